@@ -1,8 +1,11 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import type { ConfigFile, ErrorCode, ExtensionDescriptor, LoadReport, ProjectStanding } from '@bulkhead/contract'
-import { BulkheadError } from '@bulkhead/contract'
-import { createLoader, Installer, type LoaderOptions } from '../src/index.ts'
+import {
+  BulkheadError, type ConfigFile, type ErrorCode, type ExtensionDescriptor, type LoadReport, type ProjectStanding,
+} from '@bulkhead/contract'
+import type { LoaderOptions } from '../src/config/settings.ts'
+import { Installer } from '../src/install/installer.ts'
+import { createLoader } from '../src/load/loader.ts'
 import { HomeFixture, manifestOf } from '../test/home-fixture.ts'
 import { PackageFixture } from '../test/signature/signed-package.ts'
 import type { SigstoreFixture } from '../test/signature/sigstore-fixture.ts'

@@ -1,7 +1,7 @@
 /** Judges a schema of the host's own and a signature when there are no descriptors left, and again when there are. */
 import { closeSync, openSync } from 'node:fs'
 import { LOADER_LIMITS } from '../src/model/limits.ts'
-import { OwnSchemas } from '../src/schema/own-schemas.ts'
+import { OwnSchemas } from '../src/schema/schema-checker.ts'
 import { PackageSignatures } from '../src/signature/package-signatures.ts'
 
 const schemas = new OwnSchemas(LOADER_LIMITS)

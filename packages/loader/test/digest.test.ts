@@ -1,8 +1,7 @@
 import { createHash } from 'node:crypto'
 import { manifestSchema } from '@bulkhead/contract'
 import { describe, expect, test } from 'vitest'
-import { byteOrder } from '../src/byte-order.ts'
-import { bundledDigest, capabilityDigest, packageDigest, toolDigests } from '../src/model/digest.ts'
+import { bundledDigest, byteOrder, capabilityDigest, packageDigest, toolDigests } from '../src/model/digest.ts'
 import { manifestOf, toolOf } from './home-fixture.ts'
 
 const sha512 = (text: string) => createHash('sha512').update(text).digest('hex')

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { findDuplicateKey } from '../src/json/duplicate-keys.ts'
+import { findDuplicateKey } from '../src/files/strict-json.ts'
 
 describe('a key twice', () => {
   test.each([

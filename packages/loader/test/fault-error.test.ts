@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { faultError } from '../src/fault-error.ts'
+import { faultError } from '../src/model/diagnostics.ts'
 import type { Fault } from '../src/model/result.ts'
 
 const changed = (file: string): Fault => ({ stage: 'integrity', code: 'IntegrityFailed', path: '', file, message: `The package is not what was packed: ${file} has changed.` })

@@ -3,9 +3,10 @@ import { join } from 'node:path'
 import { ERRORS } from '@bulkhead/contract'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { createLoader, INTEGRITY_FILE } from '../src/index.ts'
+import { INTEGRITY_FILE } from '../src/files/integrity.ts'
+import { createLoader } from '../src/load/loader.ts'
 import { HomeFixture, manifestOf } from './home-fixture.ts'
-import { mutate, mutation, replacement, replaceMember } from './mutations.ts'
+import { mutate, mutation, replaceMember, replacement } from './mutations.ts'
 import { PackageFixture } from './signature/signed-package.ts'
 
 const mutations = fc.array(mutation, { minLength: 1, maxLength: 4 })

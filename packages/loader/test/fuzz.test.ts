@@ -3,9 +3,9 @@ import { join } from 'node:path'
 import { ERRORS, VALIDATION_STAGES, type LoadReport } from '@bulkhead/contract'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { createLoader } from '../src/index.ts'
+import { createLoader } from '../src/load/loader.ts'
 import { HomeFixture, manifestOf, toolOf } from './home-fixture.ts'
-import { mutate, mutation, replacement, replaceMember } from './mutations.ts'
+import { mutate, mutation, replaceMember, replacement } from './mutations.ts'
 
 const manifest = manifestOf({
   configSchema: { type: 'object', additionalProperties: false, properties: { unit: { type: 'string', pattern: '^[cf]$' } } },

@@ -2,7 +2,8 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import type { ConfigFile, ExtensionModule, LoadReport, ManifestInput, ProjectTrust } from '@bulkhead/contract'
-import { createLoader, type LoaderOptions } from '../src/index.ts'
+import type { LoaderOptions } from '../src/config/settings.ts'
+import { createLoader } from '../src/load/loader.ts'
 
 const CORE_VERSION = '1.2.3'
 

@@ -2,7 +2,7 @@ import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { BulkheadError, type Loader } from '@bulkhead/contract'
 import { describe, expect, test } from 'vitest'
-import { createLoader } from '../src/index.ts'
+import { createLoader } from '../src/load/loader.ts'
 import { emptyModule, HomeFixture, manifestOf, toolOf } from './home-fixture.ts'
 
 const bundled = (...ids: string[]) => ids.map((id) => ({ manifest: manifestOf({ id }), module: emptyModule }))

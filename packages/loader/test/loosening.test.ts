@@ -1,6 +1,6 @@
 import { configFileSchema, type ConfigFile } from '@bulkhead/contract'
 import { describe, expect, test } from 'vitest'
-import { looseningSettings } from '../src/index.ts'
+import { looseningSettings } from '../src/config/loosening.ts'
 
 const paths = (config: ConfigFile, below: ConfigFile = {}) => looseningSettings(config, below).map(({ path }) => path)
 

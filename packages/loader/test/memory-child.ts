@@ -1,5 +1,5 @@
 /** Run with --expose-gc: says how many bytes a loaded extension costs, besides those of its files. */
-import { createLoader } from '../src/index.ts'
+import { createLoader } from '../src/load/loader.ts'
 
 const [global, workspace, cache] = process.argv.slice(2) as [string, string, string]
 const used = (): number => {

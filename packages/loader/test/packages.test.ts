@@ -1,7 +1,7 @@
 import { mkdirSync, renameSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { createLoader } from '../src/index.ts'
+import { createLoader } from '../src/load/loader.ts'
 import { HomeFixture, manifestOf, toolOf } from './home-fixture.ts'
 
 type Files = Readonly<Record<string, string | object>>

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { findNameFault, findPathFault, findWindowsFault, foldName } from '../src/files/portable-name.ts'
+import { findNameFault, findPathFault, findWindowsFault, foldName } from '../src/files/list-folder.ts'
 
 test.each([
   ['index.js', 'INDEX.js'],

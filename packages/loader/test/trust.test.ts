@@ -1,7 +1,7 @@
 import { symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { createLoader } from '../src/index.ts'
+import { createLoader } from '../src/load/loader.ts'
 import { HomeFixture } from './home-fixture.ts'
 
 describe('the trust gate', () => {

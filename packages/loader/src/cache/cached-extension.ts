@@ -1,14 +1,15 @@
 import type { ExtensionDigests, ExtensionSigner, Manifest } from '@bulkhead/contract'
-import type { PackageEvidence } from '../evidence.ts'
-import type { ManifestPlace } from '../describe/extension.ts'
+import type {
+  Compiled, ManifestPlace, Origin, Outline, PackageEvidence, Told, Vouched, Written,
+} from '../describe/extension.ts'
+import type { Located } from '../discover/extension-folders.ts'
+import { INTEGRITY_FILE, SIGNATURE_FILE } from '../files/integrity.ts'
 import type { FolderContents } from '../files/read-package.ts'
 import { hasStamp, type Stamp } from '../files/stamp.ts'
-import { deepFreeze } from '../freeze.ts'
-import type { Outline } from '../outline.ts'
-import type { Fault } from '../model/result.ts'
-import type { SchemaFault } from '../schema/schema-judge.ts'
+import { deepFreeze } from '../model/plain-data.ts'
+import { pass, type Fault, type Passed } from '../model/result.ts'
+import type { SchemaFault } from '../schema/schema-compiler.ts'
 import { verified, type Verification } from '../signature/verification.ts'
-import type { Told } from '../told.ts'
 
 /** What every start needs to know of an extension, apart from what any configuration says of it. */
 export interface KnownExtension {
@@ -154,3 +155,29 @@ function write(row: Omit<Row, 'textBytes'>, stamps: readonly Stamp[], details: D
   const text = JSON.stringify(details)
   return { row: { ...row, textBytes: Buffer.byteLength(text) }, stamps: stamps.flat(), text }
 }
+
+/** An extension as it stood when its schemas had been compiled, from what is known of it. */
+export function recall(located: Located, remembered: Remembered): Passed<Compiled> {
+  return revive(located, { kind: 'files', evidence: remembered }, remembered)
+}
+
+export const recallGiven = (written: Written, remembered: Remembered): Passed<Compiled> => revive(written, written.origin, remembered)
+
+function revive({ layer, location, part }: Located, origin: Origin, remembered: Remembered): Passed<Compiled> {
+  const { outline, manifestAt, emptyConfigFault, warnings } = remembered.row
+  return pass({ layer, location, part, origin, manifestAt, outline, told: remembered, emptyConfigFault }, warnings)
+}
+
+export const knownOf = (
+  { outline, manifestAt, origin, signer, emptyConfigFault }: Vouched, { package: root }: ExtensionDigests, warnings: readonly Fault[],
+): KnownExtension => ({
+  outline, manifestAt, emptyConfigFault, warnings, root,
+  carriesIntegrity: carries(origin, INTEGRITY_FILE),
+  // Somebody else may vouch for it too, by a lock; that is not the package's own word.
+  signer: carries(origin, SIGNATURE_FILE) ? signer ?? null : null,
+})
+
+export const detailsOf = ({ told }: Vouched, { capability, tools }: ExtensionDigests): KnownDetails =>
+  ({ manifest: told.manifest(), capability, tools: [...tools] })
+
+const carries = (origin: Origin, file: string): boolean => origin.kind === 'files' && origin.evidence.fileDigests().has(file)

@@ -1,8 +1,9 @@
-import { closeSync, constants, existsSync, fstatSync, mkdirSync, openSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  closeSync, constants, existsSync, fstatSync, mkdirSync, openSync, renameSync, rmSync, writeFileSync,
+} from 'node:fs'
 import { dirname } from 'node:path'
 import { crc32 } from 'node:zlib'
-import { findForeignHand } from '../files/foreign-hand.ts'
-import { readDescriptor } from '../files/read-file.ts'
+import { findForeignHand, readDescriptor } from '../files/read-file.ts'
 
 const MAX_BYTES = 256 * 1024 * 1024
 /** Changes with the form of what is remembered. */

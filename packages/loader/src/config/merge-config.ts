@@ -1,6 +1,6 @@
 import type { ConfigFile } from '@bulkhead/contract'
 import { isJsonObject, type Json } from '@bulkhead/kit/json'
-import { deepFreeze } from '../freeze.ts'
+import { deepFreeze } from '../model/plain-data.ts'
 
 /**
  * Maps that are merged key by key; `*` stands for any name. Everything else is replaced as a whole: half of one layer's

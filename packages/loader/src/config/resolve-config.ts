@@ -1,14 +1,14 @@
 import { join } from 'node:path'
-import { CONFIG_FILE, type ConfigFile, type Diagnostic, type Layer, type LayerConfig, type ResolvedConfig } from '@bulkhead/contract'
+import {
+  CONFIG_FILE, type ConfigFile, type Diagnostic, type Layer, type LayerConfig, type ResolvedConfig,
+} from '@bulkhead/contract'
 import { findJsonFault, JSON_LIMITS, type JsonObject } from '@bulkhead/kit/json'
 import { diagnose } from '../model/diagnostics.ts'
-import { deepFreeze } from '../freeze.ts'
-import type { Settings } from './settings.ts'
+import { deepFreeze } from '../model/plain-data.ts'
 import type { Fault } from '../model/result.ts'
-import { configWarnings } from './config-warnings.ts'
+import { readConfigFile, unreadable, validateConfig, type WrittenConfig } from './config-file.ts'
 import { mergeConfigs } from './merge-config.ts'
-import { readConfigFile, unreadable, type WrittenConfig } from './read-config.ts'
-import { validateConfig } from './config-file.ts'
+import type { Settings } from './settings.ts'
 
 interface Source {
   readonly layer: LayerConfig['layer']
@@ -79,4 +79,22 @@ function report(source: Pick<Source, 'layer' | 'location'>, fault: Fault, severi
   const { location } = source
   const layer = source.layer === 'embedder' ? 'bundled' : source.layer
   return diagnose({ layer, extensionId: null, location }, { ...fault, location }, severity)
+}
+
+export interface ConfigWarning {
+  readonly source: LayerConfig
+  readonly fault: Fault
+}
+
+/** What is well formed and yet deserves a look, each at the file that says it. */
+export function configWarnings(layers: readonly LayerConfig[]): readonly ConfigWarning[] {
+  return layers.flatMap((source) =>
+    allowlistWithoutMode(source.config, layers).map((fault) => ({ source, fault })))
+}
+
+/** Entries that nothing will ever consult look like a protection or a permission, and are neither. */
+function allowlistWithoutMode(config: ConfigFile, layers: readonly LayerConfig[]): Fault[] {
+  if ((config.allowlist?.length ?? 0) === 0 || layers.some((layer) => layer.config.mode === 'allowlist')) return []
+  const message = 'The allowlist has entries and no layer sets the mode to allowlist.'
+  return [{ stage: 'configSchema', code: 'AllowlistWithoutMode', path: '/allowlist', message }]
 }

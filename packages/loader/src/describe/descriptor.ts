@@ -1,11 +1,15 @@
-import type {
-  ConnectedServer, ExtensionCode, ExtensionDescriptor, ExtensionDigests, ExtensionSigner, IntegrityStatus, Layer, Manifest,
+import {
+  BulkheadError, type ConnectedServer, type ExtensionCode, type ExtensionDescriptor, type ExtensionDigests,
+  type ExtensionSigner, type IntegrityStatus, type Layer, type Manifest,
 } from '@bulkhead/contract'
-import type { Terms, Vouched } from './extension.ts'
-import { coveredFiles } from '../files/integrity-file.ts'
-import { readVerifiedFiles } from '../files/verified-files.ts'
+import {
+  coveredFiles, differenceInWords, isCovered, packageDifferences, type PackageDifference,
+} from '../files/integrity.ts'
+import { readPackage } from '../files/read-package.ts'
 import type { LoaderLimits } from '../model/limits.ts'
-import type { Told } from '../told.ts'
+import { Pace } from '../model/yielder.ts'
+import type { Terms } from '../prove/package-policy.ts'
+import type { Told, Vouched } from './extension.ts'
 
 /** What is known of an extension that has passed every stage. Its bytes are read again when its code is needed. */
 export function describe(vouched: Vouched, { limits }: Terms): ExtensionDescriptor {
@@ -55,3 +59,28 @@ class Descriptor implements ExtensionDescriptor {
 const filesOf = (
   id: string, location: string, digests: () => ReadonlyMap<string, string>, limits: LoaderLimits,
 ): ExtensionCode => ({ kind: 'files', readFiles: () => readVerifiedFiles(id, location, coveredFiles(digests()), limits) })
+
+/**
+ * Reads a proven package again, when its code is needed. Bytes need not stay in memory until then: only bytes with the
+ * digests that were proven are ever returned. Rejects with IntegrityFailed, which names the first file that differs.
+ */
+export async function readVerifiedFiles(
+  id: string, folder: string, proven: ReadonlyMap<string, string>, limits: LoaderLimits,
+): Promise<ReadonlyMap<string, Uint8Array>> {
+  const read = await readPackage(folder, limits, new Pace(), isCovered)
+  if (!read.ok) throw failed(id, read.faults[0]!.message, [])
+  const differences = packageDifferences(proven, coveredFiles(read.value.digests))
+  const [first, ...others] = differences
+  if (first !== undefined) {
+    const rest = others.length === 0 ? '' : `, and ${others.length} more differ`
+    throw failed(id, `${differenceInWords(first)}${rest}.`, differences.slice(0, 100))
+  }
+  return read.value.bytes
+}
+
+function failed(id: string, what: string, differences: readonly PackageDifference[]): BulkheadError {
+  const message = `The extension "${id}" is no longer what was loaded: ${what} Load again to accept the change.`
+  return new BulkheadError('IntegrityFailed', message, {
+    data: { extension: id, differences: differences.map(({ path, change }) => ({ path, change })) },
+  })
+}

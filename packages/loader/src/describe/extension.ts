@@ -1,23 +1,56 @@
-import type { ConnectedExtension, ExtensionModule, ExtensionSigner, IntegrityStatus, Layer, Manifest, ResolvedConfig } from '@bulkhead/contract'
+import type {
+  ConnectedExtension, ExtensionDigests, ExtensionModule, ExtensionSigner, IntegrityStatus, Manifest,
+} from '@bulkhead/contract'
 import type { Json } from '@bulkhead/kit/json'
-import type { PackageEvidence } from '../evidence.ts'
-import type { LoaderLimits } from '../model/limits.ts'
-import type { LayerLocks } from '../lock/layer-lock.ts'
-import type { Outline } from '../outline.ts'
-import type { Pace } from '../model/yielder.ts'
-import type { SchemaFault, SchemaJudge } from '../schema/schema-judge.ts'
+import type { Located } from '../discover/extension-folders.ts'
+import { compareIntegrity, coveredFiles, INTEGRITY_FILE, SIGNATURE_FILE } from '../files/integrity.ts'
+import type { PackageContents } from '../files/read-package.ts'
+import { bundledDigest, capabilityDigest, packageDigest, powersDigest, toolDigests } from '../model/digest.ts'
+import type { Eventually, Fault } from '../model/result.ts'
+import type { SchemaFault } from '../schema/schema-compiler.ts'
 import type { PackageSignatures } from '../signature/package-signatures.ts'
-import type { Told } from '../told.ts'
+import { unverified, type Verification } from '../signature/verification.ts'
 
-/** A folder that may hold an extension. Nothing of it has been opened. */
-export interface Located {
-  readonly layer: Layer
-  readonly location: string
-  /** What it is called inside its layer, such as tools/weather. */
-  readonly part: string
-  /** Set where it is known before anything is read. */
-  readonly id?: string
+/** What a package says for itself, whatever any configuration asks of it. */
+export interface PackageEvidence {
+  /** Of every file. Holds no bytes: it is what is kept of a package. */
+  readonly fileDigests: () => ReadonlyMap<string, string>
+  /** Of the package as a whole. */
+  root(): string
+  /** Where the files differ from the integrity file it carries; undefined where it carries none. */
+  integrity(): readonly Fault[] | undefined
+  /** What the signature it carries proves; undefined where it carries none. Contract: never rejects. */
+  signature(signatures: PackageSignatures): Eventually<Verification<ExtensionSigner>> | undefined
 }
+
+/** As the bytes show it. */
+export function evidenceOf({ digests, bytes }: PackageContents): PackageEvidence {
+  const integrityFile = bytes.get(INTEGRITY_FILE)
+  const bundle = bytes.get(SIGNATURE_FILE)
+  return {
+    fileDigests: always(digests),
+    root: () => packageDigest(coveredFiles(digests)),
+    integrity: () => integrityFile === undefined ? undefined : compareIntegrity(integrityFile, coveredFiles(digests)),
+    signature(signatures) {
+      if (bundle === undefined) return undefined
+      if (integrityFile !== undefined) return signatures.verify(bundle, integrityFile)
+      return unverified('subject', `is there and ${INTEGRITY_FILE} is not`)
+    },
+  }
+}
+
+/** What of a manifest is needed to see an extension beside the others. At hand where the rest of it is not. */
+export interface Outline {
+  readonly id: string
+  readonly version: string
+  /** The names of its tools, in their order. */
+  readonly tools: readonly string[]
+  readonly dependsOn: readonly string[]
+  readonly keepsState: boolean
+}
+
+export const outlineOf = ({ id, version, tools, dependsOn, stateSlot }: Manifest): Outline =>
+  ({ id, version, tools: tools.map(({ name }) => name), dependsOn, keepsState: stateSlot !== null })
 
 /** Where the code of an extension comes from. */
 export type Origin =
@@ -63,13 +96,23 @@ export interface Vouched extends Compiled {
   readonly signer?: ExtensionSigner
 }
 
-/** What the stages measure an extension by. */
-export interface Terms {
-  readonly coreVersion: string
-  readonly config: ResolvedConfig
-  readonly limits: LoaderLimits
-  readonly schemas: SchemaJudge
-  readonly signatures: PackageSignatures
-  readonly locks: LayerLocks
-  readonly pace: Pace
+
+/** What an extension says of itself, and the digests of it, frozen. What is remembered is parsed when it is asked for. */
+export interface Told {
+  manifest(): Manifest
+  digests(): ExtensionDigests
 }
+
+export function tell({ manifest, origin }: Shaped, coreVersion: string): Told {
+  const connection = origin.kind === 'module' ? origin.connection : undefined
+  const digests = Object.freeze({
+    package: connection?.identity ?? (origin.kind === 'module' ? bundledDigest(manifest, coreVersion) : origin.evidence.root()),
+    // A server may offer one tool more without another being asked about again.
+    capability: connection ? powersDigest(manifest) : capabilityDigest(manifest),
+    tools: connection?.definitions ?? toolDigests(manifest),
+  })
+  return { manifest: always(manifest), digests: always(digests) }
+}
+
+/** Holds nothing but the value. A function made where a package is at hand would hold its bytes as well. */
+export const always = <T>(value: T) => (): T => value

@@ -1,10 +1,8 @@
 import type { Layer, LayerConfig } from '@bulkhead/contract'
-import { discover, type Discovery } from './extension-folders.ts'
-import { discoverPackages, shelvesOf, type PackageBase } from './npm-packages.ts'
-import type { Located } from '../describe/extension.ts'
-import { discoverInstalled } from '../lock/installed-folders.ts'
-import { lockOf, readLayerLock, type LayerLocks } from '../lock/layer-lock.ts'
 import type { Settings } from '../config/settings.ts'
+import { lockOf, readLayerLock, type LayerLocks } from '../lock/layer-lock.ts'
+import { discover, discoverInstalled, type Discovery, type Located } from './extension-folders.ts'
+import { discoverPackages, shelvesOf, type PackageBase } from './npm-packages.ts'
 
 /** The project as far as it may be read: its workspace, and the root of its layer there. */
 export interface OpenProject {

@@ -4,9 +4,8 @@ import type { Layer, LayerConfig } from '@bulkhead/contract'
 import { messageOf } from '@bulkhead/kit/error-message'
 import { pointerStep } from '@bulkhead/kit/json'
 import { visibleText } from '@bulkhead/kit/text'
-import type { Discovery } from './extension-folders.ts'
-import type { Located } from '../describe/extension.ts'
 import type { Fault } from '../model/result.ts'
+import type { Discovery, Located } from './extension-folders.ts'
 
 const PACKAGES_FOLDER = 'node_modules'
 

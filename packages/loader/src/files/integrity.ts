@@ -1,9 +1,21 @@
 import { isJsonObject, pointerStep, type Json } from '@bulkhead/kit/json'
-import { packageDigest } from '../model/digest.ts'
-import { parseStrictJson } from './strict-json.ts'
+import { visibleText } from '@bulkhead/kit/text'
+import { byteOrder, packageDigest } from '../model/digest.ts'
 import { MAX_FAULTS, type Fault } from '../model/result.ts'
-import { INTEGRITY_FILE } from './integrity-file.ts'
-import { differenceInWords, packageDifferences } from './package-difference.ts'
+import { parseStrictJson } from './strict-json.ts'
+
+/** A sigstore bundle over the integrity file beside it; like that one no part of what is hashed, nor of what the code can see. */
+export const SIGNATURE_FILE = 'bulkhead.sigstore.json'
+
+/** Vouches for every other file of its package. It is no part of what is hashed, nor of what the code can see. */
+export const INTEGRITY_FILE = 'bulkhead.integrity.json'
+
+/** Whether the file is the package's own, rather than said about it. */
+export const isCovered = (path: string): boolean => path !== INTEGRITY_FILE && path !== SIGNATURE_FILE
+
+/** The files a package digest is taken over. */
+export const coveredFiles = (digests: ReadonlyMap<string, string>): ReadonlyMap<string, string> =>
+  new Map([...digests].filter(([path]) => isCovered(path)))
 
 /** Where a package differs from what its integrity file says of it; empty when it does not. Contract: never throws. */
 export function compareIntegrity(text: Uint8Array, actual: ReadonlyMap<string, string>): readonly Fault[] {
@@ -47,3 +59,29 @@ function readDeclaration(value: Json): Declaration | { readonly path: string; re
 const isDigest = (value: Json | undefined): value is string => typeof value === 'string' && /^[0-9a-f]{128}$/.test(value)
 const failed = (file: string, path: string, message: string): Fault =>
   ({ stage: 'integrity', code: 'IntegrityFailed', path, file, message })
+
+export interface PackageDifference {
+  readonly path: string
+  readonly change: 'missing' | 'extra' | 'changed'
+}
+
+/** Where the files that are there differ from those that should be, in byte order; empty when they are the same. */
+export function packageDifferences(
+  expected: ReadonlyMap<string, string>, actual: ReadonlyMap<string, string>,
+): readonly PackageDifference[] {
+  const paths = new Set([...expected.keys(), ...actual.keys()])
+  return [...paths].toSorted(byteOrder).flatMap((path): PackageDifference[] => {
+    if (!actual.has(path)) return [{ path, change: 'missing' }]
+    if (!expected.has(path)) return [{ path, change: 'extra' }]
+    return actual.get(path) === expected.get(path) ? [] : [{ path, change: 'changed' }]
+  })
+}
+
+export const differenceInWords = ({ path, change }: PackageDifference): string =>
+  change === 'changed' ? `the file "${visibleText(path)}" has changed` : `the file "${visibleText(path)}" is ${change}`
+
+/** The text of an integrity file: the same for the same files, since it is what is signed. */
+export function integrityText(covered: ReadonlyMap<string, string>): string {
+  const files = Object.fromEntries([...covered].toSorted(([left], [right]) => byteOrder(left, right)))
+  return JSON.stringify({ algorithm: 'sha512', files, root: packageDigest(covered) }, null, 2) + '\n'
+}

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs'
+import { closeSync, constants, fstatSync, openSync, readSync, type Stats } from 'node:fs'
 import { messageOf } from '@bulkhead/kit/error-message'
 import { stampOf, type Stamp } from './stamp.ts'
 
@@ -100,3 +100,11 @@ function failedOpen(error: unknown): Unread {
 const changed = (length: number, expected: number): Unread =>
   problem('changed', `became ${length < expected ? 'shorter' : 'longer'} while it was read`)
 const problem = (kind: FileProblem, message: string): Unread => ({ ok: false, problem: kind, message })
+
+/** Why a file of the operator's own is not believed, in words that go on after its name: who can write it can speak for them. */
+export function findForeignHand({ mode, uid }: Stats): string | undefined {
+  const self = process.geteuid?.()
+  if (self === undefined) return undefined
+  if (uid !== self) return 'belongs to somebody else'
+  return (mode & 0o022) === 0 ? undefined : 'can be written by others; take that right away with chmod go-w'
+}

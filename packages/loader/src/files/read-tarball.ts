@@ -1,10 +1,9 @@
 import { gunzip } from 'node:zlib'
 import { messageOf } from '@bulkhead/kit/error-message'
 import { visibleText } from '@bulkhead/kit/text'
-import { findNameFault, findPathFault, foldName } from './portable-name.ts'
 import type { LoaderLimits } from '../model/limits.ts'
-import { BLOCK, ENTRY_KINDS, readHeader } from './tar-format.ts'
-import { readPaxRecords } from '../tar/pax-records.ts'
+import { findNameFault, findPathFault, foldName } from './list-folder.ts'
+import { BLOCK, ENTRY_KINDS, readHeader, readPaxRecords } from './tar-format.ts'
 
 export type TarballRead =
   /** Files by path, without the folder that all of them are in. */

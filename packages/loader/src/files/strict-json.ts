@@ -1,6 +1,5 @@
 import { isUtf8 } from 'node:buffer'
-import { JSON_LIMITS, parseJson, type Json } from '@bulkhead/kit/json'
-import { findDuplicateKey } from '../json/duplicate-keys.ts'
+import { JSON_LIMITS, parseJson, pointerStep, type Json } from '@bulkhead/kit/json'
 
 export type StrictJson =
   | { readonly ok: true; readonly value: Json }
@@ -23,3 +22,58 @@ export function parseStrictJson(bytes: Uint8Array): StrictJson {
 }
 
 const fault = (path: string, message: string): StrictJson => ({ ok: false, duplicateKey: false, path, message })
+
+/** An object or array the scan is inside of. */
+interface Frame {
+  /** Keys seen so far; undefined for an array. */
+  readonly keys: Set<string> | undefined
+  awaitsKey: boolean
+  step: string | number
+}
+
+/**
+ * JSON Pointer of the first key that an object of the text names twice, or undefined. `JSON.parse` keeps the last one in
+ * silence, so that two readers could disagree on what a manifest says. The text must be JSON already.
+ */
+export function findDuplicateKey(text: string): string | undefined {
+  const open: Frame[] = []
+  for (let index = 0; index < text.length; index++) {
+    const frame = open.at(-1)
+    switch (text[index]) {
+      case '{':
+        open.push({ keys: new Set(), awaitsKey: true, step: '' })
+        break
+      case '[':
+        open.push({ keys: undefined, awaitsKey: false, step: 0 })
+        break
+      case '}':
+      case ']':
+        open.pop()
+        break
+      case ',':
+        if (frame?.keys) frame.awaitsKey = true
+        else if (frame) frame.step = Number(frame.step) + 1
+        break
+      case '"': {
+        const end = endOfString(text, index)
+        if (frame?.keys && frame.awaitsKey) {
+          // Parsed, since "a" and "\u0061" are one key.
+          frame.step = JSON.parse(text.slice(index, end)) as string
+          if (frame.keys.has(frame.step)) return open.map(({ step }) => pointerStep(step)).join('')
+          frame.keys.add(frame.step)
+          frame.awaitsKey = false
+        }
+        index = end - 1
+        break
+      }
+    }
+  }
+  return undefined
+}
+
+/** The index after the closing quote of the string that opens at `start`. */
+function endOfString(text: string, start: number): number {
+  let index = start + 1
+  while (index < text.length && text[index] !== '"') index += text[index] === '\\' ? 2 : 1
+  return index + 1
+}

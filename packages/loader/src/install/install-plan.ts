@@ -1,10 +1,49 @@
-import type { ExtensionDescriptor, LockEntry, Manifest } from '@bulkhead/contract'
+import type { ExtensionDescriptor, Layer, LockEntry, Manifest } from '@bulkhead/contract'
+import type { Json } from '@bulkhead/kit/json'
 import { eq, lt, major, minor } from 'semver'
+import type { LoaderOptions } from '../config/settings.ts'
+import type { PackageContents } from '../files/read-package.ts'
 import { capabilityDiff, capabilityDiffInWords, type CapabilityDiff } from '../lock/capability-diff.ts'
-import { definitionDiff, type DefinitionDiff } from './definition-diff.ts'
-import { capabilitiesOf } from '../lock/lock-entry.ts'
-import { findSignerChange } from '../lock/signer-identity.ts'
+import { capabilitiesOf } from '../lock/lock-file.ts'
 import type { PackagePolicy } from '../prove/package-policy.ts'
+import { findSignerChange } from '../signature/signer.ts'
+import { definitionDiff, type DefinitionDiff } from './definition-diff.ts'
+import type { RegistryOptions } from './registry.ts'
+
+export interface InstallerOptions {
+  /** As the loader is made that will load what is installed. */
+  readonly loader: LoaderOptions
+  readonly layer: Exclude<Layer, 'bundled'>
+  /** Absolute. The project layer is below it; installing there reads it, so it must be trusted. */
+  readonly workspace: string
+  /** What paths are relative to. */
+  readonly cwd: string
+  readonly registry?: RegistryOptions
+  /** The keys that the registry signs with, in place of those that ship with the loader. */
+  readonly npmKeys?: Json
+}
+
+/** A package that was obtained and proven, beside what was accepted of it. Nothing is written yet. */
+export interface InstallPlan extends Comparison {
+  readonly layer: Layer
+  readonly source: string
+  readonly extension: ExtensionDescriptor
+  readonly signedBy: LockEntry['signedBy']
+  readonly before: LockEntry | null
+  readonly warnings: readonly string[]
+  readonly verdict: Verdict
+  readonly contents: PackageContents
+}
+
+export interface NewerVersion {
+  readonly id: string
+  readonly name: string
+  readonly current: string
+  readonly latest: string
+  readonly isNewer: boolean
+  /** What to install for it. */
+  readonly spec: string
+}
 
 /** What separates a package from what was accepted of it before. */
 export interface Comparison {

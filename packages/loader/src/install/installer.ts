@@ -1,28 +1,31 @@
 import { join } from 'node:path'
-import { BulkheadError, requireOptions, type ExtensionDescriptor, type LockEntry, type Manifest } from '@bulkhead/contract'
+import {
+  BulkheadError, manifestSchema, requireOptions, type ExtensionDescriptor, type LockEntry, type Manifest,
+  type ToolManifest,
+} from '@bulkhead/contract'
 import { forms, type OptionForms } from '@bulkhead/kit/options'
 import { meantNames } from '@bulkhead/kit/text'
 import { gt } from 'semver'
-import { packageDigest } from '../model/digest.ts'
-import { coveredFiles } from '../files/integrity-file.ts'
+import { settle, type BundledExtension, type Settings } from '../config/settings.ts'
+import { outlineOf } from '../describe/extension.ts'
+import { coveredFiles, SIGNATURE_FILE } from '../files/integrity.ts'
 import { readPackage } from '../files/read-package.ts'
-import { SIGNATURE_FILE } from '../files/signature-file.ts'
 import { createLoader } from '../load/loader.ts'
-import { installedFolder, isInstalled } from '../lock/installed-folders.ts'
-import { lockEntryOf } from '../lock/lock-entry.ts'
-import { settle, type Settings } from '../config/settings.ts'
+import { register } from '../load/register.ts'
+import { installedFolder, isInstalled } from '../lock/layer-lock.ts'
+import { lockEntryOf } from '../lock/lock-file.ts'
+import { packageDigest } from '../model/digest.ts'
+import type { Fault } from '../model/result.ts'
 import { Pace } from '../model/yielder.ts'
-import { isMetadata } from '../prove/pipeline.ts'
 import { packagePolicy } from '../prove/package-policy.ts'
-import { Registry } from './registry.ts'
-import { obtain, type Candidate } from './obtain-package.ts'
-import { findConflict } from './conflict.ts'
-import { parseInstallSpec } from './install-spec.ts'
+import { isMetadata } from '../prove/pipeline.ts'
+import type { Registrant } from '../register/rule.ts'
+import { compare, judge, type InstallerOptions, type InstallPlan, type NewerVersion } from './install-plan.ts'
 import { LayerFiles, type Change } from './layer-files.ts'
-import type { InstallerOptions, InstallPlan, NewerVersion } from './plan.ts'
-import { proveCandidate } from './prove-package.ts'
+import { obtain, parseInstallSpec, type ObtainedPackage } from './obtain-package.ts'
+import { provePackage } from './prove-package.ts'
+import { Registry } from './registry.ts'
 import { TrustRenewal } from './trust-renewal.ts'
-import { compare, judge } from './install-plan.ts'
 
 const OPTIONS: OptionForms<InstallerOptions> = {
   loader: forms.object, layer: forms.oneOf('global', 'project'), workspace: forms.text, cwd: forms.text, npmKeys: forms.anything,
@@ -57,19 +60,19 @@ export class Installer {
   async plan(spec: string): Promise<InstallPlan> {
     const { limits, trustRoot } = this.#settings
     const { npmKeys, cwd } = this.#options
-    const candidate = await obtain(parseInstallSpec(spec, cwd), {
+    const obtained = await obtain(parseInstallSpec(spec, cwd), {
       limits, trustRoot: trustRoot.json, registry: () => this.#registry(), ...(npmKeys !== undefined && { npmKeys }),
     }, this.#root)
     const { layer } = this.#options
-    const { extension, warnings, terms } = await proveCandidate(candidate, this.#settings, layer, layer === 'project' ? this.#root : null)
+    const { extension, warnings, terms } = await provePackage(obtained, this.#settings, layer, layer === 'project' ? this.#root : null)
     const before = this.#files.lock().get(extension.id) ?? null
     await this.#refuseConflicts(extension, before)
     const comparison = compare(before, before === null ? null : await this.#manifestOf(extension.id, before), extension)
-    const signedBy = extension.signer === undefined ? null : candidate.contents.digests.has(SIGNATURE_FILE) ? 'bundle' as const : 'npm' as const
-    const verdict = judge(before, extension, candidate.source, comparison, packagePolicy(terms, { layer, part: '', outline: extension }))
+    const signedBy = extension.signer === undefined ? null : obtained.contents.digests.has(SIGNATURE_FILE) ? 'bundle' as const : 'npm' as const
+    const verdict = judge(before, extension, obtained.source, comparison, packagePolicy(terms, { layer, part: '', outline: extension }))
     return Object.freeze({
-      layer, source: candidate.source, extension, signedBy, before, ...comparison,
-      warnings, verdict, contents: candidate.contents,
+      layer, source: obtained.source, extension, signedBy, before, ...comparison,
+      warnings, verdict, contents: obtained.contents,
     })
   }
 
@@ -122,8 +125,8 @@ export class Installer {
     const location = installedFolder(this.#root, id, before.root)
     const read = await readPackage(location, this.#settings.limits, new Pace(), isMetadata)
     if (!read.ok || packageDigest(coveredFiles(read.value.digests)) !== before.root) return null
-    const candidate: Candidate = { source: before.source, location, contents: read.value, attested: before.signer, version: null, warnings: [] }
-    const proven = await proveCandidate(candidate, this.#settings, this.#options.layer, null).catch(() => null)
+    const obtained: ObtainedPackage = { source: before.source, location, contents: read.value, attested: before.signer, version: null, warnings: [] }
+    const proven = await provePackage(obtained, this.#settings, this.#options.layer, null).catch(() => null)
     return proven?.extension.manifest ?? null
   }
 
@@ -139,3 +142,17 @@ export class Installer {
   }
 }
 
+const registrantOf = (descriptor: ExtensionDescriptor): Registrant => ({ descriptor, outline: outlineOf(descriptor.manifest) })
+
+/** Why an extension cannot stand beside those that are there, or why one of them could not any more. */
+export function findConflict(
+  extension: ExtensionDescriptor, others: readonly ExtensionDescriptor[], bundled: readonly BundledExtension[],
+): Fault | undefined {
+  const tools = new Map<string, ToolManifest>(bundled.flatMap(({ manifest }) => {
+    const parsed = manifestSchema.safeParse(manifest)
+    return parsed.success ? parsed.data.tools.map((tool) => [tool.name, tool] as const) : []
+  }))
+  const registrant = registrantOf(extension)
+  const { refused } = register([...others.map(registrantOf), registrant], tools)
+  return refused.get(registrant) ?? refused.values().next().value
+}

@@ -2,16 +2,14 @@ import { lstatSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, sta
 import { basename, dirname, join } from 'node:path'
 import { BulkheadError, LOCK_FILE, type LockEntry } from '@bulkhead/contract'
 import { messageOf } from '@bulkhead/kit/error-message'
-import { sha512 } from '../model/digest.ts'
-import { packageDifferences } from '../files/package-difference.ts'
+import { packageDifferences } from '../files/integrity.ts'
 import { readPackage, type PackageContents } from '../files/read-package.ts'
-import { syncFolder, writeAtomically, writeDurably } from './durable-files.ts'
-import type { LoaderLimits } from '../model/limits.ts'
-import { INSTALLED_FOLDER, installedFolder, isInstalled } from '../lock/installed-folders.ts'
-import { readLayerLock } from '../lock/layer-lock.ts'
+import { INSTALLED_FOLDER, installedFolder, isInstalled, readLayerLock } from '../lock/layer-lock.ts'
 import { formatLock, type Lock } from '../lock/lock-file.ts'
+import { sha512 } from '../model/digest.ts'
+import type { LoaderLimits } from '../model/limits.ts'
 import { Pace } from '../model/yielder.ts'
-import { claimExclusively } from './exclusive.ts'
+import { claimExclusively, syncFolder, writeAtomically, writeDurably } from './durable-files.ts'
 
 export interface Change {
   readonly id: string

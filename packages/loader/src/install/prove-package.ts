@@ -1,26 +1,26 @@
 import { BulkheadError, MANIFEST_FILE, type ExtensionDescriptor, type Layer } from '@bulkhead/contract'
 import { resolveConfig } from '../config/resolve-config.ts'
-import type { Terms } from '../describe/extension.ts'
-import { faultError } from '../fault-error.ts'
-import { isCovered } from '../files/integrity-file.ts'
+import { settle, type LoaderOptions, type Settings } from '../config/settings.ts'
+import { isCovered } from '../files/integrity.ts'
 import type { PackageContents } from '../files/read-package.ts'
 import type { LayerLock } from '../lock/layer-lock.ts'
-import type { Settings } from '../config/settings.ts'
+import { faultError } from '../model/diagnostics.ts'
 import { Pace } from '../model/yielder.ts'
+import type { Terms } from '../prove/package-policy.ts'
 import { proveContents } from '../prove/pipeline.ts'
 import { SchemaCourt } from '../schema/schema-checker.ts'
 import { PackageSignatures } from '../signature/package-signatures.ts'
-import type { Candidate } from './obtain-package.ts'
+import { obtain, parseInstallSpec, type ObtainedPackage } from './obtain-package.ts'
 
-export interface ProvenCandidate {
+export interface ProvenPackage {
   readonly extension: ExtensionDescriptor
   readonly warnings: readonly string[]
   readonly terms: Terms
 }
 
 /** Takes a package through every stage but the lock, as if it stood in the layer. Rejects with the code of what is wrong with it. */
-export async function proveCandidate(candidate: Candidate, settings: Settings, layer: Layer, projectRoot: string | null): Promise<ProvenCandidate> {
-  const { source, attested, location, contents, version } = candidate
+export async function provePackage(obtained: ObtainedPackage, settings: Settings, layer: Layer, projectRoot: string | null): Promise<ProvenPackage> {
+  const { source, attested, location, contents, version } = obtained
   const terms = termsFor(settings, layer, projectRoot, { kind: 'deciding', source, attested })
   const proof = await proveContents({ layer, location, part: location }, contents, terms)
   if (proof.kind === 'disabled') throw new BulkheadError('ConfigInvalid', `The configuration has "${proof.id}" disabled: enable it first.`)
@@ -29,7 +29,7 @@ export async function proveCandidate(candidate: Candidate, settings: Settings, l
   if (version !== null && descriptor.version !== version) {
     throw new BulkheadError('PackageUnsafe', `The package is ${location} and its ${MANIFEST_FILE} says ${descriptor.version}.`)
   }
-  return { extension: withCode(descriptor, contents), warnings: [...candidate.warnings, ...warnings.map(({ message }) => message)], terms }
+  return { extension: withCode(descriptor, contents), warnings: [...obtained.warnings, ...warnings.map(({ message }) => message)], terms }
 }
 
 /** It stands nowhere yet, or not like this: its code is what was proven, and not what lies where it came from. */
@@ -45,4 +45,25 @@ function termsFor(settings: Settings, layer: Layer, projectRoot: string | null, 
     coreVersion, config, limits, pace: new Pace(), locks: new Map([[layer, lock]]),
     schemas: new SchemaCourt(limits), signatures: new PackageSignatures(trustRoot),
   }
+}
+
+export interface Inspection {
+  readonly extension: ExtensionDescriptor
+  readonly files: number
+  readonly bytes: number
+  readonly warnings: readonly string[]
+}
+
+/**
+ * Takes a folder or a tarball through every stage, under the policy of the global layer, and says what it is. Reaches
+ * nobody and writes nothing. Rejects with the code of what is wrong with it.
+ */
+export async function inspectPackage(path: string, cwd: string, options: LoaderOptions): Promise<Inspection> {
+  const settings = settle(options)
+  const spec = parseInstallSpec(path, cwd)
+  const { limits, trustRoot } = settings
+  const obtained = await obtain(spec, { limits, trustRoot: trustRoot.json, registry: () => { throw new BulkheadError('InstallSourceInvalid', `"${path}" is the name of a package; name a folder or a tarball.`) } }, '')
+  const { extension, warnings } = await provePackage(obtained, settings, 'global', null)
+  const sizes = [...obtained.contents.bytes.values()].map(({ length }) => length)
+  return { extension, warnings, files: sizes.length, bytes: sizes.reduce((sum, size) => sum + size, 0) }
 }

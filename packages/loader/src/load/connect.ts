@@ -1,11 +1,12 @@
-import { LOCKED_TOOLS, layerRank, type ConnectedExtension, type Diagnostic, type LoadReport } from '@bulkhead/contract'
-import { byteOrder } from '../byte-order.ts'
+import { layerRank, LOCKED_TOOLS, type ConnectedExtension, type Diagnostic, type LoadReport } from '@bulkhead/contract'
+import type { Located } from '../discover/extension-folders.ts'
 import { diagnose } from '../model/diagnostics.ts'
-import type { Located, Terms } from '../describe/extension.ts'
+import { byteOrder } from '../model/digest.ts'
+import type { Fault } from '../model/result.ts'
 import { Pace } from '../model/yielder.ts'
+import type { Terms } from '../prove/package-policy.ts'
 import { proveConnected, type Proof } from '../prove/pipeline.ts'
 import { lookAlikeKeys } from './look-alikes.ts'
-import type { Fault } from '../model/result.ts'
 
 type ConnectTerms = Omit<Terms, 'config' | 'pace'>
 

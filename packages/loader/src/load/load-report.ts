@@ -1,7 +1,7 @@
 import type { Diagnostic, Manifest, ToolManifest } from '@bulkhead/contract'
+import type { Located } from '../discover/extension-folders.ts'
 import { diagnose } from '../model/diagnostics.ts'
 import { packageDigest } from '../model/digest.ts'
-import type { Located } from '../describe/extension.ts'
 import type { FolderProof, Proof, Proven } from '../prove/pipeline.ts'
 import { projectDigest, type ProjectPart } from '../trust/project-digest.ts'
 

@@ -1,6 +1,6 @@
 import { LOCKED_TOOLS } from '@bulkhead/contract'
 import type { Fault } from '../model/result.ts'
-import type { Candidate, RegistrationRule } from '../register/rule.ts'
+import type { Registrant, RegistrationRule } from '../register/rule.ts'
 
 /**
  * Two names with a key in common are hard to tell apart: by case and dashes, or by characters that look alike. Names have no
@@ -21,15 +21,15 @@ const roughKeys = (names: readonly string[]): readonly string[] => names.join('\
   .replaceAll('-', '_').replaceAll('i', 'l').replaceAll('1', 'l').replaceAll('0', 'o').replaceAll('m', 'rn').replaceAll('w', 'vv')
   .split('\n')
 
-/** Where a candidate says a name. */
+/** Where a registrant says a name. */
 interface Claim {
-  readonly claimant: Candidate
+  readonly claimant: Registrant
   readonly name: string
 }
 
 /** One kind of name, and where in a manifest it stands. */
 interface Naming {
-  readonly namesOf: (candidate: Candidate) => readonly string[]
+  readonly namesOf: (registrant: Registrant) => readonly string[]
   readonly pathOf: (index: number) => string
 }
 
@@ -40,9 +40,9 @@ const LOCKED: ReadonlyMap<string, string> = new Map(LOCKED_TOOLS.flatMap((name) 
 const ROUGHLY_LOCKED: ReadonlySet<string> = new Set(roughKeys(LOCKED_TOOLS))
 
 /** A tool that a model or a person could take for one of those that ship with the host. */
-export const lockedLookAlikes: RegistrationRule = (candidates) => {
-  if (!roughKeys(candidates.flatMap(TOOLS.namesOf)).some((key) => ROUGHLY_LOCKED.has(key))) return new Map()
-  return firstOf(candidates.filter(({ descriptor }) => descriptor.layer !== 'bundled'), TOOLS, ({ name }) => {
+export const lockedLookAlikes: RegistrationRule = (registrants) => {
+  if (!roughKeys(registrants.flatMap(TOOLS.namesOf)).some((key) => ROUGHLY_LOCKED.has(key))) return new Map()
+  return firstOf(registrants.filter(({ descriptor }) => descriptor.layer !== 'bundled'), TOOLS, ({ name }) => {
     const twin = lookAlikeKeys(name).map((key) => LOCKED.get(key)).find((other) => other !== undefined)
     if (twin === undefined || twin === name) return undefined
     return { code: 'LockedIdRedefined', message: `The name "${name}" looks like "${twin}", which is kept for a tool that ships with Bulkhead.` }
@@ -50,16 +50,16 @@ export const lockedLookAlikes: RegistrationRule = (candidates) => {
 }
 
 /** Ids and tool names that look like others: of the same layer neither is used, of one below it the later is not. */
-export const lookAlikes = (below: readonly Candidate[]): RegistrationRule => (candidates) => {
-  const everyone = [...below, ...candidates]
-  return new Map([...lookAlikesAmong(everyone, TOOLS, candidates), ...lookAlikesAmong(everyone, IDS, candidates)])
+export const lookAlikes = (below: readonly Registrant[]): RegistrationRule => (registrants) => {
+  const everyone = [...below, ...registrants]
+  return new Map([...lookAlikesAmong(everyone, TOOLS, registrants), ...lookAlikesAmong(everyone, IDS, registrants)])
 }
 
-function lookAlikesAmong(everyone: readonly Candidate[], naming: Naming, candidates: readonly Candidate[]): ReadonlyMap<Candidate, Fault> {
+function lookAlikesAmong(everyone: readonly Registrant[], naming: Naming, registrants: readonly Registrant[]): ReadonlyMap<Registrant, Fault> {
   if (!mayHaveTwins(everyone, naming)) return new Map()
   const claims = everyone.flatMap((claimant) => naming.namesOf(claimant).map((name): Claim => ({ claimant, name })))
   const byKey = Map.groupBy(claims.flatMap((claim) => lookAlikeKeys(claim.name).map((key) => ({ key, claim }))), ({ key }) => key)
-  return firstOf(candidates, naming, ({ name, claimant }) => {
+  return firstOf(registrants, naming, ({ name, claimant }) => {
     const twin = lookAlikeKeys(name).flatMap((key) => byKey.get(key) ?? []).find(({ claim }) => claim.name !== name)?.claim
     if (twin === undefined) return undefined
     const { id, layer } = twin.claimant.descriptor
@@ -68,7 +68,7 @@ function lookAlikesAmong(everyone: readonly Candidate[], naming: Naming, candida
   })
 }
 
-function mayHaveTwins(everyone: readonly Candidate[], { namesOf }: Naming): boolean {
+function mayHaveTwins(everyone: readonly Registrant[], { namesOf }: Naming): boolean {
   const names = new Set(everyone.flatMap(namesOf))
   return new Set(roughKeys([...names])).size < names.size
 }
@@ -77,10 +77,10 @@ type Objection = Pick<Fault, 'code' | 'message'>
 
 /** The first objection to each is reason enough. */
 function firstOf(
-  candidates: readonly Candidate[], { namesOf, pathOf }: Naming, object: (claim: Claim) => Objection | undefined,
-): ReadonlyMap<Candidate, Fault> {
-  const faults = new Map<Candidate, Fault>()
-  for (const claimant of candidates) {
+  registrants: readonly Registrant[], { namesOf, pathOf }: Naming, object: (claim: Claim) => Objection | undefined,
+): ReadonlyMap<Registrant, Fault> {
+  const faults = new Map<Registrant, Fault>()
+  for (const claimant of registrants) {
     for (const [index, name] of namesOf(claimant).entries()) {
       const objection = object({ claimant, name })
       if (objection === undefined) continue

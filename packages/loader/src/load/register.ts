@@ -1,13 +1,13 @@
 import { LAYERS, layerRank, type ToolManifest } from '@bulkhead/contract'
-import { byteOrder } from '../byte-order.ts'
+import { byteOrder } from '../model/digest.ts'
 import type { Fault } from '../model/result.ts'
 import { sameId, sameToolName } from '../register/conflicts.ts'
 import { circularDependencies, missingDependencies } from '../register/dependencies.ts'
 import { lockedTools } from '../register/locked-tools.ts'
 import { lockedLookAlikes, lookAlikes } from './look-alikes.ts'
-import type { Candidate, RegistrationRule } from '../register/rule.ts'
+import type { Registrant, RegistrationRule } from '../register/rule.ts'
 
-export interface Registration<One extends Candidate> {
+export interface Registration<One extends Registrant> {
   /** By layer, then by id. */
   readonly admitted: readonly One[]
   readonly refused: ReadonlyMap<One, Fault>
@@ -18,15 +18,15 @@ export interface Registration<One extends Candidate> {
  * nothing away from those below. `bundled` are the tools that ship with the host, also where they are switched off;
  * `absent` says why an extension that was found is not among the proven.
  */
-export function register<One extends Candidate>(
+export function register<One extends Registrant>(
   proven: readonly One[], bundled: ReadonlyMap<string, ToolManifest>, absent: ReadonlyMap<string, string> = new Map(),
 ): Registration<One> {
   const admitted: One[] = []
   const refused = new Map<One, Fault>()
   for (const layer of LAYERS) {
-    const candidates = proven.filter(({ descriptor }) => descriptor.layer === layer)
-    if (candidates.length === 0) continue
-    const below = new Map(admitted.map((candidate) => [candidate.outline.id, candidate]))
+    const registrants = proven.filter(({ descriptor }) => descriptor.layer === layer)
+    if (registrants.length === 0) continue
+    const below = new Map(admitted.map((registrant) => [registrant.outline.id, registrant]))
     const why = (id: string): string => {
       const above = proven.find(({ descriptor }) => descriptor.id === id && layerRank(descriptor.layer) > layerRank(layer))
       if (above !== undefined) return `is only in the ${above.descriptor.layer} layer, and the ${layer} layer cannot lean on that`
@@ -37,22 +37,22 @@ export function register<One extends Candidate>(
       sameId, sameToolName, lockedLookAlikes, lockedTools(bundled), lookAlikes(admitted), missingDependencies(below, why),
       circularDependencies(below),
     ]
-    admitted.push(...admit(candidates, rules, refused).toSorted((left, right) => byteOrder(left.outline.id, right.outline.id)))
+    admitted.push(...admit(registrants, rules, refused).toSorted((left, right) => byteOrder(left.outline.id, right.outline.id)))
   }
   return { admitted, refused }
 }
 
 /** Applies the rules until none objects: a refusal can leave somebody else without a dependency. */
-function admit<One extends Candidate>(
-  candidates: readonly One[], rules: readonly RegistrationRule[], refused: Map<One, Fault>,
+function admit<One extends Registrant>(
+  registrants: readonly One[], rules: readonly RegistrationRule[], refused: Map<One, Fault>,
 ): readonly One[] {
-  let remaining = candidates
+  let remaining = registrants
   for (;;) {
     const objections = rules.values().map((rule) => rule(remaining)).find(({ size }) => size > 0)
     if (objections === undefined) return remaining
-    remaining = remaining.filter((candidate) => {
-      const fault = objections.get(candidate)
-      if (fault !== undefined) refused.set(candidate, fault)
+    remaining = remaining.filter((registrant) => {
+      const fault = objections.get(registrant)
+      if (fault !== undefined) refused.set(registrant, fault)
       return fault === undefined
     })
   }

@@ -63,3 +63,18 @@ export function attestedSigner(lock: LayerLock, layer: Layer, id: string, root: 
   if (layer !== 'global' || entry?.signedBy !== 'npm' || entry.signer === null) return undefined
   return entry.root === root() ? entry.signer : undefined
 }
+
+/** Below the root of a layer: what was installed, each version in a folder of its own. */
+export const INSTALLED_FOLDER = 'installed'
+
+/**
+ * Where an accepted package stands. The name follows from what was accepted, so that replacing the lock is what replaces a
+ * package: the old folder and the new one are both there, and the lock says which counts. Nothing of it is a stranger's text.
+ */
+export const installedFolder = (root: string, id: string, packageRoot: string): string =>
+  join(root, installedPart(id, packageRoot))
+
+/** The same inside its layer. */
+export const installedPart = (id: string, packageRoot: string): string => `${INSTALLED_FOLDER}/${id}-${packageRoot.slice(0, 32)}`
+
+export const isInstalled = ({ source }: LockEntry): boolean => source !== 'in-place'

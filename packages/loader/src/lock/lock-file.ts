@@ -1,10 +1,11 @@
-import { LOCK_VERSION, lockFileSchema, type AcceptedCapabilities, type LockEntry } from '@bulkhead/contract'
+import {
+  LOCK_VERSION, lockFileSchema, type AcceptedCapabilities, type ExtensionDescriptor, type LockEntry, type Manifest,
+} from '@bulkhead/contract'
 import type { Json } from '@bulkhead/kit/json'
 import { visibleText } from '@bulkhead/kit/text'
-import { byteOrder } from '../byte-order.ts'
-import { capabilityDigest } from '../model/digest.ts'
 import { placeIssues, pointerOf } from '../files/schema-issues.ts'
 import { parseStrictJson } from '../files/strict-json.ts'
+import { byteOrder, capabilityDigest } from '../model/digest.ts'
 
 /** What of a layer was accepted, by extension id. */
 export type Lock = ReadonlyMap<string, LockEntry>
@@ -62,3 +63,25 @@ const sorted = <T>(entries: readonly (readonly [string, T])[]): Record<string, T
 
 const fault = (path: string, message: string): ParsedLock =>
   ({ ok: false, path, message: path === '' ? message : `has a value at ${visibleText(path)} that ${message}` })
+
+export const capabilitiesOf = ({ env, secrets, stateSlot, tools }: Manifest): AcceptedCapabilities => ({
+  env: [...env], secrets: [...secrets], ...(stateSlot && { state: true }), tools: Object.fromEntries(tools.map(({ name, requires }) => [name, requires])),
+})
+
+/** What is written down when a person accepts. */
+export interface Acceptance {
+  readonly source: string
+  readonly signedBy: LockEntry['signedBy']
+  readonly at: Date
+  readonly by: string
+}
+
+export function lockEntryOf(extension: ExtensionDescriptor, { source, signedBy, at, by }: Acceptance): LockEntry {
+  const { version, digests, signer, manifest } = extension
+  return {
+    version, root: digests.package, source,
+    signer: signer === undefined ? null : { ...signer }, signedBy: signer === undefined ? null : signedBy,
+    capability: digests.capability, capabilities: capabilitiesOf(manifest), tools: Object.fromEntries(digests.tools),
+    accepted: { at: at.toISOString(), by },
+  }
+}

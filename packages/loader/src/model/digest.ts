@@ -1,7 +1,15 @@
 import { hash } from 'node:crypto'
 import type { Manifest } from '@bulkhead/contract'
 import { canonicalJson, type Json } from '@bulkhead/kit/json'
-import { byteOrder } from '../byte-order.ts'
+
+const SURROGATE = /[\ud800-\udfff]/
+
+/** The order of the UTF-8 bytes: the same in every language, which the default order of UTF-16 units is not. */
+export function byteOrder(left: string, right: string): number {
+  // Without surrogates the two orders are one.
+  if (!SURROGATE.test(left) && !SURROGATE.test(right)) return left < right ? -1 : left > right ? 1 : 0
+  return Buffer.compare(Buffer.from(left), Buffer.from(right))
+}
 
 /** Lower-case hex. */
 export const sha512 = (data: string | Uint8Array): string => hash('sha512', data, 'hex')

@@ -1,23 +1,22 @@
-import { BulkheadError, MANIFEST_FILE, type ConfigFile, type ExtensionDescriptor, type Manifest } from '@bulkhead/contract'
+import {
+  BulkheadError, MANIFEST_FILE, type ConfigFile, type ExtensionDescriptor, type Manifest,
+} from '@bulkhead/contract'
 import { isJsonObject, type JsonObject } from '@bulkhead/kit/json'
 import { visibleText } from '@bulkhead/kit/text'
-import { byteOrder } from '../byte-order.ts'
-import { faultError } from '../fault-error.ts'
-import { coveredFiles, INTEGRITY_FILE } from '../files/integrity-file.ts'
-import { findWindowsFault } from '../files/portable-name.ts'
+import { settle, type LoaderOptions } from '../config/settings.ts'
+import { coveredFiles, INTEGRITY_FILE, integrityText } from '../files/integrity.ts'
+import { findWindowsFault } from '../files/list-folder.ts'
 import { contentsOf, readPackage, unsafeFile } from '../files/read-package.ts'
 import { parseStrictJson } from '../files/strict-json.ts'
-import { proveCandidate } from '../install/prove-package.ts'
-import { settle, type LoaderOptions } from '../config/settings.ts'
-import { Pace } from '../model/yielder.ts'
+import { writeTarball } from '../files/write-tarball.ts'
+import { provePackage } from '../install/prove-package.ts'
+import { faultError } from '../model/diagnostics.ts'
+import { byteOrder } from '../model/digest.ts'
 import { next, type Fault } from '../model/result.ts'
-import { manifestForm } from '../stages/manifest-form.ts'
-import { manifestText } from '../prove/read-manifest.ts'
-import { writeTarball } from '../tar/write-tarball.ts'
-import { integrityText } from './integrity-text.ts'
-import { isNeverPacked, packedPaths } from './packed-files.ts'
+import { Pace } from '../model/yielder.ts'
+import { manifestForm, manifestText } from '../prove/read-manifest.ts'
+import { isNeverPacked, packedPaths, usesDependencies } from './packed-files.ts'
 import { parseModules } from './parse-modules.ts'
-import { usesDependencies } from './uses-dependencies.ts'
 
 export interface PackOptions {
   /** Roots and configuration do not count: a package is packed alike everywhere. */
@@ -62,7 +61,7 @@ export async function packFolder(folder: string, { loader, bundle, config }: Pac
   files.set(INTEGRITY_FILE, Buffer.from(integrityFile))
 
   const settings = config === undefined ? unconfigured : { ...unconfigured, defaults: configFor(manifestOf(folder, files), config) }
-  const { extension, warnings } = await proveCandidate(
+  const { extension, warnings } = await provePackage(
     { source: 'in-place', location: folder, contents: contentsOf(files), attested: null, version: null, warnings: [] }, settings, 'global', null)
   await parseModules(extension.manifest.main.slice('./'.length), files)
   return {

@@ -1,11 +1,12 @@
 import { withCommonConfig, type ResolvedConfig } from '@bulkhead/contract'
 import type { Json, JsonObject } from '@bulkhead/kit/json'
 import { visibleText } from '@bulkhead/kit/text'
-import { ownMember } from '../config/own-member.ts'
-import type { Compiled, Terms } from '../describe/extension.ts'
+import type { Compiled } from '../describe/extension.ts'
 import { pointerOf } from '../files/schema-issues.ts'
+import { ownMember } from '../model/plain-data.ts'
 import { pass, passUnless, refuse, type Eventually, type Fault, type StageResult } from '../model/result.ts'
-import type { SchemaFault } from '../schema/schema-judge.ts'
+import type { SchemaFault } from '../schema/schema-compiler.ts'
+import type { Terms } from './package-policy.ts'
 
 /** What the operator has configured for the extension, and for each of its tools over that, satisfies its configSchema. */
 export function configured(compiled: Compiled, terms: Terms): Eventually<StageResult<Compiled>> {

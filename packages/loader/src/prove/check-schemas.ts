@@ -1,10 +1,9 @@
 import { withCommonConfig } from '@bulkhead/contract'
 import { isJsonObject, type JsonObject } from '@bulkhead/kit/json'
-import type { Compiled, Shaped, Terms } from '../describe/extension.ts'
-import { outlineOf } from '../outline.ts'
+import { outlineOf, tell, type Compiled, type Shaped } from '../describe/extension.ts'
 import { MAX_FAULTS, pass, refuse, type Fault, type StageResult } from '../model/result.ts'
-import type { SchemaFault } from '../schema/schema-judge.ts'
-import { tell } from '../told.ts'
+import type { SchemaFault } from '../schema/schema-compiler.ts'
+import type { Terms } from './package-policy.ts'
 
 interface DeclaredSchema {
   readonly path: string

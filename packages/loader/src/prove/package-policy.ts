@@ -1,11 +1,26 @@
 import type { ConfigFile, Layer, ResolvedConfig } from '@bulkhead/contract'
+import type { Outline } from '../describe/extension.ts'
 import { scopeOfPart } from '../discover/npm-packages.ts'
 import { lockOf, npmScopeOf, type LayerLock, type LayerLocks } from '../lock/layer-lock.ts'
-import type { Outline } from '../outline.ts'
-import type { IdentityPin } from '../signature/identity-pin.ts'
+import type { LoaderLimits } from '../model/limits.ts'
+import { Pace } from '../model/yielder.ts'
+import type { SchemaJudge } from '../schema/schema-compiler.ts'
+import { PackageSignatures } from '../signature/package-signatures.ts'
+import type { IdentityPin } from '../signature/signer.ts'
 
 type Policy = NonNullable<ConfigFile['policy']>
 type Level = 'require' | 'warn' | 'off'
+
+/** What the stages measure an extension by. */
+export interface Terms {
+  readonly coreVersion: string
+  readonly config: ResolvedConfig
+  readonly limits: LoaderLimits
+  readonly schemas: SchemaJudge
+  readonly signatures: PackageSignatures
+  readonly locks: LayerLocks
+  readonly pace: Pace
+}
 
 /** What one package must prove. A level that is undefined was not spoken of. */
 export interface PackagePolicy {

@@ -1,38 +1,33 @@
 import { MANIFEST_FILE, type ConnectedExtension, type ExtensionDescriptor } from '@bulkhead/contract'
 import { messageOf } from '@bulkhead/kit/error-message'
 import { canonicalJson } from '@bulkhead/kit/json'
-import { always } from '../always.ts'
-import { ownMember } from '../config/own-member.ts'
-import { describe } from '../describe/descriptor.ts'
-import { sha512 } from '../model/digest.ts'
-import type { Compiled, Located, ManifestPlace, Shaped, Terms, Vouched, Written } from '../describe/extension.ts'
-import { idOfFolder, idOfManifest } from '../extension-id.ts'
-import { isCovered } from '../files/integrity-file.ts'
-import { readPackage, type PackageContents } from '../files/read-package.ts'
-import { SIGNATURE_FILE } from '../files/signature-file.ts'
-import type { BundledExtension } from '../config/settings.ts'
-import type { Candidate } from '../register/rule.ts'
-import { next, nextWhenever, whenever, type Eventually, type Fault, type Passed, type StageResult } from '../model/result.ts'
-import { approvalKeys } from '../stages/approval-keys.ts'
-import { configurable, configured } from './check-config.ts'
-import { contractVersion } from '../stages/contract-version.ts'
-import { integrity } from '../stages/integrity.ts'
-import { locked } from '../stages/locked.ts'
-import { mainFile } from '../stages/main-file.ts'
-import { manifestForm } from '../stages/manifest-form.ts'
-import { manifestText, manifestValue, OWN_FILE, PACKAGE_FILE } from './read-manifest.ts'
-import { requiredCoreVersion } from '../stages/required-core-version.ts'
-import { requirements } from './check-manifest.ts'
-import { schemas } from './check-schemas.ts'
-import { signature } from './check-package.ts'
-import { texts } from './check-texts.ts'
-import { toolNames } from '../stages/tool-names.ts'
-import type { Told } from '../told.ts'
+import { detailsOf, knownOf, recall, recallGiven, type Remembered } from '../cache/cached-extension.ts'
 import type { PackageIndex } from '../cache/package-index.ts'
-import type { Remembered } from '../cache/cached-extension.ts'
-import { detailsOf, knownOf, recall, recallGiven } from '../warm/recall.ts'
+import type { BundledExtension } from '../config/settings.ts'
+import { describe } from '../describe/descriptor.ts'
+import {
+  always, type Compiled, type ManifestPlace, type Shaped, type Told, type Vouched, type Written,
+} from '../describe/extension.ts'
+import { idOfFolder, idOfManifest, type Located } from '../discover/extension-folders.ts'
+import { isCovered, SIGNATURE_FILE } from '../files/integrity.ts'
+import { readPackage, type PackageContents } from '../files/read-package.ts'
+import { sha512 } from '../model/digest.ts'
+import { ownMember } from '../model/plain-data.ts'
+import {
+  next, nextWhenever, whenever, type Eventually, type Fault, type Passed, type StageResult,
+} from '../model/result.ts'
+import type { Registrant } from '../register/rule.ts'
+import { configurable, configured } from './check-config.ts'
+import {
+  approvalKeys, contractVersion, mainFile, requiredCoreVersion, requirements, toolNames,
+} from './check-manifest.ts'
+import { integrity, locked, signature } from './check-package.ts'
+import { schemas } from './check-schemas.ts'
+import { texts } from './check-texts.ts'
+import type { Terms } from './package-policy.ts'
+import { manifestForm, manifestText, manifestValue, OWN_FILE, PACKAGE_FILE } from './read-manifest.ts'
 
-export interface Proven extends Candidate {
+export interface Proven extends Registrant {
   readonly kind: 'proven'
   readonly manifestAt: ManifestPlace
   readonly warnings: readonly Fault[]

@@ -1,10 +1,14 @@
-import { MANIFEST_FILE, type ExtensionModule } from '@bulkhead/contract'
+import {
+  CONTRACT_VERSION, contractCompatible, MANIFEST_FILE, manifestSchema, type ExtensionModule,
+} from '@bulkhead/contract'
 import { findJsonFault, isJsonObject, type Json } from '@bulkhead/kit/json'
-import { evidenceOf } from '../evidence.ts'
-import type { Connection, Located, ManifestPlace, Written } from '../describe/extension.ts'
+import { visibleText } from '@bulkhead/kit/text'
+import { evidenceOf, type Connection, type ManifestPlace, type Shaped, type Written } from '../describe/extension.ts'
+import type { Located } from '../discover/extension-folders.ts'
 import type { PackageContents } from '../files/read-package.ts'
+import { placeIssues, pointerOf } from '../files/schema-issues.ts'
 import { parseStrictJson } from '../files/strict-json.ts'
-import { pass, refuse, type StageResult } from '../model/result.ts'
+import { MAX_FAULTS, pass, refuse, type StageResult } from '../model/result.ts'
 
 export const PACKAGE_FILE = 'package.json'
 /** The member of package.json that is a manifest where there is no file of its own. */
@@ -60,3 +64,27 @@ const unreadable = (
 ): StageResult<never> => refuse(
   { stage: 'shape', code: duplicateKey ? 'DuplicateJsonKey' : 'ShapeInvalid', path, file, message: `${file} ${message}.` },
 )
+
+/** The manifest against its schema, defaults filled in. */
+export function manifestForm(written: Written): StageResult<Shaped> {
+  const { json, ...rest } = written
+  const parsed = manifestSchema.safeParse(json)
+  if (parsed.success) return pass({ ...rest, manifest: parsed.data })
+  const newer = cureForOtherContract(json)
+  const { manifestAt: { file, pointer }, origin } = rest
+  return {
+    ok: false,
+    faults: placeIssues(parsed.error.issues, manifestSchema).slice(0, MAX_FAULTS).map(({ steps, message }) => ({
+      stage: 'shape', code: 'ShapeInvalid', path: pointer + pointerOf(steps),
+      message: `${visibleText(pointerOf(steps)) || 'The manifest'} ${message}.`,
+      ...(origin.kind === 'files' && { file }), ...(newer !== undefined && { cure: newer }),
+    })),
+  }
+}
+
+/** A key this host does not know is most often a key of a later contract. */
+function cureForOtherContract(json: Json): string | undefined {
+  const wanted = isJsonObject(json) ? json['contractVersion'] : undefined
+  if (typeof wanted !== 'string' || !/^\d+\.\d+\.\d+$/.test(wanted) || contractCompatible(wanted)) return undefined
+  return `The manifest is written for contract ${wanted} and this host speaks ${CONTRACT_VERSION}: use a host that has it.`
+}

@@ -1,16 +1,16 @@
 import { beyond, declaredPower, isLockedTool, type ToolManifest } from '@bulkhead/contract'
 import { canonicalJson } from '@bulkhead/kit/json'
 import type { Fault } from '../model/result.ts'
-import type { Candidate, RegistrationRule } from './rule.ts'
+import type { Registrant, RegistrationRule } from './rule.ts'
 
 /** A stranger may stand in for a locked tool only with its very input schema, and with powers within its powers. */
-export const lockedTools = (bundled: ReadonlyMap<string, ToolManifest>): RegistrationRule => (candidates) => {
-  const faults = new Map<Candidate, Fault>()
-  for (const candidate of candidates) {
-    const { descriptor, outline } = candidate
+export const lockedTools = (bundled: ReadonlyMap<string, ToolManifest>): RegistrationRule => (registrants) => {
+  const faults = new Map<Registrant, Fault>()
+  for (const registrant of registrants) {
+    const { descriptor, outline } = registrant
     if (descriptor.layer === 'bundled' || !outline.tools.some(isLockedTool)) continue
     const [first] = descriptor.manifest.tools.flatMap((tool, index) => findFault(tool, index, bundled.get(tool.name)) ?? [])
-    if (first !== undefined) faults.set(candidate, first)
+    if (first !== undefined) faults.set(registrant, first)
   }
   return faults
 }

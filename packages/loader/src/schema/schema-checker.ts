@@ -1,7 +1,7 @@
 import { canonicalJson, type Json, type JsonObject } from '@bulkhead/kit/json'
 import { sha512 } from '../model/digest.ts'
 import type { LoaderLimits } from '../model/limits.ts'
-import type { SchemaFault, SchemaJudge, SchemaVerdict } from './schema-judge.ts'
+import type { SchemaCompiler, SchemaFault, SchemaJudge, SchemaVerdict } from './schema-compiler.ts'
 import { SchemaThread } from './schema-worker-client.ts'
 
 /** So many verdicts are kept; loading again, and the many schemas that are alike, cost nothing. */
@@ -35,5 +35,34 @@ export class SchemaCourt implements SchemaJudge {
   async check(schema: JsonObject, value: Json): Promise<SchemaFault | undefined> {
     const { verdict, fault } = await thread.ask({ limits: this.#limits, schema, runsPatterns: true, value })
     return verdict.ok ? fault : verdict.faults[0]
+  }
+}
+
+/**
+ * Judges schemas of what ships with the host, by the same rules as any. Its code runs in the host itself: a thread would keep
+ * nothing of it out, and takes longer to start than these take to compile.
+ */
+export class OwnSchemas implements SchemaJudge {
+  readonly #limits: LoaderLimits
+  #made: SchemaCompiler | undefined
+
+  constructor(limits: LoaderLimits) {
+    this.#limits = limits
+  }
+
+  async inspect(schema: JsonObject, runsPatterns = true): Promise<SchemaVerdict> {
+    return (await this.#compiler()).inspect(schema, runsPatterns)
+  }
+
+  async check(schema: JsonObject, value: Json): Promise<SchemaFault | undefined> {
+    const compiled = (await this.#compiler()).compile(schema)
+    return compiled.ok ? compiled.validate(value) : compiled.faults[0]
+  }
+
+  /** Loaded with the first question; after a warm start there is none. */
+  async #compiler(): Promise<SchemaCompiler> {
+    const loaded = await import('./schema-compiler.ts')
+    this.#made ??= new loaded.SchemaCompiler(this.#limits)
+    return this.#made
   }
 }

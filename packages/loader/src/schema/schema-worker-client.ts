@@ -2,7 +2,7 @@ import { getCompileCacheDir } from 'node:module'
 import { dirname } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import { messageOf } from '@bulkhead/kit/error-message'
-import type { SchemaAnswer, SchemaMessage, SchemaQuestion } from './protocol.ts'
+import type { SchemaAnswer, SchemaMessage, SchemaQuestion } from './schema-worker.ts'
 
 type Asked = Omit<SchemaQuestion, 'id'>
 type Answered = Omit<SchemaAnswer, 'id'>

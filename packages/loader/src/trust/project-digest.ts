@@ -1,15 +1,15 @@
-import { join } from 'node:path'
-import { CONFIG_FILE, LOCK_FILE } from '@bulkhead/contract'
-import { readConfigFile } from '../config/read-config.ts'
-import { validateConfig } from '../config/config-file.ts'
-import { packageDigest } from '../model/digest.ts'
+import { join, resolve } from 'node:path'
+import { CONFIG_FILE, LOCK_FILE, type ConfigFile } from '@bulkhead/contract'
+import { PackageIndex } from '../cache/package-index.ts'
+import { readConfigFile, validateConfig } from '../config/config-file.ts'
+import type { Settings } from '../config/settings.ts'
+import { locksOf, placesOf, type OpenProject } from '../discover/layer-sources.ts'
+import { readRegularFile } from '../files/read-file.ts'
 import { readPackage } from '../files/read-package.ts'
 import { lockDigest, lockOf } from '../lock/layer-lock.ts'
-import type { Settings } from '../config/settings.ts'
+import { packageDigest, sha512 } from '../model/digest.ts'
+import type { LoaderLimits } from '../model/limits.ts'
 import { Pace } from '../model/yielder.ts'
-import { locksOf, placesOf, type OpenProject } from '../discover/layer-sources.ts'
-import { PackageIndex } from '../cache/package-index.ts'
-import { documentParts, readDocuments } from './project-documents.ts'
 
 /** One thing of a project that would be used: its configuration, one extension, or one document. */
 export interface ProjectPart {
@@ -57,3 +57,17 @@ async function digestsOf(folder: string, limits: Settings['limits'], pace: Pace)
   const contents = await readPackage(folder, limits, pace, () => false)
   return contents.ok ? contents.value.digests : null
 }
+
+/** By name, the digests of the documents that a project's configuration has tools made of; null where one cannot be read. */
+export type ProjectDocuments = ReadonlyMap<string, string | null>
+
+export const readDocuments = (
+  { openapi = {} }: Pick<ConfigFile, 'openapi'>, workspace: string, { fileBytes: maxBytes }: Pick<LoaderLimits, 'fileBytes'>,
+): ProjectDocuments => new Map(Object.entries(openapi).map(([name, { document }]) => {
+  const file = readRegularFile(resolve(workspace, document), { maxBytes })
+  return [name, file.ok ? sha512(file.bytes) : null]
+}))
+
+/** They are as much of the project as its extensions are. */
+export const documentParts = (documents: ProjectDocuments): readonly ProjectPart[] =>
+  [...documents].map(([name, digest]) => ({ name: `openapi/${name}`, digest }))

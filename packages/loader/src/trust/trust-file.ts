@@ -1,11 +1,11 @@
 import { closeSync, constants, fstatSync, fsyncSync, openSync, readSync, writeSync, type Stats } from 'node:fs'
 import { dirname } from 'node:path'
-import { BulkheadError } from '@bulkhead/contract'
+import { BulkheadError, TRUST_DECISIONS, type TrustRecord } from '@bulkhead/contract'
 import { messageOf } from '@bulkhead/kit/error-message'
 import { makeFolder } from '@bulkhead/kit/folders'
-import { findForeignHand } from '../files/foreign-hand.ts'
-import { readDescriptor } from '../files/read-file.ts'
-import { parseEntry, writeEntry, type TrustEntry } from './trust-entry.ts'
+import { isJsonObject } from '@bulkhead/kit/json'
+import { findForeignHand, readDescriptor } from '../files/read-file.ts'
+import { parseStrictJson } from '../files/strict-json.ts'
 
 /** In the folder of the global layer. */
 export const TRUST_FILE = 'trust.jsonl'
@@ -86,4 +86,69 @@ function split(bytes: Uint8Array): readonly (TrustEntry | BrokenLine)[] {
     lines.push(typeof entry === 'string' ? { line, message: entry } : entry)
   }
   return lines
+}
+
+/** One line of the record. `used` says that a decision for one start was taken up by the start of that id. */
+export interface TrustEntry extends Omit<TrustRecord, 'decision'> {
+  readonly decision: TrustRecord['decision'] | 'used'
+  readonly id: string
+}
+
+const VERSION = 1
+const DECISIONS: ReadonlySet<unknown> = new Set([...TRUST_DECISIONS, 'used'])
+const KEYS: ReadonlySet<string> = new Set(['version', 'id', 'path', 'decision', 'decidedAt', 'digest'])
+
+export const isDigest = (value: unknown): value is string => typeof value === 'string' && /^[0-9a-f]{128}$/.test(value)
+
+export const writeEntry = ({ id, path, decision, decidedAt, digest }: TrustEntry): string =>
+  `${JSON.stringify({ version: VERSION, id, path, decision, decidedAt, digest })}\n`
+
+/** The entry, or what is wrong with the line in words that go on after its number. */
+export function parseEntry(line: Uint8Array): TrustEntry | string {
+  const parsed = parseStrictJson(line)
+  if (!parsed.ok) return parsed.message
+  if (!isJsonObject(parsed.value)) return 'is not an object'
+  const { version, id, path, decision, decidedAt, digest } = parsed.value
+  if (version !== VERSION) return `is not of version ${VERSION}`
+  const unknown = Object.keys(parsed.value).find((key) => !KEYS.has(key))
+  if (unknown !== undefined) return 'has an unknown key'
+  if (typeof id !== 'string' || id === '') return 'has no id'
+  if (typeof path !== 'string' || path === '') return 'has no path'
+  if (!DECISIONS.has(decision)) return 'has no decision that is known'
+  if (typeof decidedAt !== 'string' || Number.isNaN(Date.parse(decidedAt))) return 'does not say when'
+  if (digest !== null && !isDigest(digest)) return 'has no digest'
+  // Trust in a path alone would be trust in whatever comes to stand there.
+  if (digest === null && (decision === 'trusted' || decision === 'once')) return 'trusts without saying what'
+  return { id, path, decision: decision as TrustEntry['decision'], decidedAt, digest }
+}
+
+/** What was said last of one project. */
+export interface LastWord {
+  readonly record: TrustRecord
+  /** The start that took it up, where it was for one start. */
+  readonly usedBy?: string
+}
+
+/**
+ * Later lines over earlier ones. A line that cannot be read may have taken back any trust before it: such trust is gone
+ * and must be given again, while whatever was declined stays so.
+ */
+export function lastWords(lines: TrustLines['lines']): ReadonlyMap<string, LastWord> {
+  const words = new Map<string, LastWord>()
+  for (const line of lines) {
+    if (isBroken(line)) {
+      for (const [path, { record }] of words) if (record.decision !== 'declined') words.delete(path)
+    } else {
+      const word = follow(words.get(line.path), line)
+      if (word !== undefined) words.set(line.path, word)
+    }
+  }
+  return words
+}
+
+function follow(before: LastWord | undefined, { decision, path, decidedAt, digest, id }: TrustEntry): LastWord | undefined {
+  if (decision !== 'used') return { record: Object.freeze({ path, decision, decidedAt, digest }) }
+  // The first who takes it up has it.
+  if (before?.record.decision !== 'once' || before.usedBy !== undefined) return before
+  return { ...before, usedBy: id }
 }

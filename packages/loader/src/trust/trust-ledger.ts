@@ -2,17 +2,18 @@ import { randomUUID } from 'node:crypto'
 import { realpathSync } from 'node:fs'
 import { dirname, isAbsolute, join, relative, sep } from 'node:path'
 import {
-  BulkheadError, type Diagnostic, type TrustDecision, type TrustLedger, type TrustRecord, type TrustReport, type TrustStanding,
+  BulkheadError, type Diagnostic, type TrustDecision, type TrustLedger, type TrustRecord, type TrustReport,
+  type TrustStanding,
 } from '@bulkhead/contract'
-import { byteOrder } from '../byte-order.ts'
-import { diagnose } from '../model/diagnostics.ts'
 import type { Settings } from '../config/settings.ts'
 import type { OpenProject } from '../discover/layer-sources.ts'
-import { locateProjectLayer, type ProjectLayer } from './project-layer.ts'
-import { lastWords, type LastWord } from './last-words.ts'
+import { diagnose } from '../model/diagnostics.ts'
+import { byteOrder } from '../model/digest.ts'
 import { EMPTY_LAYER, measureProject } from './project-digest.ts'
-import { isDigest } from './trust-entry.ts'
-import { appendTrustEntry, isBroken, readTrustFile, TRUST_FILE, type TrustLines } from './trust-file.ts'
+import { locateProjectLayer, type ProjectLayer } from './project-layer.ts'
+import {
+  appendTrustEntry, isBroken, isDigest, lastWords, readTrustFile, TRUST_FILE, type LastWord, type TrustLines,
+} from './trust-file.ts'
 
 /** The record of trusted projects in the folder of the global layer. */
 export function createTrustLedger(settings: Settings): TrustLedger {

@@ -1,6 +1,6 @@
 import type { ConnectedExtension, ExtensionModule, ManifestInput } from '@bulkhead/contract'
 import { expect, test } from 'vitest'
-import { createLoader } from '../../src/index.ts'
+import { createLoader } from '../../src/load/loader.ts'
 import { emptyModule, HomeFixture, manifestOf, toolOf } from '../home-fixture.ts'
 
 type Tool = ManifestInput['tools'][number]

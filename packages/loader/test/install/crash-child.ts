@@ -6,7 +6,7 @@
 import fs from 'node:fs'
 import { syncBuiltinESMExports } from 'node:module'
 import { dirname, join } from 'node:path'
-import type { InstallerOptions } from '../../src/index.ts'
+import type { InstallerOptions } from '../../src/install/install-plan.ts'
 
 const [, , specs = '', given = '{}', when = '0'] = process.argv
 const { cpSync } = fs

@@ -1,7 +1,9 @@
 import { join } from 'node:path'
-import { Installer, type InstallerOptions, type InstallPlan, type LoaderOptions } from '../../src/index.ts'
-import { writeTarball } from '../../src/tar/write-tarball.ts'
-import { type HomeFixture, manifestOf, toolOf } from '../home-fixture.ts'
+import type { LoaderOptions } from '../../src/config/settings.ts'
+import { writeTarball } from '../../src/files/write-tarball.ts'
+import type { InstallerOptions, InstallPlan } from '../../src/install/install-plan.ts'
+import { Installer } from '../../src/install/installer.ts'
+import { manifestOf, toolOf, type HomeFixture } from '../home-fixture.ts'
 
 type Files = Readonly<Record<string, string | object>>
 interface Options extends Partial<Omit<InstallerOptions, 'loader'>> {

@@ -3,7 +3,7 @@ import { existsSync, readdirSync, readFileSync, symlinkSync, writeFileSync } fro
 import { join } from 'node:path'
 import { BulkheadError } from '@bulkhead/contract'
 import { describe, expect, test } from 'vitest'
-import { createLoader } from '../../src/index.ts'
+import { createLoader } from '../../src/load/loader.ts'
 import { HomeFixture, manifestOf } from '../home-fixture.ts'
 import { archive, entry } from '../tar/archive-fixture.ts'
 import { folderOf, install, installerFor, packageFiles, tarballOf } from './install-fixture.ts'

@@ -1,7 +1,7 @@
+import type { AddressInfo } from 'node:net'
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import type { Json } from '@bulkhead/kit/json'
 
 interface Published {

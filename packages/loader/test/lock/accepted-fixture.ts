@@ -1,8 +1,7 @@
 import { join } from 'node:path'
 import type { LockEntry } from '@bulkhead/contract'
-import { formatLock } from '../../src/lock/lock-file.ts'
-import { lockEntryOf } from '../../src/lock/lock-entry.ts'
-import type { LoaderOptions } from '../../src/index.ts'
+import type { LoaderOptions } from '../../src/config/settings.ts'
+import { formatLock, lockEntryOf } from '../../src/lock/lock-file.ts'
 import type { HomeFixture } from '../home-fixture.ts'
 
 /** Accepts everything that a layer has at present, as `bulkhead install` in place would. */

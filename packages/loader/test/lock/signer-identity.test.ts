@@ -1,6 +1,6 @@
 import type { ExtensionSigner } from '@bulkhead/contract'
 import { expect, test } from 'vitest'
-import { findSignerChange } from '../../src/lock/signer-identity.ts'
+import { findSignerChange } from '../../src/signature/signer.ts'
 
 const WORKFLOW = 'https://github.com/acme/weather/.github/workflows/publish.yml'
 const BUILD: ExtensionSigner = {

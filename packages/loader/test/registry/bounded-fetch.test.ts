@@ -1,6 +1,6 @@
+import type { AddressInfo } from 'node:net'
 import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
 import { checkLink } from '../../src/install/bounded-fetch.ts'
 import { Registry } from '../../src/install/registry.ts'

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { isNearer, nearnessOf } from '../../src/registry/nearness.ts'
+import { isNearer, nearnessOf } from '../../src/install/bounded-fetch.ts'
 
 const nearness = (host: string) => nearnessOf(new URL(`https://${host}/`))
 

@@ -1,6 +1,6 @@
 import type { ExtensionSigner } from '@bulkhead/contract'
 import { describe, expect, test } from 'vitest'
-import { findPinFault, type IdentityPin } from '../../src/signature/identity-pin.ts'
+import { findPinFault, type IdentityPin } from '../../src/signature/signer.ts'
 
 const signer: ExtensionSigner = {
   issuer: 'https://issuer.example', subject: 'https://git.example/a/b/release.yml@refs/heads/main',

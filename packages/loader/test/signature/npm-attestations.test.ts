@@ -2,7 +2,7 @@ import { generateKeyPairSync } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import type { Json, JsonObject } from '@bulkhead/kit/json'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { verifyNpmAttestations, type NpmAttestationRequest } from '../../src/index.ts'
+import { verifyNpmAttestations, type NpmAttestationRequest } from '../../src/signature/npm-attestations.ts'
 import { isHere, NPM_ATTESTATIONS } from './shared-fixtures.ts'
 import { BUILD, SigstoreFixture } from './sigstore-fixture.ts'
 

@@ -1,7 +1,7 @@
+import type { AddressInfo } from 'node:net'
 import { createHash, createPublicKey, generateKeyPairSync, sign, type KeyObject } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { buffer } from 'node:stream/consumers'
 import type { Json, JsonObject } from '@bulkhead/kit/json'
 import { bundleToJSON, type Bundle } from '@sigstore/bundle'

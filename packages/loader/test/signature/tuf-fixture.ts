@@ -1,7 +1,7 @@
+import type { AddressInfo } from 'node:net'
 import { createHash, generateKeyPairSync, sign, type KeyObject } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { canonicalJson, type Json } from '@bulkhead/kit/json'
 
 type Role = 'root' | 'timestamp' | 'snapshot' | 'targets'

@@ -1,9 +1,9 @@
 import { gzipSync } from 'node:zlib'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { LOADER_LIMITS } from '../../src/index.ts'
-import { paxRecord } from '../../src/tar/pax-records.ts'
 import { readTarball } from '../../src/files/read-tarball.ts'
+import { paxRecord } from '../../src/files/tar-format.ts'
+import { LOADER_LIMITS } from '../../src/model/limits.ts'
 import { archive, END, entry, pax } from './archive-fixture.ts'
 
 const small = { files: 8, fileBytes: 2_000, packageBytes: 4_000, folderDepth: 3 }

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto'
 import { gunzipSync } from 'node:zlib'
 import { expect, test } from 'vitest'
-import { LOADER_LIMITS } from '../../src/index.ts'
-import { paxRecord } from '../../src/tar/pax-records.ts'
 import { readTarball } from '../../src/files/read-tarball.ts'
-import { writeTarball } from '../../src/tar/write-tarball.ts'
+import { paxRecord } from '../../src/files/tar-format.ts'
+import { writeTarball } from '../../src/files/write-tarball.ts'
+import { LOADER_LIMITS } from '../../src/model/limits.ts'
 
 const long = `${'deep/'.repeat(20)}${'n'.repeat(120)}.js`
 const files = new Map([['b.js', 'b'], ['bulkhead.json', '{}'], ['a/\u00e4.js', 'x'.repeat(1_024)], ['empty', ''], [long, 'long']]

@@ -1,8 +1,10 @@
-import { appendFileSync, chmodSync, existsSync, mkdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  appendFileSync, chmodSync, existsSync, mkdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { BulkheadError, type TrustLedger, type TrustStanding } from '@bulkhead/contract'
 import { describe, expect, test } from 'vitest'
-import { createLoader } from '../../src/index.ts'
+import { createLoader } from '../../src/load/loader.ts'
 import { HomeFixture, manifestOf } from '../home-fixture.ts'
 
 /** A project with one extension and a configuration, and who remembers what was said of it. */

@@ -2,7 +2,7 @@ import { appendFileSync, mkdirSync, renameSync, rmSync, symlinkSync, writeFileSy
 import { join } from 'node:path'
 import type { Layer, ProjectTrust } from '@bulkhead/contract'
 import { describe, expect, test } from 'vitest'
-import { createLoader } from '../../src/index.ts'
+import { createLoader } from '../../src/load/loader.ts'
 import { HomeFixture, manifestOf } from '../home-fixture.ts'
 
 /** Changes as they come, each awaited; the rest is left over. */

@@ -1,8 +1,7 @@
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
-import { byteOrder } from '../byte-order.ts'
-import { BLOCK, writeHeader } from '../files/tar-format.ts'
-import { paxRecord } from './pax-records.ts'
+import { byteOrder } from '../model/digest.ts'
+import { BLOCK, paxRecord, writeHeader } from './tar-format.ts'
 
 /** The folder that everything is in, as npm has it. */
 const TOP = 'package'
