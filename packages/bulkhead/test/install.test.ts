@@ -139,7 +139,7 @@ describe('bulkhead uninstall', () => {
     const storms = writeExtension(join(folder, 'sources'), { id: 'storms', dependsOn: ['greeter'], tools: [{ name: 'storms' }] }, 'export default {}')
     for (const spec of [greet('1.0.0'), storms]) expect(await run('install', spec, '--yes')).toMatchObject({ code: 0 })
     expect(await run('uninstall', 'greeter')).toMatchObject({
-      code: 0, stdout: 'Uninstalled greeter 1.0.0.\n', stderr: expect.stringMatching(/DependencyMissing .*in storms\n.*depends on "greeter", which is not there/),
+      code: 0, stdout: 'Uninstalled greeter 1.0.0.\n', stderr: expect.stringMatching(/DependencyMissing .*in storms\n.*depends on "greeter", which is not installed/),
     })
     expect(await json('uninstall', 'storms')).toMatchObject({ code: 0, uninstalled: true, diagnostics: [] })
   })

@@ -30,6 +30,8 @@ export type { Completion, Content, ErrorOutcome, Outcome, OutcomeBody, OutcomeEr
 export { mustBeNamed, ProtectedPlaces, protectionReason, type Protection } from './protected-places.ts'
 export { ceilingSet, compileCeiling, compileGrant, declaredCeiling, declaredPower, NO_GRANT, SUBAGENTS, type Ceiling, type ExtensionPower, type Power, type PowerCapability, type SecretPower } from './power.ts'
 export { allowsNeed, beyond, leftPatterns, narrowPower, pathMatches, powerItems, type PowerItem } from './power-order.ts'
+export { dependencyCycleFault, findIdConflicts, findLockedToolFault, findToolNameConflicts, missingDependencyFault, orderDependencies } from './registration.ts'
+export type { DependencyOrder, Registrant, RegistrationFault } from './registration.ts'
 export { ANY_COMMAND, CAPABILITY_NAMES, checkRequirements, hasEffects, matchArguments, REQUIREMENT_VARIABLES, requirementSet } from './requirements.ts'
 export type { ArgPattern, CapabilityName, RequirementSet, RequirementVariable, ShellRequirement, VariableValues } from './requirements.ts'
 export type { SecretManifest } from './secrets.ts'

@@ -16,9 +16,10 @@ describe('what others may import', () => {
       'VALIDATION_STAGES', 'WIRE_LIMITS', 'allowsNeed', 'auditRecord', 'beyond', 'capabilitiesMeant', 'ceilingSet', 'checkApprovalKey', 'checkRequirements',
       'classifyToolMode', 'commandSafetyPatternSchema', 'commandText', 'compileApprovalKey', 'compileCeiling', 'compileGrant', 'configFileSchema', 'contractCompatible',
       'coreSatisfies',
-      'declaredCeiling', 'declaredPower', 'defineExtension', 'defineTool', 'givesAdvice', 'hasEffects', 
+      'declaredCeiling', 'declaredPower', 'defineExtension', 'defineTool', 'dependencyCycleFault', 'findIdConflicts', 'findLockedToolFault',
+      'findToolNameConflicts', 'givesAdvice', 'hasEffects', 
       'isErrorCode', 'isLockedTool', 'isTerminalResult', 'judgeRules', 'layerRank', 'leftPatterns', 'lockFileSchema',
-      'manifestSchema', 'matchArguments', 'mayLoad', 'mustBeNamed', 'narrowPower', 'nextState', 'parseByteSize',
+      'manifestSchema', 'matchArguments', 'mayLoad', 'missingDependencyFault', 'mustBeNamed', 'narrowPower', 'nextState', 'orderDependencies', 'parseByteSize',
       'pathMatches', 'powerItems', 'protectionReason', 'requireOptions', 'requirementSet', 'ruleSchema', 'withCommonConfig',
     ])
   })

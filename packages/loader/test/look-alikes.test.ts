@@ -45,7 +45,7 @@ describe('names that can hardly be told apart', () => {
     const { extensions, diagnostics } = await home.load()
     expect(extensions.map(({ id }) => id)).toEqual(['first'])
     expect(diagnostics).toMatchObject([{ code: 'RegistrationConflict', layer: 'project', extensionId: 'second' }])
-    expect(diagnostics[0]!.message).toContain('"forecast" of "first" of the global layer')
+    expect(diagnostics[0]!.message).toContain('"forecast" of "first" in the global layer')
   })
 
   test('ids too, and inside one extension', async () => {
@@ -75,15 +75,15 @@ describe('a dependency that is missing says why:', () => {
     return diagnostics.find(({ code }) => code === 'DependencyMissing')?.message
   }
 
-  test('no layer has it', async () => expect(await reason(() => {})).toContain('"base", which is not there.'))
+  test('no layer has it', async () => expect(await reason(() => {})).toContain('"base", which is not installed.'))
   test('it is switched off', async () =>
     expect(await reason((home) => home.extension(home.globalRoot, 'base'), {}, 'trusted', { extensions: { base: { enabled: false } } }))
-      .toContain('is switched off by the configuration'))
+      .toContain('is disabled by the configuration'))
   test('it was refused', async () =>
     expect(await reason((home) => home.extension(home.globalRoot, 'base', manifestOf({ id: 'base', contractVersion: '9.0.0' }))))
-      .toContain('was refused itself (ContractVersionMismatch)'))
+      .toContain('was refused (ContractVersionMismatch)'))
   test('it cannot be registered', async () =>
-    expect(await reason((home) => home.extension(home.globalRoot, 'base', offering('base', 'bash')))).toContain('was refused itself (LockedIdRedefined)'))
+    expect(await reason((home) => home.extension(home.globalRoot, 'base', offering('base', 'bash')))).toContain('was refused (LockedIdRedefined)'))
   test('it is in a layer above', async () =>
     expect(await reason((home) => home.extension(home.projectRoot, 'base'))).toContain('is only in the project layer'))
   test('and one that ships with the host is there', async () =>

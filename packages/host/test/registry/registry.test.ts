@@ -115,16 +115,16 @@ test('a bad approval key or state schema is found before anything runs', () => {
 test.each<[string, ExtensionSketch, readonly string[]]>([
   ['equal to it', { tools: { read: { inputSchema: { properties: { path: { type: 'string' } }, type: 'object' } } } }, []],
   ['narrower', { tools: { read: { inputSchema: SCHEMA, requires: { fs: { read: ['{workspace}/docs'] } } } } }, []],
-  ['with another schema', { tools: { read: { inputSchema: { type: 'object' } } } }, ['LockedIdRedefined project/mine /tools/0']],
+  ['with another schema', { tools: { read: { inputSchema: { type: 'object' } } } }, ['LockedIdRedefined project/mine /tools/0/inputSchema']],
   [
     'that wants more',
     { tools: { read: { inputSchema: SCHEMA, requires: { fs: { read: ['{workspace}'], write: ['{workspace}'] } } } } },
-    ['LockedIdRedefined project/mine /tools/0'],
+    ['LockedIdRedefined project/mine /tools/0/requires'],
   ],
   [
     'of which the host has no original',
     { tools: { grep: { inputSchema: SCHEMA } } },
-    ['LockedIdRedefined project/mine /tools/0'],
+    ['LockedIdRedefined project/mine /tools/0/name'],
   ],
 ])('a locked name taken by a tool %s', (_, sketch, expected) => {
   const sketches = [bundledRead, { id: 'mine', layer: 'project', ...sketch } as const]
@@ -149,8 +149,8 @@ test('a missing dependency and a circle refuse the extensions concerned, and the
   ]
   expect(origins(sketches)).toEqual(['e: global/e'])
   expect(faults(sketches)).toEqual([
-    'DependencyMissing global/a /dependsOn', 'DependencyCycle global/c /dependsOn', 'DependencyCycle global/d /dependsOn',
-    'DependencyMissing global/b /dependsOn',
+    'DependencyMissing global/a /dependsOn/0', 'DependencyCycle global/c /dependsOn/0', 'DependencyCycle global/d /dependsOn/0',
+    'DependencyMissing global/b /dependsOn/0',
   ])
 })
 

@@ -11,7 +11,7 @@ import { outlineOf } from '../describe/extension.ts'
 import { coveredFiles, SIGNATURE_FILE } from '../files/integrity.ts'
 import { readPackage } from '../files/read-package.ts'
 import { createLoader } from '../load/loader.ts'
-import { register } from '../load/register.ts'
+import { register, type ProvenExtension } from '../load/register.ts'
 import { installedFolder, isInstalled } from '../lock/layer-lock.ts'
 import { lockEntryOf } from '../lock/lock-file.ts'
 import { packageDigest } from '../model/digest.ts'
@@ -19,7 +19,6 @@ import type { Fault } from '../model/result.ts'
 import { Pace } from '../model/yielder.ts'
 import { packagePolicy } from '../prove/package-policy.ts'
 import { isMetadata } from '../prove/pipeline.ts'
-import type { Registrant } from '../register/rule.ts'
 import { compare, judge, type InstallerOptions, type InstallPlan, type NewerVersion } from './install-plan.ts'
 import { LayerFiles, type Change } from './layer-files.ts'
 import { obtain, parseInstallSpec, type ObtainedPackage } from './obtain-package.ts'
@@ -142,7 +141,7 @@ export class Installer {
   }
 }
 
-const registrantOf = (descriptor: ExtensionDescriptor): Registrant => ({ descriptor, outline: outlineOf(descriptor.manifest) })
+const registrantOf = (descriptor: ExtensionDescriptor): ProvenExtension => ({ descriptor, outline: outlineOf(descriptor.manifest) })
 
 /** Why an extension cannot stand beside those that are there, or why one of them could not any more. */
 export function findConflict(

@@ -42,14 +42,14 @@ export class Tally {
       this.diagnostics.push(...proof.faults.map((fault) => diagnose(subject(proof.id), fault)))
       const [first] = proof.faults
       if (proof.id !== null && first !== undefined) {
-        this.absent.set(proof.id, `was refused itself (${first.code})`)
+        this.absent.set(proof.id, `was refused (${first.code})`)
         this.absentTools.set(proof.id, [])
       }
       return
     }
     if (layer === 'bundled') for (const tool of manifestOf(proof).tools) this.bundledTools.set(tool.name, tool)
     if (proof.kind === 'disabled') {
-      this.absent.set(proof.id, 'is switched off by the configuration')
+      this.absent.set(proof.id, 'is disabled by the configuration')
       this.absentTools.set(proof.id, manifestOf(proof).tools.map(({ name }) => name))
       return
     }

@@ -6,7 +6,7 @@ import type { PackageIndex } from '../cache/package-index.ts'
 import type { BundledExtension } from '../config/settings.ts'
 import { describe } from '../describe/descriptor.ts'
 import {
-  always, type Compiled, type ManifestPlace, type Shaped, type Told, type Vouched, type Written,
+  always, type Compiled, type ManifestPlace, type Outline, type Shaped, type Told, type Vouched, type Written,
 } from '../describe/extension.ts'
 import { idOfFolder, idOfManifest, type Located } from '../discover/extension-folders.ts'
 import { isCovered, SIGNATURE_FILE } from '../files/integrity.ts'
@@ -16,7 +16,6 @@ import { ownMember } from '../model/plain-data.ts'
 import {
   next, nextWhenever, whenever, type Eventually, type Fault, type Passed, type StageResult,
 } from '../model/result.ts'
-import type { Registrant } from '../register/rule.ts'
 import { configurable, configured } from './check-config.ts'
 import {
   approvalKeys, contractVersion, mainFile, requiredCoreVersion, requirements, toolNames,
@@ -27,8 +26,10 @@ import { texts } from './check-texts.ts'
 import type { Terms } from './package-policy.ts'
 import { manifestForm, manifestText, manifestValue, OWN_FILE, PACKAGE_FILE } from './read-manifest.ts'
 
-export interface Proven extends Registrant {
+export interface Proven {
   readonly kind: 'proven'
+  readonly descriptor: ExtensionDescriptor
+  readonly outline: Outline
   readonly manifestAt: ManifestPlace
   readonly warnings: readonly Fault[]
 }
