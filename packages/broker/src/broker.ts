@@ -14,8 +14,8 @@ import { secretsCapability } from './secrets/secrets.ts'
 import type { UsedSecrets } from './secrets/vault.ts'
 import { sessionCapability } from './session.ts'
 import { shellCapability } from './shell/shell.ts'
-import type { MissingCommandWall } from './shell/command-sandbox.ts'
-import type { OperatorSurroundings } from './shell/command-environment.ts'
+import type { MissingSandboxReporter } from './shell/command-sandbox.ts'
+import type { OperatorEnvironment } from './shell/command-environment.ts'
 import { stateCapability } from './state.ts'
 import { toolsCapability } from './tools.ts'
 import { updateCapability } from './update.ts'
@@ -23,7 +23,7 @@ import { updateCapability } from './update.ts'
 export type BrokerMethods = Readonly<Record<BrokerMethod, (callId: unknown, ...args: readonly Json[]) => Promise<Json>>>
 
 export interface BrokerOptions {
-  readonly operator?: OperatorSurroundings | undefined
+  readonly operator?: OperatorEnvironment | undefined
   readonly kept?: readonly string[] | undefined
   /** Folders with the host's code. */
   readonly ownCode?: readonly string[] | undefined
@@ -31,9 +31,9 @@ export interface BrokerOptions {
   /** Shared by all compartments of a sandbox. */
   readonly usedSecrets?: UsedSecrets | undefined
   /** Reports that commands run without a sandbox. */
-  readonly walls?: MissingCommandWall | undefined
+  readonly walls?: MissingSandboxReporter | undefined
   /** No command runs where none works. */
-  readonly requiresWall?: boolean | undefined
+  readonly requiresSandbox?: boolean | undefined
 }
 
 /** What of a compartment its broker must know. */
@@ -72,7 +72,7 @@ export class Broker {
 
   constructor(
     { tools, services, limits, extension, code }: BrokerRequest, workspace: string,
-    { operator, kept, ownCode = [], projectLayer, usedSecrets, walls, requiresWall }: BrokerOptions = {},
+    { operator, kept, ownCode = [], projectLayer, usedSecrets, walls, requiresSandbox }: BrokerOptions = {},
   ) {
     // In a home folder the layer of the project is the host's own home, where tools have their data.
     const layer = projectLayer === undefined || kept?.includes(projectLayer) ? [] : [projectLayer]
@@ -87,7 +87,7 @@ export class Broker {
       ...(anyHas('fs.read') || anyHas('fs.write') ? [fsCapability(workspace, { ...folders, lentFiles: services.lentFiles })] : []),
       ...(secrets !== undefined ? [secrets] : []),
       ...(anyHas('net') ? [netCapability({ secrets })] : []),
-      ...(anyHas('shell') ? [shellCapability({ workspace, tools, secrets, isOurs: extension?.layer === 'bundled' && code?.kind === 'module', operator, projectLayer, walls, requiresWall, ...folders })] : []),
+      ...(anyHas('shell') ? [shellCapability({ workspace, tools, secrets, isOurs: extension?.layer === 'bundled' && code?.kind === 'module', operator, projectLayer, walls, requiresSandbox, ...folders })] : []),
     ]
     this.#capabilities = {
       ...Object.assign({}, ...this.#units.map((unit) => unit.capabilities)) as Capabilities,

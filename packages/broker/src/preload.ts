@@ -6,5 +6,5 @@ const PARSERS = ['undici/lib/llhttp/llhttp-wasm.js', 'undici/lib/llhttp/llhttp_s
 const load = createRequire(import.meta.url)
 
 /** Loads the code that requests of tools can make this process load, one promise for each part. */
-export const loadLateCode = (): readonly Promise<unknown>[] =>
+export const preloadCode = (): readonly Promise<unknown>[] =>
   [findRipgrep(), import('undici'), ...PARSERS.map(async (parser) => { load(parser) })]

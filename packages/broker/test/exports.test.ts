@@ -3,8 +3,9 @@ import * as broker from '../src/index.ts'
 
 it('exports these names', async () => {
   expect(Object.keys(broker).toSorted()).toEqual([
-    'Broker', 'UsedSecrets', 'inheritableDescriptors', 'isInheritable', 'isNoRoom', 'loadLateCode', 'noRoom', 'powersOf', 'publicError',
-    'refuseUnenforceable', 'saysNoRoom', 'startMasked',
+    'Broker', 'UsedSecrets', 'inheritableDescriptors', 'isInheritable', 'isResourceShortage',
+    'mentionsResourceShortage', 'powersOf', 'preloadCode', 'publicError', 'refuseUnenforceable',
+    'resourceShortage', 'startMasked',
   ])
   expect((await import('@bulkhead/broker')).Broker).toBe(broker.Broker)
 })

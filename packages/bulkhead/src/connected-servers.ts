@@ -2,14 +2,14 @@ import { join } from 'node:path'
 import type { McpServers, McpServerStatus } from '@bulkhead/bridges/mcp'
 import type { Offered, OpenapiDocuments } from '@bulkhead/bridges/openapi'
 import type { Loader, LoadReport } from '@bulkhead/contract'
-import type { OperatorSurroundings } from '@bulkhead/sandbox'
+import type { OperatorEnvironment } from '@bulkhead/sandbox'
 import { CORE_VERSION } from './version.ts'
 
 export interface ConnectedServersOptions {
   readonly loader: Pick<Loader, 'connect'>
   /** The canonical path that local servers are started in, and that documents of a project lie in. */
   readonly workspace: string
-  readonly operator: OperatorSurroundings
+  readonly operator: OperatorEnvironment
   readonly env: (name: string) => string | undefined
   /** The folder that documents are looked for in which the user names. */
   readonly home: string

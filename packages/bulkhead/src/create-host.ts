@@ -12,7 +12,7 @@ import { homeFolder } from './home-folder.ts'
 import { cacheFolder, loaderOptions, userFolder, type LayerFolders } from './loader-options.ts'
 import { canonicalFolder, openPlace, type PlaceOptions, type TrustChoice } from './open-place.ts'
 import { OpenPlaces } from './open-places.ts'
-import { operatorSurroundings } from './operator-surroundings.ts'
+import { operatorEnvironment } from './operator-surroundings.ts'
 import { createProcessOwner } from './process-owner.ts'
 import { createSidecar } from './sidecar.ts'
 import { traceWherePresent } from './tracing.ts'
@@ -86,7 +86,7 @@ export async function assembleHost(options: CreateHostOptions, firstTrust: Trust
   const env = options.env ?? process.env
   const bundled = createBundledLayer(options, home)
   const loader = createLoader(loaderOptions(home, options, bundled.extensions))
-  const operator = operatorSurroundings(env)
+  const operator = operatorEnvironment(env)
   const lookUp = (name: string) => Object.hasOwn(env, name) ? env[name] : undefined
   const closing = new AbortController()
   const projectFolder = options.projectFolder ?? PROJECT_FOLDER

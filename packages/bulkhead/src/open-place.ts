@@ -2,7 +2,7 @@ import { realpath } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { ConfigFile, Interactor, Loader, LoadReport, ProjectTrust } from '@bulkhead/contract'
 import type { Place } from '@bulkhead/host'
-import type { OperatorSurroundings } from '@bulkhead/sandbox'
+import type { OperatorEnvironment } from '@bulkhead/sandbox'
 import { ConnectedServers } from './connected-servers.ts'
 import { keptFolders } from './kept-folders.ts'
 import { loadLateCode } from './late-code.ts'
@@ -26,7 +26,7 @@ export interface PlaceOptions {
 }
 
 export interface PlaceSurroundings {
-  readonly operator: OperatorSurroundings
+  readonly operator: OperatorEnvironment
   readonly home: string
   /** Name of the project layer's folder. */
   readonly projectFolder: string

@@ -1,5 +1,5 @@
 import { isAbsolute } from 'node:path'
-import type { OperatorSurroundings } from '@bulkhead/sandbox'
+import type { OperatorEnvironment } from '@bulkhead/sandbox'
 
 type Variables = Readonly<Record<string, string | undefined>>
 
@@ -13,7 +13,7 @@ const UNATTENDED = {
 }
 
 /** The programs and settings of whoever runs this process, for tools that run commands in that person's name. */
-export function operatorSurroundings(env: Variables): OperatorSurroundings {
+export function operatorEnvironment(env: Variables): OperatorEnvironment {
   const kept = Object.entries(env).filter((entry): entry is [string, string] => KEPT.test(entry[0]) && entry[1] !== undefined)
   const folders = (env.PATH ?? '').split(':').filter((folder) => isAbsolute(folder))
   return { path: folders.length > 0 ? [...new Set(folders)] : ['/usr/local/bin', '/usr/bin', '/bin'], env: { ...Object.fromEntries(kept), ...UNATTENDED } }

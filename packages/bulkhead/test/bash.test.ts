@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import type { ApprovalRequest, Outcome } from '@bulkhead/contract'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { createHost, type Host } from '../src/index.ts'
-import { operatorSurroundings } from '../src/operator-surroundings.ts'
+import { operatorEnvironment } from '../src/operator-surroundings.ts'
 
 let folder: string
 let host: Host
@@ -64,7 +64,7 @@ it('gives the beginning of much output, and all of it in a file', async () => {
 })
 
 it('takes absolute folders of PATH alone, and of the environment what is harmless', () => {
-  const { path, env } = operatorSurroundings({ PATH: '/usr/bin:.:bin::/usr/bin:/bin', HOME: '/h', AWS_SECRET_ACCESS_KEY: 'x', LD_PRELOAD: 'y', LC_ALL: 'C' })
+  const { path, env } = operatorEnvironment({ PATH: '/usr/bin:.:bin::/usr/bin:/bin', HOME: '/h', AWS_SECRET_ACCESS_KEY: 'x', LD_PRELOAD: 'y', LC_ALL: 'C' })
   expect(path).toEqual(['/usr/bin', '/bin'])
   expect(env).toMatchObject({ HOME: '/h', LC_ALL: 'C', GIT_TERMINAL_PROMPT: '0' })
   expect(Object.keys(env).filter((name) => /SECRET|LD_/.test(name))).toEqual([])

@@ -25,7 +25,6 @@ const COMPOSED: Readonly<Record<string, string>> = {
   'packages/loader/src/load/connect.ts': 'a number between fixed words',
   'packages/loader/src/discover/npm-packages.ts': 'one part of a path after a fixed word at the beginning',
   'packages/kit/src/schema/linear-pattern.ts': 'compiled to see whether it is valid, never matched',
-  'packages/broker/src/shell/launcher.ts': 'reads a file of the kernel',
   'packages/sandbox/src/os/installed-layers.ts': 'reads files of the kernel',
   'packages/sandbox/src/os/util-linux.ts': 'reads a file of the kernel',
   'packages/tools-bundled/src/bash/judging/catastrophes.ts': 'fixed words at the beginning, nothing repeated',

@@ -11,6 +11,7 @@ const ENTRIES: Readonly<Record<string, readonly string[]>> = {
   'json-copy': ['copyJson'],
   'node-version': ['nodeVersionFault', 'requireNodeVersion'],
   options: ['findOptionFault', 'forms'],
+  'process-mark': ['MARK_LIMIT', 'hasProcessMark', 'isUnmarked', 'markOption', 'newProcessMark'],
   schema: ['dialectOf', 'inModernKeywords', 'patternEngine', 'readSchema', 'schemaCompiler', 'schemaKeywordForm'],
   text: ['closeNames', 'meantNames', 'visibleJson', 'visibleText'],
 }

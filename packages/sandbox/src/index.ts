@@ -1,2 +1,2 @@
 export { createSandbox, type PooledSandbox, type SandboxOptions } from './sandbox.ts'
-export type { OperatorSurroundings } from '@bulkhead/broker'
+export type { OperatorEnvironment } from '@bulkhead/broker'

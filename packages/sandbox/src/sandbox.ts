@@ -2,7 +2,7 @@ import type { CompartmentLimits, CompartmentRequest, CompartmentSession, Sandbox
 import { requireNodeVersion } from '@bulkhead/kit/node-version'
 import { BulkheadError, DEFAULT_LIMITS, requireOptions } from '@bulkhead/contract'
 import { forms, type OptionForms } from '@bulkhead/kit/options'
-import { UsedSecrets, type OperatorSurroundings } from '@bulkhead/broker'
+import { UsedSecrets, type OperatorEnvironment } from '@bulkhead/broker'
 import { loadLateCode } from './process/late-code.ts'
 import { openCompartment } from './session/open.ts'
 import { MissingWalls } from './os/missing-walls.ts'
@@ -22,7 +22,7 @@ export interface SandboxOptions extends PoolOptions {
    */
   readonly idleMs?: number
   /** What commands of a tool that may run every one are found in and find. Absent: no more than those of any other tool. */
-  readonly operator?: OperatorSurroundings
+  readonly operator?: OperatorEnvironment
   /** Folders of the host's own, canonical: no tool reaches into them, whatever pattern covers them, unless it begins there. */
   readonly kept?: readonly string[]
   /** Folders with the host's own code, canonical: no tool writes there, whatever pattern covers them. Commands may. */
@@ -68,7 +68,7 @@ export function createSandbox(given: SandboxOptions): PooledSandbox {
 
   const openOne: OpenSession = (request) => {
     const signal = request.signal === undefined ? closed.signal : AbortSignal.any([closed.signal, request.signal])
-    const broker = { operator, kept, ownCode, projectLayer, usedSecrets, walls, requiresWall: os === 'require' }
+    const broker = { operator, kept, ownCode, projectLayer, usedSecrets, walls, requiresSandbox: os === 'require' }
     return openCompartment({ ...request, signal }, workspace, pools, broker)
   }
   const openSpread: OpenSession = (request) =>

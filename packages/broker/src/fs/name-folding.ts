@@ -1,4 +1,4 @@
-import { isNoRoom } from '../process/resources.ts'
+import { isResourceShortage } from '../process/resources.ts'
 import type { Disk } from './disk.ts'
 import type { PathModel } from './paths.ts'
 import { joinNames, parentOf } from './paths.ts'
@@ -51,7 +51,7 @@ export async function probeFolding(
 async function foldsCase(folder: string, disk: Disk, paths: PathModel): Promise<boolean> {
   // What cannot be listed has no names to ask about. While it cannot, the folder above, which may fold otherwise, is no answer.
   const names = await disk.names(folder).catch((error: unknown) => {
-    if (isNoRoom(error)) throw error
+    if (isResourceShortage(error)) throw error
     return []
   })
   const inside = names.find((name) => otherCase(name) !== undefined)

@@ -5,7 +5,7 @@ import type { FileHandle } from 'node:fs/promises'
 import { access, open, stat } from 'node:fs/promises'
 import { isAbsolute, join } from 'node:path'
 import { BulkheadError } from '@bulkhead/contract'
-import { isNoRoom } from './resources.ts'
+import { isResourceShortage } from './resources.ts'
 import { Denial, type Cures } from '../model/denial.ts'
 import { startFault } from './start-error.ts'
 import type { OffLimits } from './untrusted-folders.ts'
@@ -117,7 +117,7 @@ const isExecutable = (path: string): Promise<boolean> => access(path, constants.
 /** undefined for what the system itself cannot execute. */
 async function readProgram(path: string, { size }: BigIntStats): Promise<Pick<Executable, 'digest'> | undefined> {
   const file = await open(path, constants.O_RDONLY).catch((error: unknown) => {
-    if (isNoRoom(error)) throw startFault(error)
+    if (isResourceShortage(error)) throw startFault(error)
   })
   if (file === undefined) return undefined
   try {

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { readdir, readFile } from 'node:fs/promises'
-import { isNoRoom } from './resources.ts'
+import { hasProcessMark } from '@bulkhead/kit/process-mark'
+import { isResourceShortage } from './resources.ts'
 import { RUN_VARIABLE } from '../shell/environment.ts'
 
 /** A process as Linux shows it. */
@@ -29,7 +30,7 @@ export function processRow(pid: number): ProcessRow | undefined {
  * now, as in a host that has no descriptors left.
  */
 export async function processTable(): Promise<readonly ProcessRow[] | undefined> {
-  const names = await readdir('/proc').catch((error: unknown) => isNoRoom(error) ? undefined : [])
+  const names = await readdir('/proc').catch((error: unknown) => isResourceShortage(error) ? undefined : [])
   const pids = names?.filter((name) => /^\d+$/.test(name)).map(Number)
   const texts = pids && await Promise.all(pids.map((pid) => textOf(pid, 'stat')))
   if (texts === undefined || texts.includes(undefined)) return undefined
@@ -43,12 +44,13 @@ export async function carriesMarker(pid: number, marker: string): Promise<boolea
 
 /** Whether a process has the number of a run among its limits. Contract: as above. */
 export async function carriesMark(pid: number, mark: number): Promise<boolean | undefined> {
-  return (await textOf(pid, 'limits'))?.split('\n').some((line) => line.startsWith('Max file locks') && line.includes(` ${mark} `))
+  const limits = await textOf(pid, 'limits')
+  return limits === undefined ? undefined : hasProcessMark(limits, mark)
 }
 
 /** Nothing of a process that is gone, or another user's. */
 const textOf = (pid: number, name: 'stat' | 'environ' | 'limits'): Promise<string | undefined> =>
-  readFile(`/proc/${pid}/${name}`, 'latin1').catch((error: unknown) => isNoRoom(error) ? undefined : '')
+  readFile(`/proc/${pid}/${name}`, 'latin1').catch((error: unknown) => isResourceShortage(error) ? undefined : '')
 
 /** The name of the program stands in brackets and may hold brackets and blanks itself; what follows are plain fields. */
 function parse(pid: number, text: string): ProcessRow | undefined {

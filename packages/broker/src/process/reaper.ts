@@ -1,6 +1,7 @@
 import type { ChildProcess } from 'node:child_process'
 import { spawn } from 'node:child_process'
 import type { Socket } from 'node:net'
+import { MARK_LIMIT } from '@bulkhead/kit/process-mark'
 
 /**
  * `group`: a process group; `mark`: what has this limit of file locks, by which the processes of a command are known;
@@ -33,7 +34,7 @@ round=0
 while [ -n "$marks" ] && [ $round -lt 5 ]; do
   round=$((round + 1))
   set +f
-  found=$(grep -lsE "^Max file locks +(\${marks#|}) " /proc/[0-9]*/limits)
+  found=$(grep -lsE "^${MARK_LIMIT} +(\${marks#|}) " /proc/[0-9]*/limits)
   set -f
   [ -n "$found" ] || break
   for one in $found; do one=\${one#/proc/}; kill -KILL "\${one%/limits}"; done

@@ -6,10 +6,10 @@ const WORDS =
   /resource temporarily unavailable|too many open files|cannot allocate memory|uv_thread_create|\bE(?:AGAIN|MFILE|NFILE|NOMEM)\b/i
 
 /** Whether the system lacks room for now: for a process, a thread, a descriptor, or memory. */
-export const isNoRoom = (error: unknown): boolean => CODES.has((error as { readonly code?: unknown } | undefined)?.code)
+export const isResourceShortage = (error: unknown): boolean => CODES.has((error as { readonly code?: unknown } | undefined)?.code)
 
-export const saysNoRoom = (words: string): boolean => WORDS.test(words)
+export const mentionsResourceShortage = (words: string): boolean => WORDS.test(words)
 
 /** Nobody's code is to blame for it, and later it may be otherwise. */
-export const noRoom = (what: string, why: string, cause?: unknown): BulkheadError =>
+export const resourceShortage = (what: string, why: string, cause?: unknown): BulkheadError =>
   new BulkheadError('NoPlaceFree', `${what}: ${why}. Try again when the system has more room.`, { cause })

@@ -1,6 +1,6 @@
 import type { ExecFileException } from 'node:child_process'
 import { execFile } from 'node:child_process'
-import { isNoRoom, saysNoRoom } from '../process/resources.ts'
+import { isResourceShortage, mentionsResourceShortage } from '../process/resources.ts'
 import type { Argv } from './launcher.ts'
 import { startFault } from '../process/start-error.ts'
 
@@ -13,8 +13,8 @@ const PATIENCE_MS = 10_000
 export function succeeds([file = '', ...args]: Argv): Promise<boolean> {
   return new Promise((resolve, reject) => {
     const answer = (error: ExecFileException | null, _stdout: string, stderr: string): void => {
-      const isUnknown = error !== null && (isNoRoom(error) || saysNoRoom(stderr) || wasEnded(error))
-      if (isUnknown) reject(startFault(isNoRoom(error) ? error : { code: 'EAGAIN' }))
+      const isUnknown = error !== null && (isResourceShortage(error) || mentionsResourceShortage(stderr) || wasEnded(error))
+      if (isUnknown) reject(startFault(isResourceShortage(error) ? error : { code: 'EAGAIN' }))
       else resolve(error === null)
     }
     try {

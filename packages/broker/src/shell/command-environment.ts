@@ -14,7 +14,7 @@ export interface Surroundings {
 }
 
 /** Of whoever runs the host: for a tool that may run every command, in the name of that person. */
-export interface OperatorSurroundings {
+export interface OperatorEnvironment {
   /** Absolute folders where commands are looked for, and what they find in PATH. */
   readonly path: readonly string[]
   /** Everything else that they find in their environment. */
@@ -28,8 +28,8 @@ export const cleanSurroundings = (path: readonly string[], outputBytes: number, 
   cleanPath: once(() => outsideOf(offLimits, path)),
 })
 
-export const operatorSurroundings = (
-  { path, env, outputBytes = 1024 * 1024 }: OperatorSurroundings, offLimits: OffLimits,
+export const operatorEnvironment = (
+  { path, env, outputBytes = 1024 * 1024 }: OperatorEnvironment, offLimits: OffLimits,
 ): Surroundings => ({
   executables: new Executables(path, offLimits),
   outputBytes,

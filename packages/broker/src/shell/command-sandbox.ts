@@ -21,7 +21,7 @@ const DOORS = ['/run/docker.sock', '/run/podman/podman.sock', '/run/containerd/c
 const SERVANTS = ['/run/user', '/run/dbus', '/run/systemd/private', '/tmp/.X11-unix', '/tmp/.ICE-unix']
 
 /** Learns that commands run without a sandbox. */
-export interface MissingCommandWall {
+export interface MissingSandboxReporter {
   ofCommands(): void
 }
 
@@ -34,9 +34,9 @@ export interface WallOptions {
   /** A folder of the workspace that no command writes, nor makes. */
   readonly projectLayer?: string | undefined
   /** Told when a command runs without the wall that it should have. */
-  readonly walls?: MissingCommandWall | undefined
+  readonly walls?: MissingSandboxReporter | undefined
   /** No command runs where no wall works, also one that needs none. */
-  readonly requiresWall?: boolean | undefined
+  readonly requiresSandbox?: boolean | undefined
 }
 
 /** What stands before a command. To be released when the command is gone. */
@@ -64,11 +64,11 @@ export class Wall {
    * known, and with CapabilityUnavailable where there is none and one is required.
    */
   async stand(kind: WallKind | undefined): Promise<StandingWall> {
-    const { workspace, projectLayer, walls, requiresWall = false } = this.#options
-    if (kind === undefined && !requiresWall) return NO_WALL
+    const { workspace, projectLayer, walls, requiresSandbox = false } = this.#options
+    if (kind === undefined && !requiresSandbox) return NO_WALL
     const real = await fileFault('.', () => realpath(workspace))
     const bwrap = await this.#proven(kind ?? 'work', real)
-    if (bwrap === undefined && requiresWall) throw unavailable()
+    if (bwrap === undefined && requiresSandbox) throw unavailable()
     if (bwrap === undefined) walls?.ofCommands()
     if (bwrap === undefined || kind === undefined) return NO_WALL
     const args = this.#args(kind, real)

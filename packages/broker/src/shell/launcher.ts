@@ -1,22 +1,12 @@
-import { randomInt } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { BulkheadError } from '@bulkhead/contract'
+import { isUnmarked, markOption, newProcessMark } from '@bulkhead/kit/process-mark'
 import { succeeds } from './attempted-program.ts'
 import type { Executable, Executables } from '../process/executable.ts'
 import { proveUnchanged } from '../process/executable.ts'
 
 /** The process dies with the host, and neither it nor what it starts gains rights by the file it executes. */
 const SETPRIV = ['--pdeathsig', 'KILL', '--no-new-privs']
-
-/** A limit that Linux keeps for each process and has not looked at since 2.4: whoever is below a command has its number. */
-const MARK_LINE = 'Max file locks'
-/** Above whatever anybody would set, and below what is written in another way. */
-const LEAST_MARK = 2 ** 40
-
-/** The number of one run. */
-export const newMark = (): number => LEAST_MARK + randomInt(LEAST_MARK)
-
-const marking = (mark: number): Argv => [`--locks=${mark}`]
 
 export type Argv = readonly string[]
 export type Launch = (command: Argv, mark: number) => Argv
@@ -44,7 +34,7 @@ export class Launcher {
       throw error
     })
     const { setpriv, prlimit } = await this.#found
-    return (command, mark) => [...through(setpriv, SETPRIV), ...through(prlimit, marking(mark)), ...command]
+    return (command, mark) => [...through(setpriv, SETPRIV), ...through(prlimit, [markOption(mark)]), ...command]
   }
 
   async #find(): Promise<Found> {
@@ -66,8 +56,7 @@ const canSetpriv = ({ path }: Executable): Promise<boolean> => succeeds([path, .
 
 /** Below a host that was itself given a number, that one stays. */
 async function canMark({ path }: Executable): Promise<boolean> {
-  const isFree = new RegExp(`^${MARK_LINE}\\s+unlimited\\s+unlimited`, 'm').test(await readFile('/proc/self/limits', 'latin1').catch(() => ''))
-  return isFree && succeeds([path, ...marking(newMark()), '--', path, '--version'])
+  return isUnmarked(await readFile('/proc/self/limits', 'latin1').catch(() => '')) && succeeds([path, markOption(newProcessMark()), '--', path, '--version'])
 }
 
 /** Only what was found out is held on to: without room nothing is. */

@@ -7,9 +7,9 @@ import { OffLimits } from '../process/untrusted-folders.ts'
 import { judgePipe, readPipeRequest, withStageSecrets } from './pipe/pipe-request.ts'
 import { judgeRequest, readRequest, withSecrets } from './request.ts'
 import { Starter, SYSTEM_PATH } from './starter.ts'
-import type { OperatorSurroundings } from './command-environment.ts'
-import { cleanSurroundings, operatorSurroundings, runsAnyCommand } from './command-environment.ts'
-import type { MissingCommandWall } from './command-sandbox.ts'
+import type { OperatorEnvironment } from './command-environment.ts'
+import { cleanSurroundings, operatorEnvironment, runsAnyCommand } from './command-environment.ts'
+import type { MissingSandboxReporter } from './command-sandbox.ts'
 
 export interface ShellOptions extends HostFolders {
   readonly workspace: string
@@ -32,11 +32,11 @@ export interface ShellOptions extends HostFolders {
   /** Put in the place of their handles for a command, and taken out of its output. */
   readonly secrets?: SecretsCapability | undefined
   /** Absent: a tool that may run every command finds no more than any other. */
-  readonly operator?: OperatorSurroundings | undefined
+  readonly operator?: OperatorEnvironment | undefined
   /** Told when commands run without a wall. */
-  readonly walls?: MissingCommandWall | undefined
+  readonly walls?: MissingSandboxReporter | undefined
   /** No command runs where no wall works. */
-  readonly requiresWall?: boolean | undefined
+  readonly requiresSandbox?: boolean | undefined
   /** The code ships with the host and runs in its thread. */
   readonly isOurs?: boolean
   readonly platform?: NodeJS.Platform
@@ -44,7 +44,7 @@ export interface ShellOptions extends HostFolders {
 
 /** Commands of the grant, by name and argument vector, without a shell. */
 export function shellCapability(options: ShellOptions): CapabilityUnit {
-  const { workspace, tools, secrets, operator, kept, neverWritten, projectLayer, walls, requiresWall, isOurs = false } = options
+  const { workspace, tools, secrets, operator, kept, neverWritten, projectLayer, walls, requiresSandbox, isOurs = false } = options
   const { path = SYSTEM_PATH, platform = process.platform } = options
   const { concurrentRuns = 8, outputBytes = 200 * 1024, graceMs = 300, drainMs = 100, updateMs = 100 } = options
   // Without process groups and sessions a command could not be ended with what it started, so it is not given.
@@ -54,9 +54,9 @@ export function shellCapability(options: ShellOptions): CapabilityUnit {
     [workspace, ...tools.flatMap(({ grant }) => grant.fs.write)], [workspace, ...tools.flatMap(({ grant }) => grant.fs.roots ?? [])],
   )
   const clean = cleanSurroundings(path, outputBytes, offLimits)
-  const operators = operator === undefined ? clean : operatorSurroundings(operator, offLimits)
+  const operators = operator === undefined ? clean : operatorEnvironment(operator, offLimits)
   const starter = new Starter({
-    workspace, offLimits, projectLayer, secrets, walls, requiresWall, graceMs, drainMs, updateMs,
+    workspace, offLimits, projectLayer, secrets, walls, requiresSandbox, graceMs, drainMs, updateMs,
     folders: { kept, neverWritten },
     home: operator?.env.HOME,
     surroundingsOf: ({ tool }) => runsAnyCommand(tool) ? operators : clean,

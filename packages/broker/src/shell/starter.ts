@@ -6,7 +6,8 @@ import type { SecretsCapability } from '../secrets/secrets.ts'
 import type { Begun } from './running-commands.ts'
 import { Executables, proveUnchanged } from '../process/executable.ts'
 import { inheritableDescriptors, isInheritable } from '../process/descriptors.ts'
-import { Launcher, newMark, type Argv, type Launch } from './launcher.ts'
+import { newProcessMark } from '@bulkhead/kit/process-mark'
+import { Launcher, type Argv, type Launch } from './launcher.ts'
 import { Leftovers } from '../process/run-processes.ts'
 import { LiveOutput, type StreamName } from './live-output.ts'
 import type { OffLimits } from '../process/untrusted-folders.ts'
@@ -25,7 +26,7 @@ import { inWorkingFolder } from './working-folder.ts'
 /** Folders of the system, none of a user. */
 export const SYSTEM_PATH: readonly string[] = ['/usr/local/bin', '/usr/bin', '/bin']
 
-interface StarterParts extends Pick<RunParts, 'graceMs' | 'drainMs'>, Pick<WallOptions, 'walls' | 'requiresWall'> {
+interface StarterParts extends Pick<RunParts, 'graceMs' | 'drainMs'>, Pick<WallOptions, 'walls' | 'requiresSandbox'> {
   readonly workspace: string
   readonly offLimits: OffLimits
   /** Of whoever runs the host. */
@@ -58,11 +59,11 @@ export class Starter {
   #started = 0
 
   constructor(parts: StarterParts) {
-    const { workspace, home, offLimits, projectLayer, walls, requiresWall } = parts
+    const { workspace, home, offLimits, projectLayer, walls, requiresSandbox } = parts
     this.#parts = parts
     this.#system = new Executables(SYSTEM_PATH, offLimits)
     this.#launcher = new Launcher(this.#system)
-    this.#wall = new Wall({ workspace, executables: this.#system, home, projectLayer, walls, requiresWall })
+    this.#wall = new Wall({ workspace, executables: this.#system, home, projectLayer, walls, requiresSandbox })
   }
 
   async start(call: OpenCall, request: ShellRequest, stop: AbortSignal): Promise<Run> {
@@ -124,7 +125,7 @@ export class Starter {
     const { outputBytes, environment } = surroundingsOf(call)
     const run = ++this.#started
     const marker = `${this.#compartment}.${run}`
-    const mark = newMark()
+    const mark = newProcessMark()
     const update = (stream: StreamName, text: string): void => call.onUpdate?.({ type: 'shell.output', run, stream, text })
     const live = isQuiet || !call.onUpdate ? undefined : new LiveOutput(update, updateMs)
     return new Run({

@@ -27,7 +27,7 @@ describe('a host that is killed with SIGKILL leaves nothing behind:', () => {
     const lines = await ground.lifelines()
     const child = `${starts(lines.hold('grandchild'), options)}${lines.hold('child')}`
     ground.node('family', `${starts(child, options)}${lines.hold('command')}`)
-    const host = spawn(process.execPath, [fixture('shell/fixtures/dying-host.ts'), ground.workspace, ground.bin, 'family'], { stdio: ['ignore', 'inherit', 'inherit'] })
+    const host = spawn(process.execPath, [fixture('../shell/fixtures/dying-host.ts'), ground.workspace, ground.bin, 'family'], { stdio: ['ignore', 'inherit', 'inherit'] })
     const family = await Promise.all(['command', 'child', 'grandchild'].map((label) => lines.of(label)))
     host.kill('SIGKILL')
     await Promise.all(family.map(({ died }) => died))

@@ -44,14 +44,14 @@ describe('that does not work here', () => {
   })
 
   it.each(['read', 'work', undefined] as const)('refuses a command where it is required, for %s', async (kind) => {
-    await expect(lacking({ requiresWall: true }).stand(kind)).rejects.toMatchObject({ code: 'CapabilityUnavailable', data: { missing: ['bubblewrap'] } })
+    await expect(lacking({ requiresSandbox: true }).stand(kind)).rejects.toMatchObject({ code: 'CapabilityUnavailable', data: { missing: ['bubblewrap'] } })
   })
 })
 
 it('that is required and works lets a command without one run as before', async () => {
   ground.sh('bwrap', 'exit 0')
   const executables = new Executables([ground.bin, '/usr/bin', '/bin'], new OffLimits([]))
-  expect((await new Wall({ workspace: ground.workspace, executables, home: undefined, requiresWall: true }).stand(undefined)).argv).toEqual([])
+  expect((await new Wall({ workspace: ground.workspace, executables, home: undefined, requiresSandbox: true }).stand(undefined)).argv).toEqual([])
 })
 
 it('for which there is no room now is not none: commands wait for it, and it is tried again', async () => {

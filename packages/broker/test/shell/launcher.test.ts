@@ -1,8 +1,9 @@
 import { spawn } from 'node:child_process'
 import { join } from 'node:path'
+import { newProcessMark } from '@bulkhead/kit/process-mark'
 import { afterAll, describe, expect, it } from 'vitest'
 import { Executables } from '../../src/process/executable.ts'
-import { Launcher, newMark } from '../../src/shell/launcher.ts'
+import { Launcher } from '../../src/shell/launcher.ts'
 import { OffLimits } from '../../src/process/untrusted-folders.ts'
 import { any, ShellGround } from './shell-ground.ts'
 
@@ -11,14 +12,14 @@ afterAll(() => ground.clear())
 const launcher = (): Launcher => new Launcher(new Executables([ground.bin], new OffLimits([])))
 
 it('without setpriv and prlimit a command runs as it is', async () => {
-  expect((await launcher().prepare())(['/bin/true', 'x'], newMark())).toEqual(['/bin/true', 'x'])
+  expect((await launcher().prepare())(['/bin/true', 'x'], newProcessMark())).toEqual(['/bin/true', 'x'])
 })
 
 it('each run has a number among the limits of its processes', async () => {
   const system = new Launcher(new Executables(['/usr/bin', '/bin'], new OffLimits([])))
   const argv = (await system.prepare())(['/bin/true'], 2 ** 40 + 7)
   expect(argv.slice(-4)).toEqual(['/usr/bin/prlimit', `--locks=${2 ** 40 + 7}`, '--', '/bin/true'])
-  expect(newMark()).not.toBe(newMark())
+  expect(newProcessMark()).not.toBe(newProcessMark())
 })
 
 describe('rights', () => {
@@ -29,7 +30,7 @@ describe('rights', () => {
 
   it('a program called setpriv that knows other options is not used', async () => {
     ground.sh('setpriv', 'exit 1')
-    expect((await launcher().prepare())(['/bin/true'], newMark())).toEqual(['/bin/true'])
+    expect((await launcher().prepare())(['/bin/true'], newProcessMark())).toEqual(['/bin/true'])
   })
 
   it.each([
@@ -40,7 +41,7 @@ describe('rights', () => {
     const path = ground.sh('setpriv', `[ -e '${tried}' ] && exit 0; : > '${tried}'; ${script}`)
     const preparing = launcher()
     await expect(preparing.prepare()).rejects.toMatchObject({ code: 'ResourceBusy' })
-    expect((await preparing.prepare())(['/bin/true'], newMark())[0]).toBe(path)
+    expect((await preparing.prepare())(['/bin/true'], newProcessMark())[0]).toBe(path)
   })
 })
 

@@ -1,7 +1,7 @@
 import { constants } from 'node:fs'
 import { access, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { isNoRoom } from '@bulkhead/broker'
+import { isResourceShortage } from '@bulkhead/broker'
 import type { OsLayers } from './hull-command.ts'
 import type { NodeNeeds } from './node-needs.ts'
 import { nodeInside } from './node-needs.ts'
@@ -63,7 +63,7 @@ async function lookFor(path: string): Promise<'program' | 'nothing' | 'forbidden
 /** By the names `prlimit` has for them. What is not limited is not in it. Rejects when they cannot be read for now. */
 async function hardLimits(): Promise<ReadonlyMap<string, number>> {
   const text = await readFile('/proc/self/limits', 'latin1').catch((error: unknown) => {
-    if (isNoRoom(error)) throw error
+    if (isResourceShortage(error)) throw error
     return ''
   })
   const hard = new Map<string, number>()

@@ -1,4 +1,4 @@
-import { isNoRoom, noRoom, saysNoRoom } from '@bulkhead/broker'
+import { isResourceShortage, resourceShortage, mentionsResourceShortage } from '@bulkhead/broker'
 import { execFile } from 'node:child_process'
 import { dirname, normalize } from 'node:path'
 import { oneLine } from './one-line.ts'
@@ -47,8 +47,8 @@ export async function nodeNeeds(node: string, patienceMs: number): Promise<NodeN
       if (error === null) return resolve(stdout)
       const why = oneLine(stderr) || oneLine(error.message)
       // Node ends by a signal when it gets no thread or no memory, and is ended by one when it is late.
-      const isPassing = isNoRoom(error) || typeof error.signal === 'string' || saysNoRoom(stderr)
-      reject(isPassing ? noRoom('Node could not be started', why, error) : new Error(`Node itself does not start here: ${why}`))
+      const isPassing = isResourceShortage(error) || typeof error.signal === 'string' || mentionsResourceShortage(stderr)
+      reject(isPassing ? resourceShortage('Node could not be started', why, error) : new Error(`Node itself does not start here: ${why}`))
     })
   })
   const { loaded, memory } = JSON.parse(said) as { readonly loaded: readonly string[]; readonly memory?: NodeMemory }

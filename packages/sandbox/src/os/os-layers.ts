@@ -1,7 +1,7 @@
 import { isAbsolute } from 'node:path'
 import { BulkheadError } from '@bulkhead/contract'
 import { messageOf } from '@bulkhead/kit/error-message'
-import { isNoRoom, noRoom } from '@bulkhead/broker'
+import { isResourceShortage, resourceShortage } from '@bulkhead/broker'
 import type { OsLayers } from './hull-command.ts'
 import type { Machine } from './installed-layers.ts'
 import { installed, installedLayers } from './installed-layers.ts'
@@ -62,7 +62,7 @@ export async function probeOsLayers(machine: ProbedMachine): Promise<OsLayers> {
     return await provenLayers(machine)
   } catch (error) {
     if (BulkheadError.is(error)) throw error
-    if (isNoRoom(error)) throw notTried(messageOf(error), error)
+    if (isResourceShortage(error)) throw notTried(messageOf(error), error)
     return withoutLayers(messageOf(error))
   }
 }
@@ -109,7 +109,7 @@ async function provenLayers(machine: ProbedMachine): Promise<OsLayers> {
 }
 
 const notTried = (why: string, cause?: unknown): BulkheadError =>
-  noRoom('What holds a process here could not be tried', why, cause)
+  resourceShortage('What holds a process here could not be tried', why, cause)
 
 /** The filter of system calls is a further wall behind these two, and not known for every architecture: it is not required. */
 function refuseWithout({ rlimits, bubblewrap }: OsLayers): void {

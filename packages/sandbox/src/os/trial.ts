@@ -1,4 +1,4 @@
-import { saysNoRoom } from '@bulkhead/broker'
+import { mentionsResourceShortage } from '@bulkhead/broker'
 import type { Readable } from 'node:stream'
 import type { OsLayers } from './hull-command.ts'
 import { oneLine } from './one-line.ts'
@@ -33,7 +33,7 @@ export interface Complaint {
   readonly blames: 'layers' | 'system' | 'unknown'
 }
 
-const inWords = (words: string): Complaint => ({ why: oneLine(words), blames: saysNoRoom(words) ? 'system' : 'layers' })
+const inWords = (words: string): Complaint => ({ why: oneLine(words), blames: mentionsResourceShortage(words) ? 'system' : 'layers' })
 const silent = (why: string): Complaint => ({ why, blames: 'unknown' })
 
 /** Starts a hull that only proves itself under these layers. Returns why they do not work, if so. Rejects when nothing starts. */

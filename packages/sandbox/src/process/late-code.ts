@@ -1,5 +1,5 @@
 import { messageOf } from '@bulkhead/kit/error-message'
-import { loadLateCode as loadBrokerCode, saysNoRoom } from '@bulkhead/broker'
+import { preloadCode, mentionsResourceShortage } from '@bulkhead/broker'
 import { loadImage } from './image.ts'
 
 let loading: Promise<unknown> | undefined
@@ -10,10 +10,10 @@ let loading: Promise<unknown> | undefined
  */
 export function loadLateCode(): Promise<unknown> {
   loading ??= Promise.allSettled([
-    loadImage(), import('piscina'), ...loadBrokerCode(),
+    loadImage(), import('piscina'), ...preloadCode(),
   ]).then((outcomes) => {
     // What there was no room for is loaded by the next opening.
-    if (outcomes.some((outcome) => outcome.status === 'rejected' && saysNoRoom(messageOf(outcome.reason)))) loading = undefined
+    if (outcomes.some((outcome) => outcome.status === 'rejected' && mentionsResourceShortage(messageOf(outcome.reason)))) loading = undefined
   })
   return loading
 }

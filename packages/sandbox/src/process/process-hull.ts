@@ -4,7 +4,7 @@ import { isAbsolute } from 'node:path'
 import type { Readable } from 'node:stream'
 import type { CompartmentLimits } from '@bulkhead/contract'
 import { BulkheadError, DEFAULT_LIMITS } from '@bulkhead/contract'
-import { inheritableDescriptors, isInheritable, noRoom } from '@bulkhead/broker'
+import { inheritableDescriptors, isInheritable, resourceShortage } from '@bulkhead/broker'
 import type { EndReport, HullAssignment, HullHandover, HullReport, HullStart } from '../wire/hull-protocol.ts'
 import { socketTransport } from '../wire/socket-transport.ts'
 import type { CompiledScript } from '../wire/worker-start.ts'
@@ -164,7 +164,7 @@ function streamsOf(child: ChildProcess): HullStreams {
   if (stdout && stderr && control && channel) return { stdout, stderr, control, channel }
   // Without a listener the failure would end the host.
   child.once('error', () => undefined)
-  throw noRoom('No process could be started for the compartment', 'the host has no descriptors left')
+  throw resourceShortage('No process could be started for the compartment', 'the host has no descriptors left')
 }
 
 interface LastWords {

@@ -1,6 +1,6 @@
 import type { CompartmentRequest, ErrorCode } from '@bulkhead/contract'
 import { BulkheadError } from '@bulkhead/contract'
-import { Broker, isNoRoom, noRoom, refuseUnenforceable, type BrokerOptions } from '@bulkhead/broker'
+import { Broker, isResourceShortage, resourceShortage, refuseUnenforceable, type BrokerOptions } from '@bulkhead/broker'
 import { AwakeDeadline } from './awake-deadline.ts'
 import { inlinePeer } from './inline-peer.ts'
 import { judgeError, LOAD_CODES } from './compartment-error.ts'
@@ -74,7 +74,7 @@ const WITHOUT_CODE: ReadonlySet<ErrorCode> = new Set(['CompartmentCrashed', 'Com
 function notStarted({ placement, extension }: CompartmentRequest, error: unknown): BulkheadError {
   const what = `No ${placement} could be started for ${extension.id}`
   const { code, message } = BulkheadError.from(error)
-  if (WITHOUT_CODE.has(code) || isNoRoom(error)) return noRoom(what, message.replace(/\.$/, ''), error)
+  if (WITHOUT_CODE.has(code) || isResourceShortage(error)) return resourceShortage(what, message.replace(/\.$/, ''), error)
   return new BulkheadError('CompartmentStartFailed', `${what}: ${message}`, { cause: error })
 }
 

@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process'
 import { basename, dirname } from 'node:path'
 import { BulkheadError } from '@bulkhead/contract'
 import { messageOf } from '@bulkhead/kit/error-message'
-import { saysNoRoom } from '../../process/resources.ts'
+import { mentionsResourceShortage } from '../../process/resources.ts'
 import type { Executable } from '../../process/executable.ts'
 import { Executables, proveUnchanged } from '../../process/executable.ts'
 import { OffLimits } from '../../process/untrusted-folders.ts'
@@ -36,7 +36,7 @@ async function locate(): Promise<Executable> {
     const { rgPath } = await import('@vscode/ripgrep')
     return await new Executables([dirname(rgPath)], new OffLimits([])).find(basename(rgPath))
   } catch (cause) {
-    if (saysNoRoom(messageOf(cause))) {
+    if (mentionsResourceShortage(messageOf(cause))) {
       throw new BulkheadError('ResourceBusy', 'The system has no room to look for ripgrep. Try again later.', { cause })
     }
     const why = 'ripgrep is not installed for this platform, so files cannot be searched. Install optional dependencies too.'

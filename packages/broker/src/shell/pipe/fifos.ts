@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { BulkheadError } from '@bulkhead/contract'
-import { isNoRoom } from '../../process/resources.ts'
+import { isResourceShortage } from '../../process/resources.ts'
 import { reaper } from '../../process/reaper.ts'
 
 const run = promisify(execFile)
@@ -83,7 +83,7 @@ async function temporaryFolder(): Promise<string> {
     try {
       return await mkdtemp(join(place, 'bulkhead-pipe-'))
     } catch (error) {
-      if (isNoRoom(error)) throw noPipe(error)
+      if (isResourceShortage(error)) throw noPipe(error)
       first ??= error
     }
   }

@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process'
 import { accessSync, constants } from 'node:fs'
-import { isUnmarked, newMark } from './run-mark.ts'
+import { markOption, newProcessMark } from '@bulkhead/kit/process-mark'
+import { canMark } from './run-mark.ts'
 
 const FOLDERS = ['/usr/bin', '/bin', '/usr/sbin']
 const DEATH = ['--pdeathsig', 'KILL', '--']
@@ -27,7 +28,7 @@ export function holders(): Promise<Holders> {
 async function find(): Promise<Holders> {
   const [setpriv, prlimit] = process.platform === 'linux' ? ['setpriv', 'prlimit'].map(pathOf) : []
   const [dies, marks] = await Promise.all([
-    setpriv !== undefined && succeeds(setpriv, DEATH), prlimit !== undefined && isUnmarked() && succeeds(prlimit, [newMark().option, '--']),
+    setpriv !== undefined && succeeds(setpriv, DEATH), prlimit !== undefined && canMark() && succeeds(prlimit, [markOption(newProcessMark()), '--']),
   ])
   return { deathSignal: dies ? [setpriv!, ...DEATH] : [], prlimit: marks ? prlimit : undefined }
 }

@@ -1,14 +1,14 @@
 import type { ChildProcess } from 'node:child_process'
-import { killMarked, type RunMark } from './run-mark.ts'
+import { killMarked } from './run-mark.ts'
 
-const leaders = new Map<number, RunMark | undefined>()
+const leaders = new Map<number, number | undefined>()
 let isWatching = false
 
 /**
  * Keeps the group of a process that leads one. When the leader has ended, the rest of the group is killed, and whoever has left it
  * and has its mark; when this process ends, all of it is. Its own end by SIGKILL is the system's to notice.
  */
-export function keepGroup(child: ChildProcess, mark: RunMark | undefined): void {
+export function keepGroup(child: ChildProcess, mark: number | undefined): void {
   const { pid } = child
   if (pid === undefined) return
   if (!isWatching) process.on('exit', killAll)
@@ -28,7 +28,7 @@ export function signalGroup(pid: number, signal: NodeJS.Signals): void {
   }
 }
 
-function end(pid: number, mark: RunMark | undefined): void {
+function end(pid: number, mark: number | undefined): void {
   signalGroup(pid, 'SIGKILL')
   if (mark) killMarked(mark)
 }

@@ -3,10 +3,10 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { deserializeMessage, INTERNAL_ERROR, serializeMessage, type JSONRPCMessage, type Transport } from '@modelcontextprotocol/client'
 import { BulkheadError } from '@bulkhead/contract'
 import { isJsonObject, parseJson } from '@bulkhead/kit/json'
+import { markOption, newProcessMark } from '@bulkhead/kit/process-mark'
 import { holders } from './holders.ts'
 import { LineReader } from './line-reader.ts'
 import { keepGroup, signalGroup } from './process-group.ts'
-import { newMark } from './run-mark.ts'
 
 export interface ProcessOptions {
   /** The executable and its arguments; no shell reads them. */
@@ -48,8 +48,8 @@ export class ProcessTransport implements Transport {
       throw new BulkheadError('CapabilityUnavailable', message)
     }
     const { deathSignal, prlimit } = await holders()
-    const mark = prlimit === undefined ? undefined : newMark()
-    const marking = prlimit !== undefined && mark ? [prlimit, mark.option, '--'] : []
+    const mark = prlimit === undefined ? undefined : newProcessMark()
+    const marking = prlimit !== undefined && mark ? [prlimit, markOption(mark), '--'] : []
     const [file, ...args] = [...deathSignal, ...marking, ...this.#options.command]
     // Nobody would end one that is started now.
     if (this.#isClosed) throw new Error('The transport was closed before it had started.')

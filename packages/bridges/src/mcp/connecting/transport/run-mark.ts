@@ -1,41 +1,25 @@
-import { randomInt } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
+import { hasProcessMark, isUnmarked } from '@bulkhead/kit/process-mark'
 
-/** A limit that Linux keeps for each process and has not looked at since 2.4: whoever is below a server has its number. */
-const LINE = 'Max file locks'
-/** Above whatever anybody would set. */
-const LEAST = 2 ** 40
+/** A process with a mark cannot mark the servers it starts. */
+export const canMark = (): boolean => isUnmarked(limitsOf('self'))
 
-/** The number of one server among the limits of its processes, and the option of `prlimit` that gives it. */
-export interface RunMark {
-  readonly number: number
-  readonly option: string
-}
-
-export function newMark(): RunMark {
-  const number = LEAST + randomInt(LEAST)
-  return { number, option: `--locks=${number}` }
-}
-
-/** Whether this process was not itself given a number, below which there is no other. */
-export const isUnmarked = (): boolean => /^unlimited +unlimited /.test(limitOf('self') ?? '')
-
-/** Kills whoever has the number, and whom they have started meanwhile. At once: there may be no later turn. */
-export function killMarked({ number }: RunMark): void {
+/** Kills every process with the mark, and what those started meanwhile. Synchronous: at exit there is no later turn. */
+export function killMarked(mark: number): void {
   for (let looks = 0; looks < LOOKS; looks++) {
-    const found = processes().filter((pid) => limitOf(pid)?.includes(` ${number} `))
+    const found = processes().filter((pid) => hasProcessMark(limitsOf(pid), mark))
     if (found.length === 0) return
     for (const pid of found) {
       try {
         process.kill(Number(pid), 'SIGKILL')
       } catch {
-        // It has ended by itself.
+        // It has already ended.
       }
     }
   }
 }
 
-/** One that was killed is there until its parent has asked for its end. */
+/** A killed process stays in the table until its parent reads its exit status. */
 const LOOKS = 3
 
 function processes(): readonly string[] {
@@ -46,10 +30,10 @@ function processes(): readonly string[] {
   }
 }
 
-function limitOf(pid: string): string | undefined {
+function limitsOf(pid: string): string {
   try {
-    return readFileSync(`/proc/${pid}/limits`, 'latin1').split('\n').find((line) => line.startsWith(LINE))?.slice(LINE.length).trimStart()
+    return readFileSync(`/proc/${pid}/limits`, 'latin1')
   } catch {
-    return undefined
+    return ''
   }
 }
