@@ -13,6 +13,8 @@ export default defineConfig({
   cwd: process.cwd(),
   entry: ['src/**/*.ts', '!src/**/*.d.ts'],
   root: 'src',
+  // Without the tests: they import from other packages, and the compiler would write declarations beside what they import.
+  tsconfig: 'tsconfig.build.json',
   unbundle: true,
   format: 'esm',
   platform: 'node',
