@@ -1,5 +1,6 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { thoroughly } from '../../../scripts/thoroughly.ts'
 import { checkApprovalKey, compileApprovalKey } from '../src/approval-key.ts'
 import { canonicalJson, type Json, type JsonObject } from '@bulkhead/kit/json'
 import { anyJson } from '../../kit/test/samples/json.ts'
@@ -61,7 +62,7 @@ describe('an approval key', () => {
       fc.assert(fc.property(args as fc.Arbitrary<JsonObject>, args as fc.Arbitrary<JsonObject>, (one, other) => {
         const first = made(one)
         if (first !== undefined && first === made(other)) expect(canonicalJson(one)).toBe(canonicalJson(other))
-      }), { numRuns: 3_000 })
+      }), { numRuns: thoroughly(600, 3_000) })
     })
 
   it('can be read back, so nothing of the arguments is lost', () => {

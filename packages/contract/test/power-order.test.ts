@@ -2,6 +2,7 @@ import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { matchGlob } from '@bulkhead/kit/glob'
 import { hostCovers, hostMatches } from '@bulkhead/kit/hosts'
+import { thoroughly } from '../../../scripts/thoroughly.ts'
 import {
   compileCeiling, compileGrant, declaredCeiling, declaredPower, NO_GRANT, type Ceiling, type ExtensionPower, type Power,
 } from '../src/power.ts'
@@ -76,7 +77,7 @@ describe('a power under a ceiling', () => {
       const [own, most] = [given(power, use), given(limit, use)]
       const both = Object.fromEntries((Object.keys(own) as (keyof Given)[]).map((name) => [name, own[name] && most[name]]))
       expect(given(narrowPower(power, limit), use)).toEqual(both)
-    }), { numRuns: 3_000 })
+    }), { numRuns: thoroughly(600, 3_000) })
   })
 
   it('lists what is left: a use is allowed when it matches all patterns of one entry', () => {
@@ -89,7 +90,7 @@ describe('a power under a ceiling', () => {
         host: hosts.some((all) => all.every((pattern) => hostCovers(pattern, use.host))),
         shell: shell.some((all) => all.every((pattern) => runs([pattern], use))),
       }).toEqual((({ read: reads, write: writes, host, shell: ran }) => ({ read: reads, write: writes, host, shell: ran }))(given(narrowed, use)))
-    }), { numRuns: 3_000 })
+    }), { numRuns: thoroughly(600, 3_000) })
   })
 
   it('is nothing under nothing', () => {
@@ -127,7 +128,7 @@ describe('one power within another', () => {
       for (const [one, other] of [[asked, allowed], [narrowPower(asked, limit), allowed], [narrowPower(asked, limit), narrowPower(allowed, limit)]] as const) {
         if (beyond(one, other).length === 0) expect(within(given(one, use), given(other, use))).toEqual([])
       }
-    }), { numRuns: 1_500 })
+    }), { numRuns: thoroughly(300, 1_500) })
   })
 
   it('lies within itself, and under a ceiling within itself and the ceiling', () => {

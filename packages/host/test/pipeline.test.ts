@@ -1,6 +1,7 @@
 import { BulkheadError, type BulkheadEvent, type Outcome } from '@bulkhead/contract'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { thoroughly } from '../../../scripts/thoroughly.ts'
 import { flush, ManualClock } from './twin/clock.ts'
 import { createWorld, verdictOf, type ToolSketch } from './twin/world.ts'
 
@@ -95,7 +96,7 @@ test('every call settles exactly once, whatever ends it and whatever races with 
     expect(world.sandbox.alive).toEqual([])
     expect(world.sandbox.compartments.map(({ inFlight }) => inFlight).every((count) => count === 0)).toBe(true)
     expect(clock.pending).toBe(0)
-  }), { numRuns: 500 })
+  }), { numRuns: thoroughly(100, 500) })
 })
 
 test('a stage that fails unexpectedly is an outcome, and the next call works', async () => {

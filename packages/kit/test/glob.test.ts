@@ -1,5 +1,6 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { thoroughly } from '../../../scripts/thoroughly.ts'
 import { compileGlob, globCovers, matchGlob, matchRow, matchSegment, pathSegments } from '../src/glob.ts'
 
 /** The same meaning by another way: one regular expression over segments that each begin with a slash. */
@@ -53,7 +54,7 @@ describe('path patterns', () => {
   it('mean what an independent reading of them means', () => {
     fc.assert(fc.property(anyPattern, anyPath, (pattern, path) => {
       expect(matchGlob(pattern, path)).toBe(oracle(pattern, path))
-    }), { numRuns: 2_000 })
+    }), { numRuns: thoroughly(400, 2_000) })
   })
 
   it('say what may lie below a path, and never deny what does', () => {
@@ -67,7 +68,7 @@ describe('path patterns', () => {
       for (let length = 1; length < segments.length; length++) {
         expect(compileGlob(pattern)(segments.slice(0, length)).leads).toBe(true)
       }
-    }), { numRuns: 2_000 })
+    }), { numRuns: thoroughly(400, 2_000) })
   })
 
   it('can be asked for the match alone, without what lies below it', () => {
@@ -80,7 +81,7 @@ describe('path patterns', () => {
     expect(only('*/a', 'src')).toEqual({ covers: false, leads: true })
     fc.assert(fc.property(anyPattern, anyPath, (pattern, path) => {
       expect(only(pattern, path).covers).toBe(oracle(pattern, path, ''))
-    }), { numRuns: 2_000 })
+    }), { numRuns: thoroughly(400, 2_000) })
   })
 
   it('come to an end where a regular expression would not', () => {
@@ -101,7 +102,7 @@ describe('a pattern inside one text', () => {
     const text = (units: readonly string[]) => fc.string({ unit: fc.constantFrom(...units), maxLength: 8 })
     fc.assert(fc.property(text(['a', 'b', '*']), text(['a', 'b', '/']), (pattern, subject) => {
       expect(matchSegment(pattern, subject)).toBe(new RegExp(`^${pattern.replaceAll('*', '.*')}$`, 's').test(subject))
-    }), { numRuns: 2_000 })
+    }), { numRuns: thoroughly(400, 2_000) })
   })
 })
 
@@ -142,7 +143,7 @@ describe('one pattern within another', () => {
     fc.assert(fc.property(anyPattern, anyPattern, anyPath, (wide, narrow, path) => {
       fc.pre(globCovers(wide, narrow))
       if (matchGlob(narrow, path)) expect(matchGlob(wide, path)).toBe(true)
-    }), { numRuns: 2_000 })
+    }), { numRuns: thoroughly(400, 2_000) })
   })
 
   it('never says yes wrongly for paths made to match the narrow one', () => {
@@ -152,6 +153,6 @@ describe('one pattern within another', () => {
       .map(([narrow, fills]) => ({ narrow, path: fill(narrow, [...fills]) }))
     fc.assert(fc.property(anyPattern, filled, (wide, { narrow, path }) => {
       if (globCovers(wide, narrow) && matchGlob(narrow, path)) expect(matchGlob(wide, path)).toBe(true)
-    }), { numRuns: 5_000 })
+    }), { numRuns: thoroughly(1_000, 5_000) })
   })
 })

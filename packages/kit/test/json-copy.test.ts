@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { thoroughly } from '../../../scripts/thoroughly.ts'
 import { copyJson } from '../src/json-copy.ts'
 import { findJsonFault, type Json } from '../src/json.ts'
 import { HOSTILE } from './samples/hostile.ts'
@@ -47,7 +48,7 @@ describe('a copy of a value', () => {
     fc.assert(fc.property(strange, (value) => {
       const copy = copyJson(value)
       expect(copy.ok ? undefined : copy.fault).toEqual(findJsonFault(value))
-    }), { numRuns: 500 })
+    }), { numRuns: thoroughly(100, 500) })
     const limits = { maxDepth: 2, maxNodes: 4, maxChars: 6 }
     for (const value of [[[[]]], [[1]], [1, 2, 3, 4], [1, 2, 3], 'seven..', 'sixsix', { a: { b: 'cdefg' } }, { a: { b: 'cdef' } }]) {
       const copy = copyJson(value, limits)

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { thoroughly } from '../../../scripts/thoroughly.ts'
 import { findDuplicateKey } from '../src/files/strict-json.ts'
 
 describe('a key twice', () => {
@@ -28,7 +29,7 @@ describe('a key twice', () => {
   test('what JSON.stringify writes never has one', () => {
     fc.assert(fc.property(fc.json(), fc.nat(3), (json, indent) => {
       expect(findDuplicateKey(JSON.stringify(JSON.parse(json), null, indent))).toBeUndefined()
-    }), { numRuns: 500 })
+    }), { numRuns: thoroughly(100, 500) })
   })
 
   test('wherever a member is written again it is found', () => {
@@ -40,6 +41,6 @@ describe('a key twice', () => {
       expect(findDuplicateKey(`[${JSON.stringify(around)},{${members.join(' , ')}}]`)).toBe(
         `/1/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`,
       )
-    }), { numRuns: 300 })
+    }), { numRuns: thoroughly(60, 300) })
   })
 })

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { ERRORS } from '@bulkhead/contract'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { thoroughly } from '../../../scripts/thoroughly.ts'
 import { INTEGRITY_FILE } from '../src/files/integrity.ts'
 import { createLoader } from '../src/load/loader.ts'
 import { HomeFixture, manifestOf } from './home-fixture.ts'
@@ -119,5 +120,5 @@ test('a cache of any bytes changes nothing in the report', async () => {
   await fc.assert(fc.asyncProperty(mutations, async (some) => {
     writeFileSync(file, mutate(right, some))
     expect(JSON.stringify(await load())).toBe(expected)
-  }), { numRuns: 100 })
+  }), { numRuns: thoroughly(20, 100) })
 })

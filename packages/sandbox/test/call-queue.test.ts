@@ -1,6 +1,7 @@
 import type { ToolInvocation } from '@bulkhead/contract'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { thoroughly } from '../../../scripts/thoroughly.ts'
 import { CallPlaces, WAITING_PER_PLACE, type PlacedCall } from '../src/session/call-queue.ts'
 import { invocation } from './fixture.ts'
 
@@ -118,6 +119,6 @@ describe('places in a compartment', () => {
       }
       while (running.length > 0) endOne(0)
       expect(waiting.size).toBe(0)
-    }), { numRuns: 300 })
+    }), { numRuns: thoroughly(60, 300) })
   })
 })

@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import v8 from 'node:v8'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { thoroughly } from '../../../scripts/thoroughly.ts'
 import { dataClone } from '../src/worker/data-clone.ts'
 
 const clone = dataClone(() => v8)
@@ -14,7 +15,7 @@ describe('a clone of data', () => {
     })
     fc.assert(fc.property(value, (original) => {
       expect(isDeepStrictEqual(clone(original), structuredClone(original))).toBe(true)
-    }), { numRuns: 500 })
+    }), { numRuns: thoroughly(100, 500) })
   })
 
   it('keeps circles, shared parts, kinds of errors and views of one buffer', () => {

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
+import { thoroughly } from '../../../scripts/thoroughly.ts'
 import { encodeFrame, FrameDecoder, FrameFault } from '../src/wire/frame.ts'
 import type { Packet } from '../src/wire/transport.ts'
 
@@ -78,7 +79,7 @@ it('makes proper texts of any bytes, or refuses them by its own error', () => {
     } catch (error) {
       expect(error).toBeInstanceOf(FrameFault)
     }
-  }), { numRuns: 2_000 })
+  }), { numRuns: thoroughly(400, 2_000) })
 })
 
 it('tells of a room only what the last frame in it was', () => {

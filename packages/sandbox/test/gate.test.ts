@@ -1,6 +1,7 @@
 import { BROKER_METHODS, DEFAULT_LIMITS, WIRE_LIMITS } from '@bulkhead/contract'
 import fc from 'fast-check'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { thoroughly } from '../../../scripts/thoroughly.ts'
 import { Gate } from '../src/session/gate.ts'
 import { MAX_TEXTS } from '../src/wire/long-text.ts'
 import { KINDS } from '../src/wire/protocol.ts'
@@ -207,7 +208,7 @@ describe('the gate', () => {
       } catch (thrown) {
         expect(thrown).toMatchObject({ code: 'BoundaryViolation' })
       }
-    }), { numRuns: 5_000 })
+    }), { numRuns: thoroughly(1_000, 5_000) })
     expect(admitted).toBeGreaterThan(50)
   })
 })

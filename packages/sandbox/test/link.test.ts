@@ -3,6 +3,7 @@ import { MessageChannel } from 'node:worker_threads'
 import type { Json } from '@bulkhead/kit/json'
 import fc from 'fast-check'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { thoroughly } from '../../../scripts/thoroughly.ts'
 import { expose } from '../src/wire/comlink.ts'
 import { Link, TRUSTING } from '../src/wire/link.ts'
 import { portTransport } from '../src/wire/port-transport.ts'
@@ -132,7 +133,7 @@ describe.each(Object.keys(pairs))('a link over a %s', (kind) => {
     const value = fc.oneof(long, fc.jsonValue(), fc.array(long), fc.dictionary(fc.string(), fc.array(long)))
     await fc.assert(fc.asyncProperty(fc.array(value, { minLength: 1, maxLength: 4 }), async (values) => {
       expect(await Promise.all(values.map((one) => remote.call('echo', one)))).toEqual(JSON.parse(JSON.stringify(values)))
-    }), { numRuns: 200 })
+    }), { numRuns: thoroughly(40, 200) })
   })
 
   it('says once that the other side is gone', async () => {

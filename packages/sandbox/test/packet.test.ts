@@ -1,6 +1,7 @@
 import { findJsonFault, JSON_LIMITS } from '@bulkhead/kit/json'
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
+import { thoroughly } from '../../../scripts/thoroughly.ts'
 import { parsePacket } from '../src/session/packet.ts'
 
 const LIMITS = { ...JSON_LIMITS, maxDepth: 8, maxNodes: 50 }
@@ -20,7 +21,7 @@ it('agrees with a look at every value, however the text is written', () => {
     const parsed = parsePacket(written, LIMITS)
     expect(parsed.ok, written).toBe(fault === undefined)
     if (parsed.ok) expect(parsed.value).toEqual(expected)
-  }), { numRuns: 5_000 })
+  }), { numRuns: thoroughly(1_000, 5_000) })
 })
 
 it('counts values and depth outside strings only', () => {

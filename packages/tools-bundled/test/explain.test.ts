@@ -12,6 +12,7 @@ import { createSandbox } from '@bulkhead/sandbox'
 import { createMemoryStore } from '@bulkhead/store'
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import { thoroughly } from '../../../scripts/thoroughly.ts'
 import { argumentsReaders, createBundledExtensions } from '../src/index.ts'
 
 let root: string
@@ -109,5 +110,5 @@ it('explain says what the call does, whatever is configured', async () => {
     } finally {
       await close()
     }
-  }), { numRuns: 40 })
+  }), { numRuns: thoroughly(20, 40) })
 }, 240_000)

@@ -1,5 +1,6 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { thoroughly } from '../../../../scripts/thoroughly.ts'
 import { compileGlobPattern, expandBraces } from '../../src/fs/glob-pattern.ts'
 
 const covers = (pattern: string, path: string): boolean => compileGlobPattern(pattern)(path.split('/')).covers
@@ -49,7 +50,7 @@ describe('a pattern of a search', () => {
       const expected = oracle(text)
       fc.pre(expected !== undefined)
       expect(new Set(expandBraces(text))).toEqual(expected)
-    }), { numRuns: 500 })
+    }), { numRuns: thoroughly(100, 500) })
   })
 
   it('says where more may be found', () => {

@@ -1,5 +1,6 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { thoroughly } from '../../../../scripts/thoroughly.ts'
 import { EXACT, type NameFolding } from '../../src/fs/name-folding.ts'
 import { POSIX_PATHS, WINDOWS_PATHS } from '../../src/fs/paths.ts'
 import { rootPatterns, ScopePatterns } from '../../src/fs/path-patterns.ts'
@@ -85,6 +86,6 @@ describe('patterns together', () => {
       const match = scope(...given.map((parts) => ['/ws', ...parts].join('/'))).match(['/ws', ...path].join('/'))
       expect(match.covers).toBe(given.some((parts) => oracle(parts, path)))
       if (match.covers) expect(match.leads).toBe(true)
-    }), { numRuns: 5_000 })
+    }), { numRuns: thoroughly(1_000, 5_000) })
   })
 })

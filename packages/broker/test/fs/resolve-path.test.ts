@@ -2,6 +2,7 @@ import { mkdirSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'nod
 import { join } from 'node:path'
 import * as fc from 'fast-check'
 import { expect, it } from 'vitest'
+import { thoroughly } from '../../../../scripts/thoroughly.ts'
 import { FileScope } from '../../src/fs/file-scope.ts'
 import { temporaryFolder } from '../../../sandbox/test/fixture.ts'
 
@@ -99,7 +100,7 @@ it('a path is never found outside the grant, nor anywhere else than where the sy
       }
       rmSync(root, { recursive: true })
     },
-  ), { numRuns: 250 })
+  ), { numRuns: thoroughly(50, 250) })
   // The draw had both kinds in it.
   expect(granted).toBeGreaterThan(0)
   expect(refusedLinks).toBeGreaterThan(0)

@@ -1,6 +1,7 @@
 import { BlockList } from 'node:net'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { thoroughly } from '../../../../scripts/thoroughly.ts'
 import type { AddressKind } from '../../src/hosts/address-policy.ts'
 import { addressBytes, addressKind, canonicalAddress } from '../../src/hosts/address-policy.ts'
 
@@ -49,8 +50,8 @@ const anySix = fc.oneof(
     fc.bigInt({ min: -2n, max: 2n }), fc.boolean(),
   ).map(([[start, bits], offset, end]) => BigInt.asUintN(128, number(start) + (end ? 1n << BigInt(128 - bits) : 0n) + offset)),
 )
-const RUNS = { numRuns: 20_000 }
-const FEWER_RUNS = { numRuns: 2_000 }
+const RUNS = { numRuns: thoroughly(4_000, 20_000) }
+const FEWER_RUNS = { numRuns: thoroughly(400, 2_000) }
 
 describe('the judge of addresses', () => {
   it.each<[AddressKind, readonly string[]]>([

@@ -1,5 +1,6 @@
 import * as fc from 'fast-check'
 import { expect, it } from 'vitest'
+import { thoroughly } from '../../../../scripts/thoroughly.ts'
 import type { Program } from './non-interference/program.ts'
 import { programs } from './non-interference/program.ts'
 import { Ground } from './non-interference/world.ts'
@@ -10,7 +11,7 @@ it('a tool sees the same pieces of the same bytes, whatever the secret is and wh
     const one = await ground.run(program, { secret: program.secrets.one, closedFile: 'one' })
     const other = await ground.run(program, { secret: program.secrets.other, closedFile: undefined })
     expect(other).toEqual(one)
-  }), { numRuns: 150 })
+  }), { numRuns: thoroughly(30, 150) })
 })
 
 it('the first letters of a secret that was never used cannot be told from any others', async () => {

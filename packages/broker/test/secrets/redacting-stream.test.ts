@@ -1,5 +1,6 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { thoroughly } from '../../../../scripts/thoroughly.ts'
 import { Sought } from '../../src/secrets/rolling-search.ts'
 import { RedactingStream } from '../../src/secrets/redacting-stream.ts'
 
@@ -52,7 +53,7 @@ describe('taking texts out of a stream', () => {
     const chunks = fc.array(fc.string({ unit: fc.constantFrom('a', 'b', 'c'), maxLength: 6 }), { maxLength: 8 })
     fc.assert(fc.property(fc.array(text, { minLength: 1, maxLength: 3 }), chunks, (texts, pieces) => {
       expect(redact(texts, pieces)).toBe(oracle(texts, pieces.join('')))
-    }), { numRuns: 10_000 })
+    }), { numRuns: thoroughly(2_000, 10_000) })
   })
 
   it('gives the same where texts and chunks have line ends', () => {
@@ -61,7 +62,7 @@ describe('taking texts out of a stream', () => {
     const chunks = fc.array(fc.string({ unit: letters, maxLength: 6 }), { maxLength: 8 })
     fc.assert(fc.property(texts, chunks, (sought, pieces) => {
       expect(redact(sought, pieces)).toBe(oracle(sought, pieces.join('')))
-    }), { numRuns: 5_000 })
+    }), { numRuns: thoroughly(1_000, 5_000) })
   })
 
   it('keeps back as much whatever the texts are, when they are of one length', () => {
@@ -72,7 +73,7 @@ describe('taking texts out of a stream', () => {
       const [first, second] = [streamOf([one]), streamOf([other])]
       for (const piece of pieces) expect(second.push(Buffer.from(piece))).toEqual(first.push(Buffer.from(piece)))
       expect(second.end()).toEqual(first.end())
-    }), { numRuns: 2_000 })
+    }), { numRuns: thoroughly(400, 2_000) })
   })
 
   it('hands whole lines on at once, and of a line without end all but the length of the longest text', () => {

@@ -3,6 +3,7 @@ import { afterAll, describe, expect, it } from 'vitest'
 import type { ArgPattern, ShellRequirement } from '@bulkhead/contract'
 import type { Json } from '@bulkhead/kit/json'
 import { NO_GRANT } from '@bulkhead/contract'
+import { thoroughly } from '../../../../scripts/thoroughly.ts'
 import { judgeRequest, readRequest } from '../../src/shell/request.ts'
 import { any, ShellGround } from './shell-ground.ts'
 
@@ -127,6 +128,6 @@ it('judges as an oracle does that knows nothing of the matcher', () => {
       judged = false
     }
     expect(judged).toBe(expected)
-  }), { numRuns: 20_000 })
+  }), { numRuns: thoroughly(4_000, 20_000) })
   expect(allowed).toBeGreaterThan(1_000)
 })

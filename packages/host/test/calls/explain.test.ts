@@ -2,6 +2,7 @@ import { RULE_ACTIONS, SECURITY_MODES, type Ceiling, type ConfigFile } from '@bu
 import type { JsonObject } from '@bulkhead/kit/json'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { thoroughly } from '../../../../scripts/thoroughly.ts'
 import type { JudgeAnswer, SessionOptions } from '../../src/index.ts'
 import { ScriptedApprover } from '../twin/people.ts'
 import { createWorld, verdictOf, type ToolSketch, type WorldSketch } from '../twin/world.ts'
@@ -87,7 +88,7 @@ describe('explain', () => {
       const decided = world.eventsOf('ToolInvocationDecided').findLast(({ callId }) => callId === CALL.id)
       if (decided && explained.decision !== 'ask') expect(steps).toContainEqual(expect.objectContaining({ stage: decided.stage, source: decided.source }))
       expect(explained.remedies.length > 0).toBe(explained.decision !== 'allow')
-    }), { numRuns: 400 })
+    }), { numRuns: thoroughly(80, 400) })
   })
 
   test('no mode, cached approval, hook, watchdog or guard turns a deny into an allow', async () => {
@@ -102,7 +103,7 @@ describe('explain', () => {
       })
       expect((await session.explain(CALL)).decision).toBe('deny')
       expect(verdictOf(await session.call(CALL))).toBe(before.code)
-    }), { numRuns: 400 })
+    }), { numRuns: thoroughly(80, 400) })
   })
 
   test.each<[string, unknown, WorldSketch, object]>([

@@ -1,6 +1,7 @@
 import type { BulkheadEvent, MachineStage } from '@bulkhead/contract'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { thoroughly } from '../../../../scripts/thoroughly.ts'
 import type { Hooks, SessionOptions } from '../../src/index.ts'
 import { flush, ManualClock } from '../twin/clock.ts'
 import { createWorld, verdictOf } from '../twin/world.ts'
@@ -67,5 +68,5 @@ test('whatever hooks, judges and machines do at any time, each call settles once
     expect(told.toSorted()).toEqual(outcomes.map(({ metadata }) => metadata.call_id).toSorted())
     expect(outcomes.map(verdictOf)).not.toContain('InternalError')
     expect(clock.pending).toBe(0)
-  }), { numRuns: 400 })
+  }), { numRuns: thoroughly(80, 400) })
 })

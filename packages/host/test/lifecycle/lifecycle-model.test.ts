@@ -1,6 +1,7 @@
 import { LIFECYCLE_STATES, type LifecycleState } from '@bulkhead/contract'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { thoroughly } from '../../../../scripts/thoroughly.ts'
 import { flush, ManualClock } from '../twin/clock.ts'
 import { createWorld, verdictOf } from '../twin/world.ts'
 
@@ -93,5 +94,5 @@ test('an extension lives as the model says, through any sequence of calls, death
     }
     expect(states().every(({ to }) => LIFECYCLE_STATES.includes(to))).toBe(true)
     expect(clock.pending).toBe(0)
-  }), { numRuns: 200 })
+  }), { numRuns: thoroughly(40, 200) })
 })

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { thoroughly } from '../../../../scripts/thoroughly.ts'
 import { flush } from '../twin/clock.ts'
 import { TwinSandbox } from '../twin/sandbox.ts'
 import { sketchExtension, type ToolSketch } from '../twin/world.ts'
@@ -47,6 +48,6 @@ test('through any sequence of loading, calling, reloading, dying, disabling, swi
   await fc.assert(fc.asyncProperty(script, async (steps) => {
     const model = new Model()
     await play(steps, model, new Subject(model, new TwinGround()))
-  }), { numRuns: 400 })
+  }), { numRuns: thoroughly(80, 400) })
   expect.hasAssertions()
 })

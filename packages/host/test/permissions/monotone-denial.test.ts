@@ -2,6 +2,7 @@ import { judgeRules, type Rule, type RuleAction, type SecurityMode, type StateMa
 import type { JsonObject } from '@bulkhead/kit/json'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { thoroughly } from '../../../../scripts/thoroughly.ts'
 import type { Explanation, Hooks, Judge, JudgeAnswer, Session, SessionOptions } from '../../src/index.ts'
 import { ScriptedApprover } from '../twin/people.ts'
 import { createWorld, verdictOf, type World } from '../twin/world.ts'
@@ -162,7 +163,7 @@ test('no mode, cache, allowlist, rule, machine, change, hook, judge or person tu
       expect(rounds.map(({ verdict }) => verdict)).toEqual(['ApprovalDenied', 'ApprovalDenied'])
     }
     if (setup.mode === 'yolo' && setup.machine !== 'omits') expect(rounds[0]?.verdict).toBe(yes)
-  }), { numRuns: 600 })
+  }), { numRuns: thoroughly(120, 600) })
 })
 
 test('adding a denial to any situation denies, whatever else is there', async () => {
@@ -176,5 +177,5 @@ test('adding a denial to any situation denies, whatever else is there', async ()
     const { rounds, ran } = await run({ ...setup, ...denied })
     expect(rounds.map(({ verdict }) => verdict)).not.toContain('output')
     expect(ran).toBe(0)
-  }), { numRuns: 250 })
+  }), { numRuns: thoroughly(50, 250) })
 })

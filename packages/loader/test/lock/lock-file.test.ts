@@ -1,6 +1,7 @@
 import type { LockEntry } from '@bulkhead/contract'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { thoroughly } from '../../../../scripts/thoroughly.ts'
 import { capabilityDigest } from '../../src/model/digest.ts'
 import { formatLock, parseLock } from '../../src/lock/lock-file.ts'
 
@@ -44,10 +45,10 @@ describe('a hostile lock', () => {
       const bytes = mutations.reduce<Uint8Array>((now, [at, length, insert]) => Buffer.concat([now.subarray(0, at), insert, now.subarray(at + length)]), Buffer.from(text))
       const parsed = parseLock(bytes)
       if (!parsed.ok) expect(parsed.message).not.toBe('')
-    }), { numRuns: 1_000 })
+    }), { numRuns: thoroughly(200, 1_000) })
     fc.assert(fc.property(fc.oneof(fc.uint8Array({ maxLength: 300 }), fc.json().map((json) => Buffer.from(json))), (bytes) => {
       expect(parseLock(bytes).ok).toBe(false)
-    }), { numRuns: 500 })
+    }), { numRuns: thoroughly(100, 500) })
   })
 
   test('that is very deep or very wide is refused at once', () => {

@@ -1,6 +1,7 @@
 import { isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { thoroughly } from '../../../../scripts/thoroughly.ts'
 import { PackageSignatures } from '../../src/signature/package-signatures.ts'
 import { PackageFixture } from './signed-package.ts'
 import { SigstoreFixture } from './sigstore-fixture.ts'
@@ -160,6 +161,6 @@ describe('whatever stands in the file', () => {
     await fc.assert(fc.asyncProperty(fc.constantFrom(...places), fc.jsonValue(), async (path, value) => {
       const result = await verify(changed(bundle, path, value as Json))
       expect(result.ok).toBeTypeOf('boolean')
-    }), { numRuns: 150 })
+    }), { numRuns: thoroughly(30, 150) })
   })
 })

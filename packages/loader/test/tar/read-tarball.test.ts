@@ -1,6 +1,7 @@
 import { gzipSync } from 'node:zlib'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { thoroughly } from '../../../../scripts/thoroughly.ts'
 import { readTarball } from '../../src/files/read-tarball.ts'
 import { paxRecord } from '../../src/files/tar-format.ts'
 import { LOADER_LIMITS } from '../../src/model/limits.ts'
@@ -121,8 +122,8 @@ describe('any bytes at all', () => {
       const bytes = Buffer.from(honest)
       for (const [at, insert] of mutations) bytes.set(insert.subarray(0, bytes.length - at), at)
       await sound(gzipSync(bytes, { level: 1 }))
-    }), { numRuns: 400 })
-    await fc.assert(fc.asyncProperty(fc.uint8Array({ maxLength: 600 }), sound), { numRuns: 200 })
+    }), { numRuns: thoroughly(80, 400) })
+    await fc.assert(fc.asyncProperty(fc.uint8Array({ maxLength: 600 }), sound), { numRuns: thoroughly(40, 200) })
   })
 
   test('also where the checksum is right', async () => {
@@ -130,6 +131,6 @@ describe('any bytes at all', () => {
       name: fc.oneof(fc.string({ maxLength: 100 }), fc.constantFrom('package/../x', 'package/a', 'package/a/b', 'a\\b', 'package/A')),
       type: fc.constantFrom('0', '5', 'x', 'g', '1', '2', 'L', '7'), body: fc.oneof(fc.string({ maxLength: 40 }), fc.constantFrom('18 path=package/a\n', '15 path=../evil\n')),
     })
-    await fc.assert(fc.asyncProperty(fc.array(field, { maxLength: 5 }), (entries) => sound(archive(...entries.map(entry)))), { numRuns: 400 })
+    await fc.assert(fc.asyncProperty(fc.array(field, { maxLength: 5 }), (entries) => sound(archive(...entries.map(entry)))), { numRuns: thoroughly(80, 400) })
   })
 })

@@ -2,6 +2,7 @@ import { STORE_COLLECTIONS, type Store } from '@bulkhead/contract'
 import type { Json } from '@bulkhead/kit/json'
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
+import { thoroughly } from '../../../../scripts/thoroughly.ts'
 import { StoreFolder } from './store-folder.ts'
 
 interface Model {
@@ -74,5 +75,5 @@ it('is a Map and an array that remember, whatever is done to it', async () => {
     await using folder = new StoreFolder()
     const real: Real = { store: await folder.open(), reopen: () => folder.open() }
     await fc.asyncModelRun(() => ({ model: { entries: new Map(), audit: [] }, real }), commands)
-  }), { numRuns: 100 })
+  }), { numRuns: thoroughly(20, 100) })
 })

@@ -118,7 +118,7 @@ it('a foreign file is passed over', async () => {
   expect(await new NoteFiles(folder.file).owners()).toEqual(['me'])
 })
 
-it('it is saved without a request', async () => {
+it('is saved without a request', async () => {
   const notebook = new NoteFiles(folder.file).open('me')
   notebook.put(1, 'one')
   notebook.put(2, 'two')

@@ -2,6 +2,7 @@ import { readFile, truncate } from 'node:fs/promises'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { thoroughly } from '../../../../scripts/thoroughly.ts'
 import { edit } from '../../src/edit/edit.ts'
 import { toolSession } from '../tool-session.ts'
 
@@ -63,7 +64,7 @@ describe('edit', () => {
       const goes = all ? found > 0 : overlapping === 1
       expect(outcome).toBe(goes ? found : 'refused')
       expect(await text()).toBe(goes ? content.split(before).join(after) : content)
-    }), { numRuns: 150 })
+    }), { numRuns: thoroughly(30, 150) })
   })
 
   it('loses none of many edits at once, and is either done or not when cancelled', async () => {

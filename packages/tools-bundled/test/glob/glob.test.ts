@@ -3,6 +3,7 @@ import { symlink, utimes } from 'node:fs/promises'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { thoroughly } from '../../../../scripts/thoroughly.ts'
 import { glob } from '../../src/glob/glob.ts'
 import { splitPattern } from '../../src/glob/split-pattern.ts'
 import { toolSession } from '../tool-session.ts'
@@ -59,7 +60,7 @@ describe('glob', () => {
       const found = await tool.call({ pattern: text, path: 'random' })
       expect((found['paths'] as string[]).toSorted(), text).toEqual(expected.toSorted())
       expect(found['total']).toBe(expected.length)
-    }), { numRuns: 60 })
+    }), { numRuns: thoroughly(20, 60) })
   })
 
   it('ends when it is cancelled', async () => {

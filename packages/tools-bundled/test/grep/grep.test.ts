@@ -2,6 +2,7 @@ import { chmod, rename, symlink, truncate } from 'node:fs/promises'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { thoroughly } from '../../../../scripts/thoroughly.ts'
 import { grep } from '../../src/grep/grep.ts'
 import { toolSession } from '../tool-session.ts'
 
@@ -79,7 +80,7 @@ describe('grep', () => {
         new RegExp(text, 'u').test(one) ? [{ path: `random/d${index % 2}/f${index}`, line: at + 1, text: one }] : []))
         .toSorted((one, other) => (one.path === other.path ? one.line - other.line : one.path < other.path ? -1 : 1))
       expect(await tool.call({ pattern: text, path: 'random' }), text).toEqual({ matches: expected, total: expected.length })
-    }), { numRuns: 40 })
+    }), { numRuns: thoroughly(20, 40) })
   })
 
   it('ends when it is cancelled', async () => {

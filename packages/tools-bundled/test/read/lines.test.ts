@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { thoroughly } from '../../../../scripts/thoroughly.ts'
 import { collectLines, linesOfText } from '../../src/read/lines.ts'
 
 async function* pieces(text: string, size: number): AsyncGenerator<Uint8Array> {
@@ -51,6 +52,6 @@ describe('collecting lines', () => {
     })
     await fc.assert(fc.asyncProperty(text, range, fc.integer({ min: 1, max: 9 }), async (whole, asked, size) => {
       expect(linesOfText(whole, asked)).toEqual(await collect(whole, asked, size))
-    }), { numRuns: 2_000 })
+    }), { numRuns: thoroughly(400, 2_000) })
   })
 })

@@ -2,6 +2,7 @@ import { chmod, readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { thoroughly } from '../../../../../scripts/thoroughly.ts'
 import { temporaryFolder } from '../../../../sandbox/test/fixture.ts'
 import { codeOf, openFs } from '../ground.ts'
 import { applyUnifiedDiff } from './apply-unified-diff.ts'
@@ -140,6 +141,6 @@ describe('editing', () => {
       expect(await text()).toBe(expected)
       expect(replacements).toBe(content.split(before).length - 1)
       expect(applyUnifiedDiff(content, diff!)).toBe(expected)
-    }), { numRuns: 300 })
+    }), { numRuns: thoroughly(60, 300) })
   })
 })

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
+import { thoroughly } from '../../../../../scripts/thoroughly.ts'
 import type { PlacesOptions } from '../../../src/fs/edit/places-of.ts'
 import { placesOf } from '../../../src/fs/edit/places-of.ts'
 
@@ -17,9 +18,9 @@ it('finds what the platform finds, with those that overlap or without', () => {
   const options = fc.record({ most: fc.nat(20), overlapping: fc.boolean() })
   fc.assert(fc.property(textOf(1, 6), textOf(0, 200), options, (sought, content, asked) => {
     expect(placesOf(sought, content, asked)).toEqual(askedOneByOne(sought, content, asked))
-  }), { numRuns: 2_000 })
+  }), { numRuns: thoroughly(400, 2_000) })
   fc.assert(fc.property(textOf(60, 120), textOf(0, 9), options, (sought, between, asked) => {
     const content = Buffer.concat([between, ...Array.from({ length: 3 }, () => [sought, between]).flat(), sought.subarray(0, -1)])
     expect(placesOf(sought, content, asked)).toEqual(askedOneByOne(sought, content, asked))
-  }), { numRuns: 500 })
+  }), { numRuns: thoroughly(100, 500) })
 })

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import picomatch from 'picomatch'
 import { describe, expect, it } from 'vitest'
+import { thoroughly } from '../../../../../scripts/thoroughly.ts'
 import { compileFilePattern } from '../../../src/fs/search/file-pattern.ts'
 
 const matches = (pattern: string, path: string): boolean => compileFilePattern(pattern).matches(path)
@@ -45,6 +46,6 @@ describe('a pattern over paths', () => {
         const below = pattern.replace(/(?<=\/)\*\*$/, '**/*')
         expect(matches(pattern, path), `${pattern} ~ ${path}`).toBe(picomatch.isMatch(path, below, { dot: true }))
       },
-    ), { numRuns: 3_000 })
+    ), { numRuns: thoroughly(600, 3_000) })
   })
 })

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import fc from 'fast-check'
 import ignore from 'ignore'
 import { describe, expect, it } from 'vitest'
+import { thoroughly } from '../../../../../scripts/thoroughly.ts'
 import { compileFilePattern } from '../../../src/fs/search/file-pattern.ts'
 import { temporaryFolder } from '../../../../sandbox/test/fixture.ts'
 import { CANARY, codeOf, ground, openFs, put } from '../ground.ts'
@@ -88,7 +89,7 @@ describe('finding files', () => {
           expect(total, pattern).toBe(some.length)
         }
       },
-    ), { numRuns: 40 })
+    ), { numRuns: thoroughly(20, 40) })
   })
 })
 
