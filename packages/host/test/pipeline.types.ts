@@ -3,16 +3,16 @@ import type {
   AuthorizedCall, BudgetedCall, ClearedCall, ExecutedCall, RawCall, ReceivedCall, Refusal, ResolvedCall, ValidatedCall,
 } from '../src/policy/call.ts'
 import type { HostContext } from '../src/policy/host-context.ts'
-import { runAfterGuards } from '../src/calls/stages/after-guards.ts'
-import { authorize } from '../src/calls/stages/authorize.ts'
-import { runBeforeHooks } from '../src/calls/stages/before-hooks.ts'
-import { reserve } from '../src/calls/stages/budget.ts'
-import { Execution, type Done } from '../src/calls/stages/execute.ts'
-import { receive } from '../src/calls/stages/receive.ts'
-import { redeemPermits } from '../src/calls/stages/redeem.ts'
-import { resolve } from '../src/calls/stages/resolve.ts'
-import { settle } from '../src/calls/stages/settle.ts'
-import { validate } from '../src/calls/stages/validate.ts'
+import { runAfterGuards } from '../src/calls/guard-result.ts'
+import { authorize } from '../src/calls/authorize.ts'
+import { runBeforeHooks } from '../src/calls/before-hooks.ts'
+import { reserve } from '../src/calls/reserve.ts'
+import { Execution, type Done } from '../src/calls/execute.ts'
+import { receive } from '../src/calls/receive.ts'
+import { redeemPermits } from '../src/calls/redeem.ts'
+import { resolve } from '../src/calls/resolve.ts'
+import { settle } from '../src/calls/settle.ts'
+import { validate } from '../src/calls/validate.ts'
 
 declare const host: HostContext
 declare const done: Done

@@ -1,6 +1,6 @@
 import type { AffectedPath, CallEffects, RuleCapability, RuleQuestion, ScopedRule } from '@bulkhead/contract'
 import { matchGlob } from '@bulkhead/kit/glob'
-import { meetingRules } from './touches.ts'
+import { meetingRules } from './resources.ts'
 
 type Touch = RuleQuestion['touches'][number]
 

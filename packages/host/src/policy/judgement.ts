@@ -1,8 +1,8 @@
 import type { Clock } from '@bulkhead/contract'
 import type { ValidatedCall } from './call.ts'
-import type { CallMeaning } from './call-meaning.ts'
-import { isChange, type ArgumentsChange, type Said } from './judges/consult.ts'
-import type { Hearing, Speaker } from './speakers.ts'
+import type { CallMeaning } from './call-analysis.ts'
+import { isChange, type ArgumentsChange, type Said } from './consult.ts'
+import type { Hearing, Speaker } from './policies.ts'
 import type { Verdict } from './verdict.ts'
 
 /** What everybody has said. Where somebody wants other arguments, nobody after them was heard: they will hear those. */

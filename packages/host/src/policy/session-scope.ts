@@ -1,5 +1,5 @@
 import type { SessionApprovals } from './approvals/session-approvals.ts'
-import type { HookChain } from '../calls/hooks/hook-chain.ts'
+import type { HookChain } from '../calls/hook-chain.ts'
 import type { Interactions } from './interaction/interactions.ts'
 import type { PausedCalls } from './interaction/paused-calls.ts'
 import type { SessionPolicy } from './session-policy.ts'

@@ -1,5 +1,5 @@
 import { BulkheadError, type ErrorCode, type RuleAction } from '@bulkhead/contract'
-import type { StagePermit } from './state-machine/stage-permit.ts'
+import type { StagePermit } from './stage-permit.ts'
 
 /** Who spoke, in the order they are heard. */
 export type DecisionStage =

@@ -1,6 +1,6 @@
 import { BulkheadError, requireOptions } from '@bulkhead/contract'
 import { forms, type OptionForms } from '@bulkhead/kit/options'
-import type { CallOptions } from '../calls/stages/receive.ts'
+import type { CallOptions } from '../calls/receive.ts'
 import type { CallAllOptions } from './session.ts'
 
 /** Options as they can be used; `wrong` says why they cannot be. */

@@ -3,7 +3,7 @@ import { onAbort } from '../model/waiting/cancellation.ts'
 import type { HostContext } from '../policy/host-context.ts'
 import { runCall } from '../calls/pipeline.ts'
 import { pauseFor, type RunningCall } from '../calls/running-call.ts'
-import type { ToolCall } from '../calls/stages/receive.ts'
+import type { ToolCall } from '../calls/receive.ts'
 import { CancelScope } from '../model/cancel-scope.ts'
 
 /** Makes a call on behalf of a tool that is running. Contract: never rejects. */

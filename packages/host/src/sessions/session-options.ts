@@ -2,9 +2,9 @@ import {
   BulkheadError, requireOptions, ruleSchema, SECURITY_MODES, type Approver, type Interactor, type Ceiling, type Rule, type ScopedRule, type SecurityMode, type StateMachine, type VariableValues,
 } from '@bulkhead/contract'
 import { forms, type OptionForm, type OptionForms } from '@bulkhead/kit/options'
-import { HOOKS_FORM, refuseSlips } from '../calls/hooks/hook-forms.ts'
+import { HOOKS_FORM, refuseSlips } from '../calls/hook-forms.ts'
 import type { Hooks } from '../model/hooks.ts'
-import { asGuard, type Guard, type Judge } from '../policy/judges/judge.ts'
+import { asGuard, type Guard, type Judge } from '../policy/guards.ts'
 import { SessionPolicy } from '../policy/session-policy.ts'
 import type { Settings } from '../model/configuration/settings.ts'
 import { BUDGET_FORM, type BudgetLimits } from '../model/budget.ts'

@@ -1,6 +1,6 @@
 import { compileGrant, type RequirementSet, type RuleCapability } from '@bulkhead/contract'
 import { expect, test } from 'vitest'
-import { touchesOf } from '../../src/policy/touches.ts'
+import { touchesOf } from '../../src/policy/resources.ts'
 
 const VALUES = { workspace: ['/project'] }
 

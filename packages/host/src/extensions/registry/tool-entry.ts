@@ -5,7 +5,7 @@ import {
 } from '@bulkhead/contract'
 import type { Extension } from '../lifecycle/extension.ts'
 import type { Settings } from '../../model/configuration/settings.ts'
-import { meaningByKey, type CallMeaning } from '../../policy/call-meaning.ts'
+import { meaningByKey, type CallMeaning } from '../../policy/call-analysis.ts'
 import type { SchemaCheck, Validators } from '../schema/validators.ts'
 import { identityOf, type ApprovalGrant } from '../../policy/approvals/approval.ts'
 import { withCopiedSchemas } from './copied-schemas.ts'

@@ -1,5 +1,5 @@
 import { BulkheadError, CALL_LIMITS, WIRE_LIMITS, type Clock } from '@bulkhead/contract'
-import { RawCall, Refusal, type CallScope, type ReceivedCall, type Words } from '../../policy/call.ts'
+import { RawCall, Refusal, type CallScope, type ReceivedCall, type Words } from '../policy/call.ts'
 
 /** What a caller hands in. Typed for those who compile, checked for those who do not. */
 export interface ToolCall {

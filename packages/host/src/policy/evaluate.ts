@@ -3,10 +3,10 @@ import type { KeptApproval } from './approvals/kept-approval.ts'
 import type { ValidatedCall } from './call.ts'
 import type { HostContext } from './host-context.ts'
 import { estimateTokens } from '../model/budget.ts'
-import { meaningOf, type CallMeaning } from './call-meaning.ts'
+import { meaningOf, type CallMeaning } from './call-analysis.ts'
 import { inWords } from './describe-power.ts'
 import { judge, type Judgement } from './judgement.ts'
-import type { ArgumentsChange } from './judges/consult.ts'
+import type { ArgumentsChange } from './consult.ts'
 import { allow, ceilingVerdict, deny, strictest, type Verdict } from './verdict.ts'
 
 /** What everything that speaks of a call comes to, before a person is asked. */

@@ -1,7 +1,7 @@
 import { BulkheadError } from '@bulkhead/contract'
 import { messageOf } from '@bulkhead/kit/error-message'
-import type { RawCall } from '../../policy/call.ts'
-import type { HostContext } from '../../policy/host-context.ts'
+import type { RawCall } from '../policy/call.ts'
+import type { HostContext } from '../policy/host-context.ts'
 
 const isRequired = ({ registry: { settings: { file } } }: HostContext): boolean => file.audit?.require === true
 

@@ -1,9 +1,9 @@
 import { BulkheadError, type ApprovalAnswer } from '@bulkhead/contract'
-import type { KeptApproval } from './approvals/kept-approval.ts'
-import type { ValidatedCall } from './call.ts'
-import type { CallMeaning } from './call-meaning.ts'
-import { approvedBefore } from './ruling.ts'
-import type { Verdict } from './verdict.ts'
+import type { KeptApproval } from '../policy/approvals/kept-approval.ts'
+import type { ValidatedCall } from '../policy/call.ts'
+import type { CallMeaning } from '../policy/call-analysis.ts'
+import { approvedBefore } from '../policy/evaluate.ts'
+import type { Verdict } from '../policy/verdict.ts'
 
 /**
  * Whether an "always" that a person gives to another question answers this one too, while it waits for its turn or is being

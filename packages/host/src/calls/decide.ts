@@ -1,10 +1,10 @@
 import { CALL_LIMITS } from '@bulkhead/contract'
 import { Refusal, type ValidatedCall } from '../policy/call.ts'
 import type { HostContext } from '../policy/host-context.ts'
-import { validate } from './stages/validate.ts'
-import { JUDGE_CODES, type ArgumentsChange } from '../policy/judges/consult.ts'
-import { rule, type Ruling } from '../policy/ruling.ts'
-import { digestOf } from '../policy/state-machine/stage-permit.ts'
+import { validate } from './validate.ts'
+import { JUDGE_CODES, type ArgumentsChange } from '../policy/consult.ts'
+import { rule, type Ruling } from '../policy/evaluate.ts'
+import { digestOf } from '../policy/stage-permit.ts'
 import { deny, type DecisionStage, type Verdict } from '../policy/verdict.ts'
 
 /** Who has put other arguments in place, and why. `before` and `after` are their digests. */

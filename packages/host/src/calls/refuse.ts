@@ -1,6 +1,6 @@
-import { eventFields, Refusal, type ValidatedCall } from './call.ts'
-import type { HostContext } from './host-context.ts'
-import { refusalOf, type Verdict } from './verdict.ts'
+import { eventFields, Refusal, type ValidatedCall } from '../policy/call.ts'
+import type { HostContext } from '../policy/host-context.ts'
+import { refusalOf, type Verdict } from '../policy/verdict.ts'
 
 /** A deny, told to whoever listens. */
 export function refuse(call: ValidatedCall, { events }: HostContext, verdict: Verdict, approvalKey: string): Refusal {

@@ -1,9 +1,9 @@
 import type { BulkheadError, ErrorCode } from '@bulkhead/contract'
-import type { RawCall } from '../../policy/call.ts'
-import type { HostContext } from '../../policy/host-context.ts'
+import type { RawCall } from '../policy/call.ts'
+import type { HostContext } from '../policy/host-context.ts'
 import { freezeDeep } from './freeze-deep.ts'
-import { isPromiseLike } from '../../model/waiting/promise-like.ts'
-import type { HookContext, Observers } from '../../model/hooks.ts'
+import { isPromiseLike } from '../model/waiting/promise-like.ts'
+import type { HookContext, Observers } from '../model/hooks.ts'
 
 const DEFAULT_ROLE = 'agent'
 

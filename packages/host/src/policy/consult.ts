@@ -2,11 +2,11 @@ import type { Clock } from '@bulkhead/contract'
 import { messageOf } from '@bulkhead/kit/error-message'
 import { canonicalJson } from '@bulkhead/kit/json'
 import { copyJson } from '@bulkhead/kit/json-copy'
-import { viewOf, type ValidatedCall } from '../call.ts'
-import { inTime } from '../../model/waiting/in-time.ts'
-import { isPromiseLike } from '../../model/waiting/promise-like.ts'
-import { ask, deny, type Verdict } from '../verdict.ts'
-import type { Judge, JudgeAnswer } from './judge.ts'
+import { viewOf, type ValidatedCall } from './call.ts'
+import { inTime } from '../model/waiting/in-time.ts'
+import { isPromiseLike } from '../model/waiting/promise-like.ts'
+import { ask, deny, type Verdict } from './verdict.ts'
+import type { Judge, JudgeAnswer } from './guards.ts'
 
 /** Somebody wants the call to run with other arguments. */
 export interface ArgumentsChange {

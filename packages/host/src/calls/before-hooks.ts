@@ -1,11 +1,11 @@
 import { BulkheadError, type Clock } from '@bulkhead/contract'
 import { messageOf } from '@bulkhead/kit/error-message'
-import { Refusal, viewOf, type BudgetedCall, type CallView, type ClearedCall } from '../../policy/call.ts'
-import type { Hooks } from '../../model/hooks.ts'
-import type { HostContext } from '../../policy/host-context.ts'
-import { SKIPPED_BY_HOOK } from '../../model/outcome.ts'
-import { inTime } from '../../model/waiting/in-time.ts'
-import { isPromiseLike } from '../../model/waiting/promise-like.ts'
+import { Refusal, viewOf, type BudgetedCall, type CallView, type ClearedCall } from '../policy/call.ts'
+import type { Hooks } from '../model/hooks.ts'
+import type { HostContext } from '../policy/host-context.ts'
+import { SKIPPED_BY_HOOK } from '../model/outcome.ts'
+import { inTime } from '../model/waiting/in-time.ts'
+import { isPromiseLike } from '../model/waiting/promise-like.ts'
 
 type Cleared = ClearedCall | Refusal
 

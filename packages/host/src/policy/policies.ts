@@ -1,11 +1,11 @@
 import type { Clock } from '@bulkhead/contract'
 import type { ValidatedCall } from './call.ts'
 import type { CommandSafety } from './command-safety/command-safety.ts'
-import type { CallMeaning } from './call-meaning.ts'
-import { consult, type Said } from './judges/consult.ts'
-import { nameOf, type Guard, type Judge } from './judges/judge.ts'
+import type { CallMeaning } from './call-analysis.ts'
+import { consult, type Said } from './consult.ts'
+import { nameOf, type Guard, type Judge } from './guards.ts'
 import type { SessionPolicy } from './session-policy.ts'
-import { judgeByStage } from './state-machine/stage-gate.ts'
+import { judgeByStage } from './state-machine.ts'
 import { ask, deny, type Verdict } from './verdict.ts'
 
 /** One hearing of a call. */

@@ -1,8 +1,8 @@
 import type { ApprovalRequest, InteractionRequest, StateMachine } from '@bulkhead/contract'
 import { messageOf } from '@bulkhead/kit/error-message'
 import { visibleText } from '@bulkhead/kit/text'
-import type { ValidatedCall } from '../call.ts'
-import { allow, ask, deny, type Verdict } from '../verdict.ts'
+import type { ValidatedCall } from './call.ts'
+import { allow, ask, deny, type Verdict } from './verdict.ts'
 import { presentStage } from './present-stage.ts'
 import { StagePermit } from './stage-permit.ts'
 

@@ -1,12 +1,12 @@
 import { BulkheadError, EffectsLedger, WIRE_LIMITS, type Outcome, type OutcomeBody, type OutcomeMetadata } from '@bulkhead/contract'
 import type { CarriedMetadata } from '@bulkhead/contract/dialects'
-import { eventFields, Refusal, viewOf, type BudgetedCall, type ExecutedCall, type RawCall } from '../../policy/call.ts'
-import { freezeDeep } from '../hooks/freeze-deep.ts'
-import type { HostContext } from '../../policy/host-context.ts'
-import { observe, refusalPoint, tell } from '../hooks/observe.ts'
-import { wasCancelled } from '../../records/metrics/tool-metrics.ts'
-import { errorBody } from '../../model/outcome.ts'
-import { isWhole, truncate } from '../truncation.ts'
+import { eventFields, Refusal, viewOf, type BudgetedCall, type ExecutedCall, type RawCall } from '../policy/call.ts'
+import { freezeDeep } from './freeze-deep.ts'
+import type { HostContext } from '../policy/host-context.ts'
+import { observe, refusalPoint, tell } from './hooks.ts'
+import { wasCancelled } from '../records/metrics/tool-metrics.ts'
+import { errorBody } from '../model/outcome.ts'
+import { isWhole, truncate } from './truncation.ts'
 
 /**
  * The end of every call, whichever way it came: one outcome, one event, and the hooks are told. At once, unless the whole of what

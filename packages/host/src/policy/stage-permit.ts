@@ -1,8 +1,8 @@
 import type { MachineStage, StateMachine } from '@bulkhead/contract'
 import { messageOf } from '@bulkhead/kit/error-message'
 import { canonicalJson } from '@bulkhead/kit/json'
-import type { ValidatedCall } from '../call.ts'
-import { sha256 } from '../../model/encoding/sha256.ts'
+import type { ValidatedCall } from './call.ts'
+import { sha256 } from '../model/encoding/sha256.ts'
 import { presentStage } from './present-stage.ts'
 
 /**

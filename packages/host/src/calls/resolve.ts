@@ -1,7 +1,7 @@
 import { BulkheadError } from '@bulkhead/contract'
 import { visibleText } from '@bulkhead/kit/text'
-import { Refusal, type ReceivedCall, type ResolvedCall } from '../../policy/call.ts'
-import type { OfferedTools } from '../../extensions/registry/offered-tools.ts'
+import { Refusal, type ReceivedCall, type ResolvedCall } from '../policy/call.ts'
+import type { OfferedTools } from '../extensions/registry/offered-tools.ts'
 
 /** Exists? Enabled? From here on the call means this tool of this origin, whatever is registered later. */
 export function resolve(call: ReceivedCall): ResolvedCall | Refusal {

@@ -1,4 +1,4 @@
-import type { Hooks } from '../../model/hooks.ts'
+import type { Hooks } from '../model/hooks.ts'
 
 const NONE: readonly Hooks[] = Object.freeze([])
 

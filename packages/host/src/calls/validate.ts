@@ -2,7 +2,7 @@ import { BulkheadError, CALL_LIMITS } from '@bulkhead/contract'
 import { isJsonObject, parseJson, type Json, type JsonLimits } from '@bulkhead/kit/json'
 import { copyJson } from '@bulkhead/kit/json-copy'
 import { checkArguments } from './absent-nulls.ts'
-import { Refusal, type ResolvedCall, type ValidatedCall } from '../../policy/call.ts'
+import { Refusal, type ResolvedCall, type ValidatedCall } from '../policy/call.ts'
 
 const LIMITS: JsonLimits = {
   maxDepth: CALL_LIMITS.argumentDepth, maxNodes: CALL_LIMITS.argumentNodes, maxChars: CALL_LIMITS.argumentChars,

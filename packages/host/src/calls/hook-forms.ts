@@ -1,6 +1,6 @@
 import { requireOptions } from '@bulkhead/contract'
 import { forms, type OptionForm, type OptionForms } from '@bulkhead/kit/options'
-import type { Hooks } from '../../model/hooks.ts'
+import type { Hooks } from '../model/hooks.ts'
 
 const HOOKS: OptionForms<Hooks> = {
   beforeToolExecution: forms.method, afterToolExecution: forms.method, beforeToolExecutionUpdate: forms.method,

@@ -1,10 +1,10 @@
 import type { Json } from '@bulkhead/kit/json'
-import { eventFields, viewOf, type CallView, type ClearedCall } from '../../policy/call.ts'
+import { eventFields, viewOf, type CallView, type ClearedCall } from '../policy/call.ts'
 import { freezeDeep } from './freeze-deep.ts'
-import type { HostContext } from '../../policy/host-context.ts'
-import { isPromiseLike } from '../../model/waiting/promise-like.ts'
-import type { Hooks } from '../../model/hooks.ts'
-import { tell } from './observe.ts'
+import type { HostContext } from '../policy/host-context.ts'
+import { isPromiseLike } from '../model/waiting/promise-like.ts'
+import type { Hooks } from '../model/hooks.ts'
+import { tell } from './hooks.ts'
 
 /** An update of a running tool, on its way to whoever listens: hooks stand before and after it. Contract: never throws. */
 export function passUpdate(call: ClearedCall, host: HostContext, update: Json): void {

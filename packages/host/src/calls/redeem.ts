@@ -1,7 +1,7 @@
-import type { AuthorizedCall, Refusal } from '../../policy/call.ts'
-import type { HostContext } from '../../policy/host-context.ts'
-import { refuse } from '../../policy/refuse.ts'
-import { deny } from '../../policy/verdict.ts'
+import type { AuthorizedCall, Refusal } from '../policy/call.ts'
+import type { HostContext } from '../policy/host-context.ts'
+import { refuse } from './refuse.ts'
+import { deny } from '../policy/verdict.ts'
 
 /** What a stage of a state machine permitted runs in that stage or not at all: it may have ended since the call was decided. */
 export function redeemPermits(call: AuthorizedCall, host: HostContext): Refusal | undefined {
