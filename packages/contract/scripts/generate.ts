@@ -1,6 +1,6 @@
 /**
- * Writes what is derived from the sources and committed: the JSON Schemas for editors, and the pages of docs that list
- * errors, limits, and the keys of a manifest and of a configuration.
+ * Writes what is derived from the sources and committed: the JSON Schemas for editors, and the reference pages
+ * of errors, events, limits, the manifest and the configuration.
  *   --check       writes nothing; the exit code is 1 when a file differs
  *   --root FOLDER the root of the repository, by default the one this file is in
  */

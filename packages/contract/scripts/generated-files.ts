@@ -3,6 +3,7 @@ import { configFileSchema } from '../src/config.ts'
 import { manifestSchema } from '../src/manifest.ts'
 import { editorSchema } from './editor-schema.ts'
 import { errorsPage } from './errors-page.ts'
+import { eventsPage } from './events-page.ts'
 import { limitsPage } from './limits-page.ts'
 import { configurationPage, manifestPage } from './reference-pages.ts'
 
@@ -21,6 +22,7 @@ export function generatedFiles(root: string): ReadonlyMap<string, string> {
       description: 'config.json of one layer: what the operator allows and sets.',
     })],
     [join(root, 'docs', 'reference', 'errors.md'), errorsPage()],
+    [join(root, 'docs', 'reference', 'events.md'), eventsPage()],
     [join(root, 'docs', 'reference', 'limits.md'), limitsPage()],
     [join(root, 'docs', 'reference', 'manifest.md'), manifestPage()],
     [join(root, 'docs', 'reference', 'configuration.md'), configurationPage()],

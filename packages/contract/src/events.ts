@@ -20,10 +20,8 @@ interface ApprovalEvent {
 
 /** Everything that happens, as one flat union. Dialects rename it; nothing else is emitted. */
 export type BulkheadEvent = Stamped & (
-  /** `parentCallId`: of the call whose tool makes this one. */
   | ({ readonly type: 'ToolInvocationProposed'; readonly args: Json; readonly parentCallId?: string } & CallEvent)
   | ({ readonly type: 'ToolInvocationDecided'; readonly decision: 'allow' | 'deny'; readonly stage: string; readonly source: string; readonly reason: string; readonly approvalKey: string; readonly args: Json } & CallEvent)
-  /** Who may change a call has: `before` and `after` are the digests of its arguments, or of its result. */
   | ({ readonly type: 'ToolInvocationChanged'; readonly subject: 'arguments' | 'result'; readonly stage: string; readonly source: string; readonly reason: string; readonly before: string; readonly after: string } & CallEvent)
   | ({ readonly type: 'ToolInvocationStarted'; readonly attempt: number } & CallEvent)
   | ({ readonly type: 'ToolInvocationProgress'; readonly text: string } & CallEvent)
@@ -38,7 +36,6 @@ export type BulkheadEvent = Stamped & (
   | { readonly type: 'ExtensionReloaded'; readonly extensionId: string; readonly generation: number }
   | { readonly type: 'ExtensionReloadRefused'; readonly extensionId: string; readonly reason: string }
   | { readonly type: 'ExtensionReloadFailed'; readonly extensionId: string; readonly errorCode: ErrorCode; readonly message: string }
-  /** Something was added, removed or replaced: whoever shows a list of tools makes it anew. */
   | { readonly type: 'ToolsChanged' }
   | { readonly type: 'WorkspaceSwitched'; readonly from: string; readonly to: string }
   | { readonly type: 'ExtensionLog'; readonly extensionId: string; readonly level: 'debug' | 'info' | 'warn' | 'error'; readonly text: string; readonly callId: string | undefined; readonly code?: 'LogTruncated' }
@@ -49,7 +46,6 @@ export type BulkheadEvent = Stamped & (
   | ({ readonly type: 'ApprovalRevoked'; readonly revokedBy: string } & ApprovalEvent)
   | { readonly type: 'TrustDecision'; readonly path: string; readonly decision: 'trusted' | 'declined' | 'once' }
   | { readonly type: 'StateSlotDrift'; readonly extensionId: string; readonly storedVersion: string; readonly currentVersion: string; readonly decision: 'migrate' | 'warn' | 'reject' }
-  /** `workspace`: the folder that all its calls are about. */
   | { readonly type: 'SessionOpened'; readonly sessionId: string; readonly workspace: string; readonly parentId?: string }
   | { readonly type: 'SessionClosed'; readonly sessionId: string }
   | { readonly type: 'TurnBegan'; readonly sessionId: string; readonly turn: number }
@@ -63,17 +59,42 @@ interface Stamped {
 }
 
 export type EventType = BulkheadEvent['type']
-const TYPES: Readonly<Record<EventType, true>> = {
-  ToolInvocationProposed: true, ToolInvocationDecided: true, ToolInvocationChanged: true, ToolInvocationStarted: true,
-  ToolInvocationProgress: true, ToolInvocationUpdated: true, ToolInvocationSucceeded: true, ToolInvocationFailed: true,
-  ToolInvocationCancelled: true, LifecyclePhaseStart: true, LifecyclePhaseEnd: true, LifecycleStateChanged: true,
-  CompartmentEnded: true, ExtensionReloaded: true, ExtensionReloadRefused: true, ExtensionReloadFailed: true,
-  ToolsChanged: true, WorkspaceSwitched: true, ExtensionLog: true, InteractionRaised: true, InteractionAnswered: true,
-  ApprovalGranted: true, ApprovalExpired: true, ApprovalRevoked: true, TrustDecision: true, StateSlotDrift: true,
-  SessionOpened: true, SessionClosed: true, TurnBegan: true, TurnEnded: true, SuppressedError: true,
-}
-/** Each of them, for who can be asked for one by its name. */
-export const EVENT_TYPES = Object.freeze(Object.keys(TYPES)) as readonly EventType[]
+/** What each event means. docs/reference/events.md is generated from this table and from the union above. */
+export const EVENT_MEANINGS: Readonly<Record<EventType, string>> = Object.freeze({
+  ToolInvocationProposed: 'A call was received. `parentCallId` is the call whose tool made this one.',
+  ToolInvocationDecided: 'A call was allowed or denied. `stage` and `source` name the rule, mode, guard or person that decided.',
+  ToolInvocationChanged: 'A watchdog or guard replaced the arguments or the result. `before` and `after` are digests.',
+  ToolInvocationStarted: 'An attempt begins. Attempt 0 means that the call was skipped because of a user message.',
+  ToolInvocationProgress: 'The tool called `runtime.progress`.',
+  ToolInvocationUpdated: 'The tool called `runtime.update`.',
+  ToolInvocationSucceeded: 'The call ended with output.',
+  ToolInvocationFailed: 'The call ran and ended with an error.',
+  ToolInvocationCancelled: 'The call was denied, vetoed, skipped or cancelled.',
+  LifecyclePhaseStart: 'A lifecycle phase of an extension begins.',
+  LifecyclePhaseEnd: 'A lifecycle phase of an extension ended.',
+  LifecycleStateChanged: 'An extension changed its lifecycle state.',
+  CompartmentEnded: 'A compartment ended. `errorCode` is null if it was stopped on purpose.',
+  ExtensionReloaded: 'A new generation of an extension took over.',
+  ExtensionReloadRefused: 'An extension declares that it is never reloaded.',
+  ExtensionReloadFailed: 'A new generation could not be loaded; the old one continues.',
+  ToolsChanged: 'A tool was added, removed or replaced. Update any list of tools you show.',
+  WorkspaceSwitched: 'The host works in another folder.',
+  ExtensionLog: 'An extension logged a line.',
+  InteractionRaised: 'A question to a person was raised.',
+  InteractionAnswered: 'A question to a person was answered or timed out.',
+  ApprovalGranted: 'A person approved a tool and key for a session or a project.',
+  ApprovalExpired: 'An approval reached its end.',
+  ApprovalRevoked: 'An approval was revoked.',
+  TrustDecision: 'The host decided whether to use the layer of a project.',
+  StateSlotDrift: 'Stored state has another version than the extension declares.',
+  SessionOpened: 'A session was opened. `workspace` is the folder of its calls; `parentId` is set for a sub-agent.',
+  SessionClosed: 'A session was closed.',
+  TurnBegan: 'A turn began.',
+  TurnEnded: 'A turn ended and all its calls have settled.',
+  SuppressedError: 'An error that no call caused: a hook, a listener or the store failed.',
+})
+/** Every event type, to validate names. */
+export const EVENT_TYPES = Object.freeze(Object.keys(EVENT_MEANINGS)) as readonly EventType[]
 export type EventOf<Type extends EventType> = Extract<BulkheadEvent, { readonly type: Type }>
 type WithoutStamp<Event> = Event extends unknown ? Omit<Event, 'at'> : never
 /** An event before the host has stamped it. */

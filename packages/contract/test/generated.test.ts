@@ -9,6 +9,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { generatedFiles } from '../scripts/generated-files.ts'
 import { configFileSchema } from '../src/config.ts'
 import { ERRORS } from '../src/errors.ts'
+import { EVENT_TYPES } from '../src/events.ts'
 import { isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
 import { manifestSchema } from '../src/manifest.ts'
 import { invalidConfigs, validConfigs } from './samples/configs.ts'
@@ -67,6 +68,14 @@ it.each([
 it('docs/reference/errors.md has one anchor for each error, in the order of the table', async () => {
   const page = await readFile(join(root, 'docs', 'reference', 'errors.md'), 'utf8')
   expect([...page.matchAll(/^### (.+)$/gm)].map((match) => match[1])).toEqual(Object.keys(ERRORS))
+})
+
+it('docs/reference/events.md has the fields of each event', async () => {
+  const page = await readFile(join(root, 'docs', 'reference', 'events.md'), 'utf8')
+  expect([...page.matchAll(/^### (.+)$/gm)].map((match) => match[1])).toEqual(EVENT_TYPES)
+  const [, decided = ''] = /^### ToolInvocationDecided\n([\s\S]*?)^###/m.exec(page) ?? []
+  expect([...decided.matchAll(/^\| `(\w+)/gm)].map((match) => match[1]))
+    .toEqual(['sessionId', 'callId', 'tool', 'origin', 'decision', 'stage', 'source', 'reason', 'approvalKey', 'args'])
 })
 
 describe.each([

@@ -12,7 +12,8 @@ const RUN_BY_THEIR_OWN: readonly string[] = [
   'docs/guides/mcp.md client.json', 'docs/guides/mcp.md server.ts', 'docs/guides/publishing.md bulkhead.json', 'docs/guides/publishing.md index.js',
 ]
 const OTHER_JSON = /^(?:client|package)\.json$/
-const LANGUAGES = new Set(['ts', 'js', 'json', 'jsonc', 'sh', 'text', ''])
+/** `typescript` marks declarations that are generated from the source, so they are not compiled again. */
+const LANGUAGES = new Set(['typescript', 'ts', 'js', 'json', 'jsonc', 'sh', 'text', ''])
 
 const FLAGS = [
   ...['--noEmit', '--strict', '--exactOptionalPropertyTypes', '--noUncheckedIndexedAccess', '--module', 'nodenext', '--target', 'es2024'],

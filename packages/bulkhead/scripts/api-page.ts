@@ -1,0 +1,47 @@
+import { join } from 'node:path'
+import { basesOf, declarationOf, exportedNames } from './declarations.ts'
+
+const LIBRARY = join(import.meta.dirname, '../src/library.ts')
+
+const INTRODUCTION = `# API
+
+Every name that \`bulkhead\` exports, generated from the source. Start with the [embedding guide](../guides/embedding.md). Separate packages:
+\`@bulkhead/bridges\` for model APIs, MCP and OpenTelemetry; \`@bulkhead/contract/author\` for extensions; \`createLoader\` of \`@bulkhead/loader\` for
+a loader of your own, whose result \`host.register\` takes.
+`
+
+/** Contract: every exported name is in exactly one section; `apiPage` throws otherwise. */
+const SECTIONS: readonly (readonly [title: string, guide: string, names: string])[] = [
+  ['Host', 'See [embedding](../guides/embedding.md) and [lifecycle](../guides/lifecycle.md).',
+    'createHost CreateHostOptions Host CloseReport SwitchReport Diagnostic ToolListing ExtensionDescriptor ExtensionStatus ToolMetrics HistogramSnapshot ConfigFile ProjectTrust CORE_VERSION'],
+  ['Reload', 'See [reload](../guides/lifecycle.md#reload).', 'ReloadRequest ReloadReport ReloadChange SmokeCheck Trial'],
+  ['Sessions', 'See [sessions](../guides/sessions.md).',
+    'SessionOptions Session Turn SubagentOptions SecurityMode Rule BudgetLimits ExecutionStrategy Steering CancelReason'],
+  ['Calls and outcomes', 'Codes are in the [error reference](errors.md).',
+    'ToolDefinition ToolCall CallOptions CallAllOptions Outcome OutputOutcome ErrorOutcome OutcomeMetadata Completion Content Json JsonObject ErrorCode BulkheadError Explanation ExplainedStep'],
+  ['Events', 'Each event is listed in the [event reference](events.md).', 'BulkheadEvent EventType EventOf EventListener'],
+  ['People', 'See [people](../guides/sessions.md#people).',
+    'createTerminalInteractor TerminalStreams createProgrammaticInteractor ProgrammaticInteractor createHeadlessInteractor PermissionRequired Interactor InteractionEnvelope InteractionRequest InteractionResponse PausedCall InterruptedCall'],
+  ['Approvals', 'See [approvals](../guides/approvals.md).',
+    'Approver ApprovalRequest ApprovalAnswer Approval ApprovalBook ApprovalEnd ApprovalFilter ApprovalGrant ApprovalScope DamagedApproval'],
+  ['Policy in code', 'See [policy in code](../guides/hooks.md).',
+    'Judge JudgeAnswer CallView Guard ResultJudge ResultAnswer StateMachine MachineStage Hooks HookContext Observers createCommandClassifier CommandClassifier CommandClassification CommandSafetyPattern COMMAND_SAFETY_PATTERNS'],
+  ['Sub-agents', 'For `runAgent` of `createHost`.', 'AgentRunner AgentRequest AgentResult'],
+  ['MCP', 'See [MCP](../guides/mcp.md).', 'McpBook McpServerStatus'],
+  ['Store', 'See [the audit](../guides/audit.md).', 'openSqliteStore SqliteStoreOptions Store'],
+]
+
+/** docs/reference/api.md: each exported name with its comment and its declaration. */
+export function apiPage(): string {
+  const listed = SECTIONS.flatMap(([, , names]) => names.split(' '))
+  const exported = exportedNames(LIBRARY)
+  const wrong = [...exported.filter((name) => !listed.includes(name)), ...listed.filter((name) => !exported.includes(name))]
+  if (wrong.length > 0) throw new Error(`Put each exported name into one section of scripts/api-page.ts: ${wrong.join(', ')}.`)
+  return INTRODUCTION + SECTIONS.map(([title, guide, names]) => `\n## ${title}\n\n${guide}\n${names.split(' ').map(entry).join('')}`).join('')
+}
+
+function entry(name: string): string {
+  const declared = declarationOf(name, LIBRARY)
+  const code = [declared.text, ...basesOf(declared, new Set(exportedNames(LIBRARY)))].join('\n\n')
+  return `\n### ${name}\n\n${declared.comment === '' ? '' : `${declared.comment}\n\n`}\`\`\`typescript\n${code}\n\`\`\`\n`
+}
