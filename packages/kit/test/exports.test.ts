@@ -13,6 +13,7 @@ const ENTRIES: Readonly<Record<string, readonly string[]>> = {
   options: ['findOptionFault', 'forms'],
   'process-mark': ['MARK_LIMIT', 'hasProcessMark', 'isUnmarked', 'markOption', 'newProcessMark'],
   schema: ['dialectOf', 'inModernKeywords', 'patternEngine', 'readSchema', 'schemaCompiler', 'schemaKeywordForm'],
+  'thread-image': ['ThreadImage'],
   text: ['closeNames', 'meantNames', 'visibleJson', 'visibleText'],
 }
 

@@ -1,0 +1,88 @@
+import { MessageChannel, Worker, type WorkerOptions } from 'node:worker_threads'
+
+/** The modules of a thread: where each import leads, and the source of each. */
+interface Recording {
+  readonly resolved: ReadonlyMap<string, { readonly url: string; readonly format: string | undefined }>
+  readonly sources: ReadonlyMap<string, { readonly format: string; readonly source: string | Uint8Array }>
+}
+
+/** Runs first in the thread. Without a recording it loads from disk and sends one back; with one it loads nothing else. */
+const BOOTSTRAP = `
+const { isBuiltin, registerHooks } = require('node:module')
+const { workerData: { entry, recording, port, data } } = require('node:worker_threads')
+const { readFileSync } = require('node:fs')
+const resolved = recording?.resolved ?? new Map()
+const sources = recording?.sources ?? new Map()
+const missing = (what) => new Error('The image of this thread does not have ' + what + '.')
+registerHooks({
+  resolve(specifier, context, next) {
+    if (isBuiltin(specifier)) return next(specifier, context)
+    const key = context.parentURL + ' ' + specifier
+    const known = resolved.get(key)
+    if (known) return { ...known, shortCircuit: true }
+    if (recording) throw missing(specifier)
+    const { url, format } = next(specifier, context)
+    resolved.set(key, { url, format: format ?? undefined })
+    return { url, format }
+  },
+  load(url, context, next) {
+    if (url.startsWith('node:')) return next(url, context)
+    const known = sources.get(url)
+    if (known) return { ...known, shortCircuit: true }
+    if (recording) throw missing(url)
+    const loaded = next(url, context)
+    const source = loaded.source ?? readFileSync(new URL(url), 'utf8')
+    sources.set(url, { format: loaded.format, source })
+    return { ...loaded, source }
+  },
+})
+import(entry).then(({ run }) => {
+  port?.postMessage({ resolved, sources })
+  port?.close()
+  return data === undefined ? undefined : run(data.value)
+}).catch((error) => { setImmediate(() => { throw error }) })
+`
+
+/**
+ * The code of a thread, read from disk once. Threads that start later run what was read, whatever the files hold by then. The entry
+ * exports `run`, which receives the data of the thread, and imports everything it needs statically.
+ */
+export class ThreadImage {
+  readonly #entry: string
+  #recording: Recording | undefined
+  #loading: Promise<void> | undefined
+
+  constructor(entry: URL) {
+    this.#entry = entry.href
+  }
+
+  /** Reads the code. From then on no thread reads it from disk. Rejects where no thread can be started or the code cannot be loaded. */
+  load(): Promise<void> {
+    if (this.#recording) return Promise.resolve()
+    this.#loading ??= this.#record().finally(() => void (this.#loading = undefined))
+    return this.#loading
+  }
+
+  /** Starts a thread. Throws where none can be started. */
+  start(data: unknown, options: WorkerOptions = {}): Worker {
+    return this.#spawn({ value: data }, options)
+  }
+
+  async #record(): Promise<void> {
+    const worker = this.#spawn(undefined, { env: {}, stdout: true, stderr: true })
+    const { promise, resolve, reject } = Promise.withResolvers<void>()
+    worker.once('error', reject).once('exit', () => resolve())
+    await promise
+    if (!this.#recording) throw new Error('The thread ended before its code was loaded.')
+  }
+
+  /** Without data the thread loads its code and ends. */
+  #spawn(data: { readonly value: unknown } | undefined, options: WorkerOptions): Worker {
+    const entry = this.#entry
+    if (this.#recording) return new Worker(BOOTSTRAP, { ...options, eval: true, workerData: { entry, recording: this.#recording, data } })
+    const { port1, port2 } = new MessageChannel()
+    const worker = new Worker(BOOTSTRAP, { ...options, eval: true, workerData: { entry, port: port2, data }, transferList: [port2] })
+    port1.once('message', (recording: Recording) => void (this.#recording ??= recording)).unref()
+    return worker
+  }
+}
