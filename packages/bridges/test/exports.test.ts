@@ -9,6 +9,6 @@ it('exports exactly this', () => {
   expect(Object.keys(anthropic).toSorted()).toEqual(['fromToolUse', 'toMessagesTools', 'toToolResult'])
   expect(Object.keys(mcp).toSorted()).toEqual(['McpServers', 'loadLateCode', 'serveTools'])
   expect(Object.keys(openai).toSorted()).toEqual(['fromToolCall', 'toFunctionTool', 'toFunctionTools', 'toToolMessage'])
-  expect(Object.keys(openapi)).toEqual(['OpenapiDocuments'])
+  expect(Object.keys(openapi).toSorted()).toEqual(['OpenapiDocuments', 'documentThread'])
   expect(Object.keys(otel)).toEqual(['traceTools'])
 })

@@ -68,9 +68,10 @@ export class ConnectedServers {
     await this.#taking
   }
 
-  /** Loads what the servers that are configured need, before code of strangers runs. */
+  /** Loads the code that the configured servers and documents need later, before third-party code runs. */
   async loadLateCode(): Promise<void> {
     if (this.#servers !== undefined) await (await import('@bulkhead/bridges/mcp')).loadLateCode()
+    if (this.#documents !== undefined) await (await import('@bulkhead/bridges/openapi')).documentThread.load()
   }
 
   async close(): Promise<void> {

@@ -12,9 +12,11 @@ afterEach(() => rmSync(folder, { recursive: true }))
 const HOST = join(import.meta.dirname, 'fixtures/late-code-host.ts')
 const MCP_SERVER = join(import.meta.dirname, '../../bridges/test/mcp/connecting/fixtures/sdk-server.ts')
 
-it('what a tool can make the host load is loaded before the first stranger runs, and nothing after it', async () => {
+it('loads what a tool can make the host load before third-party code runs, and nothing afterwards', async () => {
   const { stdout } = await promisify(execFile)(process.execPath, [HOST, folder, MCP_SERVER], { env: { PATH: process.env['PATH'] }, maxBuffer: 2 ** 26 })
-  const { 'first {}': before = [], ...later } = JSON.parse(stdout) as Record<string, readonly string[]>
+  const { loadedBy, threadsFromDisk } = JSON.parse(stdout) as { readonly loadedBy: Record<string, readonly string[]>; readonly threadsFromDisk: readonly string[] }
+  const { 'first {}': before = [], ...later } = loadedBy
+  expect(threadsFromDisk).toEqual([])
   const packages = new Set(before.map((path) => /^(?:@[^/]+\/)?[^/]+/.exec(path)?.[0]))
   expect(['undici', 'piscina', '@vscode/ripgrep', 'htmlparser2', 'yaml', '@clack/prompts', '@modelcontextprotocol/client']
     .filter((name) => !packages.has(name))).toEqual([])

@@ -56,6 +56,11 @@ export class ThreadImage {
     this.#entry = entry.href
   }
 
+  /** Whether the code was read, so that threads no longer read it from disk. */
+  get isLoaded(): boolean {
+    return this.#recording !== undefined
+  }
+
   /** Reads the code. From then on no thread reads it from disk. Rejects where no thread can be started or the code cannot be loaded. */
   load(): Promise<void> {
     if (this.#recording) return Promise.resolve()
@@ -81,7 +86,7 @@ export class ThreadImage {
     const entry = this.#entry
     if (this.#recording) return new Worker(BOOTSTRAP, { ...options, eval: true, workerData: { entry, recording: this.#recording, data } })
     const { port1, port2 } = new MessageChannel()
-    const worker = new Worker(BOOTSTRAP, { ...options, eval: true, workerData: { entry, port: port2, data }, transferList: [port2] })
+    const worker = new Worker(BOOTSTRAP, { ...options, eval: true, workerData: { entry, port: port2, data }, transferList: [port2, ...(options.transferList ?? [])] })
     port1.once('message', (recording: Recording) => void (this.#recording ??= recording)).unref()
     return worker
   }

@@ -4,7 +4,7 @@ import * as loader from '../src/index.ts'
 test('the public surface is exactly this', () => {
   expect(Object.keys(loader).toSorted()).toEqual([
     'INTEGRITY_FILE', 'Installer', 'LOADER_LIMITS', 'NPM_KEYS', 'PROJECT_FOLDER', 'PUBLIC_GOOD_ROOT', 'SIGNATURE_FILE', 'ageInDays', 'capabilityDiffInWords',
-    'createLoader', 'inspectPackage', 'looseningSettings', 'packFolder', 'parseTrustRoot', 'refreshTrustRoot', 'signerInWords', 'verifyNpmAttestations',
+    'createLoader', 'inspectPackage', 'looseningSettings', 'packFolder', 'parseTrustRoot', 'refreshTrustRoot', 'schemaThread', 'signerInWords', 'verifyNpmAttestations',
   ])
 })
 

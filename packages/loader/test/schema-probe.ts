@@ -1,12 +1,12 @@
-/** Imported before the thread of schemas by a test: tells over a port of its own which files it can open. */
+/** The schema thread, which also reports over a port which files it can open. */
 import { readFileSync, writeFileSync } from 'node:fs'
-import { workerData, type MessagePort } from 'node:worker_threads'
+import type { MessagePort } from 'node:worker_threads'
+import { run as runThread } from '../src/schema/schema-worker.ts'
 
 export interface ProbedData {
   readonly port: MessagePort
 }
 
-const { port } = workerData as ProbedData
 const codeOf = (work: () => unknown): string => {
   try {
     work()
@@ -15,5 +15,8 @@ const codeOf = (work: () => unknown): string => {
     return String((error as NodeJS.ErrnoException).code)
   }
 }
-port.on('message', (file: string) => port.postMessage([codeOf(() => readFileSync(file)), codeOf(() => writeFileSync(file, ''))]))
-port.unref()
+export function run({ port }: ProbedData): void {
+  port.on('message', (file: string) => port.postMessage([codeOf(() => readFileSync(file)), codeOf(() => writeFileSync(file, ''))]))
+  port.unref()
+  runThread()
+}

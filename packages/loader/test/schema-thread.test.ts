@@ -5,7 +5,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { MessageChannel, Worker } from 'node:worker_threads'
+import { MessageChannel } from 'node:worker_threads'
+import { ThreadImage } from '@bulkhead/kit/thread-image'
 import { expect, test } from 'vitest'
 import { LOADER_LIMITS } from '../src/model/limits.ts'
 import { SchemaThread, threadRights } from '../src/schema/schema-worker-client.ts'
@@ -33,15 +34,17 @@ test('a schema that takes too long is at fault, and those behind it are judged',
 })
 
 /** Speaks as the thread of schemas does, and answers after so many ms in which it does not run, or never. */
-const sleeper = (ms: number): URL => new URL(`data:text/javascript,${encodeURIComponent(`
+const sleeper = (ms: number): ThreadImage => new ThreadImage(new URL(`data:text/javascript,${encodeURIComponent(`
   import { parentPort } from 'node:worker_threads'
   const cpuMs = () => { const { user, system } = process.threadCpuUsage(); return (user + system) / 1000 }
+  export const run = () => {
   parentPort.on('message', ({ id }) => {
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ${ms})
     parentPort.postMessage({ answer: { id, verdict: { ok: true, subschemas: 1 } }, cpuMs: cpuMs() })
   })
   parentPort.postMessage({ cpuMs: cpuMs() })
-`)}`)
+  }
+`)}`))
 
 test('time in which the thread does not run is not held against a schema', async () => {
   const { verdict } = await ask(new SchemaThread(sleeper(900)), {}, { ...LOADER_LIMITS, schemaMs: 300 })
@@ -85,10 +88,7 @@ test('once a stranger can be heard, the thread can neither read nor write a file
   writeFileSync(file, 'x')
   const { port1, port2: port } = new MessageChannel()
   const { env, execArgv } = threadRights(folder)
-  const worker = new Worker(new URL('../src/schema/schema-worker.ts', import.meta.url), {
-    env, execArgv: [...execArgv, '--import', new URL('schema-probe.ts', import.meta.url).href],
-    workerData: { port } satisfies ProbedData, transferList: [port],
-  })
+  const worker = new ThreadImage(new URL('schema-probe.ts', import.meta.url)).start({ port } satisfies ProbedData, { env, execArgv, transferList: [port] })
   expect(await once(worker, 'message')).toEqual([{ cpuMs: expect.any(Number) }])
   port1.postMessage(file)
   expect(await once(port1, 'message')).toMatchObject([['ERR_ACCESS_DENIED', 'ERR_ACCESS_DENIED']])

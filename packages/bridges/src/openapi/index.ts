@@ -1,2 +1,3 @@
 export type { Offered } from '../connected/offered.ts'
 export { OpenapiDocuments, type OpenapiDocumentsOptions } from './documents.ts'
+export { documentThread } from './reading/document-thread.ts'

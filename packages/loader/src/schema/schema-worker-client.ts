@@ -1,7 +1,8 @@
 import { getCompileCacheDir } from 'node:module'
 import { dirname } from 'node:path'
-import { Worker } from 'node:worker_threads'
+import type { Worker } from 'node:worker_threads'
 import { messageOf } from '@bulkhead/kit/error-message'
+import { ThreadImage } from '@bulkhead/kit/thread-image'
 import type { SchemaAnswer, SchemaMessage, SchemaQuestion } from './schema-worker.ts'
 
 type Asked = Omit<SchemaQuestion, 'id'>
@@ -19,6 +20,9 @@ const PATIENCE = 12
 /** After so long without a question the thread is ended; the next question starts another. */
 const IDLE_MS = 5_000
 
+/** The code of the thread, which a server whose tools change makes the host start. */
+export const schemaThread = new ThreadImage(new URL('./schema-worker.ts', import.meta.url))
+
 /**
  * Has strangers' schemas compiled, and values checked with them, in a thread of its own, which has no rights once its
  * modules are loaded. A schema that needs more of the processor than it may, or takes the thread down, is at fault by that; those
@@ -32,13 +36,13 @@ export class SchemaThread {
   #ready = false
   /** What the thread had used of the processor when it last spoke. */
   #cpuMs = 0
-  readonly #code: URL
+  readonly #image: ThreadImage
   #timer: NodeJS.Timeout | undefined
   #looks: NodeJS.Timeout | undefined
   #next = 0
 
-  constructor(code = new URL('./schema-worker.ts', import.meta.url)) {
-    this.#code = code
+  constructor(image = schemaThread) {
+    this.#image = image
   }
 
   /** Contract: never rejects, and resolves in bounded time. */
@@ -55,7 +59,7 @@ export class SchemaThread {
   #start(): void {
     let worker: Worker
     try {
-      worker = new Worker(this.#code, { ...threadRights(), resourceLimits: { maxOldGenerationSizeMb: 512 } })
+      worker = this.#image.start(null, { ...threadRights(), resourceLimits: { maxOldGenerationSizeMb: 512 } })
     } catch (error) {
       this.#giveUp(`no thread can be started: ${messageOf(error).replace(/\.$/, '')}`)
       return

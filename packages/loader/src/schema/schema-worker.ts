@@ -1,4 +1,4 @@
-/** The thread that strangers' schemas are compiled in. Whoever started it ends it when an answer takes too long. */
+/** The thread that compiles third-party schemas. `SchemaThread` ends it when an answer takes too long. */
 import { flushCompileCache } from 'node:module'
 import { isDeepStrictEqual } from 'node:util'
 import { parentPort } from 'node:worker_threads'
@@ -47,8 +47,10 @@ function say(said: Omit<SchemaMessage, 'cpuMs'>): void {
   parentPort?.postMessage({ ...said, cpuMs: (user + system) / 1_000 } satisfies SchemaMessage)
 }
 
-flushCompileCache()
-// Its modules are loaded, and strangers are heard from here on.
-process.permission.drop('fs')
-parentPort?.on('message', (question: SchemaQuestion) => say({ answer: answer(question) }))
-say({})
+export function run(): void {
+  flushCompileCache()
+  // All modules are loaded, and third-party schemas arrive from here on.
+  process.permission.drop('fs')
+  parentPort?.on('message', (question: SchemaQuestion) => say({ answer: answer(question) }))
+  say({})
+}

@@ -1,6 +1,7 @@
 import { DatabaseSync } from 'node:sqlite'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { AuditGroup, Store } from '@bulkhead/contract'
+import { ThreadImage } from '@bulkhead/kit/thread-image'
 import { afterEach, expect, it } from 'vitest'
 import { draftGroup } from '../../src/group-text.ts'
 import { verifyAudit } from '../../src/index.ts'
@@ -87,7 +88,7 @@ it('a store under load reads what was written, by any writer, and closes when al
 
 it('what a thread had not answered when it ended is refused', async () => {
   const { folder } = await newStore()
-  const thread = new AuditThread(folder.file, 1_000, new URL('fixtures/dying-thread.ts', import.meta.url))
+  const thread = new AuditThread(folder.file, 1_000, new ThreadImage(new URL('fixtures/dying-thread.ts', import.meta.url)))
   while (!thread.ready) await nextTurn()
   const added = await Promise.allSettled([1, 2, 3].map((n) => thread.add(draftGroup(group(n, 1)))))
   expect(added).toMatchObject([

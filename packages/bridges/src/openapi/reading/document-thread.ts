@@ -1,5 +1,6 @@
-import { Worker } from 'node:worker_threads'
+import type { Worker } from 'node:worker_threads'
 import { messageOf } from '@bulkhead/kit/error-message'
+import { ThreadImage } from '@bulkhead/kit/thread-image'
 import type { DescribedApi, Wanted } from './described.ts'
 
 export interface DocumentQuestion {
@@ -16,14 +17,17 @@ export type DocumentAnswer =
 const READ_MS = 30_000
 const HEAP_MB = 512
 
+/** The code of the thread. */
+export const documentThread = new ThreadImage(new URL('./thread.ts', import.meta.url))
+
 /** Reads a document in a thread of its own, which has no rights by then, and some time and memory. Contract: never rejects. */
 export function readDocument(question: DocumentQuestion, readMs = READ_MS): Promise<DocumentAnswer> {
   const { promise, resolve } = Promise.withResolvers<DocumentAnswer>()
   const refuse = (message: string): void => resolve({ ok: false, message })
   let worker: Worker
   try {
-    worker = new Worker(new URL('./thread.ts', import.meta.url), {
-      workerData: question, env: {}, execArgv: ['--permission', '--allow-fs-read=*'],
+    worker = documentThread.start(question, {
+      env: {}, execArgv: ['--permission', '--allow-fs-read=*'],
       resourceLimits: { maxOldGenerationSizeMb: HEAP_MB },
     })
   } catch (error) {

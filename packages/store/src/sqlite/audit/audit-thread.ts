@@ -1,4 +1,5 @@
-import { Worker } from 'node:worker_threads'
+import type { Worker } from 'node:worker_threads'
+import { ThreadImage } from '@bulkhead/kit/thread-image'
 import type { AuditDraft } from '../../audit-draft.ts'
 import { storeFault } from '../../store-fault.ts'
 import { sqliteFault } from '../sqlite-fault.ts'
@@ -8,6 +9,9 @@ interface Pending {
   readonly resolve: (position: number) => void
   readonly reject: (error: unknown) => void
 }
+
+/** The code of the thread, which many calls at once make the host start. */
+export const auditThread = new ThreadImage(new URL('./thread-main.ts', import.meta.url))
 
 /**
  * Writes to the audit in a thread and over a connection of its own: digests, the commit and the wait for the disk are then nobody
@@ -22,10 +26,10 @@ export class AuditThread {
   #state: 'starting' | 'ready' | 'ended' = 'starting'
 
   /** Throws where no thread can be started. */
-  constructor(file: string, maxPages: number, code = new URL('./thread-main.ts', import.meta.url)) {
+  constructor(file: string, maxPages: number, image = auditThread) {
     this.#file = file
-    this.#worker = new Worker(code, {
-      name: 'bulkhead audit', env: {}, workerData: { file, maxPages } satisfies ThreadStart,
+    this.#worker = image.start({ file, maxPages } satisfies ThreadStart, {
+      name: 'bulkhead audit', env: {},
       // It says nothing, and so the output of this process stays as it is: a thread that may write to it makes its pipes non-blocking.
       stdout: true, stderr: true,
     })

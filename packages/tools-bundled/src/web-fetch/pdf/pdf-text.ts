@@ -1,9 +1,12 @@
-import { Worker } from 'node:worker_threads'
 import { ToolError } from '@bulkhead/contract'
 import { messageOf } from '@bulkhead/kit/error-message'
+import { ThreadImage } from '@bulkhead/kit/thread-image'
 
 const DEADLINE_MS = 15_000
 const HEAP_MB = 256
+
+/** The code of the thread, which tools that fetch documents make the host start. */
+export const pdfThread = new ThreadImage(new URL('./worker.ts', import.meta.url))
 
 export interface PdfText {
   readonly pages: readonly string[]
@@ -16,8 +19,8 @@ export type PdfAnswer = PdfText | { readonly fault: string }
 /** The text of a PDF, read in a thread of its own. Contract: rejects with ToolExecutionFailed, or with the signal's reason. */
 export async function pdfText(bytes: Uint8Array, signal: AbortSignal, deadlineMs = DEADLINE_MS): Promise<PdfText> {
   signal.throwIfAborted()
-  const worker = new Worker(new URL('./worker.ts', import.meta.url), {
-    workerData: { bytes }, env: {}, stdout: true, stderr: true, resourceLimits: { maxOldGenerationSizeMb: HEAP_MB },
+  const worker = pdfThread.start(bytes, {
+    env: {}, stdout: true, stderr: true, resourceLimits: { maxOldGenerationSizeMb: HEAP_MB },
   })
   const { promise, resolve, reject } = Promise.withResolvers<PdfText>()
   const cancel = (): void => reject(signal.reason as Error)

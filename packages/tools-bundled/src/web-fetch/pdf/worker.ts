@@ -1,10 +1,13 @@
-import { parentPort, workerData } from 'node:worker_threads'
+import { parentPort } from 'node:worker_threads'
 import { messageOf } from '@bulkhead/kit/error-message'
-import { extractText, getDocumentProxy, getMeta } from 'unpdf'
+import { definePDFJSModule, extractText, getDocumentProxy, getMeta } from 'unpdf'
+import * as pdfjs from 'unpdf/pdfjs'
 import type { PdfAnswer, PdfText } from './pdf-text.ts'
 
 /** A thread that reads one PDF and ends: a hostile one can be stopped with it. */
 async function read(bytes: Uint8Array): Promise<PdfText> {
+  // Otherwise the library would load it with the first document.
+  await definePDFJSModule(() => Promise.resolve(pdfjs))
   const pdf = await getDocumentProxy(bytes, { useSystemFonts: false, disableFontFace: true, stopAtErrors: false })
   const { text } = await extractText(pdf, { mergePages: false })
   const { info } = await getMeta(pdf).catch(() => ({ info: {} }))
@@ -12,7 +15,8 @@ async function read(bytes: Uint8Array): Promise<PdfText> {
   return { pages: text, ...(typeof title === 'string' && title !== '' ? { title } : {}) }
 }
 
-const { bytes } = workerData as { readonly bytes: Uint8Array }
-// Errors of the library lose their words on the way between threads.
-const answer: PdfAnswer = await read(bytes).catch((error: unknown) => ({ fault: messageOf(error) }))
-parentPort?.postMessage(answer)
+export async function run(bytes: Uint8Array): Promise<void> {
+  // Errors of the library lose their message between threads.
+  const answer: PdfAnswer = await read(bytes).catch((error: unknown) => ({ fault: messageOf(error) }))
+  parentPort?.postMessage(answer)
+}
