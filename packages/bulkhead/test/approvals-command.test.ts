@@ -42,19 +42,19 @@ it('what a person says at the terminal for the project is known to later runs, c
     scope: 'project', status: 'standing', tool: 'write', approvalKey: 'notes', workspace: folder, uses: 1,
     grantedBy: expect.stringMatching(/ at the terminal$/),
   })
-  const explained = await bulkhead(['explain', ...writing('notes/a.txt')], folder)
+  const explained = await inside(['explain', ...writing('notes/a.txt')], folder)
   expect(explained.stdout).toMatch(/^write would be allowed/)
   expect(explained.stdout).toMatch(/approval +allow +approval +project approval [0-9a-f]{12} of the key "notes", given \d+ \w+ ago by .* at the terminal, expires in 30 days, used 1 time\n/)
 
-  const revoked = await bulkhead(['approvals', 'revoke', approval!.id.slice(0, 6)], folder)
+  const revoked = await inside(['approvals', 'revoke', approval!.id.slice(0, 6)], folder)
   expect(revoked).toMatchObject({ code: 0, stdout: expect.stringContaining(approval!.id) })
   expect((await bulkhead(['call', ...writing('notes/a.txt')], folder)).stderr).toContain('ApprovalDenied')
-  const asks = await bulkhead(['explain', ...writing('notes/a.txt')], folder)
+  const asks = await inside(['explain', ...writing('notes/a.txt')], folder)
   expect(asks.stdout).toMatch(/approval +pass +approval +the project approval [0-9a-f]{12} of the key "notes" was revoked \d+ \w+ ago by .* with bulkhead approvals, after 1 use\n/)
-  const { stdout: audit } = await bulkhead(['audit', 'tail', '--count', '100'], folder)
+  const { stdout: audit } = await inside(['audit', 'tail', '--count', '100'], folder)
   expect(audit).toMatch(/ApprovalGranted +write +bundled write@1\.0\.0 +notes by .* at the terminal/)
   expect(audit).toMatch(/ApprovalRevoked +write +bundled write@1\.0\.0 +notes by /)
-  expect((await bulkhead(['audit', 'verify'], folder)).code).toBe(0)
+  expect((await inside(['audit', 'verify'], folder)).code).toBe(0)
 })
 
 it('lists by project and tool, for people and for programs', async () => {

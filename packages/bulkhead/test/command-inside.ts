@@ -6,11 +6,11 @@ import type { Ran } from './command.ts'
  * The command in this process, with folder, environment and output of its own: for the many cases of what is started for real
  * elsewhere in the same file. One at a time.
  */
-export async function inside(args: readonly string[], cwd: string): Promise<Ran> {
+export async function inside(args: readonly string[], cwd: string, more: NodeJS.ProcessEnv = {}): Promise<Ran> {
   const before = { cwd: process.cwd(), env: { ...process.env } }
   const stdout = new Captured(process.stdout)
   const stderr = new Captured(process.stderr)
-  setEnvironment({ NO_COLOR: '1', HOME: join(cwd, 'home') })
+  setEnvironment({ NO_COLOR: '1', HOME: join(cwd, 'home'), ...more })
   process.chdir(cwd)
   try {
     const code = await main(args)

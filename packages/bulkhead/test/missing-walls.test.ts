@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { ConfigFile, Diagnostic } from '@bulkhead/contract'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { thoroughly } from '../../../scripts/thoroughly.ts'
 import { writeExtension } from './extension-folder.ts'
 
 let folder: string
@@ -62,12 +63,8 @@ describe.runIf(canHide)('on a machine without bubblewrap', () => {
     }])
   })
 
-  it.each([
-    ['hello', '{}'],
-    ['bash', '{"command":"ls"}'],
-    ['bash', '{"command":"touch made"}'],
-    ['bash', '{"command":"for i in 1; do touch made; done"}'],
-  ])('sandbox.os "require" refuses %s %s', (tool, args) => {
+  const bash = ['ls', 'touch made', 'for i in 1; do touch made; done'].map((command) => ['bash', JSON.stringify({ command })] as const)
+  it.each([['hello', '{}'] as const, ...thoroughly(bash.slice(-1), bash)])('sandbox.os "require" refuses %s %s', (tool, args) => {
     const { status, stdout } = bulkhead(['call', tool, '--json', '--mode', 'yolo', '--args', args], { sandbox: { os: 'require' } })
     expect([status, JSON.parse(stdout)]).toMatchObject([1, { error: { code: 'CapabilityUnavailable' } }])
     expect(existsSync(join(folder, 'made'))).toBe(false)

@@ -2,12 +2,15 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
+import { thoroughly } from '../../../../scripts/thoroughly.ts'
 import { crashRounds } from './crash-rounds.ts'
+
+const ROUNDS = thoroughly(2, 20)
 
 it('a host killed at any moment leaves state, open calls and paused questions whole', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'bulkhead-crash-'))
   try {
-    expect(await crashRounds(folder, { rounds: 4, seed: Date.now() })).toBeGreaterThanOrEqual(4)
+    expect(await crashRounds(folder, { rounds: ROUNDS, seed: Date.now() })).toBeGreaterThanOrEqual(ROUNDS)
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }

@@ -7,6 +7,7 @@ import { afterEach, beforeEach, expect, it, vi } from 'vitest'
 import {
   createHost, createProgrammaticInteractor, type ConfigFile, type CreateHostOptions, type Host, type InteractionEnvelope,
 } from '../../src/index.ts'
+import { inside } from '../command-inside.ts'
 import { bulkhead } from '../command.ts'
 
 let folder: string
@@ -93,11 +94,11 @@ it('says in the prompt and in listings that a local server is not confined, and 
   await session.call({ id: '1', name: 'ship_echo', arguments: { text: 'x' } })
   expect(shown[0]!.request).toMatchObject({ approval: { mayTouch: expect.arrayContaining([expect.stringContaining('not confined')]) } })
   expect(host.tool('ship_echo')).toMatchObject({ server: { unconfined: true } })
-  const listed = (await bulkhead(['tools', '--home', home], folder)).stdout
+  const listed = (await inside(['tools', '--home', home], folder)).stdout
   expect(listed).toMatch(/ship_echo .*not confined/)
   expect(listed).toMatch(/^ship +local, not confined +/m)
   expect(listed).toMatch(/^far +remote +/m)
-  expect((await bulkhead(['tools', '--powers', '--home', home], folder)).stdout).toMatch(/^not confined: .*ship_echo/m)
+  expect((await inside(['tools', '--powers', '--home', home], folder)).stdout).toMatch(/^not confined: .*ship_echo/m)
 })
 
 it('a fault in the record of trust is reported before a server has answered, and after', async () => {
@@ -242,7 +243,7 @@ it('is not used where it can do more than the ceiling allows', async () => {
 
 it('a list of tools starts nothing unless it is asked to, and remembers what it has heard', async () => {
   configure({ mcp: { ship: ship(), off: { ...ship(), enabled: false } } })
-  const run = (...args: string[]) => bulkhead(args, folder, { PATH: process.env['PATH'] })
+  const run = (...args: string[]) => inside(args, folder, { PATH: process.env['PATH'] })
   const before = await run('tools')
   expect(before.code).toBe(0)
   expect(before.stdout).not.toContain('ship_echo')

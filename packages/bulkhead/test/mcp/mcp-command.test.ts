@@ -6,6 +6,8 @@ import { join } from 'node:path'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import type { Client } from '@modelcontextprotocol/client'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { thoroughly } from '../../../../scripts/thoroughly.ts'
+import { inside } from '../command-inside.ts'
 import { bulkhead } from '../command.ts'
 import { writeExtension } from '../extension-folder.ts'
 import { clientOf, ERAS, type Era, type Person } from './served-world.ts'
@@ -176,7 +178,7 @@ describe('the command', () => {
     expect(below.filter((pid) => existsSync(`/proc/${pid}`) && !/\) Z /.test(readFileSync(`/proc/${pid}/stat`, 'utf8')))).toEqual([])
   })
 
-  it.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)('closes in order at %s', async (signal) => {
+  it.each(thoroughly<readonly NodeJS.Signals[]>(['SIGTERM'], ['SIGINT', 'SIGTERM', 'SIGHUP']))('closes in order at %s', async (signal) => {
     const { child, ended } = start()
     const answered = lineOf(child, /"id":0/)
     send(child, HELLO)
@@ -226,7 +228,7 @@ describe('the command', () => {
   it.each([
     [['--json'], /standard output is the protocol/], [['now'], /no further words/], [['--mode', 'maybe'], /--mode must be one of/],
   ])('refuses %j', async (more, message) => {
-    const { code, stdout, stderr } = await bulkhead(['mcp', ...more], folder)
+    const { code, stdout, stderr } = await inside(['mcp', ...more], folder)
     expect(code).toBe(2)
     expect(stdout + stderr).toMatch(message)
   })

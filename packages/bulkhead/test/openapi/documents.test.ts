@@ -2,7 +2,7 @@ import { mkdirSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
-import { bulkhead } from '../command.ts'
+import { inside } from '../command-inside.ts'
 import { caller, Ground, namesOf, person, type Documents } from './ground.ts'
 import { shopDocument } from './shop.ts'
 
@@ -137,7 +137,7 @@ it('a project names documents of its own folder, once it is trusted, and takes n
 it('the command line shows where these tools come from', async () => {
   ground.inHome(shopDocument(), 'shop.yaml')
   ground.configure({ shop: { document: 'shop.yaml', baseUrl: ground.shop.url } })
-  const run = (...args: string[]) => bulkhead(args, ground.folder, { PATH: process.env['PATH'] })
+  const run = (...args: string[]) => inside(args, ground.folder, { PATH: process.env['PATH'] })
   expect((await run('tools')).stdout).toMatch(/getOrder +global +openapi document shop +\w+ +external +yes/)
   const listed = JSON.parse((await run('tools', '--json')).stdout) as { tools: { name: string }[] }
   expect(listed.tools.find(({ name }) => name === 'getOrder')).toMatchObject({ server: { kind: 'openapi', name: 'shop', address: ground.shop.url } })
