@@ -3,7 +3,7 @@ import type {
 } from '@bulkhead/contract'
 import type { ApprovalBook } from './policy/approvals/approval-book.ts'
 import type { ExtensionStatus } from './extensions/lifecycle/extension-status.ts'
-import type { Sidecar } from './policy/host-context.ts'
+import type { Sidecar } from './model/sidecar.ts'
 import type { PausedCall } from './policy/interaction/paused-calls.ts'
 import type { InterruptedCall } from './records/journal/interrupted-calls.ts'
 import type { Owner } from './records/journal/owner.ts'

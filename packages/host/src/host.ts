@@ -66,7 +66,7 @@ class ToolHost implements Host {
     }
     this.#workspace = new Workspace(options, this.#sources)
     const { config: { merged: { audit: config } } } = options.report
-    this.#audit = openAudit({ config, store, events, env, registry: () => this.#registry })
+    this.#audit = openAudit({ config, store, events, env, registered: () => this.#registry.candidates })
     this.approvals = createApprovalBook({
       ledger: this.#workspace.projectApprovals.ledger, now: () => clock.now(), open: () => this.#openApprovals(),
     })
@@ -152,6 +152,7 @@ class ToolHost implements Host {
     const workspace = await this.#readyWorkspace()
     return new HostSession(options, {
       host: workspace.context,
+      workflows: this.#sources.workflows,
       settings: workspace.settings,
       variables: workspace.variables,
       workspace: workspace.path,

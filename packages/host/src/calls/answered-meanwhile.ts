@@ -1,7 +1,7 @@
 import { BulkheadError, type ApprovalAnswer } from '@bulkhead/contract'
 import type { KeptApproval } from '../policy/approvals/kept-approval.ts'
 import type { ValidatedCall } from '../policy/call.ts'
-import type { CallMeaning } from '../policy/call-analysis.ts'
+import type { CallMeaning } from '../policy/call-view.ts'
 import { approvedBefore } from '../policy/evaluate.ts'
 import type { Verdict } from '../policy/verdict.ts'
 

@@ -2,12 +2,12 @@ import { BulkheadError, CALL_LIMITS, type CompartmentSession } from '@bulkhead/c
 import type { Json } from '@bulkhead/kit/json'
 import { readReturn, type Reading } from '@bulkhead/contract/dialects'
 import { eventFields, Refusal, type ClearedCall, type ExecutedCall } from '../policy/call.ts'
-import { attemptsSpent, backOffMs, isCompartmentGone, mayTryAgain, rest, type Failure } from './retry.ts'
+import { attemptsSpent, backOffMs, mayTryAgain, rest, type Failure } from './retry.ts'
 import { RunningCall, type Waiting } from './running-call.ts'
 import type { HostContext } from '../policy/host-context.ts'
 import type { Departing } from '../records/journal/departures.ts'
 import { observe } from './hooks.ts'
-import { untilStarted } from '../extensions/lifecycle/start-wait.ts'
+import { isCompartmentGone, untilStarted } from '../extensions/lifecycle/start-wait.ts'
 
 /** Told once what a call came to. Contract: must not throw. */
 export type Done = (ended: ExecutedCall | Refusal) => void

@@ -5,15 +5,13 @@ import { changedWords, endedWords, standingWords } from '../policy/approvals/app
 import { Refusal, type RawCall, type ValidatedCall } from '../policy/call.ts'
 import type { HostContext } from '../policy/host-context.ts'
 import { describePower } from '../policy/describe-power.ts'
-import { remedies } from './remedies.ts'
+import { remedies, type DecidingStage } from './remedies.ts'
 import { ruleInRounds, type SettledRuling } from './decide.ts'
-import { headless, type DecisionStage, type Verdict } from '../policy/verdict.ts'
+import { headless, type Verdict } from '../policy/verdict.ts'
 import { propose, receive, type Proposal } from './receive.ts'
 import { auditFault } from './required-audit.ts'
 import { resolve } from './resolve.ts'
 import { validate } from './validate.ts'
-
-export type DecidingStage = 'receive' | 'resolve' | 'validate' | DecisionStage | 'audit'
 
 /**
  * One link of the chain that decides. `pass`: it has nothing against the call, and nothing for it. `change`: it put other arguments

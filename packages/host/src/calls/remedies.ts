@@ -1,5 +1,7 @@
 import { ERRORS, type ErrorCode } from '@bulkhead/contract'
-import type { DecidingStage } from './explain.ts'
+import type { DecisionStage } from '../policy/verdict.ts'
+
+export type DecidingStage = 'receive' | 'resolve' | 'validate' | DecisionStage | 'audit'
 
 export interface RemedyContext {
   readonly source: string

@@ -27,9 +27,6 @@ export function mayTryAgain(failure: Failure, { idempotent, mode }: Pick<ToolDef
   return errorClass === 'ToolTransient' || (retryable && (idempotent || mode === 'read'))
 }
 
-/** Whether what was asked of a compartment was never sent to it, and can be asked of the next one. */
-export const isCompartmentGone = (thrown: unknown): boolean => BulkheadError.is(thrown) && thrown.code === 'CompartmentGone'
-
 /** 1.5ⁿ seconds and up to half a second more, so that calls that failed together do not come back together. */
 export const backOffMs = (attempt: number): number => (1.5 ** attempt + Math.random() / 2) * 1000
 

@@ -3,7 +3,6 @@ import type { Json, JsonObject } from '@bulkhead/kit/json'
 import { eventFields, type ClearedCall } from '../policy/call.ts'
 import { Deadline } from '../model/waiting/deadline.ts'
 import { overdue } from '../extensions/lifecycle/start-wait.ts'
-import type { Entry } from '../model/waiting/roster.ts'
 import { passUpdate } from './updates.ts'
 import type { HostContext } from '../policy/host-context.ts'
 import { identityOf } from '../policy/interaction/paused-calls.ts'
@@ -28,8 +27,6 @@ export class RunningCall implements ToolInvocation, Cancelled {
   readonly args: JsonObject
   readonly grant: Power | undefined
   readonly deadline: Deadline
-  /** Among those that run. */
-  place: Entry<RunningCall> | undefined
   readonly #host: HostContext
   #waiting: Waiting | undefined
   #reason: BulkheadError | undefined
@@ -65,7 +62,7 @@ export class RunningCall implements ToolInvocation, Cancelled {
     return this.call.session.id
   }
 
-  get parent(): RunningCall | undefined {
+  get parent(): ToolInvocation | undefined {
     return this.call.parent?.running
   }
 

@@ -1,6 +1,7 @@
 import { BulkheadError, EffectsLedger, WIRE_LIMITS, type Outcome, type OutcomeBody, type OutcomeMetadata } from '@bulkhead/contract'
 import type { CarriedMetadata } from '@bulkhead/contract/dialects'
-import { eventFields, Refusal, viewOf, type BudgetedCall, type ExecutedCall, type RawCall } from '../policy/call.ts'
+import { eventFields, Refusal, type BudgetedCall, type ExecutedCall, type RawCall } from '../policy/call.ts'
+import { viewOf } from '../policy/call-view.ts'
 import { freezeDeep } from './freeze-deep.ts'
 import type { HostContext } from '../policy/host-context.ts'
 import { observe, refusalPoint, tell } from './hooks.ts'

@@ -1,5 +1,7 @@
 import type { Json } from '@bulkhead/kit/json'
-import { eventFields, viewOf, type CallView, type ClearedCall } from '../policy/call.ts'
+import type { CallView } from '../model/call.ts'
+import { eventFields, type ClearedCall } from '../policy/call.ts'
+import { viewOf } from '../policy/call-view.ts'
 import { freezeDeep } from './freeze-deep.ts'
 import type { HostContext } from '../policy/host-context.ts'
 import { isPromiseLike } from '../model/waiting/promise-like.ts'

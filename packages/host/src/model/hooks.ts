@@ -1,6 +1,6 @@
 import type { BulkheadError, Outcome, OutcomeBody } from '@bulkhead/contract'
 import type { Json, JsonObject } from '@bulkhead/kit/json'
-import type { CallView } from '../policy/call.ts'
+import type { CallView } from './call.ts'
 
 /** What an embedder may hang onto each call. docs/guides/hooks.md has their order. */
 export interface Hooks extends Observers {

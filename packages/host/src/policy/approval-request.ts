@@ -1,7 +1,7 @@
 import type { ApprovalRequest, ConnectedServer, OutcomeOrigin } from '@bulkhead/contract'
 import { visibleText } from '@bulkhead/kit/text'
 import type { ValidatedCall } from './call.ts'
-import type { CallMeaning } from './call-analysis.ts'
+import type { CallMeaning } from './call-view.ts'
 import { describePower } from './describe-power.ts'
 import type { Verdict } from './verdict.ts'
 

@@ -1,55 +1,23 @@
-import { BulkheadError, CALL_LIMITS, checkApprovalKey, type ArgumentsReading, type CallEffects, type CallNeed } from '@bulkhead/contract'
+import { BulkheadError, CALL_LIMITS, checkApprovalKey, type ArgumentsReading } from '@bulkhead/contract'
 import { messageOf } from '@bulkhead/kit/error-message'
 import type { ValidatedCall } from './call.ts'
 import type { HostContext } from './host-context.ts'
 import { approvalKeyOf, type FoundKey } from './approval-key.ts'
+import { meaningByKey, type CallMeaning } from './call-view.ts'
 import { followLinks } from './effects.ts'
-import { ask, deny, type Verdict } from './verdict.ts'
+import { ask, deny } from './verdict.ts'
 import { sha256 } from '../model/encoding/sha256.ts'
-
-/** One thing a call would do: what an approval of it stands for, and the other names that may forbid it. */
-export interface Subject {
-  readonly key: string
-  readonly names?: readonly string[]
-  /** Wider keys, from the nearest: an approval of one of these is one of this too. */
-  readonly within?: readonly string[]
-}
-
-/** What a call stands for. */
-export interface CallMeaning {
-  /** Of the whole call. */
-  readonly approvalKey: string
-  /** All of which must be allowed where it is not the whole that was approved. */
-  readonly subjects: readonly Subject[]
-  /** What reading the arguments already says of it. */
-  readonly verdicts: readonly Verdict[]
-  /** What it would touch, one line each. Empty where only the tool knows. */
-  readonly touches: readonly string[]
-  /** It does nothing but read inside the workspace: whatever asks because of the tool alone does not ask. */
-  readonly onlyReads?: true
-  /** Code that does not ship with the host made the key: it is remembered for the session at most. */
-  readonly keyByTool?: true
-  /** What it is known to need; absent where only the tool knows. */
-  readonly needs?: readonly CallNeed[]
-  /** What it would do with files and the network, links followed. Looked for when a rule wants to know. */
-  readonly effects?: () => CallEffects
-}
-
-export const meaningByKey = (approvalKey: string): CallMeaning =>
-  ({ approvalKey, subjects: [{ key: approvalKey }], verdicts: [], touches: [] })
 
 /** Told by the host's own reader where there is one for this name; else by a template or by the tool. */
 export function meaningOf(call: ValidatedCall, host: HostContext): CallMeaning | Promise<CallMeaning> {
   const reader = host.argumentsReaders.get(call.tool.name)
   if (reader) return meaningOfReading(readSafely(() => reader(call.args, host), call.tool.name), call.tool.origin.layer === 'bundled', host)
   const found = approvalKeyOf(call, host.clock)
-  return found instanceof Promise ? found.then((late) => meaningOfKey(late, call)) : meaningOfKey(found, call)
+  return found instanceof Promise ? found.then(meaningOfKey) : meaningOfKey(found)
 }
 
-function meaningOfKey({ key, byTool }: FoundKey, { tool }: ValidatedCall): CallMeaning {
-  if (byTool) return { ...meaningByKey(key), keyByTool: true }
-  return key === tool.name ? tool.byName : meaningByKey(key)
-}
+const meaningOfKey = ({ key, byTool }: FoundKey): CallMeaning =>
+  byTool ? { ...meaningByKey(key), keyByTool: true } : meaningByKey(key)
 
 /** `isOurs`: the tool ships with the host. What the arguments say is what is done only then. */
 function meaningOfReading(

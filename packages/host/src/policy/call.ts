@@ -1,9 +1,8 @@
-import type { BulkheadError, OutcomeOrigin, ToolDefinition } from '@bulkhead/contract'
+import type { BulkheadError, ToolInvocation } from '@bulkhead/contract'
 import type { JsonObject } from '@bulkhead/kit/json'
 import type { Reading } from '@bulkhead/contract/dialects'
 import type { Resumption } from './interaction/paused-calls.ts'
 import type { KeptApproval } from './approvals/kept-approval.ts'
-import type { RunningCall } from '../calls/running-call.ts'
 import type { JournalEntry } from '../records/journal/open-calls.ts'
 import type { OfferedTools } from '../extensions/registry/offered-tools.ts'
 import type { Decision } from './verdict.ts'
@@ -38,7 +37,7 @@ export interface ParentCall {
   /** The tools that make the call, from the one the model called to this one. */
   readonly callers: readonly ToolEntry[]
   /** The attempt of it that makes the call. */
-  readonly running: RunningCall
+  readonly running: ToolInvocation
   /** Stops the time of every call that waits for this one. Returns what lets it go on. */
   pause(): () => void
 }
@@ -204,20 +203,6 @@ export class Refusal {
     this.error = error
   }
 }
-
-/** A call as watchdogs, guards and hooks are shown it. */
-export interface CallView {
-  readonly sessionId: string
-  readonly callId: string
-  readonly tool: ToolDefinition
-  readonly origin: OutcomeOrigin
-  readonly args: JsonObject
-  readonly approvalKey: string
-}
-
-export const viewOf = (call: ValidatedCall, approvalKey: string): CallView => ({
-  sessionId: call.session.id, callId: call.id, tool: call.tool.definition, origin: call.tool.origin, args: call.args, approvalKey,
-})
 
 /** The fields every event of a call carries. */
 export const eventFields = (call: RawCall) => ({

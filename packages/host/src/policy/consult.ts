@@ -2,7 +2,7 @@ import type { Clock } from '@bulkhead/contract'
 import { messageOf } from '@bulkhead/kit/error-message'
 import { canonicalJson } from '@bulkhead/kit/json'
 import { copyJson } from '@bulkhead/kit/json-copy'
-import { viewOf, type ValidatedCall } from './call.ts'
+import { viewOf, type CheckedCall } from './call-view.ts'
 import { inTime } from '../model/waiting/in-time.ts'
 import { isPromiseLike } from '../model/waiting/promise-like.ts'
 import { ask, deny, type Verdict } from './verdict.ts'
@@ -26,7 +26,7 @@ export const isChange = (said: Verdict | ArgumentsChange): said is ArgumentsChan
 
 /** Fails closed: a judge that throws, says something unknown or nothing in time has refused. Rejects only when the call is cancelled. */
 export function consult(
-  judge: Judge, stage: JudgeStage, name: string, call: ValidatedCall, approvalKey: string, clock: Clock,
+  judge: Judge, stage: JudgeStage, name: string, call: CheckedCall, approvalKey: string, clock: Clock,
 ): Said | Promise<Said> {
   const source = `${stage} ${name}`
   const failed = (thrown: unknown): Verdict => {
@@ -42,7 +42,7 @@ export function consult(
   }
 }
 
-function read(answer: JudgeAnswer | undefined | void, stage: JudgeStage, source: string, call: ValidatedCall): Said {
+function read(answer: JudgeAnswer | undefined | void, stage: JudgeStage, source: string, call: CheckedCall): Said {
   if (answer === undefined) return undefined
   switch (answer?.action) {
     case 'allow': return undefined
@@ -57,7 +57,7 @@ const reasonIn = ({ reason }: { readonly reason: unknown }, source: string): str
   reason === undefined || reason === '' ? `the ${source} gave no reason` : String(reason)
 
 /** Who wants what is there already has no objection. */
-function readChange(wanted: unknown, by: Omit<ArgumentsChange, 'arguments'>, { args }: ValidatedCall): Said {
+function readChange(wanted: unknown, by: Omit<ArgumentsChange, 'arguments'>, { args }: CheckedCall): Said {
   const copy = copyJson(wanted)
   if (copy.ok) return canonicalJson(copy.value) === canonicalJson(args) ? undefined : { ...by, arguments: copy.value }
   const { stage, source } = by

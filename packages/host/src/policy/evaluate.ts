@@ -3,7 +3,8 @@ import type { KeptApproval } from './approvals/kept-approval.ts'
 import type { ValidatedCall } from './call.ts'
 import type { HostContext } from './host-context.ts'
 import { estimateTokens } from '../model/budget.ts'
-import { meaningOf, type CallMeaning } from './call-analysis.ts'
+import { meaningOf } from './call-analysis.ts'
+import { meaningByKey, type CallMeaning } from './call-view.ts'
 import { inWords } from './describe-power.ts'
 import { judge, type Judgement } from './judgement.ts'
 import type { ArgumentsChange } from './consult.ts'
@@ -29,8 +30,8 @@ export function rule(call: ValidatedCall, host: HostContext): Ruling | Promise<R
   const { tool, session: { policy } } = call
   const { denied: forbidden, lost } = policy.standing(tool)
   const denied = (lost && !isRead(call, host) ? lost : undefined) ?? forbidden ?? beyondParent(call)
-  if (denied) return { verdicts: [denied], verdict: denied, meaning: tool.byName, answerable: false }
-  const meaning = needsKey(call, host) ? meaningOf(call, host) : tool.byName
+  if (denied) return { verdicts: [denied], verdict: denied, meaning: meaningByKey(tool.name), answerable: false }
+  const meaning = needsKey(call, host) ? meaningOf(call, host) : meaningByKey(tool.name)
   return meaning instanceof Promise ? meaning.then((known) => ruleOn(call, known, host)) : ruleOn(call, meaning, host)
 }
 

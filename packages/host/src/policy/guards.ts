@@ -1,6 +1,6 @@
 import type { OutcomeBody } from '@bulkhead/contract'
 import type { Json } from '@bulkhead/kit/json'
-import type { CallView } from './call.ts'
+import type { CallView } from '../model/call.ts'
 
 /** An embedder's own judgement of a call. Nothing returned is no objection; a throw is a deny, and so is no answer in time. */
 export type Judge = (call: CallView, signal: AbortSignal) => MaybeAnswer | Promise<MaybeAnswer>

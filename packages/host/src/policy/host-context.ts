@@ -7,17 +7,7 @@ import type { Departures } from '../records/journal/departures.ts'
 import type { OpenCalls } from '../records/journal/open-calls.ts'
 import type { MetricsRecorder } from '../records/metrics/tool-metrics.ts'
 import type { Registry } from '../extensions/registry/registry.ts'
-import type { Workflows } from '../sessions/workflows.ts'
-
-/** Where results that are too long for a model are kept whole. */
-export interface Sidecar {
-  /** Resolves with the path a person can open. */
-  save(sessionId: string, callId: string, text: string): Promise<string>
-  /** The paths of what a session has saved. Without it nobody but a person can open them. */
-  files?(sessionId: string): ReadonlySet<string>
-  /** Removes everything of a session that has closed. */
-  discard?(sessionId: string): Promise<void>
-}
+import type { Sidecar } from '../model/sidecar.ts'
 
 /** What the stages of a call know of the host. */
 export interface HostContext {
@@ -25,7 +15,6 @@ export interface HostContext {
   readonly events: EventBus
   readonly clock: Clock
   readonly metrics: MetricsRecorder
-  readonly workflows: Workflows
   readonly journal: OpenCalls
   readonly audit: () => AuditTrail | undefined
   readonly departures: Departures

@@ -1,6 +1,6 @@
 import type { Clock } from '@bulkhead/contract'
 import type { ValidatedCall } from './call.ts'
-import type { CallMeaning } from './call-analysis.ts'
+import type { CallMeaning } from './call-view.ts'
 import { isChange, type ArgumentsChange, type Said } from './consult.ts'
 import type { Hearing, Speaker } from './policies.ts'
 import type { Verdict } from './verdict.ts'

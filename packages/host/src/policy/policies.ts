@@ -1,16 +1,15 @@
-import type { Clock } from '@bulkhead/contract'
-import type { ValidatedCall } from './call.ts'
+import type { Clock, SecurityMode, StateMachine } from '@bulkhead/contract'
+import type { ToolEntry } from '../extensions/registry/tool-entry.ts'
 import type { CommandSafety } from './command-safety/command-safety.ts'
-import type { CallMeaning } from './call-analysis.ts'
+import type { CallMeaning, CheckedCall } from './call-view.ts'
 import { consult, type Said } from './consult.ts'
 import { nameOf, type Guard, type Judge } from './guards.ts'
-import type { SessionPolicy } from './session-policy.ts'
 import { judgeByStage } from './state-machine.ts'
 import { ask, deny, type Verdict } from './verdict.ts'
 
 /** One hearing of a call. */
 export interface Hearing {
-  readonly call: ValidatedCall
+  readonly call: CheckedCall
   readonly meaning: CallMeaning
   readonly verdicts: Verdict[]
   readonly clock: Clock
@@ -21,8 +20,19 @@ export interface Hearing {
 /** Says what it has to say of a call, in `verdicts` or, for a single word, as what it returns. */
 export type Speaker = (hearing: Hearing) => Said | Promise<Said>
 
+/** What the speakers of one policy are made of. */
+export interface SpeakerSources {
+  readonly mode: SecurityMode
+  readonly commandSafety: CommandSafety | undefined
+  readonly watchdogs: readonly Judge[]
+  readonly guards: readonly Guard[]
+  readonly stateMachine: StateMachine | undefined
+  standing(tool: ToolEntry): { readonly floor: Verdict | undefined }
+  judgeRules(tool: ToolEntry, meaning: CallMeaning): Verdict | undefined
+}
+
 /** Whoever speaks of a call under one policy, in order: a list made once, so that who is not there costs nothing. */
-export function speakersOf(policy: SessionPolicy): readonly Speaker[] {
+export function speakersOf(policy: SpeakerSources): readonly Speaker[] {
   const { commandSafety, watchdogs, guards } = policy
   return [
     rulesAndFloor(policy),
@@ -33,7 +43,7 @@ export function speakersOf(policy: SessionPolicy): readonly Speaker[] {
   ]
 }
 
-const rulesAndFloor = (policy: SessionPolicy): Speaker => (hearing) => {
+const rulesAndFloor = (policy: SpeakerSources): Speaker => (hearing) => {
   const { call: { tool }, meaning, verdicts } = hearing
   hearing.ruled = policy.judgeRules(tool, meaning)
   if (hearing.ruled) verdicts.push(hearing.ruled)
@@ -55,7 +65,7 @@ const watchdogSpeaker = (watchdog: Judge): Speaker => ({ call, meaning: { approv
   consult(watchdog, 'watchdog', nameOf(watchdog), call, approvalKey, clock)
 
 /** A state machine is heard instead of the mode. A rule that allows has answered what the mode would ask. */
-const gate = ({ stateMachine, mode }: SessionPolicy): Speaker => {
+const gate = ({ stateMachine, mode }: SpeakerSources): Speaker => {
   const gated = ask('security-mode', `mode ${mode}`, 'this tool runs only when somebody agrees', true)
   return ({ call, meaning, ruled }) => {
     if (!call.tool.definition.gated) return undefined

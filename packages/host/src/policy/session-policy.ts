@@ -2,10 +2,10 @@ import {
   compileCeiling, judgeRules, narrowPower, type Ceiling, type Power, type RuleQuestion, type ScopedRule, type SecurityMode, type StateMachine, type VariableValues,
 } from '@bulkhead/contract'
 import { matchSegment } from '@bulkhead/kit/glob'
-import type { CommandSafety } from './command-safety/command-safety.ts'
+import { commandSafetyOf, type CommandSafety } from './command-safety/command-safety.ts'
 import { roleFlag, type Settings } from '../model/configuration/settings.ts'
 import type { ToolEntry } from '../extensions/registry/tool-entry.ts'
-import type { CallMeaning, Subject } from './call-analysis.ts'
+import type { CallMeaning, Subject } from './call-view.ts'
 import { touchesOfCall } from './effects.ts'
 import { lostKinds, outside } from './describe-power.ts'
 import { inOrder, type Guard, type Judge } from './guards.ts'
@@ -80,9 +80,9 @@ export class SessionPolicy {
     this.lineage = [...sources.parent?.lineage ?? [], this]
     this.mode = stricterMode(sources.mode, sources.parent?.mode)
     this.headless = sources.headless
-    const { parent, settings: { file, commandSafety } } = sources
+    const { parent, settings: { file, layers } } = sources
     this.role = sources.role
-    this.commandSafety = parent ? undefined : commandSafety
+    this.commandSafety = parent ? undefined : commandSafetyOf(layers)
     this.watchdogs = sources.watchdogs
     this.stateMachine = sources.stateMachine
     this.isStaged = sources.stateMachine !== undefined || parent?.isStaged === true

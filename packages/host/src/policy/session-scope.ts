@@ -1,5 +1,5 @@
 import type { SessionApprovals } from './approvals/session-approvals.ts'
-import type { HookChain } from '../calls/hook-chain.ts'
+import type { Hooks } from '../model/hooks.ts'
 import type { Interactions } from './interaction/interactions.ts'
 import type { PausedCalls } from './interaction/paused-calls.ts'
 import type { SessionPolicy } from './session-policy.ts'
@@ -12,5 +12,5 @@ export interface SessionScope {
   readonly interactions: Interactions
   /** Where questions go that nobody answers; absent where they fail. */
   readonly paused: PausedCalls | undefined
-  readonly hooks: HookChain
+  readonly hooks: { readonly all: readonly Hooks[] }
 }

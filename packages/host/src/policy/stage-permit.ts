@@ -1,9 +1,15 @@
 import type { MachineStage, StateMachine } from '@bulkhead/contract'
 import { messageOf } from '@bulkhead/kit/error-message'
-import { canonicalJson } from '@bulkhead/kit/json'
-import type { ValidatedCall } from './call.ts'
+import { canonicalJson, type JsonObject } from '@bulkhead/kit/json'
 import { sha256 } from '../model/encoding/sha256.ts'
 import { presentStage } from './present-stage.ts'
+
+/** The call that a permit is for. */
+export interface PermittedCall {
+  readonly id: string
+  readonly tool: { readonly name: string }
+  readonly args: JsonObject
+}
 
 /**
  * What lets one call run in one stage: of this execution and attempt, for this tool and these arguments. It is used up when the
@@ -19,7 +25,7 @@ export class StagePermit {
   #argsDigest: string | undefined
   #used = false
 
-  constructor(machine: StateMachine, { stageExecutionId, attempt, name }: MachineStage, call: ValidatedCall) {
+  constructor(machine: StateMachine, { stageExecutionId, attempt, name }: MachineStage, call: PermittedCall) {
     this.#machine = machine
     this.#stageExecutionId = stageExecutionId
     this.#attempt = attempt
@@ -29,13 +35,13 @@ export class StagePermit {
   }
 
   /** For a permit that a person gives: what they saw is what it is worth something for. */
-  bindTo({ args }: ValidatedCall): string {
+  bindTo({ args }: PermittedCall): string {
     this.#argsDigest = digestOf(args)
     return this.#argsDigest
   }
 
   /** Uses it up. Returns why it is worth nothing, or undefined. */
-  redeem({ id, tool, args }: ValidatedCall): string | undefined {
+  redeem({ id, tool, args }: PermittedCall): string | undefined {
     if (this.#used) return 'its permit was used already'
     this.#used = true
     if (id !== this.#proposalId || tool.name !== this.#tool) return 'its permit is for another call'
@@ -50,4 +56,4 @@ export class StagePermit {
   }
 }
 
-export const digestOf = (args: ValidatedCall['args']): string => sha256(canonicalJson(args))
+export const digestOf = (args: JsonObject): string => sha256(canonicalJson(args))

@@ -1,13 +1,13 @@
 import type { ApprovalRequest, InteractionRequest, StateMachine } from '@bulkhead/contract'
 import { messageOf } from '@bulkhead/kit/error-message'
 import { visibleText } from '@bulkhead/kit/text'
-import type { ValidatedCall } from './call.ts'
+import type { CheckedCall } from './call-view.ts'
 import { allow, ask, deny, type Verdict } from './verdict.ts'
 import { presentStage } from './present-stage.ts'
 import { StagePermit } from './stage-permit.ts'
 
 /** What a state machine says of a call, or undefined where no stage is under way. Fails closed. */
-export function judgeByStage(machine: StateMachine, call: ValidatedCall): Verdict | undefined {
+export function judgeByStage(machine: StateMachine, call: CheckedCall): Verdict | undefined {
   try {
     const stage = presentStage(machine)
     if (stage === undefined) return undefined
@@ -27,7 +27,7 @@ export const permitsIn = (verdicts: readonly Verdict[]): readonly StagePermit[] 
 
 /** The question to a person, after which the permits are worth something for what they saw alone. */
 export function stageGrant(
-  call: ValidatedCall, permits: readonly StagePermit[], approval: ApprovalRequest,
+  call: CheckedCall, permits: readonly StagePermit[], approval: ApprovalRequest,
 ): Extract<InteractionRequest, { kind: 'grantStageTool' }> {
   const [argsDigest = ''] = permits.map((permit) => permit.bindTo(call))
   const stage = visibleText([...new Set(permits.map((permit) => permit.stage))].join(', '))

@@ -3,6 +3,7 @@ import { BulkheadError, CALL_LIMITS, requireOptions, type Outcome, type ToolDefi
 import type { Json } from '@bulkhead/kit/json'
 import { forms } from '@bulkhead/kit/options'
 import type { Approval } from '../policy/approvals/approval.ts'
+import { approvalTerms } from '../policy/approvals/approval-terms.ts'
 import type { ProjectApprovals } from '../policy/approvals/project-approvals.ts'
 import { SessionApprovals } from '../policy/approvals/session-approvals.ts'
 import type { Naming } from '../model/configuration/unknown-names.ts'
@@ -17,7 +18,6 @@ import type { OfferedTools } from '../extensions/registry/offered-tools.ts'
 import { OpenWork } from '../model/waiting/open-work.ts'
 import { finishInTurn, prepareCall, runCall, skipCall, type PreparedCall } from '../calls/pipeline.ts'
 import type { CallOptions, Proposal, ToolCall } from '../calls/receive.ts'
-import { Budget, jointBudget, type BudgetSource } from '../model/budget.ts'
 import { readCallAllOptions, readCallOptions, type ReadOptions } from './call-options.ts'
 import { callCancelled, CancelScope, sessionCancelled, type CancelReason } from '../model/cancel-scope.ts'
 import { goOnWith } from './resume.ts'
@@ -26,9 +26,11 @@ import type { SessionScope } from '../policy/session-scope.ts'
 import type { CallAllOptions, Session } from './session.ts'
 import { batchSizeOf, runByStrategy, type StrategyRun } from './strategy.ts'
 import { HostTurn, type Turn } from './turn.ts'
+import { SessionBudget, type Workflows } from './workflows.ts'
 
 export interface SessionSources extends OptionSources {
   readonly host: HostContext
+  readonly workflows: Workflows
   readonly projectApprovals: ProjectApprovals
   /** Runs before the session is announced. */
   readonly onOpen: (session: HostSession) => void
@@ -54,8 +56,8 @@ export class HostSession implements Session {
   readonly #names: ReadonlySet<string> | undefined
   readonly #cancel: CancelScope
   readonly #scope: SessionScope
-  readonly #budget: Budget | undefined
-  readonly #ownWorkflow: Budget
+  readonly #hooks: HookChain
+  readonly #budget: SessionBudget
   /** Calls that run. */
   readonly #open = new OpenWork()
   readonly #subagents = new Set<HostSession>()
@@ -77,21 +79,21 @@ export class HostSession implements Session {
     this.#sources = sources
     this.#parent = parent
     this.#names = options.tools && new Set(options.tools)
-    this.#budget = options.budget && new Budget(options.budget)
-    this.#ownWorkflow = new Budget(sources.settings.file.budget)
+    this.#budget = new SessionBudget(options.budget, sources.settings.file.budget, parent && parent.#budget)
+    this.#hooks = new HookChain(parent && parent.#hooks, [options.hooks ?? []].flat())
     this.#scope = {
       id: this.id,
       policy: policyFrom(options, { ...sources, isTool: (name) => sources.host.registry.view.listing(name) !== undefined }, outer?.policy),
       approvals: new SessionApprovals({
         sessionId: this.id, workspace: sources.workspace, project: sources.projectApprovals, events, clock,
-        terms: () => sources.host.registry.settings.approvalTerms,
+        terms: () => approvalTerms(sources.host.registry.settings.layers),
       }),
       interactions: outer && asksParent ? outer.interactions : new Interactions({
         sessionId: this.id, interactors: [interactor ?? []].flat(), approver, timeoutMs: interactionTimeoutMs, events, clock,
         queue: outer?.interactions.queue, over: () => this.#cancel.signal,
       }),
       paused: options.pause ?? outer?.paused !== undefined ? sources.host.paused : undefined,
-      hooks: new HookChain(outer?.hooks, [options.hooks ?? []].flat()),
+      hooks: this.#hooks,
     }
     this.#cancel = parent ? parent.#scopeFor(background).begin() : new CancelScope()
     this.#forgetSignal = signal && this.#cancel.follow(signal, sessionCancelled)
@@ -133,7 +135,7 @@ export class HostSession implements Session {
   addHooks(hooks: Hooks): () => void {
     requireOptions('addHooks', { hooks }, ADDED, 'hooks')
     refuseSlips(hooks)
-    return this.#scope.hooks.add(hooks)
+    return this.#hooks.add(hooks)
   }
 
   async resume(id: string, answer?: Json, options: CallOptions = NO_OPTIONS): Promise<Outcome> {
@@ -269,7 +271,7 @@ export class HostSession implements Session {
   }
 
   #propose(call: ToolCall, { timeoutMs, wrong }: ReadOptions<CallOptions>, { cancel, turn, tools, ended }: Frame, resumption?: Resumption): Proposal {
-    const budget = this.#budgetIn(this.#sources.host.workflows.current)
+    const budget = this.#budget.within(this.#sources.workflows.current)
     return { scope: { session: this.#scope, tools, budget, cancel, turn, parent: undefined, resumption, ended }, call, timeoutMs, wrong }
   }
 
@@ -284,13 +286,6 @@ export class HostSession implements Session {
     return runByStrategy(prepared, {
       ...how, events: host.events, cancel: frame.cancel, finish: (call) => finishInTurn(call, host), skip: (call) => skipCall(call, host),
     })
-  }
-
-  /** A session is a workflow of its own for what is called outside of one. */
-  #budgetIn(workflow: BudgetSource | undefined): BudgetSource {
-    const shared = this.#parent ? this.#parent.#budgetIn(workflow) : workflow
-    if (this.#budget === undefined) return shared ?? this.#ownWorkflow
-    return shared === undefined ? this.#budget : jointBudget([this.#budget, shared])
   }
 }
 

@@ -23,3 +23,23 @@ export class Workflows {
     return this.#current.getStore()
   }
 }
+
+/** What the calls of one session draw from. */
+export class SessionBudget {
+  readonly #own: Budget | undefined
+  readonly #workflow: Budget
+  readonly #parent: SessionBudget | undefined
+
+  /** `workflow`: the limits of a session that is a workflow of its own, for calls made outside of one. */
+  constructor(own: BudgetLimits | undefined, workflow: BudgetLimits | undefined, parent: SessionBudget | undefined) {
+    this.#own = own && new Budget(own)
+    this.#workflow = new Budget(workflow)
+    this.#parent = parent
+  }
+
+  within(workflow: BudgetSource | undefined): BudgetSource {
+    const shared = this.#parent ? this.#parent.within(workflow) : workflow
+    if (this.#own === undefined) return shared ?? this.#workflow
+    return shared === undefined ? this.#own : jointBudget([this.#own, shared])
+  }
+}

@@ -11,7 +11,8 @@ import { unknownNames } from '../model/configuration/unknown-names.ts'
 import { settlesWithin } from '../model/waiting/bounded-wait.ts'
 import type { EventBus } from '../records/events.ts'
 import { Holds } from '../model/waiting/holds.ts'
-import type { HostContext, Sidecar } from '../policy/host-context.ts'
+import type { HostContext } from '../policy/host-context.ts'
+import type { Sidecar } from '../model/sidecar.ts'
 import { Interactions } from '../policy/interaction/interactions.ts'
 import { PausedCalls } from '../policy/interaction/paused-calls.ts'
 import { Departures } from '../records/journal/departures.ts'
@@ -25,6 +26,7 @@ import { Retirement } from '../extensions/reload/retirement.ts'
 import type { SmokeCheck } from '../extensions/reload/smoke-check.ts'
 import { wayBeside } from '../extensions/reload/strategy.ts'
 import type { HostSession } from './host-session.ts'
+import { servicesFor } from './services/services.ts'
 import { createNestedCaller } from './nested-calls.ts'
 import type { Workflows } from './workflows.ts'
 import { Settings } from '../model/configuration/settings.ts'
@@ -85,23 +87,23 @@ export class Workspace {
 
   constructor({ report, workspace, sandbox, source, neverWritten = [], realPath }: Place, sources: WorkspaceSources) {
     this.#sandbox = sandbox
-    const { store, userData, env, events, clock, sidecar, smokeCheck, interactor, drainMs, workflows, journal, owner } = sources
+    const { store, userData, env, events, clock, sidecar, smokeCheck, interactor, drainMs, journal, owner } = sources
     const { metrics, argumentsReaders, audit } = sources
     const turns = new Holds()
     this.path = workspace
     this.variables = { workspace: [workspace], 'user-data': [userData] }
     this.projectApprovals = new ProjectApprovals({ store, workspace, events, clock })
+    const shared = { store, workspace, env, events, clock, sidecar, callTool: createNestedCaller(() => this.context) }
     const registry = new Registry({
       settings: new Settings(report.config),
       variables: this.variables,
       validators: new Validators(),
-      callTool: createNestedCaller(() => this.context),
-      sidecar,
-      store, sandbox, workspace, env, events, clock,
+      services: (request) => servicesFor(request, shared),
+      sandbox, events, clock,
     })
     registry.register(report.extensions)
     this.context = {
-      registry, events, clock, sidecar, turns, workflows, journal, audit, metrics, argumentsReaders, workspace, neverWritten, realPath,
+      registry, events, clock, sidecar, turns, journal, audit, metrics, argumentsReaders, workspace, neverWritten, realPath,
       departures: new Departures(journal),
       paused: new PausedCalls({ store, workspace, owner, now: () => clock.now() }),
     }

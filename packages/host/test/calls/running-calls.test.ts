@@ -1,12 +1,11 @@
 import { expect, test } from 'vitest'
-import type { RunningCall } from '../../src/calls/running-call.ts'
-import { RunningCalls } from '../../src/extensions/running-calls.ts'
+import { RunningCalls, type Running } from '../../src/extensions/running-calls.ts'
 import { flush } from '../twin/clock.ts'
 
-function enter(calls: RunningCalls, id: string, attempt = 1): RunningCall {
+function enter(calls: RunningCalls, id: string, attempt = 1): Running {
   const running = { callId: '' }
-  running.callId = calls.enter(running as RunningCall, { id, attempt })
-  return running as RunningCall
+  running.callId = calls.enter(running, { id, attempt })
+  return running
 }
 
 test('a free id is used as it is; a taken one, and a second attempt, get another', () => {

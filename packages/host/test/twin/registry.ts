@@ -1,11 +1,11 @@
 import type { ConfigFile } from '@bulkhead/contract'
 import { EventBus } from '../../src/records/events.ts'
 import { Registry } from '../../src/extensions/registry/registry.ts'
+import { RunningCalls } from '../../src/extensions/running-calls.ts'
 import { Settings } from '../../src/model/configuration/settings.ts'
 import { Validators } from '../../src/extensions/schema/validators.ts'
 import { ManualClock } from './clock.ts'
 import { TwinSandbox } from './sandbox.ts'
-import { MemoryStore } from './store.ts'
 import { sketchExtension, type ExtensionSketch } from './world.ts'
 
 export interface RegistrySketch {
@@ -20,14 +20,10 @@ export function createRegistry({ extensions = [], config = {} }: RegistrySketch)
     settings: new Settings({ merged: config, layers: [] }),
     variables: { workspace: ['/work space'], 'user-data': ['/data'] },
     validators: new Validators(),
-    store: new MemoryStore(),
     sandbox: new TwinSandbox(new Map()),
-    workspace: '/work space',
-    env: () => undefined,
     events: new EventBus(clock),
     clock,
-    sidecar: undefined,
-    callTool: () => Promise.reject(new Error('nothing is called here')),
+    services: () => ({ running: new RunningCalls(), create: () => { throw new Error('nothing is started here') } }),
   })
   registry.register(extensions.map((sketch) => sketchExtension(sketch).descriptor))
   return registry

@@ -1,9 +1,7 @@
-import type { Clock, CompartmentServices, CompartmentTool, ExtensionDescriptor, Sandbox } from '@bulkhead/contract'
+import type { Clock, CompartmentServices, CompartmentTool, ExtensionDescriptor, InteractionRequest, InteractionResponse, Sandbox } from '@bulkhead/contract'
 import type { RunningCalls } from '../running-calls.ts'
 import type { Arrangement } from '../../model/configuration/placement.ts'
 import type { EventBus } from '../../records/events.ts'
-import type { Interactions } from '../../policy/interaction/interactions.ts'
-import type { Extension } from './extension.ts'
 
 /** What an extension is made of, and what it lives by. */
 export interface ExtensionParts {
@@ -15,11 +13,13 @@ export interface ExtensionParts {
   readonly services: () => CompartmentServices
   readonly running: RunningCalls
   /** Those it depends on, looked up when it starts: they may have been replaced since. */
-  readonly dependencies: () => readonly Extension[]
+  readonly dependencies: () => readonly { start(starter?: Starter): Promise<unknown> }[]
   readonly sandbox: Sandbox
   readonly events: EventBus
   readonly clock: Clock
 }
 
 /** Whom the phase `init` asks: the person of whoever starts the extension. */
-export type Starter = Pick<Interactions, 'ask'>
+export interface Starter {
+  ask(request: InteractionRequest, source: string, signal: AbortSignal): Promise<InteractionResponse>
+}

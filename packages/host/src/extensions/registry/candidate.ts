@@ -1,16 +1,16 @@
 import {
-  AGENT_TOOL, BulkheadError, compileCeiling, compileGrant, ERRORS, narrowPower, withCommonConfig, type CompartmentTool, type Diagnostic, type ExtensionDescriptor, type Layer, type Power, type ToolManifest, type VariableValues,
+  AGENT_TOOL, BulkheadError, compileCeiling, compileGrant, ERRORS, narrowPower, withCommonConfig, type CompartmentServices, type CompartmentTool, type Diagnostic, type ExtensionDescriptor, type Layer, type Power, type ToolManifest, type VariableValues,
 } from '@bulkhead/contract'
 import { atPointer, canonicalJson, type Json, type JsonObject } from '@bulkhead/kit/json'
 import { Extension } from '../lifecycle/extension.ts'
-import type { ExtensionParts } from '../lifecycle/extension-parts.ts'
+import type { ExtensionParts, Starter } from '../lifecycle/extension-parts.ts'
 import { arrange } from '../../model/configuration/placement.ts'
-import { RunningCalls } from '../running-calls.ts'
-import { createServices, type ServiceSources } from '../../sessions/services/services.ts'
+import type { RunningCalls } from '../running-calls.ts'
 import type { Settings } from '../../model/configuration/settings.ts'
 import { located, pathOf } from './located.ts'
 import { compileTool, type ToolEntry } from './tool-entry.ts'
-import type { Validators } from '../schema/validators.ts'
+import type { SchemaCheck, Validators } from '../schema/validators.ts'
+import type { SlotSources } from '../state/state-slot.ts'
 
 /** An extension that could be offered: compiled, not started, not yet chosen over others of its name. */
 export interface Candidate {
@@ -24,10 +24,26 @@ export interface Candidate {
   readonly fingerprint: string
 }
 
+/** What the services of one extension are made from. */
+export interface ServiceRequest {
+  readonly descriptor: ExtensionDescriptor
+  readonly slotCheck: SchemaCheck | undefined
+  /** Answers questions while the extension starts. */
+  readonly starter: () => Starter | undefined
+  readonly migrate: SlotSources['migrate']
+  readonly migrationMs: number
+}
+
+/** What the code of one extension may ask the host for, and the calls on whose behalf it asks. */
+export interface ExtensionServices {
+  readonly running: RunningCalls
+  /** Made anew for each start, so that variables have their present values. */
+  create(): CompartmentServices
+}
+
 /** What every extension of a host is made with. */
-export interface CandidateSources
-  extends Omit<ServiceSources, 'descriptor' | 'running' | 'slotCheck' | 'starter' | 'migrate' | 'migrationMs'>,
-    Pick<ExtensionParts, 'sandbox' | 'clock'> {
+export interface CandidateSources extends Pick<ExtensionParts, 'sandbox' | 'events' | 'clock'> {
+  readonly services: (request: ServiceRequest) => ExtensionServices
   readonly validators: Validators
   readonly settings: Settings
   readonly variables: VariableValues
@@ -46,8 +62,12 @@ export function prepareCandidate(descriptor: ExtensionDescriptor, generation: nu
   const grants = declared.map((power) => underCeiling(power, sources))
   const arrangement = arrange(descriptor, settings)
   checkConfig(descriptor, { ...settings.extension(descriptor.id).config, ...arrangement.config }, validators)
-  const running = new RunningCalls()
   const slotCheck = stateSlot ? located('/stateSlot/schema', () => validators.compile(stateSlot.schema)) : undefined
+  const services = sources.services({
+    descriptor, slotCheck, migrationMs: arrangement.limits.phaseMs,
+    starter: () => extension.starter,
+    migrate: (stored, signal) => extension.migrateState(stored, signal),
+  })
   const extension: Extension = new Extension({
     descriptor,
     generation,
@@ -55,13 +75,8 @@ export function prepareCandidate(descriptor: ExtensionDescriptor, generation: nu
     tools: manifest.tools.map((tool, index): CompartmentTool => ({
       name: tool.name, grant: grants[index]!, inputSchema: tool.inputSchema, requires: tool.requires as unknown as JsonObject,
     })),
-    services: () => createServices({
-      ...sources, descriptor, running, slotCheck,
-      starter: () => extension.starter,
-      migrate: (stored, signal) => extension.migrateState(stored, signal),
-      migrationMs: arrangement.limits.phaseMs,
-    }),
-    running,
+    services: services.create,
+    running: services.running,
     dependencies: () => manifest.dependsOn.map((id) => dependency(extension, id, sources)),
     sandbox,
     events,

@@ -1,17 +1,6 @@
 import { LOCKED_TOOLS, type LoadReport } from '@bulkhead/contract'
+import type { KnownNames } from '../../model/configuration/unknown-names.ts'
 import type { Registry } from './registry.ts'
-
-/** What configuration can name here: tools, extensions and servers, also those that are switched off or could not be loaded. */
-export interface KnownNames {
-  /** Whether a tool of the name is offered. */
-  isOffered(tool: string): boolean
-  readonly tools: ReadonlySet<string>
-  readonly extensions: ReadonlySet<string>
-  /** Such as mcp:github and openapi:petstore. */
-  readonly servers: ReadonlySet<string>
-  /** Tools of servers by where they come from, such as mcp:github:create_issue. */
-  readonly sources: ReadonlySet<string>
-}
 
 export function knownNames(registry: Registry, absent: LoadReport['absent'] = new Map()): KnownNames {
   const { candidates, unprepared, settings: { file: { mcp = {}, openapi = {} } } } = registry

@@ -5,12 +5,17 @@ import {
 } from '@bulkhead/contract'
 import type { Extension } from '../lifecycle/extension.ts'
 import type { Settings } from '../../model/configuration/settings.ts'
-import { meaningByKey, type CallMeaning } from '../../policy/call-analysis.ts'
 import type { SchemaCheck, Validators } from '../schema/validators.ts'
-import { identityOf, type ApprovalGrant } from '../../policy/approvals/approval.ts'
 import { withCopiedSchemas } from './copied-schemas.ts'
 import { located } from './located.ts'
 import { withVariables } from './shown-paths.ts'
+
+/** The bytes that implement a tool, its description and what it may do. An approval is bound to all three. */
+export interface ToolDigests {
+  readonly package: string
+  readonly tool: string
+  readonly capability: string
+}
 
 /** One registered tool with everything a call needs of it worked out beforehand. Frozen; a change makes another. */
 export interface ToolEntry {
@@ -20,7 +25,7 @@ export interface ToolEntry {
   readonly shown: ToolDefinition
   readonly extension: Extension
   readonly origin: OutcomeOrigin
-  readonly digests: ApprovalGrant['digests']
+  readonly digests: ToolDigests
   /** Of a server's tool: how rules name it by where it comes from. */
   readonly source: string | undefined
   /** What an approval is bound to besides its key. */
@@ -34,8 +39,6 @@ export interface ToolEntry {
   readonly check: SchemaCheck
   /** Absent: code derives the key if it offers to, else the tool's name is the key. */
   readonly approvalKey: ApprovalKeyTemplate | undefined
-  /** What a call of it stands for where its name is the key. */
-  readonly byName: CallMeaning
   readonly timeoutMs: number
   readonly maxOutputBytes: number
   /** Entries of a list in a result. */
@@ -91,7 +94,7 @@ export function compileTool(source: ToolSource, validators: Validators, settings
     origin,
     digests: bound,
     source: server && `${server.kind}:${server.name}:${server.tools.get(manifest.name) ?? manifest.name}`,
-    identity: identityOf({ tool: manifest.name, origin, digests: bound }),
+    identity: toolIdentity(manifest.name, origin, bound),
     declared,
     grant,
     may: () => powerItems(withVariables(grant, variables)),
@@ -99,13 +102,16 @@ export function compileTool(source: ToolSource, validators: Validators, settings
       ? validators.compileLate(manifest.inputSchema)
       : located('/inputSchema', () => validators.compile(manifest.inputSchema, { isForeign: server !== undefined })),
     approvalKey: template === undefined ? undefined : located('/approvalKey', () => compileApprovalKey(template)),
-    byName: meaningByKey(manifest.name),
     timeoutMs: timeoutOf(manifest, descriptor, settings),
     maxOutputBytes: manifest.maxOutput === undefined ? CALL_LIMITS.shownBytes : parseByteSize(manifest.maxOutput),
     maxEntries: manifest.maxEntries ?? Infinity,
     gatedByHost,
   })
 }
+
+/** Changes whenever an approval of the tool must be asked for again. */
+export const toolIdentity = (tool: string, { layer, extension }: OutcomeOrigin, digests: ToolDigests): string =>
+  [tool, extension, layer, digests.package, digests.tool, digests.capability].join('\0')
 
 function timeoutOf({ name, timeoutMs: declared }: ToolManifest, descriptor: ExtensionDescriptor, settings: Settings): number {
   const wanted = settings.common('timeoutMs', name, descriptor) ?? declared ?? LOCKED_TIMEOUTS.get(name) ?? CALL_LIMITS.defaultTimeoutMs

@@ -1,8 +1,6 @@
 import type {
   ConfigFile, ExtensionConfig, ExtensionDescriptor, LayerConfig, ResolvedConfig, RuleScope, ScopedRule, ToolConfig,
 } from '@bulkhead/contract'
-import { approvalTerms, type ApprovalTerms } from '../../policy/approvals/approval-terms.ts'
-import { commandSafetyOf, type CommandSafety } from '../../policy/command-safety/command-safety.ts'
 import { writtenPlace } from './written-place.ts'
 
 type ConfigLayer = LayerConfig['layer']
@@ -12,9 +10,7 @@ export class Settings {
   readonly file: ConfigFile
   /** Rules of every layer, in the order of their scopes. */
   readonly rules: readonly ScopedRule[]
-  readonly approvalTerms: ApprovalTerms
   readonly layers: readonly LayerConfig[]
-  #commandSafety: { readonly wanted: CommandSafety | undefined } | undefined
   readonly #tools: ReadonlyMap<string, ToolConfig>
   readonly #extensions: ReadonlyMap<string, ExtensionConfig>
   readonly #roles: ReadonlyMap<string, boolean>
@@ -23,15 +19,9 @@ export class Settings {
     this.file = merged
     this.layers = layers
     this.rules = layers.toSorted((a, b) => SCOPE_ORDER[a.layer] - SCOPE_ORDER[b.layer]).flatMap(scopedRules)
-    this.approvalTerms = approvalTerms(layers)
     this.#tools = new Map(Object.entries(merged.tools ?? {}))
     this.#extensions = new Map(Object.entries(merged.extensions ?? {}))
     this.#roles = new Map(Object.entries(merged.roles ?? {}))
-  }
-
-  get commandSafety(): CommandSafety | undefined {
-    this.#commandSafety ??= { wanted: commandSafetyOf(this.layers) }
-    return this.#commandSafety.wanted
   }
 
   tool(name: string): ToolConfig {

@@ -3,7 +3,6 @@ import { matchSegment } from '@bulkhead/kit/glob'
 import { pointerStep } from '@bulkhead/kit/json'
 import { closeNames, visibleText } from '@bulkhead/kit/text'
 import { canonicalToolName } from '@bulkhead/contract/dialects'
-import type { KnownNames } from '../../extensions/registry/known-names.ts'
 import { writtenPlace } from './written-place.ts'
 
 /** Where tools, extensions, servers and capabilities are named, by a configuration or by the options of a session. */
@@ -11,6 +10,18 @@ export type Naming = Pick<LayerConfig, 'layer' | 'location' | 'omitted'> & {
   readonly config: Pick<LayerConfig['config'], 'rules' | 'tools' | 'allowlist' | 'roles' | 'extensions' | 'policy'>
   /** All tools that a session is offered. */
   readonly offered?: readonly string[] | undefined
+}
+
+/** What configuration can name here: tools, extensions and servers, also those that are switched off or could not be loaded. */
+export interface KnownNames {
+  /** Whether a tool of the name is offered. */
+  isOffered(tool: string): boolean
+  readonly tools: ReadonlySet<string>
+  readonly extensions: ReadonlySet<string>
+  /** Such as mcp:github and openapi:petstore. */
+  readonly servers: ReadonlySet<string>
+  /** Tools of servers by where they come from, such as mcp:github:create_issue. */
+  readonly sources: ReadonlySet<string>
 }
 
 interface Finding {

@@ -1,9 +1,8 @@
 import { CALL_LIMITS, type Clock } from '@bulkhead/contract'
 import { untilAborted } from '@bulkhead/kit/deadlines'
-import type { ValidatedCall } from '../../policy/call.ts'
 
 /** The answer of somebody who may refuse the call. Rejects when their time is over or the call is cancelled. */
-export function inTime<Answer>(answer: PromiseLike<Answer>, { signal }: ValidatedCall, clock: Clock): Promise<Answer> {
+export function inTime<Answer>(answer: PromiseLike<Answer>, { signal }: { readonly signal: AbortSignal }, clock: Clock): Promise<Answer> {
   const { judgeMs } = CALL_LIMITS
   const late = Promise.withResolvers<never>()
   const stopTimer = clock.after(judgeMs, () => late.reject(new Error(`no answer within ${judgeMs} ms`)))

@@ -1,6 +1,6 @@
 import type { Layer, OutcomeOrigin } from '@bulkhead/contract'
 import { sha256 } from '../../model/encoding/sha256.ts'
-import type { ToolEntry } from '../../extensions/registry/tool-entry.ts'
+import { toolIdentity, type ToolDigests, type ToolEntry } from '../../extensions/registry/tool-entry.ts'
 
 export type ApprovalScope = 'session' | 'project'
 
@@ -15,7 +15,7 @@ export interface ApprovalGrant {
   /** The tools that make the call, from the first. Absent for calls of the model itself: neither answers for the other. */
   readonly callers?: readonly ApprovedCaller[]
   /** What it is bound to besides: when one of these becomes another, it is asked again. */
-  readonly digests: { readonly package: string; readonly tool: string; readonly capability: string }
+  readonly digests: ToolDigests
   readonly workspace: string
   /** The session it was given in. */
   readonly sessionId: string
@@ -92,8 +92,8 @@ export const idOf = (scope: ApprovalScope, place: string, identity: string, appr
 type Bound = Pick<ApprovalGrant, 'tool' | 'origin' | 'digests' | 'callers'>
 
 /** What an approval is bound to besides its key: who implements the name, in which bytes, saying and wanting what, and who calls it. */
-export const identityOf = ({ tool, origin: { layer, extension }, digests, callers = [] }: Bound): string =>
-  [tool, extension, layer, digests.package, digests.tool, digests.capability, ...callers.map(({ digest }) => digest)].join('\0')
+export const identityOf = ({ tool, origin, digests, callers = [] }: Bound): string =>
+  [toolIdentity(tool, origin, digests), ...callers.map(({ digest }) => digest)].join('\0')
 
 /** The same of a call. */
 export const identityOfCalled = ({ tool, callers }: Called): string =>

@@ -18,6 +18,17 @@ export interface CommandSafety {
  * stranger may have written, only tightens. A pattern that cannot be compiled finds every command.
  */
 export function commandSafetyOf(layers: readonly LayerConfig[]): CommandSafety | undefined {
+  const known = compiled.get(layers)
+  if (known) return known.wanted
+  const wanted = compile(layers)
+  compiled.set(layers, { wanted })
+  return wanted
+}
+
+/** Compiled once for each configuration, not for each session. */
+const compiled = new WeakMap<readonly LayerConfig[], { readonly wanted: CommandSafety | undefined }>()
+
+function compile(layers: readonly LayerConfig[]): CommandSafety | undefined {
   const said = (project: boolean) => layers.filter(({ layer }) => (layer === 'project') === project)
     .flatMap(({ config }) => config.watchdogs?.commandSafety ?? [])
   const [trusted, project] = [said(false), said(true)]

@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto'
 import { BulkheadError, type InteractionRequest, type Store } from '@bulkhead/contract'
 import { messageOf } from '@bulkhead/kit/error-message'
 import { isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
-import type { ClearedCall } from '../call.ts'
 import type { Owner } from '../../records/journal/owner.ts'
 import { readValue } from './answers.ts'
 import type { AskedQuestion } from './question-log.ts'
@@ -16,6 +15,18 @@ export interface PausedCall {
   readonly call: { readonly id: string; readonly name: string; readonly arguments: JsonObject }
   readonly question: InteractionRequest
   readonly pausedAt: string
+}
+
+/** A call that can be stored until its question is answered. */
+export interface PausableCall {
+  readonly id: string
+  readonly name: string
+  readonly args: JsonObject
+  /** The arguments as the model sent them, if they were changed. */
+  readonly proposed: JsonObject | undefined
+  readonly session: { readonly id: string }
+  readonly tool: { readonly identity: string }
+  readonly scope: { readonly resumption: Resumption | undefined }
 }
 
 /** What a call knows when it goes on. */
@@ -63,7 +74,7 @@ export class PausedCalls {
   }
 
   /** Resolves with the id to answer under, when it is kept. A call that pauses again keeps its id. */
-  async keep(call: ClearedCall, question: InteractionRequest, asked: readonly AskedQuestion[]): Promise<string> {
+  async keep(call: PausableCall, question: InteractionRequest, asked: readonly AskedQuestion[]): Promise<string> {
     const id = call.scope.resumption?.id ?? randomUUID()
     const record: PausedRecord = {
       id, status: 'clarification_needed', sessionId: call.session.id, question, asked,
@@ -139,7 +150,7 @@ function answered(record: PausedRecord, answer: Json | undefined): PausedRecord 
 
 const asJson = (record: object): JsonObject => record as JsonObject
 
-export const identityOf = ({ tool }: ClearedCall): string => sha256(tool.identity)
+export const identityOf = ({ tool }: Pick<PausableCall, 'tool'>): string => sha256(tool.identity)
 
 function checked(question: InteractionRequest, answer: Json | undefined): Json {
   try {

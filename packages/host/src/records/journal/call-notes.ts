@@ -1,6 +1,6 @@
 import type { Notebook, OutcomeOrigin } from '@bulkhead/contract'
 import { isJsonObject, parseJson, type Json, type JsonObject } from '@bulkhead/kit/json'
-import type { ResolvedCall } from '../../policy/call.ts'
+import type { JournalledCall } from '../../model/call.ts'
 import { quoted } from '../../model/encoding/quoted.ts'
 
 /** What calls of one tool in one session have in common. It is most of what there is to say of one, and noted once for all of them. */
@@ -34,7 +34,7 @@ export class CallNotes {
   }
 
   /** Returns its number. Throws StoreUnavailable. */
-  put({ session: { id: sessionId }, id, name, tool: { origin } }: ResolvedCall, startedAt: number): number {
+  put({ session: { id: sessionId }, id, name, tool: { origin } }: JournalledCall, startedAt: number): number {
     const form = this.#knownForm(sessionId, name, origin) ?? this.#putForm(sessionId, name, origin)
     const number = this.#free.pop() ?? ++this.#count
     this.#notebook.put(number, `[${form.number},${quoted(id)},${startedAt}]`)

@@ -1,5 +1,5 @@
 import type { Clock } from '@bulkhead/contract'
-import type { ResolvedCall } from '../../policy/call.ts'
+import type { JournalledCall } from '../../model/call.ts'
 import { CallNotes } from './call-notes.ts'
 import { InterruptedCalls, type InterruptedCall, type InterruptionSources } from './interrupted-calls.ts'
 import type { Owner } from './owner.ts'
@@ -15,7 +15,7 @@ export interface JournalEntry {
 
 /** A call that is noted within its moment, unless it is over by then. */
 interface Note extends JournalEntry {
-  readonly call: ResolvedCall
+  readonly call: JournalledCall
   state: 'new' | 'noted' | 'over'
   /** Once it is noted. */
   number: number
@@ -49,7 +49,7 @@ export class OpenCalls {
   }
 
   /** undefined where nothing outlives the process. */
-  open(call: ResolvedCall): JournalEntry | undefined {
+  open(call: JournalledCall): JournalEntry | undefined {
     const { store } = this.#sources
     if (store.forgets) return undefined
     return store.notes ? this.#note(call) : this.#write(call)
@@ -92,7 +92,7 @@ export class OpenCalls {
     this.save()
   }
 
-  #note(call: ResolvedCall): Note {
+  #note(call: JournalledCall): Note {
     const note: Note = { call, state: 'new', number: 0, close: () => this.#drop(note) }
     this.#unsaved.push(note)
     return note
@@ -112,7 +112,7 @@ export class OpenCalls {
     }
   }
 
-  #write({ session, id, name, tool }: ResolvedCall): JournalEntry {
+  #write({ session, id, name, tool }: JournalledCall): JournalEntry {
     const { store, clock } = this.#sources
     const key = `${this.#owner.id}/${++this.#count}`
     const record = { sessionId: session.id, callId: id, tool: name, origin: { ...tool.origin }, startedAt: clock.now() }

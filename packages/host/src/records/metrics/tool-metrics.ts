@@ -1,5 +1,4 @@
-import type { ErrorCode, Outcome } from '@bulkhead/contract'
-import type { ToolEntry } from '../../extensions/registry/tool-entry.ts'
+import type { ErrorCode, Outcome, OutcomeOrigin } from '@bulkhead/contract'
 import { Histogram, type HistogramSnapshot } from './histogram.ts'
 
 /** What became of the calls of one tool of one extension. */
@@ -20,6 +19,12 @@ export interface ToolMetrics {
 export const wasCancelled = ({ error, metadata }: Extract<Outcome, { readonly type: 'error' }>): boolean =>
   metadata.attempt === 0 || error.class === 'Cancellation'
 
+/** A tool whose calls are counted. */
+interface CountedTool {
+  readonly name: string
+  readonly origin: OutcomeOrigin
+}
+
 class Counts {
   readonly #names: Pick<ToolMetrics, 'tool' | 'extension' | 'layer'>
   readonly #byCode = new Map<ErrorCode, number>()
@@ -28,7 +33,7 @@ class Counts {
   #failed = 0
   #cancelled = 0
 
-  constructor({ name, origin: { extension, layer } }: ToolEntry) {
+  constructor({ name, origin: { extension, layer } }: CountedTool) {
     this.#names = { tool: name, extension, layer }
   }
 
@@ -56,10 +61,10 @@ class Counts {
 export class MetricsRecorder {
   readonly #tools = new Map<string, Counts>()
   /** The same by the tool itself, which a reload makes anew. */
-  readonly #known = new WeakMap<ToolEntry, Counts>()
+  readonly #known = new WeakMap<CountedTool, Counts>()
 
   /** `askedMs`: for how long people were asked. */
-  count(tool: ToolEntry, outcome: Outcome, askedMs: number): void {
+  count(tool: CountedTool, outcome: Outcome, askedMs: number): void {
     const counts = this.#known.get(tool) ?? this.#find(tool)
     counts.count(outcome, askedMs)
   }
@@ -68,7 +73,7 @@ export class MetricsRecorder {
     return [...this.#tools.values()].map((counts) => counts.snapshot())
   }
 
-  #find(tool: ToolEntry): Counts {
+  #find(tool: CountedTool): Counts {
     const { name, origin: { layer, extension } } = tool
     const key = `${layer} ${extension} ${name}`
     const counts = this.#tools.get(key) ?? new Counts(tool)

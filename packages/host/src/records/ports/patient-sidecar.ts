@@ -1,6 +1,6 @@
 import { BulkheadError, CALL_LIMITS, EffectsLedger, type Clock } from '@bulkhead/contract'
 import { settlesWithin } from '../../model/waiting/bounded-wait.ts'
-import type { Sidecar } from '../../policy/host-context.ts'
+import type { Sidecar } from '../../model/sidecar.ts'
 
 const PATIENCE_MS = 10_000
 

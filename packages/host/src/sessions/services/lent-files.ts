@@ -1,5 +1,6 @@
 import type { CompartmentServices, ExtensionDescriptor } from '@bulkhead/contract'
-import type { Sidecar } from '../../policy/host-context.ts'
+import type { RunningCall } from '../../calls/running-call.ts'
+import type { Sidecar } from '../../model/sidecar.ts'
 import type { RunningCalls } from '../../extensions/running-calls.ts'
 
 /** The tools of ours by which a model opens the file that a long result of it went to. */
@@ -8,7 +9,7 @@ const NONE: ReadonlySet<string> = new Set()
 
 export interface LendingSources {
   readonly descriptor: Pick<ExtensionDescriptor, 'id' | 'layer'>
-  readonly running: Pick<RunningCalls, 'get'>
+  readonly running: Pick<RunningCalls<RunningCall>, 'get'>
   readonly sidecar: Sidecar | undefined
 }
 

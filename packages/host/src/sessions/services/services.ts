@@ -1,33 +1,36 @@
 import {
-  BulkheadError, TOOL_INTERACTION_KINDS, type CapabilityName, type Clock, type CompartmentServices, type ExtensionDescriptor, type InteractionRequest, type InteractionResponse, type Manifest, type Outcome, type SecretGrant, type Store,
+  BulkheadError, TOOL_INTERACTION_KINDS, type CapabilityName, type Clock, type CompartmentServices, type InteractionRequest, type InteractionResponse, type Manifest, type Outcome, type SecretGrant, type Store,
 } from '@bulkhead/contract'
 import type { Json } from '@bulkhead/kit/json'
 import type { EventBus } from '../../records/events.ts'
-import type { Starter } from '../../extensions/lifecycle/extension-parts.ts'
-import type { Sidecar } from '../../policy/host-context.ts'
+import type { ExtensionServices, ServiceRequest } from '../../extensions/registry/candidate.ts'
+import type { RunningCall } from '../../calls/running-call.ts'
+import type { Sidecar } from '../../model/sidecar.ts'
 import { askForTool } from '../../calls/tool-question.ts'
 import { lendFiles } from './lent-files.ts'
-import type { RunningCalls } from '../../extensions/running-calls.ts'
+import { RunningCalls } from '../../extensions/running-calls.ts'
 import { sessionMemory } from './session-memory.ts'
 import type { NestedCaller } from '../nested-calls.ts'
-import { openSlot, type SlotSources } from '../../extensions/state/state-slot.ts'
-import type { SchemaCheck } from '../../extensions/schema/validators.ts'
+import { openSlot } from '../../extensions/state/state-slot.ts'
 
-export interface ServiceSources {
-  readonly descriptor: ExtensionDescriptor
-  readonly running: RunningCalls
-  /** Whoever starts the extension, while it starts. */
-  readonly starter: () => Starter | undefined
-  readonly slotCheck: SchemaCheck | undefined
+/** What the services of every extension of a workspace share. */
+export interface SharedSources {
   readonly store: Store
   readonly workspace: string
   readonly env: (name: string) => string | undefined
   readonly events: EventBus
   readonly callTool: NestedCaller
-  readonly migrate: SlotSources['migrate']
-  readonly migrationMs: number
   readonly clock: Clock
   readonly sidecar: Sidecar | undefined
+}
+
+export interface ServiceSources extends SharedSources, ServiceRequest {
+  readonly running: RunningCalls<RunningCall>
+}
+
+export function servicesFor(request: ServiceRequest, shared: SharedSources): ExtensionServices {
+  const running = new RunningCalls<RunningCall>()
+  return { running, create: () => createServices({ ...shared, ...request, running }) }
 }
 
 /** What the broker of one extension may ask the host for: only what its manifest declares. */

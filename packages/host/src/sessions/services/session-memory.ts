@@ -1,5 +1,6 @@
 import { BulkheadError, type ExtensionDescriptor, type SessionAccess } from '@bulkhead/contract'
 import { atPointer, findJsonFault, type Json } from '@bulkhead/kit/json'
+import type { RunningCall } from '../../calls/running-call.ts'
 import type { SessionScope } from '../../policy/session-scope.ts'
 import type { RunningCalls } from '../../extensions/running-calls.ts'
 
@@ -8,7 +9,7 @@ const MAX_CHARS = 256 * 1024
 
 export interface MemorySources {
   readonly descriptor: Pick<ExtensionDescriptor, 'id' | 'layer'>
-  readonly running: Pick<RunningCalls, 'get'>
+  readonly running: Pick<RunningCalls<RunningCall>, 'get'>
 }
 
 /** By extension and layer. A session that is over takes what was kept for it along. */
