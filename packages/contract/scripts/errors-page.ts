@@ -1,9 +1,9 @@
-import { ERRORS } from '../src/errors.ts'
+import { ERRORS } from '../src/model/errors.ts'
 
 const INTRODUCTION = `# Errors
 
 Every error of Bulkhead has a code. A \`BulkheadError\`, an error outcome and a diagnostic carry it. This page is generated from
-\`packages/contract/src/errors.ts\`; link to a code by its anchor, such as \`errors.md#capabilitydenied\`.
+\`packages/contract/src/model/errors.ts\`; link to a code by its anchor, such as \`errors.md#capabilitydenied\`.
 
 - **Class** is for models and embedders to branch on: \`Validation\` (rejected before anything ran), \`ToolTerminal\` and \`ToolTransient\` (one
   call), \`Session\`, \`Cancellation\`, \`ExtensionHost\` (the compartment or the host).

@@ -1,12 +1,12 @@
 import { readFileSync } from 'node:fs'
-import { EVENT_MEANINGS, EVENT_TYPES, type EventType } from '../src/events.ts'
+import { EVENT_MEANINGS, EVENT_TYPES, type EventType } from '../src/model/events.ts'
 
-const SOURCE = readFileSync(new URL('../src/events.ts', import.meta.url), 'utf8')
+const SOURCE = readFileSync(new URL('../src/model/events.ts', import.meta.url), 'utf8')
 
 const INTRODUCTION = `# Events
 
 Everything that happens is one flat union, \`BulkheadEvent\`, told apart by \`type\`. Subscribe with \`host.on(listener, types)\`. This page is
-generated from \`packages/contract/src/events.ts\`. Which events are kept: [the audit](../guides/audit.md#records). Their order within a call:
+generated from \`packages/contract/src/model/events.ts\`. Which events are kept: [the audit](../guides/audit.md#records). Their order within a call:
 [policy in code](../guides/hooks.md#order).
 
 Every event has \`at\`, an ISO 8601 timestamp from the host's clock.

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
-import { configFileSchema } from '../src/config.ts'
-import { manifestSchema } from '../src/manifest.ts'
+import { configFileSchema } from '../src/validation/config.ts'
+import { manifestSchema } from '../src/validation/manifest.ts'
 import { editorSchema } from './editor-schema.ts'
 import { errorsPage } from './errors-page.ts'
 import { eventsPage } from './events-page.ts'

@@ -1,9 +1,9 @@
-import type { ErrorCode } from '../src/errors.ts'
-import { CALL_LIMITS, COMPARTMENT_LIMITS, MANIFEST_LIMITS } from '../src/limits.ts'
+import type { ErrorCode } from '../src/model/errors.ts'
+import { CALL_LIMITS, COMPARTMENT_LIMITS, MANIFEST_LIMITS } from '../src/model/limits.ts'
 
 const INTRODUCTION = `# Limits
 
-Generated from \`packages/contract/src/limits.ts\`. Exceeding a limit gives an error with a code; for compartment limits \`data.limit\` is the
+Generated from \`packages/contract/src/model/limits.ts\`. Exceeding a limit gives an error with a code; for compartment limits \`data.limit\` is the
 limit's name. Only the part of a result that a model sees is cut without an error: \`metadata.truncated\` is set, and \`output_path\` names the file
 with the whole result.
 

@@ -1,5 +1,5 @@
-import { configFileSchema } from '../src/config.ts'
-import { manifestSchema } from '../src/manifest.ts'
+import { configFileSchema } from '../src/validation/config.ts'
+import { manifestSchema } from '../src/validation/manifest.ts'
 import { keyRows } from './key-rows.ts'
 
 const HEAD = '| Key | Type | Meaning |\n|---|---|---|\n'
@@ -8,7 +8,7 @@ const HEAD = '| Key | Type | Meaning |\n|---|---|---|\n'
 export function manifestPage(): string {
   return `# Manifest: bulkhead.json
 
-Generated from \`packages/contract/src/manifest.ts\`. An unknown key is an error. The JSON Schema for editors is
+Generated from \`packages/contract/src/validation/manifest.ts\`. An unknown key is an error. The JSON Schema for editors is
 \`@bulkhead/contract/schema/manifest.schema.json\`. How to write an extension: [publishing](../guides/publishing.md).
 
 ${HEAD}${keyRows(manifestSchema, new Set(['tools[].inputSchema', 'tools[].outputSchema', 'configSchema', 'stateSlot.schema', '_meta']))}`
@@ -18,7 +18,7 @@ ${HEAD}${keyRows(manifestSchema, new Set(['tools[].inputSchema', 'tools[].output
 export function configurationPage(): string {
   return `# Configuration: config.json
 
-Generated from \`packages/contract/src/config.ts\`. The file is \`~/.bulkhead/config.json\` for a user and \`.bulkhead/config.json\` in a project; \`config\`
+Generated from \`packages/contract/src/validation/config.ts\`. The file is \`~/.bulkhead/config.json\` for a user and \`.bulkhead/config.json\` in a project; \`config\`
 of \`createHost\` overrides both. All keys are optional. The JSON Schema for editors is \`@bulkhead/contract/schema/config.schema.json\`.
 
 - An unknown key or an invalid value is reported and ignored; \`bulkhead tools\` shows it and what applies instead.

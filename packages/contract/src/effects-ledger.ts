@@ -1,5 +1,5 @@
-import { BulkheadError } from './bulkhead-error.ts'
-import type { ErrorCode } from './errors.ts'
+import { BulkheadError } from './model/bulkhead-error.ts'
+import type { ErrorCode } from './model/errors.ts'
 
 const ERRORS_OF = {
   readBytes: 'TooManyBytesRead', writtenBytes: 'TooManyBytesWritten', sentBytes: 'TooManyBytesSent', savedBytes: 'TooManyBytesSaved',

@@ -4,7 +4,7 @@
  * and theirs, so that neither side can answer a question with a question.
  */
 import type { Json, JsonObject } from '@bulkhead/kit/json'
-import type { LifecyclePhase } from './lifecycle.ts'
+import type { LifecyclePhase } from './model/lifecycle.ts'
 
 export const CHANNELS = ['call', 'broker'] as const
 export type Channel = (typeof CHANNELS)[number]

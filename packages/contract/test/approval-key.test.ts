@@ -1,7 +1,7 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { thoroughly } from '../../../scripts/thoroughly.ts'
-import { checkApprovalKey, compileApprovalKey } from '../src/approval-key.ts'
+import { checkApprovalKey, compileApprovalKey } from '../src/policy/approval-key.ts'
 import { canonicalJson, type Json, type JsonObject } from '@bulkhead/kit/json'
 import { anyJson } from '../../kit/test/samples/json.ts'
 

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { describe, expect, it } from 'vitest'
-import { defineExtension, defineTool, ToolError } from '../src/author.ts'
+import { defineExtension, defineTool, ToolError } from '../src/author/index.ts'
 
 const source = new URL('../src/', import.meta.url).href
 const loadedBy = async (module: string): Promise<readonly string[]> => {
@@ -19,7 +19,7 @@ const loadedBy = async (module: string): Promise<readonly string[]> => {
 
 describe('what an extension imports inside a compartment', () => {
   it('is two small files and nothing else: no validator, no library', async () => {
-    expect(await loadedBy('author.ts')).toEqual(['author.ts', 'authoring/extension.ts'].map((file) => source + file))
+    expect(await loadedBy('author/index.ts')).toEqual(['author/index.ts', 'author/extension.ts'].map((file) => source + file))
   })
 
   it('differs from the whole contract, which does load one', async () => {

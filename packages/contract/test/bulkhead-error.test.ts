@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { BulkheadError } from '../src/bulkhead-error.ts'
-import { ERRORS, type ErrorCode } from '../src/errors.ts'
+import { BulkheadError } from '../src/model/bulkhead-error.ts'
+import { ERRORS, type ErrorCode } from '../src/model/errors.ts'
 
 const hostile: readonly [string, unknown][] = [
   ['undefined', undefined],
@@ -38,8 +38,8 @@ describe('our error', () => {
   })
 
   it('is known across copies of the package', async () => {
-    const copy = '../src/bulkhead-error.ts?copy'
-    const other = await import(/* @vite-ignore */ copy) as typeof import('../src/bulkhead-error.ts')
+    const copy = '../src/model/bulkhead-error.ts?copy'
+    const other = await import(/* @vite-ignore */ copy) as typeof import('../src/model/bulkhead-error.ts')
     const theirs = new other.BulkheadError('NotFound', 'x')
     expect(theirs).not.toBeInstanceOf(BulkheadError)
     expect(BulkheadError.is(theirs)).toBe(true)

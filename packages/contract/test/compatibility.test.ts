@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { contractCompatible, CONTRACT_VERSION, coreSatisfies } from '../src/compatibility.ts'
+import { contractCompatible, CONTRACT_VERSION, coreSatisfies } from '../src/validation/compatibility.ts'
 
 describe('contract versions', () => {
   it('is 1.0.0 here', () => {

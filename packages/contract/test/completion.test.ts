@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { isTerminalResult } from '../src/completion.ts'
+import { isTerminalResult } from '../src/model/completion.ts'
 
 it.each<[Parameters<typeof isTerminalResult>[0], boolean]>([
   [null, false],

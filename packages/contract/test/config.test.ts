@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { CONFIG_FILE, configFileSchema, SECURITY_MODES } from '../src/config.ts'
-import { CALL_LIMITS, DEFAULT_LIMITS } from '../src/limits.ts'
+import { CONFIG_FILE, configFileSchema, SECURITY_MODES } from '../src/validation/config.ts'
+import { CALL_LIMITS, DEFAULT_LIMITS } from '../src/model/limits.ts'
 import { LONGEST_TIMER_MS } from '../src/ports/clock.ts'
 import { invalidConfigs, validConfigs, wholeConfig } from './samples/configs.ts'
 

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { defineExtension, defineTool } from '../src/author.ts'
+import { defineExtension, defineTool } from '../src/author/index.ts'
 
 type Equal<A, B> = (<T>() => T extends A ? 1 : 2) extends (<T>() => T extends B ? 1 : 2) ? true : false
 const same = <A, B>(proof: Equal<A, B>): void => void proof

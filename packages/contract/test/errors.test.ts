@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { ERRORS, givesAdvice, isErrorCode } from '../src/errors.ts'
+import { ERRORS, givesAdvice, isErrorCode } from '../src/model/errors.ts'
 
 describe('the table of errors', () => {
   it('has exactly these codes', () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import * as author from '../src/author.ts'
+import * as author from '../src/author/index.ts'
 import * as dialects from '../src/dialects/index.ts'
 import * as contract from '../src/index.ts'
 import * as plain from '../src/plain.ts'

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { APPROVAL_ANSWERS, INTERACTION_KINDS, TOOL_INTERACTION_KINDS, type InteractionKind } from '../src/interaction.ts'
+import { APPROVAL_ANSWERS, INTERACTION_KINDS, TOOL_INTERACTION_KINDS, type InteractionKind } from '../src/model/interaction.ts'
 
 it('has exactly these kinds of questions', () => {
   expect(INTERACTION_KINDS)

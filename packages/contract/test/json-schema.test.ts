@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { anySchema, COMMON_CONFIG_PROPERTIES, configSchema, objectSchema, withCommonConfig } from '../src/json-schema.ts'
+import { anySchema, COMMON_CONFIG_PROPERTIES, configSchema, objectSchema, withCommonConfig } from '../src/validation/fields.ts'
 
 describe('schemas inside a manifest', () => {
   it('are of type object where arguments are described', () => {

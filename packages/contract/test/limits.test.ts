@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { CALL_LIMITS, COMPARTMENT_LIMITS, DEFAULT_LIMITS, MANIFEST_LIMITS } from '../src/limits.ts'
+import { CALL_LIMITS, COMPARTMENT_LIMITS, DEFAULT_LIMITS, MANIFEST_LIMITS } from '../src/model/limits.ts'
 import { WIRE_LIMITS } from '../src/wire.ts'
 
 it('are these numbers', () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { LOCK_FILE, lockFileSchema } from '../src/lock.ts'
+import { LOCK_FILE, lockFileSchema } from '../src/validation/lock.ts'
 
 const hex = (digit: string) => digit.repeat(128)
 const entry = {

@@ -1,7 +1,7 @@
 import { valid as validVersion } from 'semver'
 import { describe, expect, it } from 'vitest'
 import { pointerStep } from '@bulkhead/kit/json'
-import { MANIFEST_FILE, manifestSchema } from '../src/manifest.ts'
+import { MANIFEST_FILE, manifestSchema } from '../src/validation/manifest.ts'
 import { invalid, smallest, valid, whole } from './samples/manifests.ts'
 
 const pathsOf = (value: unknown) => manifestSchema.safeParse(value).error?.issues.map((issue) =>

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import {
   ENV_NAME_PATTERN, EXTENSION_ID_PATTERN, HEADER_NAME_PATTERN, isLockedTool, LAYERS, layerRank, LOCKED_TOOLS, TOOL_NAME_PATTERN,
-} from '../src/names.ts'
+} from '../src/model/names.ts'
 
 describe('names', () => {
   it.each<[string, RegExp, readonly string[], readonly string[]]>([

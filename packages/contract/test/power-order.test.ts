@@ -5,9 +5,9 @@ import { hostCovers, hostMatches } from '@bulkhead/kit/hosts'
 import { thoroughly } from '../../../scripts/thoroughly.ts'
 import {
   compileCeiling, compileGrant, declaredCeiling, declaredPower, NO_GRANT, type Ceiling, type ExtensionPower, type Power,
-} from '../src/power.ts'
-import { beyond, leftPatterns, narrowPower, pathMatches, powerItems } from '../src/power-order.ts'
-import { matchArguments, type ArgPattern, type RequirementSet, type ShellRequirement } from '../src/requirements.ts'
+} from '../src/policy/power.ts'
+import { beyond, leftPatterns, narrowPower, pathMatches, powerItems } from '../src/policy/power-order.ts'
+import { matchArguments, type ArgPattern, type RequirementSet, type ShellRequirement } from '../src/policy/requirements.ts'
 
 const lines = (items: ReturnType<typeof beyond>) => items.map(({ kind, subject }) => `${kind}: ${subject}`)
 const anyGlob = fc.array(fc.constantFrom('a', 'b', '*', '**', 'a*'),

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { dependencyCycleFault, findIdConflicts, findToolNameConflicts, missingDependencyFault, orderDependencies, type Registrant } from '../src/registration.ts'
+import { dependencyCycleFault, findIdConflicts, findToolNameConflicts, missingDependencyFault, orderDependencies, type Registrant } from '../src/policy/registration.ts'
 
 test('orders each extension after its dependencies, ties by name', () => {
   const { order } = orderDependencies([{ id: 'b', dependsOn: ['c'] }, { id: 'a', dependsOn: ['c'] }, { id: 'c', dependsOn: [] }])

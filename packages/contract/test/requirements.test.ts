@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest'
 import {
   canonicalPattern, checkRequirements, hasEffects, matchArguments, REQUIREMENT_VARIABLES, requirementSet,
   type RequirementSet,
-} from '../src/requirements.ts'
-import { compileGrant, NO_GRANT } from '../src/power.ts'
+} from '../src/policy/requirements.ts'
+import { compileGrant, NO_GRANT } from '../src/policy/power.ts'
 
 const reading = (...read: string[]): RequirementSet => ({ fs: { read } })
 const values = { workspace: ['/ws', '/more'], 'ad-hoc': [], 'user-data': ['/'] }

@@ -2,7 +2,7 @@ import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import {
   judgeRules, RULE_ACTIONS, RULE_CAPABILITIES, RULE_SCOPES, ruleSchema, type RuleQuestion, type ScopedRule,
-} from '../src/rules.ts'
+} from '../src/policy/rules.ts'
 
 type Short = readonly [permission: string, pattern: string, action: ScopedRule['action'], scope?: ScopedRule['scope']]
 const rule = ([permission, pattern, action, scope = 'project']: Short, index = 0): ScopedRule =>

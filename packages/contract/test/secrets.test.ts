@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { pointerStep } from '@bulkhead/kit/json'
-import { manifestSchema } from '../src/manifest.ts'
+import { manifestSchema } from '../src/validation/manifest.ts'
 import { whole } from './samples/manifests.ts'
 
 const faults = (manifest: object) => manifestSchema.safeParse(manifest).error?.issues.map(({ path, message }) =>

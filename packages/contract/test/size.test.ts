@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { byteSize, parseByteSize } from '../src/size.ts'
+import { byteSize, parseByteSize } from '../src/validation/size.ts'
 
 it.each<[number | string, number]>([[1, 1], ['1', 1], ['7B', 7], ['200KB', 204_800], ['2MB', 2_097_152],
   [4096, 4096]])('%j is %d bytes', (size, bytes) => {

@@ -1,6 +1,6 @@
-import type { ErrorCode } from '../errors.ts'
+import type { ErrorCode } from '../model/errors.ts'
 import { isJsonObject, type Json } from '@bulkhead/kit/json'
-import type { OutcomeBody } from '../outcome.ts'
+import type { OutcomeBody } from '../model/outcome.ts'
 import { fromCanonical } from './canonical.ts'
 import { fromGrida } from './grida.ts'
 import { fromMcp } from './mcp.ts'

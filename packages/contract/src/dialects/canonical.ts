@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { isErrorCode, type ErrorCode } from '../errors.ts'
+import { isErrorCode, type ErrorCode } from '../model/errors.ts'
 import { contentBlock } from './content.ts'
 import { errorOf, json, present, type Reading } from './reading.ts'
 

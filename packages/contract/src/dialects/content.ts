@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { Json } from '@bulkhead/kit/json'
-import type { Content, OutcomeMetadata } from '../outcome.ts'
+import type { Content, OutcomeMetadata } from '../model/outcome.ts'
 
 /** The blocks that a model can be shown. */
 export const contentBlock = z.discriminatedUnion('type', [

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { Outcome } from '../outcome.ts'
+import type { Outcome } from '../model/outcome.ts'
 import { errorOf, json, present, type Reading } from './reading.ts'
 
 const metadata = z.strictObject({

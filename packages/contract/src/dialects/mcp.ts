@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
-import type { Content, Outcome } from '../outcome.ts'
+import type { Content, Outcome } from '../model/outcome.ts'
 import { FAILED_WITHOUT_TEXT, textOfContent, textOfData } from './content.ts'
 import { errorOf, json, type Reading } from './reading.ts'
 

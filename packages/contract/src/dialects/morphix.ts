@@ -1,7 +1,7 @@
 import { z } from 'zod'
-import type { ErrorCode } from '../errors.ts'
+import type { ErrorCode } from '../model/errors.ts'
 import { isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
-import type { ErrorOutcome, Outcome } from '../outcome.ts'
+import type { ErrorOutcome, Outcome } from '../model/outcome.ts'
 import { FAILED_WITHOUT_TEXT } from './content.ts'
 import { errorOf, json, present, type Reading } from './reading.ts'
 

@@ -1,6 +1,6 @@
 import { isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
-import type { LockedTool } from '../names.ts'
-import type { ToolDefinition } from '../tool-definition.ts'
+import type { LockedTool } from '../model/names.ts'
+import type { ToolDefinition } from '../ports/tools.ts'
 
 /** Names that other agents taught models, and what they are here. They lead to a tool and are never registered. */
 const TOOL_ALIASES: ReadonlyMap<string, LockedTool> = new Map<string, LockedTool>([

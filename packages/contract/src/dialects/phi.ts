@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import type { ErrorCode } from '../errors.ts'
-import type { Content, ErrorOutcome, Outcome, OutcomeBody } from '../outcome.ts'
+import type { ErrorCode } from '../model/errors.ts'
+import type { Content, ErrorOutcome, Outcome, OutcomeBody } from '../model/outcome.ts'
 import { contentBlock, FAILED_WITHOUT_TEXT, textOfContent, textOfData } from './content.ts'
 import { endsRun, errorOf, json, present, type Reading } from './reading.ts'
 

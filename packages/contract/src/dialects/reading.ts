@@ -1,7 +1,7 @@
 import { z } from 'zod'
-import { ERRORS, type ErrorCode } from '../errors.ts'
+import { ERRORS, type ErrorCode } from '../model/errors.ts'
 import type { Json } from '@bulkhead/kit/json'
-import type { Outcome, OutcomeBody, OutcomeError, OutcomeMetadata } from '../outcome.ts'
+import type { Outcome, OutcomeBody, OutcomeError, OutcomeMetadata } from '../model/outcome.ts'
 
 /** What a codec reads: the outcome, and what of its metadata the dialect carries. */
 export interface Reading {

@@ -1,7 +1,7 @@
 import { z } from 'zod'
-import { isTerminalResult } from '../completion.ts'
+import { isTerminalResult } from '../model/completion.ts'
 import { isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
-import type { Completion, Outcome } from '../outcome.ts'
+import type { Completion, Outcome } from '../model/outcome.ts'
 import { FAILED_WITHOUT_TEXT } from './content.ts'
 import { endsRun, errorOf, json, present, type Reading } from './reading.ts'
 

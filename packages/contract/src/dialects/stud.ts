@@ -1,7 +1,7 @@
 import { z } from 'zod'
-import { ERRORS, isErrorCode, type ErrorCode } from '../errors.ts'
+import { ERRORS, isErrorCode, type ErrorCode } from '../model/errors.ts'
 import { isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
-import type { ErrorOutcome, Outcome } from '../outcome.ts'
+import type { ErrorOutcome, Outcome } from '../model/outcome.ts'
 import { errorOf, json, type Reading } from './reading.ts'
 
 const STUD_CLASSES = [

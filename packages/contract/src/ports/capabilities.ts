@@ -1,6 +1,6 @@
-import type { InteractionRequest, InteractionResponse } from '../interaction.ts'
+import type { InteractionRequest, InteractionResponse } from '../model/interaction.ts'
 import type { Json } from '@bulkhead/kit/json'
-import type { Outcome } from '../outcome.ts'
+import type { Outcome } from '../model/outcome.ts'
 
 export interface LogEntry {
   readonly level: 'debug' | 'info' | 'warn' | 'error'

@@ -1,4 +1,4 @@
-import type { ApprovalAnswer, ApprovalRequest, InteractionEnvelope, InteractionResponse } from '../interaction.ts'
+import type { ApprovalAnswer, ApprovalRequest, InteractionEnvelope, InteractionResponse } from '../model/interaction.ts'
 
 /** A person, or what stands for one. Aborted when somebody else answered first or the question is void. */
 export interface Interactor {

@@ -1,9 +1,9 @@
-import type { ConfigFile } from '../config.ts'
-import type { Diagnostic } from '../diagnostic.ts'
-import type { Manifest, ManifestInput } from '../manifest.ts'
-import type { Layer } from '../names.ts'
-import type { IntegrityStatus } from '../tool-definition.ts'
-import type { ExtensionModule } from '../authoring/extension.ts'
+import type { ConfigFile } from '../validation/config.ts'
+import type { Diagnostic } from '../model/diagnostic.ts'
+import type { Manifest, ManifestInput } from '../validation/manifest.ts'
+import type { Layer } from '../model/names.ts'
+import type { IntegrityStatus } from './tools.ts'
+import type { ExtensionModule } from '../author/extension.ts'
 import type { ProjectStanding, TrustLedger } from './project-trust.ts'
 
 /** A proven extension: data only, nothing of it has run. */

@@ -1,4 +1,4 @@
-import type { Diagnostic } from '../diagnostic.ts'
+import type { Diagnostic } from '../model/diagnostic.ts'
 
 export type ProjectTrust = 'trusted' | 'declined' | 'once'
 

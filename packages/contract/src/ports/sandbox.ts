@@ -1,10 +1,10 @@
-import type { BulkheadError } from '../bulkhead-error.ts'
+import type { BulkheadError } from '../model/bulkhead-error.ts'
 import type { Json, JsonObject } from '@bulkhead/kit/json'
-import type { Layer } from '../names.ts'
-import type { CompartmentLimits } from '../limits.ts'
-import type { LifecyclePhase } from '../lifecycle.ts'
-import type { Power } from '../power.ts'
-import type { ExtensionModule, StoredState } from '../authoring/extension.ts'
+import type { Layer } from '../model/names.ts'
+import type { CompartmentLimits } from '../model/limits.ts'
+import type { LifecyclePhase } from '../model/lifecycle.ts'
+import type { Power } from '../policy/power.ts'
+import type { ExtensionModule, StoredState } from '../author/extension.ts'
 import type { CompartmentServices } from './capabilities.ts'
 
 export const PLACEMENTS = ['inline', 'thread', 'process'] as const

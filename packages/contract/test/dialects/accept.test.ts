@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { acceptReturn, readReturn } from '../../src/dialects/accept.ts'
 import { errorOf } from '../../src/dialects/reading.ts'
 import type { Json } from '@bulkhead/kit/json'
-import type { OutcomeBody } from '../../src/outcome.ts'
+import type { OutcomeBody } from '../../src/model/outcome.ts'
 import { anyJson } from '../../../kit/test/samples/json.ts'
 import { anyCode } from '../samples/outcomes.ts'
 

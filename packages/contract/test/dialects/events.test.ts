@@ -3,7 +3,7 @@ import { toPhiEvents } from '../../src/dialects/events/phi.ts'
 import { toSteerableEvents } from '../../src/dialects/events/steerable.ts'
 import { toStudEvent } from '../../src/dialects/events/stud.ts'
 import { errorOf } from '../../src/dialects/reading.ts'
-import type { BulkheadEvent, EventBody, EventType } from '../../src/events.ts'
+import type { BulkheadEvent, EventBody, EventType } from '../../src/model/events.ts'
 import { base } from '../samples/outcomes.ts'
 
 const at = '2026-05-15T12:00:00.000Z'

@@ -2,7 +2,7 @@ import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { fromGrida, toGrida, type GridaEnvelope } from '../../src/dialects/grida.ts'
 import { completeOutcome, errorOf, present, type Reading } from '../../src/dialects/reading.ts'
-import type { Outcome } from '../../src/outcome.ts'
+import type { Outcome } from '../../src/model/outcome.ts'
 import { anyJson } from '../../../kit/test/samples/json.ts'
 import { anyOutcome, anyText, base, plainRecord } from '../samples/outcomes.ts'
 

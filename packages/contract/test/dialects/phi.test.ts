@@ -4,8 +4,8 @@ import {
   fromPhi, fromPhiMessage, phiErrorText, toPhi, toPhiMessage, type PhiToolError, type PhiToolResult, type PhiToolResultMessage,
 } from '../../src/dialects/phi.ts'
 import { completeOutcome, errorOf, present, type Reading } from '../../src/dialects/reading.ts'
-import type { ErrorCode } from '../../src/errors.ts'
-import type { Content, Outcome } from '../../src/outcome.ts'
+import type { ErrorCode } from '../../src/model/errors.ts'
+import type { Content, Outcome } from '../../src/model/outcome.ts'
 import { anyJson } from '../../../kit/test/samples/json.ts'
 import { anyContent, anyOutcome, anyText, base, plainRecord } from '../samples/outcomes.ts'
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { completeOutcome, endsRun, errorOf, present } from '../../src/dialects/reading.ts'
-import { ERRORS, type ErrorCode } from '../../src/errors.ts'
+import { ERRORS, type ErrorCode } from '../../src/model/errors.ts'
 import { base } from '../samples/outcomes.ts'
 
 describe('what a codec reads', () => {

@@ -1,13 +1,13 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { isTerminalResult } from '../../src/completion.ts'
+import { isTerminalResult } from '../../src/model/completion.ts'
 import { completeOutcome, errorOf, type Reading } from '../../src/dialects/reading.ts'
 import {
   fromSteerable, fromSteerableCall, isTerminalOutcome, toSteerable, type SteerableToolResult,
 } from '../../src/dialects/steerable.ts'
-import { ERRORS, type ErrorCode } from '../../src/errors.ts'
+import { ERRORS, type ErrorCode } from '../../src/model/errors.ts'
 import { isJsonObject, type Json } from '@bulkhead/kit/json'
-import type { Completion, Outcome } from '../../src/outcome.ts'
+import type { Completion, Outcome } from '../../src/model/outcome.ts'
 import { anyJson, anyJsonObject } from '../../../kit/test/samples/json.ts'
 import { anyCompletion, anyOutcome, anyText, base, plainRecord } from '../samples/outcomes.ts'
 

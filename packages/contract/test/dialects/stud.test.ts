@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { completeOutcome, errorOf, type Reading } from '../../src/dialects/reading.ts'
 import { fromStud, toStud, type StudResult } from '../../src/dialects/stud.ts'
 import { isJsonObject, type Json } from '@bulkhead/kit/json'
-import type { Outcome } from '../../src/outcome.ts'
+import type { Outcome } from '../../src/model/outcome.ts'
 import { anyJson, anyJsonObject } from '../../../kit/test/samples/json.ts'
 import { anyCode, anyOutcome, anyText, base, plainRecord } from '../samples/outcomes.ts'
 

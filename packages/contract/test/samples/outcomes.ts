@@ -1,7 +1,7 @@
 import * as fc from 'fast-check'
-import { ERRORS, type ErrorCode } from '../../src/errors.ts'
+import { ERRORS, type ErrorCode } from '../../src/model/errors.ts'
 import { errorOf } from '../../src/dialects/reading.ts'
-import type { Completion, Content, ErrorOutcome, OutcomeMetadata, OutputOutcome } from '../../src/outcome.ts'
+import type { Completion, Content, ErrorOutcome, OutcomeMetadata, OutputOutcome } from '../../src/model/outcome.ts'
 import { anyJson } from '../../../kit/test/samples/json.ts'
 
 const text = fc.string({ unit: 'grapheme', maxLength: 20 })

@@ -1,4 +1,4 @@
-import type { BulkheadEvent, EventOf } from '../../events.ts'
+import type { BulkheadEvent, EventOf } from '../../model/events.ts'
 import type { Json } from '@bulkhead/kit/json'
 import { toPhi, toPhiMessage, type PhiToolError, type PhiToolResult, type PhiToolResultMessage } from '../phi.ts'
 import type { CallEvent, EventContext } from './event-context.ts'

@@ -1,5 +1,5 @@
-import type { ErrorCode } from '../../errors.ts'
-import type { BulkheadEvent } from '../../events.ts'
+import type { ErrorCode } from '../../model/errors.ts'
+import type { BulkheadEvent } from '../../model/events.ts'
 import { isJsonObject } from '@bulkhead/kit/json'
 import { endsRun } from '../reading.ts'
 import { toSteerable, type SteerableToolCall, type SteerableToolResult } from '../steerable.ts'

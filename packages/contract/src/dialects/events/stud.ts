@@ -1,5 +1,5 @@
-import type { ErrorCode } from '../../errors.ts'
-import type { BulkheadEvent } from '../../events.ts'
+import type { ErrorCode } from '../../model/errors.ts'
+import type { BulkheadEvent } from '../../model/events.ts'
 import type { JsonObject } from '@bulkhead/kit/json'
 import type { CallEvent } from './event-context.ts'
 

@@ -1,4 +1,4 @@
-import { isLockedTool, type LockedTool } from './names.ts'
+import { isLockedTool, type LockedTool } from '../model/names.ts'
 import { hasEffects, type RequirementSet } from './requirements.ts'
 
 export const TOOL_MODES = ['read', 'safe_write', 'destructive', 'local', 'external'] as const

@@ -1,11 +1,11 @@
 import { z } from 'zod'
-import { commandSafetyConfigSchema } from './command-safety.ts'
-import { CALL_LIMITS, COMPARTMENT_LIMITS, type CompartmentLimits } from './limits.ts'
-import { ENV_NAME_PATTERN, EXTENSION_ID_PATTERN, HEADER_NAME_PATTERN, TOOL_NAME_PATTERN, type Layer } from './names.ts'
-import { LONGEST_TIMER_MS } from './ports/clock.ts'
-import { PLACEMENTS } from './ports/sandbox.ts'
-import { ceilingSet } from './power.ts'
-import { ruleSchema } from './rules.ts'
+import { commandSafetyConfigSchema } from './policy.ts'
+import { CALL_LIMITS, COMPARTMENT_LIMITS, type CompartmentLimits } from '../model/limits.ts'
+import { ENV_NAME_PATTERN, EXTENSION_ID_PATTERN, HEADER_NAME_PATTERN, TOOL_NAME_PATTERN, type Layer } from '../model/names.ts'
+import { LONGEST_TIMER_MS } from '../ports/clock.ts'
+import { PLACEMENTS } from '../ports/sandbox.ts'
+import { ceilingSet } from '../policy/power.ts'
+import { ruleSchema } from '../policy/rules.ts'
 
 export const CONFIG_FILE = 'config.json'
 export const SECURITY_MODES = ['ask', 'allowlist', 'yolo'] as const

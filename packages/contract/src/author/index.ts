@@ -1,9 +1,9 @@
 /** What an extension may import inside a compartment. Light on purpose: nothing here pulls in a validator. */
-export { defineExtension, defineTool, ToolError } from './authoring/extension.ts'
-export type { ExtensionContext, ExtensionModule, ExtensionPhases, StoredState, ToolDeclaration, ToolReturn } from './authoring/extension.ts'
+export { defineExtension, defineTool, ToolError } from './extension.ts'
+export type { ExtensionContext, ExtensionModule, ExtensionPhases, StoredState, ToolDeclaration, ToolReturn } from './extension.ts'
 export type {
   BaseRuntime, DirectoryEntry, Edited, Env, FileChange, FileReader, FilesFound, FileStat, FileWatch, FileWriter, Interact, LineFound,
   LinesFound, Log, Net, NetRequest, NetResponse, ReadRange, Runtime, SearchOptions, Secrets, SessionMemory, Shell, ShellResult, State, Tools,
-} from './authoring/runtime.ts'
-export type { ArgsOf, FromJsonSchema } from './authoring/schema-type.ts'
+} from './runtime.ts'
+export type { ArgsOf, FromJsonSchema } from './schema-type.ts'
 export type { Json, JsonObject } from '@bulkhead/kit/json'

@@ -1,7 +1,7 @@
 import { canonicalJson } from '@bulkhead/kit/json'
 import { visibleText } from '@bulkhead/kit/text'
-import type { ToolManifest } from './manifest.ts'
-import { isLockedTool, type Layer } from './names.ts'
+import type { ToolManifest } from '../validation/manifest.ts'
+import { isLockedTool, type Layer } from '../model/names.ts'
 import { declaredPower } from './power.ts'
 import { beyond } from './power-order.ts'
 

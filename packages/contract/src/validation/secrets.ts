@@ -1,8 +1,8 @@
 import { z } from 'zod'
-import { ENV_NAME_PATTERN } from './names.ts'
+import { ENV_NAME_PATTERN } from '../model/names.ts'
 import { hostCovers } from '@bulkhead/kit/hosts'
-import type { RequirementSet } from './requirements.ts'
-import { commandName, hostPattern } from './requirements.ts'
+import type { RequirementSet } from '../policy/requirements.ts'
+import { commandName, hostPattern } from '../policy/requirements.ts'
 
 /**
  * A value that code may use without seeing it: it holds a handle, and the host puts the value in its place on the way to

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { packageVersion } from './manifest.ts'
-import { ENV_NAME_PATTERN, EXTENSION_ID_PATTERN, TOOL_NAME_PATTERN } from './names.ts'
-import { requirementSet } from './requirements.ts'
+import { ENV_NAME_PATTERN, EXTENSION_ID_PATTERN, TOOL_NAME_PATTERN } from '../model/names.ts'
+import { requirementSet } from '../policy/requirements.ts'
 import { secretManifest } from './secrets.ts'
 
 /** In the folder of a layer: what of it a person has accepted. */

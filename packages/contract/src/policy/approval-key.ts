@@ -1,6 +1,6 @@
-import { BulkheadError } from './bulkhead-error.ts'
+import { BulkheadError } from '../model/bulkhead-error.ts'
 import { canonicalJson, isJsonObject, parseJson, type Json, type JsonObject } from '@bulkhead/kit/json'
-import { CALL_LIMITS } from './limits.ts'
+import { CALL_LIMITS } from '../model/limits.ts'
 
 export type ApprovalKeyTemplate = (args: JsonObject) => string
 

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { BulkheadError } from './bulkhead-error.ts'
+import { BulkheadError } from '../model/bulkhead-error.ts'
 
 /** Powers beyond files, hosts and commands. `state`, `env` and `secrets` follow from the manifest's own fields. */
 export const CAPABILITY_NAMES = ['interact', 'tools.call', 'session'] as const

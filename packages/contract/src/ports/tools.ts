@@ -1,11 +1,11 @@
 import type { JsonObject } from '@bulkhead/kit/json'
-import type { Layer } from './names.ts'
-import type { RequirementSet } from './requirements.ts'
-import type { ToolKind, ToolMode } from './tool-mode.ts'
-import type { LifecycleState } from './lifecycle.ts'
-import type { ConnectedServer } from './ports/loader.ts'
-import type { PowerItem } from './power-order.ts'
-import type { SecretManifest } from './secrets.ts'
+import type { Layer } from '../model/names.ts'
+import type { RequirementSet } from '../policy/requirements.ts'
+import type { ToolKind, ToolMode } from '../policy/tool-mode.ts'
+import type { LifecycleState } from '../model/lifecycle.ts'
+import type { ConnectedServer } from './loader.ts'
+import type { PowerItem } from '../policy/power-order.ts'
+import type { SecretManifest } from '../validation/secrets.ts'
 
 /** One callable tool as the host knows it: what a model is told, and what an operator must be able to see. */
 export interface ToolDefinition {

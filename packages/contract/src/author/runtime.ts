@@ -1,7 +1,7 @@
-import type { InteractionOption } from '../interaction.ts'
+import type { InteractionOption } from '../model/interaction.ts'
 import type { Json } from '@bulkhead/kit/json'
-import type { Outcome } from '../outcome.ts'
-import type { RequirementSet } from '../requirements.ts'
+import type { Outcome } from '../model/outcome.ts'
+import type { RequirementSet } from '../policy/requirements.ts'
 
 /** What every call is given, whatever its tool requires. */
 export interface BaseRuntime {

@@ -1,5 +1,5 @@
 import type { Json, JsonObject } from '@bulkhead/kit/json'
-import type { RequirementSet } from '../requirements.ts'
+import type { RequirementSet } from '../policy/requirements.ts'
 import type { Interact, Log, Runtime } from './runtime.ts'
 import type { ArgsOf } from './schema-type.ts'
 

@@ -1,7 +1,7 @@
 import { z } from 'zod'
-import { ENV_NAME_PATTERN } from './names.ts'
+import { ENV_NAME_PATTERN } from '../model/names.ts'
 import { expandPattern, requirementSet, type CapabilityName, type RequirementSet, type ShellRequirement, type VariableValues } from './requirements.ts'
-import type { SecretManifest } from './secrets.ts'
+import type { SecretManifest } from '../validation/secrets.ts'
 
 /** To start sub-agents. No manifest can ask for it: the host gives it to the tool of its own that does so. */
 export const SUBAGENTS = 'subagents'

@@ -1,11 +1,11 @@
 import { z } from 'zod'
-import { anySchema, configSchema, objectSchema } from './json-schema.ts'
-import { MANIFEST_LIMITS } from './limits.ts'
-import { ENV_NAME_PATTERN, EXTENSION_ID_PATTERN, TOOL_NAME_PATTERN } from './names.ts'
-import { requirementSet } from './requirements.ts'
+import { anySchema, configSchema, objectSchema } from './fields.ts'
+import { MANIFEST_LIMITS } from '../model/limits.ts'
+import { ENV_NAME_PATTERN, EXTENSION_ID_PATTERN, TOOL_NAME_PATTERN } from '../model/names.ts'
+import { requirementSet } from '../policy/requirements.ts'
 import { refuseStraySecrets, secretManifest } from './secrets.ts'
 import { byteSize } from './size.ts'
-import { TOOL_KINDS, TOOL_MODES } from './tool-mode.ts'
+import { TOOL_KINDS, TOOL_MODES } from '../policy/tool-mode.ts'
 
 export const MANIFEST_FILE = 'bulkhead.json'
 
