@@ -8,3 +8,21 @@ export const BETWEEN = '\n'
 
 /** The link of what was written together: the texts as they are kept, the first of which has this position. */
 export const linkOf = (before: string, position: number, text: string): string => hash('sha256', `${before} ${position} ${text}`)
+
+/** Stands in a draft where a digest belongs. JSON as it is written here holds none. */
+export const GAP = '\0'
+
+/** What will be one row of the audit, but for its digests: these take time, and can be taken elsewhere. */
+export interface AuditDraft {
+  readonly text: string
+  /** One for each gap. */
+  readonly digested: readonly string[]
+  /** How many records it is. */
+  readonly count: number
+}
+
+export function finish({ text, digested }: AuditDraft): string {
+  if (digested.length === 0) return text
+  const [head = '', ...parts] = text.split(GAP)
+  return parts.reduce((finished, part, index) => finished + hash('sha256', digested[index] ?? '') + part, head)
+}

@@ -1,10 +1,8 @@
 import type { AuditEntry, AuditSpan, Store, StoreCollection } from '@bulkhead/contract'
 import { STORE_COLLECTIONS } from '@bulkhead/contract/plain'
 import type { Json } from '@bulkhead/kit/json'
-import { auditPage, byKey, checkAddress, nameOf } from './address.ts'
+import { auditPage, byKey, checkAddress, storeClosed, nameOf, readRecord, storedRecord, writeRecord } from './stored-record.ts'
 import { CHAIN_START, linkOf } from './audit-chain.ts'
-import { readRecord, storedRecord, writeRecord } from './record-text.ts'
-import { closedFault } from './store-fault.ts'
 
 /** What is older is forgotten, so that a host that runs for long does not grow. */
 const AUDIT_RECORDS = 10_000
@@ -119,6 +117,6 @@ class MemoryStore implements Store {
   }
 
   #mustBeOpen(): void {
-    if (this.#closed) throw closedFault()
+    if (this.#closed) throw storeClosed()
   }
 }

@@ -2,9 +2,8 @@ import { isDeepStrictEqual } from 'node:util'
 import type { AuditEntry, AuditSpan } from '@bulkhead/contract'
 import { BulkheadError } from '@bulkhead/contract/plain'
 import { canonicalJson, type Json } from '@bulkhead/kit/json'
-import { tellsOfArchive } from './archive-record.ts'
+import { readGroup, recordsArchive } from './audit-group.ts'
 import { BETWEEN, linkOf } from './audit-chain.ts'
-import { readGroup } from './group-text.ts'
 
 /** An audit that can be read: a store, or what was exported of one. */
 export interface AuditSource {
@@ -58,7 +57,7 @@ async function verifySpan(source: AuditSource, span: AuditSpan, anchor: Anchor |
     for (const entry of page) {
       const fault = walk.step(entry)
       if (fault) return fault
-      accounted ||= tellsOfArchive(entry.record, start)
+      accounted ||= recordsArchive(entry.record, start)
       if (anchor?.position === entry.position) {
         if (anchor.link !== entry.link) return { ok: false, position: entry.position, reason: 'its link is not the one that was noted' }
         anchored = true
@@ -122,13 +121,13 @@ class ChainWalk {
       const which = records.length === 1 ? 'the record' : `one of the ${records.length} records that were written together here`
       return broken(first, `${which}, or what stands before it, is not what was written`)
     }
-    const other = text === undefined ? undefined : strangerIn(records, text, first)
+    const other = text === undefined ? undefined : firstForeignRecord(records, text, first)
     return other === undefined ? undefined : broken(other, 'the record is not what was written')
   }
 }
 
 /** The position of the first record that is not the one in the text that was kept. */
-function strangerIn(records: readonly Json[], text: string, first: number): number | undefined {
+function firstForeignRecord(records: readonly Json[], text: string, first: number): number | undefined {
   const kept = readGroup(text, first)
   const isKept = (index: number): boolean => {
     try {

@@ -1,11 +1,45 @@
+import { close, fdatasync, open } from 'node:fs'
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import { promisify } from 'node:util'
 import { BulkheadError } from '@bulkhead/contract/plain'
-import { Hold } from './hold.ts'
-import { LogSync } from './log-sync.ts'
-import { patiently } from './patience.ts'
-import { isBusy, isSystemError, sqliteFault } from './sqlite-fault.ts'
-import { StandingFile } from './standing-file.ts'
+import { LockWait, FileIdentity } from './database-file.ts'
+import { isBusy, isSystemError, retryWhileBusy, sqliteError } from './sqlite-error.ts'
+
+// Descriptors: Node ends the process when a FileHandle is collected, as that of a store would be which somebody forgot to close.
+const opened = promisify(open)
+const synced = promisify(fdatasync)
+const closed = promisify(close)
+
+/**
+ * Waits for the disk without keeping the thread: SQLite itself would, with each commit. The write-ahead log holds all that was
+ * committed and is not in the database yet, and whoever moves it there syncs both (`synchronous = NORMAL`). Locks are on the
+ * other files, so opening and closing this one drops none.
+ */
+class LogSync {
+  readonly #log: string
+  #descriptor: Promise<number> | undefined
+
+  constructor(file: string) {
+    this.#log = `${file}-wal`
+  }
+
+  /** Resolves when everything committed so far would survive a loss of power. */
+  async sync(): Promise<void> {
+    this.#descriptor ??= opened(this.#log, 'r+')
+    this.#descriptor.catch(() => {
+      this.#descriptor = undefined
+    })
+    await synced(await this.#descriptor)
+  }
+
+  /** Contract: when no sync is under way. */
+  async close(): Promise<void> {
+    const descriptor = await this.#descriptor?.catch(() => undefined)
+    this.#descriptor = undefined
+    if (descriptor !== undefined) await closed(descriptor)
+  }
+}
 
 /** Bounds how long one transaction keeps the thread and other processes waiting. */
 const MAX_BATCH = 512
@@ -30,22 +64,22 @@ type Result = { readonly value: unknown } | { readonly error: BulkheadError }
 export class CommitQueue {
   readonly #database: DatabaseSync
   readonly #file: string
-  readonly #hold: Hold
+  readonly #hold: LockWait
   readonly #begin: StatementSync
   readonly #end: StatementSync
   readonly #log: LogSync
-  readonly #standing: StandingFile
+  readonly #identity: FileIdentity
   #waiting: Operation[] = []
   #draining: Promise<void> | undefined
 
-  constructor(database: DatabaseSync, file: string, hold = new Hold()) {
+  constructor(database: DatabaseSync, file: string, hold = new LockWait()) {
     this.#database = database
     this.#file = file
     this.#hold = hold
     this.#begin = database.prepare('BEGIN IMMEDIATE')
     this.#end = database.prepare('COMMIT')
     this.#log = new LogSync(file)
-    this.#standing = new StandingFile(file)
+    this.#identity = new FileIdentity(file)
   }
 
   /** True when nothing that was asked for is still to be done. */
@@ -88,9 +122,9 @@ export class CommitQueue {
   async #commit(batch: readonly Operation[]): Promise<void> {
     let results: readonly Result[]
     try {
-      results = await patiently(() => this.#transact(batch), this.#hold)
+      results = await retryWhileBusy(() => this.#transact(batch), this.#hold)
       if (batch.some(({ changes }) => changes)) await this.#log.sync()
-      this.#standing.check()
+      this.#identity.check()
     } catch (error) {
       if (batch.length > 1 && !isBusy(error) && !isSystemError(error)) {
         const middle = batch.length >> 1
@@ -98,7 +132,7 @@ export class CommitQueue {
         await this.#commit(batch.slice(middle))
         return
       }
-      const fault = sqliteFault(error, this.#file)
+      const fault = sqliteError(error, this.#file)
       results = batch.map(() => ({ error: fault }))
     }
     for (const [index, operation] of batch.entries()) settle(operation, results[index] as Result)

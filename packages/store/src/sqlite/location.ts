@@ -1,9 +1,9 @@
 import { chmodSync, closeSync, lstatSync, openSync, rmSync, type Stats } from 'node:fs'
 import { dirname } from 'node:path'
 import { makeFolder } from '@bulkhead/kit/folders'
-import { storeFault } from '../store-fault.ts'
+import { storeError } from '../stored-record.ts'
 import { markFile } from './audit/audit-mark.ts'
-import { isSystemError } from './sqlite-fault.ts'
+import { isSystemError } from './sqlite-error.ts'
 
 const OWNER_ONLY_FOLDER = 0o700
 const OWNER_ONLY_FILE = 0o600
@@ -23,7 +23,7 @@ export function prepareLocation(file: string): void {
 }
 
 /** Called once the file is known to be a store, and open. Files beside it that come later get its mode from SQLite. */
-export function keepFromOthers(file: string): void {
+export function restrictToOwner(file: string): void {
   if (process.platform === 'win32') return
   for (const path of filesOf(file)) {
     const mode = statusOf(path)?.mode ?? OWNER_ONLY_FILE
@@ -36,7 +36,7 @@ function refuseAllButPlainFiles(path: string): void {
   if (!status || status.isFile()) return
   const what = status.isSymbolicLink() ? 'a symbolic link' : 'not a plain file'
   const message = `The store was not opened: ${path} is ${what}. Remove it, or name the place of the file itself.`
-  throw storeFault('link', message, { data: { path } })
+  throw storeError('link', message, { data: { path } })
 }
 
 /** SQLite would take the file for a new one and remove the log. No log is written before its file, so the log is looked at first. */
@@ -44,7 +44,7 @@ function refuseLogAlone(file: string): void {
   const log = `${file}-wal`
   if (!statusOf(log)?.size || statusOf(file)?.size) return
   const message = `The store ${file} is empty or gone, and its log is not. It was left as it is: put the file back, or move ${log} away to start anew.`
-  throw storeFault('corrupt', message, { data: { file } })
+  throw storeError('corrupt', message, { data: { file } })
 }
 
 /** Exclusive, so that it follows no link and empties nothing; whoever was quicker made the same file. */

@@ -3,12 +3,14 @@ import { DatabaseSync } from 'node:sqlite'
 import type { Store } from '@bulkhead/contract'
 import { BulkheadError, requireOptions } from '@bulkhead/contract/plain'
 import { forms, type OptionForms } from '@bulkhead/kit/options'
-import { refuseLostEnd } from './audit/lost-end.ts'
-import { keepFromOthers, prepareLocation } from './location.ts'
-import { BLOCKING_WAIT_MS, patiently } from './patience.ts'
-import { migrate, refuseStrangers } from './schema.ts'
-import { applySettings } from './settings.ts'
-import { sqliteFault } from './sqlite-fault.ts'
+import { CHAIN_START } from '../audit-chain.ts'
+import { storeError } from '../stored-record.ts'
+import { AuditEnd } from './audit/audit-end.ts'
+import { type ChainEnd, markFile, readMark } from './audit/audit-mark.ts'
+import { settingsFor } from './database-file.ts'
+import { restrictToOwner, prepareLocation } from './location.ts'
+import { BLOCKING_WAIT_MS, retryWhileBusy, sqliteError } from './sqlite-error.ts'
+import { migrate, pragmaNumber, refuseForeignFile } from './schema.ts'
 import { SqliteStore } from './sqlite-store.ts'
 
 export interface SqliteStoreOptions {
@@ -34,24 +36,60 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
   }
   try {
     prepareLocation(file)
-    return await patiently(() => open(file, maxBytes))
+    return await retryWhileBusy(() => open(file, maxBytes))
   } catch (error) {
-    throw sqliteFault(error, file)
+    throw sqliteError(error, file)
   }
 }
 
 /** Contract: leaves nothing open when it throws. */
 function open(file: string, maxBytes: number): Store {
-  refuseLostEnd(file)
+  refuseLostAudit(file)
   const database = new DatabaseSync(file, { timeout: BLOCKING_WAIT_MS, allowExtension: false, defensive: true })
   try {
-    refuseStrangers(database, file)
+    refuseForeignFile(database, file)
     applySettings(database, file, maxBytes)
     migrate(database)
-    keepFromOthers(file)
+    restrictToOwner(file)
     return new SqliteStore(database, file)
   } catch (error) {
     database.close()
     throw error
   }
+}
+
+/**
+ * Throws for a store that has not got what it acknowledged. Contract: changes nothing. Over a connection that cannot write, since one
+ * that can writes the log back when it is closed, as far as it can be read, and removes it.
+ */
+function refuseLostAudit(file: string): void {
+  // Before the store is looked at: whoever writes to it notes what is there already.
+  const mark = readMark(file)
+  if (mark === undefined) return
+  const end = endOf(file)
+  if (end.position > mark.position || (end.position === mark.position && end.link === mark.link)) return
+  const why = 'Its log was damaged or removed, or an older copy was put in its place'
+  const cure = `It was left as it is: restore a copy with the files beside it, or remove ${markFile(file)} to go on with what is there`
+  throw storeError(
+    'corrupt', `The store ${file} is not whole: its audit had come to record ${mark.position}, and ends at ${end.position}. ${why}. ${cure}.`,
+    { data: { file, acknowledged: mark.position, last: end.position } },
+  )
+}
+
+function endOf(file: string): ChainEnd {
+  using database = new DatabaseSync(file, { readOnly: true, timeout: BLOCKING_WAIT_MS, allowExtension: false, defensive: true })
+  refuseForeignFile(database, file)
+  const isBlank = database.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'audit_end'").get() === undefined
+  return isBlank ? { position: 0, link: CHAIN_START } : new AuditEnd(database).read()
+}
+
+/** How a connection works on the file. All but the log are settings of the connection and made each time. */
+export function applySettings(database: DatabaseSync, file: string, maxBytes: number): void {
+  const journal = database.prepare('PRAGMA journal_mode = WAL').get()?.['journal_mode']
+  if (journal !== 'wal') {
+    const message = `The store ${file} is on a disk that cannot keep its log. Put it on a local disk.`
+    throw storeError('location', message, { data: { file } })
+  }
+  // NORMAL: a commit does not wait for the disk; whoever acknowledges it does, with the thread free.
+  database.exec(settingsFor(Math.floor(maxBytes / pragmaNumber(database, 'page_size')), 'NORMAL'))
 }

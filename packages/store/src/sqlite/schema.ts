@@ -1,5 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite'
-import { storeFault } from '../store-fault.ts'
+import { storeError } from '../stored-record.ts'
 
 /** "BKHD", at byte 68 of the file: tells a store from any other database. */
 const APPLICATION_ID = 0x424b4844
@@ -47,17 +47,17 @@ const MIGRATIONS: readonly string[] = [
 ]
 
 /** Throws for a file that this version must not touch. Contract: changes nothing. */
-export function refuseStrangers(database: DatabaseSync, file: string, migrations = MIGRATIONS): void {
+export function refuseForeignFile(database: DatabaseSync, file: string, migrations = MIGRATIONS): void {
   const { application, version, blank } = identify(database)
   if (application !== APPLICATION_ID && !blank) {
-    throw storeFault(
+    throw storeError(
       'foreign',
       `${file} is a database of another program and was left as it is. Name another place for the store.`,
       { data: { file } },
     )
   }
   if (version > migrations.length) {
-    throw storeFault(
+    throw storeError(
       'newer',
       `The store ${file} is of version ${version} and this host knows up to ${migrations.length}; it was left as it is. ` +
         'Update the host, or name another place for the store.',

@@ -1,17 +1,14 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import type { AuditEntry, AuditGroup, AuditSpan, Store, StoreCollection, StoredRecord } from '@bulkhead/contract'
 import type { Json } from '@bulkhead/kit/json'
-import { auditPage, byKey, checkAddress, nameOf } from '../address.ts'
-import { draftGroup } from '../group-text.ts'
-import { readRecord, storedRecord, writeRecord } from '../record-text.ts'
-import { closedFault } from '../store-fault.ts'
-import { forgetMark } from './audit/audit-mark.ts'
-import { AuditPages } from './audit/audit-pages.ts'
+import { auditPage, byKey, checkAddress, storeClosed, nameOf, readRecord, storedRecord, writeRecord } from '../stored-record.ts'
+import { AuditPages, draftGroup } from '../audit-group.ts'
+import { removeMark } from './audit/audit-mark.ts'
 import { AuditWriter } from './audit/audit-writer.ts'
 import { CommitQueue } from './commit-queue.ts'
-import { NoteFiles } from './note-files.ts'
-import { isBusy, sqliteFault } from './sqlite-fault.ts'
-import { StandingFile } from './standing-file.ts'
+import { JournalFiles } from './journal-file.ts'
+import { isBusy, sqliteError } from './sqlite-error.ts'
+import { FileIdentity } from './database-file.ts'
 
 /**
  * The durable store over a database that is open, migrated and its own. Operations take effect in the order they were asked
@@ -20,7 +17,7 @@ import { StandingFile } from './standing-file.ts'
 export class SqliteStore implements Store {
   readonly #database: DatabaseSync
   readonly #file: string
-  readonly #standing: StandingFile
+  readonly #identity: FileIdentity
   readonly #queue: CommitQueue
   readonly #select: StatementSync
   readonly #upsert: StatementSync
@@ -29,15 +26,15 @@ export class SqliteStore implements Store {
   readonly #revision: StatementSync
   readonly #audit: AuditWriter
   readonly #pages: AuditPages
-  readonly notes: NoteFiles
+  readonly notes: JournalFiles
   #closing: Promise<void> | undefined
 
   constructor(database: DatabaseSync, file: string) {
     this.#database = database
     this.#file = file
-    this.#standing = new StandingFile(file)
+    this.#identity = new FileIdentity(file)
     this.#queue = new CommitQueue(database, file)
-    this.notes = new NoteFiles(file)
+    this.notes = new JournalFiles(file)
     this.#select = database.prepare('SELECT value FROM entry WHERE collection = ? AND key = ?')
     this.#upsert = database.prepare('INSERT INTO entry VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET value = excluded.value')
     this.#delete = database.prepare('DELETE FROM entry WHERE collection = ? AND key = ?')
@@ -85,10 +82,10 @@ export class SqliteStore implements Store {
   approvalRevision(): number {
     this.#mustBeOpen()
     try {
-      this.#standing.check()
+      this.#identity.check()
       return Number(this.#revision.get()?.['number'])
     } catch (error) {
-      throw sqliteFault(error, this.#file)
+      throw sqliteError(error, this.#file)
     }
   }
 
@@ -154,9 +151,9 @@ export class SqliteStore implements Store {
     }
     try {
       this.#database.close()
-      forgetMark(this.#file)
+      removeMark(this.#file)
     } catch (error) {
-      throw sqliteFault(error, this.#file)
+      throw sqliteError(error, this.#file)
     }
   }
 
@@ -164,11 +161,11 @@ export class SqliteStore implements Store {
   async #look<T>(run: () => T): Promise<T> {
     if (!this.#queue.idle) return this.#queue.enqueue(run, false)
     try {
-      this.#standing.check()
+      this.#identity.check()
       return run()
     } catch (error) {
       if (isBusy(error)) return this.#queue.enqueue(run, false)
-      throw sqliteFault(error, this.#file)
+      throw sqliteError(error, this.#file)
     }
   }
 
@@ -178,6 +175,6 @@ export class SqliteStore implements Store {
   }
 
   #mustBeOpen(): void {
-    if (this.#closing) throw closedFault()
+    if (this.#closing) throw storeClosed()
   }
 }

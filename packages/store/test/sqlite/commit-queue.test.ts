@@ -2,7 +2,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { BulkheadError } from '@bulkhead/contract'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { CommitQueue } from '../../src/sqlite/commit-queue.ts'
-import { Hold } from '../../src/sqlite/hold.ts'
+import { LockWait } from '../../src/sqlite/database-file.ts'
 import { StoreFolder } from './store-folder.ts'
 
 describe('the commit queue', () => {
@@ -68,7 +68,7 @@ describe('the commit queue', () => {
   })
 
   it('gives up on all of a batch together when another process keeps the file', async () => {
-    const hasty = new CommitQueue(database, folder.file, new Hold(30))
+    const hasty = new CommitQueue(database, folder.file, new LockWait(30))
     onlooker.exec('BEGIN IMMEDIATE')
     const settled = await Promise.allSettled([1, 2, 3].map((n) => hasty.enqueue(() => insert(n))))
     onlooker.exec('COMMIT')
@@ -81,10 +81,10 @@ describe('the commit queue', () => {
 
   it('waits once for a file that another process keeps, and again when it was let go', async () => {
     const waits: number[] = []
-    class Watched extends Hold {
-      override get patienceMs(): number {
-        waits.push(super.patienceMs)
-        return super.patienceMs
+    class Watched extends LockWait {
+      override get waitMs(): number {
+        waits.push(super.waitMs)
+        return super.waitMs
       }
     }
     const hasty = new CommitQueue(database, folder.file, new Watched(200, () => 0))

@@ -1,6 +1,6 @@
 import { DatabaseSync } from 'node:sqlite'
 import { describe, expect, it } from 'vitest'
-import { migrate, pragmaNumber, refuseStrangers } from '../../src/sqlite/schema.ts'
+import { migrate, pragmaNumber, refuseForeignFile } from '../../src/sqlite/schema.ts'
 import { StoreFolder } from './store-folder.ts'
 
 const steps = [
@@ -26,7 +26,7 @@ describe('migrations', () => {
     migrate(database, steps)
     expect(pragmaNumber(database, 'user_version')).toBe(3)
     expect(database.prepare('SELECT x, y FROM a').all()).toEqual([{ x: 'kept', y: null }])
-    refuseStrangers(database, 'it', steps)
+    refuseForeignFile(database, 'it', steps)
   })
 
   it('undo a step that fails, and keep those before it', () => {
@@ -40,7 +40,7 @@ describe('migrations', () => {
 
   it('a disk error while a file is inspected is what is reported', () => {
     using database = new FailingDatabase(':memory:')
-    expect(() => refuseStrangers(database, 'it', steps)).toThrow('disk I/O error')
+    expect(() => refuseForeignFile(database, 'it', steps)).toThrow('disk I/O error')
   })
 
   it('of two hosts that start together happen once', async () => {

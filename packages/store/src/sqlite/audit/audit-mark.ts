@@ -45,7 +45,7 @@ export class AuditMark {
 }
 
 /** Called when the store is closed. Where that has removed the log, all is in the file, which may be copied and replaced as it is. */
-export function forgetMark(file: string): void {
+export function removeMark(file: string): void {
   if (!existsSync(`${file}-wal`)) rmSync(markFile(file), { force: true })
 }
 

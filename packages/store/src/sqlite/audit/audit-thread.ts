@@ -1,9 +1,9 @@
 import type { Worker } from 'node:worker_threads'
 import { ThreadImage } from '@bulkhead/kit/thread-image'
-import type { AuditDraft } from '../../audit-draft.ts'
-import { storeFault } from '../../store-fault.ts'
-import { sqliteFault } from '../sqlite-fault.ts'
-import type { Answer, ThreadStart } from './thread-protocol.ts'
+import type { AuditDraft } from '../../audit-chain.ts'
+import { storeError } from '../../stored-record.ts'
+import { sqliteError } from '../sqlite-error.ts'
+import type { Answer, ThreadStart } from './audit-worker.ts'
 
 interface Pending {
   readonly resolve: (position: number) => void
@@ -11,7 +11,7 @@ interface Pending {
 }
 
 /** The code of the thread, which many calls at once make the host start. */
-export const auditThread = new ThreadImage(new URL('./thread-main.ts', import.meta.url))
+export const auditThread = new ThreadImage(new URL('./audit-worker.ts', import.meta.url))
 
 /**
  * Writes to the audit in a thread and over a connection of its own: digests, the commit and the wait for the disk are then nobody
@@ -85,7 +85,7 @@ export class AuditThread {
     }
     const pending = this.#pending.shift()
     if ('position' in answer) pending?.resolve(answer.position)
-    else pending?.reject(sqliteFault(Object.assign(new Error(answer.message), { errcode: answer.errcode }), this.#file))
+    else pending?.reject(sqliteError(Object.assign(new Error(answer.message), { errcode: answer.errcode }), this.#file))
     if (this.isIdle) this.#rest()
   }
 
@@ -98,7 +98,7 @@ export class AuditThread {
   /** What it had not answered may be there or not; whoever asked must take it for lost. */
   #end(reason: unknown): void {
     this.#state = 'ended'
-    const fault = storeFault('disk', `The thread that writes the audit of ${this.#file} has ended: ${String(reason)}.`, { cause: reason })
+    const fault = storeError('disk', `The thread that writes the audit of ${this.#file} has ended: ${String(reason)}.`, { cause: reason })
     for (const { reject } of this.#pending.splice(0)) reject(fault)
     this.#rest()
   }

@@ -1,12 +1,45 @@
-import type { DatabaseSync } from 'node:sqlite'
-import { archiveRecord } from '../../archive-record.ts'
-import type { AuditDraft } from '../../audit-draft.ts'
-import { AuditEnd } from './audit-end.ts'
-import { AuditMark, type ChainEnd } from './audit-mark.ts'
-import { AuditStart } from './audit-start.ts'
-import { AuditThread } from './audit-thread.ts'
+import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import { archiveRecord } from '../../audit-group.ts'
+import type { AuditDraft } from '../../audit-chain.ts'
+import { storeError } from '../../stored-record.ts'
 import type { CommitQueue } from '../commit-queue.ts'
 import { pragmaNumber } from '../schema.ts'
+import { AuditEnd, ChainPoint } from './audit-end.ts'
+import { AuditMark, type ChainEnd } from './audit-mark.ts'
+import { AuditThread } from './audit-thread.ts'
+
+/** Where the chain begins: behind the last record that was taken out of it. */
+class AuditStart {
+  readonly #point: ChainPoint
+  readonly #group: StatementSync
+  readonly #next: StatementSync
+  readonly #delete: StatementSync
+
+  constructor(database: DatabaseSync) {
+    this.#point = new ChainPoint(database, 'audit_start')
+    this.#group = database.prepare('SELECT link FROM audit WHERE position <= ? ORDER BY position DESC LIMIT 1')
+    this.#next = database.prepare(
+      'SELECT coalesce((SELECT min(position) FROM audit WHERE position > ?), (SELECT position + 1 FROM audit_end)) AS position',
+    )
+    this.#delete = database.prepare('DELETE FROM audit WHERE position <= ?')
+  }
+
+  /** What the first record continues. */
+  read(): ChainEnd {
+    return this.#point.read()
+  }
+
+  /** Contract: within a transaction of the caller's. Throws StoreUnavailable, having changed nothing. */
+  takeOut(last: ChainEnd): void {
+    const { position, link } = last
+    // What was written together has one link, and is kept or taken out together.
+    if (this.#group.get(position)?.['link'] !== link || Number(this.#next.get(position)?.['position']) !== position + 1) {
+      throw storeError('refused-value', `No records of the audit end at ${position} with that link: they were taken out before, or were never there. Nothing was taken out.`)
+    }
+    this.#delete.run(position)
+    this.#point.move(last)
+  }
+}
 
 /** So many records at once are worth a thread: it costs some memory, and as much time to start as to write thousands of them. */
 const WORTH_A_THREAD = 128

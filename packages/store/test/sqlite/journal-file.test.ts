@@ -1,7 +1,7 @@
 import { mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { NoteFiles } from '../../src/sqlite/note-files.ts'
+import { JournalFiles } from '../../src/sqlite/journal-file.ts'
 import { StoreFolder } from './store-folder.ts'
 
 let folder: StoreFolder
@@ -11,14 +11,14 @@ afterEach(() => folder[Symbol.asyncDispose]())
 const files = () => readdirSync(dirname(folder.file)).filter((name) => name.includes('-notes-'))
 
 it('a number that is used again stands for what was put under it last', async () => {
-  const notebook = new NoteFiles(folder.file).open('me')
+  const notebook = new JournalFiles(folder.file).open('me')
   notebook.put(1, 'first')
   notebook.put(2, 'second')
   notebook.save()
   notebook.drop(1)
   notebook.put(1, 'third')
   notebook.save()
-  const next = new NoteFiles(folder.file)
+  const next = new JournalFiles(folder.file)
   expect((await next.left('me')).toSorted()).toEqual(['second', 'third'])
   notebook.drop(1)
   notebook.save()
@@ -26,7 +26,7 @@ it('a number that is used again stands for what was put under it last', async ()
 })
 
 it('what was put, saved and not dropped is there for the next process', async () => {
-  const notebook = new NoteFiles(folder.file).open('a/b 1')
+  const notebook = new JournalFiles(folder.file).open('a/b 1')
   notebook.put(1, '{"one":1}')
   notebook.put(2, '{"two":2}')
   notebook.drop(1)
@@ -34,7 +34,7 @@ it('what was put, saved and not dropped is there for the next process', async ()
   notebook.put(3, 'three')
   expect(files()).toEqual([])
   notebook.save()
-  const next = new NoteFiles(folder.file)
+  const next = new JournalFiles(folder.file)
   expect(await next.owners()).toEqual(['a/b 1'])
   expect(await next.left('a/b 1')).toEqual(['{"two":2}', 'three'])
   notebook.drop(3)
@@ -46,7 +46,7 @@ it('what was put, saved and not dropped is there for the next process', async ()
 })
 
 it('no file is made before the first note, none is left after the last, and it is the owner\'s alone', async () => {
-  const notes = new NoteFiles(folder.file)
+  const notes = new JournalFiles(folder.file)
   const [quiet, busy] = [notes.open('quiet'), notes.open('busy')]
   busy.put(1, 'x')
   busy.save()
@@ -60,17 +60,17 @@ it('no file is made before the first note, none is left after the last, and it i
 })
 
 it('what still stands at the end stays, and a line that was not finished was never promised', async () => {
-  const notes = new NoteFiles(folder.file)
+  const notes = new JournalFiles(folder.file)
   notes.open('me').put(1, 'open')
   notes.close()
   const [name] = files()
   const file = join(dirname(folder.file), name!)
   writeFileSync(file, `${readFileSync(file, 'utf8')}what is this\n+2 cut o`)
-  expect(await new NoteFiles(folder.file).left('me')).toEqual(['open'])
+  expect(await new JournalFiles(folder.file).left('me')).toEqual(['open'])
 })
 
 it('a file that grows is written anew, and loses nothing that stands', async () => {
-  const notebook = new NoteFiles(folder.file).open('me')
+  const notebook = new JournalFiles(folder.file).open('me')
   notebook.put(0, 'stands')
   for (let id = 1; id <= 3_000; id++) {
     notebook.put(id, 'x'.repeat(1_000))
@@ -80,7 +80,7 @@ it('a file that grows is written anew, and loses nothing that stands', async () 
   notebook.save()
   expect(files()).toHaveLength(1)
   expect(statSync(join(dirname(folder.file), files()[0]!)).size).toBeLessThan(1_100_000)
-  const next = new NoteFiles(folder.file)
+  const next = new JournalFiles(folder.file)
   expect([await next.owners(), await next.left('me')]).toEqual([['me'], ['stands']])
   const other = next.open('me')
   other.put(1, 'y')
@@ -93,14 +93,14 @@ it('a file that grows is written anew, and loses nothing that stands', async () 
 })
 
 it('killed between two files, the last one counts, and is the last to be removed', async () => {
-  const notes = new NoteFiles(folder.file)
+  const notes = new JournalFiles(folder.file)
   notes.open('me').put(1, 'old')
   notes.close()
   const old = join(dirname(folder.file), files()[0]!)
   writeFileSync(`${old}~`, '+1 hal')
   writeFileSync(`${old}+9`, '+1 nine\n')
   writeFileSync(`${old}+10`, '+1 ten\n')
-  const next = new NoteFiles(folder.file)
+  const next = new JournalFiles(folder.file)
   expect([await next.owners(), await next.left('me'), await next.left('m')]).toEqual([['me'], ['ten'], []])
   await next.discard('me')
   expect(files()).toEqual([])
@@ -108,29 +108,29 @@ it('killed between two files, the last one counts, and is the last to be removed
 
 it('what somebody else has taken away since it was listed is nothing that was left', async () => {
   symlinkSync('nowhere', `${folder.file}-notes-me`)
-  const notes = new NoteFiles(folder.file)
+  const notes = new JournalFiles(folder.file)
   expect([await notes.owners(), await notes.left('me')]).toEqual([['me'], []])
 })
 
 it('a foreign file is passed over', async () => {
   writeFileSync(`${folder.file}-notes-100%`, '+1 x\n')
   writeFileSync(`${folder.file}-notes-me`, '+1 y\n')
-  expect(await new NoteFiles(folder.file).owners()).toEqual(['me'])
+  expect(await new JournalFiles(folder.file).owners()).toEqual(['me'])
 })
 
 it('is saved without a request', async () => {
-  const notebook = new NoteFiles(folder.file).open('me')
+  const notebook = new JournalFiles(folder.file).open('me')
   notebook.put(1, 'one')
   notebook.put(2, 'two')
   notebook.drop(1)
-  const next = new NoteFiles(folder.file)
+  const next = new JournalFiles(folder.file)
   await expect.poll(() => next.left('me')).toEqual(['two'])
   notebook.drop(2)
   await expect.poll(() => next.left('me')).toEqual([])
 })
 
 it('a folder that cannot be written to is reported, and a name that is taken is not shared', async () => {
-  const notes = new NoteFiles(folder.file)
+  const notes = new JournalFiles(folder.file)
   const mine = notes.open('me')
   mine.put(1, 'x')
   mine.save()
@@ -144,7 +144,7 @@ it('a folder that cannot be written to is reported, and a name that is taken is 
 
 it('what could not be saved is, once the folder can be written to', async () => {
   const place = join(dirname(folder.file), 'later')
-  const notes = new NoteFiles(join(place, 'host.db'))
+  const notes = new JournalFiles(join(place, 'host.db'))
   const notebook = notes.open('me')
   notebook.put(1, 'one')
   expect(() => notebook.save()).toThrow(expect.objectContaining({ code: 'StoreUnavailable' }))

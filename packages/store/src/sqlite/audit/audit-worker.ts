@@ -1,12 +1,18 @@
 import { DatabaseSync } from 'node:sqlite'
 import { parentPort } from 'node:worker_threads'
-import type { AuditDraft } from '../../audit-draft.ts'
+import type { AuditDraft } from '../../audit-chain.ts'
+import { LockWait, LOCK_WAIT_MS, settingsFor, FileIdentity } from '../database-file.ts'
 import { AuditEnd } from './audit-end.ts'
 import { AuditMark } from './audit-mark.ts'
-import { settingsFor } from '../connection-settings.ts'
-import { Hold, PATIENCE_MS } from '../hold.ts'
-import { StandingFile } from '../standing-file.ts'
-import type { Answer, ThreadStart } from './thread-protocol.ts'
+
+export interface ThreadStart {
+  readonly file: string
+  /** The file does not grow beyond this. */
+  readonly maxPages: number
+}
+
+/** One to each draft, in their order, after the one that says it is ready. */
+export type Answer = 'ready' | { readonly position: number } | { readonly message: string; readonly errcode: number | undefined }
 
 // The thread loads this file and its imports only, so that it starts quickly: it makes no errors of the contract.
 
@@ -16,34 +22,34 @@ const isHeld = (errcode = 0): boolean => [5, 6].includes(errcode & 0xff)
 export function run({ file, maxPages }: ThreadStart): void {
   const port = parentPort!
   // SQLite itself may wait: nothing else runs in this thread.
-  const database = new DatabaseSync(file, { timeout: PATIENCE_MS, allowExtension: false, defensive: true })
+  const database = new DatabaseSync(file, { timeout: LOCK_WAIT_MS, allowExtension: false, defensive: true })
   // FULL: a commit returns when it would survive a loss of power.
   database.exec(settingsFor(maxPages, 'FULL'))
-  const hold = new Hold()
-  const standing = new StandingFile(file)
+  const hold = new LockWait()
+  const identity = new FileIdentity(file)
   const audit = new AuditEnd(database)
   const mark = new AuditMark(file)
   const [begin, commit] = [database.prepare('BEGIN IMMEDIATE'), database.prepare('COMMIT')]
-  let waiting = PATIENCE_MS
+  let waiting = LOCK_WAIT_MS
 
-  const waitFor = (patienceMs: number): void => {
-    if (waiting !== patienceMs) database.exec(`PRAGMA busy_timeout = ${patienceMs}`)
-    waiting = patienceMs
+  const waitFor = (waitMs: number): void => {
+    if (waiting !== waitMs) database.exec(`PRAGMA busy_timeout = ${waitMs}`)
+    waiting = waitMs
   }
   const write = (draft: AuditDraft): Answer => {
     try {
-      waitFor(hold.patienceMs)
+      waitFor(hold.waitMs)
       begin.run()
       hold.end()
       const end = audit.add(draft)
       commit.run()
-      standing.check()
+      identity.check()
       mark.note(end)
       return { position: end.position }
     } catch (error) {
       if (database.isTransaction) database.exec('ROLLBACK')
       const { message, errcode } = error as { readonly message: string; readonly errcode?: number }
-      if (isHeld(errcode)) hold.ranOut()
+      if (isHeld(errcode)) hold.timedOut()
       return { message, errcode }
     }
   }

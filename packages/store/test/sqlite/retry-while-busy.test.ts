@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { Hold } from '../../src/sqlite/hold.ts'
-import { patiently } from '../../src/sqlite/patience.ts'
+import { LockWait } from '../../src/sqlite/database-file.ts'
+import { retryWhileBusy } from '../../src/sqlite/sqlite-error.ts'
 
 const busy = () => Object.assign(new Error('database is locked'), { errcode: 5 })
 
@@ -8,7 +8,7 @@ describe('patience', () => {
   it('attempts again while the file is held, by extended code as well', async () => {
     let attempts = 0
     const held = [busy(), Object.assign(busy(), { errcode: 517 }), Object.assign(busy(), { errcode: 6 })]
-    expect(await patiently(() => {
+    expect(await retryWhileBusy(() => {
       const error = held[attempts++]
       if (error) throw error
       return 'mine'
@@ -18,12 +18,12 @@ describe('patience', () => {
 
   it('ends', async () => {
     const error = busy()
-    await expect(patiently(() => { throw error }, new Hold(30))).rejects.toBe(error)
+    await expect(retryWhileBusy(() => { throw error }, new LockWait(30))).rejects.toBe(error)
   })
 
   it('has none with other errors', async () => {
     let attempts = 0
-    await expect(patiently(() => { attempts++; throw new Error('disk') })).rejects.toThrow('disk')
+    await expect(retryWhileBusy(() => { attempts++; throw new Error('disk') })).rejects.toThrow('disk')
     expect(attempts).toBe(1)
   })
 })

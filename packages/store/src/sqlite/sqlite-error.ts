@@ -1,8 +1,8 @@
+import { setTimeout as pause } from 'node:timers/promises'
 import { BulkheadError } from '@bulkhead/contract/plain'
 import { messageOf } from '@bulkhead/kit/error-message'
-import { storeFault, type StoreFaultReason } from '../store-fault.ts'
-import { PATIENCE_MS } from './hold.ts'
-import { MOVED } from './standing-file.ts'
+import { storeError, type StoreFaultReason } from '../stored-record.ts'
+import { LockWait, MOVED, LOCK_WAIT_MS } from './database-file.ts'
 
 interface Explanation {
   readonly reason: StoreFaultReason
@@ -11,7 +11,7 @@ interface Explanation {
 }
 
 const busy: Explanation = {
-  reason: 'busy', what: `has been held by another process for more than ${PATIENCE_MS / 1_000} s`, cure: 'Try again, or end the process that keeps it',
+  reason: 'busy', what: `has been held by another process for more than ${LOCK_WAIT_MS / 1_000} s`, cure: 'Try again, or end the process that keeps it',
 }
 const location: Explanation = {
   reason: 'location', what: 'cannot be opened for writing', cure: 'Check the permissions of the file and of its folder; to look at one on a disk that is read-only, copy it with the files beside it',
@@ -39,10 +39,10 @@ const explanations: ReadonlyMap<number, Explanation> = new Map([
 ])
 
 /** Whatever went wrong with the file, as StoreUnavailable with its cure. Our own errors pass as they are. */
-export function sqliteFault(thrown: unknown, file: string): BulkheadError {
+export function sqliteError(thrown: unknown, file: string): BulkheadError {
   if (BulkheadError.is(thrown)) return thrown
   const { reason, what, cure } = explanations.get(extendedCode(thrown)) ?? explanations.get(resultCode(thrown)) ?? (isSystemError(thrown) ? location : disk)
-  return storeFault(reason, `The store ${file} ${what} (${messageOf(thrown)}). ${cure}.`, { cause: thrown, data: { file } })
+  return storeError(reason, `The store ${file} ${what} (${messageOf(thrown)}). ${cure}.`, { cause: thrown, data: { file } })
 }
 
 export function isBusy(thrown: unknown): boolean {
@@ -59,4 +59,28 @@ const resultCode = (thrown: unknown): number => extendedCode(thrown) & 0xff
 function extendedCode(thrown: unknown): number {
   const code = thrown instanceof Error && 'errcode' in thrown ? thrown.errcode : undefined
   return typeof code === 'number' ? code : 0
+}
+
+/** How long SQLite itself may wait for a lock. It blocks the thread meanwhile, so it is a blink; `retryWhileBusy` does the waiting. */
+export const BLOCKING_WAIT_MS = 10
+const LONGEST_PAUSE_MS = 8
+
+/** Attempts again while another process holds the file, leaving the thread free in between. */
+export async function retryWhileBusy<T>(attempt: () => T, hold = new LockWait()): Promise<T> {
+  const deadline = performance.now() + hold.waitMs
+  for (let longest = 1; ; longest = Math.min(longest * 2, LONGEST_PAUSE_MS)) {
+    try {
+      const result = attempt()
+      hold.end()
+      return result
+    } catch (error) {
+      if (!isBusy(error)) throw error
+      if (performance.now() >= deadline) {
+        hold.timedOut()
+        throw error
+      }
+    }
+    // Two that wait for each other's file must not wake in step.
+    await pause(longest * Math.random())
+  }
 }

@@ -2,7 +2,7 @@ import { closeSync, openSync, readdirSync, renameSync, rmSync, writeSync } from 
 import { readdir, readFile, rm } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import type { Notebook, Notes } from '@bulkhead/contract'
-import { closedFault, storeFault } from '../store-fault.ts'
+import { storeClosed, storeError } from '../stored-record.ts'
 
 /** A file that has grown to this is written anew, with what still stands in it. */
 const LARGEST_BYTES = 1024 ** 2
@@ -13,10 +13,10 @@ const OWNER_ONLY_FILE = 0o600
  * database, because a commit is a wait for the disk, or for another process, and a note must cost neither. When it is written anew it
  * gets the next number, and only then the old one is removed: of several files the last counts.
  */
-export class NoteFiles implements Notes {
+export class JournalFiles implements Notes {
   readonly #prefix: string
   readonly #folder: string
-  readonly #open = new Set<NoteFile>()
+  readonly #open = new Set<JournalFile>()
   #closed = false
 
   constructor(file: string) {
@@ -25,8 +25,8 @@ export class NoteFiles implements Notes {
   }
 
   open(owner: string): Notebook {
-    if (this.#closed) throw closedFault()
-    const notebook = new NoteFile(this.#fileOf(owner))
+    if (this.#closed) throw storeClosed()
+    const notebook = new JournalFile(this.#fileOf(owner))
     this.#open.add(notebook)
     return notebook
   }
@@ -94,10 +94,10 @@ function filesOf(file: string, names: readonly string[]): readonly string[] {
 /** How long a note, or that it was dropped, may wait for others to be saved with. */
 const GATHERING_MS = 20
 
-class NoteFile implements Notebook {
+class JournalFile implements Notebook {
   readonly #file: string
   /** By number. No map: one that many notes pass through is made anew again and again, and each old one keeps them alive for a while. */
-  readonly #standing: (string | undefined)[] = []
+  readonly #identity: (string | undefined)[] = []
   /** Made by the first note: most processes have none to make. */
   #descriptor: number | undefined
   #number = 0
@@ -114,14 +114,14 @@ class NoteFile implements Notebook {
   }
 
   put(id: number, text: string): void {
-    if (this.#closed) throw closedFault()
-    this.#standing[id] = text
+    if (this.#closed) throw storeClosed()
+    this.#identity[id] = text
     this.#add(`+${id} ${text}\n`)
   }
 
   drop(id: number): void {
-    if (this.#standing[id] === undefined) return
-    this.#standing[id] = undefined
+    if (this.#identity[id] === undefined) return
+    this.#identity[id] = undefined
     if (!this.#closed) this.#add(`-${id}\n`)
   }
 
@@ -144,7 +144,7 @@ class NoteFile implements Notebook {
     this.#closed = true
     if (this.#descriptor === undefined) return
     closeSync(this.#descriptor)
-    if (this.#standing.every((text) => text === undefined)) rmSync(numbered(this.#file, this.#number), { force: true })
+    if (this.#identity.every((text) => text === undefined)) rmSync(numbered(this.#file, this.#number), { force: true })
   }
 
   #add(line: string): void {
@@ -195,7 +195,7 @@ class NoteFile implements Notebook {
   }
 
   #whole(): string {
-    return this.#standing.map((text, id) => text === undefined ? '' : `+${id} ${text}\n`).join('')
+    return this.#identity.map((text, id) => text === undefined ? '' : `+${id} ${text}\n`).join('')
   }
 }
 
@@ -224,7 +224,7 @@ function standing(text: string): Map<number, string> {
 }
 
 const noteFault = (file: string, cause: unknown) =>
-  storeFault('disk', `The notes in ${file} cannot be used: ${String(cause)}. See that the folder can be written to.`, { cause, data: { file } })
+  storeError('disk', `The notes in ${file} cannot be used: ${String(cause)}. See that the folder can be written to.`, { cause, data: { file } })
 
 async function faulty<Value>(file: string, work: () => Promise<Value>): Promise<Value> {
   try {

@@ -1,9 +1,9 @@
-import type { AuditForm, AuditGroup, AuditRow } from '@bulkhead/contract'
+import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import type { AuditEntry, AuditForm, AuditGroup, AuditRow } from '@bulkhead/contract'
 import { auditRecord } from '@bulkhead/contract/plain'
 import { isJsonObject, type Json } from '@bulkhead/kit/json'
-import { BETWEEN } from './audit-chain.ts'
-import { GAP, type AuditDraft } from './audit-draft.ts'
-import { checkLength, damagedRecord, readRecord } from './record-text.ts'
+import { type AuditDraft, BETWEEN, GAP } from './audit-chain.ts'
+import { checkLength, damagedRecord, readRecord, writeRecord } from './stored-record.ts'
 
 /** Begins the line of forms. No text of a record begins with it. */
 const FORMS = '\t'
@@ -61,3 +61,47 @@ function listIn(value: Json, where: string): readonly Json[] {
 
 const isForm = (value: Json | undefined): value is AuditForm & Json =>
   isJsonObject(value) && isJsonObject(value['same']) && Array.isArray(value['own']) && value['own'].every((name) => typeof name === 'string')
+
+/** Reads the rows of the audit, each of which holds one record or several that were written together. */
+export class AuditPages {
+  readonly #rows: StatementSync
+
+  constructor(database: DatabaseSync) {
+    // From the row that the position falls into.
+    this.#rows = database.prepare(`
+      SELECT position, record, link FROM audit
+      WHERE position >= coalesce((SELECT max(position) FROM audit WHERE position <= ?), ?) ORDER BY position`)
+  }
+
+  read(from: number, limit: number): readonly AuditEntry[] {
+    const entries: AuditEntry[] = []
+    for (const row of this.#rows.iterate(from, from)) {
+      const first = Number(row['position'])
+      const text = String(row['record'])
+      const group = readGroup(text, first)
+      for (let index = Math.max(0, from - first); index < group.size; index++) {
+        if (entries.length >= limit) return entries
+        const entry = { position: first + index, record: group.recordAt(index) }
+        if (index < group.size - 1) entries.push({ ...entry, link: null })
+        else entries.push({ ...entry, link: String(row['link']), ...(group.formed ? { text } : {}) })
+      }
+    }
+    return entries
+  }
+}
+
+/** The last of the records that were taken out. */
+interface Last {
+  readonly position: number
+  readonly link: string
+}
+
+const TYPE = 'AuditArchived'
+
+/** The text of the record that says of others that they were taken out, and by whom. */
+export const archiveRecord = (first: number, { position: last, link }: Last, by: string): string =>
+  writeRecord({ type: TYPE, at: new Date().toISOString(), first, last, link, by })
+
+/** Whether it says so of all up to this one. */
+export const recordsArchive = (record: Json, { position, link }: Last): boolean =>
+  isJsonObject(record) && record['type'] === TYPE && record['last'] === position && record['link'] === link
