@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { thoroughly } from '../../../scripts/thoroughly.ts'
 import { invocation, newSandbox, requestOf, REMOTE, running, temporaryFolder, toolOf } from './fixture.ts'
 
 const MANY = 3_000
@@ -39,7 +40,7 @@ describe.each(REMOTE)('a talkative tool in a %s', (placement) => {
     const workspace = await temporaryFolder()
     const source = running(`
       const text = 'a'.repeat(8_000_000)
-      const written = await Promise.all(Array.from({ length: 60 }, () => runtime.fs.write('out.txt', text)))
+      const written = await Promise.all(Array.from({ length: ${thoroughly(35, 60)} }, () => runtime.fs.write('out.txt', text)))
       return written.every(({ bytes }) => bytes === text.length)
     `)
     const tools = [toolOf('run', { fs: { write: ['**'] } }, workspace)]

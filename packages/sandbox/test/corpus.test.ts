@@ -1,5 +1,6 @@
 import { visibleText } from '@bulkhead/kit/text'
 import { beforeAll, describe, expect, it } from 'vitest'
+import { thoroughly } from '../../../scripts/thoroughly.ts'
 import { SECTIONS } from '../corpus/case.ts'
 import type { Attack } from '../corpus/case.ts'
 import { ATTACKS, ATTACKS_HERE, attackOf } from '../corpus/cases/index.ts'
@@ -23,7 +24,7 @@ const byKey = (observations: readonly Observation[]): ReadonlyMap<string, Observ
 const sampleOf = (attacks: readonly Attack[], count: number): readonly Attack[] =>
   [...Map.groupBy(attacks.filter(({ lucky }) => !lucky), ({ section }) => section).values()].flatMap((all) => all.slice(0, count))
 /** Of each section that a thread must contain, what is tried there too. Each attack is tried in a process; `pnpm soak` tries all in both. */
-const IN_THREAD = sampleOf(ATTACKS_HERE.filter(({ placements }) => placements.includes('thread')), 3)
+const IN_THREAD = sampleOf(ATTACKS_HERE.filter(({ placements }) => placements.includes('thread')), thoroughly(1, 3))
 
 describe('the corpus', () => {
   it('has every number once, here, in the loader or in the host', () => {
@@ -75,7 +76,7 @@ describe('an attack', () => {
 
 describe('the same code', () => {
   let controls: ReadonlyMap<string, Observation>
-  const sample = sampleOf(REACHING, 2)
+  const sample = sampleOf(REACHING, thoroughly(1, 2))
 
   beforeAll(async () => {
     controls = byKey(await runControls(sample, { lanes: LANES }))
@@ -96,7 +97,8 @@ describe('the same code', () => {
 })
 
 describe('a layer by itself', () => {
-  const sample = sampleOf(CONFINED, 1)
+  const sections = sampleOf(CONFINED, 1)
+  const sample = thoroughly(sections.filter((_, at) => at % 3 === 0), sections)
   let record: Record
   beforeAll(async () => {
     record = await readRecord()

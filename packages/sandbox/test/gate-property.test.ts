@@ -1,10 +1,11 @@
 import { expect, it, onTestFinished } from 'vitest'
+import { thoroughly } from '../../../scripts/thoroughly.ts'
 import { KINDS } from '../src/wire/protocol.ts'
 import { Conversation, LIMITS, violated } from './gate-property/conversation.ts'
 import { holdAgainst } from './gate-property/hold.ts'
 
 /** A sample: `pnpm soak` sends a hundred thousand. */
-const PACKETS = 5_000
+const PACKETS = thoroughly(1_500, 5_000)
 /** Say it by SEED=… to see a failure again. */
 const SEED = Number(process.env['SEED'] ?? Date.now() % 2 ** 32)
 

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { DEFAULT_LIMITS } from '@bulkhead/contract'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { thoroughly } from '../../../scripts/thoroughly.ts'
 import { loadImage } from '../src/process/image.ts'
 import { withoutLayers } from '../src/os/os-layers.ts'
 import { processStarter } from '../src/process/process-hull.ts'
@@ -40,7 +41,7 @@ describe('a hull', () => {
     // By a name of its own for Node, everything that was started with it can be told from all else on the machine.
     const node = join(await temporaryFolder(), 'node')
     await link(await realpath(process.execPath), node).catch(() => copyFile(process.execPath, node))
-    await Promise.all([1, 4, 16, 64].map(async (ms) => {
+    await Promise.all(thoroughly([1, 64], [1, 4, 16, 64]).map(async (ms) => {
       const host = spawn(node, ['--no-warnings', fixture('starting-host.ts'), os], { stdio: ['ignore', 'pipe', 'inherit'] })
       onTestFinished(() => void host.kill('SIGKILL'))
       await new Promise((said) => host.stdout.once('data', said))

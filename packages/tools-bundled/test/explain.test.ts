@@ -110,5 +110,5 @@ it('explain says what the call does, whatever is configured', async () => {
     } finally {
       await close()
     }
-  }), { numRuns: thoroughly(20, 40) })
+  }), { numRuns: thoroughly(10, 40) })
 }, 240_000)

@@ -3,14 +3,15 @@ import { once } from 'node:events'
 import { readdir, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { thoroughly } from '../../../../scripts/thoroughly.ts'
 import { readNearFile } from '../../src/fs/sync-read.ts'
 import { temporaryFolder } from '../../../sandbox/test/fixture.ts'
 import { CANARY, openFs, put } from './ground.ts'
 
 const FLIP = new URL('./fixtures/flip.ts', import.meta.url)
 const ROUNDS = 100_000
-const ATTEMPTS = 1_500
-const QUICK_ATTEMPTS = 30_000
+const ATTEMPTS = thoroughly(300, 1_500)
+const QUICK_ATTEMPTS = thoroughly(6_000, 30_000)
 
 /**
  * Does something over and over while another process exchanges a name for a link that leads outside, and back: so often,

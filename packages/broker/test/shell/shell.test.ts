@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { afterAll, beforeEach, describe, expect, it } from 'vitest'
 import { BulkheadError } from '@bulkhead/contract'
+import { thoroughly } from '../../../../scripts/thoroughly.ts'
 import { any, ShellGround } from './shell-ground.ts'
 
 let ground = new ShellGround()
@@ -119,12 +120,13 @@ it('where a command could not be ended with what it started, it is not given', (
   expect(capability.capabilities).toEqual({})
 })
 
-it('a hundred commands, cancelled at their start, at their first word or never, settle once each and leave nothing', async () => {
+it('commands, cancelled at their start, at their first word or never, settle once each and leave nothing', async () => {
+  const THIRDS = thoroughly(2, 7)
   const trace = `9${process.pid}`
   ground.sh('tool', `setsid sleep ${trace} & echo begun; test -z "$1" || sleep ${trace}`)
   const outcomes = new Map<string, number>()
   const count = (outcome: string): void => void outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1)
-  for (let time = 0; time < 20; time++) {
+  for (let time = 0; time < THIRDS * 3; time++) {
     const when = (['start', 'word', 'never'] as const)[time % 3]!
     const controller = new AbortController()
     const onUpdate = (): void => {
@@ -139,7 +141,7 @@ it('a hundred commands, cancelled at their start, at their first word or never, 
     await capability.close()
   }
   expect(Object.fromEntries(outcomes)).toEqual({
-    'start: ExecutionTimeout': 35, 'word: ExecutionTimeout': 35, 'never: begun\n': 30,
+    'start: ExecutionTimeout': THIRDS * 5, 'word: ExecutionTimeout': THIRDS * 5, 'never: begun\n': THIRDS * 5,
   })
   expect(process.getActiveResourcesInfo().filter((kind) => kind === 'ProcessWrap')).toEqual([])
   expect(commandLines().filter((line) => line.includes(trace))).toEqual([])

@@ -1,13 +1,14 @@
 import { tmpdir } from 'node:os'
 import { createSandbox, type PooledSandbox } from '@bulkhead/sandbox'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { thoroughly } from '../../../../scripts/thoroughly.ts'
 import { someFaults } from './choose.ts'
 import { children } from './hulls.ts'
 import { play } from './play.ts'
 import { SCENARIOS } from './scenarios.ts'
 
 /** Of so many faults, one: what is slow to start is tried less here, and wholly by `pnpm soak`. */
-const EVERY = { inline: 24, thread: 80, process: 120 } as const
+const EVERY = thoroughly({ inline: 48, thread: 240, process: 480 }, { inline: 12, thread: 40, process: 60 })
 
 describe.each(['inline', 'thread', 'process'] as const)('in the placement %s, whatever fails at whichever await', (placement) => {
   let sandbox: PooledSandbox

@@ -3,6 +3,7 @@ import { BulkheadError, type CompartmentSession, type Placement } from '@bulkhea
 import { createSandbox, type PooledSandbox } from '@bulkhead/sandbox'
 import fc from 'fast-check'
 import { describe, expect, test, vi } from 'vitest'
+import { thoroughly } from '../../../../scripts/thoroughly.ts'
 import { flush } from '../twin/clock.ts'
 import { Model } from './model.ts'
 import { play, step } from './script.ts'
@@ -65,6 +66,6 @@ describe.each(['thread', 'process'] as const)('in the placement %s', (placement)
       await play(steps, model, new Subject(model, ground))
       await ground.sandbox.close()
       expect(ground.sandbox.census()[placement]).toMatchObject({ used: 0, spare: 0 })
-    }), { numRuns: placement === 'thread' ? 12 : 5, endOnFailure: true })
+    }), { numRuns: placement === 'thread' ? thoroughly(4, 12) : thoroughly(2, 5), endOnFailure: true })
   })
 })

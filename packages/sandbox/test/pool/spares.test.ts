@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { DEFAULT_LIMITS } from '@bulkhead/contract'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { thoroughly } from '../../../../scripts/thoroughly.ts'
 import { loadImage } from '../../src/process/image.ts'
 import { withoutLayers } from '../../src/os/os-layers.ts'
 import { Spares } from '../../src/pool/spares.ts'
@@ -149,7 +150,7 @@ describe('spare hulls', () => {
   })
 
   it('end with their host, however that ends, and do not keep it alive', async () => {
-    for (const how of ['SIGKILL', 'SIGTERM', 'by closing', 'by itself'] as const) {
+    for (const how of thoroughly(['SIGKILL', 'by itself'], ['SIGKILL', 'SIGTERM', 'by closing', 'by itself'])) {
       const path = fileURLToPath(new URL('./fixtures/warm-host.ts', import.meta.url))
       const host = spawn(process.execPath, ['--no-warnings', path, how], { stdio: ['pipe', 'pipe', 'inherit'] })
       onTestFinished(() => void host.kill('SIGKILL'))

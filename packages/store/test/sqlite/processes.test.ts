@@ -1,18 +1,21 @@
 import { describe, expect, it } from 'vitest'
+import { thoroughly } from '../../../../scripts/thoroughly.ts'
 import { killRounds } from './kill-rounds.ts'
 import { StoreFolder } from './store-folder.ts'
 import { Witness, confirm, makeRecord } from './witness.ts'
 import { runWriter } from './writer-process.ts'
 
+const ROUNDS = thoroughly(5, 20)
+
 describe('a store and the processes that write to it', () => {
-  it('is whole after each of 20 deaths by SIGKILL, and has all that was acknowledged', async () => {
+  it('is whole after each of several deaths by SIGKILL, and has all that was acknowledged', async () => {
     await using folder = new StoreFolder()
-    expect(await killRounds(folder.path, { rounds: 20, seed: Date.now() })).toBeGreaterThan(100)
+    expect(await killRounds(folder.path, { rounds: ROUNDS, seed: Date.now() })).toBeGreaterThan(ROUNDS * 5)
   })
 
   it('counts for several at once without a gap, from its making on', async () => {
     await using folder = new StoreFolder()
-    const runs = await Promise.all(['a', 'b', 'c'].map((writer) => runWriter(folder.file, writer, { bursts: 60 })))
+    const runs = await Promise.all(['a', 'b', 'c'].map((writer) => runWriter(folder.file, writer, { bursts: thoroughly(15, 60) })))
     expect(runs.map((run) => run.exitCode)).toEqual([0, 0, 0])
     const store = await folder.open()
     await confirm(store, runs.map((run) => run.witness))

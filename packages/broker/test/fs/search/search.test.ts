@@ -89,7 +89,7 @@ describe('finding files', () => {
           expect(total, pattern).toBe(some.length)
         }
       },
-    ), { numRuns: thoroughly(20, 40) })
+    ), { numRuns: thoroughly(8, 40) })
   })
 })
 
