@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { isBuiltin } from 'node:module'
 import { join, posix } from 'node:path'
+import { findCycles, findUpwardImports } from './floors.ts'
 import { sourceFiles, walk, type SourceFile } from './source-files.ts'
 
 export interface Rule {
@@ -94,6 +95,10 @@ const twoSides: Rule = {
   }),
 }
 
+const noCycles: Rule = { name: 'files do not import each other in a circle', check: findCycles }
+
+const floors: Rule = { name: 'imports inside a package point down', check: findUpwardImports }
+
 const shortFiles: Rule = {
   name: `source files stay under ${MAX_LINES} lines`,
   check: (root) => everywhere(root).filter((file) => file.text.split('\n').length > MAX_LINES).map((file) => `${file.path} has ${file.text.split('\n').length} lines`),
@@ -140,5 +145,5 @@ const everyTestRuns: Rule = {
 }
 
 export const RULES: readonly Rule[] = [
-  star, pureContract, portsOnlyHost, twoSides, shortFiles, namedFolders, smallIndexes, pinnedExports, shortReadmes, everyTestRuns,
+  star, pureContract, portsOnlyHost, twoSides, noCycles, floors, shortFiles, namedFolders, smallIndexes, pinnedExports, shortReadmes, everyTestRuns,
 ]
