@@ -11,7 +11,7 @@ import { rawPostMessageOf } from '../sides/raw-post-message.ts'
 export const sandboxCalls = (size: string, carried: Payload): Subject => defineSubject({
   title: `One call into a compartment that gives back its ${size}`,
   compares: 'The sandbox without the host around it: gate, limits and cancellation on our side, nothing of it on the others\'.'
-    + ' One call after the other, ours stays awake for the next (decision 85) while the others sleep.',
+    + ' One call after the other, ours stays awake for the next while the others sleep.',
   sides: [
     rawPostMessageOf(carried), comlinkThreadOf(carried), framedSocketOf(carried), mcpStdioOf(carried),
     threadCompartmentOf(carried), processCompartmentOf(carried),

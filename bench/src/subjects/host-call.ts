@@ -10,7 +10,7 @@ const GUARDED = { tools: 1, audit: true } as const
 export const subject = defineSubject({
   title: `One guarded call of a tool that gives back its ${PAYLOAD_BYTES} bytes`,
   compares: 'Validated, authorized from the cache, hooked, noted and audited in a store on the disk, against others with nothing guarded.'
-    + ' One call after the other, ours stays awake for the next (decision 85) while the others sleep.',
+    + ' One call after the other, ours stays awake for the next while the others sleep.',
   sides: [
     rawPostMessage, comlinkThread, mcpStdio,
     guardedCall({ name: 'guarded call in a process', placement: 'process', ...GUARDED }),

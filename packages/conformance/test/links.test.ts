@@ -36,11 +36,21 @@ it('every page of docs can be reached from the README', () => {
       if (next.endsWith('.md') && existsSync(join(ROOT, next))) reached.add(next)
     }
   }
-  expect(globSync('docs/{tutorials,guides,reference,explanation}/*.md', { cwd: ROOT }).filter((page) => !reached.has(page))).toEqual([])
+  expect(globSync('docs/**/*.md', { cwd: ROOT }).filter((page) => !reached.has(page))).toEqual([])
 })
 
 it('a page of a package links to nothing outside of it, since a registry shows it by itself', () => {
   const outside = PAGES.filter((page) => page.startsWith('packages/')).flatMap((page) =>
     [...prose(page).matchAll(/\]\((\.\.\/[^)\s]*)\)/g)].map(([, target]) => `${page}: ${target}`))
   expect(outside).toEqual([])
+})
+
+it('every decision that a source names has a page', () => {
+  const pages = new Set(globSync('docs/decisions/0*.md', { cwd: ROOT }).map((page) => Number(/(\d+)-/.exec(page)![1])))
+  const files = ['{packages,apps}/*/{src,test,scripts,corpus}/**/*.ts', 'bench/{src,test}/**/*.ts', 'scripts/**/*.mjs', '*.md', 'docs/{guides,explanation,reference,tutorials}/*.md']
+    .flatMap((pattern) => globSync(pattern, { cwd: ROOT }))
+  const named = files.flatMap((file) => [...readFileSync(join(ROOT, file), 'utf8').matchAll(/\bdecisions? (\d+(?:(?:, | and )\d+)*)/gi)]
+    .flatMap(([, numbers]) => numbers!.match(/\d+/g)!.map((number) => [file, Number(number)] as const)))
+  expect(named.length).toBeGreaterThan(0)
+  expect(named.filter(([, number]) => !pages.has(number))).toEqual([])
 })

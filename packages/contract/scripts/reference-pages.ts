@@ -25,7 +25,7 @@ of \`createHost\` overrides both. All keys are optional. The JSON Schema for edi
 - A restriction that cannot be read applies at its strictest: a switch is off, a rule that is not \`allow\` denies or asks for every call of
   its tool, a policy requires, a budget or duration is the smallest. If \`rules\`, \`roles\`, \`tools\`, \`extensions\`, \`policy\` or the whole file cannot be
   read, tools are disabled. For \`limits\` the default applies
-  ([decision 98](../decisions/0098-what-forbids-and-cannot-be-read-forbids-more.md)).
+  ([decision 98](../decisions/0098-unreadable-restrictions-apply-strictly.md)).
 - Tools have the names that \`bulkhead tools\` lists. The name of an unknown tool, extension or server is a warning with the nearest name, and so is a name
   that only other agents use, such as \`read_file\`. It applies to what is installed later. The same holds for \`rules\`, \`tools\` and \`roles\` of
   \`openSession\`, in \`host.diagnostics\`.
