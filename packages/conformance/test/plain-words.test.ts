@@ -1,0 +1,35 @@
+import { globSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { parseSync, Visitor } from 'rolldown/utils'
+import { expect, it } from 'vitest'
+
+const ROOT = join(import.meta.dirname, '../../..')
+/** Phrases that readers stumbled over. The rest of the style is for people to judge. */
+const REJECTED = /\b(?:whoever|nobody|is told|is heard|of the like)\b/gi
+
+const phrasesIn = (text: string): readonly string[] => text.match(REJECTED) ?? []
+const findIn = (pattern: string): readonly string[] => globSync(pattern, { cwd: ROOT }).toSorted()
+const read = (file: string): string => readFileSync(join(ROOT, file), 'utf8')
+
+/** Help, prompts, descriptions and messages are string literals of the sources; comments are not. */
+function stringsOf(code: string): readonly string[] {
+  const found: string[] = []
+  const { program } = parseSync('source.ts', code, { lang: 'ts' })
+  new Visitor({
+    Literal: ({ value }) => { if (typeof value === 'string') found.push(value) },
+    TemplateElement: ({ value }) => { found.push(value.cooked ?? value.raw) },
+  }).visit(program)
+  return found
+}
+
+it('notices a phrase in a page and in a string, and not in a comment or a name', () => {
+  expect(phrasesIn('Whoever reads this IS TOLD nothing.')).toEqual(['Whoever', 'IS TOLD'])
+  expect(phrasesIn('readonly isNobody?: boolean')).toEqual([])
+  expect(stringsOf('// nobody\nthrow new Error(`${who} asked, and nobody answered`)').flatMap(phrasesIn)).toEqual(['nobody'])
+})
+
+const PAGES = ['*.md', 'llms.txt', 'docs/**/*.md', 'packages/*/README.md', 'apps/*/README.md', 'bench/README.md'].flatMap(findIn)
+  .filter((page) => !page.startsWith('docs/reference/'))
+it.each(PAGES)('%s is written in plain words', (page) => {
+  expect(phrasesIn(read(page))).toEqual([])
+})
