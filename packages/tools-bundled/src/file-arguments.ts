@@ -1,7 +1,7 @@
 import type { ArgumentsReader, ArgumentsReading, CallEffects, CallNeed } from '@bulkhead/contract'
 import type { Json } from '@bulkhead/kit/json'
 import { whyNotWritten } from './not-written.ts'
-import { insidePath } from './bash/judging/ground.ts'
+import { insidePath } from './bash/policy/ground.ts'
 import { folderKey, ownFolderKey } from './folder-key.ts'
 import { splitPattern } from './glob/split-pattern.ts'
 

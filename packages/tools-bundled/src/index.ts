@@ -1,6 +1,6 @@
 import type { ArgumentsReader, LockedTool } from '@bulkhead/contract'
 import { bash } from './bash/bash.ts'
-import { readBashArguments } from './bash/judging/read-arguments.ts'
+import { readBashArguments } from './bash/policy/read-arguments.ts'
 import type { BundledExtension } from './bundled-extension.ts'
 import { edit } from './edit/edit.ts'
 import {

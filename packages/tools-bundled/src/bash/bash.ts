@@ -1,10 +1,10 @@
 import { defineExtension, type FromJsonSchema } from '@bulkhead/contract'
 import type { JsonObject } from '@bulkhead/kit/json'
-import { insidePath } from './judging/ground.ts'
-import { judgeCommand } from './judging/judge-command.ts'
-import { readBashArguments } from './judging/read-arguments.ts'
+import { insidePath } from './policy/ground.ts'
+import { judgeCommand } from './policy/judge-command.ts'
+import { readBashArguments } from './policy/read-arguments.ts'
 import { INPUT_SCHEMA, manifest, MAX_TIMEOUT_MS, REQUIRES } from './manifest.ts'
-import { runCommand, type BashRuntime } from './running/run-command.ts'
+import { runCommand, type BashRuntime } from './run/run-command.ts'
 
 type BashArgs = FromJsonSchema<typeof INPUT_SCHEMA>
 

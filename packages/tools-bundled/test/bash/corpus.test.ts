@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { judgeCommand } from '../../src/bash/judging/judge-command.ts'
+import { judgeCommand } from '../../src/bash/policy/judge-command.ts'
 import { BYPASS_VECTORS } from './corpus/bypass-vectors.ts'
 import { DEVELOPER_COMMANDS } from './corpus/developer-commands.ts'
 

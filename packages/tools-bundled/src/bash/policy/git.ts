@@ -1,0 +1,169 @@
+import { ToolError } from '@bulkhead/contract'
+import { isPlain, type Word } from '../parse/plan.ts'
+import { wordList } from '../parse/word-list.ts'
+import type { KnownUse, OptionList } from './option-list.ts'
+import { knownUse } from './option-list.ts'
+
+const DIFF = '-p -u -s -w -b -M -C -z --patch --no-patch --stat --stat= --numstat --shortstat --name-only --name-status '
+  + '--summary --cached --staged --color --color= --no-color --word-diff --word-diff= --check --raw --minimal --patience '
+  + '--histogram --ignore-all-space --ignore-space-change --exit-code --quiet --no-renames --find-renames --merge-base --full-index --abbrev '
+  + '--abbrev= --compact-summary --color-words'
+const DIFF_VALUES = '-U --unified --diff-filter -S -G'
+const LOG = `${DIFF} --oneline --graph --all --decorate --decorate= --no-decorate --merges --no-merges --first-parent --reverse `
+  + '--follow --branches --tags --remotes --date-order --topo-order --abbrev-commit --no-abbrev-commit --left-right --no-walk'
+const LOG_VALUES = `${DIFF_VALUES} -n --max-count --skip --since --after --until --before --author --grep --format --pretty `
+  + '--date -L'
+
+const reads = (flags: string, values: string, operands: 'paths' | 'none', numbers = false): OptionList => ({
+  flags: wordList(flags), values: Object.fromEntries(wordList(values).map((name) => [name, 'text'])), operands, numbers,
+})
+
+/** Ways to use `git` that only read. Revisions count as paths: a name that leads out of the workspace is neither. */
+const SUBCOMMANDS: ReadonlyMap<string, OptionList> = new Map([
+  ['status', reads(
+    '-s -b -z -u -uno -uall -unormal --short --branch --long --porcelain --porcelain= --ignored --ignored= --show-stash '
+      + '--untracked-files --untracked-files= --ahead-behind --no-renames',
+    '', 'paths',
+  )],
+  ['diff', reads(DIFF, DIFF_VALUES, 'paths', true)],
+  ['log', reads(LOG, LOG_VALUES, 'paths', true)],
+  ['show', reads(LOG, LOG_VALUES, 'paths', true)],
+  ['shortlog', reads('-s -n -e --all --no-merges', '--since', 'paths')],
+  ['branch', reads(
+    '-a -r -v -vv --all --remotes --list --show-current --merged --no-merged --no-color',
+    '--sort --format --contains --no-contains --points-at', 'none',
+  )],
+  ['tag', reads('-l --list -n', '--sort --format --contains --points-at --merged', 'none')],
+  ['rev-parse', reads(
+    '-q --quiet --short --short= --abbrev-ref --show-toplevel --git-dir --is-inside-work-tree --verify --show-prefix --show-cdup',
+    '', 'paths',
+  )],
+  ['rev-list', reads('--count --all --no-merges --first-parent --left-right', '-n --max-count --since', 'paths', true)],
+  ['ls-files', reads(
+    '-c -d -m -o -s -u -z -t --cached --deleted --modified --others --stage --unmerged --exclude-standard --error-unmatch '
+      + '--full-name',
+    '-x --exclude', 'paths',
+  )],
+  ['ls-tree', reads('-r -d -t -l -z --name-only --full-tree --full-name', '', 'paths')],
+  ['merge-base', reads('--is-ancestor --all --fork-point', '', 'paths')],
+  // `--dirty` looks at files by what the repository names for them.
+  ['describe', reads('--tags --always --long --all --abbrev=', '--match', 'paths')],
+  ['remote', reads('-v --verbose', '', 'none')],
+  ['reflog', reads('--all --oneline', '-n', 'none', true)],
+  ['count-objects', reads('-v -H', '', 'none')],
+  ['blame', reads('-w -e -s -l -t -f -n -M -C --porcelain --line-porcelain --show-name --show-number --show-email', '-L --since --date', 'paths')],
+  ['grep', {
+    ...reads(
+      '-n -i -l -L -c -w -v -h -H -E -F -G -P -I -o -p -W -z --line-number --ignore-case --files-with-matches --name-only '
+        + '--files-without-match --count --word-regexp --invert-match --extended-regexp --fixed-strings --perl-regexp --cached --heading '
+        + '--break --color --color= --no-color --only-matching --full-name',
+      '-A -B -C -e -m --max-depth --max-count', 'paths', true,
+    ),
+    operands: 'text-then-paths', firstGivenBy: ['-e'],
+  }],
+  ['stash list', reads('--oneline', '-n --format --date', 'none', true)],
+  ['cat-file', reads('-p -t -s -e', '', 'paths')],
+  ['worktree list', reads('-v -z --porcelain --verbose', '', 'none')],
+  ['for-each-ref', reads('', '--count --sort --format --points-at --contains --merged', 'paths')],
+  ['show-ref', reads('-d -s -q --head --heads --tags --dereference --hash --abbrev --abbrev= --verify --quiet', '', 'paths')],
+  ['name-rev', reads('--tags --name-only --always', '', 'paths')],
+  // A second word would be written.
+  ['symbolic-ref', { ...reads('-q --quiet --short', '', 'paths'), maxOperands: 1 }],
+  ['cherry', reads('-v --abbrev --abbrev=', '', 'paths')],
+  ['version', reads('', '', 'none')],
+  ['config', reads('-l -z --list --name-only --show-origin --show-scope --local --global --system', '--get --get-all --get-regexp', 'none')],
+])
+
+/** What these tell may come from files outside of the workspace. */
+const BEYOND: ReadonlySet<string> = new Set(['config'])
+/** Subcommands of which a second word says what they do. */
+const IN_TWO_WORDS: ReadonlySet<string> = new Set(['stash', 'worktree'])
+
+/** In a format: what is signed is checked by another program. */
+const SIGNATURE = /%G|%\(signature/
+
+/** Before a subcommand. */
+const HARMLESS: ReadonlySet<string> = new Set(['--no-pager', '-P', '--no-optional-locks', '--literal-pathspecs'])
+
+export interface GitUse extends KnownUse {
+  readonly subcommand: string
+  readonly beyond: boolean
+}
+
+/** undefined when it may do more than read: also in another folder, where another repository may say what runs. */
+export function gitUse(args: readonly Word[], folder: string): GitUse | undefined {
+  const at = subcommandAt(args)
+  const words = IN_TWO_WORDS.has(args[at]?.text ?? '') ? 2 : 1
+  const subcommand = args[at]?.text === '--version' ? 'version' : args.slice(at, at + words).map(({ text }) => text).join(' ')
+  const list = SUBCOMMANDS.get(subcommand)
+  if (list === undefined || folder !== '.' || args.some((word) => !isPlain(word) || SIGNATURE.test(word.text))) return undefined
+  const use = knownUse(args.slice(at + words), list)
+  return use && { ...use, subcommand, beyond: BEYOND.has(subcommand) }
+}
+
+/** Behind what comes first: harmless options, and the folder that it is in anyway. */
+function subcommandAt(args: readonly Word[]): number {
+  let at = 0
+  for (; at < args.length; at++) {
+    if (HARMLESS.has(args[at]!.text)) continue
+    if (args[at]!.text !== '-C' || args[at + 1]?.text !== '.') break
+    at++
+  }
+  return at
+}
+
+const QUIET_CONFIG = [
+  'core.fsmonitor=false', 'core.pager=cat', 'core.hooksPath=/dev/null', 'safe.bareRepository=explicit', 'diff.submodule=short',
+  'log.showSignature=false', 'gpg.program=false', 'gpg.openpgp.program=false', 'gpg.ssh.program=false', 'gpg.x509.program=false',
+  'credential.helper=', 'core.sshCommand=false', 'core.askPass=false', 'core.alternateRefsCommand=', 'submodule.recurse=false',
+  // An object that is not there is not fetched: by the configuration, that runs a program.
+  'protocol.allow=never',
+]
+/** Options that keep a subcommand from running what the repository, or one inside it, names. */
+const GUARDS: ReadonlyMap<string, readonly string[]> = new Map([
+  ['diff', ['--no-ext-diff', '--no-textconv', '--ignore-submodules=dirty']],
+  ['log', ['--no-ext-diff', '--no-textconv']],
+  ['show', ['--no-ext-diff', '--no-textconv']],
+  ['blame', ['--no-textconv']],
+  ['status', ['--ignore-submodules=dirty']],
+])
+/** Names in a configuration of programs that would run while files are compared. They cannot be switched off together. */
+const FILTER = /^filter\.([^]*)\.(?:clean|smudge|process|required)$/i
+/** Names of ways to fetch an object that is not there, which the configuration allows one by one. */
+const PROTOCOL = /^protocol\.([^]+)\.allow$/i
+
+/** Prints the names in the configuration of a repository, each ended by a NUL. Runs nothing. */
+export const CONFIG_NAMES: readonly string[] = ['--no-pager', 'config', '--list', '--name-only', '-z', '--includes']
+
+/**
+ * The same command with everything off by which a repository could make `git` run another program while it reads. `names`: what
+ * its configuration has. Throws where it leads elsewhere.
+ */
+export function hardenedGit(words: readonly Word[], names: readonly string[]): readonly Word[] {
+  const odd = names.find(isOdd)
+  if (odd !== undefined) throw refusedSetting(odd)
+  const found = (form: RegExp): readonly string[] => [...new Set(names.flatMap((name) => form.exec(name)?.[1] ?? []))]
+  const settings = [
+    ...found(FILTER).flatMap((name) => [`filter.${name}.clean=`, `filter.${name}.smudge=`, `filter.${name}.process=`, `filter.${name}.required=false`]),
+    ...found(PROTOCOL).map((name) => `protocol.${name}.allow=never`),
+  ]
+  const at = subcommandAt(words.slice(1)) + 1
+  const subcommand = words[at]!
+  const text = (value: string): Word => ({ text: value })
+  return [
+    ...['git', '--no-pager', '--no-optional-locks', ...[...QUIET_CONFIG, ...settings].flatMap((entry) => ['-c', entry])].map(text),
+    subcommand, ...(GUARDS.get(subcommand.text) ?? []).map(text), ...words.slice(at + 1),
+  ]
+}
+
+/** The setting by which the files of a repository may lie elsewhere. A checked out submodule has it too. */
+export const hasOtherFiles = (names: readonly string[]): boolean => names.some((name) => name.toLowerCase() === OTHER_FILES)
+const OTHER_FILES = 'core.worktree'
+
+export function refusedSetting(name = OTHER_FILES): ToolError {
+  const why = `The configuration of the repository has the setting "${name}", with which git could leave it or run a program.`
+  return new ToolError('InputInvalid', `${why} Remove that setting, or read the files with the tool read.`)
+}
+
+/** A name with a = in it cannot be switched off by an option. */
+const isOdd = (name: string): boolean => name.includes('=') && (FILTER.test(name) || PROTOCOL.test(name))

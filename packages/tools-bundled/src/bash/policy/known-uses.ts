@@ -1,0 +1,104 @@
+import { isPlain, type Word } from '../parse/plan.ts'
+import { wordList } from '../parse/word-list.ts'
+import { awkUse } from './awk.ts'
+import { findUse } from './find.ts'
+import { gitUse } from './git.ts'
+import { wordInside, type Ground } from './ground.ts'
+import { knownUse, type KnownUse } from './option-list.ts'
+import { BEYOND_PROGRAMS, READING_PROGRAMS } from './reading-programs.ts'
+import { sedUse } from './sed.ts'
+import { builtinUse, jqUse, tarUse, teeUse, testUse, versionUse } from './special-uses.ts'
+
+/** A way to use a program that only reads, inside the workspace. */
+export interface ReadingUse extends KnownUse {
+  /** What an approval of it stands for: the program, with its subcommand. */
+  readonly key: string
+  /** Keys of what it runs, which must be allowed too. */
+  readonly also?: readonly string[]
+  /** It tells of more than the workspace, such as of other processes. */
+  readonly beyond?: true
+  /** Words of its input become words of a command, as for `xargs`. */
+  readonly fed?: FedWords
+}
+
+export interface FedWords {
+  /** Ended by a NUL each, and not by blanks. */
+  readonly isNul: boolean
+  /** They name files that are read. */
+  readonly areFiles: boolean
+}
+
+type Reader = (args: readonly Word[]) => KnownUse | undefined
+
+const USES: ReadonlyMap<string, Reader> = new Map<string, Reader>([
+  ['find', (args) => findUse(args, eachKey)],
+  ['jq', jqUse],
+  ['sed', sedUse],
+  ['awk', awkUse],
+  ['tar', tarUse],
+  ['tee', teeUse],
+  ['test', testUse],
+  ['[', (args) => args.at(-1)?.text === ']' ? testUse(args.slice(0, -1)) : undefined],
+  ...['command', 'type', 'help', 'history'].map((name): [string, Reader] => [name, (args) => builtinUse(name, args)]),
+])
+
+/** Programs that may be run on names which are known only then: whatever file of the workspace they are given, they only read it. */
+const EACH: ReadonlySet<string> = new Set(wordList('grep wc head tail basename dirname file stat du md5sum sha1sum sha256sum'))
+/** Stands for these names. */
+const NAMES: Word = { text: '', made: { parts: [], split: true } }
+
+function eachKey([program, ...args]: readonly Word[]): string | undefined {
+  const name = program?.text ?? ''
+  const list = EACH.has(name) ? READING_PROGRAMS.get(name) : undefined
+  // A `--` would make an option of a name, and a first text must not be one of the names.
+  const use = list && knownUse([...args, NAMES], list)
+  return use && use.paths.every((word) => word === NAMES) ? name : undefined
+}
+
+function xargsUse(args: readonly Word[]): ReadingUse | undefined {
+  const texts = args.map(({ text }) => text)
+  let isNul = false
+  let at = 0
+  // Every value is a number: one that looks like an option would be read as another thing here than by xargs.
+  for (; texts[at]?.startsWith('-') === true; at++) {
+    const text = texts[at]!
+    if (text === '-0' || text === '--null') isNul = true
+    else if (/^(?:-n|-P|--max-args|--max-procs)$/.test(text) && /^\d+$/.test(texts[at + 1] ?? '')) at++
+    else if (!/^(?:-r|--no-run-if-empty|-[nP]\d+|--max-(?:args|procs)=\d+)$/.test(text)) return undefined
+  }
+  const key = args.slice(0, at).every(isPlain) ? eachKey(args.slice(at)) : undefined
+  if (key === undefined) return undefined
+  return { key, paths: [], fed: { isNul, areFiles: READING_PROGRAMS.get(key)?.operands !== 'texts' } }
+}
+
+/** Programs that are mostly used for something else than to read. */
+const MIXED: ReadonlySet<string> = new Set(wordList('awk tar tee env command type help history diff hostname expr'))
+
+/** Whether other uses of a program are told apart by a mark, so that no pattern for its harmless uses meets them. */
+export const isMostlyRead = (name: string): boolean =>
+  name === 'git' || ((USES.has(name) || READING_PROGRAMS.has(name) || BEYOND_PROGRAMS.has(name)) && !MIXED.has(name))
+
+/**
+ * undefined when the words are not one of the ways that are known to read only, or lead out of the workspace. `piped`: whether
+ * another command writes what this one reads.
+ */
+export function readingUse([program, ...args]: readonly Word[], ground: Ground, piped: boolean): ReadingUse | undefined {
+  const name = program?.text ?? ''
+  const use = name === 'xargs' ? (piped ? xargsUse(args) : undefined) : useOf(name, args, ground)
+  if (use === undefined) return undefined
+  const inside = use.paths.every((word) => word.text === '-' || word.text === '/dev/null' || wordInside(word, ground))
+  return inside ? use : undefined
+}
+
+function useOf(name: string, args: readonly Word[], ground: Ground): ReadingUse | undefined {
+  if (name === 'git') {
+    const use = gitUse(args, ground.folder)
+    return use && { key: `git ${use.subcommand}`, paths: use.paths, ...(use.beyond ? { beyond: true } : {}) }
+  }
+  const version = versionUse(name, args)
+  if (version !== undefined) return { key: `${name} --version`, paths: [] }
+  const beyond = BEYOND_PROGRAMS.get(name)
+  const list = READING_PROGRAMS.get(name) ?? beyond
+  const use = list ? knownUse(args, list) : USES.get(name)?.(args)
+  return use && { ...use, key: name === '[' ? 'test' : name, ...(beyond && { beyond: true }) }
+}

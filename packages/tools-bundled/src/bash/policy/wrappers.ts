@@ -1,0 +1,151 @@
+import type { Word } from '../parse/plan.ts'
+import { wordList } from '../parse/word-list.ts'
+import { isHarmlessVariable } from './variables.ts'
+import { afterPrefix, anywhere, opaque, runs, unreadable, type PrefixForm, type Wrapped } from './unwrap.ts'
+import { readsShellText, shellScript } from './shell-programs.ts'
+import { gitScripts, optionScripts } from './script-options.ts'
+
+const MAX_DEPTH = 8
+
+type Reader = (args: readonly Word[], name: string) => Wrapped | undefined
+
+const form = (flags = '', values = '', operands = 0): PrefixForm =>
+  ({ flags: wordList(flags), values: wordList(values), operands })
+
+/** Programs that change how a command runs and not what it does. */
+const TRANSPARENT: ReadonlyMap<string, PrefixForm> = new Map([
+  ['timeout', form('--foreground --preserve-status -v --verbose', '-k --kill-after -s --signal', 1)],
+  ['nice', { ...form('', '-n --adjustment'), numbers: true }],
+  ['nohup', form()],
+  ['stdbuf', form('', '-i -o -e --input --output --error')],
+  ['ionice', form('-t', '-c -n --class --classdata')],
+  ['time', form('-p -v --portability --verbose')],
+])
+
+/** Programs that run a command with other rights, elsewhere, watched, or again. */
+const OPAQUE: ReadonlyMap<string, PrefixForm> = new Map([
+  ['sudo', form('-n -E -H -k -K -S -b -P -A', '-u -g -h -p -C -D -r -t -T -U --user --group')],
+  ['doas', form('-n -L', '-u -C')],
+  ['pkexec', form('', '--user')],
+  ['gosu', form('', '', 1)],
+  ['su-exec', form('', '', 1)],
+  ['setsid', form('-c -f -w --ctty --fork --wait')],
+  ['setpriv', form('--no-new-privs --clear-groups --reset-env', '--reuid --regid --pdeathsig')],
+  ['chroot', form('', '--userspec --groups', 1)],
+  ['unshare', form('-r -m -n -p -u -i -f -U --fork --map-root-user --mount --net --pid --user')],
+  ['nsenter', form('-a -m -n -p -u -i -U', '-t --target')],
+  ['flock', form('-s -x -n -u -e', '-w -E', 1)],
+  ['taskset', form('-c -p', '', 1)],
+  ['chrt', form('-b -f -i -o -r', '', 1)],
+  ['strace', form('-f -ff -c -C -t -tt -T -v -y', '-e -o -s -P')],
+  ['ltrace', form('-f -c -S', '-e -o -s')],
+  ['perf', form('', '', 1)],
+  ['xvfb-run', form('-a', '-s -n')],
+  ['cgexec', form('', '-g')],
+  ['systemd-run', form('--user --scope --pty -t -q --wait')],
+  ['exec', form('-c -l', '-a')],
+  ['command', form('-p -v -V')],
+  ['npx', form('-y --yes --no -q --no-install', '-p --package')],
+  ...wordList(
+    'valgrind unbuffer rlwrap fakeroot dbus-run-session catchsegv tini dumb-init busybox toybox prlimit bunx uvx cross-env',
+  ).map((name) => [name, form()] as const),
+])
+
+/** Programs whose first word says that a command follows. */
+const SUBCOMMANDS: ReadonlyMap<string, readonly string[]> = new Map([
+  ['npm', ['exec', 'x']], ['pnpm', ['exec', 'dlx']], ['yarn', ['exec', 'dlx']], ['bun', ['x']], ['poetry', ['run']],
+  ['pipenv', ['run']], ['uv', ['run']], ['bundle', ['exec']], ['direnv', ['exec']],
+])
+
+/** Those whose options are too many, or that run a text on another machine or in another world. */
+const ELSEWHERE: ReadonlySet<string> = new Set(wordList(
+  'ssh docker podman kubectl nerdctl lxc vagrant bwrap firejail proot gdb lldb expect start-stop-daemon runuser entr screen tmux '
+    + 'at batch',
+))
+
+/** Programs that hand their words, as one text, to a shell. */
+const JOINED: ReadonlySet<string> = new Set(['parallel', 'watch', 'hyperfine', 'script', 'su'])
+
+const READERS: ReadonlyMap<string, Reader> = new Map<string, Reader>([
+  ['env', readEnv],
+  ['xargs', readXargs],
+  ['find', readFind],
+  ['git', (args) => gitScripts(args)],
+  ...[...JOINED].map((name) => [name, readJoined] as const),
+])
+
+/** What a program runs besides itself, when it is one that runs others; undefined for any other. */
+export function unwrap(words: readonly Word[]): Wrapped | undefined {
+  const program = words[0]?.text ?? ''
+  const name = baseName(program)
+  const wrapped = unwrapProgram(name, words.slice(1))
+  // A file that only has the name of a wrapper may do anything.
+  return wrapped && name !== program ? { ...wrapped, transparent: false } : wrapped
+}
+
+function unwrapProgram(name: string, args: readonly Word[]): Wrapped | undefined {
+  const script = shellScript(name, args)
+  if (script !== undefined) return script
+  const reader = READERS.get(name)
+  if (reader) return reader(args, name)
+  const known = TRANSPARENT.get(name) ?? OPAQUE.get(name)
+  if (known) return prefixed(args, name, known, TRANSPARENT.has(name))
+  const subcommand = args[0]?.text ?? ''
+  if (SUBCOMMANDS.get(name)?.includes(subcommand) === true) return prefixed(args.slice(1), name, form(), false)
+  if (ELSEWHERE.has(name)) return anywhere(args)
+  return optionScripts(name, args)
+}
+
+/** Whether a shell of this machine would read a text that stands in the command, or in its input. */
+export function handsToShell(words: readonly Word[], depth = 0): boolean {
+  const name = baseName(words[0]?.text ?? '')
+  if (depth > MAX_DEPTH || JOINED.has(name) || readsShellText(name, words.slice(1))) return true
+  // These have a world of their own, and keys to it.
+  if (ELSEWHERE.has(name)) return false
+  return (unwrap(words)?.inner ?? []).some((inner) => handsToShell(inner.words, depth + 1))
+}
+
+/** Rules speak of a program, wherever it lies. */
+export const baseName = (path: string): string => path.slice(path.lastIndexOf('/') + 1)
+
+function prefixed(args: readonly Word[], name: string, known: PrefixForm, transparent: boolean): Wrapped {
+  const rest = afterPrefix(args, known)
+  if (rest === undefined) return unreadable(args, `an option of \`${name}\` is not known here`)
+  return { inner: rest.length === 0 ? [] : [runs(rest)], scripts: [], transparent: transparent && rest.length > 0 }
+}
+
+function readEnv(args: readonly Word[]): Wrapped | undefined {
+  const rest = afterPrefix(args, form('-i --ignore-environment -', '-u --unset -C --chdir'))
+  if (rest === undefined) return unreadable(args, 'an option of `env` is not known here')
+  const at = rest.findIndex(({ text }) => !/^[^=]+=/.test(text))
+  const command = at < 0 ? [] : rest.slice(at)
+  const harmless = (at < 0 ? rest : rest.slice(0, at)).every(({ text }) =>
+    isHarmlessVariable(text.slice(0, text.indexOf('=')), text.slice(text.indexOf('=') + 1)))
+  const plain = rest.length === args.length && command.length > 0
+  return { inner: command.length === 0 ? [] : [runs(command)], scripts: [], transparent: plain && harmless }
+}
+
+function readXargs(args: readonly Word[]): Wrapped {
+  const rest = afterPrefix(args, form(
+    '-0 -r -t -p -x --null --no-run-if-empty --verbose --exit --interactive',
+    '-I -n -P -L -d -s -E -a -i --max-args --max-procs --replace --delimiter --arg-file --max-lines',
+  ))
+  if (rest === undefined) return unreadable(args, 'an option of `xargs` is not known here')
+  return opaque([runs(rest.length === 0 ? [{ text: 'echo' }] : rest, true)])
+}
+
+function readFind(args: readonly Word[]): Wrapped | undefined {
+  const inner = args.flatMap(({ text }, index) => {
+    if (!/^-(?:exec|execdir|ok|okdir)$/.test(text)) return []
+    const rest = args.slice(index + 1)
+    const end = rest.findIndex((word, at) => word.text === ';' || (word.text === '+' && rest[at - 1]?.text === '{}'))
+    return [runs(end < 0 ? rest : rest.slice(0, end), true)]
+  }).filter(({ words }) => words.length > 0)
+  return inner.length === 0 ? undefined : opaque(inner)
+}
+
+function readJoined(args: readonly Word[], name: string): Wrapped {
+  const words = args.map(({ text }) => text)
+  const scripts = [words.filter((word) => !word.startsWith('-')).join(' '), ...words.filter((word) => word.includes(' '))]
+  return { ...anywhere(args), scripts, ...(words.length === 0 ? {} : { unread: `\`${name}\` hands its words to a shell` }) }
+}

@@ -1,0 +1,87 @@
+import { ToolError, type FileReader } from '@bulkhead/contract'
+import { matchRow } from '@bulkhead/kit/glob'
+import type { PatternPart, Word } from '../parse/plan.ts'
+
+type Lister = Pick<FileReader, 'list'>
+
+export interface Expanded {
+  readonly path: string
+  /** Neither a file nor a folder by itself: where it leads must be looked at. */
+  readonly linked: boolean
+}
+
+const MAX_MATCHES = 10_000
+
+/**
+ * The names that a pattern stands for, as a shell finds them: sorted, hidden ones only where the pattern has the dot, and the
+ * word itself where nothing matches. Only folders that the tool may read are looked into.
+ */
+export async function expandPattern({ text, pattern }: Word, folder: string, fs: Lister): Promise<readonly Expanded[]> {
+  const segments = pattern === undefined ? [] : splitSegments(pattern)
+  let found: readonly Expanded[] = [{ path: '', linked: false }]
+  for (const [index, segment] of segments.entries()) {
+    const isLast = index === segments.length - 1
+    found = (await Promise.all(found.map((at) => matches(at, segment, isLast, folder, fs)))).flat()
+    if (found.length > MAX_MATCHES) {
+      throw new ToolError('InputInvalid', `The pattern ${text} stands for more than ${MAX_MATCHES} names. Make it narrower.`)
+    }
+  }
+  return found.length === 0 ? [{ path: text, linked: false }] : found
+}
+
+async function matches(
+  at: Expanded, segment: readonly PatternPart[], isLast: boolean, folder: string, fs: Lister,
+): Promise<readonly Expanded[]> {
+  const literal = segment.every(({ kind }) => kind === 'text')
+  const name = segment.map((part) => part.kind === 'text' ? part.text : '').join('')
+  if (literal && (name === '' || !isLast)) return [{ ...at, path: `${at.path}${name}${isLast ? '' : '/'}` }]
+  const entries = await fs.list(`${folder}/${at.path}`).catch(() => [])
+  return entries
+    .filter((entry) => literal ? entry.name === name : matchName(segment, entry.name))
+    .filter((entry) => isLast || entry.kind !== 'file')
+    .map((entry) => ({ path: `${at.path}${entry.name}${isLast ? '' : '/'}`, linked: entry.kind === 'other' }))
+    .toSorted((a, b) => a.path < b.path ? -1 : 1)
+}
+
+function splitSegments(pattern: readonly PatternPart[]): readonly (readonly PatternPart[])[] {
+  const segments: PatternPart[][] = [[]]
+  for (const part of pattern) {
+    if (part.kind !== 'text') {
+      segments.at(-1)!.push(part)
+      continue
+    }
+    part.text.split('/').forEach((text, index) => {
+      if (index > 0) segments.push([])
+      if (text !== '') segments.at(-1)!.push({ kind: 'text', text })
+    })
+  }
+  return segments
+}
+
+const STAR: PatternPart = { kind: 'star' }
+
+/** One name against one segment. */
+export function matchName(segment: readonly PatternPart[], name: string): boolean {
+  const first = segment[0]
+  if (name.startsWith('.') && !(first?.kind === 'text' && first.text.startsWith('.'))) return false
+  const tokens = segment.flatMap((part): readonly PatternPart[] => {
+    if (part.kind === 'text') return Array.from(part.text, (text) => ({ kind: 'text', text }))
+    return [part.kind === 'star' ? STAR : part]
+  })
+  return matchRow(tokens, Array.from(name), STAR, matchChar)
+}
+
+function matchChar(token: PatternPart, char: string): boolean {
+  if (token.kind === 'any') return true
+  if (token.kind === 'text') return token.text === char
+  return token.kind === 'set' && inSet(token.chars, char) !== token.negated
+}
+
+function inSet(chars: string, char: string): boolean {
+  for (let index = 0; index < chars.length; index++) {
+    const last = chars[index + 1] === '-' ? chars[index + 2] : undefined
+    if (last === undefined ? chars[index] === char : chars[index]! <= char && char <= last) return true
+    if (last !== undefined) index += 2
+  }
+  return false
+}

@@ -1,0 +1,184 @@
+import { ToolError, type PipeOptions, type PipeResult, type Runtime, type ShellStage } from '@bulkhead/contract'
+import { Findings } from '../policy/findings.ts'
+import { CONFIG_NAMES } from '../policy/git.ts'
+import { placeSteps, type FolderStep, type JudgedEach, type JudgedStep, type RunStep } from '../policy/judged-steps.ts'
+import { handsToShell } from '../policy/wrappers.ts'
+import type { REQUIRES } from '../manifest.ts'
+import type { MadePart, Word } from '../parse/plan.ts'
+import { expandPattern } from './expand-pattern.ts'
+import { provenInput } from './prove-inside.ts'
+import { stageCommand, type WordSources } from './stage-argv.ts'
+import { Transcript } from './transcript.ts'
+
+export type BashRuntime = Runtime<typeof REQUIRES>
+
+/** As shells say it. */
+const NOT_FOUND = 127
+const MAX_TURNS = 1_000
+
+/** As the broker says no. */
+interface Refused {
+  readonly code?: unknown
+  readonly data?: { readonly cmd?: unknown }
+  readonly message: string
+}
+
+/** Where steps run: what they have written, and what stands for what. */
+interface Scope {
+  readonly transcript: Transcript
+  readonly variables: ReadonlyMap<string, string>
+  /** Its output becomes part of a command, and is shown to nobody. */
+  readonly isInner: boolean
+}
+
+/** Runs the steps of a plan one after another, each on its condition. */
+export class PlanRunner {
+  readonly #runtime: BashRuntime
+  readonly #workspace: string
+  /** On the clock of `performance`. */
+  readonly #until: number
+
+  constructor(runtime: BashRuntime, workspace: string, until: number) {
+    this.#runtime = runtime
+    this.#workspace = workspace
+    this.#until = until
+  }
+
+  async run(steps: readonly JudgedStep[], transcript: Transcript): Promise<void> {
+    await this.#steps(steps, { transcript, variables: new Map(), isInner: false })
+  }
+
+  async #steps(steps: readonly JudgedStep[], scope: Scope): Promise<void> {
+    const { transcript } = scope
+    for (const step of steps) {
+      if (transcript.timedOut || (step.when !== 'always' && (step.when === 'success') !== transcript.succeeded)) continue
+      if (step.kind === 'run') await this.#step(step, scope)
+      else if (step.kind === 'group') await this.#steps(step.steps, scope)
+      else if (step.kind === 'each') await this.#each(step, scope)
+      else if (!await this.#changeFolder(step, transcript)) break
+    }
+  }
+
+  async #step(step: RunStep, scope: Scope): Promise<void> {
+    const { transcript } = scope
+    const begin = performance.now()
+    try {
+      transcript.add(await this.#pipeline(step, scope), step.negated)
+    } catch (error) {
+      const { code, data, message } = error as Refused
+      if (code !== 'NotFound') throw error
+      transcript.fail(data?.cmd === undefined ? 1 : NOT_FOUND, message)
+    }
+    if (step.timed === true) transcript.note(`\nreal\t${((performance.now() - begin) / 1_000).toFixed(3)}s\n`)
+  }
+
+  /** In one pipe, or in several where a command must be shown first to be given names of the workspace alone. */
+  async #pipeline({ stages, uses, folder }: RunStep, scope: Scope): Promise<PipeResult> {
+    const sources = this.#sources(folder, scope)
+    const commands = await Promise.all(stages.map((stage, index) => stageCommand(stage, uses[index], sources)))
+    const reads = uses.every((use) => use !== undefined && use.beyond !== true)
+    const wall = reads ? 'read' : stages.some(({ words }) => handsToShell(words)) ? 'work' : undefined
+    const options: PipeOptions = { cwd: folder, ...(wall && { wall }) }
+    let rest = commands
+    for (const [index, use] of uses.entries()) {
+      if (use?.fed === undefined) continue
+      const before = rest.slice(0, rest.length - (commands.length - index))
+      const result = await this.#pipe(before, { ...options, quiet: true })
+      scope.transcript.note(result.stderr)
+      if (result.timedOut) return result
+      if (result.truncated) throw new ToolError('InputInvalid', 'There are too many names for xargs. Make the search narrower.')
+      const input = await provenInput(result.stdout, use.fed, folder, this.#runtime.fs, sources.note)
+      rest = commands.slice(index).with(0, { ...commands[index]!, input })
+    }
+    return this.#pipe(rest, { ...options, ...(scope.isInner ? { quiet: true } : {}) })
+  }
+
+  #pipe(commands: Parameters<BashRuntime['shell']['pipe']>[0], options: PipeOptions): Promise<PipeResult> {
+    const timeoutMs = Math.max(1, Math.ceil(this.#until - performance.now()))
+    return this.#runtime.shell.pipe(commands, { ...options, timeoutMs })
+  }
+
+  async #each(step: JudgedEach, scope: Scope): Promise<void> {
+    const { transcript, variables } = scope
+    const values = await this.#values(step, scope)
+    if (values.length > MAX_TURNS) throw new ToolError('InputInvalid', `The loop has more than ${MAX_TURNS} turns. Make it narrower.`)
+    transcript.succeed()
+    for (const value of values) {
+      if (transcript.timedOut) return
+      await this.#steps(step.steps, { ...scope, variables: new Map([...variables, [step.name, value]]) })
+    }
+  }
+
+  async #values({ over, folder }: JudgedEach, scope: Scope): Promise<readonly string[]> {
+    const { fs } = this.#runtime
+    if ('file' in over) {
+      const text = await fs.readText(over.file.startsWith('/') ? over.file : `${folder}/${over.file}`)
+      // What no end of a line follows is not read.
+      return text.split('\n').slice(0, -1).map((line) => line.trim())
+    }
+    const values: string[] = []
+    for (const word of over) {
+      if (word.made !== undefined) values.push(...await this.#make(word, folder, scope))
+      else values.push(...word.pattern === undefined ? [word.text] : (await expandPattern(word, folder, fs)).map(({ path }) => path))
+    }
+    return values
+  }
+
+  #sources(folder: string, scope: Scope): WordSources {
+    return {
+      folder, fs: this.#runtime.fs,
+      make: (word) => this.#make(word, folder, scope),
+      note: (text) => scope.transcript.note(text),
+      repository: (as) => ({
+        names: async () => (await this.#read({ cmd: 'git', args: CONFIG_NAMES, as }, folder)).split('\0').filter((name) => name !== ''),
+        isHere: async () => {
+          const top = await this.#read({ cmd: 'git', args: ['rev-parse', '--show-toplevel'], as }, folder)
+          return top === await this.#read({ cmd: 'pwd', args: ['-P'], as }, folder)
+        },
+      }),
+    }
+  }
+
+  async #make({ made }: Word, folder: string, scope: Scope): Promise<readonly string[]> {
+    const texts: string[] = []
+    for (const part of made!.parts) texts.push(await this.#part(part, folder, scope))
+    const text = texts.join('')
+    return made!.split ? text.split(/[ \t\n]+/).filter((word) => word !== '') : [text]
+  }
+
+  async #part(part: MadePart, folder: string, { transcript, variables }: Scope): Promise<string> {
+    switch (part.kind) {
+      case 'text':
+        return part.text
+      case 'status':
+        return String(transcript.exitCode)
+      case 'variable':
+        return variables.get(part.name) ?? (await this.#read({ cmd: 'printenv', args: [part.name] }, folder)).replace(/\n$/, '')
+      case 'output': {
+        const inner = new Transcript()
+        const steps = placeSteps(part.steps, { workspace: this.#workspace, folder }, new Findings())
+        await this.#steps(steps, { transcript: inner, variables, isInner: true })
+        transcript.note(inner.stderr)
+        return inner.stdout.replace(/(?<!\n)\n+$/, '')
+      }
+    }
+  }
+
+  async #read(command: ShellStage, folder: string): Promise<string> {
+    return (await this.#pipe([command], { cwd: folder, wall: 'read', quiet: true })).stdout
+  }
+
+  /** What was to happen there must not happen elsewhere. */
+  async #changeFolder({ path, folder }: FolderStep, transcript: Transcript): Promise<boolean> {
+    const found = await this.#runtime.fs.stat(folder).catch((error: unknown) => {
+      if ((error as { readonly code?: unknown }).code === 'NotFound') return undefined
+      throw error
+    })
+    if (found?.kind === 'directory') {
+      transcript.succeed()
+      return true
+    }
+    transcript.fail(1, `cd: ${path}: ${found === undefined ? 'No such folder' : 'Not a folder'}. What follows was not run.`)
+    return false
+  }
+}

@@ -1,0 +1,110 @@
+import { ToolError, type CallNeed, type FileReader, type ShellStage, type ShellTarget } from '@bulkhead/contract'
+import { innermost } from '../policy/judge-words.ts'
+import type { ReadingUse } from '../policy/known-uses.ts'
+import type { Stage, Target, Word } from '../parse/plan.ts'
+import { expandPattern } from './expand-pattern.ts'
+import { hardenedWords, startable, type Repository } from './hardened-words.ts'
+import { insideOnly, proveInside, refuseOption } from './prove-inside.ts'
+
+/** A command as it was asked for. */
+export type Asked = NonNullable<ShellStage['as']>
+
+type Files = Pick<FileReader, 'list' | 'stat'>
+
+/** What words need that are known only when they are run. */
+export interface WordSources {
+  readonly folder: string
+  readonly fs: Files
+  /** The words that a made word becomes. */
+  readonly make: (word: Word) => Promise<readonly string[]>
+  /** Tells something beside the output. */
+  readonly note: (text: string) => void
+  readonly repository: (as: Asked) => Repository
+}
+
+/** What to start for a stage, with the names that patterns stand for in their places. */
+export async function stageCommand(stage: Stage, use: ReadingUse | undefined, sources: WordSources): Promise<ShellStage> {
+  const program = innermost(stage.words)[0]!.text
+  const asked = programAndArguments(stage, await expand(startable(stage.words), use, program, sources))
+  const as = { cmd: asked[0]!, args: asked.slice(1) }
+  const safer = use === undefined ? stage.words : await hardenedWords(stage.words, sources.repository(as))
+  const [cmd, ...args] = safer === stage.words ? asked : programAndArguments(stage, await expand(startable(safer), use, program, sources))
+  if (use !== undefined) await provePaths(use, sources)
+  const { stdin } = stage
+  return {
+    cmd: cmd!,
+    args,
+    as,
+    stdout: targetOf(stage.stdout),
+    stderr: targetOf(stage.stderr),
+    ...(stdin === undefined ? {} : { input: 'file' in stdin ? { path: stdin.file } : stdin.text }),
+  }
+}
+
+/** Variables, and programs by their path, are the affair of `env`: commands are started by their bare names alone. */
+function programAndArguments({ assignments }: Stage, argv: readonly string[]): readonly string[] {
+  const program = argv[0]!
+  if (assignments.length === 0 && !program.includes('/')) return argv
+  if (program.includes('=')) {
+    const why = `The program "${program}" has a = in its name.`
+    throw new ToolError('InputInvalid', `${why} It cannot be run by a path or with variables.`)
+  }
+  return ['env', '--', ...assignments.map(([name, value]) => `${name}=${value}`), ...argv]
+}
+
+/** What a stage needs to be run, before it is: its arguments where all of its words are known. */
+export function programNeed(stage: Stage): CallNeed {
+  const words = startable(stage.words)
+  const isNamed = stage.assignments.length === 0 && !words[0]!.text.includes('/')
+  if (!words.every(({ made, pattern }) => made === undefined && pattern === undefined) || (!isNamed && words[0]!.text.includes('='))) {
+    return { kind: 'shell', subject: isNamed ? words[0]!.text : 'env' }
+  }
+  const [program, ...args] = programAndArguments(stage, words.map(({ text }) => text))
+  return { kind: 'shell', subject: program!, args }
+}
+
+async function expand(
+  words: readonly Word[], use: ReadingUse | undefined, program: string, sources: WordSources,
+): Promise<readonly string[]> {
+  const { folder, fs } = sources
+  const argv: string[] = []
+  for (const word of words) {
+    if (word.made !== undefined) argv.push(...await madeWords(word, use, program, sources))
+    else if (word.pattern === undefined) argv.push(word.text)
+    else {
+      for (const { path, linked } of await expandPattern(word, folder, fs)) {
+        refuseOption(path, `The pattern ${word.text} stands for the file "${path}"`, `Write ./${word.text} instead.`)
+        if (linked && use !== undefined) await proveInside(path, folder, fs)
+        argv.push(path)
+      }
+    }
+  }
+  return argv
+}
+
+/** Programs for which no word is an option that does something. */
+const PLAIN_SPOKEN: ReadonlySet<string> = new Set(['echo', 'printf', 'expr', 'test', '[', 'true', 'false'])
+
+async function madeWords(word: Word, use: ReadingUse | undefined, program: string, sources: WordSources): Promise<readonly string[]> {
+  const { folder, fs, note } = sources
+  const texts = await sources.make(word)
+  if (!PLAIN_SPOKEN.has(program)) {
+    for (const text of texts) refuseOption(text, `${word.text} stands for "${text}"`, 'Name the files instead.')
+  }
+  if (use?.paths.includes(word) !== true) return texts
+  if (word.made!.split) return insideOnly(texts, folder, fs, note)
+  // One word less would mean something else.
+  for (const text of texts) await proveInside(text, folder, fs)
+  return texts
+}
+
+/** A command that was let through because it only reads in the workspace must not be led out of it by a link. */
+async function provePaths({ paths }: ReadingUse, { folder, fs }: WordSources): Promise<void> {
+  for (const { text, pattern, made } of paths) {
+    const isKnown = pattern === undefined && made === undefined
+    if (isKnown && text !== '-' && text !== '/dev/null') await proveInside(text, folder, fs)
+  }
+}
+
+const targetOf = (target: Target): ShellTarget =>
+  typeof target === 'string' ? target : { path: target.file, append: target.append }

@@ -1,0 +1,92 @@
+import { spawnSync } from 'node:child_process'
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { readdir } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { DirectoryEntry } from '@bulkhead/contract'
+import fc from 'fast-check'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { thoroughly } from '../../../../../scripts/thoroughly.ts'
+import type { Stage } from '../../../src/bash/parse/plan.ts'
+import { readCommand } from '../../../src/bash/parse/read-command.ts'
+import { expandPattern } from '../../../src/bash/run/expand-pattern.ts'
+import { BYPASS_VECTORS } from '../corpus/bypass-vectors.ts'
+import { DEVELOPER_COMMANDS } from '../corpus/developer-commands.ts'
+
+const RUNS = thoroughly(120, 600)
+let folder: string
+
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'bulkhead-oracle-'))
+  for (const name of ['a', 'ab', 'b.ts', 'c.ts', '.hidden', 'with space', 'Z', '[a]', 'a*', 'ü']) writeFileSync(join(folder, name), '')
+  for (const name of ['sub', 'sub/deep', '.dot']) mkdirSync(join(folder, name))
+  for (const name of ['sub/x.ts', 'sub/y.ts', 'sub/deep/z.ts', '.dot/f']) writeFileSync(join(folder, name), '')
+  symlinkSync('sub', join(folder, 'linked'))
+})
+afterAll(() => rmSync(folder, { recursive: true }))
+
+/** As a tool lists a folder: links are neither files nor folders. */
+const list = async (path: string): Promise<readonly DirectoryEntry[]> =>
+  (await readdir(join(folder, path), { withFileTypes: true })).map((entry) =>
+    ({ name: entry.name, kind: entry.isFile() ? 'file' : entry.isDirectory() ? 'directory' : 'other' }))
+
+const ENV = { PATH: '/usr/bin:/bin', HOME: '/home/of/nobody', LC_ALL: 'C.UTF-8' }
+const bash = (args: readonly string[], input?: string) => spawnSync('bash', ['--noprofile', '--norc', ...args], { cwd: folder, env: ENV, input, encoding: 'utf8' })
+
+/** Many texts are asked at once: each in a shell of its own would take minutes. A word more tells where each one ends. */
+const PROGRAM = 'p() { printf "%s\\0" "$@" "<end>"; }'
+
+/** Texts made of what is hard: quotes, escapes, patterns and operators in any order. */
+const piece = fc.oneof(
+  fc.constantFrom('a', 'b', ' ', '  ', '\t', '"', "'", '\\', '\\\\', '\\"', "\\'", '\\ ', '\\\n', '*', '?', '[ab]', '[a-c]', '[!a]', '[', ']', '=', ':', '~', '/', './', 'sub/', '.', '#', ' #', '!', '%', '^', '+', '-', ',', '{', '}', '@', '.ts', 'ü', '\u00a0', '€', '\\*', "$'a\\n'", '"x y"', "'x y'", '\\$', '\\`', '"\\$"', '"\\a"', "'\\'"),
+  fc.stringMatching(/^[a-z]{1,3}$/),
+)
+const words = fc.array(piece, { minLength: 1, maxLength: 10 }).map((pieces) => `p ${pieces.join('')}`)
+
+async function argvOf({ words: all }: Stage): Promise<readonly string[]> {
+  const argv: string[] = []
+  for (const word of all) argv.push(...word.pattern === undefined ? [word.text] : (await expandPattern(word, '.', { list })).map(({ path }) => path))
+  return argv.slice(1)
+}
+
+describe('against a real bash', () => {
+  it('every word of a plan is what bash hands to the program', async () => {
+    const texts = fc.sample(words, { numRuns: RUNS * 4, seed: 20261115 })
+    // At the end of a line, a back-slash would join it with the next one.
+    const plans = texts.filter((text) => !text.endsWith('\\') && !text.endsWith('\\\n')).flatMap((text) => {
+      const reading = readCommand(text)
+      const step = reading.kind === 'plan' && reading.steps.length === 1 ? reading.steps[0]! : undefined
+      return step?.kind === 'run' && step.stages.length === 1 ? [{ text, stage: step.stages[0]! }] : []
+    })
+    expect(plans.length).toBeGreaterThan(RUNS)
+    const { stdout } = bash(['-s'], `${PROGRAM}\n${plans.map(({ text }) => text).join('\n')}\n`)
+    const said = stdout.split('<end>\0').slice(0, -1).map((part) => part.split('\0').slice(0, -1))
+    expect(said.length).toBe(plans.length)
+    for (const [index, { text, stage }] of plans.entries()) expect([text, await argvOf(stage)]).toEqual([text, said[index]])
+  })
+
+  it('what bash cannot parse is never a plan', () => {
+    const hard = fc.array(fc.oneof(piece, fc.constantFrom(';', '&', '|', '||', '&&', '(', ')', '\n', '<', '>', '>>', '<<E\n', '\nE\n', '2>&1', 'if ', 'fi', 'do ', 'done', '$(', '`', '${', '}', 'p ')), { minLength: 1, maxLength: 12 }).map((pieces) => pieces.join(''))
+    const plans = fc.sample(hard, { numRuns: RUNS * 8, seed: 7 }).filter((text) => readCommand(text).kind === 'plan')
+    expect(plans.length).toBeGreaterThan(RUNS / 12)
+    for (const text of plans.slice(0, RUNS)) expect([text, bash(['-n'], text).stderr]).toEqual([text, ''])
+  })
+
+  it('every command of the two collections that is a plan can be parsed by it', () => {
+    const texts = [...Object.values(BYPASS_VECTORS).flat(), ...Object.values(DEVELOPER_COMMANDS).flat()].filter((text) => readCommand(text).kind === 'plan' && text.length < 10_000)
+    const tried = thoroughly(texts.filter((_, at) => at % 5 === 0), texts)
+    for (const text of tried) expect([text, bash(['-n'], text).stderr]).toEqual([text, ''])
+  })
+
+  it.each([
+    'p a 2>&1', 'p < in', 'p <<EOF\nline one\n  two\nEOF', "p <<'EOF'\n$x `y` \\z\nEOF", 'p <<-EOF\n\tindented\n\t\ttwice\n\tEOF', 'p <<< "here you are"', 'p <<EOF\nEOF',
+  ])('reads for %j what bash gives it', (text) => {
+    writeFileSync(join(folder, 'in'), 'a file\n')
+    const reading = readCommand(text)
+    const step = reading.kind === 'plan' ? reading.steps[0]! : undefined
+    const stdin = step?.kind === 'run' ? step.stages[0]!.stdin : undefined
+    const { stdout } = bash(['-c', `p() { cat; }\n${text}`])
+    rmSync(join(folder, 'in'))
+    expect(stdin === undefined ? '' : 'file' in stdin ? 'a file\n' : stdin.text).toBe(stdout)
+  })
+})

@@ -1,0 +1,128 @@
+import { spawnSync } from 'node:child_process'
+import { existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
+import { readdir, stat } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { CONFIG_NAMES } from '../../../src/bash/policy/git.ts'
+import { judgeCommand } from '../../../src/bash/policy/judge-command.ts'
+import { stageCommand } from '../../../src/bash/run/stage-argv.ts'
+
+let root: string
+let workspace: string
+beforeEach(() => {
+  root = realpathSync(mkdtempSync(join(tmpdir(), 'bulkhead-hardened-')))
+  workspace = join(root, 'workspace')
+  mkdirSync(workspace)
+  git('init', '-q')
+  writeFileSync(join(workspace, 'f'), 'foo\n')
+  git('add', 'f')
+  git('commit', '-qm', 'first')
+  writeFileSync(join(workspace, 'f'), 'foo\nmore\n')
+})
+afterEach(() => rmSync(root, { recursive: true }))
+
+const ENV = { PATH: '/usr/local/bin:/usr/bin:/bin', HOME: '/dev/null', LANG: 'C.UTF-8' }
+const run = (cmd: string, args: readonly string[]) => spawnSync(cmd, args, { cwd: workspace, env: ENV, encoding: 'utf8' })
+const git = (...args: readonly string[]): string => run('git', ['-c', 'user.name=a', '-c', 'user.email=a@b', ...args]).stdout
+/** A program that leaves a trace. What the tool starts here has no wall around it. */
+const EVIL = (): string => `touch ${root}/pwned; cat`
+const isTraced = (): boolean => existsSync(join(root, 'pwned'))
+
+async function argvOf(command: string): Promise<readonly [string, readonly string[]]> {
+  const judged = judgeCommand(command, { workspace, folder: '.' })
+  const step = judged.kind === 'plan' ? judged.steps[0] : undefined
+  if (step?.kind !== 'run' || step.uses[0] === undefined) throw new Error(`"${command}" is not known to only read`)
+  const fs = {
+    stat: async (path: string) => ({ kind: (await stat(join(workspace, path))).isFile() ? 'file' as const : 'directory' as const, size: 0, modifiedAt: '' }),
+    list: async (path: string) => (await readdir(join(workspace, path))).map((name) => ({ name, kind: 'file' as const })),
+  }
+  const sources = {
+    folder: '.', fs: fs as never, make: async () => [], note: () => undefined,
+    repository: () => ({
+      names: async () => run('git', CONFIG_NAMES).stdout.split('\0').filter((name) => name !== ''),
+      isHere: async () => run('git', ['rev-parse', '--show-toplevel']).stdout === `${workspace}\n`,
+    }),
+  }
+  const { cmd, args = [] } = await stageCommand(step.stages[0]!, step.uses[0], sources)
+  return [cmd, args]
+}
+const runRead = async (command: string) => run(...await argvOf(command))
+
+const COMMANDS = [
+  'git status', 'git status --short', 'git diff', 'git diff HEAD', 'git log -p', 'git show', 'git show HEAD:f', 'git blame f', 'git grep foo', 'git ls-files -m', 'git cat-file -p HEAD:f', 'git stash list',
+  'git describe --always', 'git cherry HEAD', 'git log --stat', 'git shortlog HEAD', 'git for-each-ref', 'git worktree list', 'git branch -vv', 'git tag', 'git rev-parse HEAD', 'git reflog', 'timeout 60 git status',
+]
+
+describe('git that only reads runs nothing that the repository names, where no wall stands around it', () => {
+  it.each<[string, () => void, string]>([
+    ['as a filter', () => {
+      git('config', 'filter.ab.clean', EVIL())
+      git('config', 'filter.ab.process', EVIL())
+      git('config', 'filter.ab.required', 'true')
+      writeFileSync(join(workspace, '.git/info/attributes'), 'f filter=ab\n')
+    }, 'diff'],
+    ['as an external diff', () => void git('config', 'diff.external', EVIL()), 'diff'],
+    ['as a text of what is not', () => {
+      git('config', 'diff.evil.textconv', EVIL())
+      writeFileSync(join(workspace, '.git/info/attributes'), 'f diff=evil\n')
+    }, 'diff'],
+    ['as a watcher of files', () => void git('config', 'core.fsmonitor', EVIL()), 'status'],
+    ['to fetch what is missing', () => {
+      const blob = git('rev-parse', 'HEAD:f').trim()
+      rmSync(join(workspace, '.git/objects', blob.slice(0, 2), blob.slice(2)), { force: true })
+      for (const [key, value] of Object.entries({ 'core.repositoryformatversion': '1', 'extensions.partialClone': 'origin', 'remote.origin.promisor': 'true', 'remote.origin.url': root, 'remote.origin.uploadpack': EVIL() })) git('config', key, value)
+    }, 'show'],
+    ['as a transport for what is missing', () => {
+      const blob = git('rev-parse', 'HEAD:f').trim()
+      rmSync(join(workspace, '.git/objects', blob.slice(0, 2), blob.slice(2)), { force: true })
+      for (const [key, value] of Object.entries({ 'core.repositoryformatversion': '1', 'extensions.partialClone': 'origin', 'remote.origin.promisor': 'true', 'remote.origin.url': `ext::touch ${root}/pwned`, 'protocol.ext.allow': 'always' })) git('config', key, value)
+    }, 'show'],
+    ['in a repository inside it', () => {
+      run('git', ['init', '-q', 'inner'])
+      for (const args of [['config', 'filter.x.clean', EVIL()], ['config', 'user.name', 'a'], ['config', 'user.email', 'a@b']]) run('git', ['-C', 'inner', ...args])
+      writeFileSync(join(workspace, 'inner/g'), 'one\n')
+      for (const args of [['add', 'g'], ['commit', '-qm', 'inner']]) run('git', ['-C', 'inner', ...args])
+      git('add', 'inner')
+      git('commit', '-qm', 'second')
+      writeFileSync(join(workspace, 'inner/.git/info/attributes'), 'g filter=x\n')
+      writeFileSync(join(workspace, 'inner/g'), 'two\n')
+      rmSync(join(root, 'pwned'), { force: true })
+    }, 'status'],
+  ])('%s', async (_, prepare, control) => {
+    prepare()
+    for (const command of COMMANDS) {
+      await runRead(command)
+      expect([command, isTraced()]).toEqual([command, false])
+    }
+    git(control)
+    expect(isTraced()).toBe(true)
+  })
+
+  it.each(['core.worktree', 'filter.a=b.clean', 'protocol.a=b.allow'])('and is refused where the configuration has %s', async (name) => {
+    run('git', ['config', name, root])
+    await expect(runRead('git status')).rejects.toThrow(`the setting "${name}"`)
+  })
+
+  it('but not in a submodule, whose configuration names the folder it is in', async () => {
+    git('config', 'core.worktree', workspace)
+    expect((await runRead('git status --short')).stdout).toBe(' M f\n')
+  })
+
+  it('and is started as git, so that a ceiling for git allows it', async () => {
+    expect((await argvOf('git -C . status'))[0]).toBe('git')
+  })
+
+  it('and still says what there is to say', async () => {
+    expect((await runRead('git status --short')).stdout).toBe(' M f\n')
+    expect((await runRead('git diff --stat')).stdout).toContain('1 insertion')
+    expect((await runRead('git show HEAD:f')).stdout).toBe('foo\n')
+  })
+})
+
+it('what is handed to a program by find is no link', async () => {
+  expect((await argvOf("find . -name '*.ts' -exec grep -l foo {} +"))[1].join(' ')).toBe('. -name *.ts ! -type l -exec grep -l foo {} +')
+})
+it('diff compares links and does not follow them', async () => {
+  expect((await argvOf('diff -r f f'))[1]).toEqual(['--no-dereference', '-r', 'f', 'f'])
+})
