@@ -27,7 +27,7 @@ const COMPOSED: Readonly<Record<string, string>> = {
   'packages/kit/src/schema/linear-pattern.ts': 'compiled to see whether it is valid, never matched',
   'packages/sandbox/src/os/installed-layers.ts': 'reads files of the kernel',
   'packages/sandbox/src/os/util-linux.ts': 'reads a file of the kernel',
-  'packages/tools-bundled/src/bash/judging/catastrophes.ts': 'fixed words at the beginning, nothing repeated',
+  'packages/tools-bundled/src/bash/policy/findings.ts': 'fixed words at the beginning, nothing repeated',
 }
 
 const files = sourceFiles(ROOT, 'packages').filter(({ path }) => /^packages\/[^/]+\/src\//.test(path))

@@ -1,5 +1,5 @@
 export { createMemoryStore } from './memory-store.ts'
 export { openSqliteStore, type SqliteStoreOptions } from './sqlite/open-sqlite-store.ts'
 export { verifyAudit, type Anchor, type AuditSource, type AuditVerdict } from './verify-audit.ts'
-export type { StoreFaultReason } from './stored-record.ts'
+export type { StoreFaultReason } from './records/stored-record.ts'
 export { auditThread } from './sqlite/audit/audit-thread.ts'

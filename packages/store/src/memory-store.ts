@@ -1,8 +1,8 @@
 import type { AuditEntry, AuditSpan, Store, StoreCollection } from '@bulkhead/contract'
 import { STORE_COLLECTIONS } from '@bulkhead/contract/plain'
 import type { Json } from '@bulkhead/kit/json'
-import { auditPage, byKey, checkAddress, storeClosed, nameOf, readRecord, storedRecord, writeRecord } from './stored-record.ts'
-import { CHAIN_START, linkOf } from './audit-chain.ts'
+import { auditPage, byKey, checkAddress, storeClosed, nameOf, readRecord, storedRecord, writeRecord } from './records/stored-record.ts'
+import { CHAIN_START, linkOf } from './records/audit-chain.ts'
 
 /** What is older is forgotten, so that a host that runs for long does not grow. */
 const AUDIT_RECORDS = 10_000

@@ -2,8 +2,8 @@ import { isDeepStrictEqual } from 'node:util'
 import type { AuditEntry, AuditSpan } from '@bulkhead/contract'
 import { BulkheadError } from '@bulkhead/contract/plain'
 import { canonicalJson, type Json } from '@bulkhead/kit/json'
-import { readGroup, recordsArchive } from './audit-group.ts'
-import { BETWEEN, linkOf } from './audit-chain.ts'
+import { readGroup, recordsArchive } from './records/audit-group.ts'
+import { BETWEEN, linkOf } from './records/audit-chain.ts'
 
 /** An audit that can be read: a store, or what was exported of one. */
 export interface AuditSource {

@@ -1,9 +1,8 @@
 import type { ArgumentsReader, ArgumentsReading, CallEffects, CallNeed } from '@bulkhead/contract'
 import type { Json } from '@bulkhead/kit/json'
-import { whyNotWritten } from './not-written.ts'
+import { folderKey, ownFolderKey, whyNotWritten } from './model/path-keys.ts'
 import { insidePath } from './bash/policy/ground.ts'
-import { folderKey, ownFolderKey } from './folder-key.ts'
-import { splitPattern } from './glob/split-pattern.ts'
+import { splitPattern } from './glob/glob.ts'
 
 interface NamedPath {
   readonly path: string

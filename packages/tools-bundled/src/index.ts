@@ -1,7 +1,7 @@
 import type { ArgumentsReader, LockedTool } from '@bulkhead/contract'
 import { bash } from './bash/bash.ts'
-import { readBashArguments } from './bash/policy/read-arguments.ts'
-import type { BundledExtension } from './bundled-extension.ts'
+import { readBashArguments } from './bash/policy/judge-command.ts'
+import type { BundledExtension } from './model/bundled-extension.ts'
 import { edit } from './edit/edit.ts'
 import {
   readEditArguments, readFetchArguments, readGlobArguments, readGrepArguments, readReadArguments, readWriteArguments,
@@ -15,15 +15,15 @@ import { createTask, type AgentRunner } from './task/task.ts'
 import { todo } from './todo/todo.ts'
 import { createToolSearch, type ToolCatalog } from './tool-search/tool-search.ts'
 import { createWebFetch } from './web-fetch/web-fetch.ts'
-import type { SearchConfig } from './web-search/provider.ts'
+import type { SearchConfig } from './web-search/results.ts'
 import { createWebSearch } from './web-search/web-search.ts'
 import { write } from './write/write.ts'
 
 export type { BundledExtension }
-export { loadLateCode } from './late-code.ts'
+export { loadLateCode } from './preload.ts'
 export type { AgentRequest, AgentResult, AgentRunner } from './task/task.ts'
 export type { SearchedTool, ToolCatalog } from './tool-search/tool-search.ts'
-export { SHELF_THRESHOLD, ToolShelf } from './tool-search/tool-shelf.ts'
+export { SHELF_THRESHOLD, ToolShelf } from './tool-search/tool-search.ts'
 
 /** What whoever embeds the host has, and tools need. A tool whose part is missing says so when it is called. */
 export interface BundledOptions {

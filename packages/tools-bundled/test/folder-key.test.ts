@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { folderKey, ownFolderKey } from '../src/folder-key.ts'
+import { folderKey, ownFolderKey } from '../src/model/path-keys.ts'
 
 describe('the key of a path', () => {
   it.each([

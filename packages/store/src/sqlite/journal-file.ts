@@ -2,7 +2,7 @@ import { closeSync, openSync, readdirSync, renameSync, rmSync, writeSync } from 
 import { readdir, readFile, rm } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import type { Notebook, Notes } from '@bulkhead/contract'
-import { storeClosed, storeError } from '../stored-record.ts'
+import { storeClosed, storeError } from '../records/stored-record.ts'
 
 /** A file that has grown to this is written anew, with what still stands in it. */
 const LARGEST_BYTES = 1024 ** 2

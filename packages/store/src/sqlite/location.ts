@@ -1,7 +1,7 @@
 import { chmodSync, closeSync, lstatSync, openSync, rmSync, type Stats } from 'node:fs'
 import { dirname } from 'node:path'
 import { makeFolder } from '@bulkhead/kit/folders'
-import { storeError } from '../stored-record.ts'
+import { storeError } from '../records/stored-record.ts'
 import { markFile } from './audit/audit-mark.ts'
 import { isSystemError } from './sqlite-error.ts'
 

@@ -1,5 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite'
-import { storeError } from '../stored-record.ts'
+import { storeError } from '../records/stored-record.ts'
 
 /** "BKHD", at byte 68 of the file: tells a store from any other database. */
 const APPLICATION_ID = 0x424b4844

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { BulkheadError } from '@bulkhead/contract/plain'
 import { messageOf } from '@bulkhead/kit/error-message'
-import { storeError, type StoreFaultReason } from '../stored-record.ts'
+import { storeError, type StoreFaultReason } from '../records/stored-record.ts'
 import { LockWait, MOVED, LOCK_WAIT_MS } from './database-file.ts'
 
 interface Explanation {

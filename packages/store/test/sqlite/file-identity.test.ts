@@ -1,7 +1,7 @@
 import { renameSync } from 'node:fs'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { draftGroup } from '../../src/audit-group.ts'
+import { draftGroup } from '../../src/records/audit-group.ts'
 import { AuditThread } from '../../src/sqlite/audit/audit-thread.ts'
 import { StoreFolder } from './store-folder.ts'
 

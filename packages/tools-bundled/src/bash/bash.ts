@@ -1,8 +1,7 @@
 import { defineExtension, type FromJsonSchema } from '@bulkhead/contract'
 import type { JsonObject } from '@bulkhead/kit/json'
 import { insidePath } from './policy/ground.ts'
-import { judgeCommand } from './policy/judge-command.ts'
-import { readBashArguments } from './policy/read-arguments.ts'
+import { judgeCommand, readBashArguments } from './policy/judge-command.ts'
 import { INPUT_SCHEMA, manifest, MAX_TIMEOUT_MS, REQUIRES } from './manifest.ts'
 import { runCommand, type BashRuntime } from './run/run-command.ts'
 

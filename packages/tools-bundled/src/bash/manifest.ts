@@ -1,5 +1,5 @@
 import type { ManifestInput } from '@bulkhead/contract'
-import { BUNDLED } from '../bundled-extension.ts'
+import { BUNDLED } from '../model/bundled-extension.ts'
 
 /** Of one command, and of a call unless it says less. */
 export const MAX_TIMEOUT_MS = 120_000

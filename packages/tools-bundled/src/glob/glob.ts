@@ -1,8 +1,6 @@
 import { defineExtension, type ManifestInput } from '@bulkhead/contract'
-import { BUNDLED } from '../bundled-extension.ts'
-import { ownFolderKey } from '../folder-key.ts'
-import { refuseHome } from '../no-home.ts'
-import { splitPattern } from './split-pattern.ts'
+import { BUNDLED } from '../model/bundled-extension.ts'
+import { ownFolderKey, refuseHome } from '../model/path-keys.ts'
 
 const INPUT_SCHEMA = {
   type: 'object',
@@ -59,4 +57,18 @@ export const glob = {
       },
     },
   }),
+}
+
+export interface SplitPattern {
+  readonly pattern: string
+  readonly path: string
+}
+
+/** A pattern from the top of everything is one below the folders it begins with. */
+export function splitPattern(pattern: string, path = '.'): SplitPattern {
+  if (!pattern.startsWith('/')) return { pattern, path }
+  const names = pattern.split('/').filter((name) => name !== '')
+  const wild = names.findIndex((name) => /[*?[{]/.test(name))
+  const folders = Math.max(0, wild < 0 ? names.length - 1 : wild)
+  return { path: `/${names.slice(0, folders).join('/')}`, pattern: names.slice(folders).join('/') || '*' }
 }

@@ -1,7 +1,43 @@
-import { defineExtension, type FileReader, type FromJsonSchema } from '@bulkhead/contract'
-import { ownFolderKey } from '../folder-key.ts'
-import { refuseHome } from '../no-home.ts'
-import { INPUT_SCHEMA, manifest, REQUIRES } from './manifest.ts'
+import { defineExtension, type FileReader, type FromJsonSchema, type ManifestInput } from '@bulkhead/contract'
+import { BUNDLED } from '../model/bundled-extension.ts'
+import { ownFolderKey, refuseHome } from '../model/path-keys.ts'
+
+const INPUT_SCHEMA = {
+  type: 'object',
+  properties: {
+    pattern: { type: 'string', minLength: 1, maxLength: 10000, description: 'A regular expression in the syntax of ripgrep.' },
+    path: { type: 'string', minLength: 1, description: 'The folder or file to search. Default: the workspace.' },
+    glob: { type: 'string', minLength: 1, maxLength: 1024, description: 'Only files whose path matches, such as *.ts or src/**/*.{js,jsx}.' },
+    type: { type: 'string', minLength: 1, maxLength: 64, description: 'Only files of this type, such as ts, py or rust.' },
+    ignore_case: { type: 'boolean', description: 'Whether upper and lower case are the same.' },
+    context: { type: 'integer', minimum: 0, maximum: 100, description: 'Lines to show before and after each match.' },
+    multiline: { type: 'boolean', description: 'Whether a match may cross lines.' },
+    output_mode: { enum: ['content', 'files', 'count'], description: 'The matching lines, only the files, or how many lines in each. Default: content.' },
+  },
+  required: ['pattern'],
+  additionalProperties: false,
+} as const
+
+const REQUIRES = { fs: { read: ['{workspace}'] } }
+
+const manifest = {
+  ...BUNDLED,
+  id: 'grep',
+  tools: [{
+    name: 'grep',
+    label: 'Search in files',
+    description: 'Searches the text files of the workspace for a regular expression, in the order of their paths. Binary files and what ignore files name are left out. '
+      + 'At most 200 matches are shown; `total` says how many there are, and `unread` how many files and folders could not be read. The file that a long result went to (`output_path`) can be searched too, as `path`.',
+    inputSchema: INPUT_SCHEMA,
+    requires: REQUIRES,
+    gated: true,
+    mode: 'read',
+    kind: 'search',
+    idempotent: true,
+    maxEntries: 200,
+    maxOutput: '256KB',
+  }],
+} satisfies ManifestInput
 
 /** Found at most, so that what is beyond the model's share can be kept in a file. */
 const LIMIT = 5_000

@@ -1,4 +1,4 @@
-import { withoutHalf } from './whole-characters.ts'
+import { withoutHalf } from './encoding.ts'
 
 export interface LineRange {
   /** 1-based. */

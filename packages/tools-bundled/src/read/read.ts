@@ -1,11 +1,44 @@
-import { defineExtension, ToolError, type FileReader, type FromJsonSchema } from '@bulkhead/contract'
-import { folderKey } from '../folder-key.ts'
-import { refuseHome } from '../no-home.ts'
-import { fileKind, SNIFF_BYTES } from './file-kind.ts'
-import { collectLines, linesOfText, type LineRange, type Lines } from './lines.ts'
-import { INPUT_SCHEMA, manifest, MAX_BYTES, REQUIRES } from './manifest.ts'
-import { decodeUtf16, utf16Of, utf16Part, type Utf16 } from './utf16.ts'
-import { restOfHalf, withoutHalf } from './whole-characters.ts'
+import { defineExtension, type FileReader, type FromJsonSchema, type ManifestInput, ToolError } from '@bulkhead/contract'
+import { BUNDLED } from '../model/bundled-extension.ts'
+import { folderKey, refuseHome } from '../model/path-keys.ts'
+import { decodeUtf16, fileKind, restOfHalf, SNIFF_BYTES, type Utf16, utf16Of, utf16Part, withoutHalf } from './encoding.ts'
+import { collectLines, type LineRange, type Lines, linesOfText } from './lines.ts'
+
+const MAX_BYTES = 200 * 1024
+
+const INPUT_SCHEMA = {
+  type: 'object',
+  properties: {
+    path: { type: 'string', minLength: 1, description: 'Path of the file, relative to the workspace or absolute inside it.' },
+    offset: { type: 'integer', minimum: 1, description: 'First line, from 1.' },
+    limit: { type: 'integer', minimum: 1, description: 'How many lines at most.' },
+    byte_start: { type: 'integer', minimum: 0, description: 'First byte, from 0.' },
+    byte_end: { type: 'integer', minimum: 0, description: 'Byte after the last.' },
+  },
+  required: ['path'],
+  additionalProperties: false,
+} as const
+
+const REQUIRES = { fs: { read: ['{workspace}'] } }
+
+const manifest = {
+  ...BUNDLED,
+  id: 'read',
+  tools: [{
+    name: 'read',
+    label: 'Read',
+    description: 'Reads a file of the workspace. Text comes by lines: `offset` is the first line, from 1, and `limit` how many. '
+      + '`byte_start` and `byte_end` read a range of bytes instead. At most 200 KB come at once; the answer says which part it is, how many lines there are (`total`) unless the file is very long, and where `cut` is true the last line goes on at `bytes.to`. Images come as images. '
+      + 'The file that a long result went to (`output_path`) can be read too.',
+    inputSchema: INPUT_SCHEMA,
+    requires: REQUIRES,
+    gated: false,
+    mode: 'read',
+    kind: 'read',
+    idempotent: true,
+    maxOutput: '256KB',
+  }],
+} satisfies ManifestInput
 
 const MAX_IMAGE_BYTES = 5 * 1024 * 1024
 const MAX_UTF16_BYTES = 8 * 1024 * 1024

@@ -1,3 +1,4 @@
+import type { FileReader, Log } from '@bulkhead/contract'
 import { isJsonObject } from '@bulkhead/kit/json'
 
 /** What the head of a SKILL.md says of it. */
@@ -37,3 +38,29 @@ async function parseHead(text: string): Promise<unknown> {
 
 /** What follows the head. */
 export const bodyOf = (text: string): string => text.replace(HEAD, '')
+
+export interface IndexedSkill extends SkillHead {
+  readonly path: string
+}
+
+const MAX_SKILLS = 500
+
+/** Every skill below these folders: the first of a name wins, and only heads are read. What is wrong is logged, never thrown. */
+export async function indexSkills(folders: readonly string[], fs: FileReader, log: Log): Promise<readonly IndexedSkill[]> {
+  const skills = new Map<string, IndexedSkill>()
+  for (const folder of folders) {
+    // A folder that is not there, or may not be read, has no skills.
+    const entries = await fs.list(folder).catch(() => [])
+    for (const { name, kind } of entries) {
+      if (kind !== 'directory' || skills.size >= MAX_SKILLS) continue
+      const path = `${folder}/${name}/SKILL.md`
+      const text = await fs.readText(path, { start: 0, end: HEAD_BYTES }).catch(() => undefined)
+      if (text === undefined) continue
+      const head = await readHead(text, name)
+      if (typeof head === 'string') log.warn(`The skill ${path} is left out: ${head}.`)
+      else if (skills.has(head.name)) log.warn(`The skill ${path} is left out: ${skills.get(head.name)!.path} comes first.`)
+      else skills.set(head.name, { ...head, path })
+    }
+  }
+  return [...skills.values()]
+}

@@ -1,7 +1,6 @@
 import { defineExtension, ToolError, type FileReader, type ManifestInput } from '@bulkhead/contract'
-import { BUNDLED, type BundledExtension } from '../bundled-extension.ts'
-import { bodyOf } from './skill-file.ts'
-import { indexSkills, type IndexedSkill } from './skill-index.ts'
+import { BUNDLED, type BundledExtension } from '../model/bundled-extension.ts'
+import { bodyOf, type IndexedSkill, indexSkills } from './skill-file.ts'
 
 const INPUT_SCHEMA = {
   type: 'object',

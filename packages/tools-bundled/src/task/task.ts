@@ -1,6 +1,6 @@
 import { BulkheadError, defineExtension, ToolError, type ManifestInput } from '@bulkhead/contract'
 import type { JsonObject } from '@bulkhead/kit/json'
-import { BUNDLED, type BundledExtension } from '../bundled-extension.ts'
+import { BUNDLED, type BundledExtension } from '../model/bundled-extension.ts'
 
 const INPUT_SCHEMA = {
   type: 'object',

@@ -1,5 +1,5 @@
 import { defineExtension, type ManifestInput } from '@bulkhead/contract'
-import { BUNDLED } from '../bundled-extension.ts'
+import { BUNDLED } from '../model/bundled-extension.ts'
 
 const INPUT_SCHEMA = {
   type: 'object',

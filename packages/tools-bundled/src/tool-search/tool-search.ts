@@ -1,7 +1,7 @@
 import { defineExtension, isLockedTool, type ManifestInput } from '@bulkhead/contract'
 import { isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
-import { BUNDLED, type BundledExtension } from '../bundled-extension.ts'
-import { rank, wordsOf, type Document } from './bm25.ts'
+import { BUNDLED, type BundledExtension } from '../model/bundled-extension.ts'
+import { type Document, rank, wordsOf } from './bm25.ts'
 
 const INPUT_SCHEMA = {
   type: 'object',
@@ -89,3 +89,33 @@ function parameterWords(schema: Json | undefined, depth: number): readonly strin
 
 const shortened = (text: string): string =>
   text.length <= DESCRIPTION_CHARS ? text : `${text.slice(0, DESCRIPTION_CHARS - 1).toWellFormed()}…`
+
+/** With more tools than this a model is shown the locked ones, and finds the others. */
+export const SHELF_THRESHOLD = 20
+
+/** Which tools each session has found. */
+export class ToolShelf {
+  readonly #found = new Map<string, Set<string>>()
+  readonly #threshold: number
+
+  constructor(threshold = SHELF_THRESHOLD) {
+    this.#threshold = threshold
+  }
+
+  found(sessionId: string, names: readonly string[]): void {
+    const found = this.#found.get(sessionId) ?? new Set()
+    for (const name of names) found.add(name)
+    this.#found.set(sessionId, found)
+  }
+
+  /** What of its tools a session's model is shown. */
+  offered<Tool extends { readonly name: string }>(sessionId: string, tools: readonly Tool[]): readonly Tool[] {
+    if (tools.length <= this.#threshold) return tools
+    const found = this.#found.get(sessionId)
+    return tools.filter(({ name }) => isLockedTool(name) || found?.has(name) === true)
+  }
+
+  forget(sessionId: string): void {
+    this.#found.delete(sessionId)
+  }
+}

@@ -1,5 +1,5 @@
 import { defineExtension, ToolError, type FromJsonSchema, type ManifestInput, type Net } from '@bulkhead/contract'
-import { BUNDLED, type BundledExtension } from '../bundled-extension.ts'
+import { BUNDLED, type BundledExtension } from '../model/bundled-extension.ts'
 import { fetchPage, type Page } from './fetch-page.ts'
 
 const INPUT_SCHEMA = {

@@ -1,7 +1,6 @@
 import { BulkheadError, defineExtension, ToolError, type ManifestInput, type Net, type Secrets, type SessionMemory } from '@bulkhead/contract'
-import { BUNDLED, type BundledExtension } from '../bundled-extension.ts'
-import { hostOf, providerFor, searchUrl, type SearchConfig, type SearchProvider, type SearchResult } from './provider.ts'
-import { readResults } from './results.ts'
+import { BUNDLED, type BundledExtension } from '../model/bundled-extension.ts'
+import { hostOf, providerFor, readResults, type SearchConfig, type SearchProvider, type SearchResult, searchUrl } from './results.ts'
 
 const INPUT_SCHEMA = {
   type: 'object',

@@ -1,7 +1,6 @@
 import { defineExtension, type ManifestInput } from '@bulkhead/contract'
-import { BUNDLED } from '../bundled-extension.ts'
-import { folderKey } from '../folder-key.ts'
-import { refuseHome } from '../no-home.ts'
+import { BUNDLED } from '../model/bundled-extension.ts'
+import { folderKey, refuseHome } from '../model/path-keys.ts'
 
 const INPUT_SCHEMA = {
   type: 'object',

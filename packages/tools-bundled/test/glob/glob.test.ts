@@ -4,8 +4,7 @@ import { join } from 'node:path'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { thoroughly } from '../../../../scripts/thoroughly.ts'
-import { glob } from '../../src/glob/glob.ts'
-import { splitPattern } from '../../src/glob/split-pattern.ts'
+import { glob, splitPattern } from '../../src/glob/glob.ts'
 import { toolSession } from '../tool-session.ts'
 
 describe('glob', () => {

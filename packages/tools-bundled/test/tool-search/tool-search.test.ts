@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { rank, wordsOf } from '../../src/tool-search/bm25.ts'
-import { ToolShelf } from '../../src/tool-search/tool-shelf.ts'
-import { createToolSearch, type SearchedTool } from '../../src/tool-search/tool-search.ts'
+import { createToolSearch, type SearchedTool, ToolShelf } from '../../src/tool-search/tool-search.ts'
 import { sessionMemory } from '../memory.ts'
 import { toolSession } from '../tool-session.ts'
 

@@ -1,5 +1,5 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
-import { type AuditDraft, CHAIN_START, finish, linkOf } from '../../audit-chain.ts'
+import { type AuditDraft, CHAIN_START, finish, linkOf } from '../../records/audit-chain.ts'
 import type { ChainEnd } from './audit-mark.ts'
 
 /** A record that the chain is known by, kept in a table of its own: the last, or the last that was taken out. */

@@ -1,7 +1,7 @@
 import type { Worker } from 'node:worker_threads'
 import { ThreadImage } from '@bulkhead/kit/thread-image'
-import type { AuditDraft } from '../../audit-chain.ts'
-import { storeError } from '../../stored-record.ts'
+import type { AuditDraft } from '../../records/audit-chain.ts'
+import { storeError } from '../../records/stored-record.ts'
 import { sqliteError } from '../sqlite-error.ts'
 import type { Answer, ThreadStart } from './audit-worker.ts'
 

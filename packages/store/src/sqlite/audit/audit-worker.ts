@@ -1,6 +1,6 @@
 import { DatabaseSync } from 'node:sqlite'
 import { parentPort } from 'node:worker_threads'
-import type { AuditDraft } from '../../audit-chain.ts'
+import type { AuditDraft } from '../../records/audit-chain.ts'
 import { LockWait, LOCK_WAIT_MS, settingsFor, FileIdentity } from '../database-file.ts'
 import { AuditEnd } from './audit-end.ts'
 import { AuditMark } from './audit-mark.ts'

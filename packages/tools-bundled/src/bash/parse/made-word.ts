@@ -1,8 +1,7 @@
-import type { DoubleQuotedChild, ParsedScript, Script, Word as WordNode, WordPart } from 'unbash'
-import { NeedsShell } from './needs-shell.ts'
-import { nothingLost } from './nothing-lost.ts'
-import type { MadePart, MadeWord, Step } from './plan.ts'
-import type { Scope } from './scope.ts'
+import {
+  type DoubleQuotedChild, forEachChild, type ParsedScript, type Script, type SyntaxNode, type Word as WordNode, type WordPart,
+} from 'unbash'
+import { type MadePart, type MadeWord, NeedsShell, type Scope, type Step } from './plan.ts'
 
 /** Variables that every command finds in its environment. They hold no secret. */
 const ENVIRONMENT: ReadonlySet<string> = new Set(['HOME', 'PATH', 'USER', 'LOGNAME', 'LANG', 'TERM', 'TZ'])
@@ -63,4 +62,44 @@ function readExpansion(
   const [, name] = NAME.exec(part.text) ?? []
   if (name === undefined || !(ENVIRONMENT.has(name) || variables.includes(name))) throw new NeedsShell(`the variable ${part.text}`)
   return { kind: 'variable', name }
+}
+
+/** What may stand between the words of a plan: blanks, comments, and the operators that a plan has. Each text is read in one way only. */
+const BETWEEN = /^(?:[ \t\n;]|\\\n|&&|\|&?|#[^\n]*(?:\n|$))*$/
+/** Of a plan that only reads, also the words of its further forms. */
+const BETWEEN_READING = /^(?:[ \t\n;()]|\\\n|&&|\|&?|#[^\n]*(?:\n|$)|\b(?:for|in|do|done|while|time)\b)*$/
+
+interface Part {
+  readonly pos: number
+  readonly end: number
+  readonly reading: boolean
+}
+
+/**
+ * Whether every character of a text is accounted for. The parser forgives, and may leave out what it does not expect without
+ * saying so; then it would be run without it.
+ */
+export function nothingLost(text: string, script: Script, { pos, end, reading }: Part = { pos: 0, end: text.length, reading: false }): boolean {
+  const rest = Array.from({ length: text.length }, (_, index) => text[index]!)
+  const take = (node: { readonly pos: number; readonly end: number }): void => void rest.fill(' ', node.pos, node.end)
+  const visit = (node: SyntaxNode): void => {
+    switch (node.type) {
+      case 'HereDoc':
+        take(node)
+        take(node.body)
+        if (node.closing !== undefined) take(node.closing)
+        return
+      case 'Word':
+      case 'Assignment':
+      case 'Redirect':
+      case 'HereString':
+      case 'Negation':
+      case 'TestCommand':
+        return take(node)
+      default:
+        forEachChild(node, visit)
+    }
+  }
+  visit({ errors: undefined, ...script })
+  return (reading ? BETWEEN_READING : BETWEEN).test(rest.slice(pos, end).join(''))
 }

@@ -1,3 +1,5 @@
+import type { Word as WordNode } from 'unbash'
+
 /** A word as a program will get it: a text, a pattern that stands for names of files, or what is known only when it runs. */
 export interface Word {
   /** Without its quotes; of a pattern, what it is when nothing matches; of a made word, its source. */
@@ -108,3 +110,46 @@ export interface ShellReading {
   readonly why: readonly string[]
   readonly commands: readonly NestedCommand[]
 }
+
+/** A table's row as it is easiest to read: words with blanks between them. */
+export const wordList = (text: string): readonly string[] => text.split(' ').filter((word) => word !== '')
+
+/** Thrown while a text is read, where it means what only a shell can do. */
+export class NeedsShell extends Error {
+  override readonly name = 'NeedsShell'
+}
+
+/** Thrown where nobody can tell from the text what would be run. */
+export class Unreadable extends Error {
+  override readonly name = 'Unreadable'
+}
+
+/** Which forms count where a text is read. */
+export interface Scope {
+  /** Whether forms count that mean the same without a shell only while nothing but reading happens. */
+  readonly reading: boolean
+  /** A word that is made while it runs; undefined for any other, and where no such forms count. */
+  readonly make: (node: WordNode) => MadeWord | undefined
+  /** The same inside a loop over this variable. */
+  readonly inLoop: (name: string) => Scope
+}
+
+/** What means the same without a shell in every case. */
+export const PLAIN: Scope = { reading: false, make: () => undefined, inLoop: () => PLAIN }
+
+/** Commands that only a shell has, and that change nothing but the shell itself. */
+export const BUILTINS: ReadonlySet<string> = new Set([
+  ':', 'bg', 'break', 'caller', 'cd', 'command', 'continue', 'declare', 'dirs', 'disown', 'exec', 'exit', 'export', 'fg',
+    'getopts', 'help',
+  'history', 'jobs', 'let', 'local', 'logout', 'popd', 'pushd', 'read', 'readonly', 'return', 'set', 'shift', 'shopt', 'suspend',
+  'times', 'type', 'typeset', 'ulimit', 'umask', 'unalias', 'unset', 'wait',
+])
+
+/** Those that can do nothing but tell something, in some ways of using them. */
+export const LOOKING_BUILTINS: ReadonlySet<string> = new Set(['command', 'type', 'help', 'history'])
+
+/** Those that run a text, a file or a name which the command's own text does not show, or change what a name means. */
+export const EVALUATING_BUILTINS: ReadonlySet<string> = new Set([
+  '.', 'alias', 'bind', 'builtin', 'compgen', 'complete', 'compopt', 'enable', 'eval', 'fc', 'hash', 'mapfile', 'readarray',
+  'source', 'trap',
+])

@@ -1,11 +1,10 @@
-import { parse, type ParsedScript } from 'unbash'
-import { NeedsShell, Unreadable } from './needs-shell.ts'
-import { nestedCommands } from './nested-commands.ts'
-import { nothingLost } from './nothing-lost.ts'
-import { readingScope } from './made-word.ts'
-import type { CommandReading, Step } from './plan.ts'
-import { PLAIN, type Scope } from './scope.ts'
+import { type Command, forEachChild, parse, type ParsedScript, type SyntaxNode } from 'unbash'
+import { nothingLost, readingScope } from './made-word.ts'
+import {
+  type CommandReading, EVALUATING_BUILTINS, NeedsShell, type NestedCommand, PLAIN, type Scope, type Step, Unreadable, type Word,
+} from './plan.ts'
 import { readSteps } from './steps.ts'
+import { readWord } from './word.ts'
 
 /** Beyond that, a text is asked about as a whole. */
 export const MAX_CHARS = 32 * 1024
@@ -75,3 +74,55 @@ function reasons(script: ParsedScript): readonly string[] {
 }
 
 const unread = (why: string): CommandReading => ({ kind: 'unread', why })
+
+/** Beyond that, nobody looks at each of them. */
+const MAX_COMMANDS = 50
+const MAX_DEPTH = 64
+
+/** Every command in a script, also in loops, functions and substitutions. Contract: throws Unreadable. */
+function nestedCommands(script: ParsedScript): readonly NestedCommand[] {
+  const found: NestedCommand[] = []
+  const visit = (node: SyntaxNode, depth: number): void => {
+    if (depth > MAX_DEPTH) throw new Unreadable('it is nested too deep')
+    const fault = node.type === 'Script' ? node.errors?.[0] : undefined
+    if (fault !== undefined) throw new Unreadable(`a part of it cannot be parsed (${fault.message})`)
+    if (node.type === 'Coproc') throw new Unreadable('it starts a command beside itself')
+    if ((node.type === 'CommandExpansion' || node.type === 'ProcessSubstitution') && node.script === undefined) {
+      throw new Unreadable('a command in it could not be read')
+    }
+    if (node.type === 'Command' && node.name !== undefined) found.push(readNested(node))
+    if (found.length > MAX_COMMANDS) throw new Unreadable(`it has more than ${MAX_COMMANDS} commands`)
+    forEachChild(node, (child) => visit(child, depth + 1))
+  }
+  visit(script, 0)
+  return found
+}
+
+function readNested(node: Command): NestedCommand {
+  const name = known(node.name!)
+  if (name === undefined || name.pattern !== undefined || name.text === '') {
+    throw new Unreadable(`the program \`${node.name!.text}\` is named only when it runs`)
+  }
+  if (EVALUATING_BUILTINS.has(name.text)) throw new Unreadable(`\`${name.text}\` runs what the text does not show`)
+  if (node.prefix.some((item) => item.type === 'Assignment' && STEERING.test(item.name))) {
+    throw new Unreadable('it sets a variable that decides what a name means')
+  }
+  const args = node.args.map((arg) => arg.type === 'Assignment' ? { word: { text: arg.text }, open: false } : wordOrSource(arg))
+  return { words: [name, ...args.map(({ word }) => word)], open: args.some(({ open }) => open) }
+}
+
+const STEERING = /^(?:PATH|IFS|ENV|BASH_ENV|BASHOPTS|SHELLOPTS|CDPATH|LD_.*|DYLD_.*)$/
+
+function wordOrSource(node: NonNullable<Command['name']>): { readonly word: Word; readonly open: boolean } {
+  const word = known(node)
+  return word === undefined ? { word: { text: node.text }, open: true } : { word, open: false }
+}
+
+function known(node: NonNullable<Command['name']>): Word | undefined {
+  try {
+    return readWord(node)
+  } catch (error) {
+    if (error instanceof NeedsShell) return undefined
+    throw error
+  }
+}

@@ -1,6 +1,5 @@
 import type { HereDoc, Redirection, Word as WordNode } from 'unbash'
-import { NeedsShell } from './needs-shell.ts'
-import type { Source, Stage, Target } from './plan.ts'
+import { NeedsShell, type Source, type Stage, type Target } from './plan.ts'
 import { readWord } from './word.ts'
 
 export type Streams = Pick<Stage, 'stdout' | 'stderr'> & { readonly stdin?: Source }

@@ -1,9 +1,9 @@
-import type { AndOr, PipelineNode, Statement } from 'unbash'
-import { readEach, readGroup } from './compound.ts'
-import { NeedsShell } from './needs-shell.ts'
-import type { Stage, Step, When } from './plan.ts'
-import type { Scope } from './scope.ts'
-import { readCommandWords, readStage } from './stage.ts'
+import type { AndOr, Assignment, Command, CommandNode, PipelineNode, PipeOperator, Statement, Subshell, TestCommand, While } from 'unbash'
+import {
+  BUILTINS, type EachStep, type GroupStep, isPlain, LOOKING_BUILTINS, NeedsShell, type Scope, type Stage, type Step, type When,
+} from './plan.ts'
+import { readRedirects } from './redirects.ts'
+import { readWord, readWords } from './word.ts'
 
 /** Statements as steps that need no shell. Contract: throws NeedsShell for every other. */
 export function readSteps({ commands }: { readonly commands: readonly Statement[] }, scope: Scope): readonly Step[] {
@@ -65,3 +65,96 @@ function refuseUncertainFolder(steps: readonly Step[]): void {
     if (!certain) throw new NeedsShell('`cd` that happens only sometimes')
   })
 }
+
+type ReadList = (list: { readonly commands: readonly Statement[] }, scope: Scope) => readonly Step[]
+
+const readGroup = ({ body }: Subshell, when: When, scope: Scope, read: ReadList): GroupStep =>
+  ({ kind: 'group', when, steps: read(body, scope) })
+
+/** A loop over words, or over the lines of a file; undefined for any other form. Contract: throws NeedsShell. */
+function readEach(node: PipelineNode, when: When, scope: Scope, read: ReadList): EachStep | undefined {
+  if (node.type === 'For') {
+    const { name: { text: name }, wordlist, body } = node
+    if (wordlist === undefined || !PLAIN_NAME.test(name)) throw new NeedsShell('a loop')
+    const over = wordlist.flatMap((word) => readWords(word, scope))
+    // Names of files are looped over to read these; other words mostly to compute with them.
+    if (over.some(isPlain)) throw new NeedsShell('a loop')
+    return { kind: 'each', when, name, over, steps: bodySteps(body, scope.inLoop(name), read) }
+  }
+  if (node.type !== 'Redirected' || node.command.type !== 'While') return undefined
+  const name = lineVariable(node.command)
+  const { stdin, stdout, stderr } = readRedirects(node.redirects)
+  if (name === undefined || stdin === undefined || !('file' in stdin) || stdout !== 'out' || stderr !== 'err') throw new NeedsShell('a loop')
+  return { kind: 'each', when, name, over: { file: stdin.file }, steps: bodySteps(node.command.body, scope.inLoop(name), read) }
+}
+
+/** Lower case: no variable that steers a shell or a program. */
+const PLAIN_NAME = /^[a-z][a-z0-9_]*$/
+
+function bodySteps(body: While['body'], scope: Scope, read: ReadList): readonly Step[] {
+  const steps = read(body, scope)
+  // The next turn would begin in another folder.
+  if (steps.some(({ kind }) => kind === 'cd')) throw new NeedsShell('a loop that changes its folder')
+  return steps
+}
+
+/** Of `while read -r line`. */
+function lineVariable({ kind, clause: { commands } }: While): string | undefined {
+  const [statement, ...more] = commands
+  if (kind !== 'while' || statement?.command.type !== 'Command' || more.length > 0) return undefined
+  const command: Command = statement.command
+  if (command.prefix.length > 0 || command.redirects.length > 0 || command.name?.text !== 'read') return undefined
+  const words = command.args.map(({ text }) => text)
+  const name = words[0] === '-r' ? words[1] : words[0]
+  return words.length === (words[0] === '-r' ? 2 : 1) && PLAIN_NAME.test(name ?? '') ? name : undefined
+}
+
+/** A simple command that means the same without a shell. Contract: throws NeedsShell. */
+function readStage(node: CommandNode, pipe: PipeOperator | undefined, scope: Scope): Stage {
+  if (scope.reading && node.type === 'TestCommand') return readTest(node, scope)
+  if (node.type !== 'Command') throw new NeedsShell(COMPOUND.get(node.type) ?? 'a form that is not known here')
+  const words = readCommandWords(node, scope)
+  const [program] = words
+  if (program === undefined) throw new NeedsShell('a variable that is kept')
+  if (BUILTINS.has(program.text) && !(scope.reading && LOOKING_BUILTINS.has(program.text))) {
+    throw new NeedsShell(`\`${program.text}\`, which is part of the shell`)
+  }
+  const streams = readRedirects(node.redirects)
+  return {
+    assignments: node.prefix.filter((item) => item.type === 'Assignment').map(readAssignment),
+    words,
+    ...streams,
+    // `|&` stands for `2>&1 |`, after all others.
+    ...(pipe === '|&' ? { stderr: streams.stdout } : {}),
+  }
+}
+
+function readCommandWords(node: Command, scope: Scope): Stage['words'] {
+  if (node.name === undefined) return []
+  return [readWord(node.name), ...node.args.flatMap((arg) => {
+    if (arg.type === 'Assignment') throw new NeedsShell('a variable that is declared')
+    return readWords(arg, scope)
+  })]
+}
+
+/** What `[[` says of one file or text, `test` says too. */
+function readTest({ expression }: TestCommand, scope: Scope): Stage {
+  if (expression.type !== 'TestUnary' || !/^-[defhLnrswxz]$/.test(expression.operator)) throw new NeedsShell(COMPOUND.get('TestCommand')!)
+  const operand = readWord(expression.operand, scope)
+  // Here a pattern is a text, and what is made is one word.
+  if (operand.pattern !== undefined || operand.made?.split === true) throw new NeedsShell(COMPOUND.get('TestCommand')!)
+  return { assignments: [], words: [{ text: 'test' }, { text: expression.operator }, operand], stdout: 'out', stderr: 'err' }
+}
+
+function readAssignment({ name, value, append, index }: Assignment): readonly [string, string] {
+  if (append === true || index !== undefined || value.type !== 'Word') throw new NeedsShell('a list, or adding to a variable')
+  // A pattern stays as it is here.
+  return [name, readWord(value).text]
+}
+
+const COMPOUND: ReadonlyMap<string, string> = new Map([
+  ['If', 'a condition'], ['For', 'a loop'], ['ArithmeticFor', 'a loop'], ['While', 'a loop'], ['Select', 'a menu'],
+  ['Case', 'a choice'], ['Subshell', 'commands in parentheses'], ['BraceGroup', 'commands in braces'],
+  ['TestCommand', 'a test in double brackets'], ['ArithmeticCommand', 'arithmetic'], ['Function', 'a function'],
+  ['Coproc', 'a command beside others'], ['Redirected', 'several commands with one redirection'],
+])

@@ -1,7 +1,5 @@
 import type { Word as WordNode, WordPart } from 'unbash'
-import { NeedsShell } from './needs-shell.ts'
-import type { PatternPart, Word } from './plan.ts'
-import { PLAIN, type Scope } from './scope.ts'
+import { NeedsShell, type PatternPart, PLAIN, type Scope, type Word } from './plan.ts'
 
 /** As in an assignment, and in front of a word: there a shell puts a home folder in its place. */
 const TILDE = /(?:^|[=:])~/

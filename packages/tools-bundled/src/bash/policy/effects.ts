@@ -1,6 +1,5 @@
 import type { AffectedPath, CallEffects } from '@bulkhead/contract'
-import { isPlain, type Word } from '../parse/plan.ts'
-import { wordList } from '../parse/word-list.ts'
+import { isPlain, type Word, wordList } from '../parse/plan.ts'
 import { insidePath, type Ground } from './ground.ts'
 import type { JudgedStep, RunStep } from './judged-steps.ts'
 import { innermost } from './judge-words.ts'

@@ -1,6 +1,4 @@
-import type { Word } from '../parse/plan.ts'
-import { wordList } from '../parse/word-list.ts'
-import { isPlain } from '../parse/plan.ts'
+import { isPlain, type Word, wordList } from '../parse/plan.ts'
 import type { KnownUse } from './option-list.ts'
 
 const ALONE = '! ( ) , -a -and -daystart -depth -empty -executable -false -ignore_readdir_race -ls -mount -nogroup -noleaf -not '

@@ -1,4 +1,6 @@
 import type { ArgumentsReading, CallNeed, CallSubject } from '@bulkhead/contract'
+import type { Word } from '../parse/plan.ts'
+import { baseName } from './wrappers.ts'
 
 /** Commands looked at for one judgement, those inside others included. */
 const MAX_LOOKS = 300
@@ -53,3 +55,50 @@ export class Findings {
     }
   }
 }
+
+/** Folders whose loss is the loss of the machine or of somebody's work. */
+const PRECIOUS = new RegExp(`^(?:${[
+  '/\\*?',
+  '/(?:bin|boot|dev|etc|home|lib|lib64|opt|proc|root|sbin|srv|sys|usr|var|Users|System|Library)(?:/\\*?)?',
+  '(?:~|"?\\$\\{?HOME\\}?"?)(?:/\\*?)?',
+].join('|')})$`)
+const DEVICE = /^\/dev\/(?:sd|hd|vd|xvd|nvme|mmcblk|disk|mapper|mem|kmem)/
+
+const has = (args: readonly string[], long: string, letter: string): boolean =>
+  args.some((arg) => arg === long || (/^-[A-Za-z]+$/.test(arg) && arg.toLowerCase().includes(letter)))
+
+type Rule = (args: readonly string[]) => string | undefined
+
+const destroysFolder: Rule = (args) => {
+  const precious = args.find((arg) => PRECIOUS.test(arg.replaceAll(/\/(?:\.?\/)+/g, '/')))
+  return precious !== undefined && has(args, '--recursive', 'r') ? `it would change everything below ${precious}` : undefined
+}
+const overwrites: Rule = (args) =>
+  args.some((arg) => DEVICE.test(arg.replace(/^of=/, ''))) ? 'it would overwrite a disk' : undefined
+const endsMachine: Rule = () => 'it would stop this machine'
+const formats: Rule = () => 'it would format a disk'
+
+/** What is never run, whoever asks: nobody does these by way of an assistant on purpose. */
+const RULES: ReadonlyMap<string, Rule> = new Map<string, Rule>([
+  ['rm', destroysFolder], ['chmod', destroysFolder], ['chown', destroysFolder], ['chgrp', destroysFolder],
+  ['dd', overwrites], ['shred', overwrites],
+  ['mkfs', formats], ['mkswap', formats], ['wipefs', formats],
+  ['shutdown', endsMachine], ['reboot', endsMachine], ['halt', endsMachine], ['poweroff', endsMachine],
+])
+
+export function catastropheOf([program, ...args]: readonly Word[]): string | undefined {
+  const name = baseName(program?.text ?? '')
+  const rule = RULES.get(name) ?? (name.startsWith('mkfs.') ? formats : undefined)
+  return rule?.(args.map(({ text }) => text))
+}
+
+/** A function that calls itself twice, beside itself. Bounded in every part: the text is a stranger's. */
+export function isForkBomb(text: string): boolean {
+  for (const [whole, name] of text.matchAll(/([\w:.]{1,32})\s{0,8}\(\s{0,8}\)\s{0,8}\{[^}]{0,256}/g)) {
+    const body = whole.slice(whole.indexOf('{')).replaceAll(/\s/g, '')
+    if (body.includes(`${name}|${name}&`)) return true
+  }
+  return false
+}
+
+export const overwritesDevice = (path: string): boolean => DEVICE.test(path)

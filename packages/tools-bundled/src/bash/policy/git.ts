@@ -1,6 +1,5 @@
 import { ToolError } from '@bulkhead/contract'
-import { isPlain, type Word } from '../parse/plan.ts'
-import { wordList } from '../parse/word-list.ts'
+import { isPlain, type Word, wordList } from '../parse/plan.ts'
 import type { KnownUse, OptionList } from './option-list.ts'
 import { knownUse } from './option-list.ts'
 

@@ -1,17 +1,16 @@
-import type { ArgumentsReading } from '@bulkhead/contract'
+import type { ArgumentsReader, ArgumentsReading } from '@bulkhead/contract'
+import { whyNotWritten } from '../../model/path-keys.ts'
 import type { CommandReading, ShellReading, Stage, Step, Word } from '../parse/plan.ts'
 import { MAX_CHARS, readCommand } from '../parse/read-command.ts'
-import { isForkBomb, overwritesDevice } from './catastrophes.ts'
+import { programNeed } from '../run/stage-argv.ts'
 import { hasControls, inputText, pathText, stageText, wordsText } from './command-text.ts'
 import { effectsOf } from './effects.ts'
-import { Findings } from './findings.ts'
-import { insidePath, type Ground } from './ground.ts'
+import { Findings, isForkBomb, overwritesDevice } from './findings.ts'
+import { type Ground, insidePath } from './ground.ts'
 import { innermost, namesOf, startsIn } from './judge-words.ts'
-import { programNeed } from '../run/stage-argv.ts'
-import { innerSteps, placeSteps, readsOf, type JudgedStep, type RunStep } from './judged-steps.ts'
+import { innerSteps, type JudgedStep, placeSteps, readsOf, type RunStep } from './judged-steps.ts'
 import { isMostlyRead } from './known-uses.ts'
 import { unwrap } from './wrappers.ts'
-import { whyNotWritten } from '../../not-written.ts'
 
 export type JudgedCommand = { readonly judgement: ArgumentsReading } & (
   | { readonly kind: 'plan'; readonly steps: readonly JudgedStep[] }
@@ -170,4 +169,13 @@ function stepsText(steps: readonly JudgedStep[]): string {
       }
     }
   }).join(' ')
+}
+
+/** For the host: what a call of `bash` stands for. */
+export const readBashArguments: ArgumentsReader = (args, { workspace, neverWritten }) => {
+  const { command, cwd } = args
+  const folder = typeof cwd === 'string' ? insidePath(cwd, { workspace, folder: '.' }) : '.'
+  const { judgement } = judgeCommand(typeof command === 'string' ? command : '', { workspace, folder: folder ?? '.', ...(neverWritten && { neverWritten }) })
+  if (folder !== undefined) return judgement
+  return { ...judgement, denies: [...judgement.denies, `the folder ${String(cwd)} lies outside the workspace`] }
 }

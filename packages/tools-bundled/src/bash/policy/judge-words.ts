@@ -1,8 +1,7 @@
 import type { Word } from '../parse/plan.ts'
 import { readCommand } from '../parse/read-command.ts'
-import { catastropheOf } from './catastrophes.ts'
+import { catastropheOf, type Findings } from './findings.ts'
 import { commandText } from './command-text.ts'
-import type { Findings } from './findings.ts'
 import { baseName, unwrap } from './wrappers.ts'
 
 const MAX_DEPTH = 8

@@ -1,10 +1,9 @@
 import type { EachStep, GroupStep, Stage, Step, Word } from '../parse/plan.ts'
 import { pathText } from './command-text.ts'
 import type { Findings } from './findings.ts'
-import { insidePath, wordInside, type Ground } from './ground.ts'
+import { type Ground, insidePath, isHarmlessVariable, wordInside } from './ground.ts'
 import { innermost } from './judge-words.ts'
 import { readingUse, type ReadingUse } from './known-uses.ts'
-import { isHarmlessVariable } from './variables.ts'
 
 export type RunStep = Extract<Step, { kind: 'run' }> & {
   readonly folder: string

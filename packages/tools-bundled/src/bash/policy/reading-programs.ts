@@ -1,4 +1,4 @@
-import { wordList } from '../parse/word-list.ts'
+import { wordList } from '../parse/plan.ts'
 import type { OptionList } from './option-list.ts'
 
 type Shape = Omit<OptionList, 'flags' | 'values'>

@@ -1,4 +1,4 @@
-import type { NestedCommand, Word } from '../parse/plan.ts'
+import { type NestedCommand, type Word, wordList } from '../parse/plan.ts'
 
 /** What a program that runs others was given. */
 export interface Wrapped {
@@ -58,3 +58,86 @@ export function anywhere(args: readonly Word[]): Wrapped {
 
 /** The same, where nobody can tell more. */
 export const unreadable = (args: readonly Word[], why: string): Wrapped => ({ ...anywhere(args), unread: why })
+
+const SHELLS: ReadonlySet<string> = new Set(['sh', 'bash', 'dash', 'zsh', 'ksh', 'mksh', 'ash', 'fish', 'rbash', 'csh', 'tcsh',
+  'pwsh', 'powershell'])
+
+/** Whether a shell reads a text: by `-c`, or from its input where it is named no file. */
+export function readsShellText(name: string, args: readonly Word[]): boolean {
+  if (!SHELLS.has(name)) return false
+  return shellScript(name, args) !== undefined || args.some(({ text }) => text === '-s') || args.every(({ text }) => /^[-+]/.test(text))
+}
+
+/** The text a shell is given by `-c`, in any of the ways to write that; undefined when it is given none. */
+export function shellScript(name: string, args: readonly Word[]): Wrapped | undefined {
+  if (!SHELLS.has(name)) return undefined
+  for (let index = 0; index < args.length; index++) {
+    const { text, pattern } = args[index]!
+    if (pattern !== undefined) return unreadable(args, `a word of \`${name}\` is a pattern`)
+    if (text === '--command' || /^-[a-zA-Z]*c$/i.test(text)) {
+      const script = args.slice(index + 1).find((word) => !/^[-+]/.test(word.text))
+      return script === undefined ? unreadable(args, `\`${name} -c\` without a text`) : opaque([], [script.text])
+    }
+    if (text.startsWith('--command=')) return opaque([], [text.slice('--command='.length)])
+    if (text === '-o' || text === '+o' || text === '--rcfile' || text === '--init-file') index++
+    else if (!/^[-+]/.test(text)) return undefined
+  }
+  return undefined
+}
+
+/** Options whose value is a command, by program. */
+const OPTIONS: ReadonlyMap<string, readonly string[]> = new Map([
+  ['tar', wordList(
+    '--to-command -I --use-compress-program --checkpoint-action -F --info-script --new-volume-script --rsh-command --rmt-command',
+  )],
+  ['rsync', ['-e', '--rsh', '--rsync-path']],
+  ['scp', ['-S', '-o']],
+  ['sftp', ['-S', '-o']],
+  ['sort', ['--compress-program']],
+  ['rg', ['--pre', '--hostname-bin']],
+  ['man', ['-P', '--pager', '-H', '--html']],
+  ['ssh', ['-o']],
+  ['make', ['--eval']],
+  ['split', ['--filter']],
+  ['zip', ['-TT', '--unzip-command']],
+  ['wget', ['--use-askpass']],
+  ['vim', ['-c', '--cmd', '-S']],
+  ['nvim', ['-c', '--cmd', '-S']],
+  ['ctags', ['--options']],
+])
+
+/** Commands handed over in an option; undefined when there are none. */
+export function optionScripts(name: string, args: readonly Word[]): Wrapped | undefined {
+  const options = OPTIONS.get(name)
+  if (options === undefined) return undefined
+  const scripts = args.flatMap(({ text }, index) => {
+    const option = options.find((known) => text === known || text.startsWith(known.startsWith('--') ? `${known}=` : known))
+    if (option === undefined) return []
+    const value = text === option ? args[index + 1]?.text ?? '' : text.slice(option.length).replace(/^=/, '')
+    return [value.replace(/^(?:exec|ProxyCommand|LocalCommand)=/, '')]
+  })
+  return scripts.length === 0 ? undefined : opaque([], scripts)
+}
+
+/** Subcommands of git that run a command of theirs. */
+const RUNNING = /^(?:submodule foreach|bisect run)$/
+const EXECUTING: ReadonlySet<string> = new Set(wordList(
+  '-x --exec --extcmd --upload-pack --receive-pack -O --open-files-in-pager --tree-filter --index-filter --msg-filter '
+    + '--env-filter',
+))
+
+/** What git was told to run: by its configuration, by an option, or by a subcommand that is made for it. */
+export function gitScripts(args: readonly Word[]): Wrapped | undefined {
+  const scripts = args.flatMap(({ text }, index) => {
+    const next = args[index + 1]?.text ?? ''
+    if (text === '-c' || text === '--config-env') return [next.slice(next.indexOf('=') + 1).replace(/^!/, '')]
+    if (EXECUTING.has(text) || (text === '-u' && args.some((word) => word.text === 'clone'))) return [next]
+    const option = [...EXECUTING].find((name) => name.startsWith('--') && text.startsWith(`${name}=`))
+    return option === undefined ? [] : [text.slice(option.length + 1)]
+  })
+  const at = args.findIndex(({ text }, index) => index > 0 && RUNNING.test(`${args[index - 1]!.text} ${text}`))
+  const command = at < 0 ? [] : args.slice(at + 1).filter(({ text }) => text !== '--recursive')
+  const inner = command.length === 0 ? [] : [runs(command, true)]
+  const joined = command.length === 0 ? [] : [command.map(({ text }) => text).join(' ')]
+  return scripts.length + inner.length === 0 ? undefined : opaque(inner, [...scripts, ...joined])
+}

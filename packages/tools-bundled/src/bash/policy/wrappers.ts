@@ -1,9 +1,6 @@
-import type { Word } from '../parse/plan.ts'
-import { wordList } from '../parse/word-list.ts'
-import { isHarmlessVariable } from './variables.ts'
-import { afterPrefix, anywhere, opaque, runs, unreadable, type PrefixForm, type Wrapped } from './unwrap.ts'
-import { readsShellText, shellScript } from './shell-programs.ts'
-import { gitScripts, optionScripts } from './script-options.ts'
+import { type Word, wordList } from '../parse/plan.ts'
+import { isHarmlessVariable } from './ground.ts'
+import { afterPrefix, anywhere, gitScripts, opaque, optionScripts, type PrefixForm, readsShellText, runs, shellScript, unreadable, type Wrapped } from './unwrap.ts'
 
 const MAX_DEPTH = 8
 

@@ -1,11 +1,59 @@
 import { ToolError } from '@bulkhead/contract'
 import type { JsonObject } from '@bulkhead/kit/json'
+import { type Word, wordList } from '../parse/plan.ts'
 import type { JudgedCommand } from '../policy/judge-command.ts'
 import { innermost } from '../policy/judge-words.ts'
 import type { JudgedStep } from '../policy/judged-steps.ts'
-import { interactiveHint } from './interactive.ts'
-import { PlanRunner, type BashRuntime } from './plan-runner.ts'
+import { type BashRuntime, PlanRunner } from './plan-runner.ts'
 import { Transcript } from './transcript.ts'
+
+const NO_TERMINAL = 'There is no terminal here.'
+
+const hints = (programs: string, hint: string): readonly (readonly [string, string])[] =>
+  wordList(programs).map((name) => [name, hint])
+
+/** Programs that do nothing without a person at a terminal. */
+const ALWAYS: ReadonlyMap<string, string> = new Map([
+  ...hints('vi vim nvim nano emacs pico joe micro helix hx', 'Change files with the tools edit and write.'),
+  ...hints('less more most', 'Read files with the tool read, or print them with cat or head.'),
+  ...hints('top htop btop atop watch', 'Look once, as with `ps aux`.'),
+  ...hints('tmux screen byobu', 'Run the command itself.'),
+  ...hints(
+    'telnet ftp passwd visudo ranger mc tig lazygit fzf dialog whiptail', 'Use a program that takes all it needs as arguments.',
+  ),
+])
+
+/** Programs that wait for a person when they are given nothing to do. */
+const BARE: ReadonlyMap<string, string> = new Map([
+  ...hints(
+    'python python3 ipython node ruby irb php perl lua R ghci scala sqlite3 psql mysql mongosh redis-cli bc gdb',
+    'Give it a file or an expression, such as with -c or -e.',
+  ),
+  ...hints('bash sh zsh fish dash', 'Give the command itself.'),
+])
+
+/** Subcommands of git that can ask piece by piece. */
+const CHOOSES: ReadonlySet<string> = new Set(['add', 'checkout', 'restore', 'reset', 'stash'])
+/** Where `git commit` has its message from, when not from an editor. */
+const MESSAGE: ReadonlySet<string> = new Set(wordList(
+  '-m -am -sm -asm -sam -F -C --message --file --reuse-message --no-edit --fixup --squash --dry-run --help',
+))
+
+/** Why a command would wait for a person, and what to do instead; undefined when it would not. */
+function interactiveHint([program, ...args]: readonly Word[], hasInput: boolean): string | undefined {
+  const name = program?.text ?? ''
+  const idle = args.length === 0 && !hasInput ? BARE.get(name) : undefined
+  const hint = ALWAYS.get(name) ?? idle ?? (name === 'git' ? gitHint(args.map(({ text }) => text)) : undefined)
+  return hint === undefined ? undefined : `\`${name}\` would wait for a person. ${NO_TERMINAL} ${hint}`
+}
+
+function gitHint([subcommand = '', ...args]: readonly string[]): string | undefined {
+  const has = (...names: readonly string[]): boolean => args.some((arg) => names.includes(arg))
+  if (subcommand === 'rebase' && has('-i', '--interactive')) return 'Rebase without -i.'
+  if (CHOOSES.has(subcommand) && has('-p', '-i', '--patch', '--interactive')) return 'Name the files instead.'
+  const hasMessage = args.some((arg) => MESSAGE.has(arg) || /^(?:-m.|--(?:message|file|fixup|squash|reuse-message)=)/.test(arg))
+  return subcommand === 'commit' && !hasMessage ? 'Give the message with -m.' : undefined
+}
 
 export type { BashRuntime }
 

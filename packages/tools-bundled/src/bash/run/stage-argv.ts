@@ -1,10 +1,53 @@
-import { ToolError, type CallNeed, type FileReader, type ShellStage, type ShellTarget } from '@bulkhead/contract'
+import { type CallNeed, type FileReader, type ShellStage, type ShellTarget, ToolError } from '@bulkhead/contract'
+import type { Stage, Target, Word } from '../parse/plan.ts'
+import { hardenedFind } from '../policy/find.ts'
+import { hardenedGit, hasOtherFiles, refusedSetting } from '../policy/git.ts'
 import { innermost } from '../policy/judge-words.ts'
 import type { ReadingUse } from '../policy/known-uses.ts'
-import type { Stage, Target, Word } from '../parse/plan.ts'
 import { expandPattern } from './expand-pattern.ts'
-import { hardenedWords, startable, type Repository } from './hardened-words.ts'
 import { insideOnly, proveInside, refuseOption } from './prove-inside.ts'
+
+/** What is asked of the repository here before it is read. */
+interface Repository {
+  /** The names in its configuration. */
+  names(): Promise<readonly string[]>
+  /** Whether its files are those of the folder. */
+  isHere(): Promise<boolean>
+}
+
+/** A program that only reads shall not be made to do more by what it reads, nor be led out of the workspace by a link. */
+async function hardenedWords(words: readonly Word[], repository: Repository): Promise<readonly Word[]> {
+  const inner = innermost(words)
+  const safer = await hardened(inner, repository)
+  return safer === inner ? words : [...words.slice(0, words.length - inner.length), ...safer]
+}
+
+async function hardened(inner: readonly Word[], repository: Repository): Promise<readonly Word[]> {
+  const [program, ...args] = inner
+  switch (program!.text) {
+    case 'git': {
+      const names = await repository.names()
+      if (hasOtherFiles(names) && !await repository.isHere()) throw refusedSetting()
+      return hardenedGit(inner, names)
+    }
+    case 'find':
+      return hardenedFind(inner)
+    case 'diff':
+      return [program!, { text: '--no-dereference' }, ...args]
+    default:
+      return inner
+  }
+}
+
+const BUILTINS: ReadonlySet<string> = new Set(['command', 'type', 'help', 'history'])
+
+/** What only a shell has under this name, by what there is to start. No shell reads the words themselves. */
+function startable([program, ...args]: readonly Word[]): readonly Word[] {
+  const { text } = program!
+  if (text === '[' && args.at(-1)?.text === ']') return [{ text: 'test' }, ...args.slice(0, -1)]
+  if (!BUILTINS.has(text)) return [program!, ...args]
+  return [...['bash', '--noprofile', '--norc', '-p', '-c', `${text} "$@"`, 'bash'].map((word) => ({ text: word })), ...args]
+}
 
 /** A command as it was asked for. */
 export type Asked = NonNullable<ShellStage['as']>

@@ -1,5 +1,4 @@
-import type { MarkdownWriter } from './markdown-writer.ts'
-import { TableWriter } from './table-writer.ts'
+import { type MarkdownWriter, TableWriter } from './markdown-writer.ts'
 
 type Attributes = Readonly<Record<string, string>>
 
