@@ -79,12 +79,10 @@ test.each<[string, unknown, string]>([
   ['half a character', { a: '\ud800' }, 'text'],
   ['undefined', undefined, 'kind'],
   ['a proxy that throws', new Proxy({}, { ownKeys: () => { throw new Error('boo') } }), 'kind'],
-])('hostile arguments are refused, quickly and with a reason: %s', async (_, args, rule) => {
-  const before = process.cpuUsage()
+])('hostile arguments are refused with a reason: %s', async (_, args, rule) => {
   const { world, outcome } = await callWith(args)
   expect(outcome).toMatchObject({ error: { code: 'InputInvalid', data: { rule: expect.stringMatching(`^(?:${rule})$`) } } })
   expect(world.sandbox.requests).toEqual([])
-  expect(process.cpuUsage(before).user / 1_000).toBeLessThan(2_000)
 })
 
 test.each([null, 1, 'text', true, []].map((value) => [value]))('arguments are an object, not %j', async (args) => {

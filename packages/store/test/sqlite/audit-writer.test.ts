@@ -3,6 +3,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { AuditGroup, Store } from '@bulkhead/contract'
 import { ThreadImage } from '@bulkhead/kit/thread-image'
 import { afterEach, expect, it } from 'vitest'
+import { thoroughly } from '../../../../scripts/thoroughly.ts'
 import { draftGroup } from '../../src/records/audit-group.ts'
 import { verifyAudit } from '../../src/index.ts'
 import { AuditThread } from '../../src/sqlite/audit/audit-thread.ts'
@@ -126,8 +127,8 @@ it('a thread waits once for a file that another process keeps', async () => {
   await expect(drafts[0]).rejects.toMatchObject(refused)
   const first = performance.now()
   for (const draft of drafts.slice(1)) await expect(draft).rejects.toMatchObject(refused)
-  // Both together wait a small part of what the first one has waited for.
-  expect(performance.now() - first).toBeLessThan(first - began)
+  // Both together wait a small part of what the first one has waited for: `pnpm soak` compares the times.
+  if (thoroughly(false, true)) expect(performance.now() - first).toBeLessThan(first - began)
   other.exec('COMMIT')
   expect(await thread.add(draftGroup(group(4, 1)))).toBe(1)
   await thread.close()
