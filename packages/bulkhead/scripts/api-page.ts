@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { basesOf, declarationOf, exportedNames } from './declarations.ts'
 
-const LIBRARY = join(import.meta.dirname, '../src/library.ts')
+const LIBRARY = join(import.meta.dirname, '../src/facade/library.ts')
 
 const INTRODUCTION = `# API
 

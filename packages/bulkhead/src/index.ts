@@ -2,11 +2,11 @@ import { requireNodeVersion } from '@bulkhead/kit/node-version'
 
 // The library is imported only now: an old Node would fail on a missing builtin before anything could say why.
 requireNodeVersion()
-const library = await import('./library.ts')
+const library = await import('./facade/library.ts')
 
 export const {
   BulkheadError, COMMAND_SAFETY_PATTERNS, CORE_VERSION, createCommandClassifier, createHeadlessInteractor, createHost,
   createProgrammaticInteractor, createTerminalInteractor, openSqliteStore,
 } = library
 export type BulkheadError = InstanceType<typeof library.BulkheadError>
-export type * from './library.ts'
+export type * from './facade/library.ts'

@@ -1,6 +1,6 @@
 import type { CompartmentRequest, CompartmentSession, Sandbox } from '@bulkhead/contract'
 import { expect, it } from 'vitest'
-import { lateSandbox } from '../src/late-sandbox.ts'
+import { lateSandbox } from '../src/facade/late-sandbox.ts'
 
 const request = {} as CompartmentRequest
 const session = {} as CompartmentSession

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { expect, it } from 'vitest'
-import { createSidecar } from '../src/sidecar.ts'
+import { createSidecar } from '../src/facade/sidecar.ts'
 
 it('keeps long results per session, for this user alone, and removes them with it', async () => {
   const sidecar = createSidecar()
@@ -35,7 +35,7 @@ it('does not remember the end of every session there ever was', async () => {
 
 it('removes what a host left that was killed, and nothing of one that lives', async () => {
   const code = `
-    const { createSidecar } = await import(${JSON.stringify(new URL('../src/sidecar.ts', import.meta.url).href)})
+    const { createSidecar } = await import(${JSON.stringify(new URL('../src/facade/sidecar.ts', import.meta.url).href)})
     console.log(await createSidecar().save('s', 'c', 'left'))
     process.kill(process.pid, 'SIGKILL')`
   const { stdout } = spawnSync(process.execPath, ['--input-type=module', '-e', code], { encoding: 'utf8' })

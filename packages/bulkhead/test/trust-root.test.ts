@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { PUBLIC_GOOD_ROOT } from '@bulkhead/loader'
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { loaderOptions } from '../src/loader-options.ts'
+import { loaderOptions } from '../src/facade/loader-options.ts'
 import { inside } from './command-inside.ts'
 import { bulkhead } from './command.ts'
 

@@ -1,7 +1,7 @@
 import { styleText } from 'node:util'
 import type { Diagnostic, ErrorCode } from '@bulkhead/contract'
 import { visibleText } from '@bulkhead/kit/text'
-import type { Host } from '../create-host.ts'
+import type { Host } from '../facade/create-host.ts'
 import { serverFaults, serverMeant } from './server-rows.ts'
 
 /** What a call meets when something that should be there could not be loaded. */

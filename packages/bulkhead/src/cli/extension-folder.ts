@@ -4,8 +4,8 @@ import { BulkheadError } from '@bulkhead/contract'
 import { messageOf } from '@bulkhead/kit/error-message'
 import type { JsonObject } from '@bulkhead/kit/json'
 import { packFolder, type Packed } from '@bulkhead/loader'
-import { homeFolder } from '../home-folder.ts'
-import { loaderOptions } from '../loader-options.ts'
+import { homeFolder } from '../facade/home-folder.ts'
+import { loaderOptions } from '../facade/loader-options.ts'
 import { bundleModule } from './bundle.ts'
 
 /** What a package of this folder would be, for whoever publishes it. `config`: what it is tried out with. Writes nothing. */

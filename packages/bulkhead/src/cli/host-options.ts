@@ -5,11 +5,11 @@ import type { EventListener, Store } from '@bulkhead/contract'
 import { BulkheadError } from '@bulkhead/contract/plain'
 import { messageOf } from '@bulkhead/kit/error-message'
 import { meantNames, visibleText } from '@bulkhead/kit/text'
-import type { CreateHostOptions } from '../create-host.ts'
-import { homeFolder } from '../home-folder.ts'
-import { storeFile } from '../store-file.ts'
-import { createTerminalInteractor } from '../terminal/terminal-interactor.ts'
-import { userCacheFolder } from '../user-cache.ts'
+import type { CreateHostOptions } from '../facade/create-host.ts'
+import { homeFolder } from '../facade/home-folder.ts'
+import { storeFile } from '../facade/store-file.ts'
+import { createTerminalInteractor } from '../facade/terminal/terminal-interactor.ts'
+import { userCacheFolder } from '../facade/user-cache.ts'
 import { UsageError } from './usage-error.ts'
 
 /** Of commands that have nothing to do with a project. */
@@ -77,7 +77,7 @@ export interface HostValues {
  * the audit outlive the command. `serving`: the terminal belongs to somebody else, and what changes on disk is taken over.
  */
 export async function openHost(values: HostValues, remembering = false, serving = false) {
-  const { assembleHost } = await import('../create-host.ts')
+  const { assembleHost } = await import('../facade/create-host.ts')
   const interactor = serving ? undefined : terminal()
   const store = remembering && !values['no-store'] ? await openStore(values.home) : undefined
   const options: CreateHostOptions = {

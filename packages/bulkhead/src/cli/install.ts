@@ -1,6 +1,6 @@
 import { statSync } from 'node:fs'
 import { BulkheadError } from '@bulkhead/contract'
-import { accountName } from '../account-name.ts'
+import { accountName } from '../facade/account-name.ts'
 import { printJson } from './answer.ts'
 import type { Command } from './command.ts'
 import { agree, readConsent } from './consent.ts'

@@ -1,4 +1,4 @@
-import { CORE_VERSION } from '../version.ts'
+import { CORE_VERSION } from '../facade/version.ts'
 import { COMMANDS } from './commands.ts'
 import { UsageError } from './usage-error.ts'
 

@@ -1,7 +1,7 @@
 import type { McpServerStatus } from '@bulkhead/bridges/mcp'
 import type { Json } from '@bulkhead/kit/json'
 import { canonicalCall } from '@bulkhead/contract/dialects'
-import type { Host } from '../create-host.ts'
+import type { Host } from '../facade/create-host.ts'
 import { serverMeant } from './server-rows.ts'
 
 /**

@@ -1,6 +1,6 @@
 import { BulkheadError, type LockEntry } from '@bulkhead/contract'
 import { meantNames, visibleText } from '@bulkhead/kit/text'
-import { accountName } from '../account-name.ts'
+import { accountName } from '../facade/account-name.ts'
 import { faultJson, faultText, printJson } from './answer.ts'
 import type { Command } from './command.ts'
 import { agree, readConsent } from './consent.ts'

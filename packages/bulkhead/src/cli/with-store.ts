@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import type { Store } from '@bulkhead/contract'
 import { BulkheadError } from '@bulkhead/contract/plain'
 import { openSqliteStore } from '@bulkhead/store'
-import { storeFile } from '../store-file.ts'
+import { storeFile } from '../facade/store-file.ts'
 
 /** Looking must not make a store where there is none. `what`: that which is looked for there. */
 export async function withStore<Value>(home: string | undefined, what: string, use: (store: Store) => Promise<Value>): Promise<Value> {

@@ -1,5 +1,5 @@
 import { realpathSync } from 'node:fs'
-import { workspaceFault } from '../workspace-fault.ts'
+import { workspaceFault } from '../facade/workspace-fault.ts'
 
 /** The folder that a command works on, without links. Throws ProjectPathInvalid. */
 export function workspaceFolder(given: string | undefined): string {
