@@ -2,7 +2,7 @@ import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, sta
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { userCacheFolder } from '../src/facade/user-cache.ts'
+import { userCacheFolder } from '../src/facade/folders.ts'
 import { bulkhead } from './command.ts'
 
 let folder: string

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { expect, it } from 'vitest'
-import { createProcessOwner } from '../src/facade/process-owner.ts'
+import { createProcessOwner } from '../src/facade/sidecar.ts'
 
 it('tells whether another process lives, and is another for each host', async () => {
   const owner = createProcessOwner()

@@ -1,6 +1,6 @@
 import { stripVTControlCharacters } from 'node:util'
 import { expect, it } from 'vitest'
-import { table } from '../src/cli/table.ts'
+import { table } from '../src/cli/output.ts'
 
 const HEADINGS = ['NAME', 'SHADOWS', 'MAY']
 const ROWS = [['read', '-', 'reads {workspace}'], ['skill', '-', 'reads {workspace}/.agents/skills, reads {user-data}/skills']]

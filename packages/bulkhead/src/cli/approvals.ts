@@ -1,15 +1,12 @@
 import { realpath } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { BulkheadError } from '@bulkhead/contract'
+import { type Approval, type ApprovalBook, type ApprovalFilter, type DamagedApproval, openApprovals } from '@bulkhead/host'
 import { meantNames, visibleText } from '@bulkhead/kit/text'
-import { openApprovals, type Approval, type ApprovalBook, type ApprovalFilter, type DamagedApproval } from '@bulkhead/host'
-import { accountName } from '../facade/account-name.ts'
-import { printJson } from './answer.ts'
-import { approvalDetails, approvalTable, damageText } from './approval-words.ts'
-import type { Command } from './command.ts'
-import { HOME_OPTIONS, readOptions, refuseForeignOptions } from './host-options.ts'
-import { UsageError } from './usage-error.ts'
-import { withStore } from './with-store.ts'
+import { accountName } from '../facade/folders.ts'
+import { type Command, UsageError } from './command.ts'
+import { HOME_OPTIONS, readOptions, refuseForeignOptions, withStore } from './host-options.ts'
+import { printJson, table } from './output.ts'
 
 /** Fewer characters of an id are more likely a slip than a choice. */
 const LEAST_ID_CHARS = 4
@@ -119,3 +116,40 @@ async function find(book: ApprovalBook, start: string, ended: boolean): Promise<
 
 const revokedText = (revoked: readonly Approval[]): string =>
   revoked.length === 0 ? 'There was nothing to revoke.\n' : `Revoked:\n${approvalTable(revoked, true)}`
+
+/** `projects`: say of which project each is. */
+function approvalTable(rows: readonly Approval[], projects: boolean): string {
+  if (rows.length === 0) return 'Nothing is approved.\n'
+  const headings = ['ID', 'STATUS', 'TOOL', 'EXTENSION', 'GIVEN', 'BY', 'EXPIRES', 'USES', 'LAST USED', ...(projects ? ['PROJECT'] : []), 'KEY']
+  return table(headings, rows.map((approval) => {
+    const { id, status, tool, origin, callers = [], grantedAt, grantedBy, expiresAt, uses, lastUsedAt, workspace, approvalKey } = approval
+    return [
+      id, status, [tool, ...callers.map((caller) => caller.tool).toReversed()].join(' called by '), `${origin.layer} ${origin.extension}@${origin.version}`, minute(grantedAt), grantedBy, minute(expiresAt),
+      String(uses), minute(lastUsedAt), ...(projects ? [workspace] : []), approvalKey,
+    ]
+  }))
+}
+
+function approvalDetails(approval: Approval): string {
+  const { ended, origin, digests } = approval
+  const lines: readonly (readonly [string, string])[] = [
+    ['id', approval.id],
+    ['status', ended === null ? approval.status : `${ended.how} at ${ended.at}${ended.by === undefined ? '' : ` by ${ended.by}`}`],
+    ['tool', approval.tool],
+    ['key', approval.approvalKey],
+    ['project', approval.workspace],
+    ['given', `${approval.grantedAt} by ${approval.grantedBy}, in session ${approval.sessionId}`],
+    ['expires', approval.expiresAt ?? 'with its session'],
+    ['used', approval.lastUsedAt === null ? 'never' : `${approval.uses} times, last at ${approval.lastUsedAt}`],
+    ['bound to', `${origin.layer} extension ${origin.extension} ${origin.version}`],
+    ['  package', digests.package],
+    ['  definition', digests.tool],
+    ['  powers', digests.capability],
+    ...(approval.callers ?? []).map(({ tool, layer, extension }): readonly [string, string] => ['called by', `${tool} of the ${layer} extension ${extension}`]),
+  ]
+  return lines.map(([label, text]) => `${label.padEnd(12)}  ${visibleText(text)}\n`).join('')
+}
+
+const damageText = ({ id, damage }: DamagedApproval): string => `The approval ${id} is damaged and answers nothing: it ${damage}.`
+
+const minute = (at: string | null): string => at === null ? '-' : `${at.slice(0, 16).replace('T', ' ')}Z`

@@ -5,10 +5,10 @@ import { BulkheadError } from '@bulkhead/contract/plain'
 import { messageOf } from '@bulkhead/kit/error-message'
 import { isJsonObject } from '@bulkhead/kit/json'
 import { verifyAudit } from '@bulkhead/store'
-import { accountName } from '../facade/account-name.ts'
+import { accountName } from '../facade/folders.ts'
 import { exportLines, openExport } from './audit-export.ts'
 import { createProgress } from './progress.ts'
-import { UsageError } from './usage-error.ts'
+import { UsageError } from './command.ts'
 
 const PAGE = 1_000
 const OWNER_ONLY_FILE = 0o600

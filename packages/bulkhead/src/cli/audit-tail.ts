@@ -1,6 +1,6 @@
 import type { AuditEntry, Store } from '@bulkhead/contract'
 import { isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
-import { table } from './table.ts'
+import { table } from './output.ts'
 
 const PAGE = 500
 

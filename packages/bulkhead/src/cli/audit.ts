@@ -3,14 +3,12 @@ import type { AuditEntry, Store } from '@bulkhead/contract'
 import { BulkheadError } from '@bulkhead/contract/plain'
 import { meantNames } from '@bulkhead/kit/text'
 import { verifyAudit, type Anchor } from '@bulkhead/store'
-import { printJson } from './answer.ts'
+import { printJson } from './output.ts'
 import { archiveAudit } from './audit-archive.ts'
 import { exportLines, openExport } from './audit-export.ts'
 import { auditTable, latestEntries } from './audit-tail.ts'
-import type { Command } from './command.ts'
-import { HOME_OPTIONS, readOptions, refuseForeignOptions } from './host-options.ts'
-import { UsageError } from './usage-error.ts'
-import { withStore } from './with-store.ts'
+import { type Command, UsageError } from './command.ts'
+import { HOME_OPTIONS, readOptions, refuseForeignOptions, withStore } from './host-options.ts'
 
 const LATEST = 20
 const KEPT_DAYS = 90

@@ -1,6 +1,10 @@
+import type { McpServerStatus } from '@bulkhead/bridges/mcp'
 import { SECURITY_MODES, type SecurityMode } from '@bulkhead/contract'
-import { parseJson, type Json } from '@bulkhead/kit/json'
-import { UsageError } from './usage-error.ts'
+import { canonicalCall } from '@bulkhead/contract/dialects'
+import { type Json, parseJson } from '@bulkhead/kit/json'
+import type { Host } from '../facade/create-host.ts'
+import { UsageError } from './command.ts'
+import { serverMeant } from './diagnostic-text.ts'
 
 export function readArguments(text = '{}'): Json {
   const parsed = parseJson(text)
@@ -13,3 +17,18 @@ export function readMode(text: string | undefined): SecurityMode | undefined {
   if (text !== undefined && mode === undefined) throw new UsageError(`--mode must be one of ${SECURITY_MODES.join(', ')}, not "${text}".`)
   return mode
 }
+
+/**
+ * The call that a person means who names a tool and its arguments as other hosts do, such as mcp:server.tool. `connecting` starts or
+ * reaches servers it could be of and that nobody has heard of yet.
+ */
+export async function meantCall<Call extends { readonly name: string; readonly arguments: Json }>(
+  host: Pick<Host, 'mcp' | 'tool'>, call: Call, connecting: boolean,
+): Promise<Call> {
+  const meant = connecting ? serversMeant(call.name, host.mcp.servers()) : []
+  if (meant.length > 0) await host.mcp.connect(meant)
+  return canonicalCall(call, (name) => host.tool(name))
+}
+
+const serversMeant = (tool: string, servers: readonly McpServerStatus[]): readonly string[] =>
+  servers.filter((server) => server.tools === undefined && server.state !== 'disabled' && serverMeant(tool, server)).map(({ name }) => name)

@@ -2,14 +2,11 @@ import { styleText } from 'node:util'
 import { CALL_LIMITS, type Outcome, type SecurityMode } from '@bulkhead/contract'
 import type { Json } from '@bulkhead/kit/json'
 import { visibleText } from '@bulkhead/kit/text'
-import { printJson } from './answer.ts'
-import { readArguments, readMode } from './call-options.ts'
-import type { Command } from './command.ts'
+import { printJson } from './output.ts'
+import { meantCall, readArguments, readMode } from './call-options.ts'
+import { type Command, ENDING_SIGNALS, UsageError } from './command.ts'
 import { tellFaults } from './diagnostic-text.ts'
-import { ENDING_SIGNALS } from './ending-signals.ts'
 import { canAsk, COMMON_DETAILS, COMMON_OPTIONS, openHost, readOptions, STORE_DETAILS, STORE_OPTIONS, terminal } from './host-options.ts'
-import { meantCall } from './meant-call.ts'
-import { UsageError } from './usage-error.ts'
 
 export const call: Command = {
   usage: 'bulkhead call NAME [--args JSON] [--mode ask|allowlist|yolo] [--timeout MS] [--no-store] [--json] [--workspace DIR] [--home DIR] [--trust-project]',

@@ -8,12 +8,11 @@ import { messageOf } from '@bulkhead/kit/error-message'
 import { isJsonObject, parseJson, type JsonObject } from '@bulkhead/kit/json'
 import { visibleText } from '@bulkhead/kit/text'
 import { createSandbox } from '@bulkhead/sandbox'
-import { printJson } from './answer.ts'
-import type { Command } from './command.ts'
+import { printJson } from './output.ts'
+import { type Command, UsageError } from './command.ts'
 import { readExtensionFolder } from './extension-folder.ts'
 import { HOME_DETAILS, HOME_OPTIONS, readOptions } from './host-options.ts'
 import { extensionLines, line } from './plan-text.ts'
-import { UsageError } from './usage-error.ts'
 
 export const check: Command = {
   usage: 'bulkhead check DIR [--config JSON] [--json] [--home DIR]',

@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, statSync } from 'node:fs'
 import { enableCompileCache, getCompileCacheDir } from 'node:module'
 import { dirname, join } from 'node:path'
-import { userCacheFolder } from '../facade/user-cache.ts'
+import { userCacheFolder } from '../facade/folders.ts'
 
 /**
  * From here on Node keeps what it compiles, and what it strips of types, in a folder of the user's: the next command starts in

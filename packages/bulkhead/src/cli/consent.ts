@@ -2,7 +2,7 @@ import { BulkheadError, type Interactor } from '@bulkhead/contract'
 import type { InstallPlan } from '@bulkhead/loader'
 import { terminal } from './host-options.ts'
 import type { ProjectContents } from './project-contents.ts'
-import { UsageError } from './usage-error.ts'
+import { UsageError } from './command.ts'
 
 export interface ConsentOptions {
   /** Yes to what has not been accepted before. What wants more than was accepted needs more than a general yes. */

@@ -1,14 +1,11 @@
 import { styleText } from 'node:util'
 import { visibleText } from '@bulkhead/kit/text'
 import type { ExplainedStep, Explanation } from '@bulkhead/host'
-import { jsonText } from './answer.ts'
-import { readArguments, readMode } from './call-options.ts'
-import type { Command } from './command.ts'
+import { jsonText, table } from './output.ts'
+import { meantCall, readArguments, readMode } from './call-options.ts'
+import { type Command, UsageError } from './command.ts'
 import { tellFaults } from './diagnostic-text.ts'
 import { COMMON_DETAILS, COMMON_OPTIONS, openHost, readOptions, STORE_DETAILS, STORE_OPTIONS, terminal } from './host-options.ts'
-import { meantCall } from './meant-call.ts'
-import { table } from './table.ts'
-import { UsageError } from './usage-error.ts'
 
 export const explain: Command = {
   usage: 'bulkhead explain NAME [--args JSON] [--mode ask|allowlist|yolo] [--connect] [--no-store] [--json] [--workspace DIR] [--home DIR] [--trust-project]',

@@ -6,11 +6,9 @@ import { BulkheadError } from '@bulkhead/contract/plain'
 import { messageOf } from '@bulkhead/kit/error-message'
 import { meantNames, visibleText } from '@bulkhead/kit/text'
 import type { CreateHostOptions } from '../facade/create-host.ts'
-import { homeFolder } from '../facade/home-folder.ts'
-import { storeFile } from '../facade/store-file.ts'
+import { homeFolder, storeFile, userCacheFolder } from '../facade/folders.ts'
 import { createTerminalInteractor } from '../facade/terminal/terminal-interactor.ts'
-import { userCacheFolder } from '../facade/user-cache.ts'
-import { UsageError } from './usage-error.ts'
+import { UsageError } from './command.ts'
 
 /** Of commands that have nothing to do with a project. */
 export const HOME_OPTIONS = {
@@ -124,5 +122,20 @@ async function openStore(home: string | undefined): Promise<Store> {
     const { data } = BulkheadError.from(error)
     const message = `${messageOf(error)} Use --no-store to go on without state, approvals and audit.`
     throw new BulkheadError('StoreUnavailable', message, { cause: error, ...(data !== undefined && { data }) })
+  }
+}
+
+/** Looking must not make a store where there is none. `what`: that which is looked for there. */
+export async function withStore<Value>(home: string | undefined, what: string, use: (store: Store) => Promise<Value>): Promise<Value> {
+  const file = storeFile(home)
+  if (!existsSync(file)) {
+    throw new BulkheadError('StoreUnavailable', `There is no ${what} at ${file}. It is made by the first call, or is elsewhere: use --home.`)
+  }
+  const { openSqliteStore } = await import('@bulkhead/store')
+  const store = await openSqliteStore({ file })
+  try {
+    return await use(store)
+  } finally {
+    await store.close()
   }
 }

@@ -1,13 +1,12 @@
 import { statSync } from 'node:fs'
 import { BulkheadError } from '@bulkhead/contract'
-import { accountName } from '../facade/account-name.ts'
-import { printJson } from './answer.ts'
-import type { Command } from './command.ts'
+import { accountName } from '../facade/folders.ts'
+import { printJson } from './output.ts'
+import { type Command, UsageError } from './command.ts'
 import { agree, readConsent } from './consent.ts'
 import { COMMON_DETAILS, COMMON_OPTIONS, readOptions } from './host-options.ts'
 import { INSTALLER_DETAILS, INSTALLER_OPTIONS, openInstaller } from './installer-options.ts'
 import { planJson, planText } from './plan-text.ts'
-import { UsageError } from './usage-error.ts'
 
 export const CONSENT_OPTIONS = { 'yes': { type: 'boolean', short: 'y' }, 'accept': { type: 'string' }, 'dry-run': { type: 'boolean' } } as const
 export const CONSENT_DETAILS = `  --yes             agree to a first installation; what wants more than was accepted before is not covered

@@ -1,11 +1,11 @@
+import { realpathSync } from 'node:fs'
 import { BulkheadError } from '@bulkhead/contract'
 import { createLoader, Installer, type LoaderOptions, type RegistryOptions } from '@bulkhead/loader'
-import { homeFolder } from '../facade/home-folder.ts'
+import { homeFolder, workspaceFault } from '../facade/folders.ts'
 import { loaderOptions } from '../facade/loader-options.ts'
 import { ProjectConsent } from '../facade/project-trust.ts'
-import { terminal, type HostValues } from './host-options.ts'
+import { type HostValues, terminal } from './host-options.ts'
 import { createProgress, type Progress } from './progress.ts'
-import { workspaceFolder } from './workspace-folder.ts'
 
 export const INSTALLER_OPTIONS = {
   'project': { type: 'boolean' },
@@ -43,4 +43,14 @@ function registryOf(given: string | undefined, progress: Progress): RegistryOpti
   const { BULKHEAD_REGISTRY, npm_config_registry, BULKHEAD_REGISTRY_TOKEN: token } = process.env
   const url = given ?? (BULKHEAD_REGISTRY || npm_config_registry)
   return url === undefined ? undefined : { url, onProgress: progress.report, ...(token && { token }) }
+}
+
+/** The folder that a command works on, without links. Throws ProjectPathInvalid. */
+export function workspaceFolder(given: string | undefined): string {
+  const path = given ?? process.cwd()
+  try {
+    return realpathSync(path)
+  } catch (error) {
+    throw workspaceFault(path, error)
+  }
 }

@@ -1,6 +1,6 @@
 import { CORE_VERSION } from '../facade/version.ts'
 import { COMMANDS } from './commands.ts'
-import { UsageError } from './usage-error.ts'
+import { UsageError } from './command.ts'
 
 // Nothing else is imported here: help and the version are answered at once.
 
@@ -33,7 +33,7 @@ export async function main(argv: readonly string[], beforeLoading?: () => void):
       process.stdout.write(`${command.usage}\n\nbulkhead ${name} ${entry.summary}.\n\n${command.details}${command.details.includes('Exit code') ? '' : `\n\n${EXIT_CODES}`}\n`)
       return 0
     }
-    const { answering } = await import('./answer.ts')
+    const { answering } = await import('./output.ts')
     return await answering(rest.includes('--json'), () => command.run(rest))
   } catch (error) {
     if (error instanceof UsageError) {
@@ -48,7 +48,7 @@ export async function main(argv: readonly string[], beforeLoading?: () => void):
 }
 
 async function printUsageFault(message: string, usage: string): Promise<void> {
-  const [{ printJson }, { ERRORS }] = await Promise.all([import('./answer.ts'), import('@bulkhead/contract/plain')])
+  const [{ printJson }, { ERRORS }] = await Promise.all([import('./output.ts'), import('@bulkhead/contract/plain')])
   printJson({ error: { code: 'UsageInvalid', message, cure: ERRORS.UsageInvalid.cure, data: { usage } } })
 }
 

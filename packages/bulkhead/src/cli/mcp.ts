@@ -4,11 +4,9 @@ import { messageOf } from '@bulkhead/kit/error-message'
 import { visibleText } from '@bulkhead/kit/text'
 import { CORE_VERSION } from '../facade/version.ts'
 import { readMode } from './call-options.ts'
-import type { Command } from './command.ts'
+import { type Command, ENDING_SIGNALS, UsageError } from './command.ts'
 import { diagnosticText } from './diagnostic-text.ts'
-import { ENDING_SIGNALS } from './ending-signals.ts'
 import { COMMON_DETAILS, COMMON_OPTIONS, openHost, readOptions, STORE_DETAILS, STORE_OPTIONS } from './host-options.ts'
-import { UsageError } from './usage-error.ts'
 
 export const mcp: Command = {
   usage: 'bulkhead mcp [--mode ask|allowlist|yolo] [--tools NAME,…] [--all] [--no-store] [--workspace DIR] [--home DIR] [--trust-project]',

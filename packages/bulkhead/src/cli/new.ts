@@ -4,10 +4,9 @@ import { BulkheadError, CONTRACT_VERSION, EXTENSION_ID_PATTERN, MANIFEST_FILE } 
 import { messageOf } from '@bulkhead/kit/error-message'
 import { makeFolder } from '@bulkhead/kit/folders'
 import { CORE_VERSION } from '../facade/version.ts'
-import { printJson } from './answer.ts'
-import type { Command } from './command.ts'
+import { printJson } from './output.ts'
+import { type Command, UsageError } from './command.ts'
 import { readOptions } from './host-options.ts'
-import { UsageError } from './usage-error.ts'
 
 export const newExtension: Command = {
   usage: 'bulkhead new DIR [--json]',

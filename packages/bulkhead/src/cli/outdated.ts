@@ -1,11 +1,9 @@
 import { BulkheadError, type LockEntry } from '@bulkhead/contract'
 import type { Installer, NewerVersion } from '@bulkhead/loader'
-import { faultJson, faultText, printJson } from './answer.ts'
-import type { Command } from './command.ts'
+import { faultJson, faultText, printJson, table } from './output.ts'
+import { type Command, UsageError } from './command.ts'
 import { COMMON_DETAILS, COMMON_OPTIONS, readOptions } from './host-options.ts'
 import { INSTALLER_DETAILS, INSTALLER_OPTIONS, openInstaller } from './installer-options.ts'
-import { table } from './table.ts'
-import { UsageError } from './usage-error.ts'
 
 export const outdated: Command = {
   usage: 'bulkhead outdated [--project] [--registry URL] [--json] [--workspace DIR] [--home DIR] [--trust-project]',

@@ -3,14 +3,13 @@ import { INTEGRITY_FILE } from '@bulkhead/loader'
 import { BulkheadError } from '@bulkhead/contract'
 import { messageOf } from '@bulkhead/kit/error-message'
 import { makeFolder } from '@bulkhead/kit/folders'
-import { printJson } from './answer.ts'
-import type { Command } from './command.ts'
+import { printJson } from './output.ts'
+import { type Command, UsageError } from './command.ts'
 import { readExtensionFolder } from './extension-folder.ts'
 import { HOME_DETAILS, HOME_OPTIONS, readOptions } from './host-options.ts'
 import { extensionJson, extensionLines, line } from './plan-text.ts'
 import { sizeInWords } from './progress.ts'
 import { replaceFile } from './replace-file.ts'
-import { UsageError } from './usage-error.ts'
 
 export const pack: Command = {
   usage: 'bulkhead pack DIR [--out DIR] [--json] [--home DIR]',

@@ -1,8 +1,7 @@
 import { styleText } from 'node:util'
-import { declaredPower, powerItems, type ExtensionDescriptor, type Power } from '@bulkhead/contract'
+import { declaredPower, type ExtensionDescriptor, type Power, type PowerCapability, type PowerItem, powerItems } from '@bulkhead/contract'
 import { visibleText } from '@bulkhead/kit/text'
-import { capabilityDiffInWords, signerInWords, type InstallPlan } from '@bulkhead/loader'
-import { powerWords } from './requirement-words.ts'
+import { capabilityDiffInWords, type InstallPlan, signerInWords } from '@bulkhead/loader'
 
 /** What a person is shown before agreeing: what it is, what it may do, who signed it, and what differs from before. */
 export function planText(plan: InstallPlan): string {
@@ -46,3 +45,24 @@ export const extensionJson = ({ id, version, manifest, digests, signer, integrit
 })
 
 const wordsOf = (power: Power): readonly string[] => powerWords(powerItems(power))
+
+const CAPABILITY_WORDS: Readonly<Record<PowerCapability, string>> = {
+  interact: 'asks the person', 'tools.call': 'calls other tools', session: 'keeps notes for the session', subagents: 'starts sub-agents',
+}
+
+/** Of a local MCP server: it is a process of the user, and no capability bounds it. */
+export const UNCONFINED = 'not confined: it can do everything your account can'
+
+const WORDS: Readonly<Record<PowerItem['kind'], (subject: string) => string>> = {
+  'fs.read': (pattern) => `reads ${pattern}`,
+  'fs.write': (pattern) => `writes ${pattern}`,
+  net: (host) => `reaches ${host}`,
+  shell: (command) => `runs ${command}`,
+  capability: (name) => CAPABILITY_WORDS[name as PowerCapability],
+  env: (name) => `reads the variable ${name}`,
+  secret: (use) => `uses the secret ${use.replace(' to ', ' for ')}`,
+  state: () => 'keeps state',
+}
+
+/** What a tool may do, in a few words each, for a table. */
+export const powerWords = (items: readonly PowerItem[]): readonly string[] => items.map(({ kind, subject }) => WORDS[kind](subject))

@@ -3,8 +3,7 @@ import { BulkheadError, type ConfigFile, type Diagnostic, type ExtensionDescript
 import { visibleText } from '@bulkhead/kit/text'
 import { looseningSettings, type LooseningSetting } from '@bulkhead/loader'
 import { diagnosticText } from './diagnostic-text.ts'
-import { extensionJson, extensionLines, line } from './plan-text.ts'
-import { UNCONFINED } from './requirement-words.ts'
+import { extensionJson, extensionLines, line, UNCONFINED } from './plan-text.ts'
 
 /** What a project layer brings, read and proven like any other, with nothing of it used. */
 export interface ProjectContents {

@@ -2,11 +2,10 @@ import { styleText } from 'node:util'
 import type { Diagnostic } from '@bulkhead/contract'
 import { visibleText } from '@bulkhead/kit/text'
 import type { ExtensionStatus, ReloadChange } from '@bulkhead/host'
-import { faultJson, jsonText } from './answer.ts'
+import { faultJson, jsonText, table } from './output.ts'
 import type { Command } from './command.ts'
 import { diagnosticText } from './diagnostic-text.ts'
 import { COMMON_DETAILS, COMMON_OPTIONS, openHost, readOptions } from './host-options.ts'
-import { table } from './table.ts'
 
 export const reload: Command = {
   usage: 'bulkhead reload [ID…] [--json] [--workspace DIR] [--home DIR] [--trust-project]',

@@ -1,12 +1,9 @@
 import type { ToolListing } from '@bulkhead/contract'
-import { jsonText } from './answer.ts'
-import type { Command } from './command.ts'
-import { diagnosticText } from './diagnostic-text.ts'
+import { jsonText, table } from './output.ts'
+import { type Command, UsageError } from './command.ts'
+import { diagnosticText, serverJson, serverTable } from './diagnostic-text.ts'
 import { COMMON_DETAILS, COMMON_OPTIONS, openHost, readOptions } from './host-options.ts'
-import { powerWords, UNCONFINED } from './requirement-words.ts'
-import { serverJson, serverTable } from './server-rows.ts'
-import { table } from './table.ts'
-import { UsageError } from './usage-error.ts'
+import { powerWords, UNCONFINED } from './plan-text.ts'
 
 export const tools: Command = {
   usage: 'bulkhead tools [--powers] [--connect] [--json] [--workspace DIR] [--home DIR] [--trust-project]',

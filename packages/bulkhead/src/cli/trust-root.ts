@@ -5,13 +5,12 @@ import { messageOf } from '@bulkhead/kit/error-message'
 import { makeFolder } from '@bulkhead/kit/folders'
 import type { Json } from '@bulkhead/kit/json'
 import { ageInDays, parseTrustRoot, PUBLIC_GOOD_ROOT, refreshTrustRoot } from '@bulkhead/loader'
-import { homeFolder } from '../facade/home-folder.ts'
+import { homeFolder } from '../facade/folders.ts'
 import { loaderOptions, TRUST_ROOT_FILE } from '../facade/loader-options.ts'
-import { printJson } from './answer.ts'
-import type { Command } from './command.ts'
+import { printJson } from './output.ts'
+import { type Command, UsageError } from './command.ts'
 import { HOME_DETAILS, HOME_OPTIONS, readOptions } from './host-options.ts'
 import { replaceFile } from './replace-file.ts'
-import { UsageError } from './usage-error.ts'
 
 export const trustRoot: Command = {
   usage: 'bulkhead trust-root [--refresh [--mirror URL --tuf-root FILE]] [--use FILE] [--reset] [--json] [--home DIR]',

@@ -1,14 +1,12 @@
 import type { Diagnostic } from '@bulkhead/contract'
 import { createLoader } from '@bulkhead/loader'
-import { homeFolder } from '../facade/home-folder.ts'
+import { homeFolder } from '../facade/folders.ts'
 import { loaderOptions } from '../facade/loader-options.ts'
-import { printJson } from './answer.ts'
-import type { Command } from './command.ts'
+import { printJson } from './output.ts'
+import { type Command, UsageError } from './command.ts'
 import { diagnosticText } from './diagnostic-text.ts'
 import { COMMON_DETAILS, COMMON_OPTIONS, readOptions } from './host-options.ts'
-import { openInstaller, type InstallerValues } from './installer-options.ts'
-import { UsageError } from './usage-error.ts'
-import { workspaceFolder } from './workspace-folder.ts'
+import { type InstallerValues, openInstaller, workspaceFolder } from './installer-options.ts'
 
 export const uninstall: Command = {
   usage: 'bulkhead uninstall ID [--project] [--json] [--workspace DIR] [--home DIR] [--trust-project]',

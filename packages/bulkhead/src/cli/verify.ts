@@ -1,16 +1,14 @@
 import type { Loader } from '@bulkhead/contract'
 import { createLoader, inspectPackage } from '@bulkhead/loader'
-import { homeFolder } from '../facade/home-folder.ts'
+import { homeFolder } from '../facade/folders.ts'
 import { loaderOptions } from '../facade/loader-options.ts'
-import { workspaceFolder } from './workspace-folder.ts'
-import { printJson } from './answer.ts'
-import type { Command } from './command.ts'
+import { workspaceFolder } from './installer-options.ts'
+import { printJson, table } from './output.ts'
+import { type Command, UsageError } from './command.ts'
 import { diagnosticText } from './diagnostic-text.ts'
 import { COMMON_DETAILS, COMMON_OPTIONS, readOptions, type HostValues } from './host-options.ts'
 import { extensionJson, extensionLines, line } from './plan-text.ts'
 import { sizeInWords } from './progress.ts'
-import { table } from './table.ts'
-import { UsageError } from './usage-error.ts'
 
 export const verify: Command = {
   usage: 'bulkhead verify [DIR|TGZ] [--json] [--workspace DIR] [--home DIR] [--trust-project]',

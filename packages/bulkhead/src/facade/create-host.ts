@@ -1,20 +1,20 @@
-import { resolve } from 'node:path'
+import { join, resolve } from 'node:path'
 import type { McpServerStatus } from '@bulkhead/bridges/mcp'
-import { BulkheadError, requireOptions, type ProjectTrust, type Store } from '@bulkhead/contract'
+import {
+  BulkheadError, type Clock, type ConfigFile, type ProjectTrust, requireOptions, type Store, type ToolDefinition,
+} from '@bulkhead/contract'
+import {
+  type ApprovalFilter, createHost as createHostCore, type Host as CoreHost, type Session, type SmokeCheck, type SwitchReport, systemClock,
+} from '@bulkhead/host'
 import { forms, type OptionForms } from '@bulkhead/kit/options'
-import { createHost as createHostCore, type ApprovalFilter, type Host as CoreHost, type SmokeCheck, type SwitchReport } from '@bulkhead/host'
 import { createLoader, PROJECT_FOLDER } from '@bulkhead/loader'
 import { createMemoryStore } from '@bulkhead/store'
-import { argumentsReaders } from '@bulkhead/tools-bundled'
-import { createBundledLayer, type BundledLayer, type BundledLayerOptions } from './bundled-layer.ts'
-import { closeStore } from './close-store.ts'
-import { homeFolder } from './home-folder.ts'
-import { cacheFolder, loaderOptions, userFolder, type LayerFolders } from './loader-options.ts'
-import { canonicalFolder, openPlace, type PlaceOptions, type TrustChoice } from './open-place.ts'
-import { OpenPlaces } from './open-places.ts'
+import { type AgentRunner, argumentsReaders, type BundledExtension, createBundledExtensions, ToolShelf } from '@bulkhead/tools-bundled'
+import { homeFolder } from './folders.ts'
+import { cacheFolder, type LayerFolders, loaderOptions, userFolder } from './loader-options.ts'
+import { canonicalFolder, openPlace, OpenPlaces, type PlaceOptions, type TrustChoice } from './open-place.ts'
 import { operatorEnvironment } from './operator-surroundings.ts'
-import { createProcessOwner } from './process-owner.ts'
-import { createSidecar } from './sidecar.ts'
+import { createProcessOwner, createSidecar } from './sidecar.ts'
 import { traceWherePresent } from './tracing.ts'
 
 export interface CreateHostOptions extends BundledLayerOptions, LayerFolders, PlaceOptions {
@@ -162,4 +162,57 @@ export async function assembleHost(options: CreateHostOptions, firstTrust: Trust
 async function canonicalFilter(filter: ApprovalFilter): Promise<ApprovalFilter> {
   const workspace: unknown = filter?.workspace
   return typeof workspace !== 'string' ? filter : { ...filter, workspace: await canonicalFolder(workspace).catch(() => resolve(workspace)) }
+}
+
+/** As long as a host waits for any other answer of a store. */
+const PATIENCE_MS = 30_000
+
+/**
+ * The end of a host is held up neither by a store that cannot be closed nor by one that does not answer: whoever must know whether
+ * all was kept has flushed before. Never rejects.
+ */
+export function closeStore(store: Pick<Store, 'close'>, clock: Clock = systemClock): Promise<void> {
+  return new Promise((done) => {
+    const stopWaiting = clock.after(PATIENCE_MS, done)
+    const closing = (async () => store.close())()
+    closing.catch(() => undefined).then(() => {
+      stopWaiting()
+      done()
+    })
+  })
+}
+
+interface BundledLayerOptions {
+  /** Runs sub-agents for the tool `task`, which is refused without it. */
+  readonly runAgent?: AgentRunner
+  /** Hosts that `web_fetch` may reach, such as localhost:3000 beside *. Default: every public name. */
+  readonly fetchHosts?: readonly string[]
+}
+
+interface BundledLayer {
+  readonly extensions: (config: ConfigFile) => readonly BundledExtension[]
+  /** From here on `tool_search` finds the tools of this host. */
+  attach(host: Pick<CoreHost, 'tools' | 'on'>): void
+  /** What a session's model should be shown: with many tools, the locked ones and those it has found. */
+  offeredTools(session: Pick<Session, 'id' | 'tools'>): readonly ToolDefinition[]
+}
+
+/** The tools that ship with the host, wired to it. */
+function createBundledLayer({ runAgent, fetchHosts }: BundledLayerOptions, home: string): BundledLayer {
+  const shelf = new ToolShelf()
+  let attached: Pick<CoreHost, 'tools'> | undefined
+  return {
+    extensions: ({ search, skills = {} }) => createBundledExtensions({
+      runAgent, fetchHosts, search,
+      catalog: { tools: () => attached?.tools() ?? [], found: (sessionId, names) => shelf.found(sessionId, names) },
+      skills: { userFolder: join(userFolder(home), 'skills'), paths: skills.paths },
+    }).filter(({ manifest }) => skills.enabled !== false || manifest.id !== 'skill'),
+    attach(host) {
+      attached = host
+      host.on((event) => {
+        if (event.type === 'SessionClosed') shelf.forget(event.sessionId)
+      }, ['SessionClosed'])
+    },
+    offeredTools: (session) => shelf.offered(session.id, session.tools()),
+  }
 }

@@ -1,5 +1,11 @@
 import { BulkheadError, type MissingWall, type Sandbox } from '@bulkhead/contract'
+import { loadLateLibraries } from '@bulkhead/host'
 import { messageOf } from '@bulkhead/kit/error-message'
+import { schemaThread } from '@bulkhead/loader'
+import { auditThread } from '@bulkhead/store'
+import { loadLateCode as loadBundled } from '@bulkhead/tools-bundled'
+import type { ConnectedServers } from './connected-servers.ts'
+import { loadPrompts } from './terminal/terminal-interactor.ts'
 
 /**
  * A sandbox that is made when the first compartment is opened: whoever only looks at tools does without it, and without all that
@@ -59,4 +65,14 @@ function withoutBlame(error: unknown): unknown {
   const why = messageOf(error)
   if (BulkheadError.is(error) || !NO_ROOM.test(why)) return error
   return new BulkheadError('NoPlaceFree', `The sandbox could not be loaded: ${why}. Try again when the system has more room.`, { cause: error })
+}
+
+/**
+ * Loads the code that a tool can make the host load, before third-party code runs: what the disk holds afterwards makes no difference.
+ * The code that needs a part reports it where it cannot be loaded.
+ */
+export async function loadLateCode(servers: ConnectedServers): Promise<void> {
+  loadLateLibraries()
+  const threads = [schemaThread, auditThread].map((thread) => thread.load().catch(() => undefined))
+  await Promise.all([loadBundled(), servers.loadLateCode(), loadPrompts(), ...threads])
 }

@@ -1,17 +1,14 @@
+import { lstatSync, realpathSync } from 'node:fs'
 import { realpath } from 'node:fs/promises'
-import { join } from 'node:path'
-import type { ConfigFile, Interactor, Loader, LoadReport, ProjectTrust } from '@bulkhead/contract'
-import type { Place } from '@bulkhead/host'
+import { basename, dirname, join } from 'node:path'
+import type { ConfigFile, Interactor, Loader, LoadReport, ProjectStanding, ProjectTrust } from '@bulkhead/contract'
+import type { Host, Place, SwitchReport } from '@bulkhead/host'
 import type { OperatorEnvironment } from '@bulkhead/sandbox'
 import { ConnectedServers } from './connected-servers.ts'
-import { keptFolders } from './kept-folders.ts'
-import { loadLateCode } from './late-code.ts'
-import { lateSandbox } from './late-sandbox.ts'
-import { LayerWatcher } from './layer-watcher.ts'
+import { keptFolders, workspaceFault } from './folders.ts'
+import { lateSandbox, loadLateCode } from './late-sandbox.ts'
 import { ownCode } from './own-code.ts'
 import { ProjectConsent, type TrustOutcome } from './project-trust.ts'
-import { realPathOf } from './real-path.ts'
-import { workspaceFault } from './workspace-fault.ts'
 
 export interface PlaceOptions {
   /** Whom to ask about trust, and what an extension asks that starts without a call. Sessions name their own. */
@@ -83,5 +80,98 @@ export async function canonicalFolder(path: string): Promise<string> {
     return await realpath(path)
   } catch (error) {
     throw workspaceFault(path, error)
+  }
+}
+
+/** A path with its links followed, as far as it exists. Throws where it cannot be looked at. */
+function realPathOf(path: string): string {
+  try {
+    return realpathSync.native(path)
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    // What is written to a link that leads nowhere yet is made where it leads.
+    if (code !== 'ENOENT' || dirname(path) === path || lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true) throw error
+    return join(realPathOf(dirname(path)), basename(path))
+  }
+}
+
+/** Watches the project layer as far as the decision about it allows, and looks further when a later decision allows more. */
+class LayerWatcher {
+  readonly #loader: Pick<Loader, 'watch'>
+  readonly #workspace: string
+  /** The last decision that allowed to look into the layer. */
+  #standing: ProjectStanding | undefined
+  #onChange: (() => void) | undefined
+  #stop: (() => void) | undefined
+
+  constructor(loader: Pick<Loader, 'watch'>, workspace: string) {
+    this.#loader = loader
+    this.#workspace = workspace
+  }
+
+  start(onChange: () => void): () => void {
+    this.#onChange = onChange
+    this.#begin()
+    return () => {
+      this.#onChange = undefined
+      this.#stop?.()
+    }
+  }
+
+  /** A layer that was agreed to and has changed stays watched, so that its return to that content is noticed. */
+  follow(standing: ProjectStanding): void {
+    if (standing.trust === 'declined' || standing.projectDigest === this.#standing?.projectDigest) return
+    this.#standing = standing
+    if (this.#onChange) this.#begin()
+  }
+
+  #begin(): void {
+    this.#stop?.()
+    const standing = this.#standing ?? { trust: 'declined', projectDigest: 'any' }
+    this.#stop = this.#onChange && this.#loader.watch({ workspace: this.#workspace, ...standing }, this.#onChange)
+  }
+}
+
+/** The folder that a host works in, and those it has left whose sessions are still open. */
+export class OpenPlaces {
+  readonly #host: Host
+  readonly #open: Set<OpenPlace>
+  #current: OpenPlace
+
+  constructor(host: Host, first: OpenPlace) {
+    this.#host = host
+    this.#open = new Set([first])
+    this.#current = first
+    this.#attach()
+  }
+
+  get servers(): OpenPlace['servers'] {
+    return this.#current.servers
+  }
+
+  async switchTo(next: OpenPlace): Promise<SwitchReport> {
+    this.#open.add(next)
+    const left = this.#current
+    const switched = await this.#host.switchWorkspace(next).catch(async (refused: unknown) => {
+      await this.#leave(next)
+      throw refused
+    })
+    left.servers.attach(undefined)
+    this.#current = next
+    this.#attach()
+    return { ...switched, unloaded: switched.unloaded.finally(() => this.#leave(left)) }
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([...this.#open].map((place) => this.#leave(place)))
+  }
+
+  #attach(): void {
+    this.#current.servers.attach((report) => this.#host.reload({ report }))
+  }
+
+  async #leave(place: OpenPlace): Promise<void> {
+    this.#open.delete(place)
+    await Promise.all([place.sandbox.close(), place.servers.close()])
   }
 }

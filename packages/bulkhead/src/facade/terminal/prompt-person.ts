@@ -3,10 +3,8 @@ import { confirm, isCancel, multiselect, password, select, text } from '@clack/p
 import type { InteractionOption, InteractionRequest } from '@bulkhead/contract'
 import type { Json } from '@bulkhead/kit/json'
 import { visibleText } from '@bulkhead/kit/text'
-import { accountName } from '../account-name.ts'
-import { approvalText, type ApprovalText } from './approval-text.ts'
-import { questionText } from './question-text.ts'
-import { screenOf } from './rows.ts'
+import { accountName } from '../folders.ts'
+import { approvalText, type ApprovalText, questionText, screenOf } from './prompt-text.ts'
 
 export interface PromptTerms {
   readonly input: Readable
