@@ -21,7 +21,7 @@ const NOT_MEASURED: Readonly<Record<string, string>> = {
 const COMPOSED: Readonly<Record<string, string>> = {
   'packages/contract/src/validation/manifest.ts': 'versions of at most 64 characters',
   'packages/kit/src/text.ts': 'alternatives of literals',
-  'packages/host/src/audit/redaction.ts': 'alternatives of literals, and values of secrets as they are',
+  'packages/host/src/records/redaction.ts': 'alternatives of literals, and values of secrets as they are',
   'packages/loader/src/load/connect.ts': 'a number between fixed words',
   'packages/loader/src/discover/npm-packages.ts': 'one part of a path after a fixed word at the beginning',
   'packages/kit/src/schema/linear-pattern.ts': 'compiled to see whether it is valid, never matched',

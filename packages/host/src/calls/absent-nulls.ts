@@ -1,5 +1,5 @@
 import { isJsonObject, pointerStep, type Json, type JsonObject } from '@bulkhead/kit/json'
-import type { SchemaCheck, SchemaFault } from '../extensions/schema/validators.ts'
+import type { SchemaCheck, SchemaFault } from '../extensions/schema-checks.ts'
 
 /** As many members as a model leaves open in one call, at most. Each costs another check. */
 const MOST_ABSENT = 64

@@ -6,8 +6,8 @@ import { viewOf } from '../policy/call-view.ts'
 import type { Hooks } from '../model/hooks.ts'
 import type { HostContext } from '../policy/host-context.ts'
 import { SKIPPED_BY_HOOK } from '../model/outcome.ts'
-import { inTime } from '../model/waiting/in-time.ts'
-import { isPromiseLike } from '../model/waiting/promise-like.ts'
+import { inTime } from '../model/in-time.ts'
+import { isPromiseLike } from '../model/promise-like.ts'
 
 type Cleared = ClearedCall | Refusal
 

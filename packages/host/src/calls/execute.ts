@@ -5,9 +5,9 @@ import { eventFields, Refusal, type ClearedCall, type ExecutedCall } from '../po
 import { attemptsSpent, backOffMs, mayTryAgain, rest, type Failure } from './retry.ts'
 import { RunningCall, type Waiting } from './running-call.ts'
 import type { HostContext } from '../policy/host-context.ts'
-import type { Departing } from '../records/journal/departures.ts'
+import type { Departing } from '../records/write-batching.ts'
 import { observe } from './hooks.ts'
-import { isCompartmentGone, untilStarted } from '../extensions/lifecycle/start-wait.ts'
+import { isCompartmentGone, untilStarted } from '../extensions/lifecycle/start.ts'
 
 /** Told once what a call came to. Contract: must not throw. */
 export type Done = (ended: ExecutedCall | Refusal) => void

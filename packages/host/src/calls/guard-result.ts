@@ -8,9 +8,9 @@ import { viewOf } from '../policy/call-view.ts'
 import { freezeDeep } from './freeze-deep.ts'
 import type { HostContext } from '../policy/host-context.ts'
 import type { Guard, ResultAnswer } from '../policy/guards.ts'
-import { inTime } from '../model/waiting/in-time.ts'
-import { isPromiseLike } from '../model/waiting/promise-like.ts'
-import { sha256 } from '../model/encoding/sha256.ts'
+import { inTime } from '../model/in-time.ts'
+import { isPromiseLike } from '../model/promise-like.ts'
+import { sha256 } from '../model/sha256.ts'
 
 export const isResultJudged = ({ session: { policy }, tool }: ClearedCall): boolean =>
   policy.resultGuards.length > 0 && tool.definition.gated

@@ -2,7 +2,7 @@ import type { BulkheadError, ErrorCode } from '@bulkhead/contract'
 import type { RawCall } from '../policy/call.ts'
 import type { HostContext } from '../policy/host-context.ts'
 import { freezeDeep } from './freeze-deep.ts'
-import { isPromiseLike } from '../model/waiting/promise-like.ts'
+import { isPromiseLike } from '../model/promise-like.ts'
 import type { HookContext, Observers } from '../model/hooks.ts'
 
 const DEFAULT_ROLE = 'agent'

@@ -5,7 +5,7 @@ import { viewOf } from '../policy/call-view.ts'
 import { freezeDeep } from './freeze-deep.ts'
 import type { HostContext } from '../policy/host-context.ts'
 import { observe, refusalPoint, tell } from './hooks.ts'
-import { wasCancelled } from '../records/metrics/tool-metrics.ts'
+import { wasCancelled } from '../records/tool-metrics.ts'
 import { errorBody } from '../model/outcome.ts'
 import { isWhole, truncate } from './truncation.ts'
 

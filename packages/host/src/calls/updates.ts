@@ -4,7 +4,7 @@ import { eventFields, type ClearedCall } from '../policy/call.ts'
 import { viewOf } from '../policy/call-view.ts'
 import { freezeDeep } from './freeze-deep.ts'
 import type { HostContext } from '../policy/host-context.ts'
-import { isPromiseLike } from '../model/waiting/promise-like.ts'
+import { isPromiseLike } from '../model/promise-like.ts'
 import type { Hooks } from '../model/hooks.ts'
 import { tell } from './hooks.ts'
 

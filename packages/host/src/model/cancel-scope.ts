@@ -1,6 +1,6 @@
 import { BulkheadError, type ErrorCode } from '@bulkhead/contract'
-import { onAbort } from './waiting/cancellation.ts'
-import { Roster, type Entry } from './waiting/roster.ts'
+import { onAbort } from './cancellation.ts'
+import { Roster, type Entry } from './roster.ts'
 
 /** user: a person or the embedder wants it. parent: what it was begun in was cancelled. cap: a limit was met. */
 export type CancelReason = 'user' | 'parent' | 'cap'

@@ -2,8 +2,8 @@ import { BulkheadError, checkApprovalKey, type Clock, type CompartmentSession } 
 import { untilAborted } from '@bulkhead/kit/deadlines'
 import { messageOf } from '@bulkhead/kit/error-message'
 import type { ValidatedCall } from './call.ts'
-import { isCompartmentGone, untilStarted } from '../extensions/lifecycle/start-wait.ts'
-import { onAbort } from '../model/waiting/cancellation.ts'
+import { isCompartmentGone, untilStarted } from '../extensions/lifecycle/start.ts'
+import { onAbort } from '../model/cancellation.ts'
 
 /** Deriving a key is a look at the arguments; what takes longer is doing something else. */
 const DERIVATION_MS = 1_000

@@ -6,7 +6,7 @@ import { approvalKeyOf, type FoundKey } from './approval-key.ts'
 import { meaningByKey, type CallMeaning } from './call-view.ts'
 import { followLinks } from './effects.ts'
 import { ask, deny } from './verdict.ts'
-import { sha256 } from '../model/encoding/sha256.ts'
+import { sha256 } from '../model/sha256.ts'
 
 /** Told by the host's own reader where there is one for this name; else by a template or by the tool. */
 export function meaningOf(call: ValidatedCall, host: HostContext): CallMeaning | Promise<CallMeaning> {

@@ -1,5 +1,5 @@
 import type { MachineStage, StateMachine } from '@bulkhead/contract'
-import { isPromiseLike } from '../model/waiting/promise-like.ts'
+import { isPromiseLike } from '../model/promise-like.ts'
 
 /** Where the machine stands now. Throws what it throws, and for an answer that is none. */
 export function presentStage(machine: StateMachine): MachineStage | undefined {

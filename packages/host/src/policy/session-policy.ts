@@ -3,7 +3,7 @@ import {
 } from '@bulkhead/contract'
 import { matchSegment } from '@bulkhead/kit/glob'
 import { commandSafetyOf, type CommandSafety } from './command-safety/command-safety.ts'
-import { roleFlag, type Settings } from '../model/configuration/settings.ts'
+import { roleFlag, type Settings } from '../model/settings.ts'
 import type { ToolEntry } from '../extensions/registry/tool-entry.ts'
 import type { CallMeaning, Subject } from './call-view.ts'
 import { touchesOfCall } from './effects.ts'

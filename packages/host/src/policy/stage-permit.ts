@@ -1,7 +1,7 @@
 import type { MachineStage, StateMachine } from '@bulkhead/contract'
 import { messageOf } from '@bulkhead/kit/error-message'
 import { canonicalJson, type JsonObject } from '@bulkhead/kit/json'
-import { sha256 } from '../model/encoding/sha256.ts'
+import { sha256 } from '../model/sha256.ts'
 import { presentStage } from './present-stage.ts'
 
 /** The call that a permit is for. */

@@ -4,7 +4,7 @@ import {
 import { messageOf } from '@bulkhead/kit/error-message'
 import { forms } from '@bulkhead/kit/options'
 import { meantNames, visibleText } from '@bulkhead/kit/text'
-import { isPromiseLike } from '../model/waiting/promise-like.ts'
+import { isPromiseLike } from '../model/promise-like.ts'
 
 interface Subscription {
   readonly listener: EventListener

@@ -1,5 +1,5 @@
 import { BulkheadError, type Outcome } from '@bulkhead/contract'
-import { onAbort } from '../model/waiting/cancellation.ts'
+import { onAbort } from '../model/cancellation.ts'
 import type { HostContext } from '../policy/host-context.ts'
 import { runCall } from '../calls/pipeline.ts'
 import { pauseFor, type RunningCall } from '../calls/running-call.ts'

@@ -6,7 +6,7 @@ import { HOOKS_FORM, refuseSlips } from '../calls/hook-forms.ts'
 import type { Hooks } from '../model/hooks.ts'
 import { asGuard, type Guard, type Judge } from '../policy/guards.ts'
 import { SessionPolicy } from '../policy/session-policy.ts'
-import type { Settings } from '../model/configuration/settings.ts'
+import type { Settings } from '../model/settings.ts'
 import { BUDGET_FORM, type BudgetLimits } from '../model/budget.ts'
 import { batchSizeOf, type ExecutionStrategy } from './strategy.ts'
 

@@ -1,6 +1,6 @@
 import { BulkheadError, type ToolDefinition } from '@bulkhead/contract'
 import type { OfferedTools } from '../extensions/registry/offered-tools.ts'
-import { OpenWork } from '../model/waiting/open-work.ts'
+import { OpenWork } from '../model/wait-group.ts'
 import { turnCancelled, type CancelReason, type CancelScope } from '../model/cancel-scope.ts'
 
 /** One answer of a model with all its calls. The tools it sees stay what they were when it began. */

@@ -1,6 +1,6 @@
 import { ERRORS, type BulkheadEvent, type EventOf, type Outcome, type Store } from '@bulkhead/contract'
 import { verifyAudit } from '@bulkhead/store'
-import { callsIn } from '../../src/records/journal/call-notes.ts'
+import { callsIn } from '../../src/records/journal-file.ts'
 import type { ChaosWorld } from './chaos-world.ts'
 
 type EndEvent = EventOf<'ToolInvocationSucceeded'> | EventOf<'ToolInvocationFailed'> | EventOf<'ToolInvocationCancelled'>

@@ -1,6 +1,6 @@
 import type { ArgumentsReader, ArgumentsReading, CallEffects, Rule, RuleAction } from '@bulkhead/contract'
 import { describe, expect, test } from 'vitest'
-import { sha256 } from '../../src/model/encoding/sha256.ts'
+import { sha256 } from '../../src/model/sha256.ts'
 import type { SessionOptions } from '../../src/index.ts'
 import { ScriptedApprover } from '../twin/people.ts'
 import { createWorld, verdictOf, type WorldSketch } from '../twin/world.ts'

@@ -1,7 +1,7 @@
 import { canonicalJson, type Json, type JsonObject } from '@bulkhead/kit/json'
 import { expect, test } from 'vitest'
 import type { Judge, SessionOptions } from '../../src/index.ts'
-import { sha256 } from '../../src/model/encoding/sha256.ts'
+import { sha256 } from '../../src/model/sha256.ts'
 import { ScriptedApprover } from '../twin/people.ts'
 import { createWorld, verdictOf, type WorldSketch } from '../twin/world.ts'
 

@@ -1,6 +1,6 @@
 import type { Clock, CompartmentServices, CompartmentTool, ExtensionDescriptor, InteractionRequest, InteractionResponse, Sandbox } from '@bulkhead/contract'
 import type { RunningCalls } from '../running-calls.ts'
-import type { Arrangement } from '../../model/configuration/placement.ts'
+import type { Arrangement } from '../../model/placement.ts'
 import type { EventBus } from '../../records/events.ts'
 
 /** What an extension is made of, and what it lives by. */

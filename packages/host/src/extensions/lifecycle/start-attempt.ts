@@ -1,5 +1,5 @@
 import { BulkheadError, type Clock, type CompartmentSession } from '@bulkhead/contract'
-import { Deadline } from '../../model/waiting/deadline.ts'
+import { Deadline } from '../../model/deadline.ts'
 
 /**
  * One attempt at starting an extension. Whoever runs it keeps deadlines of its own, and shorter ones; this one is for when it

@@ -4,13 +4,13 @@ import {
 import { atPointer, canonicalJson, type Json, type JsonObject } from '@bulkhead/kit/json'
 import { Extension } from '../lifecycle/extension.ts'
 import type { ExtensionParts, Starter } from '../lifecycle/extension-parts.ts'
-import { arrange } from '../../model/configuration/placement.ts'
+import { arrange } from '../../model/placement.ts'
 import type { RunningCalls } from '../running-calls.ts'
-import type { Settings } from '../../model/configuration/settings.ts'
+import type { Settings } from '../../model/settings.ts'
 import { located, pathOf } from './located.ts'
 import { compileTool, type ToolEntry } from './tool-entry.ts'
-import type { SchemaCheck, Validators } from '../schema/validators.ts'
-import type { SlotSources } from '../state/state-slot.ts'
+import type { SchemaCheck, Validators } from '../schema-checks.ts'
+import type { SlotSources } from '../state-slot.ts'
 
 /** An extension that could be offered: compiled, not started, not yet chosen over others of its name. */
 export interface Candidate {

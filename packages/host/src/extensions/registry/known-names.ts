@@ -1,5 +1,5 @@
 import { LOCKED_TOOLS, type LoadReport } from '@bulkhead/contract'
-import type { KnownNames } from '../../model/configuration/unknown-names.ts'
+import type { KnownNames } from '../../model/unknown-names.ts'
 import type { Registry } from './registry.ts'
 
 export function knownNames(registry: Registry, absent: LoadReport['absent'] = new Map()): KnownNames {

@@ -1,6 +1,6 @@
 import { closeNames } from '@bulkhead/kit/text'
 import type { Offer } from './composition.ts'
-import type { Settings } from '../../model/configuration/settings.ts'
+import type { Settings } from '../../model/settings.ts'
 import type { ToolEntry } from './tool-entry.ts'
 
 type Offers = ReadonlyMap<string, Offer>

@@ -3,7 +3,7 @@ import type { Composition, Offer } from './composition.ts'
 import type { Extension } from '../lifecycle/extension.ts'
 import { withCopiedSchemas } from './copied-schemas.ts'
 import { OfferedTools, type Present } from './offered-tools.ts'
-import type { Settings } from '../../model/configuration/settings.ts'
+import type { Settings } from '../../model/settings.ts'
 
 /** The registry of one moment. Never changes: what is loaded later makes another. */
 export class RegistryView {

@@ -8,7 +8,7 @@ import type { Extension } from '../lifecycle/extension.ts'
 import { keepingBytes } from './kept-bytes.ts'
 import type { OfferedTools } from './offered-tools.ts'
 import { RegistryView } from './registry-view.ts'
-import type { Settings } from '../../model/configuration/settings.ts'
+import type { Settings } from '../../model/settings.ts'
 
 /** What keeps an extension from becoming a candidate at all. */
 export interface Unprepared {

@@ -4,8 +4,8 @@ import {
   type ToolDefinition, type ToolKind, type ToolManifest, type VariableValues,
 } from '@bulkhead/contract'
 import type { Extension } from '../lifecycle/extension.ts'
-import type { Settings } from '../../model/configuration/settings.ts'
-import type { SchemaCheck, Validators } from '../schema/validators.ts'
+import type { Settings } from '../../model/settings.ts'
+import type { SchemaCheck, Validators } from '../schema-checks.ts'
 import { withCopiedSchemas } from './copied-schemas.ts'
 import { located } from './located.ts'
 import { withVariables } from './shown-paths.ts'

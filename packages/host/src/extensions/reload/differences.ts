@@ -1,7 +1,7 @@
 import type { Diagnostic, ExtensionDescriptor, LoadReport } from '@bulkhead/contract'
 import { canonicalJson, type Json } from '@bulkhead/kit/json'
 import { fingerprintOf, type Candidate } from '../registry/candidate.ts'
-import type { Settings } from '../../model/configuration/settings.ts'
+import type { Settings } from '../../model/settings.ts'
 
 /** What a new report means for one extension of one layer. */
 export type Change =

@@ -1,7 +1,7 @@
 import type { BulkheadError } from '@bulkhead/contract'
 import type { EventBus } from '../../records/events.ts'
 import type { Extension } from '../lifecycle/extension.ts'
-import type { Holds } from '../../model/waiting/holds.ts'
+import type { Holds } from '../../model/leases.ts'
 
 export interface RetirementSources {
   readonly turns: Holds

@@ -1,6 +1,6 @@
 import { BulkheadError, type Clock, type Layer } from '@bulkhead/contract'
 import type { Json, JsonObject } from '@bulkhead/kit/json'
-import { settlesWithin } from '../../model/waiting/bounded-wait.ts'
+import { settlesWithin } from '../../model/bounded-wait.ts'
 import type { Extension } from '../lifecycle/extension.ts'
 import type { Starter } from '../lifecycle/extension-parts.ts'
 

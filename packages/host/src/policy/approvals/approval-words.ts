@@ -1,5 +1,5 @@
 import { visibleText } from '@bulkhead/kit/text'
-import { sha256 } from '../../model/encoding/sha256.ts'
+import { sha256 } from '../../model/sha256.ts'
 import type { Approval, Called } from './approval.ts'
 
 const UNITS = [['day', 86_400_000], ['hour', 3_600_000], ['minute', 60_000]] as const

@@ -1,5 +1,5 @@
 import type { Layer, OutcomeOrigin } from '@bulkhead/contract'
-import { sha256 } from '../../model/encoding/sha256.ts'
+import { sha256 } from '../../model/sha256.ts'
 import { toolIdentity, type ToolDigests, type ToolEntry } from '../../extensions/registry/tool-entry.ts'
 
 export type ApprovalScope = 'session' | 'project'

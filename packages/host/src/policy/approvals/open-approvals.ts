@@ -1,9 +1,9 @@
 import type { Clock, Store } from '@bulkhead/contract'
-import { KEPT } from '../../records/audit/audit-record.ts'
-import { AuditTrail } from '../../records/audit/audit-trail.ts'
-import { createRedaction } from '../../records/audit/redaction.ts'
+import { KEPT } from '../../records/audit-record.ts'
+import { AuditTrail } from '../../records/audit-trail.ts'
+import { createRedaction } from '../../records/redaction.ts'
 import { EventBus } from '../../records/events.ts'
-import { systemClock } from '../../model/waiting/system-clock.ts'
+import { systemClock } from '../../model/system-clock.ts'
 import { createApprovalBook, type ApprovalBook } from './approval-book.ts'
 import { ApprovalLedger } from './approval-ledger.ts'
 

@@ -1,6 +1,6 @@
 import type { Clock, Store } from '@bulkhead/contract'
 import type { EventBus } from '../../records/events.ts'
-import { PendingWrites } from '../../records/journal/pending-writes.ts'
+import { PendingWrites } from '../../records/pending-writes.ts'
 import { identityOf, type Approval, type ApprovalEnd, type ApprovalGrant } from './approval.ts'
 import { ApprovalLedger } from './approval-ledger.ts'
 import { eventFieldsOf } from './approval-events.ts'

@@ -6,7 +6,7 @@ import { messageOf } from '@bulkhead/kit/error-message'
 import type { EventBus } from '../../records/events.ts'
 import { readApproval } from './answers.ts'
 import { raceInteractors } from './race.ts'
-import { Turnstile } from '../../model/waiting/turnstile.ts'
+import { Turnstile } from '../../model/mutex.ts'
 
 export interface InteractionSources {
   /** Questions are told apart by it, also where one person answers several hosts. */

@@ -1,6 +1,6 @@
 import { BulkheadError, requireOptions, type InteractionEnvelope, type InteractionResponse, type Interactor } from '@bulkhead/contract'
 import { forms } from '@bulkhead/kit/options'
-import { onAbort } from '../../model/waiting/cancellation.ts'
+import { onAbort } from '../../model/cancellation.ts'
 
 /** A person who is reached by a program: a window, a chat, a queue. */
 export interface ProgrammaticInteractor extends Interactor {

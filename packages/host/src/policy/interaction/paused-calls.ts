@@ -2,10 +2,10 @@ import { randomUUID } from 'node:crypto'
 import { BulkheadError, type InteractionRequest, type Store } from '@bulkhead/contract'
 import { messageOf } from '@bulkhead/kit/error-message'
 import { isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
-import type { Owner } from '../../records/journal/owner.ts'
+import type { Owner } from '../../records/owner.ts'
 import { readValue } from './answers.ts'
 import type { AskedQuestion } from './question-log.ts'
-import { sha256 } from '../../model/encoding/sha256.ts'
+import { sha256 } from '../../model/sha256.ts'
 
 /** A call that waits for an answer, or has one and waits to go on. */
 export interface PausedCall {

@@ -1,0 +1,126 @@
+import { BulkheadError, type Clock, type Diagnostic, type ErrorCode, type ExtensionDescriptor } from '@bulkhead/contract'
+import type { Candidate } from '../registry/candidate.ts'
+import type { Extension } from '../lifecycle/extension.ts'
+import type { Starter } from '../lifecycle/extension-parts.ts'
+import { isCandidate, type Proposal, type Registry, type Unprepared } from '../registry/registry.ts'
+import type { Settings } from '../../model/settings.ts'
+import { keyOf } from './differences.ts'
+import { prove, type SmokeCheck } from './smoke-check.ts'
+
+export interface AttemptSources {
+  readonly registry: Registry
+  readonly settings: Settings
+  readonly check: SmokeCheck | undefined
+  readonly starter: Starter | undefined
+  readonly clock: Clock
+}
+
+/** A candidate that is to take over from whatever serves its id now. */
+interface Newcomer {
+  readonly candidate: Candidate
+  /** Of the same layer, to go back to. */
+  readonly old: Candidate | undefined
+  readonly startFirst: boolean
+}
+
+/**
+ * The registry as it shall be, put together and tried out beside the one that serves. What does not stand is taken out again,
+ * so that in the end there is a proposal in which everything new has proved itself.
+ */
+export class Attempt {
+  readonly failed = new Map<string, BulkheadError>()
+  readonly #sources: AttemptSources
+  readonly #newcomers = new Map<string, Newcomer>()
+  readonly #proven = new Set<Extension>()
+  #candidates: readonly Candidate[]
+  #unprepared: readonly Unprepared[]
+
+  constructor(sources: AttemptSources) {
+    this.#sources = sources
+    this.#candidates = sources.registry.candidates
+    this.#unprepared = sources.registry.unprepared
+  }
+
+  drop(old: Candidate): void {
+    this.#candidates = this.#candidates.filter((candidate) => candidate !== old)
+  }
+
+  /** What could not be prepared and is not there any more is not worth a word. */
+  keepUnprepared(isThere: (descriptor: ExtensionDescriptor) => boolean): void {
+    this.#unprepared = this.#unprepared.filter(({ descriptor }) => isThere(descriptor))
+  }
+
+  /** Undefined when not even its tools can be compiled; then it counts as failed. */
+  take(descriptor: ExtensionDescriptor, old: Candidate | undefined, startFirst: boolean): Candidate | undefined {
+    const prepared = this.#sources.registry.prepare(descriptor, this.#sources.settings)
+    this.keepUnprepared((other) => keyOf(other) !== keyOf(descriptor))
+    if (!isCandidate(prepared)) {
+      this.failed.set(keyOf(descriptor), prepared.error)
+      if (!old) this.#unprepared = [...this.#unprepared, prepared]
+      return undefined
+    }
+    if (old) this.drop(old)
+    this.#candidates = [...this.#candidates, prepared]
+    this.#newcomers.set(keyOf(descriptor), { candidate: prepared, old, startFirst })
+    return prepared
+  }
+
+  /** Everything in it stands. Rejects only with what `goOn` throws, and then leaves nothing running. */
+  async prove(goOn: () => void): Promise<Proposal> {
+    const { registry, settings } = this.#sources
+    for (;;) {
+      const proposal = registry.propose(this.#candidates, this.#unprepared, settings)
+      const refused = proposal.composition.refused.flatMap(({ candidate, error }) =>
+        this.#isNew(candidate) && this.#revert(candidate, error) ? [candidate] : [])
+      if (refused.length > 0) continue
+      const served = [...proposal.composition.extensions.values()]
+      const toStart = served.filter((candidate) => this.#isNew(candidate)?.startFirst && !this.#proven.has(candidate.extension))
+      const faults = await Promise.all(toStart.map((candidate) => this.#tryOut(candidate)))
+      try {
+        goOn()
+      } catch (thrown) {
+        await this.abandon(BulkheadError.from(thrown))
+        throw thrown
+      }
+      if (faults.every((fault) => fault === undefined)) return proposal
+    }
+  }
+
+  /** Stops whatever was started for it. */
+  async abandon(reason: BulkheadError): Promise<void> {
+    await Promise.all([...this.#newcomers.values()].map(({ candidate }) => candidate.extension.stop(reason, 0)))
+  }
+
+  #isNew(candidate: Candidate): Newcomer | undefined {
+    const newcomer = this.#newcomers.get(keyOf(candidate.descriptor))
+    return newcomer?.candidate === candidate ? newcomer : undefined
+  }
+
+  async #tryOut(candidate: Candidate): Promise<BulkheadError | undefined> {
+    try {
+      await prove(candidate.extension, this.#sources)
+      this.#proven.add(candidate.extension)
+      return undefined
+    } catch (thrown) {
+      const error = BulkheadError.from(thrown)
+      this.#revert(candidate, error)
+      await candidate.extension.stop(error, 0)
+      return error
+    }
+  }
+
+  /** Back to the last good one. One that had none stays where it is, refused with its reason. */
+  #revert(candidate: Candidate, error: BulkheadError): boolean {
+    const key = keyOf(candidate.descriptor)
+    const { old, startFirst } = this.#newcomers.get(key)!
+    if (!old && !startFirst) return false
+    this.failed.set(key, error)
+    this.#newcomers.delete(key)
+    this.#candidates = this.#candidates.flatMap((other) => other === candidate ? (old ? [old] : []) : [other])
+    return true
+  }
+}
+
+/** Why the loader does not offer something, as the error it stands for. */
+export const errorOf = ({ code, message, path }: Diagnostic): BulkheadError =>
+  new BulkheadError(code satisfies ErrorCode, message, { data: { path } })

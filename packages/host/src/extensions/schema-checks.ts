@@ -1,0 +1,101 @@
+import { BulkheadError } from '@bulkhead/contract'
+import { messageOf } from '@bulkhead/kit/error-message'
+import { canonicalJson, type Json, type JsonObject } from '@bulkhead/kit/json'
+import { patternEngine, readSchema, schemaCompiler, type CompiledSchema, type CompileSchema, type SchemaDocument, type ValueFault } from '@bulkhead/kit/schema'
+import { sha256 } from '../model/sha256.ts'
+import { withinTime } from './bounded-work.ts'
+import { isWithin, quickChars } from './check-cost.ts'
+import { ajv, re2js } from './late-libraries.ts'
+
+export type SchemaFault = ValueFault
+
+/**
+ * The first fault of a value, or undefined. `chars` is how long its JSON is, where that is known. Contract: never throws, changes
+ * nothing, and takes no longer than a second: what does is a fault.
+ */
+export type SchemaCheck = (value: Json, chars?: number) => SchemaFault | undefined
+
+const CHECK_MS = 1_000
+const TOO_MUCH: SchemaFault = { path: '', keyword: '', message: `takes longer than ${CHECK_MS} ms to be held against the schema; send less` }
+const TOO_DEEP: SchemaFault = { path: '', keyword: '', message: 'is nested too deep to be held against the schema; send less' }
+
+interface CompileOptions {
+  /** Of a server or a document: a pattern that cannot run in linear time is shown to the model and not run. */
+  readonly isForeign?: boolean
+}
+
+/**
+ * Reviews each JSON Schema once, by its content, and compiles it with the first value, which for most is never: compiling costs a
+ * thousand times what checking does.
+ */
+export class Validators {
+  readonly #checks = new Map<string, SchemaCheck>()
+  #compiler: CompileSchema | undefined
+
+  /** Throws ConfigSchemaInvalid. */
+  compile(schema: JsonObject, { isForeign = false }: CompileOptions = {}): SchemaCheck {
+    const text = canonicalJson(schema)
+    const digest = `${isForeign ? 'foreign ' : ''}${sha256(text)}`
+    const known = this.#checks.get(digest)
+    if (known) return known
+    // A copy: what the caller does to the schema later changes no check.
+    const document = review(JSON.parse(text) as Json, isForeign)
+    let check: SchemaCheck | undefined
+    const late: SchemaCheck = (value, chars) => {
+      try {
+        check ??= checkOf(this.#compile(document), schema, text)
+      } catch (thrown) {
+        // Not kept: the library may not have been loaded for want of descriptors.
+        return { path: '', keyword: '', message: `cannot be held against the schema, which does not compile: ${messageOf(thrown)}` }
+      }
+      return check(value, chars)
+    }
+    this.#checks.set(digest, late)
+    return late
+  }
+
+  /** For a schema that is known to be valid. */
+  compileLate(schema: JsonObject): SchemaCheck {
+    let check: SchemaCheck | undefined
+    return (value, chars) => (check ??= this.compile(schema))(value, chars)
+  }
+
+  #compile(document: SchemaDocument): CompiledSchema {
+    this.#compiler ??= schemaCompiler(ajv().Ajv2020, { compile: (source) => patterns().compile(source) })
+    return this.#compiler(document)
+  }
+}
+
+/** Made with the first pattern: the library takes longer to load than a host takes to start. */
+const patterns = () => patternEngine(re2js().RE2JS)
+
+function review(schema: Json, isForeign: boolean): SchemaDocument {
+  const reading = attempt(() => readSchema(schema, isForeign ? {} : { patternFault: (source) => patterns().findFault(source) }))
+  if (reading.ok) return reading.document
+  const [{ path, message }] = reading.faults
+  throw invalid(`The schema cannot be used: ${path === '' ? 'it' : `at ${path} it`} ${message}.`)
+}
+
+function checkOf({ check: validate, patternSize }: CompiledSchema, schema: JsonObject, text: string): SchemaCheck {
+  const quick = quickChars(schema, text, patternSize)
+  return (value, chars) => {
+    try {
+      if (chars === undefined ? isWithin(value, quick) : chars <= quick) return validate(value)
+      const done = withinTime(() => validate(value), CHECK_MS)
+      return done === undefined ? TOO_MUCH : done.value
+    } catch (thrown) {
+      if (thrown instanceof RangeError) return TOO_DEEP
+      throw thrown
+    }
+  }
+}
+
+function attempt<Value>(work: () => Value): Value {
+  try {
+    return work()
+  } catch (thrown) {
+    throw invalid(`The schema cannot be used: ${messageOf(thrown)}.`, thrown)
+  }
+}
+
+const invalid = (message: string, cause?: unknown) => new BulkheadError('ConfigSchemaInvalid', message, { cause })

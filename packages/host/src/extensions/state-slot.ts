@@ -1,0 +1,87 @@
+import { BulkheadError, type ExtensionDescriptor, type StateAccess, type Store, type StoredState } from '@bulkhead/contract'
+import { atPointer, canonicalJson, findJsonFault, isJsonObject, type Json } from '@bulkhead/kit/json'
+import type { EventBus } from '../records/events.ts'
+import { Turnstile } from '../model/mutex.ts'
+import { migrateSlot, type MigrationSources } from './migration.ts'
+import { sha256 } from '../model/sha256.ts'
+
+export interface SlotSources extends Omit<MigrationSources, 'extensionId'> {
+  readonly descriptor: ExtensionDescriptor
+  readonly store: Store
+  readonly workspace: string
+  readonly events: EventBus
+}
+
+/**
+ * The own slot of one extension: `{ slotVersion, data }` under a key nobody else has. Reads and writes follow each other. Another
+ * generation of it, or another host, may write at any time: what it wrote is not lost under what was made of the state before.
+ */
+export function openSlot(sources: SlotSources): StateAccess {
+  const { descriptor: { id }, slot, check, store } = sources
+  const key = slotKey(sources)
+  const order = new Turnstile()
+  const { signal: never } = new AbortController()
+
+  /** What is stored, as the present version wants it. */
+  const current = async (): Promise<StoredState | undefined> => {
+    for (;;) {
+      const record = await store.read('state', key)
+      if (record === undefined) return undefined
+      const stored = readRecord(record, id, key)
+      if (isPresent(stored)) return stored
+      const settled = await settleDrift(stored, key, sources)
+      if (settled === stored || await replace(settled, (now) => now !== undefined && canonicalJson(now) === canonicalJson(record))) return settled
+    }
+  }
+  const isPresent = ({ slotVersion }: StoredState) => slotVersion === slot.slotVersion
+  /** Resolves with whether what was there could be replaced, and was. */
+  const replace = async ({ slotVersion, data }: StoredState, mayGo: (now: Json | undefined) => boolean): Promise<boolean> => {
+    let isReplaced = false
+    await store.update('state', key, (now) => {
+      isReplaced = mayGo(now)
+      return isReplaced ? { slotVersion, data } : now
+    })
+    return isReplaced
+  }
+  return {
+    read: () => order.pass(never, async () => (await current())?.data ?? null),
+    async write(data) {
+      const fault = findJsonFault(data) ?? check(data)
+      if (fault) {
+        const { path, message } = fault
+        throw new BulkheadError('StateInvalid', `The state of "${id}"${atPointer(path)} ${message}.`, { data: { path } })
+      }
+      await order.pass(never, async () => {
+        const state = { slotVersion: slot.slotVersion, data }
+        // State that this version rejects, or cannot migrate, is not its to write over.
+        do await current()
+        while (!await replace(state, (now) => now === undefined || slot.driftPolicy === 'warn' || isPresent(readRecord(now, id, key))))
+      })
+    },
+  }
+}
+
+async function settleDrift(stored: StoredState, key: string, sources: SlotSources): Promise<StoredState> {
+  const { descriptor: { id: extensionId }, slot, events } = sources
+  const { driftPolicy: decision, slotVersion: currentVersion } = slot
+  const { slotVersion: storedVersion } = stored
+  events.emit({ type: 'StateSlotDrift', extensionId, storedVersion, currentVersion, decision })
+  if (decision === 'warn') return stored
+  if (decision === 'reject') {
+    const message = `The stored state of "${extensionId}" (the record ${key}) is of version ${storedVersion} and the extension has ${currentVersion}.`
+    throw new BulkheadError('SlotDriftRejected', message, { data: { extension: extensionId, key, storedVersion, currentVersion } })
+  }
+  return migrateSlot(stored, { ...sources, extensionId })
+}
+
+/** A project's extension must not find the state of a global one by taking its id, nor another project's. */
+function slotKey({ descriptor: { id, layer }, workspace }: SlotSources): string {
+  const place = layer === 'project' ? sha256(workspace) : 'any'
+  return `${layer}/${place}/${id}`
+}
+
+function readRecord(stored: Json, id: string, key: string): StoredState {
+  const { slotVersion, data = null } = isJsonObject(stored) ? stored : {}
+  if (typeof slotVersion === 'string') return { slotVersion, data }
+  throw new BulkheadError('SlotVersionMissing', `The stored state of "${id}" (the record ${key}) has no version.`, { data: { extension: id, key } })
+}

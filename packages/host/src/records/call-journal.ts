@@ -1,0 +1,148 @@
+import type { Clock } from '@bulkhead/contract'
+import type { JournalledCall } from '../model/call.ts'
+import { CallNotes } from './journal-file.ts'
+import { InterruptedCalls, type InterruptedCall, type InterruptionSources } from './interrupted-calls.ts'
+import type { Owner } from './owner.ts'
+import { PendingWrites } from './pending-writes.ts'
+
+/** One call in the journal. */
+export interface JournalEntry {
+  /** Settles when the store has it, or has failed to; never rejects. Absent where it is a note, which is saved within the moment. */
+  readonly written?: Promise<void>
+  /** Idempotent. */
+  close(): void
+}
+
+/** A call that is noted within its moment, unless it is over by then. */
+interface Note extends JournalEntry {
+  readonly call: JournalledCall
+  state: 'new' | 'noted' | 'over'
+  /** Once it is noted. */
+  number: number
+}
+
+export interface JournalSources extends InterruptionSources {
+  readonly clock: Clock
+}
+
+const JOURNAL = 'journal of calls'
+
+/**
+ * Calls from before they run until they have settled, so that those a crash leaves open can be closed by the next host. A
+ * store that fails costs the entry, never the call.
+ */
+export class OpenCalls {
+  readonly #sources: JournalSources
+  readonly #owner: Owner
+  readonly #writes: PendingWrites
+  /** Opened in this moment. */
+  #unsaved: Note[] = []
+  #notes: CallNotes | undefined
+  #isSaving = false
+  #count = 0
+  #recovering: Promise<readonly InterruptedCall[]> | undefined
+
+  constructor(sources: JournalSources) {
+    this.#sources = sources
+    this.#owner = sources.owner
+    this.#writes = new PendingWrites(JOURNAL, sources.events)
+  }
+
+  /** undefined where nothing outlives the process. */
+  open(call: JournalledCall): JournalEntry | undefined {
+    const { store } = this.#sources
+    if (store.forgets) return undefined
+    return store.notes ? this.#note(call) : this.#write(call)
+  }
+
+  /** Whether there may be calls that the next process would not know of. */
+  get isAhead(): boolean {
+    return this.#unsaved.length > 0
+  }
+
+  /** When this returns, calls that are open are known to whoever comes after this process. */
+  save(): void {
+    const unsaved = this.#unsaved
+    if (unsaved.length === 0) return
+    this.#unsaved = []
+    try {
+      const { store, clock } = this.#sources
+      const notes = this.#notes ??= new CallNotes(store.notes!.open(this.#owner.id))
+      const startedAt = clock.now()
+      for (const note of unsaved) {
+        if (note.state === 'over') continue
+        note.number = notes.put(note.call, startedAt)
+        note.state = 'noted'
+      }
+      notes.save()
+    } catch (thrown) {
+      this.#sources.events.suppressed(JOURNAL, thrown)
+    }
+  }
+
+  /** At the end of this moment: for calls that are on their way already, and those that wait for somebody before they leave. */
+  saveSoon(): void {
+    if (this.#isSaving || !this.isAhead) return
+    this.#isSaving = true
+    queueMicrotask(this.#saveNow)
+  }
+
+  readonly #saveNow = (): void => {
+    this.#isSaving = false
+    this.save()
+  }
+
+  #note(call: JournalledCall): Note {
+    const note: Note = { call, state: 'new', number: 0, close: () => this.#drop(note) }
+    this.#unsaved.push(note)
+    return note
+  }
+
+  /** A note that stays is a call that the next host closes, not one that has no outcome. */
+  #drop(note: Note): void {
+    const { state } = note
+    note.state = 'over'
+    // One that was refused at once.
+    if (this.#unsaved.at(-1) === note) this.#unsaved.pop()
+    if (state !== 'noted') return
+    try {
+      this.#notes!.drop(note.number)
+    } catch (thrown) {
+      this.#sources.events.suppressed(JOURNAL, thrown)
+    }
+  }
+
+  #write({ session, id, name, tool }: JournalledCall): JournalEntry {
+    const { store, clock } = this.#sources
+    const key = `${this.#owner.id}/${++this.#count}`
+    const record = { sessionId: session.id, callId: id, tool: name, origin: { ...tool.origin }, startedAt: clock.now() }
+    let open = true
+    return {
+      written: this.#writes.add(store.write('call', key, record)),
+      close: () => {
+        if (open) void this.#writes.add(store.remove('call', key))
+        open = false
+      },
+    }
+  }
+
+  /** Closes what hosts that have ended left open, once. Resolves with it; never rejects. */
+  recover(): Promise<readonly InterruptedCall[]> {
+    this.#recovering ??= new InterruptedCalls(this.#sources).close().catch((thrown: unknown) => {
+      this.#recovering = undefined
+      this.#sources.events.suppressed('closing interrupted calls', thrown)
+      return []
+    })
+    return this.#recovering
+  }
+
+  /** Resolves when everything asked of the store is done, and nothing is noted any more but what is open. */
+  settled(): Promise<void> {
+    try {
+      this.#notes?.dropUnused()
+    } catch (thrown) {
+      this.#sources.events.suppressed(JOURNAL, thrown)
+    }
+    return this.#writes.settled()
+  }
+}

@@ -1,0 +1,99 @@
+import type { Notebook, OutcomeOrigin } from '@bulkhead/contract'
+import { isJsonObject, parseJson, type Json, type JsonObject } from '@bulkhead/kit/json'
+import type { JournalledCall } from '../model/call.ts'
+import { quoted } from '../model/quoted.ts'
+
+/** What calls of one tool in one session have in common. It is most of what there is to say of one, and noted once for all of them. */
+interface Form {
+  readonly sessionId: string
+  readonly tool: string
+  readonly origin: OutcomeOrigin
+  /** The number of its own note, by which the notes of calls name it. */
+  readonly number: number
+  /** How many calls that are noted have it. */
+  calls: number
+}
+
+/** More than this stay only while there are calls that have them. */
+const MOST_FORMS = 256
+
+/** Calls as notes: `[form, callId, startedAt]`, and a form as what it holds and its number. */
+export class CallNotes {
+  readonly #notebook: Notebook
+  /** By session. */
+  readonly #known = new Map<string, Form[]>()
+  #forms = 0
+  /** Of the call with that number. */
+  readonly #formOf: (Form | undefined)[] = []
+  #count = 0
+  /** Numbers that nobody has any more. */
+  readonly #free: number[] = []
+
+  constructor(notebook: Notebook) {
+    this.#notebook = notebook
+  }
+
+  /** Returns its number. Throws StoreUnavailable. */
+  put({ session: { id: sessionId }, id, name, tool: { origin } }: JournalledCall, startedAt: number): number {
+    const form = this.#knownForm(sessionId, name, origin) ?? this.#putForm(sessionId, name, origin)
+    const number = this.#free.pop() ?? ++this.#count
+    this.#notebook.put(number, `[${form.number},${quoted(id)},${startedAt}]`)
+    form.calls++
+    this.#formOf[number] = form
+    return number
+  }
+
+  /** Contract: once for each. Throws StoreUnavailable. */
+  drop(number: number): void {
+    this.#formOf[number]!.calls--
+    this.#formOf[number] = undefined
+    this.#free.push(number)
+    this.#notebook.drop(number)
+  }
+
+  /** Throws StoreUnavailable. */
+  save(): void {
+    this.#notebook.save()
+  }
+
+  /** Forms that no call has. Throws StoreUnavailable. */
+  dropUnused(): void {
+    const unused: Form[] = []
+    for (const [sessionId, forms] of this.#known) {
+      const used = forms.filter(({ calls }) => calls > 0)
+      if (used.length > 0) this.#known.set(sessionId, used)
+      else this.#known.delete(sessionId)
+      unused.push(...forms.filter(({ calls }) => calls === 0))
+    }
+    this.#forms -= unused.length
+    for (const { number } of unused) this.#free.push(number)
+    for (const { number } of unused) this.#notebook.drop(number)
+  }
+
+  #knownForm(sessionId: string, name: string, origin: OutcomeOrigin): Form | undefined {
+    const known = this.#known.get(sessionId)
+    if (!known) return undefined
+    for (const form of known) if (form.origin === origin && form.tool === name) return form
+    return undefined
+  }
+
+  #putForm(sessionId: string, tool: string, origin: OutcomeOrigin): Form {
+    if (this.#forms >= MOST_FORMS) this.dropUnused()
+    const number = this.#free.pop() ?? ++this.#count
+    this.#notebook.put(number, JSON.stringify({ form: number, sessionId, tool, origin }))
+    const form: Form = { sessionId, tool, origin, number, calls: 0 }
+    this.#known.getOrInsertComputed(sessionId, () => []).push(form)
+    this.#forms++
+    return form
+  }
+}
+
+/** The calls among notes that were left, each as one record. What is not of the form that is written here is passed over. */
+export function callsIn(texts: readonly string[]): readonly JsonObject[] {
+  const values = texts.map((text) => parseJson(text)).flatMap((parsed) => parsed.ok ? [parsed.value] : [])
+  const forms = new Map(values.filter(isJsonObject).map(({ form, ...same }): [Json | undefined, JsonObject] => [form, same]))
+  return values.filter((value) => Array.isArray(value)).flatMap(([number, callId, startedAt]) => {
+    const form = forms.get(number)
+    return form && callId !== undefined && startedAt !== undefined ? [{ ...form, callId, startedAt }] : []
+  })
+}

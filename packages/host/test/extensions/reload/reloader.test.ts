@@ -1,0 +1,252 @@
+import type { LifecycleState } from '@bulkhead/contract'
+import { expect, test } from 'vitest'
+import { flush, ManualClock } from '../../twin/clock.ts'
+import { createWorld, type ExtensionSketch, type World } from '../../twin/world.ts'
+
+const yolo = { mode: 'yolo' } as const
+const echo = { name: 'echo', arguments: {} }
+const says = (text: string) => ({ echo: { execute: () => text } })
+/** Each version answers with its number. */
+const version = (number: number, more: ExtensionSketch = {}): ExtensionSketch =>
+  ({ version: `${number}.0.0`, tools: says(`v${number}`), ...more })
+const statesOf = ({ eventsOf }: World, generation: number): readonly LifecycleState[] =>
+  eventsOf('LifecycleStateChanged').filter((event) => event.generation === generation).map(({ to }) => to)
+
+async function running(world: World) {
+  const session = await world.host.openSession(yolo)
+  const said = async () => {
+    const outcome = await session.call({ id: 'c', ...echo })
+    return outcome.type === 'output' ? outcome.data : outcome.error.code
+  }
+  return { session, said, first: await said() }
+}
+
+test('a changed extension that runs is started beside the old one, takes over, and the old one is let go', async () => {
+  const world = createWorld({ extensions: [version(1)] })
+  const { said } = await running(world)
+  const order: string[] = []
+  world.sandbox.beforeOpen = () => { order.push(`opened while ${world.sandbox.alive.length} run`) }
+  world.find({ extensions: [version(2)] })
+  const { changes } = await world.host.reload()
+  expect(changes).toEqual([{ extension: 'sample', layer: 'global', result: 'reloaded', generation: 2 }])
+  expect(order).toEqual(['opened while 1 run'])
+  expect(await said()).toBe('v2')
+  await flush()
+  expect(statesOf(world, 1)).toEqual(['initialising', 'loaded', 'activating', 'active', 'draining', 'inactive', 'disposed'])
+  expect(statesOf(world, 2)).toEqual(['initialising', 'loaded', 'activating', 'active'])
+  expect(world.sandbox.alive).toHaveLength(1)
+  expect(world.eventsOf('ExtensionReloaded')).toMatchObject([{ extensionId: 'sample', generation: 2 }])
+  expect(world.host.tool('echo')).toMatchObject({ version: '2.0.0', generation: 2, layer: 'global' })
+})
+
+test('no call in flight is lost: it ends in the generation it began in, while new calls go to the new one', async () => {
+  const gate = Promise.withResolvers<string>()
+  const world = createWorld({ extensions: [version(1, { tools: { echo: { execute: () => gate.promise } } })] })
+  const session = await world.host.openSession(yolo)
+  const inFlight = session.call({ id: 'a', ...echo })
+  await flush()
+  world.find({ extensions: [version(2)] })
+  await world.host.reload()
+  expect(await session.call({ id: 'b', ...echo })).toMatchObject({ data: 'v2' })
+  expect(world.host.extensions().map(({ generation, standing, calls }) => ({ generation, standing, calls }))).toEqual([
+    { generation: 2, standing: 'offered', calls: 0 }, { generation: 1, standing: 'leaving', calls: 1 },
+  ])
+  gate.resolve('v1')
+  expect(await inFlight).toMatchObject({ data: 'v1', metadata: { origin: { version: '1.0.0' } } })
+  await flush()
+  expect(world.host.extensions().map(({ generation }) => generation)).toEqual([2])
+  expect(world.sandbox.alive).toHaveLength(1)
+})
+
+test('a call that waits for a person is bound to what the person was shown', async () => {
+  const answer = Promise.withResolvers<{ decision: 'once' }>()
+  const world = createWorld({ extensions: [version(1)] })
+  const session = await world.host.openSession({ approver: { approve: () => answer.promise } })
+  const waiting = session.call({ id: 'a', ...echo })
+  await flush()
+  world.find({ extensions: [version(2)] })
+  await world.host.reload()
+  answer.resolve({ decision: 'once' })
+  expect(await waiting).toMatchObject({ data: 'v1' })
+})
+
+const FAILURES: readonly [string, ExtensionSketch, string][] = [
+  ['cannot be opened', { readFiles: async () => { throw new Error('gone') } }, 'CompartmentStartFailed'],
+  ['fails in init', { phases: { init: () => { throw new Error('no') } } }, 'LifecycleFailure'],
+  ['fails in activate', { phases: { activate: () => { throw new Error('no') } } }, 'LifecycleFailure'],
+  ['cannot be compiled', { tools: { echo: { inputSchema: { type: 'object', properties: [] } } } }, 'ConfigSchemaInvalid'],
+  ['depends on what is not there', { dependsOn: ['gone'] }, 'DependencyMissing'],
+]
+
+test.each(FAILURES)('when the new one %s, the last good one goes on', async (_, sketch, code) => {
+  const world = createWorld({ extensions: [version(1)] })
+  const { said } = await running(world)
+  world.find({ extensions: [version(2, sketch)] })
+  const { changes } = await world.host.reload()
+  expect(changes).toMatchObject([{ extension: 'sample', result: 'failed', generation: 1, error: { code } }])
+  expect(await said()).toBe('v1')
+  await flush()
+  expect(statesOf(world, 1)).toEqual(['initialising', 'loaded', 'activating', 'active'])
+  expect(world.sandbox.alive).toHaveLength(1)
+  expect(world.host.diagnostics).toMatchObject([{ code, extensionId: 'sample', stage: 'register' }])
+  expect(world.eventsOf('ExtensionReloadFailed')).toMatchObject([{ extensionId: 'sample', errorCode: code }])
+  world.find({ extensions: [version(3)] })
+  await world.host.reload()
+  expect(await said()).toBe('v3')
+  expect(world.host.diagnostics).toEqual([])
+})
+
+test('the last good one can be started again after its files have become others', async () => {
+  let reads = 0
+  const readFiles = async () => {
+    if (++reads > 1) throw new Error('the files are others now')
+    return new Map()
+  }
+  const world = createWorld({ extensions: [version(1, { readFiles })] })
+  const { said } = await running(world)
+  world.find({ extensions: [version(2, { phases: { init: () => { throw new Error('no') } } })] })
+  await world.host.reload()
+  world.compartment().crash()
+  world.sandbox.alive[0]?.crash()
+  await flush()
+  expect(await said()).toBe('v1')
+})
+
+test('a smoke check of the embedder tries the new one before anybody is offered it', async () => {
+  const checked: unknown[] = []
+  let refuse = false
+  const world = createWorld({
+    extensions: [version(1)],
+    smokeCheck: async (trial) => {
+      checked.push([trial.version, trial.tools, await trial.call('echo', {}), world.host.tool('echo')?.version])
+      if (refuse) throw new Error('it answers nonsense')
+    },
+  })
+  const { said } = await running(world)
+  world.find({ extensions: [version(2)] })
+  await world.host.reload()
+  expect(checked).toEqual([['2.0.0', ['echo'], 'v2', '1.0.0']])
+  refuse = true
+  world.find({ extensions: [version(3)] })
+  expect((await world.host.reload()).changes).toMatchObject([
+    { result: 'failed', error: { code: 'LifecycleFailure', message: 'it answers nonsense' } },
+  ])
+  expect(await said()).toBe('v2')
+})
+
+test('a smoke check that does not end is a failure', async () => {
+  const clock = new ManualClock()
+  const world = createWorld({ clock, extensions: [version(1)], smokeCheck: () => new Promise(() => {}) })
+  const { said } = await running(world)
+  world.find({ extensions: [version(2)] })
+  const reloading = world.host.reload()
+  await clock.advance(10_000)
+  expect((await reloading).changes).toMatchObject([{ result: 'failed', error: { code: 'LifecycleTimeout' } }])
+  expect(await said()).toBe('v1')
+})
+
+test('one that dies right after it was activated does not take over', async () => {
+  const world = createWorld({ extensions: [version(1)] })
+  const { said } = await running(world)
+  world.find({ extensions: [version(2, { phases: { activate: () => { queueMicrotask(() => world.compartment().crash()) } } })] })
+  expect((await world.host.reload()).changes).toMatchObject([{ result: 'failed', error: { code: 'CompartmentCrashed' } }])
+  expect(await said()).toBe('v1')
+})
+
+test('what is the same is left alone', async () => {
+  const world = createWorld({ extensions: [version(1), { id: 'other', tools: { other: {} } }] })
+  const { said } = await running(world)
+  world.find({ extensions: [version(1), { id: 'other', version: '2.0.0', tools: { other: {} } }] })
+  expect((await world.host.reload()).changes).toMatchObject([{ extension: 'other', result: 'reloaded' }])
+  expect(await said()).toBe('v1')
+  expect(world.sandbox.requests).toHaveLength(1)
+  expect((await world.host.reload()).changes).toEqual([])
+})
+
+test('what does not run is replaced without being started', async () => {
+  const world = createWorld({ extensions: [version(1)] })
+  world.find({ extensions: [version(2)] })
+  await world.host.reload()
+  expect(world.sandbox.requests).toEqual([])
+  expect((await running(world)).first).toBe('v2')
+})
+
+test('never is never: what runs goes on, and the report says so', async () => {
+  const world = createWorld({ extensions: [version(1, { reloadBehavior: 'never' })] })
+  const { said } = await running(world)
+  world.find({ extensions: [version(2, { reloadBehavior: 'never' })] })
+  expect((await world.host.reload()).changes).toMatchObject([{ result: 'refused', generation: 1, error: { code: 'ReloadRefused' } }])
+  expect(await said()).toBe('v1')
+  expect(world.eventsOf('ExtensionReloadRefused')).toMatchObject([{ extensionId: 'sample', reason: expect.stringContaining('never') }])
+  expect(world.host.diagnostics).toMatchObject([{ code: 'ReloadRefused' }])
+})
+
+test('asked for by name it is started anew, also when nothing has changed; an unknown name is an error', async () => {
+  const world = createWorld({ extensions: [version(1)] })
+  const { said } = await running(world)
+  expect((await world.host.reload({ extensions: ['sample'] })).changes).toMatchObject([{ result: 'reloaded', generation: 2 }])
+  expect(await said()).toBe('v1')
+  expect(world.sandbox.requests).toHaveLength(2)
+  await expect(world.host.reload({ extensions: ['sampel'] })).rejects.toMatchObject({ code: 'ExtensionNotFound' })
+})
+
+test('a storm of changes is one reload, and reloads that are asked for together are one', async () => {
+  const clock = new ManualClock()
+  let loads = 0
+  const world = createWorld({ clock, extensions: [version(1)] })
+  const report = world.find({ extensions: [version(2)] })
+  const stirs: (() => void)[] = []
+  const source = {
+    load: async () => { loads++; return report },
+    watch: (changed: () => void) => { stirs.push(changed); return () => { stirs.length = 0 } },
+  }
+  const watched = createWorld({ clock, extensions: [version(1)], source })
+  for (let i = 0; i < 500; i++) {
+    stirs[0]!()
+    await clock.advance(1)
+  }
+  expect(loads).toBe(0)
+  await clock.advance(150)
+  expect(loads).toBe(1)
+  expect(watched.host.tool('echo')?.version).toBe('2.0.0')
+  await Promise.all(Array.from({ length: 20 }, () => watched.host.reload()))
+  expect(loads).toBe(2)
+  await watched.host.close()
+  expect(stirs).toEqual([])
+})
+
+test('a storm without an end is taken in at intervals', async () => {
+  const clock = new ManualClock()
+  const world = createWorld({ clock, extensions: [version(1)] })
+  world.find({ extensions: [version(2)] })
+  for (let ms = 0; ms < 2_100; ms += 50) {
+    world.stir()
+    await clock.advance(50)
+  }
+  expect(world.host.tool('echo')?.version).toBe('2.0.0')
+})
+
+test('a source that fails changes nothing', async () => {
+  const world = createWorld({ extensions: [version(1)], source: { load: async () => { throw new Error('disk') } } })
+  await expect(world.host.reload()).rejects.toThrow('disk')
+  expect((await running(world)).first).toBe('v1')
+})
+
+test('a host without a source takes a report', async () => {
+  const world = createWorld({ extensions: [version(1)] })
+  const report = world.find({ extensions: [version(2)] })
+  const bare = createWorld({ extensions: [version(1)], source: undefined as never })
+  await expect(bare.host.reload()).rejects.toMatchObject({ code: 'ReloadRefused' })
+  expect((await bare.host.reload({ report })).changes).toMatchObject([{ result: 'reloaded', generation: 2 }])
+})
+
+test.each<[string, () => void]>([
+  ['throws', () => { throw new Error('still there') }],
+  ['rejects', async () => { throw new Error('still there') }],
+])('a watch whose end %s is reported, and keeps nothing of the host', async (_, stopWatching) => {
+  const world = createWorld({ source: { load: () => Promise.reject(new Error('never')), watch: () => stopWatching } })
+  await (await world.host.openSession({ mode: 'yolo' })).call({ id: 'a', name: 'echo', arguments: {} })
+  expect(await world.host.close()).toMatchObject({ stopped: ['sample'], faults: [] })
+  expect(world.eventsOf('SuppressedError')).toMatchObject([{ source: 'the end of watching', message: 'still there' }])
+  expect(world.sandbox.alive).toEqual([])
+})

@@ -1,0 +1,52 @@
+import { expect, test } from 'vitest'
+import { Turnstile } from '../../src/model/mutex.ts'
+import { flush } from '../twin/clock.ts'
+
+const { signal: never } = new AbortController()
+
+test('lets one through at a time, in the order of arrival', async () => {
+  const turnstile = new Turnstile()
+  const log: string[] = []
+  const gates = ['a', 'b', 'c'].map((name) => ({ name, gate: Promise.withResolvers<void>() }))
+  const passed = gates.map(({ name, gate }) => turnstile.pass(never, async () => {
+    log.push(`${name} in`)
+    await gate.promise
+    log.push(`${name} out`)
+    return name
+  }))
+  gates[2]!.gate.resolve()
+  gates[1]!.gate.resolve()
+  await flush()
+  expect(log).toEqual(['a in'])
+  gates[0]!.gate.resolve()
+  expect(await Promise.all(passed)).toEqual(['a', 'b', 'c'])
+  expect(log).toEqual(['a in', 'a out', 'b in', 'b out', 'c in', 'c out'])
+})
+
+test('who gives up while waiting is gone at once and never runs; those behind keep their order', async () => {
+  const turnstile = new Turnstile()
+  const gate = Promise.withResolvers<void>()
+  const giveUp = new AbortController()
+  const log: string[] = []
+  const first = turnstile.pass(never, () => gate.promise)
+  const second = turnstile.pass(giveUp.signal, async () => { log.push('second') })
+  const third = turnstile.pass(never, async () => { log.push('third') })
+  giveUp.abort(new Error('gave up'))
+  await expect(second).rejects.toThrow('gave up')
+  expect(log).toEqual([])
+  gate.resolve()
+  await Promise.all([first, third])
+  expect(log).toEqual(['third'])
+})
+
+test('one that hangs is left behind when it is aborted, and one that throws makes room', async () => {
+  const turnstile = new Turnstile()
+  const giveUp = new AbortController()
+  const hanging = turnstile.pass(giveUp.signal, () => new Promise(() => {}))
+  const throwing = turnstile.pass(never, async () => { throw new Error('bad') })
+  const last = turnstile.pass(never, async () => 'through')
+  giveUp.abort(new Error('stop'))
+  await expect(hanging).rejects.toThrow('stop')
+  await expect(throwing).rejects.toThrow('bad')
+  await expect(last).resolves.toBe('through')
+})

@@ -1,0 +1,42 @@
+import { expect, test } from 'vitest'
+import { Settings } from '../../src/model/settings.ts'
+
+test('rules carry the scope and place they were written in', () => {
+  const rule = (permission: string) => ({ permission, pattern: '*', action: 'deny' }) as const
+  const { rules } = new Settings({
+    merged: {},
+    layers: [
+      { layer: 'project', location: '/p/config.json', config: { rules: [rule('p0'), rule('p1')] } },
+      { layer: 'embedder', location: 'createHost', config: { rules: [rule('e')] } },
+      { layer: 'bundled', location: 'bundled', config: { rules: [rule('b')] } },
+      { layer: 'global', location: '/g/config.json', config: {} },
+    ],
+  })
+  expect(rules.map(({ permission, scope, source }) => [permission, scope, source])).toEqual([
+    ['b', 'manifest', 'bundled#/rules/0'], ['e', 'manifest', 'createHost#/rules/0'],
+    ['p0', 'project', '/p/config.json#/rules/0'], ['p1', 'project', '/p/config.json#/rules/1'],
+  ])
+})
+
+test('rules that could not be read do not move the places of those after them', () => {
+  const rule = (permission: string) => ({ permission, pattern: '*', action: 'deny' }) as const
+  const omitted = ['/rules/3', '/rules/0', '/allowlist/1', '/rules/1']
+  const { rules } = new Settings({ merged: {}, layers: [{ layer: 'global', location: 'g', config: { rules: [rule('a'), rule('b')] }, omitted }] })
+  expect(rules.map(({ permission, source }) => [permission, source])).toEqual([['a', 'g#/rules/2'], ['b', 'g#/rules/4']])
+})
+
+test('the flag of a role goes before the flag for everybody', () => {
+  const settings = new Settings({
+    merged: { roles: { allow_bash: true, allow_bash_reviewer: false, allow_edit: false } }, layers: [],
+  })
+  expect(settings.roleFlag('bash', 'reviewer')).toEqual({ name: 'allow_bash_reviewer', allowed: false })
+  expect(settings.roleFlag('bash', 'author')).toEqual({ name: 'allow_bash', allowed: true })
+  expect(settings.roleFlag('edit', undefined)).toEqual({ name: 'allow_edit', allowed: false })
+  expect(settings.roleFlag('read', 'reviewer')).toBeUndefined()
+})
+
+test('names that every object has find nothing', () => {
+  const settings = new Settings({ merged: {}, layers: [] })
+  expect(settings.tool('constructor')).toEqual({})
+  expect(settings.extension('constructor')).toEqual({})
+})

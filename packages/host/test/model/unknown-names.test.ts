@@ -1,0 +1,157 @@
+import type { Rule } from '@bulkhead/contract'
+import { describe, expect, it, test } from 'vitest'
+import { unknownNames } from '../../src/model/unknown-names.ts'
+import { createWorld, sketchExtension, type ExtensionSketch } from '../twin/world.ts'
+
+const TOOLS = { read: { mode: 'read' as const, gated: false }, search: {}, ship_track: {} }
+
+test('a name that others have for a tool is pointed out wherever the configuration uses it', () => {
+  const { host } = createWorld({
+    extensions: [{ layer: 'bundled', tools: TOOLS }],
+    config: {
+      mode: 'allowlist',
+      rules: [{ permission: 'read_file', pattern: '*', action: 'deny' }, { permission: 'mcp:ship.track', pattern: '*', action: 'deny' }],
+      tools: { read_file: { enabled: false } }, allowlist: ['read_file:docs/*'], roles: { allow_read_file: false },
+    },
+  })
+  expect(host.diagnostics.map(({ severity, code, path, cure }) => `${severity} ${code} ${path} ${cure}`)).toEqual([
+    'warning ConfigInvalid /rules/0/permission Name "read".',
+    'warning ConfigInvalid /rules/1/permission Name "ship_track".',
+    'warning ConfigInvalid /tools/read_file Name "read".',
+    'warning ConfigInvalid /allowlist/0 Name "read".',
+    'warning ConfigInvalid /roles/allow_read_file Name "read".',
+  ])
+})
+
+test('the place is the one that was written, also after entries that could not be read', () => {
+  const config = { rules: [{ permission: 'read_file', pattern: '*', action: 'deny' as const }], allowlist: ['read_file'] }
+  const nothing = new Set<string>()
+  const known = { isOffered: (name: string) => name === 'read', tools: new Set(['read']), extensions: nothing, servers: nothing, sources: nothing }
+  const found = unknownNames([{ layer: 'global', location: 'g', config, omitted: ['/rules/0', '/allowlist/0'] }], known)
+  expect(found.map(({ path }) => path)).toEqual(['/rules/1/permission', '/allowlist/1'])
+})
+
+test('what a session is opened with is looked at too, for as long as it is open', async () => {
+  const { host } = createWorld({ extensions: [{ layer: 'bundled', tools: TOOLS }] })
+  const session = await host.openSession({ rules: [{ permission: 'read_file', pattern: '*', action: 'deny' }], roles: { allow_read_file: false } })
+  const subagent = await session.openSubagent({ rules: [{ permission: 'fs.write', pattern: '*', action: 'deny' }, { permission: 'read_file', pattern: '*', action: 'deny' }] })
+  expect(host.diagnostics.map(({ severity, location, path, cure }) => `${severity} ${location} ${path} ${cure}`)).toEqual([
+    `warning session ${session.id} /rules/0/permission Name "read".`,
+    `warning session ${session.id} /roles/allow_read_file Name "read".`,
+    `warning session ${subagent.id} /rules/1/permission Name "read".`,
+  ])
+  await session.close()
+  expect(host.diagnostics).toEqual([])
+})
+
+test('a session that selects an unknown tool is reported, until the tool exists', async () => {
+  const { host } = createWorld({ extensions: [{ layer: 'bundled', tools: TOOLS }] })
+  const session = await host.openSession({ tools: ['read', 'read_file', 'ship'] })
+  const subagent = await session.openSubagent({ tools: ['ship'] })
+  expect(host.diagnostics.map(({ severity, location, path, message, cure }) => `${severity} ${location} ${path} ${message} ${cure}`)).toEqual([
+    `warning session ${session.id} /tools/1 No tool is called "read_file" here, so the session is offered none for it. Name "read".`,
+    `warning session ${session.id} /tools/2 No tool is called "ship" here, so the session is offered none for it. Name it as \`host.tools()\` does.`,
+    `warning session ${subagent.id} /tools/0 No tool is called "ship" here, so the session is offered none for it. Name it as \`host.tools()\` does.`,
+  ])
+  await host.register([sketchExtension({ id: 'ship', tools: { ship: {} } }).descriptor])
+  expect(host.diagnostics.map(({ path }) => path)).toEqual(['/tools/1'])
+})
+
+test('names of tools, of capabilities, of servers, and of what is switched off are left alone', async () => {
+  const { host } = createWorld({
+    extensions: [
+      { layer: 'bundled', tools: TOOLS }, { id: 'hidden', tools: { hidden_tool: {} } },
+    ],
+    config: {
+      rules: ['read', 'search', 're*', 'fs.write', '*', 'ship_sail', 'mcp:ship:sail', 'mcp:ship:*', 'mcp:quiet:anything', 'quiet_tool', 'hidden_tool', 'web_search']
+        .map((permission) => ({ permission, pattern: '*', action: 'ask' as const })),
+      mcp: { ship: { type: 'local', command: ['x'] }, quiet: { type: 'local', command: ['x'] } },
+      tools: { search: { timeoutMs: 1_000 }, hidden_tool: { enabled: false }, quiet_tool: {} },
+      extensions: { 'hidden': {}, 'mcp-quiet': {} },
+      roles: { allow_read: true, allow_read_reviewer: false, allow_ship_track: true },
+      policy: { identities: { 'hid*': {}, '@acme': {} }, scopes: { hidden: {} } },
+    },
+  })
+  const { descriptor } = sketchExtension({ id: 'mcp-ship', tools: { ship_sail: {} } })
+  await host.register([{ ...descriptor, server: { kind: 'mcp', name: 'ship', address: 'a', tools: new Map([['ship_sail', 'sail']]) } }])
+  expect(host.diagnostics).toEqual([])
+})
+
+test('a name that nothing here has is reported with the nearest one, wherever it stands', () => {
+  const { host } = createWorld({
+    extensions: [{ layer: 'bundled', id: 'weather', tools: { ...TOOLS, bash: {}, write: {} } }],
+    config: {
+      mode: 'allowlist',
+      rules: ['wrtie', 'net', 'fs.wrtie', 'nothing-like-it', 'mcp:shp:sail', 'x_*'].map((permission) => ({ permission, pattern: '*', action: 'deny' as const })),
+      tools: { bsh: { enabled: false } }, extensions: { wether: { enabled: false } }, allowlist: ['raed:docs'],
+      roles: { allow_bsh: false, allow_bsh_reviewer: false },
+      mcp: { ship: { type: 'local', command: ['x'] } },
+      policy: { identities: { wether: {} }, scopes: { 'wether*': { lock: 'require' } } },
+    },
+  })
+  expect(host.diagnostics.map(({ severity, code, path, cure }) => `${severity} ${code} ${path} ${cure}`)).toEqual([
+    'warning ConfigInvalid /rules/0/permission Did you mean "write"?',
+    'warning ConfigInvalid /rules/1/permission Did you mean "net.fetch"?',
+    'warning ConfigInvalid /rules/2/permission Did you mean "fs.write"?',
+    'warning ConfigInvalid /rules/3/permission Name it as `bulkhead tools` lists it, or remove the entry.',
+    'warning ConfigInvalid /rules/4/permission Did you mean "mcp:ship"?',
+    'warning ConfigInvalid /rules/5/permission Name it as `bulkhead tools` lists it, or remove the entry.',
+    'warning ConfigInvalid /tools/bsh Did you mean "bash"?',
+    'warning ConfigInvalid /allowlist/0 Did you mean "read"?',
+    'warning ConfigInvalid /roles/allow_bsh Did you mean "bash"?',
+    'warning ConfigInvalid /roles/allow_bsh_reviewer Did you mean "bash"?',
+    'warning ConfigInvalid /extensions/wether Did you mean "weather"?',
+    'warning ConfigInvalid /policy/identities/wether Did you mean "weather"?',
+    'warning ConfigInvalid /policy/scopes/wether* Did you mean "weather"?',
+  ])
+})
+
+test('what is named before it is installed stays in force, and is not reported once it is there', async () => {
+  const { host, sandbox } = createWorld({ config: { rules: [{ permission: 'later', pattern: '*', action: 'deny' }] } })
+  expect(host.diagnostics.map(({ path, message }) => `${path} ${message}`)).toEqual([
+    '/rules/0/permission No tool is called "later" here, so this applies to nothing now. It stays in force for one that is installed later.',
+  ])
+  const { descriptor, module } = sketchExtension({ id: 'later', tools: { later: {} } })
+  sandbox.add('global/later/1.0.0', module)
+  await host.register([descriptor])
+  expect(host.diagnostics).toEqual([])
+  const session = await host.openSession({ mode: 'yolo' })
+  expect(await session.call({ id: 'c', name: 'later', arguments: {} })).toMatchObject({ error: { code: 'RuleDenied' } })
+})
+
+describe('a rule for a capability that there is not', () => {
+  const NET = { fetcher: { requires: { net: { hosts: ['api.example.com', 'evil.example.com'] } } } }
+  const FILES = { scribe: { requires: { fs: { read: ['docs/**'], write: ['docs/**'] } } } }
+  const decide = async (rule: Rule, tools: NonNullable<ExtensionSketch['tools']>, name: string): Promise<unknown> => {
+    const { host } = createWorld({ extensions: [{ tools }], config: { rules: [rule] } })
+    const session = await host.openSession({ mode: 'yolo' })
+    const { decision, chain } = await session.explain({ id: 'c', name, arguments: {} })
+    const outcome = await session.call({ id: 'c', name, arguments: {} })
+    return [decision, chain.find(({ stage }) => stage === 'rules')?.source, outcome.type === 'error' ? outcome.error.code : 'done']
+  }
+  const PLACE = '(/layers/global/config.json#/rules/0)'
+
+  it.each([
+    ['net', NET, 'fetcher'], ['net.ftech', NET, 'fetcher'], ['NET.fetch', NET, 'fetcher'], ['fs', FILES, 'scribe'], ['fs.wrtie', FILES, 'scribe'], ['fs.*', FILES, 'scribe'],
+  ])('denies the family it begins with: %s', async (permission, tools, name) => {
+    expect(await decide({ permission, pattern: '*', action: 'deny' }, tools, name))
+      .toEqual(['deny', `user rule ${permission} * ${PLACE}`, 'RuleDenied'])
+  })
+
+  it('with its own pattern', async () => {
+    expect(await decide({ permission: 'net', pattern: 'other.example.com', action: 'deny' }, NET, 'fetcher')).toEqual(['allow', undefined, 'done'])
+    expect(await decide({ permission: 'net', pattern: 'evil.example.com', action: 'deny' }, NET, 'fetcher'))
+      .toEqual(['deny', `user rule net evil.example.com ${PLACE}`, 'RuleDenied'])
+  })
+
+  it('does not touch another family, and allows nothing', async () => {
+    expect(await decide({ permission: 'shell', pattern: '*', action: 'deny' }, NET, 'fetcher')).toEqual(['allow', undefined, 'done'])
+    expect(await decide({ permission: 'net', pattern: '*', action: 'allow' }, NET, 'fetcher')).toEqual(['allow', undefined, 'done'])
+  })
+
+  it('is a rule for a tool where one has the name', async () => {
+    expect(await decide({ permission: 'net', pattern: '*', action: 'deny' }, { ...NET, net: {} }, 'fetcher')).toEqual(['allow', undefined, 'done'])
+    expect(await decide({ permission: 'net', pattern: '*', action: 'deny' }, { ...NET, net: {} }, 'net'))
+      .toEqual(['deny', `user rule net * ${PLACE}`, 'RuleDenied'])
+  })
+})

@@ -1,0 +1,69 @@
+import { hash } from 'node:crypto'
+import type { BulkheadEvent, EventOf } from '@bulkhead/contract'
+import { expect, test } from 'vitest'
+import { CallForms } from '../../src/records/audit-forms.ts'
+import { Gathering } from '../../src/records/audit-batch.ts'
+import { createRedaction } from '../../src/records/redaction.ts'
+
+const redaction = createRedaction(['correct horse'])
+const origin = { layer: 'global', extension: 'sample', version: '1.0.0', digest: 'd' } as const
+const at = '2026-01-01T00:00:00.000Z'
+
+const decided = (changes: Partial<EventOf<'ToolInvocationDecided'>> = {}): EventOf<'ToolInvocationDecided'> => ({
+  type: 'ToolInvocationDecided', at, sessionId: 's', callId: 'c', tool: 'echo', origin,
+  decision: 'allow', stage: 'rules', source: 'manifest', reason: 'fine', approvalKey: 'echo', args: { b: 1, a: 2 }, ...changes,
+})
+const succeeded = (changes: Partial<EventOf<'ToolInvocationSucceeded'>> = {}): EventOf<'ToolInvocationSucceeded'> =>
+  ({ type: 'ToolInvocationSucceeded', at, sessionId: 's', callId: 'c', tool: 'echo', origin, durationMs: 3, ...changes })
+
+function gather(events: readonly BulkheadEvent[], keepArguments = false): Gathering {
+  const gathering = new Gathering()
+  const calls = new CallForms(redaction, keepArguments)
+  for (const event of events) gathering.add(event, calls, redaction)
+  return gathering
+}
+
+/** What the record of an event must say. */
+function expected(event: BulkheadEvent): object {
+  if (event.type !== 'ToolInvocationDecided') return event
+  const { args: _, ...rest } = event
+  return { ...rest, argsSha256: hash('sha256', '{"a":2,"b":1}') }
+}
+
+test('calls that are alike share a form, and whatever differs is a record of its own', () => {
+  const alike = [decided(), succeeded(), decided({ callId: 'd', approvalKey: 'other' }), succeeded({ callId: 'd', durationMs: 9 })]
+  expect(gather(alike).forms).toHaveLength(2)
+  const others: BulkheadEvent[] = [
+    decided({ sessionId: 't' }), decided({ tool: 'other' }), decided({ origin: { ...origin, digest: 'e' } }), decided({ origin: null }),
+    decided({ decision: 'deny' }), decided({ stage: 'mode' }), decided({ source: 'project' }), decided({ reason: 'other' }),
+    succeeded({ sessionId: 't' }), succeeded({ tool: 'other' }), succeeded({ origin: null }),
+    { type: 'ToolInvocationFailed', at, sessionId: 's', callId: 'c', tool: 'echo', origin, durationMs: 1, errorClass: 'ToolTerminal', errorCode: 'NotFound', message: 'no' },
+    { type: 'ToolInvocationCancelled', at, sessionId: 's', callId: 'c', tool: 'echo', origin, durationMs: 1, attempt: 0, errorCode: 'RuleDenied', reason: 'no' },
+    { type: 'SessionOpened', at, sessionId: 's', workspace: '/w', parentId: 'p' }, { type: 'SessionOpened', at, sessionId: 'p', workspace: '/w' },
+  ]
+  const all = [...alike, ...others, ...alike, ...others]
+  expect(gather(all).records()).toEqual(all.map(expected))
+})
+
+test('more tools than are remembered are kept alike', () => {
+  const events = Array.from({ length: 3_000 }, (_, index) => decided({ tool: `tool${index % 1_500}`, sessionId: `s${index % 7}` }))
+  expect(gather(events).records()).toEqual(events.map(expected))
+})
+
+test('secrets are taken out of what is alike and of what is not', () => {
+  const [record] = gather([decided({
+    tool: 'correct horse', source: 'a correct horse', reason: 'correct horse', callId: 'my correct horse', approvalKey: 'of correct horse',
+  })]).records()
+  expect(record).toMatchObject({
+    tool: '[redacted]', source: 'a [redacted]', reason: '[redacted]', callId: 'my [redacted]', approvalKey: 'of [redacted]',
+  })
+  expect(gather([decided({ args: { token: 't', n: 1 } })], true).records()).toMatchObject([{ args: { token: '[redacted]', n: 1 } }])
+})
+
+test('the first record says how many are missing before it, whichever it is', () => {
+  for (const event of [decided(), succeeded(), { type: 'SessionClosed', at, sessionId: 's' } as const]) {
+    const gathering = gather([event, event])
+    gathering.noteLost(5)
+    expect(gathering.records()).toEqual([{ ...expected(event), lostBefore: 5 }, expected(event)])
+  }
+})

@@ -1,0 +1,108 @@
+import type { BulkheadEvent, EventListener } from '@bulkhead/contract'
+import { expect, test } from 'vitest'
+import { EventBus, requireSubscription } from '../../src/records/events.ts'
+import { flush, ManualClock } from '../twin/clock.ts'
+
+const opened = (sessionId: string) => ({ type: 'SessionOpened', sessionId, workspace: '/w' }) as const
+
+function listening() {
+  const heard: BulkheadEvent[] = []
+  const bus = new EventBus(new ManualClock())
+  return { bus, heard, listener: ((event) => heard.push(event)) as EventListener }
+}
+
+test('an event is stamped by the clock, frozen, and told in the order of subscription', () => {
+  const { bus, heard } = listening()
+  const order: string[] = []
+  bus.on((event) => { order.push('first'); heard.push(event) })
+  bus.on(() => { order.push('second') })
+  bus.emit(opened('s'))
+  expect(heard).toEqual([{ type: 'SessionOpened', sessionId: 's', workspace: '/w', at: '2026-01-01T00:00:00.000Z' }])
+  expect(Object.isFrozen(heard[0])).toBe(true)
+  expect(order).toEqual(['first', 'second'])
+})
+
+test('on returns off, for this subscription alone', () => {
+  const { bus, heard, listener } = listening()
+  const off = bus.on(listener)
+  bus.on(listener)
+  off()
+  off()
+  bus.emit(opened('s'))
+  expect(heard).toHaveLength(1)
+})
+
+test('a listener that throws is reported, stays subscribed, and hides nothing from the others', () => {
+  const { bus, heard, listener } = listening()
+  let throws = 0
+  bus.on((event) => {
+    if (event.type === 'SuppressedError') return
+    throws += 1
+    throw new Error('broken listener')
+  })
+  bus.on(listener)
+  bus.emit(opened('a'))
+  bus.emit(opened('b'))
+  expect(throws).toBe(2)
+  expect(heard.map(({ type }) => type)).toEqual(['SuppressedError', 'SessionOpened', 'SuppressedError', 'SessionOpened'])
+  expect(heard[0]).toMatchObject({ source: 'listener of SessionOpened', message: 'broken listener' })
+})
+
+test('a listener that throws at every event, even at the report of it, does not keep the host busy', () => {
+  const { bus, heard, listener } = listening()
+  bus.on(() => { throw new Error('always') })
+  bus.on(listener)
+  bus.emit(opened('a'))
+  expect(heard.map(({ type }) => type)).toEqual(['SuppressedError', 'SessionOpened'])
+})
+
+test('an async listener that rejects is reported instead of ending the process', async () => {
+  const { bus, heard, listener } = listening()
+  bus.on(async (event) => { if (event.type === 'SessionOpened') throw new Error('later') })
+  bus.on(listener)
+  bus.emit(opened('a'))
+  await flush()
+  expect(heard.map(({ type }) => type)).toEqual(['SessionOpened', 'SuppressedError'])
+})
+
+test('a rejection counts as a fault, also of a promise from elsewhere', async () => {
+  const { bus, heard, listener } = listening()
+  const rejected = { then: (_: unknown, fail: (reason: Error) => void) => fail(new Error('foreign')) }
+  bus.on((event) => event.type === 'SessionOpened' ? rejected as never : undefined)
+  bus.on(listener)
+  bus.emit(opened('a'))
+  await flush()
+  expect(heard).toContainEqual(expect.objectContaining({ type: 'SuppressedError', message: 'foreign' }))
+})
+
+test('a listener added during an event gets the next one', () => {
+  const { bus, heard, listener } = listening()
+  const off = bus.on(() => { off(); bus.on(listener) })
+  bus.emit(opened('a'))
+  bus.emit(opened('b'))
+  expect(heard).toMatchObject([{ sessionId: 'b' }])
+})
+
+test('a listener gets the types it wants, and an event without listeners is not built', () => {
+  const { bus, heard, listener } = listening()
+  let looked = 0
+  const body = { type: 'SessionClosed', get sessionId() { looked++; return 's' } } as const
+  const off = bus.on(listener, new Set(['SessionOpened']))
+  bus.emit(body)
+  expect(looked).toBe(0)
+  bus.emit(opened('a'))
+  bus.on(listener)
+  bus.emit(body)
+  off()
+  bus.emit(opened('b'))
+  expect(heard.map(({ type }) => type)).toEqual(['SessionOpened', 'SessionClosed', 'SessionOpened'])
+})
+
+test('who would never be told anything is refused', () => {
+  const ask = (listener: unknown, types?: unknown) => () => requireSubscription(listener as EventListener, types as undefined)
+  expect(ask(() => {}, ['SessionOpened', 'ToolsChanged'])).not.toThrow()
+  expect(ask(() => {})).not.toThrow()
+  expect(ask('x')).toThrow('on cannot use the text given as its option "listener". Let "listener" be a function.')
+  expect(ask(() => {}, 'SessionOpened')).toThrow(/option "types"/)
+  expect(ask(() => {}, ['WorkspaceSwitch'])).toThrow('There is no event "WorkspaceSwitch". Did you mean "WorkspaceSwitched"?')
+})

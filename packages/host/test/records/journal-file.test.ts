@@ -1,0 +1,66 @@
+import type { Notebook } from '@bulkhead/contract'
+import { expect, test } from 'vitest'
+import type { ResolvedCall } from '../../src/policy/call.ts'
+import { CallNotes, callsIn } from '../../src/records/journal-file.ts'
+
+const origin = { layer: 'global', extension: 'sample', version: '1.0.0', digest: 'd' } as const
+
+const callOf = (id: string, sessionId = 's', name = 'echo', from: object = origin) =>
+  ({ session: { id: sessionId }, id, name, tool: { origin: from } }) as ResolvedCall
+
+/** What stands in it, by number. */
+function notebook() {
+  const standing = new Map<number, string>()
+  const book: Notebook = { put: (id, text) => void standing.set(id, text), drop: (id) => void standing.delete(id), save() {} }
+  return { standing, notes: new CallNotes(book), left: () => callsIn([...standing.values()]) }
+}
+
+test('what calls have in common is noted once, and each is complete for the next process', () => {
+  const { standing, notes, left } = notebook()
+  const other = { ...origin, digest: 'e' }
+  const calls = [
+    callOf('a'), callOf('b'), callOf('"\n\u2028', 's'), callOf('c', 't'), callOf('d', 's', 'other'), callOf('e', 's', 'echo', other), callOf('f'),
+  ]
+  const numbers = calls.map((call, index) => notes.put(call, index))
+  expect(standing.size).toBe(calls.length + 4)
+  expect([...standing.values()].every((text) => !text.includes('\n'))).toBe(true)
+  expect(left()).toEqual(calls.map(({ session, id, name, tool }, index) =>
+    ({ sessionId: session.id, tool: name, origin: tool.origin, callId: id, startedAt: index })))
+  for (const number of numbers.slice(1)) notes.drop(number)
+  expect(left()).toMatchObject([{ callId: 'a' }])
+})
+
+test('numbers of calls that are over are used again, and never one that still stands', () => {
+  const { standing, notes, left } = notebook()
+  const [first, second] = [notes.put(callOf('a'), 0), notes.put(callOf('b'), 0)]
+  notes.drop(first)
+  expect(notes.put(callOf('c'), 0)).toBe(first)
+  const next = notes.put(callOf('d'), 0)
+  expect(new Set([first, second, next]).size).toBe(3)
+  expect(left().map(({ callId }) => callId).toSorted()).toEqual(['b', 'c', 'd'])
+  expect(standing.size).toBe(4)
+})
+
+test('what no call has any more goes when there is much of it, or when it is asked for', () => {
+  const { standing, notes, left } = notebook()
+  notes.put(callOf('stays'), 0)
+  for (let n = 0; n < 1_000; n++) notes.drop(notes.put(callOf('passes', `session ${n}`), 0))
+  expect(standing.size).toBeLessThan(300)
+  expect(left()).toMatchObject([{ callId: 'stays', sessionId: 's' }])
+  notes.dropUnused()
+  expect(standing.size).toBe(2)
+  notes.put(callOf('again', 'session 999'), 0)
+  expect(left()).toMatchObject([{ callId: 'stays' }, { callId: 'again', sessionId: 'session 999' }])
+})
+
+test('more forms than are kept stand as long as calls have them', () => {
+  const { notes, left } = notebook()
+  for (let n = 0; n < 600; n++) notes.put(callOf('c', `session ${n}`), 0)
+  expect(left()).toHaveLength(600)
+})
+
+test('what is not of this form is passed over', () => {
+  const form = JSON.stringify({ form: 1, sessionId: 's', tool: 't', origin })
+  expect(callsIn(['', 'nonsense', 'null', '7', '{}', '[]', '[1]', '[1,"c"]', '[2,"c",0]', '["1","c",0]', form])).toEqual([])
+  expect(callsIn(['[1,"c",0]', form])).toEqual([{ sessionId: 's', tool: 't', origin, callId: 'c', startedAt: 0 }])
+})

@@ -1,0 +1,48 @@
+import { expect, test } from 'vitest'
+import { createRedaction } from '../../src/records/redaction.ts'
+
+const redaction = createRedaction(['hunter-2.[x]', 'short', 'hunter-2.[x]-longer'])
+
+test.each([
+  ['a declared value, as it is', 'say hunter-2.[x] aloud', 'say [redacted] aloud'],
+  ['the longer of two that begin alike', 'hunter-2.[x]-longer', '[redacted]'],
+  ['no word that is too short to be a secret', 'a short word', 'a short word'],
+  ['what follows a scheme', 'Authorization: Bearer abcdef0123456789', 'Authorization: [redacted]'],
+  ['a token of a forge', 'push with ghp_0123456789abcdefghij now', 'push with [redacted] now'],
+  ['a key of a cloud', 'AKIAABCDEFGHIJKLMNOP', '[redacted]'],
+  ['a signed token', 'eyJhbGciOiJIUzI1.eyJzdWIiOiIx.c2lnbmF0dXJl', '[redacted]'],
+  ['a signed token behind a hyphen', 'id-eyJhbGciOiJIUzI1.eyJzdWIiOiIx.c2lnbmF0dXJl, x', '[redacted], x'],
+  ['no text of three parts', 'packages-and-versions.of-something.else', 'packages-and-versions.of-something.else'],
+  ['a private key, also one that was cut', '-----BEGIN RSA PRIVATE KEY-----\nMIIE', '[redacted]'],
+  ['ordinary text', 'git status --short', 'git status --short'],
+])('%s', (_, text, kept) => {
+  expect(redaction.text(text)).toBe(kept)
+  for (let time = 0; time < 3; time++) expect(redaction.repeated(text)).toBe(kept)
+})
+
+test('a declared value is known in each form that it is written in', () => {
+  const value = 'pa"ss/wörd +\n'
+  const { text } = createRedaction([value])
+  const encoded = [JSON.stringify(value).slice(1, -1), encodeURIComponent(value), Buffer.from(value).toString('base64'), Buffer.from(value).toString('base64url')]
+  for (const form of [value, ...encoded]) expect(text(`<${form}>`)).toMatch(/^<\[redacted\]=*>$/)
+})
+
+test('words that come again are redacted alike, however many and however long they are', () => {
+  for (let index = 0; index < 2_000; index++) {
+    expect(redaction.repeated(`${index} hunter-2.[x]`)).toBe(`${index} [redacted]`)
+  }
+  const long = 'a'.repeat(300)
+  expect(redaction.repeated(`${long} hunter-2.[x]`)).toBe(`${long} [redacted]`)
+})
+
+test('members that are called secrets go whatever they hold, others are looked into', () => {
+  const value = {
+    apiKey: { deep: 1 }, PASSWORD: 'x', 'set-cookie': ['a'], list: [{ note: 'hunter-2.[x]', accessToken: 7 }], n: 1, none: null,
+    'hunter-2.[x]': true,
+  }
+  expect(redaction.value(value)).toEqual({
+    apiKey: '[redacted]', PASSWORD: '[redacted]', 'set-cookie': '[redacted]',
+    list: [{ note: '[redacted]', accessToken: '[redacted]' }], n: 1, none: null, '[redacted]': true,
+  })
+  expect(value.list[0]!.note).toBe('hunter-2.[x]')
+})

@@ -1,0 +1,53 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { AuditGroup, BulkheadEvent } from '@bulkhead/contract'
+import type { JsonObject } from '@bulkhead/kit/json'
+import { expect, test } from 'vitest'
+import { AuditTrail } from '../../src/records/audit-trail.ts'
+import { createRedaction } from '../../src/records/redaction.ts'
+import { MemoryStore } from '../twin/store.ts'
+
+/** Takes whole groups, and answers for none before the test says so. */
+class SlowStore extends MemoryStore {
+  readonly #released = Promise.withResolvers<void>()
+  readonly kept: JsonObject[] = []
+  groups = 0
+
+  async appendAll({ forms, rows }: AuditGroup): Promise<number> {
+    this.groups++
+    await this.#released.promise
+    for (const [form, lostBefore] of rows.map((row) => JSON.parse(`[${row}]`) as [number, number?])) this.kept.push({ ...forms[form]!.same, ...(lostBefore === undefined ? {} : { lostBefore }) })
+    return this.kept.length
+  }
+
+  release(): void {
+    this.#released.resolve()
+  }
+}
+
+test('a store that does not keep up costs records beyond a measure, which are counted where they are missing, and no memory', async () => {
+  const store = new SlowStore()
+  const redaction = createRedaction([])
+  const failures: unknown[] = []
+  const trail = new AuditTrail({ store, redaction: () => redaction, keepArguments: false, failed: (error) => failures.push(error) })
+  let told = 0
+  const tell = () => trail.hear({ type: 'SuppressedError', source: 'test', message: String(++told), at: '' } satisfies BulkheadEvent)
+
+  while (failures.length === 0) {
+    for (let n = 0; n < 1_000; n++) tell()
+    await nextTurn()
+  }
+  for (let n = 0; n < 1_000; n++) tell()
+  await nextTurn()
+  expect(store.groups).toBeLessThanOrEqual(8)
+  expect(failures).toMatchObject([{ code: 'StoreUnavailable', message: expect.stringContaining('wait for the store') }])
+
+  const flushed = trail.flush()
+  store.release()
+  await expect(flushed).rejects.toMatchObject({ code: 'StoreUnavailable' })
+  const { length } = store.kept
+  tell()
+  await trail.flush()
+  expect(store.kept.slice(0, length).every((record, index) => record['message'] === String(index + 1) && !('lostBefore' in record))).toBe(true)
+  expect(store.kept.slice(length)).toEqual([{ type: 'SuppressedError', source: 'test', message: String(told), at: '', lostBefore: told - 1 - length }])
+  expect(told - 1 - length).toBeGreaterThanOrEqual(1_000)
+})
