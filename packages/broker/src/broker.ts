@@ -1,112 +1,106 @@
-import type { CallEffect, CompartmentLimits, BrokerMethod, CapabilityName, CompartmentRequest, RuntimePart } from '@bulkhead/contract'
 import type { Json } from '@bulkhead/kit/json'
-import { BROKER_METHODS, BulkheadError, EffectsLedger } from '@bulkhead/contract'
-import { powersOf } from './model/powers.ts'
-import type { Capabilities, CapabilityUnit, OpenCall } from './model/capability.ts'
-import { Denial, requireUnderCeilings } from './model/denial.ts'
-import { envCapability } from './env.ts'
+import {
+  BROKER_METHODS, BulkheadError, EffectsLedger, type BrokerMethod, type CallEffect, type CapabilityName, type CompartmentLimits,
+  type CompartmentRequest, type RuntimePart,
+} from '@bulkhead/contract'
 import { fsCapability } from './fs/fs.ts'
 import { askPerson, interactCapability } from './interact.ts'
-import { logCapability } from './log.ts'
+import { Denial, requireUnderCeilings, type Capabilities, type CapabilityUnit, type OpenCall } from './model/capability.ts'
+import { powersOf } from './model/powers.ts'
 import { netCapability } from './net/net.ts'
-import { progressCapability } from './progress.ts'
 import { secretsCapability } from './secrets/secrets.ts'
 import type { UsedSecrets } from './secrets/vault.ts'
-import { sessionCapability } from './session.ts'
-import { shellCapability } from './shell/shell.ts'
-import type { MissingSandboxReporter } from './shell/command-sandbox.ts'
+import { logCapability, serviceCapabilities } from './services.ts'
 import type { OperatorEnvironment } from './shell/command-environment.ts'
-import { stateCapability } from './state.ts'
-import { toolsCapability } from './tools.ts'
-import { updateCapability } from './update.ts'
+import type { MissingSandboxReporter } from './shell/command-sandbox.ts'
+import { shellCapability } from './shell/shell.ts'
 
 export type BrokerMethods = Readonly<Record<BrokerMethod, (callId: unknown, ...args: readonly Json[]) => Promise<Json>>>
 
 export interface BrokerOptions {
   readonly operator?: OperatorEnvironment | undefined
-  readonly kept?: readonly string[] | undefined
-  /** Folders with the host's code. */
+  /** Folders of the host. No pattern covers them unless it begins there. */
+  readonly reserved?: readonly string[] | undefined
+  /** Folders with the code of the host, which no tool writes. */
   readonly ownCode?: readonly string[] | undefined
   readonly projectLayer?: string | undefined
   /** Shared by all compartments of a sandbox. */
   readonly usedSecrets?: UsedSecrets | undefined
-  /** Reports that commands run without a sandbox. */
-  readonly walls?: MissingSandboxReporter | undefined
-  /** No command runs where none works. */
+  /** Reports that commands run without an OS sandbox. */
+  readonly missingSandbox?: MissingSandboxReporter | undefined
+  /** Commands run only where an OS sandbox works. */
   readonly requiresSandbox?: boolean | undefined
 }
 
-/** What of a compartment its broker must know. */
 export type BrokerRequest = Pick<CompartmentRequest, 'tools' | 'services' | 'limits'> & Partial<Pick<CompartmentRequest, 'extension' | 'code'>>
 
-/** The phase `init` under way. */
+/** The running `init` phase. */
 export interface OpenInit {
   readonly signal: AbortSignal
-  /** Stops its time. Returns what lets it go on. */
+  /** Stops its clock. Call the returned function to resume it. */
   pause(): () => void
 }
 
-/** The parts of `runtime` that the grant lists by name. */
+/** Parts of `runtime` that a grant lists as capabilities. */
 const NAMED: Partial<Record<RuntimePart, CapabilityName>> = { interact: 'interact', tools: 'tools.call', session: 'session' }
 
 /**
- * The only authority over what a compartment does outside itself. Every capability call names the tool call it belongs
- * to, and is judged by the grant of that call's tool, for as long as that call runs.
+ * The only authority over what a compartment does outside itself. Each request names its tool call and is checked against
+ * the grant of that call's tool, as long as the call runs.
  */
 export class Broker {
-  /** What is exposed to the compartment. It has no prototype: a name is one of the table or nothing. */
+  /** What the compartment can call. It has no prototype, so that only names of the table resolve. */
   readonly methods: BrokerMethods
   readonly #powers: ReadonlyMap<string, ReadonlySet<RuntimePart>>
   readonly #capabilities: Capabilities
   readonly #limits: CompartmentLimits
-  /** Those that hold something open, and let go of it when their call or the compartment ends. */
+  /** Capabilities with resources to release when a call or the compartment ends. */
   readonly #units: readonly CapabilityUnit[]
-  /** Whether nobody but the caller of its tools can do something about a refusal. */
-  readonly #isOurs: boolean
+  /** A bundled extension. Its denials address the caller, who can act on them, and not an author. */
+  readonly #isBundled: boolean
   readonly #log: (callId: string | null, args: readonly Json[]) => void
-  /** A list, which is short: few calls ask for anything, and to find each by a text would cost all of them. */
+  /** A list, because it is short. A map would cost every call, and few calls use a capability. */
   readonly #calls: OpenCall[] = []
   readonly #askInInit: (phase: OpenInit, args: readonly Json[]) => Promise<Json>
-  /** Set while the phase `init` runs. */
+  /** Set while `init` runs. */
   #init: OpenInit | undefined
 
   constructor(
     { tools, services, limits, extension, code }: BrokerRequest, workspace: string,
-    { operator, kept, ownCode = [], projectLayer, usedSecrets, walls, requiresSandbox }: BrokerOptions = {},
+    { operator, reserved, ownCode = [], projectLayer, usedSecrets, missingSandbox, requiresSandbox }: BrokerOptions = {},
   ) {
-    // In a home folder the layer of the project is the host's own home, where tools have their data.
-    const layer = projectLayer === undefined || kept?.includes(projectLayer) ? [] : [projectLayer]
-    const folders = { kept, neverWritten: [...layer, ...ownCode] }
+    // In the home folder, the project layer is the home of the host, where tools keep data.
+    const layer = projectLayer === undefined || reserved?.includes(projectLayer) ? [] : [projectLayer]
+    const folders = { reserved, readOnly: [...layer, ...ownCode] }
     this.#powers = new Map(tools.map((tool) => [tool.name, powersOf(tool, services)]))
-    this.#isOurs = extension?.layer === 'bundled' || code?.kind === 'module'
+    this.#isBundled = extension?.layer === 'bundled' || code?.kind === 'module'
     this.#limits = limits
     this.#log = logCapability(services, limits.logBytes)
     const anyHas = (power: RuntimePart) => this.#powers.values().some((powers) => powers.has(power))
-    const secrets = anyHas('secrets') && services.secrets !== undefined ? secretsCapability(services.secrets, usedSecrets?.of(extension?.id ?? '')) : undefined
+    const secrets = anyHas('secrets') && services.secrets !== undefined
+      ? secretsCapability(services.secrets, usedSecrets?.of(extension?.id ?? '')) : undefined
     this.#units = [
-      ...(anyHas('fs.read') || anyHas('fs.write') ? [fsCapability(workspace, { ...folders, lentFiles: services.lentFiles })] : []),
+      ...(anyHas('fs.read') || anyHas('fs.write') ? [fsCapability(workspace, { ...folders, extraFiles: services.lentFiles })] : []),
       ...(secrets !== undefined ? [secrets] : []),
       ...(anyHas('net') ? [netCapability({ secrets })] : []),
-      ...(anyHas('shell') ? [shellCapability({ workspace, tools, secrets, isOurs: extension?.layer === 'bundled' && code?.kind === 'module', operator, projectLayer, walls, requiresSandbox, ...folders })] : []),
+      ...(anyHas('shell') ? [shellCapability({
+        workspace, tools, secrets, operator, projectLayer, missingSandbox, requiresSandbox, ...folders,
+        isBundled: extension?.layer === 'bundled' && code?.kind === 'module',
+      })] : []),
     ]
     this.#capabilities = {
       ...Object.assign({}, ...this.#units.map((unit) => unit.capabilities)) as Capabilities,
-      ...envCapability(services),
-      ...stateCapability(services),
+      ...serviceCapabilities(services),
       ...interactCapability(services),
-      ...toolsCapability(services),
-      ...sessionCapability(services),
-      ...progressCapability(),
-      ...updateCapability(),
     }
     const mayAsk = anyHas('interact')
     this.#askInInit = async (phase, [request]) => {
       if (!mayAsk) {
-        throw new BulkheadError('CapabilityDenied', 'init asked a person, and no tool of the extension declares `interact`.')
+        throw new BulkheadError('CapabilityDenied', 'init asked a question, but no tool of the extension declares `interact`.')
       }
       const resume = phase.pause()
       try {
-        return await askPerson(services, { callId: null, signal: phase.signal, turn: phase }, request)
+        return await askPerson(services, { callId: null, signal: phase.signal, key: phase }, request)
       } finally {
         resume()
       }
@@ -116,7 +110,7 @@ export class Broker {
       [method, (callId: unknown, ...args: readonly Json[]) => this.#answer(method, callId, args)]))) as BrokerMethods
   }
 
-  /** The grant of a tool call holds from here until it is ended. */
+  /** The grant of a tool call is valid from here until `end`. */
   open(call: OpenCall): void {
     this.#calls.push(call)
   }
@@ -130,7 +124,7 @@ export class Broker {
     for (const unit of this.#units) unit.endCall(call.callId)
   }
 
-  /** The one power of a phase: `init` may ask a person, from here until what is returned is called. */
+  /** Lets `init` ask a person until the returned function is called. It has no other power. */
   openInit(phase: OpenInit): () => void {
     this.#init = phase
     return () => {
@@ -138,7 +132,7 @@ export class Broker {
     }
   }
 
-  /** Idempotent. Resolves when nothing is left of what any call had opened. */
+  /** Idempotent. Resolves when everything that calls opened is released. */
   async close(): Promise<void> {
     await Promise.all(this.#units.map((unit) => unit.close()))
   }
@@ -151,7 +145,7 @@ export class Broker {
       if (call === undefined) {
         throw new BulkheadError(
           'CapabilityDenied',
-          `${method} was called outside a tool call. A tool has its powers while its call runs.`,
+          `${method} was called outside a tool call. A tool has its powers only while its call runs.`,
         )
       }
       if (call.signal.aborted) throw BulkheadError.from(call.signal.reason, 'ToolCancelled')
@@ -167,12 +161,12 @@ export class Broker {
       if (named !== undefined) requireUnderCeilings(call.tool, named, `use ${named}`, ({ capabilities }) => capabilities.includes(named))
       const capability = this.#capabilities[method]
       if (capability === undefined) {
-        throw new BulkheadError('CapabilityUnavailable', `${method} cannot be enforced by this sandbox, so it is not given.`)
+        throw new BulkheadError('CapabilityUnavailable', `${method} is unavailable because this sandbox cannot enforce it.`)
       }
       call.effects ??= new EffectsLedger<CallEffect>(this.#limits)
       return await capability(call, args)
     } catch (error) {
-      throw publicError(this.#isOurs && error instanceof Denial ? error.toCaller() : error)
+      throw publicError(this.#isBundled && error instanceof Denial ? error.toCaller() : error)
     }
   }
 
@@ -186,11 +180,11 @@ export class Broker {
   }
 }
 
-/** The error as a compartment may see it: message, code and data, never causes or stack traces of the host. */
+/** An error as a compartment may see it: code, message and data, without cause and stack trace. */
 export function publicError(error: unknown): BulkheadError {
   const { code, message, data } = BulkheadError.is(error)
     ? error
-    : new BulkheadError('InternalError', 'The broker failed while answering.')
+    : new BulkheadError('InternalError', 'The broker failed to answer the request.')
   const answer = new BulkheadError(code, message, data === undefined ? {} : { data })
   delete answer.stack
   return answer

@@ -3,7 +3,7 @@ import type { BrokerMethod, BulkheadError, CompartmentServices, Layer, LogEntry 
 import type { Json } from '@bulkhead/kit/json'
 import { describe, expect, it } from 'vitest'
 import { Broker, type BrokerRequest } from '../src/broker.ts'
-import { toolOf } from '../../sandbox/test/fixture.ts'
+import { toolOf } from './fixture.ts'
 
 function brokerOf(services: Partial<CompartmentServices> = {}): Broker {
   const tools = [toolOf('plain'), toolOf('reader', { fs: { read: ['docs/**'] } }, '/nowhere')]
@@ -47,17 +47,17 @@ describe('the broker', () => {
       ].map((asked) => asked.then(() => 'granted', ({ code, message }: BulkheadError) => `${code}: ${message}`)))
     }
     expect(await refusals('global')).toEqual([
-      'CapabilityDenied: "/etc/passwd" lies outside what the tool may read. Declare it in `requires.fs`, or name a path inside.',
-      'CapabilityDenied: The host example.com:22 is not one the tool may reach. Declare it in `requires.net.hosts`; without a port it means 80 and 443.',
+      'CapabilityDenied: The tool may not read "/etc/passwd". Declare it in `requires.fs`, or use a path inside.',
+      'CapabilityDenied: The tool may not reach the host example.com:22. Declare it in `requires.net.hosts`; without a port it means 80 and 443.',
       'CapabilityDenied: The tool all may not run "rm". Declare it in `requires.shell` by its bare name.',
       'CapabilityDenied: The tool all may run "git", but not with these arguments. Declare a pattern for each in `requires.shell`.',
     ])
     const toCallers = await refusals('bundled')
     expect(toCallers).toEqual([
-      'CapabilityDenied: "/etc/passwd" lies outside what the tool may read. Name a path inside the workspace that is not in a folder of the host.',
-      'CapabilityDenied: The host example.com:22 is not one the tool may reach. Use another host or port, or ask the operator to allow this one.',
-      'CapabilityDenied: The tool all may not run "rm". Run another command, or ask the operator to allow this one.',
-      'CapabilityDenied: The tool all may run "git", but not with these arguments. Run it with other arguments, or ask the operator to allow these.',
+      'CapabilityDenied: The tool may not read "/etc/passwd". Use a path inside the workspace that is not in a folder of the host.',
+      'CapabilityDenied: The tool may not reach the host example.com:22. Use another host or port, or ask the operator to allow this one.',
+      'CapabilityDenied: The tool all may not run "rm". Use a different command, or ask the operator to allow this one.',
+      'CapabilityDenied: The tool all may run "git", but not with these arguments. Use other arguments, or ask the operator to allow these.',
     ])
     expect(await refusals('global', { code: { kind: 'module', module: { tools: {} } } })).toEqual(toCallers)
   })
@@ -150,7 +150,7 @@ describe('the broker', () => {
     expect([await ask(broker, 'env.get', 'a', 'SECRET'), await ask(broker, 'env.get', 'a', 'UNSET')]).toEqual(['EnvNameUndeclared', 'EnvNameNotSet'])
   })
 
-  it('tells a compartment neither causes nor traces', async () => {
+  it('tells a compartment neither causes nor stack traces', async () => {
     const broker = brokerOf({
       state: { read: () => Promise.reject(new Error('password=hunter2 in /home/ada')), write: async () => undefined },
     })
@@ -159,7 +159,7 @@ describe('the broker', () => {
       () => undefined,
       (thrown: unknown) => thrown as Error & { code: string },
     )
-    expect(error).toMatchObject({ code: 'InternalError', message: 'The broker failed while answering.' })
+    expect(error).toMatchObject({ code: 'InternalError', message: 'The broker failed to answer the request.' })
     expect([error?.stack, error?.cause]).toEqual([undefined, undefined])
   })
 })

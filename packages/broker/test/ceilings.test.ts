@@ -8,7 +8,8 @@ import {
 import type { Json, JsonObject } from '@bulkhead/kit/json'
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { Broker } from '../src/broker.ts'
-import { invocation, newSandbox, requestOf, running, temporaryFolder } from '../../sandbox/test/fixture.ts'
+import { invocation, newSandbox, requestOf, running } from '../../sandbox/test/fixture.ts'
+import { temporaryFolder } from './fixture.ts'
 
 const EVERYTHING = {
   fs: { read: ['{workspace}/**'], write: ['{workspace}/**'] }, net: { hosts: ['*', '127.0.0.1:$port', '127.0.0.2:$port'] },

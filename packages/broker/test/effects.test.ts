@@ -3,7 +3,7 @@ import type { Json } from '@bulkhead/kit/json'
 import { COMPARTMENT_LIMITS, DEFAULT_LIMITS } from '@bulkhead/contract'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { Broker } from '../src/broker.ts'
-import { temporaryFolder, toolOf } from '../../sandbox/test/fixture.ts'
+import { temporaryFolder, toolOf } from './fixture.ts'
 import { serve } from './net/loopback.ts'
 import { any } from './shell/shell-ground.ts'
 

@@ -3,7 +3,7 @@ import type { CompartmentServices, InteractionRequest, InteractionResponse } fro
 import type { Json } from '@bulkhead/kit/json'
 import { expect, it } from 'vitest'
 import { Broker } from '../src/broker.ts'
-import { toolOf } from '../../sandbox/test/fixture.ts'
+import { toolOf } from './fixture.ts'
 
 const tool = toolOf('asker', { capabilities: ['interact'] })
 

@@ -61,9 +61,9 @@ describe('the tools that ship with the host', () => {
       return outcome.type === 'error' ? [outcome.error.code, outcome.error_text] : 'output'
     }
     expect(await said(session, 'read', { path: '/etc/passwd' }))
-      .toEqual(['CapabilityDenied', '"/etc/passwd" lies outside what the tool may read. Name a path inside the workspace that is not in a folder of the host.'])
+      .toEqual(['CapabilityDenied', 'The tool may not read "/etc/passwd". Use a path inside the workspace that is not in a folder of the host.'])
     expect(await said(session, 'web_fetch', { url: 'http://localhost/' })).toEqual(['CapabilityDenied',
-      'The host localhost:80 has an address that is not public (loopback). Use a host that is public, or ask the operator to allow this very address with its port.'])
+      'The host localhost:80 has an address that is not public (loopback). Use a public host, or ask the operator to allow this address with its port.'])
     const narrow = await host.openSession({ mode: 'yolo', ceiling: { fs: { read: ['{workspace}/**'] } } })
     expect(await said(narrow, 'write', { path: 'x', content: '' })).toEqual(['CapabilityDenied', expect.stringMatching(
       /beyond the ceiling of the session: write .*\. Call a tool that can do less, or ask the operator to raise the ceiling\.$/,

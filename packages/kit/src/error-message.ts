@@ -10,6 +10,12 @@ export function isQuotaFault(error: unknown): boolean {
   return EDQUOT.has(errno) && /^unknown/i.test(String(code))
 }
 
+/** The code of an error of Node or the system, such as ENOENT. Contract: never throws for an error of Node's. */
+export const errorCode = (error: unknown): string | undefined => {
+  const code = (error as { readonly code?: unknown } | null | undefined)?.code
+  return typeof code === 'string' ? code : undefined
+}
+
 /** The text of anything that can be thrown. Contract: never throws; 1 to 10,000 characters, well formed. */
 export function messageOf(thrown: unknown): string {
   try {

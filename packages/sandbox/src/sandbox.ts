@@ -68,7 +68,7 @@ export function createSandbox(given: SandboxOptions): PooledSandbox {
 
   const openOne: OpenSession = (request) => {
     const signal = request.signal === undefined ? closed.signal : AbortSignal.any([closed.signal, request.signal])
-    const broker = { operator, kept, ownCode, projectLayer, usedSecrets, walls, requiresSandbox: os === 'require' }
+    const broker = { operator, reserved: kept, ownCode, projectLayer, usedSecrets, missingSandbox: walls, requiresSandbox: os === 'require' }
     return openCompartment({ ...request, signal }, workspace, pools, broker)
   }
   const openSpread: OpenSession = (request) =>

@@ -3,14 +3,14 @@ import { BulkheadError } from '@bulkhead/contract'
 
 type Change = FileChange['change']
 
-/** What two changes to one path are together; undefined when they cancel each other out. */
-const TOGETHER: Readonly<Record<Change, Readonly<Record<Change, Change | undefined>>>> = {
+/** The sum of two changes to one path; undefined if they cancel out. */
+const MERGED: Readonly<Record<Change, Readonly<Record<Change, Change | undefined>>>> = {
   created: { created: 'created', changed: 'created', removed: undefined },
   changed: { created: 'changed', changed: 'changed', removed: 'removed' },
   removed: { created: 'changed', changed: 'changed', removed: 'removed' },
 }
 
-/** Changes that wait to be read, one for each path. When more wait than it may hold, it fails and holds nothing. */
+/** Unread changes, one per path. It fails when there are more than `most`. */
 export class ChangeQueue {
   readonly #most: number
   readonly #changes = new Map<string, Change>()
@@ -24,29 +24,29 @@ export class ChangeQueue {
   add(path: string, change: Change): void {
     if (this.#end !== undefined) return
     const before = this.#changes.get(path)
-    const together = before === undefined ? change : TOGETHER[before][change]
+    const merged = before === undefined ? change : MERGED[before][change]
     this.#changes.delete(path)
-    if (together !== undefined) this.#changes.set(path, together)
+    if (merged !== undefined) this.#changes.set(path, merged)
     if (this.#changes.size > this.#most) this.end(overflow(this.#most))
   }
 
-  /** Hands over what was added, when somebody waits for it. What happens in one go is told in one go. */
+  /** Passes the changes to a waiting reader. Call it after a batch, so that the batch arrives at once. */
   flush(): void {
     if (this.#waiting === undefined || this.#changes.size === 0) return
     this.#waiting.resolve(this.#take())
     this.#waiting = undefined
   }
 
-  /** At least one change. Rejects with the reason once it has ended. */
+  /** Resolves with at least one change. Rejects with the reason once the queue has ended. */
   async next(): Promise<readonly FileChange[]> {
     if (this.#end !== undefined) throw this.#end
-    if (this.#waiting !== undefined) throw new BulkheadError('InputInvalid', 'The changes are being waited for already.')
+    if (this.#waiting !== undefined) throw new BulkheadError('InputInvalid', 'Another read of this watch is already waiting.')
     if (this.#changes.size > 0) return this.#take()
     this.#waiting = Promise.withResolvers()
     return this.#waiting.promise
   }
 
-  /** The first end counts. */
+  /** Only the first call counts. */
   end(reason: BulkheadError): void {
     if (this.#end !== undefined) return
     this.#end = reason
@@ -65,5 +65,5 @@ export class ChangeQueue {
 const overflow = (most: number): BulkheadError =>
   new BulkheadError(
     'OutputTooLarge',
-    `More than ${most} paths changed before the tool took note of them. Watch less, or read faster.`,
+    `More than ${most} paths changed before the tool read the changes. Watch less, or read faster.`,
   )

@@ -1,21 +1,22 @@
 import { lstat, readdir, readlink, realpath } from 'node:fs/promises'
+import { errorCode } from '@bulkhead/kit/error-message'
 import { isMissing } from './file-errors.ts'
 import type { PathModel } from './paths.ts'
 
-export interface Found {
+export interface FileInfo {
   readonly kind: 'file' | 'folder' | 'link' | 'other'
   readonly device: number
   readonly node: number
 }
 
-/** What finding out where a path leads needs of a file system. Nothing here opens a file. */
+/** File system access for resolving paths. It opens no files. */
 export interface Disk {
-  /** What lies at a path, its last name not followed; undefined when nothing does. */
-  look(path: string): Promise<Found | undefined>
-  /** Where a link leads, as it is written in it; undefined when it is none any more. */
+  /** lstat; undefined if nothing exists there. */
+  look(path: string): Promise<FileInfo | undefined>
+  /** readlink; undefined if it is not a link. */
   target(path: string): Promise<string | undefined>
   names(folder: string): Promise<readonly string[]>
-  /** With every link followed, as the system spells it. Rejects when nothing is there. */
+  /** realpath. Rejects if nothing exists there. */
   real(path: string): Promise<string>
 }
 
@@ -35,14 +36,14 @@ export function systemDisk(paths: PathModel): Disk {
       try {
         return await readlink(paths.write(path))
       } catch (error) {
-        if (isMissing(error) || (error as { readonly code?: unknown }).code === 'EINVAL') return undefined
+        if (isMissing(error) || errorCode(error) === 'EINVAL') return undefined
         throw error
       }
     },
     names: (folder) => readdir(paths.write(folder)),
     async real(path) {
       const read = paths.read(await realpath(paths.write(path)), '/')
-      if ('refused' in read) throw new Error('The system names a place that cannot be named.')
+      if ('refused' in read) throw new Error('The system returned an invalid path.')
       return read.path
     },
   }

@@ -2,153 +2,147 @@ import type { FileHandle } from 'node:fs/promises'
 import { mkdir, open } from 'node:fs/promises'
 import type { Power } from '@bulkhead/contract'
 import type { GlobMatch } from '@bulkhead/kit/glob'
+import { errorCode } from '@bulkhead/kit/error-message'
 import { BulkheadError } from '@bulkhead/contract'
-import type { Disk, Found } from './disk.ts'
-import { systemDisk } from './disk.ts'
-import type { FarFolders } from './slow-mounts.ts'
-import { farFoldersHere } from './slow-mounts.ts'
-import { fileFault, folderMissing, isAbsent, workspaceGone } from './file-errors.ts'
-import type { HeldFolder, Holding } from './folder-handle.ts'
-import { systemHolding } from './folder-handle.ts'
-import { readNearFile } from './sync-read.ts'
-import type { Place } from './path-policy.ts'
-import { PathJudge } from './path-policy.ts'
-import type { PathModel } from './paths.ts'
-import { liesIn, parentOf, pathsOf } from './paths.ts'
-import type { Range } from './read-file.ts'
+import { systemDisk, type Disk, type FileInfo } from './disk.ts'
+import { readSmallFile, slowMounts, type ByteRange, type SlowMounts } from './sync-read.ts'
+import { withFileErrors, folderMissing, workspaceGone } from './file-errors.ts'
+import { folderOpener, type FolderHandle, type OpenFolder } from './folder-handle.ts'
+import { PathPolicy, type ResolvedPath } from './path-policy.ts'
+import { liesIn, parentOf, pathsOf, type PathModel } from './paths.ts'
 import type { Reach } from './path-patterns.ts'
 
-/** Folders of the host's own, canonical. */
+/** Folders of the host, canonical. */
 export interface HostFolders {
-  /** No pattern covers these unless it begins in them. Default: none. */
-  readonly kept?: readonly string[] | undefined
-  /** Never written, whatever pattern covers them: the host's code and the project layer. Default: none. */
-  readonly neverWritten?: readonly string[] | undefined
+  /** No pattern covers these unless it begins there. Default: none. */
+  readonly reserved?: readonly string[] | undefined
+  /** Never written, whatever pattern covers them: code of the host and the project layer. Default: none. */
+  readonly readOnly?: readonly string[] | undefined
 }
 
 export interface FileScopeOptions extends HostFolders {
-  /** Folders whose links are followed because whoever runs the host chose them. Default: the workspace. */
+  /** Folders that the operator chose. Their links are followed. Default: the workspace. */
   readonly roots?: readonly string[] | undefined
-  /** Patterns of ceilings: a path must match one of each list as well. Default: none. */
+  /** Patterns of ceilings. A path must also match one of each list. Default: none. */
   readonly ceilings?: readonly (readonly string[])[] | undefined
   readonly platform?: NodeJS.Platform
   readonly disk?: Disk
-  readonly holding?: Holding
-  /** Disks that may keep whoever asks. */
-  readonly far?: FarFolders
+  readonly openFolder?: OpenFolder
+  /** Mounts on which a read may block. */
+  readonly slowMounts?: SlowMounts
 }
 
 /**
- * The files a grant covers. A path is judged three times: as it is written, with every link in it followed, and by the
- * descriptor of what was opened, which is what the work is then done by. The last name is never followed.
+ * The files a grant covers. A path is checked three times: as written, with all links resolved, and by the descriptor
+ * that was opened, through which all work is done. The last component is never followed.
  */
 export class FileScope {
   readonly #paths: PathModel
   readonly #disk: Disk
-  readonly #holding: Holding
-  readonly #judge: PathJudge
-  readonly #far: FarFolders | undefined
+  readonly #openFolder: OpenFolder
+  readonly #policy: PathPolicy
+  readonly #slowMounts: SlowMounts | undefined
   readonly #workspace: string
 
   constructor(power: 'fs.read' | 'fs.write', patterns: readonly string[], workspace: string, options: FileScopeOptions = {}) {
-    const { platform = process.platform, roots = [workspace], kept = [], neverWritten = [], ceilings = [] } = options
+    const { platform = process.platform, roots = [workspace], reserved = [], readOnly = [], ceilings = [] } = options
     this.#paths = pathsOf(platform)
     const read = this.#paths.read(workspace, '/')
     this.#workspace = 'path' in read ? read.path : workspace
     this.#disk = options.disk ?? systemDisk(this.#paths)
-    this.#holding = options.holding ?? systemHolding(platform)
-    this.#far = platform === 'linux' ? options.far ?? farFoldersHere : undefined
-    this.#judge = new PathJudge({ power, patterns, ceilings, roots, workspace, kept, neverWritten, platform, paths: this.#paths, disk: this.#disk })
+    this.#openFolder = options.openFolder ?? folderOpener(platform)
+    this.#slowMounts = platform === 'linux' ? options.slowMounts ?? slowMounts : undefined
+    this.#policy = new PathPolicy({ power, patterns, ceilings, roots, workspace, reserved, readOnly, platform, paths: this.#paths, disk: this.#disk })
   }
 
   /** Contract: rejects with CapabilityDenied for everything outside, whether it exists or not. */
-  locate(given: string, reach: Reach = 'covers'): Promise<Place> {
-    return this.#judge.locate(given, reach)
+  locate(given: string, reach: Reach = 'covers'): Promise<ResolvedPath> {
+    return this.#policy.locate(given, reach)
   }
 
   /**
-   * What a small file holds, without waiting for the disk where that keeps nobody. The bytes are lent while `take` runs.
-   * Contract: undefined when it takes more than that to tell, whatever the reason.
+   * Reads a small file synchronously from a local disk. The bytes are valid only while `take` runs.
+   * Contract: undefined if that is not possible, for whatever reason; use the asynchronous way then.
    */
-  readAtOnce<T>(given: string, range: Range, take: (bytes: Buffer) => T): T | undefined {
-    const file = this.#judge.presume(given)
-    if (file === undefined || this.#far === undefined || this.#far.has(file.path)) return undefined
+  readAtOnce<T>(given: string, range: ByteRange, take: (bytes: Buffer) => T): T | undefined {
+    const file = this.#policy.unverified(given)
+    if (file === undefined || this.#slowMounts === undefined || this.#slowMounts.has(file.path)) return undefined
     const began = performance.now()
     try {
-      return readNearFile(file, range, take)
+      return readSmallFile(file, range, take)
     } finally {
-      this.#far.took(performance.now() - began)
+      this.#slowMounts.record(performance.now() - began)
     }
   }
 
-  /** What the grant has to do with paths that are real already. */
+  /** Matches paths that are already resolved. */
   matcher(): Promise<(real: string) => GlobMatch> {
-    return this.#judge.matcher()
+    return this.#policy.matcher()
   }
 
-  /** Whether a folder is of the grant with everything that may lie in it. */
-  coversAll(place: Place): Promise<boolean> {
-    return this.#judge.coversAll(place)
+  /** Whether the grant covers a folder with everything below it. */
+  coversAll(resolved: ResolvedPath): Promise<boolean> {
+    return this.#policy.coversAll(resolved)
   }
 
-  isRoot(place: Place): Promise<boolean> {
-    return this.#judge.isRoot(place)
+  isRoot(resolved: ResolvedPath): Promise<boolean> {
+    return this.#policy.isRoot(resolved)
   }
 
-  /** Whether the system means a real path by what it says. */
+  /** Whether a path reported by the system is this resolved path. */
   isAt(where: string, real: string): boolean {
-    return this.#judge.isAt(where, real)
+    return this.#policy.isAt(where, real)
   }
 
-  parent({ real }: Place): { readonly folder: string; readonly name: string } {
+  parent({ real }: ResolvedPath): { readonly folder: string; readonly name: string } {
     return parentOf(real, this.#paths)
   }
 
-  /** What lies at a place; undefined when nothing does. */
-  look({ given, real }: Place): Promise<Found | undefined> {
-    return fileFault(given, () => this.#disk.look(real))
+  /** undefined if nothing exists there. */
+  look({ given, real }: ResolvedPath): Promise<FileInfo | undefined> {
+    return withFileErrors(given, () => this.#disk.look(real))
   }
 
-  /** Does something to a name in its folder, held and proved to be the folder that was judged. */
-  inFolder<T>(place: Place, work: (folder: HeldFolder, name: string) => Promise<T>): Promise<T> {
-    const { folder: path, name } = this.parent(place)
-    return fileFault(place.given, () => this.#held(place.given, path, (folder) => work(folder, name)))
+  /** Works on a name in its folder. The folder is open and verified to be the one that was checked. */
+  inFolder<T>(resolved: ResolvedPath, work: (folder: FolderHandle, name: string) => Promise<T>): Promise<T> {
+    const { folder: path, name } = this.parent(resolved)
+    return withFileErrors(resolved.given, () => this.#withFolder(resolved.given, path, (folder) => work(folder, name)))
   }
 
-  /** The same; folders that are missing on the way are made first, where the grant covers them. */
-  async inMadeFolder<T>(place: Place, work: (folder: HeldFolder, name: string) => Promise<T>): Promise<T> {
-    let begun = false
-    const begin = (folder: HeldFolder, name: string): Promise<T> => {
-      begun = true
+  /** The same, but first creates missing folders that the grant covers. */
+  async inCreatedFolder<T>(resolved: ResolvedPath, work: (folder: FolderHandle, name: string) => Promise<T>): Promise<T> {
+    let hasStarted = false
+    const begin = (folder: FolderHandle, name: string): Promise<T> => {
+      hasStarted = true
       return work(folder, name)
     }
     try {
-      return await this.inFolder(place, begin)
+      return await this.inFolder(resolved, begin)
     } catch (error) {
-      if (begun || !BulkheadError.is(error) || error.code !== 'NotFound') throw error
+      if (hasStarted || !BulkheadError.is(error) || error.code !== 'NotFound') throw error
     }
-    if (liesIn(place.real, this.#workspace) && await this.#disk.look(this.#workspace) === undefined) throw workspaceGone(place.given)
+    if (liesIn(resolved.real, this.#workspace) && await this.#disk.look(this.#workspace) === undefined) throw workspaceGone(resolved.given)
     const match = await this.matcher()
-    await fileFault(place.given, () => this.#make(place.given, this.parent(place).folder, match))
+    await withFileErrors(resolved.given, () => this.#create(resolved.given, this.parent(resolved).folder, match))
     try {
-      return await this.inFolder(place, begin)
+      return await this.inFolder(resolved, begin)
     } catch (error) {
-      throw !begun && BulkheadError.is(error) && isAbsent(error.cause) ? folderMissing(place.given) : error
+      throw !hasStarted && BulkheadError.is(error) && errorCode(error.cause) === 'ENOENT' ? folderMissing(resolved.given) : error
     }
   }
 
-  /** Does something with a folder itself. */
-  asFolder<T>({ given, real }: Place, work: (folder: HeldFolder) => Promise<T>): Promise<T> {
-    return fileFault(given, () => this.#held(given, real, work))
+  /** Works on a folder itself. */
+  asFolder<T>({ given, real }: ResolvedPath, work: (folder: FolderHandle) => Promise<T>): Promise<T> {
+    return withFileErrors(given, () => this.#withFolder(given, real, work))
   }
 
-  /** Does something with a file, opened in its folder. The flags say that its name is not followed. */
-  withFile<T>(place: Place, flags: number, work: (handle: FileHandle) => Promise<T>): Promise<T> {
-    return this.inFolder(place, async (folder, name) => {
+  /** Works on a file, opened in its folder. Contract: the flags include O_NOFOLLOW. */
+  withFile<T>(resolved: ResolvedPath, flags: number, work: (handle: FileHandle) => Promise<T>): Promise<T> {
+    return this.inFolder(resolved, async (folder, name) => {
       const path = folder.at(name)
       const handle = await open(path, flags)
       try {
-        if (!await folder.holds(handle, path)) throw this.#judge.denied(place.given)
+        if (!await folder.holds(handle, path)) throw this.#policy.denied(resolved.given)
         return await work(handle)
       } finally {
         await handle.close()
@@ -156,30 +150,30 @@ export class FileScope {
     })
   }
 
-  async #held<T>(given: string, path: string, work: (folder: HeldFolder) => Promise<T>): Promise<T> {
-    const folder = await this.#holding(this.#paths.write(path))
+  async #withFolder<T>(given: string, path: string, work: (folder: FolderHandle) => Promise<T>): Promise<T> {
+    const folder = await this.#openFolder(this.#paths.write(path))
     try {
-      if (!this.#judge.isAt(folder.where, path)) throw this.#judge.denied(given)
+      if (!this.#policy.isAt(folder.where, path)) throw this.#policy.denied(given)
       return await work(folder)
     } finally {
       await folder.release()
     }
   }
 
-  async #make(given: string, path: string, match: (real: string) => GlobMatch): Promise<void> {
+  async #create(given: string, path: string, match: (real: string) => GlobMatch): Promise<void> {
     if (!match(path).covers || await this.#disk.look(path) !== undefined) return
     const { folder: above, name } = parentOf(path, this.#paths)
     if (above === path) return
-    await this.#make(given, above, match)
-    await this.#held(given, above, (folder) => mkdir(folder.at(name))).catch((error: unknown) => {
-      // Somebody else was quicker; what they made is judged when it is held.
-      if ((error as { readonly code?: unknown }).code !== 'EEXIST') throw error
+    await this.#create(given, above, match)
+    await this.#withFolder(given, above, (folder) => mkdir(folder.at(name))).catch((error: unknown) => {
+      // Created concurrently. It is verified when it is opened.
+      if (errorCode(error) !== 'EEXIST') throw error
     })
   }
 }
 
 export const scopeOf = ({ fs, ceilings = [] }: Power, power: 'fs.read' | 'fs.write', workspace: string, folders: HostFolders): FileScope => {
   const access = power === 'fs.read' ? 'read' : 'write'
-  const { kept, neverWritten } = folders
-  return new FileScope(power, fs[access], workspace, { kept, neverWritten, roots: fs.roots, ceilings: ceilings.map((ceiling) => ceiling.fs[access]) })
+  const { reserved, readOnly } = folders
+  return new FileScope(power, fs[access], workspace, { reserved, readOnly, roots: fs.roots, ceilings: ceilings.map((ceiling) => ceiling.fs[access]) })
 }

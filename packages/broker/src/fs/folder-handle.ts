@@ -5,24 +5,24 @@ import { join } from 'node:path'
 
 const FOLDER = constants.O_RDONLY | (constants.O_DIRECTORY ?? 0) | (constants.O_NOFOLLOW ?? 0)
 
-/** A folder that keeps its meaning while something is done in it. */
-export interface HeldFolder {
-  /** Where it lies, as the system says. */
+/** An open folder. It stays the same folder even if its path is replaced. */
+export interface FolderHandle {
+  /** Its path, as the system reports it. */
   readonly where: string
-  /** A path of a name in this folder for the system. */
+  /** A system path for a name in this folder. */
   at(name: string): string
-  /** Whether a file opened at a path of `at` lies in this folder. */
+  /** Whether a file opened at a path from `at` is in this folder. */
   holds(handle: FileHandle, path: string): Promise<boolean>
-  /** A folder in this one, its name not followed. To be released. */
-  child(name: string): Promise<HeldFolder>
+  /** Opens a folder in this one without following links. Release it. */
+  child(name: string): Promise<FolderHandle>
   release(): Promise<void>
 }
 
-/** How a system lets hold a folder. Contract: rejects when the last name of the path is a link or no folder. To be released. */
-export type Holding = (path: string) => Promise<HeldFolder>
+/** Opens a folder. Contract: rejects if the last component is a link or not a folder. Release the result. */
+export type OpenFolder = (path: string) => Promise<FolderHandle>
 
-/** Linux has a path for what a descriptor stands for. Work done by it is done in that folder, whatever its name is by then. */
-export async function holdByDescriptor(path: string): Promise<HeldFolder> {
+/** On Linux, paths through /proc/self/fd stay in the opened folder, whatever happens to its name. */
+export async function openByDescriptor(path: string): Promise<FolderHandle> {
   const handle = await open(path, FOLDER)
   const anchor = `/proc/self/fd/${handle.fd}`
   const at = (name: string): string => `${anchor}/${name}`
@@ -30,9 +30,8 @@ export async function holdByDescriptor(path: string): Promise<HeldFolder> {
     return {
       where: await readlink(anchor),
       at,
-      // A descriptor leads nowhere else.
       holds: async () => true,
-      child: (name) => holdByDescriptor(at(name)),
+      child: (name) => openByDescriptor(at(name)),
       release: () => handle.close(),
     }
   } catch (error) {
@@ -42,12 +41,12 @@ export async function holdByDescriptor(path: string): Promise<HeldFolder> {
 }
 
 /**
- * Elsewhere only paths are had. Whatever was opened by one counts when the folder is still where it was and the path still
- * leads to it. That narrows the moment in which a name can be exchanged; it does not close it.
+ * Other systems only have paths. An opened file counts if the folder is still in place and the path still leads to the
+ * file. This narrows the race with a replaced name, but does not close it.
  */
-export async function holdByPath(path: string): Promise<HeldFolder> {
+export async function openByPath(path: string): Promise<FolderHandle> {
   const [found, where] = [await lstat(path), await realpath(path)]
-  if (!found.isDirectory()) throw Object.assign(new Error('It is not a folder.'), { code: 'ENOTDIR' })
+  if (!found.isDirectory()) throw Object.assign(new Error('not a folder'), { code: 'ENOTDIR' })
   const at = (name: string): string => join(where, name)
   return {
     where,
@@ -56,10 +55,10 @@ export async function holdByPath(path: string): Promise<HeldFolder> {
       const [opened, named] = [await handle.stat(), await lstat(file)]
       return named.dev === opened.dev && named.ino === opened.ino && await realpath(where) === where
     },
-    child: (name) => holdByPath(at(name)),
+    child: (name) => openByPath(at(name)),
     release: async () => undefined,
   }
 }
 
-export const systemHolding = (platform: NodeJS.Platform): Holding =>
-  platform === 'linux' && existsSync('/proc/self/fd') ? holdByDescriptor : holdByPath
+export const folderOpener = (platform: NodeJS.Platform): OpenFolder =>
+  platform === 'linux' && existsSync('/proc/self/fd') ? openByDescriptor : openByPath

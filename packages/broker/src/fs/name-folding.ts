@@ -3,18 +3,18 @@ import type { Disk } from './disk.ts'
 import type { PathModel } from './paths.ts'
 import { joinNames, parentOf } from './paths.ts'
 
-/** Which different texts a file system takes for one name. */
+/** Which differences in names a file system ignores. */
 export interface NameFolding {
   readonly case: boolean
-  /** Characters composed or taken apart. */
+  /** Unicode normalization. */
   readonly normal: boolean
 }
 
 export const EXACT: NameFolding = { case: false, normal: false }
 
 /**
- * One spelling for all that are one name. Only letters with one counterpart are folded, each file system having its own
- * idea of the others: two names that are told apart here but not there are refused, never the other way round.
+ * One spelling for all spellings of a name. Only letters with one counterpart are folded, because file systems differ on
+ * the others. A spelling that is equal on disk but not here is denied; the reverse cannot happen.
  */
 export function foldNames(path: string, folding: NameFolding): string {
   const normal = folding.normal ? path.normalize('NFC') : path
@@ -26,7 +26,7 @@ function foldLetter(letter: string): string {
   return lower.toUpperCase() === letter ? lower : letter
 }
 
-/** The same text with its letters in the other case; undefined when it has none that fold. */
+/** The name in the other case; undefined if it has no letter that folds. */
 function otherCase(name: string): string | undefined {
   const other = Array.from(name, (letter) => {
     const lower = foldLetter(letter)
@@ -38,8 +38,8 @@ function otherCase(name: string): string | undefined {
 }
 
 /**
- * Asks the file system how it folds at a folder, by looking a name up in the other case: of something in it or, when it has
- * nothing with a letter, its own. Nothing is written. On macOS every file system folds composed characters.
+ * Finds out how the file system folds names in a folder: looks up an entry, or the folder itself, in the other case.
+ * Nothing is written. On macOS every file system normalizes.
  */
 export async function probeFolding(
   folder: string, disk: Disk, paths: PathModel, platform: NodeJS.Platform,
@@ -49,7 +49,7 @@ export async function probeFolding(
 }
 
 async function foldsCase(folder: string, disk: Disk, paths: PathModel): Promise<boolean> {
-  // What cannot be listed has no names to ask about. While it cannot, the folder above, which may fold otherwise, is no answer.
+  // A folder that cannot be listed has no entries to try. During a shortage, its parent, which may fold differently, is no substitute.
   const names = await disk.names(folder).catch((error: unknown) => {
     if (isResourceShortage(error)) throw error
     return []

@@ -1,13 +1,9 @@
-import type { ProtectedPlaces, Protection } from '@bulkhead/contract'
-import type { GlobMatch } from '@bulkhead/kit/glob'
-import { mustBeNamed } from '@bulkhead/contract'
-import { compileGlob, pathSegments } from '@bulkhead/kit/glob'
-import type { NameFolding } from './name-folding.ts'
-import { EXACT, foldNames } from './name-folding.ts'
-import type { PathModel } from './paths.ts'
-import { joinNames, liesIn } from './paths.ts'
+import { mustBeNamed, type ProtectedPlaces, type Protection } from '@bulkhead/contract'
+import { compileGlob, pathSegments, type GlobMatch } from '@bulkhead/kit/glob'
+import { EXACT, foldNames, type NameFolding } from './name-folding.ts'
+import { joinNames, liesIn, type PathModel } from './paths.ts'
 
-/** A pattern of a grant, taken apart where the word of whoever runs the host ends and that of the manifest begins. */
+/** A pattern, split into the folder that the operator chose and the rest from the manifest. */
 export interface RootedPattern {
   readonly root: string
   /** Below the root, `/` between segments; empty for the root itself. */
@@ -15,8 +11,8 @@ export interface RootedPattern {
 }
 
 /**
- * The root of a pattern is the longest of `roots` it lies in; without one, all that comes before its first wildcard. A
- * root that cannot be named covers nothing.
+ * The root of a pattern is the longest of `roots` that contains it; otherwise everything before its first wildcard. An
+ * invalid root covers nothing.
  */
 export function rootPatterns(patterns: readonly string[], roots: readonly string[], paths: PathModel): readonly RootedPattern[] {
   const longestFirst = roots.toSorted((one, other) => other.length - one.length)
@@ -38,28 +34,28 @@ export interface PlacedPattern extends RootedPattern {
   readonly folding: NameFolding
 }
 
-/** Whether a place must be of the grant, or may also be a folder on the way to something of it. */
+/** `covers`: the grant covers the path. `leads`: it is a folder above something the grant covers. */
 export type Reach = keyof GlobMatch
 
-const NOWHERE: GlobMatch = { covers: false, leads: false }
-const ON_THE_WAY: GlobMatch = { covers: false, leads: true }
+const OUTSIDE: GlobMatch = { covers: false, leads: false }
+const ABOVE: GlobMatch = { covers: false, leads: true }
 
-export interface ScopeBounds {
-  /** Folders that are nobody's, unless the root of a pattern lies in them. */
+export interface PatternBounds {
+  /** Folders that a pattern covers only if its root is inside them. */
   readonly special: readonly string[]
-  /** What is covered and not written all the same. Absent where nothing is written. */
+  /** Paths that are not written although a pattern covers them. Absent for reading. */
   readonly protectedPlaces?: ProtectedPlaces | undefined
 }
 
-/** Patterns ready to be asked about paths, together: what any of them covers is covered. */
-export class ScopePatterns {
+/** A union of patterns. */
+export class PathPatterns {
   readonly #tests: readonly ((path: string, segments: readonly string[]) => GlobMatch)[]
   readonly #roots: readonly ((path: string) => boolean)[]
   readonly #special: readonly string[]
-  /** Why a path is not written although a pattern covers it. */
+  /** Per pattern: why a path is not written although the pattern covers it. */
   readonly #protections: readonly ((path: string, segments: readonly string[]) => Protection | undefined)[]
 
-  constructor(patterns: readonly PlacedPattern[], { special, protectedPlaces }: ScopeBounds) {
+  constructor(patterns: readonly PlacedPattern[], { special, protectedPlaces }: PatternBounds) {
     this.#special = special
     this.#roots = patterns.map(({ root, folding }) => {
       const folder = foldNames(root, folding)
@@ -69,13 +65,13 @@ export class ScopePatterns {
     const protections = protectedPlaces === undefined ? [] : patterns.map((pattern) => protects(pattern, protectedPlaces))
     this.#tests = covering.map((test, index) => (path, segments) => {
       const match = test(path, segments)
-      return match.covers && protections[index]?.(path) !== undefined ? NOWHERE : match
+      return match.covers && protections[index]?.(path) !== undefined ? OUTSIDE : match
     })
     this.#protections = protections.map((protection, index) => (path, segments) =>
       covering[index]!(path, segments).covers ? protection(path) : undefined)
   }
 
-  /** Why a path that a pattern covers is not written all the same; undefined where none does. */
+  /** Why a path is not written although a pattern covers it. */
   protection(path: string): Protection | undefined {
     const segments = pathSegments(path)
     for (const find of this.#protections) {
@@ -85,12 +81,12 @@ export class ScopePatterns {
     return undefined
   }
 
-  /** Whether a path is of the patterns, or, for `leads`, a folder of one of their roots on the way to what is. */
+  /** For `leads`, the path must also be inside a root. */
   reaches(path: string, reach: Reach): boolean {
     return this.match(path)[reach] && (reach === 'covers' || this.#roots.some((isIn) => isIn(path)))
   }
 
-  /** Whether a folder is of the patterns with everything that may lie in it. */
+  /** Whether the patterns cover a folder with everything below it. */
   coversAll(folder: string): boolean {
     return this.match(folder).covers && !this.#special.some((path) => liesIn(path, folder))
   }
@@ -113,22 +109,22 @@ function covers({ root, rest, folding }: PlacedPattern, special: readonly string
     : compileGlob(foldNames(rest === '' ? root : joinNames(root, rest), folding))
   const refused = special.map((folder) => foldNames(folder, folding)).filter((folder) => !liesIn(foldNames(root, folding), folder))
   return (path, segments) => {
-    if (refused.length > 0 && isInOne(foldNames(path, folding), refused)) return NOWHERE
+    if (refused.length > 0 && isInOne(foldNames(path, folding), refused)) return OUTSIDE
     return test(folding === EXACT ? segments : pathSegments(foldNames(path, folding)))
   }
 }
 
-/** A root is a path, also where a name in it has a star. */
+/** `*` in a root is a literal character. */
 function belowLiteral(root: string, rest: string): (segments: readonly string[]) => GlobMatch {
   const names = pathSegments(root)
   const test = compileGlob(rest === '' ? '**' : rest)
   return (segments) => {
-    if (!names.every((name, index) => index >= segments.length || name === segments[index])) return NOWHERE
-    return segments.length < names.length ? ON_THE_WAY : test(segments.slice(names.length))
+    if (!names.every((name, index) => index >= segments.length || name === segments[index])) return OUTSIDE
+    return segments.length < names.length ? ABOVE : test(segments.slice(names.length))
   }
 }
 
-/** What keeps a pattern from writing a path that it covers. A name counts as named where a segment of the pattern is that name. */
+/** Why a pattern does not write a path that it covers. A segment of the pattern that equals the protected name lifts it. */
 function protects({ root, rest, folding }: PlacedPattern, places: ProtectedPlaces): (path: string) => Protection | undefined {
   const parts = namesOf(rest)
   const naming = parts.flatMap((part, index) =>
@@ -145,3 +141,26 @@ function protects({ root, rest, folding }: PlacedPattern, places: ProtectedPlace
 const namesOf = (path: string): readonly string[] => path.split('/').filter((name) => name !== '')
 
 const isInOne = (path: string, folders: readonly string[]): boolean => folders.some((folder) => liesIn(path, folder))
+
+/** The patterns of a grant, alone or intersected with its ceilings. */
+export type Patterns = Pick<PathPatterns, 'match' | 'reaches' | 'coversAll' | 'protection'>
+
+/** Covers what every layer covers. */
+export function intersection(layers: readonly Patterns[]): Patterns {
+  const [only] = layers
+  if (only !== undefined && layers.length === 1) return only
+  return {
+    match(path): GlobMatch {
+      let [covers, leads] = [true, true]
+      for (const layer of layers) {
+        const match = layer.match(path)
+        covers &&= match.covers
+        leads &&= match.leads
+      }
+      return { covers, leads }
+    },
+    reaches: (path: string, reach: Reach) => layers.every((layer) => layer.reaches(path, reach)),
+    protection: (path) => layers.values().map((layer) => layer.protection(path)).find((found) => found !== undefined),
+    coversAll: (folder) => layers.every((layer) => layer.coversAll(folder)),
+  }
+}

@@ -1,75 +1,69 @@
 import type { GlobMatch } from '@bulkhead/kit/glob'
 import { BulkheadError, ProtectedPlaces, protectionReason } from '@bulkhead/contract'
-import { Denial, type Cures } from '../model/denial.ts'
+import { Denial, type Remedies } from '../model/capability.ts'
 import type { Disk } from './disk.ts'
-import { fileFault } from './file-errors.ts'
-import type { NameFolding } from './name-folding.ts'
-import { EXACT, foldNames } from './name-folding.ts'
-import type { PresumedFile } from './sync-read.ts'
-import type { PathModel } from './paths.ts'
-import { joinNames, liesIn } from './paths.ts'
-import type { RealRoot } from './real-roots.ts'
-import { RealRoots } from './real-roots.ts'
-import type { Station } from './resolve-path.ts'
-import { resolvePath } from './resolve-path.ts'
-import { inEvery, type Patterns } from './every-scope.ts'
-import type { Reach, RootedPattern } from './path-patterns.ts'
-import { rootPatterns, ScopePatterns } from './path-patterns.ts'
+import { withFileErrors } from './file-errors.ts'
+import { EXACT, foldNames, type NameFolding } from './name-folding.ts'
+import type { UnverifiedFile } from './sync-read.ts'
+import { joinNames, liesIn, type PathModel } from './paths.ts'
+import { RealRoots, type RealRoot } from './real-roots.ts'
+import { resolvePath, type Position } from './resolve-path.ts'
+import { intersection, rootPatterns, PathPatterns, type Patterns, type Reach, type RootedPattern } from './path-patterns.ts'
 
 const PATH_CHARS = 4_096
-const OUTSIDE: Cures = {
-  author: 'Declare it in `requires.fs`, or name a path inside.',
-  caller: 'Name a path inside the workspace that is not in a folder of the host.',
+const OUTSIDE: Remedies = {
+  author: 'Declare it in `requires.fs`, or use a path inside.',
+  caller: 'Use a path inside the workspace that is not in a folder of the host.',
 }
 
-/** One file or folder a tool named: where it really lies, or would. */
-export interface Place {
+/** The path of a tool, resolved and covered by the grant. It need not exist. */
+export interface ResolvedPath {
   /** As the tool wrote it, for messages. */
   readonly given: string
   readonly real: string
-  /** Whether the last name of what was given is a link. */
+  /** Whether the last component of `given` is a link. */
   readonly linked: boolean
 }
 
-export interface JudgeParts {
+export interface PathPolicyOptions {
   readonly power: 'fs.read' | 'fs.write'
   readonly patterns: readonly string[]
-  /** Patterns of ceilings: a path must match one of each list as well. */
+  /** Patterns of ceilings. A path must also match one of each list. */
   readonly ceilings?: readonly (readonly string[])[]
-  /** Folders whose links are followed because whoever runs the host chose them. */
+  /** Folders that the operator chose. Their links are followed. */
   readonly roots: readonly string[]
-  /** What relative paths start from. */
+  /** The base of relative paths. */
   readonly workspace: string
-  /** Folders of the host's own, which no pattern covers unless it begins in them. */
-  readonly kept: readonly string[]
+  /** Folders of the host, which no pattern covers unless it begins there. */
+  readonly reserved: readonly string[]
   /** Folders that are never written, whatever pattern covers them. */
-  readonly neverWritten: readonly string[]
+  readonly readOnly: readonly string[]
   readonly platform: NodeJS.Platform
   readonly paths: PathModel
   readonly disk: Disk
 }
 
-/** The patterns of a grant as they are written, and as they are with the links in their roots followed. */
+/** The patterns of a grant, with their roots as written and as resolved. */
 interface Compiled {
   readonly roots: readonly RealRoot[]
   readonly written: Patterns
   readonly real: Patterns
-  /** Whether every root is there where it is written to be, and names in it are what they say. */
+  /** Whether every root exists, has no links, and folds no names. */
   readonly plain: boolean
 }
 
-/** Where paths lead, and whether a grant covers it. Compiled once; only the roots are asked for again. */
-export class PathJudge {
-  readonly #parts: JudgeParts
+/** Resolves paths and checks them against a grant. Compiled once; only the roots are looked up again. */
+export class PathPolicy {
+  readonly #parts: PathPolicyOptions
   readonly #workspace: string
-  /** Those of the grant, and of each of its ceilings. */
+  /** Patterns of the grant, and of each ceiling. */
   readonly #layers: readonly (readonly RootedPattern[])[]
   readonly #rootPaths: readonly string[]
   readonly #realRoots: RealRoots
   readonly #protectedPlaces: ProtectedPlaces | undefined
   #compiled: Compiled | undefined
 
-  constructor(parts: JudgeParts) {
+  constructor(parts: PathPolicyOptions) {
     const { paths, patterns, ceilings = [], roots, workspace } = parts
     this.#parts = parts
     const base = paths.read(workspace, '/')
@@ -77,26 +71,26 @@ export class PathJudge {
     this.#layers = [patterns, ...ceilings].map((layer) => rootPatterns(layer, roots, paths))
     this.#rootPaths = [...new Set(this.#layers.flat().map(({ root }) => root))]
     this.#realRoots = new RealRoots(parts)
-    const never = parts.neverWritten.map((folder) => paths.read(folder, '/')).flatMap((read) => 'path' in read ? [read.path] : [])
+    const never = parts.readOnly.map((folder) => paths.read(folder, '/')).flatMap((read) => 'path' in read ? [read.path] : [])
     this.#protectedPlaces = parts.power === 'fs.write' ? new ProtectedPlaces(never) : undefined
   }
 
   /** Contract: rejects with CapabilityDenied for everything outside, whether it exists or not. */
-  async locate(given: string, reach: Reach): Promise<Place> {
+  async locate(given: string, reach: Reach): Promise<ResolvedPath> {
     if (!isPath(given)) {
-      throw new BulkheadError('InputInvalid', 'The path is empty, too long, or has a NUL or half a character in it.')
+      throw new BulkheadError('InputInvalid', 'The path is empty, too long, or contains a NUL or an unpaired surrogate.')
     }
     const read = this.#parts.paths.read(given, this.#workspace)
-    if ('refused' in read) throw this.denied(given, `is not taken for a path: ${read.refused}. Write it in another way`)
-    return fileFault(given, async () => {
+    if ('refused' in read) throw this.denied(given, `is not accepted as a path: ${read.refused}. Write it differently`)
+    return withFileErrors(given, async () => {
       const compiled = await this.#current()
       if (!compiled.written.reaches(read.path, reach)) throw this.#refused(given, read.path, compiled.written)
       return await this.#directly(given, read.path, reach, compiled) ?? await this.#nameByName(given, read.path, reach)
     })
   }
 
-  /** A file of the grant, judged by its path alone; undefined when that does not do. */
-  presume(given: string): PresumedFile | undefined {
+  /** A file that the grant covers by its written path; undefined if links must be resolved first. */
+  unverified(given: string): UnverifiedFile | undefined {
     if (this.#compiled?.plain !== true || !isPath(given)) return undefined
     const { written, roots } = this.#compiled
     const read = this.#parts.paths.read(given, this.#workspace)
@@ -105,27 +99,27 @@ export class PathJudge {
     return root && { path: read.path, root: root.real }
   }
 
-  /** What the grant has to do with paths that are real already. */
+  /** Matches paths that are already resolved. */
   async matcher(): Promise<(real: string) => GlobMatch> {
     const { real } = await this.#current()
     return (path) => real.match(path)
   }
 
-  /** Whether a folder is of the grant with everything that may lie in it. */
-  async coversAll({ real }: Place): Promise<boolean> {
+  /** Whether the grant covers a folder with everything below it. */
+  async coversAll({ real }: ResolvedPath): Promise<boolean> {
     return (await this.#current()).real.coversAll(real)
   }
 
-  /** Whether the system means a path by what it says. */
+  /** Whether a path reported by the system is this resolved path. */
   isAt(where: string, real: string): boolean {
-    const said = this.#parts.paths.read(where, '/')
-    if ('refused' in said) return false
+    const reported = this.#parts.paths.read(where, '/')
+    if ('refused' in reported) return false
     const folding = foldingAt(this.#compiled?.roots ?? [], real)
-    return said.path === real || (folding !== EXACT && foldNames(said.path, folding) === foldNames(real, folding))
+    return reported.path === real || (folding !== EXACT && foldNames(reported.path, folding) === foldNames(real, folding))
   }
 
-  /** Whether a place is a root of the grant, so that its name lies in a folder that is not of the grant. */
-  async isRoot({ real }: Place): Promise<boolean> {
+  /** Whether a path is a root of the grant. Its parent is then outside the grant. */
+  async isRoot({ real }: ResolvedPath): Promise<boolean> {
     return (await this.#current()).roots.some((root) => foldNames(root.real, root.folding) === foldNames(real, root.folding))
   }
 
@@ -133,22 +127,22 @@ export class PathJudge {
     const { power } = this.#parts
     const data = { power, path: given }
     if (why !== undefined) return new BulkheadError('CapabilityDenied', `"${given}" ${why}.`, { data })
-    return new Denial(`"${given}" lies outside what the tool may ${power === 'fs.read' ? 'read' : 'write'}.`, OUTSIDE, data)
+    return new Denial(`The tool may not ${power === 'fs.read' ? 'read' : 'write'} "${given}".`, OUTSIDE, data)
   }
 
-  /** As `denied`, with the reason where a pattern covers the place and it is protected all the same. */
+  /** Like `denied`, but explains it if a pattern covers the path and the path is protected. */
   #refused(given: string, at: string, patterns: Patterns): BulkheadError {
     const protection = patterns.protection(at)
     if (protection === undefined) return this.denied(given)
     const data = { power: this.#parts.power, path: given }
     const reason = `"${given}" ${protectionReason(protection)}.`
     if (protection.strength === 'never') return new BulkheadError('CapabilityDenied', reason, { data })
-    const author = `Declare a pattern in \`requires.fs.write\` that names it, such as {workspace}/${protection.name}.`
+    const author = `Declare a pattern in \`requires.fs.write\` that names it, for example {workspace}/${protection.name}.`
     return new Denial(reason, { author, caller: '' }, data)
   }
 
-  /** Most paths have no link below their root, which one question to the system tells. */
-  async #directly(given: string, path: string, reach: Reach, { roots, real: patterns }: Compiled): Promise<Place | undefined> {
+  /** Most paths have no link below their root. One realpath() proves that. */
+  async #directly(given: string, path: string, reach: Reach, { roots, real: patterns }: Compiled): Promise<ResolvedPath | undefined> {
     const { root, names } = this.#parts.paths.split(path)
     const { at, ahead } = this.#enter(roots, root, names)
     const expected = joinNames(at, ...ahead)
@@ -157,9 +151,9 @@ export class PathJudge {
     return real === expected ? { given, real, linked: false } : undefined
   }
 
-  async #nameByName(given: string, path: string, reach: Reach): Promise<Place> {
+  async #nameByName(given: string, path: string, reach: Reach): Promise<ResolvedPath> {
     const { disk, paths } = this.#parts
-    // Something is not where it would be without links: a root may have moved.
+    // The path has a link or is missing, or a root has moved.
     const { roots, real: patterns } = await this.#compile((root) => this.#realRoots.refresh(root))
     const { real, linked } = await resolvePath(path, {
       disk,
@@ -173,8 +167,8 @@ export class PathJudge {
     return { given, real, linked }
   }
 
-  #enter(roots: readonly RealRoot[], top: string, names: readonly string[]): Station {
-    let station: Station = { at: top, ahead: names }
+  #enter(roots: readonly RealRoot[], top: string, names: readonly string[]): Position {
+    let station: Position = { at: top, ahead: names }
     for (const { written, real, folding } of roots) {
       for (const path of [written, real]) {
         const root = this.#parts.paths.split(path)
@@ -194,11 +188,11 @@ export class PathJudge {
   async #compile(find: (root: string) => Promise<RealRoot>): Promise<Compiled> {
     const roots = await Promise.all(this.#rootPaths.map(find))
     if (this.#compiled !== undefined && roots.every((root, index) => root === this.#compiled?.roots[index])) return this.#compiled
-    const { paths, kept } = this.#parts
-    const bounds = { special: [...paths.special, ...kept], protectedPlaces: this.#protectedPlaces }
+    const { paths, reserved } = this.#parts
+    const bounds = { special: [...paths.special, ...reserved], protectedPlaces: this.#protectedPlaces }
     const placed = this.#layers.map((layer) => layer.map(({ root, rest }) => ({ rest, ...roots[this.#rootPaths.indexOf(root)]! })))
-    const compile = (rootOf: (root: RealRoot) => string): Patterns => inEvery(placed.map((layer) =>
-      new ScopePatterns(layer.map((pattern) => ({ root: rootOf(pattern), rest: pattern.rest, folding: pattern.folding })), bounds)))
+    const compile = (rootOf: (root: RealRoot) => string): Patterns => intersection(placed.map((layer) =>
+      new PathPatterns(layer.map((pattern) => ({ root: rootOf(pattern), rest: pattern.rest, folding: pattern.folding })), bounds)))
     this.#compiled = {
       roots,
       plain: roots.every(({ written, real, folding, exists }) => exists && written === real && folding === EXACT),
@@ -212,7 +206,7 @@ export class PathJudge {
 const isPath = (given: string): boolean =>
   given !== '' && given.length <= PATH_CHARS && !given.includes('\0') && given.isWellFormed()
 
-/** How names fold at a path: as in the root it lies in. */
+/** Names fold as in the root that contains the path. */
 function foldingAt(roots: readonly RealRoot[], path: string): NameFolding {
   return roots.find(({ real, folding }) => liesIn(foldNames(path, folding), foldNames(real, folding)))?.folding ?? EXACT
 }

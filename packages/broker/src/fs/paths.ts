@@ -6,26 +6,26 @@ export interface SplitPath {
   readonly names: readonly string[]
 }
 
-/** How paths are written on a system. Inside the broker they have one form: absolute, without `.` and `..`, `/` between names. */
+/** Path syntax of a platform. Inside the broker paths have one form: absolute, without `.` and `..`, separated by `/`. */
 export interface PathModel {
-  /** What a text means, from the folder `base` if it is relative; or why it is not taken to mean anything. */
+  /** Parses a path, relative to `base`; or says why it is not accepted. */
   read(given: string, base: string): { readonly path: string } | { readonly refused: string }
-  /** For the system. */
+  /** In the syntax of the system. */
   write(path: string): string
   split(path: string): SplitPath
-  /** The names a link leads over, `..` among them; without a root it starts where it lies. undefined: nowhere that has a name. */
+  /** The components of a link target, with `..`. Without a root it is relative to the link. undefined: not accepted. */
   splitTarget(target: string): { readonly root: string | undefined; readonly names: readonly string[] } | undefined
-  /** Folders whose files are not files on a disk. A grant has them only when its root lies in one. */
+  /** Pseudo file systems. A pattern covers them only if its root is inside one. */
   readonly special: readonly string[]
 }
 
 export const joinNames = (folder: string, ...names: readonly string[]): string =>
   names.length === 0 ? folder : `${folder.endsWith('/') ? folder : `${folder}/`}${names.join('/')}`
 
-/** Whether a path is a folder or lies in it. */
+/** Whether a path is the folder or inside it. */
 export const liesIn = (path: string, folder: string): boolean => path === folder || path.startsWith(joinNames(folder, ''))
 
-/** The top of everything is its own parent. */
+/** The root is its own parent. */
 export function parentOf(path: string, { split }: PathModel): { readonly folder: string; readonly name: string } {
   const { root, names } = split(path)
   return { folder: joinNames(root, ...names.slice(0, -1)), name: names.at(-1) ?? '.' }
@@ -65,3 +65,9 @@ function splitWindows(path: string): SplitPath {
 }
 
 export const pathsOf = (platform: NodeJS.Platform): PathModel => (platform === 'win32' ? WINDOWS_PATHS : POSIX_PATHS)
+
+/** A path below the one a tool gave, in a form the tool can pass back. */
+export function shownPath(given: string, names: readonly string[]): string {
+  const folder = posix.normalize(given)
+  return folder === '.' || folder === './' ? names.join('/') : `${folder.replace(/\/$/, '')}/${names.join('/')}`
+}

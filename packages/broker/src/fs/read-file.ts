@@ -1,26 +1,22 @@
-import { constants } from 'node:fs'
-import type { FileHandle } from 'node:fs/promises'
-import type { Json } from '@bulkhead/kit/json'
-import { BulkheadError } from '@bulkhead/contract'
-import { isJsonObject } from '@bulkhead/kit/json'
+import { constants, type Dirent } from 'node:fs'
+import { lstat, opendir, type FileHandle } from 'node:fs/promises'
+import { isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
+import { BulkheadError, type DirectoryEntry, type FileStat } from '@bulkhead/contract'
 import { notRegular } from './file-errors.ts'
 import type { FileScope } from './file-scope.ts'
-import type { Place } from './path-policy.ts'
+import type { ResolvedPath } from './path-policy.ts'
+import type { ByteRange } from './sync-read.ts'
+import type { FolderHandle } from './folder-handle.ts'
 
-/** Read or written at once; a larger file is read in ranges. */
+/** Largest read or write. A larger file is read in ranges. */
 export const MAX_BYTES = 8 * 1024 * 1024
-// Not blocking: the open of a pipe that nobody writes to would wait for ever. And no terminal becomes the host's own.
+// Non-blocking, because opening a pipe without a writer blocks. O_NOCTTY, so that no terminal becomes the host's.
 export const READ = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0) | (constants.O_NOCTTY ?? 0)
 
-export interface Range {
-  readonly start?: number
-  readonly end?: number
-}
-
-export function readRange(given: Json | undefined): Range {
+export function readRange(given: Json | undefined): ByteRange {
   if (given === undefined || given === null) return {}
-  if (!isJsonObject(given)) throw new BulkheadError('InputInvalid', 'The range is not an object with start and end.')
-  const bound = (key: 'start' | 'end'): Range => {
+  if (!isJsonObject(given)) throw new BulkheadError('InputInvalid', 'The range must be an object with start and end.')
+  const bound = (key: 'start' | 'end'): ByteRange => {
     const value = given[key]
     if (value === undefined) return {}
     if (typeof value === 'number' && Number.isSafeInteger(value) && value >= 0) return { [key]: value }
@@ -29,19 +25,19 @@ export function readRange(given: Json | undefined): Range {
   return { ...bound('start'), ...bound('end') }
 }
 
-/** The bytes of a regular file, or a part of them. */
-export function readFile(scope: FileScope, place: Place, range: Range): Promise<Buffer> {
-  return scope.withFile(place, READ, (handle) => readBytes(handle, place.given, range))
+/** Reads a regular file, or a range of it. */
+export function readFile(scope: FileScope, resolved: ResolvedPath, range: ByteRange): Promise<Buffer> {
+  return scope.withFile(resolved, READ, (handle) => readBytes(handle, resolved.given, range))
 }
 
-async function readBytes(handle: FileHandle, path: string, { start = 0, end }: Range): Promise<Buffer> {
+async function readBytes(handle: FileHandle, path: string, { start = 0, end }: ByteRange): Promise<Buffer> {
   const found = await handle.stat()
   if (!found.isFile()) throw notRegular(path)
   const length = Math.max(0, Math.min(end ?? found.size, found.size) - start)
   if (length > MAX_BYTES) {
     throw new BulkheadError(
       'InputInvalid',
-      `"${path}" has ${found.size} bytes; at most ${MAX_BYTES} are read at once. Read it in ranges.`,
+      `"${path}" has ${found.size} bytes; at most ${MAX_BYTES} can be read at once. Read it in ranges.`,
       { data: { size: found.size } },
     )
   }
@@ -53,4 +49,32 @@ async function readBytes(handle: FileHandle, path: string, { start = 0, end }: R
     filled += bytesRead
   }
   return bytes.subarray(0, filled)
+}
+
+/** Entries of one folder. */
+export const MAX_ENTRIES = 10_000
+
+/** The entries of a folder, sorted by name. Rejects with OutputTooLarge if there are more than `most`. */
+export async function entriesOf(folder: FolderHandle, most = MAX_ENTRIES): Promise<DirectoryEntry[]> {
+  const entries: DirectoryEntry[] = []
+  for await (const entry of await opendir(folder.at('.'), { bufferSize: 256 })) {
+    if (entries.length === most) throw new BulkheadError('OutputTooLarge', `The folder has more than ${most} entries.`)
+    entries.push({ name: entry.name.toWellFormed(), kind: kindOf(entry) })
+  }
+  return entries.toSorted((one, other) => (one.name < other.name ? -1 : 1))
+}
+
+export const kindOf = (found: Pick<Dirent, 'isFile' | 'isDirectory'>): DirectoryEntry['kind'] =>
+  found.isFile() ? 'file' : found.isDirectory() ? 'directory' : 'other'
+
+export const listFolder = (scope: FileScope, resolved: ResolvedPath): Promise<Json> =>
+  scope.asFolder(resolved, async (folder) => await entriesOf(folder) as unknown as Json)
+
+export function statFile(scope: FileScope, resolved: ResolvedPath): Promise<Json> {
+  return scope.inFolder(resolved, async (folder, name) => {
+    const found = await lstat(folder.at(name))
+    const kind = kindOf(found)
+    if (kind === 'other') throw notRegular(resolved.given)
+    return { kind, size: found.size, modifiedMs: found.mtimeMs } satisfies FileStat as JsonObject
+  })
 }

@@ -5,31 +5,29 @@ import { EXACT, probeFolding } from './name-folding.ts'
 import type { PathModel } from './paths.ts'
 import { joinNames, parentOf } from './paths.ts'
 
-/** A folder, or a file, that whoever runs the host chose, and where it really lies. */
+/** A folder or file that the operator chose, and its resolved path. */
 export interface RealRoot {
   readonly written: string
   readonly real: string
   readonly folding: NameFolding
-  /** Whether it was there to be looked at. */
   readonly exists: boolean
 }
 
-export interface RootsParts {
+export interface RootsOptions {
   readonly disk: Disk
   readonly paths: PathModel
   readonly platform: NodeJS.Platform
 }
 
 /**
- * Where roots really lie, remembered. One that was reached without a link is not looked at again before something is
- * not found where it should be: what lies below the very path that was granted is granted. One behind a link is asked
- * each time whether it still leads there.
+ * A cache of resolved roots. A root without links is resolved again only when a path is not where it should be. A root
+ * behind a link is checked every time.
  */
 export class RealRoots {
-  readonly #parts: RootsParts
+  readonly #parts: RootsOptions
   readonly #known = new Map<string, RealRoot>()
 
-  constructor(parts: RootsParts) {
+  constructor(parts: RootsOptions) {
     this.#parts = parts
   }
 
@@ -41,14 +39,14 @@ export class RealRoots {
     return real === known.real ? known : this.refresh(written)
   }
 
-  /** Looks again, whatever is remembered. */
+  /** Resolves again, bypassing the cache. */
   async refresh(written: string): Promise<RealRoot> {
     const { disk, paths, platform } = this.#parts
     const before = this.#known.get(written)
     this.#known.delete(written)
     const real = await this.#locate(written).catch(() => undefined)
     const found = real === undefined ? undefined : await disk.look(real).catch(() => undefined)
-    // One that cannot be looked at does not keep the others from being used.
+    // An inaccessible root must not block the others.
     if (real === undefined || found === undefined) return { written, real: real ?? written, folding: EXACT, exists: false }
     const folder = found.kind === 'folder' ? real : parentOf(real, paths).folder
     const folding = before?.real === real ? before.folding : await probeFolding(folder, disk, paths, platform)
@@ -57,7 +55,7 @@ export class RealRoots {
     return known
   }
 
-  /** What does not exist yet is where it would be. */
+  /** A path that does not exist yet resolves to where it would be. */
   async #locate(path: string): Promise<string> {
     const { disk, paths } = this.#parts
     try {

@@ -1,48 +1,48 @@
 import type { BulkheadError } from '@bulkhead/contract'
 import type { GlobMatch } from '@bulkhead/kit/glob'
-import type { Disk, Found } from './disk.ts'
+import type { Disk, FileInfo } from './disk.ts'
 import type { NameFolding } from './name-folding.ts'
 import { EXACT, foldNames } from './name-folding.ts'
 import type { PathModel } from './paths.ts'
 import { joinNames, parentOf } from './paths.ts'
 
-/** As many as Linux follows. */
+/** The limit of Linux. */
 const LINKS = 40
 
-export interface Ground {
+export interface ResolveContext {
   readonly disk: Disk
   readonly paths: PathModel
   /** How names fold in a folder. */
   foldingIn(folder: string): NameFolding
-  /** What may be looked at: what the grant covers, and the folders that lead there. */
+  /** Which paths may be inspected: those the grant covers, and the folders above them. */
   match(path: string): GlobMatch
-  /** Where to start for a path from the top: at the root of the grant it lies in, where that really is, or at the top. */
-  enter(root: string, names: readonly string[]): Station
-  /** `at`: what the grant does not cover; absent where it is the way that is at fault. */
+  /** Where to start an absolute path: at the resolved root of the grant that contains it, or at the top. */
+  enter(root: string, names: readonly string[]): Position
+  /** `at`: a path that the grant does not cover. */
   denied(at?: string): BulkheadError
 }
 
-/** A place on the way and the names still ahead of it. */
-export interface Station {
+/** A folder on the way, and the names that remain. */
+export interface Position {
   readonly at: string
   readonly ahead: readonly string[]
 }
 
 export interface Resolution {
   readonly real: string
-  /** Whether the last name was a link. */
+  /** Whether the last component was a link. */
   readonly linked: boolean
 }
 
 /**
- * Where a path leads, name by name. Nothing is looked at that the grant neither covers nor has above it: a link that
- * leads elsewhere ends the search, so that nobody learns what lies there. What does not exist yet is where it would be.
- * Contract: rejects as `denied` says, or with an error of the disk.
+ * Resolves a path component by component. Only paths that the grant covers, and folders above them, are inspected: a link
+ * that leads elsewhere ends the search, so that a tool learns nothing about the target. A path that does not exist yet
+ * resolves to where it would be. Contract: rejects with `denied()`, or with an error of the disk.
  */
-export async function resolvePath(path: string, ground: Ground): Promise<Resolution> {
-  const { disk, paths } = ground
+export async function resolvePath(path: string, context: ResolveContext): Promise<Resolution> {
+  const { disk, paths } = context
   const { root, names } = paths.split(path)
-  let { at, ahead } = ground.enter(root, names)
+  let { at, ahead } = context.enter(root, names)
   let links = 0
   let linked = false
   for (;;) {
@@ -54,37 +54,37 @@ export async function resolvePath(path: string, ground: Ground): Promise<Resolut
       continue
     }
     const here = joinNames(at, name)
-    const { covers, leads } = ground.match(here)
-    if (!covers && !leads) throw ground.denied(here)
+    const { covers, leads } = context.match(here)
+    if (!covers && !leads) throw context.denied(here)
     const found = await disk.look(here)
     if (found === undefined) {
-      // Nothing is above what does not exist.
-      if (ahead.includes('..')) throw ground.denied()
+      // `..` after a missing component.
+      if (ahead.includes('..')) throw context.denied()
       return { real: joinNames(here, ...ahead), linked }
     }
     if (found.kind !== 'link') {
-      at = joinNames(at, await trueName(at, name, found, ground))
+      at = joinNames(at, await trueName(at, name, found, context))
       if (ahead.length === 0) return { real: at, linked }
-      // Nor above what is no folder.
-      if (found.kind !== 'folder' && ahead.includes('..')) throw ground.denied()
+      // `..` after a file.
+      if (found.kind !== 'folder' && ahead.includes('..')) throw context.denied()
       continue
     }
-    if (++links > LINKS) throw ground.denied()
+    if (++links > LINKS) throw context.denied()
     linked ||= ahead.length === 0
     const written = await disk.target(here)
     const target = written === undefined ? undefined : paths.splitTarget(written)
-    if (target === undefined) throw ground.denied()
-    const next = target.root === undefined ? { at, ahead: target.names } : ground.enter(target.root, target.names)
+    if (target === undefined) throw context.denied()
+    const next = target.root === undefined ? { at, ahead: target.names } : context.enter(target.root, target.names)
     at = next.at
     ahead = [...next.ahead, ...ahead]
   }
 }
 
 /**
- * What the file system itself calls something that was found under a name. Where names are folded the folder is asked;
- * a name it does not know itself, such as a short form, could be judged by nothing.
+ * The name as stored on disk. Where names fold, the folder is listed. A name that is not listed, such as a short (8.3)
+ * name, cannot be matched against patterns and is denied.
  */
-async function trueName(folder: string, name: string, found: Found, { disk, denied, foldingIn }: Ground): Promise<string> {
+async function trueName(folder: string, name: string, found: FileInfo, { disk, denied, foldingIn }: ResolveContext): Promise<string> {
   const folding = foldingIn(folder)
   if (folding === EXACT) return name
   const names = await disk.names(folder)

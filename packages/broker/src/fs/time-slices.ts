@@ -1,16 +1,16 @@
-/** In one turn of the event loop, for all who search together, in ms. */
+/** Time for all searches together in one turn of the event loop. */
 const SLICE_MS = 10
 
 const waiting: (() => void)[] = []
 let ends = -Infinity
 
 /**
- * Whether those who match names in the host's own thread have had their part of this turn. A stranger chooses the pattern, and
- * has made the names: what each takes is bounded, how many there are is not. To be asked before each piece of work.
+ * Whether searches have used up their time in this turn. Pattern and names are untrusted: the cost of one match is bounded,
+ * their number is not. Call it before each match.
  */
 export const isSliceSpent = (): boolean => performance.now() > ends
 
-/** The next part, in a later turn; whoever waits gets one in their order. */
+/** Resolves in a later turn. First come, first served. */
 export function nextSlice(): Promise<void> {
   return new Promise((resolve) => {
     if (waiting.push(resolve) === 1) setImmediate(begin)

@@ -4,22 +4,22 @@ import { lstat } from 'node:fs/promises'
 import type { DirectoryEntry, FileChange } from '@bulkhead/contract'
 import type { GlobMatch } from '@bulkhead/kit/glob'
 import { BulkheadError } from '@bulkhead/contract'
+import { errorCode } from '@bulkhead/kit/error-message'
 import { ChangeQueue } from './change-queue.ts'
 import { isMissing } from './file-errors.ts'
 import type { FileScope } from './file-scope.ts'
-import type { HeldFolder } from './folder-handle.ts'
-import { entriesOf, kindOf } from './list-folder.ts'
-import type { Place } from './path-policy.ts'
-import { joinNames } from './paths.ts'
-import { shownPath } from './shown-path.ts'
+import type { FolderHandle } from './folder-handle.ts'
+import { entriesOf, kindOf } from './read-file.ts'
+import type { ResolvedPath } from './path-policy.ts'
+import { joinNames, shownPath } from './paths.ts'
 import { isTemporaryName } from './write-file.ts'
 
 export interface WatchLimits {
-  /** Paths that changed and were not read yet, in one watch. → OutputTooLarge */
+  /** Unread changed paths of one watch. → OutputTooLarge */
   readonly changes: number
-  /** Names of files and folders that are remembered, in one watch. → OutputTooLarge */
+  /** Known files and folders of one watch. → OutputTooLarge */
   readonly names: number
-  /** Folders in folders. → OutputTooLarge */
+  /** Depth of folders. → OutputTooLarge */
   readonly depth: number
   /** Watches of one call. → ResourceBusy */
   readonly watches: number
@@ -32,32 +32,32 @@ export const WATCH_LIMITS: WatchLimits = { changes: 1_024, names: 50_000, depth:
 export interface WatchParts {
   readonly scope: FileScope
   readonly limits: WatchLimits
-  /** Takes one of the places for folders. Throws when there is none; what it returns gives it back. */
+  /** Takes a slot for a folder. Throws if none is free. Call the returned function to release it. */
   claim(): () => void
 }
 
 interface WatchedFolder {
   readonly real: string
-  /** From where the watch starts. */
+  /** Relative to the start of the watch. */
   readonly names: readonly string[]
   readonly known: Map<string, 'file' | 'directory'>
   stop(): void
 }
 
 /**
- * What becomes of a file, or of everything below a folder. The system only says where something happened; what is there
- * is looked at then, in the folder that was judged, and told only when the grant covers it.
+ * Watches a file, or everything below a folder. The system only reports where something happened. The watch then inspects
+ * the folder that was checked, and reports only what the grant covers.
  */
 export class Watch {
   readonly #parts: WatchParts
   readonly #queue: ChangeQueue
   readonly #folders = new Map<string, WatchedFolder>()
-  /** Names to look at, by folder. null: all of them. */
+  /** Names to inspect, by folder. null: all of them. */
   readonly #touched = new Map<string, Set<string> | null>()
   #granted: (real: string) => GlobMatch = () => ({ covers: false, leads: false })
-  /** As the tool wrote it. */
+  /** The path as the tool wrote it. */
   #given = ''
-  /** The one name that counts, when it is not a folder that is watched. */
+  /** Set if a single file is watched. */
   #only: string | undefined
   #names = 0
   #closed = false
@@ -70,9 +70,9 @@ export class Watch {
     this.#queue = new ChangeQueue(parts.limits.changes)
   }
 
-  /** Once it has resolved everything is seen. Rejects with why it cannot be; to be closed all the same. */
-  start(place: Place): Promise<void> {
-    const starting = this.#begin(place)
+  /** Resolves when all changes are seen from then on. Close it even if this rejects. */
+  start(resolved: ResolvedPath): Promise<void> {
+    const starting = this.#begin(resolved)
     this.#starting = starting.catch(() => undefined)
     return starting
   }
@@ -81,7 +81,7 @@ export class Watch {
     return this.#queue.next()
   }
 
-  /** Idempotent. Resolves when it does nothing more. */
+  /** Idempotent. Resolves when all work has stopped. */
   async close(reason: BulkheadError): Promise<void> {
     this.#closed = true
     this.#queue.end(reason)
@@ -90,13 +90,13 @@ export class Watch {
     await Promise.all([this.#starting, this.#work])
   }
 
-  async #begin(place: Place): Promise<void> {
+  async #begin(resolved: ResolvedPath): Promise<void> {
     const { scope } = this.#parts
-    this.#given = place.given
+    this.#given = resolved.given
     this.#granted = await scope.matcher()
-    const found = await scope.look(place)
-    if (found?.kind === 'folder') return this.#add(place.real, [], false)
-    const { folder, name } = scope.parent(place)
+    const found = await scope.look(resolved)
+    if (found?.kind === 'folder') return this.#add(resolved.real, [], false)
+    const { folder, name } = scope.parent(resolved)
     this.#only = name
     return this.#add(folder, [], false)
   }
@@ -110,38 +110,38 @@ export class Watch {
     })
     for (const { name, kind } of entries) {
       const folder = this.#folders.get(real)
-      // Closed, or gone again.
+      // Closed, or removed.
       if (folder === undefined) return
       if (kind === 'other' || this.#ignores(name) || folder.known.has(name)) continue
       this.#remember(folder, name, kind)
-      if (isNew) this.#tell(folder, name, 'created')
+      if (isNew) this.#report(folder, name, 'created')
       if (kind === 'directory') await this.#addBelow(folder, name, isNew)
     }
   }
 
-  /** A folder below that cannot be watched any more is not there any more: the one above it tells. */
+  /** If a subfolder cannot be watched, it was removed meanwhile, and the watch of its parent reports that. */
   async #addBelow({ real, names }: WatchedFolder, name: string, isNew: boolean): Promise<void> {
     const path = joinNames(real, name)
     if (this.#only !== undefined || !this.#granted(path).leads) return
     await this.#add(path, [...names, name], isNew).catch((error: unknown) => {
-      const { code } = error as { readonly code?: unknown }
+      const code = errorCode(error)
       if (code !== 'NotFound' && code !== 'CapabilityDenied' && code !== 'ToolExecutionFailed') throw error
     })
   }
 
-  #listen(held: HeldFolder, real: string, names: readonly string[]): void {
+  #listen(held: FolderHandle, real: string, names: readonly string[]): void {
     if (this.#closed) return
-    const giveBack = this.#parts.claim()
+    const release = this.#parts.claim()
     let watcher: FSWatcher
     try {
       watcher = watchSystem(held.at('.'), { persistent: false })
     } catch (error) {
-      giveBack()
-      throw watchFault(error)
+      release()
+      throw watchError(error)
     }
     const stop = (): void => {
       watcher.close()
-      giveBack()
+      release()
     }
     this.#folders.get(real)?.stop()
     this.#folders.set(real, { real, names, known: new Map(), stop })
@@ -155,20 +155,20 @@ export class Watch {
     if (name === null) this.#touched.set(real, null)
     else if (names === undefined) this.#touched.set(real, new Set([name]))
     else names?.add(name)
-    // More than it may remember of a folder is all of it.
+    // Beyond this limit inspect the whole folder.
     if (names && names.size > this.#parts.limits.changes) this.#touched.set(real, null)
     if (this.#isWorking) return
     this.#isWorking = true
-    this.#work = this.#lookAtTouched()
+    this.#work = this.#inspectTouched()
   }
 
-  /** One at a time; what is touched meanwhile comes after. */
-  async #lookAtTouched(): Promise<void> {
+  /** One run at a time. It also picks up names that are touched meanwhile. */
+  async #inspectTouched(): Promise<void> {
     try {
       for (const [real, names] of this.#touched) {
         this.#touched.delete(real)
         const folder = this.#folders.get(real)
-        if (folder !== undefined) await this.#lookAt(folder, names)
+        if (folder !== undefined) await this.#inspect(folder, names)
         this.#queue.flush()
       }
     } catch (error) {
@@ -178,9 +178,9 @@ export class Watch {
     }
   }
 
-  async #lookAt(folder: WatchedFolder, names: ReadonlySet<string> | null): Promise<void> {
-    const place = { given: this.#given, real: folder.real, linked: false }
-    const held = await this.#parts.scope.asFolder(place, async (at) => {
+  async #inspect(folder: WatchedFolder, names: ReadonlySet<string> | null): Promise<void> {
+    const resolved = { given: this.#given, real: folder.real, linked: false }
+    const held = await this.#parts.scope.asFolder(resolved, async (at) => {
       const listed = names ?? [...(await entriesOf(at)).map(({ name }) => name), ...folder.known.keys()]
       const wanted = [...new Set(listed)].filter((name) => !this.#ignores(name))
       return Promise.all(wanted.map(async (name) => ({ name, kind: await kindAt(at, name) })))
@@ -196,13 +196,13 @@ export class Watch {
     if (this.#folders.get(folder.real) !== folder) return
     const before = folder.known.get(name)
     if (before === kind) {
-      if (kind === 'file' && isNamed) this.#tell(folder, name, 'changed')
+      if (kind === 'file' && isNamed) this.#report(folder, name, 'changed')
       return
     }
     if (before !== undefined) this.#lose(folder, name)
     if (kind === undefined || kind === 'other') return
     this.#remember(folder, name, kind)
-    this.#tell(folder, name, 'created')
+    this.#report(folder, name, 'created')
     if (kind === 'directory') await this.#addBelow(folder, name, true)
   }
 
@@ -210,7 +210,7 @@ export class Watch {
     const below = this.#folders.get(joinNames(folder.real, name))
     if (below !== undefined) this.#forget(below)
     if (folder.known.delete(name)) this.#names--
-    this.#tell(folder, name, 'removed')
+    this.#report(folder, name, 'removed')
   }
 
   #forget(folder: WatchedFolder): void {
@@ -228,13 +228,13 @@ export class Watch {
     return isTemporaryName(name) || (this.#only !== undefined && name !== this.#only)
   }
 
-  #tell({ real, names }: WatchedFolder, name: string, change: FileChange['change']): void {
+  #report({ real, names }: WatchedFolder, name: string, change: FileChange['change']): void {
     if (!this.#granted(joinNames(real, name)).covers) return
     this.#queue.add(this.#only === undefined ? shownPath(this.#given, [...names, name]) : this.#given, change)
   }
 }
 
-async function kindAt(folder: HeldFolder, name: string): Promise<DirectoryEntry['kind'] | undefined> {
+async function kindAt(folder: FolderHandle, name: string): Promise<DirectoryEntry['kind'] | undefined> {
   try {
     return kindOf(await lstat(folder.at(name)))
   } catch (error) {
@@ -243,12 +243,12 @@ async function kindAt(folder: HeldFolder, name: string): Promise<DirectoryEntry[
   }
 }
 
-function watchFault(error: unknown): BulkheadError {
-  const { code } = error as { readonly code?: unknown }
-  const why = typeof code === 'string' ? ` (${code})` : ''
-  const message = `The system watches no more folders for now${why}. Watch less, or try again later.`
+function watchError(error: unknown): BulkheadError {
+  const code = errorCode(error)
+  const why = code === undefined ? '' : ` (${code})`
+  const message = `The system cannot watch more folders${why}. Watch less, or try again later.`
   return new BulkheadError('ResourceBusy', message, { cause: error })
 }
 
 const tooLarge = (what: string): BulkheadError =>
-  new BulkheadError('OutputTooLarge', `The folder has more than ${what} in it, more than one watch takes. Watch a part of it.`)
+  new BulkheadError('OutputTooLarge', `The folder contains more than ${what}, which is too much for one watch. Watch a part of it.`)

@@ -1,24 +1,23 @@
 /**
- * What a text means as a path on Windows, worked out from the text alone, so that it can be tried anywhere. One file has
- * many names there, and what a name means depends on which way it is written; whatever has a second meaning is refused
- * instead of guessed at.
+ * A parsed Windows path. Parsing uses the string alone, so that it can be tested anywhere. One file has many names on
+ * Windows; a path with a second meaning is refused.
  */
 export type WindowsPath =
-  /** `C:/a/b` or `//server/share/a/b`: drive letters in upper case, `/` between names, names as they were written. */
+  /** `C:/a/b` or `//server/share/a/b`: drive letter in upper case, names as written. */
   | { readonly ok: true; readonly root: string; readonly names: readonly string[] }
   | { readonly ok: false; readonly why: string }
 
 const DRIVE = /^[a-z]:$/i
-/** Of the object manager, past all rules of Win32: only what a plain path would mean too is taken. */
+/** The prefix that bypasses Win32 path rules. Accepted only where a plain path would mean the same. */
 const VERBATIM = /^\\(?:\\\?|\?\?)\\/
 const DEVICE_SPACE = /^\\\\\.(?:\\|$)/
 const FORBIDDEN = /[\p{Cc}<>"|?*]/u
-/** With or without an extension, and with spaces before it; the superscript digits count as digits. */
+/** Reserved device names, with or without an extension. Superscript digits count as digits. */
 const DEVICE = /^(?:con|prn|aux|nul|conin\$|conout\$|clock\$|com[0-9¹²³]|lpt[0-9¹²³]) *(?:\.|$)/i
-/** What the system makes of a longer name. Who means the longer name can write it. */
+/** A generated short (8.3) name. The long name is accepted. */
 const SHORT_NAME = /^[^~]{1,6}~[0-9]{1,6}(?:\.[^.]{0,3})?$/
 
-/** `base` is a path in the form of what this returns. */
+/** `base` has the form of the result. */
 export function windowsPath(given: string, base: { readonly root: string; readonly names: readonly string[] }): WindowsPath {
   if (DEVICE_SPACE.test(given.replaceAll('/', '\\'))) return refused('it names a device')
   if (VERBATIM.test(given)) return verbatim(given.replace(VERBATIM, ''))
@@ -31,11 +30,11 @@ export function windowsPath(given: string, base: { readonly root: string; readon
   if (text.startsWith('\\')) return named(base.root, [], text.split('\\'))
   const [first = '', ...rest] = text.split('\\')
   if (!DRIVE.test(first.slice(0, 2))) return named(base.root, base.names, [first, ...rest])
-  if (first.length > 2 || rest.length === 0) return refused('it is relative to the folder a drive happens to be in')
+  if (first.length > 2 || rest.length === 0) return refused('it is relative to the current folder of a drive')
   return named(driveRoot(first), [], rest)
 }
 
-/** Nothing in such a path is interpreted: a name that a plain path would read otherwise has no plain spelling. */
+/** After this prefix Windows interprets nothing, so the rest must not need interpretation. */
 function verbatim(rest: string): WindowsPath {
   if (rest.includes('/')) return refused('it has slashes after a verbatim prefix')
   const [first = '', ...names] = rest.split('\\')
@@ -49,7 +48,7 @@ function verbatim(rest: string): WindowsPath {
 }
 
 function ofShare(server: string, share: string, names: readonly string[]): WindowsPath {
-  const fault = [server, share].map((name) => (name === '' || name === '.' || name === '..' ? 'it is no share' : nameFault(name)))
+  const fault = [server, share].map((name) => (name === '' || name === '.' || name === '..' ? 'it is not a share' : nameFault(name)))
     .find((why) => why !== undefined)
   return fault === undefined ? named(`//${server}/${share}/`, [], names) : refused(fault)
 }
@@ -70,11 +69,11 @@ function named(root: string, above: readonly string[], given: readonly string[])
 }
 
 function nameFault(name: string): string | undefined {
-  if (name.includes(':')) return 'it names a stream of a file'
-  if (FORBIDDEN.test(name)) return 'it has a character that no name can have'
-  if (/[. ]$/.test(name)) return 'one of its names ends in a dot or a space, which the system drops'
+  if (name.includes(':')) return 'it names a file stream'
+  if (FORBIDDEN.test(name)) return 'it contains a character that is not allowed in names'
+  if (/[. ]$/.test(name)) return 'one of its names ends in a dot or space, which Windows removes'
   if (DEVICE.test(name)) return 'it names a device'
-  if (SHORT_NAME.test(name)) return 'one of its names looks like the short form of another'
+  if (SHORT_NAME.test(name)) return 'one of its names looks like a short (8.3) name'
   return undefined
 }
 

@@ -1,6 +1,6 @@
 import { isIPv4, isIPv6 } from 'node:net'
 
-/** What an address is for, by the registries of special addresses. Only `public` ones are reached without being named. */
+/** The kind of an address by the IANA special-purpose registries. All but `public` must be in the allow list by address. */
 export type AddressKind =
   | 'public' | 'loopback' | 'private' | 'link-local' | 'shared' | 'metadata' | 'multicast' | 'broadcast' | 'documentation'
   | 'benchmark' | 'reserved' | 'unspecified' | 'unreadable'
@@ -11,9 +11,9 @@ interface Range<Meaning> {
   readonly meaning: Meaning
 }
 
-/** The first range that holds an address decides. */
+/** The first matching range decides. */
 const V4 = ranges<AddressKind>([
-  // Where clouds answer whoever asks with the credentials of the machine.
+  // Cloud metadata services, which give out credentials of the machine.
   ['169.254.169.254/32', 'metadata'], ['168.63.129.16/32', 'metadata'], ['100.100.100.200/32', 'metadata'],
   ['192.0.0.192/32', 'metadata'],
   ['0.0.0.0/8', 'unspecified'],
@@ -29,16 +29,16 @@ const V4 = ranges<AddressKind>([
   ['240.0.0.0/4', 'reserved'],
 ])
 
-/** Where an address of the fourth version is written inside one of the sixth, and whether its bits are inverted there. */
+/** Offsets of IPv4 addresses inside an IPv6 address, and whether their bits are inverted. */
 type Embedding = readonly { readonly at: number; readonly inverted?: boolean }[]
 
 const V6 = ranges<AddressKind | Embedding>([
   ['::/128', 'unspecified'], ['::1/128', 'loopback'],
-  // Mapped, translated, compatible: the address behind is in the last four bytes.
+  // Mapped, translated, compatible: the IPv4 address is in the last four bytes.
   ['::ffff:0:0/96', [{ at: 12 }]], ['::ffff:0:0:0/96', [{ at: 12 }]], ['::/96', [{ at: 12 }]], ['64:ff9b::/96', [{ at: 12 }]],
-  // Translation by rules of the local network, whatever they are.
+  // Translation by rules of the local network.
   ['64:ff9b:1::/48', 'private'],
-  // Teredo names its server and its client, 6to4 its router.
+  // Teredo contains its server and its client, 6to4 its router.
   ['2001::/32', [{ at: 4 }, { at: 12, inverted: true }]], ['2002::/16', [{ at: 2 }]],
   ['fd00:ec2::254/128', 'metadata'], ['fd20:ce::254/128', 'metadata'],
   ['fc00::/7', 'private'], ['fec0::/10', 'private'],
@@ -50,7 +50,7 @@ const V6 = ranges<AddressKind | Embedding>([
   ['2000::/3', 'public'],
 ])
 
-/** Contract: never throws. What is not an address, or carries a zone, is unreadable. */
+/** Contract: never throws. A string that is not an address, or has a zone, is unreadable. */
 export function addressKind(address: string | Uint8Array): AddressKind {
   const bytes = typeof address === 'string' ? addressBytes(address) : address
   switch (bytes?.length) {
@@ -63,7 +63,7 @@ export function addressKind(address: string | Uint8Array): AddressKind {
   }
 }
 
-/** One spelling per address, for comparing. A mapped address is the one it leads to. */
+/** One spelling per address, for comparison. A mapped IPv6 address becomes its IPv4 address. */
 export function canonicalAddress(text: string): string | undefined {
   const bytes = addressBytes(text)
   if (bytes === undefined) return undefined
@@ -76,7 +76,7 @@ export function addressBytes(text: string): Uint8Array | undefined {
   return isIPv6(text) && !text.includes('%') ? sixBytes(text) : undefined
 }
 
-/** What is not given out as public unicast is reserved. Of two addresses inside one, the first that is not public decides. */
+/** Everything outside public unicast is reserved. Of two embedded addresses, the first that is not public decides. */
 function kindOfSix(bytes: Uint8Array): AddressKind {
   const meaning = find(V6, bytes) ?? 'reserved'
   if (typeof meaning === 'string') return meaning
@@ -87,7 +87,7 @@ function kindOfSix(bytes: Uint8Array): AddressKind {
   return kinds.find((kind) => kind !== 'public') ?? 'public'
 }
 
-/** Contract: the text is an address of the sixth version without a zone. */
+/** Contract: the text is an IPv6 address without a zone. */
 function sixBytes(text: string): Uint8Array {
   const tail = /(\d{1,3})\.(\d{1,3})\.(\d{1,3})\.(\d{1,3})$/.exec(text)
   const hex = tail === null ? text : text.slice(0, tail.index) + pair(tail[1]!, tail[2]!) + ':' + pair(tail[3]!, tail[4]!)

@@ -1,9 +1,9 @@
 import type { AddressKind } from './address-policy.ts'
 import { addressKind, canonicalAddress } from './address-policy.ts'
 
-/** A pattern without a port means the ports of http and https. */
+/** A pattern without a port means these. */
 const DEFAULT_PORTS: ReadonlySet<number> = new Set([80, 443])
-/** Nobody answers there under that name; 0.0.0.0 is this machine in disguise. */
+/** Never reachable, even when listed. 0.0.0.0 would connect to this machine. */
 const NEVER: ReadonlySet<AddressKind> = new Set(['unspecified', 'multicast', 'broadcast', 'unreadable'])
 const PATTERN = /^(\*\.)?(\*|\[[0-9a-f:.]+\]|[^:[\]*]+)(?::(\d{1,5}))?$/
 
@@ -13,21 +13,21 @@ const EVERY_NAME = '*'
 interface HostPattern {
   readonly below: boolean
   readonly host: string
-  /** Set when the host is an address. */
+  /** Set if the host is an address. */
   readonly address: string | undefined
   readonly port: number | undefined
 }
 
 /**
- * The hosts of a grant, asked twice: whether a name may be reached at all, and whether an address it has may. A name never
- * vouches for an address that is not public, because whoever owns the name decides what it resolves to. Such an
- * address must be in the grant itself, beside the name or alone; the one exception is `localhost`, which means loopback.
+ * The hosts of a grant. It is checked twice: for the name, then for each address the name resolves to. A listed name
+ * does not admit an address that is not public, because the owner of the name chooses what it resolves to. Such an
+ * address must be listed too. The exception is `localhost`, which admits loopback.
  */
-export class HostScope {
-  /** Of the grant, and of each of its ceilings: a host must be in all of them. */
+export class HostAllowList {
+  /** The grant and each of its ceilings. A host must be in all of them. */
   readonly #layers: readonly (readonly HostPattern[])[]
 
-  /** A pattern that cannot be read covers nothing. */
+  /** An invalid pattern covers nothing. */
   constructor(hosts: readonly string[], ceilings: readonly (readonly string[])[] = []) {
     this.#layers = [hosts, ...ceilings].map((layer) => layer.flatMap((pattern) => {
       const match = PATTERN.exec(pattern)
@@ -39,7 +39,7 @@ export class HostScope {
     }))
   }
 
-  /** Of a name in lower case, or an address without brackets. */
+  /** `host` is a name in lower case, or an address without brackets. */
   covers(host: string, port: number): boolean {
     const address = canonicalAddress(host)
     return this.#layers.every((patterns) => patterns.some((pattern) => {
@@ -50,10 +50,10 @@ export class HostScope {
     }))
   }
 
-  /** Why a host may not be reached at an address, as what the address is; undefined when it may. */
+  /** The kind of the address if the host may not be reached at it; undefined if it may. */
   refuses(address: string, host: string, port: number): AddressKind | undefined {
     const kind = addressKind(address)
-    // A name that means this machine does not mean a public one, whoever answers for it: what is sent to it may go in clear text.
+    // localhost must not resolve to a public address: secrets may be sent to it unencrypted.
     if (kind === 'public' && !isLocalName(host)) return undefined
     if (NEVER.has(kind)) return kind
     const canonical = canonicalAddress(address)

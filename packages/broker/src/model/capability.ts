@@ -1,11 +1,10 @@
-import type { BrokerMethod, CallEffect, CompartmentTool, EffectsLedger } from '@bulkhead/contract'
 import type { Json } from '@bulkhead/kit/json'
-import { BulkheadError } from '@bulkhead/contract'
+import { BulkheadError, type BrokerMethod, type CallEffect, type CompartmentTool, type EffectsLedger, type Power } from '@bulkhead/contract'
 
-/** A tool call in flight: what it may do, and who hears of it. */
+/** A running tool call: what it may do, and where its progress goes. */
 export interface OpenCall {
   readonly callId: string
-  /** What the host knows it by, where the compartment knows it by another: a call of the same id may not have ended there yet. */
+  /** The host's id, where it differs: a call with the same id may still be running in the compartment. */
   readonly hostCallId?: string
   readonly tool: CompartmentTool
   readonly signal: AbortSignal
@@ -15,21 +14,51 @@ export interface OpenCall {
   onUpdate?(partial: Json): void
 }
 
-/** One capability call: judged by the grant of the call it is made in, its arguments still a stranger's. */
+/** One request. It is checked against the grant of its call. The arguments are untrusted. */
 export type Capability = (call: OpenCall, args: readonly Json[]) => Json | Promise<Json>
 export type Capabilities = Partial<Readonly<Record<BrokerMethod, Capability>>>
 
-/** A capability that holds sockets or processes open between calls of its methods. */
+/** A capability that keeps sockets, watches or processes open between requests. */
 export interface CapabilityUnit {
   readonly capabilities: Capabilities
-  /** Ends whatever a call has open; called when the call ends, however it does. */
+  /** Ends everything the call has open. Runs when the call ends, for whatever reason. */
   endCall(callId: string): void
-  /** Idempotent. Ends every call, and resolves when nothing is left. */
+  /** Idempotent. Ends every call and resolves when nothing is left. */
   close(): Promise<void>
 }
 
-export function textArgument(args: readonly Json[], index: number, name: string, maxChars = 1024 * 1024): string {
+export function stringArgument(args: readonly Json[], index: number, name: string, maxChars = 1024 * 1024): string {
   const value = args[index]
   if (typeof value === 'string' && value.length <= maxChars) return value
-  throw new BulkheadError('InputInvalid', `${name} must be a text of at most ${maxChars} characters.`)
+  throw new BulkheadError('InputInvalid', `${name} must be a string of at most ${maxChars} characters.`)
+}
+
+/** What to do about a denial. The author of a tool can declare more; the caller of a bundled tool cannot. */
+export interface Remedies {
+  readonly author: string
+  readonly caller: string
+}
+
+/** A denial with a remedy. Its message addresses the author of the tool; `toCaller` addresses the caller. */
+export class Denial extends BulkheadError {
+  readonly what: string
+  readonly remedies: Remedies
+
+  constructor(what: string, remedies: Remedies, data: Json) {
+    super('CapabilityDenied', `${what} ${remedies.author}`, { data })
+    this.what = what
+    this.remedies = remedies
+  }
+
+  toCaller(): BulkheadError {
+    return new BulkheadError(this.code, `${this.what} ${this.remedies.caller}`, { cause: this, data: this.data ?? null })
+  }
+}
+
+/** Checks a service that all tools of the extension share against the ceilings of the call. */
+export function requireUnderCeilings(
+  { name, grant: { ceilings = [] } }: Pick<CompartmentTool, 'name' | 'grant'>, power: string, deed: string, allows: (ceiling: Power) => boolean,
+): void {
+  if (ceilings.every(allows)) return
+  throw new BulkheadError('CapabilityDenied', `A ceiling does not let the tool ${name} ${deed}. Ask the operator to raise it.`, { data: { power } })
 }

@@ -4,8 +4,8 @@ import { BulkheadError } from '@bulkhead/contract'
 import { isJsonObject } from '@bulkhead/kit/json'
 
 /**
- * The parts of `runtime` a tool is given: those it declared, also where the grant behind them came out empty, because a
- * refusal says more than a missing object.
+ * The parts of `runtime` a tool gets: those it declared, even if the grant is empty. A denial explains more than a
+ * missing object.
  */
 export function powersOf({ grant, requires }: CompartmentTool, services: CompartmentServices): ReadonlySet<RuntimePart> {
   const fs = isJsonObject(requires['fs']) ? requires['fs'] : ({} satisfies JsonObject as JsonObject)
@@ -23,17 +23,17 @@ export function powersOf({ grant, requires }: CompartmentTool, services: Compart
   return powers
 }
 
-/** A power that is declared but cannot be enforced here is an error, never a warning. */
+/** A declared power that this platform cannot enforce is an error, never a warning. */
 export function refuseUnenforceable({ name, grant }: CompartmentTool, services: CompartmentServices): void {
   const missing = [
-    // Without process groups and /proc a command cannot be ended with all that it started.
+    // Without process groups a command cannot be ended together with what it started.
     ...(grant.shell.length > 0 && process.platform === 'win32' ? ['shell'] : []),
     ...(grant.capabilities.includes('tools.call') && services.callTool === undefined ? ['tools.call'] : []),
   ]
   if (missing.length === 0) return
   throw new BulkheadError(
     'CapabilityUnavailable',
-    `The tool ${name} declares ${missing.join(', ')}, which cannot be enforced here, so its compartment was not opened. `
+    `The tool ${name} declares ${missing.join(', ')}, which this host cannot enforce, so its compartment was not opened. `
       + 'Drop the declaration, or use a host that enforces it.',
     { data: { tool: name, missing } },
   )

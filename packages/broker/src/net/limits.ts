@@ -1,36 +1,36 @@
-/** What the traffic of one compartment may use. */
+/** Limits of the traffic of one compartment. */
 export interface NetLimits {
-  /** Fetches under way and bodies not read to their end, in one call. → ResourceBusy */
+  /** Fetches and unread bodies of one call. → ResourceBusy */
   readonly requestsPerCall: number
-  /** The same over all calls of the compartment. → ResourceBusy */
+  /** The same for all calls of the compartment. → ResourceBusy */
   readonly requestsAtOnce: number
-  /** Names being looked up; they outlive a cancelled call because a lookup cannot be stopped. → ResourceBusy */
+  /** DNS lookups. They outlive a cancelled call, because a lookup cannot be cancelled. → ResourceBusy */
   readonly lookupsAtOnce: number
   /** Redirects followed by one fetch. → ToolExecutionFailed */
   readonly redirects: number
-  /** From looking a name up to a connection that may be used, in ms. → ToolExecutionFailed */
+  /** From the DNS lookup to a usable connection, in ms. → ToolExecutionFailed */
   readonly connectMs: number
-  /** From the fetch to the headers of its last response, redirects included, in ms. → ToolExecutionFailed */
+  /** From the fetch to the headers of the final response, with redirects, in ms. → ToolExecutionFailed */
   readonly headersMs: number
-  /** Responses of a host before the one that counts. → ToolExecutionFailed */
+  /** Interim (1xx) responses. → ToolExecutionFailed */
   readonly interimResponses: number
-  /** How long a reader waits for the next bytes of a body, in ms. → ToolExecutionFailed */
+  /** How long a read waits for the next bytes of a body, in ms. → ToolExecutionFailed */
   readonly idleMs: number
   /** Body of a request, in bytes. → InputInvalid */
   readonly requestBytes: number
-  /** Body of a response, in bytes, counted as it came and again as it is handed on. → OutputTooLarge */
+  /** Body of a response, in bytes, both compressed and decompressed. → OutputTooLarge */
   readonly bodyBytes: number
-  /** How many bytes one compressed byte may become, once a body is larger than `unpackedFloor`. → OutputTooLarge */
+  /** Largest compression ratio, once a body is larger than `unpackedFloor`. → OutputTooLarge */
   readonly unpackedRatio: number
   readonly unpackedFloor: number
   /**
-   * Memory for decoders of compressed bodies that are being read, in bytes. A reader waits for a free share, for as long as it waits for
-   * the next bytes of a body. → ResourceBusy
+   * Memory for decoders of compressed bodies, in bytes. A read waits for free memory as long as for the next bytes of a
+   * body. → ResourceBusy
    */
   readonly decoderBytes: number
-  /** One piece of a body on its way to the tool, in bytes. */
+  /** Largest chunk of a body that is passed to the tool, in bytes. */
   readonly chunkBytes: number
-  /** Headers of a response, in bytes and by number. → ToolExecutionFailed */
+  /** Size and number of response headers. → ToolExecutionFailed */
   readonly headerBytes: number
   readonly headerCount: number
 }

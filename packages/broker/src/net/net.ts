@@ -1,46 +1,42 @@
 import { BulkheadError } from '@bulkhead/contract'
-import type { CapabilityUnit, OpenCall } from '../model/capability.ts'
-import { textArgument } from '../model/capability.ts'
+import { stringArgument, type CapabilityUnit, type OpenCall } from '../model/capability.ts'
 import type { SecretsCapability } from '../secrets/secrets.ts'
-import type { Compartment } from './call-traffic.ts'
-import { CallTraffic } from './call-traffic.ts'
-import type { Lookup } from './connect.ts'
-import { systemLookup } from './connect.ts'
-import { DecoderMemory } from './decoder-memory.ts'
-import type { NetLimits } from './limits.ts'
-import { NET_LIMITS } from './limits.ts'
-import { readOutgoing } from './request.ts'
+import { CallTraffic, type NetContext } from './call-traffic.ts'
+import { systemLookup, type Lookup } from './connect.ts'
+import { DecoderMemory } from './response-body.ts'
+import { NET_LIMITS, type NetLimits } from './limits.ts'
+import { readRequest } from './request.ts'
 import { URL_CHARS } from '../hosts/url-policy.ts'
 
 export interface NetOptions {
-  /** How names become addresses. Default: as the system does it. */
+  /** Resolves names. Default: the resolver of the system. */
   readonly lookup?: Lookup
-  /** Certificates to trust instead of the system's, in PEM. */
+  /** CA certificates to trust instead of the system's, in PEM. */
   readonly ca?: string
   readonly limits?: Partial<NetLimits>
-  /** Put in the place of their handles on the way out, and taken out of what comes back. */
+  /** Replaces handles in requests, and redacts responses. */
   readonly secrets?: SecretsCapability | undefined
 }
 
-/** Hosts inside the grant of the tool, over http and https. No proxy, cookies or cache: what a tool sends is what is sent. */
+/** Requests over http and https to the hosts of the grant. No proxy, no cookies, no cache. */
 export function netCapability({ lookup = systemLookup, ca, limits: given, secrets }: NetOptions): CapabilityUnit {
   const limits = { ...NET_LIMITS, ...given }
   const calls = new Map<string, { readonly traffic: CallTraffic; readonly forget: () => void }>()
-  const leaving = new Set<Promise<void>>()
+  const closing = new Set<Promise<void>>()
   let closed: BulkheadError | undefined
-  const requests = places(limits.requestsAtOnce, 'requests')
-  const lookups = places(limits.lookupsAtOnce, 'lookups of names')
-  const compartment: Compartment = {
+  const requests = slots(limits.requestsAtOnce, 'requests')
+  const lookups = slots(limits.lookupsAtOnce, 'DNS lookups')
+  const compartment: NetContext = {
     limits,
     ca,
     claim: requests,
     decoders: new DecoderMemory(limits.decoderBytes),
     async lookup(host) {
-      const giveBack = lookups()
+      const release = lookups()
       try {
         return await lookup(host)
       } finally {
-        giveBack()
+        release()
       }
     },
   }
@@ -51,8 +47,8 @@ export function netCapability({ lookup = systemLookup, ca, limits: given, secret
     calls.delete(callId)
     call.forget()
     const gone = call.traffic.end(reason)
-    leaving.add(gone)
-    void gone.then(() => leaving.delete(gone))
+    closing.add(gone)
+    void gone.then(() => closing.delete(gone))
   }
 
   const trafficOf = ({ callId, tool, signal, effects }: OpenCall): CallTraffic => {
@@ -70,30 +66,30 @@ export function netCapability({ lookup = systemLookup, ca, limits: given, secret
   return {
     capabilities: {
       async 'net.fetch'(call, args) {
-        const url = textArgument(args, 0, 'The URL', URL_CHARS)
-        return trafficOf(call).fetch(url, readOutgoing(args[1], limits.requestBytes))
+        const url = stringArgument(args, 0, 'The URL', URL_CHARS)
+        return trafficOf(call).fetch(url, readRequest(args[1], limits.requestBytes))
       },
       async 'net.read'(call, args) {
-        const bodyId = textArgument(args, 0, 'The name of a body', 32)
+        const bodyId = stringArgument(args, 0, 'The id of the body', 32)
         return args[1] === 'drop' ? trafficOf(call).drop(bodyId) : trafficOf(call).read(bodyId)
       },
     },
     endCall(callId) {
-      if (calls.has(callId)) end(callId, new BulkheadError('ToolCancelled', 'The call has ended, and its connections with it.'))
+      if (calls.has(callId)) end(callId, new BulkheadError('ToolCancelled', 'The call has ended, so its connections were closed.'))
     },
     async close() {
-      closed ??= new BulkheadError('ToolCancelled', 'The compartment was closed, and its connections with it.')
+      closed ??= new BulkheadError('ToolCancelled', 'The compartment was closed, so its connections were closed.')
       for (const callId of [...calls.keys()]) end(callId, closed)
-      await Promise.all(leaving)
+      await Promise.all(closing)
     },
   }
 }
 
-/** So many at once. What taking a place returns gives it back, once. */
-function places(count: number, of: string): () => () => void {
+/** A counting semaphore that throws instead of waiting. Call the returned function to release the slot. */
+function slots(count: number, of: string): () => () => void {
   let free = count
   return () => {
-    if (free === 0) throw new BulkheadError('ResourceBusy', `The compartment has ${count} ${of} open. Wait for some of them.`)
+    if (free === 0) throw new BulkheadError('ResourceBusy', `The compartment already has ${count} ${of} open. Wait until one of them ends.`)
     free--
     let held = true
     return () => {

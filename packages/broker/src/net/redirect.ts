@@ -1,21 +1,20 @@
 import { BulkheadError } from '@bulkhead/contract'
-import { Denial, type Cures } from '../model/denial.ts'
-import { hasHandle } from '../secrets/handle.ts'
-import type { HostScope } from '../hosts/host-allow-list.ts'
-import type { Outgoing } from './request.ts'
-import type { Target } from '../hosts/url-policy.ts'
-import { judgeParsed } from '../hosts/url-policy.ts'
+import { Denial, type Remedies } from '../model/capability.ts'
+import { hasHandle } from '../secrets/handles.ts'
+import type { HostAllowList } from '../hosts/host-allow-list.ts'
+import type { OutgoingRequest } from './request.ts'
+import { checkParsedUrl, type Target } from '../hosts/url-policy.ts'
 
-/** One request of a fetch: the first, or where a redirect led. */
+/** One request of a fetch: the first one, or one that follows a redirect. */
 export interface Hop {
   readonly target: Target
-  readonly request: Outgoing
+  readonly request: OutgoingRequest
 }
 
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308])
 /**
- * What goes along to another origin. Beside authorization and cookies, keys travel in headers of any name, so that
- * only those are kept that are known to carry none, and not even these when a secret stands in them.
+ * Headers that follow a redirect to another origin. Credentials travel in headers of any name, so this is an allow list
+ * of headers that carry none. A header with a secret handle is dropped in any case.
  */
 const CARRIED: ReadonlySet<string> = new Set([
   'accept', 'accept-encoding', 'accept-language', 'cache-control', 'content-encoding', 'content-language', 'content-type',
@@ -23,41 +22,41 @@ const CARRIED: ReadonlySet<string> = new Set([
 ])
 const OF_BODY: ReadonlySet<string> = new Set(['content-encoding', 'content-language', 'content-location', 'content-type'])
 
-/** Where a response sends its request, judged from scratch; undefined when it is an answer. */
-export function nextHop(hop: Hop, status: number, location: string, scope: HostScope): Hop | undefined {
+/** The next request if the response is a redirect. Its URL is checked like any other. */
+export function nextHop(hop: Hop, status: number, location: string, scope: HostAllowList): Hop | undefined {
   if (!REDIRECTS.has(status) || location === '') return undefined
   const { target, request } = hop
-  const next = judgeLocation(target, location, scope)
-  const plain = becomesGet(status, request.method)
-  const abroad = next.url.origin !== target.url.origin
+  const next = checkLocation(target, location, scope)
+  const isGet = becomesGet(status, request.method)
+  const isCrossOrigin = next.url.origin !== target.url.origin
   const headers = [...request.headers].filter(([name, value]) =>
-    (!plain || !OF_BODY.has(name)) && (!abroad || (CARRIED.has(name) && !hasHandle(value))))
-  return { target: next, request: { ...request, headers: new Map(headers), ...(plain && { method: 'GET', body: null }) } }
+    (!isGet || !OF_BODY.has(name)) && (!isCrossOrigin || (CARRIED.has(name) && !hasHandle(value))))
+  return { target: next, request: { ...request, headers: new Map(headers), ...(isGet && { method: 'GET', body: null }) } }
 }
 
-function judgeLocation({ url, host }: Target, location: string, scope: HostScope): Target {
+function checkLocation({ url, host }: Target, location: string, scope: HostAllowList): Target {
   const parsed = URL.parse(location, url)
-  if (parsed === null) throw new BulkheadError('ToolExecutionFailed', `The host ${host} redirects to what is not a URL.`)
+  if (parsed === null) throw new BulkheadError('ToolExecutionFailed', `The host ${host} redirects to an invalid URL.`)
   if (url.protocol === 'https:' && parsed.protocol === 'http:') {
-    throw new Denial(`The host ${host} redirects from https to http, which is not followed.`, UNFOLLOWED, { power: 'net', host })
+    throw new Denial(`The host ${host} redirects from https to http. Such a redirect is not followed.`, UNFOLLOWED, { power: 'net', host })
   }
   try {
-    return judgeParsed(parsed, scope)
+    return checkParsedUrl(parsed, scope)
   } catch (error) {
     const elsewhere = `The host ${host} redirects elsewhere.`
-    if (error instanceof Denial) throw new Denial(`${elsewhere} ${error.what}`, error.cures, error.data ?? null)
+    if (error instanceof Denial) throw new Denial(`${elsewhere} ${error.what}`, error.remedies, error.data ?? null)
     const { code, message, data } = BulkheadError.from(error)
-    // The tool did not write this URL.
-    const told = code === 'InputInvalid' ? 'ToolExecutionFailed' : code
-    throw new BulkheadError(told, `${elsewhere} ${message}`, {
+    // The URL is not the tool's input.
+    const errorCode = code === 'InputInvalid' ? 'ToolExecutionFailed' : code
+    throw new BulkheadError(errorCode, `${elsewhere} ${message}`, {
       cause: error, ...(data !== undefined && { data }),
     })
   }
 }
 
-const UNFOLLOWED: Cures = {
+const UNFOLLOWED: Remedies = {
   author: "Fetch with redirect: 'manual' to see where it leads.",
-  caller: 'Use the address it leads to if that is meant.',
+  caller: 'Use the http URL directly if you want it.',
 }
 
 const becomesGet = (status: number, method: string): boolean =>

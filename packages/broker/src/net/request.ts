@@ -2,8 +2,8 @@ import type { Json, JsonObject } from '@bulkhead/kit/json'
 import { BulkheadError, HEADER_NAME_PATTERN } from '@bulkhead/contract'
 import { isJsonObject } from '@bulkhead/kit/json'
 
-/** A request that may be sent: nothing in it decides where it goes or where it ends. */
-export interface Outgoing {
+/** A valid request. Its headers cannot change where it goes or where its message ends. */
+export interface OutgoingRequest {
   readonly method: string
   /** Names in lower case. */
   readonly headers: ReadonlyMap<string, string>
@@ -11,11 +11,11 @@ export interface Outgoing {
   readonly follow: boolean
 }
 
-/** CONNECT and TRACE are absent: the one makes a tunnel, the other gives back headers that were added on the way. */
+/** Without CONNECT, which opens a tunnel, and TRACE, which echoes headers added on the way. */
 const METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])
 const BODILESS: ReadonlySet<string> = new Set(['GET', 'HEAD'])
 
-/** They say where a message goes or ends, and belong to whoever holds the connection. */
+/** Headers that control routing or framing. The connection sets them. */
 const FORBIDDEN: ReadonlySet<string> = new Set([
   'host', 'connection', 'keep-alive', 'content-length', 'transfer-encoding', 'te', 'trailer', 'upgrade', 'expect',
   'http2-settings', 'via',
@@ -25,15 +25,15 @@ const HEADERS = 64
 const HEADER_CHARS = 16 * 1024
 const OPTIONS: ReadonlySet<string> = new Set(['method', 'headers', 'body', 'redirect'])
 
-/** Reads what a tool wants to send. Throws InputInvalid for whatever is not of its form. */
-export function readOutgoing(given: Json | undefined, maxBytes: number): Outgoing {
+/** Reads the request of a tool. Throws InputInvalid. */
+export function readRequest(given: Json | undefined, maxBytes: number): OutgoingRequest {
   const request = given ?? {}
-  if (!isJsonObject(request)) throw invalid('it is not an object')
+  if (!isJsonObject(request)) throw invalid('it must be an object')
   const unknown = Object.keys(request).find((key) => !OPTIONS.has(key))
   if (unknown !== undefined) throw invalid(`it has the unknown option "${unknown}"`)
   const method = readMethod(request['method'])
   const body = readBody(request['body'], maxBytes)
-  if (body !== undefined && BODILESS.has(method)) throw invalid(`${method} has no body; use another method`)
+  if (body !== undefined && BODILESS.has(method)) throw invalid(`${method} cannot have a body; use another method`)
   const headers = readHeaders(request['headers'], body)
   return { method, headers, body: body?.bytes ?? null, follow: readRedirect(request['redirect']) }
 }
@@ -41,11 +41,11 @@ export function readOutgoing(given: Json | undefined, maxBytes: number): Outgoin
 function readMethod(given: Json | undefined): string {
   const method = typeof given === 'string' ? given.toUpperCase() : given ?? 'GET'
   if (typeof method === 'string' && METHODS.has(method)) return method
-  throw invalid(`the method is none of ${[...METHODS].join(', ')}`)
+  throw invalid(`the method must be one of ${[...METHODS].join(', ')}`)
 }
 
 function readRedirect(given: Json | undefined): boolean {
-  if (given !== undefined && given !== 'follow' && given !== 'manual') throw invalid('redirect is neither follow nor manual')
+  if (given !== undefined && given !== 'follow' && given !== 'manual') throw invalid('redirect must be follow or manual')
   return given !== 'manual'
 }
 
@@ -57,7 +57,7 @@ interface Body {
 function readBody(given: Json | undefined, maxBytes: number): Body | undefined {
   if (given === undefined || given === null) return undefined
   if (!isJsonObject(given) || typeof given['content'] !== 'string' || (given['kind'] !== 'text' && given['kind'] !== 'bytes')) {
-    throw invalid('the body is neither a text nor bytes')
+    throw invalid('the body must be a string or bytes')
   }
   const bytes = Buffer.from(given['content'], given['kind'] === 'bytes' ? 'base64' : 'utf8')
   if (bytes.length > maxBytes) throw invalid(`the body has more than ${maxBytes} bytes`)
@@ -65,15 +65,15 @@ function readBody(given: Json | undefined, maxBytes: number): Body | undefined {
 }
 
 function readHeaders(given: Json | undefined, body: Body | undefined): ReadonlyMap<string, string> {
-  if (given !== undefined && given !== null && !isJsonObject(given)) throw invalid('the headers are not an object')
+  if (given !== undefined && given !== null && !isJsonObject(given)) throw invalid('the headers must be an object')
   const headers = new Map<string, string>()
   let chars = 0
   for (const [name, value] of Object.entries(given ?? ({} satisfies JsonObject))) {
     const key = name.toLowerCase()
-    if (!HEADER_NAME_PATTERN.test(name)) throw invalid('a header has a name that is not a token')
-    if (FORBIDDEN.has(key) || key.startsWith('proxy-')) throw invalid(`the header ${key} is not a tool's to set; leave it out`)
+    if (!HEADER_NAME_PATTERN.test(name)) throw invalid('a header name is not a valid token')
+    if (FORBIDDEN.has(key) || key.startsWith('proxy-')) throw invalid(`tools may not set the header ${key}`)
     if (headers.has(key)) throw invalid(`the header ${key} is given twice`)
-    if (typeof value !== 'string' || !VALUE.test(value)) throw invalid(`the header ${key} is not a text of characters up to ÿ`)
+    if (typeof value !== 'string' || !VALUE.test(value)) throw invalid(`the header ${key} must be a string of Latin-1 characters`)
     chars += name.length + value.length
     headers.set(key, value.trim())
   }
@@ -83,7 +83,7 @@ function readHeaders(given: Json | undefined, body: Body | undefined): ReadonlyM
   return withDefaults(headers, body)
 }
 
-/** What is sent when the tool says nothing. A part is asked for as it is: half a compressed body cannot be read. */
+/** Default headers. A range is requested uncompressed, because part of a compressed body cannot be decoded. */
 function withDefaults(headers: Map<string, string>, body: Body | undefined): ReadonlyMap<string, string> {
   return new Map([
     ['accept', '*/*'],
@@ -94,4 +94,4 @@ function withDefaults(headers: Map<string, string>, body: Body | undefined): Rea
   ])
 }
 
-const invalid = (why: string): BulkheadError => new BulkheadError('InputInvalid', `The request cannot be sent: ${why}.`)
+const invalid = (why: string): BulkheadError => new BulkheadError('InputInvalid', `The request is invalid: ${why}.`)

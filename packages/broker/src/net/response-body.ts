@@ -1,12 +1,10 @@
-import type { Readable } from 'node:stream'
-import { pipeline } from 'node:stream'
+import { pipeline, type Readable } from 'node:stream'
 import { BulkheadError } from '@bulkhead/contract'
-import type { RedactingStream } from '../secrets/redacting-stream.ts'
-import type { Redaction } from '../secrets/redaction.ts'
-import type { DecoderClaim, DecoderMemory } from './decoder-memory.ts'
+import { errorCode } from '@bulkhead/kit/error-message'
+import type { RedactingStream, Redaction } from '../secrets/redaction.ts'
 import type { Decoder } from './response-head.ts'
 import type { NetLimits } from './limits.ts'
-import { netFault } from './net-errors.ts'
+import { netError } from './net-errors.ts'
 
 export interface BodyParts {
   readonly host: string
@@ -14,23 +12,23 @@ export interface BodyParts {
   readonly decoder: Decoder | undefined
   readonly decoders: DecoderMemory
   readonly limits: NetLimits
-  /** What must not be in it, as it is handed on. */
+  /** Removes secrets. */
   readonly redaction?: Redaction | undefined
-  /** Called once, when nothing more will come. */
+  /** Called once, when the body has ended. */
   readonly released: () => void
 }
 
-/** The body of one response, pulled piece by piece: what nobody asks for stays with its sender. */
+/** The body of one response, read on demand: what the tool does not read is not received. */
 export class ResponseBody {
   readonly #parts: BodyParts
   #stream: Readable
-  /** From the first read on: a body that no reader asked for holds no decoder. */
+  /** Set with the first read, so that an unread body uses no decoder. */
   #pieces: AsyncIterator<Buffer> | undefined
   #decoding: DecoderClaim | undefined
-  /** Until what it kept back is taken. */
+  /** Unset once its buffered rest is taken. */
   #redacting: RedactingStream | undefined
-  /** Readers take turns. */
-  #turn: Promise<unknown> = Promise.resolve()
+  /** Reads are serialized. */
+  #lastRead: Promise<unknown> = Promise.resolve()
   #rest: Buffer = Buffer.alloc(0)
   #received = 0
   #delivered = 0
@@ -43,14 +41,14 @@ export class ResponseBody {
     this.#redacting = parts.redaction?.stream()
   }
 
-  /** The next bytes, or null at the end. Rejects with what ended the body early, and goes on doing so. */
+  /** The next bytes, or null at the end. If the body failed, every read rejects with that error. */
   read(): Promise<Buffer | null> {
-    const piece = this.#turn.then(() => this.#next())
-    this.#turn = piece.catch(() => undefined)
+    const piece = this.#lastRead.then(() => this.#next())
+    this.#lastRead = piece.catch(() => undefined)
     return piece
   }
 
-  /** Nothing more is wanted. Idempotent. */
+  /** Discards the rest. Idempotent. */
   drop(reason: BulkheadError): void {
     this.#end(reason)
   }
@@ -64,7 +62,7 @@ export class ResponseBody {
     return piece
   }
 
-  /** Until there is something to hand on, or nothing more to come. */
+  /** Reads until there are bytes to pass on, or the body has ended. */
   async #fill(): Promise<void> {
     while (this.#rest.length === 0 && !this.#done) {
       const piece = await this.#pull()
@@ -75,23 +73,23 @@ export class ResponseBody {
     }
   }
 
-  /** What came next, as it came; undefined at the end. */
+  /** The next chunk before redaction; undefined at the end. */
   async #pull(): Promise<Buffer | undefined> {
     const { host, limits } = this.#parts
     const idle = setTimeout(() => this.#end(this.#decoding?.isGranted() === false
-      ? new BulkheadError('ResourceBusy', `The compartment decodes as many compressed bodies as it may. ${FEWER_BODIES}`)
-      : new BulkheadError('ToolExecutionFailed', `The host ${host} sent nothing more of its body for ${limits.idleMs} ms. Try again later.`)), limits.idleMs)
+      ? new BulkheadError('ResourceBusy', `The compartment has no memory left for another compressed body. ${FEWER_BODIES}`)
+      : new BulkheadError('ToolExecutionFailed', `The host ${host} sent nothing for ${limits.idleMs} ms. Try again later.`)), limits.idleMs)
     try {
       const pieces = this.#pieces ?? await this.#open()
       const { done, value } = await pieces.next()
       if (done === true) return undefined
       this.#delivered += value.length
-      this.#bound(this.#delivered)
+      this.#requireWithinLimits(this.#delivered)
       return value
     } catch (error) {
-      // Some decoders take a body of no bytes for one that was cut off.
-      const isEmpty = this.#received === 0 && (error as { readonly code?: unknown }).code === 'Z_BUF_ERROR'
-      if (!isEmpty) this.#end(netFault(error, host))
+      // Some decoders report an empty body as truncated.
+      const isEmpty = this.#received === 0 && errorCode(error) === 'Z_BUF_ERROR'
+      if (!isEmpty) this.#end(netError(error, host))
       return undefined
     } finally {
       clearTimeout(idle)
@@ -106,53 +104,53 @@ export class ResponseBody {
       if (this.#failure !== undefined) throw this.#failure
       this.#stream = pipeline(source, (pieces: AsyncIterable<Buffer>) => this.#counted(pieces), decoder.open(limits.chunkBytes), ignore)
     }
-    this.#pieces = gathered(this.#stream, limits.chunkBytes)[Symbol.asyncIterator]()
+    this.#pieces = coalesced(this.#stream, limits.chunkBytes)[Symbol.asyncIterator]()
     return this.#pieces
   }
 
-  /** Counts what comes before it is decoded: a body may be endless there and empty behind. */
+  /** Counts compressed bytes: an endless compressed body may decode to nothing. */
   async *#counted(pieces: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
     for await (const piece of pieces) {
       this.#received += piece.length
-      this.#bound(this.#received)
+      this.#requireWithinLimits(this.#received)
       yield piece
     }
   }
 
-  #bound(bytes: number): void {
+  #requireWithinLimits(bytes: number): void {
     const { host, limits, decoder } = this.#parts
     if (bytes > limits.bodyBytes) {
-      const what = `The body from ${host} has more than ${limits.bodyBytes} bytes and was not read further.`
-      throw new BulkheadError('OutputTooLarge', `${what} Ask for less of it.`)
+      const what = `The body from ${host} has more than ${limits.bodyBytes} bytes. Request a part of it.`
+      throw new BulkheadError('OutputTooLarge', what)
     }
     if (decoder !== undefined && bytes > limits.unpackedFloor && bytes > this.#received * limits.unpackedRatio) {
       const what = `The body from ${host} decompresses to more than ${limits.unpackedRatio} times its size`
-      throw new BulkheadError('OutputTooLarge', `${what} and was not read further. Ask for it with accept-encoding: identity.`)
+      throw new BulkheadError('OutputTooLarge', `${what}. Request it with accept-encoding: identity.`)
     }
   }
 
-  /** The first end is the one that counts. */
+  /** Only the first call counts. */
   #end(failure: BulkheadError | undefined): void {
     if (this.#done) return
     this.#done = true
     this.#failure = failure
     if (failure !== undefined) {
       this.#rest = Buffer.alloc(0)
-      // With it everything before it, down to the connection.
+      // Destroys the whole pipeline, down to the connection.
       this.#stream.destroy(failure)
     }
-    this.#decoding?.giveBack()
+    this.#decoding?.release()
     this.#parts.released()
   }
 }
 
-/** An error that no reader sees is no error of the host. */
+/** Without a listener, an error that no read consumes would crash the host. */
 const ignore = (): void => undefined
 
-const FEWER_BODIES = 'Read some of them to their end, or ask with accept-encoding: gzip.'
+const FEWER_BODIES = 'Read other bodies to the end, or request this one with accept-encoding: gzip.'
 
-/** What waits together comes together: its sender may have cut it into single bytes, each of which would cost as much. */
-async function* gathered(stream: Readable, mostBytes: number): AsyncGenerator<Buffer> {
+/** Joins buffered chunks: a sender may split a body into single bytes, and each chunk has a fixed cost. */
+async function* coalesced(stream: Readable, mostBytes: number): AsyncGenerator<Buffer> {
   for await (const first of stream as AsyncIterable<Buffer>) {
     const pieces = [first]
     let bytes = first.length
@@ -164,4 +162,53 @@ async function* gathered(stream: Readable, mostBytes: number): AsyncGenerator<Bu
     }
     yield pieces.length === 1 ? first : Buffer.concat(pieces, bytes)
   }
+}
+
+/** Memory for the decoders of one compartment. First come, first served. */
+export class DecoderMemory {
+  readonly #waiting: { readonly bytes: number; readonly begin: () => void }[] = []
+  #free: number
+
+  constructor(bytes: number) {
+    this.#free = bytes
+  }
+
+  claim(bytes: number): DecoderClaim {
+    const { promise, resolve } = Promise.withResolvers<void>()
+    let held = false
+    const request = {
+      bytes,
+      begin: () => {
+        held = true
+        this.#free -= bytes
+        resolve()
+      },
+    }
+    this.#waiting.push(request)
+    this.#admit()
+    return {
+      granted: promise,
+      isGranted: () => held,
+      release: () => {
+        const index = this.#waiting.indexOf(request)
+        if (index >= 0) this.#waiting.splice(index, 1)
+        if (held) this.#free += bytes
+        held = false
+        resolve()
+        this.#admit()
+      },
+    }
+  }
+
+  #admit(): void {
+    while (this.#waiting.length > 0 && this.#waiting[0]!.bytes <= this.#free) this.#waiting.shift()!.begin()
+  }
+}
+
+export interface DecoderClaim {
+  /** Resolves when the memory is granted, or the claim is released. */
+  readonly granted: Promise<void>
+  isGranted(): boolean
+  /** Idempotent. */
+  release(): void
 }

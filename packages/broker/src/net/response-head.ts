@@ -4,27 +4,27 @@ import { BulkheadError } from '@bulkhead/contract'
 import type { Dispatcher } from 'undici'
 import type { NetLimits } from './limits.ts'
 
-/** The head of a response, as the tool is told it. */
-export interface Incoming {
-  /** Names in lower case; several of one name are joined, cookies by line breaks since commas occur in them. */
+/** The head of a response, as the tool sees it. */
+export interface ResponseHead {
+  /** Names in lower case. Repeated headers are joined, cookies by line breaks because they contain commas. */
   readonly headers: ReadonlyMap<string, string>
   readonly decoder: Decoder | undefined
   readonly hasBody: boolean
 }
 export interface Decoder {
-  /** What it may hold, in bytes: the largest window of its format, and some more. */
+  /** The memory it may use: the largest window of its format, and some more. */
   readonly bytes: number
   open(chunkBytes: number): Transform
 }
-type ResponseHead = Pick<Dispatcher.ResponseData, 'statusCode' | 'headers'>
+type RawHead = Pick<Dispatcher.ResponseData, 'statusCode' | 'headers'>
 
-/** They are about the connection, which is not the tool's. The last would be a prototype to careless code. */
+/** Headers of the connection. `__proto__` would set a prototype in careless code. */
 const HIDDEN: ReadonlySet<string> = new Set([
   'connection', 'keep-alive', 'te', 'trailer', 'transfer-encoding', 'upgrade', '__proto__',
 ])
-/** Nothing comes after these; no other status is asked for, since undici itself refuses to switch protocols. */
+/** Responses with these have no body. 1xx does not occur: undici does not switch protocols. */
 const BODILESS: ReadonlySet<number> = new Set([204, 304])
-/** What the specification of this content coding asks a reader to hold at most: 8 MB. The library would take 128. */
+/** 8 MB, the largest window that RFC 9659 allows. The library would accept 128 MB. */
 const ZSTD_WINDOW_LOG = 23
 
 const MB = 1024 * 1024
@@ -42,10 +42,10 @@ const DECODERS: ReadonlyMap<string, Decoder> = new Map<string, Decoder>([
 ])
 
 /**
- * Reads the head of a response. A body in one known coding is decoded, and then the headers speak of the decoded body; one
- * in several codings, which only bombs use, or in an unknown one is handed on as it came, with the header that says so.
+ * Reads the head of a response. A body in one known encoding is decoded, and the headers then describe the decoded body. A
+ * body in several encodings, which only decompression bombs use, or in an unknown one is passed on as it is.
  */
-export function readIncoming({ statusCode, headers: given }: ResponseHead, method: string, limits: NetLimits): Incoming {
+export function readResponseHead({ statusCode, headers: given }: RawHead, method: string, limits: NetLimits): ResponseHead {
   const headers = new Map<string, string>()
   let count = 0
   for (const [name, value] of Object.entries(given)) {
@@ -54,7 +54,7 @@ export function readIncoming({ statusCode, headers: given }: ResponseHead, metho
     if (!HIDDEN.has(name) && !name.startsWith('proxy-')) headers.set(name, values.join(name === 'set-cookie' ? '\n' : ', '))
   }
   if (count > limits.headerCount) {
-    throw new BulkheadError('ToolExecutionFailed', `The response has more than ${limits.headerCount} headers and was not read.`)
+    throw new BulkheadError('ToolExecutionFailed', `The response has more than ${limits.headerCount} headers.`)
   }
   const hasBody = method !== 'HEAD' && !BODILESS.has(statusCode)
   const decoder = hasBody ? DECODERS.get(headers.get('content-encoding')?.trim().toLowerCase() ?? '') : undefined

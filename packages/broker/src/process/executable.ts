@@ -1,23 +1,19 @@
 import { hash } from 'node:crypto'
-import type { BigIntStats } from 'node:fs'
-import { constants, readFileSync, statSync } from 'node:fs'
-import type { FileHandle } from 'node:fs/promises'
-import { access, open, stat } from 'node:fs/promises'
+import { constants, readFileSync, statSync, type BigIntStats } from 'node:fs'
+import { access, open, readlink, realpath, stat, type FileHandle } from 'node:fs/promises'
 import { isAbsolute, join } from 'node:path'
 import { BulkheadError } from '@bulkhead/contract'
-import { isResourceShortage } from './resources.ts'
-import { Denial, type Cures } from '../model/denial.ts'
-import { startFault } from './start-error.ts'
-import type { OffLimits } from './untrusted-folders.ts'
+import { isResourceShortage, startError } from './resources.ts'
+import { Denial, type Remedies } from '../model/capability.ts'
 
 /** As in requirements: a name, never a path. */
 const BARE_NAME = /^[A-Za-z0-9][A-Za-z0-9._+-]{0,127}$/
 const SET_ID = 0o6000n
 const WRITABLE_BY_ALL = 0o002n
-/** A larger one takes too long to be read as a whole. */
-const WHOLE_BYTES = 64n * 1024n * 1024n
+/** A larger file takes too long to hash. */
+const HASHED_BYTES = 64n * 1024n * 1024n
 
-/** How a file starts that the system itself can execute: a script that names its interpreter, ELF, and the forms of Mach-O. */
+/** First bytes of files that the kernel can execute: scripts with an interpreter line, ELF, Mach-O. */
 const SCRIPT_START = '2321'
 const PROGRAM_STARTS: ReadonlySet<string> = new Set(
   process.platform === 'darwin' ? ['cafebabe', 'cefaedfe', 'cffaedfe'] : ['7f454c46'],
@@ -26,36 +22,36 @@ const PROGRAM_STARTS: ReadonlySet<string> = new Set(
 export interface Executable {
   readonly name: string
   readonly path: string
-  /** Which file is behind the path, links followed. */
+  /** Identifies the file behind the path, with links followed. */
   readonly identity: string
-  /** When something was done to it last. That cannot be set back, as the time of its content can. */
+  /** ctime, which unlike mtime cannot be set back. */
   changedNs: bigint
-  /** Of its content, unless it is too large. */
+  /** SHA-256 of the content, unless the file is too large. */
   readonly digest: string | undefined
 }
 
-/** The programs of a fixed list of folders, each found once and held to being the same file from then on. */
+/** Finds programs in a fixed list of folders. Each is pinned: from then on it must be the same file. */
 export class Executables {
   readonly #folders: readonly string[]
-  readonly #offLimits: OffLimits
+  readonly #untrusted: UntrustedFolders
   readonly #found = new Map<string, Promise<Executable>>()
 
-  constructor(folders: readonly string[], offLimits: OffLimits) {
+  constructor(folders: readonly string[], untrusted: UntrustedFolders) {
     const relative = folders.find((folder) => !isAbsolute(folder) || folder.includes(':'))
     if (relative !== undefined) {
-      throw new BulkheadError('ConfigInvalid', `"${relative}" is no folder to search for commands. Name absolute ones.`)
+      throw new BulkheadError('ConfigInvalid', `"${relative}" is not an absolute folder. Commands are searched in absolute folders only.`)
     }
     this.#folders = folders
-    this.#offLimits = offLimits
+    this.#untrusted = untrusted
   }
 
-  /** Contract: rejects with NotFound, or with CapabilityDenied for a file that must not be run. */
+  /** Contract: rejects with NotFound, or with CapabilityDenied for a file that must not run. */
   find(name: string): Promise<Executable> {
     const known = this.#found.get(name)
     if (known !== undefined) return known
     const search = this.#search(name)
     this.#found.set(name, search)
-    // What is not there yet may come; only what was found is held on to.
+    // Failures are not cached: the program may be installed later.
     search.catch(() => this.#found.delete(name))
     return search
   }
@@ -68,8 +64,8 @@ export class Executables {
       if (file?.isFile() !== true || !await isExecutable(path)) continue
       if ((file.mode & SET_ID) !== 0n) throw refused(name, 'runs as another user or group')
       if ((file.mode & WRITABLE_BY_ALL) !== 0n) throw refused(name, 'can be written by anyone')
-      if (await this.#offLimits.reaches(path)) throw refused(name, 'lies in, or is linked through, a folder that tools write to')
-      // What has no such start is given to a shell by the system's own search for programs.
+      if (await this.#untrusted.reaches(path)) throw refused(name, 'lies in, or is linked through, a folder that tools can write')
+      // execvp() would hand any other file to a shell.
       const content = await readProgram(path, file)
       if (content === undefined) throw refused(name, 'is neither a program nor a script that names its interpreter')
       return { name, path, identity: identityOf(file), changedNs: file.ctimeNs, digest: content.digest }
@@ -80,28 +76,28 @@ export class Executables {
   }
 }
 
-/** To be called in the turn of the event loop that starts it: what lies between this look and the start is the system's alone. */
-export function proveUnchanged(executable: Executable): void {
+/** Call it in the same turn of the event loop as the start, to keep the gap between check and use small. */
+export function requireUnchanged(executable: Executable): void {
   const { name, path, identity, changedNs } = executable
   const file = statSync(path, { bigint: true, throwIfNoEntry: false })
-  if (file !== undefined && identityOf(file) === identity && (file.ctimeNs === changedNs || isWhole(executable, file))) return
-  const what = `The command "${name}" is not run: it is no longer the file it was when it was first used.`
+  if (file !== undefined && identityOf(file) === identity && (file.ctimeNs === changedNs || isSameContent(executable, file))) return
+  const what = `The command "${name}" was not run: the file has changed since it was first used.`
   throw new Denial(what, CHANGED, { power: 'shell', cmd: name })
 }
 
-const CHANGED: Cures = {
-  author: 'Start the extension again to accept the change.',
-  caller: 'Ask the operator to start the host again, which accepts the change.',
+const CHANGED: Remedies = {
+  author: 'Restart the extension to accept the change.',
+  caller: 'Ask the operator to restart the host, which accepts the change.',
 }
 
 const identityOf = ({ dev, ino, mode, size, mtimeNs }: BigIntStats): string => [dev, ino, mode, size, mtimeNs].join(':')
 
-/** Whoever gives a file one more name, as package managers do, does something to it and changes no byte of it. */
-function isWhole(executable: Executable, { ctimeNs }: BigIntStats): boolean {
+/** A new hard link, as package managers create them, changes ctime but not the content. */
+function isSameContent(executable: Executable, { ctimeNs }: BigIntStats): boolean {
   const { path, digest } = executable
   try {
     if (digest === undefined || digestOf(readFileSync(path)) !== digest) return false
-    // Nothing was done to it while it was read.
+    // It must not have changed while it was read.
     if (statSync(path, { bigint: true }).ctimeNs !== ctimeNs) return false
   } catch {
     return false
@@ -114,29 +110,81 @@ const digestOf = (content: Uint8Array): string => hash('sha256', content, 'base6
 
 const isExecutable = (path: string): Promise<boolean> => access(path, constants.X_OK).then(() => true, () => false)
 
-/** undefined for what the system itself cannot execute. */
+/** undefined for a file that the kernel cannot execute. */
 async function readProgram(path: string, { size }: BigIntStats): Promise<Pick<Executable, 'digest'> | undefined> {
   const file = await open(path, constants.O_RDONLY).catch((error: unknown) => {
-    if (isResourceShortage(error)) throw startFault(error)
+    if (isResourceShortage(error)) throw startError(error)
   })
   if (file === undefined) return undefined
   try {
     const { buffer, bytesRead } = await file.read(Buffer.alloc(4), 0, 4, 0)
     const start = buffer.subarray(0, bytesRead).toString('hex')
     if (!PROGRAM_STARTS.has(start) && !start.startsWith(SCRIPT_START)) return undefined
-    return { digest: size > WHOLE_BYTES ? undefined : digestOf(await wholeOf(file, size)) }
+    return { digest: size > HASHED_BYTES ? undefined : digestOf(await wholeOf(file, size)) }
   } finally {
     await file.close()
   }
 }
 
-/** From its beginning, wherever the handle stands. */
 async function wholeOf(file: FileHandle, size: bigint): Promise<Uint8Array> {
   const { buffer, bytesRead } = await file.read(Buffer.allocUnsafe(Number(size)), 0, Number(size), 0)
   return buffer.subarray(0, bytesRead)
 }
 
 const refused = (name: string, why: string): BulkheadError =>
-  new BulkheadError('CapabilityDenied', `The command "${name}" is not run: it ${why}. Run another one.`, {
+  new BulkheadError('CapabilityDenied', `The command "${name}" was not run: it ${why}. Use a different command.`, {
     data: { power: 'shell', cmd: name },
   })
+
+const LINKS = 40
+
+/** Folders that tools can write. A program there, or linked through there, could be replaced by a tool. */
+export class UntrustedFolders {
+  readonly #roots: readonly string[]
+
+  /** A pattern counts as the folder above its first wildcard. `literal`: folders in which `*` is not a wildcard. */
+  constructor(patterns: readonly string[], literal: readonly string[] = []) {
+    this.#roots = [...new Set(patterns.map((pattern) => rootOf(pattern, literal)))]
+  }
+
+  /** Whether a path touches one of these folders, with its links followed one by one. */
+  async reaches(path: string): Promise<boolean> {
+    const roots = new Set(this.#roots)
+    for (const root of this.#roots) roots.add(await realpath(root).catch(() => root))
+    for await (const step of pathSteps(path)) {
+      if (roots.has(step)) return true
+    }
+    return false
+  }
+}
+
+function rootOf(pattern: string, literal: readonly string[]): string {
+  const segments = pattern.split('/')
+  const known = literal.filter((folder) => pattern === folder || pattern.startsWith(`${folder}/`)).map((folder) => folder.split('/').length)
+  const fixed = Math.max(0, ...known)
+  const wild = segments.findIndex((segment, index) => index >= fixed && segment.includes('*'))
+  return (wild < 0 ? segments : segments.slice(0, wild)).join('/').replace(/(?<!\/)\/+$/, '') || '/'
+}
+
+/** Every folder on the way to a path, and the path itself, each with the links above it resolved. */
+async function* pathSteps(path: string): AsyncGenerator<string> {
+  let ahead = path.split('/')
+  let at = '/'
+  let links = 0
+  while (ahead.length > 0) {
+    const [name = '', ...rest] = ahead
+    ahead = rest
+    const here = join(at, name)
+    yield here
+    const target = await readlink(here).catch(() => undefined)
+    if (target === undefined) {
+      at = here
+      continue
+    }
+    if (++links > LINKS) {
+      throw new BulkheadError('CapabilityDenied', 'The command was not run: its path has too many links. Use a different command.')
+    }
+    if (isAbsolute(target)) at = '/'
+    ahead = [...target.split('/'), ...ahead]
+  }
+}

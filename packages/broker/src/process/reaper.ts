@@ -4,12 +4,12 @@ import type { Socket } from 'node:net'
 import { MARK_LIMIT } from '@bulkhead/kit/process-mark'
 
 /**
- * `group`: a process group; `mark`: what has this limit of file locks, by which the processes of a command are known;
- * `file`, `folder`: removed, a folder with all in it; `empty`: a folder, removed if it is empty.
+ * `group`: kill a process group; `mark`: kill every process with this mark; `file`, `folder`: delete, recursively;
+ * `empty`: delete a folder if it is empty.
  */
 export type Leftover = 'group' | 'mark' | 'file' | 'folder' | 'empty'
 
-/** Reads what there is to sweep until the other end of the pipe is gone. Then whatever was not taken back is swept. */
+/** Reads entries until the host closes the pipe, then cleans up every entry that was not removed. */
 const SCRIPT = `
 n='
 '
@@ -48,25 +48,25 @@ for one in $held; do
 done
 `
 
-/** A system without room for it now may have some later, one without a shell has none. */
+/** A shortage of resources may pass. A missing shell will not appear. */
 const TRIES = 3
-const NOTHING = (): void => undefined
+const NO_OP = (): void => undefined
 
 /**
- * Sweeps what this process leaves behind when it is killed: a shell that waits at the end of a pipe, which the system closes
- * however the process ends. It starts with the first thing to sweep. Where it cannot start, nothing is swept.
+ * Cleans up after this process if it is killed. A shell waits at the end of a pipe, which the kernel closes however the
+ * process ends. It starts with the first entry. Where it cannot start, nothing is cleaned up.
  */
 class Reaper {
   #shell: ChildProcess | undefined
   #tries = 0
 
-  /** From here on until what is returned is called, once. */
+  /** Adds an entry. Call the returned function to remove it. */
   hold(kind: Leftover, what: string | number): () => void {
     const entry = `${kind} ${what}\n`
-    // One line is one thing.
-    if (entry.indexOf('\n') !== entry.length - 1) return NOTHING
+    // The protocol is one entry per line.
+    if (entry.indexOf('\n') !== entry.length - 1) return NO_OP
     const shell = this.#started()
-    if (shell === undefined) return NOTHING
+    if (shell === undefined) return NO_OP
     shell.stdin?.write(`+${entry}`)
     let held = true
     return () => {
@@ -79,21 +79,20 @@ class Reaper {
     if (this.#shell !== undefined || this.#tries >= TRIES) return this.#shell
     this.#tries++
     try {
-      // Without its own session it would be ended by what ends a terminal's programs, together with this process.
+      // In its own session, so that Ctrl+C in a terminal does not end it together with this process.
       const shell = spawn('/bin/sh', ['-c', SCRIPT], { cwd: '/', env: { PATH: '/usr/bin:/bin' }, detached: true, stdio: ['pipe', 'ignore', 'ignore'] })
       const forget = (): void => {
         if (this.#shell === shell) this.#shell = undefined
       }
       shell.once('error', forget).once('exit', forget).unref()
-      shell.stdin?.on('error', NOTHING)
+      shell.stdin?.on('error', NO_OP)
       ;(shell.stdin as Socket | null)?.unref()
       this.#shell = shell
     } catch {
-      // This process may have no right to start another.
+      // The host may not be allowed to start processes.
     }
     return this.#shell
   }
 }
 
-/** Of this process. */
 export const reaper = new Reaper()

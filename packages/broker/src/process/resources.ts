@@ -1,15 +1,26 @@
 import { BulkheadError } from '@bulkhead/contract'
+import { errorCode } from '@bulkhead/kit/error-message'
 
-const CODES: ReadonlySet<unknown> = new Set(['EAGAIN', 'EMFILE', 'ENFILE', 'ENOMEM', 'ERR_WORKER_INIT_FAILED'])
-/** The same in the words of programs, of Node when it starts among them. */
+const CODES: ReadonlySet<string | undefined> = new Set(['EAGAIN', 'EMFILE', 'ENFILE', 'ENOMEM', 'ERR_WORKER_INIT_FAILED'])
+/** The same conditions as programs print them, Node included. */
 const WORDS =
   /resource temporarily unavailable|too many open files|cannot allocate memory|uv_thread_create|\bE(?:AGAIN|MFILE|NFILE|NOMEM)\b/i
 
-/** Whether the system lacks room for now: for a process, a thread, a descriptor, or memory. */
-export const isResourceShortage = (error: unknown): boolean => CODES.has((error as { readonly code?: unknown } | undefined)?.code)
+/** Whether the system currently lacks processes, threads, descriptors or memory. */
+export const isResourceShortage = (error: unknown): boolean => CODES.has(errorCode(error))
 
-export const mentionsResourceShortage = (words: string): boolean => WORDS.test(words)
+export const mentionsResourceShortage = (output: string): boolean => WORDS.test(output)
 
-/** Nobody's code is to blame for it, and later it may be otherwise. */
+/** The extension is not to blame, and a later attempt may succeed. */
 export const resourceShortage = (what: string, why: string, cause?: unknown): BulkheadError =>
   new BulkheadError('NoPlaceFree', `${what}: ${why}. Try again when the system has more room.`, { cause })
+
+/** Why a command was not started, without details of the host. */
+export function startError(error: unknown): BulkheadError {
+  const code = errorCode(error)
+  const why = code === undefined ? '' : ` (${code})`
+  if (isResourceShortage(error)) {
+    return new BulkheadError('ResourceBusy', `The system has no room for a process${why}. Try again later.`, { cause: error })
+  }
+  return new BulkheadError('ToolExecutionFailed', `The command could not be started${why}.`, { cause: error })
+}

@@ -1,4 +1,4 @@
-/** What is escaped in a URL, by its place and by who writes it: a query, a path, a component, a name, a form. */
+/** Characters that encoders escape in a query, a path, a component (encodeURIComponent), RFC 3986, a form. */
 const IN_URLS: readonly RegExp[] = [
   /[\0-\x20"#'<>\x7f-\u{10ffff}]/gu,
   /[\0-\x20"#<>?^`{}\x7f-\u{10ffff}]/gu,
@@ -6,20 +6,20 @@ const IN_URLS: readonly RegExp[] = [
   /[^A-Za-z0-9\-_.~]/gu,
   /[^A-Za-z0-9\-_.*]/gu,
 ]
-/** Written as \u in JSON beside what must be: nothing, what is not ASCII, what could be taken for HTML. */
+/** Characters that encoders write as \u in JSON: none, non-ASCII, HTML-sensitive ones. */
 const IN_JSON: readonly RegExp[] = [/(?!)/g, /[\x7f-\uffff]/g, /[<>&\u2028\u2029]/g, /[<>&='\u2028\u2029]/g]
 const HTML: ReadonlyMap<string, string> = new Map([['&', '&amp;'], ['<', '&lt;'], ['>', '&gt;'], ['"', '&quot;']])
 
 /**
- * How a text may come back that nobody meant to hide: as it is, as a server read its bytes, in a URL, in JSON, in a page, or as
- * the name of a host. Of most texts these are one or two.
+ * The usual encodings in which a server or command echoes a value: as is, as misread bytes, in a URL, in JSON, in HTML, or
+ * as a host name. Most values have only one or two different ones.
  */
-export function writtenForms(value: string): readonly Buffer[] {
+export function encodedForms(value: string): readonly Buffer[] {
   const texts = [value, value.toLowerCase(), ...inUrls(value), ...inJson(value), ...inPages(value)]
   const bytes = Buffer.from(value)
   const forms = [
     ...[...new Set(texts)].map((text) => Buffer.from(text)),
-    // As a header carries it, and as a text is taken for one of single bytes.
+    // As a header carries it, and UTF-8 read as Latin-1.
     ...(/^[\0-\xff]*$/.test(value) ? [Buffer.from(value, 'latin1')] : []),
     Buffer.from(bytes.toString('latin1')),
   ]

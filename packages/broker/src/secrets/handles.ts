@@ -1,34 +1,34 @@
+import { randomBytes } from 'node:crypto'
 import { BulkheadError } from '@bulkhead/contract'
 import { addressKind } from '../hosts/address-policy.ts'
 import { isLocalName } from '../hosts/host-allow-list.ts'
 import type { Target } from '../hosts/url-policy.ts'
-import { newHandle, replaceHandles } from './handle.ts'
-import type { Vault, VaultedSecret } from './vault.ts'
+import type { Vault, StoredSecret } from './vault.ts'
 
-/** As of a header. */
+/** Characters that a header can carry. */
 const SENDABLE = /^[\t\x20-\x7e\x80-\xff]*$/
 
-/** What the network and commands may do with the secrets of one call. */
+/** The secrets of one call, as net and shell use them. */
 export interface CallSecrets {
-  /** Headers with values in the place of handles. Throws CapabilityDenied for a place that is not one of the secret's. */
+  /** Replaces handles in headers by their values. Throws CapabilityDenied if the secret is not for this target. */
   inHeaders(headers: ReadonlyMap<string, string>, target: Target): ReadonlyMap<string, string>
-  /** A text for a command, in the same way. */
+  /** The same for an argument or the input of a command. */
   inText(text: string, command: string): string
   readonly vault: Vault
 }
 
-/** The secrets whose handles one call was given. */
-export class HandedSecrets implements CallSecrets {
+/** The handles that were given to one call. */
+export class SecretHandles implements CallSecrets {
   readonly vault: Vault
   readonly #byName = new Map<string, string>()
-  readonly #byHandle = new Map<string, VaultedSecret>()
+  readonly #byHandle = new Map<string, StoredSecret>()
 
   constructor(vault: Vault) {
     this.vault = vault
   }
 
-  /** The same for the same secret. */
-  handle(secret: VaultedSecret): string {
+  /** One handle per secret. */
+  handle(secret: StoredSecret): string {
     const known = this.#byName.get(secret.name)
     if (known !== undefined) return known
     const handle = newHandle(secret.name)
@@ -45,10 +45,10 @@ export class HandedSecrets implements CallSecrets {
     return this.#replace(text, (secret) => forCommand(secret, command))
   }
 
-  #replace(text: string, valueFor: (secret: VaultedSecret) => string): string {
+  #replace(text: string, valueFor: (secret: StoredSecret) => string): string {
     return replaceHandles(text, (handle) => {
       const secret = this.#byHandle.get(handle)
-      if (secret === undefined) throw denied('A handle of another call, or of no secret, was used. Ask for one in each call.')
+      if (secret === undefined) throw denied('The handle is unknown in this call. Get a new handle in each call.')
       const value = valueFor(secret)
       this.vault.use(secret)
       return value
@@ -56,28 +56,40 @@ export class HandedSecrets implements CallSecrets {
   }
 }
 
-function forHost(secret: VaultedSecret, target: Target): string {
+function forHost(secret: StoredSecret, target: Target): string {
   const [{ name, value }, { url, host }] = [secret, target]
   if (!secret.isFor(target)) {
     throw denied(`The secret ${name} may not be sent to ${url.host}. Name the host in \`secrets\` of the manifest.`, name)
   }
-  // On the way to another machine anyone could read it.
+  // Unencrypted traffic to another machine can be read on the way.
   if (url.protocol !== 'https:' && !isThisMachine(host)) {
     throw denied(`The secret ${name} is not sent over http. Use https.`, name)
   }
-  if (!SENDABLE.test(value)) throw denied(`The secret ${name} has characters that no header can carry.`, name)
+  if (!SENDABLE.test(value)) throw denied(`The secret ${name} contains characters that a header cannot carry.`, name)
   return value
 }
 
 const isThisMachine = (host: string): boolean => isLocalName(host) || addressKind(host) === 'loopback'
 
-function forCommand({ name, value, commands }: VaultedSecret, command: string): string {
+function forCommand({ name, value, commands }: StoredSecret, command: string): string {
   if (!commands.includes(command)) {
     throw denied(`The secret ${name} may not be given to ${command}. Name the command in \`secrets\` of the manifest.`, name)
   }
-  if (value.includes('\0')) throw denied(`The secret ${name} has a NUL in it, which no argument can carry.`, name)
+  if (value.includes('\0')) throw denied(`The secret ${name} contains a NUL, which an argument cannot carry.`, name)
   return value
 }
 
 const denied = (message: string, name?: string): BulkheadError =>
   new BulkheadError('CapabilityDenied', message, { data: { power: 'secrets', ...(name !== undefined && { name }) } })
+
+const HANDLE = /\{\{secret:[A-Za-z_][A-Za-z0-9_]{0,127}:[A-Za-z0-9_-]{22}\}\}/g
+
+/**
+ * A placeholder for a secret. It is random, so that an argument of a model or a page from the network cannot contain one.
+ */
+export const newHandle = (name: string): string => `{{secret:${name}:${randomBytes(16).toString('base64url')}}}`
+
+export const hasHandle = (text: string): boolean => text.search(HANDLE) >= 0
+
+export const replaceHandles = (text: string, valueOf: (handle: string) => string): string =>
+  text.replaceAll(HANDLE, (handle) => valueOf(handle))

@@ -4,19 +4,19 @@ export type Span = readonly [start: number, end: number]
 
 const LINE_END = 0x0a
 
-/** Odd, and not known to those who choose what is searched. */
+/** Odd and random, so that an attacker cannot construct collisions. */
 const BASE = randomInt(2 ** 30) * 2 + 1
 
-/** A string to find. */
-export class Sought {
+/** A byte string to find. */
+export class SearchTerm {
   readonly bytes: Buffer
-  /** Whether a match counts at this moment. */
+  /** Whether a match currently counts. */
   readonly counts: () => boolean
   readonly hash: number
-  /** What the byte before a window of this length adds to its hash. */
+  /** The factor by which a byte that leaves the window entered its hash. */
   readonly leaving: number
 
-  /** Contract: it is not empty. */
+  /** Contract: `bytes` is not empty. */
   constructor(bytes: Buffer, counts: () => boolean) {
     let [hash, leaving] = [0, 1]
     for (const byte of bytes) {
@@ -31,43 +31,43 @@ export class Sought {
 }
 
 /**
- * Finds strings in a stream by rolling hashes. The work per byte is the same whatever the bytes are: a search that
- * compares letter by letter takes longer the more of a secret was guessed, which can be measured.
+ * Finds byte strings in a stream by rolling hashes. The work per byte does not depend on the bytes. A search that compares
+ * byte by byte would take longer the more of a secret was guessed, and that time can be measured.
  */
-export class FormSearch {
-  /** Whether no string spans a line end. Then a search starts afresh with each line. */
+export class RollingSearch {
+  /** No term contains a line end. The search then restarts with each line. */
   readonly endsAtLines: boolean
-  /** Bytes of the longest string. */
+  /** Bytes of the longest term. */
   readonly longest: number
   readonly #windows: readonly Window[]
 
-  constructor(sought: readonly Sought[]) {
-    this.endsAtLines = !sought.some(({ bytes }) => bytes.includes(LINE_END))
-    this.longest = Math.max(0, ...sought.map(({ bytes }) => bytes.length))
-    const byLength = Map.groupBy(sought, ({ bytes }) => bytes.length)
+  constructor(terms: readonly SearchTerm[]) {
+    this.endsAtLines = !terms.some(({ bytes }) => bytes.includes(LINE_END))
+    this.longest = Math.max(0, ...terms.map(({ bytes }) => bytes.length))
+    const byLength = Map.groupBy(terms, ({ bytes }) => bytes.length)
     this.#windows = [...byLength].map(([length, same]) => new Window(length, same, this.endsAtLines))
   }
 
-  /** Matches that end at or after `from`. Contract: at least the last `longest` bytes before `from` are there, as far as the line has them. */
+  /** Matches that end after `from`. Contract: `bytes` has the last `longest` bytes before `from`, as far as the line goes. */
   next(bytes: Buffer, from: number): readonly Span[] {
     return this.#windows.flatMap((window) => window.next(bytes, from))
   }
 }
 
-/** The strings of one length. */
+/** Terms of one length. */
 class Window {
   readonly #length: number
-  readonly #sought: readonly Sought[]
+  readonly #terms: readonly SearchTerm[]
   readonly #hashes: Int32Array
   readonly #endsAtLines: boolean
   #hash = 0
-  /** Bytes since the search began afresh, up to the length. */
+  /** Bytes since the last restart, up to the length. */
   #filled = 0
 
-  constructor(length: number, sought: readonly Sought[], endsAtLines: boolean) {
+  constructor(length: number, terms: readonly SearchTerm[], endsAtLines: boolean) {
     this.#length = length
-    this.#sought = sought
-    this.#hashes = Int32Array.from(sought, ({ hash }) => hash)
+    this.#terms = terms
+    this.#hashes = Int32Array.from(terms, ({ hash }) => hash)
     this.#endsAtLines = endsAtLines
   }
 
@@ -75,7 +75,7 @@ class Window {
     const found: Span[] = []
     const length = this.#length
     const endsAtLines = this.#endsAtLines
-    const { leaving } = this.#sought[0]!
+    const { leaving } = this.#terms[0]!
     const hashes = this.#hashes
     let hash = this.#hash
     let filled = this.#filled
@@ -99,7 +99,7 @@ class Window {
   }
 
   #isMatch(index: number, bytes: Buffer, end: number): boolean {
-    const sought = this.#sought[index]!
-    return sought.counts() && sought.bytes.compare(bytes, end - this.#length, end) === 0
+    const term = this.#terms[index]!
+    return term.counts() && term.bytes.compare(bytes, end - this.#length, end) === 0
   }
 }

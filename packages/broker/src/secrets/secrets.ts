@@ -1,30 +1,27 @@
 import type { SecretGrant } from '@bulkhead/contract'
 import { BulkheadError } from '@bulkhead/contract'
-import type { CapabilityUnit } from '../model/capability.ts'
-import { textArgument } from '../model/capability.ts'
-import { requireUnderCeilings } from '../model/denial.ts'
-import type { CallSecrets } from './handles.ts'
-import { HandedSecrets } from './handles.ts'
+import { requireUnderCeilings, stringArgument, type CapabilityUnit } from '../model/capability.ts'
+import { SecretHandles, type CallSecrets } from './handles.ts'
 import { SECRET_CHARS, Vault } from './vault.ts'
 
 export interface SecretsCapability extends CapabilityUnit {
-  /** What other capabilities may do with the secrets of a call. */
+  /** The secrets of a call, for other capabilities. */
   of(callId: string): CallSecrets
 }
 
-/** Secrets by declared name, as handles: their values leave the host's side for their hosts and commands only. `used`: names of those that did. */
+/** Gives out secrets as handles. Values go only to their hosts and commands. `used`: names of the secrets already sent. */
 export function secretsCapability(secrets: ReadonlyMap<string, SecretGrant>, used = new Set<string>()): SecretsCapability {
   const vault = new Vault(secrets, used)
-  const calls = new Map<string, HandedSecrets>()
-  const handedTo = (callId: string): HandedSecrets => {
-    const handed = calls.get(callId) ?? new HandedSecrets(vault)
+  const calls = new Map<string, SecretHandles>()
+  const handedTo = (callId: string): SecretHandles => {
+    const handed = calls.get(callId) ?? new SecretHandles(vault)
     calls.set(callId, handed)
     return handed
   }
   return {
     capabilities: {
       'secrets.handle'({ callId, tool }, args) {
-        const name = textArgument(args, 0, 'The name of a secret', 128)
+        const name = stringArgument(args, 0, 'The name of the secret', 128)
         const secret = secrets.get(name)
         if (secret === undefined) {
           const message = `The manifest does not name the secret ${name}. Add it to \`secrets\`.`
@@ -51,7 +48,7 @@ export function secretsCapability(secrets: ReadonlyMap<string, SecretGrant>, use
 const unusable = (name: string): BulkheadError =>
   new BulkheadError(
     'CapabilityUnavailable',
-    `The secret ${name} has fewer than ${SECRET_CHARS.least} or more than ${SECRET_CHARS.most} characters and could not be kept out of answers. `
-      + 'It is not given out; use another one.',
+    `The secret ${name} has fewer than ${SECRET_CHARS.least} or more than ${SECRET_CHARS.most} characters, so it cannot be redacted reliably. `
+      + 'Use a longer or shorter secret.',
     { data: { name } },
   )

@@ -1,14 +1,14 @@
 import type { SecretGrant } from '@bulkhead/contract'
-import { HostScope } from '../hosts/host-allow-list.ts'
+import { HostAllowList } from '../hosts/host-allow-list.ts'
 import type { Target } from '../hosts/url-policy.ts'
-import { Sought } from './rolling-search.ts'
+import { SearchTerm } from './rolling-search.ts'
 import { Redaction } from './redaction.ts'
-import { writtenForms } from './encodings.ts'
+import { encodedForms } from './encodings.ts'
 
-/** A shorter one is also part of ordinary text: taking it out of answers would tell where it was. */
+/** A shorter value also occurs in ordinary text, and redacting that would reveal it. */
 export const SECRET_CHARS = { least: 8, most: 4_096 } as const
 
-/** Names of the secrets that extensions have sent somewhere. It outlives compartments: what was sent can come back later. */
+/** Names of the secrets that each extension has sent. It outlives compartments, because a value can come back later. */
 export class UsedSecrets {
   readonly #byExtension = new Map<string, Set<string>>()
 
@@ -20,20 +20,20 @@ export class UsedSecrets {
   }
 }
 
-export interface VaultedSecret {
+export interface StoredSecret {
   readonly name: string
   readonly value: string
   isFor(target: Target): boolean
   readonly commands: readonly string[]
 }
 
-interface Entry extends VaultedSecret {
-  readonly sought: readonly Sought[]
+interface Entry extends StoredSecret {
+  readonly terms: readonly SearchTerm[]
 }
 
 /**
- * The secrets of an extension. A value is taken out only where it can be: of what its own hosts and commands answer, once
- * it was used. Everywhere else a redaction would confirm guesses.
+ * The secrets of an extension. A value is redacted only in responses of its own hosts and commands, and only after its
+ * first use. Anywhere else a redaction would confirm guesses.
  */
 export class Vault {
   readonly #entries: ReadonlyMap<string, Entry>
@@ -43,35 +43,35 @@ export class Vault {
     this.#used = used
     this.#entries = new Map([...grants].flatMap(([name, { value, hosts, commands }]) => {
       if (value === undefined || !isUsable(value)) return []
-      const scope = new HostScope(hosts)
+      const scope = new HostAllowList(hosts)
       const counts = (): boolean => used.has(name)
-      const sought = writtenForms(value).map((bytes) => new Sought(bytes, counts))
-      return [[name, { name, value, commands, sought, isFor: ({ host, port }: Target) => scope.covers(host, port) }]]
+      const terms = encodedForms(value).map((bytes) => new SearchTerm(bytes, counts))
+      return [[name, { name, value, commands, terms, isFor: ({ host, port }: Target) => scope.covers(host, port) }]]
     }))
   }
 
-  get(name: string): VaultedSecret | undefined {
+  get(name: string): StoredSecret | undefined {
     return this.#entries.get(name)
   }
 
-  /** From here on its value may come back. */
-  use({ name }: VaultedSecret): void {
+  /** From now on its value may come back and is redacted. */
+  use({ name }: StoredSecret): void {
     this.#used.add(name)
   }
 
-  /** For what came by way of these places; undefined where no secret is for any of them. */
+  /** For a response that passed these targets; undefined if no secret is for any of them. */
   redactionOf(targets: readonly Target[]): Redaction | undefined {
     return this.#redaction((secret) => targets.some((target) => secret.isFor(target)))
   }
 
-  /** For what commands write that are connected to each other. */
+  /** For the output of commands in one pipe. */
   redactionOfCommands(commands: readonly string[]): Redaction | undefined {
     return this.#redaction((secret) => secret.commands.some((command) => commands.includes(command)))
   }
 
   #redaction(concerns: (secret: Entry) => boolean): Redaction | undefined {
-    const sought = [...this.#entries.values()].filter(concerns).flatMap((secret) => secret.sought)
-    return sought.length === 0 ? undefined : new Redaction(sought)
+    const terms = [...this.#entries.values()].filter(concerns).flatMap((secret) => secret.terms)
+    return terms.length === 0 ? undefined : new Redaction(terms)
   }
 }
 

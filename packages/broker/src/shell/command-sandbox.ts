@@ -1,112 +1,111 @@
 import { realpathSync, statSync } from 'node:fs'
-import { realpath } from 'node:fs/promises'
+import { chmod, lstat, mkdir, realpath, rmdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { BulkheadError } from '@bulkhead/contract'
-import { fileFault } from '../fs/file-errors.ts'
-import { succeeds } from './attempted-program.ts'
+import { withFileErrors } from '../fs/file-errors.ts'
+import { succeeds, type Argv } from './launcher.ts'
 import type { Executables } from '../process/executable.ts'
-import type { Argv } from './launcher.ts'
-import { holdMountPoint } from './mount-point.ts'
+import { reaper } from '../process/reaper.ts'
 
-export type WallKind = 'read' | 'work'
+export type SandboxKind = 'read' | 'work'
 
-/** Where people keep what opens other doors. */
-const KEYS = [
+/** Credentials and histories in a home folder. */
+const CREDENTIALS = [
   '.ssh', '.gnupg', '.aws', '.azure', '.kube', '.docker', '.config/gcloud', '.config/gh', '.password-store', '.mozilla',
   '.netrc', '.npmrc', '.pypirc', '.git-credentials', '.pgpass', '.bash_history', '.zsh_history',
 ]
-/** Who may talk to it, rules the machine. */
-const DOORS = ['/run/docker.sock', '/run/podman/podman.sock', '/run/containerd/containerd.sock']
-/** Who may talk to these has others write, start and reach what a command that only reads may not: the buses of a session and of the system, a screen. */
-const SERVANTS = ['/run/user', '/run/dbus', '/run/systemd/private', '/tmp/.X11-unix', '/tmp/.ICE-unix']
+/** Access to these sockets means root. */
+const CONTROL_SOCKETS = ['/run/docker.sock', '/run/podman/podman.sock', '/run/containerd/containerd.sock']
+/** Buses and displays, through which a read-only command could make other programs write, start or connect. */
+const SESSION_SOCKETS = ['/run/user', '/run/dbus', '/run/systemd/private', '/tmp/.X11-unix', '/tmp/.ICE-unix']
 
-/** Learns that commands run without a sandbox. */
+/** Reports that commands run without a sandbox. */
 export interface MissingSandboxReporter {
   ofCommands(): void
 }
 
-export interface WallOptions {
+export interface CommandSandboxOptions {
   readonly workspace: string
-  /** Those of the system. */
+  /** The programs of the system. */
   readonly executables: Executables
-  /** The home folder of whoever runs the host. */
+  /** The home folder of the operator. */
   readonly home: string | undefined
-  /** A folder of the workspace that no command writes, nor makes. */
+  /** A folder of the workspace that no command may write or create. */
   readonly projectLayer?: string | undefined
-  /** Told when a command runs without the wall that it should have. */
-  readonly walls?: MissingSandboxReporter | undefined
-  /** No command runs where no wall works, also one that needs none. */
+  /** Called when a command runs without the sandbox it should have. */
+  readonly missingSandbox?: MissingSandboxReporter | undefined
+  /** Without a working sandbox no command runs, not even one that needs none. */
   readonly requiresSandbox?: boolean | undefined
 }
 
-/** What stands before a command. To be released when the command is gone. */
-export interface StandingWall {
+/** The arguments before a command. Release it when the command is gone. */
+export interface SandboxPrefix {
   readonly argv: Argv
   release(): Promise<void>
 }
 
-const NO_WALL: StandingWall = { argv: [], release: async () => undefined }
+const NO_SANDBOX: SandboxPrefix = { argv: [], release: async () => undefined }
 
 /**
- * A sandbox of the operating system around commands, where it works. Whether it does is found out once, by doing it; what it hides is
- * looked for before each command, since keys are made and taken away while a host runs.
+ * Runs commands in bubblewrap, where it works. That is tried once. The files to hide are looked up before each command,
+ * because credentials come and go while the host runs.
  */
-export class Wall {
-  readonly #options: WallOptions
-  readonly #proofs = new Map<WallKind, Promise<string | undefined>>()
+export class CommandSandbox {
+  readonly #options: CommandSandboxOptions
+  readonly #trials = new Map<SandboxKind, Promise<string | undefined>>()
 
-  constructor(options: WallOptions) {
+  constructor(options: CommandSandboxOptions) {
     this.#options = options
   }
 
   /**
-   * Nothing stands around a command that runs without, or where there is no such sandbox. Rejects with ResourceBusy while that is not
-   * known, and with CapabilityUnavailable where there is none and one is required.
+   * Without a kind, or without a working bubblewrap, the prefix is empty. Rejects with ResourceBusy during a shortage of
+   * resources, and with CapabilityUnavailable if a sandbox is required and none works.
    */
-  async stand(kind: WallKind | undefined): Promise<StandingWall> {
-    const { workspace, projectLayer, walls, requiresSandbox = false } = this.#options
-    if (kind === undefined && !requiresSandbox) return NO_WALL
-    const real = await fileFault('.', () => realpath(workspace))
-    const bwrap = await this.#proven(kind ?? 'work', real)
+  async prepare(kind: SandboxKind | undefined): Promise<SandboxPrefix> {
+    const { workspace, projectLayer, missingSandbox, requiresSandbox = false } = this.#options
+    if (kind === undefined && !requiresSandbox) return NO_SANDBOX
+    const real = await withFileErrors('.', () => realpath(workspace))
+    const bwrap = await this.#working(kind ?? 'work', real)
     if (bwrap === undefined && requiresSandbox) throw unavailable()
-    if (bwrap === undefined) walls?.ofCommands()
-    if (bwrap === undefined || kind === undefined) return NO_WALL
+    if (bwrap === undefined) missingSandbox?.ofCommands()
+    if (bwrap === undefined || kind === undefined) return NO_SANDBOX
     const args = this.#args(kind, real)
-    // Around what only reads, the whole workspace cannot be written.
+    // A read-only sandbox already covers the whole workspace.
     const layer = kind === 'work' && projectLayer !== undefined ? await holdMountPoint(projectLayer) : undefined
-    if (layer === undefined) return { argv: [bwrap, ...args, '--'], release: NO_WALL.release }
+    if (layer === undefined) return { argv: [bwrap, ...args, '--'], release: NO_SANDBOX.release }
     const readOnly = layer.isEmpty ? ['--tmpfs', projectLayer!, '--remount-ro', projectLayer!] : ['--ro-bind', projectLayer!, projectLayer!]
     return { argv: [bwrap, ...args, ...readOnly, '--'], release: layer.release }
   }
 
-  #proven(kind: WallKind, workspace: string): Promise<string | undefined> {
-    const known = this.#proofs.get(kind)
+  #working(kind: SandboxKind, workspace: string): Promise<string | undefined> {
+    const known = this.#trials.get(kind)
     if (known !== undefined) return known
-    const proof = this.#prove(kind, workspace).catch((error: unknown) => {
+    const trial = this.#try(kind, workspace).catch((error: unknown) => {
       if (!BulkheadError.is(error) || error.code !== 'ResourceBusy') return undefined
-      this.#proofs.delete(kind)
+      this.#trials.delete(kind)
       throw error
     })
-    this.#proofs.set(kind, proof)
-    return proof
+    this.#trials.set(kind, trial)
+    return trial
   }
 
-  async #prove(kind: WallKind, workspace: string): Promise<string | undefined> {
+  async #try(kind: SandboxKind, workspace: string): Promise<string | undefined> {
     const [bwrap, trial] = await Promise.all(['bwrap', 'true'].map((name) => this.#options.executables.find(name)))
     return await succeeds([bwrap!.path, ...this.#args(kind, workspace), '--', trial!.path]) ? bwrap!.path : undefined
   }
 
-  #args(kind: WallKind, workspace: string): Argv {
+  #args(kind: SandboxKind, workspace: string): Argv {
     const { home } = this.#options
-    const keys = home === undefined ? [] : KEYS.map((name) => join(home, name))
-    const hidden = [...keys, ...DOORS, ...(kind === 'read' ? SERVANTS : [])].flatMap(placeOf)
-    const isInside = ({ path }: Place): boolean => path.startsWith(join(workspace, '/'))
+    const keys = home === undefined ? [] : CREDENTIALS.map((name) => join(home, name))
+    const hidden = [...keys, ...CONTROL_SOCKETS, ...(kind === 'read' ? SESSION_SOCKETS : [])].flatMap(hiddenPathAt)
+    const isInside = ({ path }: HiddenPath): boolean => path.startsWith(join(workspace, '/'))
     return [
       '--unshare-all', ...(kind === 'work' ? ['--share-net'] : []), '--die-with-parent',
       '--ro-bind', '/', '/', '--dev', '/dev', '--proc', '/proc', ...(kind === 'work' ? ['--tmpfs', '/tmp'] : []),
       ...hidden.filter((place) => !isInside(place)).flatMap(covered),
       kind === 'work' ? '--bind' : '--ro-bind', workspace, workspace,
-      // What is mounted later lies above: a workspace that is somebody's home would bring their keys back.
+      // Later mounts cover earlier ones: if the workspace is a home folder, its bind would expose the credentials again.
       ...hidden.filter(isInside).flatMap(covered),
     ]
   }
@@ -119,13 +118,13 @@ const unavailable = (): BulkheadError => new BulkheadError(
   { data: { missing: ['bubblewrap'] } },
 )
 
-interface Place {
+interface HiddenPath {
   readonly path: string
   readonly isFolder: boolean
 }
 
-/** Where something is, if it is there. Nothing can be mounted on a link. */
-function placeOf(given: string): readonly Place[] {
+/** Resolved, because nothing can be mounted on a link. Empty if it does not exist. */
+function hiddenPathAt(given: string): readonly HiddenPath[] {
   try {
     const path = realpathSync(given)
     return [{ path, isFolder: statSync(path).isDirectory() }]
@@ -134,4 +133,59 @@ function placeOf(given: string): readonly Place[] {
   }
 }
 
-const covered = ({ path, isFolder }: Place): readonly string[] => isFolder ? ['--tmpfs', path] : ['--ro-bind', '/dev/null', path]
+const covered = ({ path, isFolder }: HiddenPath): readonly string[] => isFolder ? ['--tmpfs', path] : ['--ro-bind', '/dev/null', path]
+
+/** This mode identifies a mount point, also for the loader and after a crash of the host. */
+const NO_RIGHTS = 0o000
+const USUAL_RIGHTS = 0o755
+
+/** Mount points that this process created, with the number of commands that use them. */
+const made = new Map<string, { users: number; readonly ready: Promise<boolean> }>()
+
+/** A folder that a sandbox can mount on. */
+export interface MountPoint {
+  /** Whether it was created for this purpose. */
+  readonly isEmpty: boolean
+  /** Idempotent. The last user removes a created folder, unless it is no longer empty. */
+  release(): Promise<void>
+}
+
+/**
+ * bubblewrap can only mount on existing paths. A missing folder is created while commands run, so that no command can
+ * create it. Contract: undefined for a path that cannot be mounted on, such as a link.
+ */
+export async function holdMountPoint(path: string): Promise<MountPoint | undefined> {
+  const known = made.get(path)
+  const entry = known ?? { users: 0, ready: makeEmpty(path) }
+  entry.users++
+  if (known === undefined) made.set(path, entry)
+  if (!await entry.ready) {
+    if (made.get(path) === entry) made.delete(path)
+    const found = await lstat(path).catch(() => undefined)
+    return found === undefined || found.isSymbolicLink() ? undefined : { isEmpty: false, release: async () => undefined }
+  }
+  let held = true
+  const forget = reaper.hold('empty', path)
+  return {
+    isEmpty: true,
+    async release() {
+      if (!held) return
+      held = false
+      forget()
+      if (--entry.users > 0) return
+      made.delete(path)
+      await rmdir(path).catch(() => chmod(path, USUAL_RIGHTS)).catch(() => undefined)
+    },
+  }
+}
+
+/** Whether the mount point exists now, created by this host or an earlier one. */
+async function makeEmpty(path: string): Promise<boolean> {
+  try {
+    await mkdir(path, NO_RIGHTS)
+    return true
+  } catch {
+    const found = await lstat(path).catch(() => undefined)
+    return found !== undefined && found.isDirectory() && (found.mode & 0o777) === NO_RIGHTS
+  }
+}

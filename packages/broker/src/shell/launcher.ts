@@ -1,33 +1,33 @@
 import { readFile } from 'node:fs/promises'
+import { execFile, type ExecFileException } from 'node:child_process'
 import { BulkheadError } from '@bulkhead/contract'
 import { isUnmarked, markOption, newProcessMark } from '@bulkhead/kit/process-mark'
-import { succeeds } from './attempted-program.ts'
-import type { Executable, Executables } from '../process/executable.ts'
-import { proveUnchanged } from '../process/executable.ts'
+import { requireUnchanged, type Executable, type Executables } from '../process/executable.ts'
+import { isResourceShortage, mentionsResourceShortage, startError } from '../process/resources.ts'
 
-/** The process dies with the host, and neither it nor what it starts gains rights by the file it executes. */
+/** The command dies with the host, and cannot gain privileges by set-uid files. */
 const SETPRIV = ['--pdeathsig', 'KILL', '--no-new-privs']
 
 export type Argv = readonly string[]
 export type Launch = (command: Argv, mark: number) => Argv
 
-interface Found {
+interface Prefixes {
   readonly setpriv: Executable | undefined
-  /** Where it can give a process the number of its run. */
+  /** Sets the process mark. */
   readonly prlimit: Executable | undefined
 }
 
-/** What stands before a command so that the system holds it. Each part replaces itself by the next: one process, one pid. */
+/** Puts setpriv and prlimit before a command, where they work. Each replaces itself by exec, so the pid stays the same. */
 export class Launcher {
   readonly #executables: Executables
-  #found: Promise<Found> | undefined
+  #found: Promise<Prefixes> | undefined
 
-  /** `executables`: those of the system, whatever list the commands are searched in. */
+  /** `executables`: the programs of the system, whatever PATH the commands have. */
   constructor(executables: Executables) {
     this.#executables = executables
   }
 
-  /** Contract: rejects with ResourceBusy while it cannot be found out what there is. */
+  /** Contract: rejects with ResourceBusy during a shortage of resources. */
   async prepare(): Promise<Launch> {
     this.#found ??= this.#find().catch((error: unknown) => {
       this.#found = undefined
@@ -37,7 +37,7 @@ export class Launcher {
     return (command, mark) => [...through(setpriv, SETPRIV), ...through(prlimit, [markOption(mark)]), ...command]
   }
 
-  async #find(): Promise<Found> {
+  async #find(): Promise<Prefixes> {
     const find = (name: string): Promise<Executable | undefined> => this.#executables.find(name).catch(unlessBusy)
     const [setpriv, prlimit] = await Promise.all([find('setpriv'), find('prlimit')])
     const [setsRights, marks] = await Promise.all([setpriv && canSetpriv(setpriv), prlimit && canMark(prlimit)])
@@ -47,19 +47,44 @@ export class Launcher {
 
 function through(program: Executable | undefined, options: Argv): Argv {
   if (program === undefined) return []
-  proveUnchanged(program)
+  requireUnchanged(program)
   return [program.path, ...options, '--']
 }
 
-/** There is more than one program of this name, and not all know these options. */
+/** Not every implementation of setpriv knows these options. */
 const canSetpriv = ({ path }: Executable): Promise<boolean> => succeeds([path, ...SETPRIV, '--', path, '--version'])
 
-/** Below a host that was itself given a number, that one stays. */
+/** If the host itself has a mark, its children cannot get another. */
 async function canMark({ path }: Executable): Promise<boolean> {
-  return isUnmarked(await readFile('/proc/self/limits', 'latin1').catch(() => '')) && succeeds([path, markOption(newProcessMark()), '--', path, '--version'])
+  const limits = await readFile('/proc/self/limits', 'latin1').catch(() => '')
+  return isUnmarked(limits) && succeeds([path, markOption(newProcessMark()), '--', path, '--version'])
 }
 
-/** Only what was found out is held on to: without room nothing is. */
+/** A shortage of resources must not be cached as "not installed". */
 function unlessBusy(error: unknown): undefined {
   if (BulkheadError.is(error) && error.code === 'ResourceBusy') throw error
 }
+
+const TRIAL_MS = 10_000
+
+/**
+ * Tries a program. Rejects with ResourceBusy during a shortage of resources or a timeout: then the answer is unknown, and
+ * must not count as a no.
+ */
+export function succeeds([file = '', ...args]: Argv): Promise<boolean> {
+  return new Promise((resolve, reject) => {
+    const answer = (error: ExecFileException | null, _stdout: string, stderr: string): void => {
+      const isUnknown = error !== null && (isResourceShortage(error) || mentionsResourceShortage(stderr) || wasEnded(error))
+      if (isUnknown) reject(startError(isResourceShortage(error) ? error : { code: 'EAGAIN' }))
+      else resolve(error === null)
+    }
+    try {
+      execFile(file, args, { cwd: '/', env: {}, timeout: TRIAL_MS, killSignal: 'SIGKILL' }, answer)
+    } catch (error) {
+      reject(startError(error))
+    }
+  })
+}
+
+/** Killed by the timeout or for lack of memory. Other signals mean that the program does not work here. */
+const wasEnded = ({ signal }: { readonly signal?: unknown }): boolean => signal === 'SIGKILL' || signal === 'SIGABRT'

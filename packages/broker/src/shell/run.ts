@@ -1,31 +1,26 @@
 import type { ChildProcess } from 'node:child_process'
 import { spawn } from 'node:child_process'
 import type { BulkheadError, ShellResult } from '@bulkhead/contract'
-import type { RedactingStream } from '../secrets/redacting-stream.ts'
-import type { Redaction } from '../secrets/redaction.ts'
+import type { RedactingStream, Redaction } from '../secrets/redaction.ts'
 import { reaper } from '../process/reaper.ts'
-import { BoundedOutput } from './bounded-output.ts'
+import { BoundedOutput, type LiveOutput, type StreamName } from './output.ts'
 import { startMasked, type Stdio } from '../process/descriptors.ts'
-import type { Leftovers, RunTraces } from '../process/run-processes.ts'
-import { processesOf, signalProcess } from '../process/run-processes.ts'
-import type { LiveOutput, StreamName } from './live-output.ts'
-import type { ProcessRow } from '../process/process-table.ts'
-import { processRow, processTable } from '../process/process-table.ts'
-import { startFault } from '../process/start-error.ts'
+import { processesOf, processRow, processTable, signalProcess, type LeftoverProcesses, type ProcessRow, type RunIdentity } from '../process/run-processes.ts'
+import { startError } from '../process/resources.ts'
 
-/** How many pauses' worth of output may go on once the command has ended. */
+/** Output after the end of a command is read for at most this many times `drainMs`. */
 const DRAIN_PAUSES = 10
-/** The look at who belongs to a run, before the first signal scatters them. */
+/** Time to find the processes of a run before the first signal, after which they may lose their parents. */
 const LOOK_MS = 100
-/** After SIGKILL a process ends at once, but for one that waits for a dead disk. */
+/** After SIGKILL a process ends at once, unless it waits in the kernel, for example for a dead disk. */
 const GIVE_UP_MS = 5_000
 
-/** Where the first process of a run cannot be looked at, as without descriptors, the others are known by their marker. */
-const NOBODY: ProcessRow = { pid: -1, parent: -1, group: -1, session: -1, started: 0, ended: true }
+/** Used if the leader cannot be inspected. The other processes are still found by their marker. */
+const UNKNOWN_PROCESS: ProcessRow = { pid: -1, parent: -1, group: -1, session: -1, started: 0, ended: true }
 
 const STREAMS: readonly StreamName[] = ['stdout', 'stderr']
 
-/** `truncated`: what was written beyond the limit of a stream is not in it. */
+/** `truncated`: output beyond the limit of a stream was dropped. */
 export type BoundedShellResult = ShellResult & { readonly truncated: boolean }
 
 export interface RunParts {
@@ -35,21 +30,21 @@ export interface RunParts {
   readonly marker: string
   readonly mark: number
   readonly input: string | undefined
-  /** Descriptors of the host that the command must not get. */
+  /** Descriptors of the host that the command must not inherit. */
   readonly masked: readonly number[]
   readonly outputBytes: number
   readonly graceMs: number
-  /** How long output may pause once the command has ended while something it started still holds its pipes. */
+  /** How long output may pause after the command has ended, while a process it started still holds its pipes. */
   readonly drainMs: number
   readonly live: LiveOutput | undefined
-  readonly leftovers: Leftovers
-  /** What must not be in the output. */
+  readonly leftovers: LeftoverProcesses
+  /** Removes secrets from the output. */
   readonly redaction?: Redaction | undefined
-  /** Absent: what is written is kept, and nothing is read but `input`. */
+  /** Absent: stdout and stderr are kept, and stdin is `input`. */
   readonly streams?: RunStreams
 }
 
-/** A number is the descriptor of a file, or of one end of a pipe to another run. */
+/** A number is a descriptor of a file, or of one end of a pipe to another run. */
 export interface RunStreams {
   readonly stdin?: number | undefined
   readonly stdout: 'kept' | 'nothing' | number
@@ -59,17 +54,17 @@ export interface RunStreams {
 }
 
 /**
- * One command in a session of its own, from its start until nothing of it is left. Its result does not wait for whoever
- * else holds its pipes: the end of the command itself counts, and a moment for the rest of the output.
+ * One command in its own session, from its start until no process of it is left. The result does not wait for other
+ * processes that hold its pipes: it waits for the command itself, and a moment for the rest of the output.
  */
 export class Run {
   /** Settles once. */
   readonly result: Promise<BoundedShellResult>
-  /** Resolves when no process of it is left, as far as they can be found. Never rejects. */
+  /** Resolves when no process of it is found. Never rejects. */
   readonly gone: Promise<void>
   readonly #parts: RunParts
   readonly #child: ChildProcess
-  readonly #traces: RunTraces | undefined
+  readonly #identity: RunIdentity | undefined
   readonly #outputs: Readonly<Record<StreamName, BoundedOutput>>
   readonly #redactions: Readonly<Record<StreamName, RedactingStream | undefined>>
   readonly #settled = Promise.withResolvers<BoundedShellResult>()
@@ -81,39 +76,39 @@ export class Run {
   #received = 0
   #drainTimer: NodeJS.Timeout | undefined
 
-  /** Contract: throws when the system refuses to start it, then or by `result`. */
+  /** Contract: if the system cannot start it, this throws or `result` rejects. */
   constructor(parts: RunParts) {
     this.#parts = parts
     this.result = this.#settled.promise
-    // It may be refused before anyone had the time to ask.
+    // It may reject before the caller can attach a handler.
     this.result.catch(() => undefined)
     this.gone = this.#gone.promise
     this.#outputs = { stdout: new BoundedOutput(parts.outputBytes), stderr: new BoundedOutput(parts.outputBytes) }
     this.#redactions = { stdout: parts.redaction?.stream(), stderr: parts.redaction?.stream() }
-    // Before it starts: this process may be killed at any moment after.
-    const holdsMark = reaper.hold('mark', parts.mark)
+    // Before the start, because the host may be killed at any moment after it.
+    const releaseMark = reaper.hold('mark', parts.mark)
     try {
       this.#child = start(parts)
     } catch (error) {
-      holdsMark()
+      releaseMark()
       throw error
     }
     const { pid } = this.#child
-    this.#traces = pid === undefined ? undefined : { leader: processRow(pid) ?? NOBODY, marker: parts.marker, mark: parts.mark, seen: new Set() }
-    const holdsGroup = pid === undefined ? undefined : reaper.hold('group', pid)
+    this.#identity = pid === undefined ? undefined : { leader: processRow(pid) ?? UNKNOWN_PROCESS, marker: parts.marker, mark: parts.mark, seen: new Set() }
+    const releaseGroup = pid === undefined ? undefined : reaper.hold('group', pid)
     void this.gone.then(() => {
-      holdsMark()
-      holdsGroup?.()
+      releaseMark()
+      releaseGroup?.()
     })
     this.#listen()
   }
 
-  /** It is made to end, and its result says what it had written and how it ended. */
+  /** Ends the command. The result then has its output and signal. */
   interrupt(): void {
     if (!this.#over && this.#exit === undefined) void this.#kill()
   }
 
-  /** Idempotent. The result is rejected at once; the processes are asked to end, and then made to. */
+  /** Idempotent. Rejects the result at once, then ends the processes: SIGTERM, later SIGKILL. */
   end(reason: BulkheadError): void {
     if (this.#over) return
     this.#close()
@@ -127,7 +122,7 @@ export class Run {
     child.on('error', (error) => {
       if (child.pid !== undefined || this.#over) return
       this.#close()
-      this.#settled.reject(startFault(error))
+      this.#settled.reject(startError(error))
       this.#gone.resolve()
     })
     child.once('exit', (exitCode, signal) => {
@@ -146,7 +141,7 @@ export class Run {
         this.#keep(name, this.#redactions[name]?.push(bytes) ?? bytes)
       })
     }
-    // A command need not read what it is given.
+    // EPIPE: a command need not read its input.
     child.stdin?.on('error', () => undefined)
     child.stdin?.end(this.#parts.input)
   }
@@ -156,11 +151,11 @@ export class Run {
     if (kept.length > 0) this.#parts.live?.add(name, kept)
   }
 
-  /** Everything that was written before the end is read, then what comes without a pause, for a bounded time. */
+  /** Reads what was written before the end, then what follows without a pause, for a bounded time. */
   #drain(until: number): void {
     const before = this.#received
     this.#drainTimer = setTimeout(() => {
-      // A busy event loop runs a late timer before it reads: one round of reading comes first.
+      // A busy event loop runs a late timer before it reads. Let it read first.
       setImmediate(() => {
         if (this.#over || this.#exit === undefined) return
         if (this.#received > before && performance.now() < until) this.#drain(until)
@@ -180,7 +175,7 @@ export class Run {
     void this.#endLeftovers().then(this.#gone.resolve)
   }
 
-  /** Nothing is read or written from here on. */
+  /** Closes all streams. */
   #close(): void {
     this.#over = true
     clearTimeout(this.#drainTimer)
@@ -190,8 +185,8 @@ export class Run {
   async #kill(): Promise<void> {
     if (this.#child.pid === undefined) return
     const leader = this.#child.pid
-    const traces = this.#traces
-    const look = traces && processTable().then((table) => table && processesOf(traces, table))
+    const identity = this.#identity
+    const look = identity && processTable().then((table) => table && processesOf(identity, table))
     const members = look && await within(look, LOOK_MS) || []
     this.#signalGroup('SIGTERM')
     for (const row of members) if (row.group !== leader) signalProcess(row, 'SIGTERM')
@@ -202,16 +197,16 @@ export class Run {
   }
 
   async #endLeftovers(): Promise<void> {
-    if (this.#traces !== undefined) await this.#parts.leftovers.end(this.#traces)
+    if (this.#identity !== undefined) await this.#parts.leftovers.end(this.#identity)
   }
 
-  /** A group without members has no name any more: the number may be another's by then. */
+  /** Once the group is empty, its number may be reused. */
   #signalGroup(signal: NodeJS.Signals): void {
     if (this.#child.pid !== undefined && this.#groupLives) this.#groupLives = signalGroup(this.#child.pid, signal)
   }
 }
 
-function usualStdio({ input, streams }: RunParts): Stdio {
+function stdioOf({ input, streams }: RunParts): Stdio {
   const { stdin, stdout = 'kept', stderr = 'kept', extra = [] } = streams ?? {}
   const output = (to: RunStreams['stdout']) => typeof to === 'number' ? to : to === 'nothing' ? 'ignore' : 'pipe'
   const source = stdin ?? (input === undefined ? 'ignore' : 'pipe')
@@ -222,9 +217,9 @@ function start(parts: RunParts): ChildProcess {
   const { argv, cwd, env, masked } = parts
   const [file = '', ...args] = argv
   try {
-    return startMasked(usualStdio(parts), masked, (stdio) => spawn(file, args, { cwd, env, stdio, detached: true, shell: false }))
+    return startMasked(stdioOf(parts), masked, (stdio) => spawn(file, args, { cwd, env, stdio, detached: true, shell: false }))
   } catch (error) {
-    throw startFault(error)
+    throw startError(error)
   }
 }
 
@@ -237,7 +232,7 @@ function signalGroup(leader: number, signal: NodeJS.Signals | 0): boolean {
   }
 }
 
-/** The value when it comes in time. */
+/** The value, or undefined after `ms`. */
 async function within<T>(promise: Promise<T>, ms: number): Promise<T | undefined> {
   const late = Promise.withResolvers<undefined>()
   const timer = setTimeout(() => late.resolve(undefined), ms)

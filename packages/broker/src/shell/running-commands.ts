@@ -2,24 +2,24 @@ import type { Json, JsonObject } from '@bulkhead/kit/json'
 import { BulkheadError } from '@bulkhead/contract'
 import type { OpenCall } from '../model/capability.ts'
 
-/** Started, until nothing of it is left. */
-export interface Begun {
+/** A command or pipe, from its start until no process of it is left. */
+export interface StartedCommand {
   readonly result: Promise<object>
   readonly gone: Promise<void>
   end(reason: BulkheadError): void
 }
 
-/** A command on its way: being looked for, running, or being ended. */
+/** A command that is being looked up, running, or being ended. */
 interface Attempt {
   readonly callId: string
   readonly stop: AbortController
-  /** Until its result is there, or nothing of it is left. */
+  /** Whether it counts against the limit: until it has a result. */
   busy: boolean
   over: Promise<unknown>
 }
 
-/** The commands of a compartment: so many at once, each ended with its call, and all with the compartment. */
-export class Attempts {
+/** The commands of a compartment. Limits their number, and ends each with its call. */
+export class RunningCommands {
   readonly #most: number
   readonly #open = new Set<Attempt>()
   #closed = false
@@ -28,16 +28,16 @@ export class Attempts {
     this.#most = most
   }
 
-  async run(call: OpenCall, begin: (stop: AbortSignal) => Promise<Begun>): Promise<Json> {
+  async run(call: OpenCall, start: (stop: AbortSignal) => Promise<StartedCommand>): Promise<Json> {
     const attempt = this.#admit(call.callId)
     const { stop } = attempt
     const abort = (): void => stop.abort(BulkheadError.from(call.signal.reason, 'ToolCancelled'))
     call.signal.addEventListener('abort', abort, { once: true })
-    const starting = begin(stop.signal).then((begun) => {
-      const end = (): void => begun.end(BulkheadError.from(stop.signal.reason, 'ToolCancelled'))
+    const starting = start(stop.signal).then((started) => {
+      const end = (): void => started.end(BulkheadError.from(stop.signal.reason, 'ToolCancelled'))
       stop.signal.addEventListener('abort', end, { once: true })
       if (stop.signal.aborted) end()
-      return begun
+      return started
     })
     attempt.over = starting.then(({ gone }) => gone, () => undefined).finally(() => this.#open.delete(attempt))
     try {
@@ -64,7 +64,7 @@ export class Attempts {
   #admit(callId: string): Attempt {
     if (this.#closed) throw closedError()
     if ([...this.#open].filter(({ busy }) => busy).length >= this.#most) {
-      throw new BulkheadError('TooManyCalls', `The extension runs ${this.#most} commands already. Wait for some of them.`)
+      throw new BulkheadError('TooManyCalls', `The extension already runs ${this.#most} commands. Wait until one of them ends.`)
     }
     const attempt: Attempt = { callId, stop: new AbortController(), busy: true, over: Promise.resolve() }
     this.#open.add(attempt)
@@ -73,6 +73,6 @@ export class Attempts {
 }
 
 const callOverError = (): BulkheadError =>
-  new BulkheadError('ToolCancelled', 'The command was ended because its call is over. Wait for it in the call.')
+  new BulkheadError('ToolCancelled', 'The command was ended because its call has ended. Await it inside the call.')
 const closedError = (): BulkheadError =>
-  new BulkheadError('CompartmentKilled', 'The compartment is closed, and its commands with it. Call again.')
+  new BulkheadError('CompartmentKilled', 'The command was ended because its compartment is closed. Call again.')

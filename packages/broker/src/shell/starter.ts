@@ -1,101 +1,102 @@
 import { randomUUID } from 'node:crypto'
+import { realpath } from 'node:fs/promises'
+import { resolve, sep } from 'node:path'
+import { newProcessMark } from '@bulkhead/kit/process-mark'
+import { BulkheadError } from '@bulkhead/contract'
 import type { OpenCall } from '../model/capability.ts'
-import type { HostFolders } from '../fs/file-scope.ts'
+import { FileScope, type HostFolders } from '../fs/file-scope.ts'
 import type { Redaction } from '../secrets/redaction.ts'
 import type { SecretsCapability } from '../secrets/secrets.ts'
-import type { Begun } from './running-commands.ts'
-import { Executables, proveUnchanged } from '../process/executable.ts'
+import type { StartedCommand } from './running-commands.ts'
+import { Executables, requireUnchanged, type UntrustedFolders } from '../process/executable.ts'
 import { inheritableDescriptors, isInheritable } from '../process/descriptors.ts'
-import { newProcessMark } from '@bulkhead/kit/process-mark'
 import { Launcher, type Argv, type Launch } from './launcher.ts'
-import { Leftovers } from '../process/run-processes.ts'
-import { LiveOutput, type StreamName } from './live-output.ts'
-import type { OffLimits } from '../process/untrusted-folders.ts'
+import { LeftoverProcesses } from '../process/run-processes.ts'
+import { LiveOutput, type StreamName } from './output.ts'
 import { Fifos } from './pipe/fifos.ts'
 import type { PipeRequest } from './pipe/pipe-request.ts'
-import { Pipeline } from './pipe/pipeline.ts'
+import { crossed, isPlainWiring, Pipeline, streamsOf } from './pipe/pipeline.ts'
 import { StreamFiles } from './pipe/stream-files.ts'
-import { crossed, isPlainWiring, streamsOf } from './pipe/wiring.ts'
 import type { ShellRequest } from './request.ts'
 import { Run, type RunParts } from './run.ts'
-import { startFault } from '../process/start-error.ts'
-import type { Surroundings } from './command-environment.ts'
-import { Wall, type WallOptions } from './command-sandbox.ts'
-import { inWorkingFolder } from './working-folder.ts'
+import { startError } from '../process/resources.ts'
+import type { CommandEnvironment } from './command-environment.ts'
+import { CommandSandbox, type CommandSandboxOptions } from './command-sandbox.ts'
+import { withFileErrors } from '../fs/file-errors.ts'
 
-/** Folders of the system, none of a user. */
+/** Folders that only the administrator writes. */
 export const SYSTEM_PATH: readonly string[] = ['/usr/local/bin', '/usr/bin', '/bin']
 
-interface StarterParts extends Pick<RunParts, 'graceMs' | 'drainMs'>, Pick<WallOptions, 'walls' | 'requiresSandbox'> {
+interface StarterParts extends Pick<RunParts, 'graceMs' | 'drainMs'>, Pick<CommandSandboxOptions, 'missingSandbox' | 'requiresSandbox'> {
   readonly workspace: string
-  readonly offLimits: OffLimits
-  /** Of whoever runs the host. */
+  readonly untrusted: UntrustedFolders
+  /** The home folder of the operator. */
   readonly home: string | undefined
   readonly folders: HostFolders
   readonly projectLayer: string | undefined
   readonly updateMs: number
   readonly secrets: SecretsCapability | undefined
-  readonly surroundingsOf: (call: OpenCall) => Surroundings
+  readonly environmentOf: (call: OpenCall) => CommandEnvironment
 }
 
 type SpawnParts = Pick<RunParts, 'input' | 'streams' | 'redaction'> & {
   readonly command: Argv
   readonly launch: Launch
-  /** Nobody hears of its output while it runs. */
+  /** No updates while it runs. */
   readonly isQuiet?: boolean
-  /** What it finds in PATH, where that is not what its surroundings say. */
+  /** Replaces PATH of the environment. */
   readonly path?: string | undefined
 }
 
-/** Starts what was judged: the programs that were found, in the folder that was proven, held by what the system has for it. */
+/** Starts checked commands: pinned programs, in a verified folder, in a sandbox where one works. */
 export class Starter {
   readonly #parts: StarterParts
   readonly #system: Executables
   readonly #launcher: Launcher
-  readonly #wall: Wall
-  readonly #leftovers = new Leftovers()
+  readonly #sandbox: CommandSandbox
+  readonly #leftovers = new LeftoverProcesses()
   readonly #compartment = randomUUID()
   #masked: readonly number[] | undefined
   #started = 0
 
   constructor(parts: StarterParts) {
-    const { workspace, home, offLimits, projectLayer, walls, requiresSandbox } = parts
+    const { workspace, home, untrusted, projectLayer, missingSandbox, requiresSandbox } = parts
     this.#parts = parts
-    this.#system = new Executables(SYSTEM_PATH, offLimits)
+    this.#system = new Executables(SYSTEM_PATH, untrusted)
     this.#launcher = new Launcher(this.#system)
-    this.#wall = new Wall({ workspace, executables: this.#system, home, projectLayer, walls, requiresSandbox })
+    this.#sandbox = new CommandSandbox({ workspace, executables: this.#system, home, projectLayer, missingSandbox, requiresSandbox })
   }
 
   async start(call: OpenCall, request: ShellRequest, stop: AbortSignal): Promise<Run> {
-    const { workspace, surroundingsOf } = this.#parts
+    const { workspace, environmentOf } = this.#parts
     const redaction = this.#redaction(call, [request.cmd])
     const [executable, launch] = await Promise.all([
-      surroundingsOf(call).executables.find(request.cmd), this.#launcher.prepare(), this.#wall.stand(undefined),
+      environmentOf(call).executables.find(request.cmd), this.#launcher.prepare(), this.#sandbox.prepare(undefined),
     ])
     return inWorkingFolder(workspace, call, request.cwd, (cwd) => {
       stop.throwIfAborted()
-      proveUnchanged(executable)
+      requireUnchanged(executable)
       return this.#spawn(call, cwd, { command: [executable.path, ...request.args], launch, input: request.input, redaction })
     })
   }
 
-  async startPipe(call: OpenCall, request: PipeRequest, stop: AbortSignal): Promise<Begun> {
-    const wall = await this.#wall.stand(request.wall)
+  async startPipe(call: OpenCall, request: PipeRequest, stop: AbortSignal): Promise<StartedCommand> {
+    const sandbox = await this.#sandbox.prepare(request.wall)
     try {
-      const pipeline = await this.#startStages(call, request, stop, wall.argv)
-      return { result: pipeline.result, gone: pipeline.gone.then(() => wall.release()), end: (reason) => pipeline.end(reason) }
+      const pipeline = await this.#startStages(call, request, stop, sandbox.argv)
+      return { result: pipeline.result, gone: pipeline.gone.then(() => sandbox.release()), end: (reason) => pipeline.end(reason) }
     } catch (error) {
-      await wall.release()
+      await sandbox.release()
       throw error
     }
   }
 
   async #startStages(call: OpenCall, request: PipeRequest, stop: AbortSignal, prefix: Argv): Promise<Pipeline> {
-    const { workspace, folders, surroundingsOf } = this.#parts
-    const path = request.wall === 'read' ? await surroundingsOf(call).cleanPath() : undefined
+    const { workspace, folders, environmentOf } = this.#parts
+    const path = request.wall === 'read' ? await environmentOf(call).cleanPath() : undefined
     const [launch, shell, mkfifo, ...programs] = await Promise.all([
       this.#launcher.prepare(), this.#system.find('sh'), this.#system.find('mkfifo'),
-      ...request.stages.map(({ cmd }) => surroundingsOf(call).executables.find(cmd)),
+      ...request.stages.map(({ cmd }) => environmentOf(call).executables.find(cmd)),
     ])
     const redaction = this.#redaction(call, request.stages.map(({ cmd }) => cmd))
     const files = new StreamFiles(workspace, call, request.cwd, folders)
@@ -104,7 +105,7 @@ export class Starter {
       await files.openAll(request)
       return await inWorkingFolder(workspace, call, request.cwd, (cwd) => {
         stop.throwIfAborted()
-        for (const program of [shell, ...programs]) proveUnchanged(program)
+        for (const program of [shell, ...programs]) requireUnchanged(program)
         return new Pipeline(request.stages.length, (index) => {
           const stage = request.stages[index]!
           const argv = [programs[index]!.path, ...stage.args]
@@ -121,8 +122,8 @@ export class Starter {
   }
 
   #spawn(call: OpenCall, cwd: string, { command, launch, path, isQuiet = false, ...parts }: SpawnParts): Run {
-    const { surroundingsOf, graceMs, drainMs, updateMs } = this.#parts
-    const { outputBytes, environment } = surroundingsOf(call)
+    const { environmentOf, graceMs, drainMs, updateMs } = this.#parts
+    const { outputBytes, variables } = environmentOf(call)
     const run = ++this.#started
     const marker = `${this.#compartment}.${run}`
     const mark = newProcessMark()
@@ -132,8 +133,8 @@ export class Starter {
       ...parts, cwd, marker, mark, live, graceMs, drainMs, outputBytes,
       argv: launch(command, mark),
       leftovers: this.#leftovers,
-      masked: this.#maskable(),
-      env: path === undefined ? environment(marker) : { ...environment(marker), PATH: path },
+      masked: this.#descriptorsToMask(),
+      env: path === undefined ? variables(marker) : { ...variables(marker), PATH: path },
     })
   }
 
@@ -141,12 +142,33 @@ export class Starter {
     return this.#parts.secrets?.of(callId).vault.redactionOfCommands(commands)
   }
 
-  #maskable(): readonly number[] {
+  #descriptorsToMask(): readonly number[] {
     try {
       this.#masked = (this.#masked ?? inheritableDescriptors()).filter(isInheritable)
       return this.#masked
     } catch (error) {
-      throw startFault(error)
+      throw startError(error)
     }
   }
+}
+
+/**
+ * Runs `work` with the working folder of a command: the workspace, or a folder inside it that the tool may read. The
+ * path refers to the folder that was checked, as long as `work` runs.
+ */
+export async function inWorkingFolder<T>(
+  workspace: string, { tool }: OpenCall, given: string | undefined, work: (path: string) => T,
+): Promise<T> {
+  const root = given === undefined || resolve(workspace, given) === resolve(workspace)
+  const { fs: { read }, ceilings = [] } = tool.grant
+  const scope = root ? new FileScope('fs.read', [workspace], workspace)
+    : new FileScope('fs.read', read, workspace, { ceilings: ceilings.map(({ fs }) => fs.read) })
+  const resolved = await scope.locate(given ?? '.')
+  const real = await withFileErrors(resolved.given, () => realpath(workspace))
+  if (resolved.real !== real && !resolved.real.startsWith(real.endsWith(sep) ? real : real + sep)) {
+    throw new BulkheadError('CapabilityDenied', `"${resolved.given}" is outside the workspace. Commands start inside it.`, {
+      data: { power: 'shell', path: resolved.given },
+    })
+  }
+  return scope.asFolder(resolved, async (folder) => work(folder.at('.')))
 }

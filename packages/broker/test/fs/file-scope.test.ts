@@ -5,7 +5,8 @@ import { createServer } from 'node:net'
 import { join } from 'node:path'
 import type { JsonObject } from '@bulkhead/kit/json'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { codeOf, invocation, newSandbox, refusal, requestOf, running, toolOf } from '../../../sandbox/test/fixture.ts'
+import { codeOf, invocation, newSandbox, refusal, requestOf, running } from '../../../sandbox/test/fixture.ts'
+import { toolOf } from '../fixture.ts'
 import { CANARY, ground, openFs, put } from './ground.ts'
 
 /** A tool that does one file operation, straight at the broker through the runtime. */

@@ -3,12 +3,11 @@ import { open, rename, symlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { FileScope } from '../../src/fs/file-scope.ts'
-import { holdByDescriptor, holdByPath } from '../../src/fs/folder-handle.ts'
-import { listFolder, statFile } from '../../src/fs/list-folder.ts'
-import { readFile } from '../../src/fs/read-file.ts'
+import { openByDescriptor, openByPath } from '../../src/fs/folder-handle.ts'
+import { listFolder, readFile, statFile } from '../../src/fs/read-file.ts'
 import { editFile } from '../../src/fs/edit/edit-file.ts'
 import { removeFile, writeFile } from '../../src/fs/write-file.ts'
-import { temporaryFolder } from '../../../sandbox/test/fixture.ts'
+import { temporaryFolder } from '../fixture.ts'
 import { CANARY, codeOf, put } from './ground.ts'
 
 async function ground() {
@@ -22,10 +21,10 @@ const closing = (handle: FileHandle): FileHandle => {
   return handle
 }
 
-describe.each([['by descriptor', holdByDescriptor], ['by path', holdByPath]] as const)('held %s', (_, holding) => {
+describe.each([['by descriptor', openByDescriptor], ['by path', openByPath]] as const)('held %s', (_, holding) => {
   it('everything that a tool does with files is done', async () => {
     const { root } = await ground()
-    const scope = new FileScope('fs.write', [join(root, 'ws/docs')], join(root, 'ws'), { holding })
+    const scope = new FileScope('fs.write', [join(root, 'ws/docs')], join(root, 'ws'), { openFolder: holding })
     const at = (path: string) => scope.locate(path)
     expect(await writeFile(scope, await at('docs/new/b.txt'), Buffer.from('one'))).toEqual({ bytes: 3, created: true })
     expect(await editFile(scope, await at('docs/new/b.txt'), { before: 'one', after: 'two', all: false })).toMatchObject({ replacements: 1 })
@@ -60,7 +59,7 @@ describe.each([['by descriptor', holdByDescriptor], ['by path', holdByPath]] as 
 describe('held by descriptor', () => {
   it('goes on meaning the folder that was judged when a link has taken its name', async () => {
     const { docs, outside } = await ground()
-    const held = await holdByDescriptor(docs)
+    const held = await openByDescriptor(docs)
     await rename(docs, `${docs}-aside`)
     await symlink(outside, docs)
     const handle = closing(await open(held.at('a.txt')))
@@ -72,7 +71,7 @@ describe('held by descriptor', () => {
 describe('held by path', () => {
   it('a file that is no longer the one at its path is not taken', async () => {
     const { docs, outside } = await ground()
-    const held = await holdByPath(docs)
+    const held = await openByPath(docs)
     const path = held.at('a.txt')
     const handle = closing(await open(path))
     expect(await held.holds(handle, path)).toBe(true)

@@ -1,11 +1,11 @@
-import type { Disk, Found } from '../../src/fs/disk.ts'
+import type { Disk, FileInfo } from '../../src/fs/disk.ts'
 import type { NameFolding } from '../../src/fs/name-folding.ts'
 
 export type Tree = { readonly [name: string]: Tree | string | { readonly link: string } }
 
 interface Entry {
   readonly name: string
-  readonly kind: Found['kind']
+  readonly kind: FileInfo['kind']
   readonly node: number
   readonly target: string
   readonly entries: Entry[]
@@ -39,7 +39,7 @@ export class FoldingDisk implements Disk {
     at.entries.push(...this.#entries(tree))
   }
 
-  async look(path: string): Promise<Found | undefined> {
+  async look(path: string): Promise<FileInfo | undefined> {
     this.touched.push(path)
     const entry = this.#find(path, false)?.entry
     return entry && { kind: entry.kind, device: 1, node: entry.node }

@@ -7,7 +7,7 @@ import { fileAccess } from '../../../sandbox/src/extension/file-access.ts'
 import type { OpenCall } from '../../src/model/capability.ts'
 import type { FsOptions } from '../../src/fs/fs.ts'
 import { fsCapability } from '../../src/fs/fs.ts'
-import { temporaryFolder, toolOf } from '../../../sandbox/test/fixture.ts'
+import { temporaryFolder, toolOf } from '../fixture.ts'
 
 export const CANARY = 'the canary sings'
 

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest'
 import { systemDisk } from '../../src/fs/disk.ts'
 import { EXACT, foldNames, probeFolding } from '../../src/fs/name-folding.ts'
 import { POSIX_PATHS } from '../../src/fs/paths.ts'
-import { temporaryFolder } from '../../../sandbox/test/fixture.ts'
+import { temporaryFolder } from '../fixture.ts'
 import { FoldingDisk } from './folding-disk.ts'
 
 describe('folding', () => {

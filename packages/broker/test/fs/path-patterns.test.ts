@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { thoroughly } from '../../../../scripts/thoroughly.ts'
 import { EXACT, type NameFolding } from '../../src/fs/name-folding.ts'
 import { POSIX_PATHS, WINDOWS_PATHS } from '../../src/fs/paths.ts'
-import { rootPatterns, ScopePatterns } from '../../src/fs/path-patterns.ts'
+import { rootPatterns, PathPatterns } from '../../src/fs/path-patterns.ts'
 
 describe('the root of a pattern', () => {
   it('is the longest folder that the configuration of the host names', () => {
@@ -24,14 +24,14 @@ describe('the root of a pattern', () => {
 
 describe('patterns together', () => {
   it('cover all of a folder unless something in it is excluded', () => {
-    const patterns = new ScopePatterns([{ root: '/ws', rest: '', folding: EXACT }], { special: ['/ws/own/kept', '/proc'] })
+    const patterns = new PathPatterns([{ root: '/ws', rest: '', folding: EXACT }], { special: ['/ws/own/kept', '/proc'] })
     expect(['/ws', '/ws/own', '/ws/own/kept', '/ws/own/kept/a', '/'].filter((folder) => patterns.coversAll(folder))).toEqual([])
     expect(['/ws/a', '/ws/own/keptnot'].filter((folder) => patterns.coversAll(folder))).toHaveLength(2)
   })
 
-  const scope = (...patterns: string[]): ScopePatterns => {
+  const scope = (...patterns: string[]): PathPatterns => {
     const rooted = rootPatterns(patterns, ['/ws'], POSIX_PATHS)
-    return new ScopePatterns(rooted.map((pattern) => ({ ...pattern, folding: EXACT })), { special: POSIX_PATHS.special })
+    return new PathPatterns(rooted.map((pattern) => ({ ...pattern, folding: EXACT })), { special: POSIX_PATHS.special })
   }
 
   it('cover what any of them covers, and lead where any of them leads', () => {
@@ -46,22 +46,22 @@ describe('patterns together', () => {
   })
 
   it('have nothing of the kernel unless their root lies there', () => {
-    const everything = new ScopePatterns([{ root: '/', rest: '**', folding: EXACT }], { special: POSIX_PATHS.special })
+    const everything = new PathPatterns([{ root: '/', rest: '**', folding: EXACT }], { special: POSIX_PATHS.special })
     for (const path of ['/proc', '/proc/self/mem', '/dev/null', '/sys']) {
       expect(everything.match(path)).toEqual({ covers: false, leads: false })
     }
     expect(everything.match('/processes').covers).toBe(true)
-    const shared = new ScopePatterns([{ root: '/dev/shm/ws', rest: '**', folding: EXACT }], { special: POSIX_PATHS.special })
+    const shared = new PathPatterns([{ root: '/dev/shm/ws', rest: '**', folding: EXACT }], { special: POSIX_PATHS.special })
     expect(shared.match('/dev/shm/ws/a').covers).toBe(true)
     expect(shared.match('/dev/null').covers).toBe(false)
   })
 
   it('have nothing of what the host keeps, in any spelling, unless their root lies there', () => {
-    const home = (folding: NameFolding) => new ScopePatterns([{ root: '/home/me', rest: '**', folding }], { special: ['/home/me/.bulkhead'] })
+    const home = (folding: NameFolding) => new PathPatterns([{ root: '/home/me', rest: '**', folding }], { special: ['/home/me/.bulkhead'] })
     expect(home(EXACT).match('/home/me/.bulkhead/config.json').covers).toBe(false)
     expect(home(EXACT).match('/home/me/.bulkheads').covers).toBe(true)
     expect(home({ case: true, normal: true }).match('/home/me/.BulkHead/config.json').covers).toBe(false)
-    const own = new ScopePatterns([{ root: '/home/me/.bulkhead/data', rest: '**', folding: EXACT }], { special: ['/home/me/.bulkhead'] })
+    const own = new PathPatterns([{ root: '/home/me/.bulkhead/data', rest: '**', folding: EXACT }], { special: ['/home/me/.bulkhead'] })
     expect(own.match('/home/me/.bulkhead/data/mine').covers).toBe(true)
   })
 

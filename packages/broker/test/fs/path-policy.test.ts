@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { Disk } from '../../src/fs/disk.ts'
 import type { NameFolding } from '../../src/fs/name-folding.ts'
-import { PathJudge } from '../../src/fs/path-policy.ts'
+import { PathPolicy } from '../../src/fs/path-policy.ts'
 import { pathsOf } from '../../src/fs/paths.ts'
 import type { Reach } from '../../src/fs/path-patterns.ts'
 import { codeOf } from './ground.ts'
@@ -25,8 +25,8 @@ function judgeOf({ platform, workspace, tree, folding, patterns, aliases }: Worl
   const paths = pathsOf(platform)
   const root = paths.read(workspace, '/')
   const disk = new FoldingDisk('path' in root ? root.path : '', tree, folding, aliases)
-  const judge = new PathJudge({
-    power: 'fs.read', platform, paths, disk, workspace, roots: [workspace], kept: [], neverWritten: [],
+  const judge = new PathPolicy({
+    power: 'fs.read', platform, paths, disk, workspace, roots: [workspace], reserved: [], readOnly: [],
     patterns: patterns.map((pattern) => (pattern === '' ? workspace : `${workspace}/${pattern}`)),
   })
   return {
@@ -213,8 +213,8 @@ describe('what is looked at', () => {
       names: (path) => disk.names(path),
       real: (path) => unlessBad(path, (good) => disk.real(good)),
     }
-    const judge = new PathJudge({
-      power: 'fs.write', platform: 'linux', paths, disk: failing, workspace: '/good', roots: ['/good', '/bad'], kept: [], neverWritten: [],
+    const judge = new PathPolicy({
+      power: 'fs.write', platform: 'linux', paths, disk: failing, workspace: '/good', roots: ['/good', '/bad'], reserved: [], readOnly: [],
       patterns: ['/good/**', '/bad/**'],
     })
     expect((await judge.locate('a.txt', 'covers')).real).toBe('/good/a.txt')

@@ -3,9 +3,9 @@ import { join } from 'node:path'
 import type { BulkheadError } from '@bulkhead/contract'
 import { describe, expect, it } from 'vitest'
 import { EXACT, type NameFolding } from '../../src/fs/name-folding.ts'
-import { ScopePatterns } from '../../src/fs/path-patterns.ts'
+import { PathPatterns } from '../../src/fs/path-patterns.ts'
 import { ProtectedPlaces } from '@bulkhead/contract'
-import { temporaryFolder } from '../../../sandbox/test/fixture.ts'
+import { temporaryFolder } from '../fixture.ts'
 import { codeOf, openFs, put } from './ground.ts'
 
 const exists = (path: string): boolean => lstatSync(path, { throwIfNoEntry: false }) !== undefined
@@ -16,7 +16,7 @@ describe('what is never written', () => {
   const opened = async () => {
     const workspace = await temporaryFolder()
     const layer = join(workspace, '.bulkhead')
-    return { workspace, layer, ...openFs(workspace, { read: ['**'], write: ['**', '.bulkhead/**', '{workspace}/.bulkhead/config.json'] }, { neverWritten: [layer] }) }
+    return { workspace, layer, ...openFs(workspace, { read: ['**'], write: ['**', '.bulkhead/**', '{workspace}/.bulkhead/config.json'] }, { readOnly: [layer] }) }
   }
 
   it('is not made, though a pattern names it', async () => {
@@ -107,7 +107,7 @@ describe('what must be named', () => {
 
   it.each<NameFolding>([EXACT, { case: true, normal: true }])('is named by the name as the file system folds it: %j', (folding) => {
     const bounds = { special: [], protectedPlaces: new ProtectedPlaces(['/ws/.bulkhead']) }
-    const patterns = new ScopePatterns([{ root: '/ws', rest: '.Git/**', folding }, { root: '/ws', rest: '**', folding }], bounds)
+    const patterns = new PathPatterns([{ root: '/ws', rest: '.Git/**', folding }, { root: '/ws', rest: '**', folding }], bounds)
     expect(patterns.match('/ws/.Git/config').covers).toBe(true)
     expect(patterns.match('/ws/.git/config').covers).toBe(folding.case)
     expect(patterns.match('/ws/.BULKHEAD/x').covers).toBe(false)

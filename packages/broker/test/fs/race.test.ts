@@ -4,8 +4,8 @@ import { readdir, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { thoroughly } from '../../../../scripts/thoroughly.ts'
-import { readNearFile } from '../../src/fs/sync-read.ts'
-import { temporaryFolder } from '../../../sandbox/test/fixture.ts'
+import { readSmallFile } from '../../src/fs/sync-read.ts'
+import { temporaryFolder } from '../fixture.ts'
 import { CANARY, openFs, put } from './ground.ts'
 
 const FLIP = new URL('./fixtures/flip.ts', import.meta.url)
@@ -137,7 +137,7 @@ describe('while a name is exchanged for a link and back', () => {
       const path = join(workspace, kind === 'folder' ? 'docs/sub/f.txt' : 'docs/f.txt')
       const seen = new Set<string | undefined>()
       await whileFlipping(join(workspace, name), kind, kind === 'folder' ? outside : join(outside, 'f.txt'), async (index) => {
-        seen.add(readNearFile({ path, root: workspace }, {}, (bytes) => bytes.toString()))
+        seen.add(readSmallFile({ path, root: workspace }, {}, (bytes) => bytes.toString()))
         // Lets the message arrive that the flipping is over.
         if (index % 64 === 0) await new Promise((resolve) => setImmediate(resolve))
         return seen.size > 1

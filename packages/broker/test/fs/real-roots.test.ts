@@ -6,7 +6,7 @@ import { systemDisk } from '../../src/fs/disk.ts'
 import { FileScope } from '../../src/fs/file-scope.ts'
 import { POSIX_PATHS } from '../../src/fs/paths.ts'
 import { RealRoots } from '../../src/fs/real-roots.ts'
-import { temporaryFolder } from '../../../sandbox/test/fixture.ts'
+import { temporaryFolder } from '../fixture.ts'
 import { put } from './ground.ts'
 
 /** The real disk, and how often it was asked. */

@@ -4,7 +4,7 @@ import * as fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { thoroughly } from '../../../../scripts/thoroughly.ts'
 import { FileScope } from '../../src/fs/file-scope.ts'
-import { temporaryFolder } from '../../../sandbox/test/fixture.ts'
+import { temporaryFolder } from '../fixture.ts'
 
 const NAMES = ['a', 'b', 'c'] as const
 const name = fc.constantFrom(...NAMES)

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { temporaryFolder } from '../../../sandbox/test/fixture.ts'
+import { temporaryFolder } from '../fixture.ts'
 import { codeOf, openFs, put } from './ground.ts'
 
 it.each(['glob', 'find', 'search'] as const)('%s ends with its call, also while it is awaited', async (method) => {

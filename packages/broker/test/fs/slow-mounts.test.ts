@@ -1,8 +1,8 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { FarFolders, farFolders } from '../../src/fs/slow-mounts.ts'
-import { temporaryFolder } from '../../../sandbox/test/fixture.ts'
+import { SlowMounts, slowMountsIn } from '../../src/fs/sync-read.ts'
+import { temporaryFolder } from '../fixture.ts'
 
 const mount = (folder: string, kind: string, more = ''): string => `29 1 254:0 / ${folder} rw,relatime ${more}- ${kind} /dev/vda rw\n`
 
@@ -13,21 +13,21 @@ const TABLE = [
 
 describe('far folders', () => {
   it('are those of file systems that are not of this machine, each with all that is mounted in it', () => {
-    expect(farFolders(TABLE)).toEqual(['/proc', '/home/me/cloud', '/mnt/my share', '/w'])
-    expect(farFolders(mount('/', 'overlay') + mount('/var', 'xfs') + mount('/data', 'zfs'))).toEqual([])
+    expect(slowMountsIn(TABLE)).toEqual(['/proc', '/home/me/cloud', '/mnt/my share', '/w'])
+    expect(slowMountsIn(mount('/', 'overlay') + mount('/var', 'xfs') + mount('/data', 'zfs'))).toEqual([])
   })
 
   it.each([
     ['the top itself', mount('/', 'nfs') + mount('/tmp', 'tmpfs')], ['an unknown kind', mount('/', 'newfs')],
     ['a table of another form', 'nothing of the kind\n'], ['an empty table', ''],
   ])('are everything with %s', (_, table) => {
-    expect(farFolders(table)).toEqual(['/'])
+    expect(slowMountsIn(table)).toEqual(['/'])
   })
 
   async function foldersOf(table: string) {
     const path = join(await temporaryFolder(), 'mountinfo')
     await writeFile(path, table)
-    return new FarFolders(path)
+    return new SlowMounts(path)
   }
 
   it('are everything until they are known, and where they cannot be', async () => {
@@ -37,7 +37,7 @@ describe('far folders', () => {
     const isFar = (path: string) => far.has(path)
     expect(['/home/me/cloud', '/home/me/cloud/a', '/home/me/cloud/local/a', '/mnt/my share/a', '/w/a', '/proc/1'].every(isFar)).toBe(true)
     expect(['/home/me/a.txt', '/home/me/cloudy', '/tmp/a', '/', '/mnt/my', '/workspace'].some(isFar)).toBe(false)
-    const none = new FarFolders('/not/there')
+    const none = new SlowMounts('/not/there')
     await none.read()
     expect(none.has('/home/me/a.txt')).toBe(true)
   })
@@ -45,9 +45,9 @@ describe('far folders', () => {
   it('are everything for a while when a disk kept somebody', async () => {
     const far = await foldersOf(mount('/', 'ext4'))
     await far.read()
-    far.took(5)
+    far.record(5)
     expect(far.has('/a')).toBe(false)
-    far.took(5_000)
+    far.record(5_000)
     expect(far.has('/a')).toBe(true)
   })
 })

@@ -1,8 +1,8 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { OffLimits } from '../../src/process/untrusted-folders.ts'
-import { temporaryFolder } from '../../../sandbox/test/fixture.ts'
+import { UntrustedFolders } from '../../src/process/executable.ts'
+import { temporaryFolder } from '../fixture.ts'
 import { codeOf, openFs, put } from './ground.ts'
 
 describe.each(['*', '**', 'a*b', '[ab]', '{a,b}', '?', '!a', 'a b'])('a workspace called %j', (name) => {
@@ -35,7 +35,7 @@ it('programs beside a workspace with a star in its name may be run', async () =>
   for (const folder of ['*', 'bin']) mkdirSync(join(root, folder))
   writeFileSync(join(root, 'bin/tool'), '')
   const workspace = join(root, '*')
-  const limits = new OffLimits([workspace, `${workspace}/out/**`], [workspace])
+  const limits = new UntrustedFolders([workspace, `${workspace}/out/**`], [workspace])
   expect(await limits.reaches(join(root, 'bin/tool'))).toBe(false)
   expect(await limits.reaches(join(workspace, 'tool'))).toBe(true)
 })

@@ -2,11 +2,9 @@ import { execFileSync } from 'node:child_process'
 import { link, mkdir, rename, symlink, truncate, unlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { FarFolders } from '../../src/fs/slow-mounts.ts'
+import { readSmallFile, SlowMounts, type ByteRange } from '../../src/fs/sync-read.ts'
 import { FileScope } from '../../src/fs/file-scope.ts'
-import { readNearFile } from '../../src/fs/sync-read.ts'
-import type { Range } from '../../src/fs/read-file.ts'
-import { temporaryFolder } from '../../../sandbox/test/fixture.ts'
+import { temporaryFolder } from '../fixture.ts'
 import { CANARY, openFs, put } from './ground.ts'
 
 const text = (bytes: Buffer): string => bytes.toString()
@@ -15,15 +13,15 @@ async function ground() {
   const top = await temporaryFolder()
   await put(top, ['ws/a.txt', 'inside'], ['ws/sub/deep/b.txt', 'inside too'], ['outside/deep/b.txt', CANARY], ['outside/a.txt', CANARY])
   const root = join(top, 'ws')
-  const read = (path: string, range: Range = {}) => readNearFile({ path: join(root, path), root }, range, text)
+  const read = (path: string, range: ByteRange = {}) => readSmallFile({ path: join(root, path), root }, range, text)
   return { root, outside: join(top, 'outside'), read }
 }
 
 /** Mounts as a machine with one disk has them, or with a network on top of it. */
-async function mounts(kind: string): Promise<FarFolders> {
+async function mounts(kind: string): Promise<SlowMounts> {
   const path = join(await temporaryFolder(), 'mountinfo')
   await writeFile(path, `29 1 254:0 / / rw - ${kind} /dev/vda rw\n`)
-  const far = new FarFolders(path)
+  const far = new SlowMounts(path)
   await far.read()
   return far
 }
@@ -76,7 +74,7 @@ describe('a file of a grant', () => {
   it('is read at once on a disk of this machine and waited for on any other, with the same answer', async () => {
     const { root } = await ground()
     for (const [kind, atOnce] of [['ext4', 'inside'], ['nfs4', undefined], ['fuse.sshfs', undefined]] as const) {
-      const scope = new FileScope('fs.read', [root], root, { far: await mounts(kind) })
+      const scope = new FileScope('fs.read', [root], root, { slowMounts: await mounts(kind) })
       // Nothing is known of the root before it was looked at.
       expect(scope.readAtOnce('a.txt', {}, text)).toBeUndefined()
       await scope.locate('a.txt')
@@ -88,21 +86,21 @@ describe('a file of a grant', () => {
     const { root, outside } = await ground()
     await symlink(root, join(root, '../way'))
     const far = await mounts('ext4')
-    const narrow = new FileScope('fs.read', [join(root, 'sub')], root, { far, kept: [join(root, 'sub/kept')] })
+    const narrow = new FileScope('fs.read', [join(root, 'sub')], root, { slowMounts: far, reserved: [join(root, 'sub/kept')] })
     await put(root, ['sub/kept/c.txt', CANARY])
     await narrow.locate('sub/deep/b.txt')
     expect(narrow.readAtOnce('sub/deep/b.txt', {}, text)).toBe('inside too')
     for (const path of ['a.txt', join(outside, 'a.txt'), 'sub/../a.txt', 'sub/kept/c.txt', '/etc/passwd', '', 'sub/\0', 'sub']) {
       expect(narrow.readAtOnce(path, {}, text), path).toBeUndefined()
     }
-    const whole = new FileScope('fs.read', [root], root, { far })
+    const whole = new FileScope('fs.read', [root], root, { slowMounts: far })
     await whole.locate('a.txt')
     expect([whole.readAtOnce('a.txt', {}, text), whole.readAtOnce('.', {}, text)]).toEqual(['inside', undefined])
     const way = join(root, '../way')
-    const linked = new FileScope('fs.read', [way], way, { far })
+    const linked = new FileScope('fs.read', [way], way, { slowMounts: far })
     await linked.locate('a.txt')
     expect(linked.readAtOnce('a.txt', {}, text)).toBeUndefined()
-    const elsewhere = new FileScope('fs.read', [root], root, { far, platform: 'darwin' })
+    const elsewhere = new FileScope('fs.read', [root], root, { slowMounts: far, platform: 'darwin' })
     await elsewhere.locate('a.txt')
     expect(elsewhere.readAtOnce('a.txt', {}, text)).toBeUndefined()
   })

@@ -8,11 +8,11 @@ function workFor(ms: number): void {
 }
 
 it('gives all who search together one part of each turn', async () => {
-  let inTurn = 0
+  let queueForFile = 0
   let most = 0
   let going = true
   const turn = (): void => {
-    inTurn = 0
+    queueForFile = 0
     if (going) setImmediate(turn)
   }
   turn()
@@ -20,7 +20,7 @@ it('gives all who search together one part of each turn', async () => {
     for (let piece = 0; piece < 30; piece++) {
       if (isSliceSpent()) await nextSlice()
       workFor(PIECE_MS)
-      most = Math.max(most, ++inTurn)
+      most = Math.max(most, ++queueForFile)
     }
   }))
   going = false

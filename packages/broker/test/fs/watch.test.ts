@@ -3,7 +3,8 @@ import { join } from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { FileChange, FileReader, FileWatch } from '@bulkhead/contract'
 import { describe, expect, it } from 'vitest'
-import { invocation, newSandbox, requestOf, running, temporaryFolder, toolOf } from '../../../sandbox/test/fixture.ts'
+import { invocation, newSandbox, requestOf, running } from '../../../sandbox/test/fixture.ts'
+import { temporaryFolder, toolOf } from '../fixture.ts'
 import { CANARY, codeOf, openFs, put } from './ground.ts'
 
 /** Reads changes until all of these were reported, with or without others. */

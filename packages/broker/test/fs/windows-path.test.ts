@@ -79,7 +79,7 @@ describe('a path on Windows', () => {
     ['ab:\\x', 'stream'],
     // Devices, wherever they stand and whatever follows.
     ['NUL', 'device'], ['nul', 'device'], ['CON', 'device'], ['con.txt', 'device'], ['aux.tar.gz', 'device'],
-    ['PRN.', 'dot or a space'],
+    ['PRN.', 'dot or space'],
     ['COM1', 'device'], ['com9.log', 'device'], ['LPT1', 'device'], ['lpt0', 'device'], ['COM¹', 'device'],
     ['LPT³.txt', 'device'],
     ['CONIN$', 'device'], ['conout$', 'device'], ['CLOCK$', 'device'], ['nul .txt', 'device'], ['con   .x', 'device'],
@@ -87,15 +87,15 @@ describe('a path on Windows', () => {
     ['\\\\.\\PhysicalDrive0', 'device'], ['\\\\.\\C:\\x', 'device'], ['\\\\.\\pipe\\x', 'device'], ['//./C:/x', 'device'],
     ['\\\\.', 'device'], ['\\/.\\x', 'device'],
     // What the system drops at the end of a name.
-    ['a.txt.', 'dot or a space'], ['a.txt ', 'dot or a space'], ['a.txt. .', 'dot or a space'], ['docs.\\a', 'dot or a space'],
-    ['docs \\a', 'dot or a space'], ['...', 'dot or a space'], ['. ', 'dot or a space'], ['.. \\x', 'dot or a space'],
-    ['..\\...\\x', 'dot or a space'], ['\\\\?\\C:\\x.', 'dot or a space'],
+    ['a.txt.', 'dot or space'], ['a.txt ', 'dot or space'], ['a.txt. .', 'dot or space'], ['docs.\\a', 'dot or space'],
+    ['docs \\a', 'dot or space'], ['...', 'dot or space'], ['. ', 'dot or space'], ['.. \\x', 'dot or space'],
+    ['..\\...\\x', 'dot or space'], ['\\\\?\\C:\\x.', 'dot or space'],
     // Short forms.
-    ['SECRET~1.TXT', 'short form'], ['secret~1', 'short form'], ['PROGRA~1\\x', 'short form'], ['C:\\PROGRA~2', 'short form'],
-    ['a~12.c', 'short form'], ['docs\\LONGNA~1.MD', 'short form'], ['AB~123', 'short form'], ['WORKSP~1\\a', 'short form'],
-    // What depends on where a drive happens to be.
-    ['C:', 'drive happens'], ['C:x', 'drive happens'], ['c:docs\\a', 'drive happens'], ['D:..\\x', 'drive happens'],
-    ['C:.', 'drive happens'],
+    ['SECRET~1.TXT', 'short (8.3) name'], ['secret~1', 'short (8.3) name'], ['PROGRA~1\\x', 'short (8.3) name'], ['C:\\PROGRA~2', 'short (8.3) name'],
+    ['a~12.c', 'short (8.3) name'], ['docs\\LONGNA~1.MD', 'short (8.3) name'], ['AB~123', 'short (8.3) name'], ['WORKSP~1\\a', 'short (8.3) name'],
+    // What depends on where a current folder of a drive to be.
+    ['C:', 'current folder of a drive'], ['C:x', 'current folder of a drive'], ['c:docs\\a', 'current folder of a drive'], ['D:..\\x', 'current folder of a drive'],
+    ['C:.', 'current folder of a drive'],
     // Verbatim, where a plain path would mean something else.
     ['\\\\?\\C:\\x\\..\\y', 'dots'], ['\\\\?\\C:\\.\\x', 'dots'], ['\\\\?\\C:\\x/y', 'slashes'], ['//?/C:/x', 'slashes'],
     ['\\\\?\\C:\\x\\\\y', 'empty names'], ['\\\\?\\C:', 'neither'], ['\\\\?\\x', 'neither'], ['\\\\?\\', 'neither'],

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { describe, expect, it } from 'vitest'
 import { isTemporaryName } from '../../src/fs/write-file.ts'
-import { temporaryFolder } from '../../../sandbox/test/fixture.ts'
+import { temporaryFolder } from '../fixture.ts'
 import { codeOf, openFs, put } from './ground.ts'
 
 const execFile = promisify(execute)
@@ -18,7 +18,7 @@ describe('writing', () => {
     expect(await fs.write('out/x/y/z.txt', 'deep')).toEqual({ bytes: 4, created: true })
     expect(await readFile(join(workspace, 'out/x/y/z.txt'), 'utf8')).toBe('deep')
     expect(await codeOf(fs.write('flat/a.md', ''))).toBe('NotFound')
-    await expect(fs.write('flat/a.md', '')).rejects.toThrow(/^The folder of "flat\/a\.md" does not exist, and the tool may not make it\. Declare /)
+    await expect(fs.write('flat/a.md', '')).rejects.toThrow(/^The folder of "flat\/a\.md" does not exist, and the tool may not create it\. Declare /)
     expect(await codeOf(fs.write('a/b/c.txt', ''))).toBe('NotFound')
     expect(await codeOf(fs.edit('out/none/a', 'x', 'y'))).toBe('NotFound')
     expect(await codeOf(fs.write('out/x/y/z.txt/below', ''))).toBe('NotFound')
@@ -78,7 +78,7 @@ describe('writing', () => {
     await fs.write('docs/new/b.md', 'new')
     await rm(workspace, { recursive: true })
     for (const path of ['c.md', 'docs/c.md']) {
-      await expect(fs.write(path, 'x')).rejects.toMatchObject({ code: 'NotFound', message: expect.stringContaining('workspace does not exist any more') })
+      await expect(fs.write(path, 'x')).rejects.toMatchObject({ code: 'NotFound', message: expect.stringContaining('workspace no longer exists') })
     }
     expect(existsSync(workspace)).toBe(false)
   })

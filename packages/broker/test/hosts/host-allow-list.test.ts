@@ -2,11 +2,11 @@ import { hostMatches } from '@bulkhead/kit/hosts'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { thoroughly } from '../../../../scripts/thoroughly.ts'
-import { HostScope } from '../../src/hosts/host-allow-list.ts'
+import { HostAllowList } from '../../src/hosts/host-allow-list.ts'
 
-const covers = (pattern: string, host: string, port = 443): boolean => new HostScope([pattern]).covers(host, port)
+const covers = (pattern: string, host: string, port = 443): boolean => new HostAllowList([pattern]).covers(host, port)
 const refuses = (hosts: readonly string[], address: string, host: string, port = 443): string | undefined =>
-  new HostScope(hosts).refuses(address, host, port)
+  new HostAllowList(hosts).refuses(address, host, port)
 
 describe('the hosts of a grant', () => {
   it('are exactly those named', () => {
@@ -24,14 +24,14 @@ describe('the hosts of a grant', () => {
   })
 
   it('are with * every name, but no address, and none that is not public', () => {
-    const scope = new HostScope(['*'])
+    const scope = new HostAllowList(['*'])
     expect(scope.covers('anything.example', 443)).toBe(true)
     expect(scope.covers('anything.example', 8080)).toBe(false)
     expect(scope.covers('127.0.0.1', 80)).toBe(false)
     expect(scope.covers('localhost', 80)).toBe(true)
     expect(scope.refuses('127.0.0.1', 'localhost', 80)).toBe('loopback')
     expect(scope.refuses('10.0.0.1', 'anything.example', 443)).toBe('private')
-    expect(new HostScope(['*.*']).covers('a.b', 443)).toBe(false)
+    expect(new HostAllowList(['*.*']).covers('a.b', 443)).toBe(false)
   })
 
   it('are reached at 80 and 443, or at the one port that is named', () => {
@@ -70,7 +70,7 @@ describe('the hosts of a grant', () => {
     const pattern = fc.tuple(fc.constantFrom('', '*.'), name, fc.option(port, { nil: undefined }))
       .map(([below, host, at]) => `${below}${host}${at === undefined ? '' : `:${at}`}`)
     fc.assert(fc.property(fc.array(pattern, { maxLength: 4 }), name, port, (patterns, host, at) => {
-      if (new HostScope(patterns).covers(host, at)) expect(hostMatches(patterns, `${host}:${at}`)).toBe(true)
+      if (new HostAllowList(patterns).covers(host, at)) expect(hostMatches(patterns, `${host}:${at}`)).toBe(true)
     }), { numRuns: thoroughly(1_000, 5_000) })
   })
 })

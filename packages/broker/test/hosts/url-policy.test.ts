@@ -2,15 +2,15 @@ import { BulkheadError } from '@bulkhead/contract'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { thoroughly } from '../../../../scripts/thoroughly.ts'
-import { HostScope } from '../../src/hosts/host-allow-list.ts'
-import { judgeUrl, refuseAddress } from '../../src/hosts/url-policy.ts'
+import { HostAllowList } from '../../src/hosts/host-allow-list.ts'
+import { checkUrl, requireAllowedAddress } from '../../src/hosts/url-policy.ts'
 
 const HOSTS = ['api.example.com', '*.wide.test', 'local.test:8080', 'xn--bcher-kva.example', '127.0.0.1:9000', '0.0.0.0']
-const scope = new HostScope(HOSTS)
+const scope = new HostAllowList(HOSTS)
 
 const verdict = (text: string): string => {
   try {
-    const { url, host, port } = judgeUrl(text, scope)
+    const { url, host, port } = checkUrl(text, scope)
     return `${host} ${port} ${url.href}`
   } catch (error) {
     if (!BulkheadError.is(error)) throw error
@@ -102,13 +102,13 @@ describe('the judge of URLs', () => {
   })
 
   it('says what to do, and not which address a name has', () => {
-    expect(() => judgeUrl('https://evil.test/', scope))
-      .toThrow('The host evil.test:443 is not one the tool may reach. Declare it in `requires.net.hosts`')
-    expect(() => judgeUrl('http://0.0.0.0/', scope)).toThrow('0.0.0.0:80 is an address that is not public (unspecified).')
-    expect(() => judgeUrl('http://[::1]/', scope)).toThrow('The host [::1]:80 is not one the tool may reach.')
-    expect(() => refuseAddress('10.0.0.1', 'api.example.com', 443, scope))
+    expect(() => checkUrl('https://evil.test/', scope))
+      .toThrow('The tool may not reach the host evil.test:443. Declare it in `requires.net.hosts`')
+    expect(() => checkUrl('http://0.0.0.0/', scope)).toThrow('0.0.0.0:80 is an address that is not public (unspecified).')
+    expect(() => checkUrl('http://[::1]/', scope)).toThrow('The tool may not reach the host [::1]:80.')
+    expect(() => requireAllowedAddress('10.0.0.1', 'api.example.com', 443, scope))
       .toThrow('The host api.example.com:443 has an address that is not public (private).')
-    expect(() => refuseAddress('93.184.216.34', 'localhost', 80, scope))
-      .toThrow('The host localhost:80 has an address that is not of this machine. Use another host.')
+    expect(() => requireAllowedAddress('93.184.216.34', 'localhost', 80, scope))
+      .toThrow('The host localhost:80 does not resolve to this machine. Use another host.')
   })
 })

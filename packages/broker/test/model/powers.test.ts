@@ -1,7 +1,8 @@
 import { NO_GRANT } from '@bulkhead/contract'
 import { describe, expect, it } from 'vitest'
 import { powersOf } from '../../src/model/powers.ts'
-import { codeOf, newSandbox, requestOf, running, toolOf } from '../../../sandbox/test/fixture.ts'
+import { codeOf, newSandbox, requestOf, running } from '../../../sandbox/test/fixture.ts'
+import { toolOf } from '../fixture.ts'
 
 const services = { log: () => undefined, env: new Map<string, string>(), envDeclared: new Set<string>() }
 

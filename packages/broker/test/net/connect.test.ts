@@ -3,8 +3,8 @@ import { createServer } from 'node:https'
 import type { RequestListener } from 'node:http'
 import type { TLSSocket } from 'node:tls'
 import { describe, expect, it } from 'vitest'
-import { judgedConnector } from '../../src/net/connect.ts'
-import { HostScope } from '../../src/hosts/host-allow-list.ts'
+import { checkedConnector } from '../../src/net/connect.ts'
+import { HostAllowList } from '../../src/hosts/host-allow-list.ts'
 import type { NetOptions } from '../../src/net/net.ts'
 import type { Listening } from './loopback.ts'
 import { callOf, codeOf, fetchRaw, listen, newNet, reach, refusal, said, serve } from './loopback.ts'
@@ -43,7 +43,7 @@ describe('a connection over TLS', () => {
       code: 'ToolExecutionFailed', message: 'The host wrong.test has a certificate for other names.',
     })
     expect(await refusal(fetchRaw(newNet({ ...local, ca: '' }), callOf(hosts), `https://secure.test:${port}/`))).toMatchObject({
-      code: 'ToolExecutionFailed', message: 'The host secure.test could not prove over TLS who it is.',
+      code: 'ToolExecutionFailed', message: 'The host secure.test could not be authenticated over TLS.',
     })
   })
 
@@ -54,7 +54,7 @@ describe('a connection over TLS', () => {
     try {
       const call = callOf([`secure.test:${port}`, `127.0.0.1:${port}`])
       const error = await refusal(fetchRaw(newNet({ lookup: async () => ['127.0.0.1'] }), call, `https://secure.test:${port}/`))
-      expect(error.message).toBe('The host secure.test could not prove over TLS who it is.')
+      expect(error.message).toBe('The host secure.test could not be authenticated over TLS.')
     } finally {
       if (before === undefined) delete process.env['NODE_TLS_REJECT_UNAUTHORIZED']
       else process.env['NODE_TLS_REJECT_UNAUTHORIZED'] = before
@@ -82,8 +82,8 @@ describe('a connection over TLS', () => {
 describe('a connection', () => {
   it('is checked for the caller that makes it, whatever was checked before', async () => {
     const server = await serve((_request, response) => response.end())
-    const connect = judgedConnector({
-      scope: new HostScope(['a.test']), lookup: async () => ['127.0.0.1'], ca: undefined, timeoutMs: 1_000, sockets: new Set(),
+    const connect = checkedConnector({
+      scope: new HostAllowList(['a.test']), lookup: async () => ['127.0.0.1'], ca: undefined, timeoutMs: 1_000, sockets: new Set(),
     })
     const made = (hostname: string): Promise<unknown> => new Promise((resolve, reject) => {
       connect({ hostname, protocol: 'http:', port: `${server.port}` }, (...[error, socket]) => {

@@ -28,12 +28,12 @@ export interface Loopback extends Listening {
   readonly requests: IncomingMessage[]
 }
 
-interface Place {
+interface ResolvedPath {
   readonly host?: string
   readonly port?: number
 }
 
-export async function serve(answer: RequestListener, at: Place = {}): Promise<Loopback> {
+export async function serve(answer: RequestListener, at: ResolvedPath = {}): Promise<Loopback> {
   const seen: string[] = []
   const requests: IncomingMessage[] = []
   const listener: RequestListener = (request, response) => {
@@ -55,7 +55,7 @@ export async function serveRaw(answer: (socket: Socket) => void): Promise<Listen
   }))
 }
 
-export async function listen(server: Server, { host = '127.0.0.1', port: wanted = 0 }: Place = {}): Promise<Listening> {
+export async function listen(server: Server, { host = '127.0.0.1', port: wanted = 0 }: ResolvedPath = {}): Promise<Listening> {
   const sockets: Socket[] = []
   server.on('connection', (socket: Socket) => sockets.push(socket))
   server.listen(wanted, host)

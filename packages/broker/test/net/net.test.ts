@@ -160,7 +160,7 @@ describe('a fetch that fails', () => {
       socket.once('data', send).on('drain', send)
     })
     const error = await refusal(fetchRaw(newNet(), callOf([server.place]), `${server.base}/`))
-    expect(error).toMatchObject(said('ToolExecutionFailed', 'sent more than 32 responses before its answer'))
+    expect(error).toMatchObject(said('ToolExecutionFailed', 'sent more than 32 interim responses'))
     await closed(server.sockets[0]!)
   })
 
@@ -173,7 +173,7 @@ describe('a fetch that fails', () => {
   it('ends at the deadline for connecting, while a name is still being looked up', async () => {
     const net = newNet({ lookup: () => new Promise(() => undefined), limits: { connectMs: 50 } })
     const error = await refusal(fetchRaw(net, callOf(['a.test']), 'http://a.test/'))
-    expect(error).toMatchObject(said('ToolExecutionFailed', 'could not be connected to within 50 ms'))
+    expect(error).toMatchObject(said('ToolExecutionFailed', 'took longer than 50 ms'))
   })
 })
 

@@ -64,7 +64,7 @@ describe('a name that changes its address', () => {
   it.each(['localhost', 'api.localhost'])('is not followed to another machine when it is %s', async (host) => {
     const net = newNet({ lookup: async () => ['93.184.216.34'] })
     const error = await refusal(fetchRaw(net, callOf([host]), `http://${host}/`))
-    expect(error).toMatchObject(said('CapabilityDenied', 'has an address that is not of this machine'))
+    expect(error).toMatchObject(said('CapabilityDenied', 'does not resolve to this machine'))
   })
 
   it('gains nothing from a grant of another tool, whose connections it does not share', async () => {

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { describe, expect, it } from 'vitest'
-import type { Denial } from '../../src/model/denial.ts'
+import type { Denial } from '../../src/model/capability.ts'
 import { callOf, closed, codeOf, fetchRaw, newNet, reach, refusal, said, serve } from './loopback.ts'
 
 /** `/302?http://…` answers with that status and location; anything else is an answer. */
@@ -39,7 +39,7 @@ describe('a redirect', () => {
   it('that is denied says where it leads, and to its reader what to do', async () => {
     const server = await serve(redirecting)
     const error = await refusal(fetchRaw(newNet(), callOf([server.place]), `${server.base}/302?https://evil.test/`)) as Denial
-    const what = 'The host 127.0.0.1 redirects elsewhere. The host evil.test:443 is not one the tool may reach.'
+    const what = 'The host 127.0.0.1 redirects elsewhere. The tool may not reach the host evil.test:443.'
     expect([error.message, error.data]).toEqual([
       `${what} Declare it in \`requires.net.hosts\`; without a port it means 80 and 443.`, { power: 'net', host: 'evil.test' },
     ])

@@ -1,6 +1,6 @@
 import type { JsonObject } from '@bulkhead/kit/json'
 import { describe, expect, it } from 'vitest'
-import { readOutgoing } from '../../src/net/request.ts'
+import { readRequest } from '../../src/net/request.ts'
 import { callOf, codeOf, fetchRaw, newNet, reach, serve, serveRaw } from './loopback.ts'
 
 const LINE = '\r\n'
@@ -63,16 +63,16 @@ describe('what a tool sends', () => {
     const headers = { ...Object.fromEntries(names.map((name) => [name, '1'])), 'x-long': long }
     const body = { kind: 'text', content: 'x'.repeat(1_000) }
     for (const method of ['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']) {
-      const read = readOutgoing({ method, headers, body }, 1_000)
+      const read = readRequest({ method, headers, body }, 1_000)
       expect([read.method, read.headers.get('x-long'), read.body?.length]).toEqual([method, long, 1_000])
     }
-    expect(() => readOutgoing({ headers: { ...headers, 'x-65': '' } }, 1_000)).toThrow('more than 64 headers')
+    expect(() => readRequest({ headers: { ...headers, 'x-65': '' } }, 1_000)).toThrow('more than 64 headers')
   })
 
   it('has no white space around its headers, and nothing where nothing is given', () => {
-    expect(readOutgoing({ headers: { 'X-A': ' 1\t' } }, 0).headers.get('x-a')).toBe('1')
-    expect(readOutgoing({ headers: null, body: null }, 0)).toEqual(readOutgoing(undefined, 0))
-    expect(readOutgoing(undefined, 0)).toMatchObject({ method: 'GET', body: null, follow: true })
+    expect(readRequest({ headers: { 'X-A': ' 1\t' } }, 0).headers.get('x-a')).toBe('1')
+    expect(readRequest({ headers: null, body: null }, 0)).toEqual(readRequest(undefined, 0))
+    expect(readRequest(undefined, 0)).toMatchObject({ method: 'GET', body: null, follow: true })
   })
 
   it('is one request on the wire, whatever is in path, headers and body', async () => {

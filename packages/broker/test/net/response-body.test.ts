@@ -90,7 +90,7 @@ describe('the body of a response', () => {
     const answer = (response: ServerResponse): unknown => response.setHeader('content-encoding', coding).end(packed)
     const { tool, url } = await answering(answer, { decoderBytes: 1_000, idleMs: 50 })
     const response = await tool.fetch(url)
-    expect(await refusal(response.text())).toMatchObject(said('ResourceBusy', 'The compartment decodes as many compressed bodies as it may.'))
+    expect(await refusal(response.text())).toMatchObject(said('ResourceBusy', 'The compartment has no memory left for another compressed body.'))
   })
 
   it('holds no decoder before it is read, nor after it was dropped', async () => {
@@ -201,7 +201,7 @@ describe('the body of a response', () => {
     const gone = closed(server.sockets[0]!)
     const [first, second, third] = [readRaw(net, call, bodyId!), readRaw(net, call, bodyId!), readRaw(net, call, bodyId!)]
     expect(await first).toBe(Buffer.from('first').toString('base64'))
-    const silent = said('ToolExecutionFailed', 'nothing more of its body for 50 ms')
+    const silent = said('ToolExecutionFailed', 'sent nothing for 50 ms')
     expect(await Promise.all([refusal(second), refusal(third)])).toMatchObject([silent, silent])
     await gone
   })
@@ -212,7 +212,7 @@ describe('the body of a response', () => {
     })
     const response = await tool.fetch(url)
     const error = await refusal(response.text())
-    expect(error).toMatchObject(said('ToolExecutionFailed', 'The host 127.0.0.1 ended the connection before it had answered.'))
+    expect(error).toMatchObject(said('ToolExecutionFailed', 'The host 127.0.0.1 closed the connection before it answered.'))
   })
 })
 

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { setImmediate as turn } from 'node:timers/promises'
 import { afterAll, beforeEach, describe, expect, it } from 'vitest'
 import { isTemporaryName } from '../../src/fs/write-file.ts'
-import { temporaryFolder } from '../../../sandbox/test/fixture.ts'
+import { temporaryFolder } from '../fixture.ts'
 import { ShellGround } from '../shell/shell-ground.ts'
 
 let ground = new ShellGround()

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeEach, describe, expect, it } from 'vitest'
 import { BulkheadError } from '@bulkhead/contract'
-import { processRow } from '../../src/process/process-table.ts'
+import { processRow } from '../../src/process/run-processes.ts'
 import { any, ShellGround } from '../shell/shell-ground.ts'
 
 let ground = new ShellGround()

@@ -3,10 +3,10 @@ import { expect, it } from 'vitest'
 import { thoroughly } from '../../../../scripts/thoroughly.ts'
 import type { Program } from './non-interference/program.ts'
 import { programs } from './non-interference/program.ts'
-import { Ground } from './non-interference/world.ts'
+import { ResolveContext } from './non-interference/world.ts'
 
 it('a tool sees the same pieces of the same bytes, whatever the secret is and whatever lies in files it may not read', async () => {
-  const ground = await Ground.open()
+  const ground = await ResolveContext.open()
   await fc.assert(fc.asyncProperty(programs, async (program) => {
     const one = await ground.run(program, { secret: program.secrets.one, closedFile: 'one' })
     const other = await ground.run(program, { secret: program.secrets.other, closedFile: undefined })
@@ -15,7 +15,7 @@ it('a tool sees the same pieces of the same bytes, whatever the secret is and wh
 })
 
 it('the first letters of a secret that was never used cannot be told from any others', async () => {
-  const ground = await Ground.open()
+  const ground = await ResolveContext.open()
   const [one, other] = ['correct-horse-battery', 'battery-correct-horse']
   for (const from of ['own', 'foreign'] as const) {
     const chunks = Array.from({ length: one.length - 1 }, (_, index) => [

@@ -1,11 +1,11 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { thoroughly } from '../../../../scripts/thoroughly.ts'
-import { Sought } from '../../src/secrets/rolling-search.ts'
-import { RedactingStream } from '../../src/secrets/redacting-stream.ts'
+import { SearchTerm } from '../../src/secrets/rolling-search.ts'
+import { RedactingStream } from '../../src/secrets/redaction.ts'
 
 const streamOf = (texts: readonly string[], counts = () => true): RedactingStream =>
-  new RedactingStream(texts.map((text) => new Sought(Buffer.from(text), counts)), Buffer.from('#'))
+  new RedactingStream(texts.map((text) => new SearchTerm(Buffer.from(text), counts)), Buffer.from('#'))
 
 function redact(texts: readonly string[], chunks: readonly string[]): string {
   const stream = streamOf(texts)

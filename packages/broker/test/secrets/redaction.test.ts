@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest'
-import { Sought } from '../../src/secrets/rolling-search.ts'
+import { SearchTerm } from '../../src/secrets/rolling-search.ts'
 import { Redaction, REDACTED } from '../../src/secrets/redaction.ts'
-import { writtenForms } from '../../src/secrets/encodings.ts'
+import { encodedForms } from '../../src/secrets/encodings.ts'
 
 const redactionOf = (...values: readonly string[]): Redaction =>
-  new Redaction(values.flatMap(writtenForms).map((form) => new Sought(form, () => true)))
+  new Redaction(values.flatMap(encodedForms).map((form) => new SearchTerm(form, () => true)))
 
 const SECRET = 'pa ss/w"ö+rd'
 const MARKUP = '<Key>&\'x\'="é/y"'

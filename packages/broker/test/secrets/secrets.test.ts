@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest'
-import { HostScope } from '../../src/hosts/host-allow-list.ts'
+import { HostAllowList } from '../../src/hosts/host-allow-list.ts'
 import type { Target } from '../../src/hosts/url-policy.ts'
-import { judgeUrl } from '../../src/hosts/url-policy.ts'
+import { checkUrl } from '../../src/hosts/url-policy.ts'
 import { secretsCapability } from '../../src/secrets/secrets.ts'
 import { UsedSecrets } from '../../src/secrets/vault.ts'
 import { callOf, codeOf, handleOf, SECRET, vaultOf } from './ground.ts'
 
 const HOSTS = ['api.example.com', '*.example.com', 'other.example', 'api.example.com:8443', '127.0.0.1', 'localhost']
-const target = (url: string): Target => judgeUrl(url, new HostScope(HOSTS))
+const target = (url: string): Target => checkUrl(url, new HostAllowList(HOSTS))
 const headers = (value: string): ReadonlyMap<string, string> => new Map([['accept', '*/*'], ['authorization', value]])
 
 describe('a handle', () => {
@@ -102,12 +102,12 @@ describe('a handle', () => {
   it('is of no use in another call, nor after its own', async () => {
     const [vault, call, other] = [vaultOf({ TOKEN: { commands: ['gh'] } }), callOf({}), callOf({})]
     const handle = await handleOf(vault, call)
-    expect(() => vault.of(other.callId).inText(handle, 'gh')).toThrow('another call')
+    expect(() => vault.of(other.callId).inText(handle, 'gh')).toThrow('unknown in this call')
     vault.endCall(call.callId)
-    expect(() => vault.of(call.callId).inText(handle, 'gh')).toThrow('another call')
+    expect(() => vault.of(call.callId).inText(handle, 'gh')).toThrow('unknown in this call')
     const again = await handleOf(vault, call)
     await vault.close()
-    expect(() => vault.of(call.callId).inText(again, 'gh')).toThrow('another call')
+    expect(() => vault.of(call.callId).inText(again, 'gh')).toThrow('unknown in this call')
   })
 
   it('is refused where the value could not be carried', async () => {
@@ -116,8 +116,8 @@ describe('a handle', () => {
     })
     const call = callOf({})
     const lines = headers(await handleOf(vault, call, 'LINES'))
-    expect(() => vault.of(call.callId).inHeaders(lines, target('https://api.example.com'))).toThrow('no header can carry')
+    expect(() => vault.of(call.callId).inHeaders(lines, target('https://api.example.com'))).toThrow('a header cannot carry')
     const nul = await handleOf(vault, call, 'NUL')
-    expect(() => vault.of(call.callId).inText(nul, 'gh')).toThrow('no argument can carry')
+    expect(() => vault.of(call.callId).inText(nul, 'gh')).toThrow('an argument cannot carry')
   })
 })

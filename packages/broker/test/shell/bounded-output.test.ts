@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { BoundedOutput } from '../../src/shell/bounded-output.ts'
+import { BoundedOutput } from '../../src/shell/output.ts'
 
 /** Feeds bytes in pieces that end wherever they end. */
 function feed(output: BoundedOutput, bytes: Buffer, cuts: readonly number[]): void {

@@ -2,9 +2,8 @@ import { spawnSync } from 'node:child_process'
 import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, realpathSync, renameSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeEach, describe, expect, it } from 'vitest'
-import { Executables } from '../../src/process/executable.ts'
-import { OffLimits } from '../../src/process/untrusted-folders.ts'
-import { Wall, type WallKind, type WallOptions } from '../../src/shell/command-sandbox.ts'
+import { Executables, UntrustedFolders } from '../../src/process/executable.ts'
+import { CommandSandbox, type SandboxKind, type CommandSandboxOptions } from '../../src/shell/command-sandbox.ts'
 import { MissingWalls } from '../../../sandbox/src/os/missing-walls.ts'
 import { any, ShellGround } from './shell-ground.ts'
 
@@ -14,11 +13,11 @@ beforeEach(async () => {
   ground = new ShellGround()
 })
 afterAll(() => ground.clear())
-const wall = (): Wall => {
-  const executables = new Executables([ground.bin, '/usr/bin', '/bin'], new OffLimits([]))
-  return new Wall({ workspace: ground.workspace, executables, home: undefined })
+const wall = (): CommandSandbox => {
+  const executables = new Executables([ground.bin, '/usr/bin', '/bin'], new UntrustedFolders([]))
+  return new CommandSandbox({ workspace: ground.workspace, executables, home: undefined })
 }
-const prefix = async (standing: Wall, kind: WallKind): Promise<readonly string[]> => (await standing.stand(kind)).argv
+const prefix = async (standing: CommandSandbox, kind: SandboxKind): Promise<readonly string[]> => (await standing.prepare(kind)).argv
 
 it('that does not work here is none', async () => {
   ground.sh('bwrap', 'echo "bwrap: No permissions to create new namespace" >&2; exit 1')
@@ -26,32 +25,32 @@ it('that does not work here is none', async () => {
 })
 
 describe('that does not work here', () => {
-  const lacking = (options: Partial<WallOptions>): Wall => {
+  const lacking = (options: Partial<CommandSandboxOptions>): CommandSandbox => {
     ground.sh('bwrap', 'echo "bwrap: No permissions to create new namespace" >&2; exit 1')
-    const executables = new Executables([ground.bin, '/usr/bin', '/bin'], new OffLimits([]))
-    return new Wall({ workspace: ground.workspace, executables, home: undefined, ...options })
+    const executables = new Executables([ground.bin, '/usr/bin', '/bin'], new UntrustedFolders([]))
+    return new CommandSandbox({ workspace: ground.workspace, executables, home: undefined, ...options })
   }
 
   it('is reported once, by the first command that should have had one', async () => {
     const walls = new MissingWalls()
     const reported: string[] = []
     walls.watch(({ message }) => reported.push(message))
-    const absent = lacking({ walls })
-    await absent.stand(undefined)
+    const absent = lacking({ missingSandbox: walls })
+    await absent.prepare(undefined)
     expect(reported).toEqual([])
-    for (const kind of ['read', 'work', 'read'] as const) await absent.stand(kind)
+    for (const kind of ['read', 'work', 'read'] as const) await absent.prepare(kind)
     expect(reported).toEqual([expect.stringMatching(/^Commands run without a sandbox/)])
   })
 
   it.each(['read', 'work', undefined] as const)('refuses a command where it is required, for %s', async (kind) => {
-    await expect(lacking({ requiresSandbox: true }).stand(kind)).rejects.toMatchObject({ code: 'CapabilityUnavailable', data: { missing: ['bubblewrap'] } })
+    await expect(lacking({ requiresSandbox: true }).prepare(kind)).rejects.toMatchObject({ code: 'CapabilityUnavailable', data: { missing: ['bubblewrap'] } })
   })
 })
 
 it('that is required and works lets a command without one run as before', async () => {
   ground.sh('bwrap', 'exit 0')
-  const executables = new Executables([ground.bin, '/usr/bin', '/bin'], new OffLimits([]))
-  expect((await new Wall({ workspace: ground.workspace, executables, home: undefined, requiresSandbox: true }).stand(undefined)).argv).toEqual([])
+  const executables = new Executables([ground.bin, '/usr/bin', '/bin'], new UntrustedFolders([]))
+  expect((await new CommandSandbox({ workspace: ground.workspace, executables, home: undefined, requiresSandbox: true }).prepare(undefined)).argv).toEqual([])
 })
 
 it('for which there is no room now is not none: commands wait for it, and it is tried again', async () => {
@@ -91,9 +90,9 @@ describe('keys in a home', () => {
     symlinkSync(elsewhere, join(home, '.ssh'))
     return realpathSync(home)
   }
-  const KEYS = ['.ssh/key', '.gnupg/key', '.netrc', '.aws']
+  const CREDENTIALS = ['.ssh/key', '.gnupg/key', '.netrc', '.aws']
   const prefixOf = async (home: string, workspace: string, path: readonly string[]): Promise<readonly string[]> =>
-    await prefix(new Wall({ workspace, home, executables: new Executables(path, new OffLimits([])) }), 'read')
+    await prefix(new CommandSandbox({ workspace, home, executables: new Executables(path, new UntrustedFolders([])) }), 'read')
 
   it.each(['a home', 'a home that is the workspace'])('of %s are behind it, linked or of another kind than usual', async (which) => {
     const home = homeAt(which === 'a home' ? join(ground.root, 'home') : ground.workspace)
@@ -101,7 +100,7 @@ describe('keys in a home', () => {
     const [plain, [bwrap, ...args]] = await Promise.all(walls) as [readonly string[], readonly string[]]
     // A machine may have no such sandbox; what would be asked of it is looked at below.
     if (plain.length === 0) return
-    const read = KEYS.map((key) => spawnSync(bwrap!, [...args, '/bin/cat', join(home, key)], { encoding: 'utf8' }).stdout)
+    const read = CREDENTIALS.map((key) => spawnSync(bwrap!, [...args, '/bin/cat', join(home, key)], { encoding: 'utf8' }).stdout)
     expect(read).toEqual(['', '', '', ''])
   })
 
@@ -109,7 +108,7 @@ describe('keys in a home', () => {
     ground.sh('bwrap', 'exit 0')
     const home = join(ground.root, 'home')
     mkdirSync(join(home, '.ssh'), { recursive: true })
-    const lasting = new Wall({ workspace: ground.workspace, home, executables: new Executables([ground.bin, '/usr/bin', '/bin'], new OffLimits([])) })
+    const lasting = new CommandSandbox({ workspace: ground.workspace, home, executables: new Executables([ground.bin, '/usr/bin', '/bin'], new UntrustedFolders([])) })
     const hidden = async () => (await prefix(lasting, 'read')).filter((arg) => arg.startsWith(realpathSync(home)))
     expect(await hidden()).toEqual([join(realpathSync(home), '.ssh')])
     mkdirSync(join(home, '.aws'))
@@ -148,7 +147,7 @@ describe('the project layer', () => {
   const real = { path: ['/usr/bin', '/bin'] }
   /** Whether this machine has such a sandbox at all. */
   const stands = async (): Promise<boolean> =>
-    (await prefix(new Wall({ workspace: ground.workspace, home: undefined, executables: new Executables(real.path, new OffLimits([])) }), 'work')).length > 0
+    (await prefix(new CommandSandbox({ workspace: ground.workspace, home: undefined, executables: new Executables(real.path, new UntrustedFolders([])) }), 'work')).length > 0
   const layer = (): string => join(ground.workspace, '.bulkhead')
   const open = () => {
     const { shell, capability } = ground.open({ shell: any('sh') }, { ...real, projectLayer: layer() })

@@ -2,21 +2,20 @@ import { spawn } from 'node:child_process'
 import { join } from 'node:path'
 import { newProcessMark } from '@bulkhead/kit/process-mark'
 import { afterAll, describe, expect, it } from 'vitest'
-import { Executables } from '../../src/process/executable.ts'
+import { Executables, UntrustedFolders } from '../../src/process/executable.ts'
 import { Launcher } from '../../src/shell/launcher.ts'
-import { OffLimits } from '../../src/process/untrusted-folders.ts'
 import { any, ShellGround } from './shell-ground.ts'
 
 const ground = new ShellGround()
 afterAll(() => ground.clear())
-const launcher = (): Launcher => new Launcher(new Executables([ground.bin], new OffLimits([])))
+const launcher = (): Launcher => new Launcher(new Executables([ground.bin], new UntrustedFolders([])))
 
 it('without setpriv and prlimit a command runs as it is', async () => {
   expect((await launcher().prepare())(['/bin/true', 'x'], newProcessMark())).toEqual(['/bin/true', 'x'])
 })
 
 it('each run has a number among the limits of its processes', async () => {
-  const system = new Launcher(new Executables(['/usr/bin', '/bin'], new OffLimits([])))
+  const system = new Launcher(new Executables(['/usr/bin', '/bin'], new UntrustedFolders([])))
   const argv = (await system.prepare())(['/bin/true'], 2 ** 40 + 7)
   expect(argv.slice(-4)).toEqual(['/usr/bin/prlimit', `--locks=${2 ** 40 + 7}`, '--', '/bin/true'])
   expect(newProcessMark()).not.toBe(newProcessMark())

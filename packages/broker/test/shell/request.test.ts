@@ -4,7 +4,7 @@ import type { ArgPattern, ShellRequirement } from '@bulkhead/contract'
 import type { Json } from '@bulkhead/kit/json'
 import { NO_GRANT } from '@bulkhead/contract'
 import { thoroughly } from '../../../../scripts/thoroughly.ts'
-import { judgeRequest, readRequest } from '../../src/shell/request.ts'
+import { checkRequest, readRequest } from '../../src/shell/request.ts'
 import { any, ShellGround } from './shell-ground.ts'
 
 const ground = new ShellGround()
@@ -123,7 +123,7 @@ it('judges as an oracle does that knows nothing of the matcher', () => {
     allowed += expected ? 1 : 0
     let judged = true
     try {
-      judgeRequest({ name: 'tester', grant: { ...NO_GRANT, shell } }, { cmd, args })
+      checkRequest({ name: 'tester', grant: { ...NO_GRANT, shell } }, { cmd, args })
     } catch {
       judged = false
     }

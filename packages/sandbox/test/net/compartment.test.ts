@@ -22,7 +22,7 @@ describe.each(REMOTE)('a tool in a %s', (placement) => {
     `)
     const call = (url: string): Promise<Json> => session.call(invocation({ url }))
     expect(await call(`${server.base}/`)).toEqual({ status: 200, length: 300_000 })
-    expect(await refusal(call(`${other.base}/`))).toMatchObject(said('CapabilityDenied', 'is not one the tool may reach'))
+    expect(await refusal(call(`${other.base}/`))).toMatchObject(said('CapabilityDenied', 'The tool may not reach the host'))
     expect(await codeOf(call(`http://localhost:${server.port}/`))).toBe('CapabilityDenied')
     expect(other.sockets).toHaveLength(0)
   })

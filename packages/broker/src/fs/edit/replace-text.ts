@@ -1,9 +1,8 @@
 import { BulkheadError } from '@bulkhead/contract'
 import { MAX_BYTES } from '../read-file.ts'
 import { tooLong } from '../write-file.ts'
-import { placesOf } from './places-of.ts'
 
-/** Bytes of the old content that became others. */
+/** A replacement in the old content. */
 export interface Change {
   readonly at: number
   readonly before: Buffer
@@ -12,7 +11,7 @@ export interface Change {
 
 export interface Replaced {
   readonly bytes: Buffer
-  /** In their order, none touching another. */
+  /** In order, without overlaps. */
   readonly changes: readonly Change[]
 }
 
@@ -25,22 +24,22 @@ export interface Replacement {
 const LF = 10
 const CR = 13
 
-/** Throws InputInvalid where the text does not occur, or occurs more than once and not all are meant. */
+/** Throws InputInvalid if the string does not occur, or occurs more than once without `all`. */
 export function replaceText(content: Buffer, { before, after, all }: Replacement, path: string): Replaced {
-  if (before === '') throw refused('The old text is empty. To make a file, write it.')
-  if (before === after) throw refused('The old and the new text are the same.')
+  if (before === '') throw refused('The old string is empty. To create a file, write it.')
+  if (before === after) throw refused('The old and the new string are the same.')
   const [old, fresh, places] = find(content, { before, after, all })
-  if (places.length === 0) throw refused(`The old text does not occur in "${path}". Read the file and copy it exactly.`)
+  if (places.length === 0) throw refused(`The old string does not occur in "${path}". Read the file and copy it exactly.`)
   if (places.length > 1 && !all) {
     const times = places.length === MANY ? `${MANY} times or more` : `${places.length} times`
-    throw refused(`The old text occurs ${times} in "${path}". Make it longer until it is unique, or replace all.`)
+    throw refused(`The old string occurs ${times} in "${path}". Make it longer until it is unique, or replace all.`)
   }
   if (places.length === MANY) {
-    throw refused(`The old text occurs ${MANY} times or more in "${path}", too often to be replaced. Write the file as a whole.`)
+    throw refused(`The old string occurs ${MANY} times or more in "${path}", too often to replace. Write the whole file instead.`)
   }
   const changes = places.map((at) => ({ at, before: old, after: fresh }))
   const bytes = content.length + changes.length * (fresh.length - old.length)
-  // Before there is that much of it. A file of wider characters may be somewhat longer here than on the disk.
+  // Checked before allocating. Twice the limit, because UTF-16 content may be longer as UTF-8.
   if (bytes > 2 * MAX_BYTES) throw tooLong(path, bytes)
   const pieces: Buffer[] = []
   let from = 0
@@ -52,8 +51,8 @@ export function replaceText(content: Buffer, { before, after, all }: Replacement
 }
 
 /**
- * Where lines of the file end in CRLF, so do those of both texts: a model writes LF. Where some do and some do not, a text is
- * taken as it is first, and then with CRLF.
+ * If all lines of the file end in CRLF, both strings are converted to CRLF, because models write LF. In a mixed file the
+ * strings are tried as given first, then with CRLF.
  */
 function find(
   content: Buffer, { before, after, all }: Replacement,
@@ -68,7 +67,7 @@ function find(
 
 function attempt(content: Buffer, { before, after, all }: Replacement): readonly [Buffer, Buffer, readonly number[]] {
   const old = Buffer.from(before)
-  // Of two that overlap it cannot be known which one is meant, if only one is.
+  // Overlapping occurrences are ambiguous if only one is to be replaced.
   return [old, Buffer.from(after), placesOf(old, content, { most: MANY, overlapping: !all })]
 }
 
@@ -76,7 +75,7 @@ const MANY = 100_000
 
 const withCrlf = (text: string): string => text.replaceAll(/\r?\n/g, '\r\n')
 
-/** Whether there is a line, and every line ends so. */
+/** Whether there is a line end, and all are CRLF. */
 function endsInCrlf(content: Buffer): boolean {
   const first = content.indexOf(LF)
   if (first < 0) return false
@@ -85,3 +84,44 @@ function endsInCrlf(content: Buffer): boolean {
 }
 
 const refused = (message: string): BulkheadError => new BulkheadError('InputInvalid', message)
+
+/** Buffer.indexOf is fast, but quadratic for some long needles. It searches for the first bytes only. */
+const HEAD_BYTES = 128
+
+export interface PlacesOptions {
+  readonly most: number
+  /** Whether an occurrence counts that begins inside the previous one. */
+  readonly overlapping: boolean
+}
+
+/**
+ * Offsets of a byte string, in linear time (Knuth-Morris-Pratt): both strings are untrusted and the host waits.
+ * Contract: `sought` is not empty.
+ */
+export function placesOf(sought: Buffer, content: Buffer, { most, overlapping }: PlacesOptions): readonly number[] {
+  const head = sought.subarray(0, HEAD_BYTES)
+  const borders = bordersOf(sought)
+  const places: number[] = []
+  let matched = 0
+  for (let at = 0; at < content.length && places.length < most; at++) {
+    if (matched === 0) at = content.indexOf(head, at)
+    if (at < 0) break
+    while (matched > 0 && content[at] !== sought[matched]) matched = borders[matched - 1]!
+    if (content[at] === sought[matched]) matched++
+    if (matched < sought.length) continue
+    places.push(at + 1 - matched)
+    matched = overlapping ? borders[matched - 1]! : 0
+  }
+  return places
+}
+
+/** For each prefix: the length of its longest proper prefix that is also a suffix. */
+function bordersOf(bytes: Buffer): Int32Array {
+  const borders = new Int32Array(bytes.length)
+  for (let at = 1, length = 0; at < bytes.length; at++) {
+    while (length > 0 && bytes[at] !== bytes[length]) length = borders[length - 1]!
+    if (bytes[at] === bytes[length]) length++
+    borders[at] = length
+  }
+  return borders
+}

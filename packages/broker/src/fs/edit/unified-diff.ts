@@ -1,14 +1,14 @@
 import type { Change } from './replace-text.ts'
 
 const AROUND = 3
-/** Of one line. */
+/** Longer lines are cut. */
 const LINE_CHARS = 1_000
-/** Of all; what does not fit is left out from its hunk on, and that it is, is said. */
+/** A longer diff ends before the hunk that does not fit. */
 const DIFF_CHARS = 64 * 1024
-const REST = '[The diff is longer, and what follows is not shown. All replacements were made.]\n'
+const REST = '[The rest of the diff is not shown. All replacements were made.]\n'
 const LF = 10
 
-/** Whole lines of the old content, and what they became. `at` and `end` are bytes, `line` counts from 1. */
+/** Changed lines. `at` and `end` are byte offsets, `line` counts from 1. */
 interface Block {
   readonly at: number
   end: number
@@ -16,7 +16,7 @@ interface Block {
   readonly changes: Change[]
 }
 
-/** A change as people read it, made from where it was made: nothing is compared. Every byte is looked at a few times at most. */
+/** A unified diff, built from the known replacements in linear time. */
 export function unifiedDiff(path: string, content: Buffer, changes: readonly Change[]): string {
   let diff = `--- a/${path}\n+++ b/${path}\n`
   let shift = 0
@@ -31,7 +31,7 @@ export function unifiedDiff(path: string, content: Buffer, changes: readonly Cha
   return isAll ? diff : diff + REST
 }
 
-/** As many as can be shown. */
+/** As many blocks as can be shown. */
 function blocksOf(content: Buffer, changes: readonly Change[]): { readonly blocks: readonly Block[]; readonly isAll: boolean } {
   const blocks: Block[] = []
   let line = 1
@@ -64,7 +64,7 @@ const lineEnd = (content: Buffer, from: number): number => {
   return newline < 0 ? content.length : newline + 1
 }
 
-/** Blocks whose surroundings meet belong together. */
+/** Blocks with overlapping context form one hunk. */
 function hunks(content: Buffer, blocks: readonly Block[]): readonly (readonly Block[])[] {
   const groups: Block[][] = []
   let below = -Infinity
@@ -76,7 +76,7 @@ function hunks(content: Buffer, blocks: readonly Block[]): readonly (readonly Bl
   return groups
 }
 
-/** What a hunk takes at least, told before there is any of it: a sign and an end for each line. */
+/** A lower bound of the size of a hunk: a sign and a line end per line. */
 function fewestChars(content: Buffer, blocks: readonly Block[]): number {
   let lines = 0
   for (const { at, end, changes } of blocks) {
@@ -96,7 +96,7 @@ function writeHunk(content: Buffer, blocks: readonly Block[], shift: number): { 
     const between = split(content.subarray(from, block.at))
     const old = split(content.subarray(block.at, block.end))
     const fresh = split(changed(content, block))
-    // One by one: of as many as there may be, not all fit into the arguments of a call.
+    // No spread: there may be more lines than a call can take arguments.
     for (const line of [...between.map((same) => shown(' ', same)), ...compare(old, fresh)]) lines.push(line)
     removed += between.length + old.length
     added += between.length + fresh.length
@@ -111,7 +111,7 @@ function writeHunk(content: Buffer, blocks: readonly Block[], shift: number): { 
   return { text: `@@ -${range(start, removed)} +${range(start + shift, added)} @@\n${lines.join('')}`, added: added - removed }
 }
 
-/** What both begin and end with is around the change, not in it. */
+/** Common lines at the start and end are context. */
 function compare(old: readonly string[], fresh: readonly string[]): readonly string[] {
   const most = Math.min(old.length, fresh.length)
   let head = 0
@@ -148,7 +148,7 @@ function linesBelow(content: Buffer, at: number): readonly string[] {
   return split(content.subarray(at, to))
 }
 
-/** Each line with its end. */
+/** Lines with their line ends. */
 const split = (bytes: Buffer): readonly string[] => bytes.toString('utf8').match(/[^\n]*\n|[^\n]+$/g) ?? []
 
 function shown(sign: ' ' | '-' | '+', line: string): string {

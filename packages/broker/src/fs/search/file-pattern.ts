@@ -1,26 +1,26 @@
 import { BulkheadError } from '@bulkhead/contract'
 import { matchRow } from '@bulkhead/kit/glob'
-import { alternativesOf } from '../glob-pattern.ts'
+import { alternativesOf } from '../glob.ts'
 
-/** A pattern over paths below a folder, ready to be asked often. */
+/** A compiled pattern over paths below a folder. */
 export interface FilePattern {
   readonly text: string
   matches(path: string): boolean
-  /** Folders that whatever it matches lies in; empty when there is none. */
+  /** The folders that the pattern begins with. */
   readonly folder: readonly string[]
 }
 
 /**
- * `*` and `?` stay inside one name, `**` crosses folders, `{a,b}` is either, and `[ab]` is one of these characters or the
- * brackets as they are, because folders are called so. Linear in pattern × path: no regular expression is made from it.
- * Throws InputInvalid for what can match nothing.
+ * `*` and `?` match within one name, `**` across folders, `{a,b}` are alternatives, and `[ab]` is a character class or the
+ * literal brackets, because folder names contain them. Matching takes pattern × path steps; no regular expression is used.
+ * Throws InputInvalid for a pattern that cannot match.
  */
 export function compileFilePattern(pattern: string): FilePattern {
   if (pattern.startsWith('!')) {
-    const why = `The pattern "${pattern}" begins with "!", which leaves nothing out here. Say which files are wanted.`
+    const why = `The pattern "${pattern}" begins with "!". Exclusion is not supported; describe the files you want.`
     throw new BulkheadError('InputInvalid', why)
   }
-  // What lies below a folder is not the folder.
+  // `folder/**` does not match the folder itself.
   const alternatives = alternativesOf(pattern).map((parts) => parts.length > 1 && parts.at(-1) === '**' ? [...parts, '*'] : parts)
   const tests = alternatives.map((parts) => parts.map(compilePart))
   const [only] = alternatives.length === 1 ? alternatives : []
@@ -30,7 +30,7 @@ export function compileFilePattern(pattern: string): FilePattern {
     folder,
     matches(path) {
       const name = path.slice(path.lastIndexOf('/') + 1)
-      // The last name alone tells of most paths that they are not meant.
+      // The last name alone excludes most paths.
       return tests.some((parts) => {
         const last = parts.at(-1)
         return (typeof last !== 'function' || last(name)) && matchNames(parts, path.split('/'))
@@ -79,4 +79,18 @@ function charSet(members: string, negated: boolean): (char: string) => boolean {
   const ranges = Array.from(members.matchAll(/([^])-([^])|[^]/gu), ([text, low = text, high = text]) => [low, high] as const)
   const code = (char: string): number => char.codePointAt(0)!
   return (char) => ranges.some(([low, high]) => code(char) >= code(low) && code(char) <= code(high)) !== negated
+}
+
+/** A name that ripgrep interprets in the same way. */
+const PLAIN_NAME = /^[\w.*{},-]+$/
+
+/**
+ * Options that make ripgrep skip files whose name cannot match; none if ripgrep might interpret the pattern differently. A
+ * file type and not a glob, because a glob overrides ignore files.
+ */
+export function narrowingArguments(pattern: string): readonly string[] {
+  const name = pattern.slice(pattern.lastIndexOf('/') + 1)
+  const isWhole = name === pattern || !/[{}]/.test(pattern)
+  const tells = PLAIN_NAME.test(name) && !/^(?:\*+|\.+)$|\*\*/.test(name)
+  return isWhole && tells ? [`--type-add=wanted:${name}`, '--type=wanted'] : []
 }

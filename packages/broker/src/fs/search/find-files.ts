@@ -3,51 +3,49 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { FilesFound } from '@bulkhead/contract'
 import { BulkheadError } from '@bulkhead/contract'
 import type { FileScope } from '../file-scope.ts'
-import type { HeldFolder } from '../folder-handle.ts'
-import type { Place } from '../path-policy.ts'
-import { joinNames } from '../paths.ts'
-import { shownPath } from '../shown-path.ts'
+import type { FolderHandle } from '../folder-handle.ts'
+import type { ResolvedPath } from '../path-policy.ts'
+import { joinNames, shownPath } from '../paths.ts'
 import { isSliceSpent, nextSlice } from '../time-slices.ts'
-import type { FilePattern } from './file-pattern.ts'
-import { narrowing } from './narrowing.ts'
+import { narrowingArguments, type FilePattern } from './file-pattern.ts'
 import { runRipgrep } from './ripgrep.ts'
 import type { FindRequest } from './request.ts'
 
-/** Up to so many matches are asked for their age here; ripgrep is quicker with more. */
-const ASKED_HERE = 2_000
-/** In one turn of the event loop. */
-const ASKED_AT_ONCE = 50
+/** Up to this many matches are sorted here. Beyond that ripgrep is faster. */
+const SORTED_HERE = 2_000
+/** lstat calls in one turn of the event loop. */
+const STATS_PER_TURN = 50
 
 /**
- * Regular files of the grant whose path from `path` is matched, newest first. Where a pattern begins with folders, the search
- * begins in them: what is named is looked into, ignored or not.
+ * Regular files of the grant that match, newest first. If the pattern begins with folders, the search starts there, even
+ * if ignore files exclude them.
  */
 export async function findFiles(
   scope: FileScope, pattern: FilePattern, request: FindRequest, signal: AbortSignal,
 ): Promise<FilesFound> {
   const base = await scope.locate(request.path, 'leads')
-  const place = await startOf(scope, base, pattern)
-  if (place === undefined) return { paths: [], total: 0 }
-  return scope.asFolder(place, async (folder) => {
+  const resolved = await startOf(scope, base, pattern)
+  if (resolved === undefined) return { paths: [], total: 0 }
+  return scope.asFolder(resolved, async (folder) => {
     const granted = await scope.matcher()
-    const all = await scope.coversAll(place)
+    const all = await scope.coversAll(resolved)
     const named = (path: string): string => [...pattern.folder, path].join('/')
     const isWanted = (path: string): boolean =>
-      pattern.matches(named(path)) && (all || granted(joinNames(place.real, path)).covers)
-    const search: Search = { folder, args: narrowing(pattern.text), isWanted, signal }
+      pattern.matches(named(path)) && (all || granted(joinNames(resolved.real, path)).covers)
+    const search: Search = { folder, args: narrowingArguments(pattern.text), isWanted, signal }
     const { first, total } = await list(search)
-    const isAskedHere = total <= ASKED_HERE
-    const newest = isAskedHere ? await newestFirst(folder, first) : await sortedByRipgrep(search, request.limit)
+    const isSortedHere = total <= SORTED_HERE
+    const newest = isSortedHere ? await newestFirst(folder, first) : await sortedByRipgrep(search, request.limit)
     const paths = newest.slice(0, request.limit).map((path) => shownPath(request.path, [named(path)]))
-    return { paths, total: isAskedHere ? newest.length : total }
+    return { paths, total: isSortedHere ? newest.length : total }
   })
 }
 
-async function startOf(scope: FileScope, base: Place, { folder }: FilePattern): Promise<Place | undefined> {
+async function startOf(scope: FileScope, base: ResolvedPath, { folder }: FilePattern): Promise<ResolvedPath | undefined> {
   if (folder.length === 0) return base
-  const place = await scope.locate(joinNames(base.given, ...folder), 'leads').catch(missing)
-  const found = place && await scope.look(place).catch(missing)
-  return found?.kind === 'folder' ? place : undefined
+  const resolved = await scope.locate(joinNames(base.given, ...folder), 'leads').catch(missing)
+  const found = resolved && await scope.look(resolved).catch(missing)
+  return found?.kind === 'folder' ? resolved : undefined
 }
 
 function missing(error: unknown): undefined {
@@ -56,13 +54,13 @@ function missing(error: unknown): undefined {
 }
 
 interface Listed {
-  /** As many as are asked for their age here, in no order. */
+  /** Unsorted, at most SORTED_HERE. */
   readonly first: readonly string[]
   readonly total: number
 }
 
 interface Search {
-  readonly folder: HeldFolder
+  readonly folder: FolderHandle
   readonly args: readonly string[]
   readonly isWanted: (path: string) => boolean
   readonly signal: AbortSignal
@@ -72,7 +70,7 @@ async function list(search: Search): Promise<Listed> {
   const first: string[] = []
   let total = 0
   await eachPath(search, (path) => {
-    if (total++ < ASKED_HERE) first.push(path)
+    if (total++ < SORTED_HERE) first.push(path)
     return true
   })
   return { first, total }
@@ -84,11 +82,11 @@ async function sortedByRipgrep(search: Search, limit: number): Promise<readonly 
   return newest
 }
 
-/** Until `take` has enough. */
+/** Until `take` returns false. */
 async function eachPath({ folder, args, isWanted, signal }: Search, take: (path: string) => boolean): Promise<void> {
   const takeWanted = (path: string): boolean => !isWanted(path) || take(path)
   let rest: Buffer = Buffer.alloc(0)
-  // Many at once: there may be a hundred thousand of them.
+  // Split in bulk: there may be a hundred thousand paths.
   const takeAll = async (bytes: Buffer): Promise<boolean> => {
     const all = rest.length === 0 ? bytes : Buffer.concat([rest, bytes])
     const end = all.lastIndexOf(0)
@@ -113,13 +111,13 @@ function modifiedAt(path: string): bigint | undefined {
 }
 
 /**
- * What is gone by then is left out, and what has a name that is no text and cannot be asked for by it. Equally new ones come in
- * the order of their paths. A few at a time without waiting: to wait for each would take ten times as long as asking.
+ * Sorts by modification time, then by path. Removed files, and names that are not valid UTF-8, are left out. Synchronous
+ * lstat in small batches is ten times as fast as awaiting each.
  */
-async function newestFirst(folder: HeldFolder, paths: readonly string[]): Promise<readonly string[]> {
+async function newestFirst(folder: FolderHandle, paths: readonly string[]): Promise<readonly string[]> {
   const aged: { readonly path: string; readonly modified: bigint }[] = []
   for (const [index, path] of paths.entries()) {
-    if (index % ASKED_AT_ONCE === ASKED_AT_ONCE - 1) await nextTurn()
+    if (index % STATS_PER_TURN === STATS_PER_TURN - 1) await nextTurn()
     const modified = modifiedAt(folder.at(path))
     if (modified !== undefined) aged.push({ path, modified })
   }

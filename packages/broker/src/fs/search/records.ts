@@ -1,27 +1,27 @@
-/** One thing ripgrep says with `--json`, as far as it matters here. */
+/** A line of `--json` output of ripgrep. */
 export type SearchRecord =
   | { readonly type: 'begin'; readonly path: string }
   | { readonly type: 'match' | 'context'; readonly line: number; readonly text: string; readonly cut: boolean }
 
-/** Shown of one match, in bytes. */
+/** Longer lines are cut. */
 const TEXT_BYTES = 2_000
-/** Read as JSON; of what is longer only the start of its text is looked at. */
+/** A longer record is not parsed as JSON; only the beginning of its text is read. */
 const PARSED_BYTES = 32 * 1024
-/** A record that is longer is not kept to its end. */
+/** A longer record is not buffered to its end. */
 const RECORD_BYTES = 16 * 1024 * 1024
 
-/** What kind of record starts here, told without reading it. */
+/** The type of a record, without parsing it. */
 export const recordType = (record: Buffer): string | undefined =>
   /^\{"type":"([a-z]+)"/.exec(record.toString('latin1', 0, 24))?.[1]
 
-/** undefined for what says nothing here. */
+/** undefined for other types. */
 export function readRecord(record: Buffer): SearchRecord | undefined {
   return record.length > PARSED_BYTES ? readLongRecord(record) : readShortRecord(record)
 }
 
 interface Written {
   readonly text?: string
-  /** Base64, where it is not UTF-8. */
+  /** Base64, if it is not UTF-8. */
   readonly bytes?: string
 }
 
@@ -37,7 +37,7 @@ function readShortRecord(record: Buffer): SearchRecord | undefined {
 
 const bytesOf = ({ text, bytes = '' }: Written): Buffer => text === undefined ? Buffer.from(bytes, 'base64') : Buffer.from(text)
 
-/** Quotes inside texts are escaped, so what is looked for is never found in one. */
+/** Quotes inside strings are escaped, so the searched keys cannot occur in them. */
 function readLongRecord(record: Buffer): SearchRecord | undefined {
   const type = recordType(record)
   if (type !== 'match' && type !== 'context') return undefined
@@ -49,7 +49,7 @@ function readLongRecord(record: Buffer): SearchRecord | undefined {
   const head = record.subarray(from, Math.min(after, from + 8 * TEXT_BYTES))
   const isHead = after > from + head.length
   if (start[1] === 'bytes') return { type, line, ...shown(Buffer.from(head.toString('latin1'), 'base64'), isHead) }
-  // It is cut between two escapes, so that what is left is one.
+  // Do not cut inside an escape sequence.
   const whole = /^(?:[^\\]|\\u[\da-fA-F]{4}|\\[^u])*/.exec(head.toString('utf8'))?.[0] ?? ''
   return { type, line, ...shown(Buffer.from(JSON.parse(`"${whole}"`) as string), isHead) }
 }
@@ -57,7 +57,7 @@ function readLongRecord(record: Buffer): SearchRecord | undefined {
 function shown(bytes: Buffer, isHead = false): { readonly text: string; readonly cut: boolean } {
   const whole = withoutEnd(bytes)
   if (!isHead && whole.length <= TEXT_BYTES) return { text: whole.toString('utf8'), cut: false }
-  // Half of a character at the end is left out.
+  // Drops an incomplete character at the end.
   const text = new TextDecoder('utf-8', { ignoreBOM: true }).decode(whole.subarray(0, TEXT_BYTES), { stream: true })
   return { text, cut: true }
 }
@@ -67,7 +67,7 @@ function withoutEnd(bytes: Buffer): Buffer {
   return line.at(-1) === 13 ? line.subarray(0, -1) : line
 }
 
-/** Splits output into what lies between `separator`s, holding no more than one piece. */
+/** Splits a stream at a separator. Buffers at most one piece. */
 export class Splitter {
   readonly #separator: number
   readonly #take: (piece: Buffer) => boolean

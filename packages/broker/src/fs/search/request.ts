@@ -5,7 +5,7 @@ import { isJsonObject } from '@bulkhead/kit/json'
 
 const PATTERN_CHARS = 10_000
 const CONTEXT_LINES = 100
-/** Paths or matches in one answer. */
+/** Paths or matches in one result. */
 export const MAX_RESULTS = 10_000
 
 export interface FindRequest {
@@ -19,7 +19,7 @@ export type SearchRequest = Required<Omit<SearchOptions, 'glob' | 'type'>> & {
   readonly type: string | undefined
 }
 
-/** Throws InputInvalid for what is not of its form; so does the other. */
+/** Both functions throw InputInvalid. */
 export function readFindRequest(options: Json | undefined): FindRequest {
   const given = objectOf(options)
   return { path: text(given, 'path') ?? '.', limit: count(given, 'limit', 1, MAX_RESULTS) ?? MAX_RESULTS }
@@ -27,13 +27,13 @@ export function readFindRequest(options: Json | undefined): FindRequest {
 
 export function readSearchRequest(pattern: string, options: Json | undefined): SearchRequest {
   if (pattern === '' || pattern.length > PATTERN_CHARS || pattern.includes('\0') || !pattern.isWellFormed()) {
-    throw invalid(`its pattern is empty, longer than ${PATTERN_CHARS} characters, or has a NUL or half a character in it`)
+    throw invalid(`its pattern is empty, longer than ${PATTERN_CHARS} characters, or contains a NUL or an unpaired surrogate`)
   }
   const given = objectOf(options)
   const type = text(given, 'type')
-  if (type !== undefined && !/^[a-z0-9][a-z0-9_+-]{0,63}$/i.test(type)) throw invalid('its type is not a name such as ts or py')
+  if (type !== undefined && !/^[a-z0-9][a-z0-9_+-]{0,63}$/i.test(type)) throw invalid('its type must be a file type such as ts or py')
   const want = text(given, 'want') ?? 'lines'
-  if (want !== 'lines' && want !== 'counts') throw invalid('what it wants is neither lines nor counts')
+  if (want !== 'lines' && want !== 'counts') throw invalid('want must be lines or counts')
   return {
     ...readFindRequest(options),
     pattern, type, want,
@@ -47,20 +47,20 @@ export function readSearchRequest(pattern: string, options: Json | undefined): S
 function objectOf(options: Json | undefined): JsonObject {
   if (options === undefined || options === null) return {}
   if (isJsonObject(options)) return options
-  throw invalid('its options are not an object')
+  throw invalid('its options must be an object')
 }
 
 function text(given: JsonObject, key: string): string | undefined {
   const value = given[key]
   if (value === undefined || typeof value === 'string') return value
-  throw invalid(`its ${key} is not a text`)
+  throw invalid(`its ${key} must be a string`)
 }
 
 function count(given: JsonObject, key: string, least: number, most: number): number | undefined {
   const value = given[key]
   if (value === undefined) return undefined
   if (typeof value === 'number' && Number.isSafeInteger(value) && value >= least) return Math.min(value, most)
-  throw invalid(`its ${key} is not a whole number from ${least}`)
+  throw invalid(`its ${key} must be a whole number of at least ${least}`)
 }
 
-const invalid = (why: string): BulkheadError => new BulkheadError('InputInvalid', `The search cannot be made: ${why}.`)
+const invalid = (why: string): BulkheadError => new BulkheadError('InputInvalid', `The search is invalid: ${why}.`)

@@ -1,10 +1,11 @@
 import type { LineFound, LinesFound } from '@bulkhead/contract'
 import { readRecord, recordType, Splitter } from './records.ts'
 
-/** Of all that is shown, in characters. */
+/** Characters in one result. */
 const ANSWER_CHARS = 4 * 1024 * 1024
-/** Of what may be shown, with what it takes to keep a line: with much around each match, that is most of what is searched. */
+/** Characters to buffer. With much context per match, this may be most of the searched text. */
 const KEPT_CHARS = 4 * ANSWER_CHARS
+/** Overhead of a buffered line. */
 const LINE_CHARS = 64
 
 interface Line {
@@ -14,42 +15,42 @@ interface Line {
 
 interface FileLines {
   readonly path: string
-  /** Whether its matches may be among those that are shown. */
+  /** Whether its matches may be in the result. */
   readonly shown: boolean
   readonly matched: number[]
-  /** Texts of matches and of what is around them. */
+  /** Matched lines and context lines. */
   readonly lines: Map<number, Line>
   chars: number
   count: number
 }
 
-export interface FoundLinesOptions {
+export interface LineResultsOptions {
   readonly limit: number
   readonly context: number
-  /** Of what may be shown, more than which is not kept. */
+  /** Characters to buffer. */
   readonly keptChars?: number
-  /** The path to show for one that was found; undefined when it is not wanted. */
+  /** The path for the result; undefined for a file that is not wanted. */
   readonly shownPath: (path: string) => string | undefined
 }
 
 /**
- * Collects what ripgrep says with `--json`. Files come in any order; of all their matches the first by path and line are
- * kept, the others are counted unread, and memory is bounded by what is kept.
+ * Collects the output of `--json`. Files arrive in any order. The first matches by path and line are kept, the others are
+ * only counted, so that memory is bounded.
  */
-export class FoundLines {
-  readonly #options: FoundLinesOptions
+export class LineResults {
+  readonly #options: LineResultsOptions
   readonly #keptMost: number
   readonly #splitter = new Splitter('\n', (record) => this.#take(record))
   #file: FileLines | undefined
   #kept: FileLines[] = []
   #keptMatches = 0
   #keptChars = 0
-  /** What comes after this path is not shown: enough comes before. */
+  /** Files after this path are not in the result. */
   #last: string | undefined
   #total = 0
   #files = 0
 
-  constructor(options: FoundLinesOptions) {
+  constructor(options: LineResultsOptions) {
     this.#options = options
     this.#keptMost = options.keptChars ?? KEPT_CHARS
   }
@@ -97,7 +98,7 @@ export class FoundLines {
     if (read === undefined || read.type === 'begin') return
     const { limit, context } = this.#options
     const isOpen = file.matched.length < limit
-    // Beyond the last match that is kept only what is around it matters.
+    // After the last kept match only its context matters.
     if (!isOpen && read.line > file.matched.at(-1)! + context) return
     if (file.chars > this.#keptMost) return
     file.chars += read.text.length + LINE_CHARS
@@ -118,7 +119,7 @@ export class FoundLines {
     if (this.#keptMatches > 4 * this.#options.limit || this.#keptChars > 2 * this.#keptMost) this.#prune()
   }
 
-  /** Drops files that others come before with all that may be shown. */
+  /** Drops files that cannot be in the result. */
   #prune(): void {
     let [matches, chars] = [0, 0]
     const isFull = (): boolean => matches >= this.#options.limit || chars >= this.#keptMost
@@ -158,5 +159,57 @@ export class FoundLines {
     return {
       path, line, text, ...(cut && { cut }), ...(before.length > 0 && { before }), ...(after.length > 0 && { after }),
     }
+  }
+}
+
+/** Collects the output of `--count --null`: path, NUL, count, line end. */
+export class CountResults {
+  readonly #limit: number
+  readonly #shownPath: (path: string) => string | undefined
+  readonly #splitter = new Splitter('\0', (piece) => this.#take(piece))
+  #counts: { readonly path: string; readonly count: number }[] = []
+  #path: string | undefined
+  #open: Buffer = Buffer.alloc(0)
+  #total = 0
+  #files = 0
+
+  constructor({ limit, shownPath }: { readonly limit: number; readonly shownPath: (path: string) => string | undefined }) {
+    this.#limit = limit
+    this.#shownPath = shownPath
+  }
+
+  add(bytes: Buffer): boolean {
+    // The count after the last path is not followed by a NUL.
+    const last = bytes.lastIndexOf(0)
+    this.#open = last < 0 ? Buffer.concat([this.#open, bytes]) : Buffer.from(bytes.subarray(last + 1))
+    return this.#splitter.add(bytes)
+  }
+
+  end(): Omit<LinesFound, 'unread'> {
+    this.#take(this.#open)
+    this.#prune()
+    return { total: this.#total, files: this.#files, counts: this.#counts, matches: [] }
+  }
+
+  /** A piece has the count of the previous file and the path of the next. */
+  #take(piece: Buffer): true {
+    const text = piece.toString('utf8')
+    const end = text.indexOf('\n')
+    if (this.#path !== undefined && end > 0) this.#count(this.#path, Number.parseInt(text.slice(0, end), 10))
+    this.#path = this.#path === undefined ? text : text.slice(end + 1)
+    return true
+  }
+
+  #count(found: string, count: number): void {
+    const path = this.#shownPath(found.replace(/^\.\//, ''))
+    if (path === undefined || !(count > 0)) return
+    this.#total += count
+    this.#files++
+    this.#counts.push({ path, count })
+    if (this.#counts.length > 4 * this.#limit) this.#prune()
+  }
+
+  #prune(): void {
+    this.#counts = this.#counts.toSorted((one, other) => (one.path < other.path ? -1 : 1)).slice(0, this.#limit)
   }
 }

@@ -1,16 +1,11 @@
-import type { ChildProcess } from 'node:child_process'
-import { spawn } from 'node:child_process'
+import { spawn, type ChildProcess } from 'node:child_process'
 import { basename, dirname } from 'node:path'
 import { BulkheadError } from '@bulkhead/contract'
 import { messageOf } from '@bulkhead/kit/error-message'
-import { mentionsResourceShortage } from '../../process/resources.ts'
-import type { Executable } from '../../process/executable.ts'
-import { Executables, proveUnchanged } from '../../process/executable.ts'
-import { OffLimits } from '../../process/untrusted-folders.ts'
-import { startFault } from '../../process/start-error.ts'
-import { Complaints } from './complaints.ts'
+import { mentionsResourceShortage, startError } from '../../process/resources.ts'
+import { Executables, UntrustedFolders, requireUnchanged, type Executable } from '../../process/executable.ts'
 
-/** Nothing outside the searched folder decides, but the ignore files above it; nothing is followed, and nothing is asked. */
+/** No configuration and no global ignore files. Links are not followed. */
 const ALWAYS = [
   '--no-config', '--no-ignore-messages', '--color=never', '--hidden', '--no-follow', '--no-require-git', '--no-ignore-global',
   '--glob=!.git', '--glob=!.hg', '--glob=!.svn', '--glob=!.jj',
@@ -19,8 +14,8 @@ const ALWAYS = [
 let found: Promise<Executable> | undefined
 
 /**
- * Which file ripgrep is, held to being the same from the first time on: it may lie where tools can write. Contract: rejects with
- * ResourceBusy while that cannot be found out.
+ * Finds the ripgrep binary and pins it, because it may be in a folder that tools can write. Contract: rejects with
+ * ResourceBusy during a shortage of resources.
  */
 export function findRipgrep(): Promise<Executable> {
   found ??= locate().catch((error: BulkheadError) => {
@@ -32,78 +27,78 @@ export function findRipgrep(): Promise<Executable> {
 
 async function locate(): Promise<Executable> {
   try {
-    // Throws when it has no binary for this platform.
+    // Throws if there is no binary for this platform.
     const { rgPath } = await import('@vscode/ripgrep')
-    return await new Executables([dirname(rgPath)], new OffLimits([])).find(basename(rgPath))
+    return await new Executables([dirname(rgPath)], new UntrustedFolders([])).find(basename(rgPath))
   } catch (cause) {
     if (mentionsResourceShortage(messageOf(cause))) {
-      throw new BulkheadError('ResourceBusy', 'The system has no room to look for ripgrep. Try again later.', { cause })
+      throw new BulkheadError('ResourceBusy', 'The system lacks resources to start ripgrep. Try again later.', { cause })
     }
-    const why = 'ripgrep is not installed for this platform, so files cannot be searched. Install optional dependencies too.'
+    const why = 'ripgrep is not installed for this platform, so files cannot be searched. Install the optional dependencies.'
     throw new BulkheadError('CapabilityUnavailable', why, { cause })
   }
 }
 
 export interface RipgrepRun {
   readonly args: readonly string[]
-  /** The folder to start in. It is entered before the promise is first waited for to settle. */
+  /** The folder to start in. Contract: it stays open until the promise settles. */
   readonly cwd: string
   /** A descriptor to search instead of the folder. */
   readonly input?: number
   readonly signal: AbortSignal
-  /** Returns false when it has enough, at once or later; until then nothing more is read. */
+  /** Returns false when it has enough. While its promise is pending, nothing more is read. */
   readonly take: (bytes: Buffer) => boolean | Promise<boolean>
 }
 
 /**
- * Runs it to its end. Resolves with how many files and folders it could not read. Contract: rejects with InputInvalid for what it
- * does not understand, and with the signal's reason.
+ * Runs ripgrep. Resolves with the number of files and folders it could not read. Contract: rejects with InputInvalid for an
+ * invalid pattern, and with the reason of the signal.
  */
 export async function runRipgrep({ args, cwd, input, signal, take }: RipgrepRun): Promise<number> {
   const executable = await findRipgrep()
   if (signal.aborted) throw BulkheadError.from(signal.reason, 'ToolCancelled')
-  proveUnchanged(executable)
+  requireUnchanged(executable)
   const child = start(executable.path, [...ALWAYS, ...args, input === undefined ? './' : '-'], cwd, input)
   const { promise, resolve, reject } = Promise.withResolvers<void>()
   const stop = (): void => void child.kill('SIGKILL')
   let enough = false
-  const complaints = new Complaints()
+  const errors = new RipgrepErrors()
   let taking: Promise<unknown> | undefined
   signal.addEventListener('abort', stop, { once: true })
-  const goOn = (more: boolean): void => {
+  const stopUnless = (more: boolean): void => {
     if (more) return
     enough = true
     stop()
   }
   const fail = (error: unknown): void => {
     reject(error)
-    goOn(false)
+    stopUnless(false)
   }
   child.stdout?.on('data', (bytes: Buffer) => {
     if (enough) return
     try {
       const more = take(bytes)
-      if (typeof more === 'boolean') return goOn(more)
+      if (typeof more === 'boolean') return stopUnless(more)
       child.stdout?.pause()
-      taking = more.then(goOn, fail).then(() => child.stdout?.resume())
+      taking = more.then(stopUnless, fail).then(() => child.stdout?.resume())
     } catch (error) {
       fail(error)
     }
   })
-  child.stderr?.on('data', (bytes: Buffer) => complaints.add(bytes))
-  child.on('error', (cause) => reject(startFault(cause)))
-  // 0: found, 1: nothing found, 2: something could not be read, or not understood if it says so.
+  child.stderr?.on('data', (bytes: Buffer) => errors.add(bytes))
+  child.on('error', (cause) => reject(startError(cause)))
+  // 0: found, 1: nothing found, 2: unreadable files, or an invalid pattern.
   child.on('close', async (code, killed) => {
-    // A stream that is paused ends all the same where nothing of it is left to read: what was read last may still be looked through.
+    // A paused stream can close while the last chunk is still being processed.
     await taking
-    const complaint = complaints.end()
-    if (enough || code === 0 || code === 1 || (code === 2 && (complaint === '' || complaints.hasRead))) resolve()
-    else if (code === 2) reject(new BulkheadError('InputInvalid', cleaned(complaint)))
-    else reject(new BulkheadError('ToolExecutionFailed', `ripgrep ended early (${killed ?? code}). ${cleaned(complaint)}`.trim()))
+    const message = errors.end()
+    if (enough || code === 0 || code === 1 || (code === 2 && (message === '' || errors.hasRead))) resolve()
+    else if (code === 2) reject(new BulkheadError('InputInvalid', cleaned(message)))
+    else reject(new BulkheadError('ToolExecutionFailed', `ripgrep ended early (${killed ?? code}). ${cleaned(message)}`.trim()))
   })
   try {
     await promise
-    return complaints.unread
+    return errors.unread
   } catch (error) {
     if (signal.aborted) throw BulkheadError.from(signal.reason, 'ToolCancelled')
     throw error
@@ -116,11 +111,50 @@ function start(file: string, args: readonly string[], cwd: string, input: number
   try {
     return spawn(file, args, { cwd, env: { LANG: 'C.UTF-8' }, stdio: [input ?? 'ignore', 'pipe', 'pipe'] })
   } catch (error) {
-    throw startFault(error)
+    throw startError(error)
   }
 }
 
-/** Its own advice is to use options that nobody has here. */
-const cleaned = (complaint: string): string => complaint.replace(/^rg: /gm, '')
+/** Replaces advice about command line options, which tools cannot set. */
+const cleaned = (message: string): string => message.replace(/^rg: /gm, '')
   .replace(/\n\nConsider enabling multiline[^]*/, '. Set `multiline` to search across lines.')
   .replace(/\n\nConsider enabling PCRE2[^]*/, ' here. Write the pattern without it.').trim()
+
+const TEXT_CHARS = 4_096
+/** The end of a line about an error of the system. */
+const SYSTEM = /\(os error (\d+)\)$/
+/** Removed before ripgrep could read it. */
+const NOT_FOUND = new Set(['2', '3'])
+
+/** Reads stderr of ripgrep: one line per unreadable file or folder, or a message about the pattern. */
+export class RipgrepErrors {
+  /** Files and folders that could not be read. */
+  unread = 0
+  /** Whether it got as far as reading files, so the pattern is valid. */
+  hasRead = false
+  #text = ''
+  #rest = ''
+
+  add(bytes: Buffer): void {
+    const lines = `${this.#rest}${bytes.toString('utf8')}`.split('\n')
+    this.#rest = lines.pop()!
+    for (const line of lines) this.#take(line)
+  }
+
+  /** The message that is not about files. */
+  end(): string {
+    if (this.#rest !== '') this.#take(this.#rest)
+    this.#rest = ''
+    return this.#text
+  }
+
+  #take(line: string): void {
+    const number = SYSTEM.exec(line)?.[1]
+    if (number === undefined) {
+      if (this.#text.length < TEXT_CHARS) this.#text += `${line}\n`
+      return
+    }
+    this.hasRead = true
+    if (!NOT_FOUND.has(number)) this.unread++
+  }
+}

@@ -1,45 +1,42 @@
 import type { LinesFound } from '@bulkhead/contract'
 import type { FileScope } from '../file-scope.ts'
 import { notRegular } from '../file-errors.ts'
-import type { Place } from '../path-policy.ts'
-import { joinNames } from '../paths.ts'
+import type { ResolvedPath } from '../path-policy.ts'
+import { joinNames, shownPath } from '../paths.ts'
 import { READ } from '../read-file.ts'
-import { shownPath } from '../shown-path.ts'
-import { compileFilePattern } from './file-pattern.ts'
-import { FoundCounts } from './found-counts.ts'
-import { FoundLines } from './results.ts'
-import { narrowing } from './narrowing.ts'
+import { compileFilePattern, narrowingArguments } from './file-pattern.ts'
+import { CountResults, LineResults } from './results.ts'
 import { runRipgrep } from './ripgrep.ts'
 import type { SearchRequest } from './request.ts'
 
-/** Lines of the files of a grant below a folder, or of one file. */
+/** Searches the files of the grant below a folder, or one file. */
 export async function searchLines(
-  scope: FileScope, place: Place, request: SearchRequest, signal: AbortSignal,
+  scope: FileScope, resolved: ResolvedPath, request: SearchRequest, signal: AbortSignal,
 ): Promise<LinesFound> {
-  const found = await scope.look(place)
-  return found?.kind === 'file' ? searchFile(scope, place, request, signal) : searchFolder(scope, place, request, signal)
+  const found = await scope.look(resolved)
+  return found?.kind === 'file' ? searchFile(scope, resolved, request, signal) : searchFolder(scope, resolved, request, signal)
 }
 
-/** By a descriptor: what was judged is what is read. */
-function searchFile(scope: FileScope, place: Place, request: SearchRequest, signal: AbortSignal): Promise<LinesFound> {
-  return scope.withFile(place, READ, async (handle) => {
-    if (!(await handle.stat()).isFile()) throw notRegular(place.given)
-    const lines = collectorOf(request, () => place.given)
+/** Passes a descriptor, so that ripgrep reads the file that was checked. */
+function searchFile(scope: FileScope, resolved: ResolvedPath, request: SearchRequest, signal: AbortSignal): Promise<LinesFound> {
+  return scope.withFile(resolved, READ, async (handle) => {
+    if (!(await handle.stat()).isFile()) throw notRegular(resolved.given)
+    const lines = collectorOf(request, () => resolved.given)
     const unread = await runRipgrep({ args: argumentsOf(request), cwd: '/', input: handle.fd, signal, take: (bytes) => lines.add(bytes) })
     return { ...lines.end(), unread }
   })
 }
 
-function searchFolder(scope: FileScope, place: Place, request: SearchRequest, signal: AbortSignal): Promise<LinesFound> {
+function searchFolder(scope: FileScope, resolved: ResolvedPath, request: SearchRequest, signal: AbortSignal): Promise<LinesFound> {
   const wanted = request.glob === undefined ? undefined : globTest(request.glob)
-  return scope.asFolder(place, async (folder) => {
+  return scope.asFolder(resolved, async (folder) => {
     const granted = await scope.matcher()
-    const all = await scope.coversAll(place)
+    const all = await scope.coversAll(resolved)
     const lines = collectorOf(request, (path) => {
       if (wanted !== undefined && !wanted(path)) return undefined
-      return all || granted(joinNames(place.real, path)).covers ? shownPath(request.path, [path]) : undefined
+      return all || granted(joinNames(resolved.real, path)).covers ? shownPath(request.path, [path]) : undefined
     })
-    const args = [...argumentsOf(request), ...(request.glob === undefined || request.type !== undefined ? [] : narrowing(request.glob))]
+    const args = [...argumentsOf(request), ...(request.glob === undefined || request.type !== undefined ? [] : narrowingArguments(request.glob))]
     const unread = await runRipgrep({ args, cwd: folder.at('.'), signal, take: (bytes) => lines.add(bytes) })
     return { ...lines.end(), unread }
   })
@@ -47,8 +44,8 @@ function searchFolder(scope: FileScope, place: Place, request: SearchRequest, si
 
 type ShownPath = (path: string) => string | undefined
 
-const collectorOf = ({ want, limit, context }: SearchRequest, shown: ShownPath): FoundCounts | FoundLines =>
-  want === 'counts' ? new FoundCounts({ limit, shownPath: shown }) : new FoundLines({ limit, context, shownPath: shown })
+const collectorOf = ({ want, limit, context }: SearchRequest, shown: ShownPath): CountResults | LineResults =>
+  want === 'counts' ? new CountResults({ limit, shownPath: shown }) : new LineResults({ limit, context, shownPath: shown })
 
 function argumentsOf({ pattern, ignoreCase, multiline, context, want, type }: SearchRequest): readonly string[] {
   return [

@@ -13,8 +13,8 @@ const run = promisify(execFile)
 const MAKE_MS = 10_000
 
 /**
- * Pipes between commands, both ends of each. Node offers none: what it connects processes by is a socket, by which whoever
- * writes to one that has gone hears another error than from a pipe, and complains.
+ * Pipes between commands. Node connects processes by sockets, and a command that writes to a closed socket gets another
+ * error than from a closed pipe, and reports it.
  */
 export class Fifos {
   readonly #ends: readonly { readonly read: FileHandle; readonly write: FileHandle }[]
@@ -23,7 +23,7 @@ export class Fifos {
     this.#ends = ends
   }
 
-  /** Contract: rejects with ResourceBusy, or with ToolExecutionFailed where no folder can be written, with nothing left. `mkfifo` is the path of that program. */
+  /** Contract: rejects with ResourceBusy, or with ToolExecutionFailed if no folder is writable. `mkfifo`: path of the program. */
   static async open(count: number, mkfifo: string): Promise<Fifos> {
     if (count === 0) return new Fifos([])
     const folder = await temporaryFolder()
@@ -43,7 +43,7 @@ export class Fifos {
     }
   }
 
-  /** What the command after that place reads from. */
+  /** The end from which the next command reads. */
   readEnd(index: number): number | undefined {
     return this.#ends[index]?.read.fd
   }
@@ -52,13 +52,13 @@ export class Fifos {
     return this.#ends[index]?.write.fd
   }
 
-  /** Once the commands have their own: the end of each is seen by the other only when nobody else holds it. */
+  /** Call it once the commands have inherited the ends, so that each sees the end of the other. */
   async close(): Promise<void> {
     await Promise.all(this.#ends.flatMap(({ read, write }) => [read, write]).map((end) => end.close().catch(() => undefined)))
   }
 }
 
-/** An open waits for the other end. The first one does not, and stands in until there are two that read and write as usual. */
+/** open() waits for the other end, unless it is non-blocking. A non-blocking reader stands in until both are open. */
 async function openEnds(path: string): Promise<{ readonly read: FileHandle; readonly write: FileHandle }> {
   const standIn = await open(path, constants.O_RDONLY | constants.O_NONBLOCK)
   let write: FileHandle | undefined
@@ -73,25 +73,24 @@ async function openEnds(path: string): Promise<{ readonly read: FileHandle; read
   }
 }
 
-/** Where pipes are made, from the first that works: the temporary folder, and others that most systems have. */
-const placesOfPipes = (): readonly string[] => [...new Set([tmpdir(), process.env['XDG_RUNTIME_DIR'], '/tmp', '/var/tmp', '/dev/shm'])].filter((place) => place !== undefined)
+/** Folders for pipes. The first that works is used. */
+const pipeFolders = (): readonly string[] => [...new Set([tmpdir(), process.env['XDG_RUNTIME_DIR'], '/tmp', '/var/tmp', '/dev/shm'])].filter((folder) => folder !== undefined)
 
 async function temporaryFolder(): Promise<string> {
-  const places = placesOfPipes()
+  const folders = pipeFolders()
   let first: unknown
-  for (const place of places) {
+  for (const parent of folders) {
     try {
-      return await mkdtemp(join(place, 'bulkhead-pipe-'))
+      return await mkdtemp(join(parent, 'bulkhead-pipe-'))
     } catch (error) {
       if (isResourceShortage(error)) throw noPipe(error)
       first ??= error
     }
   }
-  // It would fail again: nothing but a person can change that.
   const why = (first as NodeJS.ErrnoException).code ?? 'unknown'
-  const message = `No pipe between commands could be made: none of the folders ${places.join(', ')} can be written (${why}). Set TMPDIR to a folder that can.`
-  throw new BulkheadError('ToolExecutionFailed', message, { cause: first, data: { folders: [...places] } })
+  const message = `The pipe between commands was not created: none of the folders ${folders.join(', ')} is writable (${why}). Set TMPDIR to a writable folder.`
+  throw new BulkheadError('ToolExecutionFailed', message, { cause: first, data: { folders: [...folders] } })
 }
 
 const noPipe = (cause: unknown): BulkheadError =>
-  new BulkheadError('ResourceBusy', 'No pipe between commands could be made. Try again later.', { cause })
+  new BulkheadError('ResourceBusy', 'The pipe between commands could not be created. Try again later.', { cause })

@@ -1,9 +1,11 @@
 import type { BulkheadError, PipeResult } from '@bulkhead/contract'
-import type { Run } from '../run.ts'
+import type { Run, RunStreams } from '../run.ts'
+import type { StageRequest, StageTarget } from './pipe-request.ts'
+import type { StreamFiles } from './stream-files.ts'
 
 type StartStage = (index: number) => Run
 
-/** Several runs, each fed by the one before, from their start until nothing of any is left. */
+/** Several connected runs, from their start until no process of them is left. */
 export class Pipeline {
   /** Settles once. */
   readonly result: Promise<PipeResult>
@@ -13,7 +15,7 @@ export class Pipeline {
   #timer: NodeJS.Timeout | undefined
   #timedOut = false
 
-  /** Contract: throws when one cannot be started, with those before it ended. */
+  /** Contract: if one cannot be started, ends the others and throws. */
   constructor(count: number, start: StartStage, timeoutMs: number | undefined) {
     this.#runs = startAll(count, start)
     this.gone = Promise.all(this.#runs.map(({ gone }) => gone)).then(() => undefined)
@@ -56,5 +58,44 @@ function startAll(count: number, start: StartStage): readonly Run[] {
   } catch (error) {
     for (const run of runs) run.end(error as BulkheadError)
     throw error
+  }
+}
+
+/** Descriptors of the files that redirected outputs go to. */
+const FILE_FD = { stdout: 3, stderr: 4 } as const
+
+type Wiring = { readonly stdout: StageTarget; readonly stderr: StageTarget }
+
+/** Whether spawn() alone can connect the outputs. */
+export const isPlainWiring = ({ stdout, stderr }: Wiring): boolean => stdout !== 'err' && stderr !== 'out'
+
+/**
+ * A shell that redirects one output to the other and then execs the command. The script contains only fixed strings; the
+ * command is passed as arguments, so that no shell parses it.
+ */
+export function crossed(shell: string, wiring: Wiring, argv: readonly string[]): readonly string[] {
+  const to = (target: StageTarget, file: number): string =>
+    target === 'out' ? '&5' : target === 'err' ? '&6' : target === 'nothing' ? '/dev/null' : `&${file}`
+  const [stdout, stderr] = [to(wiring.stdout, FILE_FD.stdout), to(wiring.stderr, FILE_FD.stderr)]
+  return [shell, '-c', `exec "$@" 5>&1 6>&2 1>${stdout} 2>${stderr} 3>&- 4>&- 5>&- 6>&-`, 'sh', ...argv]
+}
+
+/** The pipes to the previous and the next command. */
+interface PipeEnds {
+  readonly read: number | undefined
+  readonly write: number | undefined
+}
+
+/** The streams of a command. */
+export function streamsOf(stage: StageRequest, files: StreamFiles, ends: PipeEnds): RunStreams {
+  const { input, stdout, stderr } = stage
+  const stdin = typeof input === 'object' ? files.input(input.path) : ends.read
+  const onward = ends.write ?? 'kept'
+  const file = (target: StageTarget): number | undefined => typeof target === 'object' ? files.output(target) : undefined
+  if (!isPlainWiring(stage)) return { stdin, stdout: onward, stderr: 'kept', extra: [file(stdout), file(stderr)] }
+  return {
+    stdin,
+    stdout: stdout === 'nothing' ? 'nothing' : file(stdout) ?? onward,
+    stderr: stderr === 'nothing' ? 'nothing' : file(stderr) ?? 'kept',
   }
 }

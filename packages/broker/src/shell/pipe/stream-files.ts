@@ -10,7 +10,7 @@ import type { PipeRequest, StageTarget } from './pipe-request.ts'
 
 const SAFE = (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0) | (constants.O_NOCTTY ?? 0)
 
-/** The files that commands read from and write to, opened by the host and judged like any other. To be closed. */
+/** Files that commands are redirected from and to. The host opens and checks them like any other. Close it. */
 export class StreamFiles {
   readonly #workspace: string
   readonly #call: OpenCall
@@ -53,17 +53,17 @@ export class StreamFiles {
 
   async #openToRead(path: string): Promise<FileHandle> {
     const scope = this.#scope('fs.read')
-    const place = await scope.locate(this.#fromFolder(path))
-    return scope.inFolder(place, async (folder, name) => proved(await open(folder.at(name), constants.O_RDONLY | SAFE), path))
+    const resolved = await scope.locate(this.#fromFolder(path))
+    return scope.inFolder(resolved, async (folder, name) => checked(await open(folder.at(name), constants.O_RDONLY | SAFE), path))
   }
 
   async #openToWrite({ path, append }: Extract<StageTarget, object>): Promise<FileHandle> {
     const scope = this.#scope('fs.write')
-    const place = await scope.locate(this.#fromFolder(path))
+    const resolved = await scope.locate(this.#fromFolder(path))
     const flags = constants.O_WRONLY | constants.O_CREAT | SAFE | (append ? constants.O_APPEND : 0)
-    return scope.inFolder(place, async (folder, name) => {
-      // What else goes by another name is not the file that was judged.
-      return proved(await open(folder.at(name), flags, 0o666), path, ({ nlink }) => {
+    return scope.inFolder(resolved, async (folder, name) => {
+      // A second hard link may be a file outside the grant.
+      return checked(await open(folder.at(name), flags, 0o666), path, ({ nlink }) => {
         if (nlink !== 1) throw severalNames(path)
       })
     })
@@ -78,12 +78,12 @@ export class StreamFiles {
   }
 }
 
-/** Closed unless it is returned: one that is forgotten ends the host when its memory is given back. */
-async function proved(handle: FileHandle, path: string, judge?: (file: Stats) => void): Promise<FileHandle> {
+/** Closes the handle if the check fails: Node crashes when an open handle is garbage collected. */
+async function checked(handle: FileHandle, path: string, check?: (file: Stats) => void): Promise<FileHandle> {
   try {
     const file = await handle.stat()
     if (!file.isFile()) throw notRegular(path)
-    judge?.(file)
+    check?.(file)
     return handle
   } catch (error) {
     await handle.close()
@@ -93,7 +93,7 @@ async function proved(handle: FileHandle, path: string, judge?: (file: Stats) =>
 
 const severalNames = (path: string): BulkheadError => new BulkheadError(
   'CapabilityDenied',
-  `"${path}" is a file of several names, and is not written to by a redirection. Name a file that has no other name.`,
+  `"${path}" has several hard links, so output is not redirected to it. Use a file with a single link.`,
 )
 
 const inputKey = (path: string): string => `< ${path}`

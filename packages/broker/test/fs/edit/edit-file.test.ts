@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { thoroughly } from '../../../../../scripts/thoroughly.ts'
-import { temporaryFolder } from '../../../../sandbox/test/fixture.ts'
+import { temporaryFolder } from '../../fixture.ts'
 import { codeOf, openFs } from '../ground.ts'
 import { applyUnifiedDiff } from './apply-unified-diff.ts'
 
@@ -15,7 +15,7 @@ async function editor(content: string | Uint8Array) {
   return { fs, bytes: () => readFile(path), text: () => readFile(path, 'utf8') }
 }
 
-const REST = '[The diff is longer, and what follows is not shown. All replacements were made.]\n'
+const REST = '[The rest of the diff is not shown. All replacements were made.]\n'
 
 describe('editing', () => {
   it('shows what it did', async () => {
@@ -72,7 +72,7 @@ describe('editing', () => {
     await writeFile(join(workspace, 'f.txt'), 'secret\nold\n')
     const { fs } = openFs(workspace, { read: ['other/**'], write: ['**'] })
     const told = await Promise.all(['secret', 'nothing'].map((guess) => fs.edit('f.txt', guess, 'new').catch((error: Error) => error.message)))
-    expect(new Set(told)).toEqual(new Set([expect.stringContaining('lies outside what the tool may read') as string]))
+    expect(new Set(told)).toEqual(new Set([expect.stringContaining('The tool may not read') as string]))
   })
 
   it('keeps who may use a file, whatever new ones get', async () => {

@@ -1,8 +1,7 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { thoroughly } from '../../../../../scripts/thoroughly.ts'
-import type { PlacesOptions } from '../../../src/fs/edit/places-of.ts'
-import { placesOf } from '../../../src/fs/edit/places-of.ts'
+import { placesOf, type PlacesOptions } from '../../../src/fs/edit/replace-text.ts'
 
 /** One question to the platform for each place. */
 function askedOneByOne(sought: Buffer, content: Buffer, { most, overlapping }: PlacesOptions): readonly number[] {

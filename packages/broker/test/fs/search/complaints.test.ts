@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest'
-import { Complaints } from '../../../src/fs/search/complaints.ts'
+import { RipgrepErrors } from '../../../src/fs/search/ripgrep.ts'
 
 function heard(...parts: readonly string[]) {
-  const complaints = new Complaints()
+  const complaints = new RipgrepErrors()
   for (const part of parts) complaints.add(Buffer.from(part))
   return { text: complaints.end(), unread: complaints.unread, hasRead: complaints.hasRead }
 }

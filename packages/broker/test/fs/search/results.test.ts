@@ -1,7 +1,7 @@
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { expect, it } from 'vitest'
-import { FoundLines } from '../../../src/fs/search/results.ts'
+import { LineResults } from '../../../src/fs/search/results.ts'
 
 function usedAfterCollecting(): number {
   setFlagsFromString('--expose-gc')
@@ -16,7 +16,7 @@ const MB = 1024 * 1024
 const record = (type: string, data: object): Buffer => Buffer.from(`${JSON.stringify({ type, data })}\n`)
 
 it('keeps no more than may be shown of what is around matches', () => {
-  const found = new FoundLines({ limit: 10_000, context: 100, keptChars: 2 * MB, shownPath: (path) => path })
+  const found = new LineResults({ limit: 10_000, context: 100, keptChars: 2 * MB, shownPath: (path) => path })
   const before = usedAfterCollecting()
   for (let file = 0; file < 20; file++) {
     const path = { text: `./${String(file).padStart(3, '0')}` }

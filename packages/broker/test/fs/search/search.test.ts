@@ -5,7 +5,7 @@ import ignore from 'ignore'
 import { describe, expect, it } from 'vitest'
 import { thoroughly } from '../../../../../scripts/thoroughly.ts'
 import { compileFilePattern } from '../../../src/fs/search/file-pattern.ts'
-import { temporaryFolder } from '../../../../sandbox/test/fixture.ts'
+import { temporaryFolder } from '../../fixture.ts'
 import { CANARY, codeOf, ground, openFs, put } from '../ground.ts'
 
 async function tree(...files: Parameters<typeof put> extends [string, ...infer Files] ? Files : never) {

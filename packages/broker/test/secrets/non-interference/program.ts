@@ -15,16 +15,16 @@ export type Part =
   /** What the server or the command received in place of the handle. */
   | { readonly kind: 'echo' }
 
-export type Place = 'own' | 'foreign'
+export type ResolvedPath = 'own' | 'foreign'
 
 export type Step =
   | {
-    readonly do: 'fetch'; readonly from: Place; readonly withHandle: boolean; readonly query: readonly Part[]
+    readonly do: 'fetch'; readonly from: ResolvedPath; readonly withHandle: boolean; readonly query: readonly Part[]
     readonly header: readonly Part[]; readonly chunks: readonly (readonly Part[])[]; readonly breaksOff: boolean
-    readonly redirect: { readonly to: Place | 'nowhere'; readonly location: readonly Part[] } | undefined
+    readonly redirect: { readonly to: ResolvedPath | 'nowhere'; readonly location: readonly Part[] } | undefined
   }
-  | { readonly do: 'run'; readonly command: Place; readonly withHandle: boolean; readonly argument: readonly Part[] }
-  | { readonly do: 'pipe'; readonly first: Place; readonly withHandle: boolean; readonly argument: readonly Part[] }
+  | { readonly do: 'run'; readonly command: ResolvedPath; readonly withHandle: boolean; readonly argument: readonly Part[] }
+  | { readonly do: 'pipe'; readonly first: ResolvedPath; readonly withHandle: boolean; readonly argument: readonly Part[] }
   | { readonly do: 'file'; readonly method: 'fs.read' | 'fs.stat' | 'fs.list' | 'fs.glob'; readonly path: string }
 
 export interface Program {
@@ -60,9 +60,9 @@ const part: fc.Arbitrary<Part> = fc.oneof(
   { weight: 1, arbitrary: fc.integer({ min: 1, max: 3_000 }).map((length) => ({ kind: 'filler', text: '-'.repeat(length) } as const)) },
 )
 const parts = (maxLength: number): fc.Arbitrary<readonly Part[]> => fc.array(part, { maxLength })
-const place = fc.constantFrom<Place>('own', 'foreign')
+const place = fc.constantFrom<ResolvedPath>('own', 'foreign')
 
-const redirect = fc.option(fc.record({ to: fc.constantFrom<Place | 'nowhere'>('own', 'foreign', 'nowhere'), location: parts(3) }), { nil: undefined, freq: 5 })
+const redirect = fc.option(fc.record({ to: fc.constantFrom<ResolvedPath | 'nowhere'>('own', 'foreign', 'nowhere'), location: parts(3) }), { nil: undefined, freq: 5 })
 const step: fc.Arbitrary<Step> = fc.oneof(
   {
     weight: 6,

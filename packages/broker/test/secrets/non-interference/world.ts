@@ -6,11 +6,11 @@ import type { Json } from '@bulkhead/kit/json'
 import { BulkheadError, DEFAULT_LIMITS } from '@bulkhead/contract'
 import { Broker } from '../../../src/broker.ts'
 import type { OpenCall } from '../../../src/model/capability.ts'
-import { temporaryFolder, toolOf } from '../../../../sandbox/test/fixture.ts'
+import { temporaryFolder, toolOf } from '../../fixture.ts'
 import type { Loopback } from '../../net/loopback.ts'
 import { serve } from '../../net/loopback.ts'
 import { any } from '../../shell/shell-ground.ts'
-import type { Part, Place, Program, Secrets, Step } from './program.ts'
+import type { Part, ResolvedPath, Program, Secrets, Step } from './program.ts'
 import { textOf } from './program.ts'
 
 /** Everything the tool of a program sees of the broker, in order. */
@@ -23,22 +23,22 @@ export interface World {
   readonly closedFile: string | undefined
 }
 
-const COMMANDS: Readonly<Record<Place, string>> = { own: 'echo', foreign: 'printf' }
+const COMMANDS: Readonly<Record<ResolvedPath, string>> = { own: 'echo', foreign: 'printf' }
 /** Loopback hands bytes over at once; these are more turns than a piece needs to come through the broker. */
 const TURNS = 12
 
 /** Servers and folders for programs. The server that answers is the tool's accomplice: it knows both secrets. */
-export class Ground {
-  readonly #servers: Readonly<Record<Place, Loopback>>
+export class ResolveContext {
+  readonly #servers: Readonly<Record<ResolvedPath, Loopback>>
   readonly #root: string
   #answer: (response: ServerResponse, echoed: string) => void = () => undefined
 
-  private constructor(root: string, servers: Readonly<Record<Place, Loopback>>) {
+  private constructor(root: string, servers: Readonly<Record<ResolvedPath, Loopback>>) {
     this.#root = root
     this.#servers = servers
   }
 
-  static async open(): Promise<Ground> {
+  static async open(): Promise<ResolveContext> {
     const root = await temporaryFolder()
     await Promise.all([mkdir(join(root, 'workspace', 'closed'), { recursive: true }), mkdir(join(root, 'beside'))])
     await writeFile(join(root, 'workspace', 'open.txt'), 'open')
@@ -46,7 +46,7 @@ export class Ground {
       response.sendDate = false
       ground.#answer(response, request.headers['x-key'] as string | undefined ?? 'nothing')
     })
-    const ground = new Ground(root, { own: await listen(), foreign: await listen() })
+    const ground = new ResolveContext(root, { own: await listen(), foreign: await listen() })
     return ground
   }
 

@@ -68,7 +68,7 @@ describe('secrets in a pipe', () => {
     const { handle, secrets } = await given()
     const written = { cmd: 'cat', [stream]: { path: 'a' } }
     for (const secret of [{ cmd: 'gh', args: [handle] }, { cmd: 'gh', input: handle }]) {
-      expect(() => withStageSecrets(readPipeRequest([[secret, written]]), secrets)).toThrow('does not go into a file')
+      expect(() => withStageSecrets(readPipeRequest([[secret, written]]), secrets)).toThrow('cannot go into a file')
     }
     expect(withStageSecrets(readPipeRequest([[{ cmd: 'gh' }, written]]), secrets).stages).toHaveLength(2)
   })
