@@ -2,7 +2,7 @@ import type { Scenario } from '../scenario.ts'
 import { says, wants } from '../scripted-model.ts'
 
 export const crash: Scenario = {
-  title: 'A tool brings its thread down: its caller is told, and the next call starts it again',
+  title: 'A tool crashes its thread: the caller gets an error, and the next call restarts it',
   * script() {
     yield wants('What does this one do?', 'sink', {})
     yield wants('It sank. Is the rest of that package still there?', 'look_around', { path: 'charts.json' })

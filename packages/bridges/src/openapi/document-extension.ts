@@ -19,8 +19,8 @@ export interface DocumentExtension {
   readonly diagnostics: readonly Diagnostic[]
 }
 
-const TELL = 'Tell whoever writes the document.'
-const CURE = 'Tell whoever writes the document, or leave the operation out.'
+const TELL = 'Report it to the author of the document.'
+const CURE = 'Report it to the author of the document, or leave the operation out.'
 
 /** A document as an extension: a manifest of what it says, and a module that makes requests. `path`: of its file. */
 export function documentExtension(entry: DocumentEntry, path: string, api: DescribedApi, base: BaseUrl): DocumentExtension {

@@ -30,7 +30,7 @@ bulkhead approvals revoke (ID… | --tool NAME | --all) [--project DIR] [--json]
   --json          print JSON
   --home DIR      the folder of the global layer, where they are kept (default: ~/.bulkhead)
 
-What was approved for a session ends with it and is never kept; whoever embeds the host can list and revoke it there.
+Approvals for a session end with it and are never stored; an embedder can list and revoke them.
 
 Exit code: 0 when done, 1 when there is no such approval or they cannot be read, 2 for wrong usage.`,
 

@@ -31,7 +31,7 @@ Exit code: 0 for output, 1 for an error, 2 for wrong usage.`,
       print(outcome, values.json === true)
       if (outcome.type === 'output') return 0
       tellFaults(outcome.error.code, name, host)
-      if (outcome.error.code === 'ApprovalDenied' && !canAsk()) process.stderr.write(NOBODY)
+      if (outcome.error.code === 'ApprovalDenied' && !canAsk()) process.stderr.write(NO_TERMINAL)
       return 1
     } finally {
       await host.close()
@@ -39,7 +39,7 @@ Exit code: 0 for output, 1 for an error, 2 for wrong usage.`,
   },
 }
 
-const NOBODY = 'Without a terminal nobody can be asked. "bulkhead explain" tells what would allow the call; --mode yolo allows what nobody forbids.\n'
+const NO_TERMINAL = 'Without a terminal, no one can be asked. "bulkhead explain" shows what would allow the call; --mode yolo skips approval.\n'
 
 interface CallRequest {
   readonly name: string

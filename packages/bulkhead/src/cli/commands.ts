@@ -5,7 +5,7 @@ export const COMMANDS: ReadonlyMap<string, { readonly summary: string; load(): P
   ['tools', { summary: 'lists the tools of this folder, where they come from and what they may do', load: async () => (await import('./tools.ts')).tools }],
   ['explain', { summary: 'says what would become of a call, who decides it, and what would change that', load: async () => (await import('./explain.ts')).explain }],
   ['approvals', { summary: 'lists and revokes what people approved of for longer than one call', load: async () => (await import('./approvals.ts')).approvals }],
-  ['audit', { summary: 'shows what was decided and done, and proves that nobody changed it since', load: async () => (await import('./audit.ts')).audit }],
+  ['audit', { summary: 'shows what was decided and done, and verifies that no record was changed', load: async () => (await import('./audit.ts')).audit }],
   ['trust', { summary: 'shows what a project brings and asks whether to trust it; --status only shows', load: async () => (await import('./trust.ts')).trust }],
   ['call', { summary: 'calls one tool and prints its outcome', load: async () => (await import('./call.ts')).call }],
   ['mcp', { summary: 'lets an MCP client use the tools of this folder, each call under the guard', load: async () => (await import('./mcp.ts')).mcp }],

@@ -36,7 +36,7 @@ export async function agree({ extension, verdict }: InstallPlan, { yes, accept, 
   if (yes && !verdict.explicit) return
   if (interactor === undefined) {
     const how = verdict.explicit ? `--accept ${beginning}` : '--yes'
-    throw new BulkheadError('ConsentRequired', `Nobody is there to agree to "${id}" ${version}: ${verdict.reasons.join('; ')}. Whoever has looked at it can say so with ${how}.`)
+    throw new BulkheadError('ConsentRequired', `"${id}" ${version} needs consent, and there is no terminal to ask: ${verdict.reasons.join('; ')}. After a review, agree with ${how}.`)
   }
   if (!await confirmed(interactor, `Accept ${id} ${version} as shown above?`)) throw new BulkheadError('ConsentRequired', `"${id}" ${version} was not accepted; nothing has changed.`)
 }

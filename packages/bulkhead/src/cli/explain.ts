@@ -11,11 +11,11 @@ export const explain: Command = {
   usage: 'bulkhead explain NAME [--args JSON] [--mode ask|allowlist|yolo] [--connect] [--no-store] [--json] [--workspace DIR] [--home DIR] [--trust-project]',
   details: `  --args JSON       the arguments, a JSON object (default: {})
   --mode MODE       what happens to a call that needs a person's word (default: from the configuration, else ask)
-  --connect         start or reach the MCP server that the tool could be of, where nobody knows yet what it offers
+  --connect         connect to the MCP server of the tool first, if its tools are not known yet
 ${STORE_DETAILS}
 ${COMMON_DETAILS}
 
-Prints the chain that would decide the call, and what would change the answer. Nobody is asked, and the tool is not run.
+Prints the steps that would decide the call, and what would change the answer. It asks no one and does not run the tool.
 
 Exit code: 0 when it would be allowed, or a person would be asked; 1 when it would be refused; 2 for wrong usage.`,
 

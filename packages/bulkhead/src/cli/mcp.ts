@@ -19,8 +19,8 @@ ${COMMON_DETAILS.replace(/^ {2}--json.*\n/, '')}
 Speaks the Model Context Protocol on standard input and output, until the client closes its end. Name it in the client's
 configuration as the command "bulkhead" with the argument "mcp". Every call goes through the guard as "bulkhead call" does: where
 the client can ask a person, a call that needs a person's word is shown there; where it cannot, it is refused with what would
-allow it. What changes on disk is taken over while it runs. What a client does wrong, and what was disabled, is told on standard
-error. Whoever starts the command may use the tools: there is no other sign-in.
+allow it. Changes on disk are picked up while it runs. Faults of the client and disabled extensions are printed on standard
+error. There is no sign-in: the process that starts the command may use the tools.
 
 Exit code: 0 when the client has gone, 1 when the host could not be opened, 2 for wrong usage.`,
 
@@ -81,7 +81,7 @@ function faultReporter(): (error: Error) => void {
   return (error) => {
     told += 1
     if (told < MAX_FAULTS) process.stderr.write(`mcp: ${visibleText(messageOf(error)).slice(0, MAX_FAULT_CHARS)}\n`)
-    if (told === MAX_FAULTS) process.stderr.write('mcp: and more of the like, which is not told any more\n')
+    if (told === MAX_FAULTS) process.stderr.write('mcp: Further warnings of this kind are suppressed.\n')
   }
 }
 

@@ -25,7 +25,7 @@ export function extensionLines({ id, version, manifest, digests, signer, integri
     styleText('bold', `${id} ${version}`) + (manifest.title === undefined ? '' : `  ${visibleText(manifest.title)}`),
     ...(manifest.description === undefined ? [] : [line('is', manifest.description)]),
     line('digest', digests.package.slice(0, 32)),
-    line('signed', signer === undefined ? `by nobody${integrity === 'unpinned' ? ', and without an integrity file' : ''}` : signerInWords(signer)),
+    line('signed', signer === undefined ? `no${integrity === 'unpinned' ? ', and no integrity file' : ''}` : signerInWords(signer)),
     ...manifest.tools.flatMap((tool) => [line('tool', `${tool.name}: ${wordsOf(declaredPower(tool.requires)).join(', ') || 'nothing'}`)]),
     ...wordsOf(declaredPower({}, { ...manifest, state: manifest.stateSlot === null ? [] : [id] })).map((words) => line(words.slice(0, words.indexOf(' ')), words.slice(words.indexOf(' ') + 1))),
   ]

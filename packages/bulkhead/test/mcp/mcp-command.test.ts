@@ -222,7 +222,7 @@ describe('the command', () => {
     // By itself, because so many of its refusals were not read; its input is open still.
     expect(await ended).toEqual([0, null])
     expect(err).toMatch(/mcp: A request was refused: 128 requests are open/)
-    expect(err).toMatch(/not told any more/)
+    expect(err).toMatch(/Further warnings of this kind are suppressed/)
   })
 
   it.each([

@@ -52,4 +52,4 @@ function nobody(request: InteractionRequest, why = ''): BulkheadError {
 }
 
 const howToAllow = (tool: string): string =>
-  `whoever runs it can allow "${tool}" by a rule or on the allowlist, or approve of it for the project with "bulkhead call ${tool}" at a terminal`
+  `the operator can allow "${tool}" with a rule or the allowlist, or approve it for the project with "bulkhead call ${tool}" at a terminal`

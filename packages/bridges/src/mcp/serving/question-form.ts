@@ -61,7 +61,7 @@ const APPROVAL_SCHEMA: QuestionForm['requestedSchema'] = {
       type: 'string', title: 'Run it?', enum: [...APPROVAL_ANSWERS], default: 'reject',
       description: 'once: yes, this once. session, project: yes, with this key until the client disconnects, or always in this project. reject: no.',
     },
-    reason: { type: 'string', title: 'Why', description: 'Of a no, what the model is told.', maxLength: MAX_REASON_CHARS },
+    reason: { type: 'string', title: 'Why', description: 'If you reject: the reason that the model gets.', maxLength: MAX_REASON_CHARS },
   },
   required: ['decision'],
 }

@@ -85,7 +85,7 @@ function toolManifest(name: string, { definition }: CatalogTool, { config }: Ser
   return { manifest, mended: [...new Set([...input?.mended ?? [], ...output?.mended ?? []])] }
 }
 
-const CURE = 'Tell whoever makes the server.'
+const CURE = 'Report it to the author of the server.'
 
 /**
  * What its tools are able to do, for rules, ceilings and whoever is asked. A process of the user's can do whatever the user can,
