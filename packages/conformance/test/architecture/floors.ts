@@ -6,19 +6,18 @@ import { sourceFiles, type SourceFile } from './source-files.ts'
  * Folders that share a floor do not import each other. `*` stands for the files at the root of `src` that are not
  * listed; without it they are the top floor.
  */
-export const FLOORS: Readonly<Record<string, readonly (string | readonly string[])[]>> = {
+const FLOORS: Readonly<Record<string, readonly (string | readonly string[])[]>> = {
   'packages/kit': ['schema', '*'],
   'packages/host': ['sessions', 'calls', 'policy', 'extensions', 'records', 'model'],
-  'packages/store': ['index.ts', 'sqlite', '*'],
+  'packages/store': ['*', 'sqlite', 'records'],
   'packages/tools-bundled': [
-    'index.ts',
-    ['file-arguments.ts', 'late-code.ts'],
-    ['bash', 'edit', 'glob', 'grep', 'question', 'read', 'skill', 'task', 'todo', 'tool-search', 'web-fetch', 'web-search', 'write'],
     '*',
+    ['bash', 'edit', 'glob', 'grep', 'question', 'read', 'skill', 'task', 'todo', 'tool-search', 'web-fetch', 'web-search', 'write'],
+    'model',
   ],
   'packages/bridges': [['mcp', 'openapi'], ['anthropic', 'connected', 'openai', 'otel']],
   'packages/conformance': ['*'],
-  'packages/bulkhead': ['bin.ts', 'cli', '*', 'terminal', 'account-name.ts'],
+  'packages/bulkhead': ['bin.ts', 'cli', 'index.ts', 'facade'],
   'apps/demo': ['main.ts', 'demo.ts', 'scenarios', '*'],
 }
 
