@@ -1,6 +1,8 @@
+import { createHash } from 'node:crypto'
 import {
-  ERRORS, layerRank, type ConfigFile, type Diagnostic, type ErrorCode, type Layer, type LayerConfig, type ResolvedConfig,
+  type ConfigFile, type ConnectedExtension, type Diagnostic, type ErrorCode, ERRORS, type Layer, type LayerConfig, layerRank, type ResolvedConfig,
 } from '@bulkhead/contract'
+import { isThisMachine } from '@bulkhead/kit/hosts'
 
 /** Something of the configuration that offers tools from elsewhere, and may be used. */
 export interface Entry<Config> {
@@ -97,3 +99,24 @@ export const diagnosticOf = (
   { path, layer, location, extensionId }: Omit<Entry<unknown>, 'config' | 'identity' | 'name'>, code: ErrorCode, message: string,
   cure: string = ERRORS[code].cure, severity: Diagnostic['severity'] = 'error',
 ): Diagnostic => ({ severity, stage: 'register', code, layer, extensionId, location, path, message, cure })
+
+/** Lower-case hex. */
+export const sha512 = (data: string | Uint8Array): string => createHash('sha512').update(data).digest('hex')
+
+/** Why no secret may go to a place, as the end of a sentence: on an open line others would read it. */
+export function findSecretFault(address: string, sendsSecrets: boolean): string | undefined {
+  const url = new URL(address)
+  const { protocol, username, password } = url
+  if (username !== '' || password !== '') return 'has a name or a password in its URL; name a variable instead'
+  const isOpen = protocol === 'http:' && !isThisMachine(url)
+  return isOpen && sendsSecrets ? 'would be sent secrets over http; use https' : undefined
+}
+
+/** A URL for people: what stands behind a question mark is often a key. */
+export const shownUrl = (url: string): string => url.replace(/[?#].*$/s, '?…')
+
+/** What a bridge offers now, as extensions. */
+export interface Offered {
+  readonly extensions: readonly ConnectedExtension[]
+  readonly diagnostics: readonly Diagnostic[]
+}

@@ -1,9 +1,8 @@
+import { isIP } from 'node:net'
 import { isAbsolute, resolve } from 'node:path'
 import type { OpenapiConfig, ResolvedConfig } from '@bulkhead/contract'
 import { canonicalJson, type Json } from '@bulkhead/kit/json'
-import { sha512 } from '../connected/digest.ts'
-import { entriesOf, type Entries, type Entry, type EntryKind } from '../connected/entries.ts'
-import { findSecretFault } from '../connected/open-line.ts'
+import { type Entries, entriesOf, type Entry, type EntryKind, findSecretFault, sha512 } from '../connected/entries.ts'
 
 /** A document of the configuration that may be used. Its identity is over all that is said of it but how long and whether. */
 export type DocumentEntry = Entry<OpenapiConfig>
@@ -41,3 +40,43 @@ export function placeOf({ layer, config: { document } }: DocumentEntry, workspac
   if (layer === 'project') return { path: resolve(workspace, document), within: workspace }
   return { path: isAbsolute(document) ? document : resolve(home, document), within: undefined }
 }
+
+/** Where the operations of a document are reached. */
+export interface BaseUrl {
+  /** Without a slash at its end. */
+  readonly href: string
+  /** The one place that its tools may reach, as a manifest names it. */
+  readonly host: string
+}
+
+export type BaseVerdict = { readonly ok: true; readonly base: BaseUrl } | { readonly ok: false; readonly message: string }
+
+/**
+ * Of the configuration, else of the document. A document may name a host, which is judged by its addresses like any other when it
+ * is reached. It may not name an address or this machine itself: a declared address is reached even where it is not public, and
+ * to declare one is for the configuration.
+ */
+export function baseUrlOf(configured: string | undefined, server: string | null): BaseVerdict {
+  if (configured !== undefined) return { ok: true, base: baseOf(new URL(configured)) }
+  const cure = 'say in "baseUrl" where its operations are reached'
+  const url = server === null ? null : URL.parse(server)
+  if (url === null) return refused(`names no server by a whole URL; ${cure}`)
+  if (!PORTS.has(url.protocol)) return refused(`names a server that is not reached over http or https; ${cure}`)
+  if (url.username !== '' || url.password !== '' || url.search !== '' || url.hash !== '') {
+    return refused(`names a server by more than its host and path; ${cure}`)
+  }
+  const name = url.hostname.replace(/^\[|\]$/g, '').replace(/\.$/, '')
+  if (isIP(name) !== 0 || name === 'localhost' || name.endsWith('.localhost') || !name.includes('.')) {
+    return refused(`names a server by an address, or by a name of this machine or network; ${cure} if that is meant`)
+  }
+  return { ok: true, base: baseOf(url) }
+}
+
+const PORTS: ReadonlyMap<string, string> = new Map([['https:', '443'], ['http:', '80']])
+
+function baseOf(url: URL): BaseUrl {
+  const { protocol, hostname, port, origin, pathname } = url
+  return { href: origin + pathname.replace(/(?<!\/)\/+$/, ''), host: `${hostname.replace(/\.$/, '')}:${port || PORTS.get(protocol)!}` }
+}
+
+const refused = (message: string): BaseVerdict => ({ ok: false, message })

@@ -3,15 +3,11 @@ import {
 } from '@bulkhead/contract'
 import { canonicalJson, type Json } from '@bulkhead/kit/json'
 import { visibleText } from '@bulkhead/kit/text'
-import { sha512 } from '../connected/digest.ts'
-import { diagnosticOf } from '../connected/entries.ts'
-import { statedVersion } from '../connected/stated-version.ts'
-import { cut, labelOf } from '../connected/told-text.ts'
-import { toolName } from '../connected/tool-name.ts'
-import type { BaseUrl } from './base-url.ts'
-import { carry } from './calling/carry.ts'
-import type { DocumentEntry } from './document-entry.ts'
-import type { DescribedApi, DescribedOperation } from './reading/described.ts'
+import { diagnosticOf, sha512 } from '../connected/entries.ts'
+import { cut, labelOf, statedVersion, toolName } from '../connected/names.ts'
+import type { BaseUrl, DocumentEntry } from './document-entry.ts'
+import { carry } from './calling/call-operation.ts'
+import type { DescribedApi, DescribedOperation } from './reading/api-description.ts'
 
 export interface DocumentExtension {
   /** undefined where nothing is left to offer. */

@@ -1,16 +1,16 @@
+import { constants } from 'node:fs'
+import { lstat, open, realpath } from 'node:fs/promises'
+import { isAbsolute, relative, sep } from 'node:path'
 import type { LoadReport, ResolvedConfig } from '@bulkhead/contract'
-import { canonicalJson, type Json } from '@bulkhead/kit/json'
+import { canonicalJson, isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
 import { visibleText } from '@bulkhead/kit/text'
-import { sha512 } from '../connected/digest.ts'
-import { diagnosticOf } from '../connected/entries.ts'
-import type { Offered } from '../connected/offered.ts'
-import { baseUrlOf } from './base-url.ts'
-import { documentEntries, placeOf, type DocumentEntry } from './document-entry.ts'
+import { z } from 'zod'
+import { diagnosticOf, type Offered, sha512 } from '../connected/entries.ts'
+import { RememberedFiles } from '../connected/file-cache.ts'
+import { baseUrlOf, documentEntries, type DocumentEntry, type DocumentPlace, placeOf } from './document-entry.ts'
 import { documentExtension, type DocumentExtension } from './document-extension.ts'
-import { readDocumentFile, type DocumentFile } from './document-file.ts'
-import { ApiFiles } from './reading/api-files.ts'
-import type { Wanted } from './reading/described.ts'
-import { readDocument, type DocumentAnswer } from './reading/document-thread.ts'
+import type { DescribedApi, Wanted } from './reading/api-description.ts'
+import { type DocumentAnswer, readDocument } from './reading/document-thread.ts'
 
 export interface OpenapiDocumentsOptions {
   /** The canonical path of the project. */
@@ -71,5 +71,94 @@ export class OpenapiDocuments {
     const answer = await readDocument({ text, wanted })
     if (answer.ok) this.#files.write(identity, digest, answer.api)
     return answer
+  }
+}
+
+const MOST_BYTES = 16 * 1024 * 1024
+
+type DocumentFile =
+  | { readonly ok: true; readonly text: string; readonly digest: string }
+  /** The message is the end of a sentence. */
+  | { readonly ok: false; readonly message: string }
+
+/** Contract: never rejects, waits for nobody, reads no more than it may. */
+async function readDocumentFile({ path, within }: DocumentPlace): Promise<DocumentFile> {
+  try {
+    // Trust in a project is bound to what the file itself holds.
+    if (within !== undefined && (await lstat(path)).isSymbolicLink()) return refused('is a link; name the file that it leads to')
+    const real = await realpath(path)
+    if (within !== undefined && !isInside(real, within)) return refused('lies outside of the project')
+    // Neither a link that has come since, nor a pipe that nobody writes to.
+    const file = await open(real, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
+    try {
+      const stat = await file.stat()
+      if (!stat.isFile()) return refused('is no file')
+      const bytes = stat.size > MOST_BYTES ? undefined : await readAtMost(file, MOST_BYTES)
+      if (bytes === undefined) return refused(`has more than ${MOST_BYTES} bytes`)
+      return { ok: true, text: bytes.toString('utf8').replace(/^\uFEFF/, ''), digest: sha512(bytes) }
+    } finally {
+      await file.close()
+    }
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    return refused(code === 'ENOENT' ? 'is not there' : `cannot be read (${code ?? 'unknown'})`)
+  }
+}
+
+async function readAtMost(file: Awaited<ReturnType<typeof open>>, most: number): Promise<Buffer | undefined> {
+  const pieces: Buffer[] = []
+  let bytes = 0
+  for await (const piece of file.createReadStream({ end: most, autoClose: false }) as AsyncIterable<Buffer>) {
+    pieces.push(piece)
+    bytes += piece.length
+  }
+  return bytes > most ? undefined : Buffer.concat(pieces)
+}
+
+function isInside(path: string, folder: string): boolean {
+  const way = relative(folder, path)
+  return way !== '' && way !== '..' && !way.startsWith(`..${sep}`) && !isAbsolute(way)
+}
+
+const refused = (message: string): DocumentFile => ({ ok: false, message })
+
+/** Another one where documents are read in another way than before. */
+const READER = 4
+
+const QUERY_STYLES = ['form', 'spaceDelimited', 'pipeDelimited', 'deepObject'] as const
+const parameter = z.strictObject({
+  argument: z.string(), name: z.string(), in: z.enum(['path', 'query', 'header']),
+  style: z.enum(['simple', ...QUERY_STYLES]), explode: z.boolean(), json: z.boolean(), reserved: z.boolean(),
+})
+const field = z.union([
+  z.strictObject({ style: z.enum(QUERY_STYLES), explode: z.boolean(), reserved: z.boolean() }), z.strictObject({ style: z.enum(['json', 'text']) }),
+])
+const operation = z.strictObject({
+  operationId: z.string(), method: z.string(), path: z.string().startsWith('/'), label: z.string(), description: z.string(),
+  inputSchema: z.custom<JsonObject>(isJsonObject), parameters: z.array(parameter),
+  body: z.strictObject({ argument: z.string(), form: z.enum(['json', 'urlencoded', 'text']), mediaType: z.string(), fields: z.record(z.string(), field) }).nullable(),
+})
+const api = z.strictObject({
+  version: z.string(), server: z.string().nullable(), operations: z.array(operation),
+  faults: z.array(z.string()), mended: z.array(z.string()), unnamed: z.number(),
+})
+const remembered = z.strictObject({ reader: z.literal(READER), of: z.string(), api })
+
+/** What was read of documents, so that those that are still the same need not be read again. Contract: never throws. */
+class ApiFiles {
+  readonly #files: RememberedFiles
+
+  constructor(folder: string | undefined) {
+    this.#files = new RememberedFiles(folder)
+  }
+
+  /** `digest`: of the text that it must have been read from. */
+  read(identity: string, digest: string): DescribedApi | undefined {
+    const { data } = remembered.safeParse(this.#files.read(identity))
+    return data?.of === digest ? data.api : undefined
+  }
+
+  write(identity: string, digest: string, read: DescribedApi): void {
+    this.#files.write(identity, { reader: READER, of: digest, api: read })
   }
 }

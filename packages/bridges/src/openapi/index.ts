@@ -1,3 +1,3 @@
-export type { Offered } from '../connected/offered.ts'
+export type { Offered } from '../connected/entries.ts'
 export { OpenapiDocuments, type OpenapiDocumentsOptions } from './documents.ts'
 export { documentThread } from './reading/document-thread.ts'

@@ -1,6 +1,26 @@
-import type { Attributes, Context, Span, Tracer } from '@opentelemetry/api'
 import type { BulkheadEvent, EventListener, EventOf, ToolListing } from '@bulkhead/contract'
-import { callAttributes, endAttributes } from './attributes.ts'
+import type { Attributes, Context, Span, Tracer } from '@opentelemetry/api'
+
+/** By the conventions for generative AI. They are still in development and not in the stable constants, so they stand here. */
+function callAttributes(event: EventOf<'ToolInvocationProposed'>, withArguments: boolean): Attributes {
+  const { tool, callId, sessionId, origin, args } = event
+  return {
+    'gen_ai.operation.name': 'execute_tool',
+    'gen_ai.tool.name': tool,
+    'gen_ai.tool.call.id': callId,
+    'gen_ai.tool.type': 'extension',
+    'gen_ai.conversation.id': sessionId,
+    ...(origin === null ? {} : {
+      'bulkhead.extension.id': origin.extension, 'bulkhead.extension.version': origin.version, 'bulkhead.layer': origin.layer,
+    }),
+    ...(withArguments ? { 'gen_ai.tool.call.arguments': JSON.stringify(args) } : {}),
+  }
+}
+
+type EndEvent = EventOf<'ToolInvocationSucceeded'> | EventOf<'ToolInvocationFailed'> | EventOf<'ToolInvocationCancelled'>
+
+const endAttributes = (event: EndEvent): Attributes =>
+  event.type === 'ToolInvocationSucceeded' ? {} : { 'error.type': event.errorCode }
 
 /** The part of a host that is needed: it tells what happens, in the context of whoever made it happen. */
 export interface EventSource {
@@ -26,7 +46,6 @@ const INTERNAL = 0
 const ERROR = 2
 
 type CallEvent = EventOf<'ToolInvocationProposed' | 'ToolInvocationDecided' | 'ToolInvocationChanged'> | EndEvent
-type EndEvent = EventOf<'ToolInvocationSucceeded'> | EventOf<'ToolInvocationFailed'> | EventOf<'ToolInvocationCancelled'>
 
 /**
  * One span for each call, from its proposal to its end, below whatever span is active where the call is made; of a call that a tool

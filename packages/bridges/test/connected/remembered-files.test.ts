@@ -2,7 +2,7 @@ import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { RememberedFiles } from '../../src/connected/remembered-files.ts'
+import { RememberedFiles } from '../../src/connected/file-cache.ts'
 
 const WHO = 'a'.repeat(64)
 

@@ -1,8 +1,6 @@
 import type { McpServerConfig, ResolvedConfig } from '@bulkhead/contract'
 import { canonicalJson, type Json } from '@bulkhead/kit/json'
-import { sha512 } from '../../connected/digest.ts'
-import { entriesOf, type Entries, type Entry, type EntryKind } from '../../connected/entries.ts'
-import { findSecretFault, shownUrl } from '../../connected/open-line.ts'
+import { type Entries, entriesOf, type Entry, type EntryKind, findSecretFault, sha512, shownUrl } from '../../connected/entries.ts'
 
 /**
  * A server of the configuration that may be used. Its identity is over what is started or reached, and with which variables and

@@ -1,13 +1,12 @@
 import {
-  beyond, declaredCeiling, declaredPower, type BulkheadError, type Diagnostic, type Layer, type Log, type ModuleTool, type ResolvedConfig,
+  beyond, type BulkheadError, declaredCeiling, declaredPower, type Diagnostic, type Layer, type Log, type ModuleTool, type ResolvedConfig,
 } from '@bulkhead/contract'
 import type { JsonObject } from '@bulkhead/kit/json'
-import { diagnosticOf } from '../../connected/entries.ts'
-import type { Offered } from '../../connected/offered.ts'
-import { CatalogFiles } from './catalog/catalog-files.ts'
-import { Connection, type CarriedCall, type ConnectionOptions, type ServerState } from './connection.ts'
+import { diagnosticOf, type Offered } from '../../connected/entries.ts'
+import { CatalogFiles } from './catalog/catalog.ts'
+import { type Carrier, givenTo, powersOf, serverExtension } from './catalog/server-extension.ts'
+import { type CarriedCall, Connection, type ConnectionOptions, type ServerState } from './connection.ts'
 import { serverEntries, type ServerEntry } from './server-entry.ts'
-import { givenTo, powersOf, serverExtension, type Carrier } from './catalog/server-extension.ts'
 
 export interface McpServersOptions extends Pick<ConnectionOptions, 'surroundings' | 'self' | 'now' | 'connectMs'> {
   /** The folder to remember in what servers offer. Default: nothing is remembered. */
@@ -141,3 +140,6 @@ function statusOf({ name, layer, address, config: { type } }: ServerEntry, conne
     ...(fault && { error: fault }),
   }
 }
+
+/** Loads what speaks to servers, before code of strangers runs. Never rejects. */
+export const loadLateCode = (): Promise<unknown> => import('./transport/client.ts').catch(() => undefined)

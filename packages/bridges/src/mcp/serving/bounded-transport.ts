@@ -1,7 +1,7 @@
 import type {
   JSONRPCMessage, JSONRPCRequest, MessageExtraInfo, RequestId, Transport, TransportSendOptions,
 } from '@modelcontextprotocol/server'
-import { ClientFault } from './client-fault.ts'
+import { ClientFault } from './client-request.ts'
 
 export interface TransportBounds {
   readonly maxOpen: number

@@ -1,6 +1,5 @@
-import type { ClientCapabilities, Implementation, Server, ServerContext } from '@modelcontextprotocol/server'
 import { visibleText } from '@bulkhead/kit/text'
-import { ProgressNotes } from './progress-notes.ts'
+import type { ClientCapabilities, Implementation, JSONRPCRequest, Server, ServerContext } from '@modelcontextprotocol/server'
 import type { QuestionForm } from './question-form.ts'
 
 /** legacy: what is asked is a request of the server. modern: what is asked is the answer to a call, which the client then makes again. */
@@ -61,3 +60,73 @@ const eliciting = (mcpReq: ServerContext['mcpReq']): NonNullable<ClientRequest['
       throw error
     }
   }
+
+const VERSION = 'io.modelcontextprotocol/protocolVersion'
+
+/**
+ * What is wrong with the version that a request of the modern era says it is of. `spoken` is the one that the connection began
+ * with: the SDK looks at what a request claims only until then.
+ */
+export function versionFault({ params }: JSONRPCRequest, spoken: string | undefined): ClientFault | undefined {
+  const { _meta: meta } = params ?? {}
+  const requested = meta?.[VERSION]
+  if (spoken === undefined || typeof requested !== 'string' || requested === spoken) return undefined
+  return new ClientFault('UnsupportedVersion', `This connection speaks ${spoken} of the protocol.`, { supported: [spoken], requested })
+}
+
+/** A request that the protocol answers with an error instead of a result. */
+export class ClientFault extends Error {
+  override readonly name = 'ClientFault'
+  readonly code: number
+  /** What the protocol wants told beside the code. */
+  readonly data: unknown
+
+  constructor(code: keyof typeof CODES, message: string, data?: unknown) {
+    super(message)
+    this.code = CODES[code]
+    this.data = data
+  }
+}
+
+const CODES = { InvalidRequest: -32600, InvalidParams: -32602, UnsupportedVersion: -32022, ServerBusy: -32000 } as const
+
+const MAX_CHARS = 2_000
+
+/**
+ * What a running tool tells, on its way to a client. While a note is under way only the newest of those that follow is kept, so a
+ * tool that tells much fills nobody's memory.
+ */
+export class ProgressNotes {
+  readonly #send: (progress: number, message: string) => Promise<void>
+  #count = 0
+  #next: string | undefined
+  #isSending = false
+  #hasEnded = false
+
+  /** `send` is told how many there were, which rises with each. Whether it fails is not our concern: the result tells the same. */
+  constructor(send: (progress: number, message: string) => Promise<void>) {
+    this.#send = send
+  }
+
+  tell(message: string): void {
+    if (this.#hasEnded) return
+    this.#next = message.length > MAX_CHARS ? `${message.slice(0, MAX_CHARS).toWellFormed()}…` : message
+    if (!this.#isSending) void this.#sendAll()
+  }
+
+  /** Nothing is told behind the result. */
+  end(): void {
+    this.#hasEnded = true
+    this.#next = undefined
+  }
+
+  async #sendAll(): Promise<void> {
+    this.#isSending = true
+    while (this.#next !== undefined) {
+      const message = this.#next
+      this.#next = undefined
+      await this.#send(++this.#count, message).catch(() => {})
+    }
+    this.#isSending = false
+  }
+}

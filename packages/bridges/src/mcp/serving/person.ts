@@ -2,8 +2,7 @@ import { BulkheadError, type InteractionEnvelope, type InteractionRequest, type 
 import { messageOf } from '@bulkhead/kit/error-message'
 import { visibleText } from '@bulkhead/kit/text'
 import type { Era } from './client-request.ts'
-import type { OpenCall } from './open-call.ts'
-import type { OpenCalls } from './open-calls.ts'
+import type { OpenCall, OpenCalls } from './open-calls.ts'
 import { questionForm, readReply, type QuestionForm } from './question-form.ts'
 
 /**

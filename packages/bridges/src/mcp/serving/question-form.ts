@@ -1,8 +1,9 @@
-import type { ElicitRequestFormParams } from '@modelcontextprotocol/server'
-import { APPROVAL_ANSWERS, type InteractionEnvelope, type InteractionOption, type InteractionResponse } from '@bulkhead/contract'
+import {
+  APPROVAL_ANSWERS, type ApprovalRequest, type InteractionEnvelope, type InteractionOption, type InteractionResponse,
+} from '@bulkhead/contract'
 import { isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
 import { visibleText } from '@bulkhead/kit/text'
-import { approvalMessage, quoted } from './approval-message.ts'
+import type { ElicitRequestFormParams } from '@modelcontextprotocol/server'
 
 /** A question as a client shows it to a person, and how what comes back is read. */
 export interface QuestionForm {
@@ -122,3 +123,23 @@ function labelsOf(options: readonly InteractionOption[]): readonly string[] {
 
 const described = (options: readonly InteractionOption[], labels: readonly string[]): string =>
   options.flatMap(({ description }, index) => description ? [quoted(`${labels[index]!}: ${description}`)] : []).join('\n')
+
+/** All that a person must know of a call before answering. Nothing is cut, and what a stranger wrote never begins a row. */
+function approvalMessage({ tool, origin, calledBy = [], touches, mayTouch, reasons, approvalKey, keyByTool, argumentsText }: ApprovalRequest): string {
+  const labelled = (label: string, lines: readonly string[]) => lines.map((line) => `${label}: ${visibleText(line)}`)
+  return [
+    `${tool} of ${visibleText(origin)} wants to run.`,
+    ...labelled('called by', calledBy),
+    ...labelled('would', touches),
+    ...labelled('may', mayTouch),
+    ...labelled('asked for', reasons),
+    ...labelled('key', [approvalKey]),
+    ...(keyByTool ? ['The code of the tool itself chose this key, and may give the same one to every call. It is remembered for this session at most.'] : []),
+    'with exactly these arguments:',
+    quoted(argumentsText),
+  ].join('\n')
+}
+
+/** Row by row behind a mark, so that none of it can pass for ours. */
+const quoted = (message: string): string =>
+  visibleText(message, { keepLines: true }).split('\n').map((row) => `| ${row}`).join('\n')

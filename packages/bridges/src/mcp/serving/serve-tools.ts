@@ -2,11 +2,10 @@ import type { Implementation, Server, Transport } from '@modelcontextprotocol/se
 import type { BulkheadEvent, EventListener, EventType, Interactor, Outcome, ToolDefinition } from '@bulkhead/contract'
 import { visibleText } from '@bulkhead/kit/text'
 import { BoundedTransport } from './bounded-transport.ts'
-import { versionFault } from './claimed-version.ts'
-import type { Era } from './client-request.ts'
+import { type Era, versionFault } from './client-request.ts'
 import { OpenCalls } from './open-calls.ts'
 import { personBehind } from './person.ts'
-import { ShownList } from './shown-list.ts'
+import { ShownList } from './tool-list.ts'
 import { serveToolsOn } from './tool-server.ts'
 
 /** The part of a session that is needed. */

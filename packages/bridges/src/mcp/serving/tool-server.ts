@@ -1,11 +1,10 @@
-import type { CallToolResult, InputRequiredResult, Server, ServerContext } from '@modelcontextprotocol/server'
 import type { Outcome } from '@bulkhead/contract'
-import { callResult } from './call-result.ts'
-import { ClientFault } from './client-fault.ts'
-import { readRequest, type ClientRequest, type Era } from './client-request.ts'
-import type { AskedCall, OpenCall, OpenQuestion } from './open-call.ts'
-import type { OpenCalls } from './open-calls.ts'
-import type { ShownList } from './shown-list.ts'
+import { noteOfCut, toMcp } from '@bulkhead/contract/dialects'
+import { isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
+import type { CallToolResult, InputRequiredResult, Server, ServerContext } from '@modelcontextprotocol/server'
+import { ClientFault, type ClientRequest, type Era, readRequest } from './client-request.ts'
+import type { AskedCall, OpenCall, OpenCalls, OpenQuestion } from './open-calls.ts'
+import type { ShownList } from './tool-list.ts'
 
 export interface ToolServerParts {
   readonly calls: OpenCalls
@@ -53,3 +52,23 @@ const ANSWER = 'answer'
 
 /** What the protocol counts as a wrong request, not as a call that failed. */
 const UNKNOWN: ReadonlySet<string> = new Set(['ToolNotRegistered', 'ToolsDisabled'])
+
+/**
+ * What a client is told of a call. Where the tool declares a form of its results, clients hold them against it, and a result
+ * that was cut may have lost it: such a one is told as an error, with all that is left of it.
+ */
+export function callResult(outcome: Outcome, outputSchema: JsonObject | undefined): CallToolResult {
+  const result = toMcp(outcome)
+  const isFormed = outcome.type === 'output' && outputSchema !== undefined
+  const isBroken = isFormed && outcome.metadata.truncated === true && !isWhole(outcome.data, outputSchema)
+  const note = noteOfCut(outcome.metadata, isBroken ? ', and lacks what the tool declares' : '')
+  const content: CallToolResult['content'] = [...result.content, ...(note === undefined ? [] : [{ type: 'text', text: note } as const])]
+  if (isBroken) return { content, isError: true }
+  return { ...result, content, ...(isFormed ? { structuredContent: outcome.data } : {}) } as CallToolResult
+}
+
+/** Whether what must be there still is; texts and lists that were cut keep their form. */
+function isWhole(data: Json, { required }: JsonObject): boolean {
+  if (!Array.isArray(required)) return true
+  return isJsonObject(data) && required.every((name) => Object.hasOwn(data, String(name)))
+}

@@ -1,7 +1,7 @@
 import { BulkheadError, type NetRequest } from '@bulkhead/contract'
 import { isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
-import type { DescribedBody, DescribedOperation, DescribedParameter } from '../reading/described.ts'
-import { escaped, formText, queryPart, simpleText, Unwritable } from './serialised.ts'
+import type { DescribedBody, DescribedOperation, DescribedParameter } from '../reading/api-description.ts'
+import { escaped, formText, queryPart, simpleText, Unwritable } from './serialize.ts'
 
 export interface OutgoingRequest {
   readonly url: string

@@ -1,7 +1,7 @@
 import { isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
-import { mendedSchema } from '../../connected/mended-schema.ts'
+import { mendedSchema } from '../../connected/repaired-schema.ts'
 import { plainSchema, withSubschemas } from '../../connected/tool-schema.ts'
-import { Unusable } from './described.ts'
+import { Unusable } from './api-description.ts'
 import { pointedAt } from './references.ts'
 
 /** As many as a schema of a manifest may have. */

@@ -1,7 +1,7 @@
 import type { Worker } from 'node:worker_threads'
 import { messageOf } from '@bulkhead/kit/error-message'
 import { ThreadImage } from '@bulkhead/kit/thread-image'
-import type { DescribedApi, Wanted } from './described.ts'
+import type { DescribedApi, Wanted } from './api-description.ts'
 
 export interface DocumentQuestion {
   readonly text: string
@@ -18,7 +18,7 @@ const READ_MS = 30_000
 const HEAP_MB = 512
 
 /** The code of the thread. */
-export const documentThread = new ThreadImage(new URL('./thread.ts', import.meta.url))
+export const documentThread = new ThreadImage(new URL('./document-worker.ts', import.meta.url))
 
 /** Reads a document in a thread of its own, which has no rights by then, and some time and memory. Contract: never rejects. */
 export function readDocument(question: DocumentQuestion, readMs = READ_MS): Promise<DocumentAnswer> {

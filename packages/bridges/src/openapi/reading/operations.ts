@@ -1,12 +1,11 @@
 import { isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
 import { visibleText } from '@bulkhead/kit/text'
-import { textOf } from '../../connected/told-text.ts'
+import { textOf } from '../../connected/names.ts'
 import { ArgumentSchemas } from './argument-schemas.ts'
-import { Unusable, type DescribedApi, type DescribedOperation, type Wanted } from './described.ts'
+import { type DescribedApi, type DescribedOperation, Unusable, type Wanted } from './api-description.ts'
 import { readParameters } from './parameters.ts'
 import { followed } from './references.ts'
 import { readBody } from './request-body.ts'
-import { firstServer } from './server-url.ts'
 
 const METHODS = ['get', 'head', 'post', 'put', 'patch', 'delete', 'options', 'trace'] as const
 const BODILESS: ReadonlySet<string> = new Set(['GET', 'HEAD'])
@@ -137,4 +136,19 @@ function attempt<Value>(faults: string[], where: string, read: () => Value): Val
     faults.push(`${where} ${error.message}`)
     return null
   }
+}
+
+/** The URL of the first server, each variable with its default; null where there is none, or a variable has none. */
+function firstServer(servers: Json | undefined): string | null {
+  const first = Array.isArray(servers) ? (servers as readonly Json[])[0] : undefined
+  if (!isJsonObject(first) || typeof first['url'] !== 'string') return null
+  const { url, variables } = first
+  let isWhole = true
+  const written = (url as string).replaceAll(/\{([^{}]*)\}/g, (_, name: string) => {
+    const variable = isJsonObject(variables) && Object.hasOwn(variables, name) ? variables[name] : undefined
+    const value = isJsonObject(variable) ? variable['default'] : undefined
+    if (typeof value !== 'string') isWhole = false
+    return String(value)
+  })
+  return isWhole ? written : null
 }

@@ -1,7 +1,7 @@
 import { HEADER_NAME_PATTERN } from '@bulkhead/contract/plain'
 import { isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
 import type { ArgumentSchemas } from './argument-schemas.ts'
-import { Unusable, type DescribedParameter, type QueryStyle } from './described.ts'
+import { Unusable, type DescribedParameter, type QueryStyle } from './api-description.ts'
 import { followed } from './references.ts'
 
 /** An argument of a tool: how it is sent, and what is told of it. */

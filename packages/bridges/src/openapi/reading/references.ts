@@ -1,6 +1,6 @@
 import { isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
 import { visibleText } from '@bulkhead/kit/text'
-import { Unusable } from './described.ts'
+import { Unusable } from './api-description.ts'
 
 const LONGEST_CHAIN = 16
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { boundedFetch } from '../../../src/mcp/connecting/transport/bounded-fetch.ts'
+import { boundedFetch } from '../../../src/mcp/connecting/transport/http-transport.ts'
 
 function read(chunks: readonly string[], type: string): Promise<string> {
   const answer = async () => new Response(ReadableStream.from(chunks.map((chunk) => Buffer.from(chunk))), { headers: { 'content-type': type } })

@@ -1,7 +1,6 @@
 import type { JsonObject } from '@bulkhead/kit/json'
 import { expect, it } from 'vitest'
-import { readCatalog } from '../../../src/mcp/connecting/catalog/catalog.ts'
-import { headerFault } from '../../../src/mcp/connecting/catalog/header-parameters.ts'
+import { headerFault, readCatalog } from '../../../src/mcp/connecting/catalog/catalog.ts'
 
 const header = (name: unknown, more: object = { type: 'string' }) => ({ ...more, 'x-mcp-header': name }) as JsonObject
 const taking = (properties: object, more: object = {}) => ({ type: 'object', properties, ...more }) as JsonObject

@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
-import { holders } from '../../../src/mcp/connecting/transport/holders.ts'
+import { holders } from '../../../src/mcp/connecting/transport/process-group.ts'
 
 it('are found out later by a host that has no descriptors at that moment', async () => {
   const crowded = join(import.meta.dirname, 'fixtures', 'crowded-host.ts')

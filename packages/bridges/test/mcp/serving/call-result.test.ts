@@ -1,6 +1,6 @@
 import type { Outcome } from '@bulkhead/contract'
 import { expect, it } from 'vitest'
-import { callResult } from '../../../src/mcp/serving/call-result.ts'
+import { callResult } from '../../../src/mcp/serving/tool-server.ts'
 
 const metadata = { call_id: 'c', tool: 't', origin: null, duration_ms: 1, attempt: 1 }
 const cut = { ...metadata, truncated: true, output_path: '/results/c.txt' }

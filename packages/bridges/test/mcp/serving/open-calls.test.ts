@@ -1,8 +1,7 @@
 import type { Outcome } from '@bulkhead/contract'
 import { expect, it } from 'vitest'
-import type { ClientRequest } from '../../../src/mcp/serving/client-request.ts'
+import { type ClientRequest, ProgressNotes } from '../../../src/mcp/serving/client-request.ts'
 import { OpenCalls } from '../../../src/mcp/serving/open-calls.ts'
-import { ProgressNotes } from '../../../src/mcp/serving/progress-notes.ts'
 
 const outcome: Outcome = { type: 'output', data: 1, metadata: { call_id: 'c', tool: 't', origin: null, duration_ms: 1, attempt: 1 } }
 const request = (signal = new AbortController().signal): ClientRequest =>

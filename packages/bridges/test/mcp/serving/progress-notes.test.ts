@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { ProgressNotes } from '../../../src/mcp/serving/progress-notes.ts'
+import { ProgressNotes } from '../../../src/mcp/serving/client-request.ts'
 
 /** A wire on which each note waits until it is let go. */
 function slowWire() {

@@ -1,5 +1,5 @@
 import type { Json, JsonObject } from '@bulkhead/kit/json'
-import type { DescribedApi, Wanted } from '../../../src/openapi/reading/described.ts'
+import type { DescribedApi, Wanted } from '../../../src/openapi/reading/api-description.ts'
 import { readOperations } from '../../../src/openapi/reading/operations.ts'
 
 export const ALL: Wanted = { operations: null, tags: null, paths: null, hasBaseUrl: false }

@@ -1,7 +1,8 @@
-import { MANIFEST_LIMITS } from '@bulkhead/contract'
+import { HEADER_NAME_PATTERN, MANIFEST_LIMITS } from '@bulkhead/contract'
 import { canonicalJson, findJsonFault, isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
-import { sha512 } from '../../../connected/digest.ts'
-import { headerFault } from './header-parameters.ts'
+import { sha512 } from '../../../connected/entries.ts'
+import { RememberedFiles } from '../../../connected/file-cache.ts'
+import { withSubschemas } from '../../../connected/tool-schema.ts'
 
 /** One tool as its server describes it, word for word. */
 export interface CatalogTool {
@@ -65,3 +66,56 @@ function catalogTool(listed: JsonObject, name: string): CatalogTool {
 const isNamed = (value: unknown): value is { readonly name: string } =>
   isJsonObject(value as Json) && typeof (value as JsonObject)['name'] === 'string'
   && (value as { name: string }).name.length > 0 && (value as { name: string }).name.length <= NAME_CHARS
+
+/** What servers offered when they were last asked, so that their tools are known without starting them. Contract: never throws. */
+export class CatalogFiles {
+  readonly #files: RememberedFiles
+
+  constructor(folder: string | undefined) {
+    this.#files = new RememberedFiles(folder)
+  }
+
+  read(identity: string): Catalog | undefined {
+    const { version, tools } = this.#files.read(identity) ?? {}
+    return typeof version === 'string' && Array.isArray(tools) ? readCatalog(version, tools) : undefined
+  }
+
+  write(identity: string, { version, tools }: Catalog): void {
+    this.#files.write(identity, { version, tools: tools.map(({ definition }) => definition) })
+  }
+}
+
+const KEYWORD = 'x-mcp-header'
+const TYPES: ReadonlySet<unknown> = new Set(['string', 'integer', 'boolean'])
+
+/**
+ * What is wrong with the parameters that a tool wants sent as headers too. The protocol has such a tool left out by whoever speaks
+ * HTTP: a value that is not what it looks like would be read by what stands on the way. For schemas whose depth is bounded.
+ */
+export function headerFault(inputSchema: Json | undefined): string | undefined {
+  const names = new Set<string>()
+  const faults: string[] = []
+  /** `isParameter`: the value is found by names of properties alone. */
+  const visit = (schema: JsonObject, isParameter: boolean): void => {
+    const fault = Object.hasOwn(schema, KEYWORD) ? declarationFault(schema, isParameter, names) : undefined
+    if (fault !== undefined) faults.push(fault)
+    const { properties, ...rest } = schema
+    const isReached = isParameter || schema === inputSchema
+    for (const one of isJsonObject(properties) ? Object.values(properties) : []) if (isJsonObject(one)) visit(one, isReached)
+    withSubschemas(rest, (below) => {
+      visit(below, false)
+      return below
+    })
+  }
+  if (isJsonObject(inputSchema)) visit(inputSchema, false)
+  return faults[0]
+}
+
+function declarationFault({ [KEYWORD]: name, type }: JsonObject, isParameter: boolean, names: Set<string>): string | undefined {
+  if (!isParameter) return 'wants something sent as a header that is not one of its parameters'
+  if (typeof name !== 'string' || !HEADER_NAME_PATTERN.test(name)) return 'wants a parameter sent as a header whose name is none'
+  if (!TYPES.has(type)) return `wants a parameter sent as the header "${name}" that is no string, integer or boolean`
+  if (names.has(name.toLowerCase())) return `wants two parameters sent as the header "${name}"`
+  names.add(name.toLowerCase())
+  return undefined
+}

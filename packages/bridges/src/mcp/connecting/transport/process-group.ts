@@ -1,5 +1,6 @@
-import type { ChildProcess } from 'node:child_process'
-import { killMarked } from './run-mark.ts'
+import { type ChildProcess, spawn } from 'node:child_process'
+import { accessSync, constants, readdirSync, readFileSync } from 'node:fs'
+import { hasProcessMark, isUnmarked, markOption, newProcessMark } from '@bulkhead/kit/process-mark'
 
 const leaders = new Map<number, number | undefined>()
 let isWatching = false
@@ -35,4 +36,91 @@ function end(pid: number, mark: number | undefined): void {
 
 function killAll(): void {
   for (const [pid, mark] of leaders) end(pid, mark)
+}
+
+/** A process with a mark cannot mark the servers it starts. */
+export const canMark = (): boolean => isUnmarked(limitsOf('self'))
+
+/** Kills every process with the mark, and what those started meanwhile. Synchronous: at exit there is no later turn. */
+export function killMarked(mark: number): void {
+  for (let looks = 0; looks < LOOKS; looks++) {
+    const found = processes().filter((pid) => hasProcessMark(limitsOf(pid), mark))
+    if (found.length === 0) return
+    for (const pid of found) {
+      try {
+        process.kill(Number(pid), 'SIGKILL')
+      } catch {
+        // It has already ended.
+      }
+    }
+  }
+}
+
+/** A killed process stays in the table until its parent reads its exit status. */
+const LOOKS = 3
+
+function processes(): readonly string[] {
+  try {
+    return readdirSync('/proc').filter((name) => /^\d+$/.test(name))
+  } catch {
+    return []
+  }
+}
+
+function limitsOf(pid: string): string {
+  try {
+    return readFileSync(`/proc/${pid}/limits`, 'latin1')
+  } catch {
+    return ''
+  }
+}
+
+const FOLDERS = ['/usr/bin', '/bin', '/usr/sbin']
+const DEATH = ['--pdeathsig', 'KILL', '--']
+
+/** What of the system holds a process. */
+export interface Holders {
+  /** What to put before a command so that the system kills it when this process is killed; nothing where the system cannot. */
+  readonly deathSignal: readonly string[]
+  /** The program that gives a number to it and to whatever it starts; undefined where there is none. */
+  readonly prlimit: string | undefined
+}
+
+let found: Promise<Holders> | undefined
+
+/** Contract: rejects while that cannot be found out, as the command itself could not be started then. */
+export function holders(): Promise<Holders> {
+  found ??= find().catch((error: unknown) => {
+    found = undefined
+    throw error
+  })
+  return found
+}
+
+async function find(): Promise<Holders> {
+  const [setpriv, prlimit] = process.platform === 'linux' ? ['setpriv', 'prlimit'].map(pathOf) : []
+  const [dies, marks] = await Promise.all([
+    setpriv !== undefined && succeeds(setpriv, DEATH), prlimit !== undefined && canMark() && succeeds(prlimit, [markOption(newProcessMark()), '--']),
+  ])
+  return { deathSignal: dies ? [setpriv!, ...DEATH] : [], prlimit: marks ? prlimit : undefined }
+}
+
+const pathOf = (name: string): string | undefined => FOLDERS.map((folder) => `${folder}/${name}`).find(isExecutable)
+
+function isExecutable(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK)
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** There is more than one program of these names. */
+function succeeds(path: string, options: readonly string[]): Promise<boolean> {
+  return new Promise((resolve, reject) => {
+    const child = spawn(path, [...options, path, '--version'], { cwd: '/', env: {}, stdio: 'ignore' })
+    child.once('error', reject)
+    child.once('exit', (code) => resolve(code === 0))
+  })
 }

@@ -4,9 +4,8 @@ import { deserializeMessage, INTERNAL_ERROR, serializeMessage, type JSONRPCMessa
 import { BulkheadError } from '@bulkhead/contract'
 import { isJsonObject, parseJson } from '@bulkhead/kit/json'
 import { markOption, newProcessMark } from '@bulkhead/kit/process-mark'
-import { holders } from './holders.ts'
+import { holders, keepGroup, signalGroup } from './process-group.ts'
 import { LineReader } from './line-reader.ts'
-import { keepGroup, signalGroup } from './process-group.ts'
 
 export interface ProcessOptions {
   /** The executable and its arguments; no shell reads them. */

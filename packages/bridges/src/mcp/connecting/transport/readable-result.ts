@@ -1,6 +1,6 @@
 import { isSpecType, type JSONRPCMessage } from '@modelcontextprotocol/client'
 import { isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
-import { cut } from '../../../connected/told-text.ts'
+import { cut } from '../../../connected/names.ts'
 
 const TYPE_CHARS = 64
 /** Any of which says that a result is that of a call. */

@@ -1,5 +1,6 @@
 import { BulkheadError } from '@bulkhead/contract'
 import { messageOf } from '@bulkhead/kit/error-message'
+import { isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
 import { visibleText } from '@bulkhead/kit/text'
 
 /** Whether what failed is the way to the server, and not the call. */
@@ -67,3 +68,25 @@ const UNREADABLE_CODES: ReadonlySet<string> = new Set(['INVALID_RESULT', 'UNSUPP
 
 const isRefused = (error: unknown): boolean =>
   isFetchFault(error) && ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN'].includes(String((error as { cause?: { code?: unknown } }).cause?.code))
+
+/** What a server answered, in the form in which results of MCP are read here. */
+export function carriedResult(answer: unknown, redact: (text: string) => string): JsonObject {
+  const { content, structuredContent, isError } = JSON.parse(redact(JSON.stringify(answer))) as Record<string, Json | undefined>
+  return {
+    content: Array.isArray(content) ? content : [],
+    ...(structuredContent !== undefined && {
+      structuredContent: isJsonObject(structuredContent) ? structuredContent : { result: structuredContent },
+    }),
+    ...(typeof isError === 'boolean' && { isError }),
+  }
+}
+
+/** Texts of a server without the values of secrets, whoever put them there. */
+export function redactorOf(secrets: ReadonlyMap<string, string>): (text: string) => string {
+  const written = [...secrets].flatMap(([name, value]) => {
+    const bare = value.replace(/^Bearer\s+/i, '')
+    const forms = [value, ...(bare.length > 0 ? [bare] : []), JSON.stringify(value).slice(1, -1)]
+    return forms.map((form) => [form, `[secret ${name}]`] as const)
+  })
+  return (text) => written.reduce((redacted, [form, shown]) => redacted.replaceAll(form, shown), text)
+}

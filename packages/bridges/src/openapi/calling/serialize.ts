@@ -1,5 +1,5 @@
 import { isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
-import type { DescribedField, DescribedParameter, QueryStyle } from '../reading/described.ts'
+import type { DescribedField, DescribedParameter, QueryStyle } from '../reading/api-description.ts'
 
 /** Why a value cannot be written as the document states, as the end of a sentence about the argument. */
 export class Unwritable extends Error {

@@ -1,0 +1,47 @@
+// The thread that reads a third-party document. `readDocument` ends it when it takes too long.
+import { parentPort } from 'node:worker_threads'
+import { messageOf } from '@bulkhead/kit/error-message'
+import { findJsonFault, type Json, parseJson } from '@bulkhead/kit/json'
+import * as yaml from 'yaml'
+import { Unusable } from './api-description.ts'
+import type { DocumentAnswer, DocumentQuestion } from './document-thread.ts'
+import { readOperations } from './operations.ts'
+
+export function run({ text, wanted }: DocumentQuestion): void {
+  process.permission.drop('fs')
+  parentPort?.postMessage(answer(text, wanted))
+}
+
+function answer(text: string, wanted: DocumentQuestion['wanted']): DocumentAnswer {
+  try {
+    return { ok: true, api: readOperations(parseDocument(text), wanted) }
+  } catch (error) {
+    return { ok: false, message: error instanceof Unusable ? error.message : `could not be read: ${messageOf(error)}` }
+  }
+}
+
+const LIMITS = { maxDepth: 64, maxNodes: 2_000_000, maxChars: 16 * 1024 * 1024 }
+/** Of one anchor of YAML: how often it may stand for something. */
+const MOST_ALIASES = 100
+
+/** Quieter than that, its faults would be swallowed. */
+const YAML_1_2 = { schema: 'core', stringKeys: true, logLevel: 'error', prettyErrors: false } as const
+
+/** Whether it is JSON or nothing. */
+const isJson = (text: string): boolean => /^\s*[{[]/.test(text)
+
+/** Throws Unusable for text that is neither JSON nor YAML. A hostile document can make it slow. */
+function parseDocument(text: string): Json {
+  const json = parseJson(text, LIMITS)
+  if (json.ok) return json.value
+  if (isJson(text) || json.fault.code !== 'kind') throw new Unusable(json.fault.message)
+  let value: unknown
+  try {
+    value = yaml.parse(text, { ...YAML_1_2, maxAliasCount: MOST_ALIASES })
+  } catch (error) {
+    throw new Unusable(`is neither JSON nor YAML: ${messageOf(error).slice(0, 200)}`)
+  }
+  const fault = findJsonFault(value, LIMITS)
+  if (fault !== undefined) throw new Unusable(`has a value that ${fault.message}`)
+  return value as Json
+}
