@@ -20,14 +20,14 @@ it('a call that nothing is against', async () => {
   expect(code).toBe(0)
   expect(stdout).toMatch(/^read would be allowed\nkey: /)
   expect(stdout).toMatch(/STAGE +SAYS +SOURCE +REASON/)
-  expect(stdout).toMatch(/resolve +pass +registry +"read" is the one of read 1\.0\.0 in the bundled layer/)
-  expect(stdout).toMatch(/rules +allow +no rule +this tool needs nobody to agree, and nothing else asks/)
+  expect(stdout).toMatch(/resolve +pass +registry +"read" is the tool of read 1\.0\.0 in the bundled layer/)
+  expect(stdout).toMatch(/rules +allow +no rule +this tool requires no approval, and nothing else asks/)
   expect(stdout).not.toContain('What would change it')
 })
 
 it('in words for a reader who has never seen a manifest', async () => {
   const { stdout } = await inside(['explain', 'write', '--args', '{"path":"a.txt","content":""}'], folder)
-  expect(stdout).toMatch(/security-mode +ask +mode ask +this tool runs only when somebody agrees/)
+  expect(stdout).toMatch(/security-mode +ask +mode ask +this tool requires approval/)
   expect(stdout).not.toMatch(/gated/)
 })
 

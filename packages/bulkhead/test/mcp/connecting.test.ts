@@ -256,7 +256,7 @@ it('a list of tools starts nothing unless it is asked to, and remembers what it 
   const after = JSON.parse((await run('tools', '--json')).stdout) as { servers: unknown; tools: { name: string }[] }
   expect(after.servers).toMatchObject([{ name: 'off', state: 'disabled' }, { name: 'ship', state: 'known', tools: 11 }])
   expect(after.tools.map(({ name }) => name)).toContain('ship_echo')
-  expect((await run('explain', 'ship_echo', '--args', '{"text":"x"}')).stdout).toContain('"ship_echo" is the one of mcp-ship')
+  expect((await run('explain', 'ship_echo', '--args', '{"text":"x"}')).stdout).toContain('"ship_echo" is the tool of mcp-ship')
   expect(notes()).toHaveLength(1)
   const called = await run('call', 'ship_echo', '--args', '{"text":"ahoy"}', '--mode', 'yolo')
   expect([called.code, called.stdout]).toEqual([0, 'ahoy\n'])

@@ -142,7 +142,7 @@ it('the command line shows where these tools come from', async () => {
   const listed = JSON.parse((await run('tools', '--json')).stdout) as { tools: { name: string }[] }
   expect(listed.tools.find(({ name }) => name === 'getOrder')).toMatchObject({ server: { kind: 'openapi', name: 'shop', address: ground.shop.url } })
   const explained = await run('explain', 'getOrder', '--args', '{"id":"1"}')
-  expect(explained.stdout).toContain('"getOrder" is the one of openapi-shop')
+  expect(explained.stdout).toContain('"getOrder" is the tool of openapi-shop')
   expect(ground.shop.seen).toEqual([])
   const called = await run('call', 'getOrder', '--args', '{"id":"1"}', '--mode', 'yolo')
   expect([called.code, called.stdout]).toEqual([0, `GET ${ground.shop.url}/orders/1 → 200\n\n{"method":"GET","url":"/orders/1"}\n`])

@@ -30,7 +30,7 @@ it('shows who wants to do what to which file with exactly what, and nothing runs
 write of bundled extension write 1.0.0 wants to run
   would:     write ${folder}/notes/a.txt
   may:       write ${folder}
-  because:   this tool runs only when somebody agrees
+  because:   this tool requires approval
   key:       notes
   with exactly these arguments:
   | {

@@ -1,99 +1,177 @@
-import { eventFields, type AuthorizedCall, type Refusal, type ValidatedCall } from '../policy/call.ts'
-import type { HostContext } from '../policy/host-context.ts'
-import type { Word } from '../policy/interaction/interactions.ts'
-import { AnsweredMeanwhile } from './answered-meanwhile.ts'
+import { BulkheadError, type ApprovalAnswer, type ApprovalRequest } from '@bulkhead/contract'
 import { approvalRequest } from '../policy/approval-request.ts'
-import type { CallMeaning } from '../policy/call-view.ts'
-import { refuse } from './refuse.ts'
-import { ruleInRounds, type SettledRuling } from './decide.ts'
-import { allow, deny, headless, type Verdict } from '../policy/verdict.ts'
+import type { KeptApproval } from '../policy/approvals/kept-approval.ts'
+import { eventFields, type AllowedCall, type DecidedCall, type ValidatedCall } from '../policy/call.ts'
+import type { CallAnalysis } from '../policy/checked-call.ts'
+import { findApprovals } from '../policy/evaluate.ts'
+import type { HostContext } from '../policy/host-context.ts'
+import type { PersonAnswer } from '../policy/interaction/interactions.ts'
+import { haltIfHeadless } from '../policy/interaction/interactors.ts'
+import type { StagePermit } from '../policy/stage-permit.ts'
 import { permitsIn, stageGrant } from '../policy/state-machine.ts'
-import { haltIfHeadless } from '../policy/halt.ts'
+import { allow, deny, errorOf, headless, type Verdict } from '../policy/verdict.ts'
 import { beginRecord } from './required-audit.ts'
 
-type Authorized = AuthorizedCall | Refusal
-
-/**
- * Who must agree, agrees. The strictest verdict holds, and where that is `ask`, one person is asked one question. At once where
- * nobody has to be waited for.
- */
-export function authorize(call: ValidatedCall, host: HostContext): Authorized | Promise<Authorized> {
-  const ruling = ruleInRounds(call, host)
-  return ruling instanceof Promise ? ruling.then((known) => carryOut(call, known, host)) : carryOut(call, ruling, host)
+/** For a decision that needs no person. Throws the error of a deny. */
+export function requireAllowed(call: DecidedCall, host: HostContext): AllowedCall {
+  const { verdict, approvals } = call.decision
+  emitChanges(call, host)
+  if (approvals) call.relyOn(approvals)
+  return carryOut(call, verdict, host)
 }
 
-function carryOut(call: ValidatedCall, ruling: SettledRuling, host: HostContext): Authorized | Promise<Authorized> {
-  const { verdict, approvals, changes = [] } = ruling
-  for (const change of changes) {
-    host.events.emit({ type: 'ToolInvocationChanged', ...eventFields(call), subject: 'arguments', ...change })
-  }
-  if (approvals) call.relyOn(approvals)
-  if (verdict.action !== 'ask') return conclude(call, host, verdict, ruling)
+/** Asks one person one question, and waits for the answer. Throws if the answer is no. */
+export async function askPerson(call: DecidedCall, host: HostContext): Promise<AllowedCall> {
+  emitChanges(call, host)
   const asked = host.clock.monotonic()
-  return askPerson(call, ruling).then((answered) => {
-    call.askedMs += host.clock.monotonic() - asked
-    return conclude(call, host, answered, ruling)
+  const verdict = await answerOf(call)
+  call.askedMs += host.clock.monotonic() - asked
+  return carryOut(call, verdict, host)
+}
+
+function emitChanges(call: DecidedCall, { events }: HostContext): void {
+  for (const change of call.changes) {
+    events.emit({ type: 'ToolInvocationChanged', ...eventFields(call), subject: 'arguments', ...change })
+  }
+}
+
+function carryOut(call: DecidedCall, verdict: Verdict, host: HostContext): AllowedCall {
+  if (verdict.action !== 'allow') throw refuse(call, verdict, host)
+  beginRecord(call, host)
+  if (host.events.hears('ToolInvocationDecided')) emitDecided(call, 'allow', verdict, host)
+  return call.allow()
+}
+
+/** Emits the deny. Returns the error that ends the call. */
+function refuse(call: DecidedCall, verdict: Verdict, host: HostContext): BulkheadError {
+  emitDecided(call, 'deny', verdict, host)
+  return errorOf(verdict, call.tool.name)
+}
+
+function emitDecided(call: DecidedCall, decision: 'allow' | 'deny', { stage, source, reason }: Verdict, { events }: HostContext): void {
+  const { session, id, name, tool: { origin }, args, decision: { analysis: { approvalKey } } } = call
+  events.emit({
+    type: 'ToolInvocationDecided', sessionId: session.id, callId: id, tool: name, origin, decision, stage, source, reason, approvalKey, args,
   })
 }
 
-const conclude = (call: ValidatedCall, host: HostContext, verdict: Verdict, ruling: SettledRuling): Authorized =>
-  verdict.action === 'allow' ? permit(call, host, verdict, ruling) : refuse(call, host, verdict, ruling.meaning.approvalKey)
-
-async function askPerson(call: ValidatedCall, { verdicts, meaning, answerable }: SettledRuling): Promise<Verdict> {
-  const { session: { approvals, interactions } } = call
+async function answerOf(call: DecidedCall): Promise<Verdict> {
+  const { session: { approvals, interactions }, decision: { verdicts, analysis, answerable } } = call
   const asks = verdicts.filter(({ action }) => action === 'ask')
   const permits = permitsIn(asks)
-  const nobodyThere = (verdict: Verdict) => {
+  const unanswered = (verdict: Verdict) => {
     haltIfHeadless(call, permits.length > 0 ? 'grantStageTool' : 'Approve')
     return verdict
   }
-  approvals.noteExpired(call, meaning)
-  if (!interactions.canApprove) return nobodyThere(headless())
-  const meanwhile = new AnsweredMeanwhile(call, meaning, answerable && permits.length === 0)
+  approvals.noteExpired(call, analysis)
+  if (!interactions.canApprove) return unanswered(headless())
+  const request = approvalRequest(call, analysis, asks)
   const resume = call.parent?.pause()
-  const request = approvalRequest(call, meaning, asks)
   try {
-    const word = permits.length > 0
-      ? await interactions.grant(stageGrant(call, permits, request), call.signal)
-      : await interactions.approve(request, meanwhile.signal, () => meanwhile.answer())
-    // Before it is carried out: what it grants is no answer to itself.
-    meanwhile.dispose()
-    if (word.nobody) return nobodyThere(headless(word.reason ?? 'nobody is there to be asked'))
-    if (permits.length > 0) return heedGrant(word)
-    // A no to this very call is one, whatever was said to another.
-    return word.decision === 'once' && meanwhile.verdict ? meanwhile.verdict : heed(word, call, meaning)
-  } catch (thrown) {
-    if (meanwhile.verdict && !call.signal.aborted) return meanwhile.verdict
-    throw thrown
+    if (permits.length > 0) return await askForGrant(call, permits, request, unanswered)
+    return await askForApproval(call, analysis, answerable, request, unanswered)
   } finally {
-    meanwhile.dispose()
     resume?.()
   }
 }
 
-/** What a stage does not list is granted for one call, and never remembered. */
-const heedGrant = ({ decision, reason }: Word): Verdict => decision === 'reject'
-  ? deny('approval', 'ApprovalDenied', 'person', reason ?? 'a person said no')
-  : allow('state-machine', 'sm-grant-token', reason ?? 'a person granted this one call')
+type Unanswered = (verdict: Verdict) => Verdict
 
-function heed({ decision, reason, by = 'person' }: Word, call: ValidatedCall, { approvalKey, keyByTool }: CallMeaning): Verdict {
-  if (decision === 'reject') return deny('approval', 'ApprovalDenied', 'person', reason ?? 'a person said no')
+/** For a tool that the stage does not list. A grant is for one call, and never stored. */
+async function askForGrant(
+  call: DecidedCall, permits: readonly StagePermit[], request: ApprovalRequest, unanswered: Unanswered,
+): Promise<Verdict> {
+  const answer = await call.session.interactions.grant(stageGrant(call, permits, request), call.signal)
+  if (answer.unavailable) return unanswered(headless(answer.reason))
+  if (answer.decision === 'reject') return rejected(answer)
+  return allow('state-machine', 'sm-grant-token', answer.reason ?? 'a person granted this one call')
+}
+
+async function askForApproval(
+  call: DecidedCall, analysis: CallAnalysis, answerable: boolean, request: ApprovalRequest, unanswered: Unanswered,
+): Promise<Verdict> {
+  const concurrent = new ConcurrentApproval(call, analysis, answerable)
+  try {
+    const answer = await call.session.interactions.approve(request, concurrent.signal, () => concurrent.answer())
+    // Before the answer takes effect: an approval that it grants does not answer its own question.
+    concurrent.dispose()
+    if (answer.unavailable) return unanswered(headless(answer.reason))
+    // A no to this call holds, whatever was answered to another.
+    return answer.decision === 'once' && concurrent.verdict ? concurrent.verdict : heed(answer, call, analysis)
+  } catch (thrown) {
+    if (concurrent.verdict && !call.signal.aborted) return concurrent.verdict
+    throw thrown
+  } finally {
+    concurrent.dispose()
+  }
+}
+
+const rejected = ({ reason }: ApprovalAnswer): Verdict => deny('approval', 'ApprovalDenied', 'person', reason ?? 'a person said no')
+
+function heed(answer: PersonAnswer, call: ValidatedCall, { approvalKey, keyByTool }: CallAnalysis): Verdict {
+  const { decision, reason, by = 'person' } = answer
+  if (decision === 'reject') return rejected(answer)
   const scope = decision === 'project' && keyByTool ? 'session' : decision
   if (scope !== 'once') call.session.approvals.remember(call, approvalKey, scope, by)
   return allow('approval', 'person', reason ?? `approved: ${scope}`)
 }
 
-function permit(call: ValidatedCall, host: HostContext, verdict: Verdict, ruling: SettledRuling): AuthorizedCall {
-  const { stage, source, reason } = verdict
-  const { verdicts, meaning: { approvalKey } } = ruling
-  beginRecord(call, host)
-  if (host.events.hears('ToolInvocationDecided')) {
-    // Of every call, so without a copy of anything.
-    host.events.emit({
-      type: 'ToolInvocationDecided', sessionId: call.session.id, callId: call.id, tool: call.name, origin: call.tool.origin,
-      decision: 'allow', stage, source, reason, approvalKey, args: call.args,
+/** An approval that a person gives to another question while this one waits. If it answers this one too, the question is withdrawn. */
+class ConcurrentApproval {
+  /** Aborted with the call, and when the question is withdrawn. */
+  readonly signal: AbortSignal
+  readonly dispose: () => void
+  readonly #withdrawn = new AbortController()
+  readonly #call: ValidatedCall
+  readonly #analysis: CallAnalysis
+  readonly #answerable: boolean
+  #verdict: Verdict | undefined
+
+  constructor(call: ValidatedCall, analysis: CallAnalysis, answerable: boolean) {
+    const { signal, session: { approvals } } = call
+    this.#call = call
+    this.#analysis = analysis
+    this.#answerable = answerable
+    this.signal = AbortSignal.any([signal, this.#withdrawn.signal])
+    this.dispose = approvals.onProjectGrant(() => {
+      if (answerable && this.#use(approvals.answering(call, analysis))) this.#withdrawn.abort(withdrawn())
     })
   }
-  if (!call.session.policy.isStaged) return call.permit({ stage, source, reason, approvalKey })
-  return call.permit({ stage, source, reason, approvalKey, permits: permitsIn(verdicts) })
+
+  get verdict(): Verdict | undefined {
+    return this.#verdict
+  }
+
+  /** When it is the question's turn. */
+  async answer(): Promise<ApprovalAnswer | undefined> {
+    return this.#answerable && this.#use(await findApprovals(this.#call, this.#analysis)) ? { decision: 'once' } : undefined
+  }
+
+  #use(approvals: readonly KeptApproval[] | undefined): boolean {
+    if (!approvals || this.#verdict) return this.#verdict !== undefined
+    this.#call.relyOn(approvals)
+    this.#verdict = approvals[0]?.verdict
+    return true
+  }
+}
+
+const withdrawn = () =>
+  new BulkheadError('InteractionAlreadyAnswered', 'An approval that was given to another question answers this one too.')
+
+/** A permit of a stage holds in that stage: it may have ended since the decision. Throws if it has. */
+export function redeemPermits(call: AllowedCall, host: HostContext): void {
+  if (!call.session.policy.isStaged) return
+  for (const permit of permitsIn(call.decision.verdicts)) {
+    const why = permit.redeem(call)
+    if (why !== undefined) throw refuse(call, deny('state-machine', 'ApprovalDenied', `stage ${permit.stage}`, why), host)
+  }
+}
+
+/** Throws if an approval that allowed the call was revoked, here or elsewhere, while the call waited for those before it. */
+export async function redeemApprovals(call: AllowedCall, host: HostContext): Promise<AllowedCall> {
+  const { approvals, session } = call
+  if (!approvals) return call
+  if (session.approvals.isStale(approvals)) await session.approvals.refresh()
+  if (!approvals.some(({ isRevoked }) => isRevoked)) return call
+  throw refuse(call, deny('approval', 'ApprovalDenied', 'approval', 'its approval was revoked before it began'), host)
 }

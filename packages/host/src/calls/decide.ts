@@ -1,58 +1,72 @@
-import { CALL_LIMITS } from '@bulkhead/contract'
-import { Refusal, type ValidatedCall } from '../policy/call.ts'
+import { BulkheadError, CALL_LIMITS } from '@bulkhead/contract'
+import { estimateTokens } from '../model/budget.ts'
+import type { AllowedCall, BudgetedCall, DecidedCall, EvaluatedCall, ValidatedCall } from '../policy/call.ts'
+import type { MadeChange } from '../policy/decision.ts'
+import { evaluate } from '../policy/evaluate.ts'
+import { GUARD_CODES, type ArgumentsChange } from '../policy/guards.ts'
 import type { HostContext } from '../policy/host-context.ts'
-import { validate } from './validate.ts'
-import { JUDGE_CODES, type ArgumentsChange } from '../policy/consult.ts'
-import { rule, type Ruling } from '../policy/evaluate.ts'
 import { digestOf } from '../policy/stage-permit.ts'
-import { deny, type DecisionStage, type Verdict } from '../policy/verdict.ts'
-
-/** Who has put other arguments in place, and why. `before` and `after` are their digests. */
-export interface MadeChange {
-  readonly stage: DecisionStage
-  readonly source: string
-  readonly reason: string
-  readonly before: string
-  readonly after: string
-}
-
-export interface SettledRuling extends Ruling {
-  /** Absent where there were none. */
-  readonly changes?: readonly MadeChange[]
-}
+import { deny, type Verdict } from '../policy/verdict.ts'
+import { auditFault } from './required-audit.ts'
+import { validate } from './validate.ts'
 
 /**
- * The ruling on what will run. Whenever somebody changes the arguments they are validated and everybody is heard again, so a
- * change can lead to a deny and never past one. Asks nobody and remembers nothing but the arguments. At once where it can be.
+ * Evaluates the call under every policy. A policy that changes the arguments starts the evaluation again, so a change can
+ * lead to a deny but not past one. Asks no one and changes nothing but the arguments, so `explain` can share it.
  */
-export const ruleInRounds = (call: ValidatedCall, host: HostContext): Settled => nextRound(call, host, [])
-
-type Settled = SettledRuling | Promise<SettledRuling>
-
-function nextRound(call: ValidatedCall, host: HostContext, made: readonly MadeChange[]): Settled {
-  const ruling = rule(call, host)
-  return ruling instanceof Promise ? ruling.then((known) => follow(call, host, made, known)) : follow(call, host, made, ruling)
+export async function evaluateCall(call: ValidatedCall, host: HostContext): Promise<EvaluatedCall> {
+  const changes: MadeChange[] = []
+  for (;;) {
+    const evaluated = await evaluate(call, host)
+    if (!evaluated.change) return call.evaluated(evaluated, changes)
+    const made = makeChange(evaluated.change, call, changes.length)
+    if ('before' in made) changes.push(made)
+    else return call.evaluated({ ...evaluated, verdicts: [...evaluated.verdicts, made], verdict: made }, changes)
+  }
 }
 
-function follow(call: ValidatedCall, host: HostContext, changes: readonly MadeChange[], ruling: Ruling): Settled {
-  const { change } = ruling
-  if (!change) return changes.length === 0 ? ruling : { ...ruling, changes }
-  const made = make(change, call, changes.length)
-  if (!('before' in made)) return { ...ruling, verdicts: [...ruling.verdicts, made], verdict: made, answerable: false, changes }
-  return nextRound(call, host, [...changes, made])
-}
-
-/** Or why it cannot be made. */
-function make(change: ArgumentsChange, call: ValidatedCall, count: number): MadeChange | Verdict {
-  const { stage, source, reason } = change
+/** Returns the verdict that denies the call if the change cannot be made. */
+function makeChange({ stage, source, reason, args }: ArgumentsChange, call: ValidatedCall, count: number): MadeChange | Verdict {
   const { argumentChanges } = CALL_LIMITS
   if (count >= argumentChanges) {
-    const why = `the arguments were changed ${argumentChanges} times, and the ${source} wants others still`
+    const why = `the arguments were changed ${argumentChanges} times, and the ${source} wants to change them again`
     return deny(stage, 'ArgumentsUnsettled', source, why)
   }
   const before = digestOf(call.args)
-  const changed = validate(call, change.arguments)
-  if (!(changed instanceof Refusal)) return { stage, source, reason, before, after: digestOf(changed.args) }
-  const why = `the ${source} put arguments in place that the tool does not take: ${changed.error.message.replace(/\.$/, '')}`
-  return deny(stage, JUDGE_CODES[stage], source, why)
+  try {
+    return { stage, source, reason, before, after: digestOf(validate(call, args).args) }
+  } catch (thrown) {
+    const why = `the ${source} returned arguments that the tool does not accept: ${BulkheadError.from(thrown).message.replace(/\.$/, '')}`
+    return deny(stage, GUARD_CODES[stage], source, why)
+  }
+}
+
+/**
+ * The decision: the verdicts of the policies, then budget and audit. These deny before a person is asked. Synchronous, so
+ * that of several calls the one that takes the last of a budget is known to the next.
+ */
+export function decide(call: EvaluatedCall, host: HostContext): DecidedCall {
+  const { evaluation } = call
+  const { verdicts, verdict } = evaluation
+  const denied = verdict.action === 'deny' ? undefined : checkBudget(call) ?? checkAudit(host)
+  if (!denied) return call.decide(evaluation)
+  return call.decide({ ...evaluation, verdicts: [...verdicts, denied], verdict: denied, answerable: false, approvals: undefined })
+}
+
+/** A verdict, not a reservation: the budget is reserved when the call is about to run, and can be spent by then. */
+function checkBudget({ scope: { budget }, argsChars }: EvaluatedCall): Verdict | undefined {
+  const error = budget.check(estimateTokens(argsChars))
+  return error && { ...deny('budget', error.code, `budget.${error.data.limit}`, error.message), error }
+}
+
+/** Takes the cost of the call from every budget that it belongs to, or from none. Throws BudgetExhausted. */
+export function reserveBudget(call: AllowedCall): BudgetedCall {
+  const reservation = call.scope.budget.reserve(estimateTokens(call.argsChars))
+  if (reservation instanceof BulkheadError) throw reservation
+  return call.charge(reservation)
+}
+
+function checkAudit(host: HostContext): Verdict | undefined {
+  const error = auditFault(host)
+  return error && { ...deny('audit', error.code, 'audit', error.message), error }
 }

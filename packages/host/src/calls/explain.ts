@@ -1,21 +1,20 @@
-import { BulkheadError, type ErrorCode, type OutcomeOrigin, type RuleAction } from '@bulkhead/contract'
+import { BulkheadError, ERRORS, type ErrorCode, type OutcomeOrigin, type RuleAction } from '@bulkhead/contract'
 import type { JsonObject } from '@bulkhead/kit/json'
 import type { Approval } from '../policy/approvals/approval.ts'
 import { changedWords, endedWords, standingWords } from '../policy/approvals/approval-words.ts'
-import { Refusal, type RawCall, type ValidatedCall } from '../policy/call.ts'
-import type { HostContext } from '../policy/host-context.ts'
+import type { DecidedCall, RawCall, ValidatedCall } from '../policy/call.ts'
 import { describePower } from '../policy/describe-power.ts'
-import { remedies, type DecidingStage } from './remedies.ts'
-import { ruleInRounds, type SettledRuling } from './decide.ts'
-import { headless, type Verdict } from '../policy/verdict.ts'
-import { propose, receive, type Proposal } from './receive.ts'
-import { auditFault } from './required-audit.ts'
-import { resolve } from './resolve.ts'
-import { validate } from './validate.ts'
+import type { HostContext } from '../policy/host-context.ts'
+import { headless, type DecisionStage, type Verdict } from '../policy/verdict.ts'
+import { decide, evaluateCall } from './decide.ts'
+import { check } from './pipeline.ts'
+import { propose, type Proposal } from './receive.ts'
+
+export type DecidingStage = 'receive' | 'resolve' | 'validate' | DecisionStage
 
 /**
- * One link of the chain that decides. `pass`: it has nothing against the call, and nothing for it. `change`: it put other arguments
- * in place, and what follows speaks of those. Hooks before the call are asked when it runs and not before: they are named, not heard.
+ * One step of the decision. `pass`: the step neither objects nor allows. `change`: it changed the arguments, and later steps
+ * see the new ones. Before-hooks run only with the call, so they are listed but not run.
  */
 export interface ExplainedStep {
   readonly stage: DecidingStage | 'before-hooks'
@@ -24,19 +23,19 @@ export interface ExplainedStep {
   readonly reason: string
 }
 
-/** What would become of a call, and why. */
+/** Whether a call would be allowed, and why. */
 export interface Explanation {
   readonly tool: string
   readonly origin: OutcomeOrigin | null
   /** ask: a person would be asked, now. */
   readonly decision: RuleAction
-  /** For a deny: the code the call would end with. */
+  /** For a deny: the code that the call would end with. */
   readonly code?: ErrorCode
-  /** What an approval would stand for; null where it did not come that far. */
+  /** The key that an approval would cover; null if the decision ended before it was known. */
   readonly approvalKey: string | null
-  /** The approvals that let it through, where some do. */
+  /** The approvals that allow the call. */
   readonly approvals: readonly Approval[]
-  /** What would run, where somebody has changed the arguments. */
+  /** The arguments that would run, if a policy changed them. */
   readonly arguments?: JsonObject
   readonly chain: readonly ExplainedStep[]
   /** What would change the answer, each a thing to do. Empty for a call that is allowed. */
@@ -44,72 +43,73 @@ export interface Explanation {
 }
 
 /**
- * Takes a call through the very stages that decide, and stops before anyone is asked. Watchdogs, guards and, where the key is
- * theirs to derive, the tool itself are consulted as for a call. Contract: never rejects; nothing runs and nothing is kept.
+ * The steps of `runCall` up to the decision. Watchdogs, guards and, if it derives the key, the tool are consulted as for a
+ * call. Never rejects; nothing runs and nothing is stored.
  */
 export async function explainCall(proposal: Proposal, host: HostContext): Promise<Explanation> {
-  const raw = propose(proposal, host.clock)
-  const chain: ExplainedStep[] = []
-  const pass = (stage: DecidingStage, source: string, reason: string) => chain.push({ stage, action: 'pass', source, reason })
-  const refused = (stage: DecidingStage, { code, message }: BulkheadError): Explanation => {
-    chain.push({ stage, action: 'deny', source: code, reason: message })
-    return conclude(raw, { decision: 'deny', code, approvalKey: null, approvals: [], chain, remedies: remedies(stage, code) })
-  }
-  let stage: DecidingStage = 'receive'
+  const call = propose(proposal, host.clock)
   try {
-    raw.throwIfCancelled()
-    const received = receive(raw)
-    if (received instanceof Refusal) return refused(stage, received.error)
-    stage = 'resolve'
-    const resolved = resolve(received)
-    if (resolved instanceof Refusal) return refused(stage, resolved.error)
-    const { origin: { layer, extension, version } } = resolved.tool
-    pass(stage, 'registry', `"${resolved.name}" is the one of ${extension} ${version} in the ${layer} layer`)
-    stage = 'validate'
-    const validated = validate(resolved)
-    if (validated instanceof Refusal) return refused(stage, validated.error)
-    pass(stage, 'input schema', 'the arguments satisfy it')
-    stage = 'approval'
-    return explainRuling(validated, await ruleInRounds(validated, host), chain, host)
+    return explainDecision(decide(await evaluateCall(check(call), host), host), host)
   } catch (thrown) {
-    return refused(stage, BulkheadError.from(thrown))
+    return explainRefusal(call, BulkheadError.from(thrown))
   } finally {
-    raw.release?.()
+    call.release?.()
   }
 }
 
-function explainRuling(call: ValidatedCall, ruling: SettledRuling, chain: ExplainedStep[], host: HostContext): Explanation {
+/** The call was refused before the policies were evaluated, or could not be evaluated. */
+function explainRefusal(call: RawCall, { code, message }: BulkheadError): Explanation {
+  const stage = stageReached(call)
+  const chain: readonly ExplainedStep[] = [...checkedSteps(call), { stage, action: 'deny', source: code, reason: message }]
+  return conclude(call, { decision: 'deny', code, approvalKey: null, approvals: [], chain, remedies: remedies(stage, code) })
+}
+
+/** Each step fills in a field of the call. */
+function stageReached({ received, tool, args }: RawCall): DecidingStage {
+  if (!received) return 'receive'
+  if (!tool) return 'resolve'
+  return args ? 'approval' : 'validate'
+}
+
+function checkedSteps({ name, tool, args }: RawCall): readonly ExplainedStep[] {
+  if (!tool) return []
+  const { layer, extension, version } = tool.origin
+  const found = `"${name}" is the tool of ${extension} ${version} in the ${layer} layer`
+  return [
+    { stage: 'resolve', action: 'pass', source: 'registry', reason: found },
+    ...(args ? [{ stage: 'validate', action: 'pass', source: 'input schema', reason: 'the arguments satisfy it' } as const] : []),
+  ]
+}
+
+function explainDecision(call: DecidedCall, host: HostContext): Explanation {
   const now = host.clock.now()
-  const { verdicts, verdict, meaning: { approvalKey, keyByTool }, changes = [] } = ruling
+  const { verdicts, verdict, analysis: { approvalKey, keyByTool }, approvals: found = [] } = call.decision
+  const { changes } = call
   const final = verdict.action === 'ask' && call.session.interactions.isHeadless ? headless() : verdict
-  const approvals = (ruling.approvals ?? []).map((approval) => approval.view(now))
-  chain.push(...narrowedStep(call))
-  chain.push(...changes.map(({ stage, source, reason }): ExplainedStep => ({ stage, action: 'change', source, reason })))
-  chain.push(...verdicts.map(stepOf))
-  if (verdict.action === 'ask') chain.push(...lostApprovals(call, ruling, now))
-  if (approvals.length > 0) chain.push(...approvals.map((approval) => ({ ...stepOf(final), reason: standingWords(approval, now) })))
-  else if (!verdicts.includes(final)) chain.push(stepOf(final))
   const { action: decision, code } = final
-  const fault = decision === 'deny' ? undefined : auditFault(host)
-  if (fault) {
-    chain.push({ stage: 'audit', action: 'deny', source: 'audit', reason: fault.message })
-    // A person would be asked all the same: the audit is looked at when the call is about to run.
-    const { code: refusal } = fault
-    if (decision === 'allow') {
-      return conclude(call, { decision: 'deny', code: refusal, approvalKey, approvals, chain, remedies: remedies('audit', refusal) })
-    }
-  }
-  if (decision !== 'deny') chain.push(...stillToCome(call))
-  // A rule answers what the mode asks. What a tool that acts on this machine asks, no rule does.
+  const approvals = found.map((approval) => approval.view(now))
+  const chain: ExplainedStep[] = [
+    ...checkedSteps(call),
+    ...narrowedStep(call),
+    ...changes.map(({ stage, source, reason }): ExplainedStep => ({ stage, action: 'change', source, reason })),
+    ...verdicts.map(stepOf),
+    ...(verdict.action === 'ask' ? lostApprovals(call, now) : []),
+    ...approvals.map((approval) => ({ ...stepOf(final), reason: standingWords(approval, now) })),
+    ...(approvals.length === 0 && !verdicts.includes(final) ? [stepOf(final)] : []),
+    ...(decision === 'deny' ? [] : pendingHooks(call)),
+  ]
+  // A rule answers what the mode asks, but not what a tool that acts on this machine asks.
   const answeredByRule = verdicts.every(({ action, stage }) => action !== 'ask' || stage === 'security-mode')
-  const hints = decision === 'allow' ? [] : [...new Set([final, ...verdicts]
-    .filter(({ action }) => action === decision || (final.source === 'headless' && action === 'ask'))
-    .flatMap(({ stage, code: own, source }) => remedies(stage, own, { source, tool: call.tool.name, keyByTool, answeredByRule, approvalKey })))]
-  const changed = changes.length === 0 ? {} : { arguments: call.args }
-  return conclude(call, { decision, ...(decision === 'deny' ? { code } : {}), approvalKey, approvals, ...changed, chain, remedies: hints })
+  const deciding = [final, ...verdicts].filter(({ action }) => action === decision || (final.source === 'headless' && action === 'ask'))
+  const hints = decision === 'allow' ? [] : deciding.flatMap(({ stage, code: own, source }) =>
+    remedies(stage, own, { source, tool: call.tool.name, keyByTool, answeredByRule, approvalKey }))
+  return conclude(call, {
+    decision, ...(decision === 'deny' ? { code } : {}), approvalKey, approvals,
+    ...(changes.length === 0 ? {} : { arguments: call.args }), chain, remedies: [...new Set(hints)],
+  })
 }
 
-/** What ceilings leave of a tool, where they take something. */
+/** What the ceilings leave to a tool, if they take something. */
 function narrowedStep({ tool, session: { policy } }: ValidatedCall): readonly ExplainedStep[] {
   const { power } = policy.standing(tool)
   const [asked, left] = [describePower(tool.declared), describePower(power)]
@@ -118,19 +118,19 @@ function narrowedStep({ tool, session: { policy } }: ValidatedCall): readonly Ex
   return [{ stage: 'capability', action: 'pass', source: 'ceiling', reason }]
 }
 
-function stillToCome({ session: { hooks } }: ValidatedCall): readonly ExplainedStep[] {
+function pendingHooks({ session: { hooks } }: ValidatedCall): readonly ExplainedStep[] {
   const count = hooks.all.filter(({ beforeToolExecution }) => beforeToolExecution !== undefined).length
   if (count === 0) return []
-  const reason = `${count === 1 ? 'one is' : `${count} are`} asked when the call is about to run, and may still veto it`
+  const reason = `${count === 1 ? 'one hook runs' : `${count} hooks run`} before the tool, and may veto the call`
   return [{ stage: 'before-hooks', action: 'pass', source: 'beforeToolExecution', reason }]
 }
 
-/** Why it asks although it need not have once. */
-function lostApprovals(call: ValidatedCall, { meaning }: SettledRuling, now: number): readonly ExplainedStep[] {
-  const { approvals } = call.session
+/** Why it asks although it was approved once. */
+function lostApprovals(call: DecidedCall, now: number): readonly ExplainedStep[] {
+  const { session: { approvals }, decision: { analysis } } = call
   const reasons = [
-    ...approvals.former(call, meaning).map((approval) => endedWords(approval.view(now), now)),
-    ...approvals.ofOthers(call, meaning).map((approval) => changedWords(approval, call)),
+    ...approvals.former(call, analysis).map((approval) => endedWords(approval.view(now), now)),
+    ...approvals.ofOthers(call, analysis).map((approval) => changedWords(approval, call)),
   ]
   return reasons.map((reason) => ({ stage: 'approval', action: 'pass', source: 'approval', reason }))
 }
@@ -139,3 +139,52 @@ const stepOf = ({ stage, action, source, reason }: Verdict): ExplainedStep => ({
 
 const conclude = (call: RawCall, rest: Omit<Explanation, 'tool' | 'origin'>): Explanation =>
   ({ tool: call.name, origin: call.tool?.origin ?? null, ...rest })
+
+interface RemedyContext {
+  readonly source: string
+  readonly tool: string
+  readonly approvalKey: string
+  /** Third-party code derived the key. */
+  readonly keyByTool?: boolean | undefined
+  /** Whether a rule that allows would answer every verdict that asks. */
+  readonly answeredByRule?: boolean | undefined
+}
+
+const NOTHING: RemedyContext = { source: '', tool: '', approvalKey: '' }
+
+/** What would change the verdict of a stage, each a thing to do. */
+export function remedies(stage: DecidingStage, code: ErrorCode, context: RemedyContext = NOTHING): readonly string[] {
+  const { source, tool, keyByTool, answeredByRule, approvalKey } = context
+  switch (stage) {
+    case 'receive':
+      return ['Give the call an id and the name of a tool.']
+    case 'resolve':
+      return code === 'ToolsDisabled' ? ['Switch the tool on in the configuration.'] : ['Call a tool that is listed.']
+    case 'validate':
+      return ['Send arguments that satisfy the input schema of the tool.']
+    case 'capability':
+      return ['Raise the ceiling, or call a tool that can do less.']
+    case 'role':
+      return [`Turn on the ${source}.`]
+    case 'rules':
+      return [`Change or remove the ${source}.`]
+    case 'state-machine':
+      return [`Wait for a stage of the ${source} that lists "${tool}", or have a person grant the call.`]
+    case 'watchdog':
+    case 'guard':
+      return [`Change the arguments so that the ${source} accepts them.`]
+    case 'tool-mode':
+    case 'security-mode':
+      return [
+        `Approve the key "${approvalKey}" for the session${keyByTool ? '' : ' or the project'}.`,
+        `Put "${tool}:${approvalKey}" on the allowlist, and set the mode to allowlist.`,
+        ...(answeredByRule ? [`Add a rule that allows "${tool}" for this key.`] : []),
+      ]
+    case 'budget':
+    case 'audit':
+      return [ERRORS[code].cure]
+    case 'approval':
+      if (source === 'headless') return ['Open the session with an interactor or an approver.']
+      return [code === 'ApprovalDenied' ? 'Ask again.' : ERRORS[code].cure]
+  }
+}

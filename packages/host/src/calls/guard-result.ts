@@ -3,66 +3,67 @@ import { messageOf } from '@bulkhead/kit/error-message'
 import type { Json } from '@bulkhead/kit/json'
 import { copyJson } from '@bulkhead/kit/json-copy'
 import type { CallView } from '../model/call.ts'
-import { eventFields, Refusal, type ClearedCall, type ExecutedCall } from '../policy/call.ts'
-import { viewOf } from '../policy/call-view.ts'
-import { freezeDeep } from './freeze-deep.ts'
-import type { HostContext } from '../policy/host-context.ts'
-import type { Guard, ResultAnswer } from '../policy/guards.ts'
+import { sha256 } from '../model/sha256.ts'
 import { inTime } from '../model/in-time.ts'
 import { isPromiseLike } from '../model/promise-like.ts'
-import { sha256 } from '../model/sha256.ts'
+import { eventFields, type ExecutedCall } from '../policy/call.ts'
+import { viewOf } from '../policy/checked-call.ts'
+import { reasonOf, type Guard, type ResultAnswer } from '../policy/guards.ts'
+import type { HostContext } from '../policy/host-context.ts'
+import { freezeDeep } from './hooks.ts'
 
-export const isResultJudged = ({ session: { policy }, tool }: ClearedCall): boolean =>
-  policy.resultGuards.length > 0 && tool.definition.gated
-
-/** What a gated tool has answered, as the guards leave it. */
-export async function runAfterGuards(call: ExecutedCall, host: HostContext): Promise<ExecutedCall | Refusal> {
-  const view = viewOf(call, call.decision.approvalKey)
-  for (const guard of call.session.policy.resultGuards) {
-    const refusal = await judgeBy(guard, view, call, host)
-    if (refusal) return refusal
-  }
+/** Lets the guards check the result of a gated tool, and change it. Throws GuardDenied if one withholds it. */
+export async function guardResult(call: ExecutedCall, host: HostContext): Promise<ExecutedCall> {
+  const { session: { policy: { resultGuards } }, tool: { definition } } = call
+  if (resultGuards.length === 0 || !definition.gated) return call
+  const view = viewOf(call, call.decision.analysis.approvalKey)
+  for (const guard of resultGuards) await applyGuard(guard, view, call, host)
   return call
 }
 
-/** Fails closed: a guard that throws, says something unknown or nothing in time has refused. */
-async function judgeBy({ id, post }: Guard, view: CallView, call: ExecutedCall, host: HostContext): Promise<Refusal | undefined> {
+/** Fails closed: a throw, an unknown answer and no answer in time deny. */
+async function applyGuard({ id, post }: Guard, view: CallView, call: ExecutedCall, host: HostContext): Promise<void> {
   const { body } = call.reading
-  const refuse = (why: string) => new Refusal(new BulkheadError(
-    'GuardDenied', `The result of "${call.tool.name}" was withheld: ${why}.`, { data: { stage: 'guard', source: `guard ${id}` } },
-  ))
+  let answer: ResultAnswer | undefined | void
   try {
     const pending = post!(view, freezeDeep(body), call.signal)
-    return heed(isPromiseLike(pending) ? await inTime(pending, call, host.clock) : pending)
-  } catch (thrown) {
-    call.throwIfCancelled()
-    return refuse(`the guard ${id} failed while judging: ${messageOf(thrown)}`)
-  }
-
-  function heed(answer: ResultAnswer | undefined | void): Refusal | undefined {
-    if (answer === undefined) return undefined
-    switch (answer?.action) {
-      case 'allow': return undefined
-      case 'deny': return refuse(reasonIn(answer, id))
-      case 'change': break
-      default: return refuse(`the answer of the guard ${id} was not one of the known ones`)
-    }
-    const copy = copyJson(answer.data)
-    const changed = copy.ok ? withData(body, copy.value) : undefined
-    if (!changed) return refuse(`the guard ${id} put something in its place that is no result`)
+    answer = isPromiseLike(pending) ? await inTime(pending, call, host.clock) : pending
+    const changed = readChange(answer, body, id)
+    if (!changed) return
     host.events.emit({
       type: 'ToolInvocationChanged', ...eventFields(call), subject: 'result', stage: 'guard', source: `guard ${id}`,
-      reason: reasonIn(answer, id), before: digestOf(body), after: digestOf(changed),
+      reason: changed.reason, before: digestOf(body), after: digestOf(changed.body),
     })
-    call.answer({ ...call.reading, body: changed })
-    return undefined
+    call.answer({ ...call.reading, body: changed.body })
+  } catch (thrown) {
+    call.throwIfCancelled()
+    const why = thrown instanceof Withheld ? thrown.message : `the guard ${id} failed: ${messageOf(thrown)}`
+    const message = `The result of "${call.tool.name}" was withheld: ${why}.`
+    throw new BulkheadError('GuardDenied', message, { data: { stage: 'guard', source: `guard ${id}` } })
   }
 }
 
-const reasonIn = ({ reason }: { readonly reason: unknown }, id: string): string =>
-  reason === undefined || reason === '' ? `the guard ${id} gave no reason` : String(reason)
+/** Why a guard withholds a result. */
+class Withheld extends Error {}
 
-/** Nothing of what was there is left: content and details may repeat what the guard took out. */
+/** Returns undefined if the result stays. Throws Withheld. */
+function readChange(
+  answer: ResultAnswer | undefined | void, body: OutcomeBody, id: string,
+): { readonly body: OutcomeBody; readonly reason: string } | undefined {
+  if (answer === undefined) return undefined
+  switch (answer?.action) {
+    case 'allow': return undefined
+    case 'deny': throw new Withheld(reasonOf(answer, `guard ${id}`))
+    case 'change': break
+    default: throw new Withheld(`the guard ${id} returned an unknown answer`)
+  }
+  const copy = copyJson(answer.data)
+  const changed = copy.ok ? withData(body, copy.value) : undefined
+  if (!changed) throw new Withheld(`the guard ${id} returned something that is not a result`)
+  return { body: changed, reason: reasonOf(answer, `guard ${id}`) }
+}
+
+/** Keeps nothing of the result: content and details may repeat what the guard removed. */
 function withData(body: OutcomeBody, data: Json): OutcomeBody | undefined {
   const { completion } = body
   const rest = completion ? { completion } : {}

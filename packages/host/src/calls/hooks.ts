@@ -1,9 +1,36 @@
-import type { BulkheadError, ErrorCode } from '@bulkhead/contract'
-import type { RawCall } from '../policy/call.ts'
-import type { HostContext } from '../policy/host-context.ts'
-import { freezeDeep } from './freeze-deep.ts'
+import { BulkheadError, type ErrorCode } from '@bulkhead/contract'
+import { messageOf } from '@bulkhead/kit/error-message'
+import type { Json } from '@bulkhead/kit/json'
+import type { CallView } from '../model/call.ts'
+import type { HookContext, Hooks, Observers } from '../model/hooks.ts'
+import { SKIPPED_BY_HOOK } from '../model/outcome.ts'
+import { inTime } from '../model/in-time.ts'
 import { isPromiseLike } from '../model/promise-like.ts'
-import type { HookContext, Observers } from '../model/hooks.ts'
+import { eventFields, type BudgetedCall, type ClearedCall, type RawCall } from '../policy/call.ts'
+import { viewOf } from '../policy/checked-call.ts'
+import type { HostContext } from '../policy/host-context.ts'
+
+/**
+ * Asks the hooks before the tool runs. Throws HookVetoed if one vetoes, throws, or does not answer in time. Awaits promises
+ * only, so that calls of sessions with and without hooks keep their order.
+ */
+export async function runBeforeHooks(call: BudgetedCall, { clock }: HostContext): Promise<ClearedCall> {
+  const { all } = call.session.hooks
+  if (all.length === 0) return call.clear()
+  const view = viewOf(call, call.decision.analysis.approvalKey)
+  for (const hooks of all) {
+    let answer: boolean | void
+    try {
+      const pending = hooks.beforeToolExecution?.(view, call.signal)
+      answer = isPromiseLike(pending) ? await inTime(pending, call, clock) : pending
+    } catch (thrown) {
+      call.throwIfCancelled()
+      throw new BulkheadError('HookVetoed', `The call of "${call.tool.name}" was skipped: a before-hook failed: ${messageOf(thrown)}.`)
+    }
+    if (answer === false) throw new BulkheadError('HookVetoed', SKIPPED_BY_HOOK)
+  }
+  return call.clear()
+}
 
 const DEFAULT_ROLE = 'agent'
 
@@ -13,18 +40,16 @@ interface Seen {
 }
 const NOTHING_SEEN: Seen = {}
 
-/** Tells whoever observes, in order. Contract: never throws. Whoever calls it has seen that there are hooks. */
+/** Calls the observers, in order. Never throws. The caller checks that there are hooks. */
 export function observe(hookPoint: keyof Observers, call: RawCall, host: HostContext, seen = NOTHING_SEEN): void {
   let context: HookContext | undefined
   for (const hooks of call.session.hooks.all) {
-    try {
-      // Most hooks are hung onto one point; nothing is made for the others.
-      if (hooks[hookPoint] === undefined) continue
+    notify(hookPoint, host, () => {
+      // Most hooks observe one point: the context is made for the first that observes this one.
+      if (hooks[hookPoint] === undefined) return undefined
       context ??= contextOf(hookPoint, call, host, seen)
-      hearLate(hookPoint, host, hooks[hookPoint](context))
-    } catch (thrown) {
-      report(hookPoint, host, thrown)
-    }
+      return hooks[hookPoint](context)
+    })
   }
 }
 
@@ -37,30 +62,57 @@ function contextOf(hookPoint: keyof Observers, call: RawCall, host: HostContext,
   })
 }
 
-type Telling = Pick<HostContext, 'events'>
-
-/** Contract: never throws, and what is told late reports its faults too. */
-export function tell(name: string, host: Telling, told: () => unknown): void {
+/** Never throws. Reports what a hook throws, also what its promise rejects with. */
+export function notify(name: string, { events }: Pick<HostContext, 'events'>, hook: () => unknown): void {
+  const report = (thrown: unknown): void => events.suppressed(`hook ${name}`, thrown)
   try {
-    hearLate(name, host, told())
+    const answer = hook()
+    if (isPromiseLike(answer)) Promise.resolve(answer).catch(report)
   } catch (thrown) {
-    report(name, host, thrown)
+    report(thrown)
   }
 }
-
-function hearLate(name: string, host: Telling, answer: unknown): void {
-  if (isPromiseLike(answer)) Promise.resolve(answer).catch((thrown: unknown) => report(name, host, thrown))
-}
-
-const report = (name: string, { events }: Telling, thrown: unknown): void => events.suppressed(`hook ${name}`, thrown)
 
 const DENIALS: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   'CapabilityDenied', 'RoleDenied', 'RuleDenied', 'WatchdogDenied', 'GuardDenied', 'ArgumentsUnsettled', 'ApprovalDenied',
 ])
 
-/** Which observers a refusal before the tool ran is for. */
+/** The observers of an error that ended a call before its tool ran. */
 export function refusalPoint({ code }: BulkheadError): keyof Observers | undefined {
   if (code === 'ToolsDisabled') return 'onToolsDisabled'
   if (code === 'BudgetExhausted') return 'onTokenBudgetExceeded'
   return DENIALS.has(code) ? 'onPermissionDenied' : undefined
+}
+
+/** Passes an update of a running tool to the listeners, between its two hooks. Never throws. */
+export function passUpdate(call: ClearedCall, host: HostContext, update: Json): void {
+  const { all } = call.session.hooks
+  const partial = freezeDeep(update)
+  if (all.length === 0) return host.events.emit({ type: 'ToolInvocationUpdated', ...eventFields(call), partial })
+  const view = viewOf(call, call.decision.analysis.approvalKey)
+  if (!all.every((hooks) => mayPass(hooks, view, host, partial))) return
+  host.events.emit({ type: 'ToolInvocationUpdated', ...eventFields(call), partial })
+  for (const hooks of all) notify('afterToolExecutionUpdate', host, () => hooks.afterToolExecutionUpdate?.(view, partial))
+}
+
+function mayPass(hooks: Hooks, view: CallView, host: HostContext, partial: Json): boolean {
+  let passes = false
+  notify('beforeToolExecutionUpdate', host, () => {
+    const answer: unknown = hooks.beforeToolExecutionUpdate?.(view, partial)
+    const isLate = isPromiseLike(answer)
+    passes = answer !== false && !isLate
+    return isLate ? Promise.resolve(answer).then(tooLate) : undefined
+  })
+  return passes
+}
+
+function tooLate(): never {
+  throw new Error('The hook returned a promise. Updates are not delayed, so this one was dropped.')
+}
+
+/** For values that are shown and must not be changed. They must be JSON, or made from it. */
+export function freezeDeep<Value>(value: Value): Value {
+  if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value
+  for (const key in value) freezeDeep(value[key])
+  return Object.freeze(value)
 }

@@ -1,169 +1,96 @@
 import { BulkheadError, type Outcome } from '@bulkhead/contract'
 import { untilAborted } from '@bulkhead/kit/deadlines'
-import { eventFields, Refusal, type AuthorizedCall, type ClearedCall, type ExecutedCall, type RawCall } from '../policy/call.ts'
-import type { HostContext } from '../policy/host-context.ts'
 import { SKIPPED_BY_STEERING } from '../model/outcome.ts'
-import { isResultJudged, runAfterGuards } from './guard-result.ts'
-import { authorize } from './authorize.ts'
-import { runBeforeHooks } from './before-hooks.ts'
-import { reserve } from './reserve.ts'
-import { Execution, type Done } from './execute.ts'
-import { propose, receive, type Proposal } from './receive.ts'
-import { recorded } from './required-audit.ts'
-import { redeemApprovals, redeemPermits } from './redeem.ts'
-import { resolve } from './resolve.ts'
+import { eventFields, type AllowedCall, type ExecutedCall, type RawCall, type ValidatedCall } from '../policy/call.ts'
+import type { HostContext } from '../policy/host-context.ts'
+import { askPerson, redeemApprovals, redeemPermits, requireAllowed } from './authorize.ts'
+import { decide, evaluateCall, reserveBudget } from './decide.ts'
+import { execute } from './execute.ts'
+import { guardResult } from './guard-result.ts'
+import { runBeforeHooks } from './hooks.ts'
+import { propose, receive, resolve, type Proposal } from './receive.ts'
+import { untilRecorded } from './required-audit.ts'
 import { settle } from './settle.ts'
 import { validate } from './validate.ts'
 
-/** A call that is decided on and has not run: refused, or ready to. */
-export interface PreparedCall {
-  readonly call: RawCall
-  readonly decided: AuthorizedCall | Refusal
-}
-
-/**
- * One call from the caller's words to its one outcome. Stages answer at once wherever they can, and only those that cannot are
- * waited for: a call that nothing holds up is on its way to its tool before this returns. Contract: never rejects.
- */
-export function runCall(proposal: Proposal, host: HostContext): Promise<Outcome> {
+/** Runs one call to its single outcome. Never rejects. */
+export async function runCall(proposal: Proposal, host: HostContext): Promise<Outcome> {
   const call = propose(proposal, host.clock)
-  const decided = decide(call, host)
-  if (!(decided instanceof Promise)) return finishCall({ call, decided }, host)
-  host.journal.saveSoon()
-  return decided.then((known) => finishCall({ call, decided: known }, host))
-}
-
-/** Everything that can be said of a call before it runs, a person's word included. Contract: never rejects. */
-export async function prepareCall(proposal: Proposal, host: HostContext): Promise<PreparedCall> {
-  const call = propose(proposal, host.clock)
-  const decided = decide(call, host)
-  host.journal.saveSoon()
-  return { call, decided: await decided }
-}
-
-/** For a call that others have run before since it was decided on. Contract: never rejects. */
-export async function finishInTurn(prepared: PreparedCall, host: HostContext): Promise<Outcome> {
-  const { call, decided } = prepared
-  const revoked = decided instanceof Refusal || !decided.approvals ? undefined : await redeemApprovals(decided, host)
-  return finishCall(revoked ? { call, decided: revoked } : prepared, host)
-}
-
-/** Contract: never rejects. */
-export function finishCall({ call, decided }: PreparedCall, host: HostContext): Promise<Outcome> {
-  return new Promise((settled, failed) => {
-    perform(decided, host, (ended) => {
-      try {
-        settled(end(call, ended, host))
-      } catch (thrown) {
-        failed(thrown)
-      }
-    })
+  return end(call, host, async () => {
+    const evaluated = await evaluateCall(open(check(call), host), host)
+    await host.order.turn(call.number)
+    // No await between decision and reservation, so that calls of one tick cannot spend the same budget.
+    const decided = decide(evaluated, host)
+    const allowed = decided.decision.verdict.action === 'ask' ? await askPerson(decided, host) : requireAllowed(decided, host)
+    return perform(allowed, host)
   })
 }
 
-/**
- * For a call that gives way to what the person has said meanwhile. It is told as one that began and ended, so that whoever
- * counts beginnings finds an end for each. One that was refused stays refused. Contract: never rejects.
- */
-export async function skipCall({ call, decided }: PreparedCall, host: HostContext): Promise<Outcome> {
-  if (decided instanceof Refusal) return end(call, decided, host)
-  host.events.emit({ type: 'ToolInvocationStarted', ...eventFields(call), attempt: 0 })
-  return end(call, new Refusal(new BulkheadError('SkippedBySteering', SKIPPED_BY_STEERING)), host)
+/** A call of a response, decided but not run. The promise is settled. */
+export interface PreparedCall {
+  readonly call: RawCall
+  readonly allowed: Promise<AllowedCall>
 }
 
-/** Where a throw becomes an outcome. */
-const refusalOf = (thrown: unknown): Refusal => new Refusal(BulkheadError.from(thrown))
-
-/** Nothing of the call is left afterwards. */
-function end(call: RawCall, ended: ExecutedCall | Refusal, host: HostContext): Outcome | Promise<Outcome> {
-  let outcome: Outcome | Promise<Outcome> | undefined
-  try {
-    outcome = settle(call, ended, host)
-  } finally {
-    if (!(outcome instanceof Promise)) call.end()
-  }
-  return outcome instanceof Promise ? outcome.finally(() => call.end()) : outcome
+/** Decides on a call, and asks a person if necessary. Never rejects. */
+export async function prepareCall(proposal: Proposal, host: HostContext): Promise<PreparedCall> {
+  const call = propose(proposal, host.clock)
+  const allowed = authorize(call, host)
+  await Promise.allSettled([allowed])
+  return { call, allowed }
 }
 
-type Decided = AuthorizedCall | Refusal
-
-/** Contract: neither throws nor rejects. */
-function decide(call: RawCall, host: HostContext): Decided | Promise<Decided> {
-  try {
-    const decided = judge(call, host)
-    return decided instanceof Promise ? decided.catch(refusalOf) : decided
-  } catch (thrown) {
-    return refusalOf(thrown)
-  }
+async function authorize(call: RawCall, host: HostContext): Promise<AllowedCall> {
+  const decided = decide(await evaluateCall(open(check(call), host), host), host)
+  return decided.decision.verdict.action === 'ask' ? askPerson(decided, host) : requireAllowed(decided, host)
 }
 
-function judge(call: RawCall, host: HostContext): Decided | Promise<Decided> {
+/** Runs a prepared call after those before it. Never rejects. */
+export function finishCall({ call, allowed }: PreparedCall, host: HostContext): Promise<Outcome> {
+  return end(call, host, async () => perform(await redeemApprovals(await allowed, host), host))
+}
+
+/** Ends a prepared call that gives way to a new message of the user. A call that was denied stays denied. Never rejects. */
+export function skipCall({ call, allowed }: PreparedCall, host: HostContext): Promise<Outcome> {
+  return end(call, host, async () => {
+    await allowed
+    // Listeners count an end for each start.
+    host.events.emit({ type: 'ToolInvocationStarted', ...eventFields(call), attempt: 0 })
+    throw new BulkheadError('SkippedBySteering', SKIPPED_BY_STEERING)
+  })
+}
+
+/** What can be checked at once: before `call()` returns, later changes by the caller have no effect. Throws what refuses the call. */
+export function check(call: RawCall): ValidatedCall {
   call.throwIfCancelled()
+  return validate(resolve(receive(call)))
+}
 
-  const received = receive(call)
-  if (received instanceof Refusal) return received
-
-  const resolved = resolve(received)
-  if (resolved instanceof Refusal) return resolved
-
-  const validated = validate(resolved)
-  if (validated instanceof Refusal) return validated
+function open(call: ValidatedCall, host: HostContext): ValidatedCall {
   if (host.events.hears('ToolInvocationProposed')) {
-    const { args, parent } = validated
-    host.events.emit({ type: 'ToolInvocationProposed', ...eventFields(validated), args, ...(parent && { parentCallId: parent.callId }) })
+    const { args, parent } = call
+    host.events.emit({ type: 'ToolInvocationProposed', ...eventFields(call), args, ...(parent && { parentCallId: parent.callId }) })
   }
-  call.journal = host.journal.open(validated)
-
-  return authorize(validated, host)
+  call.journal = host.journal.open(call)
+  return call
 }
 
-/** Contract: must not throw; `done` is told once. */
-function perform(decided: Decided, host: HostContext, done: Done): void {
-  if (decided instanceof Refusal) return done(decided)
-  const cleared = clear(decided, host)
-  if (!(cleared instanceof Promise)) return run(cleared, host, done)
-  host.journal.saveSoon()
-  cleared.then((known) => run(known, host, done))
+async function perform(allowed: AllowedCall, host: HostContext): Promise<ExecutedCall> {
+  allowed.throwIfCancelled()
+  redeemPermits(allowed, host)
+  const cleared = await runBeforeHooks(reserveBudget(allowed), host)
+  await untilRecorded(cleared, host)
+  host.journal.save()
+  if (cleared.journal?.written) await untilAborted(cleared.journal.written, cleared.signal)
+  return guardResult(await execute(cleared, host), host)
 }
 
-type Cleared = ClearedCall | Refusal
-
-/** Contract: neither throws nor rejects. */
-function clear(authorized: AuthorizedCall, host: HostContext): Cleared | Promise<Cleared> {
+/** The one place that turns what a step throws into an outcome. Nothing of the call is left afterwards. */
+async function end(call: RawCall, host: HostContext, run: () => Promise<ExecutedCall>): Promise<Outcome> {
+  const ended = await run().catch((thrown: unknown) => BulkheadError.from(thrown))
   try {
-    authorized.throwIfCancelled()
-
-    const unpermitted = authorized.decision.permits && redeemPermits(authorized, host)
-    if (unpermitted) return unpermitted
-
-    const budgeted = reserve(authorized)
-    if (budgeted instanceof Refusal) return budgeted
-
-    const cleared = runBeforeHooks(budgeted, host)
-    return cleared instanceof Promise ? cleared.catch(refusalOf) : cleared
-  } catch (thrown) {
-    return refusalOf(thrown)
+    return await settle(call, ended, host)
+  } finally {
+    call.end()
   }
-}
-
-function run(cleared: Cleared, host: HostContext, done: Done): void {
-  if (cleared instanceof Refusal) return done(cleared)
-  const execution = new Execution(cleared, host, isResultJudged(cleared) ? judgeResult(host, done) : done)
-  // Not before the audit has it, where that is required.
-  const kept = recorded(cleared, host)
-  if (kept === undefined) return depart(cleared, execution, host, done)
-  host.journal.saveSoon()
-  untilAborted(kept, cleared.signal).then(() => depart(cleared, execution, host, done), (thrown: unknown) => done(refusalOf(thrown)))
-}
-
-function depart(cleared: ClearedCall, execution: Execution, host: HostContext, done: Done): void {
-  const written = cleared.journal?.written
-  if (written === undefined) return host.departures.leave(execution)
-  // Not before the journal has it.
-  untilAborted(written, cleared.signal).then(() => execution.begin(), (thrown: unknown) => done(refusalOf(thrown)))
-}
-
-const judgeResult = (host: HostContext, done: Done): Done => (ran) => {
-  if (ran instanceof Refusal) done(ran)
-  else runAfterGuards(ran, host).catch(refusalOf).then(done)
 }

@@ -1,24 +1,26 @@
 import { BulkheadError } from '@bulkhead/contract'
+import { untilAborted } from '@bulkhead/kit/deadlines'
 import { messageOf } from '@bulkhead/kit/error-message'
 import type { RawCall } from '../policy/call.ts'
 import type { HostContext } from '../policy/host-context.ts'
 
 const isRequired = ({ registry: { settings: { file } } }: HostContext): boolean => file.audit?.require === true
 
-/** Before the event of the decision. */
+/** Call it before the event of the decision. */
 export function beginRecord(call: RawCall, host: HostContext): void {
   if (isRequired(host)) call.lossesBefore = host.audit()?.losses ?? 0
 }
 
-/** Where the configuration requires the audit: resolves when the decision on the call is in it, and rejects when it is not. */
-export function recorded(call: RawCall, host: HostContext): Promise<void> | undefined {
-  if (!isRequired(host)) return undefined
+/** If the configuration requires the audit: resolves when the decision is in it, and rejects if it cannot be. */
+export async function untilRecorded(call: RawCall, host: HostContext): Promise<void> {
+  if (!isRequired(host)) return
   const audit = host.audit()
-  if (audit === undefined) return Promise.reject(noAudit())
-  return audit.recorded(call.lossesBefore).catch((cause: unknown) => { throw notRecorded(cause) })
+  if (audit === undefined) throw noAudit()
+  const recorded = audit.recorded(call.lossesBefore).catch((cause: unknown) => { throw notRecorded(cause) })
+  await untilAborted(recorded, call.signal)
 }
 
-/** As far as it is known without writing a record: why no call would be run. */
+/** Why no call would run, as far as that is known without writing a record. */
 export function auditFault(host: HostContext): BulkheadError | undefined {
   if (!isRequired(host)) return undefined
   const audit = host.audit()

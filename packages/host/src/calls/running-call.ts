@@ -1,41 +1,34 @@
-import type { BulkheadError, CompartmentSession, Power, ToolInvocation } from '@bulkhead/contract'
+import {
+  BulkheadError, type CompartmentSession, type InteractionKind, type InteractionRequest, type InteractionResponse, type Power, type ToolInvocation,
+} from '@bulkhead/contract'
 import type { Json, JsonObject } from '@bulkhead/kit/json'
-import { eventFields, type ClearedCall } from '../policy/call.ts'
-import { Deadline } from '../model/deadline.ts'
 import { overdue } from '../extensions/lifecycle/start.ts'
-import { passUpdate } from './updates.ts'
-import type { HostContext } from '../policy/host-context.ts'
-import { identityOf } from '../policy/interaction/paused-calls.ts'
-import { QuestionLog } from '../policy/interaction/question-log.ts'
 import type { Cancelled } from '../model/cancel-scope.ts'
+import { Deadline } from '../model/deadline.ts'
+import { eventFields, type ClearedCall } from '../policy/call.ts'
+import type { HostContext } from '../policy/host-context.ts'
+import { haltIfHeadless } from '../policy/interaction/interactors.ts'
+import { identityOf, QuestionLog } from '../policy/interaction/paused-calls.ts'
+import { passUpdate } from './hooks.ts'
 
-/** Who waits for an attempt. Told once, by one of the two, and never while it starts. */
-export interface Waiting {
-  answered(value: Json): void
-  failed(reason: unknown): void
-}
-
-/**
- * A call while its tool runs: one attempt, as its compartment is told of it, and whom the questions on its behalf go to. It ends
- * once: by the answer, by its deadline, with the call, or by whoever ends it.
- */
+/** One attempt of a call while its tool runs. It ends once: by the answer, by its deadline, with the call, or by `end`. */
 export class RunningCall implements ToolInvocation, Cancelled {
   readonly call: ClearedCall
-  /** What the compartment knows it by. */
+  /** The id its compartment knows it by. */
   readonly callId: string
   readonly tool: string
   readonly args: JsonObject
   readonly grant: Power | undefined
   readonly deadline: Deadline
   readonly #host: HostContext
-  #waiting: Waiting | undefined
+  readonly #answer = Promise.withResolvers<Json>()
+  #isOver = false
   #reason: BulkheadError | undefined
-  /** Whom the end is told. */
   #cancelled: ((reason: BulkheadError) => void) | undefined
   #controller: AbortController | undefined
   #questions: QuestionLog | undefined
 
-  constructor(call: ClearedCall, host: HostContext, waiting: Waiting) {
+  constructor(call: ClearedCall, host: HostContext) {
     const { tool, args } = call
     this.call = call
     this.tool = tool.name
@@ -43,13 +36,12 @@ export class RunningCall implements ToolInvocation, Cancelled {
     const { power } = call.session.policy.standing(tool)
     this.grant = power === tool.grant ? undefined : power
     this.#host = host
-    this.#waiting = waiting
     this.deadline = new Deadline(host.clock, call.leftMs, () => this.end(overdue(call)))
     this.callId = tool.extension.running.enter(this, call)
     call.scope.cancel.watch(this)
   }
 
-  /** Aborted when this attempt is over, whatever ends it early. Made when somebody asks for it. */
+  /** Aborted when this attempt ends early. Created on first use. */
   get signal(): AbortSignal {
     if (this.#controller === undefined) {
       this.#controller = new AbortController()
@@ -79,7 +71,7 @@ export class RunningCall implements ToolInvocation, Cancelled {
     passUpdate(this.call, this.#host, partial)
   }
 
-  /** What it was told before it paused; another tool than the one that asked is told nothing. */
+  /** The answers that the call got before it paused, if the tool is still the one that asked. */
   get questions(): QuestionLog {
     if (this.#questions === undefined) {
       const { resumption } = this.call.scope
@@ -88,20 +80,21 @@ export class RunningCall implements ToolInvocation, Cancelled {
     return this.#questions
   }
 
-  /** Contract: once. */
-  start(compartment: CompartmentSession): void {
+  /** Call it once. */
+  run(compartment: CompartmentSession): Promise<Json> {
     try {
-      // oxlint-disable-next-line eslint/no-useless-call -- a compartment is no function
+      // oxlint-disable-next-line eslint/no-useless-call -- a compartment is not a function
       compartment.call(this).then(
-        (value) => this.#close()?.answered(value),
-        (thrown: unknown) => this.#close()?.failed(thrown),
+        (value) => { if (this.#close()) this.#answer.resolve(value) },
+        (thrown: unknown) => this.#fail(thrown),
       )
     } catch (thrown) {
       this.#fail(thrown)
     }
+    return this.#answer.promise
   }
 
-  /** Ends it with a reason; too late, it does nothing. */
+  /** Ends it with a reason. Does nothing if it is over. */
   end(reason: BulkheadError): void {
     if (!this.#fail(reason)) return
     this.#reason = reason
@@ -109,29 +102,70 @@ export class RunningCall implements ToolInvocation, Cancelled {
     this.#controller?.abort(reason)
   }
 
-  /** Later: whoever ends a call is not to be held up by what follows from it. */
   #fail(reason: unknown): boolean {
-    const waiting = this.#close()
-    if (waiting) queueMicrotask(() => waiting.failed(reason))
-    return waiting !== undefined
+    if (!this.#close()) return false
+    this.#answer.reject(reason)
+    return true
   }
 
-  #close(): Waiting | undefined {
-    const waiting = this.#waiting
-    if (waiting === undefined) return undefined
-    this.#waiting = undefined
+  #close(): boolean {
+    if (this.#isOver) return false
+    this.#isOver = true
     this.deadline.stop()
+    // The attempts of a call share its time.
+    this.call.leftMs = this.deadline.leftMs
     this.call.askedMs += this.deadline.pausedMs
     this.call.scope.cancel.unwatch(this)
     this.call.tool.extension.running.leave(this)
-    return waiting
+    return true
   }
 }
 
-/** Stops the time of a call, and of those that wait for it. Returns what lets it go on. */
+/** Stops the time of a call, and of the calls that wait for it. Returns the function that continues it. */
 export function pauseFor({ call, deadline }: RunningCall): () => void {
   const resumes = [deadline.pause(), call.parent?.pause()]
   return () => {
     for (const resume of resumes) resume?.()
   }
+}
+
+/** Questions whose answer can be stored until the call runs again. */
+const PAUSABLE: ReadonlySet<InteractionKind> = new Set<InteractionKind>(['Ask', 'Select', 'Confirm'])
+
+/**
+ * A running tool asks the person of its session. The time of the call stops meanwhile. If no one answers and the session
+ * pauses calls, the question is stored and the call ends until it is answered.
+ */
+export async function askForTool(
+  running: RunningCall, question: InteractionRequest, source: string, signal: AbortSignal,
+): Promise<InteractionResponse> {
+  const { call, questions } = running
+  const known = questions.replay(question)
+  if (known !== undefined) return { status: 'accepted', value: known }
+  const resumeTime = pauseFor(running)
+  try {
+    const response = await call.session.interactions.ask(question, source, AbortSignal.any([signal, running.signal]), call.id)
+    if (response.status === 'timeout') await pauseCall(running, question)
+    questions.note(question, response.status === 'accepted' ? response.value : undefined)
+    return response
+  } catch (thrown) {
+    if (!BulkheadError.is(thrown) || thrown.code !== 'InteractionUnavailable') throw thrown
+    await pauseCall(running, question)
+    haltIfHeadless(call, question.kind)
+    throw thrown
+  } finally {
+    resumeTime()
+  }
+}
+
+/** Does nothing if the session does not pause calls. A call made by a tool cannot pause: its caller would be gone. */
+async function pauseCall(running: RunningCall, question: InteractionRequest): Promise<void> {
+  const { call } = running
+  const { paused } = call.session
+  if (!paused || call.parent || !PAUSABLE.has(question.kind) || !('prompt' in question)) return
+  const id = await paused.keep(call, question, running.questions.asked)
+  const message = `The tool "${call.tool.name}" waits for an answer: ${question.prompt}`
+  const reason = new BulkheadError('ClarificationNeeded', message, { data: { paused: id, question: { ...question } } as never })
+  running.end(reason)
+  throw reason
 }

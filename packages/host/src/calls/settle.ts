@@ -1,31 +1,28 @@
 import { BulkheadError, EffectsLedger, WIRE_LIMITS, type Outcome, type OutcomeBody, type OutcomeMetadata } from '@bulkhead/contract'
 import type { CarriedMetadata } from '@bulkhead/contract/dialects'
-import { eventFields, Refusal, type BudgetedCall, type ExecutedCall, type RawCall } from '../policy/call.ts'
-import { viewOf } from '../policy/call-view.ts'
-import { freezeDeep } from './freeze-deep.ts'
+import { eventFields, type BudgetedCall, type ExecutedCall, type RawCall } from '../policy/call.ts'
+import { viewOf } from '../policy/checked-call.ts'
 import type { HostContext } from '../policy/host-context.ts'
-import { observe, refusalPoint, tell } from './hooks.ts'
+import { freezeDeep, notify, observe, refusalPoint } from './hooks.ts'
 import { wasCancelled } from '../records/tool-metrics.ts'
 import { errorBody } from '../model/outcome.ts'
 import { isWhole, truncate } from './truncation.ts'
 
-/**
- * The end of every call, whichever way it came: one outcome, one event, and the hooks are told. At once, unless the whole of what
- * was cut has to be put somewhere.
- */
-export function settle(call: RawCall, ended: ExecutedCall | Refusal, host: HostContext): Outcome | Promise<Outcome> {
+/** The end of every call: one outcome and one event, and the hooks are notified. */
+export async function settle(call: RawCall, ended: ExecutedCall | BulkheadError, host: HostContext): Promise<Outcome> {
   const { attempt, reservation, tool } = call
-  // What never ran costs nothing.
+  // A call that never ran costs nothing.
   if (attempt === 0) reservation?.release()
-  const { body, metadata: claimed } = ended instanceof Refusal ? { body: errorBody(ended.error), metadata: call.reading?.metadata ?? NOTHING_CLAIMED } : ended.reading
-  if (call.session.hooks.all.length > 0) tellObservers(call, ended, host)
+  const { body, metadata: claimed } = ended instanceof BulkheadError
+    ? { body: errorBody(ended), metadata: call.reading?.metadata ?? NOTHING_CLAIMED } : ended.reading
+  if (call.session.hooks.all.length > 0) notifyObservers(call, ended, host)
   if (claimed.tokens_used !== undefined) reservation?.settle(claimed.tokens_used)
-  // A program reads it, and could fill the disk with files that no model sees.
+  // The result of a nested call goes to a program, which could fill the disk with files that no model sees.
   if (tool && call.parent) return conclude(call, wholeOrRefused(body, tool.extension.limits.outputBytes), metadataOf(call, claimed, host), host)
   const { body: head, whole } = tool ? truncate(body, tool.maxOutputBytes, tool.maxEntries) : { body, whole: undefined }
   if (whole === undefined) return conclude(call, head, metadataOf(call, claimed, host), host)
-  return keepWhole(call, whole, host).then((kept) =>
-    conclude(call, head, { ...metadataOf(call, claimed, host), truncated: true, ...kept }, host))
+  const saved = await saveWhole(call, whole, host)
+  return conclude(call, head, { ...metadataOf(call, claimed, host), truncated: true, ...saved }, host)
 }
 
 function wholeOrRefused(body: OutcomeBody, outputBytes: number): OutcomeBody {
@@ -33,11 +30,11 @@ function wholeOrRefused(body: OutcomeBody, outputBytes: number): OutcomeBody {
   return errorBody(new BulkheadError('OutputTooLarge', `The result has more than ${outputBytes} bytes. Ask for less, or raise outputBytes.`, { data: { limit: 'outputBytes' } }))
 }
 
-/** Of what succeeded, and of what was refused before it ran. */
-function tellObservers(call: RawCall, ended: ExecutedCall | Refusal, host: HostContext): void {
-  if (ended instanceof Refusal) {
-    const point = call.attempt === 0 ? refusalPoint(ended.error) : undefined
-    if (point) observe(point, call, host, { error: ended.error })
+/** Observers see a success, and a refusal before the tool ran. */
+function notifyObservers(call: RawCall, ended: ExecutedCall | BulkheadError, host: HostContext): void {
+  if (ended instanceof BulkheadError) {
+    const point = call.attempt === 0 ? refusalPoint(ended) : undefined
+    if (point) observe(point, call, host, { error: ended })
   } else if (ended.reading.body.type === 'output') {
     observe('onAfterTool', call, host, { result: ended.reading.body })
   }
@@ -45,8 +42,8 @@ function tellObservers(call: RawCall, ended: ExecutedCall | Refusal, host: HostC
 
 const NOTHING_CLAIMED: CarriedMetadata = {}
 
-/** What is too long for a model is kept whole where there is a place for it. */
-async function keepWhole(call: RawCall, whole: string, { sidecar, events }: HostContext): Promise<{ readonly output_path?: string }> {
+/** A result that is too long for a model is saved whole, if the host has a place for it. */
+async function saveWhole(call: RawCall, whole: string, { sidecar, events }: HostContext): Promise<{ readonly output_path?: string }> {
   if (!sidecar) return {}
   try {
     new EffectsLedger({ savedBytes: call.tool!.extension.limits.savedBytes }).add('savedBytes', Buffer.byteLength(whole))
@@ -57,7 +54,7 @@ async function keepWhole(call: RawCall, whole: string, { sidecar, events }: Host
   }
 }
 
-/** Of what the tool claims, only what the host cannot know better is believed. */
+/** Of what the tool claims, the host believes only what it cannot know itself. */
 function metadataOf(call: RawCall, claimed: CarriedMetadata, { clock }: HostContext): OutcomeMetadata {
   const { tool, startedAt, attempt, reservation } = call
   const metadata: { -readonly [Field in keyof OutcomeMetadata]: OutcomeMetadata[Field] } = {
@@ -69,7 +66,7 @@ function metadataOf(call: RawCall, claimed: CarriedMetadata, { clock }: HostCont
   }
   if (attempt > 0 && reservation) metadata.tokens_used = claimed.tokens_used ?? reservation.tokens
   const { child_loop_id: loop } = claimed
-  // Half of an id is none.
+  // An id that is cut is not an id.
   if (loop !== undefined && loop.length <= WIRE_LIMITS.idChars) metadata.child_loop_id = loop
   return metadata
 }
@@ -78,7 +75,7 @@ function conclude(call: RawCall, body: OutcomeBody, metadata: OutcomeMetadata, h
   const outcome: Outcome = body.type === 'output' ? { ...body, metadata } : { ...body, metadata }
   if (call.tool) host.metrics.count(call.tool, outcome, call.askedMs)
   announce(call, outcome, host)
-  if (call.attempt > 0 && call.session.hooks.all.length > 0) tellAfterHooks(call as BudgetedCall, outcome, host)
+  if (call.attempt > 0 && call.session.hooks.all.length > 0) runAfterHooks(call as BudgetedCall, outcome, host)
   return outcome
 }
 
@@ -87,7 +84,6 @@ function announce(call: RawCall, outcome: Outcome, { events }: HostContext): voi
   const { duration_ms: durationMs } = outcome.metadata
   if (outcome.type === 'output') {
     if (events.hears('ToolInvocationSucceeded')) {
-      // Of every call, so without a copy of anything.
       const { session: { id: sessionId }, id: callId, name: tool, tool: entry } = call
       events.emit({ type: 'ToolInvocationSucceeded', sessionId, callId, tool, origin: entry?.origin ?? null, durationMs })
     }
@@ -102,9 +98,9 @@ function announce(call: RawCall, outcome: Outcome, { events }: HostContext): voi
   events.emit({ type: 'ToolInvocationFailed', ...eventFields(call), durationMs, errorClass, errorCode, message })
 }
 
-function tellAfterHooks(call: BudgetedCall, outcome: Outcome, host: HostContext): void {
-  const view = viewOf(call, call.decision.approvalKey)
+function runAfterHooks(call: BudgetedCall, outcome: Outcome, host: HostContext): void {
+  const view = viewOf(call, call.decision.analysis.approvalKey)
   for (const hooks of call.session.hooks.all) {
-    tell('afterToolExecution', host, () => hooks.afterToolExecution?.(view, freezeDeep(outcome)))
+    notify('afterToolExecution', host, () => hooks.afterToolExecution?.(view, freezeDeep(outcome)))
   }
 }

@@ -5,46 +5,43 @@ import type { ValidatedCall } from './call.ts'
 import { isCompartmentGone, untilStarted } from '../extensions/lifecycle/start.ts'
 import { onAbort } from '../model/cancellation.ts'
 
-/** Deriving a key is a look at the arguments; what takes longer is doing something else. */
+/** Deriving a key only reads the arguments, so it is quick. */
 const DERIVATION_MS = 1_000
 
-/** What an approval of a call would stand for. `byTool`: code that does not ship with the host derived it. */
+/** The key that an approval of a call covers. `byTool`: third-party code derived it. */
 export interface FoundKey {
   readonly key: string
   readonly byTool: boolean
 }
 
 /**
- * What an approval of this call would stand for. A template is filled in here; code derives its key in the compartment,
- * which starts it; else the name is the key. Throws ApprovalKeyInvalid or ApprovalKeyDerivationFailed.
+ * A template is filled in here. Code derives the key in its compartment, which starts it. Otherwise the name is the key.
+ * Rejects with ApprovalKeyInvalid or ApprovalKeyDerivationFailed.
  */
-export function approvalKeyOf(call: ValidatedCall, clock: Clock): FoundKey | Promise<FoundKey> {
-  const { tool, args } = call
-  if (tool.approvalKey) return { key: tool.approvalKey(args), byTool: false }
-  const { compartment } = tool.extension
-  return compartment ? keyFrom(compartment, call, clock) : keyOnceStarted(call, clock)
+export async function approvalKeyOf(call: ValidatedCall, clock: Clock): Promise<FoundKey> {
+  const { tool: { name, approvalKey: template, extension }, args } = call
+  if (template) return { key: template(args), byTool: false }
+  let compartment = extension.compartment ?? await untilStarted(call, clock)
+  for (;;) {
+    if (!compartment.offers.approvalKeys.has(name)) return { key: name, byTool: false }
+    try {
+      return { key: await deriveAgain(compartment, call, clock), byTool: extension.descriptor.code.kind !== 'module' }
+    } catch (thrown) {
+      if (!isCompartmentGone(thrown)) throw thrown
+      compartment = await untilStarted(call, clock, compartment)
+    }
+  }
 }
 
-const keyOnceStarted = (call: ValidatedCall, clock: Clock, gone?: CompartmentSession): Promise<FoundKey> =>
-  untilStarted(call, clock, gone).then((started) => keyFrom(started, call, clock))
-
-function keyFrom(compartment: CompartmentSession, call: ValidatedCall, clock: Clock): FoundKey | Promise<FoundKey> {
-  const { tool: { name, extension } } = call
-  if (!compartment.offers.approvalKeys.has(name)) return { key: name, byTool: false }
-  const byTool = extension.descriptor.code.kind !== 'module'
-  const ask = () => derive(compartment, call, clock)
-  return ask().catch((thrown: unknown) => {
-    // Another call may have ended it, and a derivation has no effects: once more.
-    if (!endsOthers(thrown)) throw thrown
-    return ask()
-  }).then((key) => ({ key, byTool })).catch((thrown: unknown) => {
-    if (!isCompartmentGone(thrown)) throw thrown
-    return keyOnceStarted(call, clock, compartment)
-  })
+/** Another call may have crashed the compartment. A derivation has no effects, so it is tried once more. */
+async function deriveAgain(compartment: CompartmentSession, call: ValidatedCall, clock: Clock): Promise<string> {
+  try {
+    return await derive(compartment, call, clock)
+  } catch (thrown) {
+    if (!BulkheadError.is(thrown) || (thrown.code !== 'CompartmentCrashed' && thrown.code !== 'CompartmentKilled')) throw thrown
+    return derive(compartment, call, clock)
+  }
 }
-
-const endsOthers = (thrown: unknown): boolean =>
-  BulkheadError.is(thrown) && (thrown.code === 'CompartmentCrashed' || thrown.code === 'CompartmentKilled')
 
 async function derive(compartment: CompartmentSession, call: ValidatedCall, clock: Clock): Promise<string> {
   const limit = new AbortController()
@@ -54,7 +51,7 @@ async function derive(compartment: CompartmentSession, call: ValidatedCall, cloc
     const deriving = compartment.deriveApprovalKey(call.tool.name, call.args, limit.signal)
     return checkApprovalKey(await untilAborted(deriving, limit.signal))
   } catch (thrown) {
-    // The code's own throw arrives as a failed execution, which it is not: nothing was executed.
+    // A throw of the code arrives as a failed execution, but nothing was executed.
     throw BulkheadError.is(thrown) && thrown.code !== 'ToolExecutionFailed' ? thrown : failed(call, `threw: ${messageOf(thrown)}`)
   } finally {
     stopTimer()

@@ -1,7 +1,7 @@
 import type { ApprovalRequest, ConnectedServer, OutcomeOrigin } from '@bulkhead/contract'
 import { visibleText } from '@bulkhead/kit/text'
 import type { ValidatedCall } from './call.ts'
-import type { CallMeaning } from './call-view.ts'
+import type { CallAnalysis } from './checked-call.ts'
 import { describePower } from './describe-power.ts'
 import type { Verdict } from './verdict.ts'
 
@@ -12,7 +12,7 @@ const UNCONFINED = 'do everything your account can: the server is a local proces
 
 /** The one question of a call: all that wants a person's word, and nothing a stranger wrote can hide or repaint. */
 export function approvalRequest(
-  call: ValidatedCall, { approvalKey, touches, keyByTool }: CallMeaning, asks: readonly Verdict[],
+  call: ValidatedCall, { approvalKey, touches, keyByTool }: CallAnalysis, asks: readonly Verdict[],
 ): ApprovalRequest {
   const { tool, args, callers, session: { policy } } = call
   const { definition, origin, extension: { descriptor: { server } } } = tool

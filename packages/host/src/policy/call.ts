@@ -5,7 +5,7 @@ import type { Resumption } from './interaction/paused-calls.ts'
 import type { KeptApproval } from './approvals/kept-approval.ts'
 import type { JournalEntry } from '../records/call-journal.ts'
 import type { OfferedTools } from '../extensions/registry/offered-tools.ts'
-import type { Decision } from './verdict.ts'
+import type { Decision, MadeChange } from './decision.ts'
 import type { BudgetSource, Reservation } from '../model/budget.ts'
 import type { CancelScope } from '../model/cancel-scope.ts'
 import type { SessionScope } from './session-scope.ts'
@@ -14,87 +14,95 @@ import type { ToolEntry } from '../extensions/registry/tool-entry.ts'
 /** Where a call is made from. */
 export interface CallScope {
   readonly session: SessionScope
-  /** What is offered to it: fixed when its turn began. */
+  /** The tools it may call, fixed when its turn began. */
   readonly tools: OfferedTools
-  /** What it uses is taken from. */
   readonly budget: BudgetSource
   /** Cancelled when the call must end: with ToolCancelled, TurnCancelled, SessionCancelled or HostClosed. */
   readonly cancel: CancelScope
   /** Cancelled when the whole turn must end; outside of one, the call itself. */
   readonly turn: CancelScope
-  /** Set when another tool makes the call. */
+  /** Set if another tool makes the call. */
   readonly parent: ParentCall | undefined
-  /** Set when it goes on after a pause. */
+  /** Set if it continues after a pause. */
   readonly resumption: Resumption | undefined
-  /** Told when the call has settled and nothing of it is left. */
+  /** Called when the call has settled and holds nothing any more. */
   readonly ended: (() => void) | undefined
 }
 
-/** A tool that calls a tool: the called one may have no power that the caller lacks. */
+/** A tool that calls a tool: the called tool may have no power that the caller lacks. */
 export interface ParentCall {
   readonly callId: string
   readonly tool: ToolEntry
   /** The tools that make the call, from the one the model called to this one. */
   readonly callers: readonly ToolEntry[]
-  /** The attempt of it that makes the call. */
+  /** The attempt that makes the call. */
   readonly running: ToolInvocation
-  /** Stops the time of every call that waits for this one. Returns what lets it go on. */
+  /** Stops the time of every call that waits for this one. Returns the function that continues it. */
   pause(): () => void
 }
 
 const NO_CALLERS: readonly ToolEntry[] = Object.freeze([])
+const NO_CHANGES: readonly MadeChange[] = Object.freeze([])
 
-/** A call's own words, read once and not looked at yet. */
-export interface Words {
+/** A call as the caller passed it, read once and not checked. */
+export interface CallRequest {
   readonly id: unknown
   readonly name: unknown
-  readonly input: unknown
+  readonly args: unknown
   readonly timeoutMs: unknown
-  /** Why what was said beside the call cannot be used. */
-  readonly wrong: BulkheadError | undefined
+  /** Why the options of the call cannot be used. */
+  readonly fault: BulkheadError | undefined
 }
 
+let calls = 0
+
 /**
- * One call, from the caller's words to its end: one object that the stages fill in. Each stage writes through one method here
- * and hands on a stronger type, so a later stage cannot be given an earlier call.
+ * One call from request to outcome. Each step fills in a field through a method that returns a stronger type, so a wrong
+ * order of steps does not compile.
  */
 export class RawCall {
-  /** As much of it as an outcome and an event can repeat. */
+  /** Calls are numbered in the order in which they are made. */
+  readonly number = ++calls
+  /** As much of the requested id as an outcome and an event can repeat. */
   readonly id: string
   readonly name: string
-  readonly words: Words
+  readonly request: CallRequest
   readonly scope: CallScope
   readonly startedAt: number
   timeoutMs: number | undefined = undefined
-  /** Of the time of the call. It runs while the call waits for its extension to start and while the tool runs. */
+  /** The time that is left. It runs while the call waits for its extension to start and while the tool runs. */
   leftMs = 0
   received = false
   tool: ToolEntry | undefined = undefined
   args: JsonObject | undefined = undefined
-  /** As they were asked for, where somebody has changed them. */
+  /** The arguments as the model sent them, if a policy changed them. */
   proposed: JsonObject | undefined = undefined
   /** About the length of the arguments as JSON. */
   argsChars = 0
+  evaluation: Decision | undefined = undefined
+  /** How policies changed the arguments before the evaluation. */
+  changes: readonly MadeChange[] = NO_CHANGES
   decision: Decision | undefined = undefined
-  /** What was approved before and lets it through. */
+  allowed = false
+  /** The earlier approvals that allow it. */
   approvals: readonly KeptApproval[] | undefined = undefined
   reservation: Reservation | undefined = undefined
   cleared = false
   reading: Reading | undefined = undefined
-  /** How far it came: 0 until the tool is run. */
+  /** 0 until the tool runs. */
   attempt = 0
-  /** For how long people were asked on its behalf, which is nobody else's time. */
+  /** How long the call waited for people. */
   askedMs = 0
-  /** Lets go of the extension the call is bound to. */
+  /** Releases the extension that the call is bound to. */
   release: (() => void) | undefined = undefined
   journal: JournalEntry | undefined = undefined
-  /** How often the audit had lost records when the call was decided, where the audit is required. */
+  /** If the audit is required: how often it had lost records when the call was decided. */
   lossesBefore = 0
 
-  constructor(id: string, name: string, words: Words, scope: CallScope, startedAt: number) {
+  constructor(id: string, name: string, request: CallRequest, scope: CallScope, startedAt: number) {
     this.id = id
     this.name = name
-    this.words = words
+    this.request = request
     this.scope = scope
     this.startedAt = startedAt
   }
@@ -107,12 +115,12 @@ export class RawCall {
     return this.scope.parent
   }
 
-  /** The tools that make the call, from the one the model called; none where the model itself makes it. */
+  /** The tools that make the call, from the one that the model called; none if the model makes it. */
   get callers(): readonly ToolEntry[] {
     return this.scope.parent?.callers ?? NO_CALLERS
   }
 
-  /** Aborted with a BulkheadError as its reason. Made when somebody asks for it: most calls end by themselves. */
+  /** Aborted with a BulkheadError as its reason. Created on first use. */
   get signal(): AbortSignal {
     return this.scope.cancel.signal
   }
@@ -134,7 +142,7 @@ export class RawCall {
     return this as ResolvedCall
   }
 
-  /** Contract: the arguments are frozen. Called again when somebody who may changes them: all that was judged is judged anew. */
+  /** The arguments must be frozen. Called again when a policy changes them; then they are evaluated again. */
   fix(args: JsonObject, argsChars: number): ValidatedCall {
     this.proposed ??= this.args
     this.args = args
@@ -147,9 +155,20 @@ export class RawCall {
     this.session.approvals.use(approvals)
   }
 
-  permit(decision: Decision): AuthorizedCall {
+  evaluated(evaluation: Decision, changes: readonly MadeChange[]): EvaluatedCall {
+    this.evaluation = evaluation
+    this.changes = changes
+    return this as EvaluatedCall
+  }
+
+  decide(decision: Decision): DecidedCall {
     this.decision = decision
-    return this as AuthorizedCall
+    return this as DecidedCall
+  }
+
+  allow(): AllowedCall {
+    this.allowed = true
+    return this as AllowedCall
   }
 
   charge(reservation: Reservation): BudgetedCall {
@@ -167,7 +186,7 @@ export class RawCall {
     return this as ExecutedCall
   }
 
-  /** Nothing of it is left. */
+  /** Releases everything that the call holds. */
   end(): void {
     this.release?.()
     this.journal?.close()
@@ -175,36 +194,33 @@ export class RawCall {
   }
 }
 
-/** It has an id to answer under, a name to look up, and a deadline that makes sense. */
+/** It has an id, a name to look up, and a time limit in range. */
 export type ReceivedCall = RawCall & { readonly received: true }
 
-/** Exists, is enabled, and is this one of this origin. */
+/** The tool exists and is enabled. The call means this tool of this origin from here on. */
 export type ResolvedCall = ReceivedCall & { readonly tool: ToolEntry }
 
-/** The arguments are plain JSON within limits and satisfy the schema. They are a frozen copy: nobody can change them any more. */
+/** The arguments satisfy the limits and the schema. They are a frozen copy. */
 export type ValidatedCall = ResolvedCall & { readonly args: JsonObject }
 
-/** Every policy agrees, and so does a person where one had to be asked. */
-export type AuthorizedCall = ValidatedCall & { readonly decision: Decision }
+/** Every policy has evaluated the arguments. */
+export type EvaluatedCall = ValidatedCall & { readonly evaluation: Decision }
 
-export type BudgetedCall = AuthorizedCall & { readonly reservation: Reservation }
+/** Budget and audit are checked too. */
+export type DecidedCall = EvaluatedCall & { readonly decision: Decision }
 
-/** No before-hook skipped it: it may run. */
+/** The decision is allow, or a person has answered yes. */
+export type AllowedCall = DecidedCall & { readonly allowed: true }
+
+export type BudgetedCall = AllowedCall & { readonly reservation: Reservation }
+
+/** No before-hook vetoed it: it may run. */
 export type ClearedCall = BudgetedCall & { readonly cleared: true }
 
-/** The tool has answered, in whichever of the accepted shapes; here it is read. */
+/** The tool has answered. */
 export type ExecutedCall = ClearedCall & { readonly reading: Reading }
 
-/** A stage's no: a value, not a throw. */
-export class Refusal {
-  readonly error: BulkheadError
-
-  constructor(error: BulkheadError) {
-    this.error = error
-  }
-}
-
-/** The fields every event of a call carries. */
+/** The fields of every event of a call. */
 export const eventFields = (call: RawCall) => ({
   sessionId: call.session.id, callId: call.id, tool: call.name, origin: call.tool?.origin ?? null,
 })

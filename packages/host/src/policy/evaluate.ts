@@ -1,103 +1,80 @@
 import { allowsNeed, beyond, CALL_LIMITS, SUBAGENTS, type PowerItem } from '@bulkhead/contract'
 import type { KeptApproval } from './approvals/kept-approval.ts'
+import { analyzeCall } from './call-analysis.ts'
 import type { ValidatedCall } from './call.ts'
-import type { HostContext } from './host-context.ts'
-import { estimateTokens } from '../model/budget.ts'
-import { meaningOf } from './call-analysis.ts'
-import { meaningByKey, type CallMeaning } from './call-view.ts'
+import { analysisByKey, type CallAnalysis } from './checked-call.ts'
+import type { Decision } from './decision.ts'
 import { inWords } from './describe-power.ts'
-import { judge, type Judgement } from './judgement.ts'
-import type { ArgumentsChange } from './consult.ts'
+import type { ArgumentsChange } from './guards.ts'
+import type { HostContext } from './host-context.ts'
+import { evaluatePolicies } from './policies.ts'
 import { allow, ceilingVerdict, deny, strictest, type Verdict } from './verdict.ts'
 
-/** What everything that speaks of a call comes to, before a person is asked. */
-export interface Ruling {
-  /** All that was said, in order. */
-  readonly verdicts: readonly Verdict[]
-  /** The one that decides. An `ask` is left only where nothing but a person's fresh word answers it. */
-  readonly verdict: Verdict
-  readonly meaning: CallMeaning
-  /** For an ask: whether an approval answers it. */
-  readonly answerable: boolean
-  /** Those that did. */
-  readonly approvals?: readonly KeptApproval[] | undefined
-  /** Set where it is not over: somebody wants other arguments, on which everybody must be heard. */
+/** What the policies say about the arguments as they are now. `change`: one of them wants other arguments. */
+export interface Evaluated extends Decision {
   readonly change?: ArgumentsChange
 }
 
-/** Asks nobody and remembers nothing, so that the same ruling can be carried out and be explained. At once where it can be. */
-export function rule(call: ValidatedCall, host: HostContext): Ruling | Promise<Ruling> {
+/** Evaluates one call under every policy. Asks no one and stores nothing, so `explain` can share it. */
+export async function evaluate(call: ValidatedCall, host: HostContext): Promise<Evaluated> {
   const { tool, session: { policy } } = call
-  const { denied: forbidden, lost } = policy.standing(tool)
-  const denied = (lost && !isRead(call, host) ? lost : undefined) ?? forbidden ?? beyondParent(call)
-  if (denied) return { verdicts: [denied], verdict: denied, meaning: meaningByKey(tool.name), answerable: false }
-  const meaning = needsKey(call, host) ? meaningOf(call, host) : meaningByKey(tool.name)
-  return meaning instanceof Promise ? meaning.then((known) => ruleOn(call, known, host)) : ruleOn(call, meaning, host)
-}
+  const { denied, lost } = policy.standing(tool)
+  const refused = (lost && !isReadByHost(call, host) ? lost : undefined) ?? denied ?? beyondParent(call)
+  if (refused) return final(refused, analysisByKey(tool.name))
+  const analysis = needsKey(call, host) ? await analyzeCall(call, host) : analysisByKey(tool.name)
+  const excess = beyondCeiling(call, analysis)
+  if (excess) return final(excess, analysis)
 
-function ruleOn(call: ValidatedCall, meaning: CallMeaning, { clock }: HostContext): Ruling | Promise<Ruling> {
-  const refused = beyondCeiling(call, meaning)
-  if (refused) return { verdicts: [refused], verdict: refused, meaning, answerable: false }
-  const judgement = judge(call, meaning, clock)
-  return judgement instanceof Promise ? judgement.then((said) => conclude(call, meaning, said)) : conclude(call, meaning, judgement)
-}
+  const verdicts = [...analysis.verdicts]
+  const change = await evaluatePolicies({ call, analysis, verdicts, clock: host.clock, ruled: undefined }, policy.policies)
+  const verdict = strictest(verdicts) ?? (analysis.onlyReads ? ONLY_READS : NO_OBJECTION)
+  if (change) return { verdicts, verdict, analysis, answerable: false, change }
+  if (verdict.action !== 'ask') return { verdicts, verdict, analysis, answerable: false }
 
-function conclude(call: ValidatedCall, meaning: CallMeaning, { verdicts, change }: Judgement): Ruling | Promise<Ruling> {
-  const verdict = strictest(verdicts) ?? (meaning.onlyReads ? READS : UNOPPOSED)
-  if (change) return { verdicts, verdict, meaning, answerable: false, change }
-  const spent = verdict.action === 'deny' ? undefined : checkBudget(call)
-  if (spent) return { verdicts: [...verdicts, spent], verdict: spent, meaning, answerable: false }
-  if (verdict.action !== 'ask') return { verdicts, verdict, meaning, answerable: false }
   const asks = verdicts.filter(({ action }) => action === 'ask')
   const answerable = asks.every(({ answeredByApproval }) => answeredByApproval)
-  // What a stage does not list, nobody has answered before.
-  if (asks.some(({ permit }) => permit)) return { verdicts, verdict, meaning, answerable }
-  const answer = answerWithoutPerson(call, meaning, answerable)
-  if (answer) return { verdicts, verdict: answer, meaning, answerable }
-  const found = answerable ? approvedBefore(call, meaning) : undefined
-  const ruling = (approvals: readonly KeptApproval[] | undefined): Ruling =>
-    ({ verdicts, verdict: approvals?.[0]?.verdict ?? verdict, meaning, answerable, approvals })
-  return found instanceof Promise ? found.then(ruling) : ruling(found)
+  // No earlier answer covers a tool that the stage does not list.
+  if (asks.some(({ permit }) => permit)) return { verdicts, verdict, analysis, answerable }
+  const answer = answerByMode(call, analysis, answerable)
+  if (answer) return { verdicts, verdict: answer, analysis, answerable }
+  const approvals = answerable ? await findApprovals(call, analysis) : undefined
+  return { verdicts, verdict: approvals?.[0]?.verdict ?? verdict, analysis, answerable, approvals }
 }
 
-/** A verdict, not a reservation: that is made when the call is about to run, and fails if the budget was spent meanwhile. */
-function checkBudget({ scope: { budget }, argsChars }: ValidatedCall): Verdict | undefined {
-  const error = budget.check(estimateTokens(argsChars))
-  return error && { ...deny('budget', error.code, `budget.${error.data.limit}`, error.message), error }
-}
+const final = (verdict: Verdict, analysis: CallAnalysis): Evaluated =>
+  ({ verdicts: [verdict], verdict, analysis, answerable: false })
 
-/** What a person has approved of: the whole, or each thing it stands for. Others may have changed it meanwhile. */
-export function approvedBefore(
-  call: ValidatedCall, meaning: CallMeaning,
-): readonly KeptApproval[] | undefined | Promise<readonly KeptApproval[] | undefined> {
+/** The approvals that answer a call: one for the whole, or one for each subject. Reads them again if another process changed them. */
+export async function findApprovals(call: ValidatedCall, analysis: CallAnalysis): Promise<readonly KeptApproval[] | undefined> {
   const { approvals } = call.session
-  const known = approvals.answering(call, meaning)
-  return approvals.isStale(known) ? approvals.refresh().then(() => approvals.answering(call, meaning)) : known
+  const known = approvals.answering(call, analysis)
+  if (!approvals.isStale(known)) return known
+  await approvals.refresh()
+  return approvals.answering(call, analysis)
 }
 
-const READS = allow('rules', 'no rule', 'it only reads inside the workspace, and nothing else asks')
-const UNOPPOSED = allow('rules', 'no rule', 'this tool needs nobody to agree, and nothing else asks')
+const ONLY_READS = allow('rules', 'no rule', 'it only reads inside the workspace, and nothing else asks')
+const NO_OBJECTION = allow('rules', 'no rule', 'this tool requires no approval, and nothing else asks')
 
-function answerWithoutPerson(call: ValidatedCall, meaning: CallMeaning, answerable: boolean): Verdict | undefined {
-  const { tool, session: { policy } } = call
-  if (policy.mode === 'yolo') return allow('approval', 'mode yolo', 'in this mode nobody is asked: what would ask is allowed')
-  const isListed = answerable && policy.allowlisted(tool, meaning.subjects)
+function answerByMode({ tool, session: { policy } }: ValidatedCall, { subjects }: CallAnalysis, answerable: boolean): Verdict | undefined {
+  if (policy.mode === 'yolo') return allow('approval', 'mode yolo', 'this mode allows every call that would ask')
+  const isListed = answerable && policy.allowlisted(tool, subjects)
   return isListed ? allow('approval', 'allowlist', 'the key is on the allowlist') : undefined
 }
 
-/** Whether the host itself tells from the arguments what a call needs. */
-const isRead = ({ tool: { name, origin } }: ValidatedCall, { argumentsReaders }: HostContext): boolean =>
+/** Whether the host itself reads from the arguments what a call needs. */
+const isReadByHost = ({ tool: { name, origin } }: ValidatedCall, { argumentsReaders }: HostContext): boolean =>
   origin.layer === 'bundled' && argumentsReaders.has(name)
 
-/** Where a ceiling stands, a call that is known to need more is refused before anybody is asked. */
-function beyondCeiling({ tool, session: { policy } }: ValidatedCall, { needs = [] }: CallMeaning): Verdict | undefined {
+/** Under a ceiling, a call that is known to need more is denied before a person is asked. */
+function beyondCeiling({ tool, session: { policy } }: ValidatedCall, { needs = [] }: CallAnalysis): Verdict | undefined {
   const { power } = policy.standing(tool)
   if (power.ceilings === undefined) return undefined
   const more = needs.filter((need) => !allowsNeed(power, need))
   return more.length === 0 ? undefined : ceilingVerdict(more.map(inWords), more.every((need) => allowsNeed(tool.grant, need)))
 }
 
-/** A tool cannot gain power by calling another: what that one may reach must lie within its own. */
+/** A tool cannot gain power by calling another: the called tool may reach nothing that the caller may not. */
 function beyondParent({ tool, parent, session: { policy } }: ValidatedCall): Verdict | undefined {
   if (!parent) return undefined
   const { tool: caller, callers } = parent
@@ -115,13 +92,13 @@ function beyondParent({ tool, parent, session: { policy } }: ValidatedCall): Ver
     ? 'Hand it back for the model to call.' : `Declare it in \`requires\` of "${caller.name}", or call a tool that can do less.`)
 }
 
-/** No declaration of another tool gives it. */
+/** The declaration of another tool cannot grant it. */
 const isOfOneTool = ({ kind, subject }: PowerItem): boolean => kind === 'state' || subject === SUBAGENTS
 
-/** A key that nobody would look at is not worth starting a compartment for. */
+/** Deriving a key can start a compartment: it is derived only if something looks at it. */
 function needsKey(call: ValidatedCall, host: HostContext): boolean {
   const { tool, session: { policy } } = call
   const { floor, power } = policy.standing(tool)
-  if (tool.definition.gated || floor || (power.ceilings !== undefined && isRead(call, host))) return true
+  if (tool.definition.gated || floor || (power.ceilings !== undefined && isReadByHost(call, host))) return true
   return policy.lineage.some(({ rules, watchdogs }) => rules.length > 0 || watchdogs.length > 0)
 }

@@ -1,43 +1,99 @@
-import type { OutcomeBody } from '@bulkhead/contract'
-import type { Json } from '@bulkhead/kit/json'
+import type { Clock, OutcomeBody } from '@bulkhead/contract'
+import { messageOf } from '@bulkhead/kit/error-message'
+import { canonicalJson, type Json } from '@bulkhead/kit/json'
+import { copyJson } from '@bulkhead/kit/json-copy'
 import type { CallView } from '../model/call.ts'
+import { inTime } from '../model/in-time.ts'
+import { isPromiseLike } from '../model/promise-like.ts'
+import { viewOf, type CheckedCall } from './checked-call.ts'
+import { ask, deny, type Verdict } from './verdict.ts'
 
-/** An embedder's own judgement of a call. Nothing returned is no objection; a throw is a deny, and so is no answer in time. */
+/** A watchdog or guard of the embedder. Returning nothing is no objection. A throw denies, and so does no answer in time. */
 export type Judge = (call: CallView, signal: AbortSignal) => MaybeAnswer | Promise<MaybeAnswer>
 type MaybeAnswer = JudgeAnswer | undefined | void
 export type JudgeAnswer =
   | { readonly action: 'allow' }
   | { readonly action: 'deny' | 'ask'; readonly reason: string }
-  /** Other arguments instead. They are validated, and everybody judges them as if the model had sent them. */
+  /** Other arguments instead. They are validated, and every policy evaluates them as if the model had sent them. */
   | { readonly action: 'change'; readonly arguments: unknown; readonly reason: string }
 
-/** Judges what a tool has answered. Nothing returned is no objection; a throw is a deny, and so is no answer in time. */
+/** Checks the result of a tool. Returning nothing is no objection. A throw denies, and so does no answer in time. */
 export type ResultJudge =
   (call: CallView, result: OutcomeBody, signal: AbortSignal) => MaybeResultAnswer | Promise<MaybeResultAnswer>
 type MaybeResultAnswer = ResultAnswer | undefined | void
 export type ResultAnswer =
   | { readonly action: 'allow' }
-  /** The tool has run; what it answered is withheld. */
+  /** The tool has run; its result is withheld. */
   | { readonly action: 'deny'; readonly reason: string }
-  /** Other data instead, or for an error another text. Nothing else of the result is left. */
+  /** Other data instead, or another message for an error. Nothing else of the result is kept. */
   | { readonly action: 'change'; readonly data: Json; readonly reason: string }
 
-/** Stands before gated calls, after them, or both. */
+/** Checks gated calls before they run, their results, or both. */
 export interface Guard {
-  /** By which the configuration orders it, and decisions name it. */
+  /** The configuration orders guards by it, and decisions name it. */
   readonly id: string
   readonly pre?: Judge
   readonly post?: ResultJudge
 }
 
-/** By the order of the configuration, the others after them as they were registered. */
+/** In the order of the configuration; guards that it does not name follow in the order of their registration. */
 export function inOrder(guards: readonly Guard[], ids: readonly string[] = []): readonly Guard[] {
   const rank = ({ id }: Guard) => ids.includes(id) ? ids.indexOf(id) : ids.length
   return guards.toSorted((a, b) => rank(a) - rank(b))
 }
 
-/** A function alone is a guard before the call, under its own name. */
+/** A function is a guard before the call, under its own name. */
 export const asGuard = (guard: Judge | Guard): Guard =>
   typeof guard === 'function' ? { id: nameOf(guard), pre: guard } : guard
 
 export const nameOf = (judge: { readonly name: string }): string => judge.name || 'without a name'
+
+/** A watchdog or guard wants the call to run with other arguments. */
+export interface ArgumentsChange {
+  readonly stage: GuardStage
+  readonly source: string
+  readonly reason: string
+  readonly args: Json
+}
+
+type GuardStage = 'watchdog' | 'guard'
+export const GUARD_CODES = { watchdog: 'WatchdogDenied', guard: 'GuardDenied' } as const satisfies Record<GuardStage, string>
+
+/** What a watchdog or guard thinks of a call. */
+export type Opinion = Verdict | ArgumentsChange
+
+/** Fails closed: a throw, an unknown answer and no answer in time deny. Rejects only if the call is cancelled. */
+export async function consult(judge: Judge, by: By, call: CheckedCall, approvalKey: string, clock: Clock): Promise<Opinion | undefined> {
+  try {
+    const pending = judge(viewOf(call, approvalKey), call.signal)
+    return readAnswer(isPromiseLike(pending) ? await inTime(pending, call, clock) : pending, by, call)
+  } catch (thrown) {
+    call.throwIfCancelled()
+    return denied(by, `the ${by.source} failed: ${messageOf(thrown)}`)
+  }
+}
+
+type By = Pick<ArgumentsChange, 'stage' | 'source'>
+
+function readAnswer(answer: MaybeAnswer, by: By, call: CheckedCall): Opinion | undefined {
+  if (answer === undefined) return undefined
+  switch (answer?.action) {
+    case 'allow': return undefined
+    case 'ask': return ask(by.stage, by.source, reasonOf(answer, by.source), false)
+    case 'deny': return denied(by, reasonOf(answer, by.source))
+    case 'change': return readChange(answer.arguments, { ...by, reason: reasonOf(answer, by.source) }, call)
+    default: return denied(by, `the ${by.source} returned an unknown answer`)
+  }
+}
+
+/** Wanting the arguments that are there already is no objection. */
+function readChange(wanted: unknown, by: Omit<ArgumentsChange, 'args'>, { args }: CheckedCall): Opinion | undefined {
+  const copy = copyJson(wanted)
+  if (!copy.ok) return denied(by, `the ${by.source} returned arguments that are not JSON: ${copy.fault.message}`)
+  return canonicalJson(copy.value) === canonicalJson(args) ? undefined : { ...by, args: copy.value }
+}
+
+const denied = ({ stage, source }: By, reason: string): Verdict => deny(stage, GUARD_CODES[stage], source, reason)
+
+export const reasonOf = ({ reason }: { readonly reason: unknown }, source: string): string =>
+  reason === undefined || reason === '' ? `the ${source} gave no reason` : String(reason)

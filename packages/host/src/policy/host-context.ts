@@ -3,7 +3,7 @@ import type { AuditTrail } from '../records/audit-trail.ts'
 import type { EventBus } from '../records/events.ts'
 import type { Holds } from '../model/leases.ts'
 import type { PausedCalls } from './interaction/paused-calls.ts'
-import type { Departures } from '../records/write-batching.ts'
+import type { TickOrder } from '../model/tick-order.ts'
 import type { OpenCalls } from '../records/call-journal.ts'
 import type { MetricsRecorder } from '../records/tool-metrics.ts'
 import type { Registry } from '../extensions/registry/registry.ts'
@@ -17,7 +17,7 @@ export interface HostContext {
   readonly metrics: MetricsRecorder
   readonly journal: OpenCalls
   readonly audit: () => AuditTrail | undefined
-  readonly departures: Departures
+  readonly order: TickOrder
   readonly paused: PausedCalls
   readonly sidecar: Sidecar | undefined
   /** Turns that are open, in every session. */

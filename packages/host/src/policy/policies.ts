@@ -1,59 +1,71 @@
 import type { Clock, SecurityMode, StateMachine } from '@bulkhead/contract'
 import type { ToolEntry } from '../extensions/registry/tool-entry.ts'
+import type { CallAnalysis, CheckedCall } from './checked-call.ts'
 import type { CommandSafety } from './command-safety/command-safety.ts'
-import type { CallMeaning, CheckedCall } from './call-view.ts'
-import { consult, type Said } from './consult.ts'
-import { nameOf, type Guard, type Judge } from './guards.ts'
-import { judgeByStage } from './state-machine.ts'
+import { consult, nameOf, type ArgumentsChange, type Guard, type Judge, type Opinion } from './guards.ts'
+import { evaluateStage } from './state-machine.ts'
 import { ask, deny, type Verdict } from './verdict.ts'
 
-/** One hearing of a call. */
-export interface Hearing {
+/** One call while the policies evaluate it. */
+export interface Evaluation {
   readonly call: CheckedCall
-  readonly meaning: CallMeaning
-  readonly verdicts: Verdict[]
+  readonly analysis: CallAnalysis
   readonly clock: Clock
-  /** What the rules of the policy that is heard have said. */
+  readonly verdicts: Verdict[]
+  /** The verdict of the rules of the session whose policies run. */
   ruled: Verdict | undefined
 }
 
-/** Says what it has to say of a call, in `verdicts` or, for a single word, as what it returns. */
-export type Speaker = (hearing: Hearing) => Said | Promise<Said>
+/** Rules, command safety, a watchdog, the mode or a guard. It returns nothing if it has no opinion; several verdicts it adds itself. */
+export type Policy = (evaluation: Evaluation) => Promise<Opinion | undefined>
 
-/** What the speakers of one policy are made of. */
-export interface SpeakerSources {
+/** What the policies of one session are made of. */
+export interface PolicyParts {
   readonly mode: SecurityMode
   readonly commandSafety: CommandSafety | undefined
   readonly watchdogs: readonly Judge[]
   readonly guards: readonly Guard[]
   readonly stateMachine: StateMachine | undefined
   standing(tool: ToolEntry): { readonly floor: Verdict | undefined }
-  judgeRules(tool: ToolEntry, meaning: CallMeaning): Verdict | undefined
+  evaluateRules(tool: ToolEntry, analysis: CallAnalysis): Verdict | undefined
 }
 
-/** Whoever speaks of a call under one policy, in order: a list made once, so that who is not there costs nothing. */
-export function speakersOf(policy: SpeakerSources): readonly Speaker[] {
-  const { commandSafety, watchdogs, guards } = policy
+/** The policies of one session, in order. */
+export function policiesOf(session: PolicyParts): readonly Policy[] {
+  const { commandSafety, watchdogs, guards } = session
   return [
-    rulesAndFloor(policy),
-    ...(commandSafety ? [screen(commandSafety)] : []),
-    ...watchdogs.map(watchdogSpeaker),
-    gate(policy),
-    ...guards.filter(({ pre }) => pre !== undefined).map(guardSpeaker),
+    rulesAndToolMode(session),
+    ...(commandSafety ? [commands(commandSafety)] : []),
+    ...watchdogs.map(watchdogPolicy),
+    gate(session),
+    ...guards.filter(({ pre }) => pre !== undefined).map(guardPolicy),
   ]
 }
 
-const rulesAndFloor = (policy: SpeakerSources): Speaker => (hearing) => {
-  const { call: { tool }, meaning, verdicts } = hearing
-  hearing.ruled = policy.judgeRules(tool, meaning)
-  if (hearing.ruled) verdicts.push(hearing.ruled)
-  return meaning.onlyReads ? undefined : policy.standing(tool).floor
+/** Runs the policies up to the first deny, or to the first that wants other arguments. */
+export async function evaluatePolicies(evaluation: Evaluation, policies: readonly Policy[]): Promise<ArgumentsChange | undefined> {
+  const { verdicts } = evaluation
+  for (const policy of policies) {
+    if (verdicts.some(({ action }) => action === 'deny')) return undefined
+    const opinion = await policy(evaluation)
+    if (opinion === undefined) continue
+    if ('args' in opinion) return opinion
+    verdicts.push(opinion)
+  }
+  return undefined
 }
 
-/** What is critical is refused, and a warning asks, each time: the key of a stranger's shell says little of what it runs. */
-const screen = (commandSafety: CommandSafety): Speaker => ({ call: { tool, args }, verdicts }) => {
+const rulesAndToolMode = (session: PolicyParts): Policy => async (evaluation) => {
+  const { call: { tool }, analysis, verdicts } = evaluation
+  evaluation.ruled = session.evaluateRules(tool, analysis)
+  if (evaluation.ruled) verdicts.push(evaluation.ruled)
+  return analysis.onlyReads ? undefined : session.standing(tool).floor
+}
+
+/** Critical findings deny and warnings ask, each time: the key of a third-party shell says little about what it runs. */
+const commands = (commandSafety: CommandSafety): Policy => async ({ call: { tool, args }, verdicts }) => {
   if (tool.grant.shell.length === 0) return undefined
-  for (const { id, label, description, severity } of commandSafety.judge(args)) {
+  for (const { id, label, description, severity } of commandSafety.check(args)) {
     const [source, reason] = [`command safety ${id}`, `${label}: ${description.replace(/\.$/, '')}`]
     const isCritical = severity === 'critical'
     verdicts.push(isCritical ? deny('watchdog', 'WatchdogDenied', source, reason) : ask('watchdog', source, reason, false))
@@ -61,18 +73,18 @@ const screen = (commandSafety: CommandSafety): Speaker => ({ call: { tool, args 
   return undefined
 }
 
-const watchdogSpeaker = (watchdog: Judge): Speaker => ({ call, meaning: { approvalKey }, clock }) =>
-  consult(watchdog, 'watchdog', nameOf(watchdog), call, approvalKey, clock)
+const watchdogPolicy = (watchdog: Judge): Policy => ({ call, analysis, clock }) =>
+  consult(watchdog, { stage: 'watchdog', source: `watchdog ${nameOf(watchdog)}` }, call, analysis.approvalKey, clock)
 
-/** A state machine is heard instead of the mode. A rule that allows has answered what the mode would ask. */
-const gate = ({ stateMachine, mode }: SpeakerSources): Speaker => {
-  const gated = ask('security-mode', `mode ${mode}`, 'this tool runs only when somebody agrees', true)
-  return ({ call, meaning, ruled }) => {
+/** A state machine replaces the mode. A rule that allows answers what the mode would ask. */
+const gate = ({ stateMachine, mode }: PolicyParts): Policy => {
+  const gated = ask('security-mode', `mode ${mode}`, 'this tool requires approval', true)
+  return async ({ call, analysis, ruled }) => {
     if (!call.tool.definition.gated) return undefined
-    const staged = stateMachine && judgeByStage(stateMachine, call)
-    return staged || ruled?.action === 'allow' || meaning.onlyReads ? staged : gated
+    const staged = stateMachine && evaluateStage(stateMachine, call)
+    return staged || ruled?.action === 'allow' || analysis.onlyReads ? staged : gated
   }
 }
 
-const guardSpeaker = ({ id, pre }: Guard): Speaker => ({ call, meaning: { approvalKey }, clock }) =>
-  call.tool.definition.gated ? consult(pre!, 'guard', id, call, approvalKey, clock) : undefined
+const guardPolicy = ({ id, pre }: Guard): Policy => async ({ call, analysis, clock }) =>
+  call.tool.definition.gated ? consult(pre!, { stage: 'guard', source: `guard ${id}` }, call, analysis.approvalKey, clock) : undefined

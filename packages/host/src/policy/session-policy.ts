@@ -5,11 +5,11 @@ import { matchSegment } from '@bulkhead/kit/glob'
 import { commandSafetyOf, type CommandSafety } from './command-safety/command-safety.ts'
 import { roleFlag, type Settings } from '../model/settings.ts'
 import type { ToolEntry } from '../extensions/registry/tool-entry.ts'
-import type { CallMeaning, Subject } from './call-view.ts'
+import type { CallAnalysis, Subject } from './checked-call.ts'
 import { touchesOfCall } from './effects.ts'
 import { lostKinds, outside } from './describe-power.ts'
 import { inOrder, type Guard, type Judge } from './guards.ts'
-import { speakersOf, type Speaker } from './policies.ts'
+import { policiesOf, type Policy } from './policies.ts'
 import { expandRule, meantRules, touchesOf } from './resources.ts'
 import { allow, ask, ceilingVerdict, deny, strictest, type Verdict } from './verdict.ts'
 
@@ -68,7 +68,7 @@ export class SessionPolicy {
   /** Those that judge results, in the order they are heard: from this session's to the root's. */
   readonly resultGuards: readonly Guard[]
   /** Everybody who speaks of a call, the root session's first. */
-  readonly speakers: readonly Speaker[]
+  readonly policies: readonly Policy[]
   readonly #sources: PolicySources
   /** Whether a rule speaks of files or hosts: only then is it looked for what a call does with them. */
   readonly #hasEffectRules: boolean
@@ -95,7 +95,7 @@ export class SessionPolicy {
     this.#hasEffectRules = this.rules.some(({ permission }) => permission === '*' || /^(?:fs|net)\./.test(permission))
     this.#sources = sources
     this.#ceiling = sources.ceiling && compileCeiling(sources.ceiling, sources.variables)
-    this.speakers = [...parent?.speakers ?? [], ...speakersOf(this)]
+    this.policies = [...parent?.policies ?? [], ...policiesOf(this)]
   }
 
   standing(tool: ToolEntry): Standing {
@@ -116,17 +116,17 @@ export class SessionPolicy {
   }
 
   /** The rule that decides, or undefined when none does. What is allowed must be allowed for every subject. */
-  judgeRules(tool: ToolEntry, { subjects, effects }: CallMeaning): Verdict | undefined {
+  evaluateRules(tool: ToolEntry, { subjects, effects }: CallAnalysis): Verdict | undefined {
     if (this.rules.length === 0) return undefined
     const ofTool = this.standing(tool).touches
     const touches = effects && this.#hasEffectRules ? touchesOfCall(effects(), ofTool, this.rules) : ofTool
-    const verdicts = subjects.map((subject) => this.#judgeSubject(tool, subject, touches))
-    const spoken = verdicts.filter((verdict) => verdict !== undefined)
-    const decisive = strictest(spoken)
-    return decisive?.action === 'allow' && spoken.length < verdicts.length ? undefined : decisive
+    const verdicts = subjects.map((subject) => this.#evaluateSubject(tool, subject, touches))
+    const found = verdicts.filter((verdict) => verdict !== undefined)
+    const decisive = strictest(found)
+    return decisive?.action === 'allow' && found.length < verdicts.length ? undefined : decisive
   }
 
-  #judgeSubject(tool: ToolEntry, { key, names }: Subject, touches: RuleQuestion['touches']): Verdict | undefined {
+  #evaluateSubject(tool: ToolEntry, { key, names }: Subject, touches: RuleQuestion['touches']): Verdict | undefined {
     const question = { tool: tool.name, approvalKey: key, touches, ...(names && { names }), ...(tool.source && { source: tool.source }) }
     const verdict = judgeRules(this.rules, question)
     if (!verdict) return undefined

@@ -2,7 +2,7 @@ import type { MachineStage, StateMachine } from '@bulkhead/contract'
 import { messageOf } from '@bulkhead/kit/error-message'
 import { canonicalJson, type JsonObject } from '@bulkhead/kit/json'
 import { sha256 } from '../model/sha256.ts'
-import { presentStage } from './present-stage.ts'
+import { isPromiseLike } from '../model/promise-like.ts'
 
 /** The call that a permit is for. */
 export interface PermittedCall {
@@ -12,8 +12,8 @@ export interface PermittedCall {
 }
 
 /**
- * What lets one call run in one stage: of this execution and attempt, for this tool and these arguments. It is used up when the
- * call begins to run, and worth nothing once the stage is over.
+ * Lets one call run in one stage: of this execution and attempt, for this tool and these arguments. It is used up when the
+ * call begins to run, and invalid once the stage is over.
  */
 export class StagePermit {
   readonly #stageExecutionId: string
@@ -34,13 +34,13 @@ export class StagePermit {
     this.#tool = call.tool.name
   }
 
-  /** For a permit that a person gives: what they saw is what it is worth something for. */
+  /** For a permit that a person grants: it is valid only for the arguments that the person saw. */
   bindTo({ args }: PermittedCall): string {
     this.#argsDigest = digestOf(args)
     return this.#argsDigest
   }
 
-  /** Uses it up. Returns why it is worth nothing, or undefined. */
+  /** Uses it up. Returns why it is not valid, or undefined. */
   redeem({ id, tool, args }: PermittedCall): string | undefined {
     if (this.#used) return 'its permit was used already'
     this.#used = true
@@ -51,9 +51,25 @@ export class StagePermit {
       const isSame = now?.stageExecutionId === this.#stageExecutionId && now.attempt === this.#attempt
       return isSame ? undefined : `the stage "${this.stage}", which permitted it, is over`
     } catch (thrown) {
-      return `the state machine failed while its stage was asked for: ${messageOf(thrown)}`
+      return `the state machine failed to report its stage: ${messageOf(thrown)}`
     }
   }
 }
 
 export const digestOf = (args: JsonObject): string => sha256(canonicalJson(args))
+
+/** The current stage of a machine. Throws what the machine throws, and if its answer is not a stage. */
+export function presentStage(machine: StateMachine): MachineStage | undefined {
+  const stage: unknown = machine.stage()
+  if (stage === undefined) return undefined
+  // It is not awaited, so its rejection must not end the process.
+  if (isPromiseLike(stage)) Promise.resolve(stage).catch(() => {})
+  if (!isStage(stage)) throw new Error('its stage does not have the documented form')
+  return stage
+}
+
+function isStage(stage: unknown): stage is MachineStage {
+  if (typeof stage !== 'object' || stage === null) return false
+  const { stageExecutionId, name, attempt, allowedTools } = stage as Partial<MachineStage>
+  return typeof stageExecutionId === 'string' && typeof name === 'string' && Number.isSafeInteger(attempt) && Array.isArray(allowedTools)
+}

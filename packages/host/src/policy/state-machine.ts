@@ -1,13 +1,12 @@
 import type { ApprovalRequest, InteractionRequest, StateMachine } from '@bulkhead/contract'
 import { messageOf } from '@bulkhead/kit/error-message'
 import { visibleText } from '@bulkhead/kit/text'
-import type { CheckedCall } from './call-view.ts'
+import type { CheckedCall } from './checked-call.ts'
 import { allow, ask, deny, type Verdict } from './verdict.ts'
-import { presentStage } from './present-stage.ts'
-import { StagePermit } from './stage-permit.ts'
+import { presentStage, StagePermit } from './stage-permit.ts'
 
-/** What a state machine says of a call, or undefined where no stage is under way. Fails closed. */
-export function judgeByStage(machine: StateMachine, call: CheckedCall): Verdict | undefined {
+/** The verdict of a state machine, or undefined if it is in no stage. Fails closed. */
+export function evaluateStage(machine: StateMachine, call: CheckedCall): Verdict | undefined {
   try {
     const stage = presentStage(machine)
     if (stage === undefined) return undefined
@@ -18,14 +17,14 @@ export function judgeByStage(machine: StateMachine, call: CheckedCall): Verdict 
     }
     return { ...ask('state-machine', `state machine ${machine.id}`, `${named} does not list it`, false), permit }
   } catch (thrown) {
-    const reason = `the state machine ${machine.id} failed while judging: ${messageOf(thrown)}`
+    const reason = `the state machine ${machine.id} failed: ${messageOf(thrown)}`
     return deny('state-machine', 'ApprovalDenied', `state machine ${machine.id}`, reason)
   }
 }
 
 export const permitsIn = (verdicts: readonly Verdict[]): readonly StagePermit[] => verdicts.flatMap(({ permit }) => permit ?? [])
 
-/** The question to a person, after which the permits are worth something for what they saw alone. */
+/** The question to a person. It binds the permits to the arguments that the person sees. */
 export function stageGrant(
   call: CheckedCall, permits: readonly StagePermit[], approval: ApprovalRequest,
 ): Extract<InteractionRequest, { kind: 'grantStageTool' }> {

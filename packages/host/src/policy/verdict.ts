@@ -1,40 +1,27 @@
 import { BulkheadError, type ErrorCode, type RuleAction } from '@bulkhead/contract'
 import type { StagePermit } from './stage-permit.ts'
 
-/** Who spoke, in the order they are heard. */
+/** The stages of a decision, in their order. */
 export type DecisionStage =
-  'capability' | 'role' | 'rules' | 'tool-mode' | 'watchdog' | 'state-machine' | 'security-mode' | 'guard' | 'budget' | 'approval'
+  | 'capability' | 'role' | 'rules' | 'tool-mode' | 'watchdog' | 'state-machine' | 'security-mode' | 'guard' | 'budget' | 'audit' | 'approval'
 
-/** What one stage of the permission stack says of a call. */
+/** What one stage decides about a call. */
 export interface Verdict {
   readonly action: RuleAction
   readonly stage: DecisionStage
-  /** The rule, flag, mode or function that spoke. */
+  /** The rule, flag, mode or function that decided. */
   readonly source: string
   readonly reason: string
-  /** For a deny: the error the caller gets. */
+  /** For a deny: the code of the error that the caller gets. */
   readonly code: ErrorCode
-  /** For a deny: the whole error, where the caller gets one that says more than this verdict. */
+  /** For a deny: the whole error, if it says more than this verdict. */
   readonly error?: BulkheadError
-  /** For a deny: what to do, in a sentence, where the advice that goes with the code would not help. */
+  /** For a deny: what to do, in a sentence, if the advice of the code does not help. */
   readonly cure?: string
-  /**
-   * For an ask: whether an approval given before answers it. A watchdog or guard asks because of these very arguments,
-   * so only a fresh word does.
-   */
+  /** For an ask: whether an earlier approval answers it. A watchdog or guard asks because of these arguments, so it does not. */
   readonly answeredByApproval: boolean
-  /** Of a state machine: what the call needs to run, which for an ask a person has to give. */
+  /** From a state machine: what the call needs to run. For an ask, a person has to grant it. */
   readonly permit?: StagePermit
-}
-
-/** Why a call is allowed: what became of all verdicts, and of the person's word. */
-export interface Decision {
-  readonly stage: DecisionStage
-  readonly source: string
-  readonly reason: string
-  readonly approvalKey: string
-  /** Used up when the call begins to run. */
-  readonly permits?: readonly StagePermit[]
 }
 
 export const deny = (stage: DecisionStage, code: ErrorCode, source: string, reason: string): Verdict =>
@@ -46,18 +33,18 @@ export const ask = (stage: DecisionStage, source: string, reason: string, answer
 export const allow = (stage: DecisionStage, source: string, reason: string): Verdict =>
   ({ action: 'allow', stage, source, reason, code: 'InternalError', answeredByApproval: true })
 
-/** A ceiling does not allow these, one line each. `bySession`: the one of the configuration would. */
+/** A ceiling does not allow `more`, one line each. `bySession`: the ceiling of the configuration would. */
 export function ceilingVerdict(more: readonly string[], bySession: boolean): Verdict {
   const ceiling = bySession ? 'ceiling of the session' : 'policy.ceiling'
   const cure = 'Call a tool that can do less, or ask the operator to raise the ceiling.'
   return { ...deny('capability', 'CapabilityDenied', ceiling, `it may reach beyond the ${ceiling}: ${more.join('; ')}`), cure }
 }
 
-/** What becomes of an ask where nobody can answer it. */
-export const headless = (reason = 'a person would have to agree and nobody is there to be asked'): Verdict =>
+/** The verdict on an ask that no one can answer. */
+export const headless = (reason = 'it requires approval, and no one is there to ask'): Verdict =>
   deny('approval', 'ApprovalDenied', 'headless', reason)
 
-/** The strictest holds; of equals the one heard first. */
+/** The strictest verdict; of equals, the first. */
 export function strictest(verdicts: readonly Verdict[]): Verdict | undefined {
   let strict = verdicts[0]
   for (const verdict of verdicts) {
@@ -67,7 +54,8 @@ export function strictest(verdicts: readonly Verdict[]): Verdict | undefined {
   return strict
 }
 
-export function refusalOf({ code, reason, cure, stage, source, error }: Verdict, tool: string): BulkheadError {
+/** The error of a deny. */
+export function errorOf({ code, reason, cure, stage, source, error }: Verdict, tool: string): BulkheadError {
   if (error) return error
   const message = `The call of "${tool}" was refused: ${reason.replace(/\.$/, '')}.`
   return new BulkheadError(code, cure === undefined ? message : `${message} ${cure}`, { data: { stage, source } })

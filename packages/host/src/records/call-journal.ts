@@ -7,13 +7,13 @@ import { PendingWrites } from './pending-writes.ts'
 
 /** One call in the journal. */
 export interface JournalEntry {
-  /** Settles when the store has it, or has failed to; never rejects. Absent where it is a note, which is saved within the moment. */
+  /** Settles when the store has it, or has failed; never rejects. Absent if `save` writes it. */
   readonly written?: Promise<void>
   /** Idempotent. */
   close(): void
 }
 
-/** A call that is noted within its moment, unless it is over by then. */
+/** A call that `save` writes, unless it is over by then. */
 interface Note extends JournalEntry {
   readonly call: JournalledCall
   state: 'new' | 'noted' | 'over'
@@ -35,7 +35,7 @@ export class OpenCalls {
   readonly #sources: JournalSources
   readonly #owner: Owner
   readonly #writes: PendingWrites
-  /** Opened in this moment. */
+  /** Opened since the last save. */
   #unsaved: Note[] = []
   #notes: CallNotes | undefined
   #isSaving = false
@@ -55,22 +55,16 @@ export class OpenCalls {
     return store.notes ? this.#note(call) : this.#write(call)
   }
 
-  /** Whether there may be calls that the next process would not know of. */
-  get isAhead(): boolean {
-    return this.#unsaved.length > 0
-  }
-
-  /** When this returns, calls that are open are known to whoever comes after this process. */
+  /** Writes every open call that is not in the journal yet. Call it before a call leaves for its tool. */
   save(): void {
-    const unsaved = this.#unsaved
-    if (unsaved.length === 0) return
+    const unsaved = this.#unsaved.filter(({ state }) => state === 'new')
     this.#unsaved = []
+    if (unsaved.length === 0) return
     try {
       const { store, clock } = this.#sources
       const notes = this.#notes ??= new CallNotes(store.notes!.open(this.#owner.id))
       const startedAt = clock.now()
       for (const note of unsaved) {
-        if (note.state === 'over') continue
         note.number = notes.put(note.call, startedAt)
         note.state = 'noted'
       }
@@ -78,13 +72,6 @@ export class OpenCalls {
     } catch (thrown) {
       this.#sources.events.suppressed(JOURNAL, thrown)
     }
-  }
-
-  /** At the end of this moment: for calls that are on their way already, and those that wait for somebody before they leave. */
-  saveSoon(): void {
-    if (this.#isSaving || !this.isAhead) return
-    this.#isSaving = true
-    queueMicrotask(this.#saveNow)
   }
 
   readonly #saveNow = (): void => {
@@ -95,6 +82,9 @@ export class OpenCalls {
   #note(call: JournalledCall): Note {
     const note: Note = { call, state: 'new', number: 0, close: () => this.#drop(note) }
     this.#unsaved.push(note)
+    // For a call that waits for something before it leaves.
+    if (!this.#isSaving) setImmediate(this.#saveNow)
+    this.#isSaving = true
     return note
   }
 
@@ -102,8 +92,6 @@ export class OpenCalls {
   #drop(note: Note): void {
     const { state } = note
     note.state = 'over'
-    // One that was refused at once.
-    if (this.#unsaved.at(-1) === note) this.#unsaved.pop()
     if (state !== 'noted') return
     try {
       this.#notes!.drop(note.number)

@@ -8,15 +8,14 @@ import type { ProjectApprovals } from '../policy/approvals/project-approvals.ts'
 import { SessionApprovals } from '../policy/approvals/session-approvals.ts'
 import type { Naming } from '../model/unknown-names.ts'
 import { explainCall, type Explanation } from '../calls/explain.ts'
-import { HookChain } from '../calls/hook-chain.ts'
-import { HOOKS_FORM, refuseSlips } from '../calls/hook-forms.ts'
+import { HookChain, HOOKS_FORM, refuseSlips } from '../calls/hook-chain.ts'
 import type { Hooks } from '../model/hooks.ts'
 import type { HostContext } from '../policy/host-context.ts'
 import { Interactions } from '../policy/interaction/interactions.ts'
 import type { Claim, Resumption } from '../policy/interaction/paused-calls.ts'
 import type { OfferedTools } from '../extensions/registry/offered-tools.ts'
 import { OpenWork } from '../model/wait-group.ts'
-import { finishInTurn, prepareCall, runCall, skipCall, type PreparedCall } from '../calls/pipeline.ts'
+import { finishCall, prepareCall, runCall, skipCall, type PreparedCall } from '../calls/pipeline.ts'
 import type { CallOptions, Proposal, ToolCall } from '../calls/receive.ts'
 import { readCallAllOptions, readCallOptions, type ReadOptions } from './call-options.ts'
 import { callCancelled, CancelScope, sessionCancelled, type CancelReason } from '../model/cancel-scope.ts'
@@ -272,7 +271,7 @@ export class HostSession implements Session {
 
   #propose(call: ToolCall, { timeoutMs, wrong }: ReadOptions<CallOptions>, { cancel, turn, tools, ended }: Frame, resumption?: Resumption): Proposal {
     const budget = this.#budget.within(this.#sources.workflows.current)
-    return { scope: { session: this.#scope, tools, budget, cancel, turn, parent: undefined, resumption, ended }, call, timeoutMs, wrong }
+    return { scope: { session: this.#scope, tools, budget, cancel, turn, parent: undefined, resumption, ended }, call, timeoutMs, fault: wrong }
   }
 
   /** Contract: never rejects. */
@@ -284,7 +283,7 @@ export class HostSession implements Session {
     // One after the other, so that questions come in the order of the calls whatever it takes to know what to ask.
     for (const call of calls) prepared.push(await prepareCall(this.#propose(call, options, frame), host))
     return runByStrategy(prepared, {
-      ...how, events: host.events, cancel: frame.cancel, finish: (call) => finishInTurn(call, host), skip: (call) => skipCall(call, host),
+      ...how, events: host.events, cancel: frame.cancel, finish: (call) => finishCall(call, host), skip: (call) => skipCall(call, host),
     })
   }
 }

@@ -2,7 +2,7 @@ import {
   BulkheadError, requireOptions, ruleSchema, SECURITY_MODES, type Approver, type Interactor, type Ceiling, type Rule, type ScopedRule, type SecurityMode, type StateMachine, type VariableValues,
 } from '@bulkhead/contract'
 import { forms, type OptionForm, type OptionForms } from '@bulkhead/kit/options'
-import { HOOKS_FORM, refuseSlips } from '../calls/hook-forms.ts'
+import { HOOKS_FORM, refuseSlips } from '../calls/hook-chain.ts'
 import type { Hooks } from '../model/hooks.ts'
 import { asGuard, type Guard, type Judge } from '../policy/guards.ts'
 import { SessionPolicy } from '../policy/session-policy.ts'

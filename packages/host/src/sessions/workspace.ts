@@ -15,7 +15,7 @@ import type { HostContext } from '../policy/host-context.ts'
 import type { Sidecar } from '../model/sidecar.ts'
 import { Interactions } from '../policy/interaction/interactions.ts'
 import { PausedCalls } from '../policy/interaction/paused-calls.ts'
-import { Departures } from '../records/write-batching.ts'
+import { TickOrder } from '../model/tick-order.ts'
 import type { OpenCalls } from '../records/call-journal.ts'
 import type { Owner } from '../records/owner.ts'
 import type { MetricsRecorder } from '../records/tool-metrics.ts'
@@ -104,7 +104,7 @@ export class Workspace {
     registry.register(report.extensions)
     this.context = {
       registry, events, clock, sidecar, turns, journal, audit, metrics, argumentsReaders, workspace, neverWritten, realPath,
-      departures: new Departures(journal),
+      order: new TickOrder(),
       paused: new PausedCalls({ store, workspace, owner, now: () => clock.now() }),
     }
     this.retirement = new Retirement({ turns, events, drainMs })

@@ -1,6 +1,6 @@
 import { ERRORS, type ErrorCode, type ToolMode } from '@bulkhead/contract'
 import { expect, test } from 'vitest'
-import { backOffMs, mayTryAgain } from '../../src/calls/retry.ts'
+import { backoffMs, mayRetry } from '../../src/calls/retry.ts'
 
 const failure = (code: ErrorCode, message = 'it did not work') =>
   ({ code, class: ERRORS[code].class, retryable: ERRORS[code].retryable, message })
@@ -35,12 +35,12 @@ test.each<[ErrorCode, string, boolean, boolean, boolean]>([
   ['BoundaryViolation', 'no', false, false, false],
   ['ToolCancelled', 'stop', false, false, false],
 ])('%s (%s): %s %s %s', (code, message, ...expected) => {
-  expect([acts, idempotent, reads].map((tool) => mayTryAgain(failure(code, message), tool))).toEqual(expected)
+  expect([acts, idempotent, reads].map((tool) => mayRetry(failure(code, message), tool))).toEqual(expected)
 })
 
 test('the pause grows by half each time, and no two need be alike', () => {
   for (const attempt of [1, 2, 3]) {
-    const pauses = Array.from({ length: 200 }, () => backOffMs(attempt))
+    const pauses = Array.from({ length: 200 }, () => backoffMs(attempt))
     for (const ms of pauses) {
       expect(ms).toBeGreaterThanOrEqual(1.5 ** attempt * 1000)
       expect(ms).toBeLessThan((1.5 ** attempt + 0.5) * 1000)

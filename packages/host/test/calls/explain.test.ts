@@ -116,7 +116,7 @@ describe('explain', () => {
     ],
     [
       'what no user is there to approve', CALL, { extensions: [{ tools: { echo: { gated: true } } }] },
-      { decision: 'deny', code: 'ApprovalDenied', remedies: expect.arrayContaining([expect.stringContaining('somebody who can be asked')]) },
+      { decision: 'deny', code: 'ApprovalDenied', remedies: expect.arrayContaining([expect.stringContaining('interactor or an approver')]) },
     ],
   ])('%s', async (_, call, sketch, expected) => {
     const session = await createWorld(sketch).host.openSession()
@@ -133,10 +133,10 @@ describe('explain', () => {
     const session = await createWorld({ extensions: [{ tools: { echo: { gated: true } } }] }).host.openSession({ ...options, hooks: [hook, {}] })
     const { chain } = await session.explain(CALL)
     expect(chain.filter(({ stage }) => stage === 'before-hooks').map(({ action: said, stage }) => `${said} ${stage}`).join()).toBe(named)
-    if (named !== '') expect(chain.at(-1)!.reason).toBe('one is asked when the call is about to run, and may still veto it')
+    if (named !== '') expect(chain.at(-1)!.reason).toBe('one hook runs before the tool, and may veto the call')
     expect(asked).toBe(0)
     session.addHooks(hook)
-    if (named !== '') expect((await session.explain(CALL)).chain.at(-1)!.reason).toMatch(/^2 are asked /)
+    if (named !== '') expect((await session.explain(CALL)).chain.at(-1)!.reason).toMatch(/^2 hooks run /)
   })
 
   test('nothing runs, no event fires, and nothing is held', async () => {

@@ -1,5 +1,7 @@
 import { expect, test } from 'vitest'
-import { failsFast, type FailureReport } from '../../src/calls/fast-fail.ts'
+import { isLasting, type Failure } from '../../src/calls/retry.ts'
+
+type FailureReport = Pick<Failure, 'code' | 'message' | 'data'>
 
 /** A tool that calls everything a passing error. */
 const busy = (message: string, data?: FailureReport['data']): FailureReport => ({ code: 'ResourceBusy', message, data })
@@ -22,7 +24,7 @@ test.each<[string, FailureReport]>([
   ['tests that could not be run', busy('the run ended', { passed: 3, failed: 0, errors: 1 })],
   ['wrong arguments', { code: 'InputInvalid', message: 'no' }],
 ])('%s is not tried again', (_, failure) => {
-  expect(failsFast(failure)).toBe(true)
+  expect(isLasting(failure)).toBe(true)
 })
 
 test.each<[string, FailureReport]>([
@@ -32,5 +34,5 @@ test.each<[string, FailureReport]>([
   ['a run without a failing test', busy('the connection was lost', { passed: 3, failed: 0, errors: 0 })],
   ['counts that are none', busy('lost', { failed: '2', errors: null })],
 ])('%s may be', (_, failure) => {
-  expect(failsFast(failure)).toBe(false)
+  expect(isLasting(failure)).toBe(false)
 })

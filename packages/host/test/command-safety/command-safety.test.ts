@@ -99,7 +99,7 @@ describe('a tool with a shell', () => {
 
 describe('the layers of the configuration', () => {
   const severityOf = (layers: readonly LayerConfig[], command: string) =>
-    commandSafetyOf(layers)?.judge({ command }).map(({ id, severity }) => `${id} ${severity}`)
+    commandSafetyOf(layers)?.check({ command }).map(({ id, severity }) => `${id} ${severity}`)
 
   test('are on by default', () => {
     expect(severityOf([], 'git push -f')).toEqual(['git-force-push warning'])

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { freezeDeep } from '../../src/calls/freeze-deep.ts'
+import { freezeDeep } from '../../src/calls/hooks.ts'
 
 test('nothing in it can be changed any more, and it is still the same', () => {
   const value = { list: [1, { a: 'x' }], none: null }

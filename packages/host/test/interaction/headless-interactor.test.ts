@@ -33,7 +33,7 @@ test('explain reports that no user answers, and the refusal says so in one sente
   const session = await createWorld(ASKING).host.openSession({ interactor: createHeadlessInteractor() })
   expect(await session.explain(call('echo'))).toMatchObject({ decision: 'deny', code: 'ApprovalDenied' })
   const outcome = await session.call(call('echo'))
-  expect(outcome).toMatchObject({ error_text: expect.stringContaining('Nobody is there to be asked.') })
+  expect(outcome).toMatchObject({ error_text: expect.stringContaining('No one is there to ask.') })
   expect(JSON.stringify(outcome)).not.toContain('..')
 })
 

@@ -13,9 +13,9 @@ const opened = async (options: SessionOptions) => {
 }
 
 test.each<[string, SessionOptions, string]>([
-  ['watchdog', { watchdog: function mute() { return silent() } }, 'WatchdogDenied The call of "echo" was refused: the watchdog mute failed while judging: no answer within 600000 ms.'],
-  ['guard before it', { guards: [{ id: 'mute', pre: silent }] }, 'GuardDenied The call of "echo" was refused: the guard mute failed while judging: no answer within 600000 ms.'],
-  ['guard after it', { guards: [{ id: 'mute', post: silent }] }, 'GuardDenied The result of "echo" was withheld: the guard mute failed while judging: no answer within 600000 ms.'],
+  ['watchdog', { watchdog: function mute() { return silent() } }, 'WatchdogDenied The call of "echo" was refused: the watchdog mute failed: no answer within 600000 ms.'],
+  ['guard before it', { guards: [{ id: 'mute', pre: silent }] }, 'GuardDenied The call of "echo" was refused: the guard mute failed: no answer within 600000 ms.'],
+  ['guard after it', { guards: [{ id: 'mute', post: silent }] }, 'GuardDenied The result of "echo" was withheld: the guard mute failed: no answer within 600000 ms.'],
   ['hook', { hooks: { beforeToolExecution: silent } }, 'HookVetoed The call of "echo" was skipped: a before-hook failed: no answer within 600000 ms.'],
 ])('a %s that never answers has refused when its time is over', async (_, options, told) => {
   const { clock, session } = await opened(options)

@@ -76,5 +76,5 @@ describe('a key that the host knows', () => {
 test('explain does not advise to approve of such a key for the project', async () => {
   const { open } = asking(everything, 'once')
   const { remedies } = await (await open()).explain({ id: 'c', name: 'echo', arguments: {} })
-  expect(remedies[0]).toBe('Approve of the key "everything" for the session.')
+  expect(remedies[0]).toBe('Approve the key "everything" for the session.')
 })

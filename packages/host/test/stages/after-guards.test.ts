@@ -32,7 +32,7 @@ describe('a guard after the call', () => {
   test('has failed where its answer cannot be read', async () => {
     const { outcome } = await called([guard('dlp', () => ({ get action(): never { throw new Error('gone') } }))])
     expect(outcome).toMatchObject({
-      error: { code: 'GuardDenied' }, error_text: expect.stringContaining('was withheld: the guard dlp failed while judging: gone.'),
+      error: { code: 'GuardDenied' }, error_text: expect.stringContaining('was withheld: the guard dlp failed: gone.'),
     })
   })
 
@@ -67,7 +67,7 @@ describe('a guard after the call', () => {
       [guard('dlp', () => ({ action: 'change', data: { hidden: true }, reason: 'secrets' }))],
       { execute: () => ({ success: false, error: 'the password x is wrong' }) },
     )
-    expect(outcome).toMatchObject({ error: { code: 'GuardDenied' }, error_text: expect.stringContaining('no result') })
+    expect(outcome).toMatchObject({ error: { code: 'GuardDenied' }, error_text: expect.stringContaining('not a result') })
     expect(JSON.stringify(outcome)).not.toContain('password')
   })
 

@@ -171,7 +171,7 @@ test('one question shows all that wants a word, and nothing in it can hide', asy
       'the rule "echo *" of the session#/rules/0 asks',
       'the tool acts on this machine',
       'unusual\\u{1b}[31m',
-      'this tool runs only when somebody agrees',
+      'this tool requires approval',
     ],
   }])
 })

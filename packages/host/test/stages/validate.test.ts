@@ -90,10 +90,10 @@ test.each([null, 1, 'text', true, []].map((value) => [value]))('arguments are an
 })
 
 test.each<[string, RegExp]>([
-  ['{"city":"Os', /are a text that is not JSON: Unterminated string/],
-  ['{"city":"Oslo"}', /are a text; hand over the object that it is the JSON of\./],
+  ['{"city":"Os', /are a string that is not JSON: Unterminated string/],
+  ['{"city":"Oslo"}', /are a JSON string; pass the parsed object instead\./],
   ['[]', /must be an object\./],
-])('arguments that are a text are told as one: %s', async (args, message) => {
+])('arguments that are a JSON string are reported as such: %s', async (args, message) => {
   const { outcome } = await callWith(args)
   expect(outcome).toMatchObject({ error: { code: 'InputInvalid', data: { path: '', rule: 'type' } }, error_text: expect.stringMatching(message) })
 })

@@ -1,6 +1,6 @@
 import type { Clock } from '@bulkhead/contract'
 import type { EventBus } from '../../records/events.ts'
-import type { Subject } from '../call-view.ts'
+import type { Subject } from '../checked-call.ts'
 import { byAge, identityOfCalled, makeGrant, type Approval, type ApprovalEnd, type ApprovalScope, type Called } from './approval.ts'
 import { eventFieldsOf } from './approval-events.ts'
 import type { ApprovalTerms } from './approval-terms.ts'

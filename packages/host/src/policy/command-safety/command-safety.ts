@@ -10,7 +10,7 @@ const stricter = (one: Level, other: Level): Level => LEVELS.indexOf(one) > LEVE
 /** The built-in watchdog: what a call would run, held against the patterns. */
 export interface CommandSafety {
   /** Each rule once, the critical ones first. */
-  judge(args: JsonObject): readonly CommandSafetyPattern[]
+  check(args: JsonObject): readonly CommandSafetyPattern[]
 }
 
 /**
@@ -81,7 +81,7 @@ const TOO_MANY_WORDS: CommandSafetyPattern = {
 }
 
 const screening = (classify: CommandClassifier): CommandSafety => ({
-  judge(args) {
+  check(args) {
     const texts = commandTexts(args)
     if (texts === undefined) return [TOO_MANY_WORDS]
     const rules = new Set([...texts].flatMap((text) => classify(text).matchedRules))

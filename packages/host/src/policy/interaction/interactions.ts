@@ -26,9 +26,9 @@ export interface InteractionSources {
 type StageGrantRequest = Extract<InteractionRequest, { kind: 'grantStageTool' }>
 type DecisionRequest = Extract<InteractionRequest, { kind: 'Approve' }> | StageGrantRequest
 
-/** The word of whoever decides. `nobody`: it is a no because nobody could be asked. */
-export interface Word extends ApprovalAnswer {
-  readonly nobody?: boolean
+/** The answer of a person. `unavailable`: it is a no because no one could be asked. */
+export interface PersonAnswer extends ApprovalAnswer {
+  readonly unavailable?: boolean
 }
 
 /** Everything one session asks people: one question at a time, first come first served, unless all of them take many. */
@@ -76,12 +76,12 @@ export class Interactions {
    */
   approve(
     approval: ApprovalRequest, signal: AbortSignal, settled: () => Promise<ApprovalAnswer | undefined>,
-  ): Promise<Word> {
+  ): Promise<PersonAnswer> {
     return this.#inTurn(signal, async () => await settled() ?? await this.#decide({ kind: 'Approve', approval }, signal).catch(failed))
   }
 
   /** A person's word on one call that a stage does not list. Whoever decides approvals decides this too; it is never kept. */
-  grant(request: StageGrantRequest, signal: AbortSignal): Promise<Word> {
+  grant(request: StageGrantRequest, signal: AbortSignal): Promise<PersonAnswer> {
     return this.#inTurn(signal, () => this.#decide(request, signal).catch(failed))
   }
 
@@ -93,7 +93,7 @@ export class Interactions {
     return untilAborted(run(), signal)
   }
 
-  async #decide(request: DecisionRequest, signal: AbortSignal): Promise<Word> {
+  async #decide(request: DecisionRequest, signal: AbortSignal): Promise<PersonAnswer> {
     const { approver, interactors } = this.#sources
     const { approval } = request
     if (approver) return this.#approveBy(approver, approval, signal)
@@ -171,10 +171,10 @@ export class Interactions {
 
 const LATE: ApprovalAnswer = { decision: 'reject', reason: 'nobody answered in time' }
 
-const failed = (thrown: unknown): Word => ({
+const failed = (thrown: unknown): PersonAnswer => ({
   decision: 'reject',
   reason: messageOf(thrown),
-  ...(BulkheadError.is(thrown) && thrown.code === 'InteractionUnavailable' ? { nobody: true } : {}),
+  ...(BulkheadError.is(thrown) && thrown.code === 'InteractionUnavailable' ? { unavailable: true } : {}),
 })
 
 const personGone = (cause: unknown) =>

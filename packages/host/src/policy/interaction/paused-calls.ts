@@ -1,10 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import { BulkheadError, type InteractionRequest, type Store } from '@bulkhead/contract'
 import { messageOf } from '@bulkhead/kit/error-message'
-import { isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
+import { canonicalJson, isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
 import type { Owner } from '../../records/owner.ts'
 import { readValue } from './answers.ts'
-import type { AskedQuestion } from './question-log.ts'
 import { sha256 } from '../../model/sha256.ts'
 
 /** A call that waits for an answer, or has one and waits to go on. */
@@ -171,3 +170,42 @@ const alreadyAnswered = (id: string) =>
   new BulkheadError('InteractionAlreadyAnswered', `The question of the paused call ${id} is answered already.`, { data: { id } })
 const goesOnElsewhere = (id: string) =>
   new BulkheadError('InteractionAlreadyAnswered', `Another host goes on with the paused call ${id}.`, { data: { id } })
+
+export interface AskedQuestion {
+  readonly question: InteractionRequest
+  /** Absent if it was declined, and for a password: passwords are never stored. */
+  readonly answer?: Json
+}
+
+/**
+ * What one attempt of a call has asked people. A call that continues after a pause runs from its beginning, and gets the
+ * answers from before as long as it asks the same questions in the same order.
+ */
+export class QuestionLog {
+  readonly #before: readonly AskedQuestion[]
+  readonly #asked: AskedQuestion[] = []
+  #isReplay = true
+
+  constructor(before: readonly AskedQuestion[]) {
+    this.#before = before
+  }
+
+  get asked(): readonly AskedQuestion[] {
+    return this.#asked
+  }
+
+  /** The answer from before, or undefined if it must be asked. */
+  replay(question: InteractionRequest): Json | undefined {
+    const earlier = this.#before[this.#asked.length]
+    this.#isReplay &&= earlier !== undefined && textOf(earlier.question) === textOf(question)
+    if (!this.#isReplay || earlier?.answer === undefined) return undefined
+    this.#asked.push(earlier)
+    return earlier.answer
+  }
+
+  note(question: InteractionRequest, answer: Json | undefined): void {
+    this.#asked.push({ question, ...(answer === undefined || question.kind === 'Auth.Password' ? {} : { answer }) })
+  }
+}
+
+const textOf = (question: InteractionRequest): string => canonicalJson(question as unknown as Json)

@@ -3,10 +3,10 @@ import type { Judge } from '../../../src/index.ts'
 import { createWorld } from '../../twin/world.ts'
 
 const FAILINGS: readonly [answer: () => unknown, told: string][] = [
-  [() => { throw new Error('confused') }, 'failed while judging: confused'],
+  [() => { throw new Error('confused') }, 'failed: confused'],
   [() => ({ action: 'deny' }), 'gave no reason'],
-  [() => ({ action: 'change', arguments: () => {}, reason: 'tidier' }), 'put arguments in place that are no JSON'],
-  [() => ({ action: 'change', arguments: 5, reason: 'tidier' }), 'put arguments in place that the tool does not take'],
+  [() => ({ action: 'change', arguments: () => {}, reason: 'tidier' }), 'returned arguments that are not JSON'],
+  [() => ({ action: 'change', arguments: 5, reason: 'tidier' }), 'returned arguments that the tool does not accept'],
 ]
 
 test.each(FAILINGS)('who refuses without a word of their own is named', async (answer, told) => {

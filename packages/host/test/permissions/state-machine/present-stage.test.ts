@@ -1,6 +1,6 @@
 import type { MachineStage } from '@bulkhead/contract'
 import { expect, test } from 'vitest'
-import { presentStage } from '../../../src/policy/present-stage.ts'
+import { presentStage } from '../../../src/policy/stage-permit.ts'
 
 const STAGE: MachineStage = { stageExecutionId: 's1', name: 'draft', attempt: 1, allowedTools: ['echo'] }
 const stageOf = (stage: unknown) => presentStage({ id: 'm', stage: () => stage as MachineStage })
@@ -20,5 +20,5 @@ test.each<[string, unknown]>([
   ['with half an attempt', { ...STAGE, attempt: 1.5 }],
   ['with tools that are no list', { ...STAGE, allowedTools: 'echo' }],
 ])('a stage that is %s is none, and that is said', (_, stage) => {
-  expect(() => stageOf(stage)).toThrow('not of the documented form')
+  expect(() => stageOf(stage)).toThrow('does not have the documented form')
 })

@@ -18,33 +18,33 @@ export const viewOf = (call: CheckedCall, approvalKey: string): CallView => ({
   sessionId: call.session.id, callId: call.id, tool: call.tool.definition, origin: call.tool.origin, args: call.args, approvalKey,
 })
 
-/** One thing a call would do: what an approval of it stands for, and the other names that may forbid it. */
+/** One thing that a call would do: the key that an approval covers, and other names that rules may forbid it by. */
 export interface Subject {
   readonly key: string
   readonly names?: readonly string[]
-  /** Wider keys, from the nearest: an approval of one of these is one of this too. */
+  /** Wider keys, from the nearest: an approval of one of them covers this key too. */
   readonly within?: readonly string[]
 }
 
-/** What a call stands for. */
-export interface CallMeaning {
-  /** Of the whole call. */
+/** What a call would do, as far as its arguments tell. */
+export interface CallAnalysis {
+  /** The key of the whole call. */
   readonly approvalKey: string
-  /** All of which must be allowed where it is not the whole that was approved. */
+  /** Each must be allowed if the whole is not approved. */
   readonly subjects: readonly Subject[]
-  /** What reading the arguments already says of it. */
+  /** Verdicts that follow from the arguments alone. */
   readonly verdicts: readonly Verdict[]
-  /** What it would touch, one line each. Empty where only the tool knows. */
+  /** What it would touch, one line each. Empty if only the tool knows. */
   readonly touches: readonly string[]
-  /** It does nothing but read inside the workspace: whatever asks because of the tool alone does not ask. */
+  /** It only reads inside the workspace: what asks because of the tool alone does not ask. */
   readonly onlyReads?: true
-  /** Code that does not ship with the host made the key: it is remembered for the session at most. */
+  /** Third-party code derived the key: an approval of it lasts for the session at most. */
   readonly keyByTool?: true
-  /** What it is known to need; absent where only the tool knows. */
+  /** What it is known to need. Absent if only the tool knows. */
   readonly needs?: readonly CallNeed[]
-  /** What it would do with files and the network, links followed. Looked for when a rule wants to know. */
+  /** What it would do with files and the network, links followed. Computed when a rule needs it. */
   readonly effects?: () => CallEffects
 }
 
-export const meaningByKey = (approvalKey: string): CallMeaning =>
+export const analysisByKey = (approvalKey: string): CallAnalysis =>
   ({ approvalKey, subjects: [{ key: approvalKey }], verdicts: [], touches: [] })
