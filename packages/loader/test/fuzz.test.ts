@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { ERRORS, VALIDATION_STAGES, type LoadReport } from '@bulkhead/contract'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { thoroughly } from '../../../scripts/thoroughly.ts'
 import { createLoader } from '../src/load/loader.ts'
 import { HomeFixture, manifestOf, toolOf } from './home-fixture.ts'
 import { mutate, mutation, replaceMember, replacement } from './mutations.ts'
@@ -55,21 +56,21 @@ async function survives(file: 'manifest' | 'config', contents: fc.Arbitrary<stri
 }
 
 test('mutated bytes of a manifest give a descriptor or a diagnostic', async () => {
-  await survives('manifest', fc.array(mutation, { minLength: 1, maxLength: 4 }).map((mutations) => mutate(text, mutations)), 250)
+  await survives('manifest', fc.array(mutation, { minLength: 1, maxLength: 4 }).map((mutations) => mutate(text, mutations)), thoroughly(60, 250))
 })
 
 test('any value anywhere in a manifest gives a descriptor or a diagnostic', async () => {
   const loaded = await survives(
-    'manifest', replacement.map(([pick, by]) => JSON.stringify(replaceMember(manifest, pick, by))), 600,
+    'manifest', replacement.map(([pick, by]) => JSON.stringify(replaceMember(manifest, pick, by))), thoroughly(150, 600),
   )
   expect(loaded).toBeGreaterThan(0)
 })
 
 test('bytes that were never a manifest', async () => {
-  expect(await survives('manifest', fc.oneof(fc.uint8Array({ maxLength: 200 }), fc.json()), 200)).toBe(0)
+  expect(await survives('manifest', fc.oneof(fc.uint8Array({ maxLength: 200 }), fc.json()), thoroughly(50, 200))).toBe(0)
 })
 
 test('mutated bytes of a configuration take no extension away, unless they say so', async () => {
-  await survives('config', fc.array(mutation, { minLength: 1, maxLength: 3 }).map((mutations) => mutate(config, mutations)), 250)
-  await survives('config', replacement.map(([pick, by]) => JSON.stringify(replaceMember(JSON.parse(config), pick, by))), 250)
+  await survives('config', fc.array(mutation, { minLength: 1, maxLength: 3 }).map((mutations) => mutate(config, mutations)), thoroughly(60, 250))
+  await survives('config', replacement.map(([pick, by]) => JSON.stringify(replaceMember(JSON.parse(config), pick, by))), thoroughly(60, 250))
 })

@@ -100,7 +100,7 @@ it('a path is never found outside the grant, nor anywhere else than where the sy
       }
       rmSync(root, { recursive: true })
     },
-  ), { numRuns: thoroughly(50, 250) })
+  ), { numRuns: thoroughly(125, 250) })
   // The draw had both kinds in it.
   expect(granted).toBeGreaterThan(0)
   expect(refusedLinks).toBeGreaterThan(0)
