@@ -1,7 +1,8 @@
-/** How long a server that failed is left alone, by how often it has failed in a row. */
-const RESTS_MS = [1_000, 2_000, 5_000, 15_000, 60_000] as const
+/** How long to wait after a failure, by the number of failures in a row. */
+const WAIT_MS = [1_000, 2_000, 5_000, 15_000, 60_000] as const
 
-export class Rests {
+/** The wait before a server that failed is connected to again. */
+export class Backoff {
   readonly #now: () => number
   #failures = 0
   #until = 0
@@ -15,12 +16,12 @@ export class Rests {
   }
 
   failed(): void {
-    this.#until = this.#now() + RESTS_MS[Math.min(this.#failures, RESTS_MS.length - 1)]!
+    this.#until = this.#now() + WAIT_MS[Math.min(this.#failures, WAIT_MS.length - 1)]!
     this.#failures++
   }
 
-  /** Only an answer shows that a server works: one that dies of every call can be connected to. */
-  worked(): void {
+  /** Call after an answer: a server that fails on every call can still be connected to. */
+  succeeded(): void {
     this.#failures = 0
   }
 }

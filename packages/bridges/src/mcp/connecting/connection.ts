@@ -7,13 +7,30 @@ import { callFault, carriedResult, isLineFault, redactorOf, unavailable } from '
 import { catalogDigest, readCatalog, type Catalog, type CatalogTool } from './catalog/catalog.ts'
 import type { LiveClient } from './transport/client.ts'
 import { Elicitation } from './elicitation.ts'
-import { Rests } from './backoff.ts'
-import { ServerLog } from './server-log.ts'
+import { Backoff } from './backoff.ts'
 import type { ServerEntry } from './server-entry.ts'
+import { ServerLog } from './server-log.ts'
 import { secretsOf, targetOf, type Surroundings } from './target.ts'
 
-/** known: nothing runs, and what it offers is remembered. unknown: the same, and it is not. */
+/** unknown: not connected, and its tools were never listed. known: not connected, and its list of tools is cached. */
 export type ServerState = 'unknown' | 'known' | 'connecting' | 'connected' | 'unavailable'
+type ConnectionSignal = 'connect' | 'opened' | 'failed' | 'lost'
+
+/** The states of a connection. An absent cell is a transition that cannot happen. */
+export const CONNECTION = {
+  unknown: { connect: 'connecting' },
+  known: { connect: 'connecting' },
+  connecting: { opened: 'connected', failed: 'unavailable' },
+  connected: { lost: 'unavailable' },
+  unavailable: { connect: 'connecting' },
+} as const satisfies Record<ServerState, Partial<Record<ConnectionSignal, ServerState>>>
+
+/** A state with what belongs to it. */
+type Standing =
+  | { readonly state: 'unknown' | 'known' }
+  | { readonly state: 'connecting'; readonly opening: Promise<LiveClient> }
+  | { readonly state: 'connected'; readonly live: LiveClient }
+  | { readonly state: 'unavailable'; readonly fault: BulkheadError }
 
 export interface ConnectionOptions {
   readonly surroundings: Surroundings
@@ -38,36 +55,32 @@ export interface CarriedCall {
 const CONNECT_MS = 60_000
 
 /**
- * One server, and the way to it while there is one. It is started or reached by whoever needs it first, and again when it is
- * needed after it was lost, though not before it has rested.
- *
- *   unknown, known ─ connect or call ─▶ connecting ▶ connected ─ ends ─▶ unavailable ─ next call, rested ─▶ connecting
- *                                           └─ fails ─▶ unavailable
+ * One server and the connection to it. The first call that needs it connects. After a failure the next call connects again, once the
+ * backoff has passed. `#move` is the only writer of the state.
  */
 export class Connection {
   readonly #entry: ServerEntry
   readonly #options: ConnectionOptions
   readonly #elicitation = new Elicitation()
   readonly #closing = new AbortController()
-  readonly #rests: Rests
+  readonly #backoff: Backoff
   /** Of the values that the last try to connect has used. */
   #redact: (text: string) => string
   readonly #log: ServerLog
   #catalog: Catalog | undefined
-  #connecting: Promise<LiveClient> | undefined
-  #live: LiveClient | undefined
-  /** Not used any more, and not ended while calls run: what went wrong with one says nothing of the others. */
+  #standing: Standing
+  /** No longer used, but open while calls run: the failure of one call says nothing about the others. */
   readonly #retired = new Set<LiveClient>()
   #refreshing: Promise<void> = Promise.resolve()
-  /** Whether a list is going to be asked for that has not been yet. */
+  /** Whether a refresh of the list is scheduled that has not started yet. */
   #isStale = false
-  #fault: BulkheadError | undefined
 
   constructor(entry: ServerEntry, options: ConnectionOptions) {
     this.#entry = entry
     this.#options = options
     this.#catalog = options.remembered
-    this.#rests = new Rests(options.now ?? (() => performance.now()))
+    this.#standing = { state: options.remembered ? 'known' : 'unknown' }
+    this.#backoff = new Backoff(options.now ?? (() => performance.now()))
     this.#redact = redactorOf(secretsOf(entry, options.surroundings))
     this.#log = new ServerLog((line) => visibleText(this.#redact(line)))
   }
@@ -78,18 +91,15 @@ export class Connection {
   }
 
   get state(): ServerState {
-    if (this.#live) return 'connected'
-    if (this.#connecting) return 'connecting'
-    if (this.#fault) return 'unavailable'
-    return this.#catalog ? 'known' : 'unknown'
+    return this.#standing.state
   }
 
   /** Why it is unavailable. */
   get fault(): BulkheadError | undefined {
-    return this.state === 'unavailable' ? this.#fault : undefined
+    return this.#standing.state === 'unavailable' ? this.#standing.fault : undefined
   }
 
-  /** From here on what the process says beside the protocol goes there; and what it has said so far. */
+  /** Sends the standard error of the server there, including what was written so far. */
   logTo(log: Log): void {
     this.#log.to(log)
   }
@@ -107,12 +117,12 @@ export class Connection {
     try {
       const onProgress = (text: string) => progress(visibleText(this.#redact(text)))
       const answer = await this.#elicitation.during(interact, () => live.call({ tool: offered, args, signal, onProgress }))
-      this.#rests.worked()
+      this.#backoff.succeeded()
       return carriedResult(answer, this.#redact)
     } catch (error) {
       if (signal.aborted) throw signal.reason
       if (!isLineFault(error)) throw callFault(this.#entry.name, error, this.#redact)
-      // A process that ended says why by its end; a far server is asked anew by the next call.
+      // A local server reports by its exit why it ended; a remote one is connected to again by the next call.
       const hasEnded = this.#entry.config.type === 'local' && this.#live !== live
       const reason = hasEnded ? await live.ended ?? error : error
       this.#lost(live, error)
@@ -124,19 +134,31 @@ export class Connection {
   /** Resolves when nothing of it is left. Idempotent. */
   async close(): Promise<void> {
     this.#closing.abort(this.#unavailable('the host is done with it'))
-    const live = this.#live ?? await this.#connecting?.catch(() => undefined)
+    const standing = this.#standing
+    const live = standing.state === 'connecting' ? await standing.opening.catch(() => undefined) : this.#live
     await Promise.all([live, ...this.#retired].map((one) => one?.close()))
+  }
+
+  get #live(): LiveClient | undefined {
+    return this.#standing.state === 'connected' ? this.#standing.live : undefined
+  }
+
+  #move(signal: ConnectionSignal, to: Standing): void {
+    const cells: Partial<Record<ConnectionSignal, ServerState>> = CONNECTION[this.#standing.state]
+    if (cells[signal] !== to.state) throw new Error(`A connection that is ${this.#standing.state} cannot become ${to.state} by ${signal}.`)
+    this.#standing = to
   }
 
   #ready(signal: AbortSignal): Promise<LiveClient> {
     if (this.#closing.signal.aborted) return Promise.reject(this.#closing.signal.reason)
-    if (this.#live) return Promise.resolve(this.#live)
-    const { leftMs } = this.#rests
-    if (!this.#connecting && leftMs > 0) return Promise.reject(this.#resting(leftMs))
-    this.#connecting ??= this.#open().finally(() => {
-      this.#connecting = undefined
-    })
-    return untilAborted(this.#connecting, signal)
+    const standing = this.#standing
+    if (standing.state === 'connected') return Promise.resolve(standing.live)
+    if (standing.state === 'connecting') return untilAborted(standing.opening, signal)
+    const { leftMs } = this.#backoff
+    if (leftMs > 0) return Promise.reject(this.#inBackoff(leftMs))
+    const opening = this.#open()
+    this.#move('connect', { state: 'connecting', opening })
+    return untilAborted(opening, signal)
   }
 
   async #open(): Promise<LiveClient> {
@@ -161,27 +183,26 @@ export class Connection {
     } catch (error) {
       await opened?.close()
       const why = await opened?.ended
-      if (this.#closing.signal.aborted) throw this.#closing.signal.reason
-      this.#rests.failed()
       const reason = why instanceof RangeError ? why : error
-      this.#fault = this.#openFault(late.aborted ? new Error(`it did not answer within ${connectMs} ms`) : reason)
-      throw this.#fault
+      const fault = this.#closing.signal.aborted
+        ? this.#closing.signal.reason as BulkheadError
+        : this.#openFault(late.aborted ? new Error(`it did not answer within ${connectMs} ms`) : reason)
+      this.#backoff.failed()
+      this.#move('failed', { state: 'unavailable', fault })
+      throw fault
     }
   }
 
   #began(live: LiveClient, catalog: Catalog): void {
-    this.#live = live
-    this.#fault = undefined
+    this.#move('opened', { state: 'connected', live })
     void live.ended.then((why) => this.#lost(live, why))
     this.#take(catalog)
   }
 
   #lost(live: LiveClient, why: unknown): void {
     if (this.#live !== live) return
-    this.#live = undefined
-    if (this.#closing.signal.aborted) return
-    this.#rests.failed()
-    this.#fault = this.#unavailable(this.#told(why === undefined ? 'it ended' : messageOf(why)))
+    this.#backoff.failed()
+    this.#move('lost', { state: 'unavailable', fault: this.#unavailable(this.#withLastLine(why === undefined ? 'it ended' : messageOf(why))) })
   }
 
   #retire(live: LiveClient): void {
@@ -190,7 +211,7 @@ export class Connection {
     live.retire()
   }
 
-  /** What changes while a list is on its way may be in it or not: it is asked for once more. */
+  /** A change during a request for the list may be missing from the answer, so the list is requested once more. */
   #refresh(): void {
     if (this.#isStale) return
     this.#isStale = true
@@ -221,21 +242,21 @@ export class Connection {
   }
 
   #openFault(error: unknown): BulkheadError {
-    if (error instanceof RangeError) return this.#unavailable(this.#told(`it sent too much at once: ${error.message}`))
+    if (error instanceof RangeError) return this.#unavailable(this.#withLastLine(`it sent too much at once: ${error.message}`))
     const fault = callFault(this.#entry.name, error, this.#redact)
     if (fault.code === 'ServerUnavailable' || fault.code === 'EnvNameNotSet' || fault.code === 'CapabilityUnavailable') return fault
-    return this.#unavailable(this.#told(fault.code === 'ServerLost' ? 'it ended before it was ready' : fault.message))
+    return this.#unavailable(this.#withLastLine(fault.code === 'ServerLost' ? 'it ended before it was ready' : fault.message))
   }
 
-  /** The last thing a process says of itself is often why it ended. */
-  #told(what: string): string {
-    const said = this.#log.last
-    return visibleText(this.#redact(what)).replace(/\.$/, '') + (said === undefined ? '' : `. It said last: ${said}`)
+  /** The last line of standard error often says why a server ended. */
+  #withLastLine(what: string): string {
+    const line = this.#log.last
+    return visibleText(this.#redact(what)).replace(/\.$/, '') + (line === undefined ? '' : `. It said last: ${line}`)
   }
 
-  #resting(ms: number): BulkheadError {
+  #inBackoff(ms: number): BulkheadError {
     const seconds = Math.ceil(ms / 1_000)
-    const why = this.#fault?.message.replace(/\.$/, '') ?? 'it failed'
+    const why = this.fault?.message.replace(/\.$/, '') ?? 'it failed'
     return this.#unavailable(`${why}. It is tried again when it is called in ${seconds} s`, ms)
   }
 
