@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { CONTRACT_VERSION } from '../src/validation/compatibility.ts'
+import { CONTRACT_VERSION } from '../src/model/names.ts'
 
 interface Heading {
   readonly name: string

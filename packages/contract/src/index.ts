@@ -1,59 +1,64 @@
 export { defineExtension, defineTool, ToolError } from './author/extension.ts'
-export type { ExtensionContext, ExtensionModule, ExtensionPhases, ModuleTool, StoredState, ToolDeclaration, ToolReturn } from './author/extension.ts'
+export type { ExtensionModule, ExtensionPhases, ModuleTool, StoredState } from './author/extension.ts'
 export type {
-  AnyRuntime, BaseRuntime, DirectoryEntry, Edited, Env, FileChange, FileReader, FilesFound, FileStat, FileWatch, FileWriter, Interact,
-  LineFound, LinesFound, Log, Net, NetRequest, NetResponse, PipeOptions, PipeResult, ReadRange, Runtime, SearchOptions, Secrets,
-  SessionMemory, Shell, ShellResult, ShellStage, ShellTarget, State, Tools,
+  AnyRuntime, DirectoryEntry, Edited, FileChange, FileReader, FilesFound, FileStat, FileWatch, FileWriter, Interact, LineFound, LinesFound, Log, Net,
+  NetRequest, NetResponse, PipeOptions, PipeResult, Runtime, SearchOptions, Secrets, SessionMemory, Shell, ShellResult, ShellStage, ShellTarget,
 } from './author/runtime.ts'
-export type { ArgsOf, FromJsonSchema, TypedSchema } from './author/schema-type.ts'
-export type { AffectedPath, ArgumentsReader, ArgumentsReading, CallEffects, CallNeed, CallSubject, ReaderContext } from './policy/arguments-reader.ts'
-export { checkApprovalKey, compileApprovalKey, type ApprovalKeyTemplate } from './policy/approval-key.ts'
+export type { FromJsonSchema } from './author/schema-type.ts'
+
 export { BulkheadError, requireOptions } from './model/bulkhead-error.ts'
-export { COMMAND_SEVERITIES, commandSafetyPatternSchema } from './validation/policy.ts'
-export type { CommandClassification, CommandSafetyConfig, CommandSafetyPattern, CommandSeverity } from './validation/policy.ts'
-export { contractCompatible, CONTRACT_VERSION, coreSatisfies } from './validation/compatibility.ts'
-export { isTerminalResult, type CompletionHint } from './model/completion.ts'
-export { CONFIG_FILE, configFileSchema, SECURITY_MODES, type ConfigFile, type ExtensionConfig, type McpServerConfig, type OpenapiConfig, type SecurityMode, type ToolConfig } from './validation/config.ts'
 export { VALIDATION_STAGES, type Diagnostic, type ValidationStage } from './model/diagnostic.ts'
-export { ERRORS, givesAdvice, isErrorCode, type ErrorClass, type ErrorCode, type ErrorFault, type ErrorRow } from './model/errors.ts'
+export { ERRORS, isErrorCode, type ErrorClass, type ErrorCode, type ErrorFault } from './model/errors.ts'
 export { EVENT_TYPES, type BulkheadEvent, type EventBody, type EventListener, type EventOf, type EventType } from './model/events.ts'
-export { APPROVAL_ANSWERS, INTERACTION_KINDS, TOOL_INTERACTION_KINDS } from './model/interaction.ts'
-export type { ApprovalAnswer, ApprovalRequest, InteractionEnvelope, InteractionKind, InteractionOption, InteractionRequest, InteractionResponse } from './model/interaction.ts'
-export { COMMON_CONFIG_PROPERTIES, withCommonConfig } from './validation/fields.ts'
-export { LIFECYCLE, LIFECYCLE_PHASES, LIFECYCLE_STATES, nextState, type LifecyclePhase, type LifecycleSignal, type LifecycleState } from './model/lifecycle.ts'
-export { LOCK_FILE, LOCK_VERSION, lockFileSchema, type AcceptedCapabilities, type LockEntry, type LockFile } from './validation/lock.ts'
-export { EffectsLedger, type CallEffect } from './effects-ledger.ts'
-export { CALL_LIMITS, COMPARTMENT_LIMITS, DEFAULT_LIMITS, MANIFEST_LIMITS, type CompartmentLimits, type LimitRow } from './model/limits.ts'
-export { MANIFEST_FILE, manifestSchema, type Manifest, type ManifestInput, type StateSlot, type ToolManifest } from './validation/manifest.ts'
-export { AGENT_TOOL, ENV_NAME_PATTERN, EXTENSION_ID_PATTERN, HEADER_NAME_PATTERN, isLockedTool, LAYERS, layerRank, LOCKED_TOOLS, TOOL_NAME_PATTERN, type Layer, type LockedTool } from './model/names.ts'
-export type { Completion, Content, ErrorOutcome, Outcome, OutcomeBody, OutcomeError, OutcomeMetadata, OutcomeOrigin, OutputOutcome } from './model/outcome.ts'
-export { mustBeNamed, ProtectedPlaces, protectionReason, type Protection } from './policy/protected-places.ts'
-export { ceilingSet, compileCeiling, compileGrant, declaredCeiling, declaredPower, NO_GRANT, SUBAGENTS, type Ceiling, type ExtensionPower, type Power, type PowerCapability, type SecretPower } from './policy/power.ts'
-export { allowsNeed, beyond, leftPatterns, narrowPower, pathMatches, powerItems, type PowerItem } from './policy/power-order.ts'
-export { dependencyCycleFault, findIdConflicts, findLockedToolFault, findToolNameConflicts, missingDependencyFault, orderDependencies } from './policy/registration.ts'
-export type { DependencyOrder, Registrant, RegistrationFault } from './policy/registration.ts'
-export { ANY_COMMAND, CAPABILITY_NAMES, checkRequirements, hasEffects, matchArguments, REQUIREMENT_VARIABLES, requirementSet } from './policy/requirements.ts'
-export type { ArgPattern, CapabilityName, RequirementSet, RequirementVariable, ShellRequirement, VariableValues } from './policy/requirements.ts'
-export type { SecretManifest } from './validation/secrets.ts'
-export { capabilitiesMeant, judgeRules, RULE_ACTIONS, RULE_CAPABILITIES, RULE_SCOPES, ruleSchema, type Rule, type RuleAction, type RuleCapability, type RuleQuestion, type RuleScope, type RuleVerdict, type ScopedRule } from './policy/rules.ts'
-export { commandText } from './policy/shell-pattern.ts'
-export { parseByteSize, type ByteSize } from './validation/size.ts'
-export type { IntegrityStatus, ToolDefinition, ToolListing } from './ports/tools.ts'
-export { classifyToolMode, TOOL_KINDS, TOOL_MODES, type ToolKind, type ToolMode } from './policy/tool-mode.ts'
-export { BROKER_METHODS, CHANNELS, COMPARTMENT_METHODS, POWERS, WIRE_LIMITS } from './wire.ts'
-export type { BrokerMethod, Channel, CompartmentMethods, LoadReply, LoadRequest as CompartmentLoadRequest, RuntimePart, WireError, WireReply, WireRequest, WireValue } from './wire.ts'
-export { auditRecord, type AuditForm, type AuditGroup, type AuditRow } from './ports/audit-group.ts'
-export { LONGEST_TIMER_MS, type Clock } from './ports/clock.ts'
-export type { CompartmentServices, LogEntry, SecretGrant, SessionAccess, StateAccess } from './ports/capabilities.ts'
-export type { Approver, Interactor } from './ports/interactor.ts'
+export { APPROVAL_ANSWERS, TOOL_INTERACTION_KINDS } from './model/interaction.ts'
 export type {
-  ConnectedExtension, ConnectedServer, ExtensionCode, ExtensionDescriptor, ExtensionDigests, ExtensionSigner, LayerConfig, Loader, LoadReport,
-  LoadRequest, ResolvedConfig, TrustRootReport, WatchRequest,
+  ApprovalAnswer, ApprovalRequest, InteractionEnvelope, InteractionKind, InteractionOption, InteractionRequest, InteractionResponse,
+} from './model/interaction.ts'
+export { LIFECYCLE, LIFECYCLE_PHASES, LIFECYCLE_STATES, nextState, type LifecyclePhase, type LifecycleSignal, type LifecycleState } from './model/lifecycle.ts'
+export { CALL_LIMITS, COMPARTMENT_LIMITS, DEFAULT_LIMITS, LONGEST_TIMER_MS, MANIFEST_LIMITS, type CompartmentLimits } from './model/limits.ts'
+export {
+  ANY_COMMAND, COMMAND_SEVERITIES, CONFIG_FILE, CONTRACT_VERSION, EXTENSION_ID_PATTERN, HEADER_NAME_PATTERN, LAYERS, layerRank, LOCK_FILE, LOCK_VERSION,
+  MANIFEST_FILE, PLACEMENTS, REQUIREMENT_VARIABLES, RULE_ACTIONS, SECURITY_MODES,
+} from './model/names.ts'
+export type { CapabilityName, CommandSeverity, Layer, Placement, RuleAction, SecurityMode } from './model/names.ts'
+export type { Completion, Content, ErrorOutcome, Outcome, OutcomeBody, OutcomeError, OutcomeMetadata, OutcomeOrigin, OutputOutcome } from './model/outcome.ts'
+export { AGENT_TOOL, isLockedTool, LOCKED_TOOLS, TOOL_NAME_PATTERN, withCommonConfig, type LockedTool, type ToolKind, type ToolMode } from './model/tools.ts'
+
+export { checkApprovalKey, compileApprovalKey, type ApprovalKeyTemplate } from './policy/approval-key.ts'
+export type { AffectedPath, ArgumentsReader, ArgumentsReading, CallEffects, CallNeed, CallSubject, ReaderContext } from './policy/arguments-reader.ts'
+export { compileCeiling, compileGrant, declaredCeiling, declaredPower, NO_GRANT, SUBAGENTS, type ExtensionPower, type Power, type PowerCapability } from './policy/power.ts'
+export { allowedPatterns, allowsNeed, beyond, narrowPower, powerItems, type PowerItem } from './policy/power-order.ts'
+export { mustBeNamed, ProtectedPlaces, protectionReason, type Protection } from './policy/protected-places.ts'
+export {
+  dependencyCycleFault, findIdConflicts, findLockedToolFault, findToolNameConflicts, missingDependencyFault, orderDependencies, type Registrant,
+  type RegistrationFault,
+} from './policy/registration.ts'
+export { checkRequirements, classifyToolMode, hasEffects, matchArguments, type VariableValues } from './policy/requirements.ts'
+export { capabilitiesMeant, judgeRules, RULE_CAPABILITIES, type RuleCapability, type RuleQuestion, type RuleScope, type ScopedRule } from './policy/rules.ts'
+
+export type { CompartmentServices, LogEntry, SecretGrant, SessionAccess, StateAccess } from './ports/capabilities.ts'
+export type { Approver, Clock, Interactor, MachineStage, StateMachine } from './ports/embedder.ts'
+export type {
+  ConnectedExtension, ConnectedServer, ExtensionCode, ExtensionDescriptor, ExtensionDigests, ExtensionSigner, IntegrityStatus, LayerConfig, Loader,
+  LoadReport, LoadRequest, ResolvedConfig, TrustRootReport, WatchRequest,
 } from './ports/loader.ts'
 export { mayLoad, TRUST_DECISIONS } from './ports/project-trust.ts'
 export type { ProjectStanding, ProjectTrust, TrustDecision, TrustLedger, TrustRecord, TrustReport, TrustStanding } from './ports/project-trust.ts'
-export { PLACEMENTS, type CompartmentCode, type CompartmentEnd, type CompartmentRequest, type CompartmentSession, type CompartmentTool, type MissingWall, type Placement, type Sandbox, type ToolInvocation } from './ports/sandbox.ts'
-export type { MachineStage, StateMachine } from './ports/state-machine.ts'
-export {
-  STORE_COLLECTIONS, type AuditEntry, type AuditSpan, type Notebook, type Notes, type Store, type StoreCollection, type StoredRecord,
+export type {
+  CompartmentCode, CompartmentEnd, CompartmentRequest, CompartmentSession, CompartmentTool, MissingWall, Sandbox, ToolInvocation,
+} from './ports/sandbox.ts'
+export { auditRecord, STORE_COLLECTIONS } from './ports/store.ts'
+export type {
+  AuditEntry, AuditForm, AuditGroup, AuditRow, AuditSpan, Notebook, Notes, Store, StoreCollection, StoredRecord,
 } from './ports/store.ts'
+export type { ToolDefinition, ToolListing } from './ports/tool-listing.ts'
+
+export type { ConfigFile, ExtensionConfig, McpServerConfig, OpenapiConfig, ToolConfig } from './validation/config.ts'
+export type { AcceptedCapabilities, LockEntry } from './validation/lock.ts'
+export type { Manifest, ManifestInput, StateSlot, ToolManifest } from './validation/manifest.ts'
+export type { CommandClassification, CommandSafetyConfig, CommandSafetyPattern, Rule } from './validation/policy.ts'
+export type { ArgPattern, Ceiling, RequirementSet, SecretManifest, ShellRequirement } from './validation/requirements.ts'
+
+export { BROKER_METHODS, CHANNELS, COMPARTMENT_METHODS, POWERS, WIRE_LIMITS } from './wire.ts'
+export type { BrokerMethod, Channel, CompartmentMethods, LoadReply, LoadRequest as CompartmentLoadRequest, RuntimePart, WireError, WireReply, WireRequest, WireValue } from './wire.ts'
+export { EffectsLedger, type CallEffect } from './effects-ledger.ts'

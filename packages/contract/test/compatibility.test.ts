@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { contractCompatible, CONTRACT_VERSION, coreSatisfies } from '../src/validation/compatibility.ts'
+import { contractCompatible, coreSatisfies } from '../src/validation/compatibility.ts'
+import { CONTRACT_VERSION } from '../src/model/names.ts'
 
 describe('contract versions', () => {
   it('is 1.0.0 here', () => {

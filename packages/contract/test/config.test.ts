@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { CONFIG_FILE, configFileSchema, SECURITY_MODES } from '../src/validation/config.ts'
-import { CALL_LIMITS, DEFAULT_LIMITS } from '../src/model/limits.ts'
-import { LONGEST_TIMER_MS } from '../src/ports/clock.ts'
+import { CONFIG_FILE, SECURITY_MODES } from '../src/model/names.ts'
+import { configFileSchema } from '../src/validation/config.ts'
+import { CALL_LIMITS, DEFAULT_LIMITS, LONGEST_TIMER_MS } from '../src/model/limits.ts'
 import { invalidConfigs, validConfigs, wholeConfig } from './samples/configs.ts'
 
 const pathsOf = (value: unknown) => configFileSchema.safeParse(value).error?.issues.map((issue) => issue.path.join('/'))

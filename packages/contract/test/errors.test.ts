@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { ERRORS, givesAdvice, isErrorCode } from '../src/model/errors.ts'
+import { ERRORS, isErrorCode } from '../src/model/errors.ts'
 
 describe('the table of errors', () => {
   it('has exactly these codes', () => {
@@ -25,14 +25,14 @@ describe('the table of errors', () => {
     ])
   })
 
-  it('says of each what it means and what cures it, in whole sentences', () => {
+  it('gives each error a meaning and a cure, in whole sentences', () => {
     for (const [code, row] of Object.entries(ERRORS)) {
       expect(code).toMatch(/^[A-Z][A-Za-z]+$/)
       for (const text of [row.meaning, row.cure]) expect(text).toMatch(/^[A-Za-z`].*\.$/)
     }
   })
 
-  it('lets only what may pass be tried again', () => {
+  it('marks temporary errors as retryable, and no terminal ones', () => {
     for (const row of Object.values(ERRORS)) {
       if (row.class === 'ToolTransient') expect(row.retryable).toBe(true)
       if (['ToolTerminal', 'Validation', 'Cancellation'].includes(row.class)) expect(row.retryable).toBe(false)
@@ -48,10 +48,5 @@ describe('the table of errors', () => {
     expect(Object.keys(ERRORS).every(isErrorCode)).toBe(true)
     const others = ['constructor', '__proto__', 'toString', '', 'shapeInvalid', 1, null, undefined, ['NotFound']]
     expect(others.filter(isErrorCode)).toEqual([])
-  })
-
-  it('is not asked for advice that a message has given itself', () => {
-    expect(['No.', 'It is 1.5 ms late', 'e.g. this one.', 'a. b', ''].filter(givesAdvice)).toEqual([])
-    expect(['It failed. Try again.', 'Why? Because', 'No! Ändere es.'].filter((message) => !givesAdvice(message))).toEqual([])
   })
 })

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { LOCK_FILE, lockFileSchema } from '../src/validation/lock.ts'
+import { LOCK_FILE } from '../src/model/names.ts'
+import { lockFileSchema } from '../src/validation/lock.ts'
 
 const hex = (digit: string) => digit.repeat(128)
 const entry = {

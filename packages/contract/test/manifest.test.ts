@@ -1,7 +1,8 @@
 import { valid as validVersion } from 'semver'
 import { describe, expect, it } from 'vitest'
 import { pointerStep } from '@bulkhead/kit/json'
-import { MANIFEST_FILE, manifestSchema } from '../src/validation/manifest.ts'
+import { MANIFEST_FILE } from '../src/model/names.ts'
+import { manifestSchema } from '../src/validation/manifest.ts'
 import { invalid, smallest, valid, whole } from './samples/manifests.ts'
 
 const pathsOf = (value: unknown) => manifestSchema.safeParse(value).error?.issues.map((issue) =>
@@ -51,8 +52,8 @@ describe('a manifest', () => {
     const [tool] = smallest.tools
     const issues = manifestSchema.safeParse({ ...smallest, tools: [tool, { ...tool, name: 'other' }, tool, tool] }).error?.issues
     expect(issues?.map(({ path, message }) => [path.join('/'), message])).toEqual([
-      ['tools/2/name', 'another tool of this manifest is called forecast too'],
-      ['tools/3/name', 'another tool of this manifest is called forecast too'],
+      ['tools/2/name', 'another tool of this manifest has the name forecast'],
+      ['tools/3/name', 'another tool of this manifest has the name forecast'],
     ])
   })
 

@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import {
-  canonicalPattern, checkRequirements, hasEffects, matchArguments, REQUIREMENT_VARIABLES, requirementSet,
-  type RequirementSet,
-} from '../src/policy/requirements.ts'
+import { canonicalPattern, checkRequirements, hasEffects, matchArguments } from '../src/policy/requirements.ts'
+import { REQUIREMENT_VARIABLES } from '../src/model/names.ts'
+import { requirementSet, type RequirementSet } from '../src/validation/requirements.ts'
 import { compileGrant, NO_GRANT } from '../src/policy/power.ts'
 
 const reading = (...read: string[]): RequirementSet => ({ fs: { read } })

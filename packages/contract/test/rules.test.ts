@@ -1,8 +1,8 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import {
-  judgeRules, RULE_ACTIONS, RULE_CAPABILITIES, RULE_SCOPES, ruleSchema, type RuleQuestion, type ScopedRule,
-} from '../src/policy/rules.ts'
+import { judgeRules, RULE_CAPABILITIES, RULE_SCOPES, type RuleQuestion, type ScopedRule } from '../src/policy/rules.ts'
+import { RULE_ACTIONS } from '../src/model/names.ts'
+import { ruleSchema } from '../src/validation/policy.ts'
 
 type Short = readonly [permission: string, pattern: string, action: ScopedRule['action'], scope?: ScopedRule['scope']]
 const rule = ([permission, pattern, action, scope = 'project']: Short, index = 0): ScopedRule =>

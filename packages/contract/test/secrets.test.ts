@@ -22,14 +22,14 @@ describe('the secrets of a manifest', () => {
   })
 
   it('go somewhere at all', () => {
-    expect(faults(withSecrets({ name: 'A' }))).toEqual(['/secrets/0 a secret names hosts or commands it may be used for'])
+    expect(faults(withSecrets({ name: 'A' }))).toEqual(['/secrets/0 a secret needs hosts or commands'])
   })
 
   it('have names of their own, which are not those of variables that can be read', () => {
     const hosts = ['exact.example']
     expect(faults(withSecrets({ name: 'A', hosts }, { name: 'A', hosts }, { name: 'WEATHER_TOKEN', hosts }))).toEqual([
-      '/secrets/1/name another secret of this manifest is called A too',
-      '/secrets/2/name WEATHER_TOKEN is in env too, where its value can be read: name it in one of them',
+      '/secrets/1/name another secret of this manifest has the name A',
+      '/secrets/2/name WEATHER_TOKEN is also in env, which makes its value readable: keep one of the two',
     ])
   })
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { LOCKED_TOOLS } from '../src/model/names.ts'
-import type { RequirementSet } from '../src/policy/requirements.ts'
-import { classifyToolMode, TOOL_KINDS, TOOL_MODES, type ToolMode } from '../src/policy/tool-mode.ts'
+import { LOCKED_TOOLS, TOOL_KINDS, TOOL_MODES, type ToolMode } from '../src/model/tools.ts'
+import type { RequirementSet } from '../src/validation/requirements.ts'
+import { classifyToolMode } from '../src/policy/requirements.ts'
 
 describe('how a tool acts', () => {
   it.each<[string, RequirementSet | undefined, ToolMode]>([

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { PLACEMENTS } from '../src/ports/sandbox.ts'
+import { PLACEMENTS } from '../src/model/names.ts'
 import { STORE_COLLECTIONS } from '../src/ports/store.ts'
 import { BROKER_METHODS, CHANNELS, COMPARTMENT_METHODS, POWERS, WIRE_LIMITS, type CompartmentMethods } from '../src/wire.ts'
 

@@ -67,3 +67,7 @@ export function visibleText(text: string, options: { readonly keepLines?: boolea
 export const visibleJson = (json: string): string =>
   json.replace(INVISIBLE, (char) => char === '\n' ? char : Array.from({ length: char.length }, (_, at) =>
     `\\u${char.charCodeAt(at).toString(16).padStart(4, '0')}`).join(''))
+
+const SEVERAL_SENTENCES = /[.!?] \p{Lu}/u
+/** Whether a message has several sentences and so already says what to do. */
+export const givesAdvice = (message: string): boolean => SEVERAL_SENTENCES.test(message)

@@ -14,7 +14,7 @@ const ENTRIES: Readonly<Record<string, readonly string[]>> = {
   'process-mark': ['MARK_LIMIT', 'hasProcessMark', 'isUnmarked', 'markOption', 'newProcessMark'],
   schema: ['dialectOf', 'inModernKeywords', 'patternEngine', 'readSchema', 'schemaCompiler', 'schemaKeywordForm'],
   'thread-image': ['ThreadImage'],
-  text: ['closeNames', 'meantNames', 'visibleJson', 'visibleText'],
+  text: ['closeNames', 'givesAdvice', 'meantNames', 'visibleJson', 'visibleText'],
 }
 
 describe('what others may import', () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { visibleJson, visibleText } from '../src/text.ts'
+import { givesAdvice, visibleJson, visibleText } from '../src/text.ts'
 
 describe('text a person may be shown', () => {
   it.each([
@@ -33,4 +33,9 @@ describe('text a person may be shown', () => {
   it('keeps lines where asked, and nothing else', () => {
     expect(visibleText('a\nb\tc\r', { keepLines: true })).toBe('a\nb\tc\\u{d}')
   })
+})
+
+it('recognizes a message of several sentences, which already gives advice', () => {
+  expect(['No.', 'It is 1.5 ms late', 'e.g. this one.', 'a. b', ''].filter(givesAdvice)).toEqual([])
+  expect(['It failed. Try again.', 'Why? Because', 'No! Ändere es.'].filter((message) => !givesAdvice(message))).toEqual([])
 })

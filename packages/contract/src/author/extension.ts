@@ -1,29 +1,29 @@
 import type { Json, JsonObject } from '@bulkhead/kit/json'
-import type { RequirementSet } from '../policy/requirements.ts'
+import type { RequirementSet } from '../validation/requirements.ts'
 import type { Interact, Log, Runtime } from './runtime.ts'
 import type { ArgsOf } from './schema-type.ts'
 
-/** What the lifecycle phases of an extension are given. */
+/** The argument of the lifecycle phases. */
 export interface ExtensionContext {
   readonly config: JsonObject
   readonly log: Log
   /**
-   * While `init` runs, where a tool of the extension declares `interact`: to sign in by a device code or a password. The time
-   * of the phase stands still meanwhile. Nothing else may ask a person.
+   * Only during `init`, if a tool of the extension declares `interact`: to sign in with a device code or a password. The deadline of the
+   * phase is paused while a person is asked.
    */
   readonly interact?: Interact
 }
 
-/** Any shape that can be read as an outcome: a bare value, or one of the dialects, told by its discriminant. */
+/** A plain value, or a result in one of the dialects. */
 export type ToolReturn = Json | object | undefined | void
 
 export interface ToolDeclaration<Input, Requires extends RequirementSet, EnvName extends string, Slot, SecretName extends string = never> {
-  /** The input schema: gives `args` its type. When it is plain JSON Schema it must equal the manifest's. */
+  /** The input schema, which gives `args` its type. A plain JSON Schema must equal the manifest's. */
   readonly input?: Input
-  /** Gives `runtime` its type, and must equal the manifest's. */
+  /** Gives `runtime` its type. Must equal the manifest's. */
   readonly requires?: Requires
   execute(args: ArgsOf<Input>, runtime: Runtime<Requires, EnvName, Slot, SecretName>): ToolReturn | Promise<ToolReturn>
-  /** Deterministic, quick, without effects. A template in the manifest is simpler and runs in the host. */
+  /** Must be deterministic, quick and without effects. A template in the manifest is simpler and runs in the host. */
   deriveApprovalKey?(args: ArgsOf<Input>): string
 }
 
@@ -35,16 +35,16 @@ export interface ExtensionPhases {
   dispose?(context: ExtensionContext): void | Promise<void>
 }
 
-/** The default export of an extension, as the compartment sees it. */
+/** The default export of an extension. */
 export interface ExtensionModule extends ExtensionPhases {
   readonly tools: Readonly<Record<string, ModuleTool>>
   readonly env?: readonly string[]
   readonly secrets?: readonly string[]
-  /** Brings a stored state of another version to the present one. Quick and without effects; it has no runtime. */
+  /** Migrates stored state of another version. Must be quick and without effects; it has no runtime. */
   migrateState?(stored: StoredState): StoredState | Promise<StoredState>
 }
 
-/** A state with the version it is of. What `migrateState` returns must name the version of the manifest. */
+/** Stored state and its version. The result of `migrateState` must have the version of the manifest. */
 export interface StoredState {
   readonly slotVersion: string
   readonly data: Json
@@ -57,7 +57,7 @@ export interface ModuleTool {
   deriveApprovalKey?(args: never): unknown
 }
 
-/** One tool with its types worked out. Handy where tools live in files of their own. */
+/** Types one tool, for tools in separate files. */
 export function defineTool<
   const Input,
   const Requires extends RequirementSet = Record<never, never>,
@@ -72,8 +72,8 @@ export function defineTool<
 }
 
 /**
- * Only adds types: the same object as a plain default export is as good. `args` follows from each tool's `input`,
- * `runtime` from its `requires` and from the extension's `env` and `secrets`.
+ * Adds types and returns the same object. `args` is typed by each tool's `input`, `runtime` by its `requires` and the extension's `env`
+ * and `secrets`.
  */
 export function defineExtension<
   const Inputs extends Record<string, unknown>,
@@ -83,9 +83,9 @@ export function defineExtension<
   const SecretName extends string = never,
 >(extension: ExtensionPhases & {
   readonly env?: readonly EnvName[]
-  /** Names of the manifest's secrets, for the type of `runtime.secrets` only. */
+  /** Names of the manifest's secrets. Used only to type `runtime.secrets`. */
   readonly secrets?: readonly SecretName[]
-  /** A value of the type of the state, for its type only; nothing is stored by naming it. */
+  /** Any value with the type of the state. Used only to type `runtime.state`. */
   readonly stateType?: Slot
   readonly tools:
     & { readonly [Name in keyof Requirements]: { readonly requires?: Requirements[Name] & RequirementSet } }
@@ -95,7 +95,7 @@ export function defineExtension<
           Inputs[Name], RequirementsOf<Name extends keyof Requirements ? Requirements[Name] : undefined>, EnvName, Slot, SecretName
         >
     }
-  /** For a slot whose driftPolicy is `migrate`: brings a stored state of another version to the present one. */
+  /** Migrates stored state of another version, if driftPolicy is `migrate`. */
   migrateState?(stored: StoredState): StoredState | Promise<StoredState>
 }): ExtensionModule {
   return extension as unknown as ExtensionModule
@@ -103,7 +103,7 @@ export function defineExtension<
 
 type RequirementsOf<Declared> = Declared extends RequirementSet ? Declared : Record<never, never>
 
-/** Says which error the host should report, instead of ToolExecutionFailed. Any thrown error with a known `code` does. */
+/** Sets the error code of the call, instead of ToolExecutionFailed. Any thrown error with a known `code` does the same. */
 export class ToolError extends Error {
   override readonly name = 'ToolError'
   readonly code: string
@@ -115,4 +115,3 @@ export class ToolError extends Error {
     this.data = data
   }
 }
-

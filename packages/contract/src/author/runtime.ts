@@ -1,17 +1,17 @@
-import type { InteractionOption } from '../model/interaction.ts'
 import type { Json } from '@bulkhead/kit/json'
+import type { InteractionOption } from '../model/interaction.ts'
 import type { Outcome } from '../model/outcome.ts'
-import type { RequirementSet } from '../policy/requirements.ts'
+import type { RequirementSet } from '../validation/requirements.ts'
 
-/** What every call is given, whatever its tool requires. */
+/** What every call has. */
 export interface BaseRuntime {
   readonly callId: string
   readonly toolName: string
-  /** Aborted when the call, its turn or its session is cancelled, or its deadline has passed. */
+  /** Aborted if the call, its turn or its session is cancelled, or the deadline passes. */
   readonly signal: AbortSignal
-  /** Text for the person who waits. */
+  /** A message for the user. */
   progress(text: string): void
-  /** A partial result for whoever watches; models do not see it. */
+  /** A partial result for programs; models do not see it. */
   update(partial: Json): void
   readonly log: Log
 }
@@ -35,7 +35,7 @@ export interface DirectoryEntry {
 export interface ReadRange {
   /** First byte, from 0. */
   readonly start?: number
-  /** Byte after the last. */
+  /** The byte after the last one. */
   readonly end?: number
 }
 
@@ -46,41 +46,41 @@ export interface FileReader {
   list(path: string): Promise<readonly DirectoryEntry[]>
   stat(path: string): Promise<FileStat>
   /**
-   * Regular files below `path` (default: the workspace) whose path from there is matched: `*` stays inside one name, `**`
-   * crosses folders, `{a,b}` is either, everything else is literal. Only what the grant covers is found, links are not
-   * followed, and the order is that of the names, folder by folder. With `limit`, the first so many.
+   * Regular files below `path` (default: the workspace) whose relative path matches: `*` stays inside one name, `**` crosses folders,
+   * `{a,b}` is either, everything else is literal. Finds only files inside the grant, does not follow links, and sorts by name, folder by
+   * folder. `limit` is the maximum number of results.
    */
   glob(pattern: string, options?: { readonly path?: string; readonly limit?: number }): Promise<readonly string[]>
   /**
-   * Regular files below `path` whose path from there is matched, newest first. As `glob`, and besides `?` is one character and
-   * `[ab]` one of these, or the brackets themselves. What ignore files name and what version control keeps is left out.
+   * Regular files below `path` whose relative path matches, newest first. As `glob`; in addition `?` is one character and `[ab]` is one
+   * of these characters or the literal brackets. Skips ignored files and the folders of version control.
    */
   find(pattern: string, options?: { readonly path?: string; readonly limit?: number }): Promise<FilesFound>
-  /** Lines of text files that a regular expression of ripgrep's kind matches; binary files and ignored ones are left out. */
+  /** Lines of text files that match a regular expression in ripgrep's syntax. Skips binary and ignored files. */
   search(pattern: string, options?: SearchOptions): Promise<LinesFound>
-  /** What becomes of a file, or of everything below a folder, until the call ends or the reader stops. */
+  /** Changes of a file, or of everything below a folder, until the call ends or the reader stops. */
   watch(path: string): FileWatch
 }
 export interface FilesFound {
   readonly paths: readonly string[]
-  /** How many there are, those beyond the limit too. */
+  /** How many there are, including those beyond the limit. */
   readonly total: number
 }
 export interface SearchOptions {
   /** A folder, or one file. Default: the workspace. */
   readonly path?: string
-  /** Only files with such a path below it; a pattern without a slash is of the name alone. */
+  /** Only files whose relative path matches; a pattern without a slash matches the name. */
   readonly glob?: string
-  /** Only files of a type that ripgrep knows, such as ts or py. */
+  /** Only files of this ripgrep type, such as ts or py. */
   readonly type?: string
   readonly ignoreCase?: boolean
-  /** Lines to show around each match. */
+  /** Lines of context around each match. */
   readonly context?: number
-  /** Whether a match may cross lines and `.` is the end of one too. */
+  /** Whether a match may span lines and `.` matches a line break. */
   readonly multiline?: boolean
-  /** What is wanted: the lines, or for each file how many there are. Default: lines. */
+  /** The matching lines, or the number of matches per file. Default: lines. */
   readonly want?: 'lines' | 'counts'
-  /** Matches, or files, in the answer: the first in the order of their paths. */
+  /** Maximum number of matches, or files, in the order of their paths. */
   readonly limit?: number
 }
 export interface LineFound {
@@ -88,7 +88,7 @@ export interface LineFound {
   /** From 1. */
   readonly line: number
   readonly text: string
-  /** Set when the line is longer than what is shown of it. */
+  /** Set if the line was cut. */
   readonly cut?: true
   readonly before?: readonly string[]
   readonly after?: readonly string[]
@@ -96,32 +96,31 @@ export interface LineFound {
 export interface LinesFound {
   readonly matches: readonly LineFound[]
   readonly counts: readonly { readonly path: string; readonly count: number }[]
-  /** How many lines match, those beyond the limit too. */
+  /** How many lines match, including those beyond the limit. */
   readonly total: number
-  /** How many files have such a line. */
+  /** How many files have a match. */
   readonly files: number
-  /** How many files and folders could not be read, and are not searched for that. */
+  /** How many files and folders could not be read. */
   readonly unread: number
 }
 export interface FileChange {
   readonly path: string
   readonly change: 'created' | 'changed' | 'removed'
 }
-/** To be read once. Changes to one path that come before they are read are told as one. */
+/** Can be iterated once. Changes to one path that are not read yet are merged. */
 export interface FileWatch extends AsyncIterable<FileChange> {
-  /** Resolves when everything from here on is seen. */
+  /** Resolves when the watch is active. */
   readonly started: Promise<void>
 }
 export interface FileWriter {
-  /** In one step: nobody sees half of it. Folders that are missing on the way are made where the grant covers them too. */
+  /** Atomic. Creates missing folders if the grant covers them. */
   write(path: string, content: string | Uint8Array): Promise<{ readonly bytes: number; readonly created: boolean }>
   /**
-   * Replaces a text that occurs exactly once, or every occurrence. What is not replaced keeps its bytes, whatever they are; where
-   * the lines of a file end in CRLF, so do those of both texts. Changes to one file come one after the other. The tool must be
-   * one that may read the file as well.
+   * Replaces a string that occurs exactly once, or all occurrences. Other bytes stay unchanged. In a file with CRLF line ends, both
+   * strings get CRLF too. Edits of one file run one after another. The tool must also be allowed to read the file.
    */
   edit(path: string, oldText: string, newText: string, options?: { readonly all?: boolean }): Promise<Edited>
-  /** A file, or a folder that is empty. */
+  /** Removes a file or an empty folder. */
   remove(path: string): Promise<void>
 }
 
@@ -155,49 +154,46 @@ export interface ShellResult {
   readonly signal: string | null
   readonly stdout: string
   readonly stderr: string
-  /** Whether output was longer than what is kept of it. */
+  /** Whether the output was cut. */
   readonly truncated: boolean
 }
 export interface Shell {
   run(cmd: string, args?: readonly string[], options?: { readonly cwd?: string; readonly input?: string }): Promise<ShellResult>
-  /** Commands of which each reads what the one before it writes, all started at once. */
+  /** A pipeline: each command reads the output of the one before it. All start at once. */
   pipe(stages: readonly ShellStage[], options?: PipeOptions): Promise<PipeResult>
 }
 
 /**
- * Where an output goes: `out` is the next command of a pipe, or the result's stdout; `err` the result's stderr; a file must
- * be one that the tool may write, and is emptied first unless it is appended to.
+ * Where an output goes. `out`: the next command of a pipe, or the result's stdout. `err`: the result's stderr. A file must be writable for
+ * the tool, and is truncated first unless `append` is set.
  */
 export type ShellTarget = 'out' | 'err' | 'nothing' | { readonly path: string; readonly append?: boolean }
 export interface ShellStage {
   readonly cmd: string
   readonly args?: readonly string[]
-  /** What the first command reads: a text, or a file that the tool may read. Absent: nothing. */
+  /** The input of the first command: a string, or a file that the tool may read. Absent: none. */
   readonly input?: string | { readonly path: string }
-  /** `out` unless given. */
+  /** Default: `out`. */
   readonly stdout?: ShellTarget
-  /** `err` unless given. */
+  /** Default: `err`. */
   readonly stderr?: ShellTarget
-  /**
-   * Of a tool that ships with the host: the command it was asked for, where it runs that one in a safer form. Ceilings judge this
-   * one. Of every other tool it is not read.
-   */
+  /** For bundled tools: the requested command, if the tool runs a safer form of it. Ceilings check this command. Ignored for other tools. */
   readonly as?: { readonly cmd: string; readonly args: readonly string[] }
 }
 export interface PipeOptions {
   readonly cwd?: string
-  /** After so many ms the commands are made to end; what they had written is in the result. */
+  /** After this time the commands are killed; the result has their output so far. */
   readonly timeoutMs?: number
   /**
-   * Has the system hold the commands where it can: `read` lets them write nothing and reach no network, `work` lets them
-   * write to the workspace alone. Where it cannot, they run without, unless `sandbox.os` is `require`.
+   * Isolation by the operating system. `read`: no writing and no network. `work`: writing to the workspace only. Where the system does
+   * not support it, the commands run without, unless `sandbox.os` is `require`.
    */
   readonly wall?: 'read' | 'work'
-  /** Whoever watches the call does not see what they write while they run. */
+  /** Whether to suppress live output. */
   readonly quiet?: boolean
 }
 export interface PipeResult {
-  /** Of each command, in order. */
+  /** One per command, in order. */
   readonly exits: readonly Pick<ShellResult, 'exitCode' | 'signal'>[]
   readonly stdout: string
   readonly stderr: string
@@ -206,21 +202,21 @@ export interface PipeResult {
 }
 
 export interface Env<Name extends string = string> {
-  /** Rejects with EnvNameNotSet when the variable has no value here. */
+  /** Rejects with EnvNameNotSet if the variable has no value. */
   get(name: Name): Promise<string>
 }
 
 export interface Secrets<Name extends string = string> {
   /**
-   * A text to put where the secret belongs: into the value of a header of `net.fetch` to a host, or into an argument or the
-   * input of `shell.run` of a command, that the manifest names for it. The host puts the value in its place; code never
-   * has it. It holds for this call. Rejects with EnvNameNotSet when the secret has no value here.
+   * A placeholder for the secret: use it in a header value of `net.fetch`, or in an argument or the input of `shell.run`, for a host or
+   * command that the manifest names for the secret. The host inserts the value; code never sees it. Valid for this call. Rejects with
+   * EnvNameNotSet if the secret has no value.
    */
   handle(name: Name): Promise<string>
 }
 
 export interface State<Data = Json> {
-  /** null when nothing was written yet. */
+  /** null if nothing was written yet. */
   read(): Promise<Data | null>
   write(data: Data): Promise<void>
 }
@@ -235,14 +231,14 @@ export interface Interact {
 }
 
 export interface Tools {
-  /** Another tool, under the permissions both tools have. */
+  /** Calls another tool. Both tools must have the permissions. */
   call(name: string, args: Json): Promise<Outcome>
 }
 
-/** What one session keeps of this extension. It is gone with the session, and no other sees it. */
+/** Data of one session for this extension. It is deleted with the session; other sessions do not see it. */
 export interface SessionMemory<Data = Json> {
   id(): Promise<string>
-  /** null when nothing was written yet. */
+  /** null if nothing was written yet. */
   read(): Promise<Data | null>
   write(data: Data): Promise<void>
 }
@@ -250,8 +246,8 @@ export interface SessionMemory<Data = Json> {
 type Has<Part, Yes> = Part extends readonly unknown[] ? Yes : unknown
 
 /**
- * The runtime of one tool: exactly what its requirements give. Reaching for anything else does not compile; at run time it is not
- * there, reading it throws CapabilityDenied with what to declare, and the broker on the host's side would refuse it.
+ * The runtime of one tool: exactly what its requirements give. Using anything else does not compile. At run time, reading an absent part
+ * throws CapabilityDenied with what to declare, and the broker of the host would deny it.
  */
 export type Runtime<Requires extends RequirementSet = RequirementSet, EnvName extends string = never, Slot = never, SecretName extends string = never> =
   & BaseRuntime
@@ -272,7 +268,7 @@ type CapabilityPart<Name> =
   & ('tools.call' extends Name ? { readonly tools: Tools } : unknown)
   & ('session' extends Name ? { readonly session: SessionMemory } : unknown)
 
-/** The runtime with every part, as it is built. Those that were not granted are absent: ask with `in`, for reading one throws. */
+/** The runtime with every part. Parts that were not granted are absent: check with `in`, because reading one throws. */
 export interface AnyRuntime extends BaseRuntime {
   readonly fs?: Partial<FileReader & FileWriter>
   readonly net?: Net
@@ -284,4 +280,3 @@ export interface AnyRuntime extends BaseRuntime {
   readonly tools?: Tools
   readonly session?: SessionMemory
 }
-

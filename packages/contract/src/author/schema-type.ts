@@ -1,16 +1,16 @@
 import type { JsonObject } from '@bulkhead/kit/json'
 
-/** A zod schema, or any other that follows Standard Schema, told by its type alone. */
+/** A zod schema, or any other that implements Standard Schema. */
 export interface TypedSchema {
   readonly '~standard': { readonly types?: { readonly input: unknown; readonly output: unknown } | undefined }
 }
 
-/** The type of arguments that a schema admits: from the schema library's own types, or from a JSON Schema literal. */
+/** The type of the arguments: from the types of the schema library, or from a JSON Schema literal. */
 export type ArgsOf<Schema> = Schema extends TypedSchema
   ? NonNullable<Schema['~standard']['types']>['output']
   : Schema extends object ? FromJsonSchema<Schema> : JsonObject
 
-/** JSON Schema 2020-12 as far as a type can say it; what it cannot say is `unknown`, never a wrong promise. */
+/** The type of a JSON Schema 2020-12 literal. Anything that a type cannot express is `unknown`. */
 export type FromJsonSchema<S> =
   S extends { readonly const: infer Value } ? Value
     : S extends { readonly enum: readonly (infer Value)[] } ? Value

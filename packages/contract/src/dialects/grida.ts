@@ -11,7 +11,7 @@ const envelope = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('output'), data: json, metadata }),
   z.strictObject({ type: z.literal('error'), error_text: z.string(), metadata }),
 ])
-/** Whoever returns an envelope by hand may leave the measuring to the host. */
+/** A tool may leave the measurements to the host. */
 const returned = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('output'), data: json, metadata: metadata.exactOptional() }),
   z.strictObject({ type: z.literal('error'), error_text: z.string(), metadata: metadata.exactOptional() }),
@@ -19,7 +19,7 @@ const returned = z.discriminatedUnion('type', [
 
 export type GridaEnvelope = z.infer<typeof envelope>
 
-/** Loses content, details, completion, the code of an error, whose call it was, and parts of a millisecond. */
+/** Loses content, details, completion, the error code, the call id, and fractions of a millisecond. */
 export function toGrida(outcome: Outcome): GridaEnvelope {
   const { duration_ms, truncated, output_path } = outcome.metadata
   const carried = { duration_ms: Math.round(duration_ms), ...present({ truncated, output_path }) }
@@ -28,7 +28,7 @@ export function toGrida(outcome: Outcome): GridaEnvelope {
     : { type: 'error', error_text: outcome.error_text, metadata: carried }
 }
 
-/** undefined when the value is not grida's envelope. */
+/** undefined if the value is not an envelope of grida. */
 export function fromGrida(value: unknown): Reading | undefined {
   const parsed = returned.safeParse(value)
   if (!parsed.success) return undefined

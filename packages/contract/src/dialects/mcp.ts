@@ -1,10 +1,9 @@
 import { z } from 'zod'
 import { isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
 import type { Content, Outcome } from '../model/outcome.ts'
-import { FAILED_WITHOUT_TEXT, textOfContent, textOfData } from './content.ts'
-import { errorOf, json, type Reading } from './reading.ts'
+import { errorOf, FAILED_WITHOUT_TEXT, json, textOfContent, textOfData, type Reading } from './reading.ts'
 
-/** Blocks may carry annotations and later fields; only what is named here is used. */
+/** Blocks may have annotations and unknown fields, which are ignored. */
 const block = z.discriminatedUnion('type', [
   z.looseObject({ type: z.literal('text'), text: z.string() }),
   z.looseObject({ type: z.literal('image'), data: z.string(), mimeType: z.string() }),
@@ -27,8 +26,8 @@ export interface McpResult {
 }
 
 /**
- * Data that is an object is structured content, and is shown as text where the tool did not say what to show; other data is text
- * alone. Of an error the code is told beside its text. Loses details, completion, the data of an error and all metadata.
+ * An object becomes structured content, and text if the tool gave no content; other data becomes text. The code of an error is in `_meta`.
+ * Loses details, completion, the data of an error and all metadata.
  */
 export function toMcp(outcome: Outcome): McpResult {
   if (outcome.type === 'error') {
@@ -41,13 +40,10 @@ export function toMcp(outcome: Outcome): McpResult {
   return { content: blocks, ...(isJsonObject(data) ? { structuredContent: data } : {}) }
 }
 
-/** In the form that the protocol wants of such names. */
+/** In the form that MCP requires for such keys. */
 const ERROR_KEY = 'bulkhead/error'
 
-/**
- * What an MCP server, or a tool written like one, returns; undefined when it is not that. Loses _meta, annotations and
- * the bytes of audio and binary resources.
- */
+/** The result of an MCP server or a similar tool; undefined for any other value. Loses _meta, annotations, and the bytes of audio and binary resources. */
 export function fromMcp(value: unknown): Reading | undefined {
   const parsed = callToolResult.safeParse(value)
   if (!parsed.success) return undefined

@@ -2,8 +2,7 @@ import { z } from 'zod'
 import type { ErrorCode } from '../model/errors.ts'
 import { isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
 import type { ErrorOutcome, Outcome } from '../model/outcome.ts'
-import { FAILED_WITHOUT_TEXT } from './content.ts'
-import { errorOf, json, present, type Reading } from './reading.ts'
+import { errorOf, FAILED_WITHOUT_TEXT, json, present, type Reading } from './reading.ts'
 
 const measured = {
   tokens_used: z.number().nonnegative(),
@@ -12,7 +11,7 @@ const measured = {
 }
 const success = z.strictObject({ success: z.literal(true), tool: z.string(), output: json, ...measured })
 const failure = z.strictObject({ success: z.literal(false), tool: z.string(), error: z.string(), output: json })
-/** A tool may leave to the orchestrator what the orchestrator knows. */
+/** A tool may omit what the orchestrator knows. */
 const returned = z.discriminatedUnion('success', [
   success.partial({ tool: true, tokens_used: true, duration: true, attempt: true }),
   failure.extend(measured).partial({ tool: true, tokens_used: true, duration: true, attempt: true }),
@@ -22,7 +21,7 @@ export type MorphixSuccess = z.infer<typeof success>
 export type MorphixFailure = z.infer<typeof failure>
 export type MorphixResult = MorphixSuccess | MorphixFailure
 
-/** morphix's error strings. Where several mean one code, the first is how the code is said; the others are remembered. */
+/** morphix's error strings. If several mean the same code, the first one is written for it. */
 const STRINGS: ReadonlyMap<string, ErrorCode> = new Map<string, ErrorCode>([
   ['tools_disabled', 'ToolsDisabled'],
   ['tool_not_found', 'ToolNotRegistered'],
@@ -50,14 +49,14 @@ function stringOf(code: ErrorCode): string {
   return 'tool_reported_failure'
 }
 
-/** Loses content, details, completion, call_id, origin, truncation, codes without a string, and the measures of a failure. */
+/** Loses content, details, completion, call_id, origin, truncation, codes without a string, and the measurements of a failure. */
 export function toMorphix(outcome: Outcome): MorphixResult {
   const { tool, tokens_used = 0, duration_ms, attempt } = outcome.metadata
   if (outcome.type === 'error') return { success: false, tool, ...failureOf(outcome) }
   return { success: true, tool, output: outcome.data, tokens_used, duration: Math.round(duration_ms) / 1000, attempt }
 }
 
-/** undefined when the value is not morphix's result. */
+/** undefined if the value is not a result of morphix. */
 export function fromMorphix(value: unknown): Reading | undefined {
   const parsed = returned.safeParse(value)
   if (!parsed.success) return undefined
@@ -70,15 +69,15 @@ export function fromMorphix(value: unknown): Reading | undefined {
   }
 }
 
-/** `output` of a failure is what the model is told. What the code and the text do not give back is remembered in the data. */
+/** `output` of a failure is the text for the model. The data keeps what code and text cannot express. */
 function errorBody(error: string, output: Json): Omit<ErrorOutcome, 'metadata'> {
   const code = codeOf(error)
-  const told = typeof output === 'string' && output !== ''
+  const hasText = typeof output === 'string' && output !== ''
   const shown = output === null || output === '' ? '' : ` ${JSON.stringify(output)}`
-  const memory: JsonObject = { ...(stringOf(code) === error ? {} : { error }), ...(told ? {} : { output }) }
+  const memory: JsonObject = { ...(stringOf(code) === error ? {} : { error }), ...(hasText ? {} : { output }) }
   return {
     type: 'error',
-    error_text: told ? output : textOfString(error) + shown,
+    error_text: hasText ? output : textOfString(error) + shown,
     error: errorOf(code, Object.keys(memory).length > 0 ? { morphix: memory } : undefined),
   }
 }
@@ -89,7 +88,7 @@ function failureOf({ error, error_text }: ErrorOutcome): { readonly error: strin
   const memory = isJsonObject(error.data) && isJsonObject(error.data['morphix']) ? error.data['morphix'] : {}
   const { error: said, output } = memory
   return {
-    // A string is quoted only where it means the code that the host settled on.
+    // Used only if it still means the code of the outcome.
     error: typeof said === 'string' && codeOf(said) === error.code ? said : stringOf(error.code),
     output: output === undefined ? error_text : output,
   }

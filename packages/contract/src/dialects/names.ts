@@ -1,8 +1,8 @@
 import { isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
-import type { LockedTool } from '../model/names.ts'
-import type { ToolDefinition } from '../ports/tools.ts'
+import type { LockedTool } from '../model/tools.ts'
+import type { ToolDefinition } from '../ports/tool-listing.ts'
 
-/** Names that other agents taught models, and what they are here. They lead to a tool and are never registered. */
+/** Tool names of other agents. They are aliases and are never registered. */
 const TOOL_ALIASES: ReadonlyMap<string, LockedTool> = new Map<string, LockedTool>([
   ['read_file', 'read'],
   ['file_manager.read', 'read'],
@@ -31,10 +31,7 @@ const ARGUMENT_ALIASES: ReadonlyMap<string, string> = new Map([
   ['new_str', 'new_string'],
 ])
 
-/**
- * The registered name that is meant. A registered name means itself, so an alias never reaches past a tool that has it;
- * a name that leads nowhere is returned as it is, for the error to name.
- */
+/** Resolves an alias to a registered name. A registered name always means itself. An unknown name is returned unchanged, for the error. */
 export function canonicalToolName(name: string, has: (name: string) => boolean): string {
   if (has(name)) return name
   return candidates(name).find(has) ?? name
@@ -53,8 +50,8 @@ function candidates(name: string): readonly string[] {
 }
 
 /**
- * Arguments under the names this tool knows: one is renamed only where the schema does not have the foreign name, has
- * ours, and ours was not given. Anything else is left for the validation to judge.
+ * Renames arguments to the names that the schema has. An argument is renamed only if the schema has our name and not the alias, and our
+ * name was not given. Validation handles the rest.
  */
 export function renameArguments(args: JsonObject, inputSchema: JsonObject): JsonObject {
   const known: Json | undefined = inputSchema['properties']
@@ -69,7 +66,7 @@ export function renameArguments(args: JsonObject, inputSchema: JsonObject): Json
   return renamed.every(([name]) => Object.hasOwn(args, name)) ? args : Object.fromEntries(renamed)
 }
 
-/** A call in the words of other agents, in ours: of a tool that is there, with arguments under the names it knows. */
+/** Translates a call with tool and argument names of other agents. */
 export function canonicalCall<Call extends { readonly name: string; readonly arguments: Json }>(
   call: Call, toolNamed: (name: string) => Pick<ToolDefinition, 'inputSchema'> | undefined,
 ): Call {

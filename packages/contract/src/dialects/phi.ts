@@ -1,15 +1,18 @@
+import type { Json } from '@bulkhead/kit/json'
 import { z } from 'zod'
 import type { ErrorCode } from '../model/errors.ts'
+import type { BulkheadEvent, EventOf } from '../model/events.ts'
 import type { Content, ErrorOutcome, Outcome, OutcomeBody } from '../model/outcome.ts'
-import { contentBlock, FAILED_WITHOUT_TEXT, textOfContent, textOfData } from './content.ts'
-import { endsRun, errorOf, json, present, type Reading } from './reading.ts'
+import {
+  contentBlock, endsRun, errorOf, FAILED_WITHOUT_TEXT, json, present, textOfContent, textOfData, type CallEvent, type EventContext, type Reading,
+} from './reading.ts'
 
 const toolResult = z.strictObject({
   content: z.array(contentBlock),
   details: json,
   child_loop_id: z.string().nullable(),
 })
-/** A failure that was made a result already says so. */
+/** A failure that was turned into a result has an error flag. */
 const returned = toolResult.partial({ details: true, child_loop_id: true })
   .extend({ is_error: z.boolean().exactOptional(), isError: z.boolean().exactOptional() })
 const toolError = z.discriminatedUnion('variant', [
@@ -27,7 +30,7 @@ const toolResultMessage = z.strictObject({
 
 export type PhiToolResult = z.infer<typeof toolResult>
 export type PhiToolError = z.infer<typeof toolError>
-/** What enters the conversation. */
+/** The message in the conversation. */
 export type PhiToolResultMessage = z.infer<typeof toolResultMessage>
 
 type Variant = PhiToolError['variant']
@@ -44,10 +47,7 @@ const rowOf = (variant: Variant) => VARIANTS.find((row) => row.variant === varia
 export const phiErrorText = (error: PhiToolError): string =>
   rowOf(error.variant).prefix + (error.variant === 'Cancelled' ? '' : error.message)
 
-/**
- * Loses data where content was given and the form of data where not, completion, metadata but child_loop_id, and of an
- * error all but its variant and text.
- */
+/** Loses data if there is content, otherwise the type of data; completion; metadata except child_loop_id; of an error all but variant and text. */
 export function toPhi(outcome: Outcome): PhiToolResult | PhiToolError {
   if (outcome.type === 'error') return toPhiError(outcome)
   return {
@@ -57,7 +57,7 @@ export function toPhi(outcome: Outcome): PhiToolResult | PhiToolError {
   }
 }
 
-/** undefined when the value is neither a result nor an error of phi. */
+/** undefined if the value is neither a result nor an error of phi. */
 export function fromPhi(value: unknown): Reading | undefined {
   const result = returned.safeParse(value)
   if (result.success) {
@@ -71,7 +71,7 @@ export function fromPhi(value: unknown): Reading | undefined {
   return error && { body: errorBody(rowOf(error.variant).code, phiErrorText(error)), metadata: {} }
 }
 
-/** Loses what toPhi loses, and details and child_loop_id; an error is its text. */
+/** Loses what toPhi loses, details and child_loop_id; an error becomes its text. */
 export function toPhiMessage(outcome: Outcome, timestamp: number): PhiToolResultMessage {
   const text = outcome.type === 'output' ? textOfData(outcome.data) : phiErrorText(toPhiError(outcome))
   return {
@@ -84,7 +84,7 @@ export function toPhiMessage(outcome: Outcome, timestamp: number): PhiToolResult
   }
 }
 
-/** undefined when the value is not phi's message of a result. */
+/** undefined if the value is not a result message of phi. */
 export function fromPhiMessage(value: unknown): (Reading & { readonly timestamp: number }) | undefined {
   const parsed = toolResultMessage.safeParse(value)
   if (!parsed.success) return undefined
@@ -112,3 +112,71 @@ const errorBody = (code: ErrorCode, error_text: string) => ({ type: 'error' as c
 
 const codeOfText = (text: string): ErrorCode =>
   VARIANTS.find(({ variant, prefix }) => variant === 'Cancelled' ? text === prefix : text.startsWith(prefix))!.code
+
+interface PhiCall {
+  readonly loop_id: string
+  readonly tool_call_id: string
+  readonly tool_name: string
+}
+export type PhiEvent =
+  | (PhiCall & { readonly type: 'ToolExecutionStart'; readonly args: Json })
+  | (PhiCall & { readonly type: 'ToolExecutionUpdate'; readonly partial_result: Json })
+  | (PhiCall & { readonly type: 'ProgressMessage'; readonly text: string })
+  | (PhiCall & {
+    readonly type: 'ToolExecutionEnd'
+    readonly result: PhiToolResult | PhiToolError | null
+    readonly is_error: boolean
+    readonly child_loop_id: string | null
+  })
+  | { readonly type: 'MessageStart' | 'MessageEnd'; readonly loop_id: string; readonly message: PhiToolResultMessage }
+
+type EndEvent = EventOf<'ToolInvocationSucceeded' | 'ToolInvocationFailed' | 'ToolInvocationCancelled'>
+
+/**
+ * The events of phi for one of ours; empty if phi has none. A call starts and ends once, also if it is retried. A call that never began,
+ * because it was denied or vetoed, has no start and no end: only its result.
+ */
+export function toPhiEvents(event: BulkheadEvent, context: EventContext = {}): readonly PhiEvent[] {
+  switch (event.type) {
+    case 'ToolInvocationStarted':
+      return event.attempt > 1 ? [] : [{ type: 'ToolExecutionStart', ...phiCall(event), args: context.args ?? null }]
+    case 'ToolInvocationUpdated': return [{ type: 'ToolExecutionUpdate', ...phiCall(event), partial_result: event.partial }]
+    case 'ToolInvocationProgress': return [{ type: 'ProgressMessage', ...phiCall(event), text: event.text }]
+    case 'ToolInvocationSucceeded':
+    case 'ToolInvocationFailed': return [end(event, context), ...messages(event, context)]
+    case 'ToolInvocationCancelled': return [...(hasBegun(event) ? [end(event, context)] : []), ...messages(event, context)]
+    default: return []
+  }
+}
+
+/** A call that was skipped for a user message counts as begun, without an attempt. */
+const hasBegun = ({ attempt, errorCode }: EventOf<'ToolInvocationCancelled'>): boolean =>
+  attempt > 0 || errorCode === 'SkippedBySteering'
+
+const phiCall = ({ sessionId, callId, tool }: CallEvent): PhiCall =>
+  ({ loop_id: sessionId, tool_call_id: callId, tool_name: tool })
+
+const isError = ({ type }: EndEvent): boolean => type !== 'ToolInvocationSucceeded'
+
+const end = (event: EndEvent, { outcome }: EventContext): PhiEvent => ({
+  type: 'ToolExecutionEnd',
+  ...phiCall(event),
+  result: outcome ? toPhi(outcome) : null,
+  is_error: isError(event),
+  child_loop_id: outcome?.metadata.child_loop_id ?? null,
+})
+
+function messages(event: EndEvent, { outcome }: EventContext): readonly PhiEvent[] {
+  const timestamp = Date.parse(event.at)
+  const message = outcome ? toPhiMessage(outcome, timestamp) : {
+    role: 'toolResult' as const, toolCallId: event.callId, toolName: event.tool, content: contentOf(event), isError: isError(event), timestamp,
+  }
+  const { sessionId: loop_id } = event
+  return [{ type: 'MessageStart', loop_id, message }, { type: 'MessageEnd', loop_id, message }]
+}
+
+/** The content of a success is unknown without its outcome. */
+function contentOf(event: EndEvent): PhiToolResultMessage['content'] {
+  if (event.type === 'ToolInvocationSucceeded') return []
+  return [{ type: 'text', text: event.type === 'ToolInvocationFailed' ? event.message : event.reason }]
+}

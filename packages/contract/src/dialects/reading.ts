@@ -1,35 +1,36 @@
+import type { Json } from '@bulkhead/kit/json'
 import { z } from 'zod'
 import { ERRORS, type ErrorCode } from '../model/errors.ts'
-import type { Json } from '@bulkhead/kit/json'
-import type { Outcome, OutcomeBody, OutcomeError, OutcomeMetadata } from '../model/outcome.ts'
+import type { BulkheadEvent } from '../model/events.ts'
+import type { Content, Outcome, OutcomeBody, OutcomeError, OutcomeMetadata } from '../model/outcome.ts'
 
-/** What a codec reads: the outcome, and what of its metadata the dialect carries. */
+/** The result of a reader: the outcome, and the metadata that the dialect carries. */
 export interface Reading {
   readonly body: OutcomeBody
   readonly metadata: CarriedMetadata
 }
 
 /**
- * As claimed by whoever wrote the result. For a record of one's own it is the truth; of a stranger's result a host
- * believes `child_loop_id` and `tokens_used` at most, and measures, counts and truncates by itself.
+ * Metadata as the author of the result claims it. For a result of a third party the host uses `child_loop_id` and `tokens_used` at most,
+ * and measures everything else itself.
  */
 export type CarriedMetadata = Partial<Omit<OutcomeMetadata, 'origin'>>
 
-/** An outcome again, where the dialect carried less than all of it. What was read goes over `base`. */
+/** Completes a reading to an outcome. What was read overrides `base`. */
 export const completeOutcome = ({ body, metadata }: Reading, base: OutcomeMetadata): Outcome =>
   ({ ...body, metadata: { ...base, ...metadata } })
 
-/** Class and retryable follow from the code alone, whatever a foreign result says. */
+/** Class and retryable follow from the code, whatever the result claims. */
 export const errorOf = (code: ErrorCode, data?: Json): OutcomeError =>
   ({ code, class: ERRORS[code].class, retryable: ERRORS[code].retryable, ...present({ data }) })
 
-/** Cancelled, and the run with it. A call that gave way to a message of the user ends nothing: the run goes on with that. */
+/** Whether a cancellation ends the run. A call that was skipped for a user message does not. */
 export const endsRun = (code: ErrorCode): boolean => ERRORS[code].class === 'Cancellation' && code !== 'SkippedBySteering'
 
-/** Codecs read what is JSON already, so its inside is not walked again; only its being there is checked. */
+/** Readers get JSON, so its content is not checked again; only its presence is. */
 export const json = z.custom<Json>((value) => value !== undefined)
 
-/** The fields that have a value, so that an absent one is absent in what is made too. */
+/** Removes undefined fields. */
 export function present<Fields extends object>(fields: Fields): Present<Fields> {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Present<Fields>
 }
@@ -37,3 +38,34 @@ export function present<Fields extends object>(fields: Fields): Present<Fields> 
 type Present<Fields> =
   & { [Key in keyof Fields as undefined extends Fields[Key] ? never : Key]: Fields[Key] }
   & { [Key in keyof Fields as undefined extends Fields[Key] ? Key : never]?: Exclude<Fields[Key], undefined> }
+
+/** The blocks that a model can see. */
+export const contentBlock = z.discriminatedUnion('type', [
+  z.strictObject({ type: z.literal('text'), text: z.string() }),
+  z.strictObject({ type: z.literal('image'), data: z.string(), mimeType: z.string() }),
+])
+
+/** What a model sees of a value without `content`: a string as it is, anything else as JSON. */
+export const textOfData = (data: Json): string => typeof data === 'string' ? data : JSON.stringify(data)
+
+/** The text of all blocks, joined by line breaks, or undefined if there is none. */
+export function textOfContent(content: readonly Content[]): string | undefined {
+  const texts = content.flatMap((block) => block.type === 'text' ? [block.text] : [])
+  return texts.length > 0 ? texts.join('\n') : undefined
+}
+
+/** A note for the model below a result that was cut. undefined for a complete result. */
+export function noteOfCut({ truncated, output_path: path }: OutcomeMetadata, besides = ''): string | undefined {
+  if (!truncated) return undefined
+  return `[The result was too long and is cut here${besides}.${path === undefined ? '' : ` The whole is in ${path}`}]`
+}
+
+export const FAILED_WITHOUT_TEXT = 'The tool failed and did not say why.'
+
+/** What events of other runtimes contain and ours do not. The caller adds it if available. */
+export interface EventContext {
+  readonly args?: Json
+  readonly outcome?: Outcome
+}
+
+export type CallEvent = Extract<BulkheadEvent, { readonly callId: string; readonly tool: string }>

@@ -1,11 +1,11 @@
-import { z } from 'zod'
-import { isTerminalResult } from '../model/completion.ts'
 import { isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
+import { z } from 'zod'
+import type { ErrorCode } from '../model/errors.ts'
+import type { BulkheadEvent } from '../model/events.ts'
 import type { Completion, Outcome } from '../model/outcome.ts'
-import { FAILED_WITHOUT_TEXT } from './content.ts'
-import { endsRun, errorOf, json, present, type Reading } from './reading.ts'
+import { endsRun, errorOf, FAILED_WITHOUT_TEXT, json, present, type CallEvent, type EventContext, type Reading } from './reading.ts'
 
-/** Closed: what else is known of a call travels beside it. */
+/** Closed: other information about a call is passed separately. */
 export const steerableToolCall = z.strictObject({
   id: z.string().min(1),
   name: z.string().min(1),
@@ -13,7 +13,7 @@ export const steerableToolCall = z.strictObject({
 })
 export type SteerableToolCall = z.infer<typeof steerableToolCall>
 
-/** Open: fields of a later version are kept. Serialisers that write null for an absent field are understood. */
+/** Open: unknown fields are kept, and null counts as absent. */
 export const steerableToolResult = z.looseObject({
   success: z.boolean(),
   terminal: z.boolean().nullish(),
@@ -27,7 +27,7 @@ export interface SteerableToolResult extends Completion {
   readonly success: boolean
   readonly error?: string
   readonly data?: JsonObject
-  /** With undefined, or whoever compiles without `exactOptionalPropertyTypes` could not use this type. */
+  /** undefined is included for code that is compiled without `exactOptionalPropertyTypes`. */
   readonly [extra: string]: Json | undefined
 }
 
@@ -35,7 +35,7 @@ const FIELDS: ReadonlySet<string> = new Set(Object.keys(steerableToolResult.shap
 
 export const fromSteerableCall = (value: unknown): SteerableToolCall | undefined => steerableToolCall.safeParse(value).data
 
-/** Loses content, other details, the code of an error and the metadata; data that is no object becomes `{ value }`. */
+/** Loses content, other details, the error code and the metadata; data that is not an object becomes `{ value }`. */
 export function toSteerable(outcome: Outcome): SteerableToolResult {
   const kept = keptFields(outcome.details)
   const extras = Object.fromEntries(Object.entries(kept).filter(([key]) => !FIELDS.has(key)))
@@ -51,11 +51,23 @@ export function toSteerable(outcome: Outcome): SteerableToolResult {
   }
 }
 
-/** Whether the run ends with this outcome. A host's own error does not end it; a tool's does where the tool said so. */
+interface CompletionHint {
+  readonly success?: boolean | undefined
+  readonly terminal?: boolean | undefined
+  readonly needsFollowup?: boolean | undefined
+}
+
+/** Whether a result ends the run: it is marked as terminal, or it failed and needs no follow-up. */
+export function isTerminalResult(result: CompletionHint | null | undefined): boolean {
+  if (result === null || result === undefined) return false
+  return result.terminal === true || (result.success === false && result.needsFollowup !== true)
+}
+
+/** Whether an outcome ends the run. An error of the host does not; an error of a tool does if the tool says so. */
 export const isTerminalOutcome = (outcome: Outcome): boolean =>
   isTerminalResult({ success: outcome.type === 'output', ...completionOf(outcome) })
 
-/** undefined when the value is not steerable's result. */
+/** undefined if the value is not a result of steerable. */
 export function fromSteerable(value: unknown): Reading | undefined {
   const parsed = steerableToolResult.safeParse(value)
   if (!parsed.success) return undefined
@@ -80,7 +92,7 @@ export function fromSteerable(value: unknown): Reading | undefined {
       type: 'error',
       error_text: error ?? message ?? (hasExtras ? `The tool failed with ${JSON.stringify(extras)}.` : FAILED_WITHOUT_TEXT),
       error: errorOf('ToolExecutionFailed', data),
-      // Present even when empty: a result that names no follow-up ends the run, and it was the tool that said so.
+      // Present even if empty: a result of the tool without a follow-up ends the run.
       completion,
       ...details({ ...extras, ...(error === undefined ? { error: null } : {}) }),
     },
@@ -88,23 +100,20 @@ export function fromSteerable(value: unknown): Reading | undefined {
   }
 }
 
-/**
- * A tool that spoke for itself is quoted. Where nobody did, the error goes back to the model; what was cancelled ends
- * the run in any case.
- */
+/** The tool's own completion. Without one, an error goes back to the model. A cancellation always ends the run. */
 function completionOf(outcome: Outcome): Completion {
   if (outcome.type === 'error' && endsRun(outcome.error.code)) return { ...outcome.completion, terminal: true }
   return outcome.completion ?? (outcome.type === 'error' ? { needsFollowup: true } : {})
 }
 
-/** Where fields without a place of their own are kept, null standing for a known field that was not there. */
+/** Keeps the fields that have no other place. null marks a known field that was absent. */
 const details = (fields: JsonObject): { details?: Json } =>
   Object.keys(fields).length > 0 ? { details: { steerable: fields } } : {}
 
 const keptFields = (kept: Json | undefined): JsonObject =>
   isJsonObject(kept) && isJsonObject(kept['steerable']) ? kept['steerable'] : {}
 
-/** A known field that is null is a field that is not there. */
+/** A known field that is null counts as absent. */
 function withoutNull(read: z.infer<typeof steerableToolResult>): SteerableToolResult {
   const fields = Object.entries(read).filter(([key, value]) => value !== null || !FIELDS.has(key))
   return Object.fromEntries(fields) as unknown as SteerableToolResult
@@ -112,3 +121,38 @@ function withoutNull(read: z.infer<typeof steerableToolResult>): SteerableToolRe
 
 const recordOf = (data: Json): JsonObject => isJsonObject(data) ? data : { value: data }
 const textOf = (value: Json | undefined): string | undefined => typeof value === 'string' ? value : undefined
+
+export type SteerableEvent =
+  | { readonly type: 'tool_call'; readonly toolCall: SteerableToolCall }
+  | { readonly type: 'tool_result'; readonly id: string; readonly name: string; readonly result: SteerableToolResult }
+  | { readonly type: 'budget_exhausted'; readonly message: string }
+  | { readonly type: 'loader-hint'; readonly message: string }
+  | { readonly type: 'error'; readonly error: string }
+  | { readonly type: 'done' }
+
+/** Empty if steerable has no such event. Without the outcome, a result has only its status. */
+export function toSteerableEvents(event: BulkheadEvent, context: EventContext = {}): readonly SteerableEvent[] {
+  switch (event.type) {
+    case 'ToolInvocationProposed': {
+      const named = isJsonObject(event.args) ? event.args : { value: event.args }
+      return [{ type: 'tool_call', toolCall: { id: event.callId, name: event.tool, arguments: named } }]
+    }
+    case 'ToolInvocationSucceeded': return [end(event, context, { success: true })]
+    case 'ToolInvocationFailed': return [end(event, context, failed(event.errorCode, event.message))]
+    case 'ToolInvocationCancelled': {
+      const { errorCode, reason } = event
+      const ended = end(event, context, failed(errorCode, reason))
+      return errorCode === 'BudgetExhausted' ? [ended, { type: 'budget_exhausted', message: reason }] : [ended]
+    }
+    case 'ToolInvocationProgress': return [{ type: 'loader-hint', message: event.text }]
+    case 'SuppressedError': return [{ type: 'error', error: `${event.source}: ${event.message}` }]
+    case 'TurnEnded': return [{ type: 'done' }]
+    default: return []
+  }
+}
+
+const end = (event: CallEvent, { outcome }: EventContext, otherwise: SteerableToolResult): SteerableEvent =>
+  ({ type: 'tool_result', id: event.callId, name: event.tool, result: outcome ? toSteerable(outcome) : otherwise })
+
+const failed = (code: ErrorCode, error: string): SteerableToolResult =>
+  ({ success: false, error, ...(endsRun(code) ? { terminal: true } : { needsFollowup: true }) })

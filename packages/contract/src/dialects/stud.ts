@@ -1,8 +1,9 @@
+import { isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
 import { z } from 'zod'
 import { ERRORS, isErrorCode, type ErrorCode } from '../model/errors.ts'
-import { isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
+import type { BulkheadEvent } from '../model/events.ts'
 import type { ErrorOutcome, Outcome } from '../model/outcome.ts'
-import { errorOf, json, type Reading } from './reading.ts'
+import { errorOf, json, type CallEvent, type Reading } from './reading.ts'
 
 const STUD_CLASSES = [
   'Validation', 'ProviderTransient', 'ProviderCapability', 'ToolTransient', 'ToolTerminal', 'Session', 'Cancellation',
@@ -24,18 +25,18 @@ const remembered = studError.omit({ context: true })
 
 export type StudResult = z.infer<typeof result>
 
-/** stud's codes are ours but for these. */
+/** stud has the same codes as we do, except these. */
 const FOREIGN: ReadonlyMap<string, ErrorCode> = new Map<string, ErrorCode>([['Forbidden', 'CapabilityDenied']])
 const BY_CLASS: Readonly<Partial<Record<StudClass, ErrorCode>>> = {
   ToolTransient: 'ResourceBusy', ProviderTransient: 'ResourceBusy', Cancellation: 'ToolCancelled',
 }
 
-/** Loses content, details, completion and all metadata; data of an error that is no object becomes `{ value }`. */
+/** Loses content, details, completion and all metadata; error data that is not an object becomes `{ value }`. */
 export function toStud(outcome: Outcome): StudResult {
   return outcome.type === 'output' ? { ok: true, value: outcome.data } : { ok: false, error: toStudError(outcome) }
 }
 
-/** undefined when the value is not stud's result. */
+/** undefined if the value is not a result of stud. */
 export function fromStud(value: unknown): Reading | undefined {
   const parsed = returned.safeParse(value)
   if (!parsed.success) return undefined
@@ -50,7 +51,7 @@ function codeOf(cls: StudClass, code: string): ErrorCode {
   return isErrorCode(code) ? code : FOREIGN.get(code) ?? BY_CLASS[cls] ?? 'ToolExecutionFailed'
 }
 
-/** The text a model is told travels in the context as `message`. Class and code are remembered where ours differ. */
+/** The text for the model is `message` in the context. Class and code are kept in the data if ours differ. */
 function errorBody(cls: StudClass, code: string, context: JsonObject): Omit<ErrorOutcome, 'metadata'> {
   const { message, ...rest } = context
   const ours = codeOf(cls, code)
@@ -68,7 +69,7 @@ function errorBody(cls: StudClass, code: string, context: JsonObject): Omit<Erro
 function toStudError({ error, error_text }: ErrorOutcome): z.infer<typeof studError> {
   const { stud, ...rest } = contextOf(error.data)
   const said = remembered.safeParse(stud).data
-  // Quoted only where it means the code that the host settled on.
+  // Used only if it still means the code of the outcome.
   const quoted = said !== undefined && codeOf(said.class, said.code) === error.code
   const named = quoted ? said : { class: ERRORS[error.code].class, code: error.code }
   const facts = quoted ? rest : contextOf(error.data)
@@ -77,3 +78,55 @@ function toStudError({ error, error_text }: ErrorOutcome): z.infer<typeof studEr
 
 const contextOf = (data: Json | undefined): JsonObject => data === undefined ? {} : isJsonObject(data) ? data : { value: data }
 const wordless = (cls: StudClass, code: string): string => `The tool failed with ${cls}/${code} and did not say more.`
+
+export interface StudEvent {
+  readonly name: string
+  readonly payload: JsonObject
+}
+
+/** Calls that never ran. stud reports them as cancelled; we have the code of the denial. */
+const NEVER_RAN: ReadonlyMap<ErrorCode, 'approval-denied' | 'tool-not-available'> = new Map([
+  ...(['ApprovalDenied', 'RoleDenied', 'RuleDenied', 'WatchdogDenied', 'GuardDenied', 'ArgumentsUnsettled', 'HookVetoed'] as const)
+    .map((code) => [code, 'approval-denied'] as const),
+  ...(['ToolNotRegistered', 'ToolsDisabled'] as const).map((code) => [code, 'tool-not-available'] as const),
+])
+
+/** undefined if stud has no such event. */
+export function toStudEvent(event: BulkheadEvent): StudEvent | undefined {
+  switch (event.type) {
+    case 'ToolInvocationProposed': return { name: event.type, payload: { ...studCall(event), args: event.args } }
+    case 'ToolInvocationStarted': return { name: event.type, payload: studCall(event) }
+    case 'ToolInvocationSucceeded': return { name: event.type, payload: { ...studCall(event), durationMs: event.durationMs } }
+    case 'ToolInvocationFailed': {
+      const { durationMs, errorClass, errorCode, message } = event
+      const reason = NEVER_RAN.get(errorCode)
+      if (reason) return { name: 'ToolInvocationCancelled', payload: { ...studCall(event), durationMs, reason } }
+      return { name: event.type, payload: { ...studCall(event), durationMs, errorClass, errorCode, message } }
+    }
+    case 'ToolInvocationCancelled': {
+      const reason = NEVER_RAN.get(event.errorCode) ?? 'session-cancelled'
+      return { name: event.type, payload: { ...studCall(event), durationMs: event.durationMs, reason } }
+    }
+    case 'LifecyclePhaseStart': return { name: event.type, payload: { extensionId: event.extensionId, phase: event.phase } }
+    case 'LifecyclePhaseEnd': {
+      const { extensionId, phase, durationMs } = event
+      return { name: event.type, payload: { extensionId, phase, durationMs } }
+    }
+    case 'ExtensionReloaded':
+    case 'ExtensionReloadRefused': return { name: event.type, payload: { extensionId: event.extensionId } }
+    case 'InteractionRaised': return { name: event.type, payload: { correlationId: event.correlationId, kind: event.kind } }
+    case 'InteractionAnswered': return { name: event.type, payload: { correlationId: event.correlationId, status: event.status } }
+    case 'TrustDecision': return { name: event.type, payload: { canonicalPath: event.path, decision: event.decision } }
+    case 'StateSlotDrift': {
+      const { extensionId, storedVersion, currentVersion, decision } = event
+      return { name: event.type, payload: { extensionId, storedVersion, currentVersion, decision } }
+    }
+    case 'SuppressedError': return { name: event.type, payload: { reason: event.source, cause: event.message, at: event.at } }
+    case 'TurnEnded': return { name: 'SessionTurnEnd', payload: { sessionId: event.sessionId } }
+    default: return undefined
+  }
+}
+
+/** stud's audit always contains the layer of a tool. */
+const studCall = ({ callId, tool, origin }: CallEvent): JsonObject =>
+  ({ toolCallId: callId, toolName: tool, layer: origin?.layer ?? null })

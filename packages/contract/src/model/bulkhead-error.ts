@@ -1,12 +1,11 @@
-import type { ErrorClass, ErrorCode, ErrorFault } from './errors.ts'
-import { ERRORS, isErrorCode } from './errors.ts'
-import type { Json } from '@bulkhead/kit/json'
 import { messageOf } from '@bulkhead/kit/error-message'
+import type { Json } from '@bulkhead/kit/json'
 import { findOptionFault, type OptionForms } from '@bulkhead/kit/options'
+import { ERRORS, isErrorCode, type ErrorClass, type ErrorCode, type ErrorFault } from './errors.ts'
 
 const brand = Symbol.for('bulkhead.error')
 
-/** The one error of Bulkhead. Its code is a row of the table; everything else about it follows from there. */
+/** The only error class of Bulkhead. Its code is a row of the error table, which gives class, fault and retryable. */
 export class BulkheadError extends Error {
   override readonly name = 'BulkheadError'
   readonly code: ErrorCode
@@ -32,23 +31,23 @@ export class BulkheadError extends Error {
     return ERRORS[this.code].retryable
   }
 
-  /** True across copies of this package, which `instanceof` is not. Contract: never throws. */
+  /** Unlike `instanceof`, also true for errors of another copy of this package. Contract: never throws. */
   static is(value: unknown): value is BulkheadError {
     try {
       return typeof value === 'object' && value !== null && brand in value && isErrorCode((value as { code?: unknown }).code)
     } catch {
-      // A proxy or an accessor of a stranger threw while it was being looked at.
+      // A foreign proxy or accessor threw.
       return false
     }
   }
 
-  /** Whatever was thrown, as one of ours. Contract: never throws, not even for hostile values. */
+  /** Wraps any thrown value. Contract: never throws, not even for hostile values. */
   static from(thrown: unknown, code: ErrorCode = 'InternalError'): BulkheadError {
     return BulkheadError.is(thrown) ? thrown : new BulkheadError(code, messageOf(thrown), { cause: thrown })
   }
 }
 
-/** Throws ConfigInvalid for the first option that `called` cannot use. Those of `needed` must be there. */
+/** Throws ConfigInvalid for the first invalid option of the function `called`. Options in `needed` are required. */
 export function requireOptions<Options extends object>(
   called: string, options: Options, table: OptionForms<Options>, ...needed: readonly (keyof Options & string)[]
 ): void {

@@ -18,7 +18,7 @@ interface ApprovalEvent {
   readonly origin: OutcomeOrigin
 }
 
-/** Everything that happens, as one flat union. Dialects rename it; nothing else is emitted. */
+/** All events, as one flat union. Dialects are projections of it. */
 export type BulkheadEvent = Stamped & (
   | ({ readonly type: 'ToolInvocationProposed'; readonly args: Json; readonly parentCallId?: string } & CallEvent)
   | ({ readonly type: 'ToolInvocationDecided'; readonly decision: 'allow' | 'deny'; readonly stage: string; readonly source: string; readonly reason: string; readonly approvalKey: string; readonly args: Json } & CallEvent)

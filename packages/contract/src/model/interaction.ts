@@ -1,6 +1,6 @@
 import type { Json } from '@bulkhead/kit/json'
 
-/** The only way anything in Bulkhead asks a person. One flat union; a tool never prompts by another way. */
+/** Every question to a person. Tools and host have no other way to ask. */
 export type InteractionRequest =
   | { readonly kind: 'Ask'; readonly prompt: string }
   | { readonly kind: 'Select'; readonly prompt: string; readonly options: readonly InteractionOption[]; readonly multiple?: boolean }
@@ -8,17 +8,14 @@ export type InteractionRequest =
   | { readonly kind: 'Approve'; readonly approval: ApprovalRequest }
   | { readonly kind: 'Auth.DeviceCode'; readonly url: string; readonly code: string; readonly expiresAt: string }
   | { readonly kind: 'Auth.Password'; readonly prompt: string }
-  /** For this one call; `approval` is all that a person must see of it. */
+  /** Grants one call; `approval` is what the person sees. */
   | { readonly kind: 'grantStageTool'; readonly tool: string; readonly stage: string; readonly argsDigest: string; readonly approval: ApprovalRequest }
-  /** Answered with trusted, once, declined, or false for not now. */
+  /** The answer is trusted, once, declined, or false for no decision. */
   | { readonly kind: 'trustProject'; readonly path: string; readonly summary: string }
 
-export const INTERACTION_KINDS = [
-  'Ask', 'Select', 'Confirm', 'Approve', 'Auth.DeviceCode', 'Auth.Password', 'grantStageTool', 'trustProject',
-] as const satisfies readonly InteractionRequest['kind'][]
 export type InteractionKind = InteractionRequest['kind']
 
-/** The kinds a tool may raise; the others belong to the host. */
+/** The kinds that a tool may use; the others belong to the host. */
 export const TOOL_INTERACTION_KINDS = ['Ask', 'Select', 'Confirm', 'Auth.DeviceCode', 'Auth.Password'] as const satisfies readonly InteractionKind[]
 
 export interface InteractionOption {
@@ -26,34 +23,34 @@ export interface InteractionOption {
   readonly description?: string
 }
 
-/** One merged question per call: everything that wants a person's word is shown at once. */
+/** One question per call. It combines all reasons for asking. */
 export interface ApprovalRequest {
   readonly callId: string
   readonly tool: string
   readonly label: string
   readonly origin: string
-  /** The tools that make the call, from the one the model called. Absent for a call of the model itself. */
+  /** The chain of calling tools, starting with the one that the model called. Absent for a call by the model. */
   readonly calledBy?: readonly string[]
   readonly approvalKey: string
-  /** Set where the tool's own code made the key, and it does not ship with the host: it is remembered for the session at most. */
+  /** Set if code of a third-party tool made the key. Such an approval lasts for the session at most. */
   readonly keyByTool?: true
-  /** Exactly the arguments, as JSON text with invisible characters made visible. Nothing is cut. */
+  /** The complete arguments as JSON, with invisible characters escaped. */
   readonly argumentsText: string
-  /** What the call would touch, as the host reads its arguments, one line each. Empty where only the tool knows. */
+  /** What the call would touch according to its arguments, one line each. Empty if only the tool knows. */
   readonly touches: readonly string[]
-  /** All that the tool is able to touch, one line each. */
+  /** Everything the tool may touch, one line each. */
   readonly mayTouch: readonly string[]
   /** Why a person is asked, one line each. */
   readonly reasons: readonly string[]
 }
 
 export const APPROVAL_ANSWERS = ['once', 'session', 'project', 'reject'] as const
-/** once: this call. session, project: this key until the session ends, or the approval expires or is revoked. */
+/** once: this call. session, project: this key, until the session ends or the approval expires or is revoked. */
 export interface ApprovalAnswer {
   readonly decision: (typeof APPROVAL_ANSWERS)[number]
-  /** Why. Of a reject it reaches the model; of the others the audit. */
+  /** The model sees the reason of a rejection; the audit records the others. */
   readonly reason?: string
-  /** Who answered, for whoever looks at the approval later. */
+  /** Who answered, for the list of approvals. */
   readonly by?: string
 }
 
@@ -61,9 +58,9 @@ export interface InteractionEnvelope {
   readonly correlationId: string
   readonly issuedAt: string
   readonly request: InteractionRequest
-  /** Who asks, for the person: an extension or the host itself. */
+  /** Who asks: an extension or the host. */
   readonly source: string
-  /** The call on whose behalf it is asked. Absent where an extension asks while it starts, and of what is asked of no session. */
+  /** The call that asks. Absent for an extension that asks while it starts, and for questions outside a session. */
   readonly callId?: string
 }
 

@@ -1,5 +1,5 @@
 export const LIFECYCLE_PHASES = ['init', 'activate', 'deactivate', 'dispose'] as const
-/** What an extension's code may take part in. A phase it does not export is a no-op. */
+/** The phases that the code of an extension may implement. A missing phase is a no-op. */
 export type LifecyclePhase = (typeof LIFECYCLE_PHASES)[number]
 
 export const LIFECYCLE_STATES = [
@@ -8,7 +8,7 @@ export const LIFECYCLE_STATES = [
 export type LifecycleState = (typeof LIFECYCLE_STATES)[number]
 export type LifecycleSignal = 'init' | 'initialised' | 'activate' | 'activated' | 'drain' | 'drained' | 'dispose' | 'fail'
 
-/** The whole lifecycle. An absent cell is a transition that cannot happen. */
+/** All transitions. An absent cell is an impossible transition. */
 export const LIFECYCLE = {
   validated: { init: 'initialising', dispose: 'disposed' },
   initialising: { initialised: 'loaded', fail: 'failed' },

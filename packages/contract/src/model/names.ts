@@ -1,24 +1,43 @@
-/** Flat, so that every model API takes them. */
-export const TOOL_NAME_PATTERN = /^[A-Za-z][A-Za-z0-9_-]{0,63}$/
-/** Extension ids name folders too, so they are lower-case and cannot collide on a file system that folds case. */
+/** The version of this contract. Manifests name the version they are written for. */
+export const CONTRACT_VERSION = '1.0.0'
+export const MANIFEST_FILE = 'bulkhead.json'
+export const CONFIG_FILE = 'config.json'
+/** In the folder of a layer: the packages that a person accepted. */
+export const LOCK_FILE = 'bulkhead.lock'
+export const LOCK_VERSION = 1
+
+/** Extension ids are also folder names. Lower case avoids collisions on file systems that ignore case. */
 export const EXTENSION_ID_PATTERN = /^[a-z][a-z0-9-]{0,63}$/
 export const ENV_NAME_PATTERN = /^[A-Za-z_][A-Za-z0-9_]{0,127}$/
-/** A token of HTTP, and no longer than anybody would write one. */
+/** A token of HTTP, of limited length. */
 export const HEADER_NAME_PATTERN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,128}$/
-
-/** Models have learned these names. A tool of another layer may take one only with the same schema and no more powers. */
-export const LOCKED_TOOLS = [
-  'read', 'write', 'edit', 'glob', 'grep', 'bash', 'todo', 'task', 'question', 'web_search', 'web_fetch', 'skill', 'tool_search',
-] as const
-export type LockedTool = (typeof LOCKED_TOOLS)[number]
-
-/** The tool that starts sub-agents, where it ships with the host. */
-export const AGENT_TOOL: LockedTool = 'task'
-
-const locked: ReadonlySet<string> = new Set(LOCKED_TOOLS)
-export const isLockedTool = (name: string): name is LockedTool => locked.has(name)
 
 export const LAYERS = ['bundled', 'global', 'project'] as const
 /** Later layers shadow earlier ones by name. */
 export type Layer = (typeof LAYERS)[number]
 export const layerRank = (layer: Layer): number => LAYERS.indexOf(layer)
+
+export const PLACEMENTS = ['inline', 'thread', 'process'] as const
+/** inline: the host's own thread, for bundled tools only. thread: a worker of the host. process: a worker in a child process. */
+export type Placement = (typeof PLACEMENTS)[number]
+
+export const SECURITY_MODES = ['ask', 'allowlist', 'yolo'] as const
+/** ask: a new key asks a person. allowlist: listed keys pass, others ask. yolo: ask becomes allow, and nothing else. */
+export type SecurityMode = (typeof SECURITY_MODES)[number]
+
+/** Powers beyond files, hosts and commands. `state`, `env` and `secrets` follow from the manifest's own fields. */
+export const CAPABILITY_NAMES = ['interact', 'tools.call', 'session'] as const
+export type CapabilityName = (typeof CAPABILITY_NAMES)[number]
+
+/** Variables that a path pattern may begin with. */
+export const REQUIREMENT_VARIABLES = ['workspace', 'ad-hoc', 'user-data'] as const
+export type RequirementVariable = (typeof REQUIREMENT_VARIABLES)[number]
+/** In place of a command name: every installed command. */
+export const ANY_COMMAND = '*'
+
+export const RULE_ACTIONS = ['allow', 'ask', 'deny'] as const
+export type RuleAction = (typeof RULE_ACTIONS)[number]
+
+/** From mild to severe. A warning asks a person; a critical command is refused. */
+export const COMMAND_SEVERITIES = ['warning', 'critical'] as const
+export type CommandSeverity = (typeof COMMAND_SEVERITIES)[number]

@@ -1,14 +1,14 @@
-import type { ErrorClass, ErrorCode } from './errors.ts'
 import type { Json } from '@bulkhead/kit/json'
+import type { ErrorClass, ErrorCode } from './errors.ts'
 import type { Layer } from './names.ts'
 
-/** The one shape of every result. All other shapes are projections of it. */
+/** The result of every call. Dialects are projections of it. */
 export type Outcome = OutputOutcome | ErrorOutcome
 
 export interface OutputOutcome {
   readonly type: 'output'
   readonly data: Json
-  /** What a model is shown instead of `data`, where the tool said so. */
+  /** What a model sees instead of `data`, if the tool set it. */
   readonly content?: readonly Content[]
   /** For people and programs; never sent to a model. */
   readonly details?: Json
@@ -18,7 +18,7 @@ export interface OutputOutcome {
 
 export interface ErrorOutcome {
   readonly type: 'error'
-  /** For the model: what happened, where, what to do. */
+  /** For the model: what happened, to what, and what to do. */
   readonly error_text: string
   readonly error: OutcomeError
   readonly content?: readonly Content[]
@@ -48,7 +48,7 @@ export interface Completion {
 export interface OutcomeMetadata {
   readonly call_id: string
   readonly tool: string
-  /** null when no tool of that name exists. */
+  /** null if no tool has that name. */
   readonly origin: OutcomeOrigin | null
   readonly duration_ms: number
   readonly attempt: number
@@ -65,5 +65,5 @@ export interface OutcomeOrigin {
   readonly digest: string
 }
 
-/** An outcome before the host has added where it came from and how long it took. */
+/** An outcome before the host adds its metadata. */
 export type OutcomeBody = Omit<OutputOutcome, 'metadata'> | Omit<ErrorOutcome, 'metadata'>

@@ -1,16 +1,15 @@
-import { BulkheadError } from '../model/bulkhead-error.ts'
 import { canonicalJson, isJsonObject, parseJson, type Json, type JsonObject } from '@bulkhead/kit/json'
+import { BulkheadError } from '../model/bulkhead-error.ts'
 import { CALL_LIMITS } from '../model/limits.ts'
 
 export type ApprovalKeyTemplate = (args: JsonObject) => string
 
 /**
- * Compiles a template such as `{action}:{path}` once, at load. Two different sets of named arguments never make one key:
- * - in the values, `%`, control characters and the characters that stand between placeholders are written as the `%xx`
- *   of their UTF-8 bytes;
- * - an absent argument is `%-`;
- * - what is not a text is its JSON, and a text that reads like such JSON has `%'` in front.
- * Throws ApprovalKeyInvalid for a template that cannot be told apart or read.
+ * Compiles a template such as `{action}:{path}` once, at load. Two different sets of named arguments never give the same key:
+ * - In values, `%`, control characters and the separators of the template are written as `%xx`, byte by byte in UTF-8.
+ * - An absent argument is `%-`.
+ * - A value that is not a string is written as JSON, and a string that looks like such JSON gets the prefix `%'`.
+ * Throws ApprovalKeyInvalid for an invalid or ambiguous template.
  */
 export function compileApprovalKey(template: string): ApprovalKeyTemplate {
   const parts = template.split(/\{([^{}]*)\}/)
@@ -25,7 +24,7 @@ export function compileApprovalKey(template: string): ApprovalKeyTemplate {
   }
   if (between.includes('')) throw unreadable(template, 'has two placeholders with nothing between them')
   if (between.some((text) => text.includes('%'))) {
-    throw unreadable(template, 'has a % between two placeholders, where it marks what was escaped')
+    throw unreadable(template, 'has a % between two placeholders, where % marks an escaped character')
   }
   const separators = new Set(between.join(''))
   const paths = names.map((name) => name.split('.'))
@@ -35,11 +34,11 @@ export function compileApprovalKey(template: string): ApprovalKeyTemplate {
 }
 
 /**
- * Returns the key, or throws ApprovalKeyInvalid: 1 to 1024 bytes, well formed, no control characters. `madeOf` tells
- * whoever is refused what would make it shorter.
+ * Returns the key, or throws ApprovalKeyInvalid: 1 to 1024 bytes, well formed, no control characters. `madeOf` names the arguments to
+ * shorten.
  */
 export function checkApprovalKey(key: unknown, madeOf = ''): string {
-  if (typeof key !== 'string' || key === '') throw invalid('The approval key is empty or not a text.')
+  if (typeof key !== 'string' || key === '') throw invalid('The approval key is empty or not a string.')
   if (!key.isWellFormed() || CONTROL.test(key)) throw invalid('The approval key has control characters.')
   const bytes = encoder.encode(key).length
   if (bytes > CALL_LIMITS.approvalKeyBytes) {
@@ -65,15 +64,15 @@ function valueText(value: Json | undefined, separators: ReadonlySet<string>): st
   return (readsAsJson(value) ? "%'" : '') + escape(value, separators)
 }
 
-/** Whether this very text is also how some number, list or other value that is no text would be written. */
+/** Whether a value that is not a string is written as the same text. */
 function readsAsJson(text: string): boolean {
-  // Keys are made for every call, and an ordinary word need not fail in a parser to be told apart.
+  // Keys are made for every call. Most strings do not need the parser.
   if (!MAY_BE_JSON.test(text)) return false
   const parsed = parseJson(text)
   return parsed.ok && canonicalJson(parsed.value) === text
 }
 
-/** Each escape tells by its first character where it ends, so a separator may be a hexadecimal digit too. */
+/** The first character of an escape determines its length, so a separator may also be a hexadecimal digit. */
 const escape = (text: string, separators: ReadonlySet<string>): string =>
   Array.from(text, (char) => char === '%' || separators.has(char) || CONTROL.test(char) ? percent(char) : char).join('')
 

@@ -1,15 +1,15 @@
 import type { JsonObject } from '@bulkhead/kit/json'
 
-/** One thing a call would do. */
+/** One thing that a call would do. */
 export interface CallSubject {
-  /** What an approval or an allow speaks of. A wide key stands only for uses that are known to be alike. */
+  /** What an approval or an allow rule refers to. A wide key stands only for uses that are known to be alike. */
   readonly key: string
   /**
-   * Every name it goes by, the key not among them: what forbids it, or wants it asked, may mean any of these. Absent for a key
-   * that is a path or a host, by which rules name it.
+   * Other names of the same thing. Rules that deny or ask match any of them; rules that allow match only the key. Absent for a key
+   * that is a path or a host.
    */
   readonly names?: readonly string[]
-  /** Wider keys, from the nearest: an approval of one of these is one of this too. */
+  /** Wider keys, nearest first. An approval of one of them covers this one. */
   readonly within?: readonly string[]
 }
 
@@ -18,59 +18,56 @@ export interface CallNeed {
   readonly kind: 'fs.read' | 'fs.write' | 'net' | 'shell'
   /** An absolute path, a host with its port, or the name of a program. */
   readonly subject: string
-  /** Of a folder that is searched: something below it is enough. */
+  /** Set for a folder that is searched: access to anything below it is enough. */
   readonly below?: true
-  /** Of a program: what it is given, where that is known. */
+  /** The arguments of a program, if known. */
   readonly args?: readonly string[]
 }
 
-/** What the arguments of a call mean, found out by reading them and nothing else. */
+/** What the arguments of a call mean, found by reading them only. */
 export interface ArgumentsReading {
-  /** What an approval of the whole call stands for. */
+  /** The key for an approval of the whole call. */
   readonly key: string
-  /** All that it would do: what is allowed must be allowed for each of them, and what is denied for one is denied. */
+  /** Everything the call would do. An allow must cover all of them; a deny of one denies the call. */
   readonly subjects: readonly CallSubject[]
-  /** What it would touch, one line each, for whoever is asked. */
+  /** What the call would touch, one line each, for the person who is asked. */
   readonly touches: readonly string[]
-  /** Why a person is asked whatever rules allow. `fresh`: also when the same was approved before. */
+  /** Why a person is asked even if rules allow the call. `fresh`: even if the same was approved before. */
   readonly asks: readonly { readonly reason: string; readonly fresh: boolean }[]
-  /** Why it is never done. */
+  /** Why the call is always denied. */
   readonly denies: readonly string[]
-  /**
-   * Whether the call does nothing but read inside the workspace, in whatever state that is. Then nobody is asked, where it is the
-   * tool that ships with the host.
-   */
+  /** Whether the call only reads inside the workspace. Then a bundled tool runs without approval. */
   readonly onlyReads?: boolean
-  /** What it is known to need: under a ceiling that does not allow one of these, it is refused before anybody is asked. */
+  /** What the call needs. A ceiling that forbids one of these denies the call before a person is asked. */
   readonly needs?: readonly CallNeed[]
-  /** By what rules on files and hosts judge the call, where it is the tool that ships with the host. Absent: by what the tool may do. */
+  /** What rules on files and hosts judge, for a bundled tool. Absent: everything the tool may do. */
   readonly effects?: CallEffects
 }
 
-/** What a call would do with files and the network. What is absent is not known. */
+/** What a call would do with files and the network. An absent field is unknown. */
 export interface CallEffects {
   readonly reads?: readonly AffectedPath[]
   readonly writes?: readonly AffectedPath[]
-  /** It reaches no host. */
+  /** The call reaches no host. */
   readonly net?: false
 }
 
 export interface AffectedPath {
-  /** Absolute, without `..`. Links in it may lead elsewhere. */
+  /** Absolute, without `..`. It may contain links. */
   readonly path: string
-  /** Whether all below it is meant too. */
+  /** Whether everything below it is included. */
   readonly below: boolean
 }
 
 export interface ReaderContext {
-  /** The canonical path {workspace} stands for. */
+  /** The canonical path of {workspace}. */
   readonly workspace: string
-  /** Canonical folders that are never written for a tool. */
+  /** Canonical folders that no tool may write. */
   readonly neverWritten?: readonly string[]
 }
 
 /**
- * Reads the arguments of the tool of one locked name for the host, whoever implements that name: what a call stands for is
- * not told by the code that will run it. Contract: pure and quick. A throw refuses the call.
+ * Reads the arguments of a tool with a locked name for the host, also if a third party implements the tool: the code that runs a call
+ * does not describe it. Contract: pure and quick. A throw denies the call.
  */
 export type ArgumentsReader = (args: JsonObject, context: ReaderContext) => ArgumentsReading

@@ -1,25 +1,26 @@
-import type { CallNeed } from './arguments-reader.ts'
-import { compileGlob, globCovers, globsOverlap, matchGlob, pathSegments } from '@bulkhead/kit/glob'
+import { compileGlob, globCovers, globsOverlap, pathSegments } from '@bulkhead/kit/glob'
 import { hostCovers, hostMatches, hostsOverlap } from '@bulkhead/kit/hosts'
-import { looseName, mustBeNamed } from './protected-places.ts'
+import { ANY_COMMAND } from '../model/names.ts'
+import type { ShellRequirement } from '../validation/requirements.ts'
+import type { CallNeed } from './arguments-reader.ts'
 import { ANY_STATE, type Power, type SecretPower } from './power.ts'
-import { ANY_COMMAND, canonicalPattern, matchArguments, type ShellRequirement } from './requirements.ts'
-import { commandsOverlap, commandText, shellCovers } from './shell-pattern.ts'
+import { looseName, mustBeNamed } from './protected-places.ts'
+import { canonicalPattern, commandsOverlap, commandText, matchArguments, shellCovers } from './requirements.ts'
 
 /** One thing a power allows. */
 export interface PowerItem {
   readonly kind: 'fs.read' | 'fs.write' | 'net' | 'shell' | 'capability' | 'env' | 'secret' | 'state'
-  /** A pattern, or several with "within" between them: what matches each of them. */
+  /** A pattern, or several joined by "within": all of them must match. */
   readonly subject: string
 }
 
-/** How the patterns of one kind are found in a power, compared and written. */
+/** How the patterns of one kind are read from a power, compared and printed. */
 interface PatternKind<Pattern> {
   readonly kind: PowerItem['kind']
   of(power: Power): readonly Pattern[]
-  /** May say no too often, never yes wrongly. */
+  /** Conservative: false may be wrong, true never is. */
   covers(wide: Pattern, narrow: Pattern): boolean
-  /** May say yes too often, never no wrongly. */
+  /** Conservative: true may be wrong, false never is. */
   overlaps(a: Pattern, b: Pattern): boolean
   text(pattern: Pattern): string
 }
@@ -34,10 +35,10 @@ const NET: PatternKind<string> = { kind: 'net', of: ({ net }) => net.hosts, cove
 const SHELL: PatternKind<ShellRequirement> =
   { kind: 'shell', of: ({ shell }) => shell, covers: shellCovers, overlaps: commandsOverlap, text: commandText }
 
-/** All that a power allows, under its ceilings: files, hosts and commands first. */
+/** Everything a power allows under its ceilings: files, hosts and commands first. */
 export function powerItems(power: Power): readonly PowerItem[] {
   const patterns = <Pattern>(kind: PatternKind<Pattern>) =>
-    left(kind, power).map((all): PowerItem => ({ kind: kind.kind, subject: all.map((one) => kind.text(one)).join(' within ') }))
+    narrowed(kind, power).map((all): PowerItem => ({ kind: kind.kind, subject: all.map((one) => kind.text(one)).join(' within ') }))
   return [...patterns(READ), ...patterns(WRITE), ...patterns(NET), ...patterns(SHELL), ...namedItems(power)]
 }
 
@@ -52,7 +53,7 @@ function namedItems({ capabilities, env, secrets, state }: Power): readonly Powe
 
 const secretUses = ({ name, hosts, commands }: SecretPower): readonly string[] => [...hosts, ...commands].map((to) => `${name} to ${to}`)
 
-/** Where one power allows more than another; empty when it lies within. Contract: never throws. */
+/** What `asked` allows and `allowed` does not. Contract: never throws. */
 export function beyond(asked: Power, allowed: Power): readonly PowerItem[] {
   const layers = [allowed, ...allowed.ceilings ?? []]
   const patterns = <Pattern>(kind: PatternKind<Pattern>) => kind.of(asked)
@@ -67,7 +68,7 @@ export function beyond(asked: Power, allowed: Power): readonly PowerItem[] {
   return [...patterns(READ), ...patterns(WRITE), ...patterns(NET), ...patterns(SHELL), ...namedItems({ ...asked, ...more })]
 }
 
-/** Whether all that matches a pattern and one of each ceiling is matched by one of these. */
+/** Whether `within` covers everything that matches the pattern and one pattern of each ceiling. */
 function isCovered<Pattern>(
   kind: PatternKind<Pattern>, item: Pattern, ceilings: readonly Power[], within: readonly Pattern[],
 ): boolean {
@@ -87,8 +88,8 @@ function secretBeyond({ name, hosts, commands }: SecretPower, allowed: SecretPow
 const stateCovers = (allowed: readonly string[], owner: string): boolean => allowed.includes(owner) || allowed.includes(ANY_STATE)
 
 /**
- * What of a power a ceiling leaves: `*` under X is X. Patterns of both are kept, and each use must match one of the power and one
- * of every ceiling; only what cannot match both is dropped.
+ * A power under a ceiling: `*` under X is X. Patterns of both are kept, and each use must match one pattern of the power and one of
+ * every ceiling. Only patterns that cannot match both are dropped.
  */
 export function narrowPower(power: Power, ceiling: Power): Power {
   const meeting = <Pattern>(kind: PatternKind<Pattern>): readonly Pattern[] =>
@@ -107,7 +108,7 @@ export function narrowPower(power: Power, ceiling: Power): Power {
   }
 }
 
-/** Where a secret may go at most is also judged by the hosts and commands of the power itself. */
+/** The hosts and commands of the power itself limit a secret as well. */
 function secretWithin({ name, hosts, commands }: SecretPower, ceiling: SecretPower | undefined): readonly SecretPower[] {
   if (ceiling === undefined) return []
   const within = {
@@ -118,8 +119,8 @@ function secretWithin({ name, hosts, commands }: SecretPower, ceiling: SecretPow
   return within.hosts.length + within.commands.length > 0 ? [within] : []
 }
 
-/** Each pattern of a power with those of its ceilings that narrow it: what matches all of one list is allowed. */
-function left<Pattern>(kind: PatternKind<Pattern>, power: Power): readonly (readonly Pattern[])[] {
+/** Each pattern of a power with the ceiling patterns that narrow it. A use must match all patterns of one list. */
+function narrowed<Pattern>(kind: PatternKind<Pattern>, power: Power): readonly (readonly Pattern[])[] {
   let lists: readonly (readonly Pattern[])[] = kind.of(power).map((item) => [item])
   for (const ceiling of power.ceilings ?? []) {
     const limits = kind.of(ceiling)
@@ -132,7 +133,7 @@ function left<Pattern>(kind: PatternKind<Pattern>, power: Power): readonly (read
   return lists
 }
 
-/** Whether a power, and each of its ceilings, allows what a call needs. */
+/** Whether a power and each of its ceilings allow what a call needs. */
 export const allowsNeed = (power: Power, { kind, subject, below, args }: CallNeed): boolean =>
   [power, ...power.ceilings ?? []].every((layer) => {
     switch (kind) {
@@ -145,12 +146,13 @@ export const allowsNeed = (power: Power, { kind, subject, below, args }: CallNee
 
 const READING = { 'fs.read': READ, 'fs.write': WRITE }
 
-/** The paths, hosts and commands that a power leaves, each as the patterns that all must match. */
-export const leftPatterns = (power: Power) => ({
-  read: left(READ, power), write: left(WRITE, power), hosts: left(NET, power), shell: left(SHELL, power),
+/** The paths, hosts and commands that a power allows. Each entry is a list of patterns that must all match. */
+export const allowedPatterns = (power: Power) => ({
+  read: narrowed(READ, power), write: narrowed(WRITE, power), hosts: narrowed(NET, power),
+  shell: narrowed(SHELL, power).map((all) => all.map(commandText)),
 })
 
-/** `src/**` and `{workspace}/src/**` are one pattern. One that cannot be read covers nothing and is covered by nothing. */
+/** `src/**` and `{workspace}/src/**` are the same pattern. An invalid pattern neither covers nor is covered. */
 function pathCovers(wide: string, narrow: string): boolean {
   try {
     return globCovers(comparable(wide), comparable(narrow))
@@ -159,7 +161,7 @@ function pathCovers(wide: string, narrow: string): boolean {
   }
 }
 
-/** A place that a pattern must name to be written is covered by a pattern that names it too. */
+/** A pattern covers a protected name only if it contains that name. */
 function namesProtected(wide: string, narrow: string): boolean {
   const named = new Set(pathSegments(wide).map(looseName))
   return pathSegments(narrow).every((name) => !mustBeNamed(name) || named.has(looseName(name)))
@@ -175,5 +177,3 @@ function pathsOverlap(a: string, b: string): boolean {
 
 const ABSOLUTE = /^(?:\/|[A-Za-z]:[\\/]|\\\\)/
 const comparable = (pattern: string): string => ABSOLUTE.test(pattern) ? pattern : canonicalPattern(pattern)
-
-export const pathMatches = (patterns: readonly string[], path: string): boolean => patterns.some((pattern) => matchGlob(pattern, path))

@@ -1,9 +1,8 @@
-import { z } from 'zod'
-import { ENV_NAME_PATTERN } from '../model/names.ts'
-import { expandPattern, requirementSet, type CapabilityName, type RequirementSet, type ShellRequirement, type VariableValues } from './requirements.ts'
-import type { SecretManifest } from '../validation/secrets.ts'
+import type { CapabilityName } from '../model/names.ts'
+import type { Ceiling, RequirementSet, SecretManifest, ShellRequirement } from '../validation/requirements.ts'
+import { expandPattern, type VariableValues } from './requirements.ts'
 
-/** To start sub-agents. No manifest can ask for it: the host gives it to the tool of its own that does so. */
+/** The power to start sub-agents. No manifest can declare it: the host grants it to its own tool. */
 export const SUBAGENTS = 'subagents'
 export type PowerCapability = CapabilityName | typeof SUBAGENTS
 
@@ -15,16 +14,16 @@ export interface SecretPower {
 }
 
 /**
- * All that a tool may do. This one type is what the broker enforces, what nested calls and ceilings compare, what a person is asked
- * about and accepts, and what is listed. Paths are absolute patterns, or as in a manifest where its variables have no values yet.
+ * Everything a tool may do. The broker enforces this type, nested calls and ceilings compare it, and people see and accept it. Paths
+ * are absolute patterns, or patterns as in a manifest while variables have no values.
  */
 export interface Power {
   readonly fs: {
     readonly read: readonly string[]
     readonly write: readonly string[]
     /**
-     * The folders that stood for the variables. Links are followed up to and at them, because whoever runs the host chose
-     * them; below, a link must lead into the grant. Absent where no pattern is left.
+     * The values of the variables. The broker follows links up to and at these folders, because the operator chose them. Below, a
+     * link must lead into the grant. Absent if there is no pattern.
      */
     readonly roots?: readonly string[]
   }
@@ -37,7 +36,7 @@ export interface Power {
   readonly secrets: readonly SecretPower[]
   /** The extensions whose stored state it may read and write: its own, or `*` in a ceiling. */
   readonly state: readonly string[]
-  /** Each use must be covered by this power and by every one of these. */
+  /** This power and every ceiling must cover each use. */
   readonly ceilings?: readonly Power[]
 }
 
@@ -45,19 +44,19 @@ export const NO_GRANT: Power = {
   fs: { read: [], write: [] }, net: { hosts: [] }, shell: [], capabilities: [], env: [], secrets: [], state: [],
 }
 
-/** In the place of an extension: every one. */
+/** In place of an extension id: every extension. */
 export const ANY_STATE = '*'
 
-/** What a manifest says of a whole extension. */
+/** The fields of a manifest that apply to the whole extension. */
 export interface ExtensionPower {
   readonly env?: readonly string[]
   readonly secrets?: readonly SecretManifest[]
-  /** Ids of the extensions whose stored state is meant. */
+  /** Ids of the extensions whose stored state it may use. */
   readonly state?: readonly string[]
   readonly subagents?: boolean
 }
 
-/** A power in the words of a manifest, its variables not replaced. */
+/** The power that a manifest declares, with variables. */
 export function declaredPower(requires: RequirementSet, extension: ExtensionPower = {}): Power {
   const { env = [], secrets = [], state = [], subagents = false } = extension
   return {
@@ -71,32 +70,22 @@ export function declaredPower(requires: RequirementSet, extension: ExtensionPowe
   }
 }
 
-/** Throws RequirementInvalid for a pattern that cannot be read. */
+/** Throws RequirementInvalid for an invalid pattern. */
 export const compileGrant = (requires: RequirementSet, values: VariableValues, extension?: ExtensionPower): Power =>
   withValues(declaredPower(requires, extension), values)
 
-const names = z.array(z.string().regex(ENV_NAME_PATTERN, 'the name of an environment variable')).max(64)
-
-/** The most that a tool may be given. What is not named is not given. */
-export const ceilingSet = requirementSet.extend({
-  env: names.optional().describe('Environment variables that may be read.'),
-  secrets: names.optional().describe('Secrets that may be used, each for the hosts and commands of this ceiling.'),
-  state: z.boolean().optional().describe('Whether extensions may keep state.'),
-})
-export type Ceiling = z.infer<typeof ceilingSet>
-
-/** A ceiling in the words of its configuration. */
+/** The ceiling that a configuration declares, with variables. */
 export function declaredCeiling({ env, secrets = [], state = false, ...requires }: Ceiling): Power {
   const hosts = requires.net?.hosts ?? []
   const commands = (requires.shell ?? []).map(({ cmd }) => cmd)
   return declaredPower(requires, {
     ...(env && { env }), secrets: secrets.map((name) => ({ name, hosts, commands })), state: state ? [ANY_STATE] : [],
-    // What they do lies under the same ceiling.
+    // The same ceiling limits what sub-agents do.
     subagents: true,
   })
 }
 
-/** Throws RequirementInvalid for a pattern that cannot be read. */
+/** Throws RequirementInvalid for an invalid pattern. */
 export const compileCeiling = (ceiling: Ceiling, values: VariableValues): Power => withValues(declaredCeiling(ceiling), values)
 
 function withValues(power: Power, values: VariableValues): Power {

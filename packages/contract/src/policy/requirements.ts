@@ -1,105 +1,128 @@
-import { z } from 'zod'
 import { BulkheadError } from '../model/bulkhead-error.ts'
+import { ANY_COMMAND, REQUIREMENT_VARIABLES, type RequirementVariable } from '../model/names.ts'
+import { isLockedTool, type LockedTool, type ToolMode } from '../model/tools.ts'
+import type { ArgPattern, RequirementSet, ShellRequirement } from '../validation/requirements.ts'
 
-/** Powers beyond files, hosts and commands. `state`, `env` and `secrets` follow from the manifest's own fields. */
-export const CAPABILITY_NAMES = ['interact', 'tools.call', 'session'] as const
-
-export const REQUIREMENT_VARIABLES = ['workspace', 'ad-hoc', 'user-data'] as const
-export type RequirementVariable = (typeof REQUIREMENT_VARIABLES)[number]
-
-const pathPattern = z.string().min(1).max(1024)
-  .describe('A path pattern. It starts with {workspace}, {ad-hoc} or {user-data}, or is relative to {workspace}; * stays inside one folder name, ** crosses folders.')
-export const hostPattern = z.string().min(1).max(253).regex(
-  /^(?:\*|(?:\*\.)?[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?|\[[0-9a-f:.]+\])(?::\d{1,5})?$/,
-  'a host in lower case, such as api.example.com, *.example.com, localhost:8080, [::1]:8080, or * for every public name',
-)
-const argPattern = z.union([
-  z.string().max(4096).describe('Exactly this argument.'),
-  z.strictObject({ wildcard: z.literal(true).describe('Whatever it is.') }).describe('Any one argument.'),
-  z.strictObject({ prefix: z.string().min(1).max(4096).describe('How it starts.') }).describe('An argument that starts so.'),
-  z.strictObject({ rest: z.literal(true).describe('Whatever follows.') }).describe('Any number of arguments; the last pattern only.'),
-])
-const isRest = (pattern: z.infer<typeof argPattern> | undefined): boolean => typeof pattern === 'object' && 'rest' in pattern
-export const commandName = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._+-]{0,127}$/, 'the bare name of an executable')
-/** In the place of a command's name: every one that is installed. */
-export const ANY_COMMAND = '*'
-const shellRequirement = z.strictObject({
-  cmd: z.union([commandName, z.literal(ANY_COMMAND)]).describe('Name of an executable, without a path; * for every one.'),
-  args: z.array(argPattern).max(64).refine((args) => !args.slice(0, -1).some(isRest), '{ rest } stands at the end')
-    .optional().describe('Patterns of the arguments, in order. Absent: no arguments.'),
-})
-
-/** What a tool needs of the world. Nothing that is not named here is given. */
-export const requirementSet = z.strictObject({
-  fs: z.strictObject({
-    read: z.array(pathPattern).max(64).optional().describe('What may be read.'),
-    write: z.array(pathPattern).max(64).optional().describe('What may be written, created and removed. A pattern must name `.git`, start-up files of shells and the folders of editors to include them.'),
-  }).optional().describe('Files and folders.'),
-  net: z.strictObject({
-    hosts: z.array(hostPattern).max(64).optional().describe('Names of hosts, *. in front for everything below one, :port behind for one port.'),
-  }).optional().describe('Hosts that may be reached.'),
-  shell: z.array(shellRequirement).max(64).optional().describe('Commands that may be run, without a shell.'),
-  capabilities: z.array(z.enum(CAPABILITY_NAMES)).max(CAPABILITY_NAMES.length).optional().describe('Powers not covered above.'),
-})
-
-export type RequirementSet = z.infer<typeof requirementSet>
-export type ShellRequirement = z.infer<typeof shellRequirement>
-export type ArgPattern = z.infer<typeof argPattern>
-export type CapabilityName = (typeof CAPABILITY_NAMES)[number]
-
-/** What each variable stands for. An empty list is a known variable with nothing behind it: it fails closed. */
+/** The values of each variable. A variable with an empty list matches nothing. */
 export type VariableValues = Readonly<Partial<Record<RequirementVariable, readonly string[]>>>
 
 const known: ReadonlySet<string> = new Set(REQUIREMENT_VARIABLES)
 
-/** The variables a pattern names. Throws RequirementInvalid for a name that does not exist, and for `..` segments. */
+/** Throws RequirementInvalid for an unknown variable and for a path that leaves it. */
 function splitPattern(pattern: string): { readonly variable: RequirementVariable; readonly rest: string } {
   const match = /^\{([^{}]*)\}(?:\/(.*))?$/s.exec(pattern)
   const variable = match ? match[1]! : 'workspace'
   const rest = match ? (match[2] ?? '') : pattern
   if (!known.has(variable)) {
-    throw new BulkheadError('RequirementInvalid', `The path pattern "${pattern}" uses the unknown variable {${variable}}; known are ${REQUIREMENT_VARIABLES.map((name) => `{${name}}`).join(', ')}.`, { data: { pattern } })
+    const names = REQUIREMENT_VARIABLES.map((name) => `{${name}}`).join(', ')
+    throw invalid(pattern, `uses the unknown variable {${variable}}; known are ${names}.`)
   }
   if (/[{}\0\\]/.test(rest) || rest.startsWith('/') || rest.split('/').includes('..')) {
-    throw new BulkheadError('RequirementInvalid', `The path pattern "${pattern}" must stay below its variable: no braces, back-slashes, "..", or absolute paths.`, { data: { pattern } })
+    throw invalid(pattern, 'must stay below its variable: no braces, backslashes, "..", or absolute paths.')
   }
   return { variable: variable as RequirementVariable, rest: rest.split('/').filter((part) => part !== '' && part !== '.').join('/') }
 }
 
-/** One spelling for every way to write a path pattern, its variable in front, so that two sets can be compared. Throws as above. */
+const invalid = (pattern: string, fault: string): BulkheadError =>
+  new BulkheadError('RequirementInvalid', `The path pattern "${pattern}" ${fault}`, { data: { pattern } })
+
+/** One spelling for all ways to write a path pattern, so that two patterns can be compared. Throws RequirementInvalid. */
 export function canonicalPattern(pattern: string): string {
   const { variable, rest } = splitPattern(pattern)
   return rest === '' ? `{${variable}}` : `{${variable}}/${rest}`
 }
 
-/** Checks every pattern without needing values, so that a typing error is found when the manifest is read. */
+/** Checks every pattern without values, so that a mistake is found when the manifest is read. Throws RequirementInvalid. */
 export function checkRequirements(requires: RequirementSet): void {
   for (const pattern of [...(requires.fs?.read ?? []), ...(requires.fs?.write ?? [])]) splitPattern(pattern)
 }
 
 /**
- * A pattern with its variable replaced by each of its values. A variable without a value here yields nothing: the tool's calls
- * fail closed. A `*` in a value is a character of a name: `root` says how much of the path is the value.
+ * Replaces the variable by each of its values. Without a value the result is empty, so calls fail closed. `root` is the part of the
+ * path that is the value: a `*` in it is an ordinary character.
  */
 export function expandPattern(pattern: string, values: VariableValues): readonly { readonly root: string; readonly path: string }[] {
   const { variable, rest } = splitPattern(pattern)
   return (values[variable] ?? []).map((root) => ({ root, path: rest === '' ? root : `${root === '/' ? '' : root}/${rest}` }))
 }
 
-/** Whether a tool with these requirements can change or reach anything: such a tool is gated whatever it says. */
+/** Whether a tool with these requirements can change or reach anything. Such a tool is always gated. */
 export function hasEffects(requires: RequirementSet): boolean {
   return (requires.fs?.write?.length ?? 0) > 0 || (requires.net?.hosts?.length ?? 0) > 0 || (requires.shell?.length ?? 0) > 0
     || (requires.capabilities ?? []).includes('tools.call')
 }
 
-export function matchArguments(patterns: readonly ArgPattern[] | undefined, args: readonly string[]): boolean {
-  const wanted = patterns ?? []
-  const fixed = isRest(wanted.at(-1)) ? wanted.slice(0, -1) : wanted
-  if (fixed.length === wanted.length ? args.length !== fixed.length : args.length < fixed.length) return false
-  return fixed.every((pattern, index) => matchArgument(pattern, args[index]!))
+const LOCKED_MODES: Readonly<Record<LockedTool, ToolMode>> = {
+  read: 'read', glob: 'read', grep: 'read', skill: 'read', tool_search: 'read', question: 'read',
+  write: 'safe_write', edit: 'safe_write', todo: 'safe_write',
+  bash: 'local', task: 'local',
+  web_search: 'external', web_fetch: 'external',
 }
 
-function matchArgument(pattern: ArgPattern, arg: string): boolean {
-  if (typeof pattern === 'string') return pattern === arg
-  return !('prefix' in pattern) || arg.startsWith(pattern.prefix)
+const NAME_PATTERNS: readonly (readonly [RegExp, ToolMode])[] = [
+  [/^(?:get|list|read|search)_/, 'read'],
+  [/^(?:create|update|add|set)_/, 'safe_write'],
+  [/^(?:delete|remove|archive|drop)_/, 'destructive'],
+  [/^(?:local|shell|exec)_/, 'local'],
+]
+
+/**
+ * The declared mode, else by name, else by requirements, else `local`, which asks. A name cannot hide powers: a tool named `read_…`
+ * that can write or run something is classified by its requirements.
+ */
+export function classifyToolMode(tool: { readonly name: string; readonly mode?: ToolMode | undefined; readonly requires?: RequirementSet | undefined }): ToolMode {
+  if (tool.mode) return tool.mode
+  if (isLockedTool(tool.name)) return LOCKED_MODES[tool.name]
+  const requires = tool.requires ?? {}
+  const named = NAME_PATTERNS.find(([pattern]) => pattern.test(tool.name))?.[1]
+  if (named && !(named === 'read' && hasEffects(requires))) return named
+  if (requires.shell?.length || requires.fs?.write?.length || requires.capabilities?.includes('tools.call')) return 'local'
+  if (requires.net?.hosts?.length) return 'external'
+  return requires.fs?.read?.length ? 'read' : 'local'
+}
+
+/** Whether a command allows these arguments. */
+export function matchArguments(patterns: readonly ArgPattern[] | undefined, args: readonly string[]): boolean {
+  const [fixed, open] = fixedArguments(patterns)
+  if (open ? args.length < fixed.length : args.length !== fixed.length) return false
+  return fixed.every((pattern, index) => argCovers(pattern, args[index]!))
+}
+
+/** Whether every command that `narrow` allows is allowed by `wide`. */
+export function shellCovers(wide: ShellRequirement, narrow: ShellRequirement): boolean {
+  if (wide.cmd !== narrow.cmd && wide.cmd !== ANY_COMMAND) return false
+  const [wideArgs, wideOpen] = fixedArguments(wide.args)
+  const [narrowArgs, narrowOpen] = fixedArguments(narrow.args)
+  if (wideOpen ? narrowArgs.length < wideArgs.length : narrowOpen || narrowArgs.length !== wideArgs.length) return false
+  return wideArgs.every((pattern, index) => argCovers(pattern, narrowArgs[index]!))
+}
+
+/** Whether some command could match both. */
+export function commandsOverlap(a: ShellRequirement, b: ShellRequirement): boolean {
+  if (a.cmd !== b.cmd && a.cmd !== ANY_COMMAND && b.cmd !== ANY_COMMAND) return false
+  const [aArgs, aOpen] = fixedArguments(a.args)
+  const [bArgs, bOpen] = fixedArguments(b.args)
+  if ((!aOpen && bArgs.length > aArgs.length) || (!bOpen && aArgs.length > bArgs.length)) return false
+  return aArgs.slice(0, bArgs.length).every((pattern, index) => argCovers(pattern, bArgs[index]!) || argCovers(bArgs[index]!, pattern))
+}
+
+/** A command as a pattern: `*` stands for any one argument, `…` for any number. */
+export const commandText = ({ cmd, args = [] }: ShellRequirement): string => [cmd, ...args.map(argumentText)].join(' ')
+
+function argumentText(arg: ArgPattern): string {
+  if (typeof arg === 'string') return arg
+  return 'prefix' in arg ? `${arg.prefix}*` : 'rest' in arg ? '…' : '*'
+}
+
+/** The patterns before `{ rest }`, and whether there is one. */
+function fixedArguments(args: readonly ArgPattern[] = []): readonly [fixed: readonly ArgPattern[], open: boolean] {
+  const last = args.at(-1)
+  return typeof last === 'object' && 'rest' in last ? [args.slice(0, -1), true] : [args, false]
+}
+
+function argCovers(wide: ArgPattern, narrow: ArgPattern): boolean {
+  if (typeof wide === 'string') return wide === narrow
+  if (!('prefix' in wide)) return true
+  if (typeof narrow === 'string') return narrow.startsWith(wide.prefix)
+  return 'prefix' in narrow && narrow.prefix.startsWith(wide.prefix)
 }

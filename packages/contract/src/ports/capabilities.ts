@@ -6,48 +6,45 @@ export interface LogEntry {
   readonly level: 'debug' | 'info' | 'warn' | 'error'
   readonly text: string
   readonly callId: string | undefined
-  /** Set on what the host itself says about the log of the code. */
+  /** Set on lines that the host adds to the log of the code. */
   readonly code?: 'LogTruncated'
 }
 
-/** The own state slot of one extension, already judged: schema, version and drift are the host's affair. */
+/** The state slot of one extension. The host checks schema, version and drift. */
 export interface StateAccess {
   read(): Promise<Json>
   write(data: Json): Promise<void>
 }
 
-/** A declared secret. The broker alone sees the value, and lets it out to these hosts and commands only. */
+/** A declared secret. Only the broker sees the value, and sends it only to these hosts and commands. */
 export interface SecretGrant {
-  /** undefined when it has none here. */
+  /** undefined if it has no value. */
   readonly value: string | undefined
   readonly hosts: readonly string[]
   readonly commands: readonly string[]
 }
 
-/** What a session keeps of one extension, by a call that runs in it. Rejects with StateInvalid for what it does not keep. */
+/** The data that a session keeps for one extension, accessed by a running call. Rejects with StateInvalid for an invalid value. */
 export interface SessionAccess {
   read(callId: string): Promise<{ readonly id: string; readonly data: Json }>
   write(callId: string, data: Json): Promise<void>
 }
 
-/**
- * What the broker cannot do by itself and asks the host for, per compartment. A service that is absent is a power that
- * the compartment does not have.
- */
+/** What the broker needs from the host, per compartment. An absent service is a power that the compartment does not have. */
 export interface CompartmentServices {
   /** Contract: must not throw and must not block. */
   log(entry: LogEntry): void
   readonly state?: StateAccess
-  /** Declared variables that have a value here. A name outside the map is refused by the broker. */
+  /** Declared variables that have a value. The broker denies any other name. */
   readonly env: ReadonlyMap<string, string>
   /** Every declared name, with or without a value. */
   readonly envDeclared: ReadonlySet<string>
-  /** Every declared secret by its name. */
+  /** Every declared secret, by name. */
   readonly secrets?: ReadonlyMap<string, SecretGrant>
-  /** `callId` is null while the phase `init` asks. */
+  /** `callId` is null during the phase `init`. */
   interact?(callId: string | null, request: InteractionRequest, signal: AbortSignal): Promise<InteractionResponse>
   callTool?(callId: string, name: string, args: Json, signal: AbortSignal): Promise<Outcome>
   readonly session?: SessionAccess
-  /** Files of the host's own that a call may read besides what its tool was granted, by the very paths it was told. */
+  /** Files of the host that a call may read in addition to its grant, by exact path. */
   lentFiles?(callId: string): ReadonlySet<string>
 }

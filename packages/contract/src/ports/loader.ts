@@ -1,12 +1,14 @@
-import type { ConfigFile } from '../validation/config.ts'
-import type { Diagnostic } from '../model/diagnostic.ts'
-import type { Manifest, ManifestInput } from '../validation/manifest.ts'
-import type { Layer } from '../model/names.ts'
-import type { IntegrityStatus } from './tools.ts'
 import type { ExtensionModule } from '../author/extension.ts'
+import type { Diagnostic } from '../model/diagnostic.ts'
+import type { Layer } from '../model/names.ts'
+import type { ConfigFile } from '../validation/config.ts'
+import type { Manifest, ManifestInput } from '../validation/manifest.ts'
 import type { ProjectStanding, TrustLedger } from './project-trust.ts'
 
-/** A proven extension: data only, nothing of it has run. */
+/** bundled: ships with the host. unpinned: hashed, but neither accepted nor signed. */
+export type IntegrityStatus = 'bundled' | 'unpinned' | 'verified' | 'signed'
+
+/** A verified extension: data only, none of its code has run. */
 export interface ExtensionDescriptor {
   readonly id: string
   readonly version: string
@@ -16,52 +18,52 @@ export interface ExtensionDescriptor {
   readonly manifest: Manifest
   readonly digests: ExtensionDigests
   readonly integrity: IntegrityStatus
-  /** Set when the status is signed. */
+  /** Set if the status is signed. */
   readonly signer?: ExtensionSigner
   readonly code: ExtensionCode
-  /** Set when another program offers the tools. */
+  /** Set if an external server offers the tools. */
   readonly server?: ConnectedServer
 }
 
-/** A program elsewhere whose tools are offered here: a server that lists them, or one that a document describes. */
+/** An external server whose tools the host offers: an MCP server, or an API that an OpenAPI document describes. */
 export interface ConnectedServer {
   readonly kind: 'mcp' | 'openapi'
-  /** As the configuration calls it. */
+  /** Its name in the configuration. */
   readonly name: string
   /** The command line or the URL, for people. */
   readonly address: string
-  /** What the server or the document calls each tool, by the name it has here. */
+  /** The name of each tool on the server or in the document, by its name here. */
   readonly tools: ReadonlyMap<string, string>
-  /** Set for a process of the user's account: its tools can do more than their requirements say. */
+  /** Set for a process with the user's rights: its tools can do more than their requirements say. */
   readonly unconfined?: true
-  /** What a call of each tool really does, for people, where that is known: names and words are the stranger's own. */
+  /** What a call of each tool does, for people, if known. Names and descriptions come from the server. */
   readonly deeds?: ReadonlyMap<string, string>
 }
 
 /**
- * An extension that stands in no folder: a server offers its tools, and a module of ours carries the calls there. Its manifest
- * passes the stages of a stranger's.
+ * An extension without a folder: a server offers its tools, and a module of the host forwards the calls. Its manifest passes the same
+ * stages as one from a folder.
  */
 export interface ConnectedExtension {
   readonly layer: Layer
   readonly location: string
   readonly manifest: ManifestInput
   readonly server: ConnectedServer
-  /** Lower-case hex sha512 of who the server is: what approvals are bound to in place of files. */
+  /** Lower-case hex sha512 of the server's identity. Approvals are bound to it instead of files. */
   readonly identity: string
-  /** Of everything the server says of each tool, also of what nobody is told, by the name the tool has here. */
+  /** Digest of the complete definition of each tool, by its name here. */
   readonly definitions: ReadonlyMap<string, string>
-  /** What carries the calls of these tools. */
+  /** The module that forwards the calls of these tools. */
   module(tools: readonly string[]): ExtensionModule
 }
 
-/** Who signed a package: what the verified certificate says, in the words of who issued the identity. */
+/** Who signed a package, from the verified certificate. */
 export interface ExtensionSigner {
-  /** Who vouches for the rest, such as https://token.actions.githubusercontent.com. */
+  /** The issuer of the identity, such as https://token.actions.githubusercontent.com. */
   readonly issuer: string
   /** A workflow at a ref, or the address of a person. */
   readonly subject: string
-  /** The rest is known of builds only. The address of the repository that was built. */
+  /** The URL of the repository that was built. This and the following fields are known for builds only. */
   readonly repository: string | null
   /** The subject without its ref. */
   readonly workflow: string | null
@@ -69,31 +71,31 @@ export interface ExtensionSigner {
   readonly ref: string | null
 }
 
-/** Lower-case hex sha512. What approvals are bound to. */
+/** Lower-case hex sha512. Approvals are bound to them. */
 export interface ExtensionDigests {
-  /** Over every file of the package. */
+  /** Of all files of the package. */
   readonly package: string
-  /** Over requirements and declared variables of the whole extension. */
+  /** Of the requirements and declared variables of the whole extension. */
   readonly capability: string
-  /** Per tool, over everything a model or a policy is told of it. */
+  /** Per tool, of everything that a model or a policy sees. */
   readonly tools: ReadonlyMap<string, string>
 }
 
 export type ExtensionCode =
-  /** Contract: returns exactly the bytes that `digests.package` was taken over, or rejects with IntegrityFailed. */
+  /** Contract: returns exactly the bytes of `digests.package`, or rejects with IntegrityFailed. */
   | { readonly kind: 'files'; readFiles(): Promise<ReadonlyMap<string, Uint8Array>> }
   | { readonly kind: 'module'; readonly module: ExtensionModule }
 
-/** The configuration of one layer, with where it stands. */
+/** The configuration of one layer, with its location. */
 export interface LayerConfig {
   readonly layer: Layer | 'embedder'
   readonly location: string
   readonly config: ConfigFile
-  /** Entries of its lists that could not be read and were left out, as JSON Pointers: those after them have moved up. */
+  /** JSON Pointers of invalid list entries that were left out. Later entries have moved up. */
   readonly omitted?: readonly string[]
 }
 
-/** All layers merged, later over earlier, and each by itself for whoever must know the source of a value. */
+/** All layers merged, later over earlier, and each layer separately to find the source of a value. */
 export interface ResolvedConfig {
   readonly merged: ConfigFile
   readonly layers: readonly LayerConfig[]
@@ -102,57 +104,51 @@ export interface ResolvedConfig {
 export interface LoadRequest extends ProjectStanding {
   /** The canonical path of the workspace. */
   readonly workspace: string
-  /** Goes over every file. */
+  /** Overrides every file. */
   readonly overrides?: ConfigFile
 }
 
-/** The authorities signatures are compared with. One that is old knows no newer ones. */
+/** The authorities that signatures are verified with. An old root does not know newer ones. */
 export interface TrustRootReport {
   readonly source: string
-  /** The day it was published, or null where nobody said. */
+  /** The day it was published, or null if unknown. */
   readonly date: string | null
   readonly ageDays: number | null
 }
 
 export interface LoadReport {
   readonly config: ResolvedConfig
-  /** Ordered by layer, then id. Several may have one id; a later layer shadows. */
+  /** Ordered by layer, then id. Several may have the same id; the later layer shadows. */
   readonly extensions: readonly ExtensionDescriptor[]
   readonly diagnostics: readonly Diagnostic[]
-  /** Extensions that are there and not loaded, switched off or refused, by id; with the names of their tools, as far as they are known. */
+  /** Extensions that were found but are disabled or refused, by id, with the known names of their tools. */
   readonly absent?: ReadonlyMap<string, readonly string[]>
-  /**
-   * Of the documents that the project names under `openapi`, the lower-case hex sha512 that its trust was judged by; null for one
-   * that could not be read.
-   */
+  /** Lower-case hex sha512 of the project's `openapi` documents, as its trust was decided; null for an unreadable one. */
   readonly projectDocuments?: ReadonlyMap<string, string | null>
-  /** How the project layer was decided about, where the workspace has one. declined: it was not used, for whatever reason. */
+  /** The decision about the project layer, if the workspace has one. declined: it was not used. */
   readonly projectTrust?: ProjectStanding & { readonly path: string }
   readonly trustRoot?: TrustRootReport
 }
 
 export interface Loader {
-  /** Contract: never throws for what it finds, only for a workspace that cannot be opened; runs nothing it finds. */
+  /** Contract: rejects only if the workspace cannot be opened; runs no code that it finds. */
   load(request: LoadRequest): Promise<LoadReport>
   /**
-   * A report of `load` with these beside what was found. They take no name from anybody: a tool that is not of the form, or whose
-   * name is another's, is left out with a diagnostic, and the rest is offered. Contract: never rejects, runs nothing.
+   * Adds connected extensions to a report of `load`. A tool that is invalid or whose name is taken is left out with a diagnostic.
+   * Contract: never rejects, runs no code.
    */
   connect(report: LoadReport, connected: readonly ConnectedExtension[]): Promise<LoadReport>
-  /** Whether the workspace has a layer of its own that must be trusted first. Opens nothing below its folder. */
+  /** Whether the workspace has its own layer, which must be trusted first. Opens nothing in it. */
   hasProjectLayer(workspace: string): Promise<boolean>
-  /** Who is trusted. */
+  /** The record of trusted projects. */
   readonly trust: TrustLedger
   /**
-   * Calls back once after each storm of changes to what a load would read, with the layers that changed; until the returned
-   * disposer is called. Watch first and load then, so that nothing is missed between. Throws ProjectPathInvalid.
+   * Calls back once after each burst of changes to what a load would read, with the changed layers, until the returned function is
+   * called. Start to watch before you load, so that no change is missed. Throws ProjectPathInvalid.
    */
   watch(request: WatchRequest, onChange: (layers: readonly Layer[]) => void): () => void
 }
 
-/**
- * As for a load. Of a layer that is declined, and of one that was not there, only the coming and going of its folder is noticed:
- * nothing in it is opened.
- */
+/** As for a load. For a declined or missing layer only its folder is watched; nothing in it is opened. */
 export type WatchRequest = Omit<LoadRequest, 'overrides'>
 

@@ -2,22 +2,22 @@ import type { Diagnostic } from '../model/diagnostic.ts'
 
 export type ProjectTrust = 'trusted' | 'declined' | 'once'
 
-/** A decision about a project layer, together with the content that it was made about. */
+/** A decision about a project layer and the content that it applies to. */
 export interface ProjectStanding {
   readonly trust: ProjectTrust
-  /** Lower-case hex sha512 of that content. `any`: the embedder answers for whatever is there, now and later. */
+  /** Lower-case hex sha512 of that content. `any`: any content, now and later, on the embedder's responsibility. */
   readonly projectDigest: string
 }
 
-/** The one decision whether content of a project layer may be used. Every load and reload asks again. */
+/** Whether content of a project layer may be used. Checked for every load and reload. */
 export const mayLoad = (layerDigest: string, { trust, projectDigest }: ProjectStanding): boolean =>
   trust !== 'declined' && (projectDigest === 'any' || projectDigest === layerDigest)
 
-/** trusted and declined last until something else is said. once: for the next start. revoked: as if nothing had been said. */
+/** trusted and declined last until the next decision. once: for the next start. revoked: removes the decision. */
 export const TRUST_DECISIONS = ['trusted', 'declined', 'once', 'revoked'] as const
 export type TrustDecision = (typeof TRUST_DECISIONS)[number]
 
-/** What somebody has said of a project. */
+/** One decision about a project. */
 export interface TrustRecord {
   /** The canonical path of the workspace. */
   readonly path: string
@@ -25,45 +25,45 @@ export interface TrustRecord {
   /** ISO 8601. */
   readonly decidedAt: string
   /**
-   * What the decision is about: lower-case hex sha512 over all that would be used of the project. null for revoked, and in older
-   * records for declined, which then stands for any content.
+   * Lower-case hex sha512 of everything in the project that would be used. null for revoked, and in older records for declined, which
+   * then applies to any content.
    */
   readonly digest: string | null
 }
 
-/** What the record says of a workspace as it is now. Each decision stands for the content it was made about, and for no other. */
+/** The decision that applies to the current content of a workspace. */
 export type TrustStanding =
-  /** It has no layer of its own, so there is nothing to ask. The digest is that of an empty layer: one that appears later is not covered. */
+  /** There is no project layer. The digest is that of an empty layer, so a layer that appears later is not covered. */
   | { readonly kind: 'nothing'; readonly digest: string }
-  /** Nobody has said anything that still counts; nothing of it was read. */
+  /** There is no valid decision. Nothing of the layer was read. */
   | { readonly kind: 'unknown' }
-  /** It was decided about, and is not what it was. */
+  /** The content changed after the decision. */
   | { readonly kind: 'changed'; readonly since: string }
-  /** A decline in an older record has the digest `any`. */
+  /** The digest is `any` for declined in an older record. */
   | { readonly kind: 'trusted' | 'once' | 'declined'; readonly since: string; readonly digest: string }
 
 export interface TrustReport {
   readonly standing: TrustStanding
-  /** Lines of the record that could not be read, and whatever kept it from being read at all. */
+  /** Unreadable lines of the record, or the reason that it could not be read. */
   readonly diagnostics: readonly Diagnostic[]
 }
 
 /**
- * The record of decisions about projects. It is outside every project and only ever added to. A decision names the content it is
- * about. A project is hashed when it is decided about, and compared when there is a decision; nothing of it is used for that.
+ * The record of decisions about projects: outside every project, and append-only. Each decision applies to one content, identified by
+ * its hash. Hashing uses nothing of the project.
  */
 export interface TrustLedger {
-  /** Contract: rejects only for a workspace that cannot be opened. A record that cannot be read knows nobody. */
+  /** Contract: rejects only if the workspace cannot be opened. An unreadable record contains no decision. */
   standing(workspace: string): Promise<TrustReport>
   /**
-   * `seen`: the digest of what the decision is about. Default: what is there now. Rejects with TrustStoreUnavailable, or
-   * TrustScopeViolation when the record would lie inside the project.
+   * `seen`: the digest of the content that the decision applies to. Default: the current content. Rejects with TrustStoreUnavailable,
+   * or TrustScopeViolation if the record would be inside the project.
    */
   decide(workspace: string, decision: TrustDecision, seen?: string): Promise<TrustRecord>
-  /** The digest of the project layer as it is now, without using anything of it. */
+  /** The digest of the current project layer. Uses nothing of it. */
   measure(workspace: string): Promise<string>
-  /** Takes up a decision for one start. false when another start was quicker: then nobody has said anything. */
+  /** Uses up a decision of the kind once. false if another start already did. */
   takeUp(workspace: string): Promise<boolean>
-  /** The last word on each project, by path. */
+  /** The latest decision on each project, by path. */
   list(): Promise<{ readonly records: readonly TrustRecord[]; readonly diagnostics: readonly Diagnostic[] }>
 }

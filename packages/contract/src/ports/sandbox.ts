@@ -1,26 +1,22 @@
 import type { BulkheadError } from '../model/bulkhead-error.ts'
 import type { Json, JsonObject } from '@bulkhead/kit/json'
-import type { Layer } from '../model/names.ts'
+import type { Layer, Placement } from '../model/names.ts'
 import type { CompartmentLimits } from '../model/limits.ts'
 import type { LifecyclePhase } from '../model/lifecycle.ts'
 import type { Power } from '../policy/power.ts'
 import type { ExtensionModule, StoredState } from '../author/extension.ts'
 import type { CompartmentServices } from './capabilities.ts'
 
-export const PLACEMENTS = ['inline', 'thread', 'process'] as const
-/** inline: the host's own thread, for bundled tools only. thread: a worker of the host. process: a worker in a child process. */
-export type Placement = (typeof PLACEMENTS)[number]
-
 export type CompartmentCode =
-  /** Verified bytes by path relative to the package, `/` between segments; nothing else can be imported. */
+  /** Verified bytes by path relative to the package, with `/` between segments. The code can import nothing else. */
   | { readonly kind: 'files'; readonly main: string; readonly files: ReadonlyMap<string, Uint8Array> }
-  /** A module of ours, for the inline placement. */
+  /** A module of the host, for the inline placement. */
   | { readonly kind: 'module'; readonly module: ExtensionModule }
 
 export interface CompartmentTool {
   readonly name: string
   readonly grant: Power
-  /** What the manifest declares; code that offers its own copy of either must offer the same. */
+  /** From the manifest. If the code has its own copy of either, it must be equal. */
   readonly inputSchema: JsonObject
   readonly requires: JsonObject
 }
@@ -33,33 +29,30 @@ export interface CompartmentRequest {
   readonly config: JsonObject
   readonly limits: CompartmentLimits
   readonly services: CompartmentServices
-  /**
-   * For code that keeps nothing between calls: over how many compartments its calls are spread, 1 unless given. Phases run
-   * in each of them. Not for the inline placement.
-   */
+  /** For code that keeps nothing between calls: how many compartments share its calls. Default: 1. Phases run in each. Not for inline. */
   readonly concurrency?: number
   readonly signal?: AbortSignal
 }
 
 export interface ToolInvocation {
-  /** Of no other call in this compartment that has not settled. */
+  /** Unique among the open calls of this compartment. */
   readonly callId: string
   readonly tool: string
   readonly args: JsonObject
-  /** What the call may do where that is less than what its tool may: under the ceiling of its session. */
+  /** Set if the ceiling of the session allows less than the grant of the tool. */
   readonly grant?: Power | undefined
-  /** Aborting settles the call at once with the signal's reason; the tool is told, and killed when it goes on. */
+  /** Aborting settles the call at once with the signal's reason. The tool is notified, and killed if it continues. */
   readonly signal: AbortSignal
-  /** The session that makes the call. Where calls wait for a place in the compartment, sessions take turns. */
+  /** The session that makes the call. Queued calls of different sessions take turns. */
   readonly sessionId?: string
-  /** The call that made this one and waits for it: the same object that was passed to `call` for it. */
+  /** The calling call: the same object that was passed to `call` for it. */
   readonly parent?: ToolInvocation | undefined
   /**
-   * Tells one listener of the same, at once if it is so already. Where there is this, the signal is read only by those who
-   * cannot do without one, so that it need not be made for each call.
+   * Calls one listener on cancellation, at once if the call is already cancelled. With it the sandbox reads `signal` only if necessary,
+   * so the host need not create one for each call.
    */
   onCancel?(listener: (reason: BulkheadError) => void): void
-  /** Contract for both: must not throw. */
+  /** Contract of both callbacks: must not throw. */
   onProgress?(text: string): void
   onUpdate?(partial: Json): void
 }
@@ -68,47 +61,47 @@ export type CompartmentEnd =
   | { readonly kind: 'closed' }
   | { readonly kind: 'failed'; readonly error: BulkheadError }
 
-/** One extension's code, running. Everything asked of it settles exactly once, also when it dies. */
+/** The running code of one extension. Every request settles exactly once, also if the compartment ends. */
 export interface CompartmentSession {
   readonly id: string
   readonly placement: Placement
-  /** Which lifecycle phases and approval keys the code offers. */
+  /** The lifecycle phases and approval keys that the code implements. */
   readonly offers: { readonly phases: ReadonlySet<LifecyclePhase>; readonly approvalKeys: ReadonlySet<string> }
-  /** Runs a phase under its deadline. A phase the code does not have succeeds at once. */
+  /** Runs a phase under its deadline. A missing phase succeeds at once. */
   lifecycle(phase: LifecyclePhase): Promise<void>
   /**
-   * The tool's own return value as JSON; its throw as a BulkheadError of code ToolExecutionFailed or as it says. Waits for a place
-   * where as many calls run as may. Rejects with CompartmentGone where the compartment failed before the call was sent to it.
+   * Resolves with the tool's return value as JSON. Rejects with ToolExecutionFailed, or with the code that the tool gives. Waits if too
+   * many calls run. Rejects with CompartmentGone if the compartment failed before the call was sent.
    */
   call(invocation: ToolInvocation): Promise<Json>
   /** Rejects with CompartmentGone as `call` does. */
   deriveApprovalKey(tool: string, args: JsonObject, signal: AbortSignal): Promise<string>
-  /** What the code makes of a stored state; nobody has judged it yet. Rejects with SlotMigrationFailed, also where it cannot. */
+  /** Migrates stored state; the result is not validated. Rejects with SlotMigrationFailed, also if the code has no migration. */
   migrateState(stored: StoredState, signal: AbortSignal): Promise<Json>
   readonly inFlight: number
   /**
-   * Set while a cancelled call goes on in it; settles when that has ended, or its compartment has. A call sent before
-   * could share the end of one it has nothing to do with.
+   * Set while a cancelled call still runs; settles when the call or its compartment has ended. A call that is sent earlier could be
+   * killed together with it.
    */
   readonly quiet: Promise<void> | undefined
   /** Settles once, never rejects. */
   readonly ended: Promise<CompartmentEnd>
-  /** Idempotent. Resolves when nothing of the compartment is left: no process, thread, port or timer. */
+  /** Idempotent. Resolves when no process, thread, port or timer of the compartment is left. */
   close(reason?: BulkheadError): Promise<void>
 }
 
-/** A wall of the operating system that does not work on this machine. */
+/** An isolation feature of the operating system that does not work on this machine. */
 export interface MissingWall {
   readonly message: string
   readonly cure: string
 }
 
 export interface Sandbox {
-  /** Places, starts, locks down, and imports the code. Rejects with the reason and leaves nothing behind. */
+  /** Starts and locks down a compartment, and imports the code. Rejects with the reason and leaves nothing behind. */
   open(request: CompartmentRequest): Promise<CompartmentSession>
-  /** Calls the listener for each wall that is missing, once that is known. Contract: it must not throw. */
+  /** Calls the listener for each missing feature, once that is known. Contract: the listener must not throw. */
   watchWalls?(listener: (missing: MissingWall) => void): void
-  /** Tries the walls around child processes now, instead of before the first of them starts. Never rejects. */
+  /** Checks the isolation of child processes now, instead of before the first one starts. Never rejects. */
   tryWalls?(): Promise<void>
   close(): Promise<void>
 }

@@ -1,93 +1,109 @@
-import type { Json } from '@bulkhead/kit/json'
-import type { AuditGroup } from './audit-group.ts'
+import type { Json, JsonObject } from '@bulkhead/kit/json'
 
 export const STORE_COLLECTIONS = ['state', 'approval', 'paused', 'trust', 'call'] as const
 export type StoreCollection = (typeof STORE_COLLECTIONS)[number]
 
 export interface StoredRecord {
   readonly key: string
-  /** null where it is damaged. */
+  /** null if the record is damaged. */
   readonly value: Json
-  /** What is wrong with it, where it cannot be read: "it …". Such a record can be removed, or written anew. */
+  /** Why the record cannot be read: "it …". Such a record can be removed or overwritten. */
   readonly damage?: string
 }
 
 /**
- * One record of the audit. A link is a digest of the link before it and of the records since then, so that none can be changed,
- * taken out or moved without all that follow showing it. null: written together with the next one, and so under its link.
+ * One record of the audit. A link is a digest of the previous link and the records since then, so any change breaks all later links.
+ * null: the record was written together with the next one and is covered by its link.
  */
 export interface AuditEntry {
   readonly position: number
   readonly record: Json
   readonly link: string | null
-  /** What the link is a digest of, where that is not the records themselves: they were kept as a group of few forms. */
+  /** The text that the link is a digest of, if the records were stored as an AuditGroup. */
   readonly text?: string
 }
 
-/** From where to where the audit reaches. Both positions are 0 before the first record. */
+/** The members that many records share, and the names of the members that differ. */
+export interface AuditForm {
+  readonly same: JsonObject
+  readonly own: readonly string[]
+}
+
+/** One record: the index of its form, then its own values in the order of their names. */
+export type AuditRow = readonly [form: number, ...own: Json[]]
+
+/** Records that are stored together, in order. Contract: plain JSON. */
+export interface AuditGroup {
+  readonly forms: readonly AuditForm[]
+  /** The JSON of one AuditRow each, without the brackets. */
+  readonly rows: readonly string[]
+  /** One per row: a string of which the store keeps only the SHA-256, in hex, as the last value of the row. undefined: none. */
+  readonly texts: readonly (string | undefined)[]
+}
+
+/** The record of a row, with sorted members. */
+export function auditRecord({ same, own }: AuditForm, [, ...values]: AuditRow): JsonObject {
+  const members = [...Object.entries(same), ...own.map((name, index): [string, Json] => [name, values[index] ?? null])]
+  return Object.fromEntries(members.toSorted(([a], [b]) => (a < b ? -1 : 1)))
+}
+
+/** The range of the audit. Both positions are 0 before the first record. */
 export interface AuditSpan {
   readonly first: number
-  /** The link that the first one continues. */
+  /** The link before the first record. */
   readonly before: string
   readonly last: number
   readonly link: string
 }
 
 /**
- * Notes of what is under way, by whoever makes them. To save those of one moment costs one call to the system and no wait, and
- * they outlive the process. What a loss of power takes is the last of them.
+ * Notes about running work, by owner. All notes of one moment are saved by one system call, without waiting. They survive the process;
+ * a power failure may lose the last ones.
  */
 export interface Notes {
-  /** Nobody else has, or will have, this name. Throws StoreUnavailable. */
+  /** The name must be unique, now and later. Throws StoreUnavailable. */
   open(owner: string): Notebook
   owners(): Promise<readonly string[]>
-  /** What an owner that has ended left. */
+  /** The notes of an owner that has ended. */
   left(owner: string): Promise<readonly string[]>
   discard(owner: string): Promise<void>
 }
 
 export interface Notebook {
-  /**
-   * One line. Saved within a moment, also when nobody asks for it. Throws StoreUnavailable. The numbers are small, and used again once
-   * they were dropped.
-   */
+  /** One line, saved soon, also without `save`. Throws StoreUnavailable. Ids are small and are reused after `drop`. */
   put(id: number, text: string): void
-  /** Idempotent. Saved within a moment; must not throw. */
+  /** Idempotent. Saved soon; must not throw. */
   drop(id: number): void
-  /** When this returns, all that was put outlives the process. What could not be saved is lost. Throws StoreUnavailable. */
+  /** When this returns, all notes survive the process. Throws StoreUnavailable; notes that could not be saved are lost. */
   save(): void
 }
 
-/** What the host remembers. A resolved write is durable as far as the store is. Every method rejects with StoreUnavailable. */
+/** The host's storage. A resolved write is as durable as the store. Every method rejects with StoreUnavailable. */
 export interface Store {
-  /** Nothing of it outlives the process, so what only the next one would read need not be written. */
+  /** Set if nothing survives the process, so records for the next process need not be written. */
   readonly forgets?: boolean
   read(collection: StoreCollection, key: string): Promise<Json | undefined>
   write(collection: StoreCollection, key: string, value: Json): Promise<void>
   remove(collection: StoreCollection, key: string): Promise<void>
   /**
-   * Reads, changes and writes in one step, also among processes. undefined removes, or leaves absent what is. Resolves with
-   * what is kept then. `change` must be pure: it may run more than once. What it throws is what this rejects with, and nothing
-   * has changed.
+   * Reads, changes and writes atomically, also between processes. undefined removes the record. Resolves with the stored value.
+   * `change` must be pure, because it may run more than once. If it throws, nothing changes and this rejects with the same error.
    */
   update(collection: StoreCollection, key: string, change: (value: Json | undefined) => Json | undefined): Promise<Json | undefined>
-  /** In the order of their keys. One that is damaged is among them, and costs no other. */
+  /** Ordered by key. Includes damaged records. */
   list(collection: StoreCollection, prefix?: string): Promise<readonly StoredRecord[]>
   /**
-   * Another number whenever an approval was written or removed, in whichever process; told at once, and cheap enough to be asked
-   * for every call. Absent where nobody else can write. Throws StoreUnavailable.
+   * Changes whenever any process writes or removes an approval. Cheap enough to read for every call. Absent if no other process can
+   * write. Throws StoreUnavailable.
    */
   approvalRevision?(): number
-  /** Adds to the end of the audit; resolves with the position, from 1. */
+  /** Appends to the audit; resolves with the position, from 1. */
   append(record: Json): Promise<number>
-  /**
-   * The same for several at once, which costs a fraction: all of them or none. They are not looked at: whoever hands them in has
-   * made them of plain JSON. Resolves with the position of the last.
-   */
+  /** Appends several records at a fraction of the cost: all or none. The store does not check them. Resolves with the last position. */
   appendAll?(group: AuditGroup): Promise<number>
   /**
-   * Takes the records up to `last` out of the audit, which must be under `link` there, and adds one that says who did, in one step.
-   * Whoever asks has what is taken out elsewhere. Resolves with the position of the one that was added.
+   * Atomically removes the records up to `last`, whose link must be `link`, and appends a record of the removal by `by`. The caller has
+   * saved the removed records. Resolves with the position of the appended record.
    */
   archive?(last: number, link: string, by: string): Promise<number>
   readonly notes?: Notes

@@ -1,28 +1,25 @@
 import { parse, satisfies } from 'semver'
-
-/** The contract this package is. Manifests name the one they are written for. */
-export const CONTRACT_VERSION = '1.0.0'
+import { CONTRACT_VERSION } from '../model/names.ts'
 
 /**
- * Whether a host that speaks contract `host` runs a manifest written for contract `manifest`:
- * - the major numbers are equal, and the manifest's minor is not newer than the host's. Later minors only add optional
- *   fields and codes, so a newer host understands an older manifest; an older host would silently ignore what a newer
- *   manifest relies on, so it refuses;
- * - the patch does not count: patches change no form;
- * - before 1.0.0 every minor is a contract of its own;
- * - a prerelease is compatible with itself alone;
- * - what is not a version is compatible with nothing.
+ * Whether a host with contract version `host` runs a manifest written for contract version `manifest`:
+ * - The major versions are equal, and the manifest's minor version is not newer. A later minor version only adds optional fields and
+ *   codes, so a newer host understands an older manifest. An older host would ignore what a newer manifest relies on.
+ * - Patch versions change no format and do not count.
+ * - Before 1.0.0 every minor version is incompatible with the others.
+ * - A prerelease is compatible with itself only.
+ * - An invalid version is compatible with nothing.
  */
 export function contractCompatible(manifest: string, host: string = CONTRACT_VERSION): boolean {
   const wanted = parse(manifest)
-  const spoken = parse(host)
-  if (wanted === null || spoken === null) return false
-  if (wanted.prerelease.length > 0 || spoken.prerelease.length > 0) return wanted.version === spoken.version
-  if (wanted.major !== spoken.major) return false
-  return wanted.major === 0 ? wanted.minor === spoken.minor : wanted.minor <= spoken.minor
+  const offered = parse(host)
+  if (wanted === null || offered === null) return false
+  if (wanted.prerelease.length > 0 || offered.prerelease.length > 0) return wanted.version === offered.version
+  if (wanted.major !== offered.major) return false
+  return wanted.major === 0 ? wanted.minor === offered.minor : wanted.minor <= offered.minor
 }
 
-/** Whether a host version lies in `requiredCoreVersion`. An unreadable range is satisfied by nothing. */
+/** Whether a host version lies in `requiredCoreVersion`. No version satisfies an invalid range. */
 export function coreSatisfies(range: string, host: string): boolean {
   return satisfies(host, range, { includePrerelease: false })
 }

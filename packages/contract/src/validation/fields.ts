@@ -1,24 +1,40 @@
-import { z } from 'zod'
 import type { JsonObject } from '@bulkhead/kit/json'
+import { z } from 'zod'
+import { ENV_NAME_PATTERN, EXTENSION_ID_PATTERN, HEADER_NAME_PATTERN } from '../model/names.ts'
+import { TOOL_NAME_PATTERN } from '../model/tools.ts'
 
-/** A JSON Schema 2020-12 for an object. Compiled under limits by whoever uses it; here only its outline is checked. */
-export const objectSchema = z.looseObject({ type: z.literal('object').describe('Always object.') }).describe('A JSON Schema (2020-12) of type object.') as unknown as z.ZodType<JsonObject>
-export const anySchema = z.looseObject({}).describe('A JSON Schema (2020-12).') as unknown as z.ZodType<JsonObject>
+// Fields that several files use. A message continues "expected …".
 
-/** For the configuration of extensions and tools: closed, and open to what every tool accepts. */
+export const toolName = z.string().regex(TOOL_NAME_PATTERN, 'a letter, then up to 63 letters, digits, _ or -')
+export const extensionId = z.string().regex(EXTENSION_ID_PATTERN, 'an extension id')
+export const envName = z.string().regex(ENV_NAME_PATTERN, 'the name of an environment variable')
+export const headerName = z.string().regex(HEADER_NAME_PATTERN, 'the name of a header')
+export const commandName = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._+-]{0,127}$/, 'the bare name of an executable')
+export const hostPattern = z.string().min(1).max(253).regex(
+  /^(?:\*|(?:\*\.)?[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?|\[[0-9a-f:.]+\])(?::\d{1,5})?$/,
+  'a host in lower case, such as api.example.com, *.example.com, localhost:8080, [::1]:8080, or * for every public name',
+)
+
+const number = '(?:0|[1-9]\\d*)'
+const prereleasePart = `(?:${number}|\\d*[A-Za-z-][0-9A-Za-z-]*)`
+const prerelease = `(?:-${prereleasePart}(?:\\.${prereleasePart})*)?`
+const build = '(?:\\+[0-9A-Za-z-]+(?:\\.[0-9A-Za-z-]+)*)?'
+export const exactVersion = z.string().max(64).regex(new RegExp(`^${number}\\.${number}\\.${number}$`), 'a version such as 1.0.0')
+/** A full semver version. */
+export const packageVersion = z.string().max(256)
+  .regex(new RegExp(`^${number}\\.${number}\\.${number}${prerelease}${build}$`), 'a version such as 1.4.0')
+
+/** A number of bytes, or a string such as `200KB`. */
+export const byteSize = z.union([z.int().positive(), z.string().regex(/^[1-9]\d{0,9}(?:B|KB|MB)?$/, 'a size such as 200KB')])
+  .describe('A size in bytes, or a string such as 200KB.')
+
+// JSON Schemas inside a manifest: only the outline is checked here. The loader compiles them under limits.
+type JsonSchemaField = z.ZodType<JsonObject>
+export const objectSchema = z.looseObject({ type: z.literal('object').describe('Always object.') })
+  .describe('A JSON Schema (2020-12) of type object.') as unknown as JsonSchemaField
+export const anySchema = z.looseObject({}).describe('A JSON Schema (2020-12).') as unknown as JsonSchemaField
+/** For the configuration of extensions and tools: unknown keys are rejected. */
 export const configSchema = z.looseObject({
   type: z.literal('object').describe('Always object.'),
-  additionalProperties: z.literal(false).describe('Always false: an unknown key is refused.'),
-}).describe('A JSON Schema (2020-12) of type object with additionalProperties false.') as unknown as z.ZodType<JsonObject>
-
-/** Keys every tool configuration accepts besides its own. */
-export const COMMON_CONFIG_PROPERTIES: JsonObject = {
-  enabled: { type: 'boolean', description: 'Whether the tool is offered.' },
-  timeoutMs: { type: 'integer', minimum: 1, description: 'Deadline of a call, in milliseconds.' },
-}
-
-/** A configSchema with the common keys added where it does not define them itself. */
-export function withCommonConfig(schema: JsonObject): JsonObject {
-  const properties = typeof schema['properties'] === 'object' && schema['properties'] !== null ? (schema['properties'] as JsonObject) : {}
-  return { ...schema, properties: { ...COMMON_CONFIG_PROPERTIES, ...properties } }
-}
+  additionalProperties: z.literal(false).describe('Always false: an unknown key is rejected.'),
+}).describe('A JSON Schema (2020-12) of type object with additionalProperties false.') as unknown as JsonSchemaField

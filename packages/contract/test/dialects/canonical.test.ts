@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { fromCanonical } from '../../src/dialects/canonical.ts'
+import { fromCanonical } from '../../src/dialects/accept.ts'
 import { errorOf, present } from '../../src/dialects/reading.ts'
 import { anyOutcome } from '../samples/outcomes.ts'
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { textOfContent, textOfData } from '../../src/dialects/content.ts'
+import { textOfContent, textOfData } from '../../src/dialects/reading.ts'
 
 it('shows a text as it is and anything else as JSON', () => {
   expect([textOfData('a "b"'), textOfData(1), textOfData(null), textOfData({ a: [true] })])

@@ -1,8 +1,7 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { textOfContent, textOfData } from '../../src/dialects/content.ts'
+import { textOfContent, textOfData, errorOf } from '../../src/dialects/reading.ts'
 import { fromMcp, toMcp } from '../../src/dialects/mcp.ts'
-import { errorOf } from '../../src/dialects/reading.ts'
 import { isJsonObject } from '@bulkhead/kit/json'
 import { anyOutcome, base } from '../samples/outcomes.ts'
 

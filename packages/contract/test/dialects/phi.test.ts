@@ -1,8 +1,6 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import {
-  fromPhi, fromPhiMessage, phiErrorText, toPhi, toPhiMessage, type PhiToolError, type PhiToolResult, type PhiToolResultMessage,
-} from '../../src/dialects/phi.ts'
+import { fromPhi, fromPhiMessage, phiErrorText, toPhi, toPhiMessage, type PhiToolError, type PhiToolResult, type PhiToolResultMessage } from '../../src/dialects/phi.ts'
 import { completeOutcome, errorOf, present, type Reading } from '../../src/dialects/reading.ts'
 import type { ErrorCode } from '../../src/model/errors.ts'
 import type { Content, Outcome } from '../../src/model/outcome.ts'

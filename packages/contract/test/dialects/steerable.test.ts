@@ -1,10 +1,7 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { isTerminalResult } from '../../src/model/completion.ts'
+import { isTerminalResult, fromSteerable, fromSteerableCall, isTerminalOutcome, toSteerable, type SteerableToolResult } from '../../src/dialects/steerable.ts'
 import { completeOutcome, errorOf, type Reading } from '../../src/dialects/reading.ts'
-import {
-  fromSteerable, fromSteerableCall, isTerminalOutcome, toSteerable, type SteerableToolResult,
-} from '../../src/dialects/steerable.ts'
 import { ERRORS, type ErrorCode } from '../../src/model/errors.ts'
 import { isJsonObject, type Json } from '@bulkhead/kit/json'
 import type { Completion, Outcome } from '../../src/model/outcome.ts'

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { isTerminalResult } from '../src/model/completion.ts'
+import { isTerminalResult } from '../../src/dialects/steerable.ts'
 
 it.each<[Parameters<typeof isTerminalResult>[0], boolean]>([
   [null, false],

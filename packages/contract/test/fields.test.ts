@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { anySchema, COMMON_CONFIG_PROPERTIES, configSchema, objectSchema, withCommonConfig } from '../src/validation/fields.ts'
+import { anySchema, byteSize, configSchema, objectSchema } from '../src/validation/fields.ts'
+import { withCommonConfig } from '../src/model/tools.ts'
 
 describe('schemas inside a manifest', () => {
   it('are of type object where arguments are described', () => {
@@ -21,19 +22,34 @@ describe('schemas inside a manifest', () => {
   })
 })
 
-describe('what every configuration accepts', () => {
-  it('is added, and the schema’s own definition kept', () => {
+const COMMON = {
+  enabled: { type: 'boolean', description: 'Whether the tool is offered.' },
+  timeoutMs: { type: 'integer', minimum: 1, description: 'Deadline of a call, in milliseconds.' },
+}
+
+describe('the keys that every configuration accepts', () => {
+  it('are added, except those that the schema defines itself', () => {
     const own = { type: 'object', additionalProperties: false, properties: { timeoutMs: { const: 5 }, unit: {} },
       required: ['unit'] }
     expect(withCommonConfig(own))
-      .toEqual({ ...own, properties: { enabled: COMMON_CONFIG_PROPERTIES['enabled'], timeoutMs: { const: 5 }, unit: {} } })
+      .toEqual({ ...own, properties: { enabled: COMMON['enabled'], timeoutMs: { const: 5 }, unit: {} } })
     expect(withCommonConfig({ type: 'object', additionalProperties: false })).toEqual({
-      type: 'object', additionalProperties: false, properties: COMMON_CONFIG_PROPERTIES,
+      type: 'object', additionalProperties: false, properties: COMMON,
     })
   })
 
-  it('does not change the schema it is added to', () => {
+  it('do not change the schema', () => {
     const own = Object.freeze({ type: 'object', properties: Object.freeze({}) })
     expect(() => withCommonConfig(own)).not.toThrow()
+  })
+})
+
+describe('a size in bytes', () => {
+  it.each<number | string>([1, '1', '7B', '200KB', '2MB', 4096])('accepts %j', (size) => {
+    expect(byteSize.parse(size)).toBe(size)
+  })
+
+  it.each([0, -1, 1.5, '', '0', '0KB', '1.5KB', '1 KB', '1kb', '1GB', 'KB', '-1KB', '1KB\n', '12345678901', '1e3', Number.NaN, null])('rejects %j', (size) => {
+    expect(byteSize.safeParse(size).success).toBe(false)
   })
 })

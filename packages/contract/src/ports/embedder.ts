@@ -1,0 +1,48 @@
+import type { ApprovalAnswer, ApprovalRequest, InteractionEnvelope, InteractionResponse } from '../model/interaction.ts'
+
+// Ports that an embedder may implement.
+
+/** Time, replaceable by tests. */
+export interface Clock {
+  /** Milliseconds since 1970. */
+  now(): number
+  /** Milliseconds that never decrease, for durations. */
+  monotonic(): number
+  /** Calls once after at least `ms`. Returns a function that cancels the timer. A pending timer does not keep the process alive. */
+  after(ms: number, run: () => void): () => void
+}
+
+/** Answers questions, usually by asking a person. The signal is aborted when the question was answered elsewhere or is void. */
+export interface Interactor {
+  /** Whether it accepts several questions at once and answers them in any order. Read for each question. Default: one at a time. */
+  readonly takesMany?: boolean
+  /** Whether it only observes questions and answers none. */
+  readonly isNobody?: boolean
+  interact(envelope: InteractionEnvelope, signal: AbortSignal): Promise<InteractionResponse>
+}
+
+/** Decides one call that needs approval. */
+export interface Approver {
+  approve(request: ApprovalRequest, signal: AbortSignal): Promise<ApprovalAnswer>
+}
+
+/** The current stage of a workflow. */
+export interface MachineStage {
+  /** Identifies this run of the stage. */
+  readonly stageExecutionId: string
+  readonly name: string
+  /** Starts at 1 and increases when the stage is retried. */
+  readonly attempt: number
+  /** Names of the tools that the stage may use without asking. */
+  readonly allowedTools: readonly string[]
+}
+
+/**
+ * A workflow attached to a session. Tools that its current stage lists are approved; for any other tool a person grants the single
+ * call, or it is denied. It replaces the security mode and cannot allow what a rule, watchdog or guard denies.
+ */
+export interface StateMachine {
+  readonly id: string
+  /** undefined if no stage is active; then the mode decides. Contract: quick; a throw denies the call. */
+  stage(): MachineStage | undefined
+}
