@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises'
-import { manifestSchema } from '@bulkhead/contract'
+import { manifestSchema } from '@bulkhead/contract/validation'
 import { describe, expect, it } from 'vitest'
 import { payload } from '../src/sides/payload.ts'
 

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import type { CompartmentRequest } from '@bulkhead/contract'
-import { compileGrant, DEFAULT_LIMITS, requirementSet } from '@bulkhead/contract'
+import { compileGrant, DEFAULT_LIMITS } from '@bulkhead/contract'
+import { requirementSet } from '@bulkhead/contract/validation'
 
 const main = new URL('../../extensions/echo/index.js', import.meta.url)
 

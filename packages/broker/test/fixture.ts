@@ -1,7 +1,8 @@
 import { mkdtemp, realpath, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { compileGrant, requirementSet, type CompartmentTool } from '@bulkhead/contract'
+import { compileGrant, type CompartmentTool } from '@bulkhead/contract'
+import { requirementSet } from '@bulkhead/contract/validation'
 import type { JsonObject } from '@bulkhead/kit/json'
 import { onTestFinished } from 'vitest'
 

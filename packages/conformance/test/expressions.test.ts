@@ -19,7 +19,7 @@ const NOT_MEASURED: Readonly<Record<string, string>> = {
 
 /** Expressions that are put together at run time: why they are linear. Their literal parts are measured like any other. */
 const COMPOSED: Readonly<Record<string, string>> = {
-  'packages/contract/src/validation/manifest.ts': 'versions of at most 64 characters',
+  'packages/contract/src/validation/fields.ts': 'versions of at most 64 characters',
   'packages/kit/src/text.ts': 'alternatives of literals',
   'packages/host/src/records/redaction.ts': 'alternatives of literals, and values of secrets as they are',
   'packages/loader/src/load/connect.ts': 'a number between fixed words',

@@ -82,7 +82,7 @@ describe('a power under a ceiling', () => {
   it('lists what is left: a use is allowed when it matches all patterns of one entry', () => {
     fc.assert(fc.property(anyGrant, anyCeiling, anyCeiling, anyUse, (power, one, other, use) => {
       const narrowed = narrowPower(narrowPower(power, compileCeiling(one, VALUES)), compileCeiling(other, VALUES))
-      const byText = new Map([narrowed, ...narrowed.ceilings ?? []].flatMap((layer) => layer.shell).map((one) => [commandText(one), one]))
+      const byText = new Map([narrowed, ...narrowed.ceilings ?? []].flatMap((layer) => layer.shell).map((command) => [commandText(command), command]))
       const { read, write, hosts, shell } = allowedPatterns(narrowed)
       expect({
         read: read.some((all) => all.every((pattern) => matchGlob(pattern, use.path))),

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { manifestSchema } from '@bulkhead/contract'
+import { manifestSchema } from '@bulkhead/contract/validation'
 import { describe, expect, test } from 'vitest'
 import { bundledDigest, byteOrder, capabilityDigest, packageDigest, toolDigests } from '../src/model/digest.ts'
 import { manifestOf, toolOf } from './home-fixture.ts'

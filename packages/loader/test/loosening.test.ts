@@ -1,4 +1,5 @@
-import { configFileSchema, type ConfigFile } from '@bulkhead/contract'
+import { configFileSchema } from '@bulkhead/contract/validation'
+import type { ConfigFile } from '@bulkhead/contract'
 import { describe, expect, test } from 'vitest'
 import { looseningSettings } from '../src/config/loosening.ts'
 

@@ -5,7 +5,8 @@ import type {
   CompartmentLimits, CompartmentRequest, CompartmentServices, CompartmentTool, LogEntry, Placement, Sandbox, ToolInvocation,
 } from '@bulkhead/contract'
 import type { JsonObject } from '@bulkhead/kit/json'
-import { BulkheadError, compileGrant, DEFAULT_LIMITS, requirementSet } from '@bulkhead/contract'
+import { BulkheadError, compileGrant, DEFAULT_LIMITS } from '@bulkhead/contract'
+import { requirementSet } from '@bulkhead/contract/validation'
 import { onTestFinished } from 'vitest'
 import { createSandbox } from '../src/index.ts'
 

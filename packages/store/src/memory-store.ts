@@ -1,5 +1,5 @@
 import type { AuditEntry, AuditSpan, Store, StoreCollection } from '@bulkhead/contract'
-import { STORE_COLLECTIONS } from '@bulkhead/contract/plain'
+import { STORE_COLLECTIONS } from '@bulkhead/contract'
 import type { Json } from '@bulkhead/kit/json'
 import { auditPage, byKey, checkAddress, storeClosed, nameOf, readRecord, storedRecord, writeRecord } from './records/stored-record.ts'
 import { CHAIN_START, linkOf } from './records/audit-chain.ts'

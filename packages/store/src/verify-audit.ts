@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { AuditEntry, AuditSpan } from '@bulkhead/contract'
-import { BulkheadError } from '@bulkhead/contract/plain'
+import { BulkheadError } from '@bulkhead/contract'
 import { canonicalJson, type Json } from '@bulkhead/kit/json'
 import { readGroup, recordsArchive } from './records/audit-group.ts'
 import { BETWEEN, linkOf } from './records/audit-chain.ts'

@@ -1,4 +1,5 @@
-import { LOCKED_TOOLS, manifestSchema } from '@bulkhead/contract'
+import { LOCKED_TOOLS } from '@bulkhead/contract'
+import { manifestSchema } from '@bulkhead/contract/validation'
 import { isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
 import { describe, expect, it } from 'vitest'
 import { createBundledExtensions } from '../src/index.ts'

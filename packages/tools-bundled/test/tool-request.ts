@@ -1,6 +1,5 @@
-import {
-  compileGrant, DEFAULT_LIMITS, manifestSchema, type CompartmentRequest, type CompartmentServices, type VariableValues,
-} from '@bulkhead/contract'
+import { compileGrant, DEFAULT_LIMITS, type CompartmentRequest, type CompartmentServices, type VariableValues } from '@bulkhead/contract'
+import { manifestSchema } from '@bulkhead/contract/validation'
 import type { JsonObject } from '@bulkhead/kit/json'
 import type { BundledExtension } from '../src/index.ts'
 

@@ -1,7 +1,7 @@
 import { open, rm, type FileHandle } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import type { AuditEntry, AuditSpan, Store } from '@bulkhead/contract'
-import { BulkheadError } from '@bulkhead/contract/plain'
+import { BulkheadError } from '@bulkhead/contract'
 import { messageOf } from '@bulkhead/kit/error-message'
 import { isJsonObject } from '@bulkhead/kit/json'
 import { verifyAudit } from '@bulkhead/store'

@@ -1,7 +1,7 @@
 import { createReadStream, type ReadStream } from 'node:fs'
 import { createInterface } from 'node:readline'
 import type { AuditEntry, AuditSpan } from '@bulkhead/contract'
-import { BulkheadError } from '@bulkhead/contract/plain'
+import { BulkheadError } from '@bulkhead/contract'
 import { messageOf } from '@bulkhead/kit/error-message'
 import { isJsonObject, JSON_LIMITS, parseJson, type Json } from '@bulkhead/kit/json'
 import { visibleJson } from '@bulkhead/kit/text'

@@ -1,6 +1,6 @@
 import { styleText } from 'node:util'
 import type { AuditEntry, Store } from '@bulkhead/contract'
-import { BulkheadError } from '@bulkhead/contract/plain'
+import { BulkheadError } from '@bulkhead/contract'
 import { meantNames } from '@bulkhead/kit/text'
 import { verifyAudit, type Anchor } from '@bulkhead/store'
 import { printJson } from './output.ts'

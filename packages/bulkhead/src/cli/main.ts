@@ -48,7 +48,7 @@ export async function main(argv: readonly string[], beforeLoading?: () => void):
 }
 
 async function printUsageFault(message: string, usage: string): Promise<void> {
-  const [{ printJson }, { ERRORS }] = await Promise.all([import('./output.ts'), import('@bulkhead/contract/plain')])
+  const [{ printJson }, { ERRORS }] = await Promise.all([import('./output.ts'), import('@bulkhead/contract')])
   printJson({ error: { code: 'UsageInvalid', message, cure: ERRORS.UsageInvalid.cure, data: { usage } } })
 }
 

@@ -1,6 +1,6 @@
 import { styleText } from 'node:util'
-import { BulkheadError, ERRORS, givesAdvice } from '@bulkhead/contract/plain'
-import { visibleJson, visibleText } from '@bulkhead/kit/text'
+import { BulkheadError, ERRORS } from '@bulkhead/contract'
+import { givesAdvice, visibleJson, visibleText } from '@bulkhead/kit/text'
 import { UsageError } from './command.ts'
 
 const GAP = '  '

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { copyFileSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { configFileSchema, manifestSchema } from '@bulkhead/contract'
+import { configFileSchema, manifestSchema } from '@bulkhead/contract/validation'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { BLOCKS, placeOf, ROOT, type Block } from './blocks.ts'
 

@@ -1,4 +1,5 @@
-import { ERRORS, givesAdvice, type BulkheadError, type Completion, type ErrorOutcome } from '@bulkhead/contract'
+import { ERRORS, type BulkheadError, type Completion, type ErrorOutcome } from '@bulkhead/contract'
+import { givesAdvice } from '@bulkhead/kit/text'
 
 /** An error of the host's making, or of a tool's, as what a model is told: what happened, where, and what to do. */
 export function errorBody(error: BulkheadError): Omit<ErrorOutcome, 'metadata'> {

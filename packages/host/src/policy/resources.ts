@@ -1,5 +1,5 @@
 import {
-  capabilitiesMeant, commandText, compileGrant, leftPatterns, type Power, type RuleCapability, type RuleQuestion, type ScopedRule, type VariableValues,
+  allowedPatterns, capabilitiesMeant, compileGrant, type Power, type RuleCapability, type RuleQuestion, type ScopedRule, type VariableValues,
 } from '@bulkhead/contract'
 import { globsOverlap, textsOverlap } from '@bulkhead/kit/glob'
 import { hostCovers } from '@bulkhead/kit/hosts'
@@ -12,12 +12,12 @@ type Touch = RuleQuestion['touches'][number]
  * `secrets/**` also speaks of a tool that may write anywhere.
  */
 export function touchesOf(power: Power, rules: readonly ScopedRule[]): readonly Touch[] {
-  const { read, write, hosts, shell } = leftPatterns(power)
+  const { read, write, hosts, shell } = allowedPatterns(power)
   const granted: readonly Granted[] = [
     ...read.map((all): Granted => ({ capability: 'fs.read', all })),
     ...write.map((all): Granted => ({ capability: 'fs.write', all })),
     ...hosts.map((all): Granted => ({ capability: 'net.fetch', all })),
-    ...shell.map((all): Granted => ({ capability: 'shell.run', all: all.map(commandText) })),
+    ...shell.map((all): Granted => ({ capability: 'shell.run', all })),
   ]
   // What matches several patterns matches the first of them: a rule that allows that one allows all of it.
   return [...granted.map(({ capability, all }): Touch => ({ capability, subject: all[0]! })), ...meetingRules(granted, rules)]

@@ -1,6 +1,8 @@
 import {
-  BulkheadError, requireOptions, ruleSchema, SECURITY_MODES, type Approver, type Interactor, type Ceiling, type Rule, type ScopedRule, type SecurityMode, type StateMachine, type VariableValues,
+  BulkheadError, requireOptions, SECURITY_MODES, type Approver, type Interactor, type Ceiling, type Rule, type ScopedRule,
+  type SecurityMode, type StateMachine, type VariableValues,
 } from '@bulkhead/contract'
+import { ruleSchema } from '@bulkhead/contract/validation'
 import { forms, type OptionForm, type OptionForms } from '@bulkhead/kit/options'
 import { HOOKS_FORM, refuseSlips } from '../calls/hook-chain.ts'
 import type { Hooks } from '../model/hooks.ts'

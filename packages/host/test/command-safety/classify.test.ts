@@ -1,5 +1,5 @@
 import type { CommandSafetyPattern } from '@bulkhead/contract'
-import { commandSafetyPatternSchema } from '@bulkhead/contract'
+import { commandSafetyPatternSchema } from '@bulkhead/contract/validation'
 import { describe, expect, test } from 'vitest'
 import { COMMAND_SAFETY_PATTERNS, createCommandClassifier } from '../../src/policy/command-safety/classify.ts'
 import { VECTORS } from './vectors.ts'

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { configFileSchema } from '@bulkhead/contract'
+import { configFileSchema } from '@bulkhead/contract/validation'
 import { expect, test } from 'vitest'
 import type { Hooks } from '../../src/index.ts'
 import { COMMAND_SAFETY_PATTERNS } from '../../src/index.ts'

@@ -1,5 +1,5 @@
-import { classifyToolMode, isTerminalResult, type ToolMode } from '@bulkhead/contract'
-import { toSteerable } from '@bulkhead/contract/dialects'
+import { classifyToolMode, type ToolMode } from '@bulkhead/contract'
+import { isTerminalResult, toSteerable } from '@bulkhead/contract/dialects'
 import { expect } from 'vitest'
 import type { ToolSketch } from '../twin/world.ts'
 import { opened, proveAll, ran } from './requirement.ts'

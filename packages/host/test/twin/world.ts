@@ -1,6 +1,8 @@
 import { createHash } from 'node:crypto'
-import {
-  manifestSchema, type BulkheadEvent, type CompartmentServices, type ConfigFile, type Diagnostic, type EventOf, type EventType, type ExtensionDescriptor, type ExtensionModule, type ExtensionPhases, type Layer, type LayerConfig, type LoadReport, type ManifestInput, type Outcome,
+import { manifestSchema } from '@bulkhead/contract/validation'
+import type {
+  BulkheadEvent, CompartmentServices, ConfigFile, Diagnostic, EventOf, EventType, ExtensionDescriptor,
+  ExtensionModule, ExtensionPhases, Layer, LayerConfig, LoadReport, ManifestInput, Outcome,
 } from '@bulkhead/contract'
 import { canonicalJson, type Json, type JsonObject } from '@bulkhead/kit/json'
 import { createHost, type Host, type HostOptions } from '../../src/index.ts'

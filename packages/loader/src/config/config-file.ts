@@ -1,6 +1,5 @@
-import {
-  BulkheadError, checkRequirements, CONFIG_FILE, configFileSchema, type ConfigFile, type ErrorCode,
-} from '@bulkhead/contract'
+import { BulkheadError, checkRequirements, CONFIG_FILE, type ConfigFile, type ErrorCode } from '@bulkhead/contract'
+import { configFileSchema } from '@bulkhead/contract/validation'
 import { isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
 import { visibleText } from '@bulkhead/kit/text'
 import { readRegularFile, type ReadOptions } from '../files/read-file.ts'

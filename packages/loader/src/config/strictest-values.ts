@@ -1,4 +1,5 @@
-import { commandSafetyPatternSchema, EXTENSION_ID_PATTERN, ruleSchema, TOOL_NAME_PATTERN } from '@bulkhead/contract'
+import { commandSafetyPatternSchema, ruleSchema } from '@bulkhead/contract/validation'
+import { EXTENSION_ID_PATTERN, TOOL_NAME_PATTERN } from '@bulkhead/contract'
 import { isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
 
 /** It finds every command. */

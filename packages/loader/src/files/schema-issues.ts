@@ -1,4 +1,4 @@
-import type { manifestSchema } from '@bulkhead/contract'
+import type { manifestSchema } from '@bulkhead/contract/validation'
 import { pointerStep } from '@bulkhead/kit/json'
 import { meantNames } from '@bulkhead/kit/text'
 

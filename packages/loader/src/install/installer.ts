@@ -1,8 +1,8 @@
 import { join } from 'node:path'
 import {
-  BulkheadError, manifestSchema, requireOptions, type ExtensionDescriptor, type LockEntry, type Manifest,
-  type ToolManifest,
+  BulkheadError, requireOptions, type ExtensionDescriptor, type LockEntry, type Manifest, type ToolManifest,
 } from '@bulkhead/contract'
+import { manifestSchema } from '@bulkhead/contract/validation'
 import { forms, type OptionForms } from '@bulkhead/kit/options'
 import { meantNames } from '@bulkhead/kit/text'
 import { gt } from 'semver'

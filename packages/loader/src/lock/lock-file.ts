@@ -1,6 +1,5 @@
-import {
-  LOCK_VERSION, lockFileSchema, type AcceptedCapabilities, type ExtensionDescriptor, type LockEntry, type Manifest,
-} from '@bulkhead/contract'
+import { LOCK_VERSION, type AcceptedCapabilities, type ExtensionDescriptor, type LockEntry, type Manifest } from '@bulkhead/contract'
+import { lockFileSchema } from '@bulkhead/contract/validation'
 import type { Json } from '@bulkhead/kit/json'
 import { visibleText } from '@bulkhead/kit/text'
 import { placeIssues, pointerOf } from '../files/schema-issues.ts'

@@ -1,7 +1,6 @@
 import { isAbsolute, join } from 'node:path'
-import {
-  BulkheadError, ERRORS, givesAdvice, layerRank, MANIFEST_FILE, type Diagnostic, type ExtensionDescriptor, type Layer,
-} from '@bulkhead/contract'
+import { BulkheadError, ERRORS, layerRank, MANIFEST_FILE, type Diagnostic, type ExtensionDescriptor, type Layer } from '@bulkhead/contract'
+import { givesAdvice } from '@bulkhead/kit/text'
 import type { Fault } from './result.ts'
 
 /** Whom a diagnostic is about. */

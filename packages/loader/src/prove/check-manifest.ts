@@ -1,7 +1,7 @@
 import {
-  ANY_COMMAND, BulkheadError, checkRequirements, compileApprovalKey, CONTRACT_VERSION, contractCompatible,
-  coreSatisfies, type RequirementSet,
+  ANY_COMMAND, BulkheadError, checkRequirements, compileApprovalKey, CONTRACT_VERSION, type RequirementSet,
 } from '@bulkhead/contract'
+import { contractCompatible, coreSatisfies } from '@bulkhead/contract/validation'
 import { isJsonObject, type JsonObject } from '@bulkhead/kit/json'
 import { visibleText } from '@bulkhead/kit/text'
 import { validRange } from 'semver'

@@ -1,6 +1,5 @@
-import {
-  CONTRACT_VERSION, contractCompatible, MANIFEST_FILE, manifestSchema, type ExtensionModule,
-} from '@bulkhead/contract'
+import { CONTRACT_VERSION, MANIFEST_FILE, type ExtensionModule } from '@bulkhead/contract'
+import { contractCompatible, manifestSchema } from '@bulkhead/contract/validation'
 import { findJsonFault, isJsonObject, type Json } from '@bulkhead/kit/json'
 import { visibleText } from '@bulkhead/kit/text'
 import { evidenceOf, type Connection, type ManifestPlace, type Shaped, type Written } from '../describe/extension.ts'

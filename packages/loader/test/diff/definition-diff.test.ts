@@ -1,4 +1,4 @@
-import { manifestSchema } from '@bulkhead/contract'
+import { manifestSchema } from '@bulkhead/contract/validation'
 import { expect, test } from 'vitest'
 import { definitionDiff } from '../../src/install/definition-diff.ts'
 import { manifestOf, toolOf } from '../home-fixture.ts'

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import type { CompartmentRequest, CompartmentServices, CompartmentTool, LogEntry } from '@bulkhead/contract'
-import { compileGrant, DEFAULT_LIMITS, requirementSet } from '@bulkhead/contract'
+import { compileGrant, DEFAULT_LIMITS } from '@bulkhead/contract'
+import { requirementSet } from '@bulkhead/contract/validation'
 import type { Attack, AttackPlacement } from '../case.ts'
 import type { Facts } from '../ground/facts.ts'
 

@@ -1,6 +1,6 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import type { AuditEntry, AuditForm, AuditGroup, AuditRow } from '@bulkhead/contract'
-import { auditRecord } from '@bulkhead/contract/plain'
+import { auditRecord } from '@bulkhead/contract'
 import { isJsonObject, type Json } from '@bulkhead/kit/json'
 import { type AuditDraft, BETWEEN, GAP } from './audit-chain.ts'
 import { checkLength, damagedRecord, readRecord, writeRecord } from './stored-record.ts'

@@ -1,5 +1,5 @@
 import type { StoreCollection, StoredRecord } from '@bulkhead/contract'
-import { BulkheadError, STORE_COLLECTIONS } from '@bulkhead/contract/plain'
+import { BulkheadError, STORE_COLLECTIONS } from '@bulkhead/contract'
 import { atPointer, canonicalJson, findJsonFault, type Json, JSON_LIMITS, type JsonObject, parseJson } from '@bulkhead/kit/json'
 
 /** Why a store is unavailable, as `data.reason` of the error. Programs branch on this, people read the message. */

@@ -2,7 +2,7 @@ import { close, fdatasync, open } from 'node:fs'
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { promisify } from 'node:util'
-import { BulkheadError } from '@bulkhead/contract/plain'
+import { BulkheadError } from '@bulkhead/contract'
 import { LockWait, FileIdentity } from './database-file.ts'
 import { isBusy, isSystemError, retryWhileBusy, sqliteError } from './sqlite-error.ts'
 

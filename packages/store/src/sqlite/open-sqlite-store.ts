@@ -1,7 +1,7 @@
 import { resolve } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import type { Store } from '@bulkhead/contract'
-import { BulkheadError, requireOptions } from '@bulkhead/contract/plain'
+import { BulkheadError, requireOptions } from '@bulkhead/contract'
 import { forms, type OptionForms } from '@bulkhead/kit/options'
 import { CHAIN_START } from '../records/audit-chain.ts'
 import { storeError } from '../records/stored-record.ts'

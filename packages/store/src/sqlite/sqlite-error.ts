@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { BulkheadError } from '@bulkhead/contract/plain'
+import { BulkheadError } from '@bulkhead/contract'
 import { messageOf } from '@bulkhead/kit/error-message'
 import { storeError, type StoreFaultReason } from '../records/stored-record.ts'
 import { LockWait, MOVED, LOCK_WAIT_MS } from './database-file.ts'

@@ -1,5 +1,5 @@
 import type { RequestListener } from 'node:http'
-import { manifestSchema } from '@bulkhead/contract'
+import { manifestSchema } from '@bulkhead/contract/validation'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { hostOf, providerFor, readResults, searchUrl } from '../../src/web-search/results.ts'
 import { createWebSearch } from '../../src/web-search/web-search.ts'

@@ -1,4 +1,4 @@
-import { HEADER_NAME_PATTERN } from '@bulkhead/contract/plain'
+import { HEADER_NAME_PATTERN } from '@bulkhead/contract'
 import { isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
 import type { ArgumentSchemas } from './argument-schemas.ts'
 import { Unusable, type DescribedParameter, type QueryStyle } from './api-description.ts'

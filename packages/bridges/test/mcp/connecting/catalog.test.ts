@@ -1,4 +1,5 @@
-import { MANIFEST_LIMITS, manifestSchema } from '@bulkhead/contract'
+import { MANIFEST_LIMITS } from '@bulkhead/contract'
+import { manifestSchema } from '@bulkhead/contract/validation'
 import type { JsonObject } from '@bulkhead/kit/json'
 import { expect, it } from 'vitest'
 import { readCatalog } from '../../../src/mcp/connecting/catalog/catalog.ts'

@@ -1,7 +1,7 @@
 import type { Key } from 'node:readline'
 import type { Readable, Writable } from 'node:stream'
 import type { InteractionResponse, Interactor } from '@bulkhead/contract'
-import { requireOptions } from '@bulkhead/contract/plain'
+import { requireOptions } from '@bulkhead/contract'
 import { forms, type OptionForms } from '@bulkhead/kit/options'
 
 export interface TerminalStreams {

@@ -1,5 +1,5 @@
 import {
-  classifyToolMode, CALL_LIMITS, compileApprovalKey, hasEffects, parseByteSize, powerItems,
+  classifyToolMode, CALL_LIMITS, compileApprovalKey, hasEffects, powerItems,
   type ApprovalKeyTemplate, type ExtensionDescriptor, type LockedTool, type OutcomeOrigin, type Power, type PowerItem,
   type ToolDefinition, type ToolKind, type ToolManifest, type VariableValues,
 } from '@bulkhead/contract'
@@ -103,7 +103,7 @@ export function compileTool(source: ToolSource, validators: Validators, settings
       : located('/inputSchema', () => validators.compile(manifest.inputSchema, { isForeign: server !== undefined })),
     approvalKey: template === undefined ? undefined : located('/approvalKey', () => compileApprovalKey(template)),
     timeoutMs: timeoutOf(manifest, descriptor, settings),
-    maxOutputBytes: manifest.maxOutput === undefined ? CALL_LIMITS.shownBytes : parseByteSize(manifest.maxOutput),
+    maxOutputBytes: manifest.maxOutput === undefined ? CALL_LIMITS.shownBytes : byteSize(manifest.maxOutput),
     maxEntries: manifest.maxEntries ?? Infinity,
     gatedByHost,
   })
@@ -116,4 +116,11 @@ export const toolIdentity = (tool: string, { layer, extension }: OutcomeOrigin, 
 function timeoutOf({ name, timeoutMs: declared }: ToolManifest, descriptor: ExtensionDescriptor, settings: Settings): number {
   const wanted = settings.common('timeoutMs', name, descriptor) ?? declared ?? LOCKED_TIMEOUTS.get(name) ?? CALL_LIMITS.defaultTimeoutMs
   return Math.min(wanted, CALL_LIMITS.maxTimeoutMs)
+}
+
+/** `200KB` as a number of bytes. The schema of manifests admits these units only. */
+function byteSize(size: NonNullable<ToolManifest['maxOutput']>): number {
+  if (typeof size === 'number') return size
+  const unit = size.endsWith('KB') ? 1024 : size.endsWith('MB') ? 1024 * 1024 : 1
+  return Number.parseInt(size, 10) * unit
 }
