@@ -44,6 +44,10 @@ it('its examples stay short enough to be read at a glance', () => {
   }
 })
 
+it('the README has at most 150 lines', () => {
+  expect(README.trimEnd().split('\n').length).toBeLessThanOrEqual(150)
+})
+
 it('every command is in the table of the package', () => {
   const table = readFileSync(join(ROOT, 'packages/bulkhead/README.md'), 'utf8')
   for (const name of COMMANDS.keys()) expect(table).toMatch(new RegExp(`^\\| .*\`(?:bulkhead )?${name}\\b.*\\|`, 'm'))
