@@ -1,11 +1,12 @@
 import type { Json } from '@bulkhead/kit/json'
 import {
-  BROKER_METHODS, BulkheadError, EffectsLedger, type BrokerMethod, type CallEffect, type CapabilityName, type CompartmentLimits,
+  BROKER_METHODS, BulkheadError, type BrokerMethod, type CapabilityName, type CompartmentLimits,
   type CompartmentRequest, type RuntimePart,
 } from '@bulkhead/contract'
 import { fsCapability } from './fs/fs.ts'
 import { askPerson, interactCapability } from './interact.ts'
 import { Denial, requireUnderCeilings, type Capabilities, type CapabilityUnit, type OpenCall } from './model/capability.ts'
+import { EffectCounter } from './model/effects.ts'
 import { powersOf } from './model/powers.ts'
 import { netCapability } from './net/net.ts'
 import { secretsCapability } from './secrets/secrets.ts'
@@ -163,7 +164,7 @@ export class Broker {
       if (capability === undefined) {
         throw new BulkheadError('CapabilityUnavailable', `${method} is unavailable because this sandbox cannot enforce it.`)
       }
-      call.effects ??= new EffectsLedger<CallEffect>(this.#limits)
+      call.effects ??= new EffectCounter(this.#limits)
       return await capability(call, args)
     } catch (error) {
       throw publicError(this.#isBundled && error instanceof Denial ? error.toCaller() : error)

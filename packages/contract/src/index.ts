@@ -61,4 +61,3 @@ export type { ArgPattern, Ceiling, RequirementSet, SecretManifest, ShellRequirem
 
 export { BROKER_METHODS, CHANNELS, COMPARTMENT_METHODS, POWERS, WIRE_LIMITS } from './wire.ts'
 export type { BrokerMethod, Channel, CompartmentMethods, LoadReply, LoadRequest as CompartmentLoadRequest, RuntimePart, WireError, WireReply, WireRequest, WireValue } from './wire.ts'
-export { EffectsLedger, type CallEffect } from './effects-ledger.ts'

@@ -74,7 +74,7 @@ describe('a project that is not trusted', () => {
     expect(report.diagnostics).toMatchObject([
       {
         severity: 'warning', stage: 'trust', code: 'ProjectTrustRequired', layer: 'project', extensionId: null, location: root,
-        cure: 'Look at the folder, then trust it: `bulkhead trust` there, or `trust` of `createHost`.',
+        cure: 'Review the folder, then trust it: run `bulkhead trust` there, or pass `trust` to `createHost`.',
       },
     ])
     const touched = report.calls.filter(([, path]) => path.startsWith(root))

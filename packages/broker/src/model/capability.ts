@@ -1,5 +1,6 @@
 import type { Json } from '@bulkhead/kit/json'
-import { BulkheadError, type BrokerMethod, type CallEffect, type CompartmentTool, type EffectsLedger, type Power } from '@bulkhead/contract'
+import { BulkheadError, type BrokerMethod, type CompartmentTool, type Power } from '@bulkhead/contract'
+import type { EffectCounter } from './effects.ts'
 
 /** A running tool call: what it may do, and where its progress goes. */
 export interface OpenCall {
@@ -9,7 +10,7 @@ export interface OpenCall {
   readonly tool: CompartmentTool
   readonly signal: AbortSignal
   /** Set by the broker with the first capability call. */
-  effects?: EffectsLedger<CallEffect>
+  effects?: EffectCounter
   onProgress?(text: string): void
   onUpdate?(partial: Json): void
 }

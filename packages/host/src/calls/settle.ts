@@ -1,9 +1,10 @@
-import { BulkheadError, EffectsLedger, WIRE_LIMITS, type Outcome, type OutcomeBody, type OutcomeMetadata } from '@bulkhead/contract'
+import { BulkheadError, WIRE_LIMITS, type Outcome, type OutcomeBody, type OutcomeMetadata } from '@bulkhead/contract'
 import type { CarriedMetadata } from '@bulkhead/contract/dialects'
 import { eventFields, type BudgetedCall, type ExecutedCall, type RawCall } from '../policy/call.ts'
 import { viewOf } from '../policy/checked-call.ts'
 import type { HostContext } from '../policy/host-context.ts'
 import { freezeDeep, notify, observe, refusalPoint } from './hooks.ts'
+import { tooManyBytesSaved } from '../records/sidecar.ts'
 import { wasCancelled } from '../records/tool-metrics.ts'
 import { errorBody } from '../model/outcome.ts'
 import { isWhole, truncate } from './truncation.ts'
@@ -46,7 +47,8 @@ const NOTHING_CLAIMED: CarriedMetadata = {}
 async function saveWhole(call: RawCall, whole: string, { sidecar, events }: HostContext): Promise<{ readonly output_path?: string }> {
   if (!sidecar) return {}
   try {
-    new EffectsLedger({ savedBytes: call.tool!.extension.limits.savedBytes }).add('savedBytes', Buffer.byteLength(whole))
+    const { savedBytes } = call.tool!.extension.limits
+    if (Buffer.byteLength(whole) > savedBytes) throw tooManyBytesSaved('savedBytes', savedBytes)
     return { output_path: await sidecar.save(call.session.id, call.id, whole) }
   } catch (thrown) {
     events.suppressed('sidecar', thrown)

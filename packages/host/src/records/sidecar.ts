@@ -1,4 +1,4 @@
-import { BulkheadError, CALL_LIMITS, EffectsLedger, type Clock } from '@bulkhead/contract'
+import { BulkheadError, CALL_LIMITS, type Clock } from '@bulkhead/contract'
 import { settlesWithin } from '../model/bounded-wait.ts'
 import type { Sidecar } from '../model/sidecar.ts'
 
@@ -13,15 +13,12 @@ export function patientSidecar(
     if (await settlesWithin(clock, PATIENCE_MS, answer)) return answer
     throw new BulkheadError('InternalError', `The sidecar did not answer within ${PATIENCE_MS} ms.`)
   }
-  const saved = new Map<string, EffectsLedger<'sessionSavedBytes'>>()
-  const ledgerOf = (sessionId: string) => {
-    const ledger = saved.get(sessionId) ?? new EffectsLedger({ sessionSavedBytes })
-    saved.set(sessionId, ledger)
-    return ledger
-  }
+  const saved = new Map<string, number>()
   return {
     async save(sessionId, callId, text) {
-      ledgerOf(sessionId).add('sessionSavedBytes', Buffer.byteLength(text))
+      const bytes = (saved.get(sessionId) ?? 0) + Buffer.byteLength(text)
+      if (bytes > sessionSavedBytes) throw tooManyBytesSaved('sessionSavedBytes', sessionSavedBytes)
+      saved.set(sessionId, bytes)
       return patiently(() => sidecar.save(sessionId, callId, text))
     },
     ...(sidecar.files ? { files: (sessionId: string) => sidecar.files!(sessionId) } : {}),
@@ -31,3 +28,6 @@ export function patientSidecar(
     },
   }
 }
+
+export const tooManyBytesSaved = (limit: 'savedBytes' | 'sessionSavedBytes', most: number): BulkheadError =>
+  new BulkheadError('TooManyBytesSaved', `${limit} would exceed its limit of ${most}. Do less, or raise the limit.`, { data: { limit } })

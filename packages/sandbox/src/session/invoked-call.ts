@@ -1,4 +1,4 @@
-import type { CallEffect, CompartmentTool, EffectsLedger, ToolInvocation } from '@bulkhead/contract'
+import type { CompartmentTool, ToolInvocation } from '@bulkhead/contract'
 import type { Json } from '@bulkhead/kit/json'
 import type { OpenCall } from '@bulkhead/broker'
 
@@ -7,7 +7,7 @@ export class InvokedCall implements OpenCall {
   readonly callId: string
   readonly tool: CompartmentTool
   readonly invocation: ToolInvocation
-  declare effects?: EffectsLedger<CallEffect>
+  declare effects?: NonNullable<OpenCall['effects']>
 
   constructor(callId: string, tool: CompartmentTool, invocation: ToolInvocation) {
     this.callId = callId

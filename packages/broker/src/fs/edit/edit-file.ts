@@ -1,8 +1,9 @@
 import { isUtf8 } from 'node:buffer'
-import { BulkheadError, type CallEffect, type EffectsLedger } from '@bulkhead/contract'
+import { BulkheadError } from '@bulkhead/contract'
 import type { FileScope } from '../file-scope.ts'
 import { queueForFile, replaceFile } from '../write-file.ts'
 import type { ResolvedPath } from '../path-policy.ts'
+import type { EffectCounter } from '../../model/effects.ts'
 import { readFile } from '../read-file.ts'
 import { replaceText } from './replace-text.ts'
 import { unifiedDiff } from './unified-diff.ts'
@@ -19,7 +20,7 @@ export interface EditedFile {
 }
 
 /** Replaces a string that occurs once, or all occurrences. Contract: otherwise rejects with InputInvalid and changes nothing. */
-export function editFile(scope: FileScope, resolved: ResolvedPath, edit: Edit, effects?: EffectsLedger<CallEffect>): Promise<EditedFile> {
+export function editFile(scope: FileScope, resolved: ResolvedPath, edit: Edit, effects?: EffectCounter): Promise<EditedFile> {
   const { given } = resolved
   return queueForFile(resolved.real, async () => {
     const read = await readFile(scope, resolved, {})
