@@ -33,7 +33,8 @@ export interface BrokerOptions {
   readonly requiresSandbox?: boolean | undefined
 }
 
-export type BrokerRequest = Pick<CompartmentRequest, 'tools' | 'services' | 'limits'> & Partial<Pick<CompartmentRequest, 'extension' | 'code'>>
+export type BrokerRequest =
+  Pick<CompartmentRequest, 'tools' | 'services' | 'limits'> & Partial<Pick<CompartmentRequest, 'extension' | 'code'>>
 
 /** The running `init` phase. */
 export interface OpenInit {

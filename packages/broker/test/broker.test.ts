@@ -24,7 +24,7 @@ const ask = (broker: Broker, method: BrokerMethod, ...args: readonly Json[]): Pr
   broker.methods[method](args[0], ...args.slice(1)).then(() => 'granted', (error: { code: string }) => error.code)
 
 describe('the broker', () => {
-  it('refuses a power to a tool that did not declare it, though its compartment has one that did', async () => {
+  it('denies a power that another tool of the compartment declared', async () => {
     const broker = brokerOf()
     open(broker, 'a', 'plain')
     open(broker, 'b', 'reader')
@@ -150,7 +150,7 @@ describe('the broker', () => {
     expect([await ask(broker, 'env.get', 'a', 'SECRET'), await ask(broker, 'env.get', 'a', 'UNSET')]).toEqual(['EnvNameUndeclared', 'EnvNameNotSet'])
   })
 
-  it('tells a compartment neither causes nor stack traces', async () => {
+  it('hides causes and stack traces from a compartment', async () => {
     const broker = brokerOf({
       state: { read: () => Promise.reject(new Error('password=hunter2 in /home/ada')), write: async () => undefined },
     })

@@ -99,7 +99,7 @@ describe('files', () => {
 })
 
 describe('hosts', () => {
-  it('every name under one is that one, and the address behind a name is judged by both', async () => {
+  it('* under a ceiling is the ceiling, and addresses are checked by both', async () => {
     const ask = under({ net: { hosts: ['127.0.0.1:$port'] } })
     expect(await ask('net.fetch', `http://127.0.0.1:${port}/`, {})).toMatchObject({ status: 200 })
     for (const url of [`http://127.0.0.2:${port}/`, 'http://docs.example.com/', `http://localhost:${port}/`]) {
@@ -107,7 +107,7 @@ describe('hosts', () => {
     }
   })
 
-  it('of a redirect are judged by both', async () => {
+  it('of a redirect are checked by both', async () => {
     expect(await under({ net: { hosts: ['127.0.0.1:$port'] } })('net.fetch', `http://127.0.0.1:${port}/away`, {})).toBe('refused')
     expect(await under({ net: { hosts: ['127.0.0.1:$port', '127.0.0.2:$port'] } })('net.fetch', `http://127.0.0.1:${port}/away`, {}))
       .toMatchObject({ status: 200 })

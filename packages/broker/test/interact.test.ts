@@ -36,7 +36,7 @@ it('a call that asks a thousand questions asks one, and others come in between',
   expect(asked).toEqual(['flooder', 'the other', 'flooder'])
 })
 
-it('questions that wait behind another are told at once when their call is over', async () => {
+it('queued questions reject at once when their call ends', async () => {
   const { asked, ask, flooder } = ground()
   void ask('flooder').catch(() => undefined)
   const waiting = ask('flooder')
@@ -59,7 +59,7 @@ async function heard(given: Json, isThere = true): Promise<InteractionRequest> {
   return request!
 }
 
-it('a question is made anew from what is known of its kind', async () => {
+it('a question is rebuilt from the known fields of its kind', async () => {
   expect(await heard({ kind: 'Ask', prompt: 'Who?', approval: true })).toEqual({ kind: 'Ask', prompt: 'Who?' })
   expect(await heard({ kind: 'Select', prompt: 'Which?', options: [{ label: 'a', extra: 1 }, { label: 'b', description: 'the other' }], multiple: 1 }))
     .toEqual({ kind: 'Select', prompt: 'Which?', options: [{ label: 'a' }, { label: 'b', description: 'the other' }], multiple: false })

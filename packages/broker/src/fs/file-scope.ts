@@ -52,7 +52,9 @@ export class FileScope {
     this.#disk = options.disk ?? systemDisk(this.#paths)
     this.#openFolder = options.openFolder ?? folderOpener(platform)
     this.#slowMounts = platform === 'linux' ? options.slowMounts ?? slowMounts : undefined
-    this.#policy = new PathPolicy({ power, patterns, ceilings, roots, workspace, reserved, readOnly, platform, paths: this.#paths, disk: this.#disk })
+    this.#policy = new PathPolicy({
+      power, patterns, ceilings, roots, workspace, reserved, readOnly, platform, paths: this.#paths, disk: this.#disk,
+    })
   }
 
   /** Contract: rejects with CapabilityDenied for everything outside, whether it exists or not. */
@@ -172,8 +174,11 @@ export class FileScope {
   }
 }
 
-export const scopeOf = ({ fs, ceilings = [] }: Power, power: 'fs.read' | 'fs.write', workspace: string, folders: HostFolders): FileScope => {
+export function scopeOf(
+  { fs, ceilings = [] }: Power, power: 'fs.read' | 'fs.write', workspace: string, { reserved, readOnly }: HostFolders,
+): FileScope {
   const access = power === 'fs.read' ? 'read' : 'write'
-  const { reserved, readOnly } = folders
-  return new FileScope(power, fs[access], workspace, { reserved, readOnly, roots: fs.roots, ceilings: ceilings.map((ceiling) => ceiling.fs[access]) })
+  return new FileScope(power, fs[access], workspace, {
+    reserved, readOnly, roots: fs.roots, ceilings: ceilings.map((ceiling) => ceiling.fs[access]),
+  })
 }

@@ -137,8 +137,8 @@ const pathArgument = (args: readonly Json[]): string => stringArgument(args, 0, 
 
 function fileArgument(args: readonly Json[]): string {
   const path = pathArgument(args)
-  if (/\/\.?$/.test(path)) throw new BulkheadError('InputInvalid', `"${path}" ends in a slash, so it names a folder. Use the path of a file.`)
-  return path
+  if (!/\/\.?$/.test(path)) return path
+  throw new BulkheadError('InputInvalid', `"${path}" ends in a slash, so it names a folder. Use the path of a file.`)
 }
 
 /** The searches of one compartment. Each is aborted when its call ends. */

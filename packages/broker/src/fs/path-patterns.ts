@@ -61,7 +61,7 @@ export class PathPatterns {
       const folder = foldNames(root, folding)
       return (path) => liesIn(foldNames(path, folding), folder)
     })
-    const covering = patterns.map((pattern) => covers(pattern, special))
+    const covering = patterns.map((pattern) => coverageOf(pattern, special))
     const protections = protectedPlaces === undefined ? [] : patterns.map((pattern) => protects(pattern, protectedPlaces))
     this.#tests = covering.map((test, index) => (path, segments) => {
       const match = test(path, segments)
@@ -103,7 +103,9 @@ export class PathPatterns {
   }
 }
 
-function covers({ root, rest, folding }: PlacedPattern, special: readonly string[]): (path: string, segments: readonly string[]) => GlobMatch {
+function coverageOf(
+  { root, rest, folding }: PlacedPattern, special: readonly string[],
+): (path: string, segments: readonly string[]) => GlobMatch {
   const test = root.includes('*')
     ? belowLiteral(foldNames(root, folding), foldNames(rest, folding))
     : compileGlob(foldNames(rest === '' ? root : joinNames(root, rest), folding))
@@ -128,7 +130,8 @@ function belowLiteral(root: string, rest: string): (segments: readonly string[])
 function protects({ root, rest, folding }: PlacedPattern, places: ProtectedPlaces): (path: string) => Protection | undefined {
   const parts = namesOf(rest)
   const naming = parts.flatMap((part, index) =>
-    part.includes('*') || !mustBeNamed(part) ? [] : [compileGlob(foldNames(parts.slice(0, index + 1).join('/'), folding), { below: false })])
+    part.includes('*') || !mustBeNamed(part) ? []
+      : [compileGlob(foldNames(parts.slice(0, index + 1).join('/'), folding), { below: false })])
   const from = namesOf(root).length
   return (path) => {
     const found = places.find(path, root)

@@ -16,7 +16,8 @@ const temporaryName = (): string => `.bulkhead-${randomUUID()}.tmp`
 export const isTemporaryName = (name: string): boolean => /^\.bulkhead-[0-9a-f-]{36}\.tmp$/.test(name)
 
 export function writeFile(scope: FileScope, resolved: ResolvedPath, bytes: Buffer): Promise<JsonObject> {
-  return queueForFile(resolved.real, () => scope.inCreatedFolder(resolved, (folder, name) => replaceFile(folder, name, resolved.given, bytes)))
+  return queueForFile(resolved.real, () =>
+    scope.inCreatedFolder(resolved, (folder, name) => replaceFile(folder, name, resolved.given, bytes)))
 }
 
 /** Removes a file or an empty folder. */

@@ -58,8 +58,10 @@ export class Denial extends BulkheadError {
 
 /** Checks a service that all tools of the extension share against the ceilings of the call. */
 export function requireUnderCeilings(
-  { name, grant: { ceilings = [] } }: Pick<CompartmentTool, 'name' | 'grant'>, power: string, deed: string, allows: (ceiling: Power) => boolean,
+  { name, grant: { ceilings = [] } }: Pick<CompartmentTool, 'name' | 'grant'>, power: string, deed: string,
+  allows: (ceiling: Power) => boolean,
 ): void {
   if (ceilings.every(allows)) return
-  throw new BulkheadError('CapabilityDenied', `A ceiling does not let the tool ${name} ${deed}. Ask the operator to raise it.`, { data: { power } })
+  const message = `A ceiling does not let the tool ${name} ${deed}. Ask the operator to raise it.`
+  throw new BulkheadError('CapabilityDenied', message, { data: { power } })
 }

@@ -52,7 +52,8 @@ export class CallTraffic {
   #ended: { readonly reason: BulkheadError; readonly gone: Promise<void> } | undefined
 
   constructor(
-    { net, ceilings = [] }: Pick<Power, 'net' | 'ceilings'>, context: NetContext, secrets: CallSecrets | undefined, effects?: OpenCall['effects'],
+    { net, ceilings = [] }: Pick<Power, 'net' | 'ceilings'>, context: NetContext,
+    secrets: CallSecrets | undefined, effects?: OpenCall['effects'],
   ) {
     this.#context = context
     this.#scope = new HostAllowList(net.hosts, ceilings.map((ceiling) => ceiling.net.hosts))

@@ -80,7 +80,9 @@ class Reaper {
     this.#tries++
     try {
       // In its own session, so that Ctrl+C in a terminal does not end it together with this process.
-      const shell = spawn('/bin/sh', ['-c', SCRIPT], { cwd: '/', env: { PATH: '/usr/bin:/bin' }, detached: true, stdio: ['pipe', 'ignore', 'ignore'] })
+      const shell = spawn('/bin/sh', ['-c', SCRIPT], {
+        cwd: '/', env: { PATH: '/usr/bin:/bin' }, detached: true, stdio: ['pipe', 'ignore', 'ignore'],
+      })
       const forget = (): void => {
         if (this.#shell === shell) this.#shell = undefined
       }

@@ -48,7 +48,7 @@ export function secretsCapability(secrets: ReadonlyMap<string, SecretGrant>, use
 const unusable = (name: string): BulkheadError =>
   new BulkheadError(
     'CapabilityUnavailable',
-    `The secret ${name} has fewer than ${SECRET_CHARS.least} or more than ${SECRET_CHARS.most} characters, so it cannot be redacted reliably. `
-      + 'Use a longer or shorter secret.',
+    `The secret ${name} has fewer than ${SECRET_CHARS.least} or more than ${SECRET_CHARS.most} characters, `
+      + 'so it cannot be redacted reliably. Use a longer or shorter secret.',
     { data: { name } },
   )

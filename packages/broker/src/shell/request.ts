@@ -57,7 +57,10 @@ export function checkRequest(
   const { name, grant } = tool
   const named = ({ shell }: Power, { cmd }: Pick<ShellRequest, 'cmd'>) =>
     shell.filter((command) => command.cmd === cmd || command.cmd === ANY_COMMAND)
-  const layers = [{ ...request, allowed: named(grant, request) }, ...(grant.ceilings ?? []).map((ceiling) => ({ ...asked, allowed: named(ceiling, asked) }))]
+  const layers = [
+    { ...request, allowed: named(grant, request) },
+    ...(grant.ceilings ?? []).map((ceiling) => ({ ...asked, allowed: named(ceiling, asked) })),
+  ]
   const refused = layers.find(({ allowed, args }) => !allowed.some((command) => matchArguments(command.args, args)))
   if (refused === undefined) return
   const { cmd, allowed } = refused

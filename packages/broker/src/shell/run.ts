@@ -5,7 +5,9 @@ import type { RedactingStream, Redaction } from '../secrets/redaction.ts'
 import { reaper } from '../process/reaper.ts'
 import { BoundedOutput, type LiveOutput, type StreamName } from './output.ts'
 import { startMasked, type Stdio } from '../process/descriptors.ts'
-import { processesOf, processRow, processTable, signalProcess, type LeftoverProcesses, type ProcessRow, type RunIdentity } from '../process/run-processes.ts'
+import {
+  processesOf, processRow, processTable, signalProcess, type LeftoverProcesses, type ProcessRow, type RunIdentity,
+} from '../process/run-processes.ts'
 import { startError } from '../process/resources.ts'
 
 /** Output after the end of a command is read for at most this many times `drainMs`. */
@@ -94,7 +96,8 @@ export class Run {
       throw error
     }
     const { pid } = this.#child
-    this.#identity = pid === undefined ? undefined : { leader: processRow(pid) ?? UNKNOWN_PROCESS, marker: parts.marker, mark: parts.mark, seen: new Set() }
+    this.#identity = pid === undefined ? undefined
+      : { leader: processRow(pid) ?? UNKNOWN_PROCESS, marker: parts.marker, mark: parts.mark, seen: new Set() }
     const releaseGroup = pid === undefined ? undefined : reaper.hold('group', pid)
     void this.gone.then(() => {
       releaseMark()

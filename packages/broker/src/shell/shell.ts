@@ -43,7 +43,8 @@ export interface ShellOptions extends HostFolders {
 
 /** Runs the commands of the grant by name and argument vector, without a shell. */
 export function shellCapability(options: ShellOptions): CapabilityUnit {
-  const { workspace, tools, secrets, operator, reserved, readOnly, projectLayer, missingSandbox, requiresSandbox, isBundled = false } = options
+  const { workspace, tools, secrets, operator, reserved, readOnly, projectLayer } = options
+  const { missingSandbox, requiresSandbox, isBundled = false } = options
   const { path = SYSTEM_PATH, platform = process.platform } = options
   const { concurrentRuns = 8, outputBytes = 200 * 1024, graceMs = 300, drainMs = 100, updateMs = 100 } = options
   // Without process groups a command cannot be ended together with what it started.

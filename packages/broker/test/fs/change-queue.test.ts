@@ -21,7 +21,7 @@ describe('changes that wait', () => {
     expect(await both('removed', 'created')).toBe('changed')
   })
 
-  it('are handed over together, to who came first or to who waits', async () => {
+  it('are delivered together, to an early or a waiting reader', async () => {
     const queue = new ChangeQueue(10)
     queue.add('a', 'created')
     queue.add('b', 'removed')
@@ -34,7 +34,7 @@ describe('changes that wait', () => {
     expect(await waiting).toEqual([{ path: 'c', change: 'changed' }])
   })
 
-  it('are at most so many; then there are none, and it is said', async () => {
+  it('fail beyond the limit', async () => {
     const queue = new ChangeQueue(2)
     for (const path of ['a', 'b', 'a', 'c']) queue.add(path, 'changed')
     expect(await codeOf(queue.next())).toBe('OutputTooLarge')
@@ -42,7 +42,7 @@ describe('changes that wait', () => {
     expect(await codeOf(queue.next())).toBe('OutputTooLarge')
   })
 
-  it('end once, for who waits and for who comes later', async () => {
+  it('end once, for waiting and later reads', async () => {
     const queue = new ChangeQueue(2)
     const waiting = codeOf(queue.next())
     queue.end(new BulkheadError('ToolCancelled', 'over'))

@@ -5,7 +5,7 @@ import { withFileErrors } from '../../src/fs/file-errors.ts'
 
 const failing = (code: string, errno: number) => withFileErrors('notes.md', () => Promise.reject(Object.assign(new Error(code), { code, errno })))
 
-it('a full disk and a quota that is used up are told apart, although Node has no name for the second', async () => {
+it('a full disk and a used-up quota have different messages', async () => {
   await expect(failing('ENOSPC', -constants.errno.ENOSPC)).rejects.toThrow('"notes.md" cannot be written because the disk is full.')
   const quota = -constants.errno.EDQUOT
   await expect(failing(getSystemErrorName(quota), quota)).rejects.toThrow('"notes.md" cannot be written because the disk quota of the user is used up.')

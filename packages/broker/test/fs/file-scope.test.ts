@@ -134,7 +134,7 @@ describe('writing', () => {
     expect(await codeOf(fs('write', 'docs/c.txt', ''))).toBe('CapabilityDenied')
   })
 
-  it('is not had by who may only read, nor reading by who may only write', async () => {
+  it('for reading does not allow writing, and the reverse', async () => {
     const { workspace } = await ground()
     const reader = await clerk(workspace, { fs: { read: ['**'] } })
     const writer = await clerk(workspace, { fs: { write: ['**'] } })
@@ -175,7 +175,7 @@ describe('a link', () => {
     expect(await readdir(outside)).toEqual(['secret.txt'])
   })
 
-  it('is not removed in the place of what it leads to, nor that in its place', async () => {
+  it('is not removed, and neither is its target', async () => {
     const { workspace } = await ground()
     const { fs } = openFs(workspace, { write: ['docs/**'] })
     expect(await codeOf(fs.remove('docs/good-link'))).toBe('InputInvalid')
@@ -183,7 +183,7 @@ describe('a link', () => {
     expect(await readFile(join(workspace, 'docs/good-link'), 'utf8')).toBe('inside')
   })
 
-  it('says the same of what it leads to outside, whatever is there', async () => {
+  it('gives the same error for every target outside', async () => {
     const { workspace, outside } = await ground()
     await mkdir(join(outside, 'locked'), { mode: 0 })
     const { fs } = openFs(workspace, { read: ['docs/**'] })
@@ -196,7 +196,7 @@ describe('a link', () => {
   })
 })
 
-describe('what is not a regular file', () => {
+describe('a special file', () => {
   it('is refused at once', async () => {
     const { workspace } = await ground()
     execFileSync('mkfifo', [join(workspace, 'docs', 'pipe')])
@@ -214,7 +214,7 @@ describe('what is not a regular file', () => {
     }
   })
 
-  it('is no part of a grant of everything', async () => {
+  it('is not covered by a grant of everything', async () => {
     const { fs } = openFs('/', { read: ['**'], write: ['**'] })
     const kernel = ['/proc/self/environ', '/proc/self/mem', '/proc/self/root/etc/passwd', '/dev/null', '/dev/fd/0', '/sys/kernel']
     for (const path of kernel) {

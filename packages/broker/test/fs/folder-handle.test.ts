@@ -21,10 +21,10 @@ const closing = (handle: FileHandle): FileHandle => {
   return handle
 }
 
-describe.each([['by descriptor', openByDescriptor], ['by path', openByPath]] as const)('held %s', (_, holding) => {
+describe.each([['by descriptor', openByDescriptor], ['by path', openByPath]] as const)('opened %s', (_, opening) => {
   it('everything that a tool does with files is done', async () => {
     const { root } = await ground()
-    const scope = new FileScope('fs.write', [join(root, 'ws/docs')], join(root, 'ws'), { openFolder: holding })
+    const scope = new FileScope('fs.write', [join(root, 'ws/docs')], join(root, 'ws'), { openFolder: opening })
     const at = (path: string) => scope.locate(path)
     expect(await writeFile(scope, await at('docs/new/b.txt'), Buffer.from('one'))).toEqual({ bytes: 3, created: true })
     expect(await editFile(scope, await at('docs/new/b.txt'), { before: 'one', after: 'two', all: false })).toMatchObject({ replacements: 1 })
@@ -40,24 +40,24 @@ describe.each([['by descriptor', openByDescriptor], ['by path', openByPath]] as 
   it('a folder is refused when its last name is a link', async () => {
     const { docs, outside } = await ground()
     await symlink(outside, join(docs, 'link'))
-    expect(await codeOf(holding(join(docs, 'link')))).toMatch(/ENOTDIR|ELOOP/)
-    expect(await codeOf(holding(join(docs, 'a.txt')))).toBe('ENOTDIR')
-    const held = await holding(docs)
+    expect(await codeOf(opening(join(docs, 'link')))).toMatch(/ENOTDIR|ELOOP/)
+    expect(await codeOf(opening(join(docs, 'a.txt')))).toBe('ENOTDIR')
+    const held = await opening(docs)
     expect(await codeOf(held.child('link'))).toMatch(/ENOTDIR|ELOOP/)
     await held.release()
   })
 
-  it('says where it really is when a name above it is a link', async () => {
+  it('reports its real path when a parent is a link', async () => {
     const { root, docs } = await ground()
     await symlink('ws', join(root, 'alias'))
-    const held = await holding(join(root, 'alias/docs'))
+    const held = await opening(join(root, 'alias/docs'))
     expect(held.where).toBe(docs)
     await held.release()
   })
 })
 
 describe('held by descriptor', () => {
-  it('goes on meaning the folder that was judged when a link has taken its name', async () => {
+  it('stays the checked folder when a link replaces its name', async () => {
     const { docs, outside } = await ground()
     const held = await openByDescriptor(docs)
     await rename(docs, `${docs}-aside`)
@@ -69,7 +69,7 @@ describe('held by descriptor', () => {
 })
 
 describe('held by path', () => {
-  it('a file that is no longer the one at its path is not taken', async () => {
+  it('a file that was replaced at its path is rejected', async () => {
     const { docs, outside } = await ground()
     const held = await openByPath(docs)
     const path = held.at('a.txt')

@@ -29,7 +29,7 @@ describe('the file capability', () => {
     expect(readdirSync('/proc/self/fd').length).toBe(before)
   })
 
-  it('judges each tool by its own grant, compiled once', async () => {
+  it('checks each tool against its own grant, compiled once', async () => {
     const workspace = await temporaryFolder()
     await put(workspace, ['a/x.txt', 'a'], ['b/x.txt', 'b'])
     const [one, other] = [openFs(workspace, { read: ['a/**'] }), openFs(workspace, { read: ['b/**'] })]

@@ -53,7 +53,7 @@ describe('a pattern of a search', () => {
     }), { numRuns: thoroughly(100, 500) })
   })
 
-  it('says where more may be found', () => {
+  it('tells which folders lead to matches', () => {
     const match = compileGlobPattern('src/*.ts')
     expect(match(['src'])).toEqual({ covers: false, leads: true })
     expect(match(['lib'])).toEqual({ covers: false, leads: false })

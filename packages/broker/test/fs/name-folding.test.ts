@@ -9,7 +9,7 @@ import { temporaryFolder } from '../fixture.ts'
 import { FoldingDisk } from './folding-disk.ts'
 
 describe('folding', () => {
-  it('gives one spelling to what is one name, and leaves the rest as it is', () => {
+  it('gives equal names one spelling, and leaves others unchanged', () => {
     const both = { case: true, normal: true }
     expect(foldNames('/Users/\u00c4rger/X', both)).toBe('/users/\u00e4rger/x')
     expect(foldNames('A\u0308', both)).toBe('\u00e4')

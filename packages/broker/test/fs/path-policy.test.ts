@@ -17,7 +17,7 @@ interface World {
   readonly aliases?: ReadonlyMap<string, string>
 }
 
-function judgeOf({ platform, workspace, tree, folding, patterns, aliases }: World): {
+function policyOf({ platform, workspace, tree, folding, patterns, aliases }: World): {
   readonly disk: FoldingDisk
   readonly where: (given: string, reach?: Reach) => Promise<string>
   readonly isAt: (where: string, real: string) => boolean
@@ -25,15 +25,15 @@ function judgeOf({ platform, workspace, tree, folding, patterns, aliases }: Worl
   const paths = pathsOf(platform)
   const root = paths.read(workspace, '/')
   const disk = new FoldingDisk('path' in root ? root.path : '', tree, folding, aliases)
-  const judge = new PathPolicy({
+  const policy = new PathPolicy({
     power: 'fs.read', platform, paths, disk, workspace, roots: [workspace], reserved: [], readOnly: [],
     patterns: patterns.map((pattern) => (pattern === '' ? workspace : `${workspace}/${pattern}`)),
   })
   return {
     disk,
-    isAt: (where, real) => judge.isAt(where, real),
+    isAt: (where, real) => policy.isAt(where, real),
     where: (given, reach = 'covers') =>
-      judge.locate(given, reach).then(({ real }) => real, (error: { code: string }) => error.code),
+      policy.locate(given, reach).then(({ real }) => real, (error: { code: string }) => error.code),
   }
 }
 
@@ -50,7 +50,7 @@ const tree: Tree = {
 describe('on a file system that folds nothing', () => {
   it('another spelling is another file', async () => {
     const patterns = ['Secret.txt', 'Docs/**']
-    const { where } = judgeOf({ platform: 'linux', workspace: '/home/ws', tree, folding: SENSITIVE, patterns })
+    const { where } = policyOf({ platform: 'linux', workspace: '/home/ws', tree, folding: SENSITIVE, patterns })
     expect(await where('Secret.txt')).toBe('/home/ws/Secret.txt')
     for (const given of ['secret.TXT', 'docs/Read.Me', '/HOME/ws/Secret.txt', '/home/WS/Secret.txt']) {
       expect(await where(given), given).toBe('CapabilityDenied')
@@ -62,8 +62,8 @@ describe('on a file system that folds nothing', () => {
 describe('on a file system that folds names', () => {
   const world = { platform: 'darwin', workspace: '/Users/me/ws', tree, folding: BOTH } as const
 
-  it('every spelling is judged by what the file is really called', async () => {
-    const { where } = judgeOf({ ...world, patterns: ['Secret.txt', 'docs/**', COMPOSED] })
+  it('every spelling is checked by the name on disk', async () => {
+    const { where } = policyOf({ ...world, patterns: ['Secret.txt', 'docs/**', COMPOSED] })
     for (const given of ['Secret.txt', 'secret.TXT', 'SECRET.TXT', '/users/ME/ws/secret.txt']) {
       expect(await where(given), given).toBe('/Users/me/ws/Secret.txt')
     }
@@ -74,7 +74,7 @@ describe('on a file system that folds names', () => {
   })
 
   it('what the grant does not name is outside in every spelling', async () => {
-    const { where } = judgeOf({ ...world, patterns: ['Secret.txt', 'docs/*.me', 'Docs/Deep'] })
+    const { where } = policyOf({ ...world, patterns: ['Secret.txt', 'docs/*.me', 'Docs/Deep'] })
     const outside = ['Other/x.txt', 'OTHER/X.TXT', 'docs/DEEP/../../other/x.txt', 'docs', 'way-out', 'WAY-OUT', '..', '../WS-evil']
     for (const given of outside) {
       expect(await where(given), given).toBe('CapabilityDenied')
@@ -82,8 +82,8 @@ describe('on a file system that folds names', () => {
     expect(await where('DOCS/read.ME')).toBe('/Users/me/ws/Docs/Read.Me')
   })
 
-  it('what does not exist yet is judged in every spelling too', async () => {
-    const { where } = judgeOf({ ...world, patterns: ['New.txt', 'docs/*.md'] })
+  it('a path that does not exist yet is checked in every spelling', async () => {
+    const { where } = policyOf({ ...world, patterns: ['New.txt', 'docs/*.md'] })
     expect(await where('new.TXT')).toBe('/Users/me/ws/new.TXT')
     expect(await where('DOCS/later.MD')).toBe('/Users/me/ws/Docs/later.MD')
     expect(await where('newer.txt')).toBe('CapabilityDenied')
@@ -91,13 +91,13 @@ describe('on a file system that folds names', () => {
   })
 
   it('a link leads where its own spelling is found', async () => {
-    const { where } = judgeOf({ ...world, patterns: ['docs/**', 'alias/**'] })
+    const { where } = policyOf({ ...world, patterns: ['docs/**', 'alias/**'] })
     expect(await where('ALIAS/read.me')).toBe('/Users/me/ws/Docs/Read.Me')
   })
 
   it('a name that no folder lists is the name of something else', async () => {
     const aliases = new Map([['SECRET~1.TXT', 'Secret.txt'], ['OTHER~1', 'Other']])
-    const { where } = judgeOf({ ...world, folding: CASE, patterns: ['**'], aliases })
+    const { where } = policyOf({ ...world, folding: CASE, patterns: ['**'], aliases })
     expect(await where('SECRET~1.TXT')).toBe('CapabilityDenied')
     expect(await where('OTHER~1/x.txt')).toBe('CapabilityDenied')
     expect(await where('secret.txt')).toBe('/Users/me/ws/Secret.txt')
@@ -106,7 +106,7 @@ describe('on a file system that folds names', () => {
   it('letters without one counterpart are never taken for another', async () => {
     const odd: Tree = { 'kelvin.txt': '', strasse: '', '\u0130': '' }
     const patterns = ['\u212aelvin.txt', 'stra\u00dfe', 'i\u0307']
-    const { where } = judgeOf({ ...world, platform: 'linux', tree: odd, folding: CASE, patterns })
+    const { where } = policyOf({ ...world, platform: 'linux', tree: odd, folding: CASE, patterns })
     for (const given of ['kelvin.txt', 'KELVIN.TXT', 'strasse', 'STRASSE', '\u0130']) {
       expect(await where(given), given).toBe('CapabilityDenied')
     }
@@ -120,7 +120,7 @@ describe('on Windows', () => {
   } as const
 
   it('every way to write a path of the grant leads there', async () => {
-    const { where } = judgeOf(world)
+    const { where } = policyOf(world)
     for (const given of [
       'docs\\read.me', 'DOCS/Read.Me', 'c:\\users\\ME\\WS\\docs\\read.me', '\\\\?\\C:\\Users\\me\\ws\\Docs\\Read.Me',
       '\\??\\c:\\Users\\me\\ws\\docs\\READ.ME', '\\Users\\me\\ws\\docs\\read.me', 'other\\..\\docs\\.\\read.me',
@@ -128,7 +128,7 @@ describe('on Windows', () => {
   })
 
   it('every other name of a file is refused before anything is looked at', async () => {
-    const { where, disk } = judgeOf(world)
+    const { where, disk } = policyOf(world)
     await where('docs')
     const before = disk.touched.length
     for (const given of [
@@ -150,7 +150,7 @@ describe('on Windows', () => {
         stream: { link: 'a.md:x' }, up: { link: '..\\..\\ws-evil' },
       },
     }
-    const { where } = judgeOf({ ...world, tree: links, patterns: ['docs/**'] })
+    const { where } = policyOf({ ...world, tree: links, patterns: ['docs/**'] })
     expect(await where('docs\\junction\\A.MD')).toBe('C:/Users/me/ws/Docs/a.md')
     expect(await where('docs\\verbatim')).toBe('C:/Users/me/ws/Docs/a.md')
     for (const name of ['out', 'out\\x', 'share', 'volume', 'stream', 'up', 'up\\x']) {
@@ -158,8 +158,8 @@ describe('on Windows', () => {
     }
   })
 
-  it('what the system says of a folder that is held is read by the same rules', async () => {
-    const { isAt, where } = judgeOf(world)
+  it('the path of an open folder is parsed by the same rules', async () => {
+    const { isAt, where } = policyOf(world)
     await where('docs')
     const real = 'C:/Users/me/ws/Docs'
     for (const said of ['C:\\Users\\me\\ws\\Docs', '\\\\?\\c:\\users\\me\\ws\\DOCS']) expect(isAt(said, real), said).toBe(true)
@@ -167,17 +167,17 @@ describe('on Windows', () => {
   })
 
   it('a workspace on a share, or one that cannot be named, is taken as strictly', async () => {
-    const share = judgeOf({ ...world, workspace: '\\\\server\\share\\ws' })
+    const share = policyOf({ ...world, workspace: '\\\\server\\share\\ws' })
     expect(await share.where('docs\\read.me')).toBe('//server/share/ws/Docs/Read.Me')
     expect(await share.where('C:\\Users\\me\\ws\\docs\\read.me')).toBe('CapabilityDenied')
-    const device = judgeOf({ ...world, workspace: '\\\\.\\C:\\ws' })
+    const device = policyOf({ ...world, workspace: '\\\\.\\C:\\ws' })
     expect(await device.where('docs\\read.me')).toBe('CapabilityDenied')
   })
 })
 
-describe('what is looked at', () => {
+describe('inspected paths', () => {
   it('is never outside the grant and what leads there', async () => {
-    const { where, disk } = judgeOf({
+    const { where, disk } = policyOf({
       platform: 'linux', workspace: '/home/ws', folding: SENSITIVE, patterns: ['docs/**', 'src/*.ts'],
       tree: {
         docs: { out: { link: '/etc/shadow' }, up: { link: '../private/x' }, back: { link: '../src/a.ts' } },
@@ -194,8 +194,8 @@ describe('what is looked at', () => {
     expect(disk.touched.filter((path) => /shadow|private|^\/etc/.test(path))).toEqual([])
   })
 
-  it('is nothing for what is no path', async () => {
-    const { where, disk } = judgeOf({ platform: 'linux', workspace: '/ws', folding: SENSITIVE, tree: {}, patterns: ['**'] })
+  it('are none for an invalid path', async () => {
+    const { where, disk } = policyOf({ platform: 'linux', workspace: '/ws', folding: SENSITIVE, tree: {}, patterns: ['**'] })
     for (const given of ['', 'a\0b', 'x'.repeat(4_097), '\ud800', 'a\udc00']) {
       expect(await where(given), given).toBe('InputInvalid')
     }
@@ -213,11 +213,11 @@ describe('what is looked at', () => {
       names: (path) => disk.names(path),
       real: (path) => unlessBad(path, (good) => disk.real(good)),
     }
-    const judge = new PathPolicy({
+    const policy = new PathPolicy({
       power: 'fs.write', platform: 'linux', paths, disk: failing, workspace: '/good', roots: ['/good', '/bad'], reserved: [], readOnly: [],
       patterns: ['/good/**', '/bad/**'],
     })
-    expect((await judge.locate('a.txt', 'covers')).real).toBe('/good/a.txt')
-    expect(await codeOf(judge.locate('/bad/x', 'covers'))).toBe('ToolExecutionFailed')
+    expect((await policy.locate('a.txt', 'covers')).real).toBe('/good/a.txt')
+    expect(await codeOf(policy.locate('/bad/x', 'covers'))).toBe('ToolExecutionFailed')
   })
 })

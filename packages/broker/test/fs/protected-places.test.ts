@@ -12,14 +12,14 @@ const exists = (path: string): boolean => lstatSync(path, { throwIfNoEntry: fals
 const messageOf = (promise: Promise<unknown>): Promise<string> =>
   promise.then(() => 'not refused', (error: BulkheadError) => `${error.code}: ${error.message}`)
 
-describe('what is never written', () => {
+describe('folders that are never written', () => {
   const opened = async () => {
     const workspace = await temporaryFolder()
     const layer = join(workspace, '.bulkhead')
     return { workspace, layer, ...openFs(workspace, { read: ['**'], write: ['**', '.bulkhead/**', '{workspace}/.bulkhead/config.json'] }, { readOnly: [layer] }) }
   }
 
-  it('is not made, though a pattern names it', async () => {
+  it('is not created, even if a pattern names it', async () => {
     const { workspace, fs } = await opened()
     for (const path of ['.bulkhead', '.bulkhead/config.json', './a/../.bulkhead/tools/evil/manifest.json', join(workspace, '.bulkhead/x')]) {
       expect(await messageOf(fs.write(path, '{}'))).toMatch(/^CapabilityDenied: .*no tool writes/)

@@ -131,7 +131,7 @@ describe('while a name is exchanged for a link and back', () => {
   })
 
   it.each([['a folder on the way', 'docs/sub', 'folder'], ['the last name', 'docs/f.txt', 'file']] as const)(
-    'what is read at once comes from inside or not at all: %s',
+    'a synchronous read comes from inside or not at all: %s',
     async (_, name, kind) => {
       const { workspace, outside } = await ground()
       const path = join(workspace, kind === 'folder' ? 'docs/sub/f.txt' : 'docs/f.txt')
@@ -146,7 +146,7 @@ describe('while a name is exchanged for a link and back', () => {
     },
   )
 
-  it('the flipping is real: who does not look is led outside', async () => {
+  it('the race is real: an unchecked read leads outside', async () => {
     const { workspace, outside } = await ground()
     const path = join(workspace, 'docs/sub/f.txt')
     const read = new Set<string>()

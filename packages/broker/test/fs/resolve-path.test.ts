@@ -68,7 +68,7 @@ it('forty links are followed, as Linux does, and not one more', async () => {
   await expect(scope.locate('41')).rejects.toMatchObject({ code: 'CapabilityDenied' })
 })
 
-it('a path is never found outside the grant, nor anywhere else than where the system finds it', async () => {
+it('a path never resolves outside the grant, and always as the system resolves it', async () => {
   const folder = await temporaryFolder()
   let round = 0
   let granted = 0

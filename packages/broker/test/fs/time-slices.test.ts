@@ -7,7 +7,7 @@ function workFor(ms: number): void {
   for (const until = performance.now() + ms; performance.now() < until;);
 }
 
-it('gives all who search together one part of each turn', async () => {
+it('gives all searches together one slice of each turn', async () => {
   let queueForFile = 0
   let most = 0
   let going = true

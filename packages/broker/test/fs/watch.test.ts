@@ -26,7 +26,7 @@ async function watching(fs: FileReader, path: string): Promise<FileWatch> {
 }
 
 describe('a watch', () => {
-  it('tells what is created, changed and removed below a folder, in the terms of the tool', async () => {
+  it('reports created, changed and removed paths relative to the path of the tool', async () => {
     const workspace = await temporaryFolder()
     await put(workspace, 'src/a.txt', 'src/deep/b.txt')
     const { fs } = openFs(workspace, { read: ['src/**'] })
@@ -88,7 +88,7 @@ describe('a watch', () => {
     expect(await codeOf(fs.watch('src/sub/none/x').started)).toBe('NotFound')
   })
 
-  it('sees its own tool write, without what is on its way there', async () => {
+  it('sees writes of its own tool, without temporary files', async () => {
     const workspace = await temporaryFolder()
     const { fs } = openFs(workspace, { read: ['**'], write: ['**'] })
     const watch = await watching(fs, '.')
@@ -112,7 +112,7 @@ describe('a watch', () => {
     expect((await until(watch, 'created src/end.txt')).map(({ path }) => path)).toEqual(['src/end.txt'])
   })
 
-  it('ends with its call, for who waits and for who comes later', async () => {
+  it('ends with its call, for waiting and later reads', async () => {
     const workspace = await temporaryFolder()
     const { fs, endCall, beside } = openFs(workspace, { read: ['**'] })
     const watch = await watching(fs, '.')
@@ -165,7 +165,7 @@ describe('a watch', () => {
     await watching(fs, 'small')
   })
 
-  it('fails when more changes than it may hold, and says so', async () => {
+  it('fails when there are too many unread changes', async () => {
     const workspace = await temporaryFolder()
     const { fs } = openFs(workspace, { read: ['**'] }, { watchLimits: { changes: 3 } })
     const watch = await watching(fs, '.')

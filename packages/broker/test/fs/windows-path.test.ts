@@ -115,7 +115,7 @@ describe('a path on Windows', () => {
     expect(result).toEqual({ refused: expect.stringContaining(why) as string })
   })
 
-  it('that is taken has one spelling, which means itself', () => {
+  it('that is accepted has one spelling, which parses to itself', () => {
     const pieces = ['a', 'B', '.', '..', '', 'nul', 'a.', ' ', 'x~1', ':', 'C:', '\\', '/', '?', '\\\\', '\\\\?\\', 'UNC', '??']
     const part = fc.tuple(fc.constantFrom(...pieces), fc.constantFrom('\\', '/', ''))
     const given = fc.array(part, { maxLength: 8 }).map((parts) => parts.flat().join(''))

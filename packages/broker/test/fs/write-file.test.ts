@@ -56,7 +56,7 @@ describe('writing', () => {
     expect(await readdir(workspace)).toEqual(['run.sh'])
   })
 
-  it('leaves a file alone that its user may not write, though the folder would let it be replaced', async () => {
+  it('does not replace a file without write permission, even if the folder is writable', async () => {
     const workspace = await temporaryFolder()
     await put(workspace, ['kept', 'old'], ['free', 'old'])
     for (const [name, mode] of [['kept', 0o444], ['free', 0o644]] as const) {
@@ -83,7 +83,7 @@ describe('writing', () => {
     expect(existsSync(workspace)).toBe(false)
   })
 
-  it('has a name of its own for what is on its way', () => {
+  it('uses a recognizable temporary name', () => {
     expect(isTemporaryName('.bulkhead-123e4567-e89b-12d3-a456-426614174000.tmp')).toBe(true)
     expect(['.bulkhead-x.tmp', 'a.tmp', '.bulkhead-123e4567-e89b-12d3-a456-426614174000.tmp2'].some(isTemporaryName)).toBe(false)
   })

@@ -14,7 +14,7 @@ const V4_SPECIAL: readonly (readonly [string, number])[] = [
 ]
 const V6_SPECIAL: readonly (readonly [string, number])[] = [
   ['2001:2::', 48], ['2001:10::', 28], ['2001:20::', 28], ['2001:db8::', 32], ['3fff::', 20],
-  // Everything outside of what is given out as global unicast.
+  // Everything outside global unicast.
   ['::', 3], ['4000::', 2], ['8000::', 1],
 ]
 /** Prefixes of addresses that hold one of the fourth version. */
@@ -53,7 +53,7 @@ const anySix = fc.oneof(
 const RUNS = { numRuns: thoroughly(4_000, 20_000) }
 const FEWER_RUNS = { numRuns: thoroughly(400, 2_000) }
 
-describe('the judge of addresses', () => {
+describe('the address policy', () => {
   it.each<[AddressKind, readonly string[]]>([
     ['public', [
       '1.1.1.1', '93.184.216.34', '172.15.255.255', '172.32.0.0', '100.63.255.255', '100.128.0.0', '2606:4700::1111',
@@ -83,7 +83,7 @@ describe('the judge of addresses', () => {
       '', 'localhost', '1.2.3', '1.2.3.4.5', '256.1.1.1', '01.2.3.4', '0x7f.0.0.1', 'fe80::1%eth0', '[::1]', '::1 ', '1.2.3.4\0',
       ':::',
     ]],
-  ])('knows what is %s', (kind, addresses) => {
+  ])('recognizes %s', (kind, addresses) => {
     expect(addresses.map((address) => [address, addressKind(address)])).toEqual(addresses.map((address) => [address, kind]))
   })
 
@@ -110,7 +110,7 @@ describe('the judge of addresses', () => {
     }), RUNS)
   })
 
-  it('judges an address inside another like the one inside', () => {
+  it('treats an embedded address like the address itself', () => {
     fc.assert(fc.property(anyFour, (value) => {
       const inside = BigInt(value)
       const kind = addressKind(dotted(value))

@@ -23,7 +23,7 @@ describe('the hosts of a grant', () => {
     }
   })
 
-  it('are with * every name, but no address, and none that is not public', () => {
+  it('are with * every name with public addresses, but no literal address', () => {
     const scope = new HostAllowList(['*'])
     expect(scope.covers('anything.example', 443)).toBe(true)
     expect(scope.covers('anything.example', 8080)).toBe(false)
@@ -55,7 +55,7 @@ describe('the hosts of a grant', () => {
     expect(covers('127.0.0.1', '::ffff:7f00:1')).toBe(true)
   })
 
-  it('are none where a pattern cannot be read', () => {
+  it('are empty for an invalid pattern', () => {
     const odd = ['', '*.', 'a*.test', '*.*.test', 'a.test:', 'a.test:x', 'a.test:123456', '[::1', '::1', 'a:80:80']
     for (const pattern of odd) {
       expect(covers(pattern, 'a.test'), pattern).toBe(false)
@@ -63,7 +63,7 @@ describe('the hosts of a grant', () => {
     }
   })
 
-  it('are never more than the order of requirements says', () => {
+  it('never exceed what hostMatches says', () => {
     const label = fc.constantFrom('a', 'b', 'api', 'example', 'test', '1', '127')
     const name = fc.array(label, { minLength: 1, maxLength: 4 }).map((labels) => labels.join('.'))
     const port = fc.constantFrom(80, 443, 8080)

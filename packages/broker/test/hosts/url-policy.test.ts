@@ -18,7 +18,7 @@ const verdict = (text: string): string => {
   }
 }
 
-describe('the judge of URLs', () => {
+describe('the URL policy', () => {
   it.each([
     ['http://api.example.com', 'api.example.com 80 http://api.example.com/'],
     ['https://api.example.com/a?b=c#d', 'api.example.com 443 https://api.example.com/a?b=c'],
@@ -72,7 +72,7 @@ describe('the judge of URLs', () => {
     `https://${'a.'.repeat(124)}wide.test/`,
   ])('cannot read %j', (text) => expect(verdict(text)).toBe('InputInvalid'))
 
-  it('reads what is just as long as it may be', () => {
+  it('accepts the longest allowed URL', () => {
     const long = `https://api.example.com/${'x'.repeat(8_192)}`
     expect([verdict(long.slice(0, 8_192)), verdict(long.slice(0, 8_193))]).toEqual([expect.stringContaining('xxx'), 'InputInvalid'])
     const name = `${'a.'.repeat(122)}wide.test`
@@ -101,7 +101,7 @@ describe('the judge of URLs', () => {
     }), { numRuns: thoroughly(2_000, 10_000) })
   })
 
-  it('says what to do, and not which address a name has', () => {
+  it('names a remedy, but not the address of a name', () => {
     expect(() => checkUrl('https://evil.test/', scope))
       .toThrow('The tool may not reach the host evil.test:443. Declare it in `requires.net.hosts`')
     expect(() => checkUrl('http://0.0.0.0/', scope)).toThrow('0.0.0.0:80 is an address that is not public (unspecified).')

@@ -18,7 +18,7 @@ const secure = (listener: RequestListener): Promise<Listening> => listen(createS
 const local: NetOptions = { lookup: async () => ['127.0.0.1'], ca: cert }
 
 describe('a connection over TLS', () => {
-  it('is made to the judged address, with the name it was asked by', async () => {
+  it('goes to the checked address, with the requested name', async () => {
     const names: unknown[] = []
     const { port } = await secure((request, response) => {
       const { servername, alpnProtocol } = request.socket as TLSSocket & { readonly servername: unknown }
@@ -47,7 +47,7 @@ describe('a connection over TLS', () => {
     })
   })
 
-  it('is checked whatever the environment says', async () => {
+  it('is verified whatever the environment says', async () => {
     const { port } = await secure((_request, response) => response.end('secure'))
     const { NODE_TLS_REJECT_UNAUTHORIZED: before } = process.env
     process.env['NODE_TLS_REJECT_UNAUTHORIZED'] = '0'

@@ -18,7 +18,7 @@ describe('the network of a runtime', () => {
     expect(Buffer.concat(pieces).toString()).toBe('\ufeff{"å":1}')
   })
 
-  it('says of a body that is not JSON that it is not', async () => {
+  it('reports a body that is not JSON', async () => {
     const server = await serve((_request, response) => response.writeHead(502).end('<html>'))
     const response = await reach(newNet(), callOf([server.place])).fetch(`${server.base}/`)
     await expect(response.json()).rejects.toMatchObject(said('ToolExecutionFailed', 'of status 502, is not JSON.'))

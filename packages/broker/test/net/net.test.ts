@@ -19,7 +19,7 @@ describe('a fetch', () => {
     expect(server.seen).toEqual(['GET /path?query'])
   })
 
-  it('sends method, headers and body, and says who asks', async () => {
+  it('sends method, headers, body and user agent', async () => {
     const bodies: string[] = []
     const server = await serve((request, response) => {
       let body = ''
@@ -42,7 +42,7 @@ describe('a fetch', () => {
     expect(server.requests[1]!.headers).not.toHaveProperty('content-type')
   })
 
-  it('has no body after HEAD, 204 and 304, and none is left open', async () => {
+  it('has no body after HEAD, 204 and 304, and leaves nothing open', async () => {
     const server = await serve((request, response) => {
       if (request.method === 'HEAD') response.setHeader('content-length', '5').end()
       else response.writeHead(request.url === '/204' ? 204 : 304, { 'content-encoding': 'gzip' }).end()
@@ -109,7 +109,7 @@ describe('a fetch', () => {
 })
 
 describe('a fetch that fails', () => {
-  it('says of a host that refuses connections what to check', async () => {
+  it('reports a refused connection with a remedy', async () => {
     // The port is free at the other address.
     const { port } = await serve(() => undefined)
     const error = await refusal(fetchRaw(newNet(), callOf([`127.0.0.9:${port}`]), `http://127.0.0.9:${port}/`))
@@ -117,7 +117,7 @@ describe('a fetch that fails', () => {
     expect(error.message).toBe('The host 127.0.0.9 refused the connection. Check that it is up and the port is right.')
   })
 
-  it('says of a name without an address that it is not found', async () => {
+  it('reports a name without an address as not found', async () => {
     const missing = async (): Promise<never> => {
       throw Object.assign(new Error('getaddrinfo'), { code: 'ENOTFOUND' })
     }
@@ -207,7 +207,7 @@ describe('the places for requests', () => {
     expect(await fetchRaw(net, second, url)).toMatchObject({ status: 200 })
   })
 
-  it('are bounded for lookups, which outlive their call', async () => {
+  it('limit lookups, which outlive their call', async () => {
     const net = newNet({ lookup: () => new Promise(() => undefined), limits: { lookupsAtOnce: 1 } })
     const [first, second] = [callOf(['a.test']), callOf(['a.test'])]
     const waiting = codeOf(fetchRaw(net, first, 'http://a.test/'))

@@ -10,7 +10,7 @@ async function pair() {
 }
 
 describe('a name that changes its address', () => {
-  it('is looked up once per connection, and connected to at the address that was judged', async () => {
+  it('is resolved once per connection, and connected to at the checked address', async () => {
     const { granted, canary, hosts, url } = await pair()
     const answers = [['127.0.0.1'], ['127.0.0.2'], ['127.0.0.2']]
     let lookups = 0

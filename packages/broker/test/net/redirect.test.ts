@@ -11,7 +11,7 @@ const redirecting = (request: IncomingMessage, response: ServerResponse): void =
 }
 
 describe('a redirect', () => {
-  it('is followed inside the grant, and the final URL told', async () => {
+  it('is followed inside the grant, and the final URL is returned', async () => {
     const [first, second] = [await serve(redirecting), await serve(redirecting)]
     const net = reach(newNet(), callOf([first.place, second.place]))
     const response = await net.fetch(`${first.base}/302?${second.base}/301?/end`)
@@ -36,7 +36,7 @@ describe('a redirect', () => {
     expect(lookups).toBe(0)
   })
 
-  it('that is denied says where it leads, and to its reader what to do', async () => {
+  it('that is denied names its target and a remedy', async () => {
     const server = await serve(redirecting)
     const error = await refusal(fetchRaw(newNet(), callOf([server.place]), `${server.base}/302?https://evil.test/`)) as Denial
     const what = 'The host 127.0.0.1 redirects elsewhere. The tool may not reach the host evil.test:443.'
@@ -82,7 +82,7 @@ describe('a redirect', () => {
     expect([manual.status, manual.headers['location'], await manual.text()]).toEqual([307, 'http://evil.test/', 'moved'])
   })
 
-  it.each([200, 201, 300, 304, 305])('is none of %i, whatever location it names', async (status) => {
+  it.each([200, 201, 300, 304, 305])('is not followed for status %i, whatever its location', async (status) => {
     const server = await serve(redirecting)
     const response = await reach(newNet(), callOf([server.place])).fetch(`${server.base}/${status}?http://evil.test/`)
     expect([response.status, response.url]).toEqual([status, `${server.base}/${status}?http://evil.test/`])

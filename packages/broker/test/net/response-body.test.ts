@@ -30,7 +30,7 @@ function endless(response: ServerResponse, piece: Buffer, wrote: (bytes: number)
 }
 
 describe('the body of a response', () => {
-  it.each(Object.keys(CODINGS))('is decoded from %s, and the headers speak of what is handed on', async (coding) => {
+  it.each(Object.keys(CODINGS))('is decoded from %s, and the headers describe the decoded body', async (coding) => {
     const packed = CODINGS[coding]!(TEXT)
     const head = { 'content-encoding': coding, 'content-length': packed.length }
     const { tool, url } = await answering((response) => response.writeHead(200, head).end(packed))
@@ -51,7 +51,7 @@ describe('the body of a response', () => {
     expect(await (await tool.fetch(url)).text()).toBe('')
   })
 
-  it.each(Object.keys(CODINGS))('fails when it is no %s, or cut off', async (coding) => {
+  it.each(Object.keys(CODINGS))('fails when it is not valid %s, or truncated', async (coding) => {
     const packed = CODINGS[coding]!(TEXT)
     const broken = [Buffer.from('not compressed at all, and long enough to be noticed'), packed.subarray(0, packed.length - 9)]
     const { tool, url } = await answering((response) => response.setHeader('content-encoding', coding).end(broken.shift()))
@@ -93,7 +93,7 @@ describe('the body of a response', () => {
     expect(await refusal(response.text())).toMatchObject(said('ResourceBusy', 'The compartment has no memory left for another compressed body.'))
   })
 
-  it('holds no decoder before it is read, nor after it was dropped', async () => {
+  it('uses no decoder before it is read or after it was discarded', async () => {
     const packed = brotliCompressSync(TEXT)
     const { net, call, url, tool } = await answering((response) => response.setHeader('content-encoding', 'br').end(packed), { decoderBytes: 21_000_000 })
     await Promise.all(Array.from({ length: 8 }, () => fetchRaw(net, call, url)))
@@ -155,7 +155,7 @@ describe('the body of a response', () => {
     expect(written['/unread']).toBeLessThan(20 * 1024 * 1024)
   })
 
-  it('ends at the limit of bytes when it does not end by itself', async () => {
+  it('fails at the byte limit if it is endless', async () => {
     const zeros = Buffer.alloc(64 * 1024)
     const { server, tool, url } = await answering((response) => endless(response, zeros), { bodyBytes: 1_000_000 })
     const response = await tool.fetch(url)

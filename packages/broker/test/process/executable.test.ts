@@ -42,7 +42,7 @@ describe('a command is looked for in the list and nowhere else', () => {
     expect((await run('tool', { path: [first, second, ground.bin] })).stdout).toBe('found\n')
   })
 
-  it('what is not there may come later', async () => {
+  it('a missing program may be installed later', async () => {
     const { shell } = ground.open({ shell: any('late') })
     await expect(shell.run('late')).rejects.toMatchObject({ code: 'NotFound' })
     ground.sh('late', 'echo here')
@@ -55,7 +55,7 @@ describe('a command is looked for in the list and nowhere else', () => {
 })
 
 describe('a file that must not be run is refused', () => {
-  it('in the workspace, though the list names the folder', async () => {
+  it('in the workspace, even if PATH contains the folder', async () => {
     ground.command('mine', '#!/bin/sh\necho mine', ground.workspace)
     await expect(run('mine', { path: [ground.workspace] })).rejects.toEqual(denied(/tools can write/))
   })
@@ -134,14 +134,14 @@ describe('a file that must not be run is refused', () => {
   })
 })
 
-describe('a command stays the file it was when it was first used', () => {
+describe('a command is pinned to the file that was first used', () => {
   it('another file in its place is refused, and run by the next compartment', async () => {
     ground.sh('tool', 'echo first')
     const { shell } = ground.open({ shell: any('tool') })
     expect((await shell.run('tool')).stdout).toBe('first\n')
     renameSync(ground.sh('other', 'echo other'), join(ground.bin, 'tool'))
     await expect(shell.run('tool')).rejects.toEqual(denied(/has changed since/))
-    await expect(shell.run('tool'), 'it does not wear off').rejects.toEqual(denied(/has changed since/))
+    await expect(shell.run('tool'), 'it stays refused').rejects.toEqual(denied(/has changed since/))
     expect((await run('tool')).stdout).toBe('other\n')
   })
 
@@ -157,7 +157,7 @@ describe('a command stays the file it was when it was first used', () => {
     await expect(shell.run('tool')).rejects.toEqual(denied(/has changed since/))
   })
 
-  it('one more name for it, as package managers give it, changes nothing, and a write after that is refused all the same', async () => {
+  it('a new hard link, as package managers create it, is accepted; a write after that is refused', async () => {
     const path = ground.sh('tool', 'echo first')
     utimesSync(path, 1_000_000, 1_000_000)
     const { shell } = ground.open({ shell: any('tool') })

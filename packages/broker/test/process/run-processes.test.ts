@@ -131,13 +131,13 @@ describe('a command that ends takes what it started with it', () => {
     await died
   }
 
-  it('though it holds the pipes', () => left('{ stdio: "inherit" }'))
-  it('though it holds the pipes in a session of its own', () => left('{ stdio: "inherit", detached: true }'))
-  it('though it has let go of them', () => left('{ stdio: "ignore" }'))
-  it('though it has let go of them in a session of its own', () => left('{ stdio: "ignore", detached: true }'))
-  it('though it has emptied its environment', () => left('{ stdio: "ignore", env: {} }'))
+  it('that holds the pipes', () => left('{ stdio: "inherit" }'))
+  it('that holds the pipes in its own session', () => left('{ stdio: "inherit", detached: true }'))
+  it('that has closed the pipes', () => left('{ stdio: "ignore" }'))
+  it('that has closed the pipes, in its own session', () => left('{ stdio: "ignore", detached: true }'))
+  it('that has cleared its environment', () => left('{ stdio: "ignore", env: {} }'))
 
-  it('though it has emptied its environment and has a group of its own', async () => {
+  it('that has cleared its environment, in its own group', async () => {
     const lines = await ground.lifelines()
     const holder = ground.node('holder', lines.hold('left'))
     // A shell with job control gives each job a group.
@@ -154,7 +154,7 @@ describe('a command that ends takes what it started with it', () => {
     await died
   })
 
-  it('except for one that has left every trace, which still delays nothing', async () => {
+  it('except a process that has escaped every check; it delays nothing', async () => {
     const lines = await ground.lifelines()
     const apart = '{ stdio: "inherit", detached: true, env: {} }'
     const limited = JSON.stringify(['--locks=5', '--', process.execPath, '-e', lines.hold('escaped')])
@@ -195,7 +195,7 @@ describe('a command that ends takes what it started with it', () => {
     expect(stdout).toContain('first\n')
   })
 
-  it('and the last words of one that ends soon after are heard', async () => {
+  it('and output just after the end is read', async () => {
     ground.sh('echoes', '(sleep 0.05; echo last) & echo first')
     // Its pipes close when it has spoken, so the long pause is never waited for.
     const { shell } = ground.open({ shell: any('echoes') }, { drainMs: 20_000 })

@@ -16,7 +16,7 @@ it('handles are found wherever they stand, and put aside for what they stand for
   expect(hasHandle(`x ${one}`)).toBe(true)
 })
 
-it('what is nearly a handle is a text', () => {
+it('a string similar to a handle is not one', () => {
   const nonce = 'a'.repeat(22)
   const texts = [
     `{{secret:1ONE:${nonce}}}`, `{secret:ONE:${nonce}}`, `{{secret:ONE:${nonce}a}}`, '{{secret:ONE}}', '{{secret:ONE:short}}', '',

@@ -14,7 +14,7 @@ it('a tool sees the same pieces of the same bytes, whatever the secret is and wh
   }), { numRuns: thoroughly(30, 150) })
 })
 
-it('the first letters of a secret that was never used cannot be told from any others', async () => {
+it('the first letters of an unused secret are indistinguishable from others', async () => {
   const ground = await ResolveContext.open()
   const [one, other] = ['correct-horse-battery', 'battery-correct-horse']
   for (const from of ['own', 'foreign'] as const) {

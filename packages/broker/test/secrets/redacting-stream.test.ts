@@ -31,7 +31,7 @@ describe('taking texts out of a stream', () => {
   it.each<[string, readonly string[], readonly string[], string]>([
     ['one in the middle', ['secret'], ['a secret!'], 'a #!'],
     ['cut by chunks', ['secret'], ['a se', 'cr', 'et!'], 'a #!'],
-    ['each letter by itself', ['secret'], [...'xsecrety'], 'x#y'],
+    ['single letters', ['secret'], [...'xsecrety'], 'x#y'],
     ['nearly one', ['secret'], ['secre', 'x'], 'secrex'],
     ['the beginning of one at the end', ['secret'], ['sec'], 'sec'],
     ['several', ['secret'], ['secretsecret'], '##'],

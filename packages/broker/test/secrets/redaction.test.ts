@@ -51,7 +51,7 @@ describe('taking values out of what comes back', () => {
     expect(redactionOf().text('anything')).toBe('anything')
   })
 
-  it('in no other encoding, which is not promised', () => {
+  it('not in other encodings', () => {
     const encoded = Buffer.from(SECRET).toString('base64')
     expect(redactionOf(SECRET).text(encoded)).toBe(encoded)
   })

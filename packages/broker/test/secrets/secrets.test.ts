@@ -11,7 +11,7 @@ const target = (url: string): Target => checkUrl(url, new HostAllowList(HOSTS))
 const headers = (value: string): ReadonlyMap<string, string> => new Map([['accept', '*/*'], ['authorization', value]])
 
 describe('a handle', () => {
-  it('is one for each secret of a call, and says nothing of the value', async () => {
+  it('is unique per secret and call, and independent of the value', async () => {
     const [vault, call, other] = [vaultOf({ TOKEN: {}, KEY: {} }), callOf({}), callOf({})]
     const handle = await handleOf(vault, call)
     expect(await handleOf(vault, call)).toBe(handle)
@@ -19,7 +19,7 @@ describe('a handle', () => {
     expect(handle).not.toContain(SECRET)
   })
 
-  it('is given for what was declared and has a value that can be kept', async () => {
+  it('is given for a declared secret with a usable value', async () => {
     const vault = vaultOf({
       UNSET: { value: undefined }, EMPTY: { value: '' }, SHORT: { value: '1234567' }, LONG: { value: 'x'.repeat(4_097) },
       HALF: { value: '12345678\ud800' },
@@ -32,7 +32,7 @@ describe('a handle', () => {
     ])
   })
 
-  it('is given for a value of just the length that can be kept, which is taken out of answers as no other is', async () => {
+  it('is given for values of the shortest and longest length, which are redacted', async () => {
     const values = ['12345678', 'x'.repeat(4_096)]
     const own = { commands: ['gh'] }
     const vault = vaultOf({
@@ -99,7 +99,7 @@ describe('a handle', () => {
     expect(() => vault.of(call.callId).inHeaders(headers(handle), target('https://api.example.com'))).toThrow('may not be sent')
   })
 
-  it('is of no use in another call, nor after its own', async () => {
+  it('is invalid in another call and after its own', async () => {
     const [vault, call, other] = [vaultOf({ TOKEN: { commands: ['gh'] } }), callOf({}), callOf({})]
     const handle = await handleOf(vault, call)
     expect(() => vault.of(other.callId).inText(handle, 'gh')).toThrow('unknown in this call')

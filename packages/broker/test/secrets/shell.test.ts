@@ -92,14 +92,14 @@ describe('a command', () => {
     await close()
   })
 
-  it('that cannot be started says nothing of its arguments', async () => {
+  it('that cannot be started does not reveal its arguments', async () => {
     ground.command('show', '#!/no/such/interpreter\n')
     const { shell, handle, close } = await running(['show'])
     // By the launcher where there is one, by the system otherwise.
     const [outcome] = await Promise.allSettled([shell.run('show', [handle])])
-    const told = outcome.status === 'fulfilled' ? JSON.stringify(outcome.value) : (outcome.reason as Error).message
-    expect(told).toMatch(/"exitCode":[1-9]|could not be started/)
-    expect(told).not.toContain(SECRET)
+    const shown = outcome.status === 'fulfilled' ? JSON.stringify(outcome.value) : (outcome.reason as Error).message
+    expect(shown).toMatch(/"exitCode":[1-9]|could not be started/)
+    expect(shown).not.toContain(SECRET)
     await close()
   })
 })

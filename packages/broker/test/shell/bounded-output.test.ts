@@ -45,7 +45,7 @@ it('bytes that are no text are decoded as every decoder does', () => {
   }))
 })
 
-it('what is kept of each chunk is reported', () => {
+it('the kept part of each chunk is returned', () => {
   const output = new BoundedOutput(5)
   expect(['abc', 'defg', 'h'].map((piece) => String(output.add(Buffer.from(piece))))).toEqual(['abc', 'de', ''])
 })

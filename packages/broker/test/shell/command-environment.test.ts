@@ -9,7 +9,7 @@ const ground = new ShellGround()
 afterAll(() => ground.clear())
 
 it('holds these four variables and nothing of the host', async () => {
-  // Node hands the second one on by itself, whatever environment a child is given.
+  // Node passes the second one on, whatever environment a child gets.
   vi.stubEnv('BULKHEAD_TEST_SECRET', 'secret')
   vi.stubEnv('NODE_V8_COVERAGE', ground.root)
   onTestFinished(() => void vi.unstubAllEnvs())
@@ -26,7 +26,7 @@ it('HOME is a place where not even root can put something', async () => {
   expect((await shell.run('settle')).stdout).toMatch(/^[1-9]\d*\n[1-9]\d*\n$/)
 })
 
-it('a command has the three standard descriptors and none of the files the host has open', async () => {
+it('a command has the three standard descriptors and no open file of the host', async () => {
   writeFileSync(join(ground.root, 'opened'), 'secret')
   const descriptor = openSync(join(ground.root, 'opened'), 'r')
   try {
@@ -46,7 +46,7 @@ it.each([
   ['', ''], [', also after there were none left', 'crowded'],
 ])('a descriptor that the host was started with is not passed on%s', async (_, crowded) => {
   const secret = join(ground.root, 'secret')
-  writeFileSync(secret, 'from whoever started the host')
+  writeFileSync(secret, 'from the parent of the host')
   const descriptor = openSync(secret, 'r')
   // Beyond the first gap in its descriptors, Node does not close what it was started with.
   const stdio: ('ignore' | 'pipe' | 'inherit' | number)[] = Array.from({ length: 41 }, () => 'ignore')

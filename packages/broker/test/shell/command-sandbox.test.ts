@@ -53,7 +53,7 @@ it('that is required and works lets a command without one run as before', async 
   expect((await new CommandSandbox({ workspace: ground.workspace, executables, home: undefined, requiresSandbox: true }).prepare(undefined)).argv).toEqual([])
 })
 
-it('for which there is no room now is not none: commands wait for it, and it is tried again', async () => {
+it('that cannot be tried during a shortage is tried again, and commands fail until then', async () => {
   const tried = join(ground.root, 'tried')
   const words = 'bwrap: Creating new namespace failed: Resource temporarily unavailable'
   const path = ground.sh('bwrap', `[ -e '${tried}' ] && exit 0; : > '${tried}'; echo '${words}' >&2; exit 1`)
@@ -62,7 +62,7 @@ it('for which there is no room now is not none: commands wait for it, and it is 
   expect((await prefix(tries, 'read'))[0]).toBe(path)
 })
 
-it('is not taken for none by a workspace that is not there for a moment', async () => {
+it('is not ruled out because the workspace is missing for a moment', async () => {
   const path = ground.sh('bwrap', 'exit 0')
   const lasting = wall()
   renameSync(ground.workspace, `${ground.workspace}-moved`)
@@ -86,7 +86,7 @@ describe('keys in a home', () => {
   function homeAt(home: string): string {
     const elsewhere = join(ground.root, 'elsewhere')
     for (const folder of [elsewhere, join(home, '.gnupg')]) mkdirSync(folder, { recursive: true })
-    for (const file of [join(elsewhere, 'key'), join(home, '.gnupg/key'), join(home, '.netrc'), join(home, '.aws')]) writeFileSync(file, 'opens doors')
+    for (const file of [join(elsewhere, 'key'), join(home, '.gnupg/key'), join(home, '.netrc'), join(home, '.aws')]) writeFileSync(file, 'secret')
     symlinkSync(elsewhere, join(home, '.ssh'))
     return realpathSync(home)
   }
@@ -137,7 +137,7 @@ describe('keys in a home', () => {
       '.aws', '.azure', '.bash_history', '.config/gcloud', '.config/gh', '.docker', '.git-credentials', '.gnupg', '.kube', '.mozilla', '.netrc',
       '.npmrc', '.password-store', '.pgpass', '.pypirc', '.ssh', '.zsh_history',
     ].map((name) => join(home, name))
-    for (const path of kept) writeFileSync(path, 'opens doors')
+    for (const path of kept) writeFileSync(path, 'secret')
     const args = await prefixOf(home, ground.workspace, [ground.bin, '/usr/bin', '/bin'])
     expect(args.filter((_arg, index) => args[index - 1] === '/dev/null').filter((arg) => arg.startsWith(home)).toSorted()).toEqual(kept)
   })
@@ -154,7 +154,7 @@ describe('the project layer', () => {
     return { capability, sh: (script: string) => shell.pipe([{ cmd: 'sh', args: ['-c', script] }], { wall: 'work' }) }
   }
 
-  it('is not written by a command inside a wall, nor moved away', async () => {
+  it('cannot be written or moved by a command in the sandbox', async () => {
     mkdirSync(layer())
     writeFileSync(join(layer(), 'config.json'), 'mine')
     if (!await stands()) return

@@ -5,45 +5,45 @@ beforeEach(() => void vi.useFakeTimers())
 afterEach(() => void vi.useRealTimers())
 
 function listen() {
-  const told: string[] = []
-  return { told, live: new LiveOutput((stream, text) => told.push(`${stream} ${text}`), 100) }
+  const sent: string[] = []
+  return { sent, live: new LiveOutput((stream, text) => sent.push(`${stream} ${text}`), 100) }
 }
 
 it('gathers, and tells each stream at most once in its time', () => {
-  const { told, live } = listen()
+  const { sent, live } = listen()
   for (const piece of ['a', 'b', 'c']) live.add('stdout', Buffer.from(piece))
   live.add('stderr', Buffer.from('e'))
   vi.advanceTimersByTime(99)
-  expect(told).toEqual([])
+  expect(sent).toEqual([])
   vi.advanceTimersByTime(1)
-  expect(told).toEqual(['stdout abc', 'stderr e'])
+  expect(sent).toEqual(['stdout abc', 'stderr e'])
   live.add('stdout', Buffer.from('d'))
   vi.advanceTimersByTime(99)
-  expect(told).toHaveLength(2)
+  expect(sent).toHaveLength(2)
   vi.advanceTimersByTime(1)
-  expect(told).toEqual(['stdout abc', 'stderr e', 'stdout d'])
+  expect(sent).toEqual(['stdout abc', 'stderr e', 'stdout d'])
   expect(vi.getTimerCount()).toBe(0)
 })
 
 it('keeps a character together that comes in two pieces, and the streams apart', () => {
-  const { told, live } = listen()
+  const { sent, live } = listen()
   const ship = Buffer.from('🚢')
   live.add('stdout', ship.subarray(0, 2))
   live.add('stderr', Buffer.from('x'))
   vi.advanceTimersByTime(100)
   live.add('stdout', ship.subarray(2))
   live.flush()
-  expect(told).toEqual(['stderr x', 'stdout 🚢'])
+  expect(sent).toEqual(['stderr x', 'stdout 🚢'])
 })
 
 it('tells the rest at once when asked to, or forgets it, and leaves no timer behind', () => {
-  const { told, live } = listen()
+  const { sent, live } = listen()
   live.add('stdout', Buffer.from('rest'))
   live.flush()
-  expect(told).toEqual(['stdout rest'])
+  expect(sent).toEqual(['stdout rest'])
   live.add('stdout', Buffer.from('lost'))
   live.drop()
   live.flush()
-  expect(told).toEqual(['stdout rest'])
+  expect(sent).toEqual(['stdout rest'])
   expect(vi.getTimerCount()).toBe(0)
 })

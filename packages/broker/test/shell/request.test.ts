@@ -101,7 +101,7 @@ describe('what cannot be handed to a program is refused', () => {
   })
 })
 
-it('judges as an oracle does that knows nothing of the matcher', () => {
+it('agrees with an independent oracle', () => {
   // Few letters, so that patterns and arguments meet often; the marks of regular expressions among them.
   const text = fc.string({ unit: fc.constantFrom('a', 'b', '-', '.', '*', '\n', ' '), maxLength: 4 })
   const pattern: fc.Arbitrary<ArgPattern> = fc.oneof(
@@ -121,13 +121,13 @@ it('judges as an oracle does that knows nothing of the matcher', () => {
   fc.assert(fc.property(fc.array(command, { maxLength: 4 }), ...asked, (shell, cmd, args) => {
     const expected = shell.some((one) => expression(one).test([cmd, ...args].join('\0')))
     allowed += expected ? 1 : 0
-    let judged = true
+    let isAllowed = true
     try {
       checkRequest({ name: 'tester', grant: { ...NO_GRANT, shell } }, { cmd, args })
     } catch {
-      judged = false
+      isAllowed = false
     }
-    expect(judged).toBe(expected)
+    expect(isAllowed).toBe(expected)
   }), { numRuns: thoroughly(4_000, 20_000) })
   expect(allowed).toBeGreaterThan(thoroughly(100, 1_000))
 })

@@ -16,6 +16,7 @@ const FLOORS: Readonly<Record<string, readonly (string | readonly string[])[]>> 
     ['bash', 'edit', 'glob', 'grep', 'question', 'read', 'skill', 'task', 'todo', 'tool-search', 'web-fetch', 'web-search', 'write'],
     'model',
   ],
+  'packages/broker': ['*', ['net', 'shell'], ['fs', 'secrets'], ['hosts', 'process'], 'model'],
   'packages/bridges': [['mcp', 'openapi'], ['anthropic', 'connected', 'openai', 'otel']],
   'packages/conformance': ['*'],
   'packages/bulkhead': ['bin.ts', 'cli', 'index.ts', 'facade'],

@@ -36,7 +36,8 @@ function searchFolder(scope: FileScope, resolved: ResolvedPath, request: SearchR
       if (wanted !== undefined && !wanted(path)) return undefined
       return all || granted(joinNames(resolved.real, path)).covers ? shownPath(request.path, [path]) : undefined
     })
-    const args = [...argumentsOf(request), ...(request.glob === undefined || request.type !== undefined ? [] : narrowingArguments(request.glob))]
+    const narrowed = request.glob === undefined || request.type !== undefined ? [] : narrowingArguments(request.glob)
+    const args = [...argumentsOf(request), ...narrowed]
     const unread = await runRipgrep({ args, cwd: folder.at('.'), signal, take: (bytes) => lines.add(bytes) })
     return { ...lines.end(), unread }
   })

@@ -74,7 +74,8 @@ async function openEnds(path: string): Promise<{ readonly read: FileHandle; read
 }
 
 /** Folders for pipes. The first that works is used. */
-const pipeFolders = (): readonly string[] => [...new Set([tmpdir(), process.env['XDG_RUNTIME_DIR'], '/tmp', '/var/tmp', '/dev/shm'])].filter((folder) => folder !== undefined)
+const pipeFolders = (): readonly string[] =>
+  [...new Set([tmpdir(), process.env['XDG_RUNTIME_DIR'], '/tmp', '/var/tmp', '/dev/shm'])].filter((folder) => folder !== undefined)
 
 async function temporaryFolder(): Promise<string> {
   const folders = pipeFolders()
@@ -88,7 +89,8 @@ async function temporaryFolder(): Promise<string> {
     }
   }
   const why = (first as NodeJS.ErrnoException).code ?? 'unknown'
-  const message = `The pipe between commands was not created: none of the folders ${folders.join(', ')} is writable (${why}). Set TMPDIR to a writable folder.`
+  const message = `The pipe between commands was not created: none of the folders ${folders.join(', ')} `
+    + `is writable (${why}). Set TMPDIR to a writable folder.`
   throw new BulkheadError('ToolExecutionFailed', message, { cause: first, data: { folders: [...folders] } })
 }
 

@@ -67,15 +67,15 @@ describe('editing', () => {
     expect(await codeOf((await editor(Uint8Array.of(0xff, 0xfe, 0x61))).fs.edit('f.txt', 'a', 'b'))).toBe('InputInvalid')
   })
 
-  it('is not for a tool that may not read: what occurs in a file is what is in it', async () => {
+  it('needs the right to read, because it tells whether a string occurs', async () => {
     const workspace = await temporaryFolder()
     await writeFile(join(workspace, 'f.txt'), 'secret\nold\n')
     const { fs } = openFs(workspace, { read: ['other/**'], write: ['**'] })
-    const told = await Promise.all(['secret', 'nothing'].map((guess) => fs.edit('f.txt', guess, 'new').catch((error: Error) => error.message)))
-    expect(new Set(told)).toEqual(new Set([expect.stringContaining('The tool may not read') as string]))
+    const messages = await Promise.all(['secret', 'nothing'].map((guess) => fs.edit('f.txt', guess, 'new').catch((error: Error) => error.message)))
+    expect(new Set(messages)).toEqual(new Set([expect.stringContaining('The tool may not read') as string]))
   })
 
-  it('keeps who may use a file, whatever new ones get', async () => {
+  it('keeps the mode of a file', async () => {
     const workspace = await temporaryFolder()
     await writeFile(join(workspace, 'f.sh'), 'echo old')
     await chmod(join(workspace, 'f.sh'), 0o777)
@@ -129,7 +129,7 @@ describe('editing', () => {
     expect([replacements, diff!.endsWith(` 3\n${REST}`)]).toEqual([times, true])
   })
 
-  it('does what splitting and joining does, and its diff says it', async () => {
+  it('equals split and join, and its diff shows that', async () => {
     const { fs, text } = await editor('')
     const piece = fc.constantFrom('a', 'b', 'ab', '\n', 'x\n', 'é', ' ')
     const piecesOf = (most: number) => fc.array(piece, { minLength: 1, maxLength: most }).map((pieces) => pieces.join(''))

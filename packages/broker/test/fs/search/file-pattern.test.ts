@@ -19,7 +19,7 @@ describe('a pattern over paths', () => {
     expect(matches(pattern, path)).toBe(expected)
   })
 
-  it('says in which folder everything it matches lies', () => {
+  it('tells the folder of all matches', () => {
     expect(compileFilePattern('src/deep/**/*.ts').folder).toEqual(['src', 'deep'])
     expect(compileFilePattern('src/a.ts').folder).toEqual(['src'])
     expect(compileFilePattern('**/a').folder).toEqual([])

@@ -15,7 +15,7 @@ const MB = 1024 * 1024
 
 const record = (type: string, data: object): Buffer => Buffer.from(`${JSON.stringify({ type, data })}\n`)
 
-it('keeps no more than may be shown of what is around matches', () => {
+it('buffers no more context than the result may have', () => {
   const found = new LineResults({ limit: 10_000, context: 100, keptChars: 2 * MB, shownPath: (path) => path })
   const before = usedAfterCollecting()
   for (let file = 0; file < 20; file++) {

@@ -15,7 +15,7 @@ async function tree(...files: Parameters<typeof put> extends [string, ...infer F
 }
 
 describe('finding files', () => {
-  it('finds the newest first, without what is ignored or of version control', async () => {
+  it('returns the newest first, without ignored files and version control', async () => {
     const { workspace, fs } = await tree(
       'src/a.ts', 'src/deep/b.ts', 'c.ts', '.github/d.ts', '.git/e.ts', 'dist/f.ts', 'dist/keep/g.ts', 'x.js', ['.gitignore', 'dist\n*.log\n'],
     )
@@ -38,14 +38,14 @@ describe('finding files', () => {
     expect(await fs.find('*.txt')).toEqual({ paths: ['a.txt'], total: 1 })
   })
 
-  it('has more than it counts the age of by itself', async () => {
+  it('sorts more files than it sorts itself', async () => {
     const { workspace, fs } = await tree(...Array.from({ length: 2_100 }, (_, i) => `d${i % 7}/f${i}.txt`))
     await utimes(join(workspace, 'd3/f3.txt'), new Date(2_000_000_000_000), new Date(2_000_000_000_000))
     const { paths, total } = await fs.find('**/*.txt', { limit: 10 })
     expect([paths.length, paths[0], total]).toEqual([10, 'd3/f3.txt', 2_100])
   })
 
-  it('neither follows nor finds links, loops and what lies outside, and survives folders it may not read', async () => {
+  it('neither follows nor returns links, and skips unreadable folders', async () => {
     const { workspace } = await ground()
     await mkdir(join(workspace, 'locked'))
     await put(workspace, 'locked/a.md')
@@ -94,7 +94,7 @@ describe('finding files', () => {
 })
 
 describe('searching lines', () => {
-  it('gives the matches by path and line, with what is around them', async () => {
+  it('returns matches by path and line, with context', async () => {
     const { fs } = await tree(['b.txt', 'one\ntwo\nthree\nfour\ntwo again\n'], ['a/c.txt', 'zero\r\ntwo\r\n'], ['d.bin', 'two\0'])
     expect(await fs.search('two')).toEqual({
       matches: [
@@ -119,7 +119,7 @@ describe('searching lines', () => {
     expect(await fs.search('-e', { want: 'counts' })).toMatchObject({ total: 0 })
   })
 
-  it('looks only at the given place, and never at what is ignored', async () => {
+  it('searches only the given path, without ignored files', async () => {
     const { fs } = await tree(['a.ts', 'x'], ['a.js', 'x'], ['src/b.ts', 'x'], ['src/c.log', 'x'], ['lib/deep/d.ts', 'x'], ['.ignore', '*.log\nlib\n'])
     const paths = async (options: object) => (await fs.search('x', options)).matches.map(({ path }) => path)
     expect(await paths({})).toEqual(['a.js', 'a.ts', 'src/b.ts'])
@@ -151,7 +151,7 @@ describe('searching lines', () => {
     expect(matches[1]!.text).toBe('\\"é'.repeat(500))
   })
 
-  it('finds text that is not UTF-8, and passes over what is binary or of a gigabyte of nothing', async () => {
+  it('finds text that is not UTF-8, and skips binary and sparse files', async () => {
     const { workspace, fs } = await tree('huge')
     await truncate(join(workspace, 'huge'), 1024 ** 3)
     await writeFile(join(workspace, 'latin'), Buffer.from('caf\xe9 needle\n', 'latin1'))

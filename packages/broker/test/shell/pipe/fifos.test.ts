@@ -9,7 +9,7 @@ afterEach(() => vi.unstubAllEnvs())
 
 const MKFIFO = ['/usr/bin/mkfifo', '/bin/mkfifo'].find((path) => existsSync(path))!
 
-it('pipes for which there are too few descriptors leave none behind', async () => {
+it('a shortage of descriptors leaves no pipes behind', async () => {
   const fixture = join(import.meta.dirname, 'fixtures/crowded-pipes.ts')
   const script = 'ulimit -n 512; exec "$0" --no-warnings "$@"'
   const { stdout } = await promisify(execFile)('/bin/sh', ['-c', script, process.execPath, fixture, MKFIFO])
@@ -24,7 +24,7 @@ describe('pipes are made in', () => {
     await pipes.close()
   })
 
-  it('no folder where none can be written, which is reported with the names and not tried again', () => {
+  it('no writable folder: reported with the names, not retryable', () => {
     const script = `
       const { Fifos } = require(${JSON.stringify(new URL('../../../src/shell/pipe/fifos.ts', import.meta.url).pathname)})
       Fifos.open(1, ${JSON.stringify(MKFIFO)}).then(() => console.log('made'), ({ code, message }) => console.log(code, message))`

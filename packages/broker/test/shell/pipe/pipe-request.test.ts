@@ -6,7 +6,7 @@ import { callOf, handleOf, SECRET, vaultOf } from '../../secrets/ground.ts'
 const CAT = { cmd: 'cat' }
 
 describe('commands for a pipe', () => {
-  it('are read with what is usual where nothing is said', () => {
+  it('have defaults', () => {
     expect(readPipeRequest([[CAT]])).toEqual({
       stages: [{ cmd: 'cat', args: [], input: undefined, stdout: 'out', stderr: 'err' }], cwd: undefined, timeoutMs: undefined, wall: undefined, quiet: false,
     })

@@ -7,12 +7,12 @@ function heard(...parts: readonly string[]) {
   return { text: complaints.end(), unread: complaints.unread, hasRead: complaints.hasRead }
 }
 
-it('counts what could not be read, however it is cut, and not what is gone', () => {
+it('counts unreadable files in any chunking, without removed ones', () => {
   expect(heard('rg: ./a: Permission denied (os err', 'or 13)\nrg: ./b: Permission denied (os error 13)\nrg: ./c: No such file or directory (os error 2)\n'))
     .toEqual({ text: '', unread: 2, hasRead: true })
 })
 
-it('keeps what is about the question', () => {
+it('keeps messages about the pattern', () => {
   expect(heard('rg: regex parse error:\n    (', '\n')).toEqual({ text: 'rg: regex parse error:\n    (\n', unread: 0, hasRead: false })
   expect(heard('x'.repeat(5_000), '\ny\n').text).toBe(`${'x'.repeat(5_000)}\n`)
 })
