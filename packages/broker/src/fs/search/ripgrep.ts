@@ -80,7 +80,8 @@ export async function runRipgrep({ args, cwd, input, signal, take }: RipgrepRun)
       const more = take(bytes)
       if (typeof more === 'boolean') return stopUnless(more)
       child.stdout?.pause()
-      taking = more.then(stopUnless, fail).then(() => child.stdout?.resume())
+      // Node resumes the stream when the process exits, so that several chunks may be in progress at the end.
+      taking = Promise.all([taking, more.then(stopUnless, fail)]).then(() => child.stdout?.resume())
     } catch (error) {
       fail(error)
     }
@@ -89,7 +90,7 @@ export async function runRipgrep({ args, cwd, input, signal, take }: RipgrepRun)
   child.on('error', (cause) => reject(startError(cause)))
   // 0: found, 1: nothing found, 2: unreadable files, or an invalid pattern.
   child.on('close', async (code, killed) => {
-    // A paused stream can close while the last chunk is still being processed.
+    // A stream can close while its last chunks are still being processed.
     await taking
     const message = errors.end()
     if (enough || code === 0 || code === 1 || (code === 2 && (message === '' || errors.hasRead))) resolve()
