@@ -61,7 +61,7 @@ describe('the tools that ship with the host', () => {
       return outcome.type === 'error' ? [outcome.error.code, outcome.error_text] : 'output'
     }
     expect(await said(session, 'read', { path: '/etc/passwd' }))
-      .toEqual(['CapabilityDenied', 'The tool may not read "/etc/passwd". Use a path inside the workspace that is not in a folder of the host.'])
+      .toEqual(['CapabilityDenied', '"/etc/passwd" is outside what the tool may read. Use a path inside the workspace that is not in a folder of the host.'])
     expect(await said(session, 'web_fetch', { url: 'http://localhost/' })).toEqual(['CapabilityDenied',
       'The host localhost:80 has an address that is not public (loopback). Use a public host, or ask the operator to allow this address with its port.'])
     const narrow = await host.openSession({ mode: 'yolo', ceiling: { fs: { read: ['{workspace}/**'] } } })

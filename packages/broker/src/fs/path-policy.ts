@@ -127,7 +127,7 @@ export class PathPolicy {
     const { power } = this.#parts
     const data = { power, path: given }
     if (why !== undefined) return new BulkheadError('CapabilityDenied', `"${given}" ${why}.`, { data })
-    return new Denial(`The tool may not ${power === 'fs.read' ? 'read' : 'write'} "${given}".`, OUTSIDE, data)
+    return new Denial(`"${given}" is outside what the tool may ${power === 'fs.read' ? 'read' : 'write'}.`, OUTSIDE, data)
   }
 
   /** Like `denied`, but explains it if a pattern covers the path and the path is protected. */

@@ -72,7 +72,7 @@ describe('editing', () => {
     await writeFile(join(workspace, 'f.txt'), 'secret\nold\n')
     const { fs } = openFs(workspace, { read: ['other/**'], write: ['**'] })
     const messages = await Promise.all(['secret', 'nothing'].map((guess) => fs.edit('f.txt', guess, 'new').catch((error: Error) => error.message)))
-    expect(new Set(messages)).toEqual(new Set([expect.stringContaining('The tool may not read') as string]))
+    expect(new Set(messages)).toEqual(new Set([expect.stringContaining('is outside what the tool may read') as string]))
   })
 
   it('keeps the mode of a file', async () => {
