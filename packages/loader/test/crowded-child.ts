@@ -1,10 +1,10 @@
 /** Judges a schema of the host's own and a signature when there are no descriptors left, and again when there are. */
 import { closeSync, openSync } from 'node:fs'
 import { LOADER_LIMITS } from '../src/model/limits.ts'
-import { OwnSchemas } from '../src/schema/schema-checker.ts'
+import { InProcessSchemaChecker } from '../src/schema/schema-checker.ts'
 import { PackageSignatures } from '../src/signature/package-signatures.ts'
 
-const schemas = new OwnSchemas(LOADER_LIMITS)
+const schemas = new InProcessSchemaChecker(LOADER_LIMITS)
 const signatures = new PackageSignatures({ source: 'the test', date: null, json: {} })
 const bytes = Buffer.from('{}')
 const codeOf = (error: { readonly code?: string }): string | undefined => error.code

@@ -2,11 +2,11 @@
 import { readdirSync } from 'node:fs'
 import { flushCompileCache, getCompileCacheDir } from 'node:module'
 import { LOADER_LIMITS } from '../src/model/limits.ts'
-import { SchemaThread } from '../src/schema/schema-worker-client.ts'
+import { SchemaWorkerClient } from '../src/schema/schema-worker-client.ts'
 
 const kept = (): number => readdirSync(getCompileCacheDir()!).length
 
 flushCompileCache()
 const before = kept()
-const { verdict } = await new SchemaThread().ask({ limits: LOADER_LIMITS, schema: { type: 'object' }, runsPatterns: true })
+const { verdict } = await new SchemaWorkerClient().request({ limits: LOADER_LIMITS, schema: { type: 'object' }, runsPatterns: true })
 process.stdout.write(JSON.stringify({ ok: verdict.ok, added: kept() - before }))

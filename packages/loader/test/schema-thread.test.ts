@@ -9,7 +9,7 @@ import { MessageChannel } from 'node:worker_threads'
 import { ThreadImage } from '@bulkhead/kit/thread-image'
 import { expect, test } from 'vitest'
 import { LOADER_LIMITS } from '../src/model/limits.ts'
-import { SchemaThread, threadRights } from '../src/schema/schema-worker-client.ts'
+import { SchemaWorkerClient, workerRights } from '../src/schema/schema-worker-client.ts'
 import { HomeFixture, manifestOf, toolOf } from './home-fixture.ts'
 import type { ProbedData } from './schema-probe.ts'
 
@@ -20,16 +20,16 @@ const large = {
 const hurried = { ...LOADER_LIMITS, schemaMs: 1 }
 /** Also where the machine has better things to do. */
 const unhurried = { ...LOADER_LIMITS, schemaMs: 60_000 }
-const ask = (thread: SchemaThread, schema: object, limits = LOADER_LIMITS) =>
-  thread.ask({ limits, schema: schema as never, runsPatterns: true })
+const ask = (thread: SchemaWorkerClient, schema: object, limits = LOADER_LIMITS) =>
+  thread.request({ limits, schema: schema as never, runsPatterns: true })
 
 test('a schema that takes too long is at fault, and those behind it are judged', async () => {
-  const thread = new SchemaThread()
+  const thread = new SchemaWorkerClient()
   const verdicts = await Promise.all([
     ask(thread, { type: 'object' }), ask(thread, large, hurried), ask(thread, { type: 'string' }), ask(thread, { type: 'text' }),
   ])
   expect(verdicts.map(({ verdict }) => verdict.ok)).toEqual([true, false, true, false])
-  expect(verdicts[1]!.verdict).toMatchObject({ faults: [{ message: 'takes more than 1 ms of the processor to compile' }] })
+  expect(verdicts[1]!.verdict).toMatchObject({ faults: [{ message: 'takes more than 1 ms of CPU time to compile' }] })
   expect((await ask(thread, large, unhurried)).verdict.ok).toBe(true)
 })
 
@@ -40,31 +40,31 @@ const sleeper = (ms: number): ThreadImage => new ThreadImage(new URL(`data:text/
   export const run = () => {
   parentPort.on('message', ({ id }) => {
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ${ms})
-    parentPort.postMessage({ answer: { id, verdict: { ok: true, subschemas: 1 } }, cpuMs: cpuMs() })
+    parentPort.postMessage({ reply: { id, verdict: { ok: true, subschemas: 1 } }, cpuMs: cpuMs() })
   })
   parentPort.postMessage({ cpuMs: cpuMs() })
   }
 `)}`))
 
 test('time in which the thread does not run is not held against a schema', async () => {
-  const { verdict } = await ask(new SchemaThread(sleeper(900)), {}, { ...LOADER_LIMITS, schemaMs: 300 })
+  const { verdict } = await ask(new SchemaWorkerClient(sleeper(900)), {}, { ...LOADER_LIMITS, schemaMs: 300 })
   expect(verdict).toEqual({ ok: true, subschemas: 1 })
 })
 
 test('a thread that never answers is given up', async () => {
-  const { verdict } = await ask(new SchemaThread(sleeper(2 ** 31)), {}, { ...LOADER_LIMITS, schemaMs: 10 })
-  expect(verdict).toEqual({ ok: false, faults: [{ path: '', message: 'is not compiled after 120 ms' }] })
+  const { verdict } = await ask(new SchemaWorkerClient(sleeper(2 ** 31)), {}, { ...LOADER_LIMITS, schemaMs: 10 })
+  expect(verdict).toEqual({ ok: false, faults: [{ path: '', message: 'did not compile within 120 ms' }] })
 })
 
 test('values are checked there too', async () => {
-  const thread = new SchemaThread()
+  const thread = new SchemaWorkerClient()
   const schema = { type: 'object', properties: { a: { type: 'integer' } } } as const
-  const check = (value: object) => thread.ask({ limits: LOADER_LIMITS, schema, runsPatterns: true, value: value as never })
+  const check = (value: object) => thread.request({ limits: LOADER_LIMITS, schema, runsPatterns: true, value: value as never })
   expect(await Promise.all([check({ a: 1 }), check({ a: 'x' })])).toMatchObject([{ verdict: { ok: true } }, { fault: { path: '/a' } }])
 })
 
 test('the host goes on meanwhile', async () => {
-  const thread = new SchemaThread()
+  const thread = new SchemaWorkerClient()
   await ask(thread, {})
   let turns = 0
   const counting = setInterval(() => turns++, 1)
@@ -87,7 +87,7 @@ test('once a stranger can be heard, the thread can neither read nor write a file
   const file = join(folder, 'file')
   writeFileSync(file, 'x')
   const { port1, port2: port } = new MessageChannel()
-  const { env, execArgv } = threadRights(folder)
+  const { env, execArgv } = workerRights(folder)
   const worker = new ThreadImage(new URL('schema-probe.ts', import.meta.url)).start({ port } satisfies ProbedData, { env, execArgv, transferList: [port] })
   expect(await once(worker, 'message')).toEqual([{ cpuMs: expect.any(Number) }])
   port1.postMessage(file)

@@ -1,6 +1,6 @@
 import type { ExtensionDigests, ExtensionSigner, Manifest } from '@bulkhead/contract'
 import type {
-  Compiled, ManifestPlace, Origin, Outline, PackageEvidence, Told, Vouched, Written,
+  Compiled, ManifestPlace, Origin, Outline, PackageEvidence, ManifestInfo, Checked, Written,
 } from '../describe/extension.ts'
 import type { Located } from '../discover/extension-folders.ts'
 import { INTEGRITY_FILE, SIGNATURE_FILE } from '../files/integrity.ts'
@@ -11,47 +11,47 @@ import { pass, type Fault, type Passed } from '../model/result.ts'
 import type { SchemaFault } from '../schema/schema-compiler.ts'
 import { verified, type Verification } from '../signature/verification.ts'
 
-/** What every start needs to know of an extension, apart from what any configuration says of it. */
-export interface KnownExtension {
+/** The part of an extension that each start needs, independent of any configuration. */
+export interface CachedSummary {
   readonly outline: Outline
   readonly manifestAt: ManifestPlace
   readonly carriesIntegrity: boolean
   readonly signer: ExtensionSigner | null
   readonly emptyConfigFault: SchemaFault | null
   readonly warnings: readonly Fault[]
-  /** The digest over the whole package. */
+  /** The digest of the whole package. */
   readonly root: string
 }
 
-/** The rest, which is not parsed before somebody asks. */
-export interface KnownDetails {
+/** The rest, parsed on first use. */
+export interface CachedDetails {
   readonly manifest: Manifest
   readonly capability: string
   readonly tools: readonly (readonly [string, string])[]
 }
 
-interface Details extends KnownDetails {
-  /** The digests of the files, one after the other. */
+interface Details extends CachedDetails {
+  /** The digests of the files, concatenated. */
   readonly files: string
 }
 
 /**
- * How it is told that an extension is still the same: by the stamps of its files, or by the digest of what a program gave.
- * Few and flat values, since a thousand of these are parsed at once.
+ * How a change is detected: by the stamps of the files, or by the digest of a bundled manifest in `given`.
+ * Few and flat values, because a thousand rows are parsed at once.
  */
-export interface Row extends KnownExtension {
+export interface Row extends CachedSummary {
   readonly location: string
   readonly given: string | null
   readonly folders: readonly string[]
   readonly files: readonly string[]
-  /** How long its details are, as they are written. */
+  /** The length of the serialized details. */
   readonly textBytes: number
 }
 
-/** One extension as it is written down. */
-export interface Kept {
+/** One extension as the index file stores it. */
+export interface CacheEntry {
   readonly row: Row
-  /** Of the folders, then of the files, one after the other. */
+  /** Stamps of the folders, then of the files, concatenated. */
   readonly stamps: ArrayLike<number>
   readonly text: string | Uint8Array
 }
@@ -59,8 +59,8 @@ export interface Kept {
 const DIGEST_CHARS = 128
 const STAMP_NUMBERS = 4
 
-/** One extension as it was when it was proven. */
-export class Remembered implements Told, PackageEvidence, Kept {
+/** An extension as it was when it was proven. */
+export class CachedExtension implements ManifestInfo, PackageEvidence, CacheEntry {
   readonly row: Row
   readonly #stamps: Float64Array
   readonly #firstStamp: number
@@ -69,7 +69,7 @@ export class Remembered implements Told, PackageEvidence, Kept {
   #details: Details | undefined
   #digests: ExtensionDigests | undefined
 
-  /** `stamps` and `text` may be those of many: its own begin where it is said. */
+  /** `stamps` and `text` are shared by all rows of a file; the offsets select this one. */
   constructor(row: Row, stamps: Float64Array, firstStamp: number, text: Buffer, textAt: number) {
     this.row = row
     this.#stamps = stamps
@@ -109,11 +109,11 @@ export class Remembered implements Told, PackageEvidence, Kept {
     return this.row.carriesIntegrity ? [] : undefined
   }
 
-  signature(): Verification<ExtensionSigner> | undefined {
-    return this.row.signer === null ? undefined : verified(this.row.signer)
+  signature(): Promise<Verification<ExtensionSigner>> | undefined {
+    return this.row.signer === null ? undefined : Promise.resolve(verified(this.row.signer))
   }
 
-  /** Looks at every file and folder, and opens none. */
+  /** Checks the stamp of each file and folder. Opens none. */
   isUnchanged(): boolean {
     const { location, folders, files } = this.row
     let stamp = this.#firstStamp
@@ -140,7 +140,7 @@ export class Remembered implements Told, PackageEvidence, Kept {
 
 export const stampNumbersOf = ({ folders, files }: Row): number => (folders.length + files.length) * STAMP_NUMBERS
 
-export function keepFolder(location: string, contents: FolderContents, known: KnownExtension, details: KnownDetails): Kept {
+export function folderEntry(location: string, contents: FolderContents, known: CachedSummary, details: CachedDetails): CacheEntry {
   const { digests, fileStamps, folderStamps } = contents
   const files = [...digests.keys()]
   const stamps = [...folderStamps.values(), ...files.map((path) => fileStamps.get(path)!)]
@@ -148,36 +148,36 @@ export function keepFolder(location: string, contents: FolderContents, known: Kn
   return write({ ...known, ...at }, stamps, { ...details, files: [...digests.values()].join('') })
 }
 
-export const keepGiven = (location: string, given: string, known: KnownExtension, details: KnownDetails): Kept =>
+export const bundledEntry = (location: string, given: string, known: CachedSummary, details: CachedDetails): CacheEntry =>
   write({ ...known, location, given, folders: [], files: [] }, [], { ...details, files: '' })
 
-function write(row: Omit<Row, 'textBytes'>, stamps: readonly Stamp[], details: Details): Kept {
+function write(row: Omit<Row, 'textBytes'>, stamps: readonly Stamp[], details: Details): CacheEntry {
   const text = JSON.stringify(details)
   return { row: { ...row, textBytes: Buffer.byteLength(text) }, stamps: stamps.flat(), text }
 }
 
-/** An extension as it stood when its schemas had been compiled, from what is known of it. */
-export function recall(located: Located, remembered: Remembered): Passed<Compiled> {
-  return revive(located, { kind: 'files', evidence: remembered }, remembered)
+/** The state after the schemas were compiled. */
+export function folderFromCache(located: Located, cached: CachedExtension): Passed<Compiled> {
+  return restore(located, { kind: 'files', evidence: cached }, cached)
 }
 
-export const recallGiven = (written: Written, remembered: Remembered): Passed<Compiled> => revive(written, written.origin, remembered)
+export const bundledFromCache = (written: Written, cached: CachedExtension): Passed<Compiled> => restore(written, written.origin, cached)
 
-function revive({ layer, location, part }: Located, origin: Origin, remembered: Remembered): Passed<Compiled> {
-  const { outline, manifestAt, emptyConfigFault, warnings } = remembered.row
-  return pass({ layer, location, part, origin, manifestAt, outline, told: remembered, emptyConfigFault }, warnings)
+function restore({ layer, location, part }: Located, origin: Origin, cached: CachedExtension): Passed<Compiled> {
+  const { outline, manifestAt, emptyConfigFault, warnings } = cached.row
+  return pass({ layer, location, part, origin, manifestAt, outline, info: cached, emptyConfigFault }, warnings)
 }
 
-export const knownOf = (
-  { outline, manifestAt, origin, signer, emptyConfigFault }: Vouched, { package: root }: ExtensionDigests, warnings: readonly Fault[],
-): KnownExtension => ({
+export const summaryOf = (
+  { outline, manifestAt, origin, signer, emptyConfigFault }: Checked, { package: root }: ExtensionDigests, warnings: readonly Fault[],
+): CachedSummary => ({
   outline, manifestAt, emptyConfigFault, warnings, root,
   carriesIntegrity: carries(origin, INTEGRITY_FILE),
-  // Somebody else may vouch for it too, by a lock; that is not the package's own word.
+  // Only a signature in the package counts. A signer from the lock is not cached.
   signer: carries(origin, SIGNATURE_FILE) ? signer ?? null : null,
 })
 
-export const detailsOf = ({ told }: Vouched, { capability, tools }: ExtensionDigests): KnownDetails =>
-  ({ manifest: told.manifest(), capability, tools: [...tools] })
+export const detailsOf = ({ info }: Checked, { capability, tools }: ExtensionDigests): CachedDetails =>
+  ({ manifest: info.manifest(), capability, tools: [...tools] })
 
 const carries = (origin: Origin, file: string): boolean => origin.kind === 'files' && origin.evidence.fileDigests().has(file)

@@ -3,30 +3,30 @@ import {
 } from 'node:fs'
 import { dirname } from 'node:path'
 import { crc32 } from 'node:zlib'
-import { findForeignHand, readDescriptor } from '../files/read-file.ts'
+import { findOwnershipFault, readDescriptor } from '../files/read-file.ts'
 
 const MAX_BYTES = 256 * 1024 * 1024
-/** Changes with the form of what is remembered. */
+/** Changes with the format of the entries. */
 const FORMAT = 'bulkhead-index-2'
 
-/** In three parts, since every start needs the first two of all extensions, and the third of a few. */
+/** Three parts: each start needs the first two for all extensions, and the third for a few. */
 export interface IndexContent {
   /** JSON. */
   readonly rows: unknown
   readonly stamps: Float64Array
-  /** As it stands in the file: parsed in pieces, by whoever needs one. */
+  /** As stored. Parsed in pieces, on use. */
   readonly texts: Buffer
 }
 
 /**
- * What was written under the same key, or undefined. The first line names the form, the key, the lengths of the parts and the sum
- * of all: what is damaged, of another version or open to others is as good as not there. Contract: never throws.
+ * The content written under the same key, or undefined. The first line holds the format, the key, the lengths of the parts and a
+ * checksum. A file that is damaged, of another version, or writable by others is ignored. Contract: never throws.
  */
 export function readIndexFile(file: string, key: string): IndexContent | undefined {
   try {
     const descriptor = openSync(file, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0))
     try {
-      if (findForeignHand(fstatSync(descriptor)) !== undefined) return undefined
+      if (findOwnershipFault(fstatSync(descriptor)) !== undefined) return undefined
       const read = readDescriptor(descriptor, MAX_BYTES)
       return read.ok ? partsOf(Buffer.from(read.bytes.buffer), key) : undefined
     } finally {
@@ -45,15 +45,15 @@ function partsOf(bytes: Buffer, key: string): IndexContent | undefined {
   if (head !== headOf(key, rows, stamps, payload)) return undefined
   return {
     rows: JSON.parse(payload.toString('utf8', 0, rows)),
-    // Copied, since numbers must stand where their size says.
+    // Copied because a Float64Array needs an aligned buffer.
     stamps: new Float64Array(bytes.buffer.slice(end + rows, end + rows + stamps)),
     texts: payload.subarray(rows + stamps),
   }
 }
 
 /**
- * Whole or not at all. A place that cannot be written costs time at the next start, and nothing else: never throws. The draft has one
- * name, so that whoever writes next removes what one left that was killed; of two that write at once, one may be in vain.
+ * Writes atomically. Contract: never throws; without the file the next start is only slower. The draft has a fixed name, so the next
+ * writer removes one that a killed process left. When two write at once, one may be lost.
  */
 export function writeIndexFile(file: string, key: string, { rows, stamps, texts }: IndexContent): void {
   const draft = `${file}.tmp`
@@ -61,7 +61,7 @@ export function writeIndexFile(file: string, key: string, { rows, stamps, texts 
     const table = Buffer.from(JSON.stringify(rows))
     const payload = Buffer.concat([table, new Uint8Array(stamps.buffer), texts])
     const head = headOf(key, table.length, stamps.byteLength, payload)
-    // Not what is above it: a home that is not there is not made by looking.
+    // Not recursive: reading must not create a missing home folder.
     if (!existsSync(dirname(file))) mkdirSync(dirname(file), { mode: 0o700 })
     rmSync(draft, { force: true })
     writeNew(draft, [head, payload])
@@ -84,7 +84,7 @@ function discard(draft: string): void {
   try {
     rmSync(draft, { force: true })
   } catch {
-    // Where nothing can be written nothing was left behind either.
+    // Nothing was written.
   }
 }
 

@@ -7,9 +7,9 @@ import { placeIssues, pointerOf, type PlacedIssue } from '../files/schema-issues
 import { parseStrictJson } from '../files/strict-json.ts'
 import { sha512 } from '../model/digest.ts'
 import type { Fault } from '../model/result.ts'
-import { standIn, switchesOff, TOOLS_OFF } from './strictest-values.ts'
+import { strictestValue, disablesTools, TOOLS_OFF } from './strictest-values.ts'
 
-export interface WrittenConfig {
+export interface ConfigSource {
   readonly value: JsonObject
   readonly faults: readonly Fault[]
   /** Of the bytes of the file; null where there is none, or none that can be read. */
@@ -19,7 +19,7 @@ export interface WrittenConfig {
 const UNTIL_THEN = 'Until it can be read its rules are not known, so tools are switched off.'
 
 /** A configuration file as data. One that is not there says nothing. */
-export function readConfigFile(path: string, options: ReadOptions): WrittenConfig {
+export function readConfigFile(path: string, options: ReadOptions): ConfigSource {
   const file = readRegularFile(path, options)
   if (!file.ok) return file.problem === 'missing' ? { value: {}, faults: [], digest: null } : unreadable(CONFIG_FILE, null, '', file.message)
   const digest = sha512(file.bytes)
@@ -30,7 +30,7 @@ export function readConfigFile(path: string, options: ReadOptions): WrittenConfi
 
 export const unreadable = (
   name: string, digest: string | null, path: string, what: string, code: ErrorCode = 'ConfigInvalid',
-): WrittenConfig => ({
+): ConfigSource => ({
   value: TOOLS_OFF,
   digest,
   faults: [{ stage: 'configSchema', code, path, message: `${name} ${what}. ${UNTIL_THEN}` }],
@@ -72,7 +72,7 @@ export function validateConfig(written: JsonObject): ValidConfig {
     if (parsed.success && issues.length === 0) return { config: parsed.data, faults: faults.slice(0, MAX_FAULTS), omitted }
     faults.push(...issues.map((issue) => faultOf(issue, remaining)))
     const parts = new Set(issues.map(({ steps }) => pointerOf(partOf(steps))))
-    remaining = { ...without(remaining, parts, '', omitted) as JsonObject, ...([...parts].some(switchesOff) && TOOLS_OFF) }
+    remaining = { ...without(remaining, parts, '', omitted) as JsonObject, ...([...parts].some(disablesTools) && TOOLS_OFF) }
   }
   return { config: TOOLS_OFF, faults: faults.slice(0, MAX_FAULTS), omitted: [] }
 }
@@ -94,8 +94,8 @@ const faultOf = ({ steps, message }: PlacedIssue, written: Json): Fault => ({
 
 function meanwhile(part: Steps, written: Json): string {
   const pointer = pointerOf(part)
-  if (switchesOff(pointer)) return ' Until it can be read, tools are switched off.'
-  const instead = standIn(pointer, part.reduce(memberOf, written))
+  if (disablesTools(pointer)) return ' Until it can be read, tools are switched off.'
+  const instead = strictestValue(pointer, part.reduce(memberOf, written))
   return instead === undefined ? '' : ` Until it can be read, ${visibleText(pointer)} is taken for ${visibleText(JSON.stringify(instead))}.`
 }
 
@@ -113,7 +113,7 @@ function without(value: Json, parts: ReadonlySet<string>, pointer: string, omitt
   const member = (child: Json, step: string | number): Json | undefined => {
     const at = pointer + pointerOf([step])
     if (!parts.has(at)) return without(child, parts, at, omitted)
-    const instead = standIn(at, child)
+    const instead = strictestValue(at, child)
     if (instead === undefined && typeof step === 'number') omitted.push(at)
     return instead
   }

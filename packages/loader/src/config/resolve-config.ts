@@ -6,14 +6,14 @@ import { findJsonFault, JSON_LIMITS, type JsonObject } from '@bulkhead/kit/json'
 import { diagnose } from '../model/diagnostics.ts'
 import { deepFreeze } from '../model/plain-data.ts'
 import type { Fault } from '../model/result.ts'
-import { readConfigFile, unreadable, validateConfig, type WrittenConfig } from './config-file.ts'
+import { readConfigFile, unreadable, validateConfig, type ConfigSource } from './config-file.ts'
 import { mergeConfigs } from './merge-config.ts'
 import type { Settings } from './settings.ts'
 
 interface Source {
   readonly layer: LayerConfig['layer']
   readonly location: string
-  readonly written: WrittenConfig
+  readonly written: ConfigSource
 }
 
 export interface ConfigResolution {
@@ -57,7 +57,7 @@ export function resolveConfig(
 }
 
 /** What a program passes is checked like a file. */
-function given(config: ConfigFile): WrittenConfig {
+function given(config: ConfigFile): ConfigSource {
   const passed = findJsonFault(config)?.code === 'kind' ? withoutUndefined(config) : config
   const fault = findJsonFault(passed)
   if (fault === undefined) return { value: JSON.parse(JSON.stringify(passed)) as JsonObject, faults: [], digest: null }

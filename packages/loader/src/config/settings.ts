@@ -73,7 +73,7 @@ const OPTIONS: OptionForms<LoaderOptions> = {
 }
 
 /** Throws ConfigInvalid for options no loader can work with: that is a fault of the program, not of what it finds. */
-export function settle(options: LoaderOptions): Settings {
+export function resolveSettings(options: LoaderOptions): Settings {
   requireOptions('createLoader', options, OPTIONS, 'coreVersion', 'roots', 'bundled')
   const { coreVersion, roots, bundled, defaults = {}, cache = null, trustRootSource = GIVEN } = options
   const { bundled: bundledRoot = null, global: globalRoot, projectFolder = PROJECT_FOLDER, packages: packagesRoot = globalRoot } = roots

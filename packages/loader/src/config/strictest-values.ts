@@ -32,7 +32,7 @@ const MAY_FORBID_ANYTHING: ReadonlySet<string> = new Set([
 ])
 
 /** Whether tools are off until the part can be read. */
-export const switchesOff = (pointer: string): boolean => MAY_FORBID_ANYTHING.has(pointer)
+export const disablesTools = (pointer: string): boolean => MAY_FORBID_ANYTHING.has(pointer)
 
 const STRICTEST: ReadonlyMap<string, Json> = new Map<string, Json>([
   ['/mode', 'ask'],
@@ -65,7 +65,7 @@ const BY_NAME: readonly (readonly [section: RegExp, name: RegExp, strictest: Jso
 ]
 
 /** What stands in for a part that forbids or bounds and cannot be read: the strictest there is. Leaving it out would lift it. */
-export function standIn(pointer: string, written: Json): Json | undefined {
+export function strictestValue(pointer: string, written: Json): Json | undefined {
   if (/^\/rules\/\d+$/.test(pointer)) return strictestRule(written)
   if (/^\/watchdogs\/commandSafety\/patterns\/\d+$/.test(pointer)) return strictestPattern(written)
   const fixed = STRICTEST.get(pointer)

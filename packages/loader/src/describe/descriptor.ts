@@ -1,29 +1,26 @@
 import {
-  BulkheadError, type ConnectedServer, type ExtensionCode, type ExtensionDescriptor, type ExtensionDigests,
-  type ExtensionSigner, type IntegrityStatus, type Layer, type Manifest,
+  BulkheadError, type ConnectedServer, type ExtensionCode, type ExtensionDescriptor, type ExtensionDigests, type ExtensionSigner,
+  type IntegrityStatus, type Layer, type Manifest,
 } from '@bulkhead/contract'
-import {
-  coveredFiles, differenceInWords, isCovered, packageDifferences, type PackageDifference,
-} from '../files/integrity.ts'
+import { coveredFiles, differenceInWords, isCovered, packageDifferences, type PackageDifference } from '../files/integrity.ts'
 import { readPackage } from '../files/read-package.ts'
 import type { LoaderLimits } from '../model/limits.ts'
-import { Pace } from '../model/yielder.ts'
-import type { Terms } from '../prove/package-policy.ts'
-import type { Told, Vouched } from './extension.ts'
+import { Yielder } from '../model/yielder.ts'
+import type { Checked, ManifestInfo } from './extension.ts'
 
-/** What is known of an extension that has passed every stage. Its bytes are read again when its code is needed. */
-export function describe(vouched: Vouched, { limits }: Terms): ExtensionDescriptor {
-  const { outline: { id }, location, origin } = vouched
+/** The descriptor of an extension that passed all stages. Its code is read again when it is needed. */
+export function describe(checked: Checked, limits: LoaderLimits): ExtensionDescriptor {
+  const { outline: { id }, location, origin } = checked
   const server = origin.kind === 'module' ? origin.connection?.server : undefined
   const code: ExtensionCode = origin.kind === 'module'
     ? { kind: 'module', module: origin.module } : filesOf(id, location, origin.evidence.fileDigests, limits)
-  return new Descriptor(vouched, Object.freeze(code), server)
+  return new Descriptor(checked, Object.freeze(code), server)
 }
 
-/** Two members are asked of whoever knows them, and are members of the object all the same: it can be copied as plain data can. */
+/** `manifest` and `digests` are computed on first use, and still own enumerable members, so the object can be copied as plain data. */
 class Descriptor implements ExtensionDescriptor {
-  static readonly #MANIFEST = { get(this: Descriptor) { return this.#told.manifest() }, enumerable: true }
-  static readonly #DIGESTS = { get(this: Descriptor) { return this.#told.digests() }, enumerable: true }
+  static readonly #MANIFEST = { get(this: Descriptor) { return this.#info.manifest() }, enumerable: true }
+  static readonly #DIGESTS = { get(this: Descriptor) { return this.#info.digests() }, enumerable: true }
 
   readonly id: string
   readonly version: string
@@ -35,10 +32,10 @@ class Descriptor implements ExtensionDescriptor {
   declare readonly signer?: ExtensionSigner
   readonly code: ExtensionCode
   declare readonly server?: ConnectedServer
-  readonly #told: Told
+  readonly #info: ManifestInfo
 
   constructor(
-    { outline: { id, version }, layer, location, told, integrity, signer }: Vouched, code: ExtensionCode, server: ConnectedServer | undefined,
+    { outline: { id, version }, layer, location, info, integrity, signer }: Checked, code: ExtensionCode, server: ConnectedServer | undefined,
   ) {
     this.id = id
     this.version = version
@@ -50,36 +47,36 @@ class Descriptor implements ExtensionDescriptor {
     if (signer !== undefined) this.signer = signer
     this.code = code
     if (server !== undefined) this.server = server
-    this.#told = told
+    this.#info = info
     Object.freeze(this)
   }
 }
 
-/** Keeps nothing of the package but how to get at its digests. */
+/** A function of its own, so that the closure captures the digests and not the bytes of the package. */
 const filesOf = (
   id: string, location: string, digests: () => ReadonlyMap<string, string>, limits: LoaderLimits,
 ): ExtensionCode => ({ kind: 'files', readFiles: () => readVerifiedFiles(id, location, coveredFiles(digests()), limits) })
 
 /**
- * Reads a proven package again, when its code is needed. Bytes need not stay in memory until then: only bytes with the
- * digests that were proven are ever returned. Rejects with IntegrityFailed, which names the first file that differs.
+ * Reads a proven package again when its code is needed, so its bytes need not stay in memory. Returns only bytes with the proven
+ * digests. Rejects with IntegrityFailed, which names the first file that differs.
  */
 export async function readVerifiedFiles(
   id: string, folder: string, proven: ReadonlyMap<string, string>, limits: LoaderLimits,
 ): Promise<ReadonlyMap<string, Uint8Array>> {
-  const read = await readPackage(folder, limits, new Pace(), isCovered)
-  if (!read.ok) throw failed(id, read.faults[0]!.message, [])
+  const read = await readPackage(folder, limits, new Yielder(), isCovered)
+  if (!read.ok) throw changed(id, read.faults[0]!.message, [])
   const differences = packageDifferences(proven, coveredFiles(read.value.digests))
   const [first, ...others] = differences
   if (first !== undefined) {
     const rest = others.length === 0 ? '' : `, and ${others.length} more differ`
-    throw failed(id, `${differenceInWords(first)}${rest}.`, differences.slice(0, 100))
+    throw changed(id, `${differenceInWords(first)}${rest}.`, differences.slice(0, 100))
   }
   return read.value.bytes
 }
 
-function failed(id: string, what: string, differences: readonly PackageDifference[]): BulkheadError {
-  const message = `The extension "${id}" is no longer what was loaded: ${what} Load again to accept the change.`
+function changed(id: string, what: string, differences: readonly PackageDifference[]): BulkheadError {
+  const message = `The extension "${id}" has changed since it was loaded: ${what} Load again to accept the change.`
   return new BulkheadError('IntegrityFailed', message, {
     data: { extension: id, differences: differences.map(({ path, change }) => ({ path, change })) },
   })

@@ -2,7 +2,7 @@ import type { Layer, LayerConfig } from '@bulkhead/contract'
 import type { Settings } from '../config/settings.ts'
 import { lockOf, readLayerLock, type LayerLocks } from '../lock/layer-lock.ts'
 import { discover, discoverInstalled, type Discovery, type Located } from './extension-folders.ts'
-import { discoverPackages, shelvesOf, type PackageBase } from './npm-packages.ts'
+import { discoverPackages, packageFoldersOf, type PackageBase } from './npm-packages.ts'
 
 /** The project as far as it may be read: its workspace, and the root of its layer there. */
 export interface OpenProject {
@@ -11,19 +11,19 @@ export interface OpenProject {
 }
 
 /** A folder with the extensions of a layer. */
-export interface Place {
+export interface LayerSource {
   readonly layer: Layer
   /** What stands for the whole of it. */
   readonly root: string
   /** The folders in which packages that are named come and go. */
-  readonly shelves: readonly string[]
+  readonly packageFolders: readonly string[]
   readonly discovery: Discovery
 }
 
 /** Everything that may be an extension, from the lowest layer up: folders first, then what is installed, then packages that are named. */
-export function placesOf(
+export function layerSources(
   settings: Settings, project: OpenProject | null, configs: readonly LayerConfig[], locks: LayerLocks,
-): readonly Place[] {
+): readonly LayerSource[] {
   const { bundledRoot, globalRoot, packagesRoot, limits } = settings
   const own: PackageBase = { folder: globalRoot, linksLeadOut: true }
   const embedders: PackageBase = { folder: packagesRoot, linksLeadOut: true }
@@ -32,10 +32,10 @@ export function placesOf(
   }
   const configsOf = (layer: Layer): readonly LayerConfig[] =>
     configs.filter((config) => layer === (config.layer === 'project' ? 'project' : 'global'))
-  const place = (layer: Layer, root: string | null): Place => ({
+  const place = (layer: Layer, root: string | null): LayerSource => ({
     layer,
     root: root ?? '',
-    shelves: configsOf(layer).flatMap((config) => shelvesOf(config, bases[config.layer])),
+    packageFolders: configsOf(layer).flatMap((config) => packageFoldersOf(config, bases[config.layer])),
     discovery: join([
       ...(root === null ? [] : [discover(layer, root, limits.extensions), discoverInstalled(layer, root, lockOf(locks, layer))]),
       ...configsOf(layer).map((config) => discoverPackages(layer, config, bases[config.layer])),

@@ -33,7 +33,7 @@ export function discoverPackages(layer: Layer, { config, location }: LayerConfig
 }
 
 /** Where the names of these packages stand: node_modules itself, and the folders of scopes. */
-export const shelvesOf = ({ config }: LayerConfig, { folder }: PackageBase): readonly string[] =>
+export const packageFoldersOf = ({ config }: LayerConfig, { folder }: PackageBase): readonly string[] =>
   folder === null ? [] : [...new Set((config.packages ?? []).map((name) => dirname(join(folder, PACKAGES_FOLDER, name))))]
 
 /** The npm scope of what was found as a package of that name, such as @acme. */

@@ -102,7 +102,7 @@ const changed = (length: number, expected: number): Unread =>
 const problem = (kind: FileProblem, message: string): Unread => ({ ok: false, problem: kind, message })
 
 /** Why a file of the operator's own is not believed, in words that go on after its name: who can write it can speak for them. */
-export function findForeignHand({ mode, uid }: Stats): string | undefined {
+export function findOwnershipFault({ mode, uid }: Stats): string | undefined {
   const self = process.geteuid?.()
   if (self === undefined) return undefined
   if (uid !== self) return 'belongs to somebody else'

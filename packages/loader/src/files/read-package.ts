@@ -4,7 +4,7 @@ import { visibleText } from '@bulkhead/kit/text'
 import { sha512 } from '../model/digest.ts'
 import type { LoaderLimits } from '../model/limits.ts'
 import { pass, refuse, type Fault, type StageResult } from '../model/result.ts'
-import type { Pace } from '../model/yielder.ts'
+import type { Yielder } from '../model/yielder.ts'
 import { INTEGRITY_FILE, SIGNATURE_FILE } from './integrity.ts'
 import { findNameFault, findPathFault, foldName, listFolder } from './list-folder.ts'
 import { FileHasher, readRegularFile } from './read-file.ts'
@@ -35,7 +35,7 @@ const hasher = new FileHasher()
  * anything: it becomes no part of the package.
  */
 export async function readPackage(
-  folder: string, limits: LoaderLimits, pace: Pace, keep: (path: string) => boolean, skip: (path: string) => boolean = () => false,
+  folder: string, limits: LoaderLimits, yielder: Yielder, keep: (path: string) => boolean, skip: (path: string) => boolean = () => false,
 ): Promise<StageResult<FolderContents>> {
   const digests = new Map<string, string>()
   const bytes = new Map<string, Uint8Array>()
@@ -77,7 +77,7 @@ export async function readPackage(
       digests.set(path, 'bytes' in file ? sha512(file.bytes) : file.digest)
       fileStamps.set(path, file.stamp)
       if ('bytes' in file) bytes.set(path, file.bytes)
-      const turn = pace.breathe()
+      const turn = yielder.yieldIfDue()
       if (turn !== undefined) await turn
     }
   }

@@ -6,7 +6,7 @@ import { manifestSchema } from '@bulkhead/contract/validation'
 import { forms, type OptionForms } from '@bulkhead/kit/options'
 import { meantNames } from '@bulkhead/kit/text'
 import { gt } from 'semver'
-import { settle, type BundledExtension, type Settings } from '../config/settings.ts'
+import { resolveSettings, type BundledExtension, type Settings } from '../config/settings.ts'
 import { outlineOf } from '../describe/extension.ts'
 import { coveredFiles, SIGNATURE_FILE } from '../files/integrity.ts'
 import { readPackage } from '../files/read-package.ts'
@@ -16,12 +16,12 @@ import { installedFolder, isInstalled } from '../lock/layer-lock.ts'
 import { lockEntryOf } from '../lock/lock-file.ts'
 import { packageDigest } from '../model/digest.ts'
 import type { Fault } from '../model/result.ts'
-import { Pace } from '../model/yielder.ts'
+import { Yielder } from '../model/yielder.ts'
 import { packagePolicy } from '../prove/package-policy.ts'
 import { isMetadata } from '../prove/pipeline.ts'
 import { compare, judge, type InstallerOptions, type InstallPlan, type NewerVersion } from './install-plan.ts'
 import { LayerFiles, type Change } from './layer-files.ts'
-import { obtain, parseInstallSpec, type ObtainedPackage } from './obtain-package.ts'
+import { obtainPackage, parseInstallSpec, type ObtainedPackage } from './obtain-package.ts'
 import { provePackage } from './prove-package.ts'
 import { Registry } from './registry.ts'
 import { TrustRenewal } from './trust-renewal.ts'
@@ -42,7 +42,7 @@ export class Installer {
   constructor(options: InstallerOptions) {
     requireOptions('Installer', options, OPTIONS, 'loader', 'layer', 'workspace', 'cwd')
     this.#options = options
-    this.#settings = settle(options.loader)
+    this.#settings = resolveSettings(options.loader)
     const { globalRoot, projectFolder } = this.#settings
     const root = options.layer === 'global' ? globalRoot : join(options.workspace, projectFolder)
     if (root === null) throw new BulkheadError('ConfigInvalid', 'There is no global layer to install into: the option /roots/global is null.')
@@ -59,16 +59,16 @@ export class Installer {
   async plan(spec: string): Promise<InstallPlan> {
     const { limits, trustRoot } = this.#settings
     const { npmKeys, cwd } = this.#options
-    const obtained = await obtain(parseInstallSpec(spec, cwd), {
+    const obtained = await obtainPackage(parseInstallSpec(spec, cwd), {
       limits, trustRoot: trustRoot.json, registry: () => this.#registry(), ...(npmKeys !== undefined && { npmKeys }),
     }, this.#root)
     const { layer } = this.#options
-    const { extension, warnings, terms } = await provePackage(obtained, this.#settings, layer, layer === 'project' ? this.#root : null)
+    const { extension, warnings, context } = await provePackage(obtained, this.#settings, layer, layer === 'project' ? this.#root : null)
     const before = this.#files.lock().get(extension.id) ?? null
     await this.#refuseConflicts(extension, before)
     const comparison = compare(before, before === null ? null : await this.#manifestOf(extension.id, before), extension)
     const signedBy = extension.signer === undefined ? null : obtained.contents.digests.has(SIGNATURE_FILE) ? 'bundle' as const : 'npm' as const
-    const verdict = judge(before, extension, obtained.source, comparison, packagePolicy(terms, { layer, part: '', outline: extension }))
+    const verdict = judge(before, extension, obtained.source, comparison, packagePolicy(context, { layer, part: '', outline: extension }))
     return Object.freeze({
       layer, source: obtained.source, extension, signedBy, before, ...comparison,
       warnings, verdict, contents: obtained.contents,
@@ -122,7 +122,7 @@ export class Installer {
   async #manifestOf(id: string, before: LockEntry): Promise<Manifest | null> {
     if (!isInstalled(before)) return null
     const location = installedFolder(this.#root, id, before.root)
-    const read = await readPackage(location, this.#settings.limits, new Pace(), isMetadata)
+    const read = await readPackage(location, this.#settings.limits, new Yielder(), isMetadata)
     if (!read.ok || packageDigest(coveredFiles(read.value.digests)) !== before.root) return null
     const obtained: ObtainedPackage = { source: before.source, location, contents: read.value, attested: before.signer, version: null, warnings: [] }
     const proven = await provePackage(obtained, this.#settings, this.#options.layer, null).catch(() => null)

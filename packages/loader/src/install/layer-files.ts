@@ -8,7 +8,7 @@ import { INSTALLED_FOLDER, installedFolder, isInstalled, readLayerLock } from '.
 import { formatLock, type Lock } from '../lock/lock-file.ts'
 import { sha512 } from '../model/digest.ts'
 import type { LoaderLimits } from '../model/limits.ts'
-import { Pace } from '../model/yielder.ts'
+import { Yielder } from '../model/yielder.ts'
 import { claimExclusively, syncFolder, writeAtomically, writeDurably } from './durable-files.ts'
 
 export interface Change {
@@ -104,7 +104,7 @@ export class LayerFiles {
   }
 
   async #holds(folder: string, contents: PackageContents): Promise<boolean> {
-    const read = await readPackage(folder, this.#limits, new Pace(), () => false)
+    const read = await readPackage(folder, this.#limits, new Yielder(), () => false)
     return read.ok && packageDifferences(contents.digests, read.value.digests).length === 0
   }
 }

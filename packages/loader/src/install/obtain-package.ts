@@ -9,7 +9,7 @@ import { boundOf, contentsOf, readPackage, type PackageContents } from '../files
 import { readTarball } from '../files/read-tarball.ts'
 import { sha512 } from '../model/digest.ts'
 import type { LoaderLimits } from '../model/limits.ts'
-import { Pace } from '../model/yielder.ts'
+import { Yielder } from '../model/yielder.ts'
 import { verifyNpmAttestations } from '../signature/npm-attestations.ts'
 import type { Registry, RegistryVersion } from './registry.ts'
 
@@ -78,14 +78,14 @@ export interface Sources {
 }
 
 /** Fetches or reads what is to be installed. Nothing is written and nothing is run. Rejects with what is wrong with it. */
-export async function obtain(spec: InstallSpec, sources: Sources, layerRoot: string): Promise<ObtainedPackage> {
+export async function obtainPackage(spec: InstallSpec, sources: Sources, layerRoot: string): Promise<ObtainedPackage> {
   const { limits } = sources
   // A tarball is smaller than what is in it; hostile ones need not be.
   const maxBytes = limits.packageBytes
   const local = { attested: null, version: null, warnings: [] }
   switch (spec.kind) {
     case 'folder': {
-      const read = await readPackage(spec.path, limits, new Pace(), () => true)
+      const read = await readPackage(spec.path, limits, new Yielder(), () => true)
       if (!read.ok) throw new BulkheadError(read.faults[0]!.code, `${visibleText(spec.path)}: ${read.faults[0]!.message}`)
       const inPlace = dirname(spec.path) === join(layerRoot, 'tools')
       return { ...local, source: inPlace ? 'in-place' : `folder:${nameOf(spec.path)}`, location: spec.path, contents: read.value }

@@ -1,35 +1,35 @@
 import { BulkheadError, MANIFEST_FILE, type ExtensionDescriptor, type Layer } from '@bulkhead/contract'
 import { resolveConfig } from '../config/resolve-config.ts'
-import { settle, type LoaderOptions, type Settings } from '../config/settings.ts'
+import { resolveSettings, type LoaderOptions, type Settings } from '../config/settings.ts'
 import { isCovered } from '../files/integrity.ts'
 import type { PackageContents } from '../files/read-package.ts'
 import type { LayerLock } from '../lock/layer-lock.ts'
 import { faultError } from '../model/diagnostics.ts'
-import { Pace } from '../model/yielder.ts'
-import type { Terms } from '../prove/package-policy.ts'
+import { Yielder } from '../model/yielder.ts'
+import type { ProofContext } from '../prove/package-policy.ts'
 import { proveContents } from '../prove/pipeline.ts'
-import { SchemaCourt } from '../schema/schema-checker.ts'
+import { WorkerSchemaChecker } from '../schema/schema-checker.ts'
 import { PackageSignatures } from '../signature/package-signatures.ts'
-import { obtain, parseInstallSpec, type ObtainedPackage } from './obtain-package.ts'
+import { obtainPackage, parseInstallSpec, type ObtainedPackage } from './obtain-package.ts'
 
 export interface ProvenPackage {
   readonly extension: ExtensionDescriptor
   readonly warnings: readonly string[]
-  readonly terms: Terms
+  readonly context: ProofContext
 }
 
 /** Takes a package through every stage but the lock, as if it stood in the layer. Rejects with the code of what is wrong with it. */
 export async function provePackage(obtained: ObtainedPackage, settings: Settings, layer: Layer, projectRoot: string | null): Promise<ProvenPackage> {
   const { source, attested, location, contents, version } = obtained
-  const terms = termsFor(settings, layer, projectRoot, { kind: 'deciding', source, attested })
-  const proof = await proveContents({ layer, location, part: location }, contents, terms)
+  const context = contextFor(settings, layer, projectRoot, { kind: 'deciding', source, attested })
+  const proof = await proveContents({ layer, location, part: location }, contents, context)
   if (proof.kind === 'disabled') throw new BulkheadError('ConfigInvalid', `The configuration has "${proof.id}" disabled: enable it first.`)
   if (proof.kind === 'refused') throw faultError(proof.faults)
   const { descriptor, warnings } = proof
   if (version !== null && descriptor.version !== version) {
     throw new BulkheadError('PackageUnsafe', `The package is ${location} and its ${MANIFEST_FILE} says ${descriptor.version}.`)
   }
-  return { extension: withCode(descriptor, contents), warnings: [...obtained.warnings, ...warnings.map(({ message }) => message)], terms }
+  return { extension: withCode(descriptor, contents), warnings: [...obtained.warnings, ...warnings.map(({ message }) => message)], context }
 }
 
 /** It stands nowhere yet, or not like this: its code is what was proven, and not what lies where it came from. */
@@ -38,12 +38,12 @@ function withCode(descriptor: ExtensionDescriptor, { bytes }: PackageContents): 
   return Object.freeze({ ...descriptor, code: Object.freeze({ kind: 'files' as const, readFiles: async () => files }) })
 }
 
-function termsFor(settings: Settings, layer: Layer, projectRoot: string | null, lock: LayerLock): Terms {
+function contextFor(settings: Settings, layer: Layer, projectRoot: string | null, lock: LayerLock): ProofContext {
   const { coreVersion, limits, trustRoot } = settings
   const { config } = resolveConfig(settings, projectRoot, undefined)
   return {
-    coreVersion, config, limits, pace: new Pace(), locks: new Map([[layer, lock]]),
-    schemas: new SchemaCourt(limits), signatures: new PackageSignatures(trustRoot),
+    coreVersion, config, limits, yielder: new Yielder(), locks: new Map([[layer, lock]]),
+    schemas: new WorkerSchemaChecker(limits), signatures: new PackageSignatures(trustRoot),
   }
 }
 
@@ -59,10 +59,10 @@ export interface Inspection {
  * nobody and writes nothing. Rejects with the code of what is wrong with it.
  */
 export async function inspectPackage(path: string, cwd: string, options: LoaderOptions): Promise<Inspection> {
-  const settings = settle(options)
+  const settings = resolveSettings(options)
   const spec = parseInstallSpec(path, cwd)
   const { limits, trustRoot } = settings
-  const obtained = await obtain(spec, { limits, trustRoot: trustRoot.json, registry: () => { throw new BulkheadError('InstallSourceInvalid', `"${path}" is the name of a package; name a folder or a tarball.`) } }, '')
+  const obtained = await obtainPackage(spec, { limits, trustRoot: trustRoot.json, registry: () => { throw new BulkheadError('InstallSourceInvalid', `"${path}" is the name of a package; name a folder or a tarball.`) } }, '')
   const { extension, warnings } = await provePackage(obtained, settings, 'global', null)
   const sizes = [...obtained.contents.bytes.values()].map(({ length }) => length)
   return { extension, warnings, files: sizes.length, bytes: sizes.reduce((sum, size) => sum + size, 0) }

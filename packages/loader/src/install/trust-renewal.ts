@@ -6,7 +6,7 @@ import type { Settings } from '../config/settings.ts'
 import { installedPart, isInstalled } from '../lock/layer-lock.ts'
 import { packageDigest } from '../model/digest.ts'
 import { measureParts, projectDigest, type ProjectPart } from '../trust/project-digest.ts'
-import { appendTrustEntry, lastWords, readTrustFile, TRUST_FILE } from '../trust/trust-file.ts'
+import { appendTrustEntry, latestDecisions, readTrustFile, TRUST_FILE } from '../trust/trust-file.ts'
 import { createTrustLedger } from '../trust/trust-ledger.ts'
 import type { Change } from './layer-files.ts'
 
@@ -37,7 +37,7 @@ export class TrustRenewal {
 
   /** After it. `lockDigest` is of the lock that was written. A record that cannot be written leaves a project that asks again. */
   renew(change: Change, lockDigest: string): void {
-    const word = lastWords(readTrustFile(this.#file).lines).get(this.#path)?.record
+    const word = latestDecisions(readTrustFile(this.#file).lines).get(this.#path)?.record
     // Somebody may have taken it back meanwhile.
     if (word?.decision !== 'trusted' || word.digest !== projectDigest(this.#parts)) return
     const digest = projectDigest(partsAfter(this.#parts, change, lockDigest))

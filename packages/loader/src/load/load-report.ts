@@ -5,34 +5,29 @@ import { packageDigest } from '../model/digest.ts'
 import type { FolderProof, Proof, Proven } from '../prove/pipeline.ts'
 import { projectDigest, type ProjectPart } from '../trust/project-digest.ts'
 
-/** What has become of everything that was found, while it is being gone through. */
-export class Tally {
+/** Collects the results of a load. */
+export class LoadReportBuilder {
   readonly proven: Proven[] = []
   readonly diagnostics: Diagnostic[] = []
-  /** The tools that ship with the host by name, also those of an extension that is switched off: their names stay locked. */
+  /** Bundled tools by name, including those of disabled extensions: their names stay locked. */
   readonly bundledTools = new Map<string, ToolManifest>()
-
-  /** Why extensions that were found are not among the proven, by id. */
+  /** Why an extension that was found is not proven, by id. Continues a sentence. */
   readonly absent = new Map<string, string>()
-  /** The tools of these, as far as they are known. */
+  /** The known tools of these extensions. */
   readonly absentTools = new Map<string, readonly string[]>()
   readonly #projectParts: ProjectPart[] = []
 
-  /** What of the project has been seen so far. */
+  /** The digest of the parts of the project that were read. */
   get projectDigest(): string {
     return projectDigest(this.#projectParts)
   }
 
-  addProjectPart(name: string, digest: string | null): void {
-    this.addProjectParts([{ name, digest }])
-  }
-
-  addProjectParts(parts: readonly ProjectPart[]): void {
+  addProjectParts(...parts: readonly ProjectPart[]): void {
     this.#projectParts.push(...parts)
   }
 
   addFolder(located: Located, { proof, digests }: FolderProof): void {
-    if (located.layer === 'project') this.addProjectPart(located.part, digests === null ? null : packageDigest(digests()))
+    if (located.layer === 'project') this.addProjectParts({ name: located.part, digest: digests === null ? null : packageDigest(digests()) })
     this.add(located, proof)
   }
 
@@ -59,4 +54,4 @@ export class Tally {
 }
 
 const manifestOf = (proof: Exclude<Proof, { kind: 'refused' }>): Manifest =>
-  proof.kind === 'proven' ? proof.descriptor.manifest : proof.told.manifest()
+  proof.kind === 'proven' ? proof.descriptor.manifest : proof.info.manifest()

@@ -4,7 +4,7 @@ import { CONFIG_FILE, LOCK_FILE, type Layer, type LayerConfig, type WatchRequest
 import { resolveConfig } from '../config/resolve-config.ts'
 import type { Settings } from '../config/settings.ts'
 import { TOOLS_FOLDER } from '../discover/extension-folders.ts'
-import { locksOf, placesOf, type OpenProject } from '../discover/layer-sources.ts'
+import { layerSources, locksOf, type OpenProject } from '../discover/layer-sources.ts'
 import { listFolder } from '../files/list-folder.ts'
 import { stampOf } from '../files/stamp.ts'
 import { sha512 } from '../model/digest.ts'
@@ -12,40 +12,39 @@ import { EMPTY_LAYER } from '../trust/project-digest.ts'
 import { findProjectFault, locateProjectLayer } from '../trust/project-layer.ts'
 import { FolderWatchers } from './folder-watchers.ts'
 
-/** A storm is over when nothing has stirred for this long, or when it has lasted so long that waiting helps nobody. */
-const CALM_MS = 100
-const STORM_MS = 2_000
-/** A folder that appears while others are being watched is looked into again, but not for ever. */
-const ROUNDS = 5
+/** Changes are reported after this long without another one, and at the latest after MAX_DELAY_MS. */
+const DEBOUNCE_MS = 100
+const MAX_DELAY_MS = 2_000
+/** How often to look again because a folder appeared while others were being watched. */
+const MAX_ROUNDS = 5
 
-/** What the layers looked like: by layer, and whether the workspace has a layer of its own. */
-type Picture = ReadonlyMap<Layer, string>
+/** By layer: a digest of what a load would read, or the kind of a project layer that may not be read. */
+type Fingerprints = ReadonlyMap<Layer, string>
 
 /**
- * Calls back once for each storm of changes to what a load would read. Stamps decide, so that what was only looked at, or
- * written beside, calls nobody. Of a project that is not trusted only its folder is looked at.
+ * Calls back once for a burst of changes to the files that a load would read. Compares stamps, so reads and changes elsewhere do not
+ * count. In a project that is not trusted, only the existence of its folder is checked.
  */
 export function watchLayers(request: WatchRequest, settings: Settings, onChange: (layers: readonly Layer[]) => void): () => void {
   let closed = false
   let timer: NodeJS.Timeout | undefined
-  let stormBegan = 0
-  const stir = (): void => {
+  let burstStart = 0
+  const schedule = (): void => {
     if (closed) return
     const now = performance.now()
-    if (timer === undefined) stormBegan = now
+    if (timer === undefined) burstStart = now
     clearTimeout(timer)
-    timer = setTimeout(calm, Math.max(0, Math.min(CALM_MS, stormBegan + STORM_MS - now))).unref()
+    timer = setTimeout(compare, Math.max(0, Math.min(DEBOUNCE_MS, burstStart + MAX_DELAY_MS - now))).unref()
   }
-  const watchers = new FolderWatchers(stir)
-  const look = (): Picture => takePicture(request, settings, watchers)
-  let picture = look()
+  const watchers = new FolderWatchers(schedule)
+  let fingerprints = takeFingerprints(request, settings, watchers)
 
-  function calm(): void {
+  function compare(): void {
     timer = undefined
     if (closed) return
-    const before = picture
-    picture = look()
-    const layers = [...new Set([...before.keys(), ...picture.keys()])].filter((layer) => before.get(layer) !== picture.get(layer))
+    const before = fingerprints
+    fingerprints = takeFingerprints(request, settings, watchers)
+    const layers = [...new Set([...before.keys(), ...fingerprints.keys()])].filter((layer) => before.get(layer) !== fingerprints.get(layer))
     if (layers.length > 0) onChange(layers)
   }
 
@@ -56,19 +55,18 @@ export function watchLayers(request: WatchRequest, settings: Settings, onChange:
   }
 }
 
-function takePicture(request: WatchRequest, settings: Settings, watchers: FolderWatchers): Picture {
+function takeFingerprints(request: WatchRequest, settings: Settings, watchers: FolderWatchers): Fingerprints {
   const { workspace } = request
   for (let round = 1; ; round++) {
     const layer = locate(workspace, settings)
-    // Where there was nothing, only the coming of a layer matters: it is decided about before it is looked into.
+    // Trust in an empty project covers no content: once a layer appears, it needs a decision before it is read.
     const open = layer?.kind === 'folder' && findProjectFault(layer, request) === undefined && request.projectDigest !== EMPTY_LAYER
-    const project: OpenProject | null = open ? { workspace, root: layer.root } : null
-    const prints = layerPrints(settings, project)
-    const added = watchers.follow(new Set([workspace, ...prints.flatMap(({ folders }) => folders)]))
-    if (added && round < ROUNDS) continue
-    const picture = new Map(prints.map(({ layer: name, print }) => [name, print]))
-    if (!open) picture.set('project', layer?.kind ?? 'gone')
-    return picture
+    const found = layerFingerprints(settings, open ? { workspace, root: layer.root } : null)
+    const added = watchers.follow(new Set([workspace, ...found.flatMap(({ folders }) => folders)]))
+    if (added && round < MAX_ROUNDS) continue
+    const fingerprints = new Map(found.map(({ layer: name, fingerprint }) => [name, fingerprint]))
+    if (!open) fingerprints.set('project', layer?.kind ?? 'gone')
+    return fingerprints
   }
 }
 
@@ -80,21 +78,22 @@ function locate(workspace: string, settings: Settings): ReturnType<typeof locate
   }
 }
 
-/** What a layer looks like from outside, and the folders in which a change of it would show, there or not. */
-export interface LayerPrint {
+interface LayerFingerprint {
   readonly layer: Layer
-  readonly print: string
+  readonly fingerprint: string
+  /** Where a change would show, including folders that do not exist yet. */
   readonly folders: readonly string[]
 }
 
-/** Beyond this the rest of a layer is not looked at: nobody would load so much. */
+/** The rest of a larger layer is ignored. */
 const MAX_ENTRIES = 100_000
 
-/** Of everything that a load would read. Opens configuration files and lists folders, and reads nothing else. */
-export function layerPrints(settings: Settings, project: OpenProject | null): readonly LayerPrint[] {
+/** Covers everything that a load would read. Opens only configuration and lock files, and lists folders. */
+function layerFingerprints(settings: Settings, project: OpenProject | null): readonly LayerFingerprint[] {
   const { config } = resolveConfig(settings, project?.root ?? null, undefined)
-  return placesOf(settings, project, config.layers, locksOf(settings, project)).filter(({ root }) => root !== '').map(({ layer, root, shelves, discovery }) => {
-    const folders = [root, ...shelves]
+  const sources = layerSources(settings, project, config.layers, locksOf(settings, project))
+  return sources.filter(({ root }) => root !== '').map(({ layer, root, packageFolders, discovery }) => {
+    const folders = [root, ...packageFolders]
     const lines = [lineOf(join(root, CONFIG_FILE)), lineOf(join(root, LOCK_FILE))]
     const packages = discovery.found.map(({ location }) => location).filter((location) => !location.startsWith(join(root, TOOLS_FOLDER)))
     for (const tree of [join(root, TOOLS_FOLDER), ...packages]) walk(tree, lines, folders)
@@ -102,11 +101,11 @@ export function layerPrints(settings: Settings, project: OpenProject | null): re
       lines.push(lineOf(document))
       folders.push(dirname(document))
     }
-    return { layer, print: sha512(lines.join('\n')), folders }
+    return { layer, fingerprint: sha512(lines.join('\n')), folders }
   })
 }
 
-/** What tools are made of besides extensions: a project's counts from its workspace, the user's from where the settings are. */
+/** API documents. Paths are relative to the workspace for a project, and to the root for the global layer. */
 const documentsOf = (layers: readonly LayerConfig[], layer: Layer, base: string): readonly string[] =>
   layers.filter((one) => one.layer === layer).flatMap(({ config }) => Object.values(config.openapi ?? {}))
     .map(({ document }) => resolve(base, document))

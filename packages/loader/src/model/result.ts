@@ -1,62 +1,49 @@
 import type { ErrorCode, ValidationStage } from '@bulkhead/contract'
 
-/** One thing that is wrong, seen from inside a stage: it knows neither layer nor folder. */
+/** One problem, as a stage reports it. A stage does not know the layer or the folder. */
 export interface Fault {
   readonly stage: ValidationStage
   readonly code: ErrorCode
-  /** JSON Pointer inside the manifest, the configuration or `file`. */
+  /** JSON Pointer in the manifest, the configuration or `file`. */
   readonly path: string
   readonly message: string
-  /** Said when it is more helpful than what the error table says for the code. */
+  /** Replaces the cure of the error table where a better one is known. */
   readonly cure?: string
-  /** Path of the file at fault, relative to the extension's folder. */
+  /** The file at fault, relative to the folder of the extension. */
   readonly file?: string
-  /** Absolute place at fault, where it is outside the extension's folder. */
+  /** The absolute path at fault, where it is outside the folder of the extension. */
   readonly location?: string
 }
 
-/** Beyond this a longer list helps nobody. */
+/** The most faults that are reported at once. */
 export const MAX_FAULTS = 20
 
-/** What a stage returns. Contract: a stage never throws for what it is shown. */
+/** Contract: a stage never throws because of its input. */
+export type StageResult<T> = Passed<T> | { readonly ok: false; readonly faults: readonly Fault[] }
+
 export interface Passed<T> {
   readonly ok: true
   readonly value: T
   readonly warnings: readonly Fault[]
 }
 
-export type StageResult<T> =
-  | Passed<T>
-  | { readonly ok: false; readonly faults: readonly Fault[] }
+const NO_FAULTS: readonly Fault[] = Object.freeze([])
 
-const NONE: readonly Fault[] = Object.freeze([])
-
-export const pass = <T>(value: T, warnings = NONE): Passed<T> => ({ ok: true, value, warnings })
+export const pass = <T>(value: T, warnings = NO_FAULTS): Passed<T> => ({ ok: true, value, warnings })
 export const refuse = (...faults: readonly [Fault, ...Fault[]]): StageResult<never> => ({ ok: false, faults })
+export const passUnless = <T>(faults: readonly Fault[], value: T): StageResult<T> =>
+  faults.length === 0 ? pass(value) : { ok: false, faults }
 
-/** Hands what one stage has made to the next. A refusal goes straight to the end. */
+/** Runs the next stage on the value of a passed one, and keeps the warnings of both. A refusal is returned as it is. */
 export function next<From, To>(result: StageResult<From>, stage: (value: From) => StageResult<To>): StageResult<To> {
-  if (!result.ok) return result
-  return withWarnings(result.warnings, stage(result.value))
+  return result.ok ? withWarnings(result.warnings, stage(result.value)) : result
+}
+
+export async function nextAsync<From, To>(
+  result: StageResult<From>, stage: (value: From) => Promise<StageResult<To>>,
+): Promise<StageResult<To>> {
+  return result.ok ? withWarnings(result.warnings, await stage(result.value)) : result
 }
 
 const withWarnings = <T>(earlier: readonly Fault[], result: StageResult<T>): StageResult<T> =>
   !result.ok || earlier.length === 0 ? result : pass(result.value, [...earlier, ...result.warnings])
-
-/** Most stages have nothing to wait for most of the time, and a thousand extensions are many turns of the queue. */
-export type Eventually<T> = T | Promise<T>
-
-export const whenever = <From, To>(value: Eventually<From>, then: (value: From) => Eventually<To>): Eventually<To> =>
-  value instanceof Promise ? value.then(then) : then(value)
-
-/** As `next`, for a stage that may have to wait. */
-export function nextWhenever<From, To>(
-  result: StageResult<From>, stage: (value: From) => Eventually<StageResult<To>>,
-): Eventually<StageResult<To>> {
-  if (!result.ok) return result
-  return whenever(stage(result.value), (following) => withWarnings(result.warnings, following))
-}
-
-/** For checks that look at everything before they answer. */
-export const passUnless = <T>(faults: readonly Fault[], value: T): StageResult<T> =>
-  faults.length === 0 ? pass(value) : { ok: false, faults }

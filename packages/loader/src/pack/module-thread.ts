@@ -1,11 +1,11 @@
 import { builtinModules } from 'node:module'
 import { runInNewContext, SourceTextModule } from 'node:vm'
 import { parentPort, workerData } from 'node:worker_threads'
-import type { ModuleFault, ModuleQuestion } from './parse-modules.ts'
+import type { ModuleFault, ModuleRequest } from './parse-modules.ts'
 
 // Parsing needs a flag of Node's that a process is started with, or a thread. Nothing of what is parsed is linked or run.
 
-const { main, sources, names } = workerData as ModuleQuestion
+const { main, sources, names } = workerData as ModuleRequest
 const PROVIDED: ReadonlySet<string> = new Set(['@bulkhead/contract', '@bulkhead/contract/author', ...builtinModules])
 
 /** As a compartment tells what it loads. */

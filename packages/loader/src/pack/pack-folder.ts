@@ -3,7 +3,7 @@ import {
 } from '@bulkhead/contract'
 import { isJsonObject, type JsonObject } from '@bulkhead/kit/json'
 import { visibleText } from '@bulkhead/kit/text'
-import { settle, type LoaderOptions } from '../config/settings.ts'
+import { resolveSettings, type LoaderOptions } from '../config/settings.ts'
 import { coveredFiles, INTEGRITY_FILE, integrityText } from '../files/integrity.ts'
 import { findWindowsFault } from '../files/list-folder.ts'
 import { contentsOf, readPackage, unsafeFile } from '../files/read-package.ts'
@@ -13,8 +13,8 @@ import { provePackage } from '../install/prove-package.ts'
 import { faultError } from '../model/diagnostics.ts'
 import { byteOrder } from '../model/digest.ts'
 import { next, type Fault } from '../model/result.ts'
-import { Pace } from '../model/yielder.ts'
-import { manifestForm, manifestText } from '../prove/read-manifest.ts'
+import { Yielder } from '../model/yielder.ts'
+import { checkShape, readManifest } from '../prove/read-manifest.ts'
 import { isNeverPacked, packedPaths, usesDependencies } from './packed-files.ts'
 import { parseModules } from './parse-modules.ts'
 
@@ -40,10 +40,10 @@ export interface Packed {
 
 /** Makes a package of a folder: checks it as a loader would, and adds its integrity file. Writes nothing. Rejects with what is wrong. */
 export async function packFolder(folder: string, { loader, bundle, config }: PackOptions): Promise<Packed> {
-  const unconfigured = settle({ ...loader, roots: { ...loader.roots, global: null } })
+  const unconfigured = resolveSettings({ ...loader, roots: { ...loader.roots, global: null } })
   const skipped: string[] = []
   const skip = (path: string): boolean => isNeverPacked(path) && skipped.push(path) > 0
-  const read = await readPackage(folder, unconfigured.limits, new Pace(), () => true, skip)
+  const read = await readPackage(folder, unconfigured.limits, new Yielder(), () => true, skip)
   if (!read.ok) throw faultError(read.faults)
   const { bytes } = read.value
   const packed = packedPaths([...bytes.keys()], bytes.get('package.json'))
@@ -91,7 +91,7 @@ function packageWarnings(packageJson: Uint8Array | undefined, version: string, s
 const configFor = ({ id }: Manifest, config: JsonObject): ConfigFile => ({ extensions: { [id]: { config } } }) as ConfigFile
 
 function manifestOf(folder: string, files: ReadonlyMap<string, Uint8Array>): Manifest {
-  const shaped = next(manifestText({ layer: 'global', location: folder, part: '' }, contentsOf(files)), manifestForm)
+  const shaped = next(readManifest({ layer: 'global', location: folder, part: '' }, contentsOf(files)), checkShape)
   if (!shaped.ok) throw faultError(shaped.faults)
   return shaped.value.manifest
 }

@@ -3,7 +3,7 @@ import { Worker } from 'node:worker_threads'
 import { BulkheadError } from '@bulkhead/contract'
 import { visibleText } from '@bulkhead/kit/text'
 
-export interface ModuleQuestion {
+export interface ModuleRequest {
   readonly main: string
   /** The texts of modules and of JSON. */
   readonly sources: ReadonlyMap<string, string>
@@ -26,7 +26,7 @@ const PARSED_FILE = /\.(?:m?js|json)$/
  */
 export async function parseModules(main: string, files: ReadonlyMap<string, Uint8Array>): Promise<void> {
   const parsed = [...files].filter(([path]) => PARSED_FILE.test(path))
-  const question: ModuleQuestion = {
+  const question: ModuleRequest = {
     main, names: new Set(files.keys()), sources: new Map(parsed.map(([path, bytes]) => [path, new TextDecoder().decode(bytes)])),
   }
   const worker = new Worker(new URL('./module-thread.ts', import.meta.url), {

@@ -4,49 +4,46 @@ import { visibleText } from '@bulkhead/kit/text'
 import type { Compiled } from '../describe/extension.ts'
 import { pointerOf } from '../files/schema-issues.ts'
 import { ownMember } from '../model/plain-data.ts'
-import { pass, passUnless, refuse, type Eventually, type Fault, type StageResult } from '../model/result.ts'
+import { pass, passUnless, refuse, type Fault, type StageResult } from '../model/result.ts'
 import type { SchemaFault } from '../schema/schema-compiler.ts'
-import type { Terms } from './package-policy.ts'
+import type { ProofContext } from './package-policy.ts'
 
-/** What the operator has configured for the extension, and for each of its tools over that, satisfies its configSchema. */
-export function configured(compiled: Compiled, terms: Terms): Eventually<StageResult<Compiled>> {
+/** The configuration of the extension, and that of each tool merged over it, satisfies the configSchema. */
+export async function checkConfig(compiled: Compiled, context: ProofContext): Promise<StageResult<Compiled>> {
   const { outline: { id }, location, emptyConfigFault } = compiled
-  if (isSpokenOf(compiled, terms)) return configuredBy(compiled, terms)
-  return emptyConfigFault === null ? pass(compiled) : refuse(violation(terms.config, ['extensions', id, 'config'], emptyConfigFault, location))
+  if (isConfigured(compiled, context)) return checkConfigured(compiled, context)
+  return emptyConfigFault === null ? pass(compiled) : refuse(violation(context.config, ['extensions', id, 'config'], emptyConfigFault, location))
 }
 
-/**
- * The same for a package that is not in use yet, such as one that is packed: what it wants to be configured with is told, and
- * nobody has to have done so.
- */
-export function configurable(compiled: Compiled, terms: Terms): Eventually<StageResult<Compiled>> {
+/** For a package that is not in use yet: a missing configuration is a warning. */
+export async function warnAboutMissingConfig(compiled: Compiled, context: ProofContext): Promise<StageResult<Compiled>> {
   const { outline: { id }, location, emptyConfigFault: fault } = compiled
-  if (fault === null || fault.noThread || isSpokenOf(compiled, terms)) return configured(compiled, terms)
-  const missing = violation(terms.config, ['extensions', id, 'config'], fault, location)
-  return pass(compiled, [{ ...missing, message: `It must be configured before it can be used. ${missing.message}` }])
+  if (fault === null || fault.noThread || isConfigured(compiled, context)) return checkConfig(compiled, context)
+  const missing = violation(context.config, ['extensions', id, 'config'], fault, location)
+  return pass(compiled, [{ ...missing, message: `Configure the extension before you use it. ${missing.message}` }])
 }
 
-const isSpokenOf = ({ outline: { id, tools } }: Compiled, { config: { merged } }: Terms): boolean =>
+const isConfigured = ({ outline: { id, tools } }: Compiled, { config: { merged } }: ProofContext): boolean =>
   ownMember(merged.extensions, id) !== undefined || tools.some((name) => ownMember(merged.tools, name) !== undefined)
 
-async function configuredBy(compiled: Compiled, { config, schemas }: Terms): Promise<StageResult<Compiled>> {
-  const { outline: { id, tools, keepsState }, location, told, emptyConfigFault } = compiled
-  // No thread is asked about the configuration that most extensions have.
-  const checkConfig = async (value: JsonObject): Promise<SchemaFault | undefined> => Object.keys(value).length === 0
-    ? emptyConfigFault ?? undefined : schemas.check(withCommonConfig(told.manifest().configSchema), value)
-  const spread = ownMember(config.merged.extensions, id)?.compartments ?? 1
-  if (spread > 1 && keepsState) {
-    const what = { path: '', message: `spreads over ${spread} compartments an extension that keeps state between its calls` }
-    return refuse(violation(config, ['extensions', id, 'compartments'], what, location))
+async function checkConfigured(compiled: Compiled, { config, schemas }: ProofContext): Promise<StageResult<Compiled>> {
+  const { outline: { id, tools, keepsState }, location, info, emptyConfigFault } = compiled
+  // The result for an empty configuration is known, so the common case needs no thread.
+  const check = async (value: JsonObject): Promise<SchemaFault | undefined> => Object.keys(value).length === 0
+    ? emptyConfigFault ?? undefined : schemas.check(withCommonConfig(info.manifest().configSchema), value)
+  const compartments = ownMember(config.merged.extensions, id)?.compartments ?? 1
+  if (compartments > 1 && keepsState) {
+    const fault = { path: '', message: `sets ${compartments} compartments for an extension that keeps state between calls` }
+    return refuse(violation(config, ['extensions', id, 'compartments'], fault, location))
   }
   const ofExtension: JsonObject = ownMember(config.merged.extensions, id)?.config ?? {}
-  const fault = await checkConfig(ofExtension)
+  const fault = await check(ofExtension)
   if (fault !== undefined) return refuse(violation(config, ['extensions', id, 'config'], fault, location))
 
   const faults: Fault[] = []
   for (const name of tools) {
     const ofTool = ownMember(config.merged.tools, name) as JsonObject | undefined
-    const toolFault = ofTool === undefined ? undefined : await checkConfig({ ...ofExtension, ...ofTool })
+    const toolFault = ofTool === undefined ? undefined : await check({ ...ofExtension, ...ofTool })
     if (toolFault !== undefined) faults.push(violation(config, ['tools', name], toolFault, location))
   }
   return passUnless(faults, compiled)
@@ -54,8 +51,8 @@ async function configuredBy(compiled: Compiled, { config, schemas }: Terms): Pro
 
 function violation(config: ResolvedConfig, steps: readonly string[], fault: SchemaFault, extension: string): Fault {
   const path = pointerOf(steps) + fault.path
-  // None speaks of it when something that must be set is not.
-  const source = config.layers.findLast((layer) => speaksOf(layer.config as Json, steps))
+  // No layer sets it when a required value is missing; the fault is then at the extension.
+  const source = config.layers.findLast((layer) => hasMember(layer.config as Json, steps))
   return {
     stage: 'configSchema', code: fault.noThread ? 'SchemaCheckUnavailable' : 'ConfigSchemaViolation', path,
     message: `The configuration at ${visibleText(path)} ${fault.message}.`,
@@ -63,8 +60,8 @@ function violation(config: ResolvedConfig, steps: readonly string[], fault: Sche
   }
 }
 
-function speaksOf(value: Json | undefined, steps: readonly string[]): boolean {
+function hasMember(value: Json | undefined, steps: readonly string[]): boolean {
   const [first, ...rest] = steps
   if (first === undefined || value === undefined) return value !== undefined
-  return typeof value === 'object' && value !== null && speaksOf(ownMember(value as JsonObject, first), rest)
+  return typeof value === 'object' && value !== null && hasMember(ownMember(value as JsonObject, first), rest)
 }

@@ -7,10 +7,10 @@ import { visibleText } from '@bulkhead/kit/text'
 import { validRange } from 'semver'
 import type { Shaped } from '../describe/extension.ts'
 import { pass, passUnless, refuse, type Fault, type StageResult } from '../model/result.ts'
-import type { Terms } from './package-policy.ts'
+import type { ProofContext } from './package-policy.ts'
 
-/** No two tools of a manifest differ in case only: a person who is asked must be able to tell them apart. */
-export function toolNames(shaped: Shaped): StageResult<Shaped> {
+/** Tool names must differ in more than case, so that a person can tell them apart. */
+export function checkToolNames(shaped: Shaped): StageResult<Shaped> {
   const seen = new Map<string, string>()
   return passUnless(shaped.manifest.tools.flatMap(({ name }, index): Fault[] => {
     const twin = seen.get(name.toLowerCase())
@@ -18,18 +18,18 @@ export function toolNames(shaped: Shaped): StageResult<Shaped> {
     if (twin === undefined) return []
     return [{
       stage: 'shape', code: 'ShapeInvalid', path: `/tools/${index}/name`,
-      message: `The tools "${twin}" and "${name}" differ in case only.`,
+      message: `The tools "${twin}" and "${name}" differ only in case.`,
       cure: 'Give each tool a name of its own.',
     }]
   }), shaped)
 }
 
-/** Every path pattern can be compiled, whatever its variables will stand for; and no stranger asks for every command there is. */
-export function requirements(shaped: Shaped): StageResult<Shaped> {
-  // Of a server they are not asked for: they say what a process is able to do that nothing holds.
-  const isOurs = shaped.layer === 'bundled' || (shaped.origin.kind === 'module' && shaped.origin.connection !== undefined)
-  const commands = isOurs ? [] : shaped.manifest.tools.flatMap(({ requires }, tool) =>
-    (requires.shell ?? []).flatMap(({ cmd }, index) => cmd === ANY_COMMAND ? [everyCommand(`/tools/${tool}/requires/shell/${index}/cmd`)] : []))
+/** Path patterns must compile for any value of their variables. Only bundled tools may require all commands. */
+export function checkToolRequirements(shaped: Shaped): StageResult<Shaped> {
+  // For a server, requirements describe a process that runs unconfined.
+  const mayRunAll = shaped.layer === 'bundled' || (shaped.origin.kind === 'module' && shaped.origin.connection !== undefined)
+  const commands = mayRunAll ? [] : shaped.manifest.tools.flatMap(({ requires }, tool) =>
+    (requires.shell ?? []).flatMap(({ cmd }, index) => cmd === ANY_COMMAND ? [allCommandsFault(`/tools/${tool}/requires/shell/${index}/cmd`)] : []))
   const faults = shaped.manifest.tools.flatMap(({ requires }, tool) =>
     (['read', 'write'] as const).flatMap((access) =>
       (requires.fs?.[access] ?? []).flatMap((pattern, index) =>
@@ -37,9 +37,9 @@ export function requirements(shaped: Shaped): StageResult<Shaped> {
   return passUnless([...faults, ...commands], shaped)
 }
 
-const everyCommand = (path: string): Fault => ({
+const allCommandsFault = (path: string): Fault => ({
   stage: 'shape', code: 'RequirementInvalid', path,
-  message: 'Only what ships with the host may ask for every command. Name the commands it runs.',
+  message: 'Only bundled tools may require all commands. Name the commands that the tool runs.',
 })
 
 function faultOf(requires: RequirementSet, path: string): Fault[] {
@@ -51,8 +51,8 @@ function faultOf(requires: RequirementSet, path: string): Fault[] {
   }
 }
 
-/** Every approval key template can be compiled and is made of arguments there are, so that no call finds out later. */
-export function approvalKeys(shaped: Shaped): StageResult<Shaped> {
+/** Approval key templates must compile and use arguments that exist. Otherwise the first call would fail. */
+export function checkApprovalKeys(shaped: Shaped): StageResult<Shaped> {
   return passUnless(shaped.manifest.tools.flatMap(({ approvalKey, inputSchema }, index): Fault[] => {
     if (approvalKey === undefined) return []
     const path = `/tools/${index}/approvalKey`
@@ -64,21 +64,21 @@ export function approvalKeys(shaped: Shaped): StageResult<Shaped> {
     }
     const stray = strayArgument(approvalKey, inputSchema)
     return stray === undefined ? [] : refused(
-      `The approval key "${approvalKey}" is made of the argument "${stray}", which inputSchema does not have: `
-      + 'it would not tell one call from another. Name one of its properties.',
+      `The approval key "${approvalKey}" uses the argument "${stray}", which inputSchema does not have, so it cannot distinguish calls. `
+      + 'Use one of its properties.',
     )
   }), shaped)
 }
 
-/** Of a template the first argument that no call can have, since the schema is closed and does not name it. */
+/** The first argument of a template that no call can have, because the schema is closed and does not list it. */
 function strayArgument(template: string, { properties, patternProperties, additionalProperties }: JsonObject): string | undefined {
   if (additionalProperties !== false || patternProperties !== undefined) return undefined
   const known = isJsonObject(properties) ? properties : {}
   return [...template.matchAll(/\{([^{}.]+)(?:\.[^{}]*)?\}/g)].map(([, name]) => name!).find((name) => !Object.hasOwn(known, name))
 }
 
-/** The module that the manifest names is in the package. What is in it is nobody's business before it runs. */
-export function mainFile(shaped: Shaped): StageResult<Shaped> {
+/** The main module must be in the package. Its code is not read here. */
+export function checkMainFile(shaped: Shaped): StageResult<Shaped> {
   const { manifest: { main }, origin } = shaped
   if (origin.kind === 'module' || origin.evidence.fileDigests().has(main.slice('./'.length))) return pass(shaped)
   return refuse({
@@ -87,26 +87,26 @@ export function mainFile(shaped: Shaped): StageResult<Shaped> {
   })
 }
 
-/** The host speaks the contract the manifest is written for. */
-export function contractVersion(shaped: Shaped): StageResult<Shaped> {
+/** The host must support the contract version of the manifest. */
+export function checkContractVersion(shaped: Shaped): StageResult<Shaped> {
   const wanted = shaped.manifest.contractVersion
   if (contractCompatible(wanted)) return pass(shaped)
   return refuse({
     stage: 'contractVersion', code: 'ContractVersionMismatch', path: '/contractVersion',
-    message: `The manifest is written for contract ${wanted}; this host speaks ${CONTRACT_VERSION}.`,
+    message: `The manifest is written for contract ${wanted}; this host supports ${CONTRACT_VERSION}.`,
   })
 }
 
-/** This host lies in the range the extension was tested with. */
-export function requiredCoreVersion(shaped: Shaped, { coreVersion }: Terms): StageResult<Shaped> {
+/** The version of this host must be in the range that the extension requires. */
+export function checkCoreVersion(shaped: Shaped, { coreVersion }: ProofContext): StageResult<Shaped> {
   const range = shaped.manifest.requiredCoreVersion
   if (coreSatisfies(range, coreVersion)) return pass(shaped)
   const readable = validRange(range) !== null
   return refuse({
     stage: 'requiredCoreVersion', code: 'RequiredCoreVersionMismatch', path: '/requiredCoreVersion',
     message: readable
-      ? `The extension asks for a host in ${visibleText(range)}; this host is ${coreVersion}.`
-      : `"${visibleText(range)}" is not a range of versions.`,
+      ? `The extension requires a host version in ${visibleText(range)}; this host is ${coreVersion}.`
+      : `"${visibleText(range)}" is not a version range.`,
     ...(!readable && { cure: 'Write a range such as ^1.0.0.' }),
   })
 }

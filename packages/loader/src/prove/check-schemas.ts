@@ -1,19 +1,19 @@
 import { withCommonConfig } from '@bulkhead/contract'
 import { isJsonObject, type JsonObject } from '@bulkhead/kit/json'
-import { outlineOf, tell, type Compiled, type Shaped } from '../describe/extension.ts'
+import { manifestInfo, outlineOf, type Compiled, type Shaped } from '../describe/extension.ts'
 import { MAX_FAULTS, pass, refuse, type Fault, type StageResult } from '../model/result.ts'
 import type { SchemaFault } from '../schema/schema-compiler.ts'
-import type { Terms } from './package-policy.ts'
+import type { ProofContext } from './package-policy.ts'
 
 interface DeclaredSchema {
   readonly path: string
   readonly schema: JsonObject
-  /** Where a pattern that cannot run in linear time is a fault. It is shown and not run in what is only told to a model. */
+  /** Whether patterns must run in linear time. False for schemas that are only shown to a model. */
   readonly runsPatterns: boolean
 }
 
-/** Every JSON Schema of the manifest compiles, each within its limits and all together within theirs. */
-export async function schemas(shaped: Shaped, { schemas: compiler, limits, coreVersion }: Terms): Promise<StageResult<Compiled>> {
+/** All JSON Schemas of the manifest must compile, each within its limits and together within theirs. */
+export async function checkSchemas(shaped: Shaped, { schemas: compiler, limits, coreVersion }: ProofContext): Promise<StageResult<Compiled>> {
   const { manifest, ...rest } = shaped
   const { configSchema } = manifest
   const declared = [...declaredSchemas(shaped)]
@@ -31,7 +31,7 @@ export async function schemas(shaped: Shaped, { schemas: compiler, limits, coreV
     if (!verdict.ok) return refuseAll(path, verdict.faults)
     left -= verdict.subschemas
     if (left < 0) {
-      const message = `and those before it have more than ${limits.subschemasPerExtension} subschemas together`
+      const message = `and the schemas before it have more than ${limits.subschemasPerExtension} subschemas together`
       return refuse(invalid(path, { path: '', message }))
     }
   }
@@ -39,15 +39,15 @@ export async function schemas(shaped: Shaped, { schemas: compiler, limits, coreV
   if (emptyConfigFault?.noThread) return refuse(invalid('/configSchema', emptyConfigFault))
   const warnings = isConnected(shaped) ? [] : [config, ...verdicts].flatMap((verdict, index) =>
     verdict.ok ? (verdict.unknownKeywords ?? []).map((slip) => invalid(declared[index - 1]?.path ?? '/configSchema', slip)) : [])
-  return pass({ ...rest, outline: outlineOf(manifest), told: tell(shaped, coreVersion), emptyConfigFault }, warnings.slice(0, MAX_FAULTS))
+  return pass({ ...rest, outline: outlineOf(manifest), info: manifestInfo(shaped, coreVersion), emptyConfigFault }, warnings.slice(0, MAX_FAULTS))
 }
 
-/** Only properties, none of them required: then nothing can be wrong with an empty object. */
+/** Only optional properties, so an empty object is always valid. */
 const needsNothing = (schema: JsonObject): boolean => Object.keys(schema).every((keyword) => HARMLESS.has(keyword))
 const HARMLESS: ReadonlySet<string> = new Set(['$schema', 'type', 'properties', 'additionalProperties', 'title', 'description'])
 
 function* declaredSchemas(shaped: Shaped): Generator<DeclaredSchema> {
-  // A server or a document is written for other validators too: what one pattern of it asks for costs no tool.
+  // The schemas of a server are written for other validators too, so a pattern that cannot run does not cost a tool.
   const runsPatterns = !isConnected(shaped)
   const { manifest } = shaped
   if (manifest.stateSlot !== null) yield { path: '/stateSlot/schema', schema: manifest.stateSlot.schema, runsPatterns: true }

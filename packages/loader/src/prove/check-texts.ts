@@ -7,50 +7,50 @@ import { deepFreeze } from '../model/plain-data.ts'
 import { MAX_FAULTS, pass, type Fault, type StageResult } from '../model/result.ts'
 
 /**
- * What a model will be told is what a person is shown. Words are composed and made visible; names and values that cannot be
- * seen are refused, since they would mean something else if they were written out. What reads like orders to a model is reported.
+ * A model must see the same text as a person. Descriptions are normalized and invisible characters escaped. Names and values with
+ * invisible characters are refused, because escaping would change their meaning. Texts that look like instructions are reported.
  */
-export function texts(shaped: Shaped): StageResult<Shaped> {
+export function checkTexts(shaped: Shaped): StageResult<Shaped> {
   const faults: Fault[] = []
   const warnings: Fault[] = []
   const reader: TextReader = {
     words(text, path) {
       const plain = plainText(text)
-      if (plain !== text.normalize('NFC')) warnings.push(suspicious(path, 'has characters that cannot be seen; they are written out'))
+      if (plain !== text.normalize('NFC')) warnings.push(suspicious(path, 'has invisible characters; they are shown escaped'))
       warnings.push(...findHiddenInstructions(plain).map((what) => suspicious(path, what)))
       return plain
     },
     hidden: (path) => void faults.push({
-      stage: 'shape', code: 'ShapeInvalid', path, message: `${visibleText(path)} has characters that cannot be seen.`,
-      cure: 'Write the name or value with characters that can be seen.',
+      stage: 'shape', code: 'ShapeInvalid', path, message: `${visibleText(path)} has invisible characters.`,
+      cure: 'Use only visible characters in names and values.',
     }),
   }
-  const manifest = readManifest(shaped.manifest, reader)
+  const manifest = visibleManifest(shaped.manifest, reader)
   if (faults.length > 0) return { ok: false, faults: faults.slice(0, MAX_FAULTS) }
   return pass({ ...shaped, manifest: deepFreeze(manifest) }, warnings.slice(0, MAX_FAULTS))
 }
 
-function readManifest(manifest: Manifest, reader: TextReader): Manifest {
+function visibleManifest(manifest: Manifest, reader: TextReader): Manifest {
   const { title, description, stateSlot } = manifest
-  const schema = (value: JsonObject, path: string) => readSchemaTexts(value, path, reader)
+  const schema = (value: JsonObject, path: string) => visibleSchema(value, path, reader)
   return {
     ...manifest,
     ...(title !== undefined && { title: reader.words(title, '/title') }),
     ...(description !== undefined && { description: reader.words(description, '/description') }),
     configSchema: schema(manifest.configSchema, '/configSchema'),
     ...(stateSlot !== null && { stateSlot: { ...stateSlot, schema: schema(stateSlot.schema, '/stateSlot/schema') } }),
-    tools: manifest.tools.map((tool, index) => readTool(tool, `/tools/${index}`, reader)),
+    tools: manifest.tools.map((tool, index) => visibleTool(tool, `/tools/${index}`, reader)),
   }
 }
 
-function readTool(tool: ToolManifest, path: string, reader: TextReader): ToolManifest {
+function visibleTool(tool: ToolManifest, path: string, reader: TextReader): ToolManifest {
   const { label, outputSchema } = tool
   return {
     ...tool,
     ...(label !== undefined && { label: reader.words(label, `${path}/label`) }),
     description: reader.words(tool.description, `${path}/description`),
-    inputSchema: readSchemaTexts(tool.inputSchema, `${path}/inputSchema`, reader),
-    ...(outputSchema !== undefined && { outputSchema: readSchemaTexts(outputSchema, `${path}/outputSchema`, reader) }),
+    inputSchema: visibleSchema(tool.inputSchema, `${path}/inputSchema`, reader),
+    ...(outputSchema !== undefined && { outputSchema: visibleSchema(outputSchema, `${path}/outputSchema`, reader) }),
   }
 }
 
@@ -58,56 +58,56 @@ const suspicious = (path: string, what: string): Fault => ({
   stage: 'shape', code: 'TextSuspicious', path, message: `The text at ${visibleText(path)} ${what}.`,
 })
 
-/** What honest descriptions do not have, by what it does there. Matched against what a model would be told. */
+/** Patterns that honest descriptions do not contain, matched against the text that a model sees. */
 const SIGNS: readonly (readonly [pattern: RegExp, what: string])[] = [
-  [/<\s*(?:\/\s*)?(?:important|system|instructions?|secret|hidden|assistant|admin)\b[^>]{0,500}>/i, 'marks a part of it as an order to the model'],
+  [/<\s*(?:\/\s*)?(?:important|system|instructions?|secret|hidden|assistant|admin)\b[^>]{0,500}>/i, 'marks a part of it as an instruction to the model'],
   [/\b(?:ignore|disregard|forget|override)\b.{0,40}\b(?:previous|prior|above|earlier|all|other|system)\b.{0,40}\b(?:instructions?|prompts?|rules|messages|guidelines)\b/is,
-    'tells the model to disregard what others told it'],
+    'tells the model to ignore other instructions'],
   [/\b(?:do not|don't|never)\b.{0,30}\b(?:tell|mention|inform|reveal|show|notify|alert)\b.{0,40}\b(?:user|person|human|operator|anyone)\b/is,
-    'tells the model to keep something from people'],
+    'tells the model to hide something from people'],
   [/\b(?:before|after|whenever|each time|every time)\b.{0,40}\b(?:use|using|call|calling|run|running)\b.{0,40}\b(?:any|another|other|every|all)\b.{0,20}\btools?\b/is,
     'tells the model how to use other tools'],
-  [/\b(?:system|developer) prompt\b/i, 'speaks of the system prompt'],
-  [/<!--/, 'has a comment, which many views do not show'],
-  [/!\[[^\]]{0,200}\]\(\s*https?:/i, 'has a picture from the network, which sends something when it is shown'],
-  [/data:[a-z]+\/[a-z0-9.+-]+;base64,/i, 'has data written as an address'],
-  [/(?:[A-Za-z0-9+/]{4}){40}/, 'has a long run of characters that nobody can read'],
-  [/(?:[^\S\n]*\n){8}|[^\S\n]{40}/, 'has so much empty space that what follows is out of sight'],
+  [/\b(?:system|developer) prompt\b/i, 'mentions the system prompt'],
+  [/<!--/, 'has a comment, which many viewers hide'],
+  [/!\[[^\]]{0,200}\]\(\s*https?:/i, 'has a remote image, which sends a request when it is shown'],
+  [/data:[a-z]+\/[a-z0-9.+-]+;base64,/i, 'has a data URL'],
+  [/(?:[A-Za-z0-9+/]{4}){40}/, 'has a long run of encoded characters'],
+  [/(?:[^\S\n]*\n){8}|[^\S\n]{40}/, 'has so much white space that the rest is out of view'],
 ]
 
-/** What in a text looks like words to a model that a person should not notice; goes on after the name of the text. */
+/** Why a text looks like hidden instructions to a model. Each reason continues a sentence that starts with the name of the text. */
 export const findHiddenInstructions = (text: string): readonly string[] =>
   SIGNS.filter(([pattern]) => pattern.test(text)).map(([, what]) => what)
 
-/** A stranger's text as models and people are both shown it: composed, and what cannot be seen written out. */
+/** Untrusted text as models and people see it: normalized, with invisible characters escaped. */
 export const plainText = (text: string): string => visibleText(text.normalize('NFC'), { keepLines: true })
 
-/** For what means something exactly as it is, such as a value or a name, and cannot be written otherwise. */
+/** For names and values, which escaping would change. */
 export const isPlain = (text: string): boolean => visibleText(text, { keepLines: true }) === text
 
-/** Words about a schema. Whatever else is a text there is data, and means what it is. */
+/** Keywords that hold descriptions. Other strings in a schema are data. */
 const WORDS: ReadonlySet<string> = new Set(['title', 'description', '$comment'])
 
 export interface TextReader {
-  /** Called with each text that is words; what it returns takes its place. */
+  /** Called for each description; returns its replacement. */
   words(text: string, path: string): string
-  /** Called for each name or value that has characters nobody sees. */
+  /** Called for each name or value with invisible characters. */
   hidden(path: string): void
 }
 
-/** A schema with its words as the reader wants them. Returns the very schema where nothing changes. */
-export function readSchemaTexts(schema: JsonObject, path: string, reader: TextReader): JsonObject {
+/** The schema with its descriptions replaced by the reader. Returns the same object if nothing changes. */
+export function visibleSchema(schema: JsonObject, path: string, reader: TextReader): JsonObject {
   return rewrite(schema, (value, keyword) => {
     const at = path + pointerStep(keyword)
     if (!isPlain(keyword)) reader.hidden(at)
     if (WORDS.has(keyword) && typeof value === 'string') return reader.words(value, at)
     const below = (child: Json, step: string | number): Json =>
-      isJsonObject(child) ? readSchemaTexts(child, at + pointerStep(step), reader) : child
-    // In draft-07 a list of schemas may stand below `items`.
+      isJsonObject(child) ? visibleSchema(child, at + pointerStep(step), reader) : child
+    // In draft-07 `items` may be a list of schemas.
     switch (schemaKeywordForm(keyword) ?? schemaKeywordForm(keyword, 'draft-07')) {
       case 'subschema':
         if (Array.isArray(value)) return rewriteList(value, below)
-        return isJsonObject(value) ? readSchemaTexts(value, at, reader) : value
+        return isJsonObject(value) ? visibleSchema(value, at, reader) : value
       case 'list':
         return Array.isArray(value) ? rewriteList(value, below) : value
       case 'map':

@@ -3,26 +3,26 @@ import type { Outline } from '../describe/extension.ts'
 import { scopeOfPart } from '../discover/npm-packages.ts'
 import { lockOf, npmScopeOf, type LayerLock, type LayerLocks } from '../lock/layer-lock.ts'
 import type { LoaderLimits } from '../model/limits.ts'
-import { Pace } from '../model/yielder.ts'
-import type { SchemaJudge } from '../schema/schema-compiler.ts'
+import { Yielder } from '../model/yielder.ts'
+import type { SchemaChecker } from '../schema/schema-checker.ts'
 import { PackageSignatures } from '../signature/package-signatures.ts'
 import type { IdentityPin } from '../signature/signer.ts'
 
 type Policy = NonNullable<ConfigFile['policy']>
 type Level = 'require' | 'warn' | 'off'
 
-/** What the stages measure an extension by. */
-export interface Terms {
+/** What the stages check an extension against. */
+export interface ProofContext {
   readonly coreVersion: string
   readonly config: ResolvedConfig
   readonly limits: LoaderLimits
-  readonly schemas: SchemaJudge
+  readonly schemas: SchemaChecker
   readonly signatures: PackageSignatures
   readonly locks: LayerLocks
-  readonly pace: Pace
+  readonly yielder: Yielder
 }
 
-/** What one package must prove. A level that is undefined was not spoken of. */
+/** What one package must prove. An undefined level is not configured. */
 export interface PackagePolicy {
   readonly integrity: Level | undefined
   readonly signature: Level | undefined
@@ -31,7 +31,7 @@ export interface PackagePolicy {
   readonly pin: IdentityPin | undefined
 }
 
-/** The narrowest that speaks: the id, the longest beginning of it, the npm scope, the layer. */
+/** The narrowest setting applies: the id, its longest configured prefix, the npm scope, the layer. */
 export function packagePolicy(
   { config, locks }: { readonly config: ResolvedConfig; readonly locks: LayerLocks },
   { layer, part, outline: { id } }: { readonly layer: Layer; readonly part: string; readonly outline: Pick<Outline, 'id'> },
@@ -41,7 +41,6 @@ export function packagePolicy(
   const npmScope = (): string | undefined => scopeOfPart(part) ?? npmScopeOf(lock, id)
   const scopes = narrowestFirst(policy.scopes, id, npmScope)
   return {
-    // Whoever ships it can pack it, and no configuration has a reason to do without.
     integrity: layer === 'bundled' ? 'require'
       : scopes.find((scope) => scope.integrity !== undefined)?.integrity ?? policy.integrity?.[layer],
     signature: scopes.find((scope) => scope.signature !== undefined)?.signature ?? policy.signature?.[layer],
@@ -52,7 +51,7 @@ export function packagePolicy(
   }
 }
 
-/** A project that keeps a lock means it. One that does not has been trusted as a whole, with what it brings. */
+/** A project with a lock enforces it. A project without one was trusted as a whole. */
 const defaultLockLevel = (layer: Layer, lock: LayerLock): Level =>
   layer === 'global' ? 'warn' : lock.kind === 'none' ? 'off' : 'require'
 

@@ -1,30 +1,35 @@
 import { MANIFEST_FILE, type ConnectedExtension, type ExtensionDescriptor } from '@bulkhead/contract'
 import { messageOf } from '@bulkhead/kit/error-message'
 import { canonicalJson } from '@bulkhead/kit/json'
-import { detailsOf, knownOf, recall, recallGiven, type Remembered } from '../cache/cached-extension.ts'
+import { bundledFromCache, detailsOf, folderFromCache, summaryOf, type CachedExtension } from '../cache/cached-extension.ts'
 import type { PackageIndex } from '../cache/package-index.ts'
 import type { BundledExtension } from '../config/settings.ts'
 import { describe } from '../describe/descriptor.ts'
 import {
-  always, type Compiled, type ManifestPlace, type Outline, type Shaped, type Told, type Vouched, type Written,
+  constant, type Checked, type Compiled, type ManifestInfo, type ManifestPlace, type Outline, type Shaped, type Written,
 } from '../describe/extension.ts'
 import { idOfFolder, idOfManifest, type Located } from '../discover/extension-folders.ts'
 import { isCovered, SIGNATURE_FILE } from '../files/integrity.ts'
 import { readPackage, type PackageContents } from '../files/read-package.ts'
 import { sha512 } from '../model/digest.ts'
 import { ownMember } from '../model/plain-data.ts'
+import { next, nextAsync, type Fault, type Passed, type StageResult } from '../model/result.ts'
+import { checkConfig, warnAboutMissingConfig } from './check-config.ts'
 import {
-  next, nextWhenever, whenever, type Eventually, type Fault, type Passed, type StageResult,
-} from '../model/result.ts'
-import { configurable, configured } from './check-config.ts'
-import {
-  approvalKeys, contractVersion, mainFile, requiredCoreVersion, requirements, toolNames,
+  checkApprovalKeys, checkContractVersion, checkCoreVersion, checkMainFile, checkToolNames, checkToolRequirements,
 } from './check-manifest.ts'
-import { integrity, locked, signature } from './check-package.ts'
-import { schemas } from './check-schemas.ts'
-import { texts } from './check-texts.ts'
-import type { Terms } from './package-policy.ts'
-import { manifestForm, manifestText, manifestValue, OWN_FILE, PACKAGE_FILE } from './read-manifest.ts'
+import { checkIntegrity, checkLock, checkSignature } from './check-package.ts'
+import { checkSchemas } from './check-schemas.ts'
+import { checkTexts } from './check-texts.ts'
+import type { ProofContext } from './package-policy.ts'
+import { checkShape, OWN_FILE, PACKAGE_FILE, readManifest, readManifestValue } from './read-manifest.ts'
+
+/** The result for one extension, before it is compared with others. */
+export type Proof =
+  | Proven
+  | { readonly kind: 'refused'; readonly id: string | null; readonly faults: readonly Fault[] }
+  /** Disabled by the configuration. The stages up to that point found no fault. */
+  | { readonly kind: 'disabled'; readonly id: string; readonly info: Pick<ManifestInfo, 'manifest'> }
 
 export interface Proven {
   readonly kind: 'proven'
@@ -34,14 +39,7 @@ export interface Proven {
   readonly warnings: readonly Fault[]
 }
 
-/** What became of one extension before it is seen beside the others. */
-export type Proof =
-  | Proven
-  | { readonly kind: 'refused'; readonly id: string | null; readonly faults: readonly Fault[] }
-  /** The configuration says no. Nothing is wrong with it as far as it was looked at. */
-  | { readonly kind: 'disabled'; readonly id: string; readonly told: Pick<Told, 'manifest'> }
-
-/** `digests` are of every file that was read, and null where the folder could not be read whole. */
+/** `digests` cover all files that were read; null when the folder could not be read. */
 export interface FolderProof {
   readonly proof: Proof
   readonly digests: (() => ReadonlyMap<string, string>) | null
@@ -49,140 +47,133 @@ export interface FolderProof {
 
 export const isMetadata = (path: string): boolean => path === MANIFEST_FILE || path === PACKAGE_FILE || !isCovered(path)
 
-/** `remembered`: what the index has of the folder, where it has not changed. */
-export function proveFolder(
-  located: Located, remembered: Remembered | undefined, terms: Terms, index: PackageIndex,
-): Eventually<FolderProof> {
-  if (remembered === undefined) return readAndProve(located, terms, index)
-  const proof = guarded(located, () => admit(recall(located, remembered), terms))
-  return whenever(proof, (settled) => ({ proof: settled, digests: remembered.fileDigests }))
+/** `cached` is the entry of the index for this folder, if the folder has not changed. */
+export async function proveFolder(
+  located: Located, cached: CachedExtension | undefined, context: ProofContext, index: PackageIndex,
+): Promise<FolderProof> {
+  if (cached === undefined) return readAndProve(located, context, index)
+  return { proof: await guarded(located, () => checkPolicy(folderFromCache(located, cached), context)), digests: cached.fileDigests }
 }
 
-async function readAndProve(located: Located, terms: Terms, index: PackageIndex): Promise<FolderProof> {
+async function readAndProve(located: Located, context: ProofContext, index: PackageIndex): Promise<FolderProof> {
   const readAt = Date.now()
   let digests: FolderProof['digests'] = null
   const proof = await guarded(located, async () => {
-    const contents = await readPackage(located.location, terms.limits, terms.pace, isMetadata)
+    const contents = await readPackage(located.location, context.limits, context.yielder, isMetadata)
     if (!contents.ok) return { kind: 'refused', id: idOfFolder(located), faults: contents.faults }
     const read = contents.value
     digests = () => read.digests
-    return prove(manifestText(located, read), located, terms, (vouched, { digests: taken }, warnings) => {
-      // A signature that nobody looked at is nothing to remember.
-      if (read.digests.has(SIGNATURE_FILE) && vouched.signer === undefined) return
-      index.keep(located.location, read, knownOf(vouched, taken, warnings), detailsOf(vouched, taken), readAt)
+    return prove(readManifest(located, read), located, context, (checked, { digests: taken }, warnings) => {
+      // A signature that was not checked must not be cached.
+      if (read.digests.has(SIGNATURE_FILE) && checked.signer === undefined) return
+      index.keep(located.location, read, summaryOf(checked, taken, warnings), detailsOf(checked, taken), readAt)
     })
   })
   return { proof, digests }
 }
 
-/** A package that is in memory and nowhere else yet. `located` says where it came from. */
-export const proveContents = (located: Located, contents: PackageContents, terms: Terms): Eventually<Proof> =>
-  guarded(located, () => prove(manifestText(located, contents), located, terms, undefined, configurable))
+/** Proves a package that is only in memory. `located` names its source. */
+export const proveContents = (located: Located, contents: PackageContents, context: ProofContext): Promise<Proof> =>
+  guarded(located, () => prove(readManifest(located, contents), located, context, undefined, warnAboutMissingConfig))
 
 export function proveBundled(
-  { manifest, module }: BundledExtension, located: Located, terms: Terms, index: PackageIndex,
-): Eventually<Proof> {
-  return guarded(located, () => {
-    const written = manifestValue(located, manifest, module)
+  { manifest, module }: BundledExtension, located: Located, context: ProofContext, index: PackageIndex,
+): Promise<Proof> {
+  return guarded(located, async () => {
+    const written = readManifestValue(located, manifest, module)
     if (!written.ok) return { kind: 'refused', id: idOfManifest(manifest), faults: written.faults }
     const digest = sha512(canonicalJson(written.value.json))
-    const found = index.findGiven(located.location, digest)
-    if (found !== undefined) return admit(recallGiven(written.value, found), terms)
-    return prove(written, located, terms, (vouched, { digests }, warnings) =>
-      index.keepGiven(located.location, digest, knownOf(vouched, digests, warnings), detailsOf(vouched, digests)))
+    const cached = index.findBundled(located.location, digest)
+    if (cached !== undefined) return checkPolicy(bundledFromCache(written.value, cached), context)
+    return prove(written, located, context, (checked, { digests }, warnings) =>
+      index.keepBundled(located.location, digest, summaryOf(checked, digests, warnings), detailsOf(checked, digests)))
   })
 }
 
 /**
- * A module of ours that carries calls to a server. What the server runs is not here to be vouched for, so no integrity, signature
- * or lock is asked of it; what it says of its tools is a stranger's word like any other.
+ * Proves a module that forwards calls to a server. The code of the server is elsewhere, so integrity, signature and lock do not
+ * apply. Its tool definitions are untrusted input like any other.
  */
-export function proveConnected(connected: ConnectedExtension, located: Located, terms: Terms): Eventually<Proof> {
+export function proveConnected(connected: ConnectedExtension, located: Located, context: ProofContext): Promise<Proof> {
   const { manifest, server, identity, definitions } = connected
   return guarded(located, async () => {
-    const carrier = connected.module(manifest.tools.map(({ name }) => name))
-    const shaped = next(manifestValue(located, manifest, carrier, { server, identity, definitions }), shape)
+    const module = connected.module(manifest.tools.map(({ name }) => name))
+    const shaped = next(readManifestValue(located, manifest, module, { server, identity, definitions }), shape)
     if (!shaped.ok) return { kind: 'refused', id: manifest.id, faults: shaped.faults }
-    if (isDisabled(manifest.id, terms)) return { kind: 'disabled', id: manifest.id, told: { manifest: always(shaped.value.manifest) } }
-    const compiled = await nextWhenever(shaped, (value) => compile(value, terms))
-    const settled = await nextWhenever(compiled, (value) => configured(value, terms))
-    if (!settled.ok) return { kind: 'refused', id: manifest.id, faults: settled.faults }
-    const { outline, manifestAt } = settled.value
-    const descriptor = describe({ ...settled.value, integrity: 'unpinned' }, terms)
-    return { kind: 'proven', descriptor, outline, manifestAt, warnings: settled.warnings }
+    if (isDisabled(manifest.id, context)) return { kind: 'disabled', id: manifest.id, info: { manifest: constant(shaped.value.manifest) } }
+    const compiled = await nextAsync(shaped, (value) => compile(value, context))
+    const configured = await nextAsync(compiled, (value) => checkConfig(value, context))
+    if (!configured.ok) return { kind: 'refused', id: manifest.id, faults: configured.faults }
+    const { outline, manifestAt } = configured.value
+    const descriptor = describe({ ...configured.value, integrity: 'unpinned' }, context.limits)
+    return { kind: 'proven', descriptor, outline, manifestAt, warnings: configured.warnings }
   })
 }
 
-/** No stage throws. Should one do so all the same, one extension is lost and not all of them. */
-function guarded(located: Located, work: () => Eventually<Proof>): Eventually<Proof> {
+/** Stages do not throw. If one does anyway, only this extension is lost. */
+async function guarded(located: Located, work: () => Promise<Proof>): Promise<Proof> {
   try {
-    const proof = work()
-    return proof instanceof Promise ? proof.catch((error: unknown) => failed(located, error)) : proof
+    return await work()
   } catch (error) {
-    return failed(located, error)
+    const message = `Bulkhead failed while it checked the extension: ${messageOf(error)}`
+    return { kind: 'refused', id: idOfFolder(located), faults: [{ stage: 'read', code: 'InternalError', path: '', message }] }
   }
 }
 
-function failed(located: Located, error: unknown): Proof {
-  const message = `Bulkhead itself failed while it looked at the extension: ${messageOf(error)}`
-  return { kind: 'refused', id: idOfFolder(located), faults: [{ stage: 'read', code: 'InternalError', path: '', message }] }
-}
+type OnChecked = (checked: Checked, descriptor: ExtensionDescriptor, warnings: readonly Fault[]) => void
 
-type Remember = (vouched: Vouched, descriptor: ExtensionDescriptor, warnings: readonly Fault[]) => void
-
-/** The stages in their order. The first that refuses ends it. */
-async function prove(written: StageResult<Written>, located: Located, terms: Terms, remember?: Remember, configuring = configured): Promise<Proof> {
+/** The stages in order. The first refusal ends the list. */
+async function prove(
+  written: StageResult<Written>, located: Located, context: ProofContext, onChecked?: OnChecked, checkConfiguration = checkConfig,
+): Promise<Proof> {
   if (!written.ok) return { kind: 'refused', id: idOfFolder(located), faults: written.faults }
   const { json, manifestAt } = written.value
   const shaped = next(written, shape)
   if (!shaped.ok) return { kind: 'refused', id: idOfManifest(json) ?? idOfFolder(located), faults: placed(shaped.faults, manifestAt) }
   const { manifest } = shaped.value
-  if (isDisabled(manifest.id, terms)) return { kind: 'disabled', id: manifest.id, told: { manifest: always(manifest) } }
-  const compiled = await nextWhenever(shaped, (value) => compile(value, terms))
+  if (isDisabled(manifest.id, context)) return { kind: 'disabled', id: manifest.id, info: { manifest: constant(manifest) } }
+  const compiled = await nextAsync(shaped, (value) => compile(value, context))
   if (!compiled.ok) return { kind: 'refused', id: manifest.id, faults: placed(compiled.faults, manifestAt) }
-  return admit(compiled, terms, remember, configuring)
+  return checkPolicy(compiled, context, onChecked, checkConfiguration)
 }
 
+/** Whether the manifest is well formed. */
 function shape(written: Written): StageResult<Shaped> {
-  const formed = manifestForm(written)
-  const told = next(formed, texts)
-  const named = next(told, toolNames)
-  const bounded = next(named, requirements)
-  const keyed = next(bounded, approvalKeys)
-  return next(keyed, mainFile)
+  const formed = checkShape(written)
+  const readable = next(formed, checkTexts)
+  const named = next(readable, checkToolNames)
+  const required = next(named, checkToolRequirements)
+  const keyed = next(required, checkApprovalKeys)
+  return next(keyed, checkMainFile)
 }
 
-function compile(shaped: Shaped, terms: Terms): Eventually<StageResult<Compiled>> {
-  const spoken = contractVersion(shaped)
-  const hosted = next(spoken, (value) => requiredCoreVersion(value, terms))
-  return nextWhenever(hosted, (value) => schemas(value, terms))
+/** Whether this host can run it. */
+function compile(shaped: Shaped, context: ProofContext): Promise<StageResult<Compiled>> {
+  const supported = next(checkContractVersion(shaped), (value) => checkCoreVersion(value, context))
+  return nextAsync(supported, (value) => checkSchemas(value, context))
 }
 
-/** What the configuration has to say, which may be different every time. */
-function admit(compiled: Passed<Compiled>, terms: Terms, remember?: Remember, configuring = configured): Eventually<Proof> {
-  const { outline: { id }, told } = compiled.value
-  if (isDisabled(id, terms)) return { kind: 'disabled', id, told }
-  return whenever(nextWhenever(compiled, (value) => configuring(value, terms)), (settled) => {
-    const intact = next(settled, (value) => integrity(value, terms))
-    return whenever(nextWhenever(intact, (value) => signature(value, terms)), (vouched) => conclude(vouched, compiled, terms, remember))
-  })
-}
-
-function conclude(
-  vouched: StageResult<Vouched>, { value: { outline, manifestAt }, warnings }: Passed<Compiled>, terms: Terms, remember: Remember | undefined,
-): Proof {
+/** Whether the configuration allows it. This part runs on each load; the rest is cached. */
+async function checkPolicy(
+  compiled: Passed<Compiled>, context: ProofContext, onChecked?: OnChecked, checkConfiguration = checkConfig,
+): Promise<Proof> {
+  const { outline, info, manifestAt } = compiled.value
   const { id } = outline
-  if (!vouched.ok) return { kind: 'refused', id, faults: placed(vouched.faults, manifestAt) }
-  const accepted = next(vouched, (value) => locked(value, terms))
+  if (isDisabled(id, context)) return { kind: 'disabled', id, info }
+  const configured = await nextAsync(compiled, (value) => checkConfiguration(value, context))
+  const intact = next(configured, (value) => checkIntegrity(value, context))
+  const checked = await nextAsync(intact, (value) => checkSignature(value, context))
+  if (!checked.ok) return { kind: 'refused', id, faults: placed(checked.faults, manifestAt) }
+  const accepted = next(checked, (value) => checkLock(value, context))
   if (!accepted.ok) return { kind: 'refused', id, faults: accepted.faults }
-  const descriptor = describe(accepted.value, terms)
-  remember?.(vouched.value, descriptor, warnings)
+  const descriptor = describe(accepted.value, context.limits)
+  onChecked?.(checked.value, descriptor, compiled.warnings)
   return { kind: 'proven', descriptor, outline, manifestAt, warnings: placed(accepted.warnings, manifestAt) }
 }
 
-const isDisabled = (id: string, { config }: Terms): boolean => ownMember(config.merged.extensions, id)?.enabled === false
+const isDisabled = (id: string, { config }: ProofContext): boolean => ownMember(config.merged.extensions, id)?.enabled === false
 
-/** A stage knows the manifest and not where it stands. */
+/** A stage does not know which file holds the manifest. */
 export const placed = (faults: readonly Fault[], { file, pointer }: ManifestPlace): readonly Fault[] =>
   pointer === OWN_FILE.pointer ? faults : faults.map((fault) =>
     fault.path === '' || fault.file !== undefined || fault.location !== undefined

@@ -10,35 +10,35 @@ import { parseStrictJson } from '../files/strict-json.ts'
 import { MAX_FAULTS, pass, refuse, type StageResult } from '../model/result.ts'
 
 export const PACKAGE_FILE = 'package.json'
-/** The member of package.json that is a manifest where there is no file of its own. */
+/** The member of package.json that holds the manifest when there is no manifest file. */
 const PACKAGE_KEY = 'bulkhead'
 
 export const OWN_FILE: ManifestPlace = { file: MANIFEST_FILE, pointer: '' }
 const IN_PACKAGE_FILE: ManifestPlace = { file: PACKAGE_FILE, pointer: `/${PACKAGE_KEY}` }
 
-/** The manifest of a folder, from bytes to data. */
-export function manifestText(located: Located, contents: PackageContents): StageResult<Written> {
+/** Parses the manifest of a package. */
+export function readManifest(located: Located, contents: PackageContents): StageResult<Written> {
   const bytes = contents.bytes.get(MANIFEST_FILE)
   if (bytes === undefined) return manifestInPackageFile(located, contents)
   const parsed = parseStrictJson(bytes)
   return parsed.ok ? written(located, contents, OWN_FILE, parsed.value) : unreadable(MANIFEST_FILE, parsed)
 }
 
-/** npm knows the version already, so the member need not repeat it. */
+/** The member may omit the version, which package.json has. */
 function manifestInPackageFile(located: Located, contents: PackageContents): StageResult<Written> {
   const bytes = contents.bytes.get(PACKAGE_FILE)
-  if (bytes === undefined) return none(`This is no extension: there is no ${MANIFEST_FILE}.`)
+  if (bytes === undefined) return none(`The folder is not an extension: it has no ${MANIFEST_FILE}.`)
   const parsed = parseStrictJson(bytes)
   if (!parsed.ok) return unreadable(PACKAGE_FILE, parsed)
   const member = isJsonObject(parsed.value) ? parsed.value[PACKAGE_KEY] : undefined
-  if (member === undefined) return none(`This is no extension: there is no ${MANIFEST_FILE}, and ${PACKAGE_FILE} has no "${PACKAGE_KEY}".`)
+  if (member === undefined) return none(`The folder is not an extension: it has no ${MANIFEST_FILE}, and ${PACKAGE_FILE} has no "${PACKAGE_KEY}".`)
   const { version } = parsed.value as { readonly version?: Json }
   const json = isJsonObject(member) && version !== undefined ? { version, ...member } : member
   return written(located, contents, IN_PACKAGE_FILE, json)
 }
 
-/** A manifest in no file, which is data already; copied, so that freezing it does not reach the giver. */
-export function manifestValue(
+/** A manifest that a program passes. Copied, so that freezing it does not affect the caller. */
+export function readManifestValue(
   located: Located, manifest: unknown, module: ExtensionModule, connection?: Connection,
 ): StageResult<Written> {
   const fault = findJsonFault(manifest)
@@ -64,8 +64,8 @@ const unreadable = (
   { stage: 'shape', code: duplicateKey ? 'DuplicateJsonKey' : 'ShapeInvalid', path, file, message: `${file} ${message}.` },
 )
 
-/** The manifest against its schema, defaults filled in. */
-export function manifestForm(written: Written): StageResult<Shaped> {
+/** Checks the manifest against its schema and fills in defaults. */
+export function checkShape(written: Written): StageResult<Shaped> {
   const { json, ...rest } = written
   const parsed = manifestSchema.safeParse(json)
   if (parsed.success) return pass({ ...rest, manifest: parsed.data })
@@ -81,9 +81,9 @@ export function manifestForm(written: Written): StageResult<Shaped> {
   }
 }
 
-/** A key this host does not know is most often a key of a later contract. */
+/** An unknown key is most often a key of a later contract. */
 function cureForOtherContract(json: Json): string | undefined {
   const wanted = isJsonObject(json) ? json['contractVersion'] : undefined
   if (typeof wanted !== 'string' || !/^\d+\.\d+\.\d+$/.test(wanted) || contractCompatible(wanted)) return undefined
-  return `The manifest is written for contract ${wanted} and this host speaks ${CONTRACT_VERSION}: use a host that has it.`
+  return `The manifest is written for contract ${wanted}, and this host supports ${CONTRACT_VERSION}. Use a host that supports it.`
 }

@@ -1,17 +1,25 @@
 import { canonicalJson, type Json, type JsonObject } from '@bulkhead/kit/json'
 import { sha512 } from '../model/digest.ts'
 import type { LoaderLimits } from '../model/limits.ts'
-import type { SchemaCompiler, SchemaFault, SchemaJudge, SchemaVerdict } from './schema-compiler.ts'
-import { SchemaThread } from './schema-worker-client.ts'
+import type { SchemaCompiler, SchemaFault, SchemaVerdict } from './schema-compiler.ts'
+import { SchemaWorkerClient } from './schema-worker-client.ts'
 
-/** So many verdicts are kept; loading again, and the many schemas that are alike, cost nothing. */
-const REMEMBERED = 4_096
+/** Contract: never rejects. */
+export interface SchemaChecker {
+  /** Whether the schema can be used. `runsPatterns` is false for a schema that is only shown to a model. */
+  inspect(schema: JsonObject, runsPatterns?: boolean): Promise<SchemaVerdict>
+  /** What is wrong with the value, or with the schema. */
+  check(schema: JsonObject, value: Json): Promise<SchemaFault | undefined>
+}
 
-/** One for all loaders of the process: it takes longer to start than most schemas take to compile. */
-const thread = new SchemaThread()
+/** How many verdicts are kept, for reloads and for schemas that occur often. */
+const MAX_VERDICTS = 4_096
 
-/** Judges strangers' schemas by one loader's limits, each once. */
-export class SchemaCourt implements SchemaJudge {
+/** Shared by all loaders of the process: the thread takes longer to start than most schemas take to compile. */
+const worker = new SchemaWorkerClient()
+
+/** Checks untrusted schemas in a worker thread, each once. */
+export class WorkerSchemaChecker implements SchemaChecker {
   readonly #limits: LoaderLimits
   readonly #verdicts = new Map<string, Promise<SchemaVerdict>>()
 
@@ -23,46 +31,46 @@ export class SchemaCourt implements SchemaJudge {
     const key = sha512(`${runsPatterns} ${canonicalJson(schema)}`)
     const known = this.#verdicts.get(key)
     if (known !== undefined) return known
-    const verdict = thread.ask({ limits: this.#limits, schema, runsPatterns }).then((answer) => {
-      if (!answer.verdict.ok && answer.verdict.faults[0].noThread) this.#verdicts.delete(key)
-      return answer.verdict
+    const verdict = worker.request({ limits: this.#limits, schema, runsPatterns }).then((reply) => {
+      if (!reply.verdict.ok && reply.verdict.faults[0].noThread) this.#verdicts.delete(key)
+      return reply.verdict
     })
-    if (this.#verdicts.size >= REMEMBERED) this.#verdicts.delete(this.#verdicts.keys().next().value!)
+    if (this.#verdicts.size >= MAX_VERDICTS) this.#verdicts.delete(this.#verdicts.keys().next().value!)
     this.#verdicts.set(key, verdict)
     return verdict
   }
 
   async check(schema: JsonObject, value: Json): Promise<SchemaFault | undefined> {
-    const { verdict, fault } = await thread.ask({ limits: this.#limits, schema, runsPatterns: true, value })
+    const { verdict, fault } = await worker.request({ limits: this.#limits, schema, runsPatterns: true, value })
     return verdict.ok ? fault : verdict.faults[0]
   }
 }
 
 /**
- * Judges schemas of what ships with the host, by the same rules as any. Its code runs in the host itself: a thread would keep
- * nothing of it out, and takes longer to start than these take to compile.
+ * Checks the schemas of bundled extensions by the same rules, on this thread: their code runs in the host anyway, and a thread takes
+ * longer to start than they take to compile.
  */
-export class OwnSchemas implements SchemaJudge {
+export class InProcessSchemaChecker implements SchemaChecker {
   readonly #limits: LoaderLimits
-  #made: SchemaCompiler | undefined
+  #compiler: SchemaCompiler | undefined
 
   constructor(limits: LoaderLimits) {
     this.#limits = limits
   }
 
   async inspect(schema: JsonObject, runsPatterns = true): Promise<SchemaVerdict> {
-    return (await this.#compiler()).inspect(schema, runsPatterns)
+    return (await this.#load()).inspect(schema, runsPatterns)
   }
 
   async check(schema: JsonObject, value: Json): Promise<SchemaFault | undefined> {
-    const compiled = (await this.#compiler()).compile(schema)
+    const compiled = (await this.#load()).compile(schema)
     return compiled.ok ? compiled.validate(value) : compiled.faults[0]
   }
 
-  /** Loaded with the first question; after a warm start there is none. */
-  async #compiler(): Promise<SchemaCompiler> {
+  /** Imported on first use. A start from the cache does not need it. */
+  async #load(): Promise<SchemaCompiler> {
     const loaded = await import('./schema-compiler.ts')
-    this.#made ??= new loaded.SchemaCompiler(this.#limits)
-    return this.#made
+    this.#compiler ??= new loaded.SchemaCompiler(this.#limits)
+    return this.#compiler
   }
 }

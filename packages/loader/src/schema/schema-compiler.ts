@@ -7,25 +7,17 @@ import { Ajv2020 } from 'ajv/dist/2020.js'
 import { RE2JS } from 're2js'
 import type { LoaderLimits } from '../model/limits.ts'
 
-/** What is wrong with a schema, or with a value that was checked with it. */
+/** What is wrong with a schema, or with a value that was checked against it. */
 export interface SchemaFault extends ReadingFault {
-  /** Nothing is known to be wrong: there was no thread to find out in. */
+  /** The check did not run, because no thread could be started. */
   readonly noThread?: true
 }
 
-/** Whether a schema can be used, and if not, why. */
+/** Whether a schema can be used. */
 export type SchemaVerdict =
-  /** `unknownKeywords` say nothing, and may be slips. */
+  /** `unknownKeywords` have no effect and may be typos. */
   | { readonly ok: true; readonly subschemas: number; readonly unknownKeywords?: readonly SchemaFault[] }
   | { readonly ok: false; readonly faults: readonly [SchemaFault, ...SchemaFault[]] }
-
-/** Says of schemas whether they can be used, and of values whether they satisfy one. Contract: never rejects. */
-export interface SchemaJudge {
-  /** `runsPatterns` is false where a pattern that cannot run is shown to a model and not run. */
-  inspect(schema: JsonObject, runsPatterns?: boolean): Promise<SchemaVerdict>
-  /** What is wrong with the value, or with the schema. */
-  check(schema: JsonObject, value: Json): Promise<SchemaFault | undefined>
-}
 
 export type CompiledSchema =
   | { readonly ok: true; readonly subschemas: number; readonly unknownKeywords: readonly SchemaFault[]; validate(value: Json): SchemaFault | undefined }
@@ -33,7 +25,7 @@ export type CompiledSchema =
 
 const patterns = patternEngine(RE2JS)
 
-/** Reviews and compiles JSON Schemas of strangers under limits. Contract: nothing throws, whatever the schema and the value. */
+/** Reads and compiles untrusted JSON Schemas under limits. Contract: nothing throws, for any schema and any value. */
 export class SchemaCompiler {
   readonly limits: LoaderLimits
   readonly #compile = schemaCompiler(Ajv2020, patterns)
@@ -42,7 +34,6 @@ export class SchemaCompiler {
     this.limits = limits
   }
 
-  /** Whether the schema can be used. `runsPatterns` is false where a pattern that cannot run is shown to a model and not run. */
   inspect(schema: JsonObject, runsPatterns = true): SchemaVerdict {
     const compiled = this.compile(schema, runsPatterns)
     if (!compiled.ok) return compiled
@@ -80,7 +71,7 @@ function run(check: (value: Json) => ValueFault | undefined, value: Json): Schem
   }
 }
 
-/** At the member that is missing or too many, rather than at the object around it. */
+/** Points at the member that is missing or unknown, not at the object around it. */
 function configFault({ path, keyword, message, member }: ValueFault): SchemaFault {
   if (member === undefined || keyword === 'propertyNames') return { path, message }
   const isMissing = keyword === 'required' || keyword === 'dependentRequired'

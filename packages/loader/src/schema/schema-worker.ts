@@ -1,4 +1,4 @@
-/** The thread that compiles third-party schemas. `SchemaThread` ends it when an answer takes too long. */
+/** The entry of the thread that compiles untrusted schemas. The client terminates it when a reply takes too long. */
 import { flushCompileCache } from 'node:module'
 import { isDeepStrictEqual } from 'node:util'
 import { parentPort } from 'node:worker_threads'
@@ -6,8 +6,8 @@ import type { Json, JsonObject } from '@bulkhead/kit/json'
 import type { LoaderLimits } from '../model/limits.ts'
 import { SchemaCompiler, type SchemaFault, type SchemaVerdict } from './schema-compiler.ts'
 
-/** With a value: whether the value satisfies the schema. Without: whether the schema can be used. */
-export interface SchemaQuestion {
+/** With a value: whether the value satisfies the schema. Without one: whether the schema can be used. */
+export interface SchemaRequest {
   readonly id: number
   readonly limits: LoaderLimits
   readonly schema: JsonObject
@@ -15,25 +15,25 @@ export interface SchemaQuestion {
   readonly value?: Json
 }
 
-export interface SchemaAnswer {
+export interface SchemaReply {
   readonly id: number
   readonly verdict: SchemaVerdict
   /** What is wrong with the value. */
   readonly fault?: SchemaFault
 }
 
-/** What the thread says: first that it is ready, then one answer for each question. */
-export interface SchemaMessage {
-  /** Absent: it is ready. */
-  readonly answer?: SchemaAnswer
-  /** The processor time that the thread has used since it began. */
+/** Sent once when the thread is ready, and once for each request. */
+export interface SchemaWorkerMessage {
+  /** Absent in the first message. */
+  readonly reply?: SchemaReply
+  /** CPU time of the thread since its start. */
   readonly cpuMs: number
 }
 
 let compiler: SchemaCompiler | undefined
 
-function answer({ id, limits, schema, runsPatterns, value }: SchemaQuestion): SchemaAnswer {
-  // Nearly always the same limits; making a compiler costs a few milliseconds.
+function replyTo({ id, limits, schema, runsPatterns, value }: SchemaRequest): SchemaReply {
+  // Limits rarely change, and creating a compiler takes a few milliseconds.
   if (compiler === undefined || !isDeepStrictEqual(compiler.limits, limits)) compiler = new SchemaCompiler(limits)
   if (value === undefined) return { id, verdict: compiler.inspect(schema, runsPatterns) }
   const compiled = compiler.compile(schema)
@@ -42,15 +42,15 @@ function answer({ id, limits, schema, runsPatterns, value }: SchemaQuestion): Sc
   return { id, verdict: { ok: true, subschemas: compiled.subschemas }, ...(fault !== undefined && { fault }) }
 }
 
-function say(said: Omit<SchemaMessage, 'cpuMs'>): void {
+function send(message: Omit<SchemaWorkerMessage, 'cpuMs'>): void {
   const { user, system } = process.threadCpuUsage()
-  parentPort?.postMessage({ ...said, cpuMs: (user + system) / 1_000 } satisfies SchemaMessage)
+  parentPort?.postMessage({ ...message, cpuMs: (user + system) / 1_000 } satisfies SchemaWorkerMessage)
 }
 
 export function run(): void {
   flushCompileCache()
-  // All modules are loaded, and third-party schemas arrive from here on.
+  // All modules are loaded. From here on the thread handles untrusted input, so it gives up file access.
   process.permission.drop('fs')
-  parentPort?.on('message', (question: SchemaQuestion) => say({ answer: answer(question) }))
-  say({})
+  parentPort?.on('message', (request: SchemaRequest) => send({ reply: replyTo(request) }))
+  send({})
 }

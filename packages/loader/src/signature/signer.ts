@@ -80,7 +80,7 @@ export function findPinFault(pin: IdentityPin, signer: ExtensionSigner): string 
 
 /** For people: the certificate's own words, made visible. */
 export const signerInWords = ({ subject, issuer }: ExtensionSigner): string =>
-  `${visibleText(subject)} (vouched for by ${visibleText(issuer)})`
+  `${visibleText(subject)} (checked for by ${visibleText(issuer)})`
 
 const quoted = (text: string | null): string => text === null ? 'not stated' : `"${visibleText(text)}"`
 

@@ -3,13 +3,13 @@ import { CONFIG_FILE, LOCK_FILE, type ConfigFile } from '@bulkhead/contract'
 import { PackageIndex } from '../cache/package-index.ts'
 import { readConfigFile, validateConfig } from '../config/config-file.ts'
 import type { Settings } from '../config/settings.ts'
-import { locksOf, placesOf, type OpenProject } from '../discover/layer-sources.ts'
+import { locksOf, layerSources, type OpenProject } from '../discover/layer-sources.ts'
 import { readRegularFile } from '../files/read-file.ts'
 import { readPackage } from '../files/read-package.ts'
 import { lockDigest, lockOf } from '../lock/layer-lock.ts'
 import { packageDigest, sha512 } from '../model/digest.ts'
 import type { LoaderLimits } from '../model/limits.ts'
-import { Pace } from '../model/yielder.ts'
+import { Yielder } from '../model/yielder.ts'
 
 /** One thing of a project that would be used: its configuration, one extension, or one document. */
 export interface ProjectPart {
@@ -40,21 +40,21 @@ export async function measureParts(project: OpenProject, settings: Settings): Pr
     { name: CONFIG_FILE, digest: written.digest }, { name: LOCK_FILE, digest: lockDigest(lockOf(locks, 'project')) },
     ...documentParts(readDocuments(config, project.workspace, limits)),
   ]
-  const pace = new Pace()
+  const yielder = new Yielder()
   const index = PackageIndex.open(settings.cache, settings.cacheKey, project.root)
-  for (const { layer, discovery } of placesOf(bare, project, [{ layer: 'project', location, config }], locks)) {
+  for (const { layer, discovery } of layerSources(bare, project, [{ layer: 'project', location, config }], locks)) {
     if (layer !== 'project') continue
     parts.push(...discovery.refused.map(({ located: { part } }) => ({ name: part, digest: null })))
     for (const located of discovery.found) {
-      const digests = index.find(located.location)?.fileDigests() ?? await digestsOf(located.location, limits, pace)
+      const digests = index.find(located.location)?.fileDigests() ?? await digestsOf(located.location, limits, yielder)
       parts.push({ name: located.part, digest: digests === null ? null : packageDigest(digests) })
     }
   }
   return parts
 }
 
-async function digestsOf(folder: string, limits: Settings['limits'], pace: Pace): Promise<ReadonlyMap<string, string> | null> {
-  const contents = await readPackage(folder, limits, pace, () => false)
+async function digestsOf(folder: string, limits: Settings['limits'], yielder: Yielder): Promise<ReadonlyMap<string, string> | null> {
+  const contents = await readPackage(folder, limits, yielder, () => false)
   return contents.ok ? contents.value.digests : null
 }
 

@@ -4,7 +4,7 @@ import { BulkheadError, TRUST_DECISIONS, type TrustRecord } from '@bulkhead/cont
 import { messageOf } from '@bulkhead/kit/error-message'
 import { makeFolder } from '@bulkhead/kit/folders'
 import { isJsonObject } from '@bulkhead/kit/json'
-import { findForeignHand, readDescriptor } from '../files/read-file.ts'
+import { findOwnershipFault, readDescriptor } from '../files/read-file.ts'
 import { parseStrictJson } from '../files/strict-json.ts'
 
 /** In the folder of the global layer. */
@@ -36,7 +36,7 @@ export function readTrustFile(file: string): TrustLines {
     return { lines: [], unavailable: `cannot be opened: ${messageOf(error)}` }
   }
   try {
-    const foreign = findForeignHand(fstatSync(descriptor))
+    const foreign = findOwnershipFault(fstatSync(descriptor))
     if (foreign !== undefined) return { lines: [], unavailable: foreign }
     const read = readDescriptor(descriptor, MAX_BYTES)
     return read.ok ? { lines: split(read.bytes) } : { lines: [], unavailable: read.message }
@@ -54,7 +54,7 @@ export function appendTrustEntry(file: string, entry: TrustEntry): void {
     const descriptor = openSync(file, constants.O_RDWR | constants.O_APPEND | constants.O_CREAT, 0o600)
     try {
       const stat = fstatSync(descriptor)
-      const foreign = findForeignHand(stat)
+      const foreign = findOwnershipFault(stat)
       if (foreign !== undefined) throw new Error(`it ${foreign}`)
       // One write at the end of the file: others who add at the same time come before or after it, never in between.
       const line = Buffer.from((endsInLine(descriptor, stat) ? '' : '\n') + writeEntry(entry))
@@ -123,7 +123,7 @@ export function parseEntry(line: Uint8Array): TrustEntry | string {
 }
 
 /** What was said last of one project. */
-export interface LastWord {
+export interface LatestDecision {
   readonly record: TrustRecord
   /** The start that took it up, where it was for one start. */
   readonly usedBy?: string
@@ -133,8 +133,8 @@ export interface LastWord {
  * Later lines over earlier ones. A line that cannot be read may have taken back any trust before it: such trust is gone
  * and must be given again, while whatever was declined stays so.
  */
-export function lastWords(lines: TrustLines['lines']): ReadonlyMap<string, LastWord> {
-  const words = new Map<string, LastWord>()
+export function latestDecisions(lines: TrustLines['lines']): ReadonlyMap<string, LatestDecision> {
+  const words = new Map<string, LatestDecision>()
   for (const line of lines) {
     if (isBroken(line)) {
       for (const [path, { record }] of words) if (record.decision !== 'declined') words.delete(path)
@@ -146,7 +146,7 @@ export function lastWords(lines: TrustLines['lines']): ReadonlyMap<string, LastW
   return words
 }
 
-function follow(before: LastWord | undefined, { decision, path, decidedAt, digest, id }: TrustEntry): LastWord | undefined {
+function follow(before: LatestDecision | undefined, { decision, path, decidedAt, digest, id }: TrustEntry): LatestDecision | undefined {
   if (decision !== 'used') return { record: Object.freeze({ path, decision, decidedAt, digest }) }
   // The first who takes it up has it.
   if (before?.record.decision !== 'once' || before.usedBy !== undefined) return before

@@ -12,7 +12,7 @@ import { byteOrder } from '../model/digest.ts'
 import { EMPTY_LAYER, measureProject } from './project-digest.ts'
 import { locateProjectLayer, type ProjectLayer } from './project-layer.ts'
 import {
-  appendTrustEntry, isBroken, isDigest, lastWords, readTrustFile, TRUST_FILE, type LastWord, type TrustLines,
+  appendTrustEntry, isBroken, isDigest, latestDecisions, readTrustFile, TRUST_FILE, type LatestDecision, type TrustLines,
 } from './trust-file.ts'
 
 /** The record of trusted projects in the folder of the global layer. */
@@ -34,7 +34,7 @@ export function createTrustLedger(settings: Settings): TrustLedger {
     if (layer.kind !== 'folder') return { standing: { kind: 'nothing', digest: EMPTY_LAYER }, diagnostics }
     // A record that the project brings along would be the project's own word.
     if (file !== null && isInside(layer.root, file)) return { standing: { kind: 'unknown' }, diagnostics }
-    return { standing: await stand(lastWords(lines.lines).get(path), { workspace: path, root: layer.root }, settings), diagnostics }
+    return { standing: await stand(latestDecisions(lines.lines).get(path), { workspace: path, root: layer.root }, settings), diagnostics }
   }
 
   const measure = (path: string, layer: ProjectLayer): Promise<string> | string =>
@@ -62,12 +62,12 @@ export function createTrustLedger(settings: Settings): TrustLedger {
     const id = randomUUID()
     if (file === null) return false
     appendTrustEntry(file, { path, decision: 'used', decidedAt: new Date().toISOString(), digest: null, id })
-    return lastWords(read().lines).get(path)?.usedBy === id
+    return latestDecisions(read().lines).get(path)?.usedBy === id
   }
 
   const list: TrustLedger['list'] = async () => {
     const lines = read()
-    const records = [...lastWords(lines.lines).values()].filter(isStanding).map(({ record }) => record)
+    const records = [...latestDecisions(lines.lines).values()].filter(isStanding).map(({ record }) => record)
     return {
       records: records.toSorted((one, other) => byteOrder(one.path, other.path)),
       diagnostics: file === null ? [] : report(file, lines),
@@ -82,10 +82,10 @@ export function createTrustLedger(settings: Settings): TrustLedger {
   }
 }
 
-const isStanding = ({ record, usedBy }: LastWord): boolean => record.decision !== 'revoked' && usedBy === undefined
+const isStanding = ({ record, usedBy }: LatestDecision): boolean => record.decision !== 'revoked' && usedBy === undefined
 
 /** Reads the project only where there is a decision to compare it with. */
-async function stand(word: LastWord | undefined, project: OpenProject, settings: Settings): Promise<TrustStanding> {
+async function stand(word: LatestDecision | undefined, project: OpenProject, settings: Settings): Promise<TrustStanding> {
   if (word === undefined || !isStanding(word)) return { kind: 'unknown' }
   const { decision, decidedAt: since, digest } = word.record
   if (decision === 'revoked') return { kind: 'unknown' }

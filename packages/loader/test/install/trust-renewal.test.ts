@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import type { TrustDecision } from '@bulkhead/contract'
 import { describe, expect, test } from 'vitest'
-import { settle } from '../../src/config/settings.ts'
+import { resolveSettings } from '../../src/config/settings.ts'
 import { TrustRenewal } from '../../src/install/trust-renewal.ts'
 import { createLoader } from '../../src/load/loader.ts'
 import { HomeFixture, manifestOf } from '../home-fixture.ts'
@@ -120,7 +120,7 @@ describe('no project becomes trusted by itself', () => {
 test.each(['declined', 'once'] as const)('trust that was taken back while something was installed stays so: %s', async (decision) => {
   using home = new ProjectFixture()
   await home.ledger.decide(home.workspace, 'trusted')
-  const renewal = await TrustRenewal.begin(home.workspace, settle(home.options()))
+  const renewal = await TrustRenewal.begin(home.workspace, resolveSettings(home.options()))
   await home.ledger.decide(home.workspace, decision)
   const lines = home.lines()
   renewal!.renew({ id: 'weather', before: null, after: null } as Parameters<TrustRenewal['renew']>[0], '0'.repeat(128))

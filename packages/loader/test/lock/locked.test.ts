@@ -46,9 +46,9 @@ describe('what differs from what was accepted is refused', () => {
   const withHost = (...hosts: string[]) => manifestOf({ tools: [toolOf({ requires: { net: { hosts } } })] })
 
   test.each([
-    ['another byte', 'LockMismatch', /its files are others/, (home: HomeFixture, at: string): string => home.write(join(at, 'index.js'), 'export default 1')],
-    ['another file', 'LockMismatch', /its files are others/, (home: HomeFixture, at: string): string => home.write(join(at, 'more.js'), '')],
-    ['an older version', 'LockMismatch', /1\.4\.0 was accepted and 1\.3\.9 is there/, (home: HomeFixture, at: string): string =>
+    ['another byte', 'LockMismatch', /its files have changed/, (home: HomeFixture, at: string): string => home.write(join(at, 'index.js'), 'export default 1')],
+    ['another file', 'LockMismatch', /its files have changed/, (home: HomeFixture, at: string): string => home.write(join(at, 'more.js'), '')],
+    ['an older version', 'LockMismatch', /1\.4\.0 was accepted, and 1\.3\.9 is installed/, (home: HomeFixture, at: string): string =>
       home.write(join(at, 'bulkhead.json'), { ...withHost('a.example', 'b.example'), version: '1.3.9' })],
     ['fewer powers', 'LockMismatch', /it drops net: b\.example/, (home: HomeFixture, at: string): string => home.write(join(at, 'bulkhead.json'), withHost('a.example'))],
     ['more powers', 'ConsentRequired', /it adds net: c\.example; drops net: b\.example/, (home: HomeFixture, at: string): string =>

@@ -37,7 +37,7 @@ describe('packing a folder', () => {
   test('what must be configured before it can be used is packed, and its description says so', async () => {
     using home = new HomeFixture()
     const configSchema = { type: 'object', properties: { units: { enum: ['metric'] } }, required: ['units'], additionalProperties: false }
-    const told = [expect.stringMatching(/^It must be configured before it can be used\. The configuration at \/extensions\/weather\/config\/units is missing\.$/)]
+    const told = [expect.stringMatching(/^Configure the extension before you use it\. The configuration at \/extensions\/weather\/config\/units is missing\.$/)]
     const packed = await pack(home, packageFiles('1.0.0', [], { configSchema }))
     expect(packed.warnings).toEqual(told)
     writeFileSync(join(home.base, 'packed.tgz'), packed.tarball)

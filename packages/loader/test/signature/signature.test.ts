@@ -106,7 +106,7 @@ describe('what was signed is something else', () => {
   test('an integrity file that is not there', async () => {
     using home = new HomeFixture()
     rmSync(join(weather.install(home, bundle), 'bulkhead.integrity.json'))
-    expect((await refusal(home)).message).toMatch(/is there and bulkhead\.integrity\.json is not/)
+    expect((await refusal(home)).message).toMatch(/exists without bulkhead\.integrity\.json/)
   })
 
   const right = weather.subject()
@@ -236,7 +236,7 @@ describe('a pinned signer', () => {
     weather.install(home, await sigstore.sign(weather.integrityFile, { ...BUILD, ...claims }))
     const diagnostic = await refusal(home, pinned)
     expect(diagnostic.message).toMatch(message)
-    expect(diagnostic.message).toContain(`is by ${claims.sub ?? BUILD.sub} (vouched for by ${claims.iss ?? BUILD.iss})`)
+    expect(diagnostic.message).toContain(`is by ${claims.sub ?? BUILD.sub} (checked for by ${claims.iss ?? BUILD.iss})`)
     expect(diagnostic.cure).toMatch(/Check who published/)
   })
 
