@@ -46,7 +46,7 @@ const manifests: readonly MalformedManifest[] = [
   shape('two tools of one name', manifestOf({ tools: [toolOf(), toolOf()] }), '/tools/1/name', /forecast too/),
   shape(
     'two tools that differ in case', manifestOf({ tools: [toolOf(), toolOf({ name: 'Forecast' })] }), '/tools/1/name',
-    /case only/,
+    /only in case/,
   ),
   shape(
     'an input schema that is no object', withTool({ inputSchema: { type: 'array' } }), '/tools/0/inputSchema/type',
@@ -100,7 +100,7 @@ const manifests: readonly MalformedManifest[] = [
   shape('a variable name that is none', manifestOf({ env: ['PATH=1'] }), '/env/0', /environment variable/),
   {
     name: 'a later contract', manifest: manifestOf({ contractVersion: '1.1.0' }), stage: 'contractVersion',
-    code: 'ContractVersionMismatch', path: '/contractVersion', message: /this host speaks 1\.0\.0/,
+    code: 'ContractVersionMismatch', path: '/contractVersion', message: /this host supports 1\.0\.0/,
   },
   {
     name: 'another contract', manifest: manifestOf({ contractVersion: '2.0.0' }), stage: 'contractVersion',
@@ -112,7 +112,7 @@ const manifests: readonly MalformedManifest[] = [
   },
   {
     name: 'a range that is none', manifest: manifestOf({ requiredCoreVersion: 'newest' }), stage: 'requiredCoreVersion',
-    code: 'RequiredCoreVersionMismatch', path: '/requiredCoreVersion', message: /not a range/,
+    code: 'RequiredCoreVersionMismatch', path: '/requiredCoreVersion', message: /not a version range/,
   },
 ]
 
