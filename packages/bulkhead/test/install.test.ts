@@ -114,7 +114,7 @@ describe('bulkhead update and outdated', () => {
 
     registry.publish('1.1.0', await pack('1.1.0', ['api.example']))
     const refused = await run('update', '--yes', ...from)
-    expect(refused).toMatchObject({ code: 1, stderr: expect.stringMatching(/powers +adds net: api\.example[\s\S]*UpdateRefused .*no new major version.*\n {2}cure: .*policy\.update\.widening/) })
+    expect(refused).toMatchObject({ code: 1, stderr: expect.stringMatching(/powers +adds net: api\.example[\s\S]*UpdateRefused .*not a new major version.*\n {2}cure: .*policy\.update\.widening/) })
 
     registry.publish('2.0.0', await pack('2.0.0', ['api.example']))
     const asked = await json('update', '--yes', ...from) as unknown as { updates: { error: { code: string; message: string } }[] }

@@ -24,10 +24,10 @@ it('shows the root that ships, takes one of one’s own, and goes back', async (
 
 it('refuses what is no root, and a repository that is not there, and writes nothing', async () => {
   writeFileSync(join(folder, 'own.json'), '{}')
-  expect(await inside(['trust-root', '--use', 'own.json'], folder)).toMatchObject({ code: 1, stderr: expect.stringMatching(/^SignatureInvalid .* Name a trusted root of sigstore, as JSON\.\n$/) })
+  expect(await inside(['trust-root', '--use', 'own.json'], folder)).toMatchObject({ code: 1, stderr: expect.stringMatching(/^SignatureInvalid .* Use a sigstore trusted root as JSON\.\n$/) })
   writeFileSync(join(folder, 'root.json'), '{}')
   const refresh = ['trust-root', '--refresh', '--mirror', 'http://127.0.0.1:1', '--tuf-root', 'root.json']
-  expect(await inside(refresh, folder)).toMatchObject({ code: 1, stderr: expect.stringMatching(/^InstallSourceInvalid .*root\.json" is no root metadata/) })
+  expect(await inside(refresh, folder)).toMatchObject({ code: 1, stderr: expect.stringMatching(/^InstallSourceInvalid .*root\.json" is not TUF root metadata/) })
   writeFileSync(join(folder, 'root.json'), '{"signed":{"_type":"root"}}')
   expect(await inside(refresh, folder)).toMatchObject({ code: 1, stderr: expect.stringContaining('InstallSourceUnavailable') })
   expect(readdirSync(home())).toEqual(['tuf'])

@@ -2,15 +2,15 @@ import { expect, it } from 'vitest'
 import { faultError } from '../src/model/diagnostics.ts'
 import type { Fault } from '../src/model/result.ts'
 
-const changed = (file: string): Fault => ({ stage: 'integrity', code: 'IntegrityFailed', path: '', file, message: `The package is not what was packed: ${file} has changed.` })
+const changed = (file: string): Fault => ({ stage: 'integrity', code: 'IntegrityFailed', path: '', file, message: `The package differs from its integrity file: ${file} has changed.` })
 
 it('says what is wrong, and leaves the cure of a single thing to the caller', () => {
-  expect(faultError([changed('a.js')])).toMatchObject({ code: 'IntegrityFailed', message: 'The package is not what was packed: a.js has changed.' })
+  expect(faultError([changed('a.js')])).toMatchObject({ code: 'IntegrityFailed', message: 'The package differs from its integrity file: a.js has changed.' })
 })
 
 it('says of many things the first ones, how many more there are, and what to do', () => {
   const { message } = faultError(['a', 'b', 'c', 'd', 'e', 'f'].map(changed))
-  expect(message).toMatch(/^The package .*: d has changed\. \(and 2 more of the like\) Install the package again/)
+  expect(message).toMatch(/^The package .*: d has changed\. \(and 2 more\) Install the package again/)
   expect(message).not.toContain('e has')
 })
 

@@ -38,7 +38,7 @@ describe('an extension in the folder that ships with the host', () => {
     using home = new ShippedFixture()
     const { diagnostics } = await home.shipped()
     expect(diagnostics).toMatchObject([{
-      severity: 'error', stage: 'locate', code: 'ExtensionNotFound', layer: 'bundled', location: join(home.shippedRoot, 'tools'), cure: 'Name the folder that "tools" lies in.',
+      severity: 'error', stage: 'locate', code: 'ExtensionNotFound', layer: 'bundled', location: join(home.shippedRoot, 'tools'), cure: 'Set the root to the folder that contains "tools".',
     }])
   })
 

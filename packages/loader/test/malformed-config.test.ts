@@ -23,7 +23,7 @@ const DEPLOY = {
 } as const
 
 const malformed: readonly Malformed[] = [
-  { name: 'not JSON', config: '{ "mode": ', path: '', message: /is not JSON.*switched off/, kept: { toolsEnabled: false } },
+  { name: 'not JSON', config: '{ "mode": ', path: '', message: /is not JSON.*disabled/, kept: { toolsEnabled: false } },
   { name: 'not an object', config: '[]', path: '', message: /must hold an object/, kept: { toolsEnabled: false } },
   {
     name: 'a key twice', config: '{"mode":"ask","mode":"yolo"}', path: '/mode', message: /twice/, kept: { toolsEnabled: false },
@@ -40,13 +40,13 @@ const malformed: readonly Malformed[] = [
   {
     name: 'a severity that is none is the worst',
     config: { watchdogs: { commandSafety: { severity: { mkfs: 'fine', shutdown: 'warning' } } } },
-    path: '/watchdogs/commandSafety/severity/mkfs', message: /expected one of.*is taken for "critical"\.$/,
+    path: '/watchdogs/commandSafety/severity/mkfs', message: /expected one of.*is "critical"\.$/,
     kept: { watchdogs: { commandSafety: { severity: { mkfs: 'critical', shutdown: 'warning' } } } },
   },
   {
     name: 'a pattern of dangerous commands without a severity finds what it says, and refuses it',
     config: { watchdogs: { commandSafety: { patterns: [{ ...DEPLOY, severity: 'fatal' }, DEPLOY] } } },
-    path: '/watchdogs/commandSafety/patterns/0/severity', message: /expected one of.*patterns\/0 is taken for \{"id":"deploy".*"severity":"critical"/,
+    path: '/watchdogs/commandSafety/patterns/0/severity', message: /expected one of.*patterns\/0 is \{"id":"deploy".*"severity":"critical"/,
     kept: { watchdogs: { commandSafety: { patterns: [{ ...DEPLOY, severity: 'critical' }, DEPLOY] } } },
   },
   {
@@ -72,12 +72,12 @@ const malformed: readonly Malformed[] = [
     kept: { mode: 'ask', toolsEnabled: false },
   },
   {
-    name: 'a wrong switch is off', config: { toolsEnabled: 'no', mode: 'ask' }, path: '/toolsEnabled', message: /boolean.*tools are switched off\.$/,
+    name: 'a wrong switch is off', config: { toolsEnabled: 'no', mode: 'ask' }, path: '/toolsEnabled', message: /boolean.*all tools are disabled\.$/,
     kept: { mode: 'ask', toolsEnabled: false },
   },
   {
     name: 'a tool whose switch cannot be read is off', config: { tools: { bash: { enabled: 'no', timeoutMs: 5 }, read: false } },
-    path: '/tools/bash/enabled', also: '/tools/read', message: /boolean.*is taken for false\.$/,
+    path: '/tools/bash/enabled', also: '/tools/read', message: /boolean.*is false\.$/,
     kept: { tools: { bash: { enabled: false, timeoutMs: 5 }, read: { enabled: false } } },
   },
   {
@@ -93,11 +93,11 @@ const malformed: readonly Malformed[] = [
     kept: { sandbox: { os: 'require' } },
   },
   {
-    name: 'rules of which nothing can be read', config: { rules: { bash: 'deny' } }, path: '/rules', message: /array.*tools are switched off\.$/,
+    name: 'rules of which nothing can be read', config: { rules: { bash: 'deny' } }, path: '/rules', message: /array.*all tools are disabled\.$/,
     kept: { toolsEnabled: false },
   },
   {
-    name: 'a policy of which nothing can be read', config: { mode: 'ask', policy: 'require' }, path: '/policy', message: /object.*tools are switched off\.$/,
+    name: 'a policy of which nothing can be read', config: { mode: 'ask', policy: 'require' }, path: '/policy', message: /object.*all tools are disabled\.$/,
     kept: { mode: 'ask', toolsEnabled: false },
   },
   {
@@ -112,7 +112,7 @@ const malformed: readonly Malformed[] = [
   },
   {
     name: 'an unknown key in a rule', config: { rules: [{ permission: 'bash', action: 'ask', role: 'x' }] },
-    path: '/rules/0/role', message: /not a known key.*\/rules\/0 is taken for \{"permission":"bash","action":"ask"\}\.$/,
+    path: '/rules/0/role', message: /not a known key.*\/rules\/0 is \{"permission":"bash","action":"ask"\}\.$/,
     kept: { rules: [{ permission: 'bash', pattern: '*', action: 'ask' }] },
   },
   {
@@ -239,7 +239,7 @@ describe('a configuration that is partly wrong', () => {
     const { config, diagnostics } = await home.load()
     expect(diagnostics).toMatchObject([
       { code: 'ConfigInvalid', message: expect.stringMatching(/^config\.json has 300000 bytes; 262144 are allowed\./) },
-      { code: 'ConfigInvalid', message: expect.stringMatching(/^config\.json is not a plain file\./) },
+      { code: 'ConfigInvalid', message: expect.stringMatching(/^config\.json is not a regular file\./) },
     ])
     expect(config.merged).toEqual({ toolsEnabled: false })
   })
@@ -263,7 +263,7 @@ describe('a configuration that is partly wrong', () => {
     expect(config.layers.map(({ layer, config: own }) => [layer, own])).toEqual(
       [['bundled', {}], ['global', { mode: 'yolo' }], ['project', { toolsEnabled: false }]],
     )
-    expect(diagnostics).toMatchObject([{ code: 'ConfigInvalid', layer: 'project', message: expect.stringMatching(/^config\.json is a link\. .*switched off\.$/) }])
+    expect(diagnostics).toMatchObject([{ code: 'ConfigInvalid', layer: 'project', message: expect.stringMatching(/^config\.json is a link\. .*disabled\.$/) }])
   })
 
   test('what the embedder passes is checked too; undefined is not passed', async () => {

@@ -36,7 +36,7 @@ const folders: readonly MalformedFolder[] = [
     },
   },
   {
-    name: 'a manifest that is a pipe', message: /not a plain file/, file: 'bulkhead.json',
+    name: 'a manifest that is a pipe', message: /not a regular file/, file: 'bulkhead.json',
     spoil: (at) => {
       rmSync(join(at, 'bulkhead.json'))
       execFileSync('mkfifo', [join(at, 'bulkhead.json')])
@@ -55,7 +55,7 @@ const folders: readonly MalformedFolder[] = [
   },
   { name: 'a link to a folder', message: /is a link/, file: 'up', spoil: (at) => symlinkSync('..', join(at, 'up')) },
   { name: 'a link to nothing', message: /is a link/, file: 'gone', spoil: (at) => symlinkSync('nowhere', join(at, 'gone')) },
-  { name: 'a pipe', message: /not a plain file/, file: 'pipe', spoil: (at) => execFileSync('mkfifo', [join(at, 'pipe')]) },
+  { name: 'a pipe', message: /not a regular file/, file: 'pipe', spoil: (at) => execFileSync('mkfifo', [join(at, 'pipe')]) },
   {
     name: 'a name with a line feed', message: /a\\u\{a\}b\.js/, file: 'a\nb.js',
     spoil: (at, home) => home.write(join(at, 'a\nb.js'), ''),
@@ -65,7 +65,7 @@ const folders: readonly MalformedFolder[] = [
     spoil: (at, home) => home.write(join(at, 'a\u{202e}sj.js'), ''),
   },
   {
-    name: 'a name with a back-slash', message: /back-slash/, file: 'a\\b.js',
+    name: 'a name with a back-slash', message: /backslash/, file: 'a\\b.js',
     spoil: (at, home) => home.write(join(at, 'a\\b.js'), ''),
   },
   {

@@ -12,20 +12,20 @@ import { strictestValue, disablesTools, TOOLS_OFF } from './strictest-values.ts'
 export interface ConfigSource {
   readonly value: JsonObject
   readonly faults: readonly Fault[]
-  /** Of the bytes of the file; null where there is none, or none that can be read. */
+  /** The digest of the file; null if it is missing or unreadable. */
   readonly digest: string | null
 }
 
-const UNTIL_THEN = 'Until it can be read its rules are not known, so tools are switched off.'
+const CONSEQUENCE = 'Its rules are unknown, so all tools are disabled.'
 
-/** A configuration file as data. One that is not there says nothing. */
+/** Parses a configuration file. A missing file is an empty configuration. */
 export function readConfigFile(path: string, options: ReadOptions): ConfigSource {
   const file = readRegularFile(path, options)
   if (!file.ok) return file.problem === 'missing' ? { value: {}, faults: [], digest: null } : unreadable(CONFIG_FILE, null, '', file.message)
   const digest = sha512(file.bytes)
   const parsed = parseStrictJson(file.bytes)
   if (!parsed.ok) return unreadable(CONFIG_FILE, digest, parsed.path, parsed.message, parsed.duplicateKey ? 'DuplicateJsonKey' : 'ConfigInvalid')
-  return isJsonObject(parsed.value) ? { value: parsed.value, faults: [], digest } : unreadable(CONFIG_FILE, digest, '', 'must hold an object')
+  return isJsonObject(parsed.value) ? { value: parsed.value, faults: [], digest } : unreadable(CONFIG_FILE, digest, '', 'must contain an object')
 }
 
 export const unreadable = (
@@ -33,14 +33,14 @@ export const unreadable = (
 ): ConfigSource => ({
   value: TOOLS_OFF,
   digest,
-  faults: [{ stage: 'configSchema', code, path, message: `${name} ${what}. ${UNTIL_THEN}` }],
+  faults: [{ stage: 'configSchema', code, path, message: `${name} ${what}. ${CONSEQUENCE}` }],
 })
 
 type Steps = readonly (string | number)[]
 
 /**
- * How far down a part can be left out by itself. A rule is one part: without its pattern it would allow more. Of an
- * extension's entry each key stands alone: `enabled: false` must survive a wrong limit beside it.
+ * The depth at which an invalid part is left out. A rule is one part: without its pattern it would allow more. In the entry of an
+ * extension each key is a part: `enabled: false` must survive an invalid limit next to it.
  */
 const PART_DEPTH: ReadonlyMap<string | number, number> = new Map([
   ['allowlist', 2], ['rules', 2], ['roles', 2], ['packages', 2], ['mcp', 2], ['openapi', 2], ['tools', 3], ['extensions', 4],
@@ -48,19 +48,18 @@ const PART_DEPTH: ReadonlyMap<string | number, number> = new Map([
   ['approvals', 2], ['watchdogs', 4], ['guards', 2],
 ])
 
-/** Leaving a part out may show what it hid, once; a file that is still wrong then is not worth guessing at. */
+/** Leaving a part out may reveal another fault. After this many rounds the whole file is rejected. */
 const ROUNDS = 3
 const MAX_FAULTS = 100
-
 
 export interface ValidConfig {
   readonly config: ConfigFile
   readonly faults: readonly Fault[]
-  /** Entries of lists that were left out, as JSON Pointers. */
+  /** JSON Pointers of list entries that were left out. */
   readonly omitted: readonly string[]
 }
 
-/** Reports each unknown key and wrong value, and keeps everything else; what forbids or bounds holds at its strictest. */
+/** Reports unknown keys and invalid values, and keeps the rest. Invalid prohibitions and limits are replaced by the strictest value. */
 export function validateConfig(written: JsonObject): ValidConfig {
   if (Object.keys(written).length === 0) return { config: {}, faults: [], omitted: [] }
   const faults: Fault[] = []
@@ -77,7 +76,7 @@ export function validateConfig(written: JsonObject): ValidConfig {
   return { config: TOOLS_OFF, faults: faults.slice(0, MAX_FAULTS), omitted: [] }
 }
 
-/** The patterns of a ceiling follow the rules of requirements, which no schema can say. */
+/** The patterns of a ceiling follow rules that the schema cannot express. */
 function ceilingIssues({ policy }: ConfigFile): readonly PlacedIssue[] {
   try {
     checkRequirements(policy?.ceiling ?? {})
@@ -89,14 +88,14 @@ function ceilingIssues({ policy }: ConfigFile): readonly PlacedIssue[] {
 
 const faultOf = ({ steps, message }: PlacedIssue, written: Json): Fault => ({
   stage: 'configSchema', code: 'ConfigInvalid', path: pointerOf(steps),
-  message: `${visibleText(pointerOf(steps)) || 'The configuration'} ${message}${message.endsWith('.') ? '' : '.'}${meanwhile(partOf(steps), written)}`,
+  message: `${visibleText(pointerOf(steps)) || 'The configuration'} ${message}${message.endsWith('.') ? '' : '.'}${consequenceOf(partOf(steps), written)}`,
 })
 
-function meanwhile(part: Steps, written: Json): string {
+function consequenceOf(part: Steps, written: Json): string {
   const pointer = pointerOf(part)
-  if (disablesTools(pointer)) return ' Until it can be read, tools are switched off.'
+  if (disablesTools(pointer)) return ' Until this is fixed, all tools are disabled.'
   const instead = strictestValue(pointer, part.reduce(memberOf, written))
-  return instead === undefined ? '' : ` Until it can be read, ${visibleText(pointer)} is taken for ${visibleText(JSON.stringify(instead))}.`
+  return instead === undefined ? '' : ` Until this is fixed, ${visibleText(pointer)} is ${visibleText(JSON.stringify(instead))}.`
 }
 
 function memberOf(value: Json, step: string | number): Json {
@@ -104,7 +103,7 @@ function memberOf(value: Json, step: string | number): Json {
 }
 
 function partOf(steps: Steps): Steps {
-  // A ceiling is one part: half of it would be another ceiling.
+  // A ceiling is one part, because half of it is a different ceiling.
   if (pointerOf(steps.slice(0, 2)) === '/policy/ceiling') return steps.slice(0, 2)
   return steps.slice(0, PART_DEPTH.get(steps[0] ?? '') ?? 1)
 }

@@ -2,18 +2,18 @@ import { COMPARTMENT_LIMITS, SECURITY_MODES, type ConfigFile } from '@bulkhead/c
 import { isJsonObject, type Json } from '@bulkhead/kit/json'
 import { isDeepStrictEqual } from 'node:util'
 
-/** One setting that a layer changes in a way that is not known to be stricter than before. */
+/** A setting of a layer that is not known to be stricter than before. */
 export interface LooseningSetting {
   /** JSON Pointer in the layer's file. */
   readonly path: string
   readonly value: Json
-  /** What holds without this layer; undefined where nothing is set. */
+  /** The value without this layer; undefined if not set. */
   readonly before: Json | undefined
 }
 
 /**
- * What `config` would loosen over `below`. Only a change that is known to tighten, or to have no effect, is left out, so a new key of the
- * configuration is shown until it is judged here. Servers and documents are not settings: they are listed by themselves.
+ * The settings of `config` that loosen `below`. Leaves out only changes that are known to tighten or to have no effect, so a new
+ * configuration key is listed until it is classified here. Servers and documents are shown separately.
  */
 export function looseningSettings(config: ConfigFile, below: ConfigFile): readonly LooseningSetting[] {
   const { $schema: _schema, mcp: _mcp, openapi: _openapi, ...settings } = config
@@ -28,7 +28,7 @@ interface Leaf {
   readonly before: Json | undefined
 }
 
-/** Lists whose entries are added to those of the layers below. */
+/** Lists that are appended to those of lower layers. */
 const JOINED: ReadonlySet<string> = new Set(['rules', 'allowlist'])
 /** Replaced as a whole. */
 const WHOLE: ReadonlySet<string> = new Set(['policy/ceiling', 'policy/identities/*'])
@@ -41,7 +41,7 @@ function leaves(value: Json, before: Json | undefined, at: readonly string[]): r
     leaves(member, isJsonObject(before) && Object.hasOwn(before, key) ? before[key] : undefined, [...at, key]))
 }
 
-/** With `*` for names that the writer chose. */
+/** The path with `*` in place of user-defined names. */
 const placeOf = (at: readonly string[]): string => {
   const named = new Set(['tools', 'extensions', 'roles', 'rules', 'allowlist'])
   return at.map((key, index) => {
@@ -50,22 +50,22 @@ const placeOf = (at: readonly string[]): string => {
   }).join('/')
 }
 
-type Judge = (value: Json, before: Json | undefined) => boolean
+type IsStricter = (value: Json, before: Json | undefined) => boolean
 
-/** `order` from the strictest. What is not set counts as `unset`. */
-const stricterIn = (order: readonly string[], unset: string): Judge => (value, before) =>
+/** `order` starts with the strictest. `unset` is the default. */
+const stricterIn = (order: readonly string[], unset: string): IsStricter => (value, before) =>
   order.includes(value as string) && order.indexOf(value as string) <= order.indexOf((before ?? unset) as string)
-const lowerThan = (unset: number): Judge => (value, before) => Number(value) <= Number(before ?? unset)
+const lowerThan = (unset: number): IsStricter => (value, before) => Number(value) <= Number(before ?? unset)
 const lower = lowerThan(Number.POSITIVE_INFINITY)
-const switchedOff: Judge = (value, before) => value === false || before === undefined
-const noEffect: Judge = () => true
+const switchedOff: IsStricter = (value, before) => value === false || before === undefined
+const noEffect: IsStricter = () => true
 const level = stricterIn(['require', 'warn', 'off'], 'require')
 const widening = stricterIn(['refuse', 'major', 'consent'], 'major')
 const placement = stricterIn(['process', 'thread', 'inline'], 'process')
-const pinned: Judge = (_, before) => before === undefined
+const pinned: IsStricter = (_, before) => before === undefined
 
-/** By place, when a change is stricter than before or has no effect. What is not here counts as loosening. */
-const STRICTER: readonly (readonly [RegExp, Judge])[] = [
+/** When a change is stricter or has no effect, by path. Other changes count as loosening. */
+const STRICTER: readonly (readonly [RegExp, IsStricter])[] = [
   [/^mode$/, stricterIn(SECURITY_MODES, 'ask')],
   [/^rules\/\*$/, (rule) => isJsonObject(rule) && rule['action'] !== 'allow'],
   [/^roles\/\*$/, (allowed) => allowed === false],
@@ -86,5 +86,5 @@ function tightens(at: readonly string[], value: Json, before: Json | undefined):
   if (limit !== undefined && Object.hasOwn(COMPARTMENT_LIMITS, limit)) {
     return lowerThan(COMPARTMENT_LIMITS[limit as keyof typeof COMPARTMENT_LIMITS].most)(value, before)
   }
-  return STRICTER.some(([pattern, judge]) => pattern.test(place) && judge(value, before))
+  return STRICTER.some(([pattern, isStricter]) => pattern.test(place) && isStricter(value, before))
 }

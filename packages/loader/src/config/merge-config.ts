@@ -3,8 +3,8 @@ import { isJsonObject, type Json } from '@bulkhead/kit/json'
 import { deepFreeze } from '../model/plain-data.ts'
 
 /**
- * Maps that are merged key by key; `*` stands for any name. Everything else is replaced as a whole: half of one layer's
- * server with half of another's would send the secrets of the first to the second.
+ * Maps that are merged key by key; `*` is any name. Everything else is replaced as a whole: a server merged from two layers could
+ * send the secrets of one to the other.
  */
 const MERGED_MAPS: ReadonlySet<string> = new Set([
   '', 'roles', 'tools', 'tools/*', 'extensions', 'extensions/*', 'extensions/*/config', 'extensions/*/limits', 'isolation',
@@ -12,20 +12,18 @@ const MERGED_MAPS: ReadonlySet<string> = new Set([
   'mcp', 'openapi', 'search', 'skills', 'limits', 'sandbox', 'sandbox/spares', 'sandbox/most', 'budget', 'audit',
   'approvals', 'watchdogs', 'watchdogs/commandSafety', 'watchdogs/commandSafety/severity', 'guards',
 ])
-/** Lists whose entries of every layer count. */
+/** Lists that are concatenated over all layers. */
 const JOINED_LISTS: ReadonlySet<string> = new Set(['rules', 'allowlist', 'watchdogs/commandSafety/patterns'])
 
-/** Later over earlier. The maps of the result have no prototype: a tool may be called `constructor`. */
+/** Later layers override earlier ones. Maps in the result have no prototype, because a tool may be named `constructor`. */
 export function mergeConfigs(configs: readonly ConfigFile[]): ConfigFile {
   return deepFreeze(configs.reduce<Json>((merged, config) => merge(merged, config as unknown as Json, ''), {}) as ConfigFile)
 }
 
 function merge(earlier: Json | undefined, later: Json, place: string): Json {
-  // Off is a denial, and no layer turns a denial into a permission.
+  // No layer can undo these restrictions of a lower one.
   if (place === 'toolsEnabled' && earlier === false) return false
-  // So is a wall that must stand.
   if (place === 'sandbox/os' && earlier === 'require') return earlier
-  // An audit that is required stays so.
   if (place === 'audit/require' && earlier === true) return true
   if (JOINED_LISTS.has(place) && Array.isArray(later)) return [...(Array.isArray(earlier) ? earlier : []), ...later]
   if (!isJsonObject(later) || !MERGED_MAPS.has(place)) return later

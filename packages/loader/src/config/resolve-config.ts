@@ -19,14 +19,11 @@ interface Source {
 export interface ConfigResolution {
   readonly config: ResolvedConfig
   readonly diagnostics: readonly Diagnostic[]
-  /** Of the project's own file. */
+  /** The digest of the configuration file of the project. */
   readonly projectFileDigest: string | null
 }
 
-/**
- * bundled < global < project < what the embedder passes. `projectRoot` is null until the project is trusted, so that
- * whatever its file loosens counts for a trusted project only.
- */
+/** Precedence: bundled < global < project < overrides of the embedder. `projectRoot` is null until the project is trusted. */
 export function resolveConfig(
   settings: Settings, projectRoot: string | null, overrides: ConfigFile | undefined,
 ): ConfigResolution {
@@ -36,11 +33,11 @@ export function resolveConfig(
     return { layer, location, written: readConfigFile(location, { maxBytes, followLinks }) }
   }
   const sources: readonly Source[] = [
-    { layer: 'bundled', location: 'bundled', written: given(defaults) },
-    // People keep their own settings elsewhere and link to them; a project's link could lead anywhere.
+    { layer: 'bundled', location: 'bundled', written: fromProgram(defaults) },
+    // Users may link to their settings. A link in a project could point anywhere.
     ...(globalRoot === null ? [] : [file('global', globalRoot, true)]),
     ...(projectRoot === null ? [] : [file('project', projectRoot, false)]),
-    ...(overrides === undefined ? [] : [{ layer: 'embedder' as const, location: 'overrides', written: given(overrides) }]),
+    ...(overrides === undefined ? [] : [{ layer: 'embedder' as const, location: 'overrides', written: fromProgram(overrides) }]),
   ]
   const validated = sources.map((source) => ({ source, ...validateConfig(source.written.value) }))
   const layers = validated.map(({ source: { layer, location }, config, omitted }): LayerConfig =>
@@ -56,15 +53,15 @@ export function resolveConfig(
   }
 }
 
-/** What a program passes is checked like a file. */
-function given(config: ConfigFile): ConfigSource {
+/** Checks a configuration object like a file. */
+function fromProgram(config: ConfigFile): ConfigSource {
   const passed = findJsonFault(config)?.code === 'kind' ? withoutUndefined(config) : config
   const fault = findJsonFault(passed)
   if (fault === undefined) return { value: JSON.parse(JSON.stringify(passed)) as JsonObject, faults: [], digest: null }
   return unreadable('The configuration', null, fault.path, `has a value that ${fault.message}`)
 }
 
-/** What is undefined was not passed, however deep it stands. What is no plain data, or goes on and on, is left to be refused. */
+/** Removes undefined members at any depth. Leaves values that are not plain data, or too deep, for the check to refuse. */
 function withoutUndefined(value: unknown, depth = 0): unknown {
   if (typeof value !== 'object' || value === null || depth > JSON_LIMITS.maxDepth) return value
   if (Array.isArray(value)) return value.map((member) => withoutUndefined(member, depth + 1))
@@ -74,7 +71,7 @@ function withoutUndefined(value: unknown, depth = 0): unknown {
     member === undefined ? [] : [[key, withoutUndefined(member, depth + 1)]]))
 }
 
-/** A diagnostic has a layer; the embedder stands with the host it ships. */
+/** Diagnostics have no embedder layer, so its faults count as bundled. */
 function report(source: Pick<Source, 'layer' | 'location'>, fault: Fault, severity: Diagnostic['severity']): Diagnostic {
   const { location } = source
   const layer = source.layer === 'embedder' ? 'bundled' : source.layer
@@ -86,15 +83,14 @@ export interface ConfigWarning {
   readonly fault: Fault
 }
 
-/** What is well formed and yet deserves a look, each at the file that says it. */
 export function configWarnings(layers: readonly LayerConfig[]): readonly ConfigWarning[] {
   return layers.flatMap((source) =>
     allowlistWithoutMode(source.config, layers).map((fault) => ({ source, fault })))
 }
 
-/** Entries that nothing will ever consult look like a protection or a permission, and are neither. */
+/** Without the mode, the entries have no effect. */
 function allowlistWithoutMode(config: ConfigFile, layers: readonly LayerConfig[]): Fault[] {
   if ((config.allowlist?.length ?? 0) === 0 || layers.some((layer) => layer.config.mode === 'allowlist')) return []
-  const message = 'The allowlist has entries and no layer sets the mode to allowlist.'
+  const message = 'The allowlist has entries, but no layer sets the mode to allowlist.'
   return [{ stage: 'configSchema', code: 'AllowlistWithoutMode', path: '/allowlist', message }]
 }

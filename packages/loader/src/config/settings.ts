@@ -8,41 +8,38 @@ import { LOADER_LIMITS, type LoaderLimits } from '../model/limits.ts'
 import { PUBLIC_GOOD_ROOT } from '../signature/public-good/trusted-root.ts'
 import type { TrustMaterial } from '../signature/trust-material.ts'
 
-/** Where a project keeps its own layer unless the embedder says otherwise. */
+/** The default folder of the project layer. */
 export const PROJECT_FOLDER = '.bulkhead'
 
-/** An extension that ships with the host. Its manifest passes the same stages as a stranger's. */
+/** An extension that ships with the host. Its manifest passes the same checks as any other. */
 export interface BundledExtension {
   readonly manifest: unknown
   readonly module: ExtensionModule
 }
 
 export interface LoaderOptions {
-  /** What `requiredCoreVersion` of a manifest is compared with. */
+  /** Compared with `requiredCoreVersion` of manifests. */
   readonly coreVersion: string
   readonly roots: {
-    /** A folder that ships with the host, with extensions besides those of `bundled`. Each must carry its integrity file. */
+    /** A folder with further bundled extensions. Each must have an integrity file. */
     readonly bundled?: string
-    /** The folder of the global layer, such as ~/.bulkhead; null: there is none. */
+    /** The folder of the global layer, such as ~/.bulkhead; null for none. */
     readonly global: string | null
-    /** Name of the folder below a workspace. `.stud` works as it is. */
+    /** The name of the folder in a workspace. `.stud` works too. */
     readonly projectFolder?: string
-    /** The folder whose node_modules has the packages that the embedder names. Default: that of the global layer. */
+    /** The folder whose node_modules has the packages in the embedder's configuration. Default: the global layer. */
     readonly packages?: string
   }
-  /** Some are made by what the configuration says. */
+  /** A function if the extensions depend on the configuration. */
   readonly bundled: readonly BundledExtension[] | ((config: ConfigFile) => readonly BundledExtension[])
-  /** What holds where no file says otherwise. */
+  /** The configuration below all files. */
   readonly defaults?: ConfigFile
   readonly limits?: Partial<LoaderLimits>
-  /**
-   * The folder to remember in what was found out, so that what has not changed is not read again. Default: nothing is remembered,
-   * and nothing is written.
-   */
+  /** The folder of the cache, so that unchanged packages are not read again. Default: no cache, and nothing is written. */
   readonly cache?: string
-  /** A sigstore trusted root, as JSON, in place of the public one that ships with the loader. */
+  /** A sigstore trusted root as JSON. Default: the public one, which ships with the loader. */
   readonly trustRoot?: Json
-  /** What reports say of `trustRoot`: where it is from, and the day it was published or fetched. */
+  /** The source of `trustRoot` and its date of publication, for reports. */
   readonly trustRootSource?: Pick<TrustMaterial, 'source' | 'date'>
 }
 
@@ -53,7 +50,7 @@ export interface Settings {
   readonly projectFolder: string
   readonly packagesRoot: string | null
   readonly cache: string | null
-  /** What is remembered counts for this loader and for those like it. */
+  /** Cached results are valid for loaders with the same key. */
   readonly cacheKey: string
   readonly bundled: (config: ConfigFile) => readonly BundledExtension[]
   readonly defaults: ConfigFile
@@ -61,7 +58,7 @@ export interface Settings {
   readonly trustRoot: TrustMaterial
 }
 
-const GIVEN = { source: 'given by the host', date: null }
+const GIVEN = { source: 'set by the host', date: null }
 
 const OPTIONS: OptionForms<LoaderOptions> = {
   coreVersion: forms.text,
@@ -72,7 +69,7 @@ const OPTIONS: OptionForms<LoaderOptions> = {
   defaults: forms.object, limits: forms.values(forms.number), cache: forms.text, trustRoot: forms.anything, trustRootSource: forms.object,
 }
 
-/** Throws ConfigInvalid for options no loader can work with: that is a fault of the program, not of what it finds. */
+/** Validates options and fills in defaults. Throws ConfigInvalid. */
 export function resolveSettings(options: LoaderOptions): Settings {
   requireOptions('createLoader', options, OPTIONS, 'coreVersion', 'roots', 'bundled')
   const { coreVersion, roots, bundled, defaults = {}, cache = null, trustRootSource = GIVEN } = options

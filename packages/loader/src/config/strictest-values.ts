@@ -2,36 +2,31 @@ import { commandSafetyPatternSchema, ruleSchema } from '@bulkhead/contract/valid
 import { EXTENSION_ID_PATTERN, TOOL_NAME_PATTERN } from '@bulkhead/contract'
 import { isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
 
-/** It finds every command. */
+/** Matches all commands. */
 const ANY: JsonObject = {
-  id: 'unreadable', label: 'A pattern that cannot be read', description: 'What it was to find is not known.', pattern: '^', category: 'configuration',
+  id: 'unreadable', label: 'An unreadable pattern', description: 'It matches all commands because its own pattern could not be read.', pattern: '^', category: 'configuration',
   severity: 'critical', platform: 'all',
 }
 
-/** Whatever of a pattern of dangerous commands can be read; the rest is the strictest it can have been. A key that nobody knows may have widened it. */
+/** Keeps the valid fields of a dangerous-command pattern and replaces the rest by the strictest values. An unknown key may have widened it. */
 export function strictestPattern(written: Json): JsonObject {
   const known = isJsonObject(written) ? written : {}
   const { shape } = commandSafetyPatternSchema
-  const isForeign = Object.keys(known).some((name) => !Object.hasOwn(shape, name))
+  const hasUnknownKey = Object.keys(known).some((name) => !Object.hasOwn(shape, name))
   const kept = Object.entries(shape).filter(([name, schema]) => Object.hasOwn(known, name) && schema.safeParse(known[name]).success)
-  return { ...ANY, ...Object.fromEntries(kept.map(([name]) => [name, known[name]!])), ...(isForeign && { pattern: ANY['pattern']! }) }
+  return { ...ANY, ...Object.fromEntries(kept.map(([name]) => [name, known[name]!])), ...(hasUnknownKey && { pattern: ANY['pattern']! }) }
 }
 
-/** Of a list that cannot be read. */
 export const ANY_PATTERN: readonly Json[] = [ANY]
 
-/**
- * Of what forbids and cannot be read nobody knows how much: until it can be, no tool is offered at all, which no other layer can
- * undo.
- */
+/** Applies while a prohibition cannot be read: no tool is offered, and no other layer can undo this. */
 export const TOOLS_OFF = { toolsEnabled: false }
 
-/** Parts that may forbid anything: where one cannot be read as a whole, nobody knows what it forbade. */
+/** Parts that may forbid anything. If one is unreadable as a whole, what it forbids is unknown. */
 const MAY_FORBID_ANYTHING: ReadonlySet<string> = new Set([
   '/rules', '/roles', '/tools', '/extensions', '/policy', '/policy/identities', '/policy/scopes', '/toolsEnabled',
 ])
 
-/** Whether tools are off until the part can be read. */
 export const disablesTools = (pointer: string): boolean => MAY_FORBID_ANYTHING.has(pointer)
 
 const STRICTEST: ReadonlyMap<string, Json> = new Map<string, Json>([
@@ -49,7 +44,7 @@ const STRICTEST: ReadonlyMap<string, Json> = new Map<string, Json>([
 const OFF = { enabled: false }
 const SCOPE = { integrity: 'require', signature: 'require', lock: 'require', widening: 'refuse' }
 
-/** Of parts under a name. A name that nothing can have says nothing of anything. */
+/** For parts with a user-defined name. An impossible name has no effect, so it needs no value. */
 const BY_NAME: readonly (readonly [section: RegExp, name: RegExp, strictest: Json])[] = [
   [/^\/policy\/identities\/([^/]*)$/, /^/, {}],
   [/^\/policy\/(integrity|signature|lock)$/, /^/, { global: 'require', project: 'require' }],
@@ -64,7 +59,7 @@ const BY_NAME: readonly (readonly [section: RegExp, name: RegExp, strictest: Jso
   [/^\/extensions\/([^/]*)\/isolation$/, EXTENSION_ID_PATTERN, 'process'],
 ]
 
-/** What stands in for a part that forbids or bounds and cannot be read: the strictest there is. Leaving it out would lift it. */
+/** The strictest value of a prohibition or limit that cannot be read. Leaving it out would lift it. */
 export function strictestValue(pointer: string, written: Json): Json | undefined {
   if (/^\/rules\/\d+$/.test(pointer)) return strictestRule(written)
   if (/^\/watchdogs\/commandSafety\/patterns\/\d+$/.test(pointer)) return strictestPattern(written)
@@ -76,7 +71,7 @@ export function strictestValue(pointer: string, written: Json): Json | undefined
   })?.[2]
 }
 
-/** Whatever of the rule can be read, for all that it may have spoken of. One that allows is left out: without its pattern it would allow more. */
+/** Keeps the readable part of a rule and applies it to everything. An allow rule is left out, because without its pattern it would allow more. */
 function strictestRule(written: Json): Json | undefined {
   const { permission, action } = isJsonObject(written) ? written : {}
   if (action === 'allow') return undefined

@@ -8,40 +8,40 @@ import { findNameFault, listFolder } from '../files/list-folder.ts'
 import { INSTALLED_FOLDER, installedFolder, installedPart, isInstalled, type LayerLock } from '../lock/layer-lock.ts'
 import type { Fault } from '../model/result.ts'
 
-/** Below the root of a layer. */
+/** The folder of extensions below the root of a layer. */
 export const TOOLS_FOLDER = 'tools'
 
-/** A folder that may hold an extension. Nothing of it has been opened. */
+/** A folder that may contain an extension. Not opened yet. */
 export interface Located {
   readonly layer: Layer
   readonly location: string
-  /** What it is called inside its layer, such as tools/weather. */
+  /** Its path inside the layer, such as tools/weather. */
   readonly part: string
-  /** Set where it is known before anything is read. */
+  /** Set if it is known before the manifest is read. */
   readonly id?: string
 }
 
 export interface Discovery {
   readonly found: readonly Located[]
-  /** What stands where a folder should. */
+  /** Entries that are not usable folders. */
   readonly refused: readonly { readonly located: Located; readonly fault: Fault }[]
-  /** Why the layer could not be looked through. */
+  /** Why the layer could not be searched. */
   readonly faults: readonly Fault[]
 }
 
 /**
- * The extension folders of a layer, in byte order: each folder directly below `tools`. Files are nobody's, and so are
- * folders whose name begins with a dot. A link is refused rather than followed: it could lead out of what was trusted.
+ * The extension folders of a layer in byte order: the folders directly below `tools`. Files and folders that start with a dot are
+ * ignored. Links are refused, because they could lead out of the trusted content.
  */
 export function discover(layer: Layer, root: string, maxExtensions: number): Discovery {
   const tools = join(root, TOOLS_FOLDER)
   const without = (...faults: Fault[]): Discovery => ({ found: [], refused: [], faults })
   const fault = findFolderFault(tools)
-  // A user or a project may have none; whoever ships with the host has named it.
+  // Optional for users and projects. The bundled folder was configured, so it must exist.
   if (fault === 'missing') return layer === 'bundled' ? without(missing(tools)) : without()
-  if (fault !== undefined) return without(unusable(tools, `The folder of the ${layer} layer's tools ${fault}.`))
+  if (fault !== undefined) return without(unusable(tools, `The tools folder of the ${layer} layer ${fault}.`))
   const listing = listFolder(tools, maxExtensions)
-  if (!listing.ok) return without(unusable(tools, `The folder of the ${layer} layer's tools ${listing.message}.`))
+  if (!listing.ok) return without(unusable(tools, `The tools folder of the ${layer} layer ${listing.message}.`))
 
   const found: Located[] = []
   const refused: Discovery['refused'][number][] = []
@@ -50,7 +50,7 @@ export function discover(layer: Layer, root: string, maxExtensions: number): Dis
     const nameFault = kind === 'folder' ? findNameFault(name) : undefined
     const refuse = (what: string, cure: string) =>
       refused.push({ located, fault: unusable(located.location, `"${visibleText(name)}" ${what}.`, cure) })
-    if (kind === 'link') refuse('is a link', 'Put the folder itself there.')
+    if (kind === 'link') refuse('is a link', 'Replace the link with the folder.')
     else if (nameFault !== undefined) refuse(nameFault, 'Rename the folder.')
     else if (kind === 'folder' && !name.startsWith('.')) found.push(located)
   }
@@ -63,19 +63,19 @@ function findFolderFault(path: string): string | undefined {
     if (stat === undefined) return 'missing'
     return stat.isDirectory() ? undefined : stat.isSymbolicLink() ? 'is a link' : 'is not a folder'
   } catch (error) {
-    return `cannot be looked at: ${messageOf(error)}`
+    return `cannot be read: ${messageOf(error)}`
   }
 }
 
 const missing = (location: string): Fault => ({
-  stage: 'locate', code: 'ExtensionNotFound', path: '', location, message: 'The folder of the bundled layer\'s tools does not exist.',
-  cure: `Name the folder that "${TOOLS_FOLDER}" lies in.`,
+  stage: 'locate', code: 'ExtensionNotFound', path: '', location, message: 'The tools folder of the bundled layer does not exist.',
+  cure: `Set the root to the folder that contains "${TOOLS_FOLDER}".`,
 })
 
 const unusable = (location: string, message: string, cure?: string): Fault =>
   ({ stage: 'locate', code: 'PackageUnsafe', path: '', location, message, ...(cure !== undefined && { cure }) })
 
-/** The installed packages that the lock names. Whatever else is in that folder is left over from before, and nobody's. */
+/** The installed packages in the lock. Other folders are left over from earlier versions and ignored. */
 export function discoverInstalled(layer: Layer, root: string, lock: LayerLock): Discovery {
   if (lock.kind === 'unreadable') return { found: [], refused: [], faults: [lock.fault] }
   if (lock.kind !== 'read') return { found: [], refused: [], faults: [] }
@@ -92,7 +92,7 @@ export function discoverInstalled(layer: Layer, root: string, lock: LayerLock): 
       located,
       fault: {
         stage: 'lock', code: 'LockMismatch', path: '',
-        message: `"${id}" ${entry.version} was accepted, and its folder ${stat === 'nothing' ? 'is not there' : 'is something else than a folder'}.`,
+        message: `"${id}" ${entry.version} was accepted, and its folder ${stat === 'nothing' ? 'is missing' : 'is not a folder'}.`,
       },
     })
   }
@@ -110,8 +110,8 @@ function entryKind(path: string): 'folder' | 'nothing' | 'other' {
 
 const asId = (value: unknown): string | null => typeof value === 'string' && EXTENSION_ID_PATTERN.test(value) ? value : null
 
-/** The id that a manifest claims, also one that is wrong in everything else. */
+/** The id in a manifest that may be invalid otherwise. */
 export const idOfManifest = (manifest: unknown): string | null => isJsonObject(manifest) ? asId(manifest['id']) : null
 
-/** Folders are named after their extension as a rule: the best guess while no manifest can be read. */
+/** Folders usually have the name of their extension: the best guess if no manifest can be read. */
 export const idOfFolder = ({ location, id }: Located): string | null => id ?? asId(basename(location))

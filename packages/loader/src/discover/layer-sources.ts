@@ -4,23 +4,23 @@ import { lockOf, readLayerLock, type LayerLocks } from '../lock/layer-lock.ts'
 import { discover, discoverInstalled, type Discovery, type Located } from './extension-folders.ts'
 import { discoverPackages, packageFoldersOf, type PackageBase } from './npm-packages.ts'
 
-/** The project as far as it may be read: its workspace, and the root of its layer there. */
+/** A project that may be read. */
 export interface OpenProject {
   readonly workspace: string
   readonly root: string
 }
 
-/** A folder with the extensions of a layer. */
+/** The extensions of one layer. */
 export interface LayerSource {
   readonly layer: Layer
-  /** What stands for the whole of it. */
+  /** Empty for a layer without a folder. */
   readonly root: string
-  /** The folders in which packages that are named come and go. */
+  /** The folders that contain the configured npm packages. */
   readonly packageFolders: readonly string[]
   readonly discovery: Discovery
 }
 
-/** Everything that may be an extension, from the lowest layer up: folders first, then what is installed, then packages that are named. */
+/** All possible extensions, from the lowest layer up: tool folders, installed packages, configured npm packages. */
 export function layerSources(
   settings: Settings, project: OpenProject | null, configs: readonly LayerConfig[], locks: LayerLocks,
 ): readonly LayerSource[] {
@@ -32,7 +32,7 @@ export function layerSources(
   }
   const configsOf = (layer: Layer): readonly LayerConfig[] =>
     configs.filter((config) => layer === (config.layer === 'project' ? 'project' : 'global'))
-  const place = (layer: Layer, root: string | null): LayerSource => ({
+  const sourceOf = (layer: Layer, root: string | null): LayerSource => ({
     layer,
     root: root ?? '',
     packageFolders: configsOf(layer).flatMap((config) => packageFoldersOf(config, bases[config.layer])),
@@ -42,12 +42,12 @@ export function layerSources(
     ]),
   })
   return [
-    ...(bundledRoot === null ? [] : [place('bundled', bundledRoot)]), place('global', globalRoot),
-    ...(project === null ? [] : [place('project', project.root)]),
+    ...(bundledRoot === null ? [] : [sourceOf('bundled', bundledRoot)]), sourceOf('global', globalRoot),
+    ...(project === null ? [] : [sourceOf('project', project.root)]),
   ]
 }
 
-/** One package may be named by two files. */
+/** Two configurations may name the same package. */
 function join(discoveries: readonly Discovery[]): Discovery {
   const found = new Map<string, Located>()
   for (const discovery of discoveries) for (const located of discovery.found) found.set(located.location, located)
@@ -58,7 +58,7 @@ function join(discoveries: readonly Discovery[]): Discovery {
   }
 }
 
-/** What was accepted in each layer that may be read. */
+/** The locks of the layers that may be read. */
 export function locksOf({ globalRoot, limits }: Settings, project: OpenProject | null): LayerLocks {
   const roots = [['global', globalRoot], ['project', project?.root ?? null]] as const
   return new Map(roots.flatMap(([layer, root]) => root === null ? [] : [[layer, readLayerLock(root, limits)] as const]))

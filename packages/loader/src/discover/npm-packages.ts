@@ -9,15 +9,15 @@ import type { Discovery, Located } from './extension-folders.ts'
 
 const PACKAGES_FOLDER = 'node_modules'
 
-/** Where the packages that a configuration names are looked for. */
+/** Where to look for the packages of a configuration. */
 export interface PackageBase {
-  /** The folder that has node_modules; null: there is none. */
+  /** The folder with node_modules; null for none. */
   readonly folder: string | null
-  /** Whether a package may be a link that leads out of the folder. Only where the operator put it there. */
+  /** Whether a package may be a link out of the folder. Only for folders of the operator. */
   readonly linksLeadOut: boolean
 }
 
-/** The npm packages that one configuration names, in its order. Whatever else is in node_modules is nobody's. */
+/** The npm packages of one configuration, in its order. Other packages in node_modules are ignored. */
 export function discoverPackages(layer: Layer, { config, location }: LayerConfig, base: PackageBase): Discovery {
   const found: Located[] = []
   const refused: Discovery['refused'][number][] = []
@@ -32,18 +32,18 @@ export function discoverPackages(layer: Layer, { config, location }: LayerConfig
   return { found, refused, faults: [] }
 }
 
-/** Where the names of these packages stand: node_modules itself, and the folders of scopes. */
+/** The parent folders of these packages: node_modules and the folders of scopes. */
 export const packageFoldersOf = ({ config }: LayerConfig, { folder }: PackageBase): readonly string[] =>
   folder === null ? [] : [...new Set((config.packages ?? []).map((name) => dirname(join(folder, PACKAGES_FOLDER, name))))]
 
-/** The npm scope of what was found as a package of that name, such as @acme. */
+/** The npm scope of a package, such as @acme. */
 export const scopeOfPart = (part: string): string | undefined => SCOPED_PART.exec(part)?.[1]
 const SCOPED_PART = new RegExp(`^${PACKAGES_FOLDER}/(@[^/]+)/`)
 
-/** Package managers put links there, so where they lead is what counts. */
+/** Package managers create links in node_modules, so the target is checked. */
 function resolve(part: string, { folder, linksLeadOut }: PackageBase): { readonly path: string } | Omit<Fault, 'path'> {
   const called = `The package "${visibleText(part.slice(PACKAGES_FOLDER.length + 1))}"`
-  if (folder === null) return missing(`${called} is named, and there is no folder to look for it in.`)
+  if (folder === null) return missing(`${called} is configured, but there is no folder to look for it.`)
   let path: string
   try {
     path = realpathSync(join(folder, part))
@@ -54,7 +54,7 @@ function resolve(part: string, { folder, linksLeadOut }: PackageBase): { readonl
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
     if (code === 'ENOENT' || code === 'ENOTDIR') return missing(`${called} is not in "${visibleText(join(folder, PACKAGES_FOLDER))}".`)
-    return unsafe(`${called} cannot be looked at: ${messageOf(error)}`)
+    return unsafe(`${called} cannot be read: ${messageOf(error)}`)
   }
   return { path }
 }
@@ -68,4 +68,4 @@ const missing = (message: string): Omit<Fault, 'path'> => ({
   stage: 'locate', code: 'ExtensionNotFound', message, cure: 'Install the package there, or remove its name from the configuration.',
 })
 const unsafe = (message: string): Omit<Fault, 'path'> =>
-  ({ stage: 'locate', code: 'PackageUnsafe', message, cure: 'Put the package itself there, or remove its name from the configuration.' })
+  ({ stage: 'locate', code: 'PackageUnsafe', message, cure: 'Replace it with the package, or remove its name from the configuration.' })

@@ -4,20 +4,19 @@ import { byteOrder, packageDigest } from '../model/digest.ts'
 import { MAX_FAULTS, type Fault } from '../model/result.ts'
 import { parseStrictJson } from './strict-json.ts'
 
-/** A sigstore bundle over the integrity file beside it; like that one no part of what is hashed, nor of what the code can see. */
+/** A sigstore bundle over the integrity file. Not part of the package digest, and not visible to its code. */
 export const SIGNATURE_FILE = 'bulkhead.sigstore.json'
 
-/** Vouches for every other file of its package. It is no part of what is hashed, nor of what the code can see. */
+/** Holds the digests of all other files of the package. Not part of the package digest, and not visible to its code. */
 export const INTEGRITY_FILE = 'bulkhead.integrity.json'
 
-/** Whether the file is the package's own, rather than said about it. */
+/** Whether the package digest covers the file. */
 export const isCovered = (path: string): boolean => path !== INTEGRITY_FILE && path !== SIGNATURE_FILE
 
-/** The files a package digest is taken over. */
 export const coveredFiles = (digests: ReadonlyMap<string, string>): ReadonlyMap<string, string> =>
   new Map([...digests].filter(([path]) => isCovered(path)))
 
-/** Where a package differs from what its integrity file says of it; empty when it does not. Contract: never throws. */
+/** How a package differs from its integrity file; empty if it does not. Contract: never throws. */
 export function compareIntegrity(text: Uint8Array, actual: ReadonlyMap<string, string>): readonly Fault[] {
   const parsed = parseStrictJson(text)
   if (!parsed.ok) return [failed(INTEGRITY_FILE, parsed.path, `${INTEGRITY_FILE} ${parsed.message}.`)]
@@ -29,15 +28,15 @@ export function compareIntegrity(text: Uint8Array, actual: ReadonlyMap<string, s
   const differences = packageDifferences(declared.files, actual)
   if (differences.length > 0) {
     return differences.slice(0, MAX_FAULTS).map((difference) => ({
-      ...failed(difference.path, '', `The package is not what was packed: ${differenceInWords(difference)}.`), cure: REPACK,
+      ...failed(difference.path, '', `The package differs from its integrity file: ${differenceInWords(difference)}.`), cure: REPACK,
     }))
   }
-  // Equal files make an equal root, unless the file disagrees with itself.
+  // Equal files have an equal root, unless the integrity file contradicts itself.
   if (packageDigest(actual) === declared.root) return []
   return [failed(INTEGRITY_FILE, '/root', `${INTEGRITY_FILE}/root is not the digest of its files.`)]
 }
 
-const REPACK = `Get the package again from its publisher. If it is yours and you have changed it, "bulkhead pack" writes ${INTEGRITY_FILE} anew.`
+const REPACK = `Get the package again from its publisher. If it is your own and has changed, run "bulkhead pack" to write a new ${INTEGRITY_FILE}.`
 
 type Declaration = { readonly files: ReadonlyMap<string, string>; readonly root: string }
 
@@ -65,7 +64,7 @@ export interface PackageDifference {
   readonly change: 'missing' | 'extra' | 'changed'
 }
 
-/** Where the files that are there differ from those that should be, in byte order; empty when they are the same. */
+/** The differences between two sets of files, in byte order. */
 export function packageDifferences(
   expected: ReadonlyMap<string, string>, actual: ReadonlyMap<string, string>,
 ): readonly PackageDifference[] {
@@ -80,7 +79,7 @@ export function packageDifferences(
 export const differenceInWords = ({ path, change }: PackageDifference): string =>
   change === 'changed' ? `the file "${visibleText(path)}" has changed` : `the file "${visibleText(path)}" is ${change}`
 
-/** The text of an integrity file: the same for the same files, since it is what is signed. */
+/** The content of an integrity file. Deterministic, because it is signed. */
 export function integrityText(covered: ReadonlyMap<string, string>): string {
   const files = Object.fromEntries([...covered].toSorted(([left], [right]) => byteOrder(left, right)))
   return JSON.stringify({ algorithm: 'sha512', files, root: packageDigest(covered) }, null, 2) + '\n'

@@ -14,32 +14,32 @@ export type FileDigest = { readonly ok: true; readonly digest: string; readonly 
 
 export interface ReadOptions {
   readonly maxBytes: number
-  /** Whether a link in the last place of the path is followed. Only for what the operator keeps at home. */
+  /** Whether to follow a symbolic link at the path. Only for files of the operator. */
   readonly followLinks?: boolean
 }
 
-// NONBLOCK: opening a pipe must not wait for a writer. Both are missing on Windows.
+// NONBLOCK: opening a pipe must not wait for a writer. Windows has neither flag.
 const NONBLOCK = constants.O_NONBLOCK ?? 0
 const NOFOLLOW = constants.O_NOFOLLOW ?? 0
 
-/** Reads a regular file whole, as it was when it was opened. Contract: never throws and never waits for another process. */
+/** Reads a whole regular file. Contract: never throws, and never waits for another process. */
 export const readRegularFile = (path: string, options: ReadOptions): FileRead =>
   withOpen(path, options, (descriptor) => readDescriptor(descriptor, options.maxBytes))
 
-/** Small enough to stay in the processor's cache between reading and hashing. */
+/** Small enough to stay in the CPU cache between reading and hashing. */
 const SCRATCH_BYTES = 256 * 1024
 
-/** Hashes files one after the other in memory that it uses again, since most bytes are not needed any more once hashed. */
+/** Hashes files into a reused buffer, since most bytes are not needed afterwards. */
 export class FileHasher {
   #scratch = new Uint8Array(SCRATCH_BYTES)
 
-  /** sha512 of a regular file, read as `readRegularFile` does. */
+  /** The sha512 of a regular file, under the contract of `readRegularFile`. */
   digest(path: string, options: ReadOptions): FileDigest {
     return withOpen(path, options, (descriptor): FileDigest => {
       const stat = fstatSync(descriptor)
-      const unfit = findUnfit(stat, options.maxBytes)
-      if (unfit !== undefined) return unfit
-      // One more than there should be: that it stays empty says that the file has not grown.
+      const found = findProblem(stat, options.maxBytes)
+      if (found !== undefined) return found
+      // One byte more than expected shows whether the file has grown.
       if (this.#scratch.length <= stat.size) this.#scratch = new Uint8Array(stat.size + SCRATCH_BYTES)
       const length = fill(descriptor, this.#scratch.subarray(0, stat.size + 1))
       if (length !== stat.size) return changed(length, stat.size)
@@ -48,23 +48,23 @@ export class FileHasher {
   }
 }
 
-/** The same from a file that is open already. Throws what the system throws. */
+/** Reads an open file. Throws system errors. */
 export function readDescriptor(descriptor: number, maxBytes: number): FileRead {
   const stat = fstatSync(descriptor)
-  const unfit = findUnfit(stat, maxBytes)
-  if (unfit !== undefined) return unfit
+  const found = findProblem(stat, maxBytes)
+  if (found !== undefined) return found
   const bytes = new Uint8Array(stat.size)
   const length = fill(descriptor, bytes) + readSync(descriptor, new Uint8Array(1), 0, 1, null)
   return length === stat.size ? { ok: true, bytes, stamp: stampOf(stat) } : changed(length, stat.size)
 }
 
-/** Reads until the file or the room ends. */
-function fill(descriptor: number, room: Uint8Array): number {
+/** Reads until the file or the buffer ends. */
+function fill(descriptor: number, buffer: Uint8Array): number {
   let length = 0
   for (;;) {
-    const read = readSync(descriptor, room, length, room.length - length, null)
+    const read = readSync(descriptor, buffer, length, buffer.length - length, null)
     length += read
-    if (read === 0 || length === room.length) return length
+    if (read === 0 || length === buffer.length) return length
   }
 }
 
@@ -84,8 +84,8 @@ function withOpen<T>(path: string, { followLinks }: ReadOptions, use: (descripto
   }
 }
 
-function findUnfit(stat: { readonly size: number; isFile(): boolean }, maxBytes: number): Unread | undefined {
-  if (!stat.isFile()) return problem('special', 'is not a plain file')
+function findProblem(stat: { readonly size: number; isFile(): boolean }, maxBytes: number): Unread | undefined {
+  if (!stat.isFile()) return problem('special', 'is not a regular file')
   return stat.size > maxBytes ? problem('too-large', `has ${stat.size} bytes; ${maxBytes} are allowed`) : undefined
 }
 
@@ -93,7 +93,7 @@ function failedOpen(error: unknown): Unread {
   const { code } = error as NodeJS.ErrnoException
   if (code === 'ENOENT') return problem('missing', 'does not exist')
   if (code === 'ELOOP' || code === 'EMLINK') return problem('link', 'is a link')
-  if (code === 'ENXIO') return problem('special', 'is not a plain file')
+  if (code === 'ENXIO') return problem('special', 'is not a regular file')
   return problem('unreadable', `cannot be opened: ${messageOf(error)}`)
 }
 
@@ -101,10 +101,10 @@ const changed = (length: number, expected: number): Unread =>
   problem('changed', `became ${length < expected ? 'shorter' : 'longer'} while it was read`)
 const problem = (kind: FileProblem, message: string): Unread => ({ ok: false, problem: kind, message })
 
-/** Why a file of the operator's own is not believed, in words that go on after its name: who can write it can speak for them. */
+/** Why a file is not trusted as the operator's own, or undefined: another user could have written it. */
 export function findOwnershipFault({ mode, uid }: Stats): string | undefined {
   const self = process.geteuid?.()
   if (self === undefined) return undefined
-  if (uid !== self) return 'belongs to somebody else'
-  return (mode & 0o022) === 0 ? undefined : 'can be written by others; take that right away with chmod go-w'
+  if (uid !== self) return 'belongs to another user'
+  return (mode & 0o022) === 0 ? undefined : 'is writable by other users; run chmod go-w on it'
 }

@@ -10,19 +10,19 @@ import { findNameFault, findPathFault, foldName, listFolder } from './list-folde
 import { FileHasher, readRegularFile } from './read-file.ts'
 import type { Stamp } from './stamp.ts'
 
-/** Every file of a package by its path, `/` between segments. */
+/** The files of a package by path, with `/` between segments. */
 export interface PackageContents {
   readonly digests: ReadonlyMap<string, string>
-  /** The bytes the digests were taken over, of the files that were asked for. */
+  /** The hashed bytes of the requested files. */
   readonly bytes: ReadonlyMap<string, Uint8Array>
 }
 
 export const contentsOf = (bytes: ReadonlyMap<string, Uint8Array>): PackageContents =>
   ({ bytes, digests: new Map([...bytes].map(([path, content]) => [path, sha512(content)])) })
 
-/** What was read from a folder, with what it looked like then. */
+/** The contents of a folder, with the stamps from the time of reading. */
 export interface FolderContents extends PackageContents {
-  /** Of every file, and of every folder as it was before it was listed; the folder of the package itself is ''. */
+  /** Stamps of folders are taken before they are listed. The path of the package folder is ''. */
   readonly fileStamps: ReadonlyMap<string, Stamp>
   readonly folderStamps: ReadonlyMap<string, Stamp>
 }
@@ -30,9 +30,8 @@ export interface FolderContents extends PackageContents {
 const hasher = new FileHasher()
 
 /**
- * Reads and hashes everything below a folder: nothing is skipped, so nothing can hide. Links, special files, names that
- * collide or cannot be carried, and whatever is beyond the limits refuse the whole package. Only whoever packs one skips
- * anything: it becomes no part of the package.
+ * Reads and hashes all files below a folder. Links, special files, names that collide or are not portable, and anything beyond the
+ * limits refuse the package. `skip` is for packing, where some files do not become part of the package.
  */
 export async function readPackage(
   folder: string, limits: LoaderLimits, yielder: Yielder, keep: (path: string) => boolean, skip: (path: string) => boolean = () => false,
@@ -49,7 +48,7 @@ export async function readPackage(
   for (let parent = folders.pop(); parent !== undefined; parent = folders.pop()) {
     const listing = listFolder(join(folder, parent), entriesLeft)
     if (listing.ok) folderStamps.set(parent, listing.stamp)
-    if (!listing.ok && listing.problem === 'too-many') return unsafe('', `holds more than ${limits.files} files and folders`)
+    if (!listing.ok && listing.problem === 'too-many') return unsafe('', `has more than ${limits.files} files and folders`)
     if (!listing.ok) return unsafe(parent, listing.message)
     entriesLeft -= listing.entries.length
 
@@ -61,11 +60,11 @@ export async function readPackage(
       namesByFold.set(folded, path)
       const nameFault = findNameFault(name) ?? findPathFault(path)
       if (nameFault !== undefined) return unsafe(path, nameFault)
-      if (twin !== undefined) return unsafe(path, `collides with "${visibleText(twin)}" where case is ignored`)
+      if (twin !== undefined) return unsafe(path, `collides with "${visibleText(twin)}" on file systems that ignore case`)
       if (kind === 'link') return unsafe(path, 'is a link')
-      if (kind === 'special') return unsafe(path, 'is not a plain file')
+      if (kind === 'special') return unsafe(path, 'is not a regular file')
       if (kind === 'folder') {
-        if (path.split('/').length > limits.folderDepth) return unsafe(path, `lies more than ${limits.folderDepth} folders deep`)
+        if (path.split('/').length > limits.folderDepth) return unsafe(path, `is more than ${limits.folderDepth} folders deep`)
         folders.push(path)
         continue
       }
@@ -73,7 +72,7 @@ export async function readPackage(
       const file = keep(path) ? readRegularFile(join(folder, path), options) : hasher.digest(join(folder, path), options)
       if (!file.ok) return unsafe(path, file.message)
       bytesLeft -= 'bytes' in file ? file.bytes.length : file.size
-      if (bytesLeft < 0) return unsafe('', `holds more than ${limits.packageBytes} bytes`)
+      if (bytesLeft < 0) return unsafe('', `has more than ${limits.packageBytes} bytes`)
       digests.set(path, 'bytes' in file ? sha512(file.bytes) : file.digest)
       fileStamps.set(path, file.stamp)
       if ('bytes' in file) bytes.set(path, file.bytes)
@@ -84,7 +83,7 @@ export async function readPackage(
   return pass({ digests, bytes, fileStamps, folderStamps })
 }
 
-/** How large a file may be: those that are parsed are held to less. */
+/** The size limit of a file. It is lower for files that are parsed. */
 export function boundOf(path: string, limits: LoaderLimits): number {
   if (path === MANIFEST_FILE) return limits.manifestBytes
   if (path === INTEGRITY_FILE) return limits.integrityBytes
@@ -93,7 +92,7 @@ export function boundOf(path: string, limits: LoaderLimits): number {
 
 const unsafe = (file: string, what: string): StageResult<never> => refuse(unsafeFile(file, what))
 
-/** What is wrong with a file of a package, or, where the name is empty, with its folder. */
+/** A fault of a file, or of the folder if `file` is empty. */
 export function unsafeFile(file: string, what: string): Fault {
   const name = file === '' ? 'The folder of the extension' : `The file "${visibleText(file)}" of the package`
   return { stage: 'read', code: 'PackageUnsafe', path: '', message: `${name} ${what}.`, ...(file !== '' && { file }) }

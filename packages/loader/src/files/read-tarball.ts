@@ -6,9 +6,9 @@ import { findNameFault, findPathFault, foldName } from './list-folder.ts'
 import { BLOCK, ENTRY_KINDS, readHeader, readPaxRecords } from './tar-format.ts'
 
 export type TarballRead =
-  /** Files by path, without the folder that all of them are in. */
+  /** Files by path, without the top-level folder. */
   | { readonly ok: true; readonly files: ReadonlyMap<string, Uint8Array> }
-  /** The message goes on after "The archive". */
+  /** The message continues "The archive". */
   | { readonly ok: false; readonly message: string }
 
 type Limits = Pick<LoaderLimits, 'files' | 'fileBytes' | 'packageBytes' | 'folderDepth'>
@@ -18,14 +18,14 @@ const PAX_KEYS: ReadonlySet<string> = new Set(['path', 'size'])
 const NO_KEYS: ReadonlySet<string> = new Set()
 
 /**
- * The files of a package, from a gzipped tar of plain files in one folder, as npm makes them. Nothing is written and nothing
- * is mended: an absolute or climbing path, a link, a device, a name twice, a twin where case is ignored, a file that is also
- * a folder, anything beyond the limits or after the end refuses the whole. Contract: never throws; memory is bounded by the limits.
+ * The files of a package, from a gzipped tar with one top-level folder, as npm makes them. Writes nothing and repairs nothing: an
+ * absolute path or one with `..`, a link, a device, a duplicate or colliding name, anything beyond the limits or after the end
+ * refuses the archive. Contract: never throws; memory is bounded by the limits.
  */
 export async function readTarball(bytes: Uint8Array, limits: Limits): Promise<TarballRead> {
-  // Each entry has a header and is filled up to a block, and there may be as many folders as files; two blocks end it.
+  // Each entry has a header and padding, there may be as many folders as files, and two blocks end the archive.
   const most = limits.packageBytes + limits.files * 4 * BLOCK + 20 * BLOCK
-  const archive = bytes[0] === 0x1f && bytes[1] === 0x8b ? await unzip(bytes, most) : refuse('is not gzipped. Name a .tgz as "bulkhead pack" and npm write it')
+  const archive = bytes[0] === 0x1f && bytes[1] === 0x8b ? await unzip(bytes, most) : refuse('is not gzipped. Use a .tgz from "bulkhead pack" or npm')
   return archive instanceof Uint8Array ? new Unpacking(limits).read(archive) : archive
 }
 
@@ -33,7 +33,7 @@ function unzip(bytes: Uint8Array, most: number): Promise<Uint8Array | TarballRea
   return new Promise((resolve) => {
     gunzip(bytes, { maxOutputLength: most, info: true } as object, (error: (Error & { code?: string }) | null, result: unknown) => {
       if (error?.code === 'ERR_BUFFER_TOO_LARGE') resolve(refuse(`unpacks to more than ${most} bytes`))
-      else if (error) resolve(refuse(`cannot be unzipped: ${visibleText(messageOf(error))}. It is damaged, or none: get it again`))
+      else if (error) resolve(refuse(`cannot be unzipped: ${visibleText(messageOf(error))}. Get the file again`))
       else {
         const { buffer, engine } = result as { buffer: Uint8Array; engine: { bytesWritten: number } }
         resolve(engine.bytesWritten === bytes.length ? buffer : refuse('has bytes after its end'))
@@ -45,7 +45,7 @@ function unzip(bytes: Uint8Array, most: number): Promise<Uint8Array | TarballRea
 class Unpacking {
   readonly #limits: Limits
   readonly #files = new Map<string, Uint8Array>()
-  /** By their folded form: what stands there, and how it was written. */
+  /** By folded name. */
   readonly #names = new Map<string, { readonly kind: 'file' | 'folder'; readonly path: string }>()
   #entries = 0
   #bytes = 0
@@ -66,7 +66,7 @@ class Unpacking {
       const { header } = read
       const kind = ENTRY_KINDS.get(header.type)
       const name = extended?.get('path') ?? header.name
-      if (kind === undefined) return refuse(`holds "${visibleText(name.slice(0, 200))}", which is a link, a device or of a kind that is not known`)
+      if (kind === undefined) return refuse(`has "${visibleText(name.slice(0, 200))}", which is a link, a device or an unknown type`)
       const isPax = kind === 'pax' || kind === 'global-pax'
       if (isPax && extended !== undefined) return refuse('has two extended headers for one entry')
       const size = isPax ? header.size : sizeOf(extended, header.size)
@@ -78,14 +78,14 @@ class Unpacking {
 
       if (isPax) {
         if (size > MAX_PAX_BYTES) return refuse('has an extended header that is too long')
-        // A global header holds for all that follows; only a comment does no harm.
+        // A global header applies to all later entries, so only comments are allowed.
         const records = readPaxRecords(body, kind === 'pax' ? PAX_KEYS : NO_KEYS)
         if (!records.ok) return refuse(records.message)
         extended = kind === 'pax' ? records.records : undefined
         continue
       }
       extended = undefined
-      const message = kind === 'file' ? this.#addFile(name, body) : size > 0 ? 'has a folder with bytes in it' : this.#addFolder(name.replace(/\/$/, ''))
+      const message = kind === 'file' ? this.#addFile(name, body) : size > 0 ? 'has a folder with content' : this.#addFolder(name.replace(/\/$/, ''))
       if (message !== undefined) return refuse(message)
     }
     return refuse('has no end')
@@ -94,19 +94,19 @@ class Unpacking {
   #end(rest: Uint8Array): TarballRead {
     if (rest.length < 2 * BLOCK) return refuse('has no end')
     if (!isZero(rest)) return refuse('has bytes after its end')
-    return this.#files.size === 0 ? refuse('holds no files') : { ok: true, files: this.#files }
+    return this.#files.size === 0 ? refuse('has no files') : { ok: true, files: this.#files }
   }
 
   #addFile(name: string, body: Uint8Array): string | undefined {
     const path = this.#pathOf(name)
     if (typeof path !== 'string') return path.message
     const shown = `"${visibleText(path)}"`
-    if (path === '') return 'holds a file where the folder of the package should be'
-    if (body.length > this.#limits.fileBytes) return `holds ${shown} with ${body.length} bytes; ${this.#limits.fileBytes} are allowed`
+    if (path === '') return 'has a file in place of the top-level folder'
+    if (body.length > this.#limits.fileBytes) return `has ${shown} with ${body.length} bytes; ${this.#limits.fileBytes} are allowed`
     this.#bytes += body.length
-    if (this.#bytes > this.#limits.packageBytes) return `holds more than ${this.#limits.packageBytes} bytes`
+    if (this.#bytes > this.#limits.packageBytes) return `has more than ${this.#limits.packageBytes} bytes`
     const message = this.#claimParents(path) ?? this.#claim(path, 'file')
-    // Copied, so that one small file does not keep the whole archive in memory.
+    // Copied, so that a small file does not keep the whole archive in memory.
     if (message === undefined) this.#files.set(path, Uint8Array.from(body))
     return message
   }
@@ -117,17 +117,17 @@ class Unpacking {
     return path === '' ? this.#count() : this.#claimParents(path) ?? this.#claim(path, 'folder')
   }
 
-  /** Below the one folder that everything is in. */
+  /** The path below the top-level folder. */
   #pathOf(name: string): string | { readonly message: string } {
     const shown = `"${visibleText(name.slice(0, 200))}"`
     const segments = name.split('/')
     const wrong = segments.find((segment) => segment === '' || segment === '.' || segment === '..')
-    if (wrong !== undefined) return { message: `holds ${shown}, which is not a path inside the package` }
+    if (wrong !== undefined) return { message: `has ${shown}, which is not a path inside the package` }
     const fault = findPathFault(segments.slice(1).join('/')) ?? segments.map((segment) => findNameFault(segment)).find((found) => found !== undefined)
-    if (fault !== undefined) return { message: `holds ${shown}, which ${fault}` }
-    if (segments.length - 2 > this.#limits.folderDepth) return { message: `holds ${shown}, more than ${this.#limits.folderDepth} folders deep` }
+    if (fault !== undefined) return { message: `has ${shown}, which ${fault}` }
+    if (segments.length - 2 > this.#limits.folderDepth) return { message: `has ${shown}, more than ${this.#limits.folderDepth} folders deep` }
     this.#top ??= segments[0]
-    return segments[0] === this.#top ? segments.slice(1).join('/') : { message: `holds ${shown} beside the folder "${visibleText(this.#top!)}"` }
+    return segments[0] === this.#top ? segments.slice(1).join('/') : { message: `has ${shown} outside the folder "${visibleText(this.#top!)}"` }
   }
 
   #claimParents(path: string): string | undefined {
@@ -143,13 +143,13 @@ class Unpacking {
     const known = this.#names.get(folded)
     if (known?.path === path && known.kind === 'folder' && kind === 'folder') return undefined
     if (known !== undefined) return known.path === path
-      ? `holds "${visibleText(path)}" twice` : `holds "${visibleText(path)}" and "${visibleText(known.path)}", which are one where case is ignored`
+      ? `has "${visibleText(path)}" twice` : `has "${visibleText(path)}" and "${visibleText(known.path)}", which collide on file systems that ignore case`
     this.#names.set(folded, { kind, path })
     return this.#count()
   }
 
   #count(): string | undefined {
-    return ++this.#entries > this.#limits.files ? `holds more than ${this.#limits.files} files and folders` : undefined
+    return ++this.#entries > this.#limits.files ? `has more than ${this.#limits.files} files and folders` : undefined
   }
 }
 
@@ -162,7 +162,7 @@ function sizeOf(extended: ReadonlyMap<string, string> | undefined, plain: number
   return /^\d{1,12}$/.test(written) ? Number(written) : Number.NaN
 }
 
-/** A plain loop: the end of an archive may be long, and a call for each byte is felt. */
+/** A loop and not `every`, because the end of an archive may be long. */
 function isZero(bytes: Uint8Array): boolean {
   for (let at = 0; at < bytes.length; at++) if (bytes[at] !== 0) return false
   return true

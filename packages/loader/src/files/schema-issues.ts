@@ -2,7 +2,6 @@ import type { manifestSchema } from '@bulkhead/contract/validation'
 import { pointerStep } from '@bulkhead/kit/json'
 import { meantNames } from '@bulkhead/kit/text'
 
-/** What a schema of the contract reports, by the path and the words it gives. */
 export type SchemaIssue = NonNullable<ReturnType<typeof manifestSchema.safeParse>['error']>['issues'][number]
 
 export interface PlacedIssue {
@@ -12,7 +11,7 @@ export interface PlacedIssue {
 
 export const pointerOf = (steps: readonly (string | number)[]): string => steps.map(pointerStep).join('')
 
-/** One entry for each thing that is wrong with a value of the schema, at the member it is about rather than at the object around it. */
+/** One entry per problem, at the member at fault and not at the object around it. */
 export function placeIssues(
   issues: readonly SchemaIssue[], schema: Described, above: readonly (string | number)[] = [],
 ): readonly PlacedIssue[] {
@@ -22,7 +21,7 @@ export function placeIssues(
       case 'unrecognized_keys':
         return issue.keys.map((key) => ({ steps: [...steps, key], message: `is not a known key${meantKey(key, knownKeys(schema, steps))}` }))
       case 'invalid_key':
-        return [{ steps, message: `is not a key that can stand here: ${issue.issues.map(({ message }) => message).join('; ')}` }]
+        return [{ steps, message: `is not a valid key: ${issue.issues.map(({ message }) => message).join('; ')}` }]
       case 'invalid_format':
         return [{ steps, message: `must be ${issue.message}` }]
       case 'invalid_union':
@@ -33,17 +32,17 @@ export function placeIssues(
   })
 }
 
-/** Without its question mark: what is wrong goes on as a sentence. */
+/** The suggestion as part of a sentence. */
 const meantKey = (key: string, known: readonly string[]): string => meantNames(key, known).replace(/\?$/, '').replace(/^ Did you mean/, '; perhaps it is')
 
-/** In the words of whoever wrote the file: a value that does not exist is missing, and that it is invalid has been said. */
-function wrong(said: string): string {
-  const told = said.replace(/^Invalid (?:input|option): /, '')
-  return told.endsWith(ABSENT) ? `is missing: ${told.slice(0, -ABSENT.length)}` : `is wrong: ${told}`
+/** Rewrites a message of zod for the author of the file. */
+function wrong(message: string): string {
+  const text = message.replace(/^Invalid (?:input|option): /, '')
+  return text.endsWith(ABSENT) ? `is missing: ${text.slice(0, -ABSENT.length)}` : `is wrong: ${text}`
 }
 const ABSENT = ', received undefined'
 
-/** The branch that fits the kind of value is the one the author meant; where none does, each says what it expects. */
+/** Reports the branch that matches the kind of the value. If none does, lists what each branch expects. */
 function placeUnion(
   branches: readonly (readonly SchemaIssue[])[], schema: Described, steps: readonly (string | number)[],
 ): readonly PlacedIssue[] {
@@ -51,26 +50,26 @@ function placeUnion(
   const meant = branches.find((issues) => issues.length > 0 && issues.every(isInside))
   if (meant !== undefined) return placeIssues(meant, schema, steps)
   const expectations = branches.flatMap((issues) => issues.map(({ message }) => message))
-  // What tells the branches apart is none of theirs.
+  // The discriminator matches no branch.
   const values = branches.length === 0 ? knownValues(schema, steps) : []
   if (values.length > 0) return [{ steps, message: `must be ${values.map((value) => `"${value}"`).join(' or ')}` }]
-  return [{ steps, message: ['fits none of the allowed forms', ...expectations].join('; ') }]
+  return [{ steps, message: ['matches none of the allowed forms', ...expectations].join('; ') }]
 }
 
-/** As much of a schema of zod as is looked at here. */
+/** The part of a zod schema that is used here. */
 export interface Described {
   readonly _zod: { readonly def: object }
 }
 
-/** What stands around a schema and changes nothing about its keys. */
+/** Wrappers that do not change the keys of a schema. */
 const WRAPPERS: ReadonlySet<unknown> = new Set(['optional', 'nullable', 'default', 'prefault', 'nonoptional', 'readonly', 'catch'])
 
-/** The keys that an object may have at this place of a value; none where the place is no object, or one with keys of any name. */
+/** The keys of the object at this path; empty if it is not an object, or has arbitrary keys. */
 export function knownKeys(schema: Described, path: readonly PropertyKey[]): readonly string[] {
   return placesAt([schema], path).flatMap((place) => Object.keys(definition(place)['shape'] ?? {}))
 }
 
-/** The texts that may stand at this place of a value, where there are few. */
+/** The allowed strings at this path, if they are listed. */
 export function knownValues(schema: Described, path: readonly PropertyKey[]): readonly string[] {
   return placesAt([schema], path).flatMap((place) => (definition(place)['values'] ?? []) as readonly unknown[]).filter((value) => typeof value === 'string')
 }

@@ -1,9 +1,6 @@
 import { constants, lstatSync, type Stats } from 'node:fs'
 
-/**
- * What a file or folder looks like from outside: size, when its bytes and when anything of it last changed, and which one it
- * is. Nobody can set the third by will, so equal stamps are equal contents, unless they are too young.
- */
+/** Identifies the content of a file or folder. Programs cannot set the ctime, so equal stamps mean equal content unless they are recent. */
 export type Stamp = readonly [size: number, mtimeMs: number, ctimeMs: number, ino: number]
 
 export const stampOf = ({ size, mtimeMs, ctimeMs, ino }: Stats): Stamp => [size, mtimeMs, ctimeMs, ino]
@@ -12,7 +9,7 @@ const QUIETLY = { throwIfNoEntry: false } as const
 const { S_IFMT, S_IFREG, S_IFDIR } = constants
 const TYPES = { file: S_IFREG, folder: S_IFDIR } as const
 
-/** Whether what is there now is of that kind and has the stamp that stands there in a row of them. Contract: never throws. */
+/** Whether the path is of this kind and has the stamp at `from`. Contract: never throws. */
 export function hasStamp(path: string, kind: 'file' | 'folder', stamps: Float64Array, from: number): boolean {
   try {
     const stat = lstatSync(path, QUIETLY)
@@ -23,11 +20,11 @@ export function hasStamp(path: string, kind: 'file' | 'folder', stamps: Float64A
   }
 }
 
-/** Clocks of file systems tick: a change within the same tick leaves the stamp as it is. */
+/** The resolution of file system clocks: a change within the same tick does not change the stamp. */
 const TICK_MS = 50
 const WHOLE_SECONDS_TICK_MS = 2_500
 
-/** Whether a change after `now` is sure to show. */
+/** Whether a change after `now` changes the stamp. */
 export function isSettled([, mtimeMs, ctimeMs]: Stamp, now: number): boolean {
   const tick = ctimeMs % 1_000 === 0 ? WHOLE_SECONDS_TICK_MS : TICK_MS
   return Math.max(mtimeMs, ctimeMs) + tick < now

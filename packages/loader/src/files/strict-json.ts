@@ -3,10 +3,10 @@ import { JSON_LIMITS, parseJson, pointerStep, type Json } from '@bulkhead/kit/js
 
 export type StrictJson =
   | { readonly ok: true; readonly value: Json }
-  /** The message goes on after the name of the file. */
+  /** The message continues a sentence that starts with the name of the file. */
   | { readonly ok: false; readonly duplicateKey: boolean; readonly path: string; readonly message: string }
 
-/** JSON that every reader understands alike: UTF-8 without a mark, no key twice, within the limits. Contract: never throws. */
+/** Parses JSON that all readers understand alike: UTF-8 without a BOM, no duplicate keys, within the limits. Contract: never throws. */
 export function parseStrictJson(bytes: Uint8Array): StrictJson {
   if (!isUtf8(bytes)) return fault('', 'is not UTF-8')
   const text = new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes)
@@ -17,13 +17,13 @@ export function parseStrictJson(bytes: Uint8Array): StrictJson {
     return fault(path, path === '' ? message : `has a value that ${message}`)
   }
   const duplicate = findDuplicateKey(text)
-  if (duplicate !== undefined) return { ok: false, duplicateKey: true, path: duplicate, message: 'names one key twice' }
+  if (duplicate !== undefined) return { ok: false, duplicateKey: true, path: duplicate, message: 'has a duplicate key' }
   return { ok: true, value: parsed.value }
 }
 
 const fault = (path: string, message: string): StrictJson => ({ ok: false, duplicateKey: false, path, message })
 
-/** An object or array the scan is inside of. */
+/** An object or array that encloses the current position. */
 interface Frame {
   /** Keys seen so far; undefined for an array. */
   readonly keys: Set<string> | undefined
@@ -32,8 +32,8 @@ interface Frame {
 }
 
 /**
- * JSON Pointer of the first key that an object of the text names twice, or undefined. `JSON.parse` keeps the last one in
- * silence, so that two readers could disagree on what a manifest says. The text must be JSON already.
+ * JSON Pointer of the first duplicate key, or undefined. `JSON.parse` silently keeps the last one, so two readers could disagree
+ * about a manifest. The text must be valid JSON.
  */
 export function findDuplicateKey(text: string): string | undefined {
   const open: Frame[] = []
@@ -57,7 +57,7 @@ export function findDuplicateKey(text: string): string | undefined {
       case '"': {
         const end = endOfString(text, index)
         if (frame?.keys && frame.awaitsKey) {
-          // Parsed, since "a" and "\u0061" are one key.
+          // Parsed, because "a" and "\u0061" are the same key.
           frame.step = JSON.parse(text.slice(index, end)) as string
           if (frame.keys.has(frame.step)) return open.map(({ step }) => pointerStep(step)).join('')
           frame.keys.add(frame.step)

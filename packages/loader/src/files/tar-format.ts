@@ -1,14 +1,14 @@
 
-/** Everything in an archive is counted in blocks. */
+/** The block size of tar. */
 export const BLOCK = 512
 
-/** Kinds of entries by their letter. Whatever is not here is a link, a device, or some program's own. */
+/** Supported entry types. Others are links, devices or vendor extensions. */
 export const ENTRY_KINDS: ReadonlyMap<string, 'file' | 'folder' | 'pax' | 'global-pax'> = new Map([
   ['0', 'file'], ['\0', 'file'], ['5', 'folder'], ['x', 'pax'], ['g', 'global-pax'],
 ])
 
 export interface TarHeader {
-  /** Name and prefix together, as they are written. */
+  /** Prefix and name. */
   readonly name: string
   readonly size: number
   readonly type: string
@@ -16,17 +16,17 @@ export interface TarHeader {
 
 export type HeaderRead = { readonly ok: true; readonly header: TarHeader } | { readonly ok: false; readonly message: string }
 
-/** One header block of the ustar form. Lenient readers guess differently, and what is guessed differently can hide. Contract: never throws. */
+/** Parses one ustar header strictly, because lenient readers disagree about malformed ones. Contract: never throws. */
 export function readHeader(block: Uint8Array): HeaderRead {
   if (octal(block, 148, 8) !== checksumOf(block)) return fault('has a header with a wrong checksum')
   const magic = latin(block, 257, 8)
-  if (magic !== 'ustar\u000000' && magic !== 'ustar  \0') return fault('has a header that is not of the ustar form')
+  if (magic !== 'ustar\u000000' && magic !== 'ustar  \0') return fault('has a header that is not in ustar format')
   const size = octal(block, 124, 12)
   const name = text(block, 0, 100)
-  // GNU tar keeps times where others keep the prefix.
+  // GNU tar stores times in place of the prefix.
   const prefix = magic === 'ustar\u000000' ? text(block, 345, 155) : ''
-  if (size === null) return fault('has an entry with a size that is no number')
-  if (name === null || prefix === null) return fault('has an entry with a name that is not plain text')
+  if (size === null) return fault('has an entry with an invalid size')
+  if (name === null || prefix === null) return fault('has an entry with an invalid name')
   return { ok: true, header: { name: prefix === '' ? name : `${prefix}/${name}`, size, type: latin(block, 156, 1) } }
 }
 
@@ -43,7 +43,7 @@ export function writeHeader({ name, size, type }: TarHeader, mtime: number): Uin
   return block
 }
 
-/** The sum of all bytes, those of the sum itself taken for spaces. */
+/** The sum of all bytes, with the checksum field read as spaces. */
 function checksumOf(block: Uint8Array): number {
   let sum = 8 * 0x20
   for (let at = 0; at < BLOCK; at++) if (at < 148 || at >= 156) sum += block[at]!
@@ -52,13 +52,13 @@ function checksumOf(block: Uint8Array): number {
 
 const latin = (block: Uint8Array, at: number, length: number): string => Buffer.from(block.buffer, block.byteOffset + at, length).toString('latin1')
 
-/** Octal digits, ended by a NUL or a space. Neither a sign nor the binary form for sizes nobody here can have. */
+/** Octal digits, ended by a NUL or a space. No sign, and no binary form. */
 function octal(block: Uint8Array, at: number, length: number): number | null {
   const digits = /^ *([0-7]+)[\0 ]*$/.exec(latin(block, at, length))?.[1]
   return digits === undefined ? null : Number.parseInt(digits, 8)
 }
 
-/** UTF-8 up to a NUL, with nothing after it: what follows would be read by some and not by others. */
+/** UTF-8 up to a NUL, with only NULs after it, because readers disagree about the rest. */
 function text(block: Uint8Array, at: number, length: number): string | null {
   const field = block.subarray(at, at + length)
   const end = field.indexOf(0)
@@ -76,10 +76,10 @@ export type PaxRead =
   | { readonly ok: true; readonly records: ReadonlyMap<string, string> }
   | { readonly ok: false; readonly message: string }
 
-/** What a file has besides its bytes and its name: read, and not kept. */
+/** Keys that are accepted and ignored. */
 const IGNORED = /^(?:mtime|atime|ctime|uid|gid|uname|gname|comment|SCHILY\.(?:dev|ino|nlink|fflags)|LIBARCHIVE\.creationtime)$/
 
-/** The extended header of one entry: `length key=value` lines. Only a name and a size may differ from the plain header. Contract: never throws. */
+/** Parses an extended header: `length key=value` lines. Only path and size may override the header. Contract: never throws. */
 export function readPaxRecords(bytes: Uint8Array, allowed: ReadonlySet<string>): PaxRead {
   const records = new Map<string, string>()
   let text: string
@@ -88,22 +88,22 @@ export function readPaxRecords(bytes: Uint8Array, allowed: ReadonlySet<string>):
   } catch {
     return paxFault('has an extended header that is not UTF-8')
   }
-  // Lengths are counted in bytes.
+  // Lengths count bytes.
   let rest = Buffer.from(text)
   while (rest.length > 0) {
     const length = Number(/^([1-9]\d{0,8}) /.exec(rest.subarray(0, 12).toString('latin1'))?.[1] ?? Number.NaN)
     const record = /^\d+ ([^=\0]+)=([^\0]*)\n$/s.exec(rest.subarray(0, length || 0).toString('utf8'))
     if (record === null || length > rest.length) return paxFault('has an extended header that cannot be read')
     const [, key = '', value = ''] = record
-    if (records.has(key)) return paxFault('has an extended header that says one thing twice')
+    if (records.has(key)) return paxFault('has an extended header with a duplicate key')
     if (allowed.has(key)) records.set(key, value)
-    else if (!IGNORED.test(key)) return paxFault('has an extended header with a key that has no place in a package')
+    else if (!IGNORED.test(key)) return paxFault('has an extended header with an unsupported key')
     rest = rest.subarray(length)
   }
   return { ok: true, records }
 }
 
-/** The length counts its own digits too. */
+/** The length includes its own digits. */
 export function paxRecord(key: string, value: string): string {
   const body = Buffer.byteLength(` ${key}=${value}\n`)
   let length = body + String(body).length

@@ -3,17 +3,17 @@ import { gzip } from 'node:zlib'
 import { byteOrder } from '../model/digest.ts'
 import { BLOCK, paxRecord, writeHeader } from './tar-format.ts'
 
-/** The folder that everything is in, as npm has it. */
+/** The top-level folder, as in npm packages. */
 const TOP = 'package'
-/** Some moment that is the same for everyone; not zero, which some programs take for none. 1985-10-26, as npm. */
+/** A fixed time, 1985-10-26 as in npm packages. Some programs treat zero as missing. */
 const MTIME = 499_162_500
 const NAME_BYTES = 100
 
-/** A gzipped tar with the same bytes for the same files, whoever makes it, wherever and whenever. */
+/** A gzipped tar that is reproducible: the same files give the same bytes. */
 export async function writeTarball(files: ReadonlyMap<string, Uint8Array>): Promise<Uint8Array> {
   const blocks = [...files.keys()].toSorted(byteOrder).flatMap((path) => entryOf(`${TOP}/${path}`, files.get(path)!))
   const zipped = await promisify(gzip)(Buffer.concat([...blocks, Buffer.alloc(2 * BLOCK)]), { level: 9 })
-  // Where zlib notes the system it ran on: unknown.
+  // The operating system field of gzip: unknown.
   zipped[9] = 0xff
   return zipped
 }

@@ -9,34 +9,34 @@ export interface FetchBounds {
   readonly maxBytes: number
   readonly headers?: Readonly<Record<string, string>>
   readonly signal?: AbortSignal
-  /** Called with what has come so far, and with the whole where the server says it. */
+  /** Called with the bytes received so far, and the total if the server sends it. */
   readonly onProgress?: (received: number, total: number | undefined) => void
 }
 
-/** For one request, from asking to the last byte. */
+/** For one request, up to the last byte. */
 const TIMEOUT_MS = 5 * 60_000
 const MAX_REDIRECTS = 5
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308])
 
-/** Only encrypted, but on this machine. Throws InstallSourceInvalid. */
+/** Requires https, except for addresses of this machine. Throws InstallSourceInvalid. */
 export function checkUrl(text: string, what: string): URL {
   const url = URL.canParse(text) ? new URL(text) : undefined
   if (url?.protocol === 'https:' || (url?.protocol === 'http:' && isThisMachine(url))) return url
-  throw invalid(what, text, 'must begin with https://. Correct it, or leave it out')
+  throw invalid(what, text, 'must start with https://. Correct or remove it')
 }
 
-/** The same for an address that a server names: it leads to nothing nearer than it is itself, since what answers there may trust whoever is near. */
+/** For an address from a server. It must not be in a closer network than the server itself, where services may trust local clients. */
 export function checkLink(text: string, what: string, from: URL): URL {
   const url = checkUrl(text, what)
-  const nearness = nearnessOf(url)
-  if (!isNearer(nearness, nearnessOf(from))) return url
-  throw invalid(what, text, `is on ${nearness}, and ${from.origin}, which leads there, is not. Tell whoever runs it; if it is near, name the registry by its address`)
+  const zone = networkZone(url)
+  if (!isCloser(zone, networkZone(from))) return url
+  throw invalid(what, text, `is on ${zone}, and ${from.origin}, which refers to it, is not. Report it to the operator of the registry, or configure the registry by its IP address`)
 }
 
 const invalid = (what: string, text: string, fault: string) =>
   new BulkheadError('InstallSourceInvalid', `The address of ${what} is "${visibleText(text.slice(0, 300))}": it ${fault}.`)
 
-/** The body of a good answer. Rejects with InstallSourceUnavailable for anything else, and for one that is too long. */
+/** The body of a successful response. Rejects with InstallSourceUnavailable for other responses and for bodies that are too long. */
 export async function fetchBytes(url: URL, bounds: FetchBounds): Promise<Uint8Array> {
   const { maxBytes, headers = {}, signal, onProgress } = bounds
   const deadline = AbortSignal.timeout(TIMEOUT_MS)
@@ -44,7 +44,7 @@ export async function fetchBytes(url: URL, bounds: FetchBounds): Promise<Uint8Ar
     const response = await followRedirects(url, headers, signal ? AbortSignal.any([signal, deadline]) : deadline)
     if (!response.ok || response.body === null) {
       await response.body?.cancel()
-      throw unavailable(url, `answers with ${response.status}`, { status: response.status })
+      throw unavailable(url, `responds with status ${response.status}`, { status: response.status })
     }
     const announced = Number(response.headers.get('content-length') ?? Number.NaN)
     const total = Number.isSafeInteger(announced) && !response.headers.has('content-encoding') ? announced : undefined
@@ -52,7 +52,7 @@ export async function fetchBytes(url: URL, bounds: FetchBounds): Promise<Uint8Ar
     let received = 0
     for await (const chunk of response.body) {
       received += chunk.length
-      if (received > maxBytes) throw unavailable(url, `answers with more than ${maxBytes} bytes`)
+      if (received > maxBytes) throw unavailable(url, `responds with more than ${maxBytes} bytes`)
       chunks.push(chunk)
       onProgress?.(received, total)
     }
@@ -64,7 +64,7 @@ export async function fetchBytes(url: URL, bounds: FetchBounds): Promise<Uint8Ar
   }
 }
 
-/** By hand: left to itself, `fetch` goes from an encrypted address to one that is not. What is secret stays with whom it was meant for. */
+/** `fetch` alone would follow a redirect from https to http. The authorization header is sent to its own origin only. */
 async function followRedirects(asked: URL, headers: Readonly<Record<string, string>>, signal: AbortSignal): Promise<Response> {
   let url = asked
   let sent = headers
@@ -73,30 +73,30 @@ async function followRedirects(asked: URL, headers: Readonly<Record<string, stri
     const location = REDIRECTS.has(response.status) ? response.headers.get('location') : null
     if (location === null) return response
     await response.body?.cancel()
-    const next = checkLink(URL.parse(location, url)?.href ?? location, `what ${url.origin} leads to`, url)
+    const next = checkLink(URL.parse(location, url)?.href ?? location, `the redirect from ${url.origin}`, url)
     if (next.origin !== url.origin) sent = Object.fromEntries(Object.entries(sent).filter(([name]) => name !== 'authorization'))
     url = next
   }
-  throw unavailable(asked, `leads on more than ${MAX_REDIRECTS} times`)
+  throw unavailable(asked, `redirects more than ${MAX_REDIRECTS} times`)
 }
 
 const unavailable = (url: URL, what: string, data?: JsonObject) =>
   new BulkheadError('InstallSourceUnavailable', `${url.origin}${visibleText(url.pathname)} ${visibleText(what)}.`, data && { data })
 
-/** How near to whoever runs this an address is, by how it is written: what a name resolves to is not asked for. */
-export type Nearness = 'this machine' | 'a private network' | 'elsewhere'
+/** The network of a host, judged by its literal address. Names are not resolved. */
+export type NetworkZone = 'this machine' | 'a private network' | 'elsewhere'
 
-const ORDER: readonly Nearness[] = ['elsewhere', 'a private network', 'this machine']
+const ORDER: readonly NetworkZone[] = ['elsewhere', 'a private network', 'this machine']
 
 const MACHINE = blockList('0.0.0.0/8', '127.0.0.0/8', '::/127')
 const PRIVATE = blockList(
   '10.0.0.0/8', '100.64.0.0/10', '168.63.129.16/32', '169.254.0.0/16', '172.16.0.0/12', '192.0.0.0/24', '192.168.0.0/16', '198.18.0.0/15',
   'fc00::/7', 'fe80::/10', 'fec0::/10',
-  // They lead on to an address of the fourth version, whichever it is.
+  // These ranges embed IPv4 addresses.
   '::/96', '64:ff9b::/96', '64:ff9b:1::/48', '2001::/32', '2002::/16',
 )
 
-export function nearnessOf({ hostname }: Pick<URL, 'hostname'>): Nearness {
+export function networkZone({ hostname }: Pick<URL, 'hostname'>): NetworkZone {
   const host = hostname.replace(/^\[|\]$|\.$/g, '')
   if (/(?:^|\.)localhost$/.test(host)) return 'this machine'
   const family = isIPv4(host) ? 'ipv4' : isIPv6(host) ? 'ipv6' : undefined
@@ -105,7 +105,7 @@ export function nearnessOf({ hostname }: Pick<URL, 'hostname'>): Nearness {
   return PRIVATE.check(host, family) ? 'a private network' : 'elsewhere'
 }
 
-export const isNearer = (one: Nearness, other: Nearness): boolean => ORDER.indexOf(one) > ORDER.indexOf(other)
+export const isCloser = (one: NetworkZone, other: NetworkZone): boolean => ORDER.indexOf(one) > ORDER.indexOf(other)
 
 function blockList(...ranges: readonly string[]): BlockList {
   const list = new BlockList()

@@ -2,14 +2,14 @@ import { classifyToolMode, type Manifest, type ToolManifest } from '@bulkhead/co
 import { canonicalJson, isJsonObject, pointerStep, type Json } from '@bulkhead/kit/json'
 import { visibleText } from '@bulkhead/kit/text'
 
-/** What changed in what models and policies are told of the tools, one line each. */
+/** Changes in the tool definitions that models and policies see, one line each. */
 export interface DefinitionDiff {
   readonly lines: readonly string[]
-  /** Those that make a call pass with less asking: consent is needed for these as for more powers. */
+  /** Changes that reduce approval requests. They need consent like new powers. */
   readonly loosens: readonly string[]
 }
 
-/** Changed places of one tool that are named; the rest is counted. */
+/** How many changed places of one tool are listed. */
 const MAX_PLACES = 8
 
 export function definitionDiff(before: Manifest, after: Manifest): DefinitionDiff {
@@ -21,7 +21,7 @@ export function definitionDiff(before: Manifest, after: Manifest): DefinitionDif
         const known = old.get(tool.name)
         return known === undefined ? [`new tool ${tool.name}`] : toolLines(known, tool)
       }),
-      ...before.tools.filter(({ name }) => !present.has(name)).map(({ name }) => `tool ${name} is gone`),
+      ...before.tools.filter(({ name }) => !present.has(name)).map(({ name }) => `tool ${name} was removed`),
     ],
     loosens: after.tools.flatMap((tool) => {
       const known = old.get(tool.name)
@@ -31,7 +31,7 @@ export function definitionDiff(before: Manifest, after: Manifest): DefinitionDif
 }
 
 function toolLines(before: ToolManifest, after: ToolManifest): readonly string[] {
-  // Requirements are the subject of the capability diff.
+  // The capability diff covers requirements.
   const { requires: _before, ...old } = before
   const { requires: _after, ...now } = after
   const places = changedPlaces(old as unknown as Json, now as unknown as Json, '')
@@ -42,7 +42,7 @@ function toolLines(before: ToolManifest, after: ToolManifest): readonly string[]
 
 function changedPlaces(before: Json | undefined, after: Json | undefined, at: string): readonly string[] {
   if (before === undefined) return [`${at} is new`]
-  if (after === undefined) return [`${at} is gone`]
+  if (after === undefined) return [`${at} was removed`]
   if (isJsonObject(before) && isJsonObject(after)) {
     const [old, now] = [new Map(Object.entries(before)), new Map(Object.entries(after))]
     return [...new Set([...old.keys(), ...now.keys()])].flatMap((key) => changedPlaces(old.get(key), now.get(key), at + pointerStep(key)))
@@ -50,12 +50,12 @@ function changedPlaces(before: Json | undefined, after: Json | undefined, at: st
   return canonicalJson(before) === canonicalJson(after) ? [] : [`${at} changed`]
 }
 
-/** `gated` and the mode decide whether a person is asked at all. */
+/** `gated` and the mode decide whether a person must approve. */
 function loosened(before: ToolManifest, after: ToolManifest): readonly string[] {
   const [old, now] = [classifyToolMode(before), classifyToolMode(after)]
   return [
-    ...(before.gated && !after.gated ? [`${after.name} no longer asks before it runs`] : []),
-    // One that follows from fewer powers is no loosening; one that is claimed may be.
+    ...(before.gated && !after.gated ? [`${after.name} no longer requires approval`] : []),
+    // A mode derived from fewer powers is not looser; a declared mode may be.
     ...(after.mode === undefined || old === now || now === 'local' ? [] : [`${after.name} is ${now} and was ${old}`]),
   ]
 }

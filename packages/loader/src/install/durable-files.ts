@@ -5,7 +5,7 @@ import { BulkheadError } from '@bulkhead/contract'
 import { messageOf } from '@bulkhead/kit/error-message'
 import { makeFolder } from '@bulkhead/kit/folders'
 
-/** Replaces a file as a whole: whoever reads it, now or after a crash, finds the old text or the new one. */
+/** Replaces a file atomically: readers find the old or the new content, also after a crash. */
 export function writeAtomically(path: string, text: string): void {
   const temporary = `${path}.${crypto.randomUUID()}.tmp`
   try {
@@ -18,7 +18,7 @@ export function writeAtomically(path: string, text: string): void {
   syncFolder(dirname(path))
 }
 
-/** A new file, on the disk when this returns. Never follows a link and never replaces anything. */
+/** Creates a file and syncs it. Does not follow links or replace files. */
 export function writeDurably(path: string, bytes: Uint8Array): void {
   const descriptor = openSync(path, 'wx', 0o644)
   try {
@@ -29,7 +29,7 @@ export function writeDurably(path: string, bytes: Uint8Array): void {
   }
 }
 
-/** Makes the names in a folder durable. Systems that cannot open folders keep them by other means. */
+/** Syncs the entries of a folder. Some systems cannot open folders. */
 export function syncFolder(path: string): void {
   let descriptor: number
   try {
@@ -40,22 +40,22 @@ export function syncFolder(path: string): void {
   try {
     fsyncSync(descriptor)
   } catch {
-    // Some file systems refuse this for folders.
+    // Some file systems do not support this for folders.
   } finally {
     closeSync(descriptor)
   }
 }
 
 /**
- * Keeps other processes out until what it returns is called. The system itself forgets the claim of a process that died, which no file
- * with a number in it does: an empty database whose lock is held. Throws InstallBusy.
+ * Takes an exclusive lock and returns its release. Uses the lock of an empty SQLite database, which the system releases when a process
+ * dies, unlike a file with a process id. Throws InstallBusy.
  */
 export function claimExclusively(path: string, waitMs = 10_000): () => void {
   let database: DatabaseSync | undefined
   try {
     makeFolder(dirname(path))
     database = new DatabaseSync(path, { timeout: waitMs })
-    // Without a journal on the disk, which may be full: to take something away must not need room.
+    // No journal on disk: uninstalling must work on a full disk.
     database.exec('PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE')
   } catch (error) {
     database?.close()

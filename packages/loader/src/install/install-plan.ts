@@ -11,19 +11,19 @@ import { definitionDiff, type DefinitionDiff } from './definition-diff.ts'
 import type { RegistryOptions } from './registry.ts'
 
 export interface InstallerOptions {
-  /** As the loader is made that will load what is installed. */
+  /** The options of the loader that will load the packages. */
   readonly loader: LoaderOptions
   readonly layer: Exclude<Layer, 'bundled'>
-  /** Absolute. The project layer is below it; installing there reads it, so it must be trusted. */
+  /** Absolute. Installing into the project layer reads it, so it must be trusted. */
   readonly workspace: string
-  /** What paths are relative to. */
+  /** The base of relative paths. */
   readonly cwd: string
   readonly registry?: RegistryOptions
-  /** The keys that the registry signs with, in place of those that ship with the loader. */
+  /** The signing keys of the registry. Default: those that ship with the loader. */
   readonly npmKeys?: Json
 }
 
-/** A package that was obtained and proven, beside what was accepted of it. Nothing is written yet. */
+/** A proven package, compared with the accepted version. Nothing is written yet. */
 export interface InstallPlan extends Comparison {
   readonly layer: Layer
   readonly source: string
@@ -41,24 +41,24 @@ export interface NewerVersion {
   readonly current: string
   readonly latest: string
   readonly isNewer: boolean
-  /** What to install for it. */
+  /** The argument of `plan` for this version. */
   readonly spec: string
 }
 
-/** What separates a package from what was accepted of it before. */
+/** The difference between a package and the accepted version. */
 export interface Comparison {
   readonly capabilities: CapabilityDiff
-  /** null: what was there cannot be read any more. */
+  /** null if the accepted version can no longer be read. */
   readonly definitions: DefinitionDiff | null
 }
 
-/** What must happen before it is written. */
+/** What an installation needs. */
 export type Verdict =
-  /** It is what was accepted. */
+  /** The package is the accepted one. */
   | { readonly kind: 'unchanged' }
-  /** It may do no more than what was accepted, and is by the same hand. */
+  /** It has no new powers and the same signer. */
   | { readonly kind: 'silent' }
-  /** `explicit`: a general yes does not cover it; somebody must have looked at this very package. */
+  /** `explicit`: a general consent does not cover it; a person must review this package. */
   | { readonly kind: 'consent'; readonly explicit: boolean; readonly reasons: readonly string[] }
   | { readonly kind: 'refused'; readonly message: string }
 
@@ -69,7 +69,7 @@ export function compare(before: LockEntry | null, beforeManifest: Manifest | nul
   return { capabilities, definitions: beforeManifest === null ? null : definitionDiff(beforeManifest, manifest) }
 }
 
-export function judge(
+export function evaluate(
   before: LockEntry | null, extension: ExtensionDescriptor, source: string, { capabilities, definitions }: Comparison, { widening }: PackagePolicy,
 ): Verdict {
   const { id, version, digests, signer } = extension
@@ -78,26 +78,26 @@ export function judge(
   if (before.root === digests.package && signerChange === undefined && before.source === source) return { kind: 'unchanged' }
 
   const wider = [...(capabilities.widens ? [capabilityDiffInWords(capabilities)] : []), ...definitions?.loosens ?? []]
-  if (wider.length > 0 && widening === 'refuse') return { kind: 'refused', message: `It asks for more (${wider.join('; ')}), and the policy refuses updates that do.` }
+  if (wider.length > 0 && widening === 'refuse') return { kind: 'refused', message: `It requires more (${wider.join('; ')}), and the policy refuses such updates.` }
   const isOlder = lt(version, before.version)
-  // A rollback has no version number to announce it. It needs explicit consent, which the reason below demands.
+  // A rollback cannot be a new major version. It needs explicit consent, for the reason below.
   if (wider.length > 0 && widening === 'major' && !isOlder && !isMajor(before.version, version)) {
-    return { kind: 'refused', message: `It asks for more (${wider.join('; ')}), and ${version} is no new major version over ${before.version}.` }
+    return { kind: 'refused', message: `It requires more (${wider.join('; ')}), and ${version} is not a new major version after ${before.version}.` }
   }
   const reasons = [
     ...wider,
     ...(signerChange === undefined ? [] : [signerChange]),
-    ...(isOlder ? [`${version} is older than ${before.version}, which was accepted`] : []),
-    ...(eq(version, before.version) && before.root !== digests.package ? [`it calls itself ${version}, which is the version that was accepted, and is something else`] : []),
-    ...(originOf(source) === originOf(before.source) ? [] : [`it comes from ${source} and came from ${before.source} before`]),
-    ...(definitions === null && before.root !== digests.package ? ['what was there before cannot be read any more, so that what models are told could not be compared'] : []),
+    ...(isOlder ? [`${version} is older than the accepted ${before.version}`] : []),
+    ...(eq(version, before.version) && before.root !== digests.package ? [`it has the accepted version ${version} but different content`] : []),
+    ...(originOf(source) === originOf(before.source) ? [] : [`it comes from ${source}; the accepted one came from ${before.source}`]),
+    ...(definitions === null && before.root !== digests.package ? ['the accepted version can no longer be read, so the tool definitions could not be compared'] : []),
   ]
   return reasons.length === 0 ? { kind: 'silent' } : { kind: 'consent', explicit: true, reasons }
 }
 
-/** Before 1.0.0 the second number is the one that breaks. */
+/** Before 1.0.0, a minor version may break. */
 const isMajor = (before: string, after: string): boolean =>
   major(after) > major(before) || (major(after) === 0 && major(before) === 0 && minor(after) > minor(before))
 
-/** A package is the same by its name; folders and files have names that mean nothing. */
+/** npm packages are identified by name. The names of local folders and files have no meaning. */
 const originOf = (source: string): string => source.startsWith('npm:') ? source.slice(0, source.lastIndexOf('@')) : 'local'

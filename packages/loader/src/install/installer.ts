@@ -19,7 +19,7 @@ import type { Fault } from '../model/result.ts'
 import { Yielder } from '../model/yielder.ts'
 import { packagePolicy } from '../prove/package-policy.ts'
 import { isMetadata } from '../prove/pipeline.ts'
-import { compare, judge, type InstallerOptions, type InstallPlan, type NewerVersion } from './install-plan.ts'
+import { compare, evaluate, type InstallerOptions, type InstallPlan, type NewerVersion } from './install-plan.ts'
 import { LayerFiles, type Change } from './layer-files.ts'
 import { obtainPackage, parseInstallSpec, type ObtainedPackage } from './obtain-package.ts'
 import { provePackage } from './prove-package.ts'
@@ -31,7 +31,7 @@ const OPTIONS: OptionForms<InstallerOptions> = {
   registry: forms.fields({ url: forms.text, token: forms.text, signal: forms.signal, onProgress: forms.method }),
 }
 
-/** Brings packages into one layer. Nothing of a package runs, and nothing is written before somebody has agreed to it. */
+/** Installs packages into one layer. Runs no code of a package, and writes nothing before a person has agreed. */
 export class Installer {
   readonly #options: InstallerOptions
   readonly #settings: Settings
@@ -50,12 +50,12 @@ export class Installer {
     this.#files = new LayerFiles(root, this.#settings.limits)
   }
 
-  /** What was accepted, by id. Throws LockInvalid. */
+  /** Accepted extensions by id. Throws LockInvalid. */
   accepted(): ReadonlyMap<string, LockEntry> {
     return this.#files.lock()
   }
 
-  /** Obtains, proves and compares. Writes nothing. Rejects with the code of what is wrong with the package. */
+  /** Obtains, proves and compares a package. Writes nothing. Rejects with the fault of the package. */
   async plan(spec: string): Promise<InstallPlan> {
     const { limits, trustRoot } = this.#settings
     const { npmKeys, cwd } = this.#options
@@ -68,25 +68,25 @@ export class Installer {
     await this.#refuseConflicts(extension, before)
     const comparison = compare(before, before === null ? null : await this.#manifestOf(extension.id, before), extension)
     const signedBy = extension.signer === undefined ? null : obtained.contents.digests.has(SIGNATURE_FILE) ? 'bundle' as const : 'npm' as const
-    const verdict = judge(before, extension, obtained.source, comparison, packagePolicy(context, { layer, part: '', outline: extension }))
+    const verdict = evaluate(before, extension, obtained.source, comparison, packagePolicy(context, { layer, part: '', outline: extension }))
     return Object.freeze({
       layer, source: obtained.source, extension, signedBy, before, ...comparison,
       warnings, verdict, contents: obtained.contents,
     })
   }
 
-  /** Writes what was planned. `by`: who agreed. Contract: what a plan refuses is never written. */
+  /** Executes a plan. `by` is the person who agreed. Contract: a refused plan is never written. */
   async install(plan: InstallPlan, by: string): Promise<LockEntry> {
     const { extension, source, signedBy, before, contents, verdict } = plan
     if (verdict.kind === 'refused') throw new BulkheadError('UpdateRefused', verdict.message)
     const entry = lockEntryOf(extension, { source, signedBy, at: new Date(), by: by.slice(0, 256) })
-    // Nobody was asked, so that who agreed is who agreed before.
+    // No one was asked, so the earlier consent stands.
     const after = before !== null && verdict.kind === 'unchanged' ? { ...entry, accepted: before.accepted } : entry
     await this.#apply({ id: extension.id, before, after, ...(isInstalled(after) && { contents }) })
     return after
   }
 
-  /** Takes an extension out of the lock; its folder goes with the next change. Resolves with what was accepted. */
+  /** Removes an extension from the lock. The next change deletes its folder. Resolves with the removed entry. */
   async uninstall(id: string): Promise<LockEntry> {
     const accepted = this.#files.lock()
     const before = accepted.get(id)
@@ -97,7 +97,7 @@ export class Installer {
     return before
   }
 
-  /** What the registry has of each package that came from one. */
+  /** The latest version in the registry; null for a package from another source. */
   async newest(id: string, entry: LockEntry): Promise<NewerVersion | null> {
     const name = /^npm:(.+)@[^@]+$/.exec(entry.source)?.[1]
     if (name === undefined) return null
@@ -115,10 +115,10 @@ export class Installer {
   #registry(): Registry {
     const { registry } = this.#options
     if (registry !== undefined) return new Registry(registry)
-    throw new BulkheadError('InstallSourceInvalid', 'No registry is configured to fetch packages from. Name one with --registry, or set BULKHEAD_REGISTRY.')
+    throw new BulkheadError('InstallSourceInvalid', 'No registry is configured. Set one with --registry or BULKHEAD_REGISTRY.')
   }
 
-  /** What was accepted, if it is still there as it was: its definitions are what the new ones are compared with. */
+  /** The manifest of the accepted version, to compare definitions; null if it is missing or has changed. */
   async #manifestOf(id: string, before: LockEntry): Promise<Manifest | null> {
     if (!isInstalled(before)) return null
     const location = installedFolder(this.#root, id, before.root)
@@ -129,10 +129,10 @@ export class Installer {
     return proven?.extension.manifest ?? null
   }
 
-  /** Installing must take nothing away: two of one layer with one name are both refused when they are loaded. */
+  /** Two extensions of one layer with the same name are both refused at load, so a conflict must be refused here. */
   async #refuseConflicts(extension: ExtensionDescriptor, before: LockEntry | null): Promise<void> {
     const { loader: { cache: _, ...loader }, workspace, layer } = this.#options
-    // Without what is remembered: nothing is written before somebody agreed.
+    // Without the cache, because nothing may be written before a person agrees.
     const report = await createLoader(loader).load({ workspace, trust: layer === 'project' ? 'once' : 'declined', projectDigest: 'any' })
     const replaced = before !== null && isInstalled(before) ? installedFolder(this.#root, extension.id, before.root) : extension.location
     const others = report.extensions.filter(({ location }) => location !== replaced)
@@ -143,7 +143,7 @@ export class Installer {
 
 const registrantOf = (descriptor: ExtensionDescriptor): ProvenExtension => ({ descriptor, outline: outlineOf(descriptor.manifest) })
 
-/** Why an extension cannot stand beside those that are there, or why one of them could not any more. */
+/** Why an extension conflicts with the others, in either direction. */
 export function findConflict(
   extension: ExtensionDescriptor, others: readonly ExtensionDescriptor[], bundled: readonly BundledExtension[],
 ): Fault | undefined {

@@ -13,18 +13,17 @@ import { claimExclusively, syncFolder, writeAtomically, writeDurably } from './d
 
 export interface Change {
   readonly id: string
-  /** What the change was decided upon; another one meanwhile and it is void. */
+  /** The entry that the decision was based on. The change fails if it differs now. */
   readonly before: LockEntry | null
-  /** null takes it away. */
+  /** null to uninstall. */
   readonly after: LockEntry | null
-  /** What goes with `after`; absent where it stands in its place already. */
+  /** The files of `after`; absent if they are already in place. */
   readonly contents?: PackageContents
 }
 
 /**
- * The folder of a layer as it is written. A new package gets a folder that nothing names yet; replacing the lock, which the
- * system does at once or not at all, is the moment at which it is installed. Ended anywhere before, the layer is what it was;
- * anywhere after, it is what it will be. What is left over is removed with the next change.
+ * Writes the folder of a layer. A new package gets a new folder, and replacing the lock atomically installs it. A crash before that
+ * leaves the old state, and one after it the new state. The next change removes left-overs.
  */
 export class LayerFiles {
   readonly #root: string
@@ -35,14 +34,14 @@ export class LayerFiles {
     this.#limits = limits
   }
 
-  /** Throws LockInvalid where it cannot be read: nobody may build on what is not known. */
+  /** Throws LockInvalid if it cannot be read. */
   lock(): Lock {
     const lock = readLayerLock(this.#root, this.#limits)
     if (lock.kind === 'unreadable') throw new BulkheadError('LockInvalid', lock.fault.message)
     return lock.kind === 'read' ? lock.entries : new Map()
   }
 
-  /** Resolves with the digest of the lock that was written. */
+  /** Resolves with the digest of the new lock. */
   async apply(change: Change): Promise<string> {
     const installed = join(this.#root, INSTALLED_FOLDER)
     refuseLinks(this.#root, installed)
@@ -57,7 +56,7 @@ export class LayerFiles {
   async #applyAlone({ id, before, after, contents }: Change, installed: string): Promise<string> {
     const lock = this.lock()
     if (JSON.stringify(lock.get(id) ?? null) !== JSON.stringify(before)) {
-      throw new BulkheadError('InstallBusy', `What was accepted of "${id}" has changed meanwhile. Look at it again.`)
+      throw new BulkheadError('InstallBusy', `The accepted version of "${id}" has changed meanwhile. Review it again.`)
     }
     try {
       this.#sweep(installed, lock)
@@ -74,7 +73,7 @@ export class LayerFiles {
     }
   }
 
-  /** Whatever the lock does not name: what was replaced before, and what was interrupted. */
+  /** Removes folders that the lock does not name: replaced versions and interrupted installations. */
   #sweep(installed: string, lock: Lock): void {
     const named = new Set([...lock].filter(([, entry]) => isInstalled(entry)).map(([id, entry]) => basename(installedFolder(this.#root, id, entry.root))))
     for (const name of readdirSync(installed)) {
@@ -91,12 +90,12 @@ export class LayerFiles {
     const staging = mkdtempSync(join(parent, '.new-'))
     try {
       writeFiles(staging, contents)
-      if (!await this.#holds(staging, contents)) throw new BulkheadError('InstallFailed', `${parent} does not hold what was written there.`)
-      // What stands there has the name of these bytes and is something else: it is damaged, and nobody loads it.
+      if (!await this.#holds(staging, contents)) throw new BulkheadError('InstallFailed', `${parent} does not contain the files that were written.`)
+      // The name contains the digest, so an existing folder with other content is damaged.
       if (statSync(folder, { throwIfNoEntry: false }) !== undefined) renameSync(folder, join(parent, `.damaged-${crypto.randomUUID()}`))
       renameSync(staging, folder)
     } catch (error) {
-      // A disk that ran full must not stay full of what nobody has.
+      // Free the space again, since the disk may be full.
       rmSync(staging, { recursive: true, force: true })
       throw error
     }
@@ -109,12 +108,12 @@ export class LayerFiles {
   }
 }
 
-/** A link would have others' files swept and written. The root itself may be one: whoever runs the host chose it. */
+/** A link would redirect deletions and writes. The root may be a link, because the operator chose it. */
 function refuseLinks(root: string, installed: string): void {
   for (const path of [installed, join(installed, '.busy')]) {
     const stat = lstatSync(path, { throwIfNoEntry: false })
     if (stat !== undefined && !(path === installed ? stat.isDirectory() : stat.isFile())) {
-      throw new BulkheadError('PackageUnsafe', `${path} is a link or something else than it should be; nothing was written below ${root}.`)
+      throw new BulkheadError('PackageUnsafe', `${path} is a link or of the wrong type, so nothing was written below ${root}.`)
     }
   }
 }

@@ -13,19 +13,19 @@ import { Yielder } from '../model/yielder.ts'
 import { verifyNpmAttestations } from '../signature/npm-attestations.ts'
 import type { Registry, RegistryVersion } from './registry.ts'
 
-/** What is to be installed. */
+/** The source of an installation. */
 export type InstallSpec =
   | { readonly kind: 'folder'; readonly path: string }
   | { readonly kind: 'tarball'; readonly path: string }
-  /** A version, a range or a tag. */
+  /** `wanted` is a version, a range or a tag. */
   | { readonly kind: 'npm'; readonly name: string; readonly wanted: string }
 
 const NPM_SPEC = /^((?:@[a-z0-9~-][a-z0-9._~-]*\/)?[a-z0-9~-][a-z0-9._~-]*)(?:@([^@/\\\s]{1,128}))?$/
 const NPM_NAME_CHARS = 214
 
 /**
- * A path begins with a dot or a slash, ends as archives do, or has a slash; everything else is the name of a package. What
- * happens to lie in the working directory changes the meaning of nothing. Throws InstallSourceInvalid.
+ * A path starts with a dot or a slash, ends like an archive, or contains a slash; everything else is the name of a package. Files in
+ * the working directory do not change the meaning. Throws InstallSourceInvalid.
  */
 export function parseInstallSpec(text: string, cwd: string): InstallSpec {
   const npm = NPM_SPEC.exec(text)
@@ -35,52 +35,52 @@ export function parseInstallSpec(text: string, cwd: string): InstallSpec {
     if (name.length > NPM_NAME_CHARS) throw invalid(text, `has a name of more than ${NPM_NAME_CHARS} characters`)
     return { kind: 'npm', name, wanted }
   }
-  if (!isArchive && !/^\.{0,2}[/\\]|^\.{1,2}$|[/\\]/.test(text) && !isAbsolute(text)) throw invalid(text, 'is neither a path nor the name of a package')
+  if (!isArchive && !/^\.{0,2}[/\\]|^\.{1,2}$|[/\\]/.test(text) && !isAbsolute(text)) throw invalid(text, 'is neither a path nor a package name')
   const path = resolve(cwd, text)
-  const stat = lookAt(path, text)
+  const stat = statPath(path, text)
   if (stat === undefined) throw invalid(text, 'does not exist')
   if (stat.isDirectory()) return { kind: 'folder', path }
   if (stat.isFile() && isArchive) return { kind: 'tarball', path }
-  throw invalid(text, stat.isFile() ? 'is a file and no .tgz' : 'is neither a folder nor a file')
+  throw invalid(text, stat.isFile() ? 'is not a .tgz file' : 'is neither a folder nor a file')
 }
 
-function lookAt(path: string, text: string): Stats | undefined {
+function statPath(path: string, text: string): Stats | undefined {
   try {
     return statSync(path, { throwIfNoEntry: false })
   } catch (error) {
-    throw invalid(text, `cannot be looked at: ${messageOf(error)}`)
+    throw invalid(text, `cannot be read: ${messageOf(error)}`)
   }
 }
 
 const invalid = (text: string, what: string) =>
-  new BulkheadError('InstallSourceInvalid', `"${visibleText(text.slice(0, 300))}" ${what}. Name a folder such as ./weather, a tarball such as weather-1.4.0.tgz, or a package such as @acme/weather@1.4.0.`)
+  new BulkheadError('InstallSourceInvalid', `"${visibleText(text.slice(0, 300))}" ${what}. Use a folder such as ./weather, a tarball such as weather-1.4.0.tgz, or a package such as @acme/weather@1.4.0.`)
 
-/** A package in memory, whole, that nobody has accepted yet. */
+/** A package in memory that is not accepted yet. */
 export interface ObtainedPackage {
-  /** As the lock writes it. */
+  /** As stored in the lock. */
   readonly source: string
-  /** For people: where it was read. */
+  /** Where it was read, for messages. */
   readonly location: string
   readonly contents: PackageContents
-  /** Who built it, as the registry's attestations prove; null where there are none. */
+  /** The builder that the registry attests; null without attestations. */
   readonly attested: ExtensionSigner | null
-  /** What an npm package of that version must say of itself. */
+  /** The version that the manifest of an npm package must have. */
   readonly version: string | null
   readonly warnings: readonly string[]
 }
 
 export interface Sources {
   readonly limits: LoaderLimits
-  /** Made when it is needed, since it may say that none is configured. */
+  /** Called on use; throws if no registry is configured. */
   readonly registry: () => Registry
   readonly trustRoot: Json
   readonly npmKeys?: Json
 }
 
-/** Fetches or reads what is to be installed. Nothing is written and nothing is run. Rejects with what is wrong with it. */
+/** Fetches or reads a package. Writes nothing and runs nothing. Rejects with the fault of the package. */
 export async function obtainPackage(spec: InstallSpec, sources: Sources, layerRoot: string): Promise<ObtainedPackage> {
   const { limits } = sources
-  // A tarball is smaller than what is in it; hostile ones need not be.
+  // An honest tarball is smaller than its content.
   const maxBytes = limits.packageBytes
   const local = { attested: null, version: null, warnings: [] }
   switch (spec.kind) {
@@ -102,13 +102,13 @@ export async function obtainPackage(spec: InstallSpec, sources: Sources, layerRo
       const bytes = await registry.tarball(version, maxBytes)
       const contents = await unpack(bytes, limits, location)
       const { attested, warnings } = await attest(version, bytes, registry, sources)
-      const outworn = version.deprecated === null ? [] : [`Its publisher wants this version not to be used any more: ${version.deprecated}`]
-      return { source: `npm:${location}`, location, contents, version: version.version, attested, warnings: [...outworn, ...warnings] }
+      const deprecation = version.deprecated === null ? [] : [`This version is deprecated: ${version.deprecated}`]
+      return { source: `npm:${location}`, location, contents, version: version.version, attested, warnings: [...deprecation, ...warnings] }
     }
   }
 }
 
-/** The contents of a tarball. Rejects with PackageUnsafe. */
+/** Rejects with PackageUnsafe. */
 async function unpack(bytes: Uint8Array, limits: LoaderLimits, name: string): Promise<PackageContents> {
   const read = await readTarball(bytes, limits)
   if (!read.ok) throw unsafe(name, `The archive ${read.message}`)
@@ -125,8 +125,8 @@ async function attest(version: RegistryVersion, bytes: Uint8Array, registry: Reg
   try {
     attestations = await registry.attestations(version.attestations)
   } catch (error) {
-    // Who needs a signature will miss it later; who had one before will be told that it is gone.
-    return { attested: null, warnings: [`The registry speaks of attestations that cannot be had: ${messageOf(error)}`] }
+    // Not fatal here: a required or earlier signature is checked later.
+    return { attested: null, warnings: [`The attestations of the registry cannot be fetched: ${messageOf(error)}`] }
   }
   const verification = await verifyNpmAttestations({
     attestations, name: version.name, version: version.version,
@@ -138,5 +138,5 @@ async function attest(version: RegistryVersion, bytes: Uint8Array, registry: Reg
 
 const unsafe = (name: string, what: string) => new BulkheadError('PackageUnsafe', `${visibleText(name)}: ${what}.`)
 
-/** A lock is shared: it says what the folder was called and not whose machine it was on. */
+/** The name without the path, because locks are shared between machines. */
 const nameOf = (path: string): string => visibleText(basename(path)).slice(0, 255)

@@ -18,21 +18,21 @@ export interface ProvenPackage {
   readonly context: ProofContext
 }
 
-/** Takes a package through every stage but the lock, as if it stood in the layer. Rejects with the code of what is wrong with it. */
+/** Runs all stages except the lock, as if the package were in the layer. Rejects with the fault of the package. */
 export async function provePackage(obtained: ObtainedPackage, settings: Settings, layer: Layer, projectRoot: string | null): Promise<ProvenPackage> {
   const { source, attested, location, contents, version } = obtained
   const context = contextFor(settings, layer, projectRoot, { kind: 'deciding', source, attested })
   const proof = await proveContents({ layer, location, part: location }, contents, context)
-  if (proof.kind === 'disabled') throw new BulkheadError('ConfigInvalid', `The configuration has "${proof.id}" disabled: enable it first.`)
+  if (proof.kind === 'disabled') throw new BulkheadError('ConfigInvalid', `The configuration disables "${proof.id}". Enable it first.`)
   if (proof.kind === 'refused') throw faultError(proof.faults)
   const { descriptor, warnings } = proof
   if (version !== null && descriptor.version !== version) {
-    throw new BulkheadError('PackageUnsafe', `The package is ${location} and its ${MANIFEST_FILE} says ${descriptor.version}.`)
+    throw new BulkheadError('PackageUnsafe', `The package is ${location}, but its ${MANIFEST_FILE} has version ${descriptor.version}.`)
   }
   return { extension: withCode(descriptor, contents), warnings: [...obtained.warnings, ...warnings.map(({ message }) => message)], context }
 }
 
-/** It stands nowhere yet, or not like this: its code is what was proven, and not what lies where it came from. */
+/** The code is the proven bytes in memory, since they are not installed yet. */
 function withCode(descriptor: ExtensionDescriptor, { bytes }: PackageContents): ExtensionDescriptor {
   const files = new Map([...bytes].filter(([path]) => isCovered(path)))
   return Object.freeze({ ...descriptor, code: Object.freeze({ kind: 'files' as const, readFiles: async () => files }) })
@@ -54,15 +54,12 @@ export interface Inspection {
   readonly warnings: readonly string[]
 }
 
-/**
- * Takes a folder or a tarball through every stage, under the policy of the global layer, and says what it is. Reaches
- * nobody and writes nothing. Rejects with the code of what is wrong with it.
- */
+/** Proves a folder or a tarball under the policy of the global layer. Makes no request and writes nothing. Rejects with the fault of the package. */
 export async function inspectPackage(path: string, cwd: string, options: LoaderOptions): Promise<Inspection> {
   const settings = resolveSettings(options)
   const spec = parseInstallSpec(path, cwd)
   const { limits, trustRoot } = settings
-  const obtained = await obtainPackage(spec, { limits, trustRoot: trustRoot.json, registry: () => { throw new BulkheadError('InstallSourceInvalid', `"${path}" is the name of a package; name a folder or a tarball.`) } }, '')
+  const obtained = await obtainPackage(spec, { limits, trustRoot: trustRoot.json, registry: () => { throw new BulkheadError('InstallSourceInvalid', `"${path}" is a package name. Use a folder or a tarball.`) } }, '')
   const { extension, warnings } = await provePackage(obtained, settings, 'global', null)
   const sizes = [...obtained.contents.bytes.values()].map(({ length }) => length)
   return { extension, warnings, files: sizes.length, bytes: sizes.reduce((sum, size) => sum + size, 0) }

@@ -6,7 +6,7 @@ import { sha512 } from '../model/digest.ts'
 import { checkLink, checkUrl, fetchBytes } from './bounded-fetch.ts'
 
 export interface RegistryOptions {
-  /** Where packages are asked for. */
+  /** The base URL of the registry. */
   readonly url: string
   /** Sent to that origin only. */
   readonly token?: string
@@ -22,7 +22,7 @@ export interface RegistryVersion {
   /** Lower-case hex. */
   readonly sha512: string
   readonly attestations: URL | null
-  /** Why its publisher wants nobody to use it any more. */
+  /** The deprecation message of the publisher. */
   readonly deprecated: string | null
 }
 
@@ -30,7 +30,7 @@ const MAX_DOCUMENT_BYTES = 64 * 1024 * 1024
 const MAX_ATTESTATION_BYTES = 4 * 1024 * 1024
 const DOCUMENT_LIMITS = { maxDepth: 64, maxNodes: 4_000_000, maxChars: MAX_DOCUMENT_BYTES }
 
-/** An npm registry: two questions and a download. Nothing of what it serves is run or believed without its digest. */
+/** A client for npm registries. A tarball is used only if it matches its digest. */
 export class Registry {
   readonly #options: RegistryOptions
   readonly #base: URL
@@ -40,7 +40,7 @@ export class Registry {
     this.#base = checkUrl(options.url.endsWith('/') ? options.url : `${options.url}/`, 'the registry')
   }
 
-  /** The newest version that a version, a range or a tag means. */
+  /** The newest version for a version, a range or a tag. */
   async resolve(name: string, wanted: string): Promise<RegistryVersion> {
     const document = await this.#document(name)
     const versions = new Map(Object.entries(objectAt(document, 'versions')))
@@ -54,12 +54,12 @@ export class Registry {
     return readVersion(name, version, described, this.#base)
   }
 
-  /** Exactly the bytes that the registry named the digest of. */
+  /** The tarball, checked against its digest. */
   async tarball(version: RegistryVersion, maxBytes: number): Promise<Uint8Array> {
     const { onProgress } = this.#options
     const bytes = await this.#fetch(version.tarball, maxBytes, {}, onProgress)
     if (sha512(bytes) === version.sha512) return bytes
-    throw new BulkheadError('IntegrityFailed', `The tarball of ${visibleText(version.name)}@${visibleText(version.version)} is not the one that the registry names the digest of.`)
+    throw new BulkheadError('IntegrityFailed', `The tarball of ${visibleText(version.name)}@${visibleText(version.version)} does not match the digest in the registry.`)
   }
 
   async attestations(url: URL): Promise<Json> {
@@ -74,7 +74,7 @@ export class Registry {
       throw isUnknown ? new BulkheadError('InstallSourceInvalid', `The registry has no package "${visibleText(name)}".`, { cause: error }) : error
     })
     const document = jsonOf(bytes, url)
-    if (!isJsonObject(document) || document['name'] !== name) throw malformed(`describes something else than ${visibleText(name)}`)
+    if (!isJsonObject(document) || document['name'] !== name) throw malformed(`returns another package than ${visibleText(name)}`)
     return document
   }
 
@@ -90,10 +90,10 @@ export class Registry {
 function readVersion(name: string, version: string, described: JsonObject, base: URL): RegistryVersion {
   const dist = objectAt(described, 'dist')
   const { tarball, integrity, attestations = null } = dist
-  if (described['version'] !== version || typeof tarball !== 'string') throw malformed(`describes ${visibleText(name)}@${visibleText(version)} without a tarball`)
+  if (described['version'] !== version || typeof tarball !== 'string') throw malformed(`has no tarball for ${visibleText(name)}@${visibleText(version)}`)
   const digests = typeof integrity === 'string' ? [...integrity.matchAll(/(?:^|\s)sha512-([A-Za-z0-9+/]{86}==)(?=\s|$)/g)] : []
   const [digest] = digests
-  if (digest === undefined || digests.length > 1) throw malformed(`names no sha512, or several, for ${visibleText(name)}@${visibleText(version)}`)
+  if (digest === undefined || digests.length > 1) throw malformed(`has no sha512, or more than one, for ${visibleText(name)}@${visibleText(version)}`)
   const url = isJsonObject(attestations) ? attestations['url'] : undefined
   const { deprecated } = described
   return {
@@ -110,7 +110,7 @@ const objectAt = (value: JsonObject, key: string): JsonObject => {
 
 function jsonOf(bytes: Uint8Array, url: URL): Json {
   const parsed = parseJson(Buffer.from(bytes).toString('utf8'), DOCUMENT_LIMITS)
-  if (!parsed.ok) throw malformed(`answers ${visibleText(url.pathname)} with something that ${parsed.fault.message}`)
+  if (!parsed.ok) throw malformed(`returns a document at ${visibleText(url.pathname)} that ${parsed.fault.message}`)
   return parsed.value
 }
 

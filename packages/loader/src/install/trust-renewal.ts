@@ -11,8 +11,8 @@ import { createTrustLedger } from '../trust/trust-ledger.ts'
 import type { Change } from './layer-files.ts'
 
 /**
- * Trust in a project outlasts what is installed into it with somebody's consent: it then names what the project was, with exactly
- * that change. Whatever else has changed meanwhile is not covered, and the project asks again.
+ * Keeps a trusted project trusted after an installation that a person approved: the new record covers the earlier content with exactly
+ * that change. Any other change needs a new decision.
  */
 export class TrustRenewal {
   readonly #file: string
@@ -25,7 +25,7 @@ export class TrustRenewal {
     this.#parts = parts
   }
 
-  /** Before the change. Resolves with null where nobody trusts the project as it is. */
+  /** Call before the change. Resolves with null if the project is not trusted as it is. */
   static async begin(workspace: string, settings: Settings): Promise<TrustRenewal | null> {
     const { globalRoot, projectFolder } = settings
     const { standing } = await createTrustLedger(settings).standing(workspace)
@@ -35,11 +35,11 @@ export class TrustRenewal {
     return projectDigest(parts) === standing.digest ? new TrustRenewal(join(globalRoot, TRUST_FILE), path, parts) : null
   }
 
-  /** After it. `lockDigest` is of the lock that was written. A record that cannot be written leaves a project that asks again. */
+  /** Call after the change, with the digest of the new lock. If the trust file cannot be written, the project needs a new decision. */
   renew(change: Change, lockDigest: string): void {
-    const word = latestDecisions(readTrustFile(this.#file).lines).get(this.#path)?.record
-    // Somebody may have taken it back meanwhile.
-    if (word?.decision !== 'trusted' || word.digest !== projectDigest(this.#parts)) return
+    const latest = latestDecisions(readTrustFile(this.#file).lines).get(this.#path)?.record
+    // Trust may have been revoked meanwhile.
+    if (latest?.decision !== 'trusted' || latest.digest !== projectDigest(this.#parts)) return
     const digest = projectDigest(partsAfter(this.#parts, change, lockDigest))
     try {
       appendTrustEntry(this.#file, { path: this.#path, decision: 'trusted', decidedAt: new Date().toISOString(), digest, id: randomUUID() })

@@ -8,27 +8,25 @@ import { visibleText } from '@bulkhead/kit/text'
 import { checkUrl } from './bounded-fetch.ts'
 
 export interface RefreshOptions {
-  /** Where what was fetched is kept, so that the repository can never go back behind what it once said. */
+  /** Stores fetched metadata, so that the repository cannot be rolled back. */
   readonly cacheFolder: string
-  /** A TUF repository; by default that of the public-good sigstore instance. */
+  /** A TUF repository. Default: the public-good sigstore instance. */
   readonly mirror?: string
-  /** Path of the root metadata to begin with, which another repository than the public one needs. */
+  /** Path of the initial root metadata. Required for a repository other than the public one. */
   readonly initialRoot?: string
 }
 
 const TARGET = 'trusted_root.json'
 const TIMEOUT_MS = 30_000
-const WANTED = 'Name a trusted root of sigstore, as JSON.'
-
-const WANTED_TO_BEGIN = 'Name the root metadata of the repository, its root.json.'
+const ROOT_CURE = 'Use a sigstore trusted root as JSON.'
+const INITIAL_ROOT_CURE = 'Use the root metadata of the repository, its root.json.'
 
 /**
- * The newest trusted root that a TUF repository has: signed by whom the last one named, not older than the last one, and not
- * out of date. Rejects with InstallSourceUnavailable where it cannot be had or proven, with SignatureInvalid where it is no root, and
- * with InstallSourceInvalid for options that cannot be used.
+ * The current trusted root of a TUF repository, verified by TUF against the last known metadata. Rejects with InstallSourceUnavailable
+ * if it cannot be fetched or verified, with SignatureInvalid if it is not a trusted root, and with InstallSourceInvalid for invalid options.
  */
 export async function refreshTrustRoot({ cacheFolder, mirror, initialRoot }: RefreshOptions): Promise<Json> {
-  // Loaded late: nearly nobody needs it.
+  // Imported on use, because it is rarely needed.
   const tuf = await import('@sigstore/tuf')
   const mirrorURL = checkUrl(mirror ?? tuf.DEFAULT_MIRROR_URL, 'the TUF repository').href.replace(/\/$/, '')
   const place = join(cacheFolder, encodeURIComponent(mirrorURL))
@@ -38,7 +36,7 @@ export async function refreshTrustRoot({ cacheFolder, mirror, initialRoot }: Ref
   let tried: string | undefined
   try {
     makeFolder(cacheFolder)
-    // What it begins with is kept once something was proven by it: kept before, a wrong one would be begun with for ever.
+    // The initial root is kept only after it verified something. Otherwise a wrong one would stay.
     if (!isKnown) tried = mkdtempSync(`${place}-`)
     const client = await tuf.initTUF({
       cachePath: tried ?? place, timeout: TIMEOUT_MS, retry: 1, mirrorURL, ...(initialRoot !== undefined && { rootPath: initialRoot }),
@@ -49,7 +47,7 @@ export async function refreshTrustRoot({ cacheFolder, mirror, initialRoot }: Ref
     if (tried !== undefined) rmSync(tried, { recursive: true, force: true })
     const { cause, code } = error as { readonly cause?: unknown; readonly code?: unknown }
     if (code === 'TUF_INIT_CACHE_ERROR') {
-      throw new BulkheadError('InstallSourceInvalid', `Nothing is known of the repository ${visibleText(mirrorURL)} to begin with. ${WANTED_TO_BEGIN}`, { cause: error })
+      throw new BulkheadError('InstallSourceInvalid', `There is no initial root for the repository ${visibleText(mirrorURL)}. ${INITIAL_ROOT_CURE}`, { cause: error })
     }
     const words = [messageOf(error), ...(cause === undefined ? [] : [messageOf(cause)])].join(': ')
     throw new BulkheadError('InstallSourceUnavailable', `The trust root cannot be refreshed: ${visibleText(words)}`, { cause: error })
@@ -59,7 +57,7 @@ export async function refreshTrustRoot({ cacheFolder, mirror, initialRoot }: Ref
 
 function checkInitialRoot(path: string): void {
   const unusable = (why: string, cause?: unknown) =>
-    new BulkheadError('InstallSourceInvalid', `"${visibleText(path)}" ${why}. ${WANTED_TO_BEGIN}`, { cause })
+    new BulkheadError('InstallSourceInvalid', `"${visibleText(path)}" ${why}. ${INITIAL_ROOT_CURE}`, { cause })
   let text: string
   try {
     text = readFileSync(path, 'utf8')
@@ -69,15 +67,15 @@ function checkInitialRoot(path: string): void {
   const parsed = parseJson(text)
   if (!parsed.ok) throw unusable(visibleText(parsed.fault.message))
   const { signed } = isJsonObject(parsed.value) ? parsed.value : {}
-  if (!isJsonObject(signed) || signed['_type'] !== 'root') throw unusable('is no root metadata of TUF')
+  if (!isJsonObject(signed) || signed['_type'] !== 'root') throw unusable('is not TUF root metadata')
 }
 
-/** Rejects with SignatureInvalid for a text that is no trusted root. */
+/** Rejects with SignatureInvalid for text that is not a trusted root. */
 export async function parseTrustRoot(text: string): Promise<Json> {
   const { BundleVerifier } = await import('../signature/sigstore.ts')
   const parsed = parseJson(text)
-  if (!parsed.ok) throw new BulkheadError('SignatureInvalid', `The trust root ${visibleText(parsed.fault.message)}. ${WANTED}`)
+  if (!parsed.ok) throw new BulkheadError('SignatureInvalid', `The trust root ${visibleText(parsed.fault.message)}. ${ROOT_CURE}`)
   const opened = BundleVerifier.open(parsed.value)
-  if (!opened.ok) throw new BulkheadError('SignatureInvalid', `The trust root ${opened.fault.message}. ${WANTED}`)
+  if (!opened.ok) throw new BulkheadError('SignatureInvalid', `The trust root ${opened.fault.message}. ${ROOT_CURE}`)
   return parsed.value
 }

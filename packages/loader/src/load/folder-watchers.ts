@@ -1,7 +1,7 @@
 import { statSync, watch, type FSWatcher } from 'node:fs'
 import { dirname } from 'node:path'
 
-/** Where the system cannot tell of changes, they are looked for this often. */
+/** The polling interval where the system cannot watch a folder. */
 const POLL_MS = 2_000
 
 interface Watched {
@@ -9,24 +9,24 @@ interface Watched {
   readonly identity: string
 }
 
-/** Tells that something may have changed in a set of folders. It keeps no process alive, and must be closed. */
+/** Reports possible changes in a set of folders. Does not keep the process alive. Must be closed. */
 export class FolderWatchers {
-  readonly #onStir: () => void
+  readonly #onHint: () => void
   readonly #watched = new Map<string, Watched>()
   #poll: NodeJS.Timeout | undefined
 
-  constructor(onStir: () => void) {
-    this.#onStir = onStir
+  constructor(onHint: () => void) {
+    this.#onHint = onHint
   }
 
   /**
-   * Whether a folder was added: what happened in it before that went unnoticed. One that is not there shows in the nearest above that
-   * is. The system watches a folder and not its name, so one that stands in the place of another is added anew.
+   * Returns whether a folder was added, since earlier changes in it were missed. For a missing folder its nearest parent is watched.
+   * The system watches an inode and not a path, so a replaced folder is added again.
    */
   follow(folders: ReadonlySet<string>): boolean {
-    const standing = new Map([...folders].map(nearestOf))
-    for (const [folder, { identity }] of [...this.#watched]) if (standing.get(folder) !== identity) this.#drop(folder)
-    const added = [...standing].filter(([folder]) => !this.#watched.has(folder))
+    const wanted = new Map([...folders].map(nearestOf))
+    for (const [folder, { identity }] of [...this.#watched]) if (wanted.get(folder) !== identity) this.#drop(folder)
+    const added = [...wanted].filter(([folder]) => !this.#watched.has(folder))
     return added.filter(([folder, identity]) => this.#add(folder, identity)).length > 0
   }
 
@@ -38,17 +38,17 @@ export class FolderWatchers {
 
   #add(folder: string, identity: string): boolean {
     try {
-      const watcher = watch(folder, { persistent: false }, this.#onStir)
+      const watcher = watch(folder, { persistent: false }, this.#onHint)
       watcher.on('error', () => {
         this.#drop(folder)
-        this.#onStir()
+        this.#onHint()
       })
       this.#watched.set(folder, { watcher, identity })
       return true
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code === 'ENOENT') return true
-      // There are too many to watch, or it may not be read.
-      this.#poll ??= setInterval(this.#onStir, POLL_MS).unref()
+      // Too many watches, or no right to read the folder.
+      this.#poll ??= setInterval(this.#onHint, POLL_MS).unref()
       return false
     }
   }
@@ -59,7 +59,7 @@ export class FolderWatchers {
   }
 }
 
-/** The folder, or the nearest above it that is there, and which one it is: numbers are used again, the time it was made is not. */
+/** The folder or its nearest existing parent, with its identity. Inode numbers are reused, so the birth time is part of it. */
 function nearestOf(folder: string): readonly [folder: string, identity: string] {
   try {
     const { dev, ino, birthtimeMs } = statSync(folder)

@@ -1,27 +1,27 @@
 import { beyond, declaredPower, powerItems, type AcceptedCapabilities, type Power, type PowerItem } from '@bulkhead/contract'
 import { visibleText } from '@bulkhead/kit/text'
 
-/** What an extension may do now that it could not, and the reverse; each in words such as `net: api.x.example`. */
+/** Added and removed powers, such as `net: api.x.example`. */
 export interface CapabilityDiff {
   readonly adds: readonly string[]
   readonly drops: readonly string[]
   readonly widens: boolean
 }
 
-/** Compared tool by tool, since each is confined to its own: what another tool could do already is new to this one. */
+/** Compares tool by tool, because each tool has its own powers: a power of another tool is new to this one. */
 export function capabilityDiff(before: AcceptedCapabilities, after: AcceptedCapabilities): CapabilityDiff {
   const adds = exceeding(after, before)
   const drops = exceeding(before, after, { short: true })
   return { adds, drops, widens: adds.length > 0 }
 }
 
-/** "adds net: api.x.example; drops fs.write"; empty where nothing changed. */
+/** "adds net: api.x.example; drops fs.write"; empty if nothing changed. */
 export function capabilityDiffInWords({ adds, drops }: CapabilityDiff): string {
   const parts = [['adds', adds], ['drops', drops]] as const
   return parts.filter(([, items]) => items.length > 0).map(([verb, items]) => `${verb} ${visibleText(items.join(', '))}`).join('; ')
 }
 
-/** Where `more` reaches beyond `less`. `short`: a kind of which nothing is left needs no list. */
+/** The powers of `more` beyond `less`. `short` omits the list for a kind that `less` does not have at all. */
 function exceeding(more: AcceptedCapabilities, less: AcceptedCapabilities, { short = false } = {}): readonly string[] {
   const known = new Map(Object.entries(less.tools))
   const toolsByItem = new Map<string, Set<string>>()
@@ -42,6 +42,6 @@ function exceeding(more: AcceptedCapabilities, less: AcceptedCapabilities, { sho
 
 const PATTERNS: ReadonlySet<PowerItem['kind']> = new Set(['fs.read', 'fs.write', 'net', 'shell'])
 
-/** What its tools have in common. Of a lock that does not say whether state was accepted, it was not. */
+/** Powers that all tools share. A lock without `state` did not accept state. */
 const ofExtension = ({ env, secrets, state }: AcceptedCapabilities): Power =>
   declaredPower({}, { env, secrets, state: state ? ['kept by the extension'] : [] })

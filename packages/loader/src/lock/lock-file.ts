@@ -6,15 +6,15 @@ import { placeIssues, pointerOf } from '../files/schema-issues.ts'
 import { parseStrictJson } from '../files/strict-json.ts'
 import { byteOrder, capabilityDigest } from '../model/digest.ts'
 
-/** What of a layer was accepted, by extension id. */
+/** Accepted extensions of a layer, by id. */
 export type Lock = ReadonlyMap<string, LockEntry>
 
 export type ParsedLock =
   | { readonly ok: true; readonly lock: Lock }
-  /** The message goes on after the name of the file. */
+  /** The message continues a sentence that starts with the name of the file. */
   | { readonly ok: false; readonly path: string; readonly message: string }
 
-/** Contract: never throws. A lock that is wrong in one place is wrong: it would be guessing which other places still count. */
+/** Contract: never throws. One invalid entry makes the whole lock invalid. */
 export function parseLock(bytes: Uint8Array): ParsedLock {
   const json = parseStrictJson(bytes)
   if (!json.ok) return { ok: false, path: json.path, message: json.message }
@@ -31,17 +31,17 @@ export function parseLock(bytes: Uint8Array): ParsedLock {
   return { ok: true, lock: new Map(entries) }
 }
 
-/** What the digests of an entry say must be what its words say: a person reads the words. */
+/** People read the capabilities of an entry, so they must match its digest. */
 function findContradiction({ capability, capabilities, tools, signer, signedBy }: LockEntry): string | undefined {
-  if (declaredDigest(capabilities) !== capability) return 'states powers that are not those of its digest'
-  if (Object.keys(tools).toSorted().join() !== Object.keys(capabilities.tools).toSorted().join()) return 'names different tools in two places'
-  return (signer === null) === (signedBy === null) ? undefined : 'states half of who signed'
+  if (declaredDigest(capabilities) !== capability) return 'has capabilities that do not match its digest'
+  if (Object.keys(tools).toSorted().join() !== Object.keys(capabilities.tools).toSorted().join()) return 'lists different tools in two places'
+  return (signer === null) === (signedBy === null) ? undefined : 'has only one of signer and signedBy'
 }
 
 const declaredDigest = ({ env, secrets, state, tools }: AcceptedCapabilities): string =>
   capabilityDigest({ env, secrets, stateSlot: state ?? null, tools: Object.entries(tools).map(([name, requires]) => ({ name, requires })) })
 
-/** One value a line, everything in a fixed order: a change shows as the lines that changed. */
+/** One value per line in a fixed order, so that diffs are small. */
 export function formatLock(lock: Lock): string {
   const extensions = sorted([...lock].map(([id, entry]): [string, LockEntry] => [id, {
     version: entry.version, root: entry.root, source: entry.source, signer: entry.signer, signedBy: entry.signedBy,
@@ -67,7 +67,7 @@ export const capabilitiesOf = ({ env, secrets, stateSlot, tools }: Manifest): Ac
   env: [...env], secrets: [...secrets], ...(stateSlot && { state: true }), tools: Object.fromEntries(tools.map(({ name, requires }) => [name, requires])),
 })
 
-/** What is written down when a person accepts. */
+/** Recorded when a person accepts an extension. */
 export interface Acceptance {
   readonly source: string
   readonly signedBy: LockEntry['signedBy']

@@ -3,14 +3,13 @@ import { BulkheadError, ERRORS, layerRank, MANIFEST_FILE, type Diagnostic, type 
 import { givesAdvice } from '@bulkhead/kit/text'
 import type { Fault } from './result.ts'
 
-/** Whom a diagnostic is about. */
 export interface Subject {
   readonly layer: Layer
   readonly extensionId: string | null
   readonly location: string
 }
 
-/** The one place where a fault gets its layer, its location and its cure. */
+/** Adds layer, location and cure to a fault. */
 export function diagnose(subject: Subject, fault: Fault, severity: Diagnostic['severity'] = 'error'): Diagnostic {
   return Object.freeze({
     severity,
@@ -28,35 +27,35 @@ export function diagnose(subject: Subject, fault: Fault, severity: Diagnostic['s
 function placeOf({ location }: Subject, fault: Fault): string {
   if (fault.location !== undefined) return fault.location
   if (fault.file !== undefined) return join(location, fault.file)
-  // A pointer that names no file points into the manifest, which a module of the host has in memory only.
+  // A pointer without a file points into the manifest. A bundled module has no manifest file.
   return fault.path === '' || !isAbsolute(location) ? location : join(location, MANIFEST_FILE)
 }
 
-/** A refused override takes nothing away when a lower layer has the same id: it is a warning that says who serves instead. */
+/** A refused extension is a warning if a lower layer has one with the same id, which is used instead. */
 export function withFallbacks(diagnostics: readonly Diagnostic[], loaded: readonly ExtensionDescriptor[]): readonly Diagnostic[] {
   if (!diagnostics.some(({ severity, extensionId }) => severity === 'error' && extensionId !== null)) return diagnostics
   const layersById = Map.groupBy(loaded, ({ id }) => id)
   return diagnostics.map((diagnostic) => {
     if (diagnostic.severity === 'warning' || diagnostic.extensionId === null) return diagnostic
     const below = layersById.get(diagnostic.extensionId)?.filter(({ layer }) => layerRank(layer) < layerRank(diagnostic.layer))
-    const serving = below?.at(-1)
-    if (serving === undefined) return diagnostic
-    return Object.freeze({ ...diagnostic, severity: 'warning' as const, fallbackTo: serving.layer })
+    const fallback = below?.at(-1)
+    if (fallback === undefined) return diagnostic
+    return Object.freeze({ ...diagnostic, severity: 'warning' as const, fallbackTo: fallback.layer })
   })
 }
 
-/** A longer list hides what to do about it. */
-const MOST = 4
+/** The most faults in one error message. */
+const MAX_SHOWN = 4
 
-/** What is wrong with a package, as one error for whoever hands it over: each thing with its file, and what cures it. */
+/** The faults of a package as one error: each with its file, then the cures. */
 export function faultError(faults: readonly Fault[]): BulkheadError {
   const first = faults[0]!
-  const told = faults.slice(0, MOST)
-  const said = told.map(({ file, message }, index) => file === undefined || message.includes(file) || file === faults[index - 1]?.file
+  const shown = faults.slice(0, MAX_SHOWN)
+  const said = shown.map(({ file, message }, index) => file === undefined || message.includes(file) || file === faults[index - 1]?.file
     ? message : `${file}: ${message}`)
-  const text = [...said, ...(faults.length > MOST ? [`(and ${faults.length - MOST} more of the like)`] : [])].join(' ')
-  const own = new Set(told.flatMap(({ cure }) => cure ?? []))
-  // Whoever shows an error takes several sentences for advice enough.
+  const text = [...said, ...(faults.length > MAX_SHOWN ? [`(and ${faults.length - MAX_SHOWN} more)`] : [])].join(' ')
+  const own = new Set(shown.flatMap(({ cure }) => cure ?? []))
+  // The command line adds no cure to a message that already gives advice.
   const cures = own.size === 0 && givesAdvice(text) ? [ERRORS[first.code].cure] : own
   return new BulkheadError(first.code, [text, ...cures].join(' '), { data: { stage: first.stage, path: first.path } })
 }

@@ -1,8 +1,8 @@
 import { MANIFEST_LIMITS } from '@bulkhead/contract'
 
-/** What the loader is willing to read. Beyond a bound the folder or file is refused, never cut. */
+/** Limits of what the loader reads. A folder or file beyond a limit is refused, not truncated. */
 export interface LoaderLimits {
-  /** Folders of one layer that are looked at. */
+  /** Extension folders of one layer. */
   readonly extensions: number
   /** bulkhead.json and config.json, each. */
   readonly manifestBytes: number
@@ -12,20 +12,20 @@ export interface LoaderLimits {
   readonly signatureBytes: number
   /** bulkhead.lock. */
   readonly lockBytes: number
-  /** Files and folders of one package together, so that a tree of empty folders is bounded too. */
+  /** Files and folders of one package together, which also bounds empty folders. */
   readonly files: number
   readonly fileBytes: number
   readonly packageBytes: number
-  /** Folders inside folders of one package. */
+  /** Nesting of folders in one package. */
   readonly folderDepth: number
-  /** One JSON Schema of a manifest: its text, its nesting, its subschemas, one pattern in it. */
+  /** For one JSON Schema of a manifest: length, nesting, subschemas, length of a pattern. */
   readonly schemaChars: number
   readonly schemaDepth: number
   readonly subschemas: number
   readonly patternChars: number
-  /** Subschemas that apply to one and the same value once references are followed. */
+  /** Subschemas that apply to the same value once references are followed. */
   readonly inPlaceSubschemas: number
-  /** Milliseconds of processor time for compiling one schema, and for checking one configuration with it. */
+  /** Milliseconds of CPU time to compile one schema, and to check one configuration with it. */
   readonly schemaMs: number
   /** Subschemas of all schemas of one manifest. */
   readonly subschemasPerExtension: number

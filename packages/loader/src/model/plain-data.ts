@@ -1,4 +1,4 @@
-/** Freezes plain data through and through. What has been proven cannot change afterwards. */
+/** Freezes plain data recursively. */
 export function deepFreeze<T>(value: T): T {
   if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value
   Object.freeze(value)
@@ -9,7 +9,7 @@ export function deepFreeze<T>(value: T): T {
   return value
 }
 
-/** A member of a record by a stranger's name: `constructor` is a name like any other, and not what every object inherits. */
+/** A member by an untrusted name: `constructor` must not find the inherited one. */
 export function ownMember<T>(record: Readonly<Record<string, T>> | undefined, name: string): T | undefined {
   return record !== undefined && Object.hasOwn(record, name) ? record[name] : undefined
 }

@@ -3,20 +3,20 @@ import { runInNewContext, SourceTextModule } from 'node:vm'
 import { parentPort, workerData } from 'node:worker_threads'
 import type { ModuleFault, ModuleRequest } from './parse-modules.ts'
 
-// Parsing needs a flag of Node's that a process is started with, or a thread. Nothing of what is parsed is linked or run.
+// A thread, because parsing modules needs a Node flag at start. Nothing is linked or run.
 
 const { main, sources, names } = workerData as ModuleRequest
 const PROVIDED: ReadonlySet<string> = new Set(['@bulkhead/contract', '@bulkhead/contract/author', ...builtinModules])
 
-/** As a compartment tells what it loads. */
+/** The file types that a compartment loads. */
 const IMPORTABLE = /\.(?:m?js|json|wasm)$/
 
-/** What a relative import of it becomes: only what would mean something else there is escaped. */
+/** The URL of a file in a compartment. Escapes only characters with a meaning in URLs. */
 const urlOf = (path: string): string => new URL(`./${path.replaceAll(/[%?#\s]/g, encodeURIComponent)}`, 'tool://package/').href
 const pathsByUrl = new Map([...names].map((path) => [urlOf(path), path]))
 
-/** By the rules of a compartment: the file that an import means, or undefined where there is none. */
-const fileMeant = (specifier: string, from: string): string | undefined =>
+/** Resolves an import like a compartment does. */
+const resolveImport = (specifier: string, from: string): string | undefined =>
   /^\.{0,2}\//.test(specifier) ? pathsByUrl.get(URL.parse(specifier, urlOf(from))?.href ?? '') : undefined
 
 function findFault(): ModuleFault | null {
@@ -24,10 +24,10 @@ function findFault(): ModuleFault | null {
   for (const path of reached) {
     for (const specifier of importsOf(path)) {
       if (PROVIDED.has(specifier) || specifier.startsWith('node:')) continue
-      const meant = fileMeant(specifier, path)
-      if (meant === undefined) return { kind: 'import', path, specifier }
-      if (!IMPORTABLE.test(meant)) return { kind: 'form', path, specifier }
-      reached.add(meant)
+      const target = resolveImport(specifier, path)
+      if (target === undefined) return { kind: 'import', path, specifier }
+      if (!IMPORTABLE.test(target)) return { kind: 'form', path, specifier }
+      reached.add(target)
     }
   }
   return null
@@ -47,11 +47,11 @@ function importsOf(path: string): readonly string[] {
 }
 
 try {
-  // From inside a script: of what such a one throws, and of nothing else, Node tells the line.
+  // Called from a script, because Node adds the line only to errors thrown there.
   parentPort!.postMessage(runInNewContext('findFault()', { findFault }))
 } catch (error) {
   const { name, message, stack = '' } = error as Error
   const line = /^module:(\d+)\n/.exec(stack)?.[1] ?? null
-  // Anything else is a bound of this thread, and another may have more room.
+  // Other errors are limits of this thread, such as memory.
   parentPort!.postMessage(name === 'SyntaxError' ? { kind: 'syntax', path: parsed, line, message } satisfies ModuleFault : null)
 }

@@ -19,18 +19,18 @@ import { isNeverPacked, packedPaths, usesDependencies } from './packed-files.ts'
 import { parseModules } from './parse-modules.ts'
 
 export interface PackOptions {
-  /** Roots and configuration do not count: a package is packed alike everywhere. */
+  /** Roots and configuration are ignored, so that packing is reproducible. */
   readonly loader: LoaderOptions
-  /** What the extension is started with by whoever tries it out. Held against its configSchema. Default: what it wants is a warning. */
+  /** A configuration to check against the configSchema. Without it, a required configuration is a warning. */
   readonly config?: JsonObject
-  /** Makes one ES module of a module and everything it imports. Called where its code uses dependencies that are installed beside it. */
+  /** Bundles a module with its imports into one ES module. Called if the code uses dependencies in node_modules. */
   readonly bundle?: (main: string) => Promise<string>
 }
 
 export interface Packed {
   readonly extension: ExtensionDescriptor
   readonly files: ReadonlyMap<string, Uint8Array>
-  /** What is in the folder and not in the package. */
+  /** Files of the folder that are not in the package. */
   readonly leftOut: readonly string[]
   readonly bundled: boolean
   readonly integrityFile: string
@@ -38,7 +38,7 @@ export interface Packed {
   readonly warnings: readonly string[]
 }
 
-/** Makes a package of a folder: checks it as a loader would, and adds its integrity file. Writes nothing. Rejects with what is wrong. */
+/** Packs a folder: checks it like the loader does, and adds the integrity file. Writes nothing. Rejects with the fault of the package. */
 export async function packFolder(folder: string, { loader, bundle, config }: PackOptions): Promise<Packed> {
   const unconfigured = resolveSettings({ ...loader, roots: { ...loader.roots, global: null } })
   const skipped: string[] = []
@@ -54,7 +54,7 @@ export async function packFolder(folder: string, { loader, bundle, config }: Pac
   const bundled = skipped.includes('node_modules') && usesDependencies(folder, files)
   if (bundled) {
     const main = mainOf(folder, files)
-    if (bundle === undefined) throw new BulkheadError('ModuleNotFound', 'The code uses dependencies that are installed beside it, and there is nothing to bundle them with.')
+    if (bundle === undefined) throw new BulkheadError('ModuleNotFound', 'The code uses dependencies in node_modules, and no bundler is configured.')
     files.set(main, Buffer.from(await bundle(main)))
   }
   const integrityFile = integrityText(coveredFiles(contentsOf(files).digests))
@@ -73,18 +73,18 @@ export async function packFolder(folder: string, { loader, bundle, config }: Pac
 
 function nameFaults(path: string): readonly Fault[] {
   const found = path.split('/').flatMap((name) => findWindowsFault(name) ?? [])
-  return found.slice(0, 1).map((what) => ({ ...unsafeFile(path, what), cure: 'Rename it, so that everybody can install the package.' }))
+  return found.slice(0, 1).map((what) => ({ ...unsafeFile(path, what), cure: 'Rename it, so that the package can be installed on all systems.' }))
 }
 
-/** What npm is told that does not go with the rest. */
+/** Contradictions between package.json and the manifest. */
 function packageWarnings(packageJson: Uint8Array | undefined, version: string, skipped: readonly string[]): readonly string[] {
   const parsed = packageJson && parseStrictJson(packageJson)
   const { version: said = version, dependencies = {} } = parsed?.ok && isJsonObject(parsed.value) ? parsed.value : {}
   const isOther = typeof said === 'string' && said !== version
   const lacks = isJsonObject(dependencies) && Object.keys(dependencies).length > 0 && !skipped.includes('node_modules')
   return [
-    ...(isOther ? [`package.json says ${visibleText(said)} and ${MANIFEST_FILE} ${version}: a package from a registry is installed only where both say the same`] : []),
-    ...(lacks ? ['package.json names dependencies, and there is no node_modules to bundle them from: if the code uses them, install them and pack again'] : []),
+    ...(isOther ? [`package.json has version ${visibleText(said)} and ${MANIFEST_FILE} has ${version}. A package from a registry can be installed only if both are equal`] : []),
+    ...(lacks ? ['package.json has dependencies, but there is no node_modules to bundle them from. If the code uses them, install them and pack again'] : []),
   ]
 }
 

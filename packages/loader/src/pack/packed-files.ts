@@ -6,15 +6,15 @@ import { isJsonObject, type Json } from '@bulkhead/kit/json'
 import { INTEGRITY_FILE, SIGNATURE_FILE } from '../files/integrity.ts'
 import { parseStrictJson } from '../files/strict-json.ts'
 
-/** In every package, whatever `files` says, as npm has it; those of Bulkhead besides. */
+/** Always packed, as npm does, with the files of Bulkhead. */
 const ALWAYS = /^(?:package\.json|(?:readme|licen[cs]e|notice|changelog)(?:\..*)?)$/i
 const OURS: ReadonlySet<string> = new Set([MANIFEST_FILE, INTEGRITY_FILE, SIGNATURE_FILE])
 
-/** Never in a package: settings and secrets of the machine, dependencies as they were installed, and earlier packages. */
+/** Never packed: dot files, which may be settings or secrets, installed dependencies, and earlier packages. */
 export const isNeverPacked = (path: string): boolean =>
   path.split('/').some((name) => name.startsWith('.') || name === 'node_modules') || /^[^/]+\.tgz$/.test(path)
 
-/** Which of the files of a folder are packed: all of them, or those that `files` of package.json names. */
+/** The files to pack: all of them, or those in `files` of package.json. */
 export function packedPaths(paths: readonly string[], packageJson: Uint8Array | undefined): readonly string[] {
   const listed = filesOf(packageJson)
   const globs = listed?.map((pattern) => compileGlob(pattern.replace(/^\.?\//, '').replace(/\/$/, '')))
@@ -29,22 +29,22 @@ function filesOf(packageJson: Uint8Array | undefined): readonly string[] | undef
   const files: Json | undefined = isJsonObject(parsed.value) ? parsed.value['files'] : undefined
   if (files === undefined) return undefined
   if (!Array.isArray(files) || !files.every((item): item is string => typeof item === 'string' && !item.startsWith('!'))) {
-    throw new BulkheadError('ShapeInvalid', 'package.json: `files` must be a list of paths and patterns, none of them negated.')
+    throw new BulkheadError('ShapeInvalid', 'package.json: `files` must be a list of paths and patterns without negation.')
   }
   return files
 }
 
-/** Every compartment has it. */
+/** Available in all compartments. */
 const PROVIDED = '@bulkhead/contract'
 
 /**
- * Whether code of a package names something of the `node_modules` beside it, so that it must be bundled. Nothing is parsed: a name in
- * quotes counts wherever it stands, since to bundle for nothing costs less than to ship what cannot be imported.
+ * Whether the code mentions a package in `node_modules`, so that it must be bundled. Does not parse: any quoted name counts, because an
+ * unnecessary bundle costs less than a missing dependency.
  */
 export function usesDependencies(folder: string, files: ReadonlyMap<string, Uint8Array>): boolean {
   const about = files.get('package.json')
   const parsed = about && parseStrictJson(about)
-  // Names of its own for others' modules: which of them these are, a bundler finds out.
+  // Import maps may point at dependencies; the bundler resolves them.
   if (parsed?.ok && isJsonObject(parsed.value) && parsed.value['imports'] !== undefined) return true
   const code = [...files].filter(([path]) => /\.[cm]?js$/.test(path)).map(([, bytes]) => Buffer.from(bytes).toString())
   const installed = installedIn(join(folder, 'node_modules'))

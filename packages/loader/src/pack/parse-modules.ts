@@ -5,32 +5,32 @@ import { visibleText } from '@bulkhead/kit/text'
 
 export interface ModuleRequest {
   readonly main: string
-  /** The texts of modules and of JSON. */
+  /** The source of modules and JSON files. */
   readonly sources: ReadonlyMap<string, string>
-  /** Of every file. */
+  /** The paths of all files. */
   readonly names: ReadonlySet<string>
 }
 
 export type ModuleFault =
   | { readonly kind: 'syntax'; readonly path: string; readonly line: string | null; readonly message: string }
-  /** It imports what is not in the package. */
+  /** The import is not in the package. */
   | { readonly kind: 'import'; readonly path: string; readonly specifier: string }
-  /** It imports a file that no compartment loads. */
+  /** A compartment cannot load the imported file. */
   | { readonly kind: 'form'; readonly path: string; readonly specifier: string }
 
 const PARSED_FILE = /\.(?:m?js|json)$/
 
 /**
- * Parses the main module and whatever it imports from the package, so that nothing is packed that no host can import. Runs none of it.
- * Rejects with CompartmentStartFailed for what cannot be parsed, and with ModuleNotFound for an import that leads nowhere or to what is no module.
+ * Parses the main module and its imports, so that a package that no host can import is not packed. Runs no code.
+ * Rejects with CompartmentStartFailed for a syntax error, and with ModuleNotFound for an import that cannot be loaded.
  */
 export async function parseModules(main: string, files: ReadonlyMap<string, Uint8Array>): Promise<void> {
   const parsed = [...files].filter(([path]) => PARSED_FILE.test(path))
-  const question: ModuleRequest = {
+  const request: ModuleRequest = {
     main, names: new Set(files.keys()), sources: new Map(parsed.map(([path, bytes]) => [path, new TextDecoder().decode(bytes)])),
   }
   const worker = new Worker(new URL('./module-thread.ts', import.meta.url), {
-    workerData: question, env: {}, execArgv: ['--experimental-vm-modules', '--no-warnings'],
+    workerData: request, env: {}, execArgv: ['--experimental-vm-modules', '--no-warnings'],
   })
   const [fault] = await once(worker, 'message') as [ModuleFault | null]
   if (fault !== null) throw inWords(fault)
@@ -39,11 +39,11 @@ export async function parseModules(main: string, files: ReadonlyMap<string, Uint
 function inWords(fault: ModuleFault): BulkheadError {
   const path = visibleText(fault.path)
   if (fault.kind === 'import') {
-    return new BulkheadError('ModuleNotFound', `${path} imports "${visibleText(fault.specifier)}", which is neither in the package nor installed in node_modules beside the manifest. Install it there, or import a file by its relative path, and try again.`)
+    return new BulkheadError('ModuleNotFound', `${path} imports "${visibleText(fault.specifier)}", which is neither in the package nor installed in node_modules next to the manifest. Install it there, or import a file by its relative path, and try again.`)
   }
   if (fault.kind === 'form') {
-    return new BulkheadError('ModuleNotFound', `${path} imports "${visibleText(fault.specifier)}", which is neither an ES module (.js, .mjs), JSON nor WebAssembly, so that no host can load it. Build an ES module of it, import that, and try again.`)
+    return new BulkheadError('ModuleNotFound', `${path} imports "${visibleText(fault.specifier)}", which is neither an ES module (.js, .mjs), JSON nor WebAssembly, so no host can load it. Build an ES module from it, import that, and try again.`)
   }
   const place = fault.line === null ? path : `${path}, line ${fault.line},`
-  return new BulkheadError('CompartmentStartFailed', `${place} cannot be parsed: ${visibleText(fault.message)}. Correct it, and try again.`)
+  return new BulkheadError('CompartmentStartFailed', `${place} cannot be parsed: ${visibleText(fault.message)}. Correct it and try again.`)
 }

@@ -20,11 +20,11 @@ export interface NpmAttestationRequest {
   readonly keys?: Json
 }
 
-/** What was proven of a tarball. At least one of the two. */
+/** What was proven about a tarball: at least one of the two. */
 export interface NpmAttestations {
-  /** Whether the registry has signed that it took this tarball under this name and version. */
+  /** Whether the registry signed that it published this tarball under this name and version. */
   readonly published: boolean
-  /** Who built it, by the certificate; null where no build was attested. */
+  /** The builder named by the certificate; null if no build was attested. */
   readonly builder: ExtensionSigner | null
 }
 
@@ -40,7 +40,7 @@ export type NpmVerification =
 
 type Kind = 'publication' | 'provenance'
 
-/** Attestations of other types are not looked at: they prove neither. */
+/** Attestations of other types are ignored. */
 const KINDS: ReadonlyMap<Json | undefined, Kind> = new Map([
   ['https://github.com/npm/attestation/tree/main/specs/publish/v0.1', 'publication'],
   [PROVENANCE_V1, 'provenance'],
@@ -49,9 +49,9 @@ const KINDS: ReadonlyMap<Json | undefined, Kind> = new Map([
 const MAX_ATTESTATIONS = 16
 
 /**
- * Verifies what the npm registry attests of one version: that both kinds are signed by whom they must be, and are about this
- * name, this version and these bytes, which no verifier of signatures looks at. One that is wrong spoils the whole.
- * Reaches nobody. Contract: never rejects for what it is shown.
+ * Verifies the npm attestations of one version: each kind has the right signer, and is about this name, this version and these bytes,
+ * which a signature verifier does not check. One invalid attestation fails the whole. Makes no request. Contract: never rejects
+ * because of its input.
  */
 export async function verifyNpmAttestations(request: NpmAttestationRequest): Promise<NpmVerification> {
   const result = await verifyAll(request)
@@ -99,7 +99,7 @@ function listAttestations(answer: Json): Verification<readonly Listed[]> {
     return kind === undefined ? [] : [{ kind, predicateType: predicateType as string, bundle }]
   })
   if (listed.length === 0) return unverified('statement', 'states neither publication nor provenance')
-  // With two of a kind it would not be known whom to show.
+  // With two of a kind, the builder is ambiguous.
   const twice = [...Map.groupBy(listed, ({ kind }) => kind)].find(([, same]) => same.length > 1)
   return twice === undefined ? verified(listed) : unverified('statement', `states the ${twice[0]} twice`)
 }
@@ -111,8 +111,8 @@ function verifyOne(
   if (!result.ok) return result
   const { signer, statement } = result.value
   if (statement === null) return unverified('statement', 'holds no statement')
-  if (statement.predicateType !== predicateType) return unverified('statement', 'is listed as something else than it states')
-  // Anyone can get a certificate: only the registry's own key says that the registry took it.
+  if (statement.predicateType !== predicateType) return unverified('statement', 'is listed under another type than it states')
+  // Anyone can get a certificate. Only the registry's key proves publication.
   if (kind === 'publication' && signer !== null) return unverified('signer', 'is not signed with a key of the registry')
   if (kind === 'provenance' && signer === null) return unverified('signer', 'is not signed with the certificate of a build')
   const fault = findSubjectFault(kind, statement, request)

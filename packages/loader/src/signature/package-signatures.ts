@@ -8,17 +8,16 @@ import { isAbout, PROVENANCE_V1 } from './statement.ts'
 import { materialInWords, type TrustMaterial } from './trust-material.ts'
 import { unverified, verified, type Verification, type VerificationStep } from './verification.ts'
 
-/** Steps at which a root that is too old, or of somebody else, may be the reason. */
+/** Steps that may fail because the trust root is too old or belongs to another instance. */
 const ROOT_MATTERS: ReadonlySet<VerificationStep> = new Set(['trustRoot', 'time', 'certificate', 'log'])
 
-/** Signatures that are remembered; beyond that all are forgotten and proven again. */
+/** The size of the cache of verified signatures. It is cleared when full. */
 const MAX_KNOWN = 10_000
 
 /**
- * Verifies the bundles that packages carry. What is signed is the integrity file, byte for byte, which names the root digest
- * and with it every file: `cosign sign-blob` and build attestations sign it as they sign any file.
- * The libraries are loaded with the first bundle, so that who has none does not pay for them. What has verified once does so
- * for ever, since only the time of signing counts: the same bytes are not verified again.
+ * Verifies the signature bundles of packages. A bundle signs the bytes of the integrity file, which holds the root digest and so
+ * covers all files. `cosign sign-blob` and build attestations sign it like any file. The libraries are imported with the first
+ * bundle. A valid signature stays valid, because only the time of signing counts, so the same bytes are verified once.
  */
 export class PackageSignatures {
   readonly #root: TrustMaterial
@@ -29,7 +28,7 @@ export class PackageSignatures {
     this.#root = root
   }
 
-  /** Contract: never rejects for what it is shown. */
+  /** Contract: never rejects because of its input. */
   async verify(bundle: Uint8Array, integrityFile: Uint8Array): Promise<Verification<ExtensionSigner>> {
     const key = sha512(bundle) + sha512(integrityFile)
     const known = this.#known.get(key)
@@ -59,8 +58,8 @@ function verifyOver(verifier: BundleVerifier, bundle: Json, integrityFile: Uint8
   const { signer, statement } = result.value
   if (signer === null) return unverified('key', 'is signed without a certificate')
   if (statement === null) return verified(signer)
-  // Anything can be stated of a file, also that it is harmful. Only this says: we made it.
+  // A statement may say anything about a file, even that it is harmful. Only provenance states its origin.
   if (statement.predicateType !== PROVENANCE_V1) return unverified('statement', `does not state provenance (${PROVENANCE_V1})`)
   const digests = new Map([['sha512', sha512(integrityFile)], ['sha256', hash('sha256', integrityFile, 'hex')]])
-  return isAbout(statement, digests) ? verified(signer) : unverified('subject', 'states the provenance of something else')
+  return isAbout(statement, digests) ? verified(signer) : unverified('subject', 'states the provenance of another file')
 }

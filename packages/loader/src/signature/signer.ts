@@ -5,22 +5,22 @@ import type { Signer } from '@sigstore/verify'
 
 type CertificateIdentity = NonNullable<Signer['identity']>
 
-/** Where Fulcio writes what the issuer said: each an ASN.1 UTF8String. */
+/** Certificate extensions of Fulcio, each an ASN.1 UTF8String. */
 const ISSUER = '1.3.6.1.4.1.57264.1.8'
 const REPOSITORY = '1.3.6.1.4.1.57264.1.12'
 const REF = '1.3.6.1.4.1.57264.1.14'
 
-/** Who signed, from the verified certificate alone; null where it does not name both a subject and who vouches for it. */
+/** The signer, from the verified certificate alone; null unless it names both a subject and an issuer. */
 export function signerOf(identity: CertificateIdentity): ExtensionSigner | null {
   const subject = identity.subjectAlternativeName
-  // Certificates from before 2023 have the issuer in an older form, which the verifier reads.
+  // Certificates issued before 2023 have the issuer in an older extension, which the verifier reads.
   const issuer = textOf(identity, ISSUER) ?? identity.extensions?.issuer
   if (!subject || !issuer) return null
   const repository = textOf(identity, REPOSITORY)
   return Object.freeze({ issuer, subject, repository, workflow: workflowOf(subject, repository), ref: textOf(identity, REF) })
 }
 
-/** The subject of a build is its workflow `@` the ref that the workflow was taken from; that of a person is an address. */
+/** The subject of a build is `workflow@ref`; that of a person is an email address. */
 function workflowOf(subject: string, repository: string | null): string | null {
   if (repository === null) return null
   const at = subject.lastIndexOf('@')
@@ -30,13 +30,13 @@ function workflowOf(subject: string, repository: string | null): string | null {
 function textOf({ oids = [] }: CertificateIdentity, wanted: string): string | null {
   const found = oids.filter(({ oid }) => oid?.id.join('.') === wanted)
   const [first] = found
-  // Said twice, it is not known which one counts.
+  // A duplicate is ambiguous.
   return first === undefined || found.length > 1 ? null : readUtf8String(first.value)
 }
 
 const UTF8_STRING = 0x0c
 
-/** Contract: null for anything but one whole UTF8String of less than 64 KiB. */
+/** Contract: null for anything but one complete UTF8String of less than 64 KiB. */
 export function readUtf8String(der: Uint8Array): string | null {
   const [tag, first = 0x80, high = 0, low = 0] = der
   const long = first === 0x81 ? [3, high] as const : first === 0x82 ? [4, high * 256 + low] as const : [0, 0] as const
@@ -49,14 +49,14 @@ export function readUtf8String(der: Uint8Array): string | null {
   }
 }
 
-/** Who must have signed, as the configuration says it. */
+/** The signer that the configuration requires. */
 export type IdentityPin = NonNullable<NonNullable<ConfigFile['policy']>['identities']>[string]
 
 type PinnedField = keyof IdentityPin
 
 /**
- * Compared as they are written, whole: a pinned part that the certificate does not have is a part that differs. Only a ref
- * may have wildcards, `*` inside one segment and `**` across them. A workflow may be pinned with the ref it is taken from.
+ * Values are compared exactly; a pinned field that the certificate lacks differs. Only a ref may have wildcards, `*` within a
+ * segment and `**` across segments. A workflow may be pinned with its ref.
  */
 const MATCHES: Readonly<Record<PinnedField, (pinned: string, signer: ExtensionSigner) => boolean>> = {
   issuer: (pinned, { issuer }) => pinned === issuer,
@@ -66,28 +66,27 @@ const MATCHES: Readonly<Record<PinnedField, (pinned: string, signer: ExtensionSi
 }
 const FIELDS = Object.keys(MATCHES) as readonly PinnedField[]
 
-/** Why this signer is not the pinned one, in words that go on after the name of the file, or undefined when it is. */
+/** Why this signer is not the pinned one, or undefined. Continues a sentence that starts with the name of the file. */
 export function findPinFault(pin: IdentityPin, signer: ExtensionSigner): string | undefined {
   const pinned = FIELDS.flatMap((field) => pin[field] === undefined ? [] : [[field, pin[field]] as const])
-  // What stands in for a pin that could not be read: nobody is known to fit it.
-  if (pinned.length === 0) return 'cannot be compared with a pinned signer that names nothing'
+  // The fallback for a pin that could not be read matches no signer.
+  if (pinned.length === 0) return 'cannot be compared with a pin without fields'
   const differing = pinned.find(([field, value]) => !MATCHES[field](value, signer))
   if (differing === undefined) return undefined
   const [field, value] = differing
   const actual = field === 'workflow' ? signer.workflow ?? signer.subject : signer[field]
-  return `is by ${signerInWords(signer)}: its ${field} is ${quoted(actual)}, and ${quoted(value)} is pinned`
+  return `is signed by ${signerInWords(signer)}: its ${field} is ${quoted(actual)}, and ${quoted(value)} is pinned`
 }
 
-/** For people: the certificate's own words, made visible. */
+/** Shown to people, with invisible characters escaped. */
 export const signerInWords = ({ subject, issuer }: ExtensionSigner): string =>
-  `${visibleText(subject)} (checked for by ${visibleText(issuer)})`
+  `${visibleText(subject)} (issuer ${visibleText(issuer)})`
 
-const quoted = (text: string | null): string => text === null ? 'not stated' : `"${visibleText(text)}"`
+const quoted = (text: string | null): string => text === null ? 'missing' : `"${visibleText(text)}"`
 
 /**
- * Why another signer is not the accepted one, or undefined when it is the same. A build is the same by its issuer, its
- * repository and its workflow, and when both were taken from a tag, or both from a branch: each release has a ref of its own.
- * A person is the same by issuer and subject.
+ * Why a signer is not the accepted one, or undefined. Two builds are the same signer if issuer, repository and workflow are equal and
+ * both refs are tags or both are branches, because each release has its own ref. A person is identified by issuer and subject.
  */
 export function findSignerChange(accepted: ExtensionSigner, actual: ExtensionSigner | null): string | undefined {
   if (actual === null) return `was signed by ${signerInWords(accepted)} and is not signed now`

@@ -13,16 +13,16 @@ import { signerOf } from './signer.ts'
 import { readStatement, type Statement } from './statement.ts'
 import { unverified, verified, type Verification, type VerificationStep } from './verification.ts'
 
-// The sigstore libraries take about 100 ms to import: whoever needs this file imports it late.
+// Import this file dynamically: the sigstore libraries take about 100 ms to load.
 
-/** Public keys by their hint, for what is signed without a certificate. */
+/** Public keys by hint, for signatures without a certificate. */
 export type TrustedKeys = ReadonlyMap<string, PublicKey>
 
-/** Proven: the signature is by that signer, it was logged, and the certificate was valid then. */
+/** The signature is by this signer, it was logged, and the certificate was valid at that time. */
 export interface VerifiedBundle {
-  /** null: signed with one of the trusted keys. */
+  /** null if signed with one of the trusted keys. */
   readonly signer: ExtensionSigner | null
-  /** null: the signature is over the artifact itself. Otherwise it is over this statement, whatever the artifact is. */
+  /** null if the signature is over the artifact. Otherwise it is over this statement, and the artifact is not checked. */
   readonly statement: Statement | null
 }
 
@@ -39,16 +39,16 @@ const STEPS: Readonly<Record<VerificationError['code'], VerificationStep>> = {
   TIMESTAMP_ERROR: 'time',
 }
 
-/** What each step would have proven. The library's own words follow. */
+/** Followed by the message of the library. */
 const FAILURES: Readonly<Partial<Record<VerificationStep, string>>> = {
-  time: 'has no time of signing that can be proven',
-  certificate: 'has a certificate that the trust root does not lead to',
+  time: 'has no verifiable time of signing',
+  certificate: 'has a certificate that the trust root does not cover',
   key: 'is signed with a key that is not trusted',
-  log: 'has no entry in a trusted log that fits it',
-  signature: 'has a signature over something else',
+  log: 'has no matching entry in a trusted log',
+  signature: 'has a signature over other bytes',
 }
 
-/** A trust root made ready. Each bundle takes about 15 ms of this thread, nearly all of it for certificates and signatures. */
+/** Verifies bundles against one trust root. A bundle takes about 15 ms of CPU time. */
 export class BundleVerifier {
   readonly #verifier: Verifier
 
@@ -62,9 +62,9 @@ export class BundleVerifier {
       if (root.certificateAuthorities.length === 0 || root.tlogs.length === 0) {
         return unverified('trustRoot', 'names no certificate authority or no transparency log')
       }
-      // The library would take a log without a start of validity for one that was always trusted.
+      // The library treats a log without a start of validity as always trusted.
       if ([...root.tlogs, ...root.ctlogs].some(({ publicKey }) => publicKey?.validFor?.start === undefined)) {
-        return unverified('trustRoot', 'does not say since when each of its logs is trusted')
+        return unverified('trustRoot', 'has a log without a start of validity')
       }
       return verified(new BundleVerifier(new Verifier(toTrustMaterial(root, keyFinder(keys)))))
     } catch (error) {
@@ -79,7 +79,7 @@ export class BundleVerifier {
       const bundle = read.value
       const { identity } = this.#verifier.verify(toSignedEntity(bundle, Buffer.from(artifact)))
       const signer = identity === undefined ? null : signerOf(identity)
-      if (identity !== undefined && signer === null) return unverified('certificate', 'has a certificate that names nobody')
+      if (identity !== undefined && signer === null) return unverified('certificate', 'has a certificate without a subject or an issuer')
       if (bundle.content.$case === 'messageSignature') return verified({ signer, statement: null })
       const { payloadType, payload } = bundle.content.dsseEnvelope
       const statement = readStatement(payloadType, payload)
@@ -90,7 +90,7 @@ export class BundleVerifier {
   }
 }
 
-/** The keys of a list `{ keys: [{ keyId, keyUsage, publicKey }] }` that may be used for this. */
+/** The keys of a list `{ keys: [{ keyId, keyUsage, publicKey }] }` with this usage. */
 export function readKeys(json: Json, usage: string): Verification<TrustedKeys> {
   try {
     const listed = isJsonObject(json) && Array.isArray(json['keys']) ? json['keys'] as readonly Json[] : []
@@ -119,15 +119,15 @@ function failed(error: unknown): Verification<never> {
     const step = STEPS[error.code]
     return unverified(step, `${FAILURES[step] ?? 'is not supported'} (${wordsOf(error)})`)
   }
-  // Anything else was thrown by a parser.
+  // Other errors come from a parser.
   const fields = error instanceof ValidationError ? error.fields.join(', ') : wordsOf(error)
-  return unverified('form', `is not a sigstore bundle that can be read: ${visibleText(fields)}`)
+  return unverified('form', `is not a readable sigstore bundle: ${visibleText(fields)}`)
 }
 
-/** Messages of the library may quote what a stranger wrote. */
+/** Messages of the library may quote untrusted text. */
 const wordsOf = (error: unknown): string => visibleText(messageOf(error).slice(0, 200))
 
-/** Log entries, and timestamps, of one bundle. Honest ones have one or two; comparing them is quadratic. */
+/** The most log entries, and timestamps, in a bundle. Usual bundles have one or two, and comparing them is quadratic. */
 const MAX_WITNESSES = 8
 
 const MEDIA_TYPES: ReadonlySet<string> = new Set([
@@ -135,27 +135,26 @@ const MEDIA_TYPES: ReadonlySet<string> = new Set([
 ])
 
 /**
- * A bundle that says one thing only. The library skips what it does not know, decodes base64 leniently and goes by one of
- * two places where something is said twice, so that other bytes would verify too. Here each value is one that was read.
- * Throws what the library throws for something that is no bundle.
+ * Parses a bundle strictly. The library ignores unknown members, decodes base64 leniently, and reads only one of two places that repeat
+ * a value, so different bytes could verify. Here each value must be one that the library reads. Throws what the library throws.
  */
 export function readBundle(json: Json): Verification<Bundle> {
   const bundle = bundleFromJSON(json)
-  if (!MEDIA_TYPES.has(bundle.mediaType)) return unverified('form', 'is of a media type that is not known')
+  if (!MEDIA_TYPES.has(bundle.mediaType)) return unverified('form', 'has an unknown media type')
   const extra = findUnread(json, bundleToJSON(bundle) as unknown as Json, '')?.slice(0, 200)
   if (extra !== undefined) return unverified('form', `has a value at ${visibleText(extra)} that is not part of a bundle`)
   const { tlogEntries, timestampVerificationData } = bundle.verificationMaterial
   if (Math.max(tlogEntries.length, timestampVerificationData?.rfc3161Timestamps.length ?? 0) > MAX_WITNESSES) {
     return unverified('form', `has more than ${MAX_WITNESSES} log entries or timestamps`)
   }
-  if (!tlogEntries.every(hasPlainCheckpoint)) return unverified('log', 'has a log entry that does not fit its own checkpoint')
+  if (!tlogEntries.every(hasPlainCheckpoint)) return unverified('log', 'has a log entry that does not match its checkpoint')
   return verified(bundle)
 }
 
-/** What an absent member means; it may be written out or left out. */
+/** Defaults, which may be present or omitted. */
 const DEFAULTS: ReadonlySet<Json> = new Set(['', '0', 0, false, null])
 
-/** JSON Pointer of the first value that would not be written as it stands, or undefined. */
+/** JSON Pointer of the first value that does not survive a round trip, or undefined. */
 function findUnread(written: Json, read: Json | undefined, pointer: string): string | undefined {
   if (Array.isArray(written) || isJsonObject(written)) {
     const members = new Map(typeof read === 'object' && read !== null ? Object.entries<Json>(read) : [])
@@ -165,15 +164,15 @@ function findUnread(written: Json, read: Json | undefined, pointer: string): str
     }
     return undefined
   }
-  // Large numbers may be written as such or as text.
+  // A large number may be a JSON number or a string.
   const same = read === undefined ? DEFAULTS.has(written) : String(written) === String(read)
   return same ? undefined : pointer
 }
 
-/** Lines of signatures after an empty line, and nothing else. */
+/** Signature lines after an empty line, and nothing else. */
 const CHECKPOINT_SIGNATURES = /\n\n(?:\u2014 \S+ [A-Za-z0-9+/]+={0,2}\n)+$/
 
-/** The library goes by the checkpoint, which is signed, and never looks at what the proof says of the same tree. */
+/** The library uses the signed checkpoint and ignores the same values in the inclusion proof. */
 function hasPlainCheckpoint({ inclusionProof }: TransparencyLogEntry): boolean {
   if (inclusionProof?.checkpoint === undefined) return true
   const { envelope } = inclusionProof.checkpoint

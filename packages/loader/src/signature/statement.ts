@@ -3,7 +3,7 @@ import { visibleText } from '@bulkhead/kit/text'
 import { parseStrictJson } from '../files/strict-json.ts'
 import { unverified, verified, type Verification } from './verification.ts'
 
-/** SLSA: this was built there, by that. */
+/** SLSA build provenance. */
 export const PROVENANCE_V1 = 'https://slsa.dev/provenance/v1'
 
 const PAYLOAD_TYPE = 'application/vnd.in-toto+json'
@@ -19,7 +19,7 @@ export interface Statement {
   readonly predicate: JsonObject
 }
 
-/** Reads the payload of a signed envelope. The verifier of signatures does not look into it. */
+/** Parses the payload of a signed envelope, which the signature verifier does not read. */
 export function readStatement(payloadType: string, payload: Uint8Array): Verification<Statement> {
   if (payloadType !== PAYLOAD_TYPE) return wrong(`has a payload of the type "${visibleText(payloadType)}", not ${PAYLOAD_TYPE}`)
   const parsed = parseStrictJson(payload)
@@ -36,10 +36,7 @@ export function readStatement(payloadType: string, payload: Uint8Array): Verific
   return verified({ subjectName: name, digests: new Map(Object.entries(digest)), predicateType, predicate })
 }
 
-/**
- * Whether the statement is about these bytes. Of the digests that the statement gives, at least one must be known here and
- * none that is known may differ.
- */
+/** Whether the statement is about these bytes: at least one digest is known here, and no known digest differs. */
 export function isAbout({ digests }: Statement, known: ReadonlyMap<string, string>): boolean {
   const common = [...known].filter(([algorithm]) => digests.has(algorithm))
   return common.length > 0 && common.every(([algorithm, digest]) => digests.get(algorithm) === digest)

@@ -1,17 +1,17 @@
 import type { TrustRootReport } from '@bulkhead/contract'
 import type { Json } from '@bulkhead/kit/json'
 
-/** Whom to believe, with where it is from: authorities come and go, so what was shipped long ago knows no newer ones. */
+/** Trusted authorities and their source. Authorities change, so old material does not know newer ones. */
 export interface TrustMaterial {
   readonly source: string
-  /** The day it was published, or null where nobody said. */
+  /** The day it was published, or null if unknown. */
   readonly date: string | null
   readonly json: Json
 }
 
 const DAY_MS = 24 * 60 * 60 * 1000
 
-/** In whole days, or null where nobody said when it was published. */
+/** In whole days, or null if unknown. */
 export const ageInDays = ({ date }: TrustMaterial, now = new Date()): number | null =>
   date === null ? null : Math.max(0, Math.floor((now.getTime() - Date.parse(date)) / DAY_MS))
 

@@ -11,24 +11,24 @@ import { packageDigest, sha512 } from '../model/digest.ts'
 import type { LoaderLimits } from '../model/limits.ts'
 import { Yielder } from '../model/yielder.ts'
 
-/** One thing of a project that would be used: its configuration, one extension, or one document. */
+/** One part of a project that a load would use: configuration, lock, an extension or an API document. */
 export interface ProjectPart {
   readonly name: string
-  /** null for what is not there or cannot be used as it is. */
+  /** null if it is missing or unusable. */
   readonly digest: string | null
 }
 
-/** Over one line for each part, as that of a package is over its files. What trust in a project is bound to. */
+/** Over one line per part, like the digest of a package. Trust in a project is bound to it. */
 export const projectDigest = (parts: readonly ProjectPart[]): string =>
   packageDigest(new Map(parts.map(({ name, digest }) => [name, digest ?? 'none'])))
 
-/** Of a project that brings nothing. */
+/** The digest of a project without content. */
 export const EMPTY_LAYER = projectDigest([{ name: CONFIG_FILE, digest: null }, { name: LOCK_FILE, digest: null }])
 
 export const measureProject = async (project: OpenProject, settings: Settings): Promise<string> =>
   projectDigest(await measureParts(project, settings))
 
-/** Reads everything of a project that would be used, and nothing else of it. */
+/** Reads only the parts of a project that a load would use. */
 export async function measureParts(project: OpenProject, settings: Settings): Promise<readonly ProjectPart[]> {
   const { limits } = settings
   const location = join(project.root, CONFIG_FILE)
@@ -58,7 +58,7 @@ async function digestsOf(folder: string, limits: Settings['limits'], yielder: Yi
   return contents.ok ? contents.value.digests : null
 }
 
-/** By name, the digests of the documents that a project's configuration has tools made of; null where one cannot be read. */
+/** Digests of the API documents in a project's configuration, by name; null if one cannot be read. */
 export type ProjectDocuments = ReadonlyMap<string, string | null>
 
 export const readDocuments = (
@@ -68,6 +68,5 @@ export const readDocuments = (
   return [name, file.ok ? sha512(file.bytes) : null]
 }))
 
-/** They are as much of the project as its extensions are. */
 export const documentParts = (documents: ProjectDocuments): readonly ProjectPart[] =>
   [...documents].map(([name, digest]) => ({ name: `openapi/${name}`, digest }))

@@ -5,16 +5,13 @@ import { messageOf } from '@bulkhead/kit/error-message'
 import type { Settings } from '../config/settings.ts'
 import type { Fault } from '../model/result.ts'
 
-/** What a workspace has of its own, as far as it can be known without opening it. */
+/** The project layer of a workspace, as far as it is known without opening it. */
 export type ProjectLayer =
   | { readonly kind: 'none'; readonly root: string }
   | { readonly kind: 'folder'; readonly root: string }
   | { readonly kind: 'unusable'; readonly root: string; readonly what: string }
 
-/**
- * Exactly `<workspace>/<project folder>`; parents are not searched. Looks at the folder and opens nothing.
- * Throws ProjectPathInvalid for a workspace that is not a folder.
- */
+/** Checks `<workspace>/<project folder>` with `lstat` only. Parents are not searched. Throws ProjectPathInvalid for a workspace that is not a folder. */
 export function locateProjectLayer(workspace: string, { projectFolder, globalRoot }: Settings): ProjectLayer {
   if (!isAbsolute(workspace)) throw invalid(workspace, 'is not an absolute path')
   const root = join(workspace, projectFolder)
@@ -30,13 +27,13 @@ export function locateProjectLayer(workspace: string, { projectFolder, globalRoo
   if (stat === undefined) return { kind: 'none', root }
   if (stat.isSymbolicLink()) return { kind: 'unusable', root, what: 'is a link' }
   if (!stat.isDirectory()) return { kind: 'unusable', root, what: 'is not a folder' }
-  // Made for as long as commands run, so that none of them can make the layer. Whoever means one gives it rights.
+  // A folder without rights is the placeholder that keeps commands from creating the layer.
   if ((stat.mode & 0o777) === 0) return { kind: 'none', root }
-  // In a home folder the two roots are one, and what is there is the global layer.
+  // In a home folder both roots are the same folder, which is the global layer.
   return isSameFolder(stat, globalRoot) ? { kind: 'none', root } : { kind: 'folder', root }
 }
 
-/** Why the layer is not read although it is there, or undefined when it may be. The gate before any open. */
+/** Why the layer may not be read, or undefined. Must be called before any file is opened. */
 export function findProjectFault(layer: ProjectLayer, standing: ProjectStanding): Fault | undefined {
   switch (layer.kind) {
     case 'none':
@@ -44,22 +41,21 @@ export function findProjectFault(layer: ProjectLayer, standing: ProjectStanding)
     case 'unusable':
       return {
         stage: 'locate', code: 'PackageUnsafe', path: '', location: layer.root,
-        message: `The project's own folder ${layer.what}; nothing in it was read.`,
-        cure: 'Put a folder there, or remove it.',
+        message: `The project folder ${layer.what}, so nothing in it was read.`,
+        cure: 'Replace it with a folder, or remove it.',
       }
     case 'folder':
       return mayLoad(standing.projectDigest, standing) ? undefined : {
         stage: 'trust', code: 'ProjectTrustRequired', path: '', location: layer.root,
-        message: 'The project has tools or settings of its own and is not trusted; nothing in its folder was read.',
+        message: 'The project has tools or settings of its own and is not trusted, so nothing in its folder was read.',
       }
   }
 }
 
-/** The decision was about other content than it has by the time it is read. */
 export const changedSince = (root: string): Fault => ({
   stage: 'trust', code: 'ProjectTrustRequired', path: '', location: root,
-  message: 'The project is not what was decided about: it has changed since. Nothing of it is used.',
-  cure: 'Look at what has changed, then trust it again.',
+  message: 'The project has changed since it was trusted, so nothing of it is used.',
+  cure: 'Review the changes, then trust it again.',
 })
 
 function isSameFolder(stat: Stats, other: string | null): boolean {

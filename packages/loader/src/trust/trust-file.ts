@@ -20,13 +20,13 @@ export interface BrokenLine {
 
 export interface TrustLines {
   readonly lines: readonly (TrustEntry | BrokenLine)[]
-  /** Why nothing could be read, in words that go on after the name of the file. */
+  /** Why the file could not be read. Continues a sentence that starts with its name. */
   readonly unavailable?: string
 }
 
 export const isBroken = (line: TrustEntry | BrokenLine): line is BrokenLine => 'line' in line
 
-/** Every line in order. A record that is not there says nothing. Contract: never throws. */
+/** All lines in order; none for a missing file. Contract: never throws. */
 export function readTrustFile(file: string): TrustLines {
   let descriptor: number
   try {
@@ -36,8 +36,8 @@ export function readTrustFile(file: string): TrustLines {
     return { lines: [], unavailable: `cannot be opened: ${messageOf(error)}` }
   }
   try {
-    const foreign = findOwnershipFault(fstatSync(descriptor))
-    if (foreign !== undefined) return { lines: [], unavailable: foreign }
+    const ownership = findOwnershipFault(fstatSync(descriptor))
+    if (ownership !== undefined) return { lines: [], unavailable: ownership }
     const read = readDescriptor(descriptor, MAX_BYTES)
     return read.ok ? { lines: split(read.bytes) } : { lines: [], unavailable: read.message }
   } catch (error) {
@@ -47,28 +47,28 @@ export function readTrustFile(file: string): TrustLines {
   }
 }
 
-/** Adds one line, whole or not at all as far as any reader can tell. Throws TrustStoreUnavailable. */
+/** Appends one line atomically. Throws TrustStoreUnavailable. */
 export function appendTrustEntry(file: string, entry: TrustEntry): void {
   try {
     makeFolder(dirname(file), 0o700)
     const descriptor = openSync(file, constants.O_RDWR | constants.O_APPEND | constants.O_CREAT, 0o600)
     try {
       const stat = fstatSync(descriptor)
-      const foreign = findOwnershipFault(stat)
-      if (foreign !== undefined) throw new Error(`it ${foreign}`)
-      // One write at the end of the file: others who add at the same time come before or after it, never in between.
+      const ownership = findOwnershipFault(stat)
+      if (ownership !== undefined) throw new Error(`it ${ownership}`)
+      // One append, so lines of concurrent writers do not mix.
       const line = Buffer.from((endsInLine(descriptor, stat) ? '' : '\n') + writeEntry(entry))
-      if (writeSync(descriptor, line) < line.length) throw new Error('there was room for a part of the line only')
+      if (writeSync(descriptor, line) < line.length) throw new Error('only part of the line was written')
       fsyncSync(descriptor)
     } finally {
       closeSync(descriptor)
     }
   } catch (error) {
-    throw new BulkheadError('TrustStoreUnavailable', `The record "${file}" cannot be written: ${messageOf(error)}.`, { cause: error })
+    throw new BulkheadError('TrustStoreUnavailable', `The trust file "${file}" cannot be written: ${messageOf(error)}.`, { cause: error })
   }
 }
 
-/** A line that was cut short, by a full disk or a fall of the machine, must not take the next one with it. */
+/** A truncated last line, after a full disk or a crash, must not damage the next one. */
 function endsInLine(descriptor: number, { size }: Stats): boolean {
   const last = new Uint8Array(1)
   return size === 0 || (readSync(descriptor, last, 0, 1, size - 1) === 1 && last[0] === LF)
@@ -82,13 +82,13 @@ function split(bytes: Uint8Array): readonly (TrustEntry | BrokenLine)[] {
     const text = bytes.subarray(start, end < 0 ? bytes.length : end)
     start += text.length + 1
     if (text.length === 0) continue
-    const entry = end < 0 ? 'was cut short' : parseEntry(text)
+    const entry = end < 0 ? 'is truncated' : parseEntry(text)
     lines.push(typeof entry === 'string' ? { line, message: entry } : entry)
   }
   return lines
 }
 
-/** One line of the record. `used` says that a decision for one start was taken up by the start of that id. */
+/** One line of the file. `used`: the start with this id consumed a decision for one start. */
 export interface TrustEntry extends Omit<TrustRecord, 'decision'> {
   readonly decision: TrustRecord['decision'] | 'used'
   readonly id: string
@@ -103,52 +103,49 @@ export const isDigest = (value: unknown): value is string => typeof value === 's
 export const writeEntry = ({ id, path, decision, decidedAt, digest }: TrustEntry): string =>
   `${JSON.stringify({ version: VERSION, id, path, decision, decidedAt, digest })}\n`
 
-/** The entry, or what is wrong with the line in words that go on after its number. */
+/** The entry, or what is wrong with the line. */
 export function parseEntry(line: Uint8Array): TrustEntry | string {
   const parsed = parseStrictJson(line)
   if (!parsed.ok) return parsed.message
   if (!isJsonObject(parsed.value)) return 'is not an object'
   const { version, id, path, decision, decidedAt, digest } = parsed.value
-  if (version !== VERSION) return `is not of version ${VERSION}`
+  if (version !== VERSION) return `does not have version ${VERSION}`
   const unknown = Object.keys(parsed.value).find((key) => !KEYS.has(key))
   if (unknown !== undefined) return 'has an unknown key'
   if (typeof id !== 'string' || id === '') return 'has no id'
   if (typeof path !== 'string' || path === '') return 'has no path'
-  if (!DECISIONS.has(decision)) return 'has no decision that is known'
-  if (typeof decidedAt !== 'string' || Number.isNaN(Date.parse(decidedAt))) return 'does not say when'
+  if (!DECISIONS.has(decision)) return 'has an unknown decision'
+  if (typeof decidedAt !== 'string' || Number.isNaN(Date.parse(decidedAt))) return 'has no date'
   if (digest !== null && !isDigest(digest)) return 'has no digest'
-  // Trust in a path alone would be trust in whatever comes to stand there.
-  if (digest === null && (decision === 'trusted' || decision === 'once')) return 'trusts without saying what'
+  // Trust must be bound to content, not to a path alone.
+  if (digest === null && (decision === 'trusted' || decision === 'once')) return 'trusts a project without a digest'
   return { id, path, decision: decision as TrustEntry['decision'], decidedAt, digest }
 }
 
-/** What was said last of one project. */
+/** The latest decision about one project. */
 export interface LatestDecision {
   readonly record: TrustRecord
-  /** The start that took it up, where it was for one start. */
+  /** The id of the start that consumed a decision for one start. */
   readonly usedBy?: string
 }
 
-/**
- * Later lines over earlier ones. A line that cannot be read may have taken back any trust before it: such trust is gone
- * and must be given again, while whatever was declined stays so.
- */
+/** Later lines override earlier ones. An unreadable line may have revoked trust, so earlier trust is void; declined projects stay declined. */
 export function latestDecisions(lines: TrustLines['lines']): ReadonlyMap<string, LatestDecision> {
-  const words = new Map<string, LatestDecision>()
+  const decisions = new Map<string, LatestDecision>()
   for (const line of lines) {
     if (isBroken(line)) {
-      for (const [path, { record }] of words) if (record.decision !== 'declined') words.delete(path)
+      for (const [path, { record }] of decisions) if (record.decision !== 'declined') decisions.delete(path)
     } else {
-      const word = follow(words.get(line.path), line)
-      if (word !== undefined) words.set(line.path, word)
+      const decision = follow(decisions.get(line.path), line)
+      if (decision !== undefined) decisions.set(line.path, decision)
     }
   }
-  return words
+  return decisions
 }
 
 function follow(before: LatestDecision | undefined, { decision, path, decidedAt, digest, id }: TrustEntry): LatestDecision | undefined {
   if (decision !== 'used') return { record: Object.freeze({ path, decision, decidedAt, digest }) }
-  // The first who takes it up has it.
+  // The first start to consume it wins.
   if (before?.record.decision !== 'once' || before.usedBy !== undefined) return before
   return { ...before, usedBy: id }
 }

@@ -15,12 +15,12 @@ import {
   appendTrustEntry, isBroken, isDigest, latestDecisions, readTrustFile, TRUST_FILE, type LatestDecision, type TrustLines,
 } from './trust-file.ts'
 
-/** The record of trusted projects in the folder of the global layer. */
+/** Manages the trust file in the folder of the global layer. */
 export function createTrustLedger(settings: Settings): TrustLedger {
   const file = settings.globalRoot === null ? null : join(settings.globalRoot, TRUST_FILE)
   const read = (): TrustLines => file === null ? { lines: [] } : readTrustFile(file)
 
-  /** Where the workspace really is, and what it has of its own. */
+  /** The canonical path of the workspace, and its project layer. */
   const open = (workspace: string): { readonly path: string; readonly layer: ProjectLayer } => {
     const layer = locateProjectLayer(workspace, settings)
     const path = realpathSync(workspace)
@@ -32,7 +32,7 @@ export function createTrustLedger(settings: Settings): TrustLedger {
     const lines = read()
     const diagnostics = file === null ? [] : report(file, lines)
     if (layer.kind !== 'folder') return { standing: { kind: 'nothing', digest: EMPTY_LAYER }, diagnostics }
-    // A record that the project brings along would be the project's own word.
+    // A trust file inside the project is under the project's control.
     if (file !== null && isInside(layer.root, file)) return { standing: { kind: 'unknown' }, diagnostics }
     return { standing: await stand(latestDecisions(lines.lines).get(path), { workspace: path, root: layer.root }, settings), diagnostics }
   }
@@ -43,15 +43,15 @@ export function createTrustLedger(settings: Settings): TrustLedger {
   const decide = async (workspace: string, decision: TrustDecision, seen?: string): Promise<TrustRecord> => {
     const { path, layer } = open(workspace)
     if (file === null) {
-      throw new BulkheadError('TrustStoreUnavailable', 'There is no folder of the global layer to keep the record in.')
+      throw new BulkheadError('TrustStoreUnavailable', 'There is no global layer to store the trust file in.')
     }
     if (isInside(join(path, settings.projectFolder), file)) throw inside(file, path)
     if ((decision === 'trusted' || decision === 'once') && layer.kind !== 'folder') {
-      const what = layer.kind === 'none' ? `has no tools or settings of its own. They would lie in its folder "${settings.projectFolder}"` : `has a "${settings.projectFolder}" that ${layer.what}`
+      const what = layer.kind === 'none' ? `has no tools or settings of its own. They would be in the folder "${settings.projectFolder}"` : `has a "${settings.projectFolder}" that ${layer.what}`
       throw new BulkheadError('ProjectPathInvalid', `There is nothing to trust: "${path}" ${what}.`, { data: { workspace: path } })
     }
     const digest = decision === 'revoked' ? null : seen ?? await measure(path, layer)
-    if (digest !== null && !isDigest(digest)) throw new BulkheadError('TrustEntryInvalid', 'A decision must name the digest of what was seen: 128 lower-case hex digits.')
+    if (digest !== null && !isDigest(digest)) throw new BulkheadError('TrustEntryInvalid', 'A decision needs the digest of the reviewed project: 128 lower-case hex digits.')
     const record: TrustRecord = Object.freeze({ path, decision, decidedAt: new Date().toISOString(), digest })
     appendTrustEntry(file, { ...record, id: randomUUID() })
     return record
@@ -84,7 +84,7 @@ export function createTrustLedger(settings: Settings): TrustLedger {
 
 const isStanding = ({ record, usedBy }: LatestDecision): boolean => record.decision !== 'revoked' && usedBy === undefined
 
-/** Reads the project only where there is a decision to compare it with. */
+/** Reads the project only if there is a decision to compare it with. */
 async function stand(word: LatestDecision | undefined, project: OpenProject, settings: Settings): Promise<TrustStanding> {
   if (word === undefined || !isStanding(word)) return { kind: 'unknown' }
   const { decision, decidedAt: since, digest } = word.record
@@ -96,23 +96,23 @@ async function stand(word: LatestDecision | undefined, project: OpenProject, set
 function report(file: string, { lines, unavailable }: TrustLines): readonly Diagnostic[] {
   const subject = { layer: 'global', extensionId: null, location: file } as const
   if (unavailable !== undefined) {
-    const message = `The record of trusted projects ${unavailable}; no project counts as trusted.`
+    const message = `The trust file ${unavailable}. No project is trusted.`
     return [diagnose(subject, { stage: 'trust', code: 'TrustStoreUnavailable', path: '', message })]
   }
   return lines.filter(isBroken).map(({ line, message }) => diagnose(subject, {
     stage: 'trust', code: 'TrustEntryInvalid', path: '',
-    message: `Line ${line} of the record of trusted projects ${message}; trust that was given before it must be given again.`,
-    cure: 'Remove the line, and decide again about the projects that ask.',
+    message: `Line ${line} of the trust file ${message}. Decisions to trust before this line are void.`,
+    cure: 'Remove the line, and trust the projects again when asked.',
   }, 'warning'))
 }
 
-/** Whether the file lies below the folder, whose path is canonical, wherever links lead. */
+/** Whether the file is inside the folder once links are resolved. The path of the folder is canonical. */
 function isInside(folder: string, file: string): boolean {
   const way = relative(folder, canonical(dirname(file)))
   return way === '' || !(way === '..' || way.startsWith(`..${sep}`) || isAbsolute(way))
 }
 
-/** What is not there yet will be where its nearest parent is. */
+/** The canonical path of a file that may not exist yet. */
 function canonical(path: string): string {
   try {
     return realpathSync(path)
@@ -123,5 +123,5 @@ function canonical(path: string): string {
 }
 
 const inside = (file: string, path: string): BulkheadError => new BulkheadError(
-  'TrustScopeViolation', `The record "${file}" lies inside the project "${path}" that it would speak of.`, { data: { file, path } },
+  'TrustScopeViolation', `The trust file "${file}" is inside the project "${path}", so it cannot record trust in it.`, { data: { file, path } },
 )

@@ -215,7 +215,7 @@ test('a version that its publisher has deprecated is reported as one', async () 
     registry.publish('weather', '1.0.0', { tarball, ...(deprecated !== undefined && { deprecated }) })
     return (await installerFor(home, { registry: { url: registry.url } }).plan('weather')).warnings
   }
-  expect(await warnings('Leaks\u001b[2J: use 1.0.1')).toEqual(['Its publisher wants this version not to be used any more: Leaks\\u{1b}[2J: use 1.0.1'])
+  expect(await warnings('Leaks\u001b[2J: use 1.0.1')).toEqual(['This version is deprecated: Leaks\\u{1b}[2J: use 1.0.1'])
   for (const none of [undefined, '']) expect(await warnings(none)).toEqual([])
 })
 

@@ -44,10 +44,10 @@ describe('an update', () => {
   })
 
   test.each([
-    ['a tool that no longer asks', v('2.0.0', ['a.example'], {}, { gated: false }), /no longer asks/],
+    ['a tool that no longer asks', v('2.0.0', ['a.example'], {}, { gated: false }), /no longer requires approval/],
     ['an older version', v('0.9.0'), /older than 1\.0\.0/],
-    ['the same version with other bytes', { ...v('1.0.0'), 'index.js': 'export default 2' }, /which is the version that was accepted, and is something else/],
-    ['the same version under a name that no order knows', v('1.0.0+other'), /calls itself 1\.0\.0\+other/],
+    ['the same version with other bytes', { ...v('1.0.0'), 'index.js': 'export default 2' }, /has the accepted version 1\.0\.0 but different content/],
+    ['the same version under a name that no order knows', v('1.0.0+other'), /has the accepted version 1\.0\.0\+other/],
   ])('%s needs somebody who looked', async (_, after, reason) => {
     const { verdict } = await verdictOf(v('1.0.0'), after)
     expect(verdict).toMatchObject({ kind: 'consent', explicit: true })
@@ -64,7 +64,7 @@ describe('an update', () => {
 
   test('one that asks less before it acts is refused in words that can be read', async () => {
     const { verdict } = await verdictOf(v('1.0.0', [], {}, { mode: 'local' }), v('1.0.1', [], {}, { mode: 'read' }))
-    expect(verdict).toEqual({ kind: 'refused', message: 'It asks for more (forecast is read and was local), and 1.0.1 is no new major version over 1.0.0.' })
+    expect(verdict).toEqual({ kind: 'refused', message: 'It requires more (forecast is read and was local), and 1.0.1 is not a new major version after 1.0.0.' })
   })
 
   test('a refused one is never written', async () => {

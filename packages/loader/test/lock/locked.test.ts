@@ -168,11 +168,11 @@ test('what was installed and is gone is said to be gone', async () => {
   home.extension(home.globalRoot, 'weather')
   await acceptAll(home, home.globalRoot, {}, { source: 'npm:weather@1.4.0' })
   const report = await home.loadAsItIs()
-  expect(report.diagnostics).toMatchObject([{ code: 'LockMismatch', extensionId: 'weather', message: expect.stringContaining('is not there') }])
+  expect(report.diagnostics).toMatchObject([{ code: 'LockMismatch', extensionId: 'weather', message: expect.stringContaining('is missing') }])
 })
 
 test('the report says how old the trust root is', async () => {
   using home = new HomeFixture()
   expect((await home.load()).trustRoot).toMatchObject({ source: expect.stringContaining('tuf'), ageDays: expect.any(Number) })
-  expect((await home.load({ trustRoot: {} })).trustRoot).toEqual({ source: 'given by the host', date: null, ageDays: null })
+  expect((await home.load({ trustRoot: {} })).trustRoot).toEqual({ source: 'set by the host', date: null, ageDays: null })
 })

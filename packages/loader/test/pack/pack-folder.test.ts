@@ -67,13 +67,13 @@ describe('packing a folder', () => {
     const { version } = (await pack(home, { ...packageFiles(), 'package.json': { name: 'weather' } })).extension
     expect((await pack(home, { 'package.json': { name: 'weather', version } })).warnings).toEqual([])
     expect((await pack(home, { 'package.json': { name: 'weather', version: '9.9.9' } })).warnings)
-      .toEqual([`package.json says 9.9.9 and bulkhead.json ${version}: a package from a registry is installed only where both say the same`])
+      .toEqual([`package.json has version 9.9.9 and bulkhead.json has ${version}. A package from a registry can be installed only if both are equal`])
   })
 
   test('warns where dependencies are named and none is installed', async () => {
     using home = new HomeFixture()
     const named = { 'package.json': { name: 'weather', dependencies: { dep: '^1.0.0' } } }
-    expect((await pack(home, { ...packageFiles(), ...named })).warnings).toEqual([expect.stringMatching(/^package\.json names dependencies, .* pack again$/)])
+    expect((await pack(home, { ...packageFiles(), ...named })).warnings).toEqual([expect.stringMatching(/^package\.json has dependencies, .* pack again$/)])
     expect((await pack(home, { 'node_modules/dep/index.js': 'module.exports = 1' })).warnings).toEqual([])
   })
 
@@ -123,10 +123,10 @@ test('names that Windows cannot hold are refused with their files, unless they a
   await expect(pack(home, files)).rejects.toMatchObject({
     code: 'PackageUnsafe',
     message: [
-      'The file "lib/aux.js" of the package has a name that means a device on Windows.',
+      'The file "lib/aux.js" of the package has a name that is a device on Windows.',
       'The file "docs./a" of the package has a name that ends in a dot or a space, which Windows drops.',
       'The file "docs/what?.md" of the package has a name with one of < > " | ? *, which Windows does not allow.',
-      'Rename it, so that everybody can install the package.',
+      'Rename it, so that the package can be installed on all systems.',
     ].join(' '),
   })
   expect((await pack(home, { 'package.json': { files: ['index.js', 'lib/more.js'] } })).leftOut).toEqual(['docs./a', 'docs/what?.md', 'lib/aux.js'])

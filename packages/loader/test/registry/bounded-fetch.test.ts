@@ -20,7 +20,7 @@ test.each([
   ['https://[::1]/x', 'https://registry.example', /this machine/],
   ['https://192.168.0.1/x', 'https://registry.example', /a private network/],
   ['https://localhost/x', 'https://10.0.0.4', /this machine/],
-  ['http://10.0.0.5/x', 'https://10.0.0.4', /must begin with https/],
+  ['http://10.0.0.5/x', 'https://10.0.0.4', /must start with https/],
 ])('%s may not be named by %s', (to, from, why) => expect(() => link(to, from)).toThrow(why))
 
 describe('a registry elsewhere', () => {

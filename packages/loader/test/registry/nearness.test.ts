@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { isNearer, nearnessOf } from '../../src/install/bounded-fetch.ts'
+import { isCloser, networkZone } from '../../src/install/bounded-fetch.ts'
 
-const nearness = (host: string) => nearnessOf(new URL(`https://${host}/`))
+const nearness = (host: string) => networkZone(new URL(`https://${host}/`))
 
 test.each(['localhost', 'LOCALHOST.', 'a.localhost', '127.0.0.1', '127.9.9.9', '0x7f.1', '2130706433', '0.0.0.0', '[::1]', '[::]', '[::ffff:127.0.0.1]'])('%s is this machine', (host) => {
   expect(nearness(host)).toBe('this machine')
@@ -18,8 +18,8 @@ test.each(['registry.example', 'localhost.example', 'notlocalhost', '93.184.216.
 })
 
 test('this machine is nearer than its network, which is nearer than all else', () => {
-  expect(isNearer('this machine', 'a private network')).toBe(true)
-  expect(isNearer('a private network', 'elsewhere')).toBe(true)
-  expect(isNearer('elsewhere', 'elsewhere')).toBe(false)
-  expect(isNearer('a private network', 'this machine')).toBe(false)
+  expect(isCloser('this machine', 'a private network')).toBe(true)
+  expect(isCloser('a private network', 'elsewhere')).toBe(true)
+  expect(isCloser('elsewhere', 'elsewhere')).toBe(false)
+  expect(isCloser('a private network', 'this machine')).toBe(false)
 })

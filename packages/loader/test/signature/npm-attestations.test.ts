@@ -140,7 +140,7 @@ describe('attestations made here', () => {
     ['nothing', async () => [], 'statement', /neither publication nor provenance/],
     ['only types that are not known', async () => [{ ...built, predicateType: 'https://example.org/x' }], 'statement', /neither/],
     ['two of a kind', async () => [built, built], 'statement', /states the provenance twice/],
-    ['one under another type', async () => [{ ...built, predicateType: PUBLISH }], 'statement', /listed as something else/],
+    ['one under another type', async () => [{ ...built, predicateType: PUBLISH }], 'statement', /listed under another type/],
     [
       'a predicate about another version',
       async () => [await byKey(PUBLISH, { predicate: { name: '@acme/weather', version: '9.0.0' } })],

@@ -65,13 +65,13 @@ describe('refreshing the trust root', () => {
 
   test.each([
     ['that is not there', undefined, 'cannot be read'], ['that is no JSON', 'one two', 'is not JSON'],
-    ['of something else', '{"signed":{"_type":"targets"}}', 'is no root metadata of TUF'],
+    ['of something else', '{"signed":{"_type":"targets"}}', 'is not TUF root metadata'],
   ])('not with a file to begin with %s', async (_, text, why) => {
     using home = new HomeFixture()
     const initialRoot = join(home.base, 'begin.json')
     if (text !== undefined) home.write(initialRoot, text)
     const work = refreshTrustRoot({ cacheFolder: join(home.base, 'tuf'), mirror: 'https://tuf.example', initialRoot })
-    await expect(work).rejects.toMatchObject({ code: 'InstallSourceInvalid', message: expect.stringMatching(`begin.json" ${why}.*Name the root metadata`) })
+    await expect(work).rejects.toMatchObject({ code: 'InstallSourceInvalid', message: expect.stringMatching(`begin.json" ${why}.*Use the root metadata`) })
   })
 
   test('not over plain HTTP, nor from an unverified root', async () => {

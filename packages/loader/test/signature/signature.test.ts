@@ -89,7 +89,7 @@ describe('what was signed is something else', () => {
     const location = weather.install(home, bundle)
     home.write(join(location, 'bulkhead.integrity.json'), `${weather.integrityFile}\n`)
     const { message, cure, location: place } = await refusal(home)
-    expect(message).toBe('bulkhead.sigstore.json has a signature over something else (signature verification failed).')
+    expect(message).toBe('bulkhead.sigstore.json has a signature over other bytes (signature verification failed).')
     expect(cure).toMatch(/Get the package again/)
     expect(place).toBe(join(location, 'bulkhead.sigstore.json'))
   })
@@ -98,9 +98,9 @@ describe('what was signed is something else', () => {
     using home = new HomeFixture()
     const other = which === 'another package' ? new PackageFixture('storms') : new PackageFixture('weather', '1.3.0')
     weather.install(home, await sigstore.sign(other.integrityFile))
-    expect((await refusal(home)).message).toMatch(/signature over something else/)
+    expect((await refusal(home)).message).toMatch(/signature over other bytes/)
     weather.install(home, await sigstore.attest(other.statement()))
-    expect((await refusal(home)).message).toMatch(/provenance of something else/)
+    expect((await refusal(home)).message).toMatch(/provenance of another file/)
   })
 
   test('an integrity file that is not there', async () => {
@@ -114,10 +114,10 @@ describe('what was signed is something else', () => {
     ['two subjects', { subject: [right, right] }, /exactly one subject/],
     ['no subject', { subject: [] }, /exactly one subject/],
     ['a subject without a digest', { subject: [{ name: 'x' }] }, /no digest/],
-    ['an unknown digest', { subject: [{ name: 'x', digest: { md5: 'x' } }] }, /something else/],
+    ['an unknown digest', { subject: [{ name: 'x', digest: { md5: 'x' } }] }, /another file/],
     [
       'one right and one wrong digest',
-      { subject: [{ name: 'x', digest: { ...right['digest'] as JsonObject, sha512: '00' } }] }, /something else/,
+      { subject: [{ name: 'x', digest: { ...right['digest'] as JsonObject, sha512: '00' } }] }, /another file/,
     ],
     ['another statement than provenance', { predicateType: 'https://example.org/found-harmful/v1' }, /does not state provenance/],
     ['another kind of statement', { _type: 'https://example.org/Statement' }, /no in-toto statement/],
@@ -140,7 +140,7 @@ describe('the trust root', () => {
     await using other = await SigstoreFixture.start()
     weather.install(home, bundle)
     const { message } = await refusal(home, required, other.trustRoot)
-    expect(message).toMatch(/compared with the trust root \(given by the host\)\.$/)
+    expect(message).toMatch(/compared with the trust root \(set by the host\)\.$/)
   })
 
   test('is the public one unless the host gives another, and its age is reported', async () => {
@@ -236,13 +236,13 @@ describe('a pinned signer', () => {
     weather.install(home, await sigstore.sign(weather.integrityFile, { ...BUILD, ...claims }))
     const diagnostic = await refusal(home, pinned)
     expect(diagnostic.message).toMatch(message)
-    expect(diagnostic.message).toContain(`is by ${claims.sub ?? BUILD.sub} (checked for by ${claims.iss ?? BUILD.iss})`)
+    expect(diagnostic.message).toContain(`is signed by ${claims.sub ?? BUILD.sub} (issuer ${claims.iss ?? BUILD.iss})`)
     expect(diagnostic.cure).toMatch(/Check who published/)
   })
 
   test('that cannot be read matches no signer', async () => {
     using home = new HomeFixture()
     weather.install(home, bundle)
-    expect((await refusal(home, { identities: { weather: {} } })).message).toMatch(/names nothing/)
+    expect((await refusal(home, { identities: { weather: {} } })).message).toMatch(/without fields/)
   })
 })

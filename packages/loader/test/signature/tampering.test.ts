@@ -148,7 +148,7 @@ describe.each(['signature', 'statement'])('a bundle with a %s', (kind) => {
 
 describe('whatever stands in the file', () => {
   test.each([
-    ['', /not JSON|JSON/], ['{', /JSON/], ['{"mediaType":"a","mediaType":"b"}', /names one key twice/],
+    ['', /not JSON|JSON/], ['{', /JSON/], ['{"mediaType":"a","mediaType":"b"}', /has a duplicate key/],
     ['[]', /not a sigstore bundle/], ['null', /not a sigstore bundle/], ['{}', /not a sigstore bundle/],
   ])('%j is refused with a reason', async (text, message) => {
     const result = await signatures.verify(Buffer.from(text), integrityFile)
