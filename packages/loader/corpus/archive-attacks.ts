@@ -1,4 +1,4 @@
-import { archive, entry, pax } from '../test/tar/archive-fixture.ts'
+import { archive, entry, pax } from '../test/files/archive-fixture.ts'
 import { manifestOf } from '../test/home-fixture.ts'
 
 export interface ArchiveAttack {

@@ -5,7 +5,7 @@ import { BulkheadError } from '@bulkhead/contract'
 import { describe, expect, test } from 'vitest'
 import { createLoader } from '../../src/load/loader.ts'
 import { HomeFixture, manifestOf } from '../home-fixture.ts'
-import { archive, entry } from '../tar/archive-fixture.ts'
+import { archive, entry } from '../files/archive-fixture.ts'
 import { folderOf, install, installerFor, packageFiles, tarballOf } from './install-fixture.ts'
 import { RegistryFixture } from './registry-fixture.ts'
 

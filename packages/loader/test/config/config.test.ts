@@ -1,0 +1,184 @@
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { HomeFixture, manifestOf, toolOf } from '../home-fixture.ts'
+
+const configOf = (root: string) => join(root, 'config.json')
+
+describe('merging', () => {
+  async function merged(layers: { defaults?: object; global?: object; project?: object; overrides?: object }) {
+    using home = new HomeFixture()
+    if (layers.global) home.write(configOf(home.globalRoot), layers.global)
+    if (layers.project) home.write(configOf(home.projectRoot), layers.project)
+    return (await home.load({ ...(layers.defaults && { defaults: layers.defaults }) }, 'trusted', layers.overrides)).config.merged
+  }
+
+  test('the later layer has the say', async () => {
+    expect(await merged({ defaults: { mode: 'ask' } })).toEqual({ mode: 'ask' })
+    expect(await merged({ defaults: { mode: 'ask' }, global: { mode: 'yolo' } })).toEqual({ mode: 'yolo' })
+    expect(await merged({ global: { mode: 'yolo' }, project: { mode: 'ask' } })).toEqual({ mode: 'ask' })
+    expect(await merged({ global: { mode: 'yolo' }, project: { mode: 'ask' }, overrides: { mode: 'allowlist' } })).toEqual(
+      { mode: 'allowlist' },
+    )
+  })
+
+  test('rules and allowlists of all layers count, in their order', async () => {
+    const rule = (permission: string) => ({ permission, pattern: '*', action: 'deny' })
+    expect(await merged({
+      global: { rules: [rule('a')], allowlist: ['x'], packages: ['p'] },
+      project: { rules: [rule('b')], packages: ['q'] },
+      overrides: { rules: [rule('c')], allowlist: ['y'] },
+    })).toEqual({ rules: [rule('a'), rule('b'), rule('c')], allowlist: ['x', 'y'], packages: ['q'] })
+  })
+
+  test('what is left out of a list is named, so that the places of the others can be told', async () => {
+    using home = new HomeFixture()
+    home.write(configOf(home.globalRoot), { rules: [{ permission: 'a', action: 'allow', role: 'x' }, { permission: 'b', action: 'deny' }], allowlist: ['a', 7] })
+    const { config: { layers } } = await home.load()
+    expect(layers.find(({ layer }) => layer === 'global')?.omitted?.toSorted()).toEqual(['/allowlist/1', '/rules/0'])
+    expect(layers.find(({ layer }) => layer === 'bundled')).not.toHaveProperty('omitted')
+  })
+
+  test('maps are merged key by key', async () => {
+    expect(await merged({
+      global: {
+        roles: { allow_a: true, allow_b: true }, tools: { t: { timeoutMs: 1, unit: 'c' } },
+        isolation: { global: 'thread' }, limits: { heapMb: 1, phaseMs: 1 },
+        extensions: { e: { isolation: 'process', config: { a: 1, b: { deep: 1 } }, limits: { heapMb: 1 } } },
+        policy: { integrity: { global: 'warn' } }, approvals: { projectDays: 9, sessionMinutes: 9 },
+      },
+      project: {
+        roles: { allow_b: false }, tools: { t: { enabled: false, unit: 'f' }, u: {} },
+        isolation: { project: 'process' }, limits: { heapMb: 2 },
+        extensions: { e: { config: { b: { other: 2 } }, limits: { phaseMs: 3 } } },
+        policy: { integrity: { project: 'require' } }, approvals: { projectDays: 3 },
+      },
+    })).toEqual({
+      roles: { allow_a: true, allow_b: false }, tools: { t: { timeoutMs: 1, unit: 'f', enabled: false }, u: {} },
+      isolation: { global: 'thread', project: 'process' }, limits: { heapMb: 2, phaseMs: 1 },
+      extensions: { e: { isolation: 'process', config: { a: 1, b: { other: 2 } }, limits: { heapMb: 1, phaseMs: 3 } } },
+      policy: { integrity: { global: 'warn', project: 'require' } }, approvals: { projectDays: 3, sessionMinutes: 9 },
+    })
+  })
+
+  test('patterns of dangerous commands of all layers count, and the order of guards is the later layer\'s', async () => {
+    const pattern = (id: string) => ({ id, label: 'l', description: 'd', pattern: 'x', category: 'c', severity: 'warning', platform: 'all' })
+    expect(await merged({
+      global: { watchdogs: { commandSafety: { patterns: [pattern('a')], severity: { shutdown: 'warning' } } }, guards: { pre: ['a'], post: ['a'] } },
+      project: { watchdogs: { commandSafety: { patterns: [pattern('b')], severity: { mkfs: 'critical' } } }, guards: { pre: ['b'] } },
+    })).toEqual({
+      watchdogs: { commandSafety: { patterns: [pattern('a'), pattern('b')], severity: { shutdown: 'warning', mkfs: 'critical' } } },
+      guards: { pre: ['b'], post: ['a'] },
+    })
+  })
+
+  test('a server and a ceiling are replaced as a whole', async () => {
+    expect(await merged({
+      global: {
+        mcp: { s: { type: 'remote', url: 'https://mine.example', headers: { Authorization: { secret: 'TOKEN' } } } },
+        policy: { ceiling: { net: { hosts: ['a.example'] } } },
+      },
+      project: { mcp: { s: { type: 'remote', url: 'https://theirs.example' } }, policy: { ceiling: { fs: { read: ['**'] } } } },
+    })).toEqual({ mcp: { s: { type: 'remote', url: 'https://theirs.example' } }, policy: { ceiling: { fs: { read: ['**'] } } } })
+  })
+
+  test('walls that must stand stay, whatever a later layer says', async () => {
+    expect(await merged({ global: { sandbox: { os: 'require', idleMs: 1 } }, project: { sandbox: { os: 'auto', idleMs: 2 } } }))
+      .toEqual({ sandbox: { os: 'require', idleMs: 2 } })
+  })
+
+  test('a name that every object has is a name like any other', async () => {
+    const config = await merged(
+      { global: { tools: { constructor: { timeoutMs: 1 } } }, project: { tools: { constructor: { enabled: false } } } },
+    )
+    expect(config.tools!['constructor']).toEqual({ timeoutMs: 1, enabled: false })
+    expect(config.tools!['toString']).toBeUndefined()
+  })
+})
+
+describe('what deserves a look', () => {
+  test('an allowlist that no mode consults', async () => {
+    using home = new HomeFixture()
+    const location = home.write(configOf(home.globalRoot), { allowlist: ['read'] })
+    expect((await home.load()).diagnostics).toMatchObject([
+      { severity: 'warning', stage: 'configSchema', code: 'AllowlistWithoutMode', layer: 'global', location, path: '/allowlist' },
+    ])
+    expect((await home.load({}, 'trusted', { mode: 'allowlist' })).diagnostics).toEqual([])
+  })
+
+  test('a document that would have to be fetched, and a key without the header it goes into', async () => {
+    using home = new HomeFixture()
+    const location = home.write(configOf(home.globalRoot), { openapi: {
+      far: { document: 'https://harbour.example/openapi.json' }, near: { document: 'harbour.json' },
+      keyed: { document: 'harbour.json', auth: { type: 'apiKey', secret: 'HARBOUR_KEY' } },
+    } })
+    const { diagnostics, config } = await home.load()
+    expect(diagnostics).toMatchObject([
+      { severity: 'error', code: 'ConfigInvalid', layer: 'global', location, path: '/openapi/far/document', message: expect.stringContaining('name the file') },
+      { severity: 'error', code: 'ConfigInvalid', path: '/openapi/keyed/auth/header' },
+    ])
+    expect(Object.keys(config.merged.openapi ?? {})).toEqual(['near'])
+  })
+
+  test('a way of signing in that is not offered', async () => {
+    using home = new HomeFixture()
+    const harbour = { type: 'remote', url: 'https://harbour.example/mcp', oauth: { clientId: 'x' } }
+    home.write(configOf(home.globalRoot), { mcp: { harbour } })
+    const { diagnostics, config } = await home.load()
+    expect(diagnostics).toMatchObject([{ severity: 'error', code: 'ConfigInvalid', path: '/mcp/harbour/oauth' }])
+    expect(config.merged.mcp ?? {}).toEqual({})
+  })
+})
+
+describe('the configuration of an extension', () => {
+  const configSchema = {
+    type: 'object', additionalProperties: false, required: ['base'],
+    properties: {
+      base: { type: 'string', pattern: '^https?://' }, days: { type: 'integer', maximum: 10 },
+      code: { type: 'string', pattern: '^(a+)+$' },
+    },
+  }
+  const manifest = manifestOf({ configSchema, tools: [toolOf()] })
+  const base = 'https://api.example'
+
+  test.each([
+    ['fits', { extensions: { weather: { config: { base, days: 3 } } } }, undefined],
+    ['is not there and must be', {}, '/extensions/weather/config/base'],
+    ['is of another type', { extensions: { weather: { config: { base, days: '3' } } } }, '/extensions/weather/config/days'],
+    ['has an unknown key', { extensions: { weather: { config: { base, dayz: 3 } } } }, '/extensions/weather/config/dayz'],
+    ['breaks a pattern', { extensions: { weather: { config: { base: 'nowhere at all' } } } }, '/extensions/weather/config/base'],
+    [
+      'fits for a tool, over that of the extension',
+      { extensions: { weather: { config: { base } } }, tools: { forecast: { days: 3, timeoutMs: 5, enabled: true } } }, undefined,
+    ],
+    [
+      'is wrong for a tool', { extensions: { weather: { config: { base } } }, tools: { forecast: { days: 30 } } },
+      '/tools/forecast/days',
+    ],
+    [
+      'is unknown for a tool', { extensions: { weather: { config: { base } } }, tools: { forecast: { dayz: 3 } } },
+      '/tools/forecast/dayz',
+    ],
+    ['is of another tool', { extensions: { weather: { config: { base } } }, tools: { other: { dayz: 3 } } }, undefined],
+  ])('%s', async (_, config, path) => {
+    using home = new HomeFixture()
+    const folder = home.extension(home.globalRoot, 'weather', manifest)
+    const location = home.write(configOf(home.projectRoot), config)
+    const { extensions, diagnostics } = await home.load()
+    expect(extensions).toHaveLength(path === undefined ? 1 : 0)
+    expect(diagnostics).toMatchObject(path === undefined ? [] : [{
+      stage: 'configSchema', code: 'ConfigSchemaViolation', extensionId: 'weather', path,
+      location: Object.keys(config).length === 0 ? folder : location,
+    }])
+  })
+
+  test('a pattern that would take for ever takes no time', async () => {
+    using home = new HomeFixture()
+    home.extension(home.globalRoot, 'weather', manifest)
+    const { diagnostics } = await home.load(
+      {}, 'trusted', { extensions: { weather: { config: { base, code: `${'a'.repeat(100_000)}!` } } } },
+    )
+    expect(diagnostics).toMatchObject(
+      [{ code: 'ConfigSchemaViolation', path: '/extensions/weather/config/code', location: 'overrides' }],
+    )
+  })
+})

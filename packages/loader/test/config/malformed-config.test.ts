@@ -1,0 +1,288 @@
+import { execFileSync } from 'node:child_process'
+import { rmSync, symlinkSync } from 'node:fs'
+import { join } from 'node:path'
+import type { ConfigFile, ErrorCode } from '@bulkhead/contract'
+import { describe, expect, test } from 'vitest'
+import { HomeFixture } from '../home-fixture.ts'
+
+const configOf = (root: string) => join(root, 'config.json')
+
+interface Malformed {
+  readonly name: string
+  readonly config: string | object
+  readonly path: string
+  readonly message: RegExp
+  readonly kept: ConfigFile
+  readonly code?: ErrorCode
+  /** A second place that is reported. */
+  readonly also?: string
+}
+
+const DEPLOY = {
+  id: 'deploy', label: 'Deploy', description: 'Goes live.', pattern: 'make deploy', category: 'work', severity: 'warning', platform: 'all',
+} as const
+
+const malformed: readonly Malformed[] = [
+  { name: 'not JSON', config: '{ "mode": ', path: '', message: /is not JSON.*disabled/, kept: { toolsEnabled: false } },
+  { name: 'not an object', config: '[]', path: '', message: /must hold an object/, kept: { toolsEnabled: false } },
+  {
+    name: 'a key twice', config: '{"mode":"ask","mode":"yolo"}', path: '/mode', message: /twice/, kept: { toolsEnabled: false },
+    code: 'DuplicateJsonKey',
+  },
+  {
+    name: 'a prototype', config: '{"tools":{"__proto__":{}}}', path: '/tools/__proto__', message: /__proto__/,
+    kept: { toolsEnabled: false },
+  },
+  {
+    name: 'an unknown key', config: { mode: 'ask', moode: 'yolo' }, path: '/moode', message: /not a known key; perhaps it is "mode"\.$/,
+    kept: { mode: 'ask' },
+  },
+  {
+    name: 'a severity that is none is the worst',
+    config: { watchdogs: { commandSafety: { severity: { mkfs: 'fine', shutdown: 'warning' } } } },
+    path: '/watchdogs/commandSafety/severity/mkfs', message: /expected one of.*is "critical"\.$/,
+    kept: { watchdogs: { commandSafety: { severity: { mkfs: 'critical', shutdown: 'warning' } } } },
+  },
+  {
+    name: 'a pattern of dangerous commands without a severity finds what it says, and refuses it',
+    config: { watchdogs: { commandSafety: { patterns: [{ ...DEPLOY, severity: 'fatal' }, DEPLOY] } } },
+    path: '/watchdogs/commandSafety/patterns/0/severity', message: /expected one of.*patterns\/0 is \{"id":"deploy".*"severity":"critical"/,
+    kept: { watchdogs: { commandSafety: { patterns: [{ ...DEPLOY, severity: 'critical' }, DEPLOY] } } },
+  },
+  {
+    name: 'a pattern of dangerous commands with an unknown key finds every command',
+    config: { watchdogs: { commandSafety: { patterns: [{ ...DEPLOY, flags: 'i' }] } } },
+    path: '/watchdogs/commandSafety/patterns/0/flags', message: /not a known key/,
+    kept: { watchdogs: { commandSafety: { patterns: [{ ...DEPLOY, pattern: '^' }] } } },
+  },
+  {
+    name: 'a pattern of dangerous commands of which nothing can be read finds every command',
+    config: { watchdogs: { commandSafety: { patterns: ['make deploy'] } } },
+    path: '/watchdogs/commandSafety/patterns/0', message: /object/,
+    kept: { watchdogs: { commandSafety: { patterns: [expect.objectContaining({ pattern: '^', severity: 'critical', platform: 'all' })] } } },
+  },
+  {
+    name: 'patterns of dangerous commands that are no list find every command',
+    config: { watchdogs: { commandSafety: { patterns: DEPLOY } } },
+    path: '/watchdogs/commandSafety/patterns', message: /array/,
+    kept: { watchdogs: { commandSafety: { patterns: [expect.objectContaining({ pattern: '^', severity: 'critical' })] } } },
+  },
+  {
+    name: 'a mode that is none', config: { mode: 'sudo', toolsEnabled: false }, path: '/mode', message: /expected one of/,
+    kept: { mode: 'ask', toolsEnabled: false },
+  },
+  {
+    name: 'a wrong switch is off', config: { toolsEnabled: 'no', mode: 'ask' }, path: '/toolsEnabled', message: /boolean.*all tools are disabled\.$/,
+    kept: { mode: 'ask', toolsEnabled: false },
+  },
+  {
+    name: 'a tool whose switch cannot be read is off', config: { tools: { bash: { enabled: 'no', timeoutMs: 5 }, read: false } },
+    path: '/tools/bash/enabled', also: '/tools/read', message: /boolean.*is false\.$/,
+    kept: { tools: { bash: { enabled: false, timeoutMs: 5 }, read: { enabled: false } } },
+  },
+  {
+    name: 'an extension whose switch cannot be read is off', config: { extensions: { weather: { enabled: 'no' } } },
+    path: '/extensions/weather/enabled', message: /boolean/, kept: { extensions: { weather: { enabled: false } } },
+  },
+  {
+    name: 'a wrong flag of a role is off', config: { roles: { allow_bash: 'no', allow_read: true } }, path: '/roles/allow_bash', message: /boolean/,
+    kept: { roles: { allow_bash: false, allow_read: true } },
+  },
+  {
+    name: 'an unknown value for the OS layer', config: { sandbox: { os: 'required' } }, path: '/sandbox/os', message: /expected one of/,
+    kept: { sandbox: { os: 'require' } },
+  },
+  {
+    name: 'rules of which nothing can be read', config: { rules: { bash: 'deny' } }, path: '/rules', message: /array.*all tools are disabled\.$/,
+    kept: { toolsEnabled: false },
+  },
+  {
+    name: 'a policy of which nothing can be read', config: { mode: 'ask', policy: 'require' }, path: '/policy', message: /object.*all tools are disabled\.$/,
+    kept: { mode: 'ask', toolsEnabled: false },
+  },
+  {
+    name: 'one wrong rule of two', path: '/rules/0/action', message: /expected one of/,
+    config: { rules: [{ permission: 'bash', action: 'denny' }, { permission: 'read', action: 'allow' }] },
+    kept: { rules: [{ permission: 'bash', pattern: '*', action: 'deny' }, { permission: 'read', pattern: '*', action: 'allow' }] },
+  },
+  {
+    name: 'a rule with a wrong pattern goes as a whole, since without it it would allow more',
+    config: { rules: [{ permission: 'bash', pattern: 5, action: 'allow' }] },
+    path: '/rules/0/pattern', message: /string/, kept: { rules: [] },
+  },
+  {
+    name: 'an unknown key in a rule', config: { rules: [{ permission: 'bash', action: 'ask', role: 'x' }] },
+    path: '/rules/0/role', message: /not a known key.*\/rules\/0 is \{"permission":"bash","action":"ask"\}\.$/,
+    kept: { rules: [{ permission: 'bash', pattern: '*', action: 'ask' }] },
+  },
+  {
+    name: 'a deny rule for an unknown permission', config: { rules: [{ permision: 'bash', permission: 7, action: 'deny' }] },
+    path: '/rules/0/permission', also: '/rules/0/permision', message: /string/, kept: { rules: [{ permission: '*', pattern: '*', action: 'deny' }] },
+  },
+  {
+    name: 'one wrong entry of an allowlist', config: { mode: 'allowlist', allowlist: ['read', 7] }, path: '/allowlist/1',
+    message: /string/, kept: { mode: 'allowlist', allowlist: ['read'] },
+  },
+  {
+    name: 'a role flag that is none', config: { roles: { bash: true, allow_bash: false } }, path: '/roles/bash',
+    message: /a flag such as/, kept: { roles: { allow_bash: false } },
+  },
+  {
+    name: 'a wrong timeout beside a switch', config: {
+      tools: { bash: { enabled: false, timeoutMs: '5s' }, read: { timeoutMs: 5 } },
+    },
+    path: '/tools/bash/timeoutMs', message: /number/, kept: { tools: { bash: { enabled: false }, read: { timeoutMs: 5 } } },
+  },
+  {
+    name: 'a tool name that is none', config: { tools: { 'a b': {}, read: {} } }, path: '/tools/a b', message: /key/,
+    kept: { tools: { read: {} } },
+  },
+  {
+    name: 'a stranger inline', config: { extensions: { weather: { isolation: 'inline', enabled: false } } },
+    path: '/extensions/weather/isolation', message: /expected one of/, kept: { extensions: { weather: { isolation: 'process', enabled: false } } },
+  },
+  {
+    name: 'one wrong limit of two', config: { extensions: { weather: { limits: { heapMb: -1, memoryMb: 64 } } } },
+    path: '/extensions/weather/limits/heapMb', message: /Too small/, kept: {
+      extensions: { weather: { limits: { memoryMb: 64 } } },
+    },
+  },
+  {
+    name: 'an unknown limit', config: { limits: { heapGb: 1, heapMb: 64 } }, path: '/limits/heapGb', message: /not a known key/,
+    kept: { limits: { heapMb: 64 } },
+  },
+  {
+    name: 'a layer that is none', config: { isolation: { project: 'process', system: 'thread' } }, path: '/isolation/system',
+    message: /not a known key/, kept: { isolation: { project: 'process' } },
+  },
+  {
+    name: 'a policy that cannot be read is taken at its strictest', config: {
+      policy: { integrity: { global: 'requier', project: 'warn' } },
+    },
+    path: '/policy/integrity/global', message: /expected one of/, kept: {
+      policy: { integrity: { global: 'require', project: 'warn' } },
+    },
+  },
+  {
+    name: 'a ceiling that cannot be read allows nothing', config: {
+      policy: { ceiling: { fs: { read: ['**'] }, net: { hosts: [5] } } },
+    },
+    path: '/policy/ceiling/net/hosts/0', message: /string/, kept: { policy: { ceiling: {} } },
+  },
+  {
+    name: 'a ceiling with an unknown variable allows nothing', config: {
+      mode: 'ask', policy: { ceiling: { fs: { read: ['{home}/**'] } } },
+    },
+    path: '/policy/ceiling', message: /unknown variable \{home\}/, kept: { mode: 'ask', policy: { ceiling: {} } },
+  },
+  {
+    name: 'a signer that cannot be read stays pinned', config: { policy: { identities: { weather: { issuer: 5, ref: 'x' } } } },
+    path: '/policy/identities/weather/issuer', message: /string/, kept: { policy: { identities: { weather: {} } } },
+  },
+  {
+    name: 'a policy of the wrong form is taken at its strictest', config: { policy: { signature: 'require' } },
+    path: '/policy/signature', message: /object/, kept: { policy: { signature: { global: 'require', project: 'require' } } },
+  },
+  {
+    name: 'one wrong server of two', config: { mcp: { a: { type: 'pigeon' }, b: { type: 'local', command: ['x'] } } },
+    path: '/mcp/a/type', message: /must be "local" or "remote"\.$/, kept: { mcp: { b: { type: 'local', command: ['x'] } } },
+  },
+  {
+    name: 'a secret written down', config: {
+      mcp: { a: { type: 'remote', url: 'https://a.example', headers: { Authorization: 'Bearer abc' } } },
+    },
+    path: '/mcp/a/headers/Authorization', message: /object/, kept: { mcp: {} },
+  },
+  {
+    name: 'approvals that never end', config: { approvals: { projectDays: 0, sessionMinutes: 5 } }, path: '/approvals/projectDays', message: /Too small/,
+    kept: { approvals: { projectDays: 1, sessionMinutes: 5 } },
+  },
+  {
+    name: 'a budget of nothing', config: { budget: { tokens: 0, calls: 5 } }, path: '/budget/tokens', message: /Too small/,
+    kept: { budget: { tokens: 1, calls: 5 } },
+  },
+]
+
+describe('a configuration that is partly wrong', () => {
+  test.each(malformed)('$name', async ({ config, path, message, kept, code = 'ConfigInvalid', also }) => {
+    using home = new HomeFixture()
+    const location = home.write(configOf(home.projectRoot), config)
+    const report = await home.load()
+    const errors = report.diagnostics.filter(({ severity }) => severity === 'error')
+    expect(errors.map((error) => error.path)).toEqual(also === undefined ? [path] : [path, also])
+    expect(errors[0]).toMatchObject(
+      { severity: 'error', stage: 'configSchema', code, path, layer: 'project', extensionId: null, location },
+    )
+    expect(report.diagnostics[0]!.message).toMatch(message)
+    expect(report.config.merged).toEqual(kept)
+  })
+
+  test('says everything that is wrong at once', async () => {
+    using home = new HomeFixture()
+    home.write(
+      configOf(home.globalRoot),
+      { mode: 1, x: 1, rules: [{}, { permission: 'a', action: 'ask' }, 5], tools: { a: { enabled: 1 } } },
+    )
+    const { diagnostics, config } = await home.load()
+    expect(diagnostics.map(({ path }) => path).toSorted()).toEqual(
+      ['/mode', '/rules/0/action', '/rules/0/permission', '/rules/2', '/tools/a/enabled', '/x'],
+    )
+    const unread = { permission: '*', pattern: '*', action: 'deny' }
+    expect(config.merged).toEqual({ mode: 'ask', rules: [unread, { permission: 'a', pattern: '*', action: 'ask' }, unread], tools: { a: { enabled: false } } })
+  })
+
+  test('a file that cannot be read', async () => {
+    using home = new HomeFixture()
+    execFileSync('mkdir', ['-p', home.projectRoot])
+    execFileSync('mkfifo', [configOf(home.projectRoot)])
+    home.write(configOf(home.globalRoot), ' '.repeat(300_000))
+    const { config, diagnostics } = await home.load()
+    expect(diagnostics).toMatchObject([
+      { code: 'ConfigInvalid', message: expect.stringMatching(/^config\.json has 300000 bytes; 262144 are allowed\./) },
+      { code: 'ConfigInvalid', message: expect.stringMatching(/^config\.json is not a regular file\./) },
+    ])
+    expect(config.merged).toEqual({ toolsEnabled: false })
+  })
+
+  test('a layer above cannot switch on what a file that cannot be read has switched off', async () => {
+    using home = new HomeFixture()
+    home.write(configOf(home.globalRoot), '{')
+    home.write(configOf(home.projectRoot), { toolsEnabled: true })
+    const { config } = await home.load({}, 'trusted', { toolsEnabled: true })
+    expect(config.merged).toEqual({ toolsEnabled: false })
+  })
+
+  test('a person may link to their own settings, a project may not', async () => {
+    using home = new HomeFixture()
+    const dotfiles = home.write(join(home.base, 'dotfiles.json'), { mode: 'yolo' })
+    symlinkSync(dotfiles, configOf(home.globalRoot))
+    home.write(configOf(home.projectRoot), '')
+    rmSync(configOf(home.projectRoot))
+    symlinkSync(dotfiles, configOf(home.projectRoot))
+    const { config, diagnostics } = await home.load()
+    expect(config.layers.map(({ layer, config: own }) => [layer, own])).toEqual(
+      [['bundled', {}], ['global', { mode: 'yolo' }], ['project', { toolsEnabled: false }]],
+    )
+    expect(diagnostics).toMatchObject([{ code: 'ConfigInvalid', layer: 'project', message: expect.stringMatching(/^config\.json is a link\. .*disabled\.$/) }])
+  })
+
+  test('what the embedder passes is checked too; undefined is not passed', async () => {
+    using home = new HomeFixture()
+    const { config, diagnostics } = await home.load({}, 'trusted', { mode: undefined, toolsEnabled: false, surprise: 1 } as never)
+    expect(config.merged).toEqual({ toolsEnabled: false })
+    expect(diagnostics).toMatchObject([{ code: 'ConfigInvalid', path: '/surprise', location: 'overrides' }])
+    const cyclic: Record<string, unknown> = {}
+    cyclic['tools'] = cyclic
+    const refused = await home.load({}, 'trusted', cyclic)
+    expect(refused.diagnostics).toMatchObject([{ code: 'ConfigInvalid', path: '/tools' }])
+    expect(refused.config.merged).toEqual({ toolsEnabled: false })
+  })
+
+  test('what the embedder leaves undefined inside of something was not passed either', async () => {
+    using home = new HomeFixture()
+    const deny = { permission: 'bash', pattern: undefined, action: 'deny' }
+    const { config, diagnostics } = await home.load({}, 'trusted', { rules: [deny], tools: { read: { enabled: undefined } } } as never)
+    expect(diagnostics).toEqual([])
+    expect(config.merged).toEqual({ rules: [{ permission: 'bash', pattern: '*', action: 'deny' }], tools: { read: {} } })
+  })
+})

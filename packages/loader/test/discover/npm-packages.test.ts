@@ -1,0 +1,153 @@
+import { mkdirSync, renameSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { createLoader } from '../../src/load/loader.ts'
+import { HomeFixture, manifestOf, toolOf } from '../home-fixture.ts'
+
+type Files = Readonly<Record<string, string | object>>
+const module = { 'index.js': 'export default {}' }
+
+class PackagesFixture extends HomeFixture {
+  /** An npm package below a folder's node_modules. */
+  npm(folder: string, name: string, files: Files): string {
+    const at = join(folder, 'node_modules', name)
+    for (const [path, content] of Object.entries({ ...module, ...files })) this.write(join(at, path), content)
+    return at
+  }
+
+  named(root: string, packages: readonly unknown[]): void {
+    this.write(join(root, 'config.json'), { packages })
+  }
+}
+
+describe('a package that a configuration names', () => {
+  test('with a manifest of its own, in each layer, scoped or not', async () => {
+    using home = new PackagesFixture()
+    home.npm(home.globalRoot, 'weather', { 'bulkhead.json': manifestOf(), 'package.json': { name: 'weather', version: '9.9.9' } })
+    home.npm(home.workspace, '@acme/storms', { 'bulkhead.json': manifestOf({ id: 'storms' }) })
+    home.npm(home.workspace, 'unnamed', { 'bulkhead.json': manifestOf({ id: 'unnamed' }) })
+    home.named(home.globalRoot, ['weather'])
+    home.named(home.projectRoot, ['@acme/storms', '@acme/storms'])
+    const { extensions, diagnostics } = await home.load()
+    expect(diagnostics).toEqual([])
+    expect(extensions.map(({ layer, id, version, location }) => [layer, id, version, location])).toEqual([
+      ['global', 'weather', '1.4.0', join(home.globalRoot, 'node_modules/weather')],
+      ['project', 'storms', '1.4.0', join(home.workspace, 'node_modules/@acme/storms')],
+    ])
+  })
+
+  test('with a bulkhead key, which need not repeat the version', async () => {
+    using home = new PackagesFixture()
+    const { version: _, ...manifest } = manifestOf()
+    home.npm(home.globalRoot, 'weather', { 'package.json': { name: 'weather', version: '2.0.1', bulkhead: manifest } })
+    home.named(home.globalRoot, ['weather'])
+    const { extensions, diagnostics } = await home.load()
+    expect([diagnostics, extensions.map(({ id, version }) => `${id}@${version}`)]).toEqual([[], ['weather@2.0.1']])
+    const [{ code }] = extensions as [typeof extensions[number]]
+    expect(code.kind === 'files' && [...(await code.readFiles()).keys()].toSorted()).toEqual(['index.js', 'package.json'])
+  })
+
+  test('of the embedder, in a folder of its own, where links may lead anywhere', async () => {
+    using home = new PackagesFixture()
+    const app = join(home.base, 'app')
+    const store = home.npm(join(home.base, 'store'), 'weather', { 'bulkhead.json': manifestOf() })
+    mkdirSync(join(app, 'node_modules'), { recursive: true })
+    symlinkSync(store, join(app, 'node_modules', 'weather'))
+    const loader = createLoader(home.options({ roots: { global: home.globalRoot, packages: app } }))
+    const { extensions, diagnostics } = await loader.load({ workspace: home.workspace, trust: 'declined', projectDigest: 'any', overrides: { packages: ['weather'], policy: { lock: { global: 'off' } } } })
+    expect([diagnostics, extensions.map(({ layer, location }) => [layer, location])]).toEqual([[], [['global', store]]])
+  })
+
+  test('of a project is a link only as far as it stays inside', async () => {
+    using home = new PackagesFixture()
+    const inside = join(home.workspace, 'node_modules/.pnpm/weather@1/node_modules/weather')
+    renameSync(home.npm(home.workspace, 'weather', { 'bulkhead.json': manifestOf() }), (mkdirSync(join(inside, '..'), { recursive: true }), inside))
+    symlinkSync(inside, join(home.workspace, 'node_modules/weather'))
+    symlinkSync(home.npm(home.base, 'storms', { 'bulkhead.json': manifestOf({ id: 'storms' }) }), join(home.workspace, 'node_modules/storms'))
+    home.named(home.projectRoot, ['storms', 'weather'])
+    const { extensions, diagnostics } = await home.load()
+    expect(extensions.map(({ id, location }) => [id, location])).toEqual([['weather', inside]])
+    expect(diagnostics).toMatchObject([{ stage: 'locate', code: 'PackageUnsafe', path: '/packages/0', location: join(home.projectRoot, 'config.json') }])
+  })
+
+  test('is not read before the project is trusted, and is part of what is trusted', async () => {
+    using home = new PackagesFixture()
+    const at = home.npm(home.workspace, 'weather', { 'bulkhead.json': manifestOf() })
+    home.named(home.projectRoot, ['weather', 'gone'])
+    expect((await home.load({}, 'declined')).extensions).toEqual([])
+    const { trust } = createLoader(home.options())
+    const { digest } = await trust.decide(home.workspace, 'trusted')
+    const loaded = await createLoader(home.options()).load({ workspace: home.workspace, trust: 'trusted', projectDigest: digest! })
+    expect(loaded.extensions.map(({ id }) => id)).toEqual(['weather'])
+    writeFileSync(join(at, 'index.js'), 'export default []')
+    expect((await trust.standing(home.workspace)).standing.kind).toBe('changed')
+  })
+
+  test('is shadowed, serves again, and is switched off like any other', async () => {
+    using home = new PackagesFixture()
+    home.npm(home.globalRoot, 'weather', { 'bulkhead.json': manifestOf() })
+    home.named(home.globalRoot, ['weather'])
+    const project = home.extension(home.projectRoot, 'weather', manifestOf({ version: '2.0.0' }))
+    const ids = async (...args: Parameters<HomeFixture['load']>) =>
+      (await home.load(...args)).extensions.map(({ layer, version }) => `${layer} ${version}`)
+    expect(await ids()).toEqual(['global 1.4.0', 'project 2.0.0'])
+    home.write(join(project, 'bulkhead.json'), '{')
+    const { extensions, diagnostics } = await home.load()
+    expect([extensions.length, diagnostics[0]?.fallbackTo]).toEqual([1, 'global'])
+    expect(await ids({}, 'trusted', { extensions: { weather: { enabled: false } } })).toEqual([])
+  })
+})
+
+describe('a package that is refused', () => {
+  const lacking: readonly (readonly [string, Files, string, string, RegExp])[] = [
+    ['no manifest', { 'package.json': { name: 'weather' } }, '', '', /has no "bulkhead"/],
+    ['neither file', {}, '', '', /no bulkhead\.json/],
+    ['a package.json that is no JSON', { 'package.json': '{' }, 'package.json', '', /package\.json is not JSON/],
+    ['a key twice', { 'package.json': '{"bulkhead":{},"bulkhead":{}}' }, 'package.json', '/bulkhead', /twice/],
+    ['a manifest that is a text', { 'package.json': { bulkhead: './tool.json' } }, 'package.json', '/bulkhead', /expected object/],
+    ['a wrong member', { 'package.json': { bulkhead: manifestOf({ id: '../x', tools: [toolOf()] }) } }, 'package.json', '/bulkhead/id', /lower-case/],
+    ['a version that is none', { 'package.json': { version: 'x', bulkhead: { ...manifestOf(), version: undefined } } }, 'package.json',
+      '/bulkhead/version', /a version/],
+    ['a schema that does not compile', { 'package.json': { bulkhead: manifestOf({ tools: [toolOf({ inputSchema: { type: 'object', required: 1 } })] }) } },
+      'package.json', '/bulkhead/tools/0/inputSchema/required', /must be array/],
+    ['a locked name', { 'package.json': { bulkhead: manifestOf({ tools: [toolOf({ name: 'bash' })] }) } }, 'package.json',
+      '/bulkhead/tools/0/name', /kept for/],
+  ]
+  test.each(lacking)('for %s', async (_, files, file, path, message) => {
+    using home = new PackagesFixture()
+    const at = home.npm(home.globalRoot, 'weather', files)
+    home.named(home.globalRoot, ['weather'])
+    const { extensions, diagnostics } = await home.load()
+    expect(extensions).toEqual([])
+    expect(diagnostics).toMatchObject([{ severity: 'error', location: join(at, file), path }])
+    expect(diagnostics[0]!.message).toMatch(message)
+  })
+
+  test.each(['../up', '/etc', 'a/b', '.bin', '@acme', '@acme/../x', 'UPPER', 'a\u200bb', '', 5])('for the name %j', async (name) => {
+    using home = new PackagesFixture()
+    home.named(home.globalRoot, [name])
+    expect((await home.load()).diagnostics).toMatchObject([{ stage: 'configSchema', code: 'ConfigInvalid', path: '/packages/0' }])
+  })
+
+  test('when it is not there, or not a folder', async () => {
+    using home = new PackagesFixture()
+    home.named(home.globalRoot, ['gone', 'file'])
+    home.write(join(home.globalRoot, 'node_modules/file'), '')
+    expect((await home.load()).diagnostics).toMatchObject([
+      { stage: 'locate', code: 'ExtensionNotFound', path: '/packages/0', location: join(home.globalRoot, 'config.json') },
+      { stage: 'locate', code: 'PackageUnsafe', path: '/packages/1' },
+    ])
+    const { diagnostics } = await home.load({ roots: { global: null } }, 'declined', { packages: ['weather'] })
+    expect(diagnostics).toMatchObject([{ code: 'ExtensionNotFound', location: 'overrides' }])
+  })
+})
+
+test('a tree of another name works as it is', async () => {
+  using home = new PackagesFixture()
+  const root = join(home.workspace, '.stud')
+  home.extension(root, 'weather')
+  home.npm(home.workspace, 'storms', { 'bulkhead.json': manifestOf({ id: 'storms' }) })
+  home.named(root, ['storms'])
+  const { extensions, diagnostics } = await home.load({ roots: { global: null, projectFolder: '.stud' } })
+  expect([diagnostics, extensions.map(({ id }) => id)]).toEqual([[], ['storms', 'weather']])
+})

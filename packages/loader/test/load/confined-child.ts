@@ -1,0 +1,68 @@
+/** Run in a process of its own under Node's permission model: loads the given folders and reports everything it touched. */
+import diagnosticsChannel from 'node:diagnostics_channel'
+import fs from 'node:fs'
+import { syncBuiltinESMExports } from 'node:module'
+import type { Diagnostic, ManifestInput, ProjectTrust, TrustStanding } from '@bulkhead/contract'
+import type { Json } from '@bulkhead/kit/json'
+
+export interface ConfinedRequest {
+  readonly global: string | null
+  readonly workspace: string
+  readonly trust: ProjectTrust
+  readonly trustRoot?: Json
+  /** Manifests of what ships with the host. */
+  readonly bundled?: readonly ManifestInput[]
+}
+export interface ConfinedReport {
+  readonly loaded: readonly string[]
+  readonly diagnostics: readonly Diagnostic[]
+  readonly hasProjectLayer: boolean
+  readonly standing: TrustStanding['kind']
+  /** Function and path of every call on node:fs. */
+  readonly calls: readonly (readonly [string, string])[]
+  /** What Node refused, also where the refusal was caught. */
+  readonly denials: readonly string[]
+}
+
+const calls: [string, string][] = []
+const denials: string[] = []
+for (const kind of ['fs', 'child', 'worker', 'net', 'addon', 'wasi', 'inspector', 'ffi']) {
+  diagnosticsChannel.subscribe(`node:permission-model:${kind}`, (message) => denials.push(`${kind} ${JSON.stringify(message)}`))
+}
+
+/** The real functions still run; they only leave a note. */
+function record(holder: object): void {
+  for (const [name, value] of Object.entries(holder)) {
+    if (typeof value !== 'function' || /^[A-Z_]/.test(name)) continue
+    const original = value as (...args: unknown[]) => unknown
+    Object.assign(holder, {
+      [name]: Object.assign(function (this: unknown, ...args: unknown[]) {
+        if (typeof args[0] === 'string' || args[0] instanceof URL || args[0] instanceof Uint8Array) calls.push(
+          [name, String(args[0])],
+        )
+        return original.apply(this, args)
+      }, original),
+    })
+  }
+}
+record(fs)
+record(fs.promises)
+syncBuiltinESMExports()
+
+const { createLoader } = await import('../../src/index.ts')
+
+process.once('message', (request: ConfinedRequest) => {
+  void (async () => {
+    const { global, trustRoot, bundled = [] } = request
+    const loader = createLoader({
+      coreVersion: '1.0.0', roots: { global }, bundled: bundled.map((manifest) => ({ manifest, module: { tools: {} } })), ...(trustRoot !== undefined && { trustRoot }),
+    })
+    calls.length = 0
+    const hasProjectLayer = await loader.hasProjectLayer(request.workspace)
+    const { standing } = await loader.trust.standing(request.workspace)
+    const { extensions, diagnostics } = await loader.load({ workspace: request.workspace, trust: request.trust, projectDigest: 'any' })
+    const report: ConfinedReport = { loaded: extensions.map(({ id }) => id), diagnostics, hasProjectLayer, standing: standing.kind, calls, denials }
+    process.send!(report, () => process.disconnect?.())
+  })()
+})
+process.send!('ready')

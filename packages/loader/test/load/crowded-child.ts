@@ -1,0 +1,24 @@
+/** Judges a schema of the host's own and a signature when there are no descriptors left, and again when there are. */
+import { closeSync, openSync } from 'node:fs'
+import { LOADER_LIMITS } from '../../src/model/limits.ts'
+import { InProcessSchemaChecker } from '../../src/schema/schema-checker.ts'
+import { PackageSignatures } from '../../src/signature/package-signatures.ts'
+
+const schemas = new InProcessSchemaChecker(LOADER_LIMITS)
+const signatures = new PackageSignatures({ source: 'the test', date: null, json: {} })
+const bytes = Buffer.from('{}')
+const codeOf = (error: { readonly code?: string }): string | undefined => error.code
+const judged = () => Promise.all([
+  schemas.inspect({ type: 'object' }).then(({ ok }) => ok, codeOf),
+  signatures.verify(bytes, bytes).then((result) => result.ok || result.fault.step, codeOf),
+])
+
+const held: number[] = []
+try {
+  for (;;) held.push(openSync('/dev/null', 'r'))
+} catch {
+  // None is left.
+}
+const crowded = await judged()
+for (const descriptor of held) closeSync(descriptor)
+process.stdout.write(JSON.stringify({ crowded, later: await judged() }))

@@ -1,0 +1,114 @@
+import { existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { ConfigFile } from '@bulkhead/contract'
+import { describe, expect, test, vi } from 'vitest'
+import { HomeFixture, manifestOf, toolOf } from '../home-fixture.ts'
+import { PackageFixture } from '../signature/signed-package.ts'
+
+class ShippedFixture extends HomeFixture {
+  readonly shippedRoot = join(this.base, 'product')
+
+  shipped(overrides: ConfigFile = {}, cache?: string) {
+    return this.load({ roots: { bundled: this.shippedRoot, global: this.globalRoot }, ...(cache !== undefined && { cache }) }, 'trusted', overrides)
+  }
+}
+
+const LAX = { policy: { integrity: { global: 'off', project: 'off' }, scopes: { weather: { integrity: 'off' } } } } as const
+
+describe('an extension in the folder that ships with the host', () => {
+  test('is of the bundled layer, and its files are what was packed', async () => {
+    using home = new ShippedFixture()
+    new PackageFixture('weather').install(home, undefined, home.shippedRoot)
+    const { extensions, diagnostics } = await home.shipped()
+    expect(diagnostics).toEqual([])
+    expect(extensions).toMatchObject([{ id: 'weather', layer: 'bundled', integrity: 'verified', code: { kind: 'files' } }])
+  })
+
+  test.each([['by default', {}], ['whatever a configuration says', LAX]])('without its integrity file is refused, %s', async (_, config) => {
+    using home = new ShippedFixture()
+    rmSync(join(new PackageFixture('weather').install(home, undefined, home.shippedRoot), 'bulkhead.integrity.json'))
+    for (const cache of [undefined, join(home.base, 'cache'), join(home.base, 'cache')]) {
+      const { extensions, diagnostics } = await home.shipped(config, cache)
+      expect(extensions).toEqual([])
+      expect(diagnostics).toMatchObject([{ severity: 'error', stage: 'integrity', code: 'IntegrityTokenMissing', layer: 'bundled', extensionId: 'weather' }])
+    }
+  })
+
+  test('is missed where the folder has no tools: that was named by somebody', async () => {
+    using home = new ShippedFixture()
+    const { diagnostics } = await home.shipped()
+    expect(diagnostics).toMatchObject([{
+      severity: 'error', stage: 'locate', code: 'ExtensionNotFound', layer: 'bundled', location: join(home.shippedRoot, 'tools'), cure: 'Set the root to the folder that contains "tools".',
+    }])
+  })
+
+  test('with another byte than was packed is refused, and names the file', async () => {
+    using home = new ShippedFixture()
+    const at = new PackageFixture('weather').install(home, undefined, home.shippedRoot)
+    writeFileSync(join(at, 'index.js'), 'export default []')
+    expect((await home.shipped(LAX)).diagnostics).toMatchObject([{ code: 'IntegrityFailed', layer: 'bundled', location: join(at, 'index.js') }])
+  })
+
+  test('may ask for every command, which is not remembered of the same folder as that of a user', async () => {
+    using home = new ShippedFixture()
+    const tools = [toolOf({ requires: { shell: [{ cmd: '*' }] } })]
+    new PackageFixture('weather', '1.4.0', { tools }).install(home, undefined, home.shippedRoot)
+    const cache = join(home.base, 'cache')
+    await vi.waitUntil(async () => {
+      expect((await home.shipped({}, cache)).extensions).toHaveLength(1)
+      return existsSync(cache) && readdirSync(cache).length > 0
+    }, { timeout: 60_000, interval: 20 })
+    const { extensions, diagnostics } = await home.load({ roots: { global: home.shippedRoot }, cache })
+    expect([extensions, diagnostics.map(({ code }) => code)]).toEqual([[], ['RequirementInvalid']])
+  })
+
+  test('says where its manifest is wrong', async () => {
+    using home = new ShippedFixture()
+    const at = home.extension(home.shippedRoot, 'weather', manifestOf({ version: 'new' }))
+    expect((await home.shipped()).diagnostics).toMatchObject([{ code: 'ShapeInvalid', extensionId: 'weather', location: join(at, 'bulkhead.json') }])
+  })
+
+  test('is shadowed by the layers above, and serves when they fail', async () => {
+    using home = new ShippedFixture()
+    new PackageFixture('weather').install(home, undefined, home.shippedRoot)
+    const above = home.extension(home.globalRoot, 'weather')
+    expect((await home.shipped()).extensions.map(({ layer }) => layer)).toEqual(['bundled', 'global'])
+    home.write(join(above, 'bulkhead.json'), manifestOf({ contractVersion: '9.0.0' }))
+    const { extensions, diagnostics } = await home.shipped()
+    expect(extensions.map(({ layer }) => layer)).toEqual(['bundled'])
+    expect(diagnostics).toMatchObject([{ code: 'ContractVersionMismatch', severity: 'warning', fallbackTo: 'bundled' }])
+  })
+})
+
+describe('what a policy calls its own, by a scope that requires integrity,', () => {
+  const codes = async (home: HomeFixture, scope: string) => {
+    const { extensions, diagnostics } = await home.load({}, 'trusted', { policy: { scopes: { [scope]: { integrity: 'require' } } } })
+    return [extensions.map(({ id }) => id), diagnostics.map(({ code, severity, extensionId }) => [code, severity, extensionId])]
+  }
+  const refused = (id: string) => [['IntegrityTokenMissing', 'error', id]]
+
+  test.each(['acme-weather', 'acme-*'])('fails without a token, and a stranger beside it does not: %s', async (scope) => {
+    using home = new HomeFixture()
+    home.extension(home.globalRoot, 'acme-weather')
+    home.extension(home.globalRoot, 'stranger')
+    expect(await codes(home, scope)).toEqual([['stranger'], refused('acme-weather')])
+  })
+
+  test('fails in a project too, and loads with a token', async () => {
+    using home = new HomeFixture()
+    home.extension(home.projectRoot, 'acme-storms')
+    new PackageFixture('acme-weather').install(home, undefined)
+    expect(await codes(home, 'acme-*')).toEqual([['acme-weather'], refused('acme-storms')])
+  })
+
+  test('is also a package that a configuration names by its npm scope, which is not installed', async () => {
+    using home = new HomeFixture()
+    for (const name of ['@acme/weather', '@other/storms']) {
+      const id = name.split('/')[1]!
+      home.write(join(home.globalRoot, 'node_modules', name, 'bulkhead.json'), manifestOf({ id }))
+      home.write(join(home.globalRoot, 'node_modules', name, 'index.js'), 'export default {}')
+    }
+    home.write(join(home.globalRoot, 'config.json'), { packages: ['@acme/weather', '@other/storms'] })
+    expect(await codes(home, '@acme')).toEqual([['storms'], refused('weather')])
+  })
+})

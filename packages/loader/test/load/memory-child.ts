@@ -1,0 +1,15 @@
+/** Run with --expose-gc: says how many bytes a loaded extension costs, besides those of its files. */
+import { createLoader } from '../../src/load/loader.ts'
+
+const [global, workspace, cache] = process.argv.slice(2) as [string, string, string]
+const used = (): number => {
+  globalThis.gc?.()
+  const { heapUsed, external, arrayBuffers } = process.memoryUsage()
+  return heapUsed + external + arrayBuffers
+}
+const load = (root: string | null) => createLoader({ coreVersion: '1.0.0', roots: { global: root }, bundled: [], cache }).load({ workspace, trust: 'declined', projectDigest: 'any' })
+
+await load(null)
+const before = used()
+const { extensions } = await load(global)
+process.stdout.write(JSON.stringify({ count: extensions.length, bytesEach: (used() - before) / extensions.length }))
