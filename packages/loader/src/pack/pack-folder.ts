@@ -8,7 +8,7 @@ import { coveredFiles, INTEGRITY_FILE, integrityText } from '../files/integrity.
 import { findWindowsFault } from '../files/list-folder.ts'
 import { contentsOf, readPackage, unsafeFile } from '../files/read-package.ts'
 import { parseStrictJson } from '../files/strict-json.ts'
-import { writeTarball } from '../files/write-tarball.ts'
+import { writeTarball } from '../files/tar-format.ts'
 import { provePackage } from '../install/prove-package.ts'
 import { faultError } from '../model/diagnostics.ts'
 import { byteOrder } from '../model/digest.ts'

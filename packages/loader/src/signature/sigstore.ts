@@ -121,7 +121,7 @@ function failed(error: unknown): Verification<never> {
   }
   // Other errors come from a parser.
   const fields = error instanceof ValidationError ? error.fields.join(', ') : wordsOf(error)
-  return unverified('form', `is not a readable sigstore bundle: ${visibleText(fields)}`)
+  return unverified('form', `is not a sigstore bundle: ${visibleText(fields)}`)
 }
 
 /** Messages of the library may quote untrusted text. */

@@ -24,9 +24,9 @@ const DEPLOY = {
 
 const malformed: readonly Malformed[] = [
   { name: 'not JSON', config: '{ "mode": ', path: '', message: /is not JSON.*disabled/, kept: { toolsEnabled: false } },
-  { name: 'not an object', config: '[]', path: '', message: /must hold an object/, kept: { toolsEnabled: false } },
+  { name: 'not an object', config: '[]', path: '', message: /must contain an object/, kept: { toolsEnabled: false } },
   {
-    name: 'a key twice', config: '{"mode":"ask","mode":"yolo"}', path: '/mode', message: /twice/, kept: { toolsEnabled: false },
+    name: 'a key twice', config: '{"mode":"ask","mode":"yolo"}', path: '/mode', message: /duplicate key/, kept: { toolsEnabled: false },
     code: 'DuplicateJsonKey',
   },
   {

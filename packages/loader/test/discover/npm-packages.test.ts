@@ -103,7 +103,7 @@ describe('a package that is refused', () => {
     ['no manifest', { 'package.json': { name: 'weather' } }, '', '', /has no "bulkhead"/],
     ['neither file', {}, '', '', /no bulkhead\.json/],
     ['a package.json that is no JSON', { 'package.json': '{' }, 'package.json', '', /package\.json is not JSON/],
-    ['a key twice', { 'package.json': '{"bulkhead":{},"bulkhead":{}}' }, 'package.json', '/bulkhead', /twice/],
+    ['a key twice', { 'package.json': '{"bulkhead":{},"bulkhead":{}}' }, 'package.json', '/bulkhead', /duplicate key/],
     ['a manifest that is a text', { 'package.json': { bulkhead: './tool.json' } }, 'package.json', '/bulkhead', /expected object/],
     ['a wrong member', { 'package.json': { bulkhead: manifestOf({ id: '../x', tools: [toolOf()] }) } }, 'package.json', '/bulkhead/id', /lower-case/],
     ['a version that is none', { 'package.json': { version: 'x', bulkhead: { ...manifestOf(), version: undefined } } }, 'package.json',
@@ -111,7 +111,7 @@ describe('a package that is refused', () => {
     ['a schema that does not compile', { 'package.json': { bulkhead: manifestOf({ tools: [toolOf({ inputSchema: { type: 'object', required: 1 } })] }) } },
       'package.json', '/bulkhead/tools/0/inputSchema/required', /must be array/],
     ['a locked name', { 'package.json': { bulkhead: manifestOf({ tools: [toolOf({ name: 'bash' })] }) } }, 'package.json',
-      '/bulkhead/tools/0/name', /kept for/],
+      '/bulkhead/tools/0/name', /reserved for/],
   ]
   test.each(lacking)('for %s', async (_, files, file, path, message) => {
     using home = new PackagesFixture()

@@ -2,8 +2,7 @@ import { createHash } from 'node:crypto'
 import { gunzipSync } from 'node:zlib'
 import { expect, test } from 'vitest'
 import { readTarball } from '../../src/files/read-tarball.ts'
-import { paxRecord } from '../../src/files/tar-format.ts'
-import { writeTarball } from '../../src/files/write-tarball.ts'
+import { paxRecord, writeTarball } from '../../src/files/tar-format.ts'
 import { LOADER_LIMITS } from '../../src/model/limits.ts'
 
 const long = `${'deep/'.repeat(20)}${'n'.repeat(120)}.js`

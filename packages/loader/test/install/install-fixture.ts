@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import type { LoaderOptions } from '../../src/config/settings.ts'
-import { writeTarball } from '../../src/files/write-tarball.ts'
+import { writeTarball } from '../../src/files/tar-format.ts'
 import type { InstallerOptions, InstallPlan } from '../../src/install/install-plan.ts'
 import { Installer } from '../../src/install/installer.ts'
 import { manifestOf, toolOf, type HomeFixture } from '../home-fixture.ts'

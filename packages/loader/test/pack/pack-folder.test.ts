@@ -150,7 +150,7 @@ describe('signing what was packed', () => {
 
     home.write(join(folder, 'index.js'), 'export default 2')
     await expect(packFolder(folder, { loader })).rejects.toMatchObject({
-      code: 'SignatureInvalid', message: expect.stringMatching(/take away bulkhead\.sigstore\.json, pack, sign bulkhead\.integrity\.json, and pack again\.$/),
+      code: 'SignatureInvalid', message: expect.stringMatching(/delete bulkhead\.sigstore\.json, pack, sign bulkhead\.integrity\.json, and pack again\.$/),
     })
     rmSync(join(folder, 'bulkhead.sigstore.json'))
     home.write(join(folder, 'bulkhead.sigstore.json'), await sigstore.sign((await packFolder(folder, { loader })).integrityFile))
@@ -162,7 +162,7 @@ describe('signing what was packed', () => {
     const { integrityFile } = await pack(home, packageFiles())
     const folder = folderOf(home, { 'bulkhead.integrity.json': integrityFile, 'index.js': 'export default 2' })
     await expect(inspectPackage(folder, home.base, home.options())).rejects.toMatchObject({
-      code: 'IntegrityFailed', message: expect.stringMatching(/the file "index\.js" has changed\. .*"bulkhead pack" writes bulkhead\.integrity\.json anew\.$/),
+      code: 'IntegrityFailed', message: expect.stringMatching(/the file "index\.js" has changed\. .*run "bulkhead pack" to write a new bulkhead\.integrity\.json\.$/),
     })
   })
 

@@ -90,7 +90,7 @@ describe('what was signed is something else', () => {
     home.write(join(location, 'bulkhead.integrity.json'), `${weather.integrityFile}\n`)
     const { message, cure, location: place } = await refusal(home)
     expect(message).toBe('bulkhead.sigstore.json has a signature over other bytes (signature verification failed).')
-    expect(cure).toMatch(/Get the package again/)
+    expect(cure).toMatch(/Get it again/)
     expect(place).toBe(join(location, 'bulkhead.sigstore.json'))
   })
 
@@ -169,14 +169,14 @@ describe('the trust root', () => {
     ],
     [
       'does not say since when',
-      (root) => JSON.parse(JSON.stringify(root).replaceAll('"start"', '"begin"')) as Json, /since when/,
+      (root) => JSON.parse(JSON.stringify(root).replaceAll('"start"', '"begin"')) as Json, /start of validity/,
     ],
   ])('that %s refuses what is signed, and says so', async (_, rootOf, message) => {
     using home = new HomeFixture()
     weather.install(home, bundle)
     const diagnostic = await refusal(home, required, rootOf(sigstore.trustRoot))
     expect(diagnostic.message).toMatch(message)
-    expect(diagnostic.cure).toMatch(/trust root that the host is given/)
+    expect(diagnostic.cure).toMatch(/configured trust root/)
   })
 })
 
