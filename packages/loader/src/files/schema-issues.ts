@@ -75,7 +75,7 @@ export function knownValues(schema: Described, path: readonly PropertyKey[]): re
 }
 
 function placesAt(schemas: readonly Described[], path: readonly PropertyKey[]): readonly Described[] {
-  const here = schemas.flatMap(branches)
+  const here = schemas.flatMap(unwrap)
   const [step, ...rest] = path
   return step === undefined ? here : placesAt(here.flatMap((schema) => childAt(schema, step) ?? []), rest)
 }
@@ -85,11 +85,11 @@ function childAt(schema: Described, step: PropertyKey): Described | undefined {
   return (shape === undefined ? element ?? valueType : new Map<PropertyKey, unknown>(Object.entries(shape)).get(step)) as Described | undefined
 }
 
-function branches(schema: Described): readonly Described[] {
+function unwrap(schema: Described): readonly Described[] {
   const { type, options, innerType, in: taken } = definition(schema)
-  if (type === 'union') return (options as readonly Described[]).flatMap(branches)
-  if (type === 'pipe') return branches(taken as Described)
-  return WRAPPERS.has(type) ? branches(innerType as Described) : [schema]
+  if (type === 'union') return (options as readonly Described[]).flatMap(unwrap)
+  if (type === 'pipe') return unwrap(taken as Described)
+  return WRAPPERS.has(type) ? unwrap(innerType as Described) : [schema]
 }
 
 const definition = ({ _zod: { def } }: Described): Readonly<Record<string, unknown>> & { readonly shape?: object } => def as never

@@ -25,9 +25,9 @@ export function readHeader(block: Uint8Array): HeaderRead {
   const magic = latin(block, 257, 8)
   if (magic !== 'ustar\u000000' && magic !== 'ustar  \0') return fault('has a header that is not in ustar format')
   const size = octal(block, 124, 12)
-  const name = text(block, 0, 100)
+  const name = textField(block, 0, 100)
   // GNU tar stores times in place of the prefix.
-  const prefix = magic === 'ustar\u000000' ? text(block, 345, 155) : ''
+  const prefix = magic === 'ustar\u000000' ? textField(block, 345, 155) : ''
   if (size === null) return fault('has an entry with an invalid size')
   if (name === null || prefix === null) return fault('has an entry with an invalid name')
   return { ok: true, header: { name: prefix === '' ? name : `${prefix}/${name}`, size, type: latin(block, 156, 1) } }
@@ -62,7 +62,7 @@ function octal(block: Uint8Array, at: number, length: number): number | null {
 }
 
 /** UTF-8 up to a NUL, with only NULs after it, because readers disagree about the rest. */
-function text(block: Uint8Array, at: number, length: number): string | null {
+function textField(block: Uint8Array, at: number, length: number): string | null {
   const field = block.subarray(at, at + length)
   const end = field.indexOf(0)
   if (end >= 0 && field.subarray(end).some((byte) => byte !== 0)) return null

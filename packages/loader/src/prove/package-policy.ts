@@ -3,9 +3,9 @@ import type { Outline } from '../describe/extension.ts'
 import { scopeOfPart } from '../discover/npm-packages.ts'
 import { lockOf, npmScopeOf, type LayerLock, type LayerLocks } from '../lock/layer-lock.ts'
 import type { LoaderLimits } from '../model/limits.ts'
-import { Yielder } from '../model/yielder.ts'
+import type { Yielder } from '../model/yielder.ts'
 import type { SchemaChecker } from '../schema/schema-checker.ts'
-import { PackageSignatures } from '../signature/package-signatures.ts'
+import type { PackageSignatures } from '../signature/package-signatures.ts'
 import type { IdentityPin } from '../signature/signer.ts'
 
 type Policy = NonNullable<ConfigFile['policy']>

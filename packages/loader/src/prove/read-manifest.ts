@@ -21,7 +21,7 @@ export function readManifest(located: Located, contents: PackageContents): Stage
   const bytes = contents.bytes.get(MANIFEST_FILE)
   if (bytes === undefined) return manifestInPackageFile(located, contents)
   const parsed = parseStrictJson(bytes)
-  return parsed.ok ? written(located, contents, OWN_FILE, parsed.value) : unreadable(MANIFEST_FILE, parsed)
+  return parsed.ok ? manifestOf(located, contents, OWN_FILE, parsed.value) : unreadable(MANIFEST_FILE, parsed)
 }
 
 /** The member may omit the version, which package.json has. */
@@ -34,7 +34,7 @@ function manifestInPackageFile(located: Located, contents: PackageContents): Sta
   if (member === undefined) return none(`The folder is not an extension: it has no ${MANIFEST_FILE}, and ${PACKAGE_FILE} has no "${PACKAGE_KEY}".`)
   const { version } = parsed.value as { readonly version?: Json }
   const json = isJsonObject(member) && version !== undefined ? { version, ...member } : member
-  return written(located, contents, IN_PACKAGE_FILE, json)
+  return manifestOf(located, contents, IN_PACKAGE_FILE, json)
 }
 
 /** A manifest that a program passes. Copied, so that freezing it does not affect the caller. */
@@ -50,7 +50,7 @@ export function readManifestValue(
   return pass({ ...located, origin: { kind: 'module', module, ...(connection && { connection }) }, manifestAt: OWN_FILE, json })
 }
 
-const written = (located: Located, contents: PackageContents, manifestAt: ManifestPlace, json: Json): StageResult<Written> =>
+const manifestOf = (located: Located, contents: PackageContents, manifestAt: ManifestPlace, json: Json): StageResult<Written> =>
   pass({ ...located, origin: { kind: 'files', evidence: evidenceOf(contents) }, manifestAt, json })
 
 const none = (message: string): StageResult<never> => refuse({
