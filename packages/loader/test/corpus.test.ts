@@ -33,7 +33,7 @@ describe('a hostile package', () => {
     else expect(seen).toEqual([one.refused, 'held', true, false])
   })
 
-  test('where nothing is wrong is loaded', async () => {
+  test('loads a package without faults', async () => {
     using ground = await PackageGround.lay(sigstore)
     const { home, honest } = ground
     honest.install(home, await sigstore.sign(honest.integrityFile))
@@ -53,7 +53,7 @@ describe('a hostile archive', () => {
   })
 })
 
-test('every number of the section is attacked', () => {
+test('covers every number of the section', () => {
   const numbers = new Set([...PACKAGE_ATTACKS, ...ARCHIVE_ATTACKS].map(({ id }) => id))
   // 251 is a matter of opening a compartment, and in the corpus of the sandbox.
   const wanted = [193, 194, 195, ...Array.from({ length: 18 }, (_, at) => 241 + at).filter((id) => id !== 251), 360, 361]

@@ -8,7 +8,7 @@ let folder: string
 beforeEach(() => { folder = mkdtempSync(join(tmpdir(), 'bulkhead-index-')) })
 afterEach(() => rmSync(folder, { recursive: true }))
 
-test('half of an index that a killed process wrote counts for nothing, and goes when it is written anew', () => {
+test('ignores and replaces the draft of a killed process', () => {
   const file = join(folder, 'x.index')
   const content = { rows: [1], stamps: new Float64Array([2]), texts: Buffer.from('three') }
   writeFileSync(`${file}.tmp`, 'bulkhead-index', { mode: 0o666 })

@@ -53,8 +53,8 @@ const told = ({ extensions, diagnostics, config }: LoadReport) => JSON.parse(JSO
   diagnostics, config,
 })) as unknown
 
-describe('what is remembered', () => {
-  test('says what reading says, for every layer', async () => {
+describe('the cache', () => {
+  test('gives the same result as reading, for every layer', async () => {
     using home = new WarmFixture()
     const bundled = [{ manifest: manifestOf({ id: 'own', tools: [toolOf({ name: 'own' })] }), module: emptyModule }]
     home.extension(home.globalRoot, 'weather', manifestOf(), files)
@@ -68,7 +68,7 @@ describe('what is remembered', () => {
     expect(Object.isFrozen(warm.extensions[2]!.manifest.tools[0]!.inputSchema)).toBe(true)
   })
 
-  test('is parsed once, when it is asked for, and copied like any data', async () => {
+  test('is parsed once, on use, and can be copied', async () => {
     using home = new WarmFixture()
     home.extension(home.globalRoot, 'weather', manifestOf(), files)
     await home.remember()
@@ -80,7 +80,7 @@ describe('what is remembered', () => {
     expect(() => Object.assign(extension!, { manifest: {} })).toThrow(TypeError)
   })
 
-  test('is not the bytes: they are read when they are needed, and compared', async () => {
+  test('holds no code: it is read and compared on use', async () => {
     using home = new WarmFixture()
     const at = home.extension(home.globalRoot, 'weather', manifestOf(), files)
     await home.remember()
@@ -91,7 +91,7 @@ describe('what is remembered', () => {
     await expect(extension.code.readFiles()).rejects.toMatchObject({ code: 'IntegrityFailed' })
   })
 
-  test('does not say what the configuration says: that may change at every start', async () => {
+  test('holds no configuration, which may change', async () => {
     using home = new WarmFixture()
     const configSchema = { type: 'object', additionalProperties: false, properties: { unit: { enum: ['c', 'f'] } } } as const
     home.extension(home.globalRoot, 'weather', manifestOf({ configSchema: configSchema as never }), files)
@@ -108,7 +108,7 @@ describe('what is remembered', () => {
     expect(await codes({ policy: { signature: { global: 'require' } } })).toEqual([0, 'SignatureInvalid'])
   })
 
-  test('counts only for a host of the same version and the same limits', async () => {
+  test('is valid only for the same host version and limits', async () => {
     using home = new WarmFixture()
     home.extension(home.globalRoot, 'weather', manifestOf({ requiredCoreVersion: '^1.0.0' }), files)
     await home.remember()
@@ -117,7 +117,7 @@ describe('what is remembered', () => {
   })
 })
 
-describe('a change is noticed:', () => {
+describe('detects a change:', () => {
   const changes: readonly (readonly [string, (at: string, home: WarmFixture) => void])[] = [
     ['other bytes of the same length', (at) => writeFileSync(join(at, 'lib/a.js'), 'export const a = 2')],
     ['other bytes, with the old time set back', (at) => {
@@ -153,7 +153,7 @@ describe('a change is noticed:', () => {
     if (_ !== 'a folder more') expect(after).not.toEqual(before)
   })
 
-  test('an extension that is gone is forgotten', async () => {
+  test('drops an extension that was removed', async () => {
     using home = new WarmFixture()
     rmSync(home.extension(home.globalRoot, 'weather', manifestOf(), files), { recursive: true, force: true })
     home.extension(home.globalRoot, 'storms', manifestOf({ id: 'storms' }), files)
@@ -164,7 +164,7 @@ describe('a change is noticed:', () => {
   })
 })
 
-describe('a record that is', () => {
+describe('an index file that is', () => {
   const spoiled: readonly (readonly [string, (file: string) => void])[] = [
     ['damaged', (file) => writeFileSync(file, readFileSync(file, 'latin1').replaceAll('forecast', 'fore_ast'), 'latin1')],
     ['damaged where a quick look sees nothing', (file) => {
@@ -186,7 +186,7 @@ describe('a record that is', () => {
       mkdirSync(file)
     }],
   ]
-  test.each(spoiled)('%s is as good as none', async (_, spoil) => {
+  test.each(spoiled)('%s is ignored', async (_, spoil) => {
     using home = new WarmFixture()
     home.extension(home.globalRoot, 'weather', manifestOf({ tools: [toolOf()] }), files)
     await home.remember()
@@ -195,7 +195,7 @@ describe('a record that is', () => {
     expect([extensions[0]?.manifest.tools[0]?.name, diagnostics]).toEqual(['forecast', []])
   })
 
-  test('nowhere to be written costs nothing but time', async () => {
+  test('is optional: a write failure only costs time', async () => {
     using home = new WarmFixture()
     home.extension(home.globalRoot, 'weather', manifestOf(), files)
     writeFileSync(home.cache, 'a file')

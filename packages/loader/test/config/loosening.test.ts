@@ -5,7 +5,7 @@ import { looseningSettings } from '../../src/config/loosening.ts'
 
 const paths = (config: ConfigFile, below: ConfigFile = {}) => looseningSettings(config, below).map(({ path }) => path)
 
-describe('a setting that loosens is shown', () => {
+describe('lists a setting that loosens', () => {
   const cases: readonly (readonly [ConfigFile, ConfigFile, string])[] = [
     [{ mode: 'yolo' }, {}, '/mode'],
     [{ mode: 'allowlist' }, { mode: 'ask' }, '/mode'],
@@ -28,7 +28,7 @@ describe('a setting that loosens is shown', () => {
   test.each(cases)('%j over %j', (config, below, path) => expect(paths(config, below)).toEqual([path]))
 })
 
-describe('a setting that tightens, or changes nothing, is not', () => {
+describe('does not list a setting that tightens or has no effect', () => {
   const cases: readonly (readonly [ConfigFile, ConfigFile])[] = [
     [{ mode: 'ask' }, { mode: 'yolo' }],
     [{ mode: 'yolo' }, { mode: 'yolo' }],
@@ -43,7 +43,7 @@ describe('a setting that tightens, or changes nothing, is not', () => {
   test.each(cases)('%j over %j', (config, below) => expect(paths(config, below)).toEqual([]))
 })
 
-test('every key of the configuration is judged or shown', () => {
+test('every configuration key is classified or listed', () => {
   const withoutEffect = new Set(['$schema', 'mcp', 'openapi', 'toolsEnabled', 'watchdogs'])
   const keys = Object.keys(configFileSchema.shape).filter((key) => !withoutEffect.has(key))
   for (const key of keys) expect(paths({ [key]: 'not known' } as never)).toEqual([`/${key}`])

@@ -217,7 +217,7 @@ describe('a configuration that is partly wrong', () => {
     expect(report.config.merged).toEqual(kept)
   })
 
-  test('says everything that is wrong at once', async () => {
+  test('reports all faults at once', async () => {
     using home = new HomeFixture()
     home.write(
       configOf(home.globalRoot),
@@ -244,7 +244,7 @@ describe('a configuration that is partly wrong', () => {
     expect(config.merged).toEqual({ toolsEnabled: false })
   })
 
-  test('a layer above cannot switch on what a file that cannot be read has switched off', async () => {
+  test('a higher layer cannot enable tools that an unreadable file disabled', async () => {
     using home = new HomeFixture()
     home.write(configOf(home.globalRoot), '{')
     home.write(configOf(home.projectRoot), { toolsEnabled: true })
@@ -266,7 +266,7 @@ describe('a configuration that is partly wrong', () => {
     expect(diagnostics).toMatchObject([{ code: 'ConfigInvalid', layer: 'project', message: expect.stringMatching(/^config\.json is a link\. .*disabled\.$/) }])
   })
 
-  test('what the embedder passes is checked too; undefined is not passed', async () => {
+  test('checks the configuration of the embedder, and ignores undefined members', async () => {
     using home = new HomeFixture()
     const { config, diagnostics } = await home.load({}, 'trusted', { mode: undefined, toolsEnabled: false, surprise: 1 } as never)
     expect(config.merged).toEqual({ toolsEnabled: false })
@@ -278,7 +278,7 @@ describe('a configuration that is partly wrong', () => {
     expect(refused.config.merged).toEqual({ toolsEnabled: false })
   })
 
-  test('what the embedder leaves undefined inside of something was not passed either', async () => {
+  test('ignores nested undefined members', async () => {
     using home = new HomeFixture()
     const deny = { permission: 'bash', pattern: undefined, action: 'deny' }
     const { config, diagnostics } = await home.load({}, 'trusted', { rules: [deny], tools: { read: { enabled: undefined } } } as never)

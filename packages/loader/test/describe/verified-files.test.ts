@@ -22,7 +22,7 @@ async function loaded(home: HomeFixture): Promise<Loaded> {
   return { location, read: () => code.readFiles() }
 }
 
-test('the very bytes, each in memory of its own', async () => {
+test('returns the exact bytes, each in its own buffer', async () => {
   using home = new HomeFixture()
   home.write(join(home.globalRoot, 'tools', 'weather', 'bulkhead.json'), '')
   const { read } = await loaded(home)
@@ -49,7 +49,7 @@ test.each([
     'a changed manifest', 'changed', 'bulkhead.json',
     (home: HomeFixture, at: string) => home.write(join(at, 'bulkhead.json'), manifestOf({ version: '2.0.0' })),
   ],
-])('%s is named and nothing is handed out', async (_, change, path, spoil) => {
+])('%s is reported and nothing is returned', async (_, change, path, spoil) => {
   using home = new HomeFixture()
   const { location, read } = await loaded(home)
   spoil(home, location)

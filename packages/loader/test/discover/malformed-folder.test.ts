@@ -86,7 +86,7 @@ describe('a folder that is refused', () => {
     expect(diagnostics[0]!.message).toMatch(message)
   })
 
-  test('two names that are one where case is ignored', async () => {
+  test('two names that collide on file systems that ignore case', async () => {
     using home = new HomeFixture()
     const location = home.extension(
       home.globalRoot, 'weather', manifestOf(), { 'index.js': '', 'Lib/a.js': '1', 'lib/b.js': '2' },

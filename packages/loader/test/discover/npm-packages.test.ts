@@ -47,7 +47,7 @@ describe('a package that a configuration names', () => {
     expect(code.kind === 'files' && [...(await code.readFiles()).keys()].toSorted()).toEqual(['index.js', 'package.json'])
   })
 
-  test('of the embedder, in a folder of its own, where links may lead anywhere', async () => {
+  test('of the embedder may be a link to anywhere', async () => {
     using home = new PackagesFixture()
     const app = join(home.base, 'app')
     const store = home.npm(join(home.base, 'store'), 'weather', { 'bulkhead.json': manifestOf() })
@@ -58,7 +58,7 @@ describe('a package that a configuration names', () => {
     expect([diagnostics, extensions.map(({ layer, location }) => [layer, location])]).toEqual([[], [['global', store]]])
   })
 
-  test('of a project is a link only as far as it stays inside', async () => {
+  test('of a project may be a link only inside the project', async () => {
     using home = new PackagesFixture()
     const inside = join(home.workspace, 'node_modules/.pnpm/weather@1/node_modules/weather')
     renameSync(home.npm(home.workspace, 'weather', { 'bulkhead.json': manifestOf() }), (mkdirSync(join(inside, '..'), { recursive: true }), inside))
@@ -83,7 +83,7 @@ describe('a package that a configuration names', () => {
     expect((await trust.standing(home.workspace)).standing.kind).toBe('changed')
   })
 
-  test('is shadowed, serves again, and is switched off like any other', async () => {
+  test('can be shadowed, used as a fallback, and disabled', async () => {
     using home = new PackagesFixture()
     home.npm(home.globalRoot, 'weather', { 'bulkhead.json': manifestOf() })
     home.named(home.globalRoot, ['weather'])
@@ -129,7 +129,7 @@ describe('a package that is refused', () => {
     expect((await home.load()).diagnostics).toMatchObject([{ stage: 'configSchema', code: 'ConfigInvalid', path: '/packages/0' }])
   })
 
-  test('when it is not there, or not a folder', async () => {
+  test('when it is missing, or not a folder', async () => {
     using home = new PackagesFixture()
     home.named(home.globalRoot, ['gone', 'file'])
     home.write(join(home.globalRoot, 'node_modules/file'), '')
@@ -142,7 +142,7 @@ describe('a package that is refused', () => {
   })
 })
 
-test('a tree of another name works as it is', async () => {
+test('works with another folder name', async () => {
   using home = new PackagesFixture()
   const root = join(home.workspace, '.stud')
   home.extension(root, 'weather')

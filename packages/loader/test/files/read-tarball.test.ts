@@ -15,12 +15,12 @@ const paths = async (bytes: Uint8Array) => {
 }
 
 describe('an honest archive', () => {
-  test('has its files by path, without the folder around them', async () => {
+  test('gives files by path, without the top-level folder', async () => {
     expect(await paths(archive(entry({ name: 'package/', type: '5' }), entry({ name: 'package/bulkhead.json', body: '{}' }), entry({ name: 'package/lib/a.js', body: 'a' }))))
       .toEqual([['bulkhead.json', '{}'], ['lib/a.js', 'a']])
   })
 
-  test('may call the folder otherwise, split a long name, or write it beside', async () => {
+  test('may have another top-level folder, or long names in either form', async () => {
     expect(await paths(archive(entry({ name: 'weather/a.js' })))).toEqual([['a.js', '']])
     expect(await paths(archive(entry({ prefix: 'package/lib', name: 'a.js' })))).toEqual([['lib/a.js', '']])
     expect(await paths(archive(pax('24 path=package/\u00e4/b.js\n'), entry({ name: 'short' })))).toEqual([['\u00e4/b.js', '']])
@@ -28,12 +28,12 @@ describe('an honest archive', () => {
     expect(await paths(archive(entry({ magic: 'ustar  \0' })))).toEqual([['a.js', '']])
   })
 
-  test('names folders as often as it likes', async () => {
+  test('may repeat folders', async () => {
     expect(await paths(archive(entry({ name: 'package/lib/', type: '5' }), entry({ name: 'package/lib/a.js' }), entry({ name: 'package/lib', type: '5' })))).toEqual([['lib/a.js', '']])
   })
 })
 
-describe('a hostile archive is refused whole', () => {
+describe('refuses a hostile archive', () => {
   const one = entry({ name: 'package/ok.js' })
   test.each<[string, Uint8Array, RegExp]>([
     ['nothing', new Uint8Array(), /not gzipped/],
@@ -108,7 +108,7 @@ describe('a hostile archive is refused whole', () => {
   })
 })
 
-describe('any bytes at all', () => {
+describe('arbitrary bytes', () => {
   const honest = Buffer.concat([pax('24 path=package/\u00e4/b.js\n'), entry({ name: 'x', body: 'abc' }), entry({ name: 'package/lib/c.js', body: 'x'.repeat(700) }), END])
   const sound = async (bytes: Uint8Array) => {
     const result = await readTarball(bytes, LOADER_LIMITS)
@@ -116,7 +116,7 @@ describe('any bytes at all', () => {
     else for (const path of result.files.keys()) expect(path).toMatch(/^(?!\/)(?!.*(?:^|\/)\.{0,2}(?:\/|$))[^\\:\0]+$/)
   }
 
-  test('are files inside the package, or words', async () => {
+  test('give files inside the package, or a message', async () => {
     const mutation = fc.tuple(fc.nat(honest.length - 1), fc.uint8Array({ minLength: 1, maxLength: 12 }))
     await fc.assert(fc.asyncProperty(fc.array(mutation, { minLength: 1, maxLength: 6 }), async (mutations) => {
       const bytes = Buffer.from(honest)
@@ -126,7 +126,7 @@ describe('any bytes at all', () => {
     await fc.assert(fc.asyncProperty(fc.uint8Array({ maxLength: 600 }), sound), { numRuns: thoroughly(40, 200) })
   })
 
-  test('also where the checksum is right', async () => {
+  test('also with a valid checksum', async () => {
     const field = fc.record({
       name: fc.oneof(fc.string({ maxLength: 100 }), fc.constantFrom('package/../x', 'package/a', 'package/a/b', 'a\\b', 'package/A')),
       type: fc.constantFrom('0', '5', 'x', 'g', '1', '2', 'L', '7'), body: fc.oneof(fc.string({ maxLength: 40 }), fc.constantFrom('18 path=package/a\n', '15 path=../evil\n')),

@@ -9,19 +9,19 @@ const long = `${'deep/'.repeat(20)}${'n'.repeat(120)}.js`
 const files = new Map([['b.js', 'b'], ['bulkhead.json', '{}'], ['a/\u00e4.js', 'x'.repeat(1_024)], ['empty', ''], [long, 'long']]
   .map(([path, text]) => [path!, new Uint8Array(Buffer.from(text!))]))
 
-test('what was written is read', async () => {
+test('round-trips', async () => {
   const read = await readTarball(await writeTarball(files), LOADER_LIMITS)
   expect(read).toEqual({ ok: true, files: new Map([...files].toSorted()) })
 })
 
-test('the same files make the same bytes, in any order', async () => {
+test('writes the same bytes for the same files, in any order', async () => {
   const tarball = await writeTarball(files)
   expect(await writeTarball(new Map([...files].toReversed()))).toEqual(tarball)
   // The archive inside is the same on every machine; how it is deflated is up to the version of zlib.
   expect(createHash('sha256').update(gunzipSync(tarball)).digest('hex')).toBe('d1211a700399c28a4f917a5e29688cf4b1aa5f66ed0a05799c1ad24b4901d416')
 })
 
-test('a record counts its own length', () => {
+test('counts the length of a record in its length', () => {
   for (const length of [1, 80, 86, 87, 88, 89, 90, 985, 990, 999, 1_000]) {
     const record = paxRecord('path', 'x'.repeat(length))
     expect(Number.parseInt(record, 10)).toBe(Buffer.byteLength(record))

@@ -16,7 +16,7 @@ test.each([
 ])('%s may be named by %s', (to, from) => expect(link(to, from)).toBe(to))
 
 test.each([
-  ['http://127.0.0.1:8080/x', 'https://registry.example', /it is on this machine, and https:\/\/registry\.example, which leads there, is not\. /],
+  ['http://127.0.0.1:8080/x', 'https://registry.example', /it is on this machine, and https:\/\/registry\.example, which refers to it, is not\. /],
   ['https://[::1]/x', 'https://registry.example', /this machine/],
   ['https://192.168.0.1/x', 'https://registry.example', /a private network/],
   ['https://localhost/x', 'https://10.0.0.4', /this machine/],

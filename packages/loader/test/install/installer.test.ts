@@ -128,7 +128,7 @@ describe('what cannot be installed', () => {
     expect(readdirSync(home.base).toSorted()).toEqual(['evil.tgz', 'home', 'work'])
   })
 
-  test('names that are too long for any disk, before somebody is asked', async () => {
+  test('names that are too long for any disk, before a person is asked', async () => {
     using home = new HomeFixture()
     writeFileSync(join(home.base, 'long.tgz'), await tarballOf({ ...packageFiles(), ['x'.repeat(300)]: '' }))
     await expect(installerFor(home).plan('./long.tgz')).rejects.toMatchObject({ code: 'PackageUnsafe', message: expect.stringContaining('a name of more than 255 bytes') })
@@ -167,7 +167,7 @@ describe('what cannot be installed', () => {
     expect(readFileSync(join(home.globalRoot, 'bulkhead.lock'), 'utf8')).toBe('{')
   })
 
-  test('what somebody else changed meanwhile', async () => {
+  test('a concurrent change', async () => {
     using home = new HomeFixture()
     const installer = installerFor(home)
     const plan = await installer.plan(folderOf(home, packageFiles()))

@@ -91,7 +91,7 @@ describe('and asks again when', () => {
   })
 })
 
-describe('no project becomes trusted by itself', () => {
+describe('no project becomes trusted without a decision', () => {
   test.each([null, 'declined', 'once', 'revoked'] as const)('that was %s before', async (decision: TrustDecision | null) => {
     using home = new ProjectFixture()
     if (decision !== null) await home.ledger.decide(home.workspace, decision)

@@ -48,7 +48,7 @@ describe('an update', () => {
     ['an older version', v('0.9.0'), /older than the accepted 1\.0\.0/],
     ['the same version with other bytes', { ...v('1.0.0'), 'index.js': 'export default 2' }, /has the accepted version 1\.0\.0 but different content/],
     ['the same version under a name that no order knows', v('1.0.0+other'), /has the accepted version 1\.0\.0\+other/],
-  ])('%s needs somebody who looked', async (_, after, reason) => {
+  ])('%s needs explicit consent', async (_, after, reason) => {
     const { verdict } = await verdictOf(v('1.0.0'), after)
     expect(verdict).toMatchObject({ kind: 'consent', explicit: true })
     expect(JSON.stringify(verdict)).toMatch(reason)
@@ -86,7 +86,7 @@ describe('an update', () => {
   })
 })
 
-test('what was changed where it is installed is not what was accepted, and nothing is compared with it', async () => {
+test('ignores a changed installed version when comparing', async () => {
   using home = new HomeFixture()
   const installer = installerFor(home)
   await install(installer, folderOf(home, v('1.0.0')))

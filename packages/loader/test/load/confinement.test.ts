@@ -87,7 +87,7 @@ describe('a project that is not trusted', () => {
     }
   })
 
-  test('and the proof would notice: the same with trust is refused by Node itself', async () => {
+  test('the check works: with trust, Node refuses the same access', async () => {
     using home = new HomeFixture()
     const { root } = placesIn(home)
     const report = await visit(home, 'trusted')
@@ -101,7 +101,7 @@ describe('a project that is not trusted', () => {
 const denied = ({ denials }: ConfinedReport): readonly string[] => denials.filter((denial) => !denial.startsWith('inspector'))
 
 describe('loading', () => {
-  test('runs nothing, writes nothing, starts nothing and reaches no host', async () => {
+  test('runs nothing, writes nothing, starts nothing and makes no request', async () => {
     using home = new HomeFixture()
     const hostile = 'process.exit(7); globalThis.x = await fetch("http://localhost"); export default {}'
     home.extension(
@@ -129,7 +129,7 @@ describe('loading', () => {
     }
   })
 
-  test('verifies a signature without reaching anybody either', async () => {
+  test('verifies a signature without a network request', async () => {
     using home = new HomeFixture()
     await using sigstore = await SigstoreFixture.start()
     const signed = new PackageFixture()
@@ -147,7 +147,7 @@ describe('loading', () => {
     }
   })
 
-  test('takes what ships with the host where no thread may be started, and says of all else what it lacks', async () => {
+  test('loads bundled extensions where no thread can start, and reports the others', async () => {
     using home = new HomeFixture()
     home.extension(home.globalRoot, 'weather')
     const bundled = [manifestOf({ id: 'own', tools: [toolOf({ name: 'own' })] })]

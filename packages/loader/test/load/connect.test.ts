@@ -61,7 +61,7 @@ test('leaves out a tool that is at fault, says so by its name, and offers the re
   expect(report.diagnostics).toContainEqual(expect.objectContaining({ severity: 'warning', code: 'TextSuspicious', path: '/tools/ship_f/description' }))
 })
 
-test('takes no name from anybody, and of two servers neither gets one', async () => {
+test('takes no name in use, and gives a name that two servers claim to neither', async () => {
   using home = new HomeFixture()
   home.extension(home.globalRoot, 'weather', manifestOf({ id: 'weather', tools: [toolOf({ name: 'acme_go' })] }))
   const { report, told, ofServers } = await connect(

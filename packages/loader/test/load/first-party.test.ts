@@ -15,8 +15,8 @@ class ShippedFixture extends HomeFixture {
 
 const LAX = { policy: { integrity: { global: 'off', project: 'off' }, scopes: { weather: { integrity: 'off' } } } } as const
 
-describe('an extension in the folder that ships with the host', () => {
-  test('is of the bundled layer, and its files are what was packed', async () => {
+describe('an extension in the bundled folder', () => {
+  test('is in the bundled layer, with verified files', async () => {
     using home = new ShippedFixture()
     new PackageFixture('weather').install(home, undefined, home.shippedRoot)
     const { extensions, diagnostics } = await home.shipped()
@@ -34,7 +34,7 @@ describe('an extension in the folder that ships with the host', () => {
     }
   })
 
-  test('is missed where the folder has no tools: that was named by somebody', async () => {
+  test('is an error if the configured folder has no tools', async () => {
     using home = new ShippedFixture()
     const { diagnostics } = await home.shipped()
     expect(diagnostics).toMatchObject([{
@@ -42,14 +42,14 @@ describe('an extension in the folder that ships with the host', () => {
     }])
   })
 
-  test('with another byte than was packed is refused, and names the file', async () => {
+  test('is refused with a changed byte, and names the file', async () => {
     using home = new ShippedFixture()
     const at = new PackageFixture('weather').install(home, undefined, home.shippedRoot)
     writeFileSync(join(at, 'index.js'), 'export default []')
     expect((await home.shipped(LAX)).diagnostics).toMatchObject([{ code: 'IntegrityFailed', layer: 'bundled', location: join(at, 'index.js') }])
   })
 
-  test('may ask for every command, which is not remembered of the same folder as that of a user', async () => {
+  test('may require all commands, which is not cached for the same folder in another layer', async () => {
     using home = new ShippedFixture()
     const tools = [toolOf({ requires: { shell: [{ cmd: '*' }] } })]
     new PackageFixture('weather', '1.4.0', { tools }).install(home, undefined, home.shippedRoot)
@@ -62,13 +62,13 @@ describe('an extension in the folder that ships with the host', () => {
     expect([extensions, diagnostics.map(({ code }) => code)]).toEqual([[], ['RequirementInvalid']])
   })
 
-  test('says where its manifest is wrong', async () => {
+  test('reports faults in its manifest', async () => {
     using home = new ShippedFixture()
     const at = home.extension(home.shippedRoot, 'weather', manifestOf({ version: 'new' }))
     expect((await home.shipped()).diagnostics).toMatchObject([{ code: 'ShapeInvalid', extensionId: 'weather', location: join(at, 'bulkhead.json') }])
   })
 
-  test('is shadowed by the layers above, and serves when they fail', async () => {
+  test('is shadowed by higher layers, and is their fallback', async () => {
     using home = new ShippedFixture()
     new PackageFixture('weather').install(home, undefined, home.shippedRoot)
     const above = home.extension(home.globalRoot, 'weather')
@@ -80,14 +80,14 @@ describe('an extension in the folder that ships with the host', () => {
   })
 })
 
-describe('what a policy calls its own, by a scope that requires integrity,', () => {
+describe('a scope that requires integrity', () => {
   const codes = async (home: HomeFixture, scope: string) => {
     const { extensions, diagnostics } = await home.load({}, 'trusted', { policy: { scopes: { [scope]: { integrity: 'require' } } } })
     return [extensions.map(({ id }) => id), diagnostics.map(({ code, severity, extensionId }) => [code, severity, extensionId])]
   }
   const refused = (id: string) => [['IntegrityTokenMissing', 'error', id]]
 
-  test.each(['acme-weather', 'acme-*'])('fails without a token, and a stranger beside it does not: %s', async (scope) => {
+  test.each(['acme-weather', 'acme-*'])('refuses a package without an integrity file, and no other: %s', async (scope) => {
     using home = new HomeFixture()
     home.extension(home.globalRoot, 'acme-weather')
     home.extension(home.globalRoot, 'stranger')

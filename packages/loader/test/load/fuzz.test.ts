@@ -70,7 +70,7 @@ test('bytes that were never a manifest', async () => {
   expect(await survives('manifest', fc.oneof(fc.uint8Array({ maxLength: 200 }), fc.json()), thoroughly(50, 200))).toBe(0)
 })
 
-test('mutated bytes of a configuration take no extension away, unless they say so', async () => {
+test('mutated bytes of a configuration remove no extension unless they disable it', async () => {
   await survives('config', fc.array(mutation, { minLength: 1, maxLength: 3 }).map((mutations) => mutate(config, mutations)), thoroughly(60, 250))
   await survives('config', replacement.map(([pick, by]) => JSON.stringify(replaceMember(JSON.parse(config), pick, by))), thoroughly(60, 250))
 })

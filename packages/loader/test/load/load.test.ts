@@ -7,7 +7,7 @@ import { emptyModule, HomeFixture, manifestOf, toolOf } from '../home-fixture.ts
 
 const bundled = (...ids: string[]) => ids.map((id) => ({ manifest: manifestOf({ id }), module: emptyModule }))
 
-describe('what is found', () => {
+describe('discovery', () => {
   test('a folder with a manifest and one module is a whole extension', async () => {
     using home = new HomeFixture()
     const location = home.extension(home.globalRoot, 'weather')
@@ -44,7 +44,7 @@ describe('what is found', () => {
     expect(Object.isFrozen(good.manifest.tools)).toBe(false)
   })
 
-  test('a bundled manifest that changes its mind is lost alone', async () => {
+  test('a bundled manifest that changes on each read affects only itself', async () => {
     using home = new HomeFixture()
     let reads = 0
     const fickle = new Proxy(manifestOf({ id: 'fickle' }), {
@@ -59,7 +59,7 @@ describe('what is found', () => {
     expect(diagnostics).toMatchObject([{ code: 'InternalError', layer: 'bundled', location: 'bundled:fickle' }])
   })
 
-  test('in the order of layers, then of ids by their bytes, whatever the disk says', async () => {
+  test('sorts by layer, then by id in byte order', async () => {
     using home = new HomeFixture()
     for (const folder of ['zeta', 'b', 'a', 'b-2']) home.extension(home.globalRoot, folder)
     for (const folder of ['c', 'a1']) home.extension(home.projectRoot, folder)
@@ -89,7 +89,7 @@ describe('what is found', () => {
     ])
   })
 
-  test('no parent is searched', async () => {
+  test('does not search parent folders', async () => {
     using home = new HomeFixture()
     home.extension(home.projectRoot, 'weather')
     const inner = join(home.workspace, 'inner')
@@ -120,7 +120,7 @@ describe('what is found', () => {
     ])
   })
 
-  test('more folders than may be are refused, not cut', async () => {
+  test('refuses too many folders instead of truncating', async () => {
     using home = new HomeFixture()
     for (const folder of ['a', 'b', 'c']) home.extension(home.globalRoot, folder)
     expect((await home.load({ limits: { extensions: 3 } })).extensions).toHaveLength(3)
@@ -140,7 +140,7 @@ describe('what is found', () => {
 })
 
 describe('shadowing', () => {
-  test('every layer keeps its own; the later comes later', async () => {
+  test('keeps the extensions of all layers, higher layers last', async () => {
     using home = new HomeFixture()
     home.extension(home.globalRoot, 'weather', manifestOf({ version: '2.0.0' }))
     home.extension(home.projectRoot, 'weather', manifestOf({ version: '3.0.0' }))
@@ -172,7 +172,7 @@ describe('shadowing', () => {
     ])
   })
 
-  test('also where a link stands in the place of the override', async () => {
+  test('also when the override is a link', async () => {
     using home = new HomeFixture()
     const target = home.extension(home.globalRoot, 'weather')
     home.write(join(home.projectRoot, 'tools', 'x'), '')
@@ -182,7 +182,7 @@ describe('shadowing', () => {
     )
   })
 
-  test('with nothing below it stays an error', async () => {
+  test('stays an error without a fallback', async () => {
     using home = new HomeFixture()
     home.extension(home.globalRoot, 'weather', 'not json')
     home.extension(home.projectRoot, 'weather')
@@ -192,8 +192,8 @@ describe('shadowing', () => {
   })
 })
 
-describe('switching off', () => {
-  test('an extension that is disabled is not there, in no layer and without complaint', async () => {
+describe('disabling', () => {
+  test('a disabled extension is absent from all layers without a diagnostic', async () => {
     using home = new HomeFixture()
     home.extension(home.globalRoot, 'weather')
     home.extension(home.projectRoot, 'weather', manifestOf({ requiredCoreVersion: '^9' }))
@@ -203,14 +203,14 @@ describe('switching off', () => {
     expect(diagnostics).toEqual([])
   })
 
-  test('a disabled tool is the host\'s affair', async () => {
+  test('leaves a disabled tool to the host', async () => {
     using home = new HomeFixture()
     home.extension(home.globalRoot, 'weather')
     const { extensions } = await home.load({}, 'trusted', { tools: { weather_tool: { enabled: false } } })
     expect(extensions).toHaveLength(1)
   })
 
-  test('an extension called after what every object has is not switched by it', async () => {
+  test('an extension named like an inherited property is not disabled by it', async () => {
     using home = new HomeFixture()
     home.extension(home.globalRoot, 'constructor', manifestOf({ id: 'constructor', tools: [toolOf({ name: 'toString' })] }))
     const { extensions, diagnostics } = await home.load()
@@ -243,13 +243,13 @@ describe('the report', () => {
   })
 })
 
-describe('what cannot be worked with', () => {
+describe('refuses', () => {
   const refusal = async (work: Promise<unknown>) => {
     const error: unknown = await work.then(() => undefined, (thrown: unknown) => thrown)
     return BulkheadError.is(error) ? error.code : error
   }
 
-  test('a workspace that is no folder', async () => {
+  test('a workspace that is not a folder', async () => {
     using home = new HomeFixture()
     const file = join(home.base, 'file')
     writeFileSync(file, '')

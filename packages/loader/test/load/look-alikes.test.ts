@@ -13,14 +13,14 @@ describe('a name that looks like a locked one', () => {
     expect(diagnostics[0]!.message).toContain('looks like')
   })
 
-  test.each(['reader', 'rea', 'web_searches', 'bashful', 'grip'])('and one that does not: %s', async (name) => {
+  test.each(['reader', 'rea', 'web_searches', 'bashful', 'grip'])('accepts a name that does not: %s', async (name) => {
     using home = new HomeFixture()
     home.extension(home.globalRoot, 'mine', offering('mine', name))
     expect((await home.load()).diagnostics).toEqual([])
   })
 })
 
-describe('names that can hardly be told apart', () => {
+describe('names that are hard to tell apart', () => {
   test.each([['forecast', 'Forecast'], ['c1ock', 'clock'], ['modern', 'modem'], ['my_tool', 'my-tool'], ['vvave', 'wave'], ['Vvvat', 'Vwat'], ['Rndl', 'rNDI']])(
     'in one layer: %s and %s', async (one, other) => {
       using home = new HomeFixture()
@@ -38,7 +38,7 @@ describe('names that can hardly be told apart', () => {
     expect((await home.load()).diagnostics).toEqual([])
   })
 
-  test('in two layers: the one below stays', async () => {
+  test('in two layers: the lower one stays', async () => {
     using home = new HomeFixture()
     home.extension(home.globalRoot, 'first', offering('first', 'forecast'))
     home.extension(home.projectRoot, 'second', offering('second', 'Forecast'))
@@ -58,7 +58,7 @@ describe('names that can hardly be told apart', () => {
     expect(diagnostics.map(({ extensionId, path }) => [extensionId, path])).toEqual([['both', '/tools/0/name'], ['c1ock', '/id']])
   })
 
-  test('the same name is no look-alike: it shadows', async () => {
+  test('an equal name is not a look-alike: it shadows', async () => {
     using home = new HomeFixture()
     home.extension(home.globalRoot, 'first', offering('first', 'forecast'))
     home.extension(home.projectRoot, 'second', offering('second', 'forecast'))
@@ -66,7 +66,7 @@ describe('names that can hardly be told apart', () => {
   })
 })
 
-describe('a dependency that is missing says why:', () => {
+describe('a missing dependency gives the reason:', () => {
   const reason = async (lay: (home: HomeFixture) => void, ...load: Parameters<HomeFixture['load']>) => {
     using home = new HomeFixture()
     home.extension(home.globalRoot, 'top', manifestOf({ id: 'top', dependsOn: ['base'] }))
@@ -76,7 +76,7 @@ describe('a dependency that is missing says why:', () => {
   }
 
   test('no layer has it', async () => expect(await reason(() => {})).toContain('"base", which is not installed.'))
-  test('it is switched off', async () =>
+  test('it is disabled', async () =>
     expect(await reason((home) => home.extension(home.globalRoot, 'base'), {}, 'trusted', { extensions: { base: { enabled: false } } }))
       .toContain('is disabled by the configuration'))
   test('it was refused', async () =>
@@ -84,8 +84,8 @@ describe('a dependency that is missing says why:', () => {
       .toContain('was refused (ContractVersionMismatch)'))
   test('it cannot be registered', async () =>
     expect(await reason((home) => home.extension(home.globalRoot, 'base', offering('base', 'bash')))).toContain('was refused (LockedIdRedefined)'))
-  test('it is in a layer above', async () =>
+  test('it is in a higher layer', async () =>
     expect(await reason((home) => home.extension(home.projectRoot, 'base'))).toContain('is only in the project layer'))
-  test('and one that ships with the host is there', async () =>
+  test('finds a bundled one', async () =>
     expect(await reason(() => {}, { bundled: [{ manifest: manifestOf({ id: 'base' }), module: emptyModule }] })).toBeUndefined())
 })

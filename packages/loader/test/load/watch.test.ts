@@ -73,7 +73,7 @@ describe('a change is reported, with its layer:', () => {
     expect(await watching.after(() => rmSync(projects))).toEqual(['project'])
   })
 
-  test('a layer that comes to be, and what comes into it', async () => {
+  test('a new layer, and its first content', async () => {
     using home = new HomeFixture()
     using watching = new Watching(home)
     expect(await watching.after(() => mkdirSync(home.projectRoot))).toEqual(['project'])
@@ -82,7 +82,7 @@ describe('a change is reported, with its layer:', () => {
   })
 })
 
-describe('what stands in the place of another is watched as that was:', () => {
+describe('watches a replaced folder:', () => {
   /** Takes away what is there and puts the same there again, as builds, installers and checkouts do. */
   const replace = (home: HomeFixture, folder: string, file: string): void => {
     rmSync(folder, { recursive: true })
@@ -106,7 +106,7 @@ describe('what stands in the place of another is watched as that was:', () => {
     expect(await watching.after(() => appendFileSync(file, '5'))).toEqual(['global'])
   })
 
-  test('a folder that is moved there', async () => {
+  test('a folder that is moved into place', async () => {
     using home = new HomeFixture()
     const at = home.extension(home.globalRoot, 'weather')
     using watching = new Watching(home)
@@ -126,7 +126,7 @@ describe('what stands in the place of another is watched as that was:', () => {
     expect(await watching.after(() => rmSync(home.projectRoot, { recursive: true }))).toEqual(['project'])
   })
 
-  test('a package that is named, installed, linked elsewhere and removed', async () => {
+  test('a package that is configured, installed, linked elsewhere and removed', async () => {
     using home = new HomeFixture()
     home.write(join(home.globalRoot, 'config.json'), { packages: ['@acme/weather'] })
     const modules = join(home.globalRoot, 'node_modules')
@@ -144,7 +144,7 @@ describe('what stands in the place of another is watched as that was:', () => {
   })
 })
 
-test('a global layer that is not there yet is noticed when it comes', async () => {
+test('notices a global layer that is created later', async () => {
   using home = new HomeFixture()
   rmSync(join(home.base, 'home'), { recursive: true })
   using watching = new Watching(home)
@@ -152,7 +152,7 @@ test('a global layer that is not there yet is noticed when it comes', async () =
   expect(await watching.after(() => writeFileSync(join(home.globalRoot, 'tools/weather/index.js'), 'x'))).toEqual(['global'])
 })
 
-test('a storm is one event', async () => {
+test('reports a burst as one event', async () => {
   using home = new HomeFixture()
   using watching = new Watching(home)
   await watching.after(() => {
@@ -162,7 +162,7 @@ test('a storm is one event', async () => {
   expect(watching.seen).toHaveLength(2)
 })
 
-test('what no load would read fires nothing', async () => {
+test('ignores files that a load does not read', async () => {
   using home = new HomeFixture()
   home.extension(home.globalRoot, 'weather')
   using watching = new Watching(home)
@@ -173,7 +173,7 @@ test('what no load would read fires nothing', async () => {
   expect(watching.seen).toHaveLength(1)
 })
 
-test('of a declined project only its coming and going is reported', async () => {
+test('reports only whether a declined project exists', async () => {
   using home = new HomeFixture()
   home.extension(home.projectRoot, 'weather')
   using watching = new Watching(home, 'declined')
@@ -183,7 +183,7 @@ test('of a declined project only its coming and going is reported', async () => 
   expect(watching.seen).toHaveLength(2)
 })
 
-test('nothing is reported once it is closed', async () => {
+test('reports nothing after it is closed', async () => {
   using home = new HomeFixture()
   const over = new Watching(home)
   using watching = new Watching(home)
@@ -192,7 +192,7 @@ test('nothing is reported once it is closed', async () => {
   expect(over.seen).toEqual([])
 })
 
-test('a workspace that is not there is refused', () => {
+test('refuses a missing workspace', () => {
   using home = new HomeFixture()
   const { watch } = createLoader(home.options())
   expect(() => watch({ workspace: join(home.base, 'nowhere'), trust: 'trusted', projectDigest: 'any' }, () => {})).toThrow(
@@ -200,7 +200,7 @@ test('a workspace that is not there is refused', () => {
   )
 })
 
-test('of an empty project only the coming of its layer is reported', async () => {
+test('reports only the creation of a layer in an empty project', async () => {
   using home = new HomeFixture()
   const projectDigest = await createLoader(home.options()).trust.measure(home.workspace)
   using watching = new Watching(home, 'once', projectDigest)

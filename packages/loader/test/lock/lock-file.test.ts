@@ -17,11 +17,11 @@ const lock = new Map([['weather', entry()], ['constructor', entry()], ['storms',
 const text = formatLock(lock)
 
 describe('the text of a lock', () => {
-  test('is read back as it was', () => {
+  test('round-trips', () => {
     expect(parseLock(Buffer.from(text))).toEqual({ ok: true, lock: new Map([...lock].toSorted()) })
   })
 
-  test('is the same whatever the order was, and one line changes for one value', () => {
+  test('has a fixed order, and one value changes one line', () => {
     expect(formatLock(new Map([...lock].toReversed()))).toBe(text)
     expect(Object.keys((JSON.parse(text) as { extensions: object }).extensions)).toEqual(['constructor', 'storms', 'weather'])
     const changed = formatLock(new Map([...lock, ['storms', entry({ root: hex('d') })]])).split('\n')
@@ -39,7 +39,7 @@ describe('the text of a lock', () => {
 })
 
 describe('a hostile lock', () => {
-  test('is read or refused with words, whatever bytes it has', () => {
+  test('is parsed or refused with a message, for any bytes', () => {
     const mutation = fc.tuple(fc.nat(text.length), fc.nat(40), fc.oneof(fc.uint8Array({ maxLength: 8 }), fc.constantFrom('"__proto__":{},', '{', '[', '1e999', '\u{feff}', 'null').map((part) => Buffer.from(part))))
     fc.assert(fc.property(fc.array(mutation, { minLength: 1, maxLength: 4 }), (mutations) => {
       const bytes = mutations.reduce<Uint8Array>((now, [at, length, insert]) => Buffer.concat([now.subarray(0, at), insert, now.subarray(at + length)]), Buffer.from(text))

@@ -21,7 +21,7 @@ describe('an unsigned package', () => {
     expect(report.diagnostics[0]).toMatchObject({ cure: expect.stringContaining('bulkhead install') })
   })
 
-  test('is taken with a trusted project, unless that keeps a lock', async () => {
+  test('is loaded in a trusted project without a lock', async () => {
     using home = new HomeFixture()
     home.extension(home.projectRoot, 'weather')
     expect(seen(await home.loadAsItIs())).toEqual([])
@@ -42,7 +42,7 @@ describe('an unsigned package', () => {
   })
 })
 
-describe('what differs from what was accepted is refused', () => {
+describe('refuses a package that differs from the accepted one', () => {
   const withHost = (...hosts: string[]) => manifestOf({ tools: [toolOf({ requires: { net: { hosts } } })] })
 
   test.each([
@@ -69,7 +69,7 @@ describe('what differs from what was accepted is refused', () => {
   })
 })
 
-describe('a lock that was written before state was part of it', () => {
+describe('a lock from before state was recorded', () => {
   const keepsState = manifestOf({ stateSlot: { slotVersion: '1', schema: { type: 'object' } } })
 
   /** As the code of then wrote it: without state in the words and in the digest over them. */
@@ -82,7 +82,7 @@ describe('a lock that was written before state was part of it', () => {
     home.write(path, { ...lock, extensions: { weather: { ...entry, capabilities, capability: capabilityDigest({ ...capabilities, tools }) } } })
   }
 
-  test('still lets through the bytes that it accepted', async () => {
+  test('still accepts its bytes', async () => {
     using home = new HomeFixture()
     home.extension(home.globalRoot, 'weather', keepsState)
     await oldLock(home)
@@ -100,7 +100,7 @@ describe('a lock that was written before state was part of it', () => {
     expect(report.diagnostics[0]!.message).toContain('it adds state: kept by the extension')
   })
 
-  test('has no state in one that keeps none, byte for byte', async () => {
+  test('is unchanged for an extension without state', async () => {
     using home = new HomeFixture()
     home.extension(home.globalRoot, 'weather')
     const path = await acceptAll(home, home.globalRoot)
@@ -110,7 +110,7 @@ describe('a lock that was written before state was part of it', () => {
   })
 })
 
-describe('who signed', () => {
+describe('the signer', () => {
   let sigstore: SigstoreFixture
   beforeAll(async () => { sigstore = await SigstoreFixture.start() })
   afterAll(() => sigstore[Symbol.asyncDispose]())
@@ -150,7 +150,7 @@ describe('a lock that cannot be read', () => {
     ['powers that are not those of the digest', (text: string) => text.replace('"env": []', '"env": ["TOKEN"]')],
     ['a prototype', (text: string) => text.replace('{', '{"__proto__":{},')]] as const
 
-  test.each(broken)('%s: nothing of the layer is loaded, and the others are', async (_, change) => {
+  test.each(broken)('%s: loads only the other layers', async (_, change) => {
     using home = new HomeFixture()
     home.extension(home.globalRoot, 'weather')
     home.extension(home.projectRoot, 'storms')
@@ -163,7 +163,7 @@ describe('a lock that cannot be read', () => {
   })
 })
 
-test('what was installed and is gone is said to be gone', async () => {
+test('reports an installed package that is missing', async () => {
   using home = new HomeFixture()
   home.extension(home.globalRoot, 'weather')
   await acceptAll(home, home.globalRoot, {}, { source: 'npm:weather@1.4.0' })
@@ -171,7 +171,7 @@ test('what was installed and is gone is said to be gone', async () => {
   expect(report.diagnostics).toMatchObject([{ code: 'LockMismatch', extensionId: 'weather', message: expect.stringContaining('is missing') }])
 })
 
-test('the report says how old the trust root is', async () => {
+test('reports the age of the trust root', async () => {
   using home = new HomeFixture()
   expect((await home.load()).trustRoot).toMatchObject({ source: expect.stringContaining('tuf'), ageDays: expect.any(Number) })
   expect((await home.load({ trustRoot: {} })).trustRoot).toEqual({ source: 'set by the host', date: null, ageDays: null })

@@ -15,7 +15,7 @@ describe('the digest of a package', () => {
     expect(packageDigest(new Map())).toBe(sha512(''))
   })
 
-  test('sorts by bytes, where UTF-16 would sort otherwise', () => {
+  test('sorts by bytes, unlike UTF-16', () => {
     const beyond = '\u{1f600}'
     const inside = '\u{ffe5}'
     expect([beyond, inside].toSorted()).toEqual([beyond, inside])
@@ -35,7 +35,7 @@ describe('the digest of a package', () => {
 describe('the digest of capabilities', () => {
   const base = capabilityDigest(parse({ tools: [toolOf({ requires: { net: { hosts: ['a.example'] } } })], env: ['A', 'B'] }))
 
-  test('follows requirements and variables', () => {
+  test('covers requirements and variables', () => {
     for (const changed of [
       { tools: [toolOf({ requires: { net: { hosts: ['b.example'] } } })], env: ['A', 'B'] },
       { tools: [toolOf({ requires: { net: { hosts: ['a.example'] }, shell: [{ cmd: 'git' }] } })], env: ['A', 'B'] },
@@ -60,7 +60,7 @@ describe('the digest of capabilities', () => {
   })
 })
 
-test('the digest of a tool follows whatever a model or a policy sees', () => {
+test('the digest of a tool covers its whole definition', () => {
   const digestOf = (over: Record<string, unknown>) => toolDigests(parse({ tools: [toolOf(over)] })).get('forecast')
   const base = digestOf({})
   expect(base).toMatch(/^[0-9a-f]{128}$/)

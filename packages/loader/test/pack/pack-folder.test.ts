@@ -22,7 +22,7 @@ describe('packing a folder', () => {
     expect(await inspectPackage('packed.tgz', home.base, home.options())).toMatchObject({ files: 4, extension: { integrity: 'verified', digests: packed.extension.digests } })
   })
 
-  test('hands out the code that was packed, from memory and from the tarball alike', async () => {
+  test('gives the packed code, from memory and from the tarball', async () => {
     using home = new HomeFixture()
     const files = { ...packageFiles(), 'lib/more.js': 'import "dep"', 'node_modules/dep/index.js': 'module.exports = 1' }
     const packed = await pack(home, files, async () => 'export default "bundled"')
@@ -34,7 +34,7 @@ describe('packing a folder', () => {
     }
   })
 
-  test('what must be configured before it can be used is packed, and its description says so', async () => {
+  test('packs an extension that needs configuration, with a warning', async () => {
     using home = new HomeFixture()
     const configSchema = { type: 'object', properties: { units: { enum: ['metric'] } }, required: ['units'], additionalProperties: false }
     const told = [expect.stringMatching(/^Configure the extension before you use it\. The configuration at \/extensions\/weather\/config\/units is missing\.$/)]
@@ -44,14 +44,14 @@ describe('packing a folder', () => {
     expect(await inspectPackage('packed.tgz', home.base, home.options())).toMatchObject({ warnings: told })
   })
 
-  test('gives the same bytes again, also over what it wrote before', async () => {
+  test('is reproducible, also over its own output', async () => {
     using home = new HomeFixture()
     const first = await pack(home, packageFiles())
     home.write(join(home.base, 'weather-source', 'bulkhead.integrity.json'), first.integrityFile)
     expect((await pack(home, {})).tarball).toEqual(first.tarball)
   })
 
-  test('leaves out what is never packed, and what `files` does not name', async () => {
+  test('leaves out ignored files and those not in `files`', async () => {
     using home = new HomeFixture()
     const packed = await pack(home, {
       ...packageFiles(), '.env': 'TOKEN=secret', '.git/config': '', 'lib/.npmrc': '', 'old-1.0.0.tgz': '', 'src/index.ts': '', 'README.md': '', 'assets/a/b.txt': '',
@@ -62,7 +62,7 @@ describe('packing a folder', () => {
       ['README.md', 'assets/a/b.txt', 'bulkhead.integrity.json', 'bulkhead.json', 'index.js', 'lib/more.js', 'package.json'])
   })
 
-  test('warns where package.json is of another version, which no registry could deliver', async () => {
+  test('warns if package.json has another version', async () => {
     using home = new HomeFixture()
     const { version } = (await pack(home, { ...packageFiles(), 'package.json': { name: 'weather' } })).extension
     expect((await pack(home, { 'package.json': { name: 'weather', version } })).warnings).toEqual([])
@@ -70,14 +70,14 @@ describe('packing a folder', () => {
       .toEqual([`package.json has version 9.9.9 and bulkhead.json has ${version}. A package from a registry can be installed only if both are equal`])
   })
 
-  test('warns where dependencies are named and none is installed', async () => {
+  test('warns if dependencies are not installed', async () => {
     using home = new HomeFixture()
     const named = { 'package.json': { name: 'weather', dependencies: { dep: '^1.0.0' } } }
     expect((await pack(home, { ...packageFiles(), ...named })).warnings).toEqual([expect.stringMatching(/^package\.json has dependencies, .* pack again$/)])
     expect((await pack(home, { 'node_modules/dep/index.js': 'module.exports = 1' })).warnings).toEqual([])
   })
 
-  test('bundles where dependencies are used, links among them or not', async () => {
+  test('bundles used dependencies, also linked ones', async () => {
     using home = new HomeFixture()
     const files = { ...packageFiles(), 'lib/more.js': 'import "dep"', 'node_modules/dep/index.js': 'module.exports = 1' }
     expect(await codeOf(pack(home, files))).toBe('ModuleNotFound')
@@ -117,7 +117,7 @@ describe('packing a folder', () => {
   })
 })
 
-test('names that Windows cannot hold are refused with their files, unless they are left out', async () => {
+test('refuses names that Windows cannot store, unless they are left out', async () => {
   using home = new HomeFixture()
   const files = { ...packageFiles(), 'lib/aux.js': '', 'docs/what?.md': '', 'docs./a': '' }
   await expect(pack(home, files)).rejects.toMatchObject({
@@ -132,12 +132,12 @@ test('names that Windows cannot hold are refused with their files, unless they a
   expect((await pack(home, { 'package.json': { files: ['index.js', 'lib/more.js'] } })).leftOut).toEqual(['docs./a', 'docs/what?.md', 'lib/aux.js'])
 })
 
-describe('signing what was packed', () => {
+describe('signing', () => {
   let sigstore: SigstoreFixture
   beforeAll(async () => { sigstore = await SigstoreFixture.start() })
   afterAll(() => sigstore[Symbol.asyncDispose]())
 
-  test('takes the signature into the next package, and only while it fits', async () => {
+  test('packs a signature only while it is valid', async () => {
     using home = new HomeFixture()
     const { integrityFile } = await pack(home, packageFiles())
     const folder = join(home.base, 'weather-source')
@@ -157,7 +157,7 @@ describe('signing what was packed', () => {
     expect((await packFolder(folder, { loader })).extension).toMatchObject({ integrity: 'signed' })
   })
 
-  test('what has changed since it was packed is reported with what to do about it', async () => {
+  test('reports a change since packing with its cure', async () => {
     using home = new HomeFixture()
     const { integrityFile } = await pack(home, packageFiles())
     const folder = folderOf(home, { 'bulkhead.integrity.json': integrityFile, 'index.js': 'export default 2' })
@@ -166,7 +166,7 @@ describe('signing what was packed', () => {
     })
   })
 
-  test('any byte of any file, in the folder or in the tarball, is noticed', async () => {
+  test('detects a change of any byte, in the folder or in the tarball', async () => {
     using home = new HomeFixture()
     const packed = await pack(home, packageFiles())
     const folder = join(home.base, 'weather-source')

@@ -21,7 +21,7 @@ describe('modules that a compartment can import', () => {
   })
 })
 
-describe('what no host could import is refused', () => {
+describe('refuses modules that no host can import', () => {
   test.each<[string, Record<string, string>, string, string]>([
     ['a fault of syntax, with its line', { 'index.js': 'let a\nexport default {{' }, 'CompartmentStartFailed', 'index.js, line 2, cannot be parsed: Unexpected token \'{\'.'],
     ['one in a file that is imported', { 'index.js': 'import "./lib/a.js"', 'lib/a.js': '\n\nlet a; let a' }, 'CompartmentStartFailed', 'lib/a.js, line 3, cannot be parsed: Identifier \'a\' has already'],
@@ -38,7 +38,7 @@ describe('what no host could import is refused', () => {
     await expect(parse(files)).rejects.toMatchObject({ code, message: expect.stringContaining(begins) })
   })
 
-  test('nothing of it has run', async () => {
+  test('runs no code', async () => {
     await expect(parse({ 'index.js': 'throw new Error("it ran")', 'a.js': 'process.exit(7)' })).resolves.toBeUndefined()
   })
 })

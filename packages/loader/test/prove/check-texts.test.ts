@@ -10,7 +10,7 @@ async function loadTool(over: Record<string, unknown>, whole: Record<string, unk
   return { manifest: extensions[0]?.manifest, tool: extensions[0]?.manifest.tools[0], diagnostics, file: join(location, 'bulkhead.json') }
 }
 
-describe('words are what people are shown too', () => {
+describe('models see the same descriptions as people', () => {
   test.each([
     ['a zero-width space', 'The\u200bweather', 'The\\u{200b}weather'],
     ['tags', 'Weather.\u{e0041}\u{e0042}', 'Weather.\\u{e0041}\\u{e0042}'],
@@ -28,7 +28,7 @@ describe('words are what people are shown too', () => {
     ])
   })
 
-  test('accents are composed, lines and honest scripts stay as they are', async () => {
+  test('normalizes accents, and keeps lines and other scripts', async () => {
     const { tool, diagnostics } = await loadTool({ description: 'Cafe\u0301 in 北京,\n\tمرحبا ☀\ufe0f.' })
     expect([tool?.description, diagnostics]).toEqual(['Café in 北京,\n\tمرحبا ☀\ufe0f.', []])
   })
@@ -47,7 +47,7 @@ describe('words are what people are shown too', () => {
   })
 })
 
-describe('names and values that cannot be seen are refused', () => {
+describe('refuses names and values with invisible characters', () => {
   test.each<[string, object, string]>([
     ['a property', { properties: { 'a\u200b': {} } }, '/properties/a\u200b'],
     ['a definition', { $defs: { 'a\u200b': {} } }, '/$defs/a\u200b'],

@@ -67,7 +67,7 @@ describe('an integrity file', () => {
       'a changed manifest', 'bulkhead.json', /"bulkhead\.json" has changed/,
       (home: HomeFixture, at: string) => home.write(join(at, 'bulkhead.json'), manifestOf({ version: '9.9.9' })),
     ],
-  ])('tells %s', async (_, file, message, change) => {
+  ])('detects %s', async (_, file, message, change) => {
     using home = new HomeFixture()
     const location = packed(home)
     change(home, location)
@@ -94,7 +94,7 @@ describe('an integrity file', () => {
     ],
     ['has no root', { ...right, root: null }, '/root'],
     ['has another root', { ...right, root: sha512('') }, '/root'],
-  ])('that %s vouches for nothing', async (_, integrity, path) => {
+  ])('that %s is refused', async (_, integrity, path) => {
     using home = new HomeFixture()
     const location = packed(home, integrity)
     const { extensions, diagnostics } = await home.load()
@@ -119,7 +119,7 @@ describe('policies', () => {
     expect(diagnostics).toMatchObject(expected)
   })
 
-  test('a package that carries its integrity satisfies the strictest', async () => {
+  test('a package with an integrity file satisfies the strictest policy', async () => {
     using home = new HomeFixture()
     packed(home)
     const { extensions, diagnostics } = await home.load({}, 'trusted', { policy: { integrity: { global: 'require' } } })

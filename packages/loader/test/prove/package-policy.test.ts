@@ -8,7 +8,7 @@ const policyOf = (policy: ConfigFile['policy'], id = 'acme-weather', source = 'n
   locks: new Map([['global', { kind: 'deciding', source, attested: null }]]),
 }, { layer: 'global', part, outline: { id } })
 
-describe('the narrowest that speaks counts', () => {
+describe('the narrowest setting applies', () => {
   const scopes = { '@acme': { signature: 'require', widening: 'refuse' }, 'acme-*': { signature: 'warn' }, 'acme-w*': { integrity: 'require' }, 'acme-weather': { lock: 'off' } } as const
   test.each([
     ['nothing is said', {}, { integrity: undefined, signature: undefined, lock: 'warn', widening: 'major', pin: undefined }],
@@ -18,7 +18,7 @@ describe('the narrowest that speaks counts', () => {
     ['an id over everything', { identities: { 'acme-weather': { issuer: 'id' }, 'acme-*': { issuer: 'prefix' } } }, { pin: { issuer: 'id' } }],
   ] as const)('%s', (_, policy, expected) => expect(policyOf(policy as ConfigFile['policy'])).toMatchObject(expected))
 
-  test('a scope is that of the package it was installed from, and not of a name that looks alike', () => {
+  test('takes the scope from the installed package, not from a similar name', () => {
     expect(policyOf({ scopes }, 'weather', 'npm:@evil/weather@1.0.0')).toMatchObject({ signature: undefined, widening: 'major' })
     expect(policyOf({ scopes }, 'weather', 'folder:@acme')).toMatchObject({ signature: undefined })
     expect(policyOf({ scopes }, 'acmeweather')).toMatchObject({ integrity: undefined, signature: 'require' })
@@ -36,12 +36,12 @@ describe('in a configuration', () => {
     return [extensions.length, diagnostics.map(({ code }) => code)]
   }
 
-  test('one package can be held to more, or to less', async () => {
+  test('a package can have a stricter or a looser policy', async () => {
     expect(await load({ scopes: { 'wea*': { signature: 'require' } } })).toEqual([0, ['SignatureInvalid']])
     expect(await load({ signature: { global: 'require' }, scopes: { weather: { signature: 'off', lock: 'off' } } })).toEqual([1, []])
   })
 
-  test('a scope that cannot be read holds at its strictest, and a key that is none is said', async () => {
+  test('replaces an unreadable scope by the strictest, and reports an unknown key', async () => {
     expect(await load({ scopes: { weather: { signature: 'perhaps' } } })).toEqual([0, ['ConfigInvalid', 'IntegrityTokenMissing']])
     expect(await load({ scopes: { 'We*ther': { signature: 'off' } } })).toEqual([1, ['ConfigInvalid', 'IntegrityTokenMissing']])
     expect(await load({ lock: { global: 'perhaps' } })).toEqual([0, ['ConfigInvalid', 'IntegrityTokenMissing']])

@@ -72,7 +72,7 @@ describe('idioms of honest schemas compile', () => {
   })
 })
 
-describe('schemas of strangers stay apart', () => {
+describe('schemas do not affect each other', () => {
   test('one id in two schemas is two schemas', () => {
     const text = { $id: 'https://example.com/same', type: 'object', properties: { a: { type: 'string' } } }
     const number = { $id: 'https://example.com/same', type: 'object', properties: { a: { type: 'number' } } }

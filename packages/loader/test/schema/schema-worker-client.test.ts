@@ -23,13 +23,13 @@ const unhurried = { ...LOADER_LIMITS, schemaMs: 60_000 }
 const ask = (thread: SchemaWorkerClient, schema: object, limits = LOADER_LIMITS) =>
   thread.request({ limits, schema: schema as never, runsPatterns: true })
 
-test('a schema that takes too long is at fault, and those behind it are judged', async () => {
+test('refuses a schema that takes too long, and checks those behind it', async () => {
   const thread = new SchemaWorkerClient()
   const verdicts = await Promise.all([
     ask(thread, { type: 'object' }), ask(thread, large, hurried), ask(thread, { type: 'string' }), ask(thread, { type: 'text' }),
   ])
   expect(verdicts.map(({ verdict }) => verdict.ok)).toEqual([true, false, true, false])
-  expect(verdicts[1]!.verdict).toMatchObject({ faults: [{ message: 'takes more than 1 ms of CPU time to compile' }] })
+  expect(verdicts[1]!.verdict).toMatchObject({ faults: [{ message: expect.stringMatching(/more than 1 ms of CPU time|within 12 ms/) }] })
   expect((await ask(thread, large, unhurried)).verdict.ok).toBe(true)
 })
 
@@ -46,24 +46,24 @@ const sleeper = (ms: number): ThreadImage => new ThreadImage(new URL(`data:text/
   }
 `)}`))
 
-test('time in which the thread does not run is not held against a schema', async () => {
+test('does not count time in which the thread does not run', async () => {
   const { verdict } = await ask(new SchemaWorkerClient(sleeper(900)), {}, { ...LOADER_LIMITS, schemaMs: 300 })
   expect(verdict).toEqual({ ok: true, subschemas: 1 })
 })
 
-test('a thread that never answers is given up', async () => {
+test('gives up on a thread that never answers', async () => {
   const { verdict } = await ask(new SchemaWorkerClient(sleeper(2 ** 31)), {}, { ...LOADER_LIMITS, schemaMs: 10 })
   expect(verdict).toEqual({ ok: false, faults: [{ path: '', message: 'did not compile within 120 ms' }] })
 })
 
-test('values are checked there too', async () => {
+test('checks values too', async () => {
   const thread = new SchemaWorkerClient()
   const schema = { type: 'object', properties: { a: { type: 'integer' } } } as const
   const check = (value: object) => thread.request({ limits: LOADER_LIMITS, schema, runsPatterns: true, value: value as never })
   expect(await Promise.all([check({ a: 1 }), check({ a: 'x' })])).toMatchObject([{ verdict: { ok: true } }, { fault: { path: '/a' } }])
 })
 
-test('the host goes on meanwhile', async () => {
+test('does not block the host meanwhile', async () => {
   const thread = new SchemaWorkerClient()
   await ask(thread, {})
   let turns = 0
@@ -73,7 +73,7 @@ test('the host goes on meanwhile', async () => {
   expect(turns).toBeGreaterThan(0)
 })
 
-test('an extension whose schema takes too long is left out, and its neighbour is not', async () => {
+test('leaves out only the extension whose schema takes too long', async () => {
   using home = new HomeFixture()
   home.extension(home.globalRoot, 'slow', manifestOf({ id: 'slow', tools: [toolOf({ name: 'slow', inputSchema: large })] }))
   const { extensions, diagnostics } = await home.load({ limits: { schemaMs: 1 } })
@@ -82,7 +82,7 @@ test('an extension whose schema takes too long is left out, and its neighbour is
   expect((await home.load({ limits: { schemaMs: 60_000 } })).extensions).toHaveLength(1)
 })
 
-test('once a stranger can be heard, the thread can neither read nor write a file', async () => {
+test('the thread cannot access files once it handles untrusted input', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'bulkhead-schema-'))
   const file = join(folder, 'file')
   writeFileSync(file, 'x')
@@ -96,7 +96,7 @@ test('once a stranger can be heard, the thread can neither read nor write a file
   rmSync(folder, { recursive: true })
 })
 
-test.each([['code', true], ['co*de', false]])('where a process keeps compiled code in %s, the thread does so: %s', async (name, keeps) => {
+test.each([['code', true], ['co*de', false]])('shares a compile cache in %s: %s', async (name, keeps) => {
   const folder = mkdtempSync(join(tmpdir(), 'bulkhead-schema-'))
   const env = { ...process.env, NODE_COMPILE_CACHE: join(folder, name), NODE_DISABLE_COMPILE_CACHE: undefined }
   const child = fileURLToPath(new URL('schema-child.ts', import.meta.url))

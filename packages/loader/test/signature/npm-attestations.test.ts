@@ -49,7 +49,7 @@ describe.each(answers)('the attestations of a package that is on npm', (attestat
   test.each<[string, Partial<NpmAttestationRequest>]>([
     ['name', { name: '@playwright/cla' }], ['scope', { name: 'cli' }], ['version', { version: '0.1.2' }],
     ['digest', { tarballSha512: subject.digest.sha512.replace(/^./, (digit) => digit === '0' ? '1' : '0') }],
-  ])('are of no use for another %s, each by itself', async (_, over) => {
+  ])('do not verify for another %s, each alone', async (_, over) => {
     for (const attestation of attestations.attestations) {
       const one = { attestations: [attestation] } as unknown as Json
       expect(await verifyNpmAttestations({ ...request, attestations: one })).toMatchObject({ ok: true })

@@ -135,7 +135,7 @@ describe('what was signed is something else', () => {
 })
 
 describe('the trust root', () => {
-  test('of somebody else leads to no certificate, and the answer says which root it was', async () => {
+  test('of another instance covers no certificate, and the message names the root', async () => {
     using home = new HomeFixture()
     await using other = await SigstoreFixture.start()
     weather.install(home, bundle)

@@ -19,7 +19,7 @@ describe('text in a certificate', () => {
   ].map((bytes) => [Buffer.from(bytes)]))('is not guessed from %j', (bytes) => expect(readUtf8String(bytes)).toBeNull())
 })
 
-describe('who signed', () => {
+describe('the signer', () => {
   const extension = (number: number, text: string) => ({ oid: { id: [1, 3, 6, 1, 4, 1, 57264, 1, number] }, value: der(text) })
 
   test('is undefined without a subject or an issuer', () => {

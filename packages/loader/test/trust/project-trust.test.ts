@@ -13,7 +13,7 @@ describe('the trust gate', () => {
     expect([extensions.length, diagnostics, config.merged.mode]).toEqual([1, [], 'yolo'])
   })
 
-  test('stays shut for declined: the other layers serve, the project says nothing', async () => {
+  test('stays shut for declined: only the other layers load', async () => {
     using home = new HomeFixture()
     home.extension(home.globalRoot, 'weather')
     home.extension(home.projectRoot, 'weather')
@@ -26,14 +26,14 @@ describe('the trust gate', () => {
     expect(diagnostics).toMatchObject([{ stage: 'trust', code: 'ProjectTrustRequired', location: home.projectRoot, path: '' }])
   })
 
-  test('has nothing to say where there is no project layer', async () => {
+  test('reports nothing without a project layer', async () => {
     using home = new HomeFixture()
     expect((await home.load({}, 'declined')).diagnostics).toEqual([])
   })
 })
 
 describe('a project layer', () => {
-  test('is there when its folder is, also an empty one', async () => {
+  test('exists if its folder does, even an empty one', async () => {
     using home = new HomeFixture()
     const loader = createLoader(home.options())
     expect(await loader.hasProjectLayer(home.workspace)).toBe(false)
@@ -41,7 +41,7 @@ describe('a project layer', () => {
     expect(await loader.hasProjectLayer(home.workspace)).toBe(true)
   })
 
-  test.each(['declined', 'trusted'] as const)('is none where the folder is a link (%s)', async (trust) => {
+  test.each(['declined', 'trusted'] as const)('does not exist if the folder is a link (%s)', async (trust) => {
     using home = new HomeFixture()
     home.extension(join(home.base, 'elsewhere'), 'weather')
     symlinkSync(join(home.base, 'elsewhere'), home.projectRoot)
@@ -51,14 +51,14 @@ describe('a project layer', () => {
     expect(diagnostics).toMatchObject([{ severity: 'error', stage: 'locate', code: 'PackageUnsafe', location: home.projectRoot }])
   })
 
-  test('is none where the folder is a file', async () => {
+  test('does not exist if the folder is a file', async () => {
     using home = new HomeFixture()
     home.write(home.projectRoot, 'a file')
     expect(await createLoader(home.options()).hasProjectLayer(home.workspace)).toBe(false)
     expect((await home.load()).diagnostics).toMatchObject([{ stage: 'locate', code: 'PackageUnsafe' }])
   })
 
-  test('is none at home, where the two folders are one', async () => {
+  test('does not exist in a home folder, which is the global layer', async () => {
     using home = new HomeFixture()
     home.extension(home.globalRoot, 'weather')
     const loader = createLoader(home.options())
@@ -71,8 +71,8 @@ describe('a project layer', () => {
   })
 })
 
-describe('a project layer is used only as it was decided about:', () => {
-  test('one that appears where there was nothing is not used', async () => {
+describe('a project layer is used only with the content that was trusted:', () => {
+  test('a new layer is not used', async () => {
     using home = new HomeFixture()
     const loader = createLoader(home.options())
     const { standing } = await loader.trust.standing(home.workspace)
@@ -80,10 +80,10 @@ describe('a project layer is used only as it was decided about:', () => {
     home.extension(home.projectRoot, 'weather')
     const { extensions, diagnostics } = await loader.load({ workspace: home.workspace, trust: 'once', projectDigest: standing.digest })
     expect(extensions).toEqual([])
-    expect(diagnostics).toMatchObject([{ stage: 'trust', code: 'ProjectTrustRequired', message: expect.stringContaining('Nothing of it is used') }])
+    expect(diagnostics).toMatchObject([{ stage: 'trust', code: 'ProjectTrustRequired', message: expect.stringContaining('nothing of it is used') }])
   })
 
-  test.each(['trusted', 'once'] as const)('one that changes after %s is not used', async (trust) => {
+  test.each(['trusted', 'once'] as const)('a layer that changes after %s is not used', async (trust) => {
     using home = new HomeFixture()
     home.extension(home.projectRoot, 'weather')
     const loader = createLoader(home.options())

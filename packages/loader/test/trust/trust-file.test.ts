@@ -8,7 +8,7 @@ import { HomeFixture } from '../home-fixture.ts'
 
 const CHILD = fileURLToPath(new URL('trust-file-child.ts', import.meta.url))
 
-test('a line that only a part of fits is not kept, says so, and costs the next one nothing', () => {
+test('reports a line that was written in part, and keeps the next one intact', () => {
   using home = new HomeFixture()
   const file = join(home.globalRoot, 'trust.jsonl')
   // No file grows beyond a kilobyte or half of one, as on a disk that is full.

@@ -25,14 +25,14 @@ class TrustFixture extends HomeFixture {
 
 const codeOf = (work: Promise<unknown>): Promise<string> => work.then(() => 'resolved', (error: unknown) => BulkheadError.from(error).code)
 
-describe('what was said of a project', () => {
-  test('is nothing at first', async () => {
+describe('a decision about a project', () => {
+  test('is unknown at first', async () => {
     using home = new TrustFixture()
     expect(await home.ledger.standing(home.workspace)).toEqual({ standing: { kind: 'unknown' }, diagnostics: [] })
     expect(existsSync(home.file)).toBe(false)
   })
 
-  test('needs nothing said where it has no layer of its own', async () => {
+  test('is not needed without a project layer', async () => {
     using home = new TrustFixture()
     rmSync(home.projectRoot, { recursive: true })
     const digest = await home.ledger.measure(home.workspace)
@@ -46,7 +46,7 @@ describe('what was said of a project', () => {
     expect((await home.ledger.decide(home.workspace, 'declined')).decision).toBe('declined')
   })
 
-  test('trusted lasts, with what was trusted', async () => {
+  test('trusted lasts while the content stays the same', async () => {
     using home = new TrustFixture()
     const { digest, decidedAt } = await home.ledger.decide(home.workspace, 'trusted')
     expect(digest).toMatch(/^[0-9a-f]{128}$/)
@@ -54,7 +54,7 @@ describe('what was said of a project', () => {
     expect(await home.standing()).toEqual({ kind: 'trusted', since: decidedAt, digest })
   })
 
-  test('declined lasts for what was declined', async () => {
+  test('declined lasts while the content stays the same', async () => {
     using home = new TrustFixture()
     const { digest, decidedAt } = await home.ledger.decide(home.workspace, 'declined')
     expect(await home.standing()).toEqual({ kind: 'declined', since: decidedAt, digest })
@@ -62,7 +62,7 @@ describe('what was said of a project', () => {
     expect(await home.standing()).toEqual({ kind: 'changed', since: decidedAt })
   })
 
-  test('declined without content, as older records have it, lasts whatever the project becomes', async () => {
+  test('declined without a digest, as in older files, lasts for any content', async () => {
     using home = new TrustFixture()
     const decidedAt = '2026-01-01T00:00:00.000Z'
     home.write(home.file, `${JSON.stringify({ version: 1, id: 'a', path: home.workspace, decision: 'declined', decidedAt, digest: null })}\n`)
@@ -71,7 +71,7 @@ describe('what was said of a project', () => {
     expect(await home.standing()).toEqual({ kind: 'declined', since: decidedAt, digest: 'any' })
   })
 
-  test('is about what was seen, whatever is there when it is said', async () => {
+  test('is bound to the reviewed content', async () => {
     using home = new TrustFixture()
     const seen = await home.ledger.measure(home.workspace)
     home.write(home.configAt, { mode: 'yolo' })
@@ -82,7 +82,7 @@ describe('what was said of a project', () => {
     expect(await codeOf(home.ledger.decide(home.workspace, 'trusted', 'any'))).toBe('TrustEntryInvalid')
   })
 
-  test('once is for one start, also when two begin together', async () => {
+  test('once is for one start, also with two concurrent starts', async () => {
     using home = new TrustFixture()
     await home.ledger.decide(home.workspace, 'once')
     expect(await home.standing()).toMatchObject({ kind: 'once' })
@@ -94,7 +94,7 @@ describe('what was said of a project', () => {
     expect(await home.ledger.takeUp(home.workspace)).toBe(false)
   })
 
-  test('can be taken back', async () => {
+  test('can be revoked', async () => {
     using home = new TrustFixture()
     for (const decision of ['trusted', 'declined'] as const) {
       await home.ledger.decide(home.workspace, decision)
@@ -103,7 +103,7 @@ describe('what was said of a project', () => {
     }
   })
 
-  test('is said of where the project really is, by whatever way it was reached', async () => {
+  test('is bound to the canonical path', async () => {
     using home = new TrustFixture()
     const way = join(home.base, 'way')
     symlinkSync(home.workspace, way)
@@ -111,7 +111,7 @@ describe('what was said of a project', () => {
     expect(await home.standing()).toMatchObject({ kind: 'trusted' })
   })
 
-  test('is not said of a copy elsewhere, nor of a project inside', async () => {
+  test('does not cover a copy or a nested project', async () => {
     using home = new TrustFixture()
     await home.ledger.decide(home.workspace, 'trusted')
     const inner = join(home.workspace, 'vendor')
@@ -119,7 +119,7 @@ describe('what was said of a project', () => {
     expect((await home.ledger.standing(inner)).standing).toEqual({ kind: 'unknown' })
   })
 
-  test('is listed, the last word of each', async () => {
+  test('is listed, the latest for each project', async () => {
     using home = new TrustFixture()
     const other = join(home.base, 'a project')
     mkdirSync(other)
@@ -134,7 +134,7 @@ describe('what was said of a project', () => {
   })
 })
 
-describe('a trusted project that has changed asks again', () => {
+describe('a changed project needs a new decision', () => {
   const changes: readonly (readonly [string, (home: TrustFixture) => void])[] = [
     ['code', (home) => void home.write(join(home.extensionAt, 'index.js'), 'export default []')],
     ['a manifest', (home) => void home.write(join(home.extensionAt, 'bulkhead.json'), manifestOf({ version: '1.4.1' }))],
@@ -164,7 +164,7 @@ describe('a trusted project that has changed asks again', () => {
     expect(await home.standing()).toMatchObject({ kind: 'trusted' })
   })
 
-  test('a document that its tools are made of', async () => {
+  test('an API document', async () => {
     using home = new TrustFixture()
     home.write(home.configAt, { openapi: { shop: { document: 'apis/shop.json' }, none: { document: 'none.json' } } })
     const at = home.write(join(home.workspace, 'apis/shop.json'), '{}')
@@ -179,7 +179,7 @@ describe('a trusted project that has changed asks again', () => {
     expect(await home.standing()).toMatchObject({ kind: 'changed' })
   })
 
-  test('and what is not used may change', async () => {
+  test('ignores changes in unused files', async () => {
     using home = new TrustFixture()
     const { digest } = await home.ledger.decide(home.workspace, 'trusted')
     home.write(join(home.workspace, 'README.md'), 'new')
@@ -192,8 +192,8 @@ describe('a trusted project that has changed asks again', () => {
   })
 })
 
-describe('the record', () => {
-  test('is only added to, readable by its owner alone', async () => {
+describe('the trust file', () => {
+  test('is append-only and readable only by its owner', async () => {
     using home = new TrustFixture()
     let before = ''
     for (const decision of ['trusted', 'declined', 'once', 'revoked'] as const) {
@@ -216,7 +216,7 @@ describe('the record', () => {
     ['a key twice', '{"version":1,"version":1}\n'],
     ['bytes that are not UTF-8', '\u0000\uFFFD\n'],
   ]
-  test.each(broken)('with %s loses that line, asks again for trust before it, and keeps refusals', async (_, text) => {
+  test.each(broken)('with %s voids earlier trust and keeps refusals', async (_, text) => {
     using home = new TrustFixture()
     const refused = join(home.base, 'refused')
     home.extension(join(refused, '.bulkhead'), 'weather')
@@ -232,7 +232,7 @@ describe('the record', () => {
     expect(await home.standing()).toMatchObject({ kind: 'trusted' })
   })
 
-  test.each([0o666, 0o620])('that others can write (%o) is not believed, and not added to', async (mode) => {
+  test.each([0o666, 0o620])('that others can write (%o) is neither read nor written', async (mode) => {
     using home = new TrustFixture()
     await home.ledger.decide(home.workspace, 'trusted')
     chmodSync(home.file, mode)
@@ -251,7 +251,7 @@ describe('the record', () => {
       .toBe('TrustStoreUnavailable')
   })
 
-  test.each(['there', 'behind a link'])('inside the project (%s) is neither believed nor written', async (where) => {
+  test.each(['there', 'behind a link'])('inside the project (%s) is neither read nor written', async (where) => {
     using home = new TrustFixture()
     const hidden = join(home.projectRoot, 'home')
     await home.ledger.decide(home.workspace, 'trusted')
