@@ -17,7 +17,8 @@ const missing = (what) => new Error('The image of this thread does not have ' + 
 registerHooks({
   resolve(specifier, context, next) {
     if (isBuiltin(specifier)) return next(specifier, context)
-    const key = context.parentURL + ' ' + specifier
+    // An absolute URL does not depend on its parent, and the URL of this script depends on the working directory.
+    const key = URL.canParse(specifier) ? specifier : context.parentURL + ' ' + specifier
     const known = resolved.get(key)
     if (known) return { ...known, shortCircuit: true }
     if (recording) throw missing(specifier)

@@ -73,3 +73,15 @@ it('throws in the thread where its work fails', async () => {
   write('entry.ts', "export async function run() { throw new Error('in the work') }")
   await expect(answerOf(image(), 6)).rejects.toThrow('in the work')
 })
+
+it('does not depend on the working directory', async () => {
+  const read = image()
+  const before = process.cwd()
+  await read.load()
+  try {
+    process.chdir(folder)
+    expect(await answerOf(read, 5)).toEqual(['old style', 'typed', 5])
+  } finally {
+    process.chdir(before)
+  }
+})
