@@ -45,7 +45,7 @@ it('what must be configured is started with the configuration it is given', asyn
   writeFileSync(join(folder, 'word-count/index.js'), `export default {
     init({ config }) { if (config.units !== 'metric') throw new Error('no units') }, tools: { 'word-count': { execute: () => 1 } },
   }`)
-  expect(await inside(['check', 'word-count'], folder)).toMatchObject({ code: 1, stdout: expect.stringMatching(/warning +It must be configured[\s\S]*no units/) })
+  expect(await inside(['check', 'word-count'], folder)).toMatchObject({ code: 1, stdout: expect.stringMatching(/warning +Configure the extension[\s\S]*no units/) })
   expect(await inside(['check', 'word-count', '--config', '{"units":"metric"}'], folder)).toMatchObject({ code: 0, stdout: expect.not.stringContaining('must be configured') })
   expect(await inside(['check', 'word-count', '--config', '{"units":7}'], folder)).toMatchObject({
     code: 1, stderr: expect.stringMatching(/^ConfigSchemaViolation The configuration at \/extensions\/word-count\/config\/units /),
@@ -68,7 +68,7 @@ it('nothing is written over, and a name that cannot be an id is wrong usage', as
   expect(await inside(['new', 'word-count'], folder)).toMatchObject({ code: 1, stderr: expect.stringContaining('is not empty') })
   expect(readFileSync(join(folder, 'word-count/index.js'), 'utf8')).toBe(before)
   expect(await inside(['new', 'Word Count'], folder)).toMatchObject({ code: 2, stderr: expect.stringContaining('cannot be the id') })
-  expect(await inside(['check', 'x'.repeat(300)], folder)).toMatchObject({ code: 1, stderr: expect.stringMatching(/^InstallSourceInvalid .*cannot be read/) })
+  expect(await inside(['check', 'x'.repeat(300)], folder)).toMatchObject({ code: 1, stderr: expect.stringMatching(/^InstallSourceInvalid .*cannot be looked at/) })
   expect(await inside(['check', 'word-count', '--config', '[]'], folder)).toMatchObject({ code: 2, stderr: expect.stringContaining('must be a JSON object') })
   expect(readdirSync(folder)).toEqual(['word-count'])
 })

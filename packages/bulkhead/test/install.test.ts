@@ -55,7 +55,7 @@ describe('bulkhead install', () => {
     const older = greet('1.0.0', ['api.example'])
     expect((await run('install', greet('1.1.0'), '--yes')).code).toBe(0)
     const refused = await run('install', older, '--yes')
-    expect([refused.code, refused.stderr]).toEqual([1, expect.stringMatching(/ConsentRequired .*older than 1\.1\.0.*--accept [0-9a-f]{12}/s)])
+    expect([refused.code, refused.stderr]).toEqual([1, expect.stringMatching(/ConsentRequired .*older than the accepted 1\.1\.0.*--accept [0-9a-f]{12}/s)])
     const digest = /--accept ([0-9a-f]{12})/.exec(refused.stderr)![1]!
     expect(await run('install', older, '--accept', digest)).toMatchObject({ code: 0, stdout: 'Installed greeter 1.0.0 in the global layer.\n' })
     expect(await run('tools')).toMatchObject({ stdout: expect.stringContaining('greeter@1.0.0') })
