@@ -1,4 +1,4 @@
-import { sandboxCalls } from '../families/sandbox-calls.ts'
+import { FLOORS, sandboxCalls } from '../families/sandbox-calls.ts'
 import { payload, PAYLOAD_BYTES } from '../sides/payload.ts'
 
-export const subject = sandboxCalls(`${PAYLOAD_BYTES} bytes`, payload)
+export const subject = sandboxCalls(`${PAYLOAD_BYTES} bytes`, payload, FLOORS)
