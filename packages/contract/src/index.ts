@@ -36,7 +36,8 @@ export {
 export { checkRequirements, classifyToolMode, hasEffects, matchArguments, type VariableValues } from './policy/requirements.ts'
 export { capabilitiesMeant, judgeRules, RULE_CAPABILITIES, type RuleCapability, type RuleQuestion, type RuleScope, type ScopedRule } from './policy/rules.ts'
 
-export type { CompartmentServices, LogEntry, SecretGrant, SessionAccess, StateAccess } from './ports/capabilities.ts'
+export { BROKER_METHODS } from './ports/capabilities.ts'
+export type { BrokerMethod, CompartmentServices, LogEntry, RuntimePart, SecretGrant, SessionAccess, StateAccess } from './ports/capabilities.ts'
 export type { Approver, Clock, Interactor, MachineStage, StateMachine } from './ports/embedder.ts'
 export type {
   ConnectedExtension, ConnectedServer, ExtensionCode, ExtensionDescriptor, ExtensionDigests, ExtensionSigner, IntegrityStatus, LayerConfig, Loader,
@@ -58,6 +59,3 @@ export type { AcceptedCapabilities, LockEntry } from './validation/lock.ts'
 export type { Manifest, ManifestInput, StateSlot, ToolManifest } from './validation/manifest.ts'
 export type { CommandClassification, CommandSafetyConfig, CommandSafetyPattern, Rule } from './validation/policy.ts'
 export type { ArgPattern, Ceiling, RequirementSet, SecretManifest, ShellRequirement } from './validation/requirements.ts'
-
-export { BROKER_METHODS, CHANNELS, COMPARTMENT_METHODS, POWERS, WIRE_LIMITS } from './wire.ts'
-export type { BrokerMethod, Channel, CompartmentMethods, LoadReply, LoadRequest as CompartmentLoadRequest, RuntimePart, WireError, WireReply, WireRequest, WireValue } from './wire.ts'

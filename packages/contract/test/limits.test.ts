@@ -1,6 +1,5 @@
 import { expect, it } from 'vitest'
 import { CALL_LIMITS, COMPARTMENT_LIMITS, DEFAULT_LIMITS, MANIFEST_LIMITS } from '../src/model/limits.ts'
-import { WIRE_LIMITS } from '../src/wire.ts'
 
 it('are these numbers', () => {
   expect(DEFAULT_LIMITS).toEqual({
@@ -9,7 +8,7 @@ it('are these numbers', () => {
     readBytes: 2_097_152_000, writtenBytes: 1_048_576_000, sentBytes: 524_288_000, savedBytes: 67_108_864, nestedCalls: 10_000,
   })
   expect(CALL_LIMITS).toEqual({
-    argumentChars: 1_048_576, argumentDepth: 32, argumentNodes: 50_000, defaultTimeoutMs: 30_000, maxTimeoutMs: 3_600_000,
+    idChars: 128, argumentChars: 1_048_576, argumentDepth: 32, argumentNodes: 50_000, defaultTimeoutMs: 30_000, maxTimeoutMs: 3_600_000,
     argumentChanges: 4, judgeMs: 600_000, attempts: 3,
     approvalKeyBytes: 1_024, subagentDepth: 5, shownBytes: 204_800, sessionSavedBytes: 1_048_576_000, shownImages: 20,
   })
@@ -27,6 +26,5 @@ it('have a meaning in a whole sentence, and each an error of its own', () => {
 it('fit into each other, so that the nearer one is met first', () => {
   expect(DEFAULT_LIMITS.outputBytes).toBeLessThan(DEFAULT_LIMITS.messageBytes)
   expect(CALL_LIMITS.argumentChars * 4).toBeLessThan(DEFAULT_LIMITS.messageBytes)
-  expect(CALL_LIMITS.argumentDepth).toBeLessThan(WIRE_LIMITS.jsonDepth)
   expect(MANIFEST_LIMITS.fileBytes).toBeLessThan(MANIFEST_LIMITS.packageBytes)
 })

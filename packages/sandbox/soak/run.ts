@@ -4,7 +4,7 @@ import type { Json } from '@bulkhead/kit/json'
 import { BulkheadError } from '@bulkhead/contract'
 import type { PooledSandbox, SandboxOptions } from '../src/index.ts'
 import { createSandbox } from '../src/index.ts'
-import { Berth } from './berth.ts'
+import { Slot } from './slot.ts'
 import type { Errand } from './errand.ts'
 import { COLLATERAL, someErrand } from './errand.ts'
 import { Random } from './random.ts'
@@ -34,7 +34,7 @@ const AT_ONCE_PER_COMPARTMENT = 2
 export async function soak({ calls, compartments, seed, os, onCall }: SoakOptions): Promise<SoakReport> {
   const random = new Random(seed)
   const sandbox: PooledSandbox = createSandbox({ workspace: '/', os })
-  const berths = Array.from({ length: compartments }, (_, n) => new Berth(sandbox, n % 2 === 0 ? 'process' : 'thread', `soak-${n}`))
+  const slots = Array.from({ length: compartments }, (_, n) => new Slot(sandbox, n % 2 === 0 ? 'process' : 'thread', `soak-${n}`))
   const ends = new Map<string, number>()
   const faults: string[] = []
   /** Lives through all of it, as that of a session would: nothing may stay attached to it. */
@@ -50,7 +50,7 @@ export async function soak({ calls, compartments, seed, os, onCall }: SoakOption
       const number = next++
       onCall?.(number)
       const errand = someErrand(random)
-      const session = await random.pick(berths).session().catch((error: unknown) => {
+      const session = await random.pick(slots).session().catch((error: unknown) => {
         settled++
         const code = BulkheadError.is(error) ? error.code : undefined
         end(`not opened: ${code}`)
@@ -70,7 +70,7 @@ export async function soak({ calls, compartments, seed, os, onCall }: SoakOption
   await sandbox.close()
   const listeners = getEventListeners(always.signal, 'abort').length
   if (listeners > 0) faults.push(`${listeners} listeners are left on a signal that outlives the calls`)
-  const opened = berths.reduce((sum, berth) => sum + berth.opened, 0)
+  const opened = slots.reduce((sum, slot) => sum + slot.opened, 0)
   return { settled, opened, killed, ends: Object.fromEntries(ends), faults }
 }
 

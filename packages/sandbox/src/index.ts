@@ -1,2 +1,3 @@
 export { createSandbox, type PooledSandbox, type SandboxOptions } from './sandbox.ts'
+export { RESIDENCY, type ResidencyEvent, type ResidencyState } from './session/residency.ts'
 export type { OperatorEnvironment } from '@bulkhead/broker'

@@ -2,50 +2,53 @@ import type { CompartmentLimits, CompartmentRequest, CompartmentSession, Sandbox
 import { requireNodeVersion } from '@bulkhead/kit/node-version'
 import { BulkheadError, DEFAULT_LIMITS, requireOptions } from '@bulkhead/contract'
 import { forms, type OptionForms } from '@bulkhead/kit/options'
-import { UsedSecrets, type OperatorEnvironment } from '@bulkhead/broker'
-import { loadLateCode } from './process/late-code.ts'
+import { messageOf } from '@bulkhead/kit/error-message'
+import { preloadCode, mentionsResourceShortage, UsedSecrets, type OperatorEnvironment } from '@bulkhead/broker'
+import { loadImage } from './process/image.ts'
 import { openCompartment } from './session/open.ts'
 import { MissingWalls } from './os/missing-walls.ts'
 import { osLayersFor } from './os/os-layers.ts'
 import type { Census } from './pool/hull-pool.ts'
 import type { PooledPlacement, PoolOptions } from './pool/pools.ts'
 import { createPools } from './pool/pools.ts'
-import { SleepySession, type OpenSession } from './session/evictable-session.ts'
-import { SpreadSession } from './session/session-pool.ts'
+import { EvictableSession } from './session/evictable-session.ts'
+import type { OpenSession } from './session/reopen.ts'
+import { Residency } from './session/residency.ts'
+import { SessionPool } from './session/session-pool.ts'
 
 export interface SandboxOptions extends PoolOptions {
-  /** The folder that relative paths of tools mean. Absolute. */
+  /** The folder that relative paths of tools refer to. Absolute. */
   readonly workspace: string
   /**
-   * After how many ms without a call a compartment is given back; the next call wakes it. Its session stays the same, and its
-   * phases are run as at any other end and start. Five minutes unless given; `Infinity`: only when others wait in line for a place.
+   * After how many idle ms a compartment is closed; the next call opens it again. The session stays the same, and the phases run
+   * as at any end and start. Default: five minutes. `Infinity`: only when other openings wait.
    */
   readonly idleMs?: number
-  /** What commands of a tool that may run every one are found in and find. Absent: no more than those of any other tool. */
+  /** Search path and environment for tools that may run any command. Absent: the same as for other tools. */
   readonly operator?: OperatorEnvironment
-  /** Folders of the host's own, canonical: no tool reaches into them, whatever pattern covers them, unless it begins there. */
+  /** Folders of the host, canonical: no tool reaches into them, whatever pattern covers them, unless it begins there. */
   readonly kept?: readonly string[]
-  /** Folders with the host's own code, canonical: no tool writes there, whatever pattern covers them. Commands may. */
+  /** Folders with the host's code, canonical: no tool writes there, whatever pattern covers them. Commands may. */
   readonly ownCode?: readonly string[]
-  /** The folder of the project layer, canonical, whether it is there or not: no tool writes there, nor a command inside a sandbox of the system. */
+  /** The folder of the project layer, canonical, even if missing: no tool writes there, nor a sandboxed command. */
   readonly projectLayer?: string
 }
 
 export interface PooledSandbox extends Required<Sandbox> {
   /**
-   * Starts the spares of a placement now, instead of after its first opening, and resolves when they wait for extensions with
-   * these limits, or the default ones.
+   * Starts the spares of a placement now, instead of after its first opening. Resolves when they are ready for extensions with
+   * these limits. Default: the default limits.
    */
   warm(placement: PooledPlacement, limits?: CompartmentLimits): Promise<void>
-  /** How many places of each kind are in use, how many are spare, and how many openings wait in line. */
+  /** How many hulls of each placement are in use, how many are spare, and how many openings wait. */
   census(): Readonly<Record<PooledPlacement, Census>>
 }
 
-/** A tool that a conversation uses is called again sooner; one that it does not costs a thread, or a process, for nothing. */
+/** A tool in use is called again sooner; an unused one costs a thread or a process. */
 const IDLE_MS = 300_000
 
-/** Who was called just now will soon be again. */
-const UNUSED_MS = 250
+/** A compartment that was just called will soon be called again, and is not evicted. */
+const MIN_IDLE_MS = 250
 
 const OPTIONS: OptionForms<SandboxOptions> = {
   workspace: forms.text, idleMs: forms.above(0), kept: forms.list(forms.text), ownCode: forms.list(forms.text), projectLayer: forms.text,
@@ -53,7 +56,7 @@ const OPTIONS: OptionForms<SandboxOptions> = {
   spares: forms.values(forms.number), most: forms.values(forms.number), os: forms.oneOf('auto', 'require', 'off'),
 }
 
-/** Places for code of extensions, all of them ended by `close`. Throws ConfigInvalid for options that cannot be used. */
+/** Creates a sandbox. `close` ends all its compartments. Throws ConfigInvalid for invalid options. */
 export function createSandbox(given: SandboxOptions): PooledSandbox {
   requireNodeVersion()
   requireOptions('createSandbox', given, OPTIONS, 'workspace')
@@ -66,29 +69,29 @@ export function createSandbox(given: SandboxOptions): PooledSandbox {
   const opening = new Set<Promise<unknown>>()
   const closed = new AbortController()
 
-  const openOne: OpenSession = (request) => {
+  const openOne: OpenSession = (request, residency) => {
     const signal = request.signal === undefined ? closed.signal : AbortSignal.any([closed.signal, request.signal])
     const broker = { operator, reserved: kept, ownCode, projectLayer, usedSecrets, missingSandbox: walls, requiresSandbox: os === 'require' }
-    return openCompartment({ ...request, signal }, workspace, pools, broker)
+    return openCompartment({ ...request, signal }, residency, workspace, pools, broker)
   }
-  const openSpread: OpenSession = (request) =>
-    (request.concurrency ?? 1) === 1 ? openOne(request) : SpreadSession.open(request, openOne)
+  const openAll: OpenSession = (request, residency) =>
+    (request.concurrency ?? 1) === 1 ? openOne(request, residency) : SessionPool.open(request, openOne, residency)
   const open = async (request: CompartmentRequest): Promise<CompartmentSession> => {
     const session = request.placement === 'inline'
-      ? await openSpread(request)
-      : await SleepySession.open(request, openSpread, idleMs)
+      ? await openAll(request, new Residency())
+      : await EvictableSession.open(request, openAll, idleMs)
     sessions.add(session)
     void session.ended.then(() => sessions.delete(session))
     return session
   }
 
-  /** The place of whoever has not been called for longest goes to whoever waits for one. */
+  /** Evicts the compartment that has been idle for longest. */
   const makeRoom = (placement: PooledPlacement): void => {
-    const sleepy = [...sessions].filter((one): one is SleepySession => one instanceof SleepySession && one.placement === placement)
-    const leaving = sleepy.filter(({ isFallingAsleep }) => isFallingAsleep).length
-    if (leaving >= pools[placement].census.inLine) return
-    const unused = sleepy.filter(({ unusedMs }) => unusedMs >= UNUSED_MS)
-    unused.toSorted((one, other) => other.unusedMs - one.unusedMs)[0]?.giveBack()
+    const evictable = [...sessions].filter((one): one is EvictableSession => one instanceof EvictableSession && one.placement === placement)
+    const cooling = evictable.filter(({ state }) => state === 'cooling').length
+    if (cooling >= pools[placement].census.inLine) return
+    const idle = evictable.filter(({ idleMs: ms }) => ms >= MIN_IDLE_MS)
+    idle.toSorted((one, other) => other.idleMs - one.idleMs)[0]?.evict()
   }
 
   return {
@@ -108,7 +111,7 @@ export function createSandbox(given: SandboxOptions): PooledSandbox {
     },
     watchWalls: (listener) => walls.watch(listener),
     async tryWalls() {
-      // What fails is reported by the opening that needs it.
+      // The next opening reports the error.
       const layers = await osLayersFor(os).catch(() => undefined)
       if (layers !== undefined) walls.ofProcesses(layers, os)
     },
@@ -120,4 +123,20 @@ export function createSandbox(given: SandboxOptions): PooledSandbox {
       await Promise.all(Object.values(pools).map((pool) => pool.close()))
     },
   }
+}
+
+let loading: Promise<unknown> | undefined
+
+/**
+ * Loads all code that a compartment can cause this process to load, before any extension runs: later changes on disk have no effect.
+ * Never rejects; the code that needs a missing part reports it.
+ */
+function loadLateCode(): Promise<unknown> {
+  loading ??= Promise.allSettled([
+    loadImage(), import('piscina'), ...preloadCode(),
+  ]).then((outcomes) => {
+    // After a lack of resources the next opening tries again.
+    if (outcomes.some((outcome) => outcome.status === 'rejected' && mentionsResourceShortage(messageOf(outcome.reason)))) loading = undefined
+  })
+  return loading
 }

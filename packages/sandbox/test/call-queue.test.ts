@@ -2,10 +2,10 @@ import type { ToolInvocation } from '@bulkhead/contract'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { thoroughly } from '../../../scripts/thoroughly.ts'
-import { CallPlaces, WAITING_PER_PLACE, type PlacedCall } from '../src/session/call-queue.ts'
+import { CallQueue, WAITING_PER_SLOT, type QueuedCall } from '../src/session/call-queue.ts'
 import { invocation } from './fixture.ts'
 
-class Call implements PlacedCall<Call> {
+class Call implements QueuedCall<Call> {
   at = -1
   lender: Call | undefined
   borrower: Call | undefined
@@ -18,73 +18,73 @@ class Call implements PlacedCall<Call> {
   }
 }
 
-const placesFor = (most: number): { places: CallPlaces<Call>; admitted: string[] } => {
+const queueFor = (most: number): { queue: CallQueue<Call>; admitted: string[] } => {
   const admitted: string[] = []
-  return { places: new CallPlaces<Call>(most, ({ name }) => void admitted.push(name)), admitted }
+  return { queue: new CallQueue<Call>(most, ({ name }) => void admitted.push(name)), admitted }
 }
 
 const named = (names: readonly string[], session: string): Call[] => names.map((name) => new Call(name, session))
 
-describe('places in a compartment', () => {
+describe('queue in a compartment', () => {
   it('are taken in turns by the sessions that wait, and within a session in the order of arrival', () => {
-    const { places, admitted } = placesFor(1)
+    const { queue, admitted } = queueFor(1)
     const greedy = named(['a1', 'a2', 'a3', 'a4', 'a5'], 'a')
     const modest = named(['b1', 'b2'], 'b')
     const late = named(['c1'], 'c')
-    expect(places.enter(greedy[0]!)).toBe('placed')
-    for (const call of [...greedy.slice(1), ...modest, ...late]) expect(places.enter(call)).toBe('waits')
+    expect(queue.enter(greedy[0]!)).toBe('running')
+    for (const call of [...greedy.slice(1), ...modest, ...late]) expect(queue.enter(call)).toBe('waiting')
     const all = [...greedy, ...modest, ...late]
-    places.leave(greedy[0]!)
-    while (admitted.length < 7) places.leave(all.find(({ name }) => name === admitted.at(-1))!)
+    queue.leave(greedy[0]!)
+    while (admitted.length < 7) queue.leave(all.find(({ name }) => name === admitted.at(-1))!)
     expect(admitted).toEqual(['a2', 'b1', 'c1', 'a3', 'b2', 'a4', 'a5'])
   })
 
   it('have a line of a fixed length for each session: one that fills its own leaves the others theirs', () => {
-    const { places } = placesFor(2)
-    for (const call of named(['x', 'y'], 'a')) expect(places.enter(call)).toBe('placed')
-    for (let count = 0; count < 2 * WAITING_PER_PLACE; count++) expect(places.enter(new Call(`${count}`, 'a'))).toBe('waits')
-    expect(places.enter(new Call('one too many', 'a'))).toBe('full')
-    expect(places.enter(new Call('another', 'b'))).toBe('waits')
+    const { queue } = queueFor(2)
+    for (const call of named(['x', 'y'], 'a')) expect(queue.enter(call)).toBe('running')
+    for (let count = 0; count < 2 * WAITING_PER_SLOT; count++) expect(queue.enter(new Call(`${count}`, 'a'))).toBe('waiting')
+    expect(queue.enter(new Call('one too many', 'a'))).toBe('full')
+    expect(queue.enter(new Call('another', 'b'))).toBe('waiting')
   })
 
   it('are not given to a call that has stopped waiting', () => {
-    const { places, admitted } = placesFor(1)
+    const { queue, admitted } = queueFor(1)
     const [first, second, third] = named(['1', '2', '3'], 'a')
-    for (const call of [first!, second!, third!]) places.enter(call)
-    places.leave(second!)
-    places.leave(first!)
+    for (const call of [first!, second!, third!]) queue.enter(call)
+    queue.leave(second!)
+    queue.leave(first!)
     expect(admitted).toEqual(['3'])
-    places.leave(third!)
+    queue.leave(third!)
     expect(admitted).toEqual(['3'])
-    expect(places.enter(second!)).toBe('placed')
+    expect(queue.enter(second!)).toBe('running')
   })
 
   it('are lent to a nested call by its ancestor, to one at a time', () => {
-    const { places, admitted } = placesFor(1)
+    const { queue, admitted } = queueFor(1)
     const outer = new Call('outer', 'a')
     const [stranger] = named(['stranger'], 'a')
     const inner = ['i1', 'i2', 'i3'].map((name) => new Call(name, 'a', outer))
     const deepest = new Call('deepest', 'a', inner[0])
-    expect(places.enter(outer)).toBe('placed')
-    expect(places.enter(stranger!)).toBe('waits')
-    expect(inner.map((call) => places.enter(call))).toEqual(['placed', 'waits', 'waits'])
-    expect(places.enter(deepest)).toBe('placed')
-    places.leave(deepest)
-    places.leave(inner[0]!)
-    places.leave(inner[1]!)
+    expect(queue.enter(outer)).toBe('running')
+    expect(queue.enter(stranger!)).toBe('waiting')
+    expect(inner.map((call) => queue.enter(call))).toEqual(['running', 'waiting', 'waiting'])
+    expect(queue.enter(deepest)).toBe('running')
+    queue.leave(deepest)
+    queue.leave(inner[0]!)
+    queue.leave(inner[1]!)
     expect(admitted).toEqual(['i2', 'i3'])
-    places.leave(outer)
+    queue.leave(outer)
     expect(admitted).toEqual(['i2', 'i3'])
-    places.leave(inner[2]!)
+    queue.leave(inner[2]!)
     expect(admitted).toEqual(['i2', 'i3', 'stranger'])
   })
 
   it('are lent over calls in other compartments as well', () => {
-    const { places } = placesFor(1)
+    const { queue } = queueFor(1)
     const outer = new Call('outer', 'a')
     const elsewhere = new Call('elsewhere', 'a', outer)
-    places.enter(outer)
-    expect(places.enter(new Call('inner', 'a', elsewhere))).toBe('placed')
+    queue.enter(outer)
+    expect(queue.enter(new Call('inner', 'a', elsewhere))).toBe('running')
   })
 
   it('never stand still: whatever comes and goes, each call is admitted once, and all of them end', () => {
@@ -92,7 +92,7 @@ describe('places in a compartment', () => {
     fc.assert(fc.property(fc.integer({ min: 1, max: 3 }), fc.array(step, { maxLength: 80 }), (most, steps) => {
       const running: Call[] = []
       const waiting = new Set<Call>()
-      const places = new CallPlaces<Call>(most, (call) => {
+      const queue = new CallQueue<Call>(most, (call) => {
         expect(waiting.delete(call)).toBe(true)
         running.push(call)
       })
@@ -104,16 +104,16 @@ describe('places in a compartment', () => {
         const ended = idle[pick % idle.length]
         if (ended === undefined) return
         running.splice(running.indexOf(ended), 1)
-        places.leave(ended)
+        queue.leave(ended)
       }
       for (const [index, { session, nests, pick, leaves }] of steps.entries()) {
         if (leaves) endOne(pick)
         else {
           const parent = nests ? running[pick % Math.max(1, running.length)] : undefined
           const call = new Call(`${index}`, session, parent)
-          const standing = places.enter(call)
-          if (standing === 'placed') running.push(call)
-          else if (standing === 'waits') waiting.add(call)
+          const standing = queue.enter(call)
+          if (standing === 'running') running.push(call)
+          else if (standing === 'waiting') waiting.add(call)
         }
         expect(running.filter(({ lender }) => lender === undefined).length).toBeLessThanOrEqual(most)
       }

@@ -11,7 +11,7 @@ describe.each(REMOTE)('an uncaught error in a %s', (placement) => {
 
   it('is reported by its message', async () => {
     expect(await lastWords("new TypeError('torn')")).toMatchObject({
-      code: 'CompartmentCrashed', message: expect.stringContaining('nobody caught an error: torn') as string,
+      code: 'CompartmentCrashed', message: expect.stringContaining('uncaught error: torn') as string,
     })
   })
 

@@ -2,5 +2,5 @@ import { expect, it } from 'vitest'
 import * as sandbox from '../src/index.ts'
 
 it('exports exactly this', () => {
-  expect(Object.keys(sandbox).toSorted()).toEqual(['createSandbox'])
+  expect(Object.keys(sandbox).toSorted()).toEqual(['RESIDENCY', 'createSandbox'])
 })

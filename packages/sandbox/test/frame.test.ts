@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { thoroughly } from '../../../scripts/thoroughly.ts'
 import { encodeFrame, FrameDecoder, FrameFault } from '../src/wire/frame.ts'
-import type { Packet } from '../src/wire/transport.ts'
+import type { Packet } from '../src/wire/protocol.ts'
 
 const decode = (decoder: FrameDecoder, pieces: readonly Buffer[]): Packet[] => {
   const packets: Packet[] = []
@@ -54,7 +54,7 @@ it('keeps nothing of the bytes it is given', () => {
 })
 
 it('refuses a frame by its header, before any of it has come', () => {
-  const why = 'A frame of 101 bytes was announced; at most 100 are taken.'
+  const why = 'A frame of 101 bytes is larger than the limit of 100 bytes.'
   expect(() => decode(new FrameDecoder(100), [bytes(101)])).toThrow(why)
   expect(() => decode(new FrameDecoder(100), [bytes(101).subarray(0, 3), bytes(101).subarray(3)])).toThrow(why)
   expect(() => decode(new FrameDecoder(100), [bytes(101 + SEVERAL)])).toThrow(why)
@@ -62,7 +62,7 @@ it('refuses a frame by its header, before any of it has come', () => {
 })
 
 it('refuses a frame whose texts do not fit into it', () => {
-  const why = 'A text is longer than the frame it is in.'
+  const why = 'A string is longer than its frame.'
   expect(() => decode(new FrameDecoder(100), [bytes(4 + SEVERAL, 1)])).toThrow(why)
   expect(() => decode(new FrameDecoder(100), [bytes(8 + SEVERAL, 0xffff_ffff, 0)])).toThrow(why)
   expect(() => decode(new FrameDecoder(100), [bytes(8 + SEVERAL, 5 + SEVERAL, 0)])).toThrow(why)
@@ -82,7 +82,7 @@ it('makes proper texts of any bytes, or refuses them by its own error', () => {
   }), { numRuns: thoroughly(400, 2_000) })
 })
 
-it('tells of a room only what the last frame in it was', () => {
+it('shows nothing of earlier frames in a pooled buffer', () => {
   const decoder = new FrameDecoder(1_000_000)
   for (const texts of [['a'.repeat(100_000), 'b'.repeat(50_000)], ['c'.repeat(20_000)], ['\u20ac'.repeat(40_000), '']]) {
     const frame = encodeFrame(texts)

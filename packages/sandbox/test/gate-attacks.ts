@@ -1,5 +1,4 @@
-import { MAX_TEXTS } from '../src/wire/long-text.ts'
-import { KINDS } from '../src/wire/protocol.ts'
+import { KINDS, MAX_LONG_STRINGS } from '../src/wire/message.ts'
 
 const { call, broker } = KINDS
 export const request = ({ kind = broker.request, id = 1, method = 'progress', args = ['c', 'x'] }: {
@@ -81,7 +80,7 @@ export const full = (count: number): readonly string[] => {
   return [text([...request({ args: [places.map(() => null)] }), places]), ...places.map(() => 'x')]
 }
 
-const ROOM_BYTES = 2 * 1024 * 1024
+const BUFFER_BYTES = 2 * 1024 * 1024
 
 export const PACKETS: Readonly<Record<string, unknown>> = {
   'not a text': { a: 1 },
@@ -99,7 +98,7 @@ export const PACKETS: Readonly<Record<string, unknown>> = {
   'a list of no texts': [],
   'a list of something else than texts': [text(request()), 5],
   'a list of texts with a hole in it': Object.assign([text(request())], { length: 3 }),
-  'a list of too many texts': [text(request()), ...Array.from({ length: MAX_TEXTS + 1 }, () => '')],
+  'a list of too many texts': [text(request()), ...Array.from({ length: MAX_LONG_STRINGS + 1 }, () => '')],
   'a list of texts that is endless': Object.assign([text(request())], { length: 2 ** 32 - 1 }),
   'a text that belongs nowhere': [text(request()), 'x'],
   'a text with half a surrogate pair': [text([...request({ args: [null] }), [[0]]]), '\ud800'],
@@ -109,12 +108,12 @@ export const PACKETS: Readonly<Record<string, unknown>> = {
   'a text for a constructor': filling([0, 'constructor', 'prototype', 'polluted'], {}),
   'a text for the length of a list': filling(['length'], null),
   'a text inside a text': filling([0, 0], 'x'),
-  'a room that was not handed to it': new ArrayBuffer(ROOM_BYTES),
-  'a room without a frame': [new ArrayBuffer(ROOM_BYTES), 100],
-  'a room of memory that is shared': [new SharedArrayBuffer(ROOM_BYTES), 100],
-  'a room of another size': [new ArrayBuffer(ROOM_BYTES / 2), 100],
+  'a buffer': new ArrayBuffer(BUFFER_BYTES),
+  'a buffer and a length': [new ArrayBuffer(BUFFER_BYTES), 100],
+  'a shared buffer and a length': [new SharedArrayBuffer(BUFFER_BYTES), 100],
+  'a smaller buffer and a length': [new ArrayBuffer(BUFFER_BYTES / 2), 100],
   'a text for a hole that is no path': [text([...request({ args: [null] }), ['0']]), 'x'],
   'a list of one text with a list of no holes': [text([...request(), []])],
-  'more holes than there may be texts': full(MAX_TEXTS + 1),
+  'more holes than there may be texts': full(MAX_LONG_STRINGS + 1),
   'two texts for one place': [text([...request({ args: [null] }), [[0], [0]]]), 'x', 'y'],
 }

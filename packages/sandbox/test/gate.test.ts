@@ -1,10 +1,9 @@
-import { BROKER_METHODS, DEFAULT_LIMITS, WIRE_LIMITS } from '@bulkhead/contract'
+import { BROKER_METHODS, DEFAULT_LIMITS } from '@bulkhead/contract'
 import fc from 'fast-check'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { thoroughly } from '../../../scripts/thoroughly.ts'
 import { Gate } from '../src/session/gate.ts'
-import { MAX_TEXTS } from '../src/wire/long-text.ts'
-import { KINDS } from '../src/wire/protocol.ts'
+import { KINDS, MAX_LONG_STRINGS, WIRE_LIMITS } from '../src/wire/message.ts'
 import { codeOf, invocation, requestOf } from './fixture.ts'
 import { ANSWERS, error, full, nested, PACKETS, request, REQUESTS, text } from './gate-attacks.ts'
 import { ScriptedPeer } from './scripted-peer.ts'
@@ -29,7 +28,7 @@ describe('a compartment that sends anything but the protocol is killed, its call
   it.each(Object.entries(ANSWERS))('by an answer %s', async (_name, answer) => attacked((peer, id) => peer.send(answer(id))))
   it.each(Object.entries(PACKETS))('by a packet that is %s', async (_name, packet) => attacked((peer) => peer.post(packet)))
 
-  it('by two requests of one id', async () => attacked((peer) => {
+  it('by two requests with one id', async () => attacked((peer) => {
     const message = request({ method: 'state.read', args: ['c'] })
     peer.send(message, message)
   }))
@@ -127,11 +126,11 @@ describe('the gate', () => {
   })
 
   it('takes all that its limits allow', () => {
-    const { errorDepth, errorTextChars } = WIRE_LIMITS
-    const failure = [call.failure, 7, { ...nested(errorDepth - 1), message: 'x'.repeat(errorTextChars) }]
+    const { errorDepth, errorChars } = WIRE_LIMITS
+    const failure = [call.failure, 7, { ...nested(errorDepth - 1), message: 'x'.repeat(errorChars) }]
     expect(asked(7).received(text(failure))).toEqual([failure])
     expect(asked(7).received(text(request({ args: Array.from({ length: 8 }, () => 1) })))).toHaveLength(1)
-    expect(asked(7).received(full(MAX_TEXTS))).toHaveLength(1)
+    expect(asked(7).received(full(MAX_LONG_STRINGS))).toHaveLength(1)
   })
 
   it.each([
@@ -173,7 +172,7 @@ describe('the gate', () => {
     const gate = new Gate(DEFAULT_LIMITS)
     const packet = text(request())
     gate.received(packet)
-    expect(() => gate.received(packet)).toThrow('two requests of one id')
+    expect(() => gate.received(packet)).toThrow('two requests with one id')
     gate.sent(broker.value, 1)
     expect(gate.received(packet)).toHaveLength(1)
   })

@@ -4,12 +4,12 @@ import type { Json } from '@bulkhead/kit/json'
 import fc from 'fast-check'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { thoroughly } from '../../../scripts/thoroughly.ts'
-import { expose } from '../src/wire/comlink.ts'
+import { expose } from '../src/wire/rpc.ts'
 import { Link, TRUSTING } from '../src/wire/link.ts'
 import { portTransport } from '../src/wire/port-transport.ts'
-import { Remote } from '../src/wire/remote.ts'
+import { Remote } from '../src/wire/rpc.ts'
 import { socketTransport } from '../src/wire/socket-transport.ts'
-import type { Transport } from '../src/wire/transport.ts'
+import type { Transport } from '../src/wire/protocol.ts'
 
 async function sockets(): Promise<readonly [Socket, Socket]> {
   const accepted = Promise.withResolvers<Socket>()
@@ -115,7 +115,7 @@ describe.each(Object.keys(pairs))('a link over a %s', (kind) => {
       if (chars === -3) throw new RangeError('x'.repeat(9_000))
       return chars === -2 ? Promise.reject(new RangeError('later')) : Promise.resolve('ü'.repeat(chars as number))
     }
-    expose({ much: () => 'by Comlink', other: () => 'by Comlink' }, compartment.call, { method: 'much', answer })
+    expose({ much: () => 'by Comlink', other: () => 'by Comlink' }, compartment.call, { method: 'much', run: answer })
     const remote = new Remote(link(near).call)
     expect(await Promise.all([remote.call('much', 2), remote.call('other')])).toEqual(['üü', 'by Comlink'])
     await expect(remote.call('much', -1)).rejects.toMatchObject({ name: 'RangeError', message: 'at once' })

@@ -55,7 +55,7 @@ describe('modules linked to one script', () => {
   it.each(['export default 1', 'export * from "./b.js"', 'export const { a } = {}', 'import a from "c" with { type: "json" }'])(
     'are refused in a form that is not known: %s',
     (text) => {
-      expect(() => linkedScript([moduleOf('/odd.js', text)])).toThrow(/odd\.js has a line that cannot be linked/)
+      expect(() => linkedScript([moduleOf('/odd.js', text)])).toThrow(/odd\.js has an import or export that cannot be linked/)
     },
   )
 })

@@ -1,7 +1,7 @@
 import type { CompartmentRequest } from '@bulkhead/contract'
 import type { Json } from '@bulkhead/kit/json'
 import { expect, it } from 'vitest'
-import { judgeOffers } from '../src/session/load.ts'
+import { checkOffers } from '../src/session/load.ts'
 
 const request = {
   extension: { id: 'sample', version: '1.0.0', layer: 'global' },
@@ -12,7 +12,7 @@ const offering = (...names: readonly string[]): Json => ({ tools: names.map((nam
 
 function refusalOf(reply: Json): string {
   try {
-    judgeOffers(reply, request)
+    checkOffers(reply, request)
   } catch (error) {
     return String((error as Error).message)
   }
@@ -21,8 +21,8 @@ function refusalOf(reply: Json): string {
 
 it('names what one side has and the other has not', () => {
   expect(refusalOf(offering('jump', 'fly'))).toBe(
-    'The code of sample is not what its manifest says: the manifest declares run, which the code does not offer; '
-    + 'the code offers jump, fly, which the manifest does not declare. Make both name the same.',
+    'The code of sample does not match its manifest: the manifest declares run, which the code does not offer; '
+    + 'the code offers jump, fly, which the manifest does not declare. Make both agree.',
   )
 })
 
@@ -33,10 +33,10 @@ it('repeats no more than a few of the names code makes up', () => {
 
 it('repeats no name that a tool cannot have', () => {
   const refusal = refusalOf(offering('run', `\u001b[2J${'x'.repeat(1_000_000)}`))
-  expect(refusal).toContain('the code offers (not a possible name), which')
+  expect(refusal).toContain('the code offers (invalid name), which')
   expect(refusal.length).toBeLessThan(300)
 })
 
 it('takes what is the same', () => {
-  expect(judgeOffers(offering('run'), request)).toEqual({ phases: new Set(), approvalKeys: new Set() })
+  expect(checkOffers(offering('run'), request)).toEqual({ phases: new Set(), approvalKeys: new Set() })
 })

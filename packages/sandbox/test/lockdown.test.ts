@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import type { Json } from '@bulkhead/kit/json'
 import { describe, expect, it } from 'vitest'
-import { ADMITTED_GLOBALS } from '../src/worker/globals.ts'
+import { ADMITTED_GLOBALS } from '../src/worker/admitted.ts'
 import { invocation, newSandbox, requestOf, REMOTE, running } from './fixture.ts'
 
 const ABSENT = [

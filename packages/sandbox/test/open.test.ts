@@ -8,7 +8,7 @@ import { loadImage } from '../src/process/image.ts'
 import { startSession } from '../src/session/open.ts'
 import { withoutLayers } from '../src/os/os-layers.ts'
 import { processStarter } from '../src/process/process-hull.ts'
-import { remotePeer } from '../src/session/remote-peer.ts'
+import { remotePeer } from '../src/session/peer.ts'
 import { refusal, requestOf, running } from './fixture.ts'
 
 const CROWDED = fileURLToPath(new URL('./fixtures/crowded-host.ts', import.meta.url))

@@ -57,7 +57,7 @@ describe.each(PLACEMENTS)('in the placement %s', (placement) => {
     const told = await Promise.all(parts.map(async (part) => refusal(session.call(invocation({ part })))))
     expect(told.map(({ code, data }) => [code, data])).toEqual(parts.map((part) => ['CapabilityDenied', { undeclared: `runtime.${part}` }]))
     expect(told[0]!.message).toBe(
-      'There is no `runtime.fs` here, for nothing was granted for it. Declare `requires.fs` with patterns of paths to read or to write for the tool.')
+      '`runtime.fs` is not available, because nothing was granted for it. Declare `requires.fs` with patterns of paths to read or to write for the tool.')
     expect(await codeOf(session.call(invocation({ part: 'sf' })))).toBe('ToolExecutionFailed')
   })
 

@@ -5,7 +5,7 @@ import { buildImage } from '../src/process/image.ts'
 import { startSession } from '../src/session/open.ts'
 import { withoutLayers } from '../src/os/os-layers.ts'
 import { processStarter } from '../src/process/process-hull.ts'
-import { remotePeer } from '../src/session/remote-peer.ts'
+import { remotePeer } from '../src/session/peer.ts'
 import { threadStarter } from '../src/process/thread-hull.ts'
 import { refusal, requestOf, REMOTE, running } from './fixture.ts'
 

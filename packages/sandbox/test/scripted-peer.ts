@@ -6,10 +6,10 @@ import { onTestFinished } from 'vitest'
 import { Broker } from '../../broker/src/broker.ts'
 import type { Hull, HullExit } from '../src/process/hull.ts'
 import { startSession } from '../src/session/open.ts'
-import { remotePeer } from '../src/session/remote-peer.ts'
+import { remotePeer } from '../src/session/peer.ts'
 import { TRUSTING } from '../src/wire/link.ts'
 import type { Request } from '../src/wire/protocol.ts'
-import { KINDS } from '../src/wire/protocol.ts'
+import { KINDS } from '../src/wire/message.ts'
 import { portTransport } from '../src/wire/port-transport.ts'
 
 export interface Received {

@@ -27,7 +27,7 @@ interface Coming {
 /** How some packets came, each of which is worked on for so long. */
 async function comingAfterWork(packet: string, workMs: number, count: number): Promise<Coming> {
   const [here, there] = await socketPair()
-  const transport = socketTransport(here, { maxFrameBytes: 2 ** 24, readOnlyWhenDrained: true, restsAfterLong: true })
+  const transport = socketTransport(here, { maxFrameBytes: 2 ** 24, readOnlyWhenDrained: true, pausesAfterLong: true })
   const turns: number[] = []
   let turn = 0
   let rests = 0

@@ -3,7 +3,7 @@ import { DEFAULT_LIMITS } from '@bulkhead/contract'
 import { expect, it, onTestFinished } from 'vitest'
 import { buildImage } from '../src/process/image.ts'
 import { threadStarter } from '../src/process/thread-hull.ts'
-import { warmScript } from '../src/process/warm-script.ts'
+import { warmScript } from '../src/process/image.ts'
 
 it('remembers more than compiling alone does, is taken by V8, and starts a thread', async () => {
   const image = await buildImage()

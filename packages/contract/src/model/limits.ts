@@ -45,6 +45,8 @@ export const DEFAULT_LIMITS = Object.fromEntries(
 
 /** Limits of a call that do not depend on its compartment. */
 export const CALL_LIMITS = {
+  /** Length of the id of a call. */
+  idChars: 128,
   /** Size of the arguments as JSON. */
   argumentChars: 1024 * 1024,
   argumentDepth: 32,

@@ -48,3 +48,37 @@ export interface CompartmentServices {
   /** Files of the host that a call may read in addition to its grant, by exact path. */
   lentFiles?(callId: string): ReadonlySet<string>
 }
+
+/** The parts of `runtime` that a tool can be given. The broker checks each use again. */
+export type RuntimePart = 'fs.read' | 'fs.write' | 'net' | 'shell' | 'env' | 'secrets' | 'state' | 'interact' | 'tools' | 'session'
+
+/** What a compartment may request of the broker, each with the part of `runtime` it belongs to. `null`: every call may. */
+export const BROKER_METHODS = {
+  'fs.read': 'fs.read',
+  'fs.list': 'fs.read',
+  'fs.stat': 'fs.read',
+  'fs.glob': 'fs.read',
+  'fs.find': 'fs.read',
+  'fs.search': 'fs.read',
+  'fs.watch': 'fs.read',
+  'fs.watch.next': 'fs.read',
+  'fs.write': 'fs.write',
+  'fs.edit': 'fs.write',
+  'fs.remove': 'fs.write',
+  'net.fetch': 'net',
+  'net.read': 'net',
+  'shell.run': 'shell',
+  'shell.pipe': 'shell',
+  'env.get': 'env',
+  'secrets.handle': 'secrets',
+  'state.read': 'state',
+  'state.write': 'state',
+  'interact': 'interact',
+  'tools.call': 'tools',
+  'session.read': 'session',
+  'session.write': 'session',
+  'progress': null,
+  'update': null,
+  'log': null,
+} as const satisfies Record<string, RuntimePart | null>
+export type BrokerMethod = keyof typeof BROKER_METHODS

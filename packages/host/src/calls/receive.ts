@@ -1,4 +1,4 @@
-import { BulkheadError, CALL_LIMITS, WIRE_LIMITS, type Clock } from '@bulkhead/contract'
+import { BulkheadError, CALL_LIMITS, type Clock } from '@bulkhead/contract'
 import { visibleText } from '@bulkhead/kit/text'
 import type { OfferedTools } from '../extensions/registry/offered-tools.ts'
 import { RawCall, type CallRequest, type CallScope, type ReceivedCall, type ResolvedCall } from '../policy/call.ts'
@@ -41,13 +41,13 @@ function readRequest(call: unknown, timeoutMs: unknown, fault: BulkheadError | u
 
 /** As much of it as an outcome can repeat. No tool has a name that is cut by this. */
 const repeatable = (value: unknown): string =>
-  typeof value === 'string' ? value.slice(0, WIRE_LIMITS.idChars).toWellFormed() : ''
+  typeof value === 'string' ? value.slice(0, CALL_LIMITS.idChars).toWellFormed() : ''
 
 /** Checks the outline of a call: an id, the name of a tool, a time limit in range. Throws InputInvalid. */
 export function receive(call: RawCall): ReceivedCall {
   const { id, name, timeoutMs, fault } = call.request
   // An id that had to be cut or repaired cannot be answered under.
-  if (id === '' || id !== call.id) throw malformed(`The call needs an id: a string of 1 to ${WIRE_LIMITS.idChars} characters`, '/id')
+  if (id === '' || id !== call.id) throw malformed(`The call needs an id: a string of 1 to ${CALL_LIMITS.idChars} characters`, '/id')
   if (typeof name !== 'string' || name === '') throw malformed('The call needs the name of a tool', '/name')
   if (fault !== undefined) throw fault
   if (timeoutMs === undefined) return call.accept(undefined)

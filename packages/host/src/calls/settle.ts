@@ -1,4 +1,4 @@
-import { BulkheadError, WIRE_LIMITS, type Outcome, type OutcomeBody, type OutcomeMetadata } from '@bulkhead/contract'
+import { BulkheadError, CALL_LIMITS, type Outcome, type OutcomeBody, type OutcomeMetadata } from '@bulkhead/contract'
 import type { CarriedMetadata } from '@bulkhead/contract/dialects'
 import { eventFields, type BudgetedCall, type ExecutedCall, type RawCall } from '../policy/call.ts'
 import { viewOf } from '../policy/checked-call.ts'
@@ -69,7 +69,7 @@ function metadataOf(call: RawCall, claimed: CarriedMetadata, { clock }: HostCont
   if (attempt > 0 && reservation) metadata.tokens_used = claimed.tokens_used ?? reservation.tokens
   const { child_loop_id: loop } = claimed
   // An id that is cut is not an id.
-  if (loop !== undefined && loop.length <= WIRE_LIMITS.idChars) metadata.child_loop_id = loop
+  if (loop !== undefined && loop.length <= CALL_LIMITS.idChars) metadata.child_loop_id = loop
   return metadata
 }
 

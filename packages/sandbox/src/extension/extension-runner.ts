@@ -1,63 +1,59 @@
-import type { CompartmentMethods, ExtensionModule, LifecyclePhase, LoadReply, ModuleTool, RuntimePart } from '@bulkhead/contract'
+import type { ExtensionModule, LifecyclePhase, ModuleTool, RuntimePart } from '@bulkhead/contract'
 import type { Json, JsonObject } from '@bulkhead/kit/json'
-import type { PlainLimits } from '../wire/plain-json.ts'
-import { toPlainJson } from '../wire/plain-json.ts'
-import { CodedError } from '../wire/remote-error.ts'
-import type { Ask } from './ask.ts'
-import { askPlainly } from './ask.ts'
-import { interaction } from './interaction.ts'
-import { LogSender } from './log.ts'
-import { RunningCall } from './running-call.ts'
-import { runtimeOf } from './runtime.ts'
+import { CodedError } from '../wire/errors.ts'
+import { toPlainJson, type PlainLimits } from '../wire/plain-json.ts'
+import type { CompartmentMethods, LoadReply } from '../wire/protocol.ts'
+import { LogSender, withPlainArgs, type CallBroker } from './broker-calls.ts'
+import { interaction, runtimeOf } from './runtime.ts'
 import { describeExtension } from './shape.ts'
 
-export interface ResidentOptions {
+export interface RunnerOptions {
   readonly module: unknown
   readonly config: JsonObject
   readonly tools: readonly { readonly name: string; readonly powers: readonly RuntimePart[] }[]
-  readonly ask: Ask
-  /** Of what a tool returns. */
+  readonly callBroker: CallBroker
+  /** Limits on what a tool returns. */
   readonly output: PlainLimits
-  /** Of what else crosses: the arguments of a capability call, each by itself, and what the code says of its tools. */
+  /** Limit on each argument of a broker call, and on the description of the tools. */
   readonly messageBytes: number
 }
 
 const NO_POWERS: ReadonlySet<RuntimePart> = new Set()
 
-interface ResidentTool {
+interface RunnableTool {
   readonly tool: ModuleTool
   readonly runtime: ReturnType<typeof runtimeOf>
 }
 
-/** The methods of a compartment once its code is there, as promises: what crosses a wire does so later. */
-export type ResidentMethods = {
+/** The methods of a compartment after `load`, as promises. */
+export type RunnerMethods = {
   readonly [Method in Exclude<keyof CompartmentMethods, 'load'>]:
     (...args: Parameters<CompartmentMethods[Method]>) => Promise<Awaited<ReturnType<CompartmentMethods[Method]>>>
 }
 
-/** An extension's code in its place, in a compartment or inline: runs its phases and its tools. */
-export class Resident implements ResidentMethods {
+/** Runs the phases and tools of one extension, in a compartment or inline. */
+export class ExtensionRunner implements RunnerMethods {
   readonly reply: LoadReply
   readonly #module: ExtensionModule
-  readonly #tools: ReadonlyMap<string, ResidentTool>
-  readonly #options: ResidentOptions
-  readonly #ask: Ask
+  readonly #tools: ReadonlyMap<string, RunnableTool>
+  readonly #options: RunnerOptions
+  readonly #callBroker: CallBroker
   readonly #log: LogSender
-  /** A list, which is short: hardly any is ever looked for. */
+  /** Short, and searched only for an abort. */
   readonly #running: RunningCall[] = []
 
-  /** Contract: throws ExportsMismatch when the module is not of the form of an extension. */
-  constructor(options: ResidentOptions) {
+  /** Contract: throws ExportsMismatch when the module is not an extension. */
+  constructor(options: RunnerOptions) {
     const sent = { ...options.output, maxBytes: options.messageBytes }
     const { module, tools, reply } = describeExtension(options.module, sent)
     this.reply = reply
     this.#module = module
     this.#options = options
-    this.#ask = askPlainly(options.ask, sent)
-    this.#log = new LogSender(this.#ask)
+    this.#callBroker = withPlainArgs(options.callBroker, sent)
+    this.#log = new LogSender(this.#callBroker)
     const powers = new Map(options.tools.map((tool) => [tool.name, new Set(tool.powers)]))
     this.#tools = new Map([...tools].map(([toolName, tool]) => {
-      const runtime = runtimeOf({ toolName, powers: powers.get(toolName) ?? NO_POWERS, ask: this.#ask, log: this.#log })
+      const runtime = runtimeOf({ toolName, powers: powers.get(toolName) ?? NO_POWERS, callBroker: this.#callBroker, log: this.#log })
       return [toolName, { tool, runtime }]
     }))
   }
@@ -67,7 +63,7 @@ export class Resident implements ResidentMethods {
     await this.#module[phase]?.(Object.freeze({
       config: this.#options.config,
       log: this.#log.forCall(null),
-      ...(mayAsk && { interact: interaction((method, ...args) => this.#ask(method, null, ...args)) }),
+      ...(mayAsk && { interact: interaction((method, ...args) => this.#callBroker(method, null, ...args)) }),
     }))
   }
 
@@ -78,7 +74,7 @@ export class Resident implements ResidentMethods {
     try {
       return this.#plain(await tool.execute(args as never, runtime(call) as never))
     } finally {
-      if (call.told !== undefined) await call.told
+      if (call.delivered !== undefined) await call.delivered
       this.#running[this.#running.indexOf(call)] = this.#running.at(-1)!
       this.#running.pop()
     }
@@ -103,7 +99,7 @@ export class Resident implements ResidentMethods {
     this.#running.find((call) => call.callId === callId)?.abort(reason)
   }
 
-  #tool(name: string): ResidentTool {
+  #tool(name: string): RunnableTool {
     const tool = this.#tools.get(name)
     if (tool === undefined) throw new CodedError('ToolNotRegistered', `The extension has no tool ${name}.`)
     return tool
@@ -117,5 +113,51 @@ export class Resident implements ResidentMethods {
     }
     const why = `The tool returned too much. ${plain.message} Return less, or write it to a file.`
     throw new CodedError('OutputTooLarge', why, { data: { limit: 'outputBytes' } })
+  }
+}
+
+/** One tool call in progress. Most tools never read their signal, so it is created when one does. */
+export class RunningCall {
+  readonly callId: string
+  #controller: AbortController | undefined
+  #aborted: DOMException | undefined
+  #sending = 0
+  #delivered: PromiseWithResolvers<void> | undefined
+
+  constructor(callId: string) {
+    this.callId = callId
+  }
+
+  get signal(): AbortSignal {
+    if (this.#controller === undefined) {
+      this.#controller = new AbortController()
+      if (this.#aborted !== undefined) this.#controller.abort(this.#aborted)
+    }
+    return this.#controller.signal
+  }
+
+  abort(reason: string): void {
+    this.#aborted ??= new DOMException(reason, 'AbortError')
+    this.#controller?.abort(this.#aborted)
+    this.#delivered?.resolve()
+  }
+
+  /** Progress or a partial result is on its way to the host. */
+  sends(delivery: Promise<unknown>, refused: (error: unknown) => void): void {
+    this.#sending++
+    const arrived = (): void => {
+      if (--this.#sending === 0) this.#delivered?.resolve()
+    }
+    delivery.then(arrived, (error: unknown) => {
+      refused(error)
+      arrived()
+    })
+  }
+
+  /** Resolves when everything sent has arrived, so that no outcome overtakes it. Undefined when nothing is on its way. */
+  get delivered(): Promise<void> | undefined {
+    if (this.#sending === 0 || this.#aborted !== undefined) return undefined
+    this.#delivered ??= Promise.withResolvers()
+    return this.#delivered.promise
   }
 }

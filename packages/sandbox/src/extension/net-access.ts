@@ -1,7 +1,7 @@
 import type { Net, NetRequest, NetResponse } from '@bulkhead/contract'
 import type { Json, JsonObject } from '@bulkhead/kit/json'
-import { CodedError } from '../wire/remote-error.ts'
-import type { AskForCall } from './ask.ts'
+import { CodedError } from '../wire/errors.ts'
+import type { CallBroker } from './broker-calls.ts'
 
 interface Head {
   readonly url: string
@@ -11,12 +11,12 @@ interface Head {
   readonly bodyId: string | null
 }
 
-/** The network part of a runtime. A body crosses piece by piece as it is read, each as base64. */
-export function netAccess(ask: AskForCall): Net {
+/** Network. A body crosses piece by piece as it is read, as base64. */
+export function netAccess(callBroker: CallBroker): Net {
   return Object.freeze({
     async fetch(url, request) {
-      const head = await ask('net.fetch', String(url), plainRequest(request)) as unknown as Head
-      return response(head, body(head, ask))
+      const head = await callBroker('net.fetch', String(url), plainRequest(request)) as unknown as Head
+      return response(head, body(head, callBroker))
     },
   } satisfies Net)
 }
@@ -59,31 +59,31 @@ function response({ url, status, headers }: Head, content: AsyncIterable<Uint8Ar
   } satisfies NetResponse)
 }
 
-/** Read once and in order. A reader that stops early gives the connection back. */
-function body({ bodyId }: Head, ask: AskForCall): AsyncIterable<Uint8Array> {
+/** Can be read once. A reader that stops early releases the connection. */
+function body({ bodyId }: Head, callBroker: CallBroker): AsyncIterable<Uint8Array> {
   let taken = false
   return Object.freeze({
     [Symbol.asyncIterator]() {
-      if (taken) throw new CodedError('InputInvalid', 'The body of a response can be read once; keep what you read.')
+      if (taken) throw new CodedError('InputInvalid', 'The body of a response can be read only once. Keep what you read.')
       taken = true
-      return pieces(bodyId, ask)
+      return pieces(bodyId, callBroker)
     },
   })
 }
 
-async function* pieces(bodyId: string | null, ask: AskForCall): AsyncGenerator<Uint8Array, void, undefined> {
+async function* pieces(bodyId: string | null, callBroker: CallBroker): AsyncGenerator<Uint8Array, void, undefined> {
   if (bodyId === null) return
   let open = true
   try {
     for (;;) {
-      // Whatever it answers but a piece, the body is no longer open there.
+      // After any reply but a piece, the body is closed on the host's side.
       open = false
-      const piece = await ask('net.read', bodyId)
+      const piece = await callBroker('net.read', bodyId)
       if (typeof piece !== 'string') return
       open = true
       yield new Uint8Array(Buffer.from(piece, 'base64'))
     }
   } finally {
-    if (open) await ask('net.read', bodyId, 'drop').catch(() => undefined)
+    if (open) await callBroker('net.read', bodyId, 'drop').catch(() => undefined)
   }
 }

@@ -1,7 +1,8 @@
-import type { ExtensionModule, LifecyclePhase, LoadReply, ModuleTool } from '@bulkhead/contract'
+import type { ExtensionModule, LifecyclePhase, ModuleTool } from '@bulkhead/contract'
 import type { PlainLimits } from '../wire/plain-json.ts'
 import { toPlainJson } from '../wire/plain-json.ts'
-import { CodedError } from '../wire/remote-error.ts'
+import type { LoadReply } from '../wire/protocol.ts'
+import { CodedError } from '../wire/errors.ts'
 
 const PHASES: readonly LifecyclePhase[] = ['init', 'activate', 'deactivate', 'dispose']
 
@@ -43,7 +44,7 @@ export function describeExtension(exported: unknown, limits: PlainLimits): Descr
   }
 }
 
-/** A schema object of a library is not plain data, and is for its types only. */
+/** A schema object of a library is not plain data; it is there for its types. */
 function declared(key: 'input' | 'requires', value: unknown, limits: PlainLimits): object {
   if (!isRecord(value) || '~standard' in value) return {}
   const plain = toPlainJson(value, limits)

@@ -1,8 +1,8 @@
-import { CodedError } from '../wire/remote-error.ts'
+import { CodedError } from '../wire/errors.ts'
 
 /**
- * What stands at the end of a prototype chain in place of `Object.prototype`: whoever reads a part that was not given is told what to
- * declare for it. The part is no more there than before, for `in` and for loops, and one that was given costs nothing.
+ * The end of a prototype chain instead of `Object.prototype`: reading a part that was not granted throws an error that says what to
+ * declare. For `in` and for loops the part is absent, and granted parts cost nothing.
  */
 function undeclared(whole: string, cures: Readonly<Record<string, string>>): object {
   const byName = new Map(Object.entries(cures))
@@ -11,7 +11,7 @@ function undeclared(whole: string, cures: Readonly<Record<string, string>>): obj
       const cure = typeof name === 'string' ? byName.get(name) : undefined
       if (cure === undefined) return Reflect.get(target, name, reader) as unknown
       const part = `${whole}.${String(name)}`
-      throw new CodedError('CapabilityDenied', `There is no \`${part}\` here, for nothing was granted for it. ${cure}`, { data: { undeclared: part } })
+      throw new CodedError('CapabilityDenied', `\`${part}\` is not available, because nothing was granted for it. ${cure}`, { data: { undeclared: part } })
     },
   })
 }

@@ -1,42 +1,5 @@
-import type { OsLayer } from './os-layer.ts'
-import { utilLinuxArgs, type UtilLinuxMeans } from './util-linux.ts'
-
-export interface OsLayers {
-  /** Bounds on memory, on files and on what a crash leaves. */
-  readonly rlimits: OsLayer<RlimitMeans>
-  /** No network, no file but those of Node, no process and no signal beyond its own. */
-  readonly bubblewrap: OsLayer<BubblewrapMeans>
-  /** No new process, no socket, none of the calls by which kernels are attacked. Needs bubblewrap. */
-  readonly seccomp: OsLayer<SeccompMeans>
-  /** Where bubblewrap is missing: no privileges, and where namespaces work no network and no processes of the host. */
-  readonly utilLinux: OsLayer<UtilLinuxMeans>
-}
-
-export interface RlimitMeans {
-  /** Of `prlimit`. */
-  readonly path: string
-  /** What RLIMIT_DATA counts of Node before it does anything: mostly room for code and stacks that is never touched. */
-  readonly idleDataBytes: number
-  /** And what it counts for the thread of its compartment. */
-  readonly threadDataBytes: number
-  /** Limits the host itself has; only root could go beyond them. */
-  readonly hard: ReadonlyMap<string, number>
-}
-
-export interface BubblewrapMeans {
-  /** Of `bwrap`. */
-  readonly path: string
-  /** Where Node is found inside. */
-  readonly node: string
-  /** The files Node is made of, by the place they have inside. */
-  readonly files: ReadonlyMap<string, string>
-  /** Whether `bwrap` knows how to refuse user namespaces inside its own. */
-  readonly refusesNamespaces: boolean
-}
-
-export interface SeccompMeans {
-  readonly filter: Uint8Array
-}
+import type { BubblewrapMeans, OsLayers, RlimitMeans } from './os-layer.ts'
+import { utilLinuxArgs } from './util-linux.ts'
 
 export interface HullSize {
   /** Resident memory of the whole hull. */
@@ -46,22 +9,22 @@ export interface HullSize {
 export interface HullCommand {
   readonly file: string
   readonly args: readonly string[]
-  /** To be read by the started program at SECCOMP_FD, to its end. */
+  /** Written to SECCOMP_FD of the started program. */
   readonly filter?: Uint8Array
 }
 
-/** Beside standard input and output, control and channel. */
+/** After stdio, control and channel. */
 export const SECCOMP_FD = 5
 
 const MB = 1024 * 1024
-/** Stacks of the threads that Node starts only once it needs them, and the allocator's own waste. */
+/** Stacks of threads that Node starts later, and the overhead of the allocator. */
 const LATER_MB = 64
-/** A hull with one thread has 30; each further thread takes 8. */
+/** A child process with one thread has 30 open; each further thread takes 8. */
 const OPEN_FILES = 256
-/** Whoever the host runs as, inside it is this one. */
+/** The user inside. */
 const NOBODY = '65534'
 
-/** What to start in place of `node ...args`. Contract: it is started as leader of its own session. */
+/** The command that replaces `node ...args`. Contract: it is started as leader of its own session. */
 export function hullCommand(
   node: string,
   args: readonly string[],
@@ -79,8 +42,8 @@ export function hullCommand(
 }
 
 /**
- * Not the address space: a wasm memory reserves 10 GB of it and uses none. Not the number of processes: it counts all of
- * the host's user, and root is exempt.
+ * No limit on address space: a wasm memory reserves 10 GB and uses none. No limit on processes: it counts all of the user, and
+ * root is exempt.
  */
 function limitArgs({ idleDataBytes, threadDataBytes, hard }: RlimitMeans, { memoryMb }: HullSize): string[] {
   const wanted = new Map([
@@ -95,8 +58,8 @@ function limitArgs({ idleDataBytes, threadDataBytes, hard }: RlimitMeans, { memo
 }
 
 /**
- * No `--new-session`: the hull leads a session already, and a second one would take what runs inside out of the process
- * group that the host kills. No /proc and no /dev: Node does without, and they tell about the host.
+ * No `--new-session`: the hull leads a session already, and a second one would leave the process group that the host kills. No
+ * /proc and no /dev: Node does not need them, and they reveal facts about the host.
  */
 function wallArgs({ files, refusesNamespaces }: BubblewrapMeans, filter: Uint8Array | undefined): string[] {
   return [

@@ -2,20 +2,19 @@ import { constants } from 'node:fs'
 import { access, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { isResourceShortage } from '@bulkhead/broker'
-import type { OsLayers } from './hull-command.ts'
 import type { NodeNeeds } from './node-needs.ts'
 import { nodeInside } from './node-needs.ts'
-import { inactive, type OsLayer } from './os-layer.ts'
+import { inactive, type OsLayer, type OsLayers } from './os-layer.ts'
 import { seccompFilter } from './seccomp-filter.ts'
 
 export interface Machine {
   readonly node: string
   readonly architecture: string
-  /** Absolute, and written to by nobody but the system: what is found there is trusted with every hull. */
+  /** Absolute paths that only the system writes to: programs there are trusted. */
   readonly folders: readonly string[]
 }
 
-/** The layers whose programs are there. Whether they work is another question. */
+/** The layers whose programs are installed, not yet tried. */
 export async function installedLayers({ node, architecture, folders }: Machine, needs: NodeNeeds): Promise<OsLayers> {
   const { libraries, memory } = needs
   const inside = nodeInside(node, libraries)
@@ -23,7 +22,7 @@ export async function installedLayers({ node, architecture, folders }: Machine, 
   const filter = seccompFilter(architecture)
   return {
     rlimits: memory === undefined
-      ? inactive('how much memory Node takes by itself is not known, because /proc is not mounted')
+      ? inactive('the memory use of Node is unknown, because /proc is not mounted')
       : await installed('prlimit', folders, { ...memory, hard: await hardLimits() }),
     bubblewrap: await installed('bwrap', folders, { node: inside, files, refusesNamespaces: true }),
     seccomp: filter === undefined
@@ -33,7 +32,7 @@ export async function installedLayers({ node, architecture, folders }: Machine, 
   }
 }
 
-/** A program in one of these folders, with what it takes to use it. */
+/** Looks for a program in these folders. */
 export async function installed<Means>(
   program: string,
   folders: readonly string[],
@@ -60,7 +59,7 @@ async function lookFor(path: string): Promise<'program' | 'nothing' | 'forbidden
   }
 }
 
-/** By the names `prlimit` has for them. What is not limited is not in it. Rejects when they cannot be read for now. */
+/** Hard limits by their `prlimit` names; unlimited ones are absent. Rejects when the system is out of resources. */
 async function hardLimits(): Promise<ReadonlyMap<string, number>> {
   const text = await readFile('/proc/self/limits', 'latin1').catch((error: unknown) => {
     if (isResourceShortage(error)) throw error

@@ -1,10 +1,10 @@
 import type { MissingWall } from '@bulkhead/contract'
-import type { OsLayers } from './hull-command.ts'
+import type { OsLayers } from './os-layer.ts'
 import type { OsMode } from './os-layers.ts'
 
 const CURE = 'Install bubblewrap and util-linux and allow user namespaces, or set sandbox.os to "require" to run nothing without them.'
 
-/** What this machine lacks around child processes and commands, as far as it was tried. Each lack is reported once. */
+/** The layers that this machine lacks for child processes and commands, as far as tried. Each is reported once. */
 export class MissingWalls {
   readonly #found = new Map<'processes' | 'commands', MissingWall>()
   readonly #listeners: ((missing: MissingWall) => void)[] = []

@@ -1,6 +1,45 @@
-/** A power of the operating system to hold a hull, and what it takes to use it; or why it is not used. */
+import type { UtilLinuxMeans } from './util-linux.ts'
+
+/** A means of the operating system to confine a child process; or why it is not used. */
 export type OsLayer<Means> =
   | ({ readonly active: true } & Means)
   | { readonly active: false; readonly reason: string }
 
 export const inactive = (reason: string): { readonly active: false; readonly reason: string } => ({ active: false, reason })
+
+export interface OsLayers {
+  /** Limits on memory, files and core dumps. */
+  readonly rlimits: OsLayer<RlimitMeans>
+  /** No network, no files but those of Node, no other processes and no signals to them. */
+  readonly bubblewrap: OsLayer<BubblewrapMeans>
+  /** No new processes, no sockets, no system calls that kernel exploits use. Needs bubblewrap. */
+  readonly seccomp: OsLayer<SeccompMeans>
+  /** Without bubblewrap: no privileges, and where namespaces work, no network and no other processes. */
+  readonly utilLinux: OsLayer<UtilLinuxMeans>
+}
+
+export interface RlimitMeans {
+  /** Of `prlimit`. */
+  readonly path: string
+  /** What RLIMIT_DATA counts for idle Node: mostly reserved code and stacks. */
+  readonly idleDataBytes: number
+  /** And for the thread of its compartment. */
+  readonly threadDataBytes: number
+  /** The host's own hard limits, which only root can exceed. */
+  readonly hard: ReadonlyMap<string, number>
+}
+
+export interface BubblewrapMeans {
+  /** Of `bwrap`. */
+  readonly path: string
+  /** The path of Node inside. */
+  readonly node: string
+  /** The files that Node needs, by their path inside. */
+  readonly files: ReadonlyMap<string, string>
+  /** Whether `bwrap` can forbid user namespaces inside. */
+  readonly refusesNamespaces: boolean
+}
+
+export interface SeccompMeans {
+  readonly filter: Uint8Array
+}

@@ -2,15 +2,14 @@ import { isAbsolute } from 'node:path'
 import { BulkheadError } from '@bulkhead/contract'
 import { messageOf } from '@bulkhead/kit/error-message'
 import { isResourceShortage, resourceShortage } from '@bulkhead/broker'
-import type { OsLayers } from './hull-command.ts'
 import type { Machine } from './installed-layers.ts'
 import { installed, installedLayers } from './installed-layers.ts'
 import { nodeNeeds } from './node-needs.ts'
-import { inactive, type OsLayer } from './os-layer.ts'
-import { provenUtilLinux } from './proven-util-linux.ts'
+import { inactive, type OsLayer, type OsLayers } from './os-layer.ts'
 import { tryLayers } from './trial.ts'
+import { provenUtilLinux } from './util-linux.ts'
 
-/** auto: what works here. require: all that holds hostile code, or no process compartment at all. off: nothing. */
+/** auto: the layers that work here. require: bubblewrap and limits, or no process compartments. off: none. */
 export type OsMode = 'auto' | 'require' | 'off'
 
 export interface ProbedMachine extends Machine {
@@ -29,7 +28,7 @@ const THIS_MACHINE: ProbedMachine = {
 
 let detected: Promise<OsLayers> | undefined
 
-/** What this machine can do, found out once per process by doing it. Rejects as the probe does, which is then done again. */
+/** The layers that work on this machine, tried once per process. A failure is tried again. */
 export function detectOsLayers(): Promise<OsLayers> {
   detected ??= probeOsLayers(THIS_MACHINE).catch((error: unknown) => {
     detected = undefined
@@ -38,7 +37,7 @@ export function detectOsLayers(): Promise<OsLayers> {
   return detected
 }
 
-/** The layers a process compartment is started with. Rejects with CapabilityUnavailable when one is required and missing. */
+/** The layers for process compartments. Rejects with CapabilityUnavailable when one is required and missing. */
 export async function osLayersFor(mode: OsMode, detect: () => Promise<OsLayers> = detectOsLayers): Promise<OsLayers> {
   if (mode === 'off') return withoutLayers('it is switched off')
   const layers = await detect()
@@ -51,12 +50,12 @@ export function withoutLayers(reason: string): OsLayers {
 }
 
 /**
- * Whatever fails is a reason. Rejects with NoPlaceFree when it fails because the system has no room for now: who took that for
- * an answer would run strangers without walls from then on.
+ * A layer that fails is inactive, with the reason. Rejects with NoPlaceFree when the system is out of resources: otherwise
+ * untrusted code would run without layers from then on.
  */
 export async function probeOsLayers(machine: ProbedMachine): Promise<OsLayers> {
   if (machine.platform !== 'linux') return withoutLayers('it exists on Linux only')
-  // Node learns it from /proc, and without that takes the word it was called by for it.
+  // Without /proc, Node uses the name it was started by.
   if (!isAbsolute(machine.node)) return withoutLayers('the path of Node is not known, because /proc is not mounted')
   try {
     return await provenLayers(machine)
@@ -75,16 +74,16 @@ async function provenLayers(machine: ProbedMachine): Promise<OsLayers> {
     const complaint = await tryLayers(node, layers, patienceMs)
     if (complaint === undefined) return undefined
     const { why, blames } = complaint
-    // A hull without walls tells who is to blame for the silence of one with them.
+    // A process without layers shows whether the layers or the system are at fault.
     const isSystem = blames === 'unknown' ? await tryLayers(node, none, patienceMs) !== undefined : blames === 'system'
     if (isSystem) throw notTried(why)
     return why
   }
-  // Where all of it is installed it mostly works too, and one trial tells.
+  // Where everything is installed it mostly works, and one trial is enough.
   const isComplete = offered.rlimits.active && offered.bubblewrap.active && offered.seccomp.active
   if (isComplete && await complaintAbout(offered) === undefined) return offered
 
-  /** The layer if it works together with those proven before it, or what was said when it did not. */
+  /** The layer if it works together with the earlier ones, or why it does not. */
   const proven = async <Means>(layer: OsLayer<Means>, within: (layer: OsLayer<Means>) => OsLayers): Promise<OsLayer<Means>> => {
     if (!layer.active) return layer
     const complaint = await complaintAbout(within(layer))
@@ -93,7 +92,7 @@ async function provenLayers(machine: ProbedMachine): Promise<OsLayers> {
   const rlimits = await proven(offered.rlimits, (layer) => ({ ...none, rlimits: layer }))
   const walled = (layer: OsLayers['bubblewrap']): OsLayers => ({ ...none, rlimits, bubblewrap: layer })
   const strict = await proven(offered.bubblewrap, walled)
-  // Releases before 0.8, and those installed to run as root, do not know how to refuse namespaces inside.
+  // Releases before 0.8, and setuid installations, cannot forbid namespaces inside.
   const bubblewrap = !strict.active && offered.bubblewrap.active
     ? await proven({ ...offered.bubblewrap, refusesNamespaces: false }, walled)
     : strict
@@ -109,9 +108,9 @@ async function provenLayers(machine: ProbedMachine): Promise<OsLayers> {
 }
 
 const notTried = (why: string, cause?: unknown): BulkheadError =>
-  resourceShortage('What holds a process here could not be tried', why, cause)
+  resourceShortage('The layers of the operating system could not be tried', why, cause)
 
-/** The filter of system calls is a further wall behind these two, and not known for every architecture: it is not required. */
+/** The seccomp filter is not required: it is an additional layer, and not known for every architecture. */
 function refuseWithout({ rlimits, bubblewrap }: OsLayers): void {
   const missing = [
     ...(bubblewrap.active ? [] : [`bubblewrap (${bubblewrap.reason})`]),
@@ -120,7 +119,7 @@ function refuseWithout({ rlimits, bubblewrap }: OsLayers): void {
   if (missing.length === 0) return
   throw new BulkheadError(
     'CapabilityUnavailable',
-    `Compartments shall be held by the operating system, which cannot be done here for lack of ${missing.join(' and ')}. `
+    `sandbox.os is "require", but this machine lacks ${missing.join(' and ')}. `
       + 'Install bubblewrap and util-linux and allow user namespaces, or do not require it.',
     { data: { missing } },
   )

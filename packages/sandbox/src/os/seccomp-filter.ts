@@ -1,8 +1,39 @@
 import { constants, endianness } from 'node:os'
-import type { SystemCall } from './system-calls.ts'
-import { CLONE, CLONE3, REFUSED } from './system-calls.ts'
 
-// Classic BPF as the kernel documents it for seccomp: instructions of eight bytes that load a word and compare it.
+/** Name and numbers; null where the architecture does not have it. Calls above 423 have the same number everywhere. */
+type SystemCall = readonly [name: string, x64: number, arm64: number | null]
+
+/** Calls that a hull never makes, and that code outside of Node's control would make next. */
+export const REFUSED: readonly SystemCall[] = [
+  // New processes; `clone` is checked by its flags.
+  ['fork', 57, null], ['vfork', 58, null], ['execveat', 322, 281],
+  // Some socket families are not confined by namespaces, or reach rarely used parts of the kernel.
+  ['socket', 41, 198], ['socketpair', 53, 199],
+  // Work that bypasses the filter.
+  ['io_uring_setup', 425, 425], ['io_uring_enter', 426, 426], ['io_uring_register', 427, 427], ['io_setup', 206, 0],
+  // Access to other processes.
+  ['ptrace', 101, 117], ['process_vm_readv', 310, 270], ['process_vm_writev', 311, 271], ['kcmp', 312, 272],
+  ['process_madvise', 440, 440], ['pidfd_open', 434, 434], ['pidfd_getfd', 438, 438], ['pidfd_send_signal', 424, 424],
+  // Parts of the kernel with many exploits.
+  ['bpf', 321, 280], ['perf_event_open', 298, 241], ['userfaultfd', 323, 282], ['vmsplice', 278, 75],
+  ['add_key', 248, 217], ['request_key', 249, 218], ['keyctl', 250, 219], ['personality', 135, 92],
+  ['init_module', 175, 105], ['finit_module', 313, 273], ['delete_module', 176, 106],
+  ['kexec_load', 246, 104], ['kexec_file_load', 320, 294],
+  ['modify_ldt', 154, null], ['iopl', 172, null], ['ioperm', 173, null],
+  // Namespaces, mounts, files without a path.
+  ['unshare', 272, 97], ['setns', 308, 268], ['chroot', 161, 51], ['pivot_root', 155, 41], ['mount', 165, 40],
+  ['umount2', 166, 39], ['open_tree', 428, 428], ['move_mount', 429, 429], ['fsopen', 430, 430], ['fsconfig', 431, 431],
+  ['fsmount', 432, 432], ['fspick', 433, 433], ['mount_setattr', 442, 442], ['fanotify_init', 300, 262],
+  ['name_to_handle_at', 303, 264], ['open_by_handle_at', 304, 265],
+  // Memory that RLIMIT_DATA does not count.
+  ['memfd_create', 319, 279], ['memfd_secret', 447, 447], ['shmget', 29, 194], ['msgget', 68, 186], ['semget', 64, 190],
+  ['mq_open', 240, 180],
+]
+
+const CLONE: SystemCall = ['clone', 56, 220]
+const CLONE3: SystemCall = ['clone3', 435, 435]
+
+// Classic BPF for seccomp: instructions of eight bytes that load a word and compare it.
 const LOAD = 0x20
 const IF_EQUAL = 0x15
 const IF_AT_LEAST = 0x35
@@ -10,24 +41,24 @@ const IF_ANY_BIT = 0x45
 const RETURN = 0x06
 const INSTRUCTION_BYTES = 8
 
-/** What can be loaded: where the kernel puts the question. */
+/** Offsets in the kernel's `seccomp_data`. */
 const NUMBER = 0
 const ARCHITECTURE = 4
 const FLAGS_OF_CLONE = 16
 
 const ALLOW = 0x7fff_0000
 const FAIL_WITH = 0x0005_0000
-/** From here on the numbers are those of a second, rarely used convention of x64. */
+/** Numbers of the x32 ABI start here. */
 const X32 = 0x4000_0000
 const CLONE_THREAD = 0x0001_0000
 
-/** By the name Node has for it: what the kernel calls it, and the column of its numbers. */
+/** By Node's name: the kernel's audit number, and the column of system call numbers. */
 const ARCHITECTURES = new Map<string, { readonly audit: number; readonly numberOf: (call: SystemCall) => number | null }>([
   ['x64', { audit: 0xc000_003e, numberOf: ([, x64]) => x64 }],
   ['arm64', { audit: 0xc000_00b7, numberOf: ([, , arm64]) => arm64 }],
 ])
 
-/** The last instructions of the program, and so where it can jump to. */
+/** The last instructions of the program: its jump targets. */
 const VERDICTS = {
   allow: ALLOW,
   refuse: FAIL_WITH | constants.errno.EPERM,
@@ -38,14 +69,14 @@ type Verdict = keyof typeof VERDICTS
 interface Instruction {
   readonly code: number
   readonly value: number
-  /** Where a comparison leads; the next instruction unless it says. */
+  /** Jump targets of a comparison; the default is the next instruction. */
   readonly yes?: Verdict
   readonly no?: Verdict
 }
 
 /**
- * A program for the kernel that answers what a hull never asks for with an error. It never kills: libuv asks for io_uring
- * at every start, and does without. Undefined for an architecture whose numbers are not known here.
+ * A seccomp filter that fails the calls a hull never makes. It never kills: libuv tries io_uring at every start and goes on
+ * without. Undefined for an unknown architecture.
  */
 export function seccompFilter(architecture: string): Uint8Array | undefined {
   const known = ARCHITECTURES.get(architecture)
@@ -58,7 +89,7 @@ export function seccompFilter(architecture: string): Uint8Array | undefined {
     { code: LOAD, value: NUMBER },
     { code: IF_AT_LEAST, value: X32, yes: 'refuse' },
     ...refused.map((value): Instruction => ({ code: IF_EQUAL, value, yes: 'refuse' })),
-    // Its flags are out of sight here, and the C library falls back to `clone` when told that there is no such call.
+    // Its flags are not visible here; the C library falls back to `clone` on ENOSYS.
     { code: IF_EQUAL, value: numberOf(CLONE3)!, yes: 'unknown' },
     { code: IF_EQUAL, value: numberOf(CLONE)!, no: 'allow' },
     { code: LOAD, value: FLAGS_OF_CLONE },

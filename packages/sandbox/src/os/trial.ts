@@ -1,12 +1,11 @@
 import { mentionsResourceShortage } from '@bulkhead/broker'
 import type { Readable } from 'node:stream'
-import type { OsLayers } from './hull-command.ts'
-import { oneLine } from './one-line.ts'
-import { processEnd } from './process-end.ts'
-import { killHull, spawnHull } from './spawn-hull.ts'
+import { oneLine } from './node-needs.ts'
+import type { OsLayers } from './os-layer.ts'
+import { killHull, processEnd, spawnHull } from './spawn-hull.ts'
 import { NAMESPACES, notStanding, type Standing } from './util-linux.ts'
 
-/** All that a hull does: a thread, a socket that is there already, and an end. */
+/** Does what a hull does: it starts a thread, uses an open socket, and exits. */
 const PROVE = `
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import { Socket } from 'node:net'
@@ -29,17 +28,17 @@ const MAX_CHARS = 16_384
 
 export interface Complaint {
   readonly why: string
-  /** `unknown`: it ended without a word, or not at all. */
+  /** `unknown`: it ended without output, or not at all. */
   readonly blames: 'layers' | 'system' | 'unknown'
 }
 
-const inWords = (words: string): Complaint => ({ why: oneLine(words), blames: mentionsResourceShortage(words) ? 'system' : 'layers' })
+const fromOutput = (output: string): Complaint => ({ why: oneLine(output), blames: mentionsResourceShortage(output) ? 'system' : 'layers' })
 const silent = (why: string): Complaint => ({ why, blames: 'unknown' })
 
-/** Starts a hull that only proves itself under these layers. Returns why they do not work, if so. Rejects when nothing starts. */
+/** Starts a test process under these layers. Returns why they do not work, if they do not. Rejects when nothing starts. */
 export async function tryLayers(node: string, layers: OsLayers, patienceMs: number): Promise<Complaint | undefined> {
   const child = spawnHull(node, ARGS, layers, { memoryMb: MEMORY_MB })
-  if (child.pid === undefined) return new Promise((resolve) => child.once('error', ({ message }) => resolve(inWords(message))))
+  if (child.pid === undefined) return new Promise((resolve) => child.once('error', ({ message }) => resolve(fromOutput(message))))
   const [, stdout, stderr, control, channel] = child.stdio as unknown as readonly [null, Readable, Readable, Readable, Readable]
   const [proof, complaint] = [control, stderr, stdout, channel].map(collect)
   let late = false
@@ -50,24 +49,24 @@ export async function tryLayers(node: string, layers: OsLayers, patienceMs: numb
   const end = await new Promise<string>((resolve) => child.once('close', (...how) => resolve(processEnd(...how))))
   clearTimeout(patience)
   if (late) return silent(`it had not ended after ${patienceMs} ms`)
-  if (end === 'code 0') return judge(proof!(), layers)
-  const words = complaint!()
-  return words.trim() === '' ? silent(`it ended with ${end}`) : inWords(words)
+  if (end === 'code 0') return check(proof!(), layers)
+  const output = complaint!()
+  return output.trim() === '' ? silent(`it ended with ${end}`) : fromOutput(output)
 }
 
-function judge(proof: string, { bubblewrap, utilLinux }: OsLayers): Complaint | undefined {
-  if (!/^\[0,.*\]$/.test(proof)) return inWords(`it did not do what a hull does: ${proof}`)
+function check(proof: string, { bubblewrap, utilLinux }: OsLayers): Complaint | undefined {
+  if (!/^\[0,.*\]$/.test(proof)) return fromOutput(`the test process reported: ${proof}`)
   const [, standing, ...root] = JSON.parse(proof) as [0, Standing | null, ...string[]]
   if (!bubblewrap.active) {
     const why = utilLinux.active ? notStanding(utilLinux, standing) : undefined
-    return why === undefined ? undefined : inWords(why)
+    return why === undefined ? undefined : fromOutput(why)
   }
   const ours = new Set([...bubblewrap.files.keys()].map((path) => path.split('/')[1]))
   const others = root.filter((name) => !ours.has(name))
-  return others.length === 0 ? undefined : inWords(`files of the host can be seen inside: ${others.join(', ')}`)
+  return others.length === 0 ? undefined : fromOutput(`files of the host can be seen inside: ${others.join(', ')}`)
 }
 
-/** Reads to the end and keeps the beginning. */
+/** Reads to the end, and keeps only the beginning. */
 function collect(stream: Readable): () => string {
   let text = ''
   stream.setEncoding('utf8')

@@ -1,10 +1,10 @@
 import { readlinkSync } from 'node:fs'
-import type { OsLayer } from './os-layer.ts'
+import { inactive, type OsLayer } from './os-layer.ts'
 
-/** The walls that util-linux can put around a hull where bubblewrap is missing. */
+/** How util-linux confines a hull without bubblewrap. */
 export interface UtilLinuxMeans {
   readonly setpriv: PrivilegeMeans
-  /** Namespaces of its own for network, IPC and processes. */
+  /** Separate namespaces for network, IPC and processes. */
   readonly namespaces: OsLayer<NamespaceMeans>
 }
 
@@ -13,20 +13,20 @@ export interface Program {
   readonly options: readonly string[]
 }
 
-/** Of `setpriv`: always no way to gain privileges. */
+/** For `setpriv`: it always forbids gaining privileges. */
 export interface PrivilegeMeans extends Program {
-  /** Whether no capability is left, not even one to be gained. */
+  /** Whether it drops all capabilities, also from the bounding set. */
   readonly dropsCapabilities: boolean
-  /** Whether it runs as a user who owns nothing. */
+  /** Whether it runs as the user nobody. */
   readonly isOtherUser: boolean
 }
 
 export interface NamespaceMeans extends Program {
-  /** Of `sh`, the first process of the namespace. */
+  /** Path of `sh`, the first process of the namespace. */
   readonly shell: string
 }
 
-/** What a process says about itself, from inside. */
+/** What the process inside reports about itself. */
 export interface Standing {
   /** /proc/self/status */
   readonly status: string
@@ -36,7 +36,7 @@ export interface Standing {
 
 export const NAMESPACES = ['net', 'ipc', 'pid'] as const
 
-/** The hull dies with the process that started it. */
+/** The hull is killed when the process that started it ends. */
 const TIED = ['--pdeathsig', 'KILL']
 const NO_GAIN = ['--no-new-privs', ...TIED, '--inh-caps=-all']
 const NO_CAPABILITIES = [...NO_GAIN, '--bounding-set=-all']
@@ -45,16 +45,16 @@ const OTHER_USER = [...NO_CAPABILITIES, '--reuid', NOBODY, '--regid', NOBODY, '-
 
 const SEPARATE = [...NAMESPACES.map((name) => `--${name}`), '--fork']
 const OWN_PROC = [...SEPARATE, '--mount-proc']
-/** Creates the other namespaces without being root. Root inside keeps the right to give up capabilities, and nothing else. */
+/** Allows the other namespaces without being root. Root inside can only drop capabilities. */
 const AS_USER = ['--user', '--map-root-user']
 
 /**
- * The first process of a PID namespace ignores signals from inside it, its own included, so Node is the second. The shell ends
- * as Node does; its own message about a signal is dropped.
+ * The first process of a PID namespace ignores signals from inside, so Node is the second. The shell exits as Node does; its
+ * message about a signal is dropped.
  */
 const FIRST_PROCESS = 'exec 9>&2 2>/dev/null; "$@" 2>&9 9>&-; exit $?'
 
-/** Forms of `setpriv`, the strictest first. Root alone can become another user. */
+/** Forms of `setpriv`, the strictest first. Only root can become another user. */
 export const privilegeForms = (isRoot: boolean): readonly Omit<PrivilegeMeans, 'path'>[] => [
   ...(isRoot ? [{ options: OTHER_USER, dropsCapabilities: true, isOtherUser: true }] : []),
   { options: NO_CAPABILITIES, dropsCapabilities: true, isOtherUser: false },
@@ -65,7 +65,7 @@ export const privilegeForms = (isRoot: boolean): readonly Omit<PrivilegeMeans, '
 export const namespaceOptions = (isRoot: boolean): readonly (readonly string[])[] =>
   [...(isRoot ? [OWN_PROC, SEPARATE] : []), [...AS_USER, ...OWN_PROC], [...AS_USER, ...SEPARATE]]
 
-/** What stands before Node. */
+/** The arguments before `node`. */
 export function utilLinuxArgs({ setpriv, namespaces }: UtilLinuxMeans): readonly string[] {
   const drop = [setpriv.path, ...setpriv.options, '--']
   if (!namespaces.active) return drop
@@ -73,7 +73,7 @@ export function utilLinuxArgs({ setpriv, namespaces }: UtilLinuxMeans): readonly
   return [setpriv.path, ...TIED, '--', path, ...options, '--', ...drop, shell, '-c', FIRST_PROCESS, 'sh']
 }
 
-/** Which of the walls does not stand, judged by what the process inside says about itself. */
+/** Which part does not work, according to the report from inside. */
 export function notStanding({ setpriv, namespaces }: UtilLinuxMeans, standing: Standing | null): string | undefined {
   if (standing === null) return 'it cannot be checked, because /proc is not mounted'
   const { status } = standing
@@ -85,4 +85,32 @@ export function notStanding({ setpriv, namespaces }: UtilLinuxMeans, standing: S
   if (!namespaces.active) return undefined
   const shared = NAMESPACES.filter((name, index) => standing.namespaces[index] === readlinkSync(`/proc/self/ns/${name}`))
   return shared.length === 0 ? undefined : `the host's own namespaces can be seen inside: ${shared.join(', ')}`
+}
+
+export interface UtilLinuxTrial {
+  readonly isRoot: boolean
+  find(program: string): Promise<OsLayer<{ readonly path: string }>>
+  /** Starts a hull with the layer. Returns why it failed, if it did. */
+  complaintAbout(layer: OsLayer<UtilLinuxMeans>): Promise<string | undefined>
+}
+
+/** The strictest form that works here. Namespaces count for more than another user. */
+export async function provenUtilLinux({ isRoot, find, complaintAbout }: UtilLinuxTrial): Promise<OsLayer<UtilLinuxMeans>> {
+  const [setpriv, unshare, shell] = await Promise.all([find('setpriv'), find('unshare'), find('sh')])
+  if (!setpriv.active) return setpriv
+  const isComplete = unshare.active && shell.active
+  let unseparated = !unshare.active ? unshare.reason : !shell.active ? shell.reason : ''
+  let complaint: string | undefined
+  const separate = isComplete
+    ? namespaceOptions(isRoot).map((options): OsLayer<NamespaceMeans> => ({ active: true, path: unshare.path, options, shell: shell.path }))
+    : []
+  for (const namespaces of [...separate, undefined]) {
+    for (const form of privilegeForms(isRoot)) {
+      const layer = { active: true, setpriv: { path: setpriv.path, ...form }, namespaces: namespaces ?? inactive(unseparated) } as const
+      complaint = await complaintAbout(layer)
+      if (complaint === undefined) return layer
+    }
+    if (namespaces !== undefined) unseparated = complaint!
+  }
+  return inactive(complaint!)
 }

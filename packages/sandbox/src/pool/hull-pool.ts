@@ -1,18 +1,18 @@
 import type { CompartmentLimits } from '@bulkhead/contract'
 import { BulkheadError } from '@bulkhead/contract'
 import type { Hull, HullShape, StartHull } from '../process/hull.ts'
-import { Berths } from './semaphore.ts'
+import { Semaphore } from './semaphore.ts'
 import { Spares } from './spares.ts'
 
 export interface HullPoolOptions {
-  /** Called when the first one is needed, so that a host that needs none starts nothing. */
+  /** Called when the first hull is needed. */
   readonly starter: () => Promise<StartHull>
-  /** Done once, after the first was opened, and before spares are started. Never rejects. */
+  /** Called before spares are started. Never rejects. */
   readonly beforeSpares: () => Promise<void>
-  /** At once, spares among them. */
+  /** Hulls at once, spares included. */
   readonly most: number
   readonly spares: number
-  /** Called while an opening waits in line: somebody may give a place back that is of no use to them. */
+  /** Called while an opening waits: an idle compartment may be evicted. */
   readonly crowded: () => void
 }
 
@@ -26,10 +26,10 @@ export interface Census {
   readonly inLine: number
 }
 
-/** The places of one kind: a bound on them, and some that wait ready. */
+/** The hulls of one placement: a bound on them, and spares. */
 export class HullPool {
   readonly #options: HullPoolOptions
-  readonly #berths: Berths
+  readonly #permits: Semaphore
   readonly #used = new Set<Hull>()
   #started: Promise<{ readonly start: StartHull; readonly spares: Spares }> | undefined
   #spares: Spares | undefined
@@ -39,21 +39,21 @@ export class HullPool {
 
   constructor(options: HullPoolOptions) {
     this.#options = options
-    this.#berths = new Berths(options.most)
+    this.#permits = new Semaphore(options.most)
   }
 
   get census(): Census {
-    return { used: this.#berths.taken, spare: this.#spares?.size ?? 0, inLine: this.#berths.waiting }
+    return { used: this.#permits.taken, spare: this.#spares?.size ?? 0, inLine: this.#permits.waiting }
   }
 
-  /** A place of one's own: a spare where one fits, else a new one, in the order in which they are asked for. */
+  /** Takes a spare that fits, or starts a hull. Openings are served in order. */
   async open(limits: CompartmentLimits, signal: AbortSignal): Promise<Hull> {
     const leave = await this.#enter(limits.startMs, signal)
     try {
       const { start, spares } = await this.#starting()
       signal.throwIfAborted()
       const spare = spares.take(limits)
-      if (spare === undefined && this.#berths.taken + spares.size > this.#options.most) spares.drop()
+      if (spare === undefined && this.#permits.taken + spares.size > this.#options.most) spares.drop()
       const hull = (spare ?? start(limits, false)).assign(limits)
       this.#used.add(hull)
       void hull.exited.then(() => {
@@ -67,7 +67,7 @@ export class HullPool {
     }
   }
 
-  /** A little later: to start a process holds the host up, and what was just opened is about to be called. */
+  /** Later: starting a process blocks the host, and the new compartment is about to be called. */
   refill(wanted: HullShape): void {
     this.#wanted = wanted
     this.#later ??= setTimeout(() => {
@@ -76,7 +76,7 @@ export class HullPool {
     }, REFILL_MS).unref()
   }
 
-  /** Starts spares without waiting for an opening. Resolves when each of them is locked down and waits, or is gone. */
+  /** Starts spares now. Resolves when each of them waits locked down, or has ended. */
   async warm(wanted: HullShape): Promise<void> {
     const { spares } = await this.#starting()
     await this.#options.beforeSpares()
@@ -84,7 +84,7 @@ export class HullPool {
     await spares.settled()
   }
 
-  /** Idempotent. Ends all of them, and resolves when nothing of them is left. Contract: nothing is opened any more. */
+  /** Idempotent. Kills all hulls, and resolves when they are gone. Contract: nothing is opened any more. */
   async close(): Promise<void> {
     clearTimeout(this.#later)
     await this.#refilling
@@ -93,7 +93,7 @@ export class HullPool {
     await Promise.all([this.#spares?.close(), ...[...this.#used].map((hull) => hull.exited)])
   }
 
-  /** The line has a limit of its own: what waits there is not to blame for it. */
+  /** Waiting has its own time limit, and is not counted against the start of the code. */
   async #enter(startMs: number, signal: AbortSignal): Promise<() => void> {
     const late = new AbortController()
     const timer = setTimeout(() => {
@@ -101,8 +101,8 @@ export class HullPool {
       const why = `None of the ${most} places for compartments became free within ${startMs} ms. Close some, or allow more.`
       late.abort(new BulkheadError('NoPlaceFree', why, { data: { most } }))
     }, startMs)
-    const place = this.#berths.take(AbortSignal.any([signal, late.signal]))
-    if (this.#berths.waiting > 0) this.#options.crowded()
+    const place = this.#permits.take(AbortSignal.any([signal, late.signal]))
+    if (this.#permits.waiting > 0) this.#options.crowded()
     const crowded = setInterval(this.#options.crowded, CROWDED_MS)
     try {
       return await place
@@ -115,7 +115,7 @@ export class HullPool {
   #starting(): Promise<{ readonly start: StartHull; readonly spares: Spares }> {
     this.#started ??= this.#options.starter().then((start) => {
       const { most, spares: count } = this.#options
-      this.#spares = new Spares({ start, most: count, room: () => this.#berths.taken + this.#spares!.size < most })
+      this.#spares = new Spares({ start, most: count, room: () => this.#permits.taken + this.#spares!.size < most })
       return { start, spares: this.#spares }
     }).catch((error: unknown) => {
       this.#started = undefined

@@ -9,11 +9,11 @@ import { threadStarter } from '../process/thread-hull.ts'
 import { HullPool } from './hull-pool.ts'
 
 export interface PoolOptions {
-  /** Places that wait locked down for their extension, from the first opening of their kind on. One each unless given. */
+  /** Spares of each placement, started after its first opening. Default: one. */
   readonly spares?: { readonly process?: number; readonly thread?: number }
-  /** Hulls and threads at once, spares among them. Further openings wait in line. 64 each unless given. */
+  /** Hulls and threads at once, spares included. Further openings wait. Default: 64 each. */
   readonly most?: { readonly hulls?: number; readonly threads?: number }
-  /** What the operating system adds to the walls of a hull: what works here, all of it or nothing runs, or nothing. */
+  /** Layers of the operating system around child processes: those that work, all or none runs, or none. */
   readonly os?: OsMode
 }
 
@@ -23,7 +23,7 @@ export type Pools = Readonly<Record<PooledPlacement, HullPool>>
 const SPARES = 1
 const MOST = 64
 
-/** `crowded` is called while openings of that placement wait in line. Contract: throws ConfigInvalid for a number that is none of places. */
+/** `crowded` is called while openings of that placement wait. Contract: throws ConfigInvalid for an invalid count. */
 export function createPools(
   { spares = {}, most = {}, os = 'auto' }: PoolOptions, walls: MissingWalls, crowded: (placement: PooledPlacement) => void,
 ): Pools {

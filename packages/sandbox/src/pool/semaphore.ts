@@ -1,7 +1,7 @@
-/** A bound on how many there are at once. Who comes when none is free waits in line, and gets one in that order. */
-export class Berths {
+/** A counting semaphore. Waiters get their permit in order. */
+export class Semaphore {
   readonly #most: number
-  readonly #line = new Set<() => void>()
+  readonly #queue = new Set<() => void>()
   #taken = 0
 
   constructor(most: number) {
@@ -13,38 +13,38 @@ export class Berths {
   }
 
   get waiting(): number {
-    return this.#line.size
+    return this.#queue.size
   }
 
-  /** Resolves with what gives it back, once. Rejects with the reason of the signal, and has left the line then. */
+  /** Resolves with a function that releases the permit, once. Rejects with the reason of the signal, and leaves the queue. */
   take(signal: AbortSignal): Promise<() => void> {
     if (signal.aborted) return Promise.reject(signal.reason as Error)
     if (this.#taken < this.#most) {
       this.#taken++
-      return Promise.resolve(this.#berth())
+      return Promise.resolve(this.#permit())
     }
     return new Promise((resolve, reject) => {
       const leave = (): void => {
-        this.#line.delete(enter)
+        this.#queue.delete(enter)
         reject(signal.reason as Error)
       }
       const enter = (): void => {
-        this.#line.delete(enter)
+        this.#queue.delete(enter)
         signal.removeEventListener('abort', leave)
-        resolve(this.#berth())
+        resolve(this.#permit())
       }
       signal.addEventListener('abort', leave, { once: true })
-      this.#line.add(enter)
+      this.#queue.add(enter)
     })
   }
 
-  #berth(): () => void {
+  #permit(): () => void {
     let held = true
     return () => {
       if (!held) return
       held = false
-      const [next] = this.#line
-      // It goes from hand to hand, so that nobody who comes just now gets before those in line.
+      const [next] = this.#queue
+      // Passed on directly, so that a newcomer cannot overtake the queue.
       if (next === undefined) this.#taken--
       else next()
     }

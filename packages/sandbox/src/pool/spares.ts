@@ -1,7 +1,7 @@
 import type { EmptyHull, HullShape, StartHull } from '../process/hull.ts'
 
 const ALIVE_MS = 1_000
-/** A start takes a small part of it. One that got too few threads of the system may wait for the others for ever. */
+/** A start takes a small part of it. A process that got too few threads may hang for ever. */
 const READY_MS = 10_000
 
 export interface SparesOptions {
@@ -9,16 +9,16 @@ export interface SparesOptions {
   readonly most: number
   /** Whether there may be one more. */
   readonly room: () => boolean
-  /** How long one may take until it is locked down. Ten seconds unless given. */
+  /** How long a start may take. Default: ten seconds. */
   readonly readyMs?: number
 }
 
-/** Places that were started before anyone needs them. None is there before the first `refill`. */
+/** Hulls that are started in advance. There are none before the first `refill`. */
 export class Spares {
   readonly #options: SparesOptions
-  /** The oldest first. */
+  /** Oldest first. */
   readonly #waiting = new Set<EmptyHull>()
-  /** Told to end, and not gone yet. */
+  /** Killed, and not gone yet. */
   readonly #ending = new Set<EmptyHull>()
   #closed = false
 
@@ -30,15 +30,15 @@ export class Spares {
     return this.#waiting.size
   }
 
-  /** Each of them is locked down, or gone. */
+  /** Resolves when each of them is locked down or gone. */
   async settled(): Promise<void> {
-    // Spares do not keep the host alive. Who waits for them does.
+    // Spares do not keep the host alive; waiting for them does.
     const alive = setInterval(() => undefined, ALIVE_MS)
     await Promise.all([...this.#waiting].map((spare) => spare.ready))
     clearInterval(alive)
   }
 
-  /** One that fits, also if it is still starting; it is the caller's from then on. */
+  /** Removes and returns one that fits, even while it still starts. */
   take(limits: HullShape): EmptyHull | undefined {
     for (const spare of this.#waiting) {
       if (!spare.fits(limits)) continue
@@ -48,7 +48,7 @@ export class Spares {
     return undefined
   }
 
-  /** Brings their number up again. When none would do for what was wanted last, one that would takes the oldest's place. */
+  /** Starts missing spares. When none fits the wanted shape, one that does replaces the oldest. */
   refill(wanted: HullShape): void {
     if (this.#closed || this.#options.most === 0) return
     while (this.#waiting.size < this.#options.most && this.#options.room()) if (!this.#start(wanted)) return
@@ -56,7 +56,7 @@ export class Spares {
     if (this.drop()) this.#start(wanted)
   }
 
-  /** Ends the oldest. Says whether there was one. */
+  /** Kills the oldest. Returns whether there was one. */
   drop(): boolean {
     const [oldest] = this.#waiting
     if (oldest === undefined) return false
@@ -64,7 +64,7 @@ export class Spares {
     return true
   }
 
-  /** Idempotent. Resolves when nothing of them is left. */
+  /** Idempotent. Resolves when all are gone. */
   async close(): Promise<void> {
     this.#closed = true
     while (this.drop());
@@ -83,7 +83,7 @@ export class Spares {
     try {
       spare = this.#options.start(shape, true)
     } catch {
-      // Nobody waits for it; who needs a place is told why there is none.
+      // The next opening reports the error.
       return false
     }
     this.#waiting.add(spare)
@@ -96,7 +96,7 @@ export class Spares {
     const wasReady = await spare.ready
     clearTimeout(late)
     await spare.exited
-    // One that cannot even start would do so for ever.
+    // A spare that cannot start would be replaced for ever.
     if (this.#waiting.delete(spare) && wasReady) this.refill(shape)
   }
 }

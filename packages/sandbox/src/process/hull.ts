@@ -1,18 +1,16 @@
 import type { ResourceLimits } from 'node:worker_threads'
 import type { CompartmentLimits } from '@bulkhead/contract'
 import { DEFAULT_LIMITS } from '@bulkhead/contract'
-import type { EndReport } from '../wire/hull-protocol.ts'
-import type { Transport } from '../wire/transport.ts'
-import type { CompartmentTerms } from '../wire/worker-start.ts'
+import type { CompartmentTerms, EndReport, Transport } from '../wire/protocol.ts'
 
-/** Why a place ended: it was told to, it used more than it may, or it fell over. */
+/** Why a hull ended. */
 export type HullExit =
   | { readonly kind: 'killed' }
   | { readonly kind: 'memory'; readonly limit: 'heapMb' | 'memoryMb'; readonly text: string }
   | { readonly kind: 'cpu'; readonly text: string }
   | { readonly kind: 'crashed'; readonly text: string }
 
-/** The place of one compartment. */
+/** A child process or thread that belongs to one compartment. */
 export interface Hull {
   readonly transport: Transport
   readonly ready: Promise<boolean>
@@ -22,26 +20,26 @@ export interface Hull {
   kill(): void
 }
 
-/** What is fixed when a place is started. All other limits are told when it is assigned. */
+/** The limits that are fixed when a hull starts. All others are set when it is assigned. */
 export type HullShape = Pick<CompartmentLimits, 'heapMb' | 'memoryMb'>
 
-/** A place that nobody has yet: without power, and like any other of its shape. It does not keep the host alive. */
+/** A hull without an extension. It has no power, and it does not keep the host alive. */
 export interface EmptyHull {
-  /** Whether an extension with these limits may have it. */
+  /** Whether an extension with these limits can use it. */
   fits(limits: HullShape): boolean
-  /** Settles once, never rejects: with true when it is locked down and waits, with false when it ended before that. */
+  /** Settles once, never rejects: true when it is locked down and waits, false when it ended before. */
   readonly ready: Promise<boolean>
   readonly exited: Promise<HullExit>
-  /** Makes it the place of one extension, also while it still starts. Called once at most. */
+  /** Assigns it to an extension, even while it still starts. Called once at most. */
   assign(limits: CompartmentLimits): Hull
   /** Idempotent. */
   kill(): void
 }
 
-/** `spare`: nobody waits for it yet. */
+/** `spare`: no caller waits for it. */
 export type StartHull = (shape: HullShape, spare: boolean) => EmptyHull
 
-/** Of a thread, at most: with less, long texts make it spend a fifth of its time on collecting them. Idle ones use none of it. */
+/** With less, a thread with long strings spends a fifth of its time on garbage collection. Idle threads use none of it. */
 const YOUNG_GENERATION_MB = 16
 
 /** Plain data. */
@@ -53,11 +51,11 @@ export interface ThreadOptions {
   readonly resourceLimits: ResourceLimits
 }
 
-/** How the thread of a compartment is started, in whichever process. */
+/** Options for the thread of a compartment, in any process. */
 export function threadOptions({ heapMb }: Pick<HullShape, 'heapMb'>): ThreadOptions {
   return {
-    // -i: without it the permission set silently includes the working folder.
-    // --no-warnings: a warning is written by parts of `process` that lockdown takes away.
+    // -i: without it the permissions include the working directory.
+    // --no-warnings: warnings use members of `process` that lockdown removes.
     execArgv: ['-i', '--permission', '--no-warnings'],
     env: {},
     argv: [],
@@ -68,12 +66,12 @@ export function threadOptions({ heapMb }: Pick<HullShape, 'heapMb'>): ThreadOpti
 
 export function termsOf(limits: CompartmentLimits): CompartmentTerms {
   const { messageBytes, messagesPerSecond, outputBytes, outstandingRequests, cpuMs } = limits
-  // Whoever allows it less time than is usual does not want that spent on waiting.
-  const staysAwake = cpuMs >= DEFAULT_LIMITS.cpuMs
-  return { messageBytes, messagesPerSecond, outputBytes, outstandingRequests, staysAwake }
+  // An operator who sets a lower limit does not want processor time spent on waiting.
+  const busyPoll = cpuMs >= DEFAULT_LIMITS.cpuMs
+  return { messageBytes, messagesPerSecond, outputBytes, outstandingRequests, busyPoll }
 }
 
-/** What the end of a thread, or of what it may use, means. */
+/** The exit that a report stands for. */
 export function exitOf(
   report: EndReport,
   { heapMb, memoryMb, cpuMs }: Pick<CompartmentLimits, 'heapMb' | 'memoryMb' | 'cpuMs'>,
@@ -86,7 +84,7 @@ export function exitOf(
     case 'error':
       return report.code === 'ERR_WORKER_OUT_OF_MEMORY'
         ? { kind: 'memory', limit: 'heapMb', text: `more than ${heapMb} MB of heap` }
-        : { kind: 'crashed', text: `nobody caught an error: ${report.message ?? 'it has no message'}` }
+        : { kind: 'crashed', text: `uncaught error: ${report.message ?? '(no message)'}` }
     case 'exit':
       return { kind: 'crashed', text: `its thread ended with code ${report.code}` }
   }

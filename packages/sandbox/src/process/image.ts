@@ -2,25 +2,25 @@ import { readFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { fileURLToPath } from 'node:url'
 import { Script } from 'node:vm'
-import type { CompiledScript } from '../wire/worker-start.ts'
+import { Worker } from 'node:worker_threads'
+import type { CompiledScript, WorkerStart } from '../wire/protocol.ts'
+import { threadOptions } from './hull.ts'
 import { exportsOf, linkedScript } from './linked-script.ts'
 import type { SourceModule } from './linked-script.ts'
 import { SourceGraph } from './source-graph.ts'
-import { warmScript } from './warm-script.ts'
 
 /**
- * The code that runs in hulls and workers, as texts. It is handed to them, so that they need no right to read files, wherever
- * this package is installed.
+ * The code of child processes and threads, as source text. They get it from the host, so they need no right to read files.
  */
 export interface Image {
-  /** The main thread of a hull. */
+  /** For the main thread of a child process. */
   readonly hull: string
-  /** The first lines of the thread of a compartment, as a text and as a file. They run the script. */
+  /** What the thread of a compartment runs first, as text and as a file. It runs the script. */
   readonly boot: string
   readonly bootFile: string
-  /** The thread of a compartment. It is replaced by one that starts faster when that is at hand. */
+  /** For the thread of a compartment. `warmImage` replaces it by one that starts faster. */
   script: CompiledScript
-  /** The module that extensions may import of us. */
+  /** The module of ours that extensions may import. */
   readonly author: string
 }
 
@@ -29,7 +29,7 @@ const { resolve: resolvePackage } = createRequire(import.meta.url)
 let image: Promise<Image> | undefined
 let warmed: Promise<void> | undefined
 
-/** Read once per process, but for a failure, which is tried again. */
+/** Built once per process; a failure is tried again. */
 export function loadImage(): Promise<Image> {
   image ??= buildImage().catch((error: unknown) => {
     image = undefined
@@ -38,7 +38,7 @@ export function loadImage(): Promise<Image> {
   return image
 }
 
-/** Once per process, and not before something was started: what is started later compiles less. Never rejects. */
+/** Makes later starts faster. Runs once per process, after the first start. Never rejects. */
 export function warmImage(): Promise<void> {
   warmed ??= loadImage().then(async (loaded) => {
     loaded.script = await warmScript(loaded) ?? loaded.script
@@ -46,7 +46,7 @@ export function warmImage(): Promise<void> {
   return warmed
 }
 
-/** An image whose modules may be other ones: `rewrite` is given each text by the name of its file. */
+/** `rewrite` gets the name and the text of each file, and returns the text to use. */
 export async function buildImage(rewrite = (_name: string, text: string): string => text): Promise<Image> {
   const hull = fileURLToPath(new URL('../worker/hull-main.ts', import.meta.url))
   const worker = fileURLToPath(new URL('../worker/main.ts', import.meta.url))
@@ -72,3 +72,23 @@ function asModule(modules: readonly SourceModule[]): string {
 }
 
 const lastOf = (modules: readonly SourceModule[]): string => `m${modules.length - 1}`
+
+const WARM_UP_HEAP_MB = 64
+
+/**
+ * The script with V8's code cache after a warm-up, taken from a thread that is ended afterwards. Later threads compile almost
+ * nothing. Undefined when it fails, which does no harm. Never rejects.
+ */
+export async function warmScript({ boot, script, author }: Image): Promise<CompiledScript | undefined> {
+  const start: WorkerStart = { script, author, spare: true, readable: [], inHull: false }
+  const worker = new Worker(boot, {
+    ...threadOptions({ heapMb: WARM_UP_HEAP_MB }), eval: true, stdout: true, stderr: true, workerData: { ...start, tellsCache: true },
+  })
+  const cache = await new Promise<Uint8Array | undefined>((resolve) => {
+    worker.once('message', resolve)
+    worker.once('error', () => resolve(undefined))
+    worker.once('exit', () => resolve(undefined))
+  })
+  await worker.terminate()
+  return cache && { text: script.text, cache }
+}

@@ -1,13 +1,13 @@
 import { basename } from 'node:path'
 
-/** A module of ours as JavaScript, and where each of its imports leads; builtins are not among them. */
+/** One of our modules as JavaScript, with the paths of its imports except builtins. */
 export interface SourceModule {
   readonly path: string
   readonly text: string
   readonly imports: ReadonlyMap<string, string>
 }
 
-/** Imports of values at the beginning of a line. For code of ours only, whose form the tests of the image prove. */
+/** Imports of values at the start of a line. For our own code only; the tests of the image check its form. */
 const IMPORT = /^import\s+(?:([^'"]*?)\s+from\s+)?['"]([^'"]+)['"];?$/gm
 const REEXPORT = /^export\s+\{([^}]*)\}\s+from\s+['"]([^'"]+)['"];?$/gm
 const EXPORT_LIST = /^export\s+\{([^}]*)\};?$/gm
@@ -15,10 +15,9 @@ const EXPORT_DECLARATION = /^export\s+(?=(?:async\s+)?(?:const|let|class|functio
 const LEFT_OVER = /^(?:import|export)\b(?!\s*\().*$/m
 
 /**
- * Modules as one classic script, each in a function of its own whose exports are `m0`, `m1` and so on. A thread starts
- * much faster from it than from a graph of modules, of which each would be resolved, compiled and linked apart. A module comes
- * after those it imports; cycles and exports that change later are not possible, and not needed. Strict, as modules are: code
- * of ours that calls a stranger's function must not be found by it.
+ * Modules as one classic script, each in a function whose exports are `m0`, `m1` and so on. A thread starts much faster from it than
+ * from a graph of modules. A module comes after those it imports; cycles and live bindings are not supported. It is strict, as
+ * modules are, so that functions of an extension cannot reach our callers.
  */
 export function linkedScript(modules: readonly SourceModule[]): string {
   const names = new Map(modules.map(({ path }, index) => [path, `m${index}`]))
@@ -26,12 +25,12 @@ export function linkedScript(modules: readonly SourceModule[]): string {
   return asciiOnly(["'use strict'", ...functions].join('\n'))
 }
 
-/** A single other character would double what each thread keeps of the script, and the time to read it. */
+/** One non-ASCII character would double the memory of the script in each thread, and the time to read it. */
 function asciiOnly(text: string): string {
   return text.replaceAll(/[^\0-\x7f]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
 }
 
-/** The names by which other modules know what a module offers. */
+/** The names that a module exports. */
 export function exportsOf(text: string): readonly string[] {
   return [
     ...[...text.matchAll(EXPORT_DECLARATION)].map((match) => match[1]!),
@@ -53,11 +52,11 @@ function asFunction({ path, text, imports }: SourceModule, names: ReadonlyMap<st
     .replaceAll(EXPORT_LIST, '')
     .replaceAll(EXPORT_DECLARATION, '')
   const left = LEFT_OVER.exec(body)?.[0]
-  if (left !== undefined) throw new SyntaxError(`${basename(path)} has a line that cannot be linked: ${left}`)
+  if (left !== undefined) throw new SyntaxError(`${basename(path)} has an import or export that cannot be linked: ${left}`)
   return `(() => { // ${basename(path)}\n${body}\nreturn { ${offered.join(', ')} }\n})()`
 }
 
-/** `Default, { a, b as c }` or `* as all`, as declarations. A default exists of builtins only: it is all of the module. */
+/** `Default, { a, b as c }` or `* as all`, as declarations. Only builtins have a default: the whole module. */
 function declaration(clause: string | undefined, source: string): string {
   if (clause === undefined) return ''
   const all = /^(?:\*\s+as\s+)?([\w$]+)/.exec(clause)?.[1]
@@ -71,7 +70,7 @@ function declaration(clause: string | undefined, source: string): string {
 const renamed = (names: readonly (readonly [string, string])[]): string =>
   names.map(([name, local]) => `${name}: ${local}`).join(', ')
 
-/** `a, b as c` as pairs; types, which leave gaps when they are stripped, are none. */
+/** `a, b as c` as pairs. Stripped types leave gaps, which are skipped. */
 function pairs(list: string): readonly (readonly [string, string])[] {
   return list.split(',').map((entry) => entry.trim()).filter(Boolean).map((entry) => {
     const [name, local] = entry.split(/\s+as\s+/)

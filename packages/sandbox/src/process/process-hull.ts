@@ -5,33 +5,31 @@ import type { Readable } from 'node:stream'
 import type { CompartmentLimits } from '@bulkhead/contract'
 import { BulkheadError, DEFAULT_LIMITS } from '@bulkhead/contract'
 import { inheritableDescriptors, isInheritable, resourceShortage } from '@bulkhead/broker'
-import type { EndReport, HullAssignment, HullHandover, HullReport, HullStart } from '../wire/hull-protocol.ts'
+import type { OsLayers } from '../os/os-layer.ts'
+import { continueHull, killHull, processEnd, spawnHull } from '../os/spawn-hull.ts'
+import type { CompiledScript, EndReport, HullAssignment, HullHandover, HullReport, HullStart } from '../wire/protocol.ts'
 import { socketTransport } from '../wire/socket-transport.ts'
-import type { CompiledScript } from '../wire/worker-start.ts'
 import type { EmptyHull, Hull, HullExit, HullShape, StartHull } from './hull.ts'
 import { exitOf, termsOf, threadOptions } from './hull.ts'
 import type { Image } from './image.ts'
-import type { OsLayers } from '../os/hull-command.ts'
-import { processEnd } from '../os/process-end.ts'
-import { continueHull, killHull, spawnHull } from '../os/spawn-hull.ts'
 
 const FLAGS = [
   // No file, no network, no process; only the one worker thread.
   '--permission', '--allow-worker',
-  // A signal must not open the inspector, fresh buffers must not show old memory, a crash report must not show variables.
+  // No inspector by signal, no old memory in new buffers, no environment in crash reports.
   '--disable-sigusr1', '--zero-fill-buffers', '--report-exclude-env',
   '--no-warnings', '--input-type=commonjs',
-  // In less its thread would have to collect garbage while it starts.
+  // With less, its thread would collect garbage while it starts.
   '--min-semi-space-size=4',
 ]
 
-/** Enough of what a dying process says to tell a lack of memory from other ends. */
+/** Enough of the output to tell a lack of memory from other ends. */
 const DIAGNOSTIC_CHARS = 4_096
-/** In the words of V8: of what only its heap lacked, and of what the system refused. */
+/** V8's messages when the heap is full, and when the system refuses memory. */
 const OUT_OF_HEAP = /heap out of memory|Fatal JavaScript/i
 const OUT_OF_MEMORY = /allocation failed|out of memory/i
 
-/** Child processes: whatever happens in one, ending it takes one signal. */
+/** Starts child processes. One signal ends everything in one. */
 export function processStarter(image: Image, layers: OsLayers): StartHull {
   const { hull, boot } = image
   const handovers = new Handovers(image.author)
@@ -48,7 +46,7 @@ export function processStarter(image: Image, layers: OsLayers): StartHull {
   }
 }
 
-/** The first line to a hull. To write it takes two milliseconds, and it is the same for all that run the same script. */
+/** The first line to a child process. Building it takes two milliseconds, so it is kept for each script. */
 class Handovers {
   readonly #author: string
   readonly #lines = new Map<boolean, Buffer>()
@@ -72,12 +70,12 @@ class Handovers {
   }
 }
 
-/** By a bare name another Node could be found, with other rights. */
+/** A bare name could find another Node, with other rights. */
 function refuseUnknownNode(path: string): void {
   if (isAbsolute(path)) return
   throw new BulkheadError(
     'CompartmentStartFailed',
-    'No process can be started: where Node is, is not known without /proc. Mount it, or start Node by its full path.',
+    'Cannot locate the Node executable because /proc is not mounted. Mount it, or start Node by its full path.',
   )
 }
 
@@ -97,22 +95,22 @@ class ProcessHull implements EmptyHull {
     this.#child = child
     this.#streams = streams
     this.#limits = { ...DEFAULT_LIMITS, ...shape }
-    // How a killed process hangs up; its end says more.
+    // A killed process resets its connections; its exit is reported below.
     for (const stream of [streams.control, streams.channel]) stream.on('error', () => undefined)
-    const words = lastWords(child, streams, () => ready.resolve(true))
-    this.exited = words.then((last) => {
+    const report = exitReport(child, streams, () => ready.resolve(true))
+    this.exited = report.then((last) => {
       ready.resolve(false)
       return this.#exit(last)
     })
     for (const held of this.#held) held.unref()
   }
 
-  /** What keeps the host alive, unless it is told not to. */
+  /** The handles that keep the host alive. */
   get #held(): readonly (ChildProcess | Socket)[] {
     return [this.#child, ...Object.values(this.#streams)]
   }
 
-  /** Its own watch can be told to allow less than the system does, not more. */
+  /** A lower memory limit can be set later, a higher one cannot. */
   fits({ heapMb, memoryMb }: HullShape): boolean {
     return heapMb === this.#shape.heapMb && memoryMb <= this.#shape.memoryMb
   }
@@ -122,10 +120,10 @@ class ProcessHull implements EmptyHull {
     const { memoryMb, cpuMs, messageBytes } = limits
     this.#limits = limits
     for (const held of this.#held) held.ref()
-    // It may have waited for hours, and whoever needs it now has no time to find out that it was stopped meanwhile.
+    // A spare may have been stopped (SIGSTOP) while it waited.
     continueHull(this.#child)
     control.write(`${JSON.stringify({ memoryMb, cpuMs } satisfies HullAssignment)}\n`)
-    const transport = socketTransport(channel, { maxFrameBytes: messageBytes, readOnlyWhenDrained: true, restsAfterLong: true })
+    const transport = socketTransport(channel, { maxFrameBytes: messageBytes, readOnlyWhenDrained: true, pausesAfterLong: true })
     transport.send(JSON.stringify(termsOf(limits)))
     return {
       transport,
@@ -137,17 +135,17 @@ class ProcessHull implements EmptyHull {
 
   kill(): void {
     this.#killed = true
-    // Whoever waits for its end sees it.
+    // Keeps the host alive until the end.
     for (const held of this.#held) held.ref()
     killHull(this.#child)
   }
 
-  #exit({ report, ended, said }: LastWords): HullExit {
+  #exit({ report, ended, output }: ExitReport): HullExit {
     if (report !== undefined) return exitOf(report, this.#limits)
     if (this.#killed) return { kind: 'killed' }
-    if (OUT_OF_HEAP.test(said)) return { kind: 'memory', limit: 'heapMb', text: 'more heap than it may' }
-    if (OUT_OF_MEMORY.test(said)) return { kind: 'memory', limit: 'memoryMb', text: 'more than the system gives it' }
-    return { kind: 'crashed', text: `its process ended with ${ended}${said === '' ? '' : `: ${said.slice(0, 500)}`}` }
+    if (OUT_OF_HEAP.test(output)) return { kind: 'memory', limit: 'heapMb', text: 'more heap than its limit' }
+    if (OUT_OF_MEMORY.test(output)) return { kind: 'memory', limit: 'memoryMb', text: 'more than the system gives it' }
+    return { kind: 'crashed', text: `its process ended with ${ended}${output === '' ? '' : `: ${output.slice(0, 500)}`}` }
   }
 }
 
@@ -159,48 +157,48 @@ interface HullStreams {
 }
 
 function streamsOf(child: ChildProcess): HullStreams {
-  // When no descriptor is left there are no streams at all, whatever the types say.
+  // Without free descriptors there are no streams, contrary to the types.
   const [, stdout, stderr, control, channel] = (child.stdio ?? []) as unknown as readonly (Socket | undefined)[]
   if (stdout && stderr && control && channel) return { stdout, stderr, control, channel }
-  // Without a listener the failure would end the host.
+  // An unhandled 'error' event would end the host.
   child.once('error', () => undefined)
   throw resourceShortage('No process could be started for the compartment', 'the host has no descriptors left')
 }
 
-interface LastWords {
+interface ExitReport {
   readonly report: EndReport | undefined
   readonly ended: string
-  readonly said: string
+  readonly output: string
 }
 
 const READY_LINE = `${JSON.stringify({ type: 'ready' } satisfies HullReport)}\n`
 
-/** Settles once nothing of the process is left and all it said has been read. Contract: never rejects. */
-async function lastWords(child: ChildProcess, streams: HullStreams, ready: () => void): Promise<LastWords> {
-  const said = [collect(streams.stdout), collect(streams.stderr)]
+/** Settles when nothing of the process is left and all its output was read. Contract: never rejects. */
+async function exitReport(child: ChildProcess, streams: HullStreams, ready: () => void): Promise<ExitReport> {
+  const output = [collect(streams.stdout), collect(streams.stderr)]
   const reports = collect(streams.control, (text) => text.startsWith(READY_LINE) && ready())
   const ended = await new Promise<string>((resolve) => {
-    // A channel that is not being read would never end.
+    // A channel that is paused would never end.
     child.once('exit', () => streams.channel.resume())
     child.once('close', (code, signal) => resolve(processEnd(code, signal)))
     child.once('error', (error) => resolve(`an error: ${error.message}`))
   })
-  return { report: firstReport(reports()), ended, said: said.map((text) => text()).join('\n').trim() }
+  return { report: firstReport(reports()), ended, output: output.map((text) => text()).join('\n').trim() }
 }
 
-/** Reads a stream to its end and keeps the beginning: the rest is thrown away, never gathered. */
-function collect(stream: Readable, heard?: (text: string) => void): () => string {
+/** Reads a stream to its end, and keeps only the beginning. */
+function collect(stream: Readable, onText?: (text: string) => void): () => string {
   let text = ''
   stream.setEncoding('utf8')
   stream.on('data', (chunk: string) => {
     if (text.length >= DIAGNOSTIC_CHARS) return
     text += chunk.slice(0, DIAGNOSTIC_CHARS - text.length)
-    heard?.(text)
+    onText?.(text)
   })
   return () => text
 }
 
-/** The main thread of a hull is ours, but shares a process with a stranger, so what it says is read with care. */
+/** The main thread shares its process with untrusted code, so its report is checked. */
 function firstReport(text: string): EndReport | undefined {
   try {
     const line = (text.startsWith(READY_LINE) ? text.slice(READY_LINE.length) : text).split('\n', 1)[0] ?? ''
@@ -212,7 +210,7 @@ function firstReport(text: string): EndReport | undefined {
       return { type, ...(typeof code === 'string' && { code }), ...(typeof message === 'string' && { message }) }
     }
   } catch {
-    // It ended without a word, or in the middle of one.
+    // It ended without a report, or within one.
   }
   return undefined
 }

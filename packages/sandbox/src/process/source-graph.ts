@@ -1,15 +1,15 @@
 import { readFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { basename, dirname, resolve } from 'node:path'
+import { Worker } from 'node:worker_threads'
 import type { SourceModule } from './linked-script.ts'
-import { stripTypes } from './strip-types.ts'
 
 const { resolve: resolvePackage } = createRequire(import.meta.url)
 
-/** Static imports and re-exports of values. For code of ours only: a form it misses fails the first start of a worker. */
+/** Static imports and re-exports of values. For our own code only: a form it misses fails the first start of a worker. */
 const STATIC_IMPORT = /^(?:import|export)\s+(?!type\s)(?:[^'"]*?\sfrom\s+)?['"]([^'"]+)['"]/gm
 
-/** Modules of ours as JavaScript, with all they import. */
+/** Our own modules as JavaScript, with everything they import. */
 export class SourceGraph {
   readonly #modules: ReadonlyMap<string, SourceModule>
 
@@ -17,7 +17,7 @@ export class SourceGraph {
     this.#modules = modules
   }
 
-  /** `rewrite` is given each text by the name of its file, and says what stands there instead. */
+  /** `rewrite` gets the name and the text of each file, and returns the text to use. */
   static async read(entries: readonly string[], rewrite: (name: string, text: string) => string): Promise<SourceGraph> {
     const files = new Map<string, SourceModule>()
     const waiting = [...entries]
@@ -32,12 +32,12 @@ export class SourceGraph {
       [path, { path, imports, text: rewrite(basename(path), texts[index]!) }])))
   }
 
-  /** A module after all that it imports. */
+  /** The modules of an entry, each after those it imports. */
   inOrder(entry: string): readonly SourceModule[] {
     const ordered = new Map<string, SourceModule>()
     const visit = (path: string, above: readonly string[]): void => {
       if (ordered.has(path)) return
-      if (above.includes(path)) throw new Error(`${basename(path)} imports itself by way of others and cannot be linked.`)
+      if (above.includes(path)) throw new Error(`${basename(path)} is part of an import cycle and cannot be linked.`)
       const module = this.#modules.get(path)!
       for (const target of module.imports.values()) visit(target, [...above, path])
       ordered.set(path, module)
@@ -55,4 +55,25 @@ function importsOf(path: string, text: string): SourceModule {
     imports: new Map(specifiers.filter((specifier) => !specifier.startsWith('node:')).map((specifier) =>
       [specifier, specifier.startsWith('.') ? resolve(dirname(path), specifier) : resolvePackage(specifier)] as const)),
   }
+}
+
+// In a thread, because Node prints a warning about the function once per process, and the output belongs to the embedder.
+const STRIP = `
+const { stripTypeScriptTypes } = require('node:module')
+const { parentPort, workerData } = require('node:worker_threads')
+parentPort.postMessage(workerData.map((text) => stripTypeScriptTypes(text)))
+`
+
+/** Sources as JavaScript. In a published package the files are JavaScript already. */
+async function stripTypes(files: readonly { readonly path: string; readonly text: string }[]): Promise<readonly string[]> {
+  const typed = files.filter(({ path }) => path.endsWith('.ts'))
+  if (typed.length === 0) return files.map(({ text }) => text)
+  const stripped = await new Promise<readonly string[]>((done, fail) => {
+    const workerData = typed.map(({ text }) => text)
+    const worker = new Worker(STRIP, { eval: true, execArgv: ['--no-warnings'], env: {}, workerData })
+    worker.once('message', done)
+    worker.once('error', fail)
+  })
+  const byPath = new Map(typed.map(({ path }, index) => [path, stripped[index]!]))
+  return files.map(({ path, text }) => byPath.get(path) ?? text)
 }

@@ -3,22 +3,22 @@ import { dirname, join } from 'node:path'
 import { MessageChannel } from 'node:worker_threads'
 import type { CompartmentLimits } from '@bulkhead/contract'
 import { DEFAULT_LIMITS } from '@bulkhead/contract'
-import { errorReport } from '../wire/error-report.ts'
+import { errorReport } from '../wire/errors.ts'
 import { portTransport } from '../wire/port-transport.ts'
-import type { CompartmentTask, WorkerStart } from '../wire/worker-start.ts'
+import type { CompartmentTask, WorkerStart } from '../wire/protocol.ts'
 import type { EmptyHull, Hull, HullExit, HullShape, StartHull } from './hull.ts'
 import { exitOf, termsOf, threadOptions } from './hull.ts'
 import type { Image } from './image.ts'
 
 /**
- * Places in the host's own process. They remove ambient power; they cannot protect the host's time and memory.
+ * Threads in the host's own process. They remove ambient power, but do not protect the host's time and memory.
  *
- * Each is a Piscina of one thread and one task. In a Piscina of several a task is bound to a thread only when that is ready,
- * so that one whose thread dies before would wait for ever, and one that is given up before would leave its thread.
+ * Each is a Piscina with one thread and one task. With several threads, Piscina binds a task to a thread only when that is ready:
+ * a task whose thread dies before would wait for ever.
  */
 export async function threadStarter(image: Image): Promise<StartHull> {
   const { bootFile, author } = image
-  // Not before it is needed: to load it takes as long as to start a thread.
+  // Loaded late: it takes as long as starting a thread.
   const { Piscina } = await import('piscina')
   const piscinaFolder = dirname(dirname(createRequire(import.meta.url).resolve('piscina')))
   const readable = [bootFile, join(piscinaFolder, 'package.json'), join(piscinaFolder, 'dist', 'worker.js')]
@@ -27,7 +27,7 @@ export async function threadStarter(image: Image): Promise<StartHull> {
     const { execArgv, ...options } = threadOptions(shape)
     const pool = new Piscina<CompartmentTask, never>({
       ...options,
-      // Lockdown takes these rights away, and the probe looks whether it did.
+      // Lockdown drops these rights, and the probe checks it.
       execArgv: [...execArgv, ...readRights],
       workerData: { author, script: image.script, spare, readable, inHull: false } satisfies WorkerStart,
       filename: bootFile,
@@ -35,11 +35,11 @@ export async function threadStarter(image: Image): Promise<StartHull> {
       minThreads: 1,
       maxThreads: 1,
       idleTimeout: Infinity,
-      // Otherwise a thread that waits for its task does not turn its loop.
+      // Otherwise a thread that waits for its task blocks its event loop.
       atomics: 'disabled',
       recordTiming: false,
     })
-    // A thread that was used, or has died, is not followed by another.
+    // Piscina must not replace a thread that has ended.
     pool.options.minThreads = 0
     return new ThreadHull(pool, shape)
   }
@@ -66,7 +66,7 @@ class ThreadHull implements EmptyHull {
     this.exited = exited.promise
     this.#pool = pool
     this.#limits = { ...DEFAULT_LIMITS, ...shape }
-    // The thread itself tells more.
+    // The thread reports the same error.
     pool.on('error', () => undefined)
     thread!.once('message', () => ready.resolve(true))
     thread!.on('error', (error: unknown) => {
@@ -86,9 +86,9 @@ class ThreadHull implements EmptyHull {
   assign(limits: CompartmentLimits): Hull {
     const { port1: ours, port2: theirs } = new MessageChannel()
     this.#limits = limits
-    // Its type for the list is that of another overload of `postMessage`.
+    // Piscina types the list for another overload of `postMessage`.
     const transferList = [theirs] as never
-    // It ends with the thread, whose own words are heard. Without a thread Piscina would start another.
+    // The task ends with the thread. Without a thread, Piscina would start another.
     if (!this.#gone && !this.#killed) {
       this.#pool.run({ port: theirs, terms: termsOf(limits) }, { transferList }).catch(() => undefined)
     }
@@ -98,7 +98,7 @@ class ThreadHull implements EmptyHull {
 
   kill(): void {
     this.#killed = true
-    // Whoever waits for its end sees it.
+    // Keeps the host alive until the end.
     for (const thread of this.#pool.threads) thread.ref()
     void this.#pool.destroy()
   }

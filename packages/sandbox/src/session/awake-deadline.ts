@@ -1,9 +1,9 @@
-/** How often it is looked whether this thread was awake. */
-const LOOK_MS = 100
+/** How often the timer checks whether this thread was blocked. */
+const CHECK_MS = 100
 
 /**
- * The time an extension may take to be imported, or for a phase. It stands still while a person is asked, and nearly so while this
- * thread is held up: what an extension waits for, or has said, is then not looked at, and it would be blamed for that.
+ * The time limit for an import or a phase. It stops while a person is asked, and nearly stops while this thread is blocked: an
+ * extension must not be blamed for messages that the host does not read.
  */
 export class AwakeDeadline {
   readonly #expire: () => void
@@ -19,7 +19,7 @@ export class AwakeDeadline {
     this.#run()
   }
 
-  /** Returns what lets it go on. To be called once. */
+  /** Returns a function that resumes it. Call that once. */
   pause(): () => void {
     if (this.#pauses++ === 0) {
       clearTimeout(this.#timer)
@@ -38,13 +38,13 @@ export class AwakeDeadline {
 
   #run(): void {
     this.#since = performance.now()
-    this.#spanMs = Math.min(Math.max(1, this.#leftMs), LOOK_MS)
-    this.#timer = setTimeout(this.#look, this.#spanMs)
+    this.#spanMs = Math.min(Math.max(1, this.#leftMs), CHECK_MS)
+    this.#timer = setTimeout(this.#check, this.#spanMs)
   }
 
-  readonly #look = (): void => {
+  readonly #check = (): void => {
     const lateness = Math.max(1, (performance.now() - this.#since) / this.#spanMs)
-    // The later, the less of it counts, and never nothing: a thread that is always late must give up some time.
+    // The later, the less counts, but never nothing: a thread that is always late must still reach the end.
     this.#leftMs -= lateness < 2 ? this.#spanMs : this.#spanMs / lateness
     if (this.#leftMs > 0) this.#run()
     else this.#expire()

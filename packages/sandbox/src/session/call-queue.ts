@@ -1,58 +1,58 @@
 import type { ToolInvocation } from '@bulkhead/contract'
 
-/** A call that has a place, or waits for one. */
-export interface PlacedCall<Call> {
+/** A call that has a slot, or waits for one. */
+export interface QueuedCall<Call> {
   readonly invocation: Pick<ToolInvocation, 'sessionId' | 'parent'> | undefined
-  /** Its index among the calls that have a place; -1 without one. */
+  /** Its index among the calls with a slot; -1 without one. */
   at: number
-  /** The ancestor whose place it uses. */
+  /** The ancestor whose slot it uses. */
   lender: Call | undefined
-  /** The nested call that uses its place. */
+  /** The nested call that uses its slot. */
   borrower: Call | undefined
 }
 
 /** How many calls of one session may wait, for each call that may run. */
-export const WAITING_PER_PLACE = 16
+export const WAITING_PER_SLOT = 16
 
 /**
- * The places for calls in one compartment, and those that wait for one. Sessions take turns; within a session the order is that
- * of arrival. A call that waits for a nested call in the same compartment lends it its place, one at a time: a nested call never
- * waits for the end of its own ancestor.
+ * The call slots of one compartment, and the calls that wait for one. Sessions take turns; within a session, calls run in order of
+ * arrival. A call that waits for a nested call in the same compartment lends its slot, to one call at a time, so a nested call
+ * never waits for its own ancestor.
  */
-export class CallPlaces<Call extends PlacedCall<Call>> {
+export class CallQueue<Call extends QueuedCall<Call>> {
   readonly #most: number
   readonly #admit: (call: Call) => void
-  /** An array: it is searched only for a nested call that finds no free place. */
-  readonly #placed: Call[] = []
-  /** Those that wait, by session. The session at the front has the next turn. */
+  /** Searched only for a nested call that finds no free slot. */
+  readonly #running: Call[] = []
+  /** Waiting calls by session. The first session has the next turn. */
   readonly #lines = new Map<string | undefined, Call[]>()
   #taken = 0
 
-  /** `admit` is called for a call that has waited and has a place now. */
+  /** `admit` is called for a waiting call that gets a slot. */
   constructor(most: number, admit: (call: Call) => void) {
     this.#most = most
     this.#admit = admit
   }
 
-  enter(call: Call): 'placed' | 'waits' | 'full' {
+  enter(call: Call): 'running' | 'waiting' | 'full' {
     if (this.#taken < this.#most) {
-      this.#place(call, undefined)
-      return 'placed'
+      this.#start(call, undefined)
+      return 'running'
     }
     const lender = this.#lenderOf(call)
     if (lender !== undefined) {
-      this.#place(call, lender)
-      return 'placed'
+      this.#start(call, lender)
+      return 'running'
     }
     const session = call.invocation?.sessionId
     const line = this.#lines.get(session)
     if (line === undefined) this.#lines.set(session, [call])
-    else if (line.length >= this.#most * WAITING_PER_PLACE) return 'full'
+    else if (line.length >= this.#most * WAITING_PER_SLOT) return 'full'
     else line.push(call)
-    return 'waits'
+    return 'waiting'
   }
 
-  /** Of a call that has a place or waits for one. */
+  /** For a call that has a slot or waits for one. */
   leave(call: Call): void {
     if (call.at < 0) return this.#stopWaiting(call)
     this.#remove(call)
@@ -71,24 +71,24 @@ export class CallPlaces<Call extends PlacedCall<Call>> {
     }
   }
 
-  /** All that wait, which wait no longer. */
+  /** Removes and returns all waiting calls. */
   takeWaiting(): readonly Call[] {
     const waiting = [...this.#lines.values()].flat()
     this.#lines.clear()
     return waiting
   }
 
-  #place(call: Call, lender: Call | undefined): void {
-    call.at = this.#placed.push(call) - 1
+  #start(call: Call, lender: Call | undefined): void {
+    call.at = this.#running.push(call) - 1
     call.lender = lender
     if (lender === undefined) this.#taken++
     else lender.borrower = call
   }
 
   #remove(call: Call): void {
-    const last = this.#placed.pop()!
+    const last = this.#running.pop()!
     if (last !== call) {
-      this.#placed[call.at] = last
+      this.#running[call.at] = last
       last.at = call.at
     }
     call.at = -1
@@ -96,8 +96,8 @@ export class CallPlaces<Call extends PlacedCall<Call>> {
 
   #lenderOf({ invocation }: Call): Call | undefined {
     for (let ancestor = invocation?.parent; ancestor !== undefined; ancestor = ancestor.parent) {
-      const placed = this.#placed.find((one) => one.invocation === ancestor)
-      if (placed !== undefined && placed.borrower === undefined) return placed
+      const running = this.#running.find((one) => one.invocation === ancestor)
+      if (running !== undefined && running.borrower === undefined) return running
     }
     return undefined
   }
@@ -109,17 +109,17 @@ export class CallPlaces<Call extends PlacedCall<Call>> {
     const call = line.shift()!
     this.#lines.delete(session)
     if (line.length > 0) this.#lines.set(session, line)
-    this.#place(call, undefined)
+    this.#start(call, undefined)
     this.#admit(call)
   }
 
-  /** The place of `lender` can be lent again. */
+  /** The slot of `lender` can be lent again. */
   #admitNested(lender: Call): void {
     for (const line of this.#lines.values()) {
       const call = line.find((one) => isNestedIn(one, lender))
       if (call === undefined) continue
       this.#stopWaiting(call)
-      this.#place(call, lender)
+      this.#start(call, lender)
       return this.#admit(call)
     }
   }
@@ -134,7 +134,7 @@ export class CallPlaces<Call extends PlacedCall<Call>> {
   }
 }
 
-function isNestedIn<Call extends PlacedCall<Call>>({ invocation }: Call, lender: Call): boolean {
+function isNestedIn<Call extends QueuedCall<Call>>({ invocation }: Call, lender: Call): boolean {
   for (let ancestor = invocation?.parent; ancestor !== undefined; ancestor = ancestor.parent) {
     if (ancestor === lender.invocation) return true
   }

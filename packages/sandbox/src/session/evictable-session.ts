@@ -4,52 +4,48 @@ import type {
 import type { Json, JsonObject } from '@bulkhead/kit/json'
 import { BulkheadError, LONGEST_TIMER_MS } from '@bulkhead/contract'
 import { messageOf } from '@bulkhead/kit/error-message'
-import { closedEarly } from './closed-early.ts'
-import { compartmentGone } from './compartment-gone.ts'
-import type { RestingSession } from './resting-session.ts'
-import { abortable } from './abortable.ts'
-import { PhasesRun } from './phases-run.ts'
-
-export type OpenSession = (request: CompartmentRequest) => Promise<RestingSession>
+import { closedEarly, compartmentGone } from './errors.ts'
+import { abortable, PhaseReplay, type OpenSession } from './reopen.ts'
+import { Residency, type ResidencyState } from './residency.ts'
 
 /**
- * A session whose compartment is given back when nobody has called it for a while, or when another one needs its place, and
- * opened anew by the next call.
- *
- *   awake ─ idle ─▶ falling asleep ▶ asleep ─ call ─▶ waking ▶ awake
- *     └───────────── closed, dies, cannot be woken ─────┴──▶ ended
+ * A session whose compartment is closed when it has been idle for a while, or when another one needs its place. The next call
+ * opens it again. `RESIDENCY` is its state machine.
  */
-export class SleepySession implements CompartmentSession {
+export class EvictableSession implements CompartmentSession {
   readonly id: string
   readonly placement: Placement
   readonly offers: CompartmentSession['offers']
   readonly ended: Promise<CompartmentEnd>
   readonly #request: CompartmentRequest
   readonly #open: OpenSession
-  /** Infinity: it is given back for another one only. */
+  /** Infinity: it is closed only when another one needs its place. */
   readonly #idleMs: number
-  readonly #phases = new PhasesRun()
+  readonly #residency: Residency
+  readonly #phases = new PhaseReplay()
   readonly #end = Promise.withResolvers<CompartmentEnd>()
   readonly #over = new AbortController()
-  /** Answers every request after its end. */
+  /** Answers every request after the end. */
   #refusal: BulkheadError | undefined
-  /** Set while it is awake. */
-  #session: RestingSession | undefined
-  /** The last that was awake, unless it was given back: of one that has ended by itself something may be left for a while. */
+  /** Set while idle or busy. */
+  #session: CompartmentSession | undefined
+  /** The last one, unless it was evicted: a session that ended on its own may take a while to be gone. */
   #last: CompartmentSession | undefined
-  #falling: Promise<void> | undefined
-  #waking: Promise<RestingSession> | undefined
-  /** What is being answered, or waits until it is awake; of calls only those that wait. */
-  #busy = 0
+  #cooling: Promise<void> | undefined
+  #warming: Promise<CompartmentSession> | undefined
+  /** Calls that wait for the compartment to open. */
   #waiting = 0
-  #restedAt = 0
   #timer: NodeJS.Timeout | undefined
 
-  static async open(request: CompartmentRequest, open: OpenSession, idleMs: number): Promise<SleepySession> {
-    return new SleepySession(request, open, idleMs, await open(request))
+  static async open(request: CompartmentRequest, open: OpenSession, idleMs: number): Promise<EvictableSession> {
+    const residency = new Residency()
+    residency.on('open')
+    return new EvictableSession(request, open, idleMs, residency, await open(request, residency))
   }
 
-  private constructor(request: CompartmentRequest, open: OpenSession, idleMs: number, session: RestingSession) {
+  private constructor(
+    request: CompartmentRequest, open: OpenSession, idleMs: number, residency: Residency, session: CompartmentSession,
+  ) {
     this.id = session.id
     this.placement = session.placement
     this.offers = session.offers
@@ -57,8 +53,8 @@ export class SleepySession implements CompartmentSession {
     this.#request = request
     this.#open = open
     this.#idleMs = idleMs
+    this.#residency = residency
     this.#adopt(session)
-    this.#rest()
   }
 
   get inFlight(): number {
@@ -69,26 +65,35 @@ export class SleepySession implements CompartmentSession {
     return this.#session?.quiet
   }
 
-  /** For how many ms nobody has wanted anything of it; 0 while somebody does, and of one that has no place. */
-  get unusedMs(): number {
-    const session = this.#session
-    return session === undefined || this.#isUsed(session) ? 0 : performance.now() - this.#quietSince(session)
+  get state(): ResidencyState {
+    return this.#residency.state
   }
 
-  get isFallingAsleep(): boolean {
-    return this.#falling !== undefined
+  /** For how many ms it has been idle; 0 in any other state. */
+  get idleMs(): number {
+    return this.#residency.idleMs
   }
 
-  /** Contract: of one that is unused. */
-  giveBack(): void {
-    if (this.#session !== undefined) this.#fallAsleep(this.#session)
+  /** Closes the compartment. Contract: it is idle. */
+  evict(): void {
+    const session = this.#session!
+    this.#residency.on('evict')
+    this.#session = undefined
+    this.#last = undefined
+    this.#cooling = this.#phases.undo(session, (phase, error) => {
+      const text = `The phase ${phase} failed before a pause: ${messageOf(error)}`
+      this.#request.services.log({ level: 'warn', text, callId: undefined })
+    }).then(() => session.close()).finally(() => {
+      this.#cooling = undefined
+      if (this.state === 'cooling') this.#residency.on('evicted')
+    })
   }
 
   async lifecycle(phase: LifecyclePhase): Promise<void> {
     const endsIt = phase === 'deactivate' || phase === 'dispose'
-    if (endsIt && this.#session === undefined && this.#waking === undefined && !this.#over.signal.aborted) {
-      // What is asleep has been taken down already.
-      await this.#falling
+    if (endsIt && (this.state === 'cold' || this.state === 'cooling') && this.#warming === undefined) {
+      // Eviction has run these phases already.
+      await this.#cooling
     } else {
       this.#over.signal.throwIfAborted()
       await this.#use(undefined, (session) => session.lifecycle(phase))
@@ -97,8 +102,8 @@ export class SleepySession implements CompartmentSession {
   }
 
   call(invocation: ToolInvocation): Promise<Json> {
-    // Of a call that need not wait nothing is noted here: its session knows of it.
-    return this.#session?.call(invocation) ?? this.#use(invocation, (awake) => awake.call(invocation))
+    // An open compartment counts its requests itself.
+    return this.#session?.call(invocation) ?? this.#use(invocation, (session) => session.call(invocation))
   }
 
   deriveApprovalKey(tool: string, args: JsonObject, signal: AbortSignal): Promise<string> {
@@ -110,43 +115,43 @@ export class SleepySession implements CompartmentSession {
   }
 
   async close(reason?: BulkheadError): Promise<void> {
-    const why = reason ?? closedEarly()
-    this.#finish({ kind: 'closed' }, why)
-    await Promise.all([this.#last?.close(reason), this.#falling, this.#waking?.catch(() => undefined)])
+    this.#finish({ kind: 'closed' }, reason ?? closedEarly())
+    await Promise.all([this.#last?.close(reason), this.#cooling, this.#warming?.catch(() => undefined)])
   }
 
-  /** The signal is read only where it has to be woken. */
-  async #use<T>(asker: Pick<ToolInvocation, 'signal'> | undefined, ask: (session: RestingSession) => Promise<T>): Promise<T> {
-    this.#busy++
+  /** The signal is read only where the compartment has to be opened. */
+  async #use<T>(source: Pick<ToolInvocation, 'signal'> | undefined, send: (session: CompartmentSession) => Promise<T>): Promise<T> {
+    this.#residency.begin()
     try {
-      return await ask(this.#session ?? await this.#awake(asker?.signal))
+      return await send(this.#session ?? await this.#opened(source?.signal))
     } finally {
-      if (--this.#busy === 0) this.#rest()
+      this.#residency.end()
     }
   }
 
-  async #awake(signal: AbortSignal | undefined): Promise<RestingSession> {
+  async #opened(signal: AbortSignal | undefined): Promise<CompartmentSession> {
     if (this.#refusal) throw this.#refusal
     this.#waiting++
     try {
       return await abortable(() => {
-        this.#waking ??= this.#wake().finally(() => {
-          this.#waking = undefined
+        this.#warming ??= this.#warm().finally(() => {
+          this.#warming = undefined
         })
-        return this.#waking
+        return this.#warming
       }, signal)
     } finally {
       this.#waiting--
     }
   }
 
-  /** One that cannot be brought up again is at its end: whoever owns it decides about another try. */
-  async #wake(): Promise<RestingSession> {
-    await this.#falling
-    let session: RestingSession | undefined
+  /** A failure ends the session: its owner decides whether to try again. */
+  async #warm(): Promise<CompartmentSession> {
+    await this.#cooling
+    let session: CompartmentSession | undefined
     try {
       this.#over.signal.throwIfAborted()
-      session = await this.#open({ ...this.#request, signal: this.#over.signal })
+      this.#residency.on('open')
+      session = await this.#open({ ...this.#request, signal: this.#over.signal }, this.#residency)
       await this.#phases.replay(session)
       this.#over.signal.throwIfAborted()
     } catch (thrown) {
@@ -159,57 +164,34 @@ export class SleepySession implements CompartmentSession {
     return session
   }
 
-  #adopt(session: RestingSession): void {
+  #adopt(session: CompartmentSession): void {
     this.#session = session
     this.#last = session
+    this.#residency.on('opened')
+    this.#checkIn(this.#idleMs)
     void session.ended.then((end) => {
       if (this.#session !== session) return
       this.#finish(end, end.kind === 'failed' ? end.error : new BulkheadError('CompartmentKilled', 'The compartment was closed.'))
     })
   }
 
-  #rest(): void {
-    this.#restedAt = performance.now()
-    if (this.#timer === undefined) this.#lookIn(this.#idleMs)
+  /** One timer that looks now and then, instead of one for each call. */
+  #checkIn(ms: number): void {
+    clearTimeout(this.#timer)
+    if (ms < Infinity) this.#timer = setTimeout(() => this.#check(), Math.min(ms, LONGEST_TIMER_MS)).unref()
   }
 
-  /** A look now and then, and not a clock for each call. */
-  #lookIn(ms: number): void {
-    if (ms < Infinity) this.#timer = setTimeout(() => this.#look(), Math.min(ms, LONGEST_TIMER_MS)).unref()
-  }
-
-  #look(): void {
-    this.#timer = undefined
-    const session = this.#session
-    if (session === undefined) return
-    if (this.#isUsed(session)) return this.#lookIn(this.#idleMs)
-    const left = this.#quietSince(session) + this.#idleMs - performance.now()
-    if (left > 0) this.#lookIn(left)
-    else this.#fallAsleep(session)
-  }
-
-  /** A call whose caller has given up may still be at work. */
-  #isUsed({ inFlight }: RestingSession): boolean {
-    return this.#busy > 0 || inFlight > 0
-  }
-
-  #quietSince({ quietSince }: RestingSession): number {
-    return Math.max(this.#restedAt, quietSince)
-  }
-
-  #fallAsleep(session: CompartmentSession): void {
-    this.#session = undefined
-    this.#last = undefined
-    this.#falling = this.#phases.undo(session, (phase, error) => {
-      const text = `The phase ${phase} failed before a pause: ${messageOf(error)}`
-      this.#request.services.log({ level: 'warn', text, callId: undefined })
-    }).then(() => session.close()).finally(() => {
-      this.#falling = undefined
-    })
+  #check(): void {
+    if (this.state === 'busy') return this.#checkIn(this.#idleMs)
+    if (this.state !== 'idle') return
+    const left = this.#idleMs - this.idleMs
+    if (left > 0) this.#checkIn(left)
+    else this.evict()
   }
 
   #finish(end: CompartmentEnd, reason: BulkheadError): void {
     if (this.#over.signal.aborted) return
+    this.#residency.on('end')
     this.#session = undefined
     clearTimeout(this.#timer)
     this.#refusal = end.kind === 'failed' ? compartmentGone(this.#request.extension.id, reason) : reason

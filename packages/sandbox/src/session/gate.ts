@@ -1,34 +1,31 @@
-import type { CompartmentLimits, WireError } from '@bulkhead/contract'
+import type { CompartmentLimits } from '@bulkhead/contract'
 import type { JsonLimits } from '@bulkhead/kit/json'
-import { BROKER_METHODS, BulkheadError, COMPARTMENT_LIMITS, WIRE_LIMITS } from '@bulkhead/contract'
+import { BROKER_METHODS, BulkheadError, COMPARTMENT_LIMITS } from '@bulkhead/contract'
 import { JSON_LIMITS } from '@bulkhead/kit/json'
 import type { Inspector } from '../wire/link.ts'
-import { MAX_TEXTS } from '../wire/long-text.ts'
-import type { Message } from '../wire/protocol.ts'
-import { KINDS, lengthOf, messagesOf, whole } from '../wire/protocol.ts'
-import { Numbered } from '../wire/numbered.ts'
-import { tooLarge } from './message-size.ts'
+import { KINDS, lengthOf, MAX_LONG_STRINGS, messagesOf, restore, WIRE_LIMITS } from '../wire/message.ts'
+import type { Message, WireError } from '../wire/protocol.ts'
+import { packetTooLarge } from './errors.ts'
 import { parsePacket } from './packet.ts'
 
 const MAX_ARGUMENTS = 8
 const WINDOW_MS = 1_000
 const methods: ReadonlySet<unknown> = new Set(Object.keys(BROKER_METHODS))
 
-/** All that a compartment can say. */
+/** The kinds of message that a compartment may send. */
 const ADMITTED: ReadonlySet<unknown> = new Set([KINDS.call.value, KINDS.call.failure, KINDS.broker.request])
 
 /**
- * Everything a compartment sends passes here before anyone acts on it. Two kinds of message exist: a request of one known
- * method with plain arguments, and one answer to each question that is still open. The first thing of any other form is the
- * last the compartment does.
+ * Checks everything a compartment sends before any other code sees it. A compartment may send requests of known methods with
+ * plain arguments, and one reply to each open request. The first message of any other form ends it.
  */
 export class Gate implements Inspector {
   readonly #limits: CompartmentLimits
   readonly #json: JsonLimits
-  /** Calls of ours the compartment has not answered yet. */
-  readonly #questions = new Numbered<true>()
-  /** Requests of the compartment we have not answered yet. */
-  readonly #requests = new Numbered<true>()
+  /** Ids of the host's requests without a reply. */
+  readonly #calls = new Set<number>()
+  /** Ids of the compartment's requests without a reply. */
+  readonly #requests = new Set<number>()
   #windowStart = 0
   #windowCount = 0
 
@@ -38,20 +35,19 @@ export class Gate implements Inspector {
   }
 
   sent(kind: number, id: number): void {
-    if (kind === KINDS.call.request) this.#questions.add(id, true)
-    else this.#requests.take(id)
+    if (kind === KINDS.call.request) this.#calls.add(id)
+    else this.#requests.delete(id)
   }
 
-  /** Contract: throws for a packet that may not be delivered, BoundaryViolation or the error of the limit it broke. */
+  /** Contract: throws BoundaryViolation, or the error of the limit it broke, for a packet that may not be delivered. */
   received(packet: unknown): readonly Message[] {
-    if (typeof packet === 'string') return this.#judged(this.#parsed(packet))
-    const texts = textsOf(packet, this.#limits).values()
-    return this.#judged(filled(this.#parsed(texts.next().value!), texts))
+    if (typeof packet === 'string') return this.#checked(this.#parsed(packet))
+    const strings = stringsOf(packet, this.#limits).values()
+    return this.#checked(restored(this.#parsed(strings.next().value!), strings))
   }
 
-  /** Messages of their form. */
   #parsed(json: string): readonly Message[] {
-    if (json.length > this.#limits.messageBytes) throw tooLarge(this.#limits)
+    if (json.length > this.#limits.messageBytes) throw packetTooLarge(this.#limits)
     const parsed = parsePacket(json, this.#json)
     if (!parsed.ok) throw violation(`sent a packet that ${parsed.why}`)
     if (!Array.isArray(parsed.value) || parsed.value.length === 0) throw violation('sent a packet that is not a list of messages')
@@ -60,13 +56,13 @@ export class Gate implements Inspector {
     return messages as readonly Message[]
   }
 
-  #judged(messages: readonly Message[]): readonly Message[] {
+  #checked(messages: readonly Message[]): readonly Message[] {
     for (const message of messages) {
       const [kind, id, third, args] = message
-      // Only a packet of several texts can fill holes.
-      if (message.length !== lengthOf(kind)) throw violation('sent a message of which a text is missing')
+      // Only a packet of several strings can fill holes.
+      if (message.length !== lengthOf(kind)) throw violation('sent a message without its long strings')
       if (kind === KINDS.broker.request) this.#request(id, third, args)
-      else if (!isId(id) || !this.#questions.take(id)) throw violation('answered a question that is not open')
+      else if (!isId(id) || !this.#calls.delete(id)) throw violation('replied to a request that is not open')
       if (kind === KINDS.call.failure) checkError(third, 1)
     }
     return messages
@@ -74,17 +70,17 @@ export class Gate implements Inspector {
 
   #request(id: unknown, method: unknown, args: unknown): void {
     this.#countRequest()
-    if (!isId(id)) throw violation('sent a request without a proper id')
-    if (!methods.has(method)) throw violation('called something that is not a method of the broker')
+    if (!isId(id)) throw violation('sent a request without a valid id')
+    if (!methods.has(method)) throw violation('called an unknown method of the broker')
     if (!Array.isArray(args) || args.length > MAX_ARGUMENTS) throw violation('sent arguments that are not a short list')
-    if (this.#requests.has(id)) throw violation('sent two requests of one id')
-    this.#requests.add(id, true)
+    if (this.#requests.has(id)) throw violation('sent two requests with one id')
+    this.#requests.add(id)
     if (this.#requests.size > this.#limits.outstandingRequests) {
       throw beyond('outstandingRequests', this.#limits, 'requests open')
     }
   }
 
-  /** Answers are not counted: each is paid for by a question of ours. */
+  /** Replies are not counted: the host's requests bound them. */
   #countRequest(): void {
     const now = performance.now()
     if (now - this.#windowStart >= WINDOW_MS) {
@@ -99,36 +95,36 @@ export class Gate implements Inspector {
 
 const isId = (id: unknown): id is number => Number.isSafeInteger(id) && (id as number) >= 0
 
-/** The texts of a packet of several. A port may have brought anything; holes of a sparse list are not texts either. */
-function textsOf(packet: unknown, limits: CompartmentLimits): readonly string[] {
-  if (!Array.isArray(packet) || packet.length === 0 || packet.length > 1 + MAX_TEXTS) {
-    throw violation('sent something that is not a packet')
+/** A port can deliver any value; holes of a sparse array are not strings either. */
+function stringsOf(packet: unknown, limits: CompartmentLimits): readonly string[] {
+  if (!Array.isArray(packet) || packet.length === 0 || packet.length > 1 + MAX_LONG_STRINGS) {
+    throw violation('sent a value that is not a packet')
   }
   let chars = 0
-  const texts: string[] = []
+  const strings: string[] = []
   for (let index = 0; index < packet.length; index++) {
-    const text: unknown = packet[index]
-    if (typeof text !== 'string' || !text.isWellFormed()) throw violation('sent something that is not a text')
-    chars += text.length
-    if (chars > limits.messageBytes) throw tooLarge(limits)
-    texts.push(text)
+    const string: unknown = packet[index]
+    if (typeof string !== 'string' || !string.isWellFormed()) throw violation('sent a value that is not a well-formed string')
+    chars += string.length
+    if (chars > limits.messageBytes) throw packetTooLarge(limits)
+    strings.push(string)
   }
-  return texts
+  return strings
 }
 
-function filled(messages: readonly Message[], texts: Iterator<string>): readonly Message[] {
+function restored(messages: readonly Message[], strings: Iterator<string>): readonly Message[] {
   try {
-    for (const message of messages) whole(message, texts)
+    for (const message of messages) restore(message, strings)
   } catch (error) {
-    throw violation(`sent a message of which ${(error as RangeError).message}`)
+    throw violation(`sent a message in which ${(error as RangeError).message}`)
   }
-  if (texts.next().done !== true) throw violation('sent a text that belongs nowhere')
+  if (strings.next().done !== true) throw violation('sent a long string that belongs to no message')
   return messages
 }
 
 function checkForm(message: unknown): void {
   if (!Array.isArray(message) || !ADMITTED.has(message[0])) {
-    throw violation('sent something that is neither a request nor an answer')
+    throw violation('sent a message that is neither a request nor a reply')
   }
   const length = lengthOf(message[0] as number)
   if (message.length === length) return
@@ -138,19 +134,19 @@ function checkForm(message: unknown): void {
   }
 }
 
-const ERROR_FIELDS: Readonly<Record<keyof WireError, 'text' | 'any' | 'error'>> = {
-  name: 'text', message: 'text', code: 'text', stack: 'text', data: 'any', cause: 'error',
+const ERROR_FIELDS: Readonly<Record<keyof WireError, 'string' | 'any' | 'error'>> = {
+  name: 'string', message: 'string', code: 'string', stack: 'string', data: 'any', cause: 'error',
 }
-const errorFields: ReadonlyMap<string, 'text' | 'any' | 'error'> = new Map(Object.entries(ERROR_FIELDS))
+const errorFields: ReadonlyMap<string, 'string' | 'any' | 'error'> = new Map(Object.entries(ERROR_FIELDS))
 
 function checkError(error: unknown, depth: number): void {
-  if (!isRecord(error) || depth > WIRE_LIMITS.errorDepth) throw violation('sent an error that is not of its form')
+  if (!isRecord(error) || depth > WIRE_LIMITS.errorDepth) throw violation('sent a malformed error')
   if (!Object.hasOwn(error, 'name') || !Object.hasOwn(error, 'message')) throw violation('sent an error without name or message')
   for (const [key, value] of Object.entries(error)) {
     const kind = errorFields.get(key)
-    if (kind === undefined) throw violation('sent an error with a field that errors do not have')
-    if (kind === 'text' && (typeof value !== 'string' || value.length > WIRE_LIMITS.errorTextChars)) {
-      throw violation('sent an error whose texts are not short texts')
+    if (kind === undefined) throw violation('sent an error with an unknown field')
+    if (kind === 'string' && (typeof value !== 'string' || value.length > WIRE_LIMITS.errorChars)) {
+      throw violation('sent an error with a field that is not a short string')
     }
     if (kind === 'error') checkError(value, depth + 1)
   }
@@ -159,7 +155,7 @@ function checkError(error: unknown, depth: number): void {
 const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** Who sends in the way of the protocol, but too much of it. */
+/** For valid messages, but too many of them. */
 function beyond(limit: 'messagesPerSecond' | 'outstandingRequests', limits: CompartmentLimits, of: string): BulkheadError {
   const { error } = COMPARTMENT_LIMITS[limit]
   const why = `The compartment had more than ${limits[limit]} ${of}, and was killed. Raise its ${limit} if it needs as many.`

@@ -1,14 +1,15 @@
-import type { CompartmentCode, CompartmentLoadRequest, CompartmentRequest, CompartmentSession, LifecyclePhase } from '@bulkhead/contract'
+import type { CompartmentCode, CompartmentRequest, CompartmentSession, LifecyclePhase } from '@bulkhead/contract'
 import type { Json } from '@bulkhead/kit/json'
 import { BulkheadError, LIFECYCLE_PHASES, TOOL_NAME_PATTERN } from '@bulkhead/contract'
 import { canonicalJson, isJsonObject } from '@bulkhead/kit/json'
 import { powersOf } from '@bulkhead/broker'
+import type { LoadRequest } from '../wire/protocol.ts'
 
-/** What a compartment can run; other files of a package stay with the host. */
+/** Files that a compartment can import. The other files of a package are not sent. */
 const CODE_FILE = /\.(?:m?js|json|wasm)$/
 
-/** The question a compartment is opened with. */
-export function loadRequest({ extension, code, config, tools, services }: CompartmentRequest): CompartmentLoadRequest {
+/** The first request to a compartment. */
+export function loadRequest({ extension, code, config, tools, services }: CompartmentRequest): LoadRequest {
   return {
     id: extension.id,
     config,
@@ -17,7 +18,7 @@ export function loadRequest({ extension, code, config, tools, services }: Compar
   }
 }
 
-function sources(code: CompartmentCode): Pick<CompartmentLoadRequest, 'main' | 'files'> {
+function sources(code: CompartmentCode): Pick<LoadRequest, 'main' | 'files'> {
   if (code.kind === 'module') return { main: '', files: [] }
   return {
     main: code.main,
@@ -28,10 +29,10 @@ function sources(code: CompartmentCode): Pick<CompartmentLoadRequest, 'main' | '
 }
 
 /**
- * What the code says it offers, held against the manifest. Contract: throws ExportsMismatch when they differ, and
- * BoundaryViolation when it is not an answer to the question.
+ * Compares what the code offers with the manifest. Contract: throws ExportsMismatch when they differ, and BoundaryViolation when
+ * the reply is malformed.
  */
-export function judgeOffers(reply: Json, { extension, tools }: CompartmentRequest): CompartmentSession['offers'] {
+export function checkOffers(reply: Json, { extension, tools }: CompartmentRequest): CompartmentSession['offers'] {
   const { tools: offered, phases } = readReply(reply)
   const declared = new Map(tools.map((tool) => [tool.name, tool]))
   const missing = [...declared.keys()].filter((name) => !offered.has(name))
@@ -56,9 +57,9 @@ export function judgeOffers(reply: Json, { extension, tools }: CompartmentReques
 
 const LISTED_NAMES = 5
 
-/** Names may be the code's: as many as it likes, as long as it likes, with whatever it likes in them. */
+/** Names can come from the code, so their number, length and characters are limited. */
 function listed(names: readonly string[]): string {
-  const shown = names.slice(0, LISTED_NAMES).map((name) => TOOL_NAME_PATTERN.test(name) ? name : '(not a possible name)')
+  const shown = names.slice(0, LISTED_NAMES).map((name) => TOOL_NAME_PATTERN.test(name) ? name : '(invalid name)')
   return shown.join(', ') + (names.length > shown.length ? ` and ${names.length - shown.length} more` : '')
 }
 
@@ -87,11 +88,11 @@ function readReply(reply: Json): Offered {
 const mismatch = (id: string, what: string): BulkheadError =>
   new BulkheadError(
     'ExportsMismatch',
-    `The code of ${id} is not what its manifest says: ${what}. Make both name the same.`,
+    `The code of ${id} does not match its manifest: ${what}. Make both agree.`,
     { data: { extension: id } },
   )
 
 const malformed = (): BulkheadError => new BulkheadError(
   'BoundaryViolation',
-  'The compartment answered the request to load with something else. It was killed.',
+  'The compartment sent a malformed reply to the request to load, and was killed.',
 )

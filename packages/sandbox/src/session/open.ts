@@ -2,38 +2,38 @@ import type { CompartmentRequest, ErrorCode } from '@bulkhead/contract'
 import { BulkheadError } from '@bulkhead/contract'
 import { Broker, isResourceShortage, resourceShortage, refuseUnenforceable, type BrokerOptions } from '@bulkhead/broker'
 import { AwakeDeadline } from './awake-deadline.ts'
-import { inlinePeer } from './inline-peer.ts'
-import { judgeError, LOAD_CODES } from './compartment-error.ts'
-import { judgeOffers, loadRequest } from './load.ts'
-import type { Peer } from './peer.ts'
+import { compartmentError, ON_LOAD } from './errors.ts'
+import { checkOffers, loadRequest } from './load.ts'
+import { inlinePeer, remotePeer, type Peer } from './peer.ts'
 import type { Pools } from '../pool/pools.ts'
-import { remotePeer } from './remote-peer.ts'
-import type { RestingSession } from './resting-session.ts'
+import { Residency } from './residency.ts'
 import { Session } from './session.ts'
 
-/** What opens a compartment can always be given up. */
+/** An opening can always be cancelled. */
 export type OpenRequest = CompartmentRequest & { readonly signal: AbortSignal }
 
-/** From a request to a running session. Rejects with the reason and leaves nothing behind. */
+/** Opens a compartment and loads its code. Rejects with the reason and leaves nothing behind. */
 export async function openCompartment(
-  request: OpenRequest, workspace: string, pools: Pools, options: BrokerOptions,
-): Promise<RestingSession> {
+  request: OpenRequest, residency: Residency, workspace: string, pools: Pools, options: BrokerOptions,
+): Promise<Session> {
   for (const tool of request.tools) refuseUnenforceable(tool, request.services)
   const broker = new Broker(request, workspace, options)
   const peer = await place(request, broker, pools).catch((error: unknown) => {
-    // In line for a place it is given up with the reason as it was given.
+    // Cancelled while it waited for a place: the caller gets its own reason.
     if (request.signal.aborted) throw BulkheadError.from(request.signal.reason, 'ToolCancelled')
     throw BulkheadError.is(error) ? error : notStarted(request, error)
   })
   try {
-    return await startSession(request, broker, peer)
+    return await startSession(request, broker, peer, residency)
   } finally {
     if (request.placement !== 'inline') pools[request.placement].refill(request.limits)
   }
 }
 
-/** Loads the code into a peer that was started for it, and judges what it offers. */
-export async function startSession(request: CompartmentRequest, broker: Broker, peer: Peer): Promise<RestingSession> {
+/** Loads the code into a started peer, and checks what it offers. */
+export async function startSession(
+  request: CompartmentRequest, broker: Broker, peer: Peer, residency = new Residency(),
+): Promise<Session> {
   const { limits, extension, signal } = request
   const stop = Promise.withResolvers<never>()
   stop.promise.catch(() => undefined)
@@ -52,24 +52,24 @@ export async function startSession(request: CompartmentRequest, broker: Broker, 
   void peer.ready.then((ready) => void (isReady = ready))
   try {
     const reply = await Promise.race([peer.load(loadRequest(request)), died, stop.promise])
-    return new Session({ request, peer, broker, offers: judgeOffers(reply, request) })
+    return new Session({ request, peer, broker, offers: checkOffers(reply, request), residency })
   } catch (error) {
     peer.kill()
     await peer.gone
-    const judged = judgeError(error, 'CompartmentStartFailed', LOAD_CODES)
-    throw isReady || !WITHOUT_CODE.has(judged.code) ? judged : notStarted(request, judged)
+    const reason = compartmentError(error, ON_LOAD)
+    throw isReady || !WITHOUT_CODE.has(reason.code) ? reason : notStarted(request, reason)
   } finally {
     deadline.stop()
     signal?.removeEventListener('abort', abort)
   }
 }
 
-/** How a place ends that has not come as far as the code of an extension. */
+/** Errors of a hull that ended before it could load code. */
 const WITHOUT_CODE: ReadonlySet<ErrorCode> = new Set(['CompartmentCrashed', 'CompartmentStartTimeout'])
 
 /**
- * Node itself refused, as it does to a host that was started with --permission and may start neither threads nor processes; or
- * the system had no room, which is no fault of the extension.
+ * The hull did not start: Node refused, as it does in a host started with --permission and without the right to start threads or
+ * processes; or the system is out of resources, which is no fault of the extension.
  */
 function notStarted({ placement, extension }: CompartmentRequest, error: unknown): BulkheadError {
   const what = `No ${placement} could be started for ${extension.id}`
@@ -84,7 +84,7 @@ async function place(request: OpenRequest, broker: Broker, pools: Pools): Promis
     if (code.kind !== 'module') {
       throw new BulkheadError(
         'CompartmentStartFailed',
-        `${extension.id} is not a module of ours and is never run in the host's own thread.`,
+        `${extension.id} is not a built-in module and cannot run in the host's own thread.`,
       )
     }
     return inlinePeer(code.module, broker, request)

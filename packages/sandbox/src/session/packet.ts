@@ -14,29 +14,29 @@ const NINE = 0x39
 const UPPER_E = 0x45
 const LOWER_E = 0x65
 
-/** So many characters after a mark the next one may be far. */
+/** After so many characters without a mark, search for the next one natively. */
 const LONG_GAP = 32
 
-/** No number becomes infinite that has no exponent and fewer digits than this. */
+/** A number without an exponent and with fewer digits is never infinite. */
 const INFINITE_DIGITS = 309
 
 /**
- * Without these no key of the text can be __proto__ and no string half of a surrogate pair, however it is escaped. Two
- * searches, because one for either of them takes ten times as long.
+ * Without these, no key can be __proto__ and no string can have a lone surrogate, however it is escaped. Two searches, because one
+ * regular expression for both takes ten times as long.
  */
-const needsALook = (text: string): boolean => text.includes('__proto__') || text.includes('\\u')
+const needsFullCheck = (text: string): boolean => text.includes('__proto__') || text.includes('\\u')
 
 export type ParsedPacket = { readonly ok: true; readonly value: Json } | { readonly ok: false; readonly why: string }
 
 /**
- * Text of a stranger as JSON under limits. Depth and number of values are told from the text, before any of them is
- * built: a few megabytes of brackets would become hundreds of megabytes of arrays. Contract: never throws.
+ * Parses untrusted JSON under limits. It counts depth and values before parsing: a few megabytes of brackets would become hundreds
+ * of megabytes of arrays. Contract: never throws.
  */
 export function parsePacket(text: string, limits: JsonLimits): ParsedPacket {
   if (text.length > limits.maxChars) return { ok: false, why: `is longer than ${limits.maxChars} characters` }
   const form = formOf(text, limits)
-  if (form === 'outgrown') return { ok: false, why: 'has too many values or too much nesting' }
-  if (form === 'extreme numbers' || needsALook(text) || !text.isWellFormed()) {
+  if (form === 'too large') return { ok: false, why: 'has too many values or too much nesting' }
+  if (form === 'extreme numbers' || needsFullCheck(text) || !text.isWellFormed()) {
     const parsed = parseJson(text, limits)
     return parsed.ok ? parsed : { ok: false, why: `has a value that ${parsed.fault.message}` }
   }
@@ -47,11 +47,11 @@ export function parsePacket(text: string, limits: JsonLimits): ParsedPacket {
   }
 }
 
-/** Whether a number may be too great to stay one is told as well: JSON.parse makes Infinity of it, which is no JSON. */
-function formOf(text: string, { maxDepth, maxNodes }: JsonLimits): 'plain' | 'outgrown' | 'extreme numbers' {
+/** Also detects numbers that JSON.parse could turn into Infinity, which is not JSON. */
+function formOf(text: string, { maxDepth, maxNodes }: JsonLimits): 'plain' | 'too large' | 'extreme numbers' {
   let nodes = 1
   let depth = 0
-  /** Where the last mark was: whatever lies between two marks is at most one number or word. */
+  /** Position of the last mark. Between two marks is at most one number or literal. */
   let mark = 0
   let extreme = false
   for (let at = 0; at < text.length; at++) {
@@ -63,15 +63,15 @@ function formOf(text: string, { maxDepth, maxNodes }: JsonLimits): 'plain' | 'ou
         continue
       case OPEN_ARRAY:
       case OPEN_OBJECT:
-        if (++depth > maxDepth) return 'outgrown'
-        if (!closes(text.charCodeAt(at + 1)) && ++nodes > maxNodes) return 'outgrown'
+        if (++depth > maxDepth) return 'too large'
+        if (!closes(text.charCodeAt(at + 1)) && ++nodes > maxNodes) return 'too large'
         break
       case CLOSE_ARRAY:
       case CLOSE_OBJECT:
         depth--
         break
       case COMMA:
-        if (++nodes > maxNodes) return 'outgrown'
+        if (++nodes > maxNodes) return 'too large'
         break
       case COLON:
         break
@@ -93,11 +93,11 @@ const isDigit = (char: number): boolean => char >= ZERO && char <= NINE
 
 const closes = (char: number): boolean => char === CLOSE_ARRAY || char === CLOSE_OBJECT
 
-/** The index of the closing quote, or -1. Most of a large text is strings, and this steps over most of them at native speed. */
+/** The index of the closing quote, or -1. Native search, because most of a large packet is strings. */
 function endOfString(text: string, open: number): number {
   const end = text.indexOf('"', open + 1)
   if (end < 0 || text.charCodeAt(end - 1) !== BACKSLASH) return end
-  // What is escaped is told from the beginning on: from the end, each of many quotes would be asked about by itself.
+  // Escapes are read from the start: from the end, many quotes would make it quadratic.
   for (let at = open + 1; at < text.length; at++) {
     const char = text.charCodeAt(at)
     if (char === BACKSLASH) at++
@@ -106,7 +106,7 @@ function endOfString(text: string, open: number): number {
   return -1
 }
 
-/** From where on there may be a mark again, or an exponent; the end where there is none. At native speed, one look at a time. */
+/** The position of the next mark or exponent, or the end. Native search. */
 function nextMark(text: string, from: number): number {
   MARKS.lastIndex = from
   return MARKS.test(text) ? MARKS.lastIndex - 1 : text.length

@@ -3,44 +3,42 @@ import type {
 } from '@bulkhead/contract'
 import type { Json, JsonObject } from '@bulkhead/kit/json'
 import { BulkheadError } from '@bulkhead/contract'
-import { closedEarly } from './closed-early.ts'
-import { compartmentGone, isCompartmentGone } from './compartment-gone.ts'
-import type { RestingSession } from './resting-session.ts'
-import { abortable } from './abortable.ts'
-import { PhasesRun } from './phases-run.ts'
-import type { OpenSession } from './evictable-session.ts'
+import { closedEarly, compartmentGone, isCompartmentGone } from './errors.ts'
+import { abortable, PhaseReplay, type OpenSession } from './reopen.ts'
+import type { Residency } from './residency.ts'
 
-/** One of the compartments, or the next one in its stead. */
+/** One of the compartments, or its replacement. */
 interface Member {
-  /** Set while it can be called. */
-  session: RestingSession | undefined
-  starting: Promise<RestingSession> | undefined
+  /** Set while it is open. */
+  session: CompartmentSession | undefined
+  starting: Promise<CompartmentSession> | undefined
 }
 
 /**
- * One extension that keeps nothing between calls, in several compartments. One that dies takes its own calls with it and is
- * replaced by the next call that finds a place for it. When as many have died in a row as there are, without a single call
- * answered, all of it ends: whoever owns the session decides about another try.
+ * An extension without state between calls, in several compartments. A compartment that dies fails its own calls; the next call
+ * replaces it. When as many die in a row as there are, without a call that succeeds, the session ends and its owner decides
+ * whether to try again.
  */
-export class SpreadSession implements RestingSession {
+export class SessionPool implements CompartmentSession {
   readonly id: string
   readonly placement: Placement
   readonly offers: CompartmentSession['offers']
   readonly ended: Promise<CompartmentEnd>
   readonly #request: CompartmentRequest
   readonly #open: OpenSession
+  readonly #residency: Residency
   readonly #members: readonly Member[]
-  readonly #phases = new PhasesRun()
+  readonly #phases = new PhaseReplay()
   readonly #end = Promise.withResolvers<CompartmentEnd>()
   readonly #over = new AbortController()
-  /** Answers every request after its end. */
+  /** Answers every request after the end. */
   #refusal: BulkheadError | undefined
-  /** Of members that have ended, until nothing of them is left. */
+  /** Members that have ended and are not gone yet. */
   readonly #leaving = new Set<Promise<void>>()
   #deathsInARow = 0
 
-  /** All of them, or none: rejects with the first failure, and leaves nothing behind. */
-  static async open(request: CompartmentRequest, open: OpenSession): Promise<RestingSession> {
+  /** Opens all or none: rejects with the first failure, and leaves nothing behind. */
+  static async open(request: CompartmentRequest, open: OpenSession, residency: Residency): Promise<CompartmentSession> {
     const { concurrency = 1, placement, extension } = request
     if (!Number.isSafeInteger(concurrency) || concurrency < 1 || placement === 'inline') {
       const why = `${extension.id} cannot run in ${concurrency} compartments of the placement ${placement}.`
@@ -49,17 +47,19 @@ export class SpreadSession implements RestingSession {
     const failed = new AbortController()
     const signal = request.signal === undefined ? failed.signal : AbortSignal.any([failed.signal, request.signal])
     const attempts = await Promise.allSettled(Array.from({ length: concurrency }, () =>
-      open({ ...request, signal }).catch((error: unknown) => {
+      open({ ...request, signal }, residency).catch((error: unknown) => {
         failed.abort(error)
         throw error
       })))
     const sessions = attempts.flatMap((attempt) => attempt.status === 'fulfilled' ? [attempt.value] : [])
-    if (sessions.length === concurrency) return new SpreadSession(request, open, sessions)
+    if (sessions.length === concurrency) return new SessionPool(request, open, residency, sessions)
     await Promise.all(sessions.map((session) => session.close()))
     throw failed.signal.reason
   }
 
-  private constructor(request: CompartmentRequest, open: OpenSession, sessions: readonly RestingSession[]) {
+  private constructor(
+    request: CompartmentRequest, open: OpenSession, residency: Residency, sessions: readonly CompartmentSession[],
+  ) {
     const [first] = sessions
     this.id = first!.id
     this.placement = first!.placement
@@ -67,6 +67,7 @@ export class SpreadSession implements RestingSession {
     this.ended = this.#end.promise
     this.#request = request
     this.#open = open
+    this.#residency = residency
     this.#members = sessions.map(() => ({ session: undefined, starting: undefined }))
     for (const [index, session] of sessions.entries()) this.#adopt(this.#members[index]!, session)
   }
@@ -75,19 +76,13 @@ export class SpreadSession implements RestingSession {
     return this.#members.reduce((sum, { session }) => sum + (session?.inFlight ?? 0), 0)
   }
 
-  /** Not quiet while one of them waits for a place: the others would have to go for it. */
-  get quietSince(): number {
-    if (this.#members.some(({ starting }) => starting)) return performance.now()
-    return Math.max(...this.#members.map(({ session }) => session?.quietSince ?? -Infinity))
-  }
-
-  /** Only while there is none without a cancelled call: until then the others are called. */
+  /** Set while every member has a cancelled call: until then the others are called. */
   get quiet(): Promise<void> | undefined {
     const quiets = this.#members.map(({ session }) => session?.quiet)
     return quiets.includes(undefined) ? undefined : Promise.race(quiets)
   }
 
-  /** In each of them, also in those that are being replaced. */
+  /** Runs in every member, and in those that are being replaced. */
   async lifecycle(phase: LifecyclePhase): Promise<void> {
     this.#over.signal.throwIfAborted()
     const outcomes = await Promise.allSettled(this.#members.map(async (member) =>
@@ -116,41 +111,44 @@ export class SpreadSession implements RestingSession {
     await Promise.all(this.#leaving)
   }
 
-  /** Chosen and asked at once: who comes next sees it busy. */
-  async #use<T>(asker: Pick<ToolInvocation, 'signal'>, ask: (session: RestingSession) => Promise<T>): Promise<T> {
+  /** Chooses a member and sends at once, so the next caller sees it busy. */
+  async #use<T>(source: Pick<ToolInvocation, 'signal'>, send: (session: CompartmentSession) => Promise<T>): Promise<T> {
     if (this.#refusal) throw this.#refusal
     const [freest] = this.#members.flatMap(({ session }) => session ?? []).toSorted(byLoad)
-    // Before another asks for a place: who makes room for it must see this one at work.
-    const answer = freest && ask(freest)
+    // Before a replacement asks for a place: making room for it must find this member busy.
+    const answer = freest && send(freest)
     const starting = this.#members.filter(({ session }) => session === undefined).map((member) => this.#replaced(member))
     for (const start of starting) start.catch(() => undefined)
-    const asked = freest ?? await abortable(() => Promise.race(starting), asker.signal)
+    const chosen = freest ?? await abortable(() => Promise.race(starting), source.signal)
     try {
-      return await (answer ?? ask(asked))
+      return await (answer ?? send(chosen))
     } catch (error) {
       if (!isCompartmentGone(error)) throw error
-      // It is not among the members any more when its end is known.
-      await asked.ended
-      return this.#use(asker, ask)
+      // Once its end is known it is no longer a member.
+      await chosen.ended
+      return this.#use(source, send)
     }
   }
 
-  #replaced(member: Member): Promise<RestingSession> {
+  /** In use while it waits for a place: otherwise the other members would be evicted to make room for it. */
+  #replaced(member: Member): Promise<CompartmentSession> {
+    if (member.starting === undefined) this.#residency.begin()
     member.starting ??= this.#start(member).finally(() => {
       member.starting = undefined
+      this.#residency.end()
     })
     return member.starting
   }
 
-  async #start(member: Member): Promise<RestingSession> {
-    let session: RestingSession | undefined
+  async #start(member: Member): Promise<CompartmentSession> {
+    let session: CompartmentSession | undefined
     try {
-      session = await this.#open({ ...this.#request, signal: this.#over.signal })
+      session = await this.#open({ ...this.#request, signal: this.#over.signal }, this.#residency)
       await this.#phases.replay(session)
       this.#over.signal.throwIfAborted()
     } catch (thrown) {
       const error = BulkheadError.from(thrown, 'CompartmentStartFailed')
-      // Those that are there go on with fewer; the next call asks for a place again.
+      // The others go on; the next call tries again.
       if (session === undefined && error.code === 'NoPlaceFree' && this.#members.some((one) => one.session)) throw error
       void this.#finish({ kind: 'failed', error }, error)
       await session?.close(error)
@@ -160,7 +158,7 @@ export class SpreadSession implements RestingSession {
     return session
   }
 
-  #adopt(member: Member, session: RestingSession): void {
+  #adopt(member: Member, session: CompartmentSession): void {
     member.session = session
     void session.ended.then((end) => {
       if (member.session !== session) return
@@ -189,6 +187,6 @@ export class SpreadSession implements RestingSession {
   }
 }
 
-/** A cancelled call that goes on may take its compartment down, and others in it too. */
+/** A cancelled call that goes on may end its compartment, and with it the other calls there. */
 const byLoad = (a: CompartmentSession, b: CompartmentSession): number =>
   Number(a.quiet !== undefined) - Number(b.quiet !== undefined) || a.inFlight - b.inFlight

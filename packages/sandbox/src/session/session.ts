@@ -1,32 +1,30 @@
 import type {
-  CompartmentEnd, CompartmentMethods, CompartmentRequest, CompartmentSession, CompartmentTool, LifecyclePhase, Placement, StoredState, ToolInvocation,
+  CompartmentEnd, CompartmentRequest, CompartmentSession, CompartmentTool, LifecyclePhase, Placement, StoredState, ToolInvocation,
 } from '@bulkhead/contract'
 import type { Json, JsonObject } from '@bulkhead/kit/json'
 import { BulkheadError } from '@bulkhead/contract'
 import type { Broker } from '@bulkhead/broker'
-import type { Question } from '../wire/remote.ts'
+import type { CompartmentMethods } from '../wire/protocol.ts'
+import type { ReplyHandler } from '../wire/rpc.ts'
 import { AwakeDeadline } from './awake-deadline.ts'
-import { CallPlaces, WAITING_PER_PLACE } from './call-queue.ts'
-import type { Asking, CallerOwner, Judgement, Telling } from './caller.ts'
-import { Caller } from './caller.ts'
-import { closedEarly } from './closed-early.ts'
-import { compartmentGone } from './compartment-gone.ts'
-import { InvokedCall } from './invoked-call.ts'
-import { CALL_CODES, judgeError, NO_CODES } from './compartment-error.ts'
+import { CallQueue, WAITING_PER_SLOT } from './call-queue.ts'
+import { closedEarly, compartmentError, compartmentGone, ON_APPROVAL_KEY, ON_CALL, ON_LIFECYCLE, ON_MIGRATION, type ErrorPolicy } from './errors.ts'
 import type { Peer } from './peer.ts'
-import type { RestingSession } from './resting-session.ts'
+import { InvokedCall, PendingRequest, type RequestOwner, type RequestSource, type Settle } from './pending-request.ts'
+import type { Residency } from './residency.ts'
 
 export interface SessionParts {
   readonly request: CompartmentRequest
   readonly peer: Peer
   readonly broker: Broker
   readonly offers: CompartmentSession['offers']
+  readonly residency: Residency
 }
 
 let opened = 0
 
-/** One extension's code, running. Whatever is asked of it settles once: by its answer, an abort, or its end. */
-export class Session implements RestingSession {
+/** One compartment with the code of one extension. Each request settles once: by its reply, by cancelling, or by the end of the compartment. */
+export class Session implements CompartmentSession {
   readonly id: string
   readonly placement: Placement
   readonly offers: CompartmentSession['offers']
@@ -35,32 +33,35 @@ export class Session implements RestingSession {
   readonly #peer: Peer
   readonly #broker: Broker
   readonly #tools: ReadonlyMap<string, CompartmentTool>
-  readonly #places: CallPlaces<Caller>
-  /** For how many callers the compartment still works, or will. */
+  readonly #residency: Residency
+  readonly #queue: CallQueue<PendingRequest>
+  /** Requests that run in the compartment, or wait for a slot. */
   #inFlight = 0
-  #quietSince = performance.now()
-  /** Ids of calls that go on although their callers have given up. */
+  /** Ids of cancelled calls that go on. */
   readonly #abandoned = new Set<string>()
-  readonly #owner: CallerOwner = { gaveUp: (caller, reason) => this.#gaveUp(caller, reason), left: (caller) => this.#left(caller) }
-  /** Why it is being ended, once it is; what comes of it later is a consequence. */
+  readonly #owner: RequestOwner = {
+    cancelled: (request, reason) => this.#cancelled(request, reason), finished: (request) => this.#finished(request),
+  }
+  /** Why it ends. The first reason counts. */
   #reason: BulkheadError | undefined
   #closing = false
   #attempts = 0
-  /** Cancelled calls that go on. */
+  /** Number of cancelled requests that go on. */
   #lingering = 0
   #quiet: PromiseWithResolvers<void> | undefined
 
-  constructor({ request, peer, broker, offers }: SessionParts) {
+  constructor({ request, peer, broker, offers, residency }: SessionParts) {
     this.id = `${request.extension.id}#${++opened}`
     this.placement = request.placement
     this.offers = offers
     this.#request = request
     this.#peer = peer
     this.#broker = broker
+    this.#residency = residency
     this.#tools = new Map(request.tools.map((tool) => [tool.name, tool]))
-    this.#places = new CallPlaces(request.limits.concurrentCalls, (caller) => this.#send(caller))
+    this.#queue = new CallQueue(request.limits.concurrentCalls, (pending) => this.#send(pending))
     this.ended = peer.ended.then((error) => this.#end(error))
-    // Later: whoever holds it, and whoever holds that, has heard of its end by then.
+    // Later: the wrappers of this session have handled its end by then.
     void this.ended.then(() => void setImmediate(() => this.#quiet?.resolve()))
   }
 
@@ -70,10 +71,6 @@ export class Session implements RestingSession {
 
   get inFlight(): number {
     return this.#inFlight
-  }
-
-  get quietSince(): number {
-    return this.#quietSince
   }
 
   async lifecycle(phase: LifecyclePhase): Promise<void> {
@@ -86,7 +83,7 @@ export class Session implements RestingSession {
     const over = new AbortController()
     const close = phase === 'init' ? this.#broker.openInit({ signal: over.signal, pause: () => deadline.pause() }) : undefined
     try {
-      await this.#ask('lifecycle', [phase], LIFECYCLE)
+      await this.#ask('lifecycle', [phase], ON_LIFECYCLE)
     } finally {
       deadline.stop()
       close?.()
@@ -98,30 +95,30 @@ export class Session implements RestingSession {
     const { callId, tool: name } = invocation
     const tool = this.#tools.get(name)
     if (tool === undefined) return Promise.reject(this.#notRegistered(name))
-    // An earlier attempt of the same call may still be on its way out.
+    // A cancelled attempt of the same call may still run.
     const isTaken = this.#abandoned.size > 0 && this.#abandoned.has(callId)
     const id = isTaken ? `${callId}~${++this.#attempts}` : callId
     const call = new InvokedCall(id, tool, invocation)
     return new Promise((resolve, reject) => {
-      const caller = this.#listeningCaller(CALL, { cancellation: invocation, call }, { resolve, reject })
-      if (caller === undefined) return
-      const standing = this.#places.enter(caller)
-      if (standing === 'placed') this.#send(caller)
-      else if (standing === 'full') caller.failed(this.#tooManyCalls())
+      const pending = this.#pending(ON_CALL, { cancellation: invocation, call }, { resolve, reject })
+      if (pending === undefined) return
+      const entered = this.#queue.enter(pending)
+      if (entered === 'running') this.#send(pending)
+      else if (entered === 'full') pending.failed(this.#tooManyCalls())
     })
   }
 
   async deriveApprovalKey(name: string, args: JsonObject, signal: AbortSignal): Promise<string> {
     if (!this.#tools.has(name)) throw this.#notRegistered(name)
-    const key = await this.#ask('deriveApprovalKey', [name, args], APPROVAL_KEY, signal)
+    const key = await this.#ask('deriveApprovalKey', [name, args], ON_APPROVAL_KEY, signal)
     if (typeof key !== 'string') {
-      throw new BulkheadError('ApprovalKeyDerivationFailed', `deriveApprovalKey of ${name} did not return a text.`)
+      throw new BulkheadError('ApprovalKeyDerivationFailed', `deriveApprovalKey of ${name} did not return a string.`)
     }
     return key
   }
 
   async migrateState({ slotVersion, data }: StoredState, signal: AbortSignal): Promise<Json> {
-    return this.#ask('migrateState', [slotVersion, data], MIGRATION, signal)
+    return this.#ask('migrateState', [slotVersion, data], ON_MIGRATION, signal)
   }
 
   close(reason?: BulkheadError): Promise<void> {
@@ -130,73 +127,75 @@ export class Session implements RestingSession {
     return Promise.all([this.#peer.gone, this.#broker.close()]).then(() => undefined)
   }
 
-  /** Settles once: by the answer, by the caller, or by the end of all. A phase has no signal: its deadline ends all. */
+  /** A lifecycle phase has no signal: its deadline ends the compartment. */
   #ask<Method extends keyof CompartmentMethods>(
-    method: Method, args: Parameters<CompartmentMethods[Method]>, judgement: Judgement, signal?: AbortSignal,
+    method: Method, args: Parameters<CompartmentMethods[Method]>, policy: ErrorPolicy, signal?: AbortSignal,
   ): Promise<Json> {
     return new Promise((resolve, reject) => {
       if (signal === undefined) {
-        const failed = (error: unknown): void => reject(judgeError(error, judgement.fallback, judgement.own))
-        return this.#peer.ask(method, args, { answered: resolve, failed })
+        const failed = (error: unknown): void => reject(compartmentError(error, policy))
+        return this.#peer.request(method, args, { answered: resolve, failed })
       }
-      const caller = this.#listeningCaller(judgement, { cancellation: { signal } }, { resolve, reject })
-      if (caller !== undefined) this.#peer.ask(method, args, caller)
+      const pending = this.#pending(policy, { cancellation: { signal } }, { resolve, reject })
+      if (pending !== undefined) this.#peer.request(method, args, pending)
     })
   }
 
-  /** None where nothing can be asked any more, or the caller has given up already; it has been told then. */
-  #listeningCaller(judgement: Judgement, asking: Asking, telling: Telling): Caller | undefined {
+  /** Undefined when the session has ended or the caller has cancelled already; the caller is rejected then. */
+  #pending(policy: ErrorPolicy, source: RequestSource, settle: Settle): PendingRequest | undefined {
     const refusal = this.#refusal
     if (refusal !== undefined) {
-      telling.reject(refusal)
+      settle.reject(refusal)
       return undefined
     }
-    const caller = new Caller(this.#owner, judgement, asking, telling)
-    if (!caller.listen()) return undefined
+    const pending = new PendingRequest(this.#owner, policy, source, settle)
+    if (!pending.listen()) return undefined
     this.#inFlight++
-    return caller
+    this.#residency.begin()
+    return pending
   }
 
-  /** Why nothing can be asked any more. The end itself may be announced later. */
+  /** Why no request can be sent any more. `ended` may settle later. */
   get #refusal(): BulkheadError | undefined {
     if (this.#reason === undefined && this.#peer.isReachable) return undefined
     return this.#closing ? this.#reason : compartmentGone(this.#request.extension.id, this.#reason)
   }
 
-  #send(caller: Caller): void {
-    const { callId, invocation: { tool, args } } = caller.call!
-    this.#broker.open(caller.call!)
-    this.#peer.ask('execute', [callId, tool, args], caller)
+  #send(pending: PendingRequest): void {
+    const { callId, invocation: { tool, args } } = pending.call!
+    this.#broker.open(pending.call!)
+    this.#peer.request('execute', [callId, tool, args], pending)
   }
 
-  /** Its caller is answered; the code gets a little time to notice, and is ended when it does not. */
-  #gaveUp(caller: Caller, reason: BulkheadError): void {
-    const { call } = caller
+  /** The code has `graceMs` to stop; after that its compartment is killed. */
+  #cancelled(pending: PendingRequest, reason: BulkheadError): void {
+    const { call } = pending
     if (call !== undefined) {
-      // It was waiting for a place: the code has never heard of it.
-      if (caller.at < 0) return this.#left(caller)
+      // It was waiting for a slot, so it was never sent.
+      if (pending.at < 0) return this.#finished(pending)
       this.#broker.end(call)
       this.#abandoned.add(call.callId)
-      this.#peer.ask('abort', [call.callId, reason.message], NOBODY)
+      this.#peer.request('abort', [call.callId, reason.message], IGNORED)
     }
     if (!this.#peer.killable) return
     this.#lingering++
     this.#quiet ??= Promise.withResolvers()
     const { extension: { id }, limits: { graceMs } } = this.#request
-    caller.overdue = setTimeout(() => this.#kill(overdueError(id, call ? undefined : reason)), graceMs)
+    pending.overdue = setTimeout(() => this.#kill(overdueError(id, call ? undefined : reason)), graceMs)
   }
 
-  #left(caller: Caller): void {
-    if (--this.#inFlight === 0) this.#quietSince = performance.now()
-    const { call } = caller
+  #finished(pending: PendingRequest): void {
+    this.#inFlight--
+    this.#residency.end()
+    const { call } = pending
     if (call !== undefined) {
       this.#broker.end(call)
-      if (caller.reason !== undefined) this.#abandoned.delete(call.callId)
-      this.#places.leave(caller)
+      if (pending.reason !== undefined) this.#abandoned.delete(call.callId)
+      this.#queue.leave(pending)
     }
-    if (caller.overdue === undefined) return
-    clearTimeout(caller.overdue)
-    // One that is being ended becomes quiet when it is gone.
+    if (pending.overdue === undefined) return
+    clearTimeout(pending.overdue)
+    // A session that ends becomes quiet when it is gone.
     if (--this.#lingering > 0 || this.#reason !== undefined) return
     this.#quiet?.resolve()
     this.#quiet = undefined
@@ -216,9 +215,9 @@ export class Session implements RestingSession {
     return this.#closing ? { kind: 'closed' } : { kind: 'failed', error: reason }
   }
 
-  /** Those that wait first: the end of a call would let the next one in. */
+  /** Waiting calls first: the end of a running call would start the next one. */
   #endAll(reason: BulkheadError): void {
-    for (const caller of this.#places.takeWaiting()) caller.failed(this.#refusal)
+    for (const pending of this.#queue.takeWaiting()) pending.failed(this.#refusal)
     this.#peer.endAll(reason)
   }
 
@@ -230,19 +229,15 @@ export class Session implements RestingSession {
     const { extension, limits } = this.#request
     return new BulkheadError(
       'TooManyCalls',
-      `The compartment of ${extension.id} runs ${limits.concurrentCalls} calls, and ${limits.concurrentCalls * WAITING_PER_PLACE} more of the session wait for it. Wait for some of them.`,
+      `The compartment of ${extension.id} runs ${limits.concurrentCalls} calls, and ${limits.concurrentCalls * WAITING_PER_SLOT} more of the session wait for it. Wait for some of them.`,
       { data: { limit: 'concurrentCalls' } },
     )
   }
 }
 
-const CALL: Judgement = { fallback: 'ToolExecutionFailed', own: CALL_CODES }
-const APPROVAL_KEY: Judgement = { fallback: 'ApprovalKeyDerivationFailed', own: NO_CODES }
-const MIGRATION: Judgement = { fallback: 'SlotMigrationFailed', own: NO_CODES }
-const LIFECYCLE: Judgement = { fallback: 'LifecycleFailure', own: NO_CODES }
-const NOBODY: Question = { answered: () => undefined, failed: () => undefined }
+const IGNORED: ReplyHandler = { answered: () => undefined, failed: () => undefined }
 
-/** `reason`: why something other than a call had to end. */
+/** `reason`: set when the overdue request is not a call. */
 const overdueError = (id: string, reason: BulkheadError | undefined): BulkheadError => new BulkheadError(
   'CompartmentKilled',
   `The compartment of ${id} was ended because ${reason ? `it did not stop. ${reason.message}` : 'a cancelled call in it went on.'}`,

@@ -4,11 +4,11 @@ import type { Json } from '@bulkhead/kit/json'
 export interface PlainLimits {
   readonly maxDepth: number
   readonly maxNodes: number
-  /** Of the JSON text, but for the escapes in it. */
+  /** Size of the JSON, without escapes. */
   readonly maxBytes: number
 }
 
-/** What a value costs in JSON beside its own text: quotes and a comma, brackets, a short number. */
+/** Overhead of a value in JSON: quotes and a comma, brackets, a short number. */
 const NODE_BYTES = 3
 const MAX_BYTES_PER_CHAR = 3
 
@@ -17,9 +17,8 @@ export type Plain =
   | { readonly ok: false; readonly fault: 'malformed' | 'too large'; readonly message: string }
 
 /**
- * What code of an extension gave away, as a copy that is JSON and nothing else. As in JSON.stringify, properties that are
- * undefined are left out and `toJSON` is honoured; unlike there, whatever else JSON cannot say is refused instead of being
- * lost. Contract: never throws.
+ * Copies a value of an extension as plain JSON. As with JSON.stringify, undefined properties are left out and `toJSON` is called;
+ * unlike there, everything else that JSON cannot express is refused. Contract: never throws.
  */
 export function toPlainJson(value: unknown, limits: PlainLimits): Plain {
   const copy = new Copy(limits)
@@ -42,7 +41,7 @@ class Refusal extends Error {
 
 class Copy {
   readonly #limits: PlainLimits
-  /** The way to what is being looked at, and the containers on it. */
+  /** The path to the current value, and the containers on it. */
   readonly #keys: (string | number)[] = []
   readonly #open: object[] = []
   #nodes = 0
@@ -59,7 +58,7 @@ class Copy {
   whole(value: unknown): Json {
     const copy = this.#of(value ?? null)
     const { maxBytes } = this.#limits
-    // Bytes are counted only where it may matter: that takes longer than the copying.
+    // Counted only when it can matter: counting takes longer than copying.
     if (this.#nodes * NODE_BYTES + this.#chars * MAX_BYTES_PER_CHAR > maxBytes && this.#nodes * NODE_BYTES + textBytes(copy) > maxBytes) {
       throw this.#tooLarge(`is larger than ${maxBytes} bytes`)
     }
@@ -124,7 +123,7 @@ class Copy {
     return value.toWellFormed()
   }
 
-  /** A value that contains itself has no end, so this is where it is noticed. */
+  /** A cycle shows as endless depth. */
   #tooDeep(): Refusal {
     for (const [depth, container] of this.#open.entries()) {
       const first = this.#open.indexOf(container)

@@ -1,55 +1,64 @@
+import { setImmediate } from 'node:timers'
 import type { MessagePort } from 'node:worker_threads'
-import { takeDirectly } from './direct-port.ts'
-import { isHandover, TravellingRooms, type Handover } from './transferable-buffers.ts'
-import type { Packet, Transport, TransportReceiver } from './transport.ts'
-import { Turn } from './turn.ts'
+import { monotonicMs } from './clock.ts'
+import type { Transport } from './protocol.ts'
 
-/** Of this thread, and so of all its ports. */
-const turn = new Turn()
+/** How long messages may be taken within one turn of the event loop, in ms. */
+const TURN_MS = 5
+/** So many are taken without looking at the clock. */
+const FREE_MESSAGES = 8
 
 /**
- * Between threads of one process: short packets are posted as they are, long ones in rooms that are handed over. The queue of a port
- * cannot be measured.
+ * One turn of this thread's event loop. Node delivers up to a thousand messages of a port in one turn, those included that arrive
+ * meanwhile: two sides that reply fast would block timers, sockets and other ports for half a second.
  */
+class Turn {
+  #taken = 0
+  #since: number | undefined
+  #waiting: (() => void)[] = []
+
+  /** Whether the rest should wait for the next turn. Called after each message. */
+  isLong(): boolean {
+    if (++this.#taken < FREE_MESSAGES) return false
+    if (this.#since !== undefined) return monotonicMs() - this.#since > TURN_MS
+    this.#since = monotonicMs()
+    setImmediate(this.#end)
+    return false
+  }
+
+  /** Contract: `run` does not throw, and the turn was found long. */
+  onNext(run: () => void): void {
+    this.#waiting.push(run)
+  }
+
+  readonly #end = (): void => {
+    this.#taken = 0
+    this.#since = undefined
+    const waiting = this.#waiting
+    this.#waiting = []
+    for (const run of waiting) run()
+  }
+}
+
+/** Shared by all ports of this thread. */
+const turn = new Turn()
+
+/** Between threads of one process. The queue of a port cannot be measured. */
 export function portTransport(port: MessagePort): Transport {
-  const rooms = new TravellingRooms()
   let isClosed = false
-  /** Contract: throws FrameFault. */
-  const unpack = (handover: Handover): Packet => {
-    const packet = rooms.unpack(handover)
-    const owed = rooms.owed()
-    if (owed) port.postMessage(owed, [owed])
-    return packet
-  }
-  const hear = (message: unknown, receiver: TransportReceiver): void => {
-    if (rooms.isAwaited(message)) return rooms.keep(message)
-    let packet = message
-    try {
-      if (isHandover(message)) packet = unpack(message)
-    } catch (error) {
-      return receiver.closed(error as Error)
-    }
-    receiver.packet(packet)
-  }
   return {
     queuedBytes: 0,
-    send(packet) {
-      const handover = rooms.pack(packet)
-      if (handover === undefined) port.postMessage(packet)
-      else port.postMessage(handover, [handover[0]])
-    },
+    send: (packet) => port.postMessage(packet),
     listen(receiver) {
-      const take = (message: unknown): void => {
-        if (typeof message === 'string') receiver.packet(message)
-        else hear(message, receiver)
+      const take = (packet: unknown): void => {
+        receiver.packet(packet)
         if (!turn.isLong() || isClosed) return
-        // A port that nobody listens to keeps what comes.
+        // A port without a listener keeps its messages.
         port.off('message', take)
-        turn.inTheNext(() => {
+        turn.onNext(() => {
           if (!isClosed) port.on('message', take)
         })
       }
-      takeDirectly(port, take)
       port.on('message', take)
       port.on('messageerror', (error: Error) => receiver.closed(error))
       port.once('close', () => {

@@ -1,47 +1,42 @@
 import { Buffer } from 'node:buffer'
 import type { Socket } from 'node:net'
 import process from 'node:process'
-import { READ_BUFFER_BYTES, readDirectly } from './direct-read.ts'
-import { giveBack, isInRoom } from './buffer-pool.ts'
+import { isPooled, returnBuffer } from './buffer-pool.ts'
 import { encodeFrame, FrameDecoder, MAX_FRAME_BYTES } from './frame.ts'
-import type { Packet, Transport } from './transport.ts'
+import type { Packet, Transport } from './protocol.ts'
 
 export interface SocketTransportOptions {
   readonly maxFrameBytes: number
-  /**
-   * Stop reading while the other side leaves much of what was sent. Only one side may do so: if both did, each could wait
-   * for the other to read.
-   */
+  /** Stop reading while the other side leaves much unread. Only one side may: two could wait for each other for ever. */
   readonly readOnlyWhenDrained: boolean
-  /** Stop reading after a long packet that took long: by these the other side gets a quarter of this thread, not all of it. */
-  readonly restsAfterLong?: boolean
+  /** Pause after a long packet that took long to handle, so the other side gets a quarter of this thread, not all of it. */
+  readonly pausesAfterLong?: boolean
 }
 
-/** What may be left without a stop. With as little as a socket holds, long texts would only ever go one way at a time. */
+/** What may stay unread without a pause. With less, long strings would only travel in one direction at a time. */
 const UNREAD_BYTES = 8 * 1024 * 1024
 
 /** Shorter packets take no time to speak of. */
 const LONG_CHARS = 256 * 1024
-/** More than packets of honest code take, also when many calls answer at once. */
+/** Longer than packets of honest code take, even when many calls return at once. */
 const LONG_MS = 20
-const REST_PER_MS = 3
+const PAUSE_PER_MS = 3
+const READ_BUFFER_BYTES = 256 * 1024
 
-/** Keeps nothing of what it is given, and looks at no more of it than it is told. */
+/** Contract: keeps nothing of the chunk, and reads only its first `length` bytes. */
 type Take = (chunk: Buffer, length: number) => void
 
 export function socketTransport(socket: Socket, options: SocketTransportOptions): Transport {
-  return transportOver(socket, options, (take) => {
-    if (!readDirectly(socket, take)) socket.on('data', (chunk: Buffer) => take(chunk, chunk.length))
-  })
+  return transportOver(socket, options, (take) => socket.on('data', (chunk: Buffer) => take(chunk, chunk.length)))
 }
 
 /**
- * Over a socket that is open already. It is read into one buffer from beginning to end, past the machinery of streams, which
- * would take a fifth of the time of a short call. Nothing is read before someone listens.
+ * Over a descriptor that is a socket. It reads into one buffer (`onread`) instead of a stream, which would take a fifth of a
+ * short call. Nothing is read before `listen`.
  */
 export function descriptorTransport(fd: number): Transport {
   let take: Take = () => undefined
-  // Not imported: the thread of a compartment in the host's process, which runs the same script, would pay for it.
+  // Not imported: a thread in the host's process runs the same script and does not need it.
   const { Socket } = process.getBuiltinModule('node:net')
   const socket = new Socket({
     fd,
@@ -62,16 +57,16 @@ export function descriptorTransport(fd: number): Transport {
 
 function transportOver(
   socket: Socket,
-  { maxFrameBytes, readOnlyWhenDrained, restsAfterLong = false }: SocketTransportOptions,
+  { maxFrameBytes, readOnlyWhenDrained, pausesAfterLong = false }: SocketTransportOptions,
   read: (take: Take) => void,
 ): Transport {
   const decoder = new FrameDecoder(maxFrameBytes)
-  let isResting = false
-  const rest = (ms: number): void => {
-    isResting = true
+  let isPaused = false
+  const pause = (ms: number): void => {
+    isPaused = true
     socket.pause()
     setTimeout(() => {
-      isResting = false
+      isPaused = false
       if (socket.writableLength <= UNREAD_BYTES) socket.resume()
     }, ms).unref()
   }
@@ -82,7 +77,7 @@ function transportOver(
     send(packet) {
       if (!socket.writable) return
       const frame = encodeFrame(packet)
-      if (isInRoom(frame)) socket.write(frame, (error) => error ?? giveBack(frame))
+      if (isPooled(frame)) socket.write(frame, (error) => error ?? returnBuffer(frame))
       else socket.write(frame)
       if (readOnlyWhenDrained && socket.writableLength > UNREAD_BYTES) socket.pause()
     },
@@ -96,17 +91,17 @@ function transportOver(
       }
       const deliver = (packet: Packet): void => {
         if (closed) return
-        if (!restsAfterLong || charsIn(packet) < LONG_CHARS) return receiver.packet(packet)
+        if (!pausesAfterLong || charsIn(packet) < LONG_CHARS) return receiver.packet(packet)
         const began = performance.now()
         receiver.packet(packet)
         const took = performance.now() - began
-        if (took > LONG_MS) rest(took * REST_PER_MS)
+        if (took > LONG_MS) pause(took * PAUSE_PER_MS)
       }
       socket.on('drain', () => {
-        if (!isResting) socket.resume()
+        if (!isPaused) socket.resume()
         receiver.drained?.()
       })
-      // A reset is how a killed process hangs up; it says no more than the close that follows.
+      // A killed process resets the connection; `close` follows.
       socket.on('error', () => undefined)
       socket.on('close', () => close())
       read((chunk, length) => {
@@ -127,6 +122,6 @@ function transportOver(
 function charsIn(packet: Packet): number {
   if (typeof packet === 'string') return packet.length
   let chars = 0
-  for (const text of packet) chars += text.length
+  for (const string of packet) chars += string.length
   return chars
 }

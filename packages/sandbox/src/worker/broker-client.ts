@@ -1,76 +1,80 @@
-import type { Ask } from '../extension/ask.ts'
-import type { Conversation } from '../wire/conversation.ts'
-import { Remote } from '../wire/remote.ts'
-import type { CompartmentTerms } from '../wire/worker-start.ts'
-import { Pace } from './rate-limit.ts'
+import type { CallBroker } from '../extension/broker-calls.ts'
+import type { Channel } from '../wire/link.ts'
+import type { CompartmentTerms } from '../wire/protocol.ts'
+import { Remote } from '../wire/rpc.ts'
 
+/** Captured before extension code runs, which could replace them. */
+const { now } = Date
+const later = setTimeout
+
+const SECOND_MS = 1_000
 /**
- * Of what the host allows in a second: the steady part, and what may be under way or leave at once. Together they are less
- * than all of it, also when the host reads in one moment what has been on its way for long.
+ * Shares of the host's limit per second: the steady rate, and the burst. Together they stay below the limit, even when the host reads
+ * at once what was sent over a longer time.
  */
 const STEADY = 0.8
-const AT_ONCE = 0.05
+const BURST = 0.05
 const WAIT_MS = 2
-const later = setTimeout
-/** Texts of this length are handed over a few at a time: until the host has them, this thread holds each once more. */
+/** Longer strings are sent a few at a time: until the host has them, this thread holds each of them once more. */
 const LONG_CHARS = 64 * 1024
 const LONG_AT_ONCE = 4
 
 /**
- * Capability calls to the host, in the order they are made. The host takes a compartment that asks for more at once, or more
- * in a second, for one that floods it: what is too much waits here.
+ * Calls the broker, in order. The host kills a compartment that has too many requests open, or sends too many in a second, so
+ * requests beyond these limits wait here.
  */
 export function brokerClient(
-  conversation: Conversation,
+  channel: Channel,
   { outstandingRequests, messagesPerSecond }: Pick<CompartmentTerms, 'outstandingRequests' | 'messagesPerSecond'>,
-): Ask {
-  const remote = new Remote(conversation)
-  const atOnce = Math.max(1, Math.floor(messagesPerSecond * AT_ONCE))
-  const pace = new Pace(messagesPerSecond * STEADY, atOnce)
+): CallBroker {
+  const remote = new Remote(channel)
+  const burst = Math.max(1, Math.floor(messagesPerSecond * BURST))
+  const rate = new RateLimit(messagesPerSecond * STEADY, burst)
   const waiting: (() => void)[] = []
-  let free = Math.min(outstandingRequests, atOnce)
-  let resting = false
+  let free = Math.min(outstandingRequests, burst)
+  let isPaused = false
 
-  const goOn = (): void => {
-    while (waiting.length > 0 && free > 0 && !resting) {
-      if (pace.take()) {
+  const sendNext = (): void => {
+    while (waiting.length > 0 && free > 0 && !isPaused) {
+      if (rate.take()) {
         free--
         waiting.shift()!()
       } else {
-        resting = true
-        later(rested, WAIT_MS)
+        isPaused = true
+        later(resume, WAIT_MS)
       }
     }
   }
-  const rested = (): void => {
-    resting = false
-    goOn()
+  const resume = (): void => {
+    isPaused = false
+    sendNext()
   }
-  const longTurn = turns(LONG_AT_ONCE)
-  const ask: Ask = async (method, ...args) => {
-    if (waiting.length === 0 && free > 0 && pace.take()) free--
-    else await new Promise<void>((takePlace) => {
-      waiting.push(takePlace)
-      goOn()
+  const call: CallBroker = async (method, ...args) => {
+    if (waiting.length === 0 && free > 0 && rate.take()) free--
+    else await new Promise<void>((start) => {
+      waiting.push(start)
+      sendNext()
     })
     try {
       return await remote.call(method, ...args)
     } finally {
       free++
-      goOn()
+      sendNext()
     }
   }
-  return (method, ...args) => method.startsWith('fs.') && args.some(isLong) ? longTurn(() => ask(method, ...args)) : ask(method, ...args)
+  const limitLong = concurrency(LONG_AT_ONCE)
+  return (method, ...args) =>
+    method.startsWith('fs.') && args.some(isLong) ? limitLong(() => call(method, ...args)) : call(method, ...args)
 }
 
 const isLong = (arg: unknown): boolean => typeof arg === 'string' && arg.length > LONG_CHARS
 
-/** So many at once, the others in the order they came. */
-function turns(free: number): <Value>(work: () => Promise<Value>) => Promise<Value> {
+/** Runs so many at once, the others in order. */
+function concurrency(free: number): <Value>(work: () => Promise<Value>) => Promise<Value> {
   const waiting: (() => void)[] = []
   return async (work) => {
     if (free > 0) free--
-    else await new Promise<void>((takeTurn) => void waiting.push(takeTurn))
+    else await new Promise<void>((start) => void waiting.push(start))
     try {
       return await work()
     } finally {
@@ -78,5 +82,30 @@ function turns(free: number): <Value>(work: () => Promise<Value>) => Promise<Val
       if (next === undefined) free++
       else next()
     }
+  }
+}
+
+/** A token bucket. */
+class RateLimit {
+  readonly #perSecond: number
+  readonly #burst: number
+  #tokens: number
+  #at = now()
+
+  constructor(perSecond: number, burst: number) {
+    this.#perSecond = perSecond
+    this.#burst = burst
+    this.#tokens = burst
+  }
+
+  /** Takes a token if there is one. */
+  take(): boolean {
+    const at = now()
+    // A clock that was set back adds nothing.
+    this.#tokens = Math.min(this.#burst, this.#tokens + Math.max(0, at - this.#at) * this.#perSecond / SECOND_MS)
+    this.#at = at
+    if (this.#tokens < 1) return false
+    this.#tokens--
+    return true
   }
 }

@@ -1,28 +1,29 @@
-import type { CompartmentLoadRequest, LifecyclePhase, LoadReply, WireError } from '@bulkhead/contract'
+import type { LifecyclePhase } from '@bulkhead/contract'
 import type { Json, JsonObject } from '@bulkhead/kit/json'
-import type { Ask } from '../extension/ask.ts'
-import { Resident } from '../extension/extension-runner.ts'
+import type { CallBroker } from '../extension/broker-calls.ts'
+import { ExtensionRunner } from '../extension/extension-runner.ts'
+import { CodedError, toWireError } from '../wire/errors.ts'
 import type { PlainLimits } from '../wire/plain-json.ts'
-import { CodedError, toWireError } from '../wire/remote-error.ts'
+import type { LoadReply, LoadRequest, WireError } from '../wire/protocol.ts'
 import type { ModuleMap } from './modules.ts'
 
 export interface CompartmentOptions {
   readonly modules: ModuleMap
-  readonly ask: Ask
+  readonly callBroker: CallBroker
   readonly output: PlainLimits
   readonly messageBytes: number
 }
 
-/** What the host may ask of this thread. Every method answers with JSON, because JSON is all that crosses. */
+/** The methods that the host can call in this thread. Each returns JSON. */
 export class Compartment {
   readonly #options: CompartmentOptions
-  #resident: Resident | undefined
+  #runner: ExtensionRunner | undefined
 
   constructor(options: CompartmentOptions) {
     this.#options = options
   }
 
-  async load(request: CompartmentLoadRequest): Promise<LoadReply> {
+  async load(request: LoadRequest): Promise<LoadReply> {
     const main = this.#options.modules.admit(request.id, request.main, request.files)
     let exported: { readonly default?: unknown }
     try {
@@ -35,15 +36,15 @@ export class Compartment {
         { cause: error },
       )
     }
-    this.#resident = new Resident({
+    this.#runner = new ExtensionRunner({
       module: exported.default,
       config: request.config,
       tools: request.tools,
-      ask: this.#options.ask,
+      callBroker: this.#options.callBroker,
       output: this.#options.output,
       messageBytes: this.#options.messageBytes,
     })
-    return this.#resident.reply
+    return this.#runner.reply
   }
 
   async lifecycle(phase: LifecyclePhase): Promise<null> {
@@ -68,15 +69,15 @@ export class Compartment {
     return null
   }
 
-  get #loaded(): Resident {
-    if (this.#resident === undefined) {
-      throw new CodedError('LifecyclePhaseInvalid', 'The compartment was asked to run code before any was loaded.')
+  get #loaded(): ExtensionRunner {
+    if (this.#runner === undefined) {
+      throw new CodedError('LifecyclePhaseInvalid', 'The compartment was called before its code was loaded.')
     }
-    return this.#resident
+    return this.#runner
   }
 }
 
-/** What was thrown may be a proxy that throws when it is looked at. */
+/** A thrown value can be a proxy that throws when it is read. */
 function isOurs(error: unknown): boolean {
   try {
     return error instanceof CodedError
@@ -85,10 +86,10 @@ function isOurs(error: unknown): boolean {
   }
 }
 
-/** With where it happened, which V8 tells of all but faults of syntax: of these its own command does. */
+/** With the place, which V8 gives for all errors but syntax errors; `node --check` shows it for those. */
 function describeImport({ name, message, stack = '' }: WireError): string {
   const [, file, line] = /\n {4}at .*?tool:\/\/[^/\s]+\/([^\s:]+):(\d+):\d+/.exec(stack) ?? []
   if (file !== undefined) return `${message} (${file}, line ${line})`
   const isSyntax = name === 'SyntaxError' && !/\bexport\b.* named\b/.test(message)
-  return isSyntax ? `${message}. "node --check" with the name of the file says in which line` : message
+  return isSyntax ? `${message}. Run "node --check" on the file to see the line` : message
 }

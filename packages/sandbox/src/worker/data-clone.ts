@@ -1,11 +1,11 @@
 import { types } from 'node:util'
 
-/** The part of `node:v8` that is needed. */
+/** The part of `node:v8` that is used. */
 export type Serdes = Pick<typeof import('node:v8'), 'Serializer' | 'Deserializer'>
 
 /**
- * A `structuredClone` of the language's own values. Node's also takes objects of Node's, and rebuilds whatever class of its
- * insides they name: any code can make one that names a file by a descriptor of the process. V8 by itself knows no such class.
+ * A `structuredClone` for values of the language only. Node's own also clones Node's objects and rebuilds any internal class they
+ * name: code could make an object that names a file by a descriptor of the process. V8 alone knows no such class.
  */
 export function dataClone(serdes: () => Serdes): (value: unknown, options?: { readonly transfer?: readonly unknown[] }) => unknown {
   return (value, options) => {
@@ -17,7 +17,7 @@ export function dataClone(serdes: () => Serdes): (value: unknown, options?: { re
     try {
       serializer.writeValue(value)
     } catch (error) {
-      // V8 says so by a plain error; others are those of accessors.
+      // V8 throws a plain Error; other errors come from accessors.
       throw types.isNativeError(error) && Object.getPrototypeOf(error) === Error.prototype ? cannot(error.message) : error
     }
     const deserializer = new Deserializer(serializer.releaseBuffer())

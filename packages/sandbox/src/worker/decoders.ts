@@ -2,8 +2,8 @@ import { StringDecoder as NodeStringDecoder } from 'node:string_decoder'
 import { TextDecoder as NodeTextDecoder } from 'node:util'
 
 /**
- * Node keeps what its decoders work on beside their methods, where anyone can change it, and native code takes it as it is: it
- * then reads memory of the process that is not theirs, or ends it. These hold Node's own where nobody else reaches it.
+ * Replacements for Node's decoders, which keep their state in reachable properties and pass it to native code unchecked: changed
+ * state makes it read foreign memory or abort the process. These keep Node's decoder private.
  */
 export class StringDecoder {
   readonly encoding: string

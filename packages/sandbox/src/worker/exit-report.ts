@@ -1,20 +1,20 @@
 import process from 'node:process'
-import { toWireError } from '../wire/remote-error.ts'
+import { toWireError } from '../wire/errors.ts'
 
-/** Taken now: what runs later in this thread may have put something else in its place. */
+/** Captured before extension code runs, which could replace them. */
 const { defineProperty } = Object
-const Words = Error
+const PlainError = Error
 
 type Fatal = (thrown: unknown, fromPromise: boolean) => boolean
 
 /**
- * What nobody caught ends the thread, and Node rebuilds it in the parent out of the properties it had, some of which make that
- * fail: there nobody catches it, and the host ends. From here on the parent is sent an error of ours with the same text.
+ * Node sends an uncaught error to the parent thread and rebuilds it from its properties. Some properties make that throw in the
+ * parent, where it would end the host. After this call the parent gets a plain error with the same message.
  */
-export function plainLastWords(): void {
-  const insides = process as unknown as { _fatalException: Fatal }
-  // oxlint-disable-next-line eslint/no-underscore-dangle -- Node's own name, by which it looks for it each time
-  const fatal = insides._fatalException
+export function reportPlainErrors(): void {
+  const internals = process as unknown as { _fatalException: Fatal }
+  // oxlint-disable-next-line eslint/no-underscore-dangle -- Node looks it up by this name each time
+  const fatal = internals._fatalException
   defineProperty(process, '_fatalException', {
     value: (thrown: unknown, fromPromise: boolean) => fatal(plain(thrown), fromPromise),
     writable: false,
@@ -23,16 +23,16 @@ export function plainLastWords(): void {
 }
 
 function plain(thrown: unknown): Error {
-  const words = new Words(messageOf(thrown))
-  // Made by us: to have Node make it would be to ask code of the extension.
-  defineProperty(words, 'stack', { value: words.message })
-  return words
+  const error = new PlainError(messageOf(thrown))
+  // Set here: computing it could run code of the extension.
+  defineProperty(error, 'stack', { value: error.message })
+  return error
 }
 
 function messageOf(thrown: unknown): string {
   try {
     return toWireError(thrown).message
   } catch {
-    return 'threw something that cannot be read'
+    return 'threw a value that cannot be read'
   }
 }

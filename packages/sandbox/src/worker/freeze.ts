@@ -1,6 +1,6 @@
 import EventEmitter from 'node:events'
 
-/** Taken now: what runs later in this thread may have put something else in its place. */
+/** Captured before extension code runs, which could replace them. */
 const { defineProperty, freeze, getOwnPropertyDescriptor, getPrototypeOf, preventExtensions } = Object
 const { ownKeys } = Reflect
 const Objects = Set<object>
@@ -8,9 +8,8 @@ const Refusal = TypeError
 const text = String
 
 /**
- * Prototypes whose members are often assigned on objects below them (`this.name = …` in an error, `toString` in a
- * class, `_events` by EventEmitter itself). Freezing alone would forbid that too, so their members become accessors that
- * define the property on the object assigned to.
+ * Prototypes whose members are often assigned on derived objects (`this.name = …` in an error, `toString` in a class, `_events` by
+ * EventEmitter). Freezing would forbid that, so their members become accessors that define the property on the derived object.
  */
 const OVERRIDABLE: readonly object[] = [
   Object.prototype, Function.prototype, Error.prototype, AggregateError.prototype, EvalError.prototype, RangeError.prototype,
@@ -24,7 +23,7 @@ const GeneratorFunction = (function* () { yield undefined }).constructor
 const AsyncGeneratorFunction = (async function* () { yield undefined }).constructor
 const TypedArray = Object.getPrototypeOf(Uint8Array) as object
 
-/** With each constructor its prototype and what both inherit from. */
+/** Each with its prototype, and everything they inherit from. */
 const FROZEN: readonly object[] = [
   Object, Function, AsyncFunction, GeneratorFunction, AsyncGeneratorFunction, Array, String, Number, Boolean, Symbol, BigInt,
   Date, RegExp, Promise, Proxy, Reflect, JSON, Math, Map, Set, WeakMap, WeakSet, WeakRef, FinalizationRegistry,
@@ -36,12 +35,12 @@ const FROZEN: readonly object[] = [
   new Map()[Symbol.iterator](), new Set()[Symbol.iterator](), ''[Symbol.iterator](), Error,
 ]
 
-/** Freezes what the thread's own machinery runs on, so that code of the extension cannot put itself in between. */
+/** Freezes the intrinsics that our own code uses, so that an extension cannot intercept it. */
 export function freezeIntrinsics(more: readonly object[]): void {
   freezeParts([...FROZEN, ...more], OVERRIDABLE)
 }
 
-/** The same for parts of Node, whenever they are loaded. Contract: may be tried again where it failed. */
+/** The same for parts of Node that are loaded later. Contract: can be repeated after a failure. */
 export function freezeParts(parts: readonly object[], overridable: readonly object[]): void {
   for (const prototype of overridable) allowOverride(prototype)
   const done = new Objects()
@@ -58,11 +57,11 @@ function freezeChain(object: object | null | undefined, done: Set<object>): void
   }
 }
 
-/** Single properties that are assigned in good faith and lead nowhere. */
+/** Properties that libraries assign, without risk. */
 const EXCEPT: ReadonlyMap<object, (key: string | symbol) => boolean> = new Map<object, (key: string | symbol) => boolean>([
   // Libraries set how long their stack traces are.
   [Error, (key) => key === 'stackTraceLimit'],
-  // Every new emitter assigns its copy of this one, and Node made it in a way that cannot become an accessor.
+  // Every new emitter assigns it, and Node defined it so that it cannot become an accessor.
   [EventEmitter.prototype, (key) => typeof key === 'symbol' && key.description === 'kCapture'],
 ])
 

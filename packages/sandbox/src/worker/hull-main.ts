@@ -1,10 +1,9 @@
-// The main thread of a hull, handed over as text: it needs no file. It starts the one worker that runs an extension,
-// stays awake while that may spin, and ends the process when the worker, its limits or the host are gone.
+// The main thread of a child process, passed as source text, so it needs no file. It starts the worker that runs an extension,
+// watches its limits, and kills the process when the worker or the host ends, or a limit is exceeded.
 import { read, readSync, writeSync } from 'node:fs'
 import { Worker } from 'node:worker_threads'
-import { errorReport } from '../wire/error-report.ts'
-import type { HullAssignment, HullHandover, HullReport, HullStart } from '../wire/hull-protocol.ts'
-import type { WorkerStart } from '../wire/worker-start.ts'
+import { errorReport } from '../wire/errors.ts'
+import type { HullAssignment, HullHandover, HullReport, HullStart, WorkerStart } from '../wire/protocol.ts'
 import { watchUsage } from './usage.ts'
 
 const CONTROL_FD = 3
@@ -16,7 +15,7 @@ const die = (): void => void process.kill(process.pid, 'SIGKILL')
 const { boot, options } = JSON.parse(process.argv[1]!) as HullStart
 const worker = new Worker(boot, { ...options, eval: true, workerData: { inHull: true } satisfies Partial<WorkerStart> })
 
-/** The worker starts meanwhile, so nothing is lost by waiting. */
+/** Blocks; the worker starts meanwhile. */
 function firstLine(): { readonly line: string; readonly rest: string } {
   const chunks: Buffer[] = []
   for (;;) {
@@ -56,7 +55,7 @@ function receive(text: string): void {
   received = ''
 }
 
-/** Not through `node:net`: to load it takes time and memory, for one line. The end of the host ends the reading. */
+/** Without `node:net`, which costs time and memory to load. The read fails when the host ends. */
 function listen(): void {
   read(CONTROL_FD, Buffer.alloc(LINE_BYTES), (error, length, bytes) => {
     if (error !== null || length === 0) return die()

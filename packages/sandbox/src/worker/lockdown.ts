@@ -1,18 +1,16 @@
 import { syncBuiltinESMExports } from 'node:module'
 import process from 'node:process'
 import { Readable, Writable, Duplex } from 'node:stream'
-import { SEARCHES } from './buffer-search.ts'
-import { ADMITTED_BUILTINS } from './builtins.ts'
+import { ADMITTED_BUILTINS, ADMITTED_GLOBALS } from './admitted.ts'
+import { randomness, SEARCHES } from './byte-views.ts'
 import { dataClone, type Serdes } from './data-clone.ts'
 import { freezeIntrinsics } from './freeze.ts'
 import { StringDecoder, TextDecoder } from './decoders.ts'
-import { ADMITTED_GLOBALS } from './globals.ts'
-import { plainLastWords } from './exit-report.ts'
-import { randomness } from './randomness.ts'
+import { reportPlainErrors } from './exit-report.ts'
 import { forgetTransfers, lateStreams, type Streams } from './streams.ts'
 import { TIMER_CLASSES, TIMERS } from './timers.ts'
 
-/** What Node itself calls on `process` while a worker runs. All else is taken from it. */
+/** Members of `process` that Node itself uses while a worker runs. All others are removed. */
 const KEPT_OF_PROCESS: ReadonlySet<string> = new Set([
   '_events', '_eventsCount', '_maxListeners', '_exiting', '_fatalException', '_tickCallback', 'domain', 'emitWarning', 'exit',
   'exitCode', 'nextTick', 'reallyExit', 'stderr', 'stdin', 'stdout', 'version', 'versions', 'platform', 'arch', 'features',
@@ -20,13 +18,13 @@ const KEPT_OF_PROCESS: ReadonlySet<string> = new Set([
 ])
 
 export interface LockdownOptions {
-  /** Takes the place of `globalThis.console`. */
+  /** Replaces `globalThis.console`. */
   readonly console: object
 }
 
 /**
- * Takes every ambient power from this thread, before the first line of an extension. Builtins that are admitted must have
- * been loaded: some patch prototypes while they load, which is not possible afterwards.
+ * Removes every ambient power from this thread, before the first line of an extension. It loads the admitted builtins first: some
+ * patch prototypes while they load, which is impossible afterwards.
  */
 export function lockDown({ console }: LockdownOptions): void {
   process.permission.drop('fs.read')
@@ -38,17 +36,17 @@ export function lockDown({ console }: LockdownOptions): void {
     structuredClone: dataClone(lazyBuiltin<Serdes>('node:v8')),
     console,
     process: stand,
-    // Made at first use: to load all of Node's crypto would take longer than everything else here, and few extensions want it.
+    // Loaded at first use: Node's crypto takes longer to load than everything else here, and few extensions use it.
     crypto: randomness(lazyGlobal<Crypto>('crypto')),
     performance: stopwatch(),
   })
   gutProcess()
-  plainLastWords()
-  // Parts of Node that are loaded later take from the builtins what is there then, and hand it to native code unchecked.
+  reportPlainErrors()
+  // Parts of Node that load later read members of these builtins and pass them to native code unchecked.
   freezeIntrinsics([Readable, Writable, Duplex, StringDecoder, TextDecoder, ...TIMER_CLASSES, ...builtins])
 }
 
-/** Loaded the old way: to make an ES module of each, of which most extensions need a few, would take as long as all the rest. */
+/** With getBuiltinModule: importing each as an ES module would take as long as the rest of lockdown. */
 function trimmedBuiltins(): readonly object[] {
   const builtins = [...ADMITTED_BUILTINS].map(([name, { without = [] }]) => {
     const builtin = process.getBuiltinModule(`node:${name}`) as unknown as Record<string, unknown>
@@ -62,13 +60,13 @@ function trimmedBuiltins(): readonly object[] {
   return builtins
 }
 
-/** Of globals that stay: what gives memory a name for others, and what would load the network to read code from it. */
+/** Removed members of admitted globals: object URLs, and code loaded from streams. */
 const TRIMMED: ReadonlyMap<object, readonly string[]> = new Map<object, readonly string[]>([
   [URL, ['createObjectURL', 'revokeObjectURL']],
   [(globalThis as unknown as { readonly WebAssembly: object }).WebAssembly, ['compileStreaming', 'instantiateStreaming']],
 ])
 
-/** Of builtins and globals that stay: what stands before Node's own, which native code believes. */
+/** Replaces members of Node that pass reachable state to native code unchecked. */
 function exchange(): void {
   const exchanged: readonly (readonly [object, Readonly<Record<string, object>>])[] = [
     [globalThis, { ...TIMERS, TextDecoder }],
@@ -94,7 +92,7 @@ function stopwatch(): object {
   })
 }
 
-/** The global of that name as it is now, whatever becomes of the name; Node makes it when it is first looked at. */
+/** The present global of that name, even after the name is reassigned. Node creates it on first access. */
 function lazyGlobal<Value>(name: string): () => Value {
   const { get } = Object.getOwnPropertyDescriptor(globalThis, name)!
   let value: Value | undefined
@@ -104,13 +102,13 @@ function lazyGlobal<Value>(name: string): () => Value {
   }
 }
 
-/** Loaded at first use, which few extensions come to. */
+/** Loaded at first use, which is rare. */
 function lazyBuiltin<Module>(name: string): () => Module {
   const { getBuiltinModule } = process
   return () => getBuiltinModule(name) as unknown as Module
 }
 
-/** The `process` an extension sees: facts that libraries look at, and the one act that harms nobody else. */
+/** The `process` of an extension: facts that libraries read, and `exit`, which ends only this thread. */
 function standInProcess(): object {
   const { exit, nextTick, hrtime, uptime, version, versions, platform, arch } = process
   return Object.freeze({
@@ -123,8 +121,8 @@ function standInProcess(): object {
 const CALLED_BY_PARENT = /kStdioWantsMoreData|kIncrementsPortRef|kStartedReading/
 
 /**
- * The streams of a worker lead, by a symbol, to a port where one wrong message ends the parent. Ours lead nowhere, but
- * have the methods that the parent's reading would call.
+ * The stdio streams of a worker hold, under a symbol, a port on which a malformed message aborts the parent. The replacements go
+ * nowhere, but have the methods that the parent calls.
  */
 function replaceStdio(): void {
   const nowhere: Record<PropertyKey, unknown> = {
@@ -147,7 +145,7 @@ function replaceStdio(): void {
 function replaceGlobals(replacements: Readonly<Record<string, object>>): void {
   for (const name of Object.getOwnPropertyNames(globalThis)) {
     if (ADMITTED_GLOBALS.has(name) || Reflect.deleteProperty(globalThis, name)) continue
-    // What flags of the host's process give to every thread, such as --expose-gc, can be emptied but not deleted.
+    // Globals of flags such as --expose-gc cannot be deleted, only emptied.
     Reflect.defineProperty(globalThis, name, { value: undefined, writable: false })
   }
   for (const [name, value] of Object.entries(replacements)) {
@@ -155,11 +153,11 @@ function replaceGlobals(replacements: Readonly<Record<string, object>>): void {
   }
 }
 
-/** In place: the object can be reached through Node's own machinery, whatever the global says. */
+/** In place: Node's own code leads to the object, whatever the global is. */
 function gutProcess(): void {
   for (const name of Object.getOwnPropertyNames(process)) {
     if (!KEPT_OF_PROCESS.has(name)) Reflect.deleteProperty(process, name)
   }
-  // The module loader looks for a variable here.
+  // The module loader reads a variable.
   Object.defineProperty(process, 'env', { value: Object.freeze({ __proto__: null }), writable: false, configurable: false })
 }

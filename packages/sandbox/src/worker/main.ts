@@ -1,21 +1,20 @@
-// The thread of a compartment. Where it stands makes a difference to how it is spoken to, and to nothing else.
+// The thread of a compartment. In a child process it talks over a socket, in the host's process over a port.
 import { parentPort, workerData } from 'node:worker_threads'
+import { CHANNEL_FD } from '../wire/message.ts'
 import { portTransport } from '../wire/port-transport.ts'
+import type { CompartmentTask, CompartmentTerms, Transport, TransportReceiver, WorkerStart } from '../wire/protocol.ts'
 import { descriptorTransport } from '../wire/socket-transport.ts'
-import type { Transport, TransportReceiver } from '../wire/transport.ts'
-import type { CompartmentTask, CompartmentTerms, WorkerStart } from '../wire/worker-start.ts'
-import { CHANNEL_FD } from '../wire/worker-start.ts'
 import type { Serve } from './prepare.ts'
 import { prepare } from './prepare.ts'
 
 const { exit } = process
-// Made before lockdown, and not read before the thread is prepared.
+// Created before lockdown, and not read before the thread is prepared.
 const socket = (workerData as WorkerStart).inHull ? descriptorTransport(CHANNEL_FD) : undefined
 
-/** Settles when the thread is locked down and waits. */
+/** Resolves when the thread is locked down and waits. */
 export const prepared = prepare()
 
-/** Piscina runs it, in the host's own process, and calls the thread ready when it is there. It lasts as long as the thread. */
+/** The Piscina task in the host's process. It lasts as long as the thread. */
 export const task = prepared.then((serve) => ({ port, terms }: CompartmentTask): Promise<never> => {
   serve(portTransport(port), terms)
   return new Promise(() => undefined)

@@ -1,27 +1,27 @@
 import { Buffer } from 'node:buffer'
 import { builtinModules, registerHooks } from 'node:module'
 import type { LoadFnOutput, ResolveFnOutput } from 'node:module'
-import { CodedError } from '../wire/remote-error.ts'
-import { ADMITTED_BUILTINS, builtinName, denial } from './builtins.ts'
+import { CodedError } from '../wire/errors.ts'
+import { ADMITTED_BUILTINS, builtinName, denial } from './admitted.ts'
 
 const builtins: ReadonlySet<string> = new Set(builtinModules)
-/** The one module of ours that an extension may import. */
+/** The only module of ours that an extension may import. */
 const AUTHOR_URL = 'bulkhead:author'
 const AUTHOR_SPECIFIERS: ReadonlySet<string> = new Set(['@bulkhead/contract', '@bulkhead/contract/author'])
 const MODULE_FILE = /\.m?js$/
 const RELATIVE = /^\.{0,2}\//
 
-/** Imports of a compartment after lockdown: the verified files, the author's module, and a few builtins. */
+/** The modules of a compartment after lockdown: verified files, the author module and a few builtins. */
 export interface ModuleMap {
-  /** The URL to import the main file by. Called before the first import. */
+  /** Adds files and returns the URL of the main file. Called before the first import. */
   admit(id: string, main: string, files: readonly (readonly [path: string, base64: string])[]): string
-  /** None of the files that were admitted can be imported any more. */
+  /** Removes all files. */
   forget(): void
 }
 
 /**
- * From here on nothing is resolved but by these rules, whoever asks: later hooks come first, and none of them passes a
- * question on except for a builtin that is admitted. CommonJS is refused; such modules could reach the module system.
+ * After this call every import follows these rules. Later hooks run first, and only an admitted builtin is passed on. CommonJS is
+ * refused, because it could reach the module system.
  */
 export function sealModules(author: string): ModuleMap {
   const files = new Map<string, Uint8Array>()
@@ -68,7 +68,7 @@ export function sealModules(author: string): ModuleMap {
   }
 }
 
-/** What a relative import of it becomes: only what would mean something else there is escaped. */
+/** The URL that a relative import resolves to. Only characters with a meaning in URLs are escaped. */
 const fileUrl = (id: string, path: string): string =>
   new URL(`./${path.replaceAll(/[%?#\s]/g, encodeURIComponent)}`, `tool://${id}/`).href
 

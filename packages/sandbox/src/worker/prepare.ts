@@ -1,57 +1,69 @@
+import { format } from 'node:util'
 import { workerData } from 'node:worker_threads'
 import type { JsonObject } from '@bulkhead/kit/json'
-import { LogSender } from '../extension/log.ts'
-import { expose } from '../wire/comlink.ts'
+import type { Log } from '@bulkhead/contract/author'
+import { LogSender } from '../extension/broker-calls.ts'
 import { Link, TRUSTING } from '../wire/link.ts'
-import type { Transport } from '../wire/transport.ts'
-import type { CompartmentTerms, WorkerStart } from '../wire/worker-start.ts'
+import type { CompartmentTerms, Transport, WorkerStart } from '../wire/protocol.ts'
+import { expose } from '../wire/rpc.ts'
 import { brokerClient } from './broker-client.ts'
 import { Compartment } from './compartment.ts'
-import { logConsole } from './console.ts'
 import { lockDown } from './lockdown.ts'
 import type { ModuleMap } from './modules.ts'
 import { sealModules } from './modules.ts'
 import { probeLockdown } from './probe.ts'
-import { rehearse } from './warm-up.ts'
+import { warmUp } from './warm-up.ts'
 
-/** What a packet costs beside its only message. */
+/** Overhead of a packet with one message. */
 const PACKET_OVERHEAD_BYTES = 16
 
-/** Makes this thread the compartment of whoever speaks on the transport. */
+/** Makes this thread a compartment over that transport. */
 export type Serve = (transport: Transport, terms: CompartmentTerms) => void
 
 /**
- * All that can be done before anyone knows whose compartment this will be. Order matters: what needs power comes before
- * lockdown, the probe after it, and the extension's code last. Never rejects: a thread that failed says so when it is used.
+ * Everything that can be done before the extension is known. The order matters: what needs power runs before lockdown, the probe
+ * after it, and the code of the extension last. Never rejects: a thread that failed reports it when it is used.
  */
 export async function prepare(): Promise<Serve> {
   const { exit } = process
   const { author, spare, readable } = workerData as WorkerStart
   let log: LogSender | undefined
-  const link = (transport: Transport, { messageBytes, staysAwake }: CompartmentTerms): Link => {
+  const link = (transport: Transport, { messageBytes, busyPoll }: CompartmentTerms): Link => {
     const maxMessageBytes = messageBytes - PACKET_OVERHEAD_BYTES
-    return new Link(transport, { inspector: TRUSTING, maxMessageBytes, maxQueuedBytes: Infinity, staysAwake, closed: () => exit(0) })
+    return new Link(transport, { inspector: TRUSTING, maxMessageBytes, maxQueuedBytes: Infinity, busyPoll, closed: () => exit(0) })
   }
   const serveFrom = (modules: ModuleMap): Serve => (transport, terms) => {
     const { messageBytes, outputBytes, ...rates } = terms
     const { call, broker } = link(transport, terms)
-    const ask = brokerClient(broker, rates)
-    log = new LogSender(ask)
+    const callBroker = brokerClient(broker, rates)
+    log = new LogSender(callBroker)
     const output = { maxDepth: 60, maxNodes: 200_000, maxBytes: outputBytes }
-    const compartment = new Compartment({ modules, ask, output, messageBytes })
+    const compartment = new Compartment({ modules, callBroker, output, messageBytes })
     expose(compartment, call, {
       method: 'execute',
-      answer: ([callId, tool, args]) => compartment.execute(callId as string, tool as string, args as JsonObject),
+      run: ([callId, tool, args]) => compartment.execute(callId as string, tool as string, args as JsonObject),
     })
   }
   try {
     lockDown({ console: logConsole((level, text) => log?.send(level, text, null)) })
     const modules = sealModules(author)
     await probeLockdown(readable)
-    if (spare) await rehearse(serveFrom(modules))
+    if (spare) await warmUp(serveFrom(modules))
     modules.forget()
     return serveFrom(modules)
   } catch (failure) {
     return (transport, terms) => expose({ load: () => Promise.reject(failure) }, link(transport, terms).call)
   }
+}
+
+/** A console without streams. Its lines go to the host's log. */
+function logConsole(write: (level: keyof Log, text: string) => void): object {
+  const line = (level: keyof Log) => (...values: readonly unknown[]): void => write(level, format(...values))
+  const ignored = (): void => undefined
+  return Object.freeze({
+    debug: line('debug'), log: line('info'), info: line('info'), warn: line('warn'), error: line('error'), trace: line('debug'),
+    dir: line('info'), table: line('info'), group: ignored, groupCollapsed: ignored, groupEnd: ignored, time: ignored,
+    timeEnd: ignored, timeLog: ignored, count: ignored, countReset: ignored, clear: ignored,
+    assert: (condition: unknown, ...values: readonly unknown[]) => condition || line('error')('Assertion failed:', ...values),
+  })
 }

@@ -1,14 +1,14 @@
 import { openSync } from 'node:fs'
 import process from 'node:process'
 import { Worker } from 'node:worker_threads'
-import { CodedError } from '../wire/remote-error.ts'
-import { ADMITTED_GLOBALS } from './globals.ts'
+import { CodedError } from '../wire/errors.ts'
+import { ADMITTED_GLOBALS } from './admitted.ts'
 
 const SCOPES = ['fs', 'fs.read', 'fs.write', 'net', 'child', 'worker', 'addon', 'wasi', 'inspector', 'ffi'] as const
 
 /**
- * Tries what must not be possible, in the thread that is about to be trusted with nothing. Contract: throws
- * LockdownFailed at the first power that is still there, so that no line of an extension runs beside it.
+ * Tries what must be impossible after lockdown. Contract: throws LockdownFailed for the first power that is left, so that no code of
+ * an extension runs with it.
  */
 export async function probeLockdown(readable: readonly string[]): Promise<void> {
   for (const scope of SCOPES) {
@@ -55,7 +55,7 @@ function isEmptied(name: string): boolean {
 
 function isScript(text: string): boolean {
   try {
-    // oxlint-disable-next-line eslint/no-new-func -- it is read, not run, and takes a fifth of the time of a Script
+    // oxlint-disable-next-line eslint/no-new-func -- it is parsed, not run, in a fifth of the time of a Script
     void new Function(text)
     return true
   } catch {

@@ -2,7 +2,7 @@ import type {
   ReadableStream, ReadableStreamDefaultController, ReadableStreamDefaultReader, ReadableStreamReadResult, UnderlyingSource,
 } from 'node:stream/web'
 
-/** Taken now: what runs later in this thread may have put something else in its place. */
+/** Captured before extension code runs, which could replace them. */
 const { defineProperty } = Object
 const { apply, construct } = Reflect
 const Refusal = TypeError
@@ -13,9 +13,8 @@ type Source = UnderlyingSource<unknown>
 let exchanged: Node | undefined
 
 /**
- * Node's `ReadableStream` without streams of bytes, which copy memory by numbers that lie open in each of them: one that is
- * wrong ends the process, that of the host in a thread. What makes or takes such a stream is replaced, and the class itself
- * stands behind what is returned. Contract: may be tried again where it failed.
+ * Node's `ReadableStream` without byte streams. Those copy memory by numbers in reachable properties, and a wrong number aborts the
+ * process. Everything that creates or reads a byte stream is replaced. Contract: can be repeated after a failure.
  */
 export function withoutBytes(node: Node): Node {
   exchanged ??= exchange(node)
@@ -36,7 +35,7 @@ function exchange(node: Node): Node {
   })
   defineProperty(prototype, 'constructor', {
     get: () => facade,
-    // Node assigns its own to every stream that it makes out of another.
+    // Node assigns its own class to every stream that it derives from another.
     set(this: object, given: unknown) {
       define(this, 'constructor', given === node ? facade : given)
     },
@@ -45,7 +44,7 @@ function exchange(node: Node): Node {
   return facade
 }
 
-/** No proxy: when one is shown by `util.inspect`, what stands behind it can be had. */
+/** Not a proxy: `util.inspect` can reveal the target of one. */
 function facadeOf(node: Node): Node {
   function ReadableStream(source?: unknown, ...rest: readonly unknown[]): object {
     if (new.target === undefined) throw new Refusal("Class constructor ReadableStream cannot be invoked without 'new'")
@@ -56,7 +55,7 @@ function facadeOf(node: Node): Node {
   return ReadableStream as unknown as Node
 }
 
-/** Looked at once: what it says of itself may be another thing the second time. */
+/** Reads each property once: an accessor could return another value the second time. */
 function plainSource(source: unknown): unknown {
   if (typeof source !== 'object' && typeof source !== 'function' || source === null) return source
   const { type, start, pull, cancel } = source as Source
@@ -66,7 +65,7 @@ function plainSource(source: unknown): unknown {
   return { __proto__: null, start: bound(start), pull: bound(pull), cancel: bound(cancel) }
 }
 
-/** Two streams of the same values, as fast as the faster of their readers. */
+/** Two streams of the same values, as fast as the faster reader. */
 function branches(reader: ReadableStreamDefaultReader, Stream: Node): [ReadableStream, ReadableStream] {
   const open = new Map<Source, ReadableStreamDefaultController>()
   const reasons: unknown[] = []
@@ -109,4 +108,4 @@ function define(object: object, name: string, value: unknown): void {
 }
 
 const noBytes = (option: string): TypeError =>
-  new Refusal(`Streams of bytes do not exist in a compartment. Leave \`${option}\` out, and send Uint8Arrays as values.`)
+  new Refusal(`Byte streams are not available in a compartment. Leave \`${option}\` out, and send Uint8Arrays as values.`)

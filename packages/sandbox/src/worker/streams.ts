@@ -1,13 +1,13 @@
 import { freezeParts } from './freeze.ts'
 import { withoutBytes } from './readable-stream.ts'
 
-/** Taken now: what runs later in this thread may have put something else in its place. */
+/** Captured before extension code runs, which could replace them. */
 const { defineProperty, getOwnPropertySymbols } = Object
 const { deleteProperty } = Reflect
 
 /**
- * Streams in memory. Those that compress run in a pool shared with others, and those of bytes hand what anyone can change to
- * native code: neither is here.
+ * Streams in memory. Compression streams run in a shared thread pool, and byte streams pass reachable state to native code: both are
+ * left out.
  */
 export const STREAMS = [
   'ReadableStream', 'ReadableStreamDefaultReader', 'ReadableStreamDefaultController', 'WritableStream',
@@ -15,12 +15,12 @@ export const STREAMS = [
   'ByteLengthQueuingStrategy', 'CountQueuingStrategy', 'TextEncoderStream', 'TextDecoderStream',
 ] as const
 
-/** The part of `node:stream/web` that is needed. */
+/** The part of `node:stream/web` that is used. */
 export type Streams = Pick<typeof import('node:stream/web'), (typeof STREAMS)[number]>
 
 /**
- * The globals of streams, made when one of them is first looked at: to load them takes longer than the whole of lockdown, and
- * few extensions need them. Whoever looks gets none that is not locked down; where that fails, it is an error each time.
+ * Defines the globals of streams, loaded and locked down on first access: loading takes longer than all of lockdown, and few extensions
+ * use them. If lockdown fails, every access throws.
  */
 export function lateStreams(load: () => Streams): void {
   let locked: Streams | undefined
@@ -32,7 +32,7 @@ export function lateStreams(load: () => Streams): void {
     const define = (value: unknown): void => {
       defineProperty(globalThis, name, { value, writable: true, configurable: true, enumerable: false })
     }
-    // First, because to redefine it would be to look at it, which loads it.
+    // Deleted first: redefining it would read it, which loads it.
     deleteProperty(globalThis, name)
     defineProperty(globalThis, name, {
       configurable: true,
@@ -53,12 +53,12 @@ function lockedStreams(streams: Streams): Streams {
   const constructors = [ReadableStream, WritableStream, TransformStream]
   const prototypes = constructors.map(({ prototype }) => prototype as object)
   for (const prototype of prototypes) forgetTransfers(prototype)
-  // Node assigns `constructor` to every stream that it makes out of another, as `tee` and `new TransformStream` do.
+  // Node assigns `constructor` to every stream that it derives, as in `tee` and `new TransformStream`.
   freezeParts(constructors, prototypes)
   return { ...streams, ReadableStream }
 }
 
-/** The methods by which Node moves an object to another thread: whoever calls them is given ports. */
+/** Removes the methods by which Node transfers an object to another thread: their caller gets ports. */
 export function forgetTransfers(prototype: object): void {
   for (const key of getOwnPropertySymbols(prototype)) {
     if (key.description?.startsWith('messaging_') === true) deleteProperty(prototype, key)

@@ -1,6 +1,6 @@
 import timers from 'node:timers'
 
-/** Taken now: what runs later in this thread may have put something else in its place. */
+/** Captured before extension code runs, which could replace them. */
 const { clearImmediate, clearTimeout, setImmediate, setInterval, setTimeout } = timers
 const { apply } = Reflect
 const { defineProperty } = Object
@@ -9,15 +9,15 @@ const PROMISIFIED = Symbol.for('nodejs.util.promisify.custom')
 type Callback = (...args: unknown[]) => unknown
 
 /**
- * What Node gives out for a timer is what it keeps itself: by its members anyone reaches the lists of all timers, and a number
- * among them that is none ends the process, that of the host in a thread. These only hold it.
+ * Hides Node's timer object. Its properties lead to the lists of all timers, and a value there that is not a number aborts the
+ * process: the host's, for a thread.
  */
 class Timeout {
   readonly #timer: NodeJS.Timeout
 
   constructor(callback: Callback, ms: number | undefined, args: readonly unknown[], again: boolean) {
     const start = again ? setInterval : setTimeout
-    // Node says what is wrong with a callback that is none.
+    // Node throws the right error for a callback that is not a function.
     this.#timer = start(typeof callback === 'function' ? () => void apply(callback, this, args) : callback, ms)
   }
 
@@ -53,14 +53,14 @@ class Timeout {
     return this.#timer[Symbol.toPrimitive]()
   }
 
-  /** Nothing but a timer or its number is handed on: Node takes whatever looks like one. */
+  /** Passes on only a timer or its number: Node accepts anything that looks like one. */
   static clear(given: unknown): void {
     if (typeof given === 'number' || typeof given === 'string') clearTimeout(given)
     else if (typeof given === 'object' && given !== null && #timer in given) clearTimeout(given.#timer)
   }
 }
 
-/** The same for what happens at once. */
+/** The same for immediates. */
 class Immediate {
   readonly #immediate: NodeJS.Immediate
 
@@ -92,9 +92,9 @@ class Immediate {
 }
 
 const clearTimer = Timeout.clear
-const clearAtOnce = Immediate.clear
+const clearImmediateTimer = Immediate.clear
 
-/** What takes the place of Node's own, by name: of its module and among the globals. */
+/** Replacements for the globals and for the members of `node:timers`. */
 export const TIMERS: Readonly<Record<string, object>> = {
   setTimeout: promisified('setTimeout', (callback: Callback, ms?: number, ...args: readonly unknown[]) =>
     new Timeout(callback, ms, args, false)),
@@ -102,7 +102,7 @@ export const TIMERS: Readonly<Record<string, object>> = {
   setImmediate: promisified('setImmediate', (callback: Callback, ...args: readonly unknown[]) => new Immediate(callback, args)),
   clearTimeout: (timer: unknown): void => clearTimer(timer),
   clearInterval: (timer: unknown): void => clearTimer(timer),
-  clearImmediate: (immediate: unknown): void => clearAtOnce(immediate),
+  clearImmediate: (immediate: unknown): void => clearImmediateTimer(immediate),
 }
 
 /** Frozen with the rest. */

@@ -1,14 +1,14 @@
-import type { HullAssignment, HullReport } from '../wire/hull-protocol.ts'
-import { monotonicMs } from '../wire/monotonic-ms.ts'
+import { monotonicMs } from '../wire/clock.ts'
+import type { HullAssignment, HullReport } from '../wire/protocol.ts'
 
 const POLL_MS = 50
 const CPU_WINDOW_MS = 10_000
 const MB = 1024 * 1024
 const KB = 1024
 
-/** Looks at what this process uses until it is too much; tells it each time it looks from then on. */
+/** Polls the usage of this process, and reports it at each poll over a limit. */
 export function watchUsage({ memoryMb, cpuMs }: HullAssignment, tooMuch: (report: HullReport) => void): void {
-  /** Of the window, the oldest first: when, and how much had been used until then. */
+  /** Samples of the window, oldest first: the time, and the processor time used until then. */
   const samples: { readonly at: number; readonly cpu: number }[] = [{ at: monotonicMs(), cpu: cpuUsed() }]
   setInterval(() => {
     const memory = residentBytes()
@@ -27,8 +27,8 @@ function cpuUsed(): number {
 }
 
 /**
- * Without /proc, as behind bubblewrap, the most it ever was has to do. That is not always known of this process alone: one
- * that was started without a wrapper between has the peak of its parent in it.
+ * Without /proc, as in bubblewrap, the peak has to do. A process that was started without a wrapper inherits the peak of its
+ * parent.
  */
 function residentBytes(): number {
   try {

@@ -1,27 +1,26 @@
 import { Buffer } from 'node:buffer'
-import type { CompartmentLoadRequest } from '@bulkhead/contract'
 import { Link, TRUSTING } from '../wire/link.ts'
-import { Remote } from '../wire/remote.ts'
-import type { Transport, TransportReceiver } from '../wire/transport.ts'
+import type { CompartmentTerms, LoadRequest, Transport, TransportReceiver } from '../wire/protocol.ts'
+import { Remote } from '../wire/rpc.ts'
 import type { Serve } from './prepare.ts'
 
 const MAX_BYTES = 65_536
-const TERMS = { messageBytes: MAX_BYTES, messagesPerSecond: 1, outputBytes: MAX_BYTES, outstandingRequests: 1, staysAwake: false }
-const SOURCE = 'export default { tools: { rehearsal: { execute: (args) => args } } }'
-const LOAD: CompartmentLoadRequest = {
-  // No extension can have it, and with it the place of this module.
-  id: '~rehearsal',
+const TERMS: CompartmentTerms = { messageBytes: MAX_BYTES, messagesPerSecond: 1, outputBytes: MAX_BYTES, outstandingRequests: 1, busyPoll: false }
+const SOURCE = 'export default { tools: { warmup: { execute: (args) => args } } }'
+const LOAD: LoadRequest = {
+  // Not a valid id, so no extension can have it.
+  id: '~warmup',
   main: 'index.js',
   files: [['index.js', Buffer.from(SOURCE).toString('base64')]],
   config: {},
-  tools: [{ name: 'rehearsal', powers: [] }],
+  tools: [{ name: 'warmup', powers: [] }],
 }
 
 /**
- * Goes once through what an extension will go through, with one of ours, so that all of it is compiled when someone waits for
- * it. Rejects when that does not work: then it would not work for an extension either.
+ * Loads and calls a tiny extension of ours, so that all code on the way is compiled before the first real call. Rejects when that
+ * fails: a real extension would fail too.
  */
-export async function rehearse(serve: Serve): Promise<void> {
+export async function warmUp(serve: Serve): Promise<void> {
   const [here, there] = transportPair()
   serve(there, TERMS)
   const { call } = new Link(here, {
@@ -29,10 +28,10 @@ export async function rehearse(serve: Serve): Promise<void> {
   })
   const remote = new Remote(call)
   await remote.call('load', LOAD)
-  await remote.call('execute', 'rehearsal', 'rehearsal', {})
+  await remote.call('execute', 'warmup', 'warmup', {})
 }
 
-/** Two ends in this thread. What is sent arrives later, as on any other. */
+/** Two connected transports in this thread. Packets arrive later, as on a real one. */
 function transportPair(): readonly [Transport, Transport] {
   const receivers: (TransportReceiver | undefined)[] = [undefined, undefined]
   const end = (own: 0 | 1, other: 0 | 1): Transport => ({

@@ -1,5 +1,5 @@
 import type { Hull, HullExit } from '../../src/process/hull.ts'
-import type { Transport, TransportReceiver } from '../../src/wire/transport.ts'
+import type { Transport, TransportReceiver } from '../../src/wire/protocol.ts'
 
 /** A hull that is nothing but a wire in memory: whatever is posted has arrived when `post` returns. */
 export class MemoryWire {

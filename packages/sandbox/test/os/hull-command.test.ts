@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { OsLayers } from '../../src/os/hull-command.ts'
+import type { OsLayers } from '../../src/os/os-layer.ts'
 import { hullCommand } from '../../src/os/hull-command.ts'
 import { withoutLayers } from '../../src/os/os-layers.ts'
 

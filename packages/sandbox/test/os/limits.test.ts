@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import type { OsLayers } from '../../src/os/hull-command.ts'
+import type { OsLayers } from '../../src/os/os-layer.ts'
 import { detectOsLayers, withoutLayers } from '../../src/os/os-layers.ts'
 import { temporaryFolder } from '../fixture.ts'
 import { attempt, chainOf, pipesOf, run, start } from './under.ts'

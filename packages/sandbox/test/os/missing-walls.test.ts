@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { OsLayers } from '../../src/os/hull-command.ts'
+import type { OsLayers } from '../../src/os/os-layer.ts'
 import { MissingWalls } from '../../src/os/missing-walls.ts'
 import { detectOsLayers, withoutLayers } from '../../src/os/os-layers.ts'
 import { createSandbox } from '../../src/sandbox.ts'

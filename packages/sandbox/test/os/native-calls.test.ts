@@ -1,8 +1,8 @@
 import { getSystemErrorName } from 'node:util'
 import { describe, expect, it } from 'vitest'
-import type { OsLayers } from '../../src/os/hull-command.ts'
+import type { OsLayers } from '../../src/os/os-layer.ts'
 import { detectOsLayers, withoutLayers } from '../../src/os/os-layers.ts'
-import { REFUSED } from '../../src/os/system-calls.ts'
+import { REFUSED } from '../../src/os/seccomp-filter.ts'
 import { attempt, run } from './under.ts'
 
 const here = await detectOsLayers()

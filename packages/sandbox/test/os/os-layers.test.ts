@@ -4,7 +4,7 @@ import { chmod, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
-import type { OsLayers } from '../../src/os/hull-command.ts'
+import type { OsLayers } from '../../src/os/os-layer.ts'
 import type { ProbedMachine } from '../../src/os/os-layers.ts'
 import { detectOsLayers, osLayersFor, probeOsLayers, withoutLayers } from '../../src/os/os-layers.ts'
 import { codeOf, refusal, temporaryFolder } from '../fixture.ts'
@@ -93,7 +93,7 @@ describe('a layer counts as absent, with its reason, when', () => {
 
   it('its program starts something else', async () => {
     const { bubblewrap } = await probe({ folders: [await folderOf({ bwrap: 'echo hello >&3' })] })
-    expect(bubblewrap).toEqual({ active: false, reason: 'it did not do what a hull does: hello' })
+    expect(bubblewrap).toEqual({ active: false, reason: 'the test process reported: hello' })
   })
 
   it('its program does not end, which is killed', async () => {

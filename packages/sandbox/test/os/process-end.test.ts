@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { processEnd } from '../../src/os/process-end.ts'
+import { processEnd } from '../../src/os/spawn-hull.ts'
 
 it.each([
   [0, null, 'code 0'],

@@ -1,7 +1,7 @@
 import { constants } from 'node:os'
 import { describe, expect, it } from 'vitest'
 import { seccompFilter } from '../../src/os/seccomp-filter.ts'
-import { REFUSED } from '../../src/os/system-calls.ts'
+import { REFUSED } from '../../src/os/seccomp-filter.ts'
 
 const ALLOW = 0x7fff_0000
 const EPERM = 0x0005_0000 | constants.errno.EPERM

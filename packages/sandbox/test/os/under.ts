@@ -6,9 +6,9 @@ import { join } from 'node:path'
 import type { Duplex } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { afterAll, onTestFinished } from 'vitest'
-import type { OsLayers } from '../../src/os/hull-command.ts'
+import type { OsLayers } from '../../src/os/os-layer.ts'
 import { probeOsLayers } from '../../src/os/os-layers.ts'
-import { processEnd } from '../../src/os/process-end.ts'
+import { processEnd } from '../../src/os/spawn-hull.ts'
 import { killHull, spawnHull } from '../../src/os/spawn-hull.ts'
 
 export interface RunOptions {

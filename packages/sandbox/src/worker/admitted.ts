@@ -1,0 +1,65 @@
+import { STREAMS } from './streams.ts'
+
+/** The globals of a compartment. All others are deleted. */
+export const ADMITTED_GLOBALS: ReadonlySet<string> = new Set([
+  // The language.
+  'Object', 'Function', 'Array', 'Number', 'parseFloat', 'parseInt', 'Infinity', 'NaN', 'undefined', 'Boolean', 'String',
+  'Symbol', 'Date', 'Promise', 'RegExp', 'Error', 'AggregateError', 'EvalError', 'RangeError', 'ReferenceError',
+  'SyntaxError', 'TypeError', 'URIError', 'SuppressedError', 'globalThis', 'JSON', 'Math', 'Intl', 'Temporal', 'ArrayBuffer',
+  'Uint8Array', 'Int8Array', 'Uint16Array', 'Int16Array', 'Uint32Array', 'Int32Array', 'BigUint64Array', 'BigInt64Array',
+  'Uint8ClampedArray', 'Float16Array', 'Float32Array', 'Float64Array', 'DataView', 'Map', 'Set', 'WeakMap', 'WeakSet',
+  'WeakRef', 'FinalizationRegistry', 'BigInt', 'Iterator', 'Proxy', 'Reflect', 'DisposableStack', 'AsyncDisposableStack',
+  'decodeURI', 'decodeURIComponent', 'encodeURI', 'encodeURIComponent', 'escape', 'unescape', 'eval', 'isFinite', 'isNaN',
+  'WebAssembly', 'global',
+  // Text, bytes, URLs. No URLPattern: its accessors abort the process when called on another object.
+  'Buffer', 'TextEncoder', 'TextDecoder', 'atob', 'btoa', 'URL', 'URLSearchParams', 'structuredClone',
+  // Time and cancellation.
+  'setTimeout', 'clearTimeout', 'setInterval', 'clearInterval', 'setImmediate', 'clearImmediate', 'queueMicrotask',
+  'AbortController', 'AbortSignal', 'Event', 'EventTarget', 'CustomEvent', 'DOMException', 'QuotaExceededError',
+  ...STREAMS,
+  // Replaced by lockdown with ones of its own.
+  'console', 'process', 'crypto', 'performance',
+])
+
+/** The builtin modules of a compartment, each with the reason. All others are denied. */
+export const ADMITTED_BUILTINS: ReadonlyMap<string, { readonly reason: string; readonly without?: readonly string[] }> = new Map([
+  ['assert', { reason: 'pure checks' }],
+  ['assert/strict', { reason: 'pure checks' }],
+  ['buffer', { reason: 'bytes in memory', without: ['Blob', 'File', 'resolveObjectURL'] }],
+  ['events', { reason: 'callbacks in memory; its prototype is frozen', without: ['EventEmitterAsyncResource'] }],
+  ['path', { reason: 'text only' }],
+  ['path/posix', { reason: 'text only' }],
+  ['path/win32', { reason: 'text only' }],
+  ['querystring', { reason: 'text only' }],
+  ['string_decoder', { reason: 'bytes to text' }],
+  ['timers', { reason: 'the same timers as the globals' }],
+  ['timers/promises', { reason: 'the same timers as promises' }],
+  ['url', { reason: 'text only', without: ['URLPattern'] }],
+  ['util', {
+    reason: 'formatting and inspection',
+    without: ['debug', 'debuglog', 'setTraceSigInt', 'transferableAbortController', 'transferableAbortSignal'],
+  }],
+  ['util/types', { reason: 'questions about values' }],
+])
+
+/** The capability that replaces a denied module. */
+const INSTEAD: ReadonlyMap<string, string> = new Map([
+  ...['fs', 'fs/promises', 'sqlite'].map((name) => [name, 'fs'] as const),
+  ...['net', 'tls', 'http', 'https', 'http2', 'dgram', 'dns', 'dns/promises'].map((name) => [name, 'net'] as const),
+  ...['child_process', 'cluster'].map((name) => [name, 'shell'] as const),
+])
+
+/** The error message for a denied import. */
+export function denial(name: string): string {
+  const capability = INSTEAD.get(name)
+  const cure = capability === undefined
+    ? 'No capability replaces it. Bundle an implementation in JavaScript, or do without.'
+    : `Declare \`${capability}\` in \`requires\` and use \`runtime.${capability}\`.`
+  return `The module node:${name} does not exist in a compartment. ${cure}`
+}
+
+/** The name of a builtin without its scheme; undefined when the specifier is none. */
+export function builtinName(specifier: string, known: ReadonlySet<string>): string | undefined {
+  if (specifier.startsWith('node:')) return specifier.slice('node:'.length)
+  return known.has(specifier) ? specifier : undefined
+}

@@ -1,0 +1,71 @@
+import type { Json } from '@bulkhead/kit/json'
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import type { Path } from '../src/wire/protocol.ts'
+import { hasLongString, MAX_LONG_STRINGS, putBack, takeOut } from '../src/wire/message.ts'
+
+const LONG = 'x'.repeat(5_000)
+
+function takenOut(value: Json): { readonly rest: Json; readonly texts: string[]; readonly holes: Path[] } {
+  const texts: string[] = []
+  const holes: Path[] = []
+  return { rest: takeOut(value, texts, holes) as Json, texts, holes }
+}
+
+describe('long texts', () => {
+  it('are taken out and put back, wherever they are', () => {
+    const text = fc.oneof(fc.string({ unit: 'binary' }), fc.nat(3).map((n) => `${n}${LONG}`))
+    // In the one that is left out they stay, as the next test says.
+    const key = fc.string().filter((name) => name !== '__proto__')
+    const { value } = fc.letrec<{ value: Json }>((tie) => ({
+      value: fc.oneof(
+        { depthSize: 'small' },
+        text, fc.constant(null), fc.integer(), fc.array(tie('value')), fc.dictionary(key, tie('value')),
+      ),
+    }))
+    fc.assert(fc.property(value, (given) => {
+      const original = structuredClone(given)
+      const { rest, texts, holes } = takenOut(given)
+      expect(given).toEqual(original)
+      expect(hasLongString(given)).toBe(texts.length > 0)
+      expect(hasLongString(rest)).toBe(false)
+      expect(putBack(JSON.parse(JSON.stringify(rest)) as Json, holes, texts.values())).toEqual(JSON.parse(JSON.stringify(given)))
+    }))
+  })
+
+  it('stay in a key that only a stranger uses', () => {
+    const given = JSON.parse(`{"__proto__":"${LONG}","a":"${LONG}"}`) as Json
+    const { rest, texts, holes } = takenOut(given)
+    expect(holes).toEqual([['a']])
+    expect(putBack(JSON.parse(JSON.stringify(rest)) as Json, holes, texts.values())).toEqual(given)
+  })
+
+  it('stay where UTF-8 could not carry them, and where there are too many', () => {
+    expect(takenOut(`${LONG}\ud800`).texts).toEqual([])
+    const { rest, texts } = takenOut(Array.from({ length: MAX_LONG_STRINGS + 1 }, () => LONG))
+    expect(texts).toHaveLength(MAX_LONG_STRINGS)
+    expect((rest as readonly Json[]).at(-1)).toBe(LONG)
+  })
+})
+
+describe('a text of a stranger', () => {
+  it.each<readonly [string, Json, Path]>([
+    ['a property that is inherited', {}, ['__proto__', 'polluted']],
+    ['a method', {}, ['toString']],
+    ['the prototype of the constructor', { a: {} }, ['a', 'constructor', 'prototype', 'polluted']],
+    ['an index that is not there', [null], [1]],
+    ['the inside of a text', 'abc', [0]],
+    ['the inside of nothing', null, ['a']],
+  ])('has no place in %s', (_what, value, path) => {
+    expect(() => putBack(value, [path], [LONG].values())).toThrow('a long string has no place')
+    expect('polluted' in {}).toBe(false)
+  })
+
+  it('replaces nothing that is there, and must be there', () => {
+    expect(() => putBack([1], [[0]], [LONG].values())).toThrow('the place of a long string is taken')
+    expect(() => putBack([null], [['length']], [LONG].values())).toThrow('the place of a long string is taken')
+    expect(() => putBack([null], [[0], [0]], [LONG].values())).toThrow('a long string is missing')
+    expect(() => putBack([null], [[0], [0]], [LONG, LONG].values())).toThrow('the place of a long string is taken')
+    expect(putBack(null, [[]], [LONG].values())).toBe(LONG)
+  })
+})
