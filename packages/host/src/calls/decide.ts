@@ -1,7 +1,7 @@
 import { BulkheadError, CALL_LIMITS } from '@bulkhead/contract'
 import { estimateTokens } from '../model/budget.ts'
 import type { AllowedCall, BudgetedCall, DecidedCall, EvaluatedCall, ValidatedCall } from '../policy/call.ts'
-import type { MadeChange } from '../policy/decision.ts'
+import type { MadeChange } from '../policy/checked-call.ts'
 import { evaluate } from '../policy/evaluate.ts'
 import { GUARD_CODES, type ArgumentsChange } from '../policy/guards.ts'
 import type { HostContext } from '../policy/host-context.ts'

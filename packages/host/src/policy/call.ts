@@ -1,15 +1,18 @@
 import type { BulkheadError, ToolInvocation } from '@bulkhead/contract'
-import type { JsonObject } from '@bulkhead/kit/json'
 import type { Reading } from '@bulkhead/contract/dialects'
-import type { Resumption } from './interaction/paused-calls.ts'
-import type { KeptApproval } from './approvals/kept-approval.ts'
-import type { JournalEntry } from '../records/call-journal.ts'
+import type { JsonObject } from '@bulkhead/kit/json'
 import type { OfferedTools } from '../extensions/registry/offered-tools.ts'
-import type { Decision, MadeChange } from './decision.ts'
+import type { ToolEntry } from '../extensions/registry/tool-entry.ts'
 import type { BudgetSource, Reservation } from '../model/budget.ts'
 import type { CancelScope } from '../model/cancel-scope.ts'
-import type { SessionScope } from './session-scope.ts'
-import type { ToolEntry } from '../extensions/registry/tool-entry.ts'
+import type { Hooks } from '../model/hooks.ts'
+import type { JournalEntry } from '../records/call-journal.ts'
+import type { KeptApproval } from './approvals/kept-approval.ts'
+import type { SessionApprovals } from './approvals/session-approvals.ts'
+import type { Decision, MadeChange } from './checked-call.ts'
+import type { Interactions } from './interaction/interactions.ts'
+import type { PausedCalls, Resumption } from './interaction/paused-calls.ts'
+import type { SessionPolicy } from './session-policy.ts'
 
 /** Where a call is made from. */
 export interface CallScope {
@@ -224,3 +227,14 @@ export type ExecutedCall = ClearedCall & { readonly reading: Reading }
 export const eventFields = (call: RawCall) => ({
   sessionId: call.session.id, callId: call.id, tool: call.name, origin: call.tool?.origin ?? null,
 })
+
+/** What the stages of a call know of the session it belongs to. */
+export interface SessionScope {
+  readonly id: string
+  readonly policy: SessionPolicy
+  readonly approvals: SessionApprovals
+  readonly interactions: Interactions
+  /** Where questions go that nobody answers; absent where they fail. */
+  readonly paused: PausedCalls | undefined
+  readonly hooks: { readonly all: readonly Hooks[] }
+}

@@ -6,20 +6,19 @@ import { commandSafetyOf, type CommandSafety } from './command-safety/command-sa
 import { roleFlag, type Settings } from '../model/settings.ts'
 import type { ToolEntry } from '../extensions/registry/tool-entry.ts'
 import type { CallAnalysis, Subject } from './checked-call.ts'
-import { touchesOfCall } from './effects.ts'
 import { lostKinds, outside } from './describe-power.ts'
 import { inOrder, type Guard, type Judge } from './guards.ts'
 import { policiesOf, type Policy } from './policies.ts'
-import { expandRule, meantRules, touchesOf } from './resources.ts'
+import { expandRule, meantRules, resourcesOf, resourcesOfCall } from './resources.ts'
 import { allow, ask, ceilingVerdict, deny, strictest, type Verdict } from './verdict.ts'
 
 export interface PolicySources {
   readonly mode: SecurityMode
   readonly allowlist: readonly string[]
-  /** Of the session; those of the configuration come from the settings. */
+  /** The rules of the session; those of the configuration come from the settings. */
   readonly rules: readonly ScopedRule[]
   readonly role: string | undefined
-  /** Flags of the session. They forbid like those of the configuration, and allow nothing these forbid. */
+  /** Flags of the session. They forbid like those of the configuration, and allow nothing that these forbid. */
   readonly roles: ReadonlyMap<string, boolean>
   readonly ceiling: Ceiling | undefined
   readonly watchdogs: readonly Judge[]
@@ -30,47 +29,47 @@ export interface PolicySources {
   readonly variables: VariableValues
   /** Whether a tool has this name when the session opens. */
   readonly isTool: (name: string) => boolean
-  /** Of the session this one is a sub-agent of. */
+  /** The policy of the session that this one is a sub-agent of. */
   readonly parent: SessionPolicy | undefined
 }
 
-/** What follows for a tool from the session alone, whatever the arguments. Worked out once per tool. */
+/** What follows for a tool from the session alone, whatever the arguments. Computed once per tool. */
 export interface Standing {
   readonly denied: Verdict | undefined
-  /** A ceiling leaves nothing of something that the tool asks for: refused, unless its arguments tell that they need none of it. */
+  /** A ceiling removes something that the tool declares: denied, unless the arguments show that they do not need it. */
   readonly lost: Verdict | undefined
   readonly floor: Verdict | undefined
-  /** What it may do under every ceiling: of the configuration, of this session, and of those it descends from. */
+  /** What it may do under every ceiling: of the configuration, of this session, and of its ancestors. */
   readonly power: Power
-  readonly touches: RuleQuestion['touches']
+  readonly resources: RuleQuestion['touches']
 }
 
 /**
- * The policy one session lives under. Fixed when it opens. A sub-agent lives under its own and under each of those it
- * descends from: what one of them denies or asks is denied or asked, and none can allow what another does not.
+ * The policy of one session, fixed when it opens. The policies of its ancestors apply to a sub-agent too: what one of them
+ * denies or asks is denied or asked, and none can allow what another does not.
  */
 export class SessionPolicy {
-  /** From the root session's to this one. */
+  /** From the root session to this one. */
   readonly lineage: readonly SessionPolicy[]
   /** The strictest of the lineage. */
   readonly mode: SecurityMode
   readonly headless: 'deny' | 'halt'
   readonly rules: readonly ScopedRule[]
   readonly role: string | undefined
-  /** The built-in watchdog; of a sub-agent's call the root session's is heard. */
+  /** The built-in watchdog. For a sub-agent, that of the root session runs. */
   readonly commandSafety: CommandSafety | undefined
   readonly watchdogs: readonly Judge[]
   readonly stateMachine: StateMachine | undefined
-  /** Whether a state machine is heard, this session's or one above. */
+  /** Whether this session or an ancestor has a state machine. */
   readonly isStaged: boolean
-  /** In the order they are heard before a call. */
+  /** In the order in which they run before a call. */
   readonly guards: readonly Guard[]
-  /** Those that judge results, in the order they are heard: from this session's to the root's. */
+  /** Guards of results, in their order: from this session to the root. */
   readonly resultGuards: readonly Guard[]
-  /** Everybody who speaks of a call, the root session's first. */
+  /** All policies, those of the root session first. */
   readonly policies: readonly Policy[]
   readonly #sources: PolicySources
-  /** Whether a rule speaks of files or hosts: only then is it looked for what a call does with them. */
+  /** Whether a rule is about files or hosts: only then are the effects of a call computed. */
   readonly #hasEffectRules: boolean
   readonly #ceiling: Power | undefined
   readonly #standings = new WeakMap<ToolEntry, Standing>()
@@ -109,17 +108,17 @@ export class SessionPolicy {
       lost: lostOf(tool, power),
       power,
       floor: tool.definition.mode === 'local' ? ask('tool-mode', 'mode local', 'the tool acts on this machine', true) : undefined,
-      touches: touchesOf(power, this.rules),
+      resources: resourcesOf(power, this.rules),
     }
     this.#standings.set(tool, standing)
     return standing
   }
 
-  /** The rule that decides, or undefined when none does. What is allowed must be allowed for every subject. */
+  /** The rule that decides, or undefined. A call is allowed only if every subject is. */
   evaluateRules(tool: ToolEntry, { subjects, effects }: CallAnalysis): Verdict | undefined {
     if (this.rules.length === 0) return undefined
-    const ofTool = this.standing(tool).touches
-    const touches = effects && this.#hasEffectRules ? touchesOfCall(effects(), ofTool, this.rules) : ofTool
+    const ofTool = this.standing(tool).resources
+    const touches = effects && this.#hasEffectRules ? resourcesOfCall(effects(), ofTool, this.rules) : ofTool
     const verdicts = subjects.map((subject) => this.#evaluateSubject(tool, subject, touches))
     const found = verdicts.filter((verdict) => verdict !== undefined)
     const decisive = strictest(found)
@@ -139,7 +138,7 @@ export class SessionPolicy {
     return allow('rules', source, `${name} allows it`)
   }
 
-  /** In allowlist mode: `name` stands for every key of the tool, `name:glob` for those that match. */
+  /** In allowlist mode, `name` covers every key of the tool, and `name:glob` those that match. */
   allowlisted(tool: ToolEntry, subjects: readonly Subject[]): boolean {
     return this.mode === 'allowlist' && subjects.every(({ key }) => this.#sources.allowlist.some((entry) => {
       if (entry === tool.name) return true
@@ -147,7 +146,7 @@ export class SessionPolicy {
     }))
   }
 
-  /** Nothing holds a server to less than it can do, so one that can do more than the ceiling allows is not used. */
+  /** A server cannot be confined, so one that can do more than the ceiling allows is denied. */
   #beyond(tool: ToolEntry): Verdict | undefined {
     const more = tool.extension.descriptor.server && this.#ceiling ? outside(tool.grant, this.#ceiling) : []
     return more.length === 0 ? undefined : ceilingVerdict(more, true)
@@ -165,7 +164,7 @@ function lostOf(tool: ToolEntry, power: Power): Verdict | undefined {
   return lost.length === 0 ? undefined : ceilingVerdict(lost, lostKinds(tool.declared, tool.grant).length === 0)
 }
 
-/** From the strictest. */
+/** Strictest first. */
 const MODES: readonly SecurityMode[] = ['ask', 'allowlist', 'yolo']
 const stricterMode = (mode: SecurityMode, other: SecurityMode = mode): SecurityMode =>
   MODES.find((each) => each === mode || each === other) ?? 'ask'

@@ -1,7 +1,7 @@
 import { BulkheadError, type ExtensionDescriptor, type SessionAccess } from '@bulkhead/contract'
 import { atPointer, findJsonFault, type Json } from '@bulkhead/kit/json'
 import type { RunningCall } from '../calls/running-call.ts'
-import type { SessionScope } from '../policy/session-scope.ts'
+import type { SessionScope } from '../policy/call.ts'
 import type { RunningCalls } from '../extensions/running-calls.ts'
 
 /** Of one extension in one session, as JSON. */

@@ -1,6 +1,6 @@
 import type { JsonObject } from '@bulkhead/kit/json'
 import { expect, test } from 'vitest'
-import { commandTexts } from '../../src/policy/command-safety/command-texts.ts'
+import { commandTexts } from '../../src/policy/command-safety/command-safety.ts'
 
 test.each<[string, JsonObject, readonly string[]]>([
   ['nothing where there is no text', { n: 1, on: true, none: null }, []],

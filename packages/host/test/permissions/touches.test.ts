@@ -1,6 +1,6 @@
 import { compileGrant, type RequirementSet, type RuleCapability } from '@bulkhead/contract'
 import { expect, test } from 'vitest'
-import { touchesOf } from '../../src/policy/resources.ts'
+import { resourcesOf } from '../../src/policy/resources.ts'
 
 const VALUES = { workspace: ['/project'] }
 
@@ -8,7 +8,7 @@ const VALUES = { workspace: ['/project'] }
 function meets(requires: RequirementSet, permission: RuleCapability, pattern: string): boolean {
   const grant = compileGrant(requires, VALUES)
   const rule = { permission, pattern, action: 'deny', scope: 'session', source: 'test' } as const
-  return touchesOf(grant, [rule]).length > touchesOf(grant, []).length
+  return resourcesOf(grant, [rule]).length > resourcesOf(grant, []).length
 }
 
 test.each<[string, RequirementSet, RuleCapability, string, boolean]>([

@@ -1,10 +1,14 @@
-import { requireOptions } from '@bulkhead/contract'
+import { requireOptions, type Clock, type Store } from '@bulkhead/contract'
 import { forms, type OptionForms } from '@bulkhead/kit/options'
+import { systemClock } from '../../model/system-clock.ts'
+import { KEPT } from '../../records/audit-record.ts'
+import { AuditTrail } from '../../records/audit-trail.ts'
+import { EventBus } from '../../records/events.ts'
+import { createRedaction } from '../../records/redaction.ts'
+import { ApprovalLedger, unknownApproval, type DamagedApproval } from './approval-ledger.ts'
 import { byAge, type Approval, type ApprovalEnd } from './approval.ts'
-import { unknownApproval, type ApprovalLedger } from './approval-ledger.ts'
 import type { ProjectApprovals } from './project-approvals.ts'
 import type { SessionApprovals } from './session-approvals.ts'
-import type { DamagedApproval } from './stored-approval.ts'
 
 /** Which approvals. Everything that is given must hold. */
 export interface ApprovalFilter {
@@ -101,4 +105,28 @@ function matching(filter: ApprovalFilter, current: string | undefined): (approva
     && (session === undefined || approval.sessionId === session)
     && (tool === undefined || approval.tool === tool)
     && (ended || approval.status === 'standing')
+}
+
+/**
+ * The approvals of a store, without a host: for whoever looks after them while hosts run, or while none does. What is revoked
+ * here is in the audit when `revoke` has resolved. Without a folder in the filter, those of every project.
+ */
+export function openApprovals(store: Store, clock: Clock = systemClock): ApprovalBook {
+  const events = new EventBus(clock)
+  const redaction = createRedaction([])
+  const audit = new AuditTrail({ store, redaction: () => redaction, keepArguments: false, failed: () => undefined })
+  events.on(audit.hear, KEPT)
+  const now = () => clock.now()
+  const book = createApprovalBook({
+    ledger: new ApprovalLedger({ store, events, now }), now, open: () => ({ workspace: undefined, projects: [], sessions: [] }),
+  })
+  return {
+    list: book.list,
+    damaged: book.damaged,
+    async revoke(which, by) {
+      const revoked = await book.revoke(which, by)
+      await audit.flush()
+      return revoked
+    },
+  }
 }

@@ -1,6 +1,6 @@
 import type { Layer, OutcomeOrigin } from '@bulkhead/contract'
-import { sha256 } from '../../model/sha256.ts'
 import { toolIdentity, type ToolDigests, type ToolEntry } from '../../extensions/registry/tool-entry.ts'
+import { sha256 } from '../../model/sha256.ts'
 
 export type ApprovalScope = 'session' | 'project'
 
@@ -125,3 +125,7 @@ export function viewOf(stored: StoredApproval, now: number): Approval {
 /** From the oldest. */
 export const byAge = (a: ApprovalGrant, b: ApprovalGrant): number =>
   a.grantedAt < b.grantedAt ? -1 : a.grantedAt > b.grantedAt ? 1 : a.id < b.id ? -1 : 1
+
+/** The fields every event of an approval carries. */
+export const eventFieldsOf = ({ id: approvalId, scope, tool, approvalKey, origin }: ApprovalGrant) =>
+  ({ approvalId, scope, tool, approvalKey, origin })

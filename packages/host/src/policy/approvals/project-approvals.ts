@@ -1,11 +1,9 @@
 import type { Clock, Store } from '@bulkhead/contract'
 import type { EventBus } from '../../records/events.ts'
 import { PendingWrites } from '../../records/pending-writes.ts'
-import { identityOf, type Approval, type ApprovalEnd, type ApprovalGrant } from './approval.ts'
-import { ApprovalLedger } from './approval-ledger.ts'
-import { eventFieldsOf } from './approval-events.ts'
+import { identityOf, eventFieldsOf, type Approval, type ApprovalEnd, type ApprovalGrant } from './approval.ts'
+import { ApprovalLedger, damagedApproval, type DamagedApproval } from './approval-ledger.ts'
 import { ApprovalIndex, KeptApproval } from './kept-approval.ts'
-import { damagedApproval, type DamagedApproval } from './stored-approval.ts'
 
 export interface ProjectApprovalSources {
   readonly store: Store
