@@ -135,7 +135,7 @@ describe('a client of the legacy era', () => {
     }))
     await client.connect(world.transport)
     const refused = await client.callTool({ name: 'write', arguments: ARGS })
-    expect(JSON.stringify(refused)).toMatch(/nobody answered in time/)
+    expect(JSON.stringify(refused)).toMatch(/no one answered in time/)
     await withdrawn.promise
     await world.end()
   })

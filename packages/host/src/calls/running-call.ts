@@ -144,7 +144,7 @@ export async function askForTool(
   if (known !== undefined) return { status: 'accepted', value: known }
   const resumeTime = pauseFor(running)
   try {
-    const response = await call.session.interactions.ask(question, source, AbortSignal.any([signal, running.signal]), call.id)
+    const response = await call.session.interactions.raise(question, source, AbortSignal.any([signal, running.signal]), call.id)
     if (response.status === 'timeout') await pauseCall(running, question)
     questions.note(question, response.status === 'accepted' ? response.value : undefined)
     return response

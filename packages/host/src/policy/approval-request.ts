@@ -7,10 +7,10 @@ import type { Verdict } from './verdict.ts'
 
 const SOURCES = { mcp: 'MCP server', openapi: 'OpenAPI document' } as const satisfies Record<ConnectedServer['kind'], string>
 
-/** Comes first: what follows is what the tool is declared to do, and binds a process of the user's account to nothing. */
+/** Comes first: the declared powers do not confine a local process. */
 const UNCONFINED = 'do everything your account can: the server is a local process and is not confined'
 
-/** The one question of a call: all that wants a person's word, and nothing a stranger wrote can hide or repaint. */
+/** The one question of a call. Everything third-party is shown as visible text, so it can hide or overwrite nothing. */
 export function approvalRequest(
   call: ValidatedCall, { approvalKey, touches, keyByTool }: CallAnalysis, asks: readonly Verdict[],
 ): ApprovalRequest {

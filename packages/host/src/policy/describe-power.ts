@@ -1,7 +1,7 @@
 import { beyond, powerItems, type PowerCapability, type Power, type PowerItem } from '@bulkhead/contract'
 
 const CAPABILITY_WORDS: Readonly<Record<PowerCapability, string>> = {
-  interact: 'ask questions of the person', 'tools.call': 'call other tools', session: 'keep notes for this session',
+  interact: 'ask you questions', 'tools.call': 'call other tools', session: 'keep notes for this session',
   subagents: 'start sub-agents',
 }
 
@@ -18,15 +18,15 @@ const WORDS: Readonly<Record<PowerItem['kind'], (subject: string) => string>> = 
 
 export const inWords = ({ kind, subject }: Pick<PowerItem, 'kind' | 'subject'>): string => WORDS[kind](subject)
 
-/** A power for people, one line for each thing in it, under its ceilings. */
+/** A power in words, under its ceilings, one line for each item. */
 export const describePower = (power: Power): readonly string[] => powerItems(power).map(inWords)
 
-/** Where a power allows more than another, one line for each. */
+/** What a power allows beyond another, one line for each item. */
 export const outside = (power: Power, ceiling: Power): readonly string[] => beyond(power, ceiling).map(inWords)
 
 /**
- * What of a power another leaves nothing of, kind by kind, one line for each thing that is gone. Variables, secrets and state are
- * declared for a whole extension: which of its tools needs them is not known, so losing them is not losing what a tool needs.
+ * The kinds of a power that another power lacks, one line for each item. Variables, secrets and state are declared for a whole
+ * extension, and which of its tools needs them is not known, so they do not count.
  */
 export function lostKinds(power: Power, left: Power): readonly string[] {
   const kept = new Set(powerItems(left).map(kindOf))

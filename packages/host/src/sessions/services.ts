@@ -73,7 +73,7 @@ function interactFor({ descriptor: { id }, running, starter }: ServiceSources) {
     const source = `extension ${id}`
     if (callId === null) {
       const person = starter() ?? running.any()?.call.session.interactions
-      if (person) return person.ask(request, source, signal)
+      if (person) return person.raise(request, source, signal)
     }
     const current = callId === null ? undefined : running.get(callId)
     if (!current) throw new BulkheadError('InteractionUnavailable', `The extension "${id}" asked a person outside of a call.`)

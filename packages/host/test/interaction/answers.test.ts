@@ -42,9 +42,9 @@ test.each<[unknown, unknown]>([
   ['session', { decision: 'session' }],
   [{ decision: 'once', reason: 'fine', by: 'x'.repeat(201) }, { decision: 'once', reason: 'fine', by: 'x'.repeat(200) }],
   [{ decision: 'once', reason: 1, by: '' }, { decision: 'once' }],
-  [true, { decision: 'reject', reason: 'the answer was not one of the known ones' }],
-  [{ decision: 'always' }, { decision: 'reject', reason: 'the answer was not one of the known ones' }],
-  [null, { decision: 'reject', reason: 'the answer was not one of the known ones' }],
+  [true, { decision: 'reject', reason: 'the answer is unknown' }],
+  [{ decision: 'always' }, { decision: 'reject', reason: 'the answer is unknown' }],
+  [null, { decision: 'reject', reason: 'the answer is unknown' }],
 ])('an approval of %o is %o', (value, read) => {
   expect(readApproval(value)).toEqual(read)
 })

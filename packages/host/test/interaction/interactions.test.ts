@@ -38,7 +38,7 @@ test('an approval callback has no longer than a user: then the call counts as un
   const session = await world.host.openSession({ approver: { approve }, interactionTimeoutMs: 5_000 })
   const outcome = session.call({ id: 'c', name: 'echo', arguments: { key: 'x' } })
   await clock.advance(5_000)
-  expect(await outcome).toMatchObject({ error: { code: 'ApprovalDenied' }, error_text: expect.stringContaining('nobody answered in time') })
+  expect(await outcome).toMatchObject({ error: { code: 'ApprovalDenied' }, error_text: expect.stringContaining('no one answered in time') })
   expect(told).toMatchObject({ code: 'InteractionTimeout' })
   expect(world.eventsOf('InteractionAnswered')).toMatchObject([{ status: 'timeout' }])
   const cancel = new AbortController()

@@ -110,7 +110,7 @@ test('a user who is asked by init and leaves is asked no more, and delays no one
   await withdrawn.promise
   expect(await Promise.all(calls)).toMatchObject([
     { error: { code: 'SessionCancelled' } },
-    { error: { code: 'InteractionUnavailable' }, error_text: expect.stringContaining('Whoever was asked is gone: their session has ended.') },
+    { error: { code: 'InteractionUnavailable' }, error_text: expect.stringContaining('The session of the person who was asked has ended.') },
   ])
   expect(await other.call({ id: 'd', name: 'echo', arguments: {} })).toMatchObject({ type: 'output' })
 })

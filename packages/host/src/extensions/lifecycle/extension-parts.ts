@@ -21,5 +21,5 @@ export interface ExtensionParts {
 
 /** Whom the phase `init` asks: the person of whoever starts the extension. */
 export interface Starter {
-  ask(request: InteractionRequest, source: string, signal: AbortSignal): Promise<InteractionResponse>
+  raise(request: InteractionRequest, source: string, signal: AbortSignal): Promise<InteractionResponse>
 }

@@ -74,7 +74,7 @@ export class Extension {
   /** Set while it starts. The time of the start, and of every call that waits for it, stands still while a person is asked. */
   get starter(): Starter | undefined {
     const starter = this.#starter
-    return starter && { ask: (...question) => starter.ask(...question).finally(this.startPause.pause()) }
+    return starter && { raise: (...question) => starter.raise(...question).finally(this.startPause.pause()) }
   }
 
   get restMs(): number {

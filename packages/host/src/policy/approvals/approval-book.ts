@@ -10,35 +10,35 @@ import { byAge, type Approval, type ApprovalEnd } from './approval.ts'
 import type { ProjectApprovals } from './project-approvals.ts'
 import type { SessionApprovals } from './session-approvals.ts'
 
-/** Which approvals. Everything that is given must hold. */
+/** Selects approvals. All conditions must hold. */
 export interface ApprovalFilter {
-  /** A project, by its folder. Default: the one the host works on. */
+  /** A project, by its folder. Default: the project of the host. */
   readonly workspace?: string
-  /** Of every project that the store knows, in place of one. */
+  /** Every project in the store instead of one. */
   readonly everywhere?: boolean
   /** Given in this session, for itself or for its project. */
   readonly session?: string
   readonly tool?: string
-  /** Those that have ended too. */
+  /** Include approvals that have ended. */
   readonly ended?: boolean
 }
 
-/** What people have approved of for longer than one call. */
+/** What people approved for longer than one call. */
 export interface ApprovalBook {
-  /** From the oldest. Rejects with StoreUnavailable. */
+  /** Oldest first. Rejects with StoreUnavailable. */
   list(filter?: ApprovalFilter): Promise<readonly Approval[]>
-  /** What is in the place of approvals and cannot be read, in the project or everywhere: which tool or session it was of is not known. */
+  /** Records that cannot be read, in the project or everywhere. Their tool and session are not known. */
   damaged(filter?: ApprovalFilter): Promise<readonly DamagedApproval[]>
   /**
-   * Ends one by its id, or all that the filter finds. What is damaged is removed by its id, or where the filter names neither tool nor
-   * session, and is not among what this resolves with. From the moment of the call nothing here is answered by them, and once it has
-   * resolved, nothing that comes a millisecond later in any host of this store. Resolves with them. Rejects with NotFound for an id
-   * that no standing or damaged one has, and with StoreUnavailable when one for a project could not be ended for others.
+   * Ends one approval by its id, or all that the filter selects, and resolves with them. Damaged records are removed by id, or
+   * if the filter names neither tool nor session; they are not in the result. The approvals allow nothing here from the moment
+   * of this call, and nothing in other hosts of this store a millisecond after it resolves. Rejects with NotFound for an unknown
+   * id, and with StoreUnavailable if an approval for a project could not be ended in the store.
    */
   revoke(which: string | ApprovalFilter, by?: string): Promise<readonly Approval[]>
 }
 
-/** What is open in this process. */
+/** The projects and sessions that are open in this process. */
 export interface OpenApprovals {
   readonly workspace: string | undefined
   readonly projects: readonly ProjectApprovals[]
@@ -77,7 +77,7 @@ export function createApprovalBook({ ledger, now, open }: BookSources): Approval
       const filter = typeof which === 'string' ? { everywhere: true } : which
       const matches = matching(filter, workspace)
       const isWanted = (approval: Approval) => matches(approval) && approval.status === 'standing' && (typeof which !== 'string' || approval.id === which)
-      // At once: until the store has it takes a moment, in which a call may come.
+      // Here at once: a call may come before the store has it.
       const ofSessions = sessions.flatMap((session) => session.own().filter(isWanted))
       for (const session of sessions) session.revoke(isWanted, end)
       for (const project of projects) project.end(isWanted, end)
@@ -94,7 +94,7 @@ export function createApprovalBook({ ledger, now, open }: BookSources): Approval
 
 const isOfSome = ({ session, tool }: ApprovalFilter): boolean => session !== undefined || tool !== undefined
 
-/** A session has its own folder, whichever the host works on now. */
+/** A session has its own folder, whatever project the host has now. */
 const folderOf = ({ everywhere, workspace, session }: ApprovalFilter, current: string | undefined): string | undefined =>
   everywhere ? undefined : workspace ?? (session === undefined ? current : undefined)
 
@@ -108,8 +108,8 @@ function matching(filter: ApprovalFilter, current: string | undefined): (approva
 }
 
 /**
- * The approvals of a store, without a host: for whoever looks after them while hosts run, or while none does. What is revoked
- * here is in the audit when `revoke` has resolved. Without a folder in the filter, those of every project.
+ * The approvals of a store, without a host, to manage them whether hosts run or not. A revocation is in the audit when `revoke`
+ * resolves. A filter without a folder selects every project.
  */
 export function openApprovals(store: Store, clock: Clock = systemClock): ApprovalBook {
   const events = new EventBus(clock)

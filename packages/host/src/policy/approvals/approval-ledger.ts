@@ -11,16 +11,16 @@ export interface LedgerSources {
   readonly now: () => number
 }
 
-/** What the store has of one project, or of all. */
+/** The approvals of one project in the store, or of all projects. */
 export interface Ledger {
   readonly approvals: readonly StoredApproval[]
   readonly damaged: readonly (DamagedApproval & { readonly key: string })[]
 }
 
-/** What has ended is kept this long, so that it can be told why something is asked again. */
+/** Ended approvals are kept this long, so that `explain` can say why a call asks again. */
 const KEPT_AFTER_END_MS = 90 * 24 * 60 * 60 * 1000
 
-/** The approvals for projects, as the store has them. Every method rejects with StoreUnavailable. */
+/** The approvals for projects in the store. Every method rejects with StoreUnavailable. */
 export class ApprovalLedger {
   readonly #sources: LedgerSources
 
@@ -41,7 +41,7 @@ export class ApprovalLedger {
     return viewOf(stored, this.#sources.now())
   }
 
-  /** What is damaged has nothing that could be ended. */
+  /** Removes a damaged record: it has no approval that could be ended. */
   async remove(key: string): Promise<void> {
     await this.#sources.store.remove('approval', key)
   }
@@ -50,7 +50,7 @@ export class ApprovalLedger {
     await this.#sources.store.write('approval', storeKey(approval), toJson(approval))
   }
 
-  /** Told of as an event by whoever ends it, and by nobody else. An approval that was given anew meanwhile stays. */
+  /** Emits the event once, in the process that ends it. An approval that was given again meanwhile stays. */
   async end(grant: ApprovalGrant, end: ApprovalEnd): Promise<void> {
     const { events } = this.#sources
     let changed = false
@@ -84,7 +84,7 @@ export class ApprovalLedger {
     })))
   }
 
-  /** What is not there is not made: it may have been removed by somebody else. */
+  /** Creates no record: another process may have removed it. */
   async #change(grant: ApprovalGrant, change: (stored: StoredApproval) => StoredApproval): Promise<void> {
     const key = storeKey(grant)
     await this.#sources.store.update('approval', key, (value) => {
@@ -95,16 +95,16 @@ export class ApprovalLedger {
 }
 
 export const unknownApproval = (id: string): BulkheadError =>
-  new BulkheadError('NotFound', `There is no approval ${JSON.stringify(id)} that stands. Look at the list of approvals for the ids there are.`, { data: { id } })
+  new BulkheadError('NotFound', `There is no active approval ${JSON.stringify(id)}. List the approvals to see their ids.`, { data: { id } })
 
-/** What the store has in the place of an approval and is none. Nothing is answered by it. */
+/** A record in the store that is not a valid approval. It allows nothing. */
 export interface DamagedApproval {
   readonly id: string
-  /** What is wrong: "it …". */
+  /** What is wrong, after "it". */
   readonly damage: string
 }
 
-/** undefined for what is not of the form that is written here, or not what was written under this key: it costs a question. */
+/** Returns undefined for a record that does not have the stored form or does not belong to this key. */
 export function readStored(key: string, value: Json | undefined): StoredApproval | undefined {
   if (!isJsonObject(value) || !isOfForm(value)) return undefined
   const stored = value as unknown as StoredApproval
@@ -114,12 +114,12 @@ export function readStored(key: string, value: Json | undefined): StoredApproval
 
 export const toJson = (stored: StoredApproval): Json => stored as unknown as Json
 
-export function damageOf({ key, damage = 'is not an approval as it was given' }: StoredRecord): DamagedApproval {
+export function damageOf({ key, damage = 'is not the approval that was stored' }: StoredRecord): DamagedApproval {
   return { id: key.slice(key.lastIndexOf('/') + 1), damage }
 }
 
 export const damagedApproval = ({ id, damage }: DamagedApproval): BulkheadError => new BulkheadError(
-  'StoreUnavailable', `The stored approval ${id} is damaged: it ${damage}. It answers nothing; revoke it to remove it.`, { data: { id } },
+  'StoreUnavailable', `The stored approval ${id} is damaged: it ${damage}. It allows nothing. Revoke it to remove it.`, { data: { id } },
 )
 
 const isText = (value: Json | undefined): boolean => typeof value === 'string'

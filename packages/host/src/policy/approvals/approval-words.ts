@@ -13,24 +13,24 @@ export function spanWords(ms: number): string {
 const counted = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`
 const ago = (at: string, now: number): string => `${spanWords(Math.max(0, now - Date.parse(at)))} ago`
 
-/** Why a call is let through. */
+/** Why a call is allowed. */
 export function standingWords({ id, scope, approvalKey, grantedAt, grantedBy, expiresAt, uses }: Approval, now: number): string {
   const ends = expiresAt === null ? 'ends with the session' : `expires in ${spanWords(Math.max(0, Date.parse(expiresAt) - now))}`
   return `${scope} approval ${id} of the key "${visibleText(approvalKey)}", given ${ago(grantedAt, now)} by ${visibleText(grantedBy)}, `
     + `${ends}, used ${counted(uses, 'time')}`
 }
 
-/** Why a call asks although its key was approved once. */
+/** Why a call asks although its key was approved. */
 export function endedWords({ id, scope, approvalKey, ended, uses }: Approval, now: number): string {
   const how = ended === null ? 'has ended' : `${ended.how === 'expired' ? 'expired' : 'was revoked'} ${ago(ended.at, now)}`
   const by = ended?.by === undefined ? '' : ` by ${visibleText(ended.by)}`
   return `the ${scope} approval ${id} of the key "${visibleText(approvalKey)}" ${how}${by}, after ${counted(uses, 'use')}`
 }
 
-/** Why an approval of the same key for a tool of the same name is none for this call. */
+/** Why an approval of the same name and key does not cover this call. */
 export function changedWords({ id, scope, origin, digests, callers = [] }: Approval, { tool, callers: calling }: Called): string {
   const { origin: now, digests: present } = tool
-  const names = (chain: readonly string[]): string => chain.length === 0 ? 'calls of the model itself' : `calls by ${chain.join(', then ')}`
+  const names = (chain: readonly string[]): string => chain.length === 0 ? 'calls of the model' : `calls by ${chain.join(', then ')}`
   const [then, here] = [names(callers.map((caller) => caller.tool)), names(calling.map(({ name }) => name))]
   if (then !== here) return `the ${scope} approval ${id} of the key is for ${then}, and this is one of the ${here}`
   const others = [

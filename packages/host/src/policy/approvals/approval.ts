@@ -4,7 +4,7 @@ import { sha256 } from '../../model/sha256.ts'
 
 export type ApprovalScope = 'session' | 'project'
 
-/** What a person has agreed to for longer than one call. */
+/** What a person approved for longer than one call. */
 export interface ApprovalGrant {
   readonly id: string
   readonly scope: ApprovalScope
@@ -12,16 +12,16 @@ export interface ApprovalGrant {
   readonly approvalKey: string
   /** Who implements the tool. */
   readonly origin: OutcomeOrigin
-  /** The tools that make the call, from the first. Absent for calls of the model itself: neither answers for the other. */
+  /** The tools that make the call, from the first. Absent for calls of the model: neither covers the other. */
   readonly callers?: readonly ApprovedCaller[]
-  /** What it is bound to besides: when one of these becomes another, it is asked again. */
+  /** It is bound to these too: if one of them changes, the approval no longer holds. */
   readonly digests: ToolDigests
   readonly workspace: string
-  /** The session it was given in. */
+  /** The session in which it was given. */
   readonly sessionId: string
   readonly grantedAt: string
   readonly grantedBy: string
-  /** null: with the session. */
+  /** null: it ends with the session. */
   readonly expiresAt: string | null
 }
 
@@ -30,7 +30,7 @@ export interface ApprovedCaller {
   readonly tool: string
   readonly extension: string
   readonly layer: Layer
-  /** Of all that an approval of a call of it is bound to: when it changes, it is asked again. */
+  /** Of everything that an approval of its calls is bound to. */
   readonly digest: string
 }
 
@@ -40,23 +40,23 @@ export interface Called {
   readonly callers: readonly ToolEntry[]
 }
 
-/** How an approval came to its end. */
+/** How an approval ended. */
 export interface ApprovalEnd {
   readonly how: 'expired' | 'revoked'
   readonly at: string
   readonly by?: string
 }
 
-/** An approval for whoever looks after them. */
+/** An approval with its status and use. */
 export interface Approval extends ApprovalGrant {
   readonly status: 'standing' | ApprovalEnd['how']
   readonly ended: ApprovalEnd | null
-  /** Calls that it let through. */
+  /** How many calls it has allowed. */
   readonly uses: number
   readonly lastUsedAt: string | null
 }
 
-/** As the store has it: what has expired need not be written there to have ended. */
+/** An approval as stored. One that has expired has ended, even if the store does not say so. */
 export type StoredApproval = Omit<Approval, 'status'>
 
 export interface GrantSources {
@@ -85,17 +85,17 @@ export function makeGrant({ scope, called, approvalKey, workspace, sessionId, by
   }
 }
 
-/** `place`: the session or the folder that it is given for. */
+/** `place`: the session or the folder that it is for. */
 export const idOf = (scope: ApprovalScope, place: string, identity: string, approvalKey: string): string =>
   sha256([scope, place, identity, approvalKey].join('\0')).slice(0, 12)
 
 type Bound = Pick<ApprovalGrant, 'tool' | 'origin' | 'digests' | 'callers'>
 
-/** What an approval is bound to besides its key: who implements the name, in which bytes, saying and wanting what, and who calls it. */
+/** What an approval is bound to besides its key: the extension, its bytes, definition and capabilities, and the callers. */
 export const identityOf = ({ tool, origin, digests, callers = [] }: Bound): string =>
   [toolIdentity(tool, origin, digests), ...callers.map(({ digest }) => digest)].join('\0')
 
-/** The same of a call. */
+/** The same for a call. */
 export const identityOfCalled = ({ tool, callers }: Called): string =>
   callers.length === 0 ? tool.identity : [tool.identity, ...callers.map((caller) => sha256(caller.identity))].join('\0')
 
@@ -106,10 +106,10 @@ const approvedCaller = ({ name, identity, origin: { extension, layer } }: ToolEn
 export const projectPrefix = (workspace: string): string => `${sha256(workspace)}/`
 export const storeKey = (grant: ApprovalGrant): string => `${projectPrefix(grant.workspace)}${grant.id}`
 
-/** Clocks are corrected all the time, by little: that ends nothing. */
+/** Small corrections of the clock end no approval. */
 const CORRECTION_MS = 60_000
 
-/** From when until when it counts. A clock that was set back before it was given would make it last longer: then it is over. */
+/** When it holds. If the clock was set back to before it was given, it is over: it would last too long. */
 export function spanOf({ grantedAt, expiresAt }: ApprovalGrant): { readonly from: number; readonly until: number } {
   if (expiresAt === null) return { from: -Infinity, until: Infinity }
   return { from: Date.parse(grantedAt) - CORRECTION_MS, until: Date.parse(expiresAt) }
@@ -122,10 +122,10 @@ export function viewOf(stored: StoredApproval, now: number): Approval {
   return { ...stored, ended, status: ended?.how ?? 'standing' }
 }
 
-/** From the oldest. */
+/** Oldest first. */
 export const byAge = (a: ApprovalGrant, b: ApprovalGrant): number =>
   a.grantedAt < b.grantedAt ? -1 : a.grantedAt > b.grantedAt ? 1 : a.id < b.id ? -1 : 1
 
-/** The fields every event of an approval carries. */
+/** The fields of every event of an approval. */
 export const eventFieldsOf = ({ id: approvalId, scope, tool, approvalKey, origin }: ApprovalGrant) =>
   ({ approvalId, scope, tool, approvalKey, origin })

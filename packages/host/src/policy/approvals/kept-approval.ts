@@ -1,14 +1,14 @@
 import { allow, type Verdict } from '../verdict.ts'
 import { spanOf, viewOf, type Approval, type ApprovalEnd, type ApprovalGrant, type StoredApproval } from './approval.ts'
 
-/** An approval as calls find it. Whether it stands is told by two comparisons; a use is one addition. */
+/** An approval in memory. It is checked and counted for every call, so both are cheap. */
 export class KeptApproval {
   readonly grant: ApprovalGrant
-  /** What it says of a call that it answers. */
+  /** Its verdict on a call that it allows. */
   readonly verdict: Verdict
-  /** Itself, where it answers a call alone. */
+  /** For a call that it allows alone. */
   readonly alone: readonly [KeptApproval] = [this]
-  /** Uses that the store was not told of. */
+  /** Uses that are not in the store yet. */
   #unsavedUses = 0
   #savedUses: number
   #lastUsedAt: number
@@ -31,7 +31,7 @@ export class KeptApproval {
     return now < this.#endsAt && now >= this.#startsAt
   }
 
-  /** Somebody took it back; that its time is over is another matter. */
+  /** Revoked, not just expired. */
   get isRevoked(): boolean {
     return this.#end?.how === 'revoked'
   }
@@ -41,12 +41,12 @@ export class KeptApproval {
     this.#lastUsedAt = now
   }
 
-  /** The uses to tell the store of now. */
+  /** The uses to add to the store now. */
   takeUnsaved(): number {
     return this.#moveUses(this.#unsavedUses)
   }
 
-  /** The store could not be told of so many. */
+  /** Adding these uses to the store failed. */
   untake(uses: number): void {
     this.#moveUses(-uses)
   }
@@ -57,7 +57,7 @@ export class KeptApproval {
     return uses
   }
 
-  /** The first end counts. Says whether this was it. */
+  /** The first end holds. Returns whether this was the first. */
   end(how: ApprovalEnd): boolean {
     if (this.#end) return false
     this.#end = how
@@ -65,7 +65,7 @@ export class KeptApproval {
     return true
   }
 
-  /** As the store has it now; what it does not know of yet stays. */
+  /** Takes over the stored state. Uses that are not stored yet stay. */
   catchUp({ uses, lastUsedAt, ended }: StoredApproval): void {
     this.#savedUses = uses
     const last = lastUsedAt === null ? Number.NaN : Date.parse(lastUsedAt)

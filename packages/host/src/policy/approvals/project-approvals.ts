@@ -13,18 +13,16 @@ export interface ProjectApprovalSources {
 }
 
 const READING = 'reading project approvals'
-/** Uses are counted at once and written behind, so that no call waits for it. */
+/** Uses are counted at once and stored later, so that no call waits. */
 const COUNT_EVERY_MS = 2_000
-/** To ask the store for its number takes some microseconds, which calls that come together share. */
+/** Reading the revision takes some microseconds. Calls of the same millisecond share it. */
 const FRESH_MS = 1
-/** Who finds them being read waits for that and may have to read again; more is the doing of others who never stop. */
+/** The approvals may change while they are read. More rounds would only follow processes that never stop changing them. */
 const ROUNDS = 3
 
 /**
- * Approvals for every session in one workspace, kept in the store and known here, so that a call finds them at once. What
- * another process grants or revokes is seen by calls that come a millisecond later: the store tells by a number whether it must
- * be read again.
- * A store that fails costs a question, never grants one.
+ * Approvals for every session in one workspace, cached from the store. The revision of the store shows whether another process
+ * changed them; calls a millisecond later see the change. If the store fails, a person is asked: a fault never allows a call.
  */
 export class ProjectApprovals {
   readonly ledger: ApprovalLedger
@@ -37,9 +35,9 @@ export class ProjectApprovals {
   #loading: Promise<void> | undefined
   #freshUntil = -Infinity
   #loaded = false
-  /** It was told that they cannot be read. */
+  /** Whether the fault was reported. */
   #broken = false
-  /** Those that were told to be damaged. */
+  /** The damaged records that were reported. */
   readonly #damaged = new Set<string>()
   #stopTimer: (() => void) | undefined
 
@@ -50,12 +48,12 @@ export class ProjectApprovals {
     this.#writes = new PendingWrites('keeping project approvals', events)
   }
 
-  /** Reads them unless that was done. Never rejects. */
+  /** Reads them once. Never rejects. */
   async load(): Promise<void> {
     if (!this.#loaded) await this.#refresh()
   }
 
-  /** Whether the store has others than those known here, or cannot tell. */
+  /** Whether the store has other approvals than the cache, or cannot tell. */
   get isStale(): boolean {
     const now = this.#sources.clock.monotonic()
     if (now < this.#freshUntil) return false
@@ -64,7 +62,7 @@ export class ProjectApprovals {
     return false
   }
 
-  /** Reads all of them again, and once more where one has changed meanwhile. Never rejects: where they cannot be read, there are none. */
+  /** Reads all of them, again if one changed meanwhile. Never rejects: if they cannot be read, there are none. */
   async refresh(): Promise<void> {
     for (let round = 0; round < ROUNDS; round++) {
       await this.#refresh()
@@ -80,7 +78,7 @@ export class ProjectApprovals {
     }
   }
 
-  /** Who asks while they are read waits for that. */
+  /** Concurrent calls share one read. */
   #refresh(): Promise<void> {
     this.#loading ??= this.#read().catch((thrown: unknown) => {
       this.#known.replace([])
@@ -100,7 +98,7 @@ export class ProjectApprovals {
     return this.#known.all()
   }
 
-  /** Stands at once. `lost` is told when the store could not keep it: then it does not outlast the next look into the store. */
+  /** Holds at once. `lost` is called if the store could not keep it: then it is gone after the next read. */
   add(grant: ApprovalGrant, lost: () => void): void {
     const kept = new KeptApproval(grant)
     this.#known.set(identityOf(grant), kept)
@@ -115,7 +113,7 @@ export class ProjectApprovals {
     for (const listener of this.#listeners) listener()
   }
 
-  /** Hears of each that is given. Returns what ends the subscription. */
+  /** Called for each approval that is given. Returns the function that ends the subscription. */
   onGrant(listener: () => void): () => void {
     this.#listeners.add(listener)
     return () => this.#listeners.delete(listener)
@@ -126,19 +124,19 @@ export class ProjectApprovals {
     this.#stopTimer ??= this.#sources.clock.after(COUNT_EVERY_MS, () => this.#saveUses())
   }
 
-  /** It has expired, and a call has met it. */
+  /** A call found that it has expired. */
   expired(approval: KeptApproval): void {
     const end: ApprovalEnd = { how: 'expired', at: approval.grant.expiresAt ?? '' }
     if (approval.end(end)) void this.#writes.add(this.ledger.end(approval.grant, end))
   }
 
-  /** Ends here what the ledger will end. */
+  /** Ends in the cache what the ledger will end in the store. */
   end(isMeant: (approval: Approval) => boolean, end: ApprovalEnd): void {
     const now = this.#sources.clock.now()
     for (const approval of this.#known.all()) if (isMeant(approval.view(now))) approval.end(end)
   }
 
-  /** Resolves when what happened so far is in the store, or could not be written. Never rejects. */
+  /** Resolves when everything so far is stored, or has failed. Never rejects. */
   async settled(): Promise<void> {
     this.#saveUses()
     await this.#writes.settled()
@@ -146,7 +144,7 @@ export class ProjectApprovals {
 
   async #read(): Promise<void> {
     const { store, workspace } = this.#sources
-    // Before they are listed: what changes meanwhile is then read once more, and not missed.
+    // Before the list: a change meanwhile leads to another read.
     const revision = store.approvalRevision?.()
     const { approvals, damaged } = await this.ledger.read(workspace)
     this.#known.replace(approvals.map((approval) => {
@@ -159,12 +157,12 @@ export class ProjectApprovals {
     this.#revision = revision
     this.#loaded = true
     this.#broken = false
-    for (const one of damaged) this.#tellDamage(one)
+    for (const one of damaged) this.#reportDamage(one)
     void this.#writes.add(this.ledger.tidy(approvals))
   }
 
-  /** Once for each. */
-  #tellDamage(damaged: DamagedApproval): void {
+  /** Reports each record once. */
+  #reportDamage(damaged: DamagedApproval): void {
     if (this.#damaged.has(damaged.id)) return
     this.#damaged.add(damaged.id)
     this.#sources.events.suppressed(READING, damagedApproval(damaged))

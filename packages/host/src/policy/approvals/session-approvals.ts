@@ -11,24 +11,23 @@ export interface SessionApprovalSources {
   readonly sessionId: string
   readonly workspace: string
   readonly project: ProjectApprovals
-  /** As they are now. */
+  /** The current terms. */
   readonly terms: () => ApprovalTerms
   readonly events: EventBus
   readonly clock: Clock
 }
 
-/** What a call asks to be approved: the whole of it, or each thing it stands for. */
+/** What a call needs approved: the whole, or each subject. */
 export interface Approvable {
   readonly approvalKey: string
   readonly subjects: readonly Subject[]
-  /** Third-party code made the key: nothing but an approval of this session answers it. */
+  /** Third-party code derived the key: only an approval of this session covers it. */
   readonly keyByTool?: true
 }
 
 /**
- * What a person has approved for longer than one call, as one session has it: its own approvals and those of its project. An
- * approval names the tool and key, and is bound to who implements them in which bytes and to the tools that call it: whatever
- * changes, it is asked again.
+ * The approvals that apply to one session: its own and those of its project. An approval names the tool and the key, and is
+ * bound to the bytes of the extension and to the tools that call it. If one of these changes, it no longer holds.
  */
 export class SessionApprovals {
   readonly #sources: SessionApprovalSources
@@ -38,7 +37,7 @@ export class SessionApprovals {
     this.#sources = sources
   }
 
-  /** What answers a call; undefined where a person must. Pure: nothing is counted or told. */
+  /** The approvals that answer a call, or undefined if a person must. Counts nothing and emits nothing. */
   answering(called: Called, { approvalKey, subjects, keyByTool }: Approvable): readonly KeptApproval[] | undefined {
     const now = this.#sources.clock.now()
     const identity = identityOfCalled(called)
@@ -55,7 +54,7 @@ export class SessionApprovals {
     return parts
   }
 
-  /** Whether those of the project must be read again before one of them, or the lack of one, counts. */
+  /** Whether the approvals of the project must be read again before this answer counts. */
   isStale(answering: readonly KeptApproval[] | undefined): boolean {
     const areOwn = answering?.every(isOfSession) === true
     return !areOwn && this.#sources.project.isStale
@@ -65,7 +64,7 @@ export class SessionApprovals {
     return this.#sources.project.refresh()
   }
 
-  /** Those that a call met and that had stood once. */
+  /** Approvals of this call that have ended. */
   former(called: Called, { approvalKey, subjects }: Approvable): readonly KeptApproval[] {
     const now = this.#sources.clock.now()
     const keys = new Set([approvalKey, ...subjects.flatMap(({ key, within = [] }) => [key, ...within])])
@@ -74,13 +73,13 @@ export class SessionApprovals {
     return ended.filter((approval) => !approval.stands(now))
   }
 
-  /** Those for a tool of this name and one of these keys that was another one then, or has other callers. */
+  /** Approvals of the same name and key for another version of the tool, or for other callers. */
   ofOthers({ tool }: Called, { approvalKey, subjects }: Approvable): readonly Approval[] {
     const keys = new Set([approvalKey, ...subjects.map(({ key }) => key)])
     return this.standing().filter((approval) => approval.tool === tool.name && keys.has(approval.approvalKey))
   }
 
-  /** Calls are let through by them. */
+  /** Counts a call that they allow. */
   use(approvals: readonly KeptApproval[]): void {
     const { clock, project } = this.#sources
     const now = clock.now()
@@ -90,7 +89,7 @@ export class SessionApprovals {
     }
   }
 
-  /** A call asks although it was approved once. What has expired is told of, once. */
+  /** A call asks although it was approved once. Emits an event for each approval that expired, once. */
   noteExpired(called: Called, meaning: Approvable): void {
     const { project, events } = this.#sources
     for (const approval of this.former(called, meaning)) {
@@ -108,36 +107,36 @@ export class SessionApprovals {
     const given = { called, approvalKey, workspace, sessionId, by, now: clock.now() }
     const grant = makeGrant({ ...given, scope: 'session', lastsMs: sessionMs })
     const keep = () => this.#own.set(identityOfCalled(called), new KeptApproval(grant))
-    // Where it cannot be kept for the project, it was still a yes for as long as this session lasts.
+    // If it cannot be stored for the project, it still holds for this session.
     if (scope === 'project') return project.add(makeGrant({ ...given, scope, lastsMs: projectMs }), keep)
     keep()
     const { grantedBy, expiresAt } = grant
     events.emit({ type: 'ApprovalGranted', ...eventFieldsOf(grant), sessionId, grantedBy, expiresAt })
   }
 
-  /** Hears of each that is given for the project. */
+  /** Called for each approval that is given for the project. */
   onProjectGrant(listener: () => void): () => void {
     return this.#sources.project.onGrant(listener)
   }
 
-  /** Its own, those that have ended too. */
+  /** Its own approvals, ended ones too. */
   own(): readonly Approval[] {
     const now = this.#sources.clock.now()
     return this.#own.all().map((approval) => approval.view(now))
   }
 
-  /** Everything that calls of this session may be answered by, from the oldest. */
+  /** All approvals that apply to this session, oldest first. */
   standing(): readonly Approval[] {
     const now = this.#sources.clock.now()
     return [...this.#own.all(), ...this.#sources.project.all()].map((approval) => approval.view(now))
       .filter(({ status }) => status === 'standing').toSorted(byAge)
   }
 
-  /** Ends those of its own that are meant. */
-  revoke(isMeant: (approval: Approval) => boolean, end: ApprovalEnd): void {
+  /** Ends its own approvals that match. */
+  revoke(isSelected: (approval: Approval) => boolean, end: ApprovalEnd): void {
     const { clock, events } = this.#sources
     for (const approval of this.#own.all()) {
-      if (!isMeant(approval.view(clock.now())) || !approval.end(end)) continue
+      if (!isSelected(approval.view(clock.now())) || !approval.end(end)) continue
       events.emit({ type: 'ApprovalRevoked', ...eventFieldsOf(approval.grant), revokedBy: end.by ?? '' })
     }
   }
@@ -170,7 +169,7 @@ const PROJECT_DAYS = 30
 
 type Term = keyof NonNullable<ConfigFile['approvals']>
 
-/** The nearest layer decides, as for any other setting; but a project's own file can only make it shorter. */
+/** The nearest layer decides, as for any other setting. The file of a project can only shorten the term. */
 export function approvalTerms(layers: readonly LayerConfig[]): ApprovalTerms {
   const days = termOf('projectDays', layers, PROJECT_DAYS)
   const minutes = termOf('sessionMinutes', layers, Infinity)
@@ -178,7 +177,7 @@ export function approvalTerms(layers: readonly LayerConfig[]): ApprovalTerms {
 }
 
 function termOf(name: Term, layers: readonly LayerConfig[], standard: number): number {
-  const said = (of: (layer: LayerConfig['layer']) => boolean) =>
+  const last = (of: (layer: LayerConfig['layer']) => boolean) =>
     layers.filter(({ layer }) => of(layer)).map(({ config }) => config.approvals?.[name]).findLast((term) => term !== undefined)
-  return Math.min(said((layer) => layer !== 'project') ?? standard, said((layer) => layer === 'project') ?? Infinity)
+  return Math.min(last((layer) => layer !== 'project') ?? standard, last((layer) => layer === 'project') ?? Infinity)
 }

@@ -9,7 +9,7 @@ import { raceInteractors } from './race.ts'
 import { Turnstile } from '../../model/mutex.ts'
 
 export interface InteractionSources {
-  /** Questions are told apart by it, also where one person answers several hosts. */
+  /** Makes the ids of questions unique, also if one person answers several hosts. */
   readonly sessionId: string
   readonly interactors: readonly Interactor[]
   readonly approver: Approver | undefined
@@ -17,9 +17,9 @@ export interface InteractionSources {
   readonly timeoutMs: number | undefined
   readonly events: EventBus
   readonly clock: Clock
-  /** Aborted when the session is over. For what is asked outside of a call: what a call asks ends with it. */
+  /** Aborted when the session is over. For questions outside of a call: the question of a call ends with the call. */
   readonly over?: (() => AbortSignal) | undefined
-  /** Of a session whose questions go to the same person. */
+  /** The queue of a session whose questions go to the same person. */
   readonly queue?: Turnstile | undefined
 }
 
@@ -31,7 +31,7 @@ export interface PersonAnswer extends ApprovalAnswer {
   readonly unavailable?: boolean
 }
 
-/** Everything one session asks people: one question at a time, first come first served, unless all of them take many. */
+/** The questions of one session: one at a time in their order, unless every interactor takes many. */
 export class Interactions {
   readonly queue: Turnstile
   readonly #sources: InteractionSources
@@ -46,33 +46,33 @@ export class Interactions {
     return this.#sources.approver !== undefined || this.#sources.interactors.length > 0
   }
 
-  /** Whether nobody is there who could answer. Those who stand for nobody are told of each question all the same. */
+  /** Whether no one can answer. Headless interactors still get each question. */
   get isHeadless(): boolean {
     const { approver, interactors } = this.#sources
     return approver === undefined && interactors.every(({ isNobody }) => isNobody === true)
   }
 
-  /** Rejects with InteractionUnavailable when nobody is there or those who are there fail. */
-  ask(request: InteractionRequest, source: string, signal: AbortSignal, callId?: string): Promise<InteractionResponse> {
+  /** Raises a question. Rejects with InteractionUnavailable if no interactor is there or all of them fail. */
+  raise(request: InteractionRequest, source: string, signal: AbortSignal, callId?: string): Promise<InteractionResponse> {
     const { interactors, over } = this.#sources
-    if (interactors.length === 0) return Promise.reject(nobodyThere())
-    if (callId === undefined && over) return this.#askUntil(over(), request, source, signal)
-    return this.#inTurn(signal, () => this.#raise(request, source, signal, callId))
+    if (interactors.length === 0) return Promise.reject(noInteractor())
+    if (callId === undefined && over) return this.#raiseUntil(over(), request, source, signal)
+    return this.#inTurn(signal, () => this.#send(request, source, signal, callId))
   }
 
-  /** Others may wait for what is asked outside of a call, and are not to wait for somebody who is gone. */
-  async #askUntil(gone: AbortSignal, request: InteractionRequest, source: string, signal: AbortSignal): Promise<InteractionResponse> {
+  /** A question outside of a call ends with its session: others may wait for it. */
+  async #raiseUntil(gone: AbortSignal, request: InteractionRequest, source: string, signal: AbortSignal): Promise<InteractionResponse> {
     const until = AbortSignal.any([signal, gone])
     try {
-      return await this.#inTurn(until, () => this.#raise(request, source, until, undefined))
+      return await this.#inTurn(until, () => this.#send(request, source, until, undefined))
     } catch (thrown) {
       throw gone.aborted && !signal.aborted ? personGone(gone.reason) : thrown
     }
   }
 
   /**
-   * `settled` is asked when its turn has come: an answer to the question before may have settled this one too, and then
-   * nobody is asked. A decider that fails has not said yes.
+   * Calls `settled` when it is the turn of this question: the answer to an earlier one may settle it. A fault of the
+   * interactor is not a yes.
    */
   approve(
     approval: ApprovalRequest, signal: AbortSignal, settled: () => Promise<ApprovalAnswer | undefined>,
@@ -80,7 +80,7 @@ export class Interactions {
     return this.#inTurn(signal, async () => await settled() ?? await this.#decide({ kind: 'Approve', approval }, signal).catch(failed))
   }
 
-  /** A person's word on one call that a stage does not list. Whoever decides approvals decides this too; it is never kept. */
+  /** Asks whether one call may run that its stage does not list. The answer is never stored. */
   grant(request: StageGrantRequest, signal: AbortSignal): Promise<PersonAnswer> {
     return this.#inTurn(signal, () => this.#decide(request, signal).catch(failed))
   }
@@ -97,15 +97,15 @@ export class Interactions {
     const { approver, interactors } = this.#sources
     const { approval } = request
     if (approver) return this.#approveBy(approver, approval, signal)
-    if (interactors.length === 0) throw nobodyThere()
-    const response = await this.#raise(request, 'host', signal, approval.callId)
+    if (interactors.length === 0) throw noInteractor()
+    const response = await this.#send(request, 'host', signal, approval.callId)
     if (response.status === 'timeout') return LATE
     if (response.status === 'rejected') return { decision: 'reject', reason: response.reason ?? 'a person said no' }
     if (request.kind === 'Approve') return readApproval(response.value)
     return response.value === true ? { decision: 'once' } : { decision: 'reject', reason: 'a person said no' }
   }
 
-  #raise(
+  #send(
     request: InteractionRequest, source: string, signal: AbortSignal, callId: string | undefined,
   ): Promise<InteractionResponse> {
     const { clock, interactors } = this.#sources
@@ -117,7 +117,7 @@ export class Interactions {
     }, ({ status }) => status)
   }
 
-  /** A device code is worth nothing once it has expired. */
+  /** A question with a device code ends when the code expires. */
   #timeFor(request: InteractionRequest): number | undefined {
     const { timeoutMs, clock } = this.#sources
     const expires = request.kind === 'Auth.DeviceCode' ? Date.parse(request.expiresAt) - clock.now() : Number.NaN
@@ -137,7 +137,7 @@ export class Interactions {
     const { clock, timeoutMs } = this.#sources
     if (timeoutMs === undefined) return decide(signal)
     const late = new AbortController()
-    const stopTimer = clock.after(timeoutMs, () => late.abort(new BulkheadError('InteractionTimeout', 'Nobody answered in time.')))
+    const stopTimer = clock.after(timeoutMs, () => late.abort(new BulkheadError('InteractionTimeout', 'No one answered in time.')))
     const until = AbortSignal.any([signal, late.signal])
     try {
       return await untilAborted(decide(until), until)
@@ -152,14 +152,14 @@ export class Interactions {
   async #observed<Answer>(
     kind: string,
     source: string,
-    ask: (correlationId: string) => Promise<Answer>,
+    send: (correlationId: string) => Promise<Answer>,
     status: (answer: Answer) => InteractionResponse['status'],
   ): Promise<Answer> {
     const { events, sessionId } = this.#sources
     const correlationId = `${sessionId}:${++this.#count}`
     events.emit({ type: 'InteractionRaised', correlationId, kind, source })
     try {
-      const answer = await ask(correlationId)
+      const answer = await send(correlationId)
       events.emit({ type: 'InteractionAnswered', correlationId, status: status(answer) })
       return answer
     } catch (thrown) {
@@ -169,7 +169,7 @@ export class Interactions {
   }
 }
 
-const LATE: ApprovalAnswer = { decision: 'reject', reason: 'nobody answered in time' }
+const LATE: ApprovalAnswer = { decision: 'reject', reason: 'no one answered in time' }
 
 const failed = (thrown: unknown): PersonAnswer => ({
   decision: 'reject',
@@ -178,5 +178,5 @@ const failed = (thrown: unknown): PersonAnswer => ({
 })
 
 const personGone = (cause: unknown) =>
-  new BulkheadError('InteractionUnavailable', 'Whoever was asked is gone: their session has ended.', { cause })
-const nobodyThere = () => new BulkheadError('InteractionUnavailable', 'Nobody is there to be asked in this session.')
+  new BulkheadError('InteractionUnavailable', 'The session of the person who was asked has ended.', { cause })
+const noInteractor = () => new BulkheadError('InteractionUnavailable', 'No one is there to ask in this session.')

@@ -6,7 +6,7 @@ import type { Owner } from '../../records/owner.ts'
 import { readValue } from './answers.ts'
 import { sha256 } from '../../model/sha256.ts'
 
-/** A call that waits for an answer, or has one and waits to go on. */
+/** A call that waits for an answer, or has one and waits to continue. */
 export interface PausedCall {
   readonly id: string
   readonly status: 'clarification_needed' | 'answered'
@@ -28,22 +28,22 @@ export interface PausableCall {
   readonly scope: { readonly resumption: Resumption | undefined }
 }
 
-/** What a call knows when it goes on. */
+/** What a call knows when it continues. */
 export interface Resumption {
   readonly id: string
-  /** Of the tool that asked: another one is told nothing. */
+  /** Of the tool that asked. Another tool does not get the answers. */
   readonly identity: string
   readonly asked: readonly AskedQuestion[]
 }
 
-/** A call that goes on. */
+/** A paused call that this host continues. */
 export interface Claim {
   readonly call: PausedCall['call']
   readonly resumption: Resumption
 }
 
 interface PausedRecord extends PausedCall {
-  /** Of the host that goes on with it. */
+  /** The host that continues it. */
   readonly claimedBy?: string
   readonly identity: string
   readonly asked: readonly AskedQuestion[]
@@ -56,13 +56,13 @@ export interface PausedSources {
   readonly now: () => number
 }
 
-/** Questions of one workspace that outlive the process. */
+/** Paused calls of one workspace. They outlive the process. */
 export class PausedCalls {
   readonly #store: Store
   readonly #prefix: string
   readonly #owner: Owner
   readonly #now: () => number
-  /** Those that go on right now, here. */
+  /** Those that this host continues now. */
   readonly #claimed = new Set<string>()
 
   constructor({ store, workspace, owner, now }: PausedSources) {
@@ -72,7 +72,7 @@ export class PausedCalls {
     this.#now = now
   }
 
-  /** Resolves with the id to answer under, when it is kept. A call that pauses again keeps its id. */
+  /** Resolves with the id to answer under when it is stored. A call that pauses again keeps its id. */
   async keep(call: PausableCall, question: InteractionRequest, asked: readonly AskedQuestion[]): Promise<string> {
     const id = call.scope.resumption?.id ?? randomUUID()
     const record: PausedRecord = {
@@ -98,8 +98,8 @@ export class PausedCalls {
   }
 
   /**
-   * Takes the answer, keeps it, and has the call for whoever goes on with it, who must release it. Of several hosts that try,
-   * one has it. Rejects with NotFound, InteractionAlreadyAnswered or InputInvalid, and then nothing has changed.
+   * Stores the answer and claims the call for this host, which must release it. Of several hosts, one gets it. Rejects with
+   * NotFound, InteractionAlreadyAnswered or InputInvalid, and then nothing has changed.
    */
   async claim(id: string, answer: Json | undefined): Promise<Claim> {
     if (this.#claimed.has(id)) throw alreadyAnswered(id)
@@ -114,8 +114,8 @@ export class PausedCalls {
   }
 
   /**
-   * Ends a claim. One that must go on another time is anybody's again; else its record goes. Where that fails it stays
-   * claimed as long as this host lives, so that nobody runs it twice. Rejects with StoreUnavailable.
+   * Ends a claim. A call that must run again can be claimed again; otherwise its record is removed. If that fails, it stays
+   * claimed as long as this host lives, so that it does not run twice. Rejects with StoreUnavailable.
    */
   async release(id: string, mustGoOn: boolean): Promise<void> {
     if (!mustGoOn) return this.forget(id)
@@ -131,7 +131,7 @@ export class PausedCalls {
       const record = readRecord(stored)
       if (!record) throw new BulkheadError('NotFound', `No paused call has the id ${id}.`, { data: { id } })
       const { claimedBy } = record
-      if (claimedBy !== undefined && claimedBy !== this.#owner.id && !this.#owner.isGone(claimedBy)) throw goesOnElsewhere(id)
+      if (claimedBy !== undefined && claimedBy !== this.#owner.id && !this.#owner.isGone(claimedBy)) throw continuedElsewhere(id)
       return asJson({ ...answered(record, answer), claimedBy: this.#owner.id })
     })
     return readRecord(taken)!
@@ -159,7 +159,7 @@ function checked(question: InteractionRequest, answer: Json | undefined): Json {
   }
 }
 
-/** undefined for what is not of the form that is written here. */
+/** Returns undefined for a record that does not have the stored form. */
 function readRecord(value: Json | undefined): PausedRecord | undefined {
   const { call, question, asked } = isJsonObject(value) ? value : {}
   const isRecord = isJsonObject(call) && isJsonObject(question) && Array.isArray(asked)
@@ -167,9 +167,9 @@ function readRecord(value: Json | undefined): PausedRecord | undefined {
 }
 
 const alreadyAnswered = (id: string) =>
-  new BulkheadError('InteractionAlreadyAnswered', `The question of the paused call ${id} is answered already.`, { data: { id } })
-const goesOnElsewhere = (id: string) =>
-  new BulkheadError('InteractionAlreadyAnswered', `Another host goes on with the paused call ${id}.`, { data: { id } })
+  new BulkheadError('InteractionAlreadyAnswered', `The question of the paused call ${id} has been answered.`, { data: { id } })
+const continuedElsewhere = (id: string) =>
+  new BulkheadError('InteractionAlreadyAnswered', `Another host continues the paused call ${id}.`, { data: { id } })
 
 export interface AskedQuestion {
   readonly question: InteractionRequest

@@ -10,8 +10,8 @@ export interface RaceTerms {
 }
 
 /**
- * The first answer, from whoever gives it. The others are told that it is over, and what they say later is not heard. One
- * that fails leaves it to the rest; when nobody is left it rejects with InteractionUnavailable. Too late is `timeout`.
+ * Resolves with the first answer. The signal of the other interactors is aborted, and their later answers are ignored. If all
+ * of them fail, it rejects with InteractionUnavailable. If none answers in time, the status is `timeout`.
  */
 export function raceInteractors(
   interactors: readonly Interactor[], envelope: InteractionEnvelope, { signal, clock, timeoutMs }: RaceTerms,
@@ -26,10 +26,10 @@ export function raceInteractors(
     settle()
   }
   const answered = (response: InteractionResponse) => end(
-    new BulkheadError('InteractionAlreadyAnswered', 'The question was answered by somebody else.'), () => resolve(response),
+    new BulkheadError('InteractionAlreadyAnswered', 'Another interactor answered the question.'), () => resolve(response),
   )
   const late = () =>
-    end(new BulkheadError('InteractionTimeout', 'Nobody answered in time.'), () => resolve({ status: 'timeout' }))
+    end(new BulkheadError('InteractionTimeout', 'No one answered in time.'), () => resolve({ status: 'timeout' }))
   const faults: unknown[] = []
   let waiting = interactors.length
   const giveUp = (fault?: unknown) => {
