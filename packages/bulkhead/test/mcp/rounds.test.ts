@@ -121,7 +121,7 @@ describe('a client of the legacy era', () => {
     const client = await world.connect('legacy', () => { throw new Error('no window is open') })
     const refused = await client.callTool({ name: 'write', arguments: ARGS })
     expect(refused).toMatchObject({ isError: true, _meta: { 'bulkhead/error': { code: 'ApprovalDenied' } } })
-    expect(JSON.stringify(refused)).toMatch(/cannot ask a person: .*no window is open.*by a rule/)
+    expect(JSON.stringify(refused)).toMatch(/cannot ask a person: .*no window is open.*with a rule/)
     expect((await client.listTools()).tools.length).toBeGreaterThan(5)
     await world.end()
   })

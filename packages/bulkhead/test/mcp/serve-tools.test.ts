@@ -103,7 +103,7 @@ describe.each(ERAS)('a client of the %s era', (era) => {
     const client = await connect(era)
     const refused = await write(client)
     expect(refused).toMatchObject({ isError: true, _meta: { 'bulkhead/error': { code: 'ApprovalDenied' } } })
-    expect(textOf(refused)).toMatch(/cannot ask a person; .*"write" by a rule or on the allowlist.*"bulkhead call write"/)
+    expect(textOf(refused)).toMatch(/cannot ask a person; .*"write" with a rule or the allowlist.*"bulkhead call write"/)
     expect(existsSync(join(workspace, 'out.txt'))).toBe(false)
     const question = await call(client, 'question', { questions: [{ question: 'Which?' }] })
     expect(textOf(question)).toMatch(/^Nobody can be asked here\. Go on with your best guess/)
