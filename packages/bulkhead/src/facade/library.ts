@@ -1,8 +1,12 @@
-export { createHost, type CreateHostOptions, type Host, type McpBook } from './create-host.ts'
+import type { Store } from '@bulkhead/contract'
+import type { SqliteStoreOptions } from '@bulkhead/store'
+import type { CreateHostOptions, Host } from './create-host.ts'
+
+export type { CreateHostOptions, Host, McpBook } from './create-host.ts'
 export type { McpServerStatus } from '@bulkhead/bridges/mcp'
 export { createTerminalInteractor, type TerminalStreams } from './terminal/terminal-interactor.ts'
-export { COMMAND_SAFETY_PATTERNS, createCommandClassifier, createHeadlessInteractor, createProgrammaticInteractor } from '@bulkhead/host'
-export { openSqliteStore, type SqliteStoreOptions } from '@bulkhead/store'
+export { COMMAND_SAFETY_PATTERNS, createCommandClassifier, createHeadlessInteractor, createProgrammaticInteractor } from '@bulkhead/host/embedder'
+export type { SqliteStoreOptions } from '@bulkhead/store'
 export { CORE_VERSION } from './version.ts'
 export type {
   Approval, ApprovalBook, ApprovalEnd, ApprovalFilter, ApprovalGrant, ApprovalScope, DamagedApproval,
@@ -24,3 +28,15 @@ export type {
   ApprovalAnswer, ApprovalRequest, Approver, BulkheadEvent, CommandClassification, CommandSafetyPattern, Completion, ConfigFile, Content, Diagnostic, ErrorCode, ErrorOutcome, EventListener, EventOf, EventType, ExtensionDescriptor, InteractionEnvelope, InteractionRequest, InteractionResponse, Interactor, MachineStage, Outcome, OutcomeMetadata, OutputOutcome, ProjectTrust, Rule, SecurityMode, StateMachine, Store, ToolDefinition, ToolListing,
 } from '@bulkhead/contract'
 export type { Json, JsonObject } from '@bulkhead/kit/json'
+
+/** Opens a host. Its code is loaded by the first call, so that importing the library stays cheap. */
+export async function createHost(options: CreateHostOptions): Promise<Host> {
+  const implementation = await import('./create-host.ts')
+  return implementation.createHost(options)
+}
+
+/** Opens or creates a store on disk. Rejects with ConfigInvalid or StoreUnavailable. */
+export async function openSqliteStore(options: SqliteStoreOptions): Promise<Store> {
+  const implementation = await import('@bulkhead/store')
+  return implementation.openSqliteStore(options)
+}

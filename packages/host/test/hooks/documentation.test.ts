@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { configFileSchema } from '@bulkhead/contract/validation'
 import { expect, test } from 'vitest'
 import type { Hooks } from '../../src/index.ts'
-import { COMMAND_SAFETY_PATTERNS } from '../../src/index.ts'
+import { COMMAND_SAFETY_PATTERNS } from '../../src/embedder.ts'
 
 const page = readFileSync(new URL('../../../../docs/guides/hooks.md', import.meta.url), 'utf8')
 

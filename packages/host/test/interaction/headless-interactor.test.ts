@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import { createHeadlessInteractor, type PermissionRequired } from '../../src/index.ts'
+import type { PermissionRequired } from '../../src/index.ts'
+import { createHeadlessInteractor } from '../../src/embedder.ts'
 import { ScriptedInteractor } from '../twin/people.ts'
 import { createWorld, verdictOf, type TwinRuntime } from '../twin/world.ts'
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { createProgrammaticInteractor } from '../../src/index.ts'
+import { createProgrammaticInteractor } from '../../src/embedder.ts'
 import { flush } from '../twin/clock.ts'
 
 const envelope = (correlationId: string) =>

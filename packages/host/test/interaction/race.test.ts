@@ -1,7 +1,7 @@
 import type { InteractionRequest, InteractionResponse, Interactor } from '@bulkhead/contract'
 import type { Json } from '@bulkhead/kit/json'
 import { describe, expect, test } from 'vitest'
-import { createProgrammaticInteractor } from '../../src/index.ts'
+import { createProgrammaticInteractor } from '../../src/embedder.ts'
 import { flush, ManualClock } from '../twin/clock.ts'
 import { ScriptedInteractor } from '../twin/people.ts'
 import { createWorld, verdictOf, type TwinRuntime } from '../twin/world.ts'
