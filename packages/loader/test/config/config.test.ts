@@ -95,7 +95,7 @@ describe('merging', () => {
   })
 })
 
-describe('what deserves a look', () => {
+describe('faults and warnings', () => {
   test('an allowlist that no mode consults', async () => {
     using home = new HomeFixture()
     const location = home.write(configOf(home.globalRoot), { allowlist: ['read'] })
@@ -113,7 +113,7 @@ describe('what deserves a look', () => {
     } })
     const { diagnostics, config } = await home.load()
     expect(diagnostics).toMatchObject([
-      { severity: 'error', code: 'ConfigInvalid', layer: 'global', location, path: '/openapi/far/document', message: expect.stringContaining('name the file') },
+      { severity: 'error', code: 'ConfigInvalid', layer: 'global', location, path: '/openapi/far/document', message: expect.stringContaining('give the path of the file') },
       { severity: 'error', code: 'ConfigInvalid', path: '/openapi/keyed/auth/header' },
     ])
     expect(Object.keys(config.merged.openapi ?? {})).toEqual(['near'])
