@@ -1,5 +1,5 @@
 import { canonicalJson, isJsonObject, type Json, type JsonObject } from '../json.ts'
-import { closeSchema } from './closed-schema.ts'
+import { closeSchema } from './close-schema.ts'
 import { Evaluation } from './evaluation.ts'
 import type { LinearPattern, PatternEngine } from './linear-pattern.ts'
 import { isMultipleOf } from './multiple-of.ts'

@@ -1,6 +1,6 @@
 import { isJsonObject, type Json, type JsonObject } from '../json.ts'
 import { appliesInPlace, schemaKeywordForm, UNEVALUATED } from './keywords.ts'
-import type { Places } from './places.ts'
+import type { Places } from './schema-tree.ts'
 import type { References } from './references.ts'
 
 /**

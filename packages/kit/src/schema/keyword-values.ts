@@ -1,6 +1,6 @@
 import { isJsonObject, pointerStep, type Json } from '../json.ts'
 import { schemaKeywordForm, type Dialect } from './keywords.ts'
-import type { Place, SchemaFault } from './places.ts'
+import type { Place, SchemaFault } from './schema-tree.ts'
 
 /** Why a value may not stand below its keyword, or undefined. */
 type ValueRule = (value: Json) => string | undefined

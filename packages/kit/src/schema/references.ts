@@ -1,6 +1,6 @@
 import { isJsonObject, type Json, type JsonObject } from '../json.ts'
 import { visibleText } from '../text.ts'
-import { parseUrl, type Place, type Places, type SchemaFault } from './places.ts'
+import { parseUrl, type Place, type Places, type SchemaFault } from './schema-tree.ts'
 
 /** Where references lead. */
 export interface References {

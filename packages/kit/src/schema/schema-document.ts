@@ -4,7 +4,7 @@ import { visibleText } from '../text.ts'
 import { inPlaceCost } from './in-place-cost.ts'
 import { keywordFaults } from './keyword-values.ts'
 import { schemaKeywordForm, schemaKeywords } from './keywords.ts'
-import { Places, type Place, type SchemaFault } from './places.ts'
+import { Places, type Place, type SchemaFault } from './schema-tree.ts'
 import { resolveReferences, type References } from './references.ts'
 
 /** How large a schema may be. */
