@@ -9,7 +9,7 @@ let folder: string
 beforeAll(() => { folder = mkdtempSync(join(tmpdir(), 'bulkhead-node-')) })
 afterAll(() => rmSync(folder, { recursive: true }))
 
-const FAULT = /Bulkhead needs Node 26 or newer, because older versions cannot take the network away from a tool\. This is Node (\d+)/
+const FAULT = /Bulkhead needs Node 26 or newer, because older versions cannot block the network for a tool\. This is Node (\d+)/
 
 interface Ran {
   readonly status: number | null
@@ -44,7 +44,7 @@ const old = ['/usr/local/bin/node', '/usr/bin/node', '/bin/node'].find((path) =>
 
 describe.runIf(old !== undefined)('on an older Node, as it is published', () => {
   beforeAll(() => {
-    for (const [name, from] of [['bulkhead', 'bulkhead'], ['@bulkhead/contract', 'contract']] as const) {
+    for (const [name, from] of [['bulkhead', 'bulkhead'], ['@bulkhead/contract', 'contract'], ['@bulkhead/kit', 'kit']] as const) {
       const to = join(folder, 'node_modules', name)
       mkdirSync(to, { recursive: true })
       const { publishConfig, ...manifest } = JSON.parse(readFileSync(join(packages, from, 'package.json'), 'utf8')) as Record<string, object>

@@ -50,7 +50,7 @@ describe('createHost', () => {
 
   it('names the option and what it must be', async () => {
     expect(await refusal(createHost, { workspace: folder, home: 5 }))
-      .toHaveProperty('message', 'createHost cannot use the number 5 given as its option "home". Let "home" be a text.')
+      .toHaveProperty('message', 'The option "home" of createHost cannot be the number 5. Pass a string.')
   })
 })
 

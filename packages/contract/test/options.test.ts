@@ -30,7 +30,7 @@ const refusalOf = (options: unknown): BulkheadError | undefined => {
   }
 }
 
-it('takes what is of its form, and leaves out what is undefined', () => {
+it('accepts valid options and ignores undefined ones', () => {
   class Judging { judge(): void {} }
   expect(refusalOf({ folder: '' })).toBeUndefined()
   expect(refusalOf({
@@ -38,39 +38,39 @@ it('takes what is of its form, and leaves out what is undefined', () => {
     stop: new AbortController().signal, work: () => {}, other: 5,
   })).toBeUndefined()
   expect(refusalOf({ folder: 'x', times: undefined, work: true })).toBeUndefined()
-  // Close to an option, but one itself, or given beside it, or nothing that it could be.
+  // Similar to an option, but an option itself, given beside it, or with a value that does not fit.
   expect(refusalOf({ folder: 'x', depth: 1 })).toBeUndefined()
   expect(refusalOf({ folder: 'x', folders: 'y', times: 1, time: 2, model: 'm', modes: undefined })).toBeUndefined()
 })
 
 it.each<[unknown, string, string]>([
-  [{}, '/folder', 'openIt needs the option "folder". Let it be a text.'],
-  [{ folder: 5 }, '/folder', 'openIt cannot use the number 5 given as its option "folder". Let "folder" be a text.'],
-  [{ folder: null }, '/folder', 'openIt cannot use null given as its option "folder". Let "folder" be a text.'],
-  [{ folder: 'x', times: 0 }, '/times', 'openIt cannot use the number 0 given as its option "times". Let "times" be a number above 0.'],
-  [{ folder: 'x', times: Number.NaN }, '/times', 'openIt cannot use the number NaN given as its option "times". Let "times" be a number above 0.'],
-  [{ folder: 'x', mode: 'c' }, '/mode', 'openIt cannot use the text given as its option "mode". Let "mode" be "a" or "b".'],
-  [{ folder: 'x', names: ['a', 7] }, '/names/1', 'openIt cannot use the number 7 given as its option "names/1". Let "names" be a list, each of it a text.'],
-  [{ folder: 'x', names: [undefined] }, '/names/0', 'openIt cannot use null given as its option "names/0". Let "names" be a list, each of it a text.'],
-  [{ folder: 'x', names: { 0: 'a' } }, '/names', 'openIt cannot use the object given as its option "names". Let "names" be a list, each of it a text.'],
-  [{ folder: 'x', times: '1' }, '/times', 'openIt cannot use the text given as its option "times". Let "times" be a number above 0.'],
-  [{ folder: 'x', depth: Number.NaN }, '/depth', 'openIt cannot use the number NaN given as its option "depth". Let "depth" be a number.'],
-  [{ folder: 'x', flags: [true] }, '/flags', 'openIt cannot use the list given as its option "flags". Let "flags" be an object of which each value is true or false.'],
-  [{ folder: 'x', judge: true }, '/judge', 'openIt cannot use true given as its option "judge". Let "judge" be an object with the function judge.'],
-  [{ folder: 'x', judge: {} }, '/judge', 'openIt cannot use the object given as its option "judge". Let "judge" be an object with the function judge.'],
-  [{ folder: 'x', shape: {} }, '/shape/wide', 'openIt cannot use null given as its option "shape/wide". Let "shape" be an object with wide (a number).'],
-  [{ folder: 'x', limits: { calls: 'many' } }, '/limits/calls', 'openIt cannot use the text given as its option "limits/calls". Let "limits" be an object with calls (a number).'],
-  [{ folder: 'x', flags: { 'a/b': 'no' } }, '/flags/a~1b', 'openIt cannot use the text given as its option "flags/a~1b". Let "flags" be an object of which each value is true or false.'],
-  [{ folder: 'x', stop: {} }, '/stop', 'openIt cannot use the object given as its option "stop". Let "stop" be an AbortSignal.'],
-  [{ folder: 'x', stop: { aborted: false } }, '/stop', 'openIt cannot use the object given as its option "stop". Let "stop" be an AbortSignal.'],
-  [{ folder: 'x', stop: new EventTarget() }, '/stop', 'openIt cannot use the object given as its option "stop". Let "stop" be an AbortSignal.'],
-  [{ folder: 'x', stop: null }, '/stop', 'openIt cannot use null given as its option "stop". Let "stop" be an AbortSignal.'],
-  [{ folder: 'x', work: [] }, '/work', 'openIt cannot use the list given as its option "work". Let "work" be a function, or true or false.'],
+  [{}, '/folder', 'openIt needs the option "folder". Pass a string.'],
+  [{ folder: 5 }, '/folder', 'The option "folder" of openIt cannot be the number 5. Pass a string.'],
+  [{ folder: null }, '/folder', 'The option "folder" of openIt cannot be null. Pass a string.'],
+  [{ folder: 'x', times: 0 }, '/times', 'The option "times" of openIt cannot be the number 0. Pass a number above 0.'],
+  [{ folder: 'x', times: Number.NaN }, '/times', 'The option "times" of openIt cannot be the number NaN. Pass a number above 0.'],
+  [{ folder: 'x', mode: 'c' }, '/mode', 'The option "mode" of openIt cannot be this string. Pass "a" or "b".'],
+  [{ folder: 'x', names: ['a', 7] }, '/names/1', 'The option "names/1" of openIt cannot be the number 7. Pass a list in which each item is a string as "names".'],
+  [{ folder: 'x', names: [undefined] }, '/names/0', 'The option "names/0" of openIt cannot be null. Pass a list in which each item is a string as "names".'],
+  [{ folder: 'x', names: { 0: 'a' } }, '/names', 'The option "names" of openIt cannot be this object. Pass a list in which each item is a string.'],
+  [{ folder: 'x', times: '1' }, '/times', 'The option "times" of openIt cannot be this string. Pass a number above 0.'],
+  [{ folder: 'x', depth: Number.NaN }, '/depth', 'The option "depth" of openIt cannot be the number NaN. Pass a number.'],
+  [{ folder: 'x', flags: [true] }, '/flags', 'The option "flags" of openIt cannot be this list. Pass an object in which each value is true or false.'],
+  [{ folder: 'x', judge: true }, '/judge', 'The option "judge" of openIt cannot be true. Pass an object with the function judge.'],
+  [{ folder: 'x', judge: {} }, '/judge', 'The option "judge" of openIt cannot be this object. Pass an object with the function judge.'],
+  [{ folder: 'x', shape: {} }, '/shape/wide', 'The option "shape/wide" of openIt cannot be null. Pass an object with wide (a number) as "shape".'],
+  [{ folder: 'x', limits: { calls: 'many' } }, '/limits/calls', 'The option "limits/calls" of openIt cannot be this string. Pass an object with calls (a number) as "limits".'],
+  [{ folder: 'x', flags: { 'a/b': 'no' } }, '/flags/a~1b', 'The option "flags/a~1b" of openIt cannot be this string. Pass an object in which each value is true or false as "flags".'],
+  [{ folder: 'x', stop: {} }, '/stop', 'The option "stop" of openIt cannot be this object. Pass an AbortSignal.'],
+  [{ folder: 'x', stop: { aborted: false } }, '/stop', 'The option "stop" of openIt cannot be this object. Pass an AbortSignal.'],
+  [{ folder: 'x', stop: new EventTarget() }, '/stop', 'The option "stop" of openIt cannot be this object. Pass an AbortSignal.'],
+  [{ folder: 'x', stop: null }, '/stop', 'The option "stop" of openIt cannot be null. Pass an AbortSignal.'],
+  [{ folder: 'x', work: [] }, '/work', 'The option "work" of openIt cannot be this list. Pass a function, or true or false.'],
   [{ folder: 'x', time: 5 }, '/time', 'openIt has no option "time". Did you mean "times"?'],
   [{ folder: 'x', Mode: 'a' }, '/Mode', 'openIt has no option "Mode". Did you mean "mode"?'],
-  [undefined, '', 'openIt cannot use undefined given as its options. Give an object.'],
-  [null, '', 'openIt cannot use null given as its options. Give an object.'],
-  ['a secret', '', 'openIt cannot use the text given as its options. Give an object.'],
-])('refuses %j', (options, path, message) => {
+  [undefined, '', 'The options of openIt cannot be undefined. Pass an object.'],
+  [null, '', 'The options of openIt cannot be null. Pass an object.'],
+  ['a secret', '', 'The options of openIt cannot be this string. Pass an object.'],
+])('rejects %j', (options, path, message) => {
   expect(refusalOf(options)).toMatchObject({ code: 'ConfigInvalid', message, data: { path } })
 })

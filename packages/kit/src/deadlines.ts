@@ -1,7 +1,4 @@
-/**
- * Settles as `work` does, or rejects with the signal's reason when that comes first. What `work` does afterwards is
- * ignored, and no listener stays behind.
- */
+/** Settles like `work`, or rejects with the reason of the signal if that comes first. Removes its listener. */
 export function untilAborted<Value>(work: PromiseLike<Value>, signal: AbortSignal): Promise<Value> {
   return new Promise<Value>((resolve, reject) => {
     if (signal.aborted) {

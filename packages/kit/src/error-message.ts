@@ -1,9 +1,9 @@
-/** What the systems call it: Linux, and those that come from BSD. */
+/** The error numbers on Linux and on BSD systems. */
 const EDQUOT: ReadonlySet<unknown> = new Set([-122, -69])
 
 /**
- * Whether the quota of a disk is used up. Node has no name for that fault and tells its number alone, as code and as message.
- * Contract: never throws for an error of Node's.
+ * Whether a disk quota is exceeded. Node has no name for this error and reports only its number.
+ * Contract: never throws for an error of Node.
  */
 export function isQuotaFault(error: unknown): boolean {
   const { errno, code } = (error ?? {}) as { readonly errno?: unknown; readonly code?: unknown }
@@ -16,7 +16,7 @@ export const errorCode = (error: unknown): string | undefined => {
   return typeof code === 'string' ? code : undefined
 }
 
-/** The text of anything that can be thrown. Contract: never throws; 1 to 10,000 characters, well formed. */
+/** The message of any thrown value. Contract: never throws; 1 to 10,000 characters, well formed. */
 export function messageOf(thrown: unknown): string {
   try {
     if (isQuotaFault(thrown)) return 'EDQUOT: disk quota exceeded'

@@ -1,21 +1,21 @@
 /**
- * Path patterns of requirements and rules. `*` stays inside one segment, `**` as a whole segment crosses any number of
- * them, everything else is literal. A pattern that names a folder covers the folder and all below it.
- * Linear in pattern × path: no regular expression is made from a stranger's text.
+ * Path patterns of requirements and rules. `*` stays inside one segment, `**` as a whole segment matches any number of segments,
+ * everything else is literal. A pattern of a folder covers everything below it. Takes time linear in pattern × path, because it builds
+ * no regular expression from untrusted text.
  */
 export function matchGlob(pattern: string, path: string): boolean {
   return compileGlob(pattern)(pathSegments(path)).covers
 }
 
-/** What a pattern has to do with a path. */
+/** The relation of a pattern to a path. */
 export interface GlobMatch {
   readonly covers: boolean
-  /** Whether it may cover something below the path. */
+  /** Whether the pattern may cover something below the path. */
   readonly leads: boolean
 }
 
 export interface GlobOptions {
-  /** Whether what lies below a match is covered with it. Default: it is. */
+  /** Whether a match covers everything below it. Default: true. */
   readonly below?: boolean
 }
 
@@ -24,11 +24,11 @@ const ABOVE: GlobMatch = Object.freeze({ covers: false, leads: true })
 const INSIDE: GlobMatch = Object.freeze({ covers: true, leads: true })
 const LAST: GlobMatch = Object.freeze({ covers: true, leads: false })
 
-/** A pattern made ready to be asked often. Paths are given by their segments, the first of an absolute path empty. */
+/** Compiles a pattern for repeated use. A path is a list of segments; the first one of an absolute path is empty. */
 export function compileGlob(pattern: string, { below = true }: GlobOptions = {}): (path: readonly string[]) => GlobMatch {
   const parts = pathSegments(pattern)
   const wild = parts.findIndex((part) => part.includes('*'))
-  // Without a wildcard but for a `**` at the end, which most patterns are, segments are compared and nothing else.
+  // Most patterns have no wildcard except a final `**`. Then comparing segments is enough.
   if (below && (wild < 0 || (wild === parts.length - 1 && parts[wild] === '**'))) {
     const fixed = wild < 0 ? parts : parts.slice(0, wild)
     return (path) => {
@@ -40,19 +40,19 @@ export function compileGlob(pattern: string, { below = true }: GlobOptions = {})
   return (path) => matchSegments(parts, path, below)
 }
 
-/** The segments of a path or pattern, as they are compared: empty ones count in front only. */
+/** The segments of a path or pattern. Empty ones count only at the start. */
 export const pathSegments = (text: string): readonly string[] =>
   text.split('/').filter((part, index) => part !== '' || index === 0)
 
 function matchSegments(pattern: readonly string[], path: readonly string[], below: boolean): GlobMatch {
-  // reachable[i]: the first i pattern segments can match what was read of the path so far.
+  // reachable[i]: the first i pattern segments can match the path read so far.
   let reachable = closure(pattern, [true, ...pattern.map(() => false)])
   for (const name of path) {
     const next = pattern.map(() => false).concat(false)
     reachable.forEach((on, index) => {
       if (!on) return
       const part = pattern[index]
-      // Past its end: the pattern named a folder above.
+      // Past the end of the pattern: it names a folder above.
       if (part === undefined ? below : part === '**') next[index] = true
       else if (part !== undefined && matchSegment(part, name)) next[index + 1] = true
     })
@@ -70,13 +70,13 @@ function closure(pattern: readonly string[], reachable: boolean[]): boolean[] {
   return reachable
 }
 
-/** `*` inside one text. */
+/** `*` inside one string. */
 export const matchSegment = (pattern: string, text: string): boolean =>
   pattern.includes('*') ? matchRow(pattern, text, '*', (part, char) => part === char) : pattern === text
 
 /**
- * A row of parts against a row of items: `star` stands for any number of them, every other part for one. Greedy with one point
- * to go back to: linear for practical rows and never exponential.
+ * Matches a list of parts with a list of items: `star` matches any number of items, every other part one. Greedy with one backtracking
+ * point: linear in practice and never exponential.
  */
 export function matchRow<Part, Item>(
   parts: ArrayLike<Part>, items: ArrayLike<Item>, star: Part, fits: (part: Part, item: Item) => boolean,
@@ -100,7 +100,7 @@ export function matchRow<Part, Item>(
   return at === parts.length
 }
 
-/** Whether everything `narrow` matches is matched by `wide`. May say no too often, never yes wrongly. */
+/** Whether `wide` matches everything that `narrow` matches. Conservative: false may be wrong, true never is. */
 export function globCovers(wide: string, narrow: string): boolean {
   if (wide === narrow) return true
   const wideParts = pathSegments(wide)
@@ -113,7 +113,7 @@ export function globCovers(wide: string, narrow: string): boolean {
   })
 }
 
-/** Whether some path could match both patterns. May say yes too often, never no wrongly. */
+/** Whether some path could match both patterns. Conservative: true may be wrong, false never is. */
 export function globsOverlap(a: string, b: string): boolean {
   const [left, right] = [pathSegments(a), pathSegments(b)]
   for (let index = 0; index < Math.min(left.length, right.length); index++) {
@@ -124,7 +124,7 @@ export function globsOverlap(a: string, b: string): boolean {
   return true
 }
 
-/** The same of texts in which `*` is the only wildcard. */
+/** The same for strings in which `*` is the only wildcard. */
 export function textsOverlap(a: string, b: string): boolean {
   if (matchSegment(a, b) || matchSegment(b, a)) return true
   if (!a.includes('*') || !b.includes('*')) return false

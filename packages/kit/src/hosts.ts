@@ -9,16 +9,15 @@ interface HostPattern {
 }
 
 /**
- * `*` covers every name; `*.example.com` every name below example.com but not example.com itself; neither covers an
- * address. Without a port a pattern means the ports of http and https; with one, exactly that. What is not a host with
- * or without a port covers nothing and is covered by nothing.
+ * `*` covers every name; `*.example.com` covers every subdomain but not example.com; neither covers an IP address. A pattern without a
+ * port covers the ports of http and https. An invalid pattern neither covers nor is covered.
  */
 export function hostCovers(wide: string, narrow: string): boolean {
   const [one, other] = [read(wide), read(narrow)]
   return one !== undefined && other !== undefined && portCovers(one.port, other.port) && nameCovers(one.host, other.host)
 }
 
-/** Whether some host could match both. May say yes too often, never no wrongly. */
+/** Whether some host could match both. Conservative: true may be wrong, false never is. */
 export function hostsOverlap(a: string, b: string): boolean {
   const [one, other] = [read(a), read(b)]
   if (one === undefined || other === undefined) return false
@@ -43,8 +42,5 @@ function nameCovers(wide: string, narrow: string): boolean {
   return wide.startsWith('*.') && narrow.endsWith(wide.slice(1)) && narrow.length > wide.length - 1
 }
 
-/**
- * Whether a URL names this machine by loopback name or address, so that unencrypted traffic stays on it. Other names are not
- * resolved.
- */
+/** Whether a URL has a loopback name or address, so that unencrypted traffic stays on this machine. Resolves no names. */
 export const isThisMachine = ({ hostname }: Pick<URL, 'hostname'>): boolean => LOOPBACK.test(hostname)

@@ -1,27 +1,27 @@
 import { findJsonFault, JSON_LIMITS, type Json, type JsonFault, type JsonLimits } from './json.ts'
 
 export type CopiedJson =
-  /** `chars`: about what it takes as text; characters that must be escaped count once. */
+  /** `chars`: the approximate length as JSON. Escaped characters count once. */
   | { readonly ok: true; readonly value: Json; readonly chars: number }
   | { readonly ok: false; readonly fault: JsonFault }
 
 /**
- * A copy of a stranger's value that nobody can change, made while it is looked at: what was checked is what was copied. Refuses
- * what `findJsonFault` refuses, under the same contract, and leaves it to that to say why: most values are in order.
+ * A frozen copy of an untrusted value. Checks and copies in one pass, so that what was checked is what was copied. Rejects what
+ * `findJsonFault` rejects, under the same contract.
  */
 export function copyJson(value: unknown, limits: JsonLimits = JSON_LIMITS): CopiedJson {
   const copy = new Copy(limits)
   try {
     return { ok: true, value: copy.visit(value, 1), chars: copy.chars }
   } catch {
-    return { ok: false, fault: findJsonFault(value, limits) ?? TWO_FACED }
+    return { ok: false, fault: findJsonFault(value, limits) ?? UNSTABLE }
   }
 }
 
-const TWO_FACED: JsonFault = { path: '', code: 'kind', message: 'is another value each time it is read' }
+const UNSTABLE: JsonFault = { path: '', code: 'kind', message: 'changes each time it is read' }
 const REFUSED = 'is not JSON within the limits'
 
-/** Contract: throws for what it must not copy. A cycle is one that ends at the limit of depth. */
+/** Contract: throws for what it must not copy. The depth limit ends cycles. */
 class Copy {
   chars = 0
   #nodes = 0

@@ -1,24 +1,24 @@
 import { messageOf } from './error-message.ts'
 
-/** A value that survives JSON unchanged. Everything that crosses a boundary of Bulkhead is one of these. */
+/** A value that survives JSON unchanged. Only such values cross a boundary of Bulkhead. */
 export type Json = null | boolean | number | string | readonly Json[] | JsonObject
 export interface JsonObject {
   readonly [key: string]: Json
 }
 
 export interface JsonLimits {
-  /** Containers inside containers, the outermost being 1. */
+  /** Nesting depth. The outermost container is 1. */
   readonly maxDepth: number
-  /** Values of any kind, keys not counted. A graph shared many times counts as often as it would be written out. */
+  /** Number of values, without keys. A shared object counts each time it would be written. */
   readonly maxNodes: number
-  /** UTF-16 units of all strings and keys together. */
+  /** UTF-16 units of all strings and keys. */
   readonly maxChars: number
 }
 
 export const JSON_LIMITS: JsonLimits = { maxDepth: 64, maxNodes: 250_000, maxChars: 16 * 1024 * 1024 }
 
 export interface JsonFault {
-  /** JSON Pointer to the offending value. */
+  /** JSON Pointer to the invalid value. */
   readonly path: string
   readonly code: 'depth' | 'size' | 'key' | 'cycle' | 'text' | 'kind' | 'hole'
   readonly message: string
@@ -26,31 +26,31 @@ export interface JsonFault {
 
 export const pointerStep = (key: string | number): string => '/' + String(key).replaceAll('~', '~0').replaceAll('/', '~1')
 
-/** Where in a value, to stand behind what names it; nothing for the whole of it. */
+/** A suffix for a message that names a value. Empty for the whole value. */
 export const atPointer = (path: string): string => path === '' ? '' : ` at "${path}"`
 
 /**
- * Why a value is not JSON that may cross a boundary, or undefined when it is. Contract: never throws, reads each
- * property once, runs in time bounded by `limits`, and looks at own properties only.
+ * Why a value is not acceptable JSON, or undefined. Contract: never throws, reads each property once, takes time bounded by `limits`, and
+ * reads own properties only.
  */
 export function findJsonFault(value: unknown, limits: JsonLimits = JSON_LIMITS): JsonFault | undefined {
   const walk = new Walk(limits, false)
   try {
     return walk.visit(value, 1)
   } catch (error) {
-    // A proxy or an accessor of the other side threw while it was being looked at.
+    // A foreign proxy or accessor threw.
     return walk.fault('kind', `could not be read: ${messageOf(error)}`)
   }
 }
 
 class Walk {
-  /** The way to what is being looked at. A pointer is made of it only when there is a fault. */
+  /** The path to the current value. It becomes a pointer only for a fault. */
   readonly #keys: (string | number)[] = []
   #nodes = 0
   #chars = 0
   readonly #open = new Set<object>()
   readonly #limits: JsonLimits
-  /** Made by JSON.parse: no accessor, hole, class or cycle can be in it, so none is looked for. */
+  /** Whether JSON.parse made the value, which rules out accessors, holes, classes and cycles. */
   readonly #parsed: boolean
 
   constructor(limits: JsonLimits, parsed: boolean) {
@@ -91,7 +91,7 @@ class Walk {
   }
 
   #array(value: readonly unknown[], depth: number): JsonFault | undefined {
-    // A prototype of its own may carry a toJSON that says something else than what is looked at here.
+    // Another prototype may have a toJSON that returns something else.
     if (Object.getPrototypeOf(value) !== Array.prototype) return this.fault('kind', `a ${className(value)} is not JSON`)
     const { length } = value
     if (length > this.#limits.maxNodes) return this.#tooMany()
@@ -163,7 +163,7 @@ class Walk {
 
 export type ParsedJson = { readonly ok: true; readonly value: Json } | { readonly ok: false; readonly fault: JsonFault }
 
-/** Parses text from a stranger under limits. Contract: never throws. */
+/** Parses untrusted text under limits. Contract: never throws. */
 export function parseJson(text: string, limits: JsonLimits = JSON_LIMITS): ParsedJson {
   if (text.length > limits.maxChars) {
     return { ok: false, fault: { path: '', code: 'size', message: `is longer than ${limits.maxChars} characters` } }
@@ -182,12 +182,12 @@ export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** Key-sorted text without white space: two equal values, one text. What digests are taken over. */
+/** JSON with sorted keys and without white space: equal values give equal text. Digests use it. */
 export function canonicalJson(value: Json): string {
   return isSorted(value) ? JSON.stringify(value) : sortedText(value)
 }
 
-/** Whether the platform would write the keys of all its objects in order, which it does many times faster. */
+/** Whether all keys are already sorted. Then JSON.stringify gives the same text many times faster. */
 function isSorted(value: Json): boolean {
   if (typeof value !== 'object' || value === null) return true
   if (Array.isArray(value)) return value.every(isSorted)

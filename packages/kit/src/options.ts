@@ -1,20 +1,20 @@
 import { pointerStep } from './json.ts'
 import { closeNames, visibleText } from './text.ts'
 
-/** What an option must be, for those whose programs are not compiled against its type. */
+/** The expected form of an option, for callers that are not type-checked. */
 export interface OptionForm {
   readonly words: string
   wrongIn(value: unknown): WrongOption | undefined
 }
 
-/** A part of an option that is not of its form. */
+/** An invalid part of an option. */
 export interface WrongOption {
-  /** '' for the whole of it. */
+  /** '' for the whole option. */
   readonly at: string
   readonly found: unknown
 }
 
-/** A form for each option, so that none is forgotten. */
+/** One form per option. */
 export type OptionForms<Options> = { readonly [Name in keyof Options]-?: OptionForm }
 
 const form = (words: string, fits: (value: unknown) => boolean): OptionForm =>
@@ -23,7 +23,7 @@ const form = (words: string, fits: (value: unknown) => boolean): OptionForm =>
 const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** One that is judged by its parts. Those that are undefined are left out. */
+/** A form that checks parts. Undefined parts are skipped. */
 const partwise = <Whole>(
   words: string, isWhole: (value: unknown) => value is Whole, partsOf: (value: Whole) => Iterable<Part>,
 ): OptionForm => ({
@@ -43,66 +43,66 @@ type Fields = Readonly<Record<string, OptionForm>>
 const fieldWords = (fields: Fields): string =>
   `an object with ${Object.entries(fields).map(([name, { words }]) => `${name} (${words})`).join(' and ')}`
 
-/** What options are made of. */
+/** Forms of options. */
 export const forms = Object.freeze({
-  text: form('a text', (value) => typeof value === 'string'),
+  text: form('a string', (value) => typeof value === 'string'),
   number: form('a number', (value) => typeof value === 'number' && !Number.isNaN(value)),
   flag: form('true or false', (value) => typeof value === 'boolean'),
   method: form('a function', (value) => typeof value === 'function'),
   signal: form('an AbortSignal', (value) =>
     isObject(value) && typeof value['aborted'] === 'boolean' && typeof value['addEventListener'] === 'function'),
-  /** Somebody else judges it. */
+  /** Checked elsewhere. */
   anything: form('anything', () => true),
   above: (least: number): OptionForm => form(`a number above ${least}`, (value) => typeof value === 'number' && value > least),
   oneOf: (...values: readonly (string | null)[]): OptionForm =>
     form(values.map((value) => JSON.stringify(value)).join(' or '), (value) => values.some((one) => one === value)),
-  /** An object that has these functions, its own or not. */
+  /** An object with these functions, own or inherited. */
   having: (...names: readonly string[]): OptionForm =>
     form(`an object with the function ${names.join(' and ')}`, (value) =>
       isObject(value) && names.every((name) => typeof value[name] === 'function')),
   object: form('an object', isObject),
-  /** An object with these, each of which may be left out. */
+  /** An object with these optional fields. */
   fields: (fields: Fields): OptionForm =>
     partwise(fieldWords(fields), isObject, (value) => Object.entries(fields).map(([name, expected]) => [name, value[name], expected] as const)),
-  /** An object with all of these. */
+  /** An object with all of these fields. */
   whole: (fields: Fields): OptionForm =>
     partwise(fieldWords(fields), isObject, (value) =>
       Object.entries(fields).map(([name, expected]) => [name, value[name] ?? null, expected] as const)),
-  /** An object whose values are all of one form. */
+  /** An object whose values have the same form. */
   values: (each: OptionForm): OptionForm =>
-    partwise(`an object of which each value is ${each.words}`, isObject, (value) =>
+    partwise(`an object in which each value is ${each.words}`, isObject, (value) =>
       Object.entries(value).map(([name, part]) => [name, part, each] as const)),
   list: (each: OptionForm): OptionForm =>
-    partwise(`a list, each of it ${each.words}`, Array.isArray, (value) =>
+    partwise(`a list in which each item is ${each.words}`, Array.isArray, (value) =>
       value.map((part, index) => [index, part ?? null, each] as const)),
   either: (one: OptionForm, other: OptionForm): OptionForm =>
     ({ words: `${one.words}, or ${other.words}`, wrongIn: (value) => one.wrongIn(value) && other.wrongIn(value) }),
 })
 
-/** Why options are refused: a JSON Pointer to the wrong part, and a message for people. */
+/** Why options are rejected: a JSON Pointer to the invalid part, and a message. */
 export interface OptionFault {
   readonly path: string
   readonly message: string
 }
 
 /**
- * The first option that `called` cannot use. An undefined option counts as left out; those of `needed` must be there. Unknown names
- * are ignored, except a misspelt one: close to the name of an option that is left out, with a value that fits it.
+ * The first invalid option of the function `called`. An undefined option counts as absent; options in `needed` are required. Unknown
+ * names are ignored, except one that looks like a misspelt absent option and has a valid value for it.
  */
 export function findOptionFault<Options extends object>(
   called: string, options: Options, table: OptionForms<Options>, needed: readonly (keyof Options & string)[] = [],
 ): OptionFault | undefined {
-  if (!isObject(options)) return { path: '', message: `${called} cannot use ${inWords(options)} given as its options. Give an object.` }
+  if (!isObject(options)) return { path: '', message: `The options of ${called} cannot be ${inWords(options)}. Pass an object.` }
   for (const [name, { words, wrongIn }] of Object.entries<OptionForm>(table)) {
     const value = options[name]
     const path = pointerStep(name)
     if (value === undefined && needed.some((one) => one === name)) {
-      return { path, message: `${called} needs the option "${name}". Let it be ${words}.` }
+      return { path, message: `${called} needs the option "${name}". Pass ${words}.` }
     }
     const wrong = value === undefined ? undefined : wrongIn(value)
     if (!wrong) continue
     const { at, found } = wrong
-    return { path: `${path}${at}`, message: `${called} cannot use ${inWords(found)} given as its option "${name}${at}". Let "${name}" be ${words}.` }
+    return { path: `${path}${at}`, message: `The option "${name}${at}" of ${called} cannot be ${inWords(found)}. Pass ${words}${at === '' ? '' : ` as "${name}"`}.` }
   }
   for (const [name, value] of Object.entries(options)) {
     if (value === undefined || Object.hasOwn(table, name)) continue
@@ -113,9 +113,9 @@ export function findOptionFault<Options extends object>(
   return undefined
 }
 
-/** A text is not repeated: it may be a secret that stands in the wrong place. */
+/** A string is not repeated, because it may be a misplaced secret. */
 function inWords(value: unknown): string {
   if (typeof value === 'number') return `the number ${value}`
   if (value === null || value === undefined || typeof value === 'boolean') return String(value)
-  return `the ${Array.isArray(value) ? 'list' : typeof value === 'string' ? 'text' : typeof value}`
+  return `this ${Array.isArray(value) ? 'list' : typeof value}`
 }

@@ -1,8 +1,8 @@
-/** Beyond this a name is not a slip of one that exists, and comparing it would only cost time. */
+/** Longer names are not compared: they are not typing errors. */
 const LONGEST = 64
 const SUGGESTIONS = 3
 
-/** Names a caller may have meant, nearest first. */
+/** Names that the caller may have meant, nearest first. */
 export function closeNames(wanted: string, names: Iterable<string>): readonly string[] {
   if (wanted.length > LONGEST) return []
   const lower = wanted.toLowerCase()
@@ -13,19 +13,19 @@ export function closeNames(wanted: string, names: Iterable<string>): readonly st
     .map((name) => ({ name, distance: distance(lower, name.toLowerCase()) }))
     .filter(({ name, distance: steps }) => steps <= allowed || contains(name))
     .toSorted((a, b) => a.distance - b.distance || (a.name < b.name ? -1 : 1))
-  // Beside one that is a single slip away, those that are several would only distract.
+  // Much more distant names would only distract.
   return close.filter(({ name, distance: steps }) => steps <= close[0]!.distance + 1 || contains(name))
     .slice(0, SUGGESTIONS)
     .map(({ name }) => name)
 }
 
-/** The same as a question that goes on after a sentence; empty where none is close. */
+/** The same as a question after a sentence; empty if no name is close. */
 export function meantNames(wanted: string, names: Iterable<string>): string {
   const close = closeNames(wanted, names)
   return close.length === 0 ? '' : ` Did you mean ${close.map((name) => `"${name}"`).join(' or ')}?`
 }
 
-/** Levenshtein's, where two letters that have changed places are one step. */
+/** Levenshtein distance in which swapping two letters is one step. */
 function distance(from: string, to: string): number {
   let before: readonly number[] = []
   let row = Array.from({ length: to.length + 1 }, (_, index) => index)
@@ -43,9 +43,8 @@ function distance(from: string, to: string): number {
 }
 
 /**
- * Control, format, bidirectional, private-use and unassigned characters, lone surrogates, letters and marks without a form, and
- * selectors of a form for what has only one: what can repaint or hide text. So can marks that stand on nothing of their own text,
- * or in a heap, which paint over what stands around it.
+ * Characters that can hide or overpaint text: control, format, bidirectional, private-use and unassigned characters, lone surrogates,
+ * invisible letters and marks, and variation selectors without effect. Also marks without a base character, and stacks of marks.
  */
 const INVISIBLE = new RegExp([
   /[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Cn}\p{Zl}\p{Zp}\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\uffa0]|[\u{e0100}-\u{e01ef}]/u,
@@ -54,16 +53,13 @@ const INVISIBLE = new RegExp([
   /\p{M}(?<=\p{M}{5})/u,
 ].map(({ source }) => source).join('|'), 'gu')
 
-/**
- * A stranger's text as a person may be shown it: what cannot be seen is written out as \u{…}, nothing is cut.
- * `keepLines` leaves line feeds and tabs as they are.
- */
+/** Makes untrusted text safe to display: invisible characters become \u{…}. `keepLines` keeps line feeds and tabs. */
 export function visibleText(text: string, options: { readonly keepLines?: boolean } = {}): string {
   return text.replace(INVISIBLE, (char) =>
     options.keepLines && (char === '\n' || char === '\t') ? char : `\\u{${char.codePointAt(0)!.toString(16)}}`)
 }
 
-/** The same for a text of JSON, which then says what it said before: escapes are part of it. */
+/** The same for JSON text, with JSON escapes, so that its value does not change. */
 export const visibleJson = (json: string): string =>
   json.replace(INVISIBLE, (char) => char === '\n' ? char : Array.from({ length: char.length }, (_, at) =>
     `\\u${char.charCodeAt(at).toString(16).padStart(4, '0')}`).join(''))

@@ -40,7 +40,7 @@ describe('a copy of a value', () => {
   it('is not made of what is refused once and is another value then', () => {
     let looks = 0
     const twoFaced = new Proxy({}, { getPrototypeOf: () => (looks++ === 0 ? Date.prototype : Object.prototype) })
-    expect(copyJson(twoFaced)).toEqual({ ok: false, fault: { path: '', code: 'kind', message: 'is another value each time it is read' } })
+    expect(copyJson(twoFaced)).toEqual({ ok: false, fault: { path: '', code: 'kind', message: 'changes each time it is read' } })
   })
 
   it('finds what findJsonFault finds, at the same place', () => {

@@ -102,7 +102,7 @@ test('who would never be told anything is refused', () => {
   const ask = (listener: unknown, types?: unknown) => () => requireSubscription(listener as EventListener, types as undefined)
   expect(ask(() => {}, ['SessionOpened', 'ToolsChanged'])).not.toThrow()
   expect(ask(() => {})).not.toThrow()
-  expect(ask('x')).toThrow('on cannot use the text given as its option "listener". Let "listener" be a function.')
+  expect(ask('x')).toThrow('The option "listener" of on cannot be this string. Pass a function.')
   expect(ask(() => {}, 'SessionOpened')).toThrow(/option "types"/)
   expect(ask(() => {}, ['WorkspaceSwitch'])).toThrow('There is no event "WorkspaceSwitch". Did you mean "WorkspaceSwitched"?')
 })

@@ -5,9 +5,9 @@ const CALL = { id: 'c1', name: 'echo', arguments: { city: 'Oslo' } }
 const { signal } = new AbortController()
 
 test.each<[string, unknown, string]>([
-  ['null', null, 'cannot use null given as its options'],
-  ['a signal that is none', { signal: 5 }, 'Let "signal" be an AbortSignal.'],
-  ['a controller for its signal', { signal: new AbortController() }, 'Let "signal" be an AbortSignal.'],
+  ['null', null, 'cannot be null. Pass an object.'],
+  ['a signal that is none', { signal: 5 }, 'Pass an AbortSignal.'],
+  ['a controller for its signal', { signal: new AbortController() }, 'Pass an AbortSignal.'],
   ['a slip', { timeout: 5 }, 'Did you mean "timeoutMs"?'],
 ])('what cannot be used beside a call is the error of that call: %s', async (_, options, message) => {
   const world = createWorld()
@@ -23,8 +23,8 @@ test.each<[string, unknown, string]>([
 test('what steers is a function, and the signal of a turn is one', async () => {
   const session = await createWorld().host.openSession({ mode: 'yolo' })
   expect((await session.callAll([CALL], { steering: true as never })).map(verdictOf)).toEqual(['InputInvalid'])
-  expect(() => session.beginTurn({ signal: 5 as never })).toThrow('Let "signal" be an AbortSignal.')
-  expect(() => session.beginTurn(null as never)).toThrow('beginTurn cannot use null')
+  expect(() => session.beginTurn({ signal: 5 as never })).toThrow('Pass an AbortSignal.')
+  expect(() => session.beginTurn(null as never)).toThrow('The options of beginTurn cannot be null')
   session.beginTurn({ signal })
   await session.endTurn()
 })

@@ -1,31 +1,30 @@
 import { isJsonObject, type Json, type JsonObject } from '../json.ts'
-import { inModernKeywords } from './draft-07.ts'
-import { schemaKeywordForm, UNEVALUATED } from './keywords.ts'
+import { inModernKeywords, schemaKeywordForm, UNEVALUATED } from './keywords.ts'
 import type { SchemaDocument } from './schema-document.ts'
 
-/** Keywords that say nothing of a value, or that this translation replaces. */
+/** Keywords that do not constrain a value, or that this translation replaces. */
 const LEFT_OUT: ReadonlySet<string> = new Set([
   '$anchor', '$comment', '$defs', '$dynamicAnchor', '$dynamicRef', '$id', '$ref', '$schema', '$vocabulary', 'contentEncoding', 'contentMediaType',
   'contentSchema', 'default', 'definitions', 'deprecated', 'description', 'examples', 'format', 'readOnly', 'title', 'writeOnly',
 ])
 
-/** Ajv takes a property of this name for the prototype. As a pattern it is a name like any other. */
+/** Ajv treats a property of this name as the prototype. A pattern for it works. */
 const PROTOTYPE = '__proto__'
 
-/** A schema in the form that Ajv judges correctly. */
+/** A schema in the form that Ajv validates correctly. */
 export interface ClosedSchema {
   readonly schema: JsonObject | boolean
-  /** Names in `$defs` of the schemas that were asked for by themselves. */
+  /** Names in `$defs` of the schemas in `apart`. */
   readonly names: ReadonlyMap<JsonObject, string>
-  /** The schemas that have `unevaluated…`, which in the closed form is their index here. */
+  /** The schemas that have `unevaluated…`. In the closed form the keyword is an index into this list. */
   readonly unevaluated: readonly JsonObject[]
 }
 
 /**
- * Translates a reviewed schema: 2020-12, all references as pointers into `$defs`, no identifiers, and no keyword that says nothing.
- * `runs`: whether a pattern can run. One that cannot says nothing. `apart`: schemas that are needed by themselves.
+ * Translates a checked schema to 2020-12 with all references as pointers into `$defs`, without identifiers and without keywords that do
+ * not constrain. `runs`: whether a pattern can run; others are ignored. `apart`: schemas that must be callable separately.
  */
-export function closeSchema({ root, places, references }: SchemaDocument, runs: (pattern: string) => boolean, apart: Iterable<Json>): ClosedSchema {
+export function closeSchema({ root, tree, references }: SchemaDocument, runs: (pattern: string) => boolean, apart: Iterable<Json>): ClosedSchema {
   if (!isJsonObject(root)) return { schema: root !== false, names: new Map(), unevaluated: [] }
   const { targets, dynamicTargets } = references!
   const isTarget = new Set<Json>([...targets.values(), ...dynamicTargets.values(), ...apart])
@@ -37,7 +36,7 @@ export function closeSchema({ root, places, references }: SchemaDocument, runs: 
     const known = definitions.get(target)
     if (known !== undefined) return { $ref: `#/$defs/${known.name}` }
     const definition = { name: String(definitions.size), schema: {} as JsonObject }
-    // First: a schema may refer to itself.
+    // Set before recursion, because a schema may refer to itself.
     definitions.set(target, definition)
     definition.schema = close(target)
     return { $ref: `#/$defs/${definition.name}` }
@@ -46,9 +45,9 @@ export function closeSchema({ root, places, references }: SchemaDocument, runs: 
   const below = (schema: Json): Json => !isJsonObject(schema) ? schema : isTarget.has(schema) ? referTo(schema) : close(schema)
 
   const close = (schema: JsonObject): JsonObject => {
-    const { dialect } = places!.of(schema)!.resource
+    const { dialect } = tree!.of(schema)!.resource
     const target = targets.get(schema)
-    // In draft-07 nothing that stands beside a reference counts.
+    // In draft-07 keywords beside a reference are ignored.
     if (dialect === 'draft-07' && target !== undefined) return referTo(target)
     const keywords = dialect === 'draft-07' ? inModernKeywords(schema) : schema
     const closed = Object.entries(withPlainNames(withoutIdlePatterns(keywords, runs)))
@@ -81,7 +80,7 @@ function closeMembers(keyword: string, value: Json, below: (schema: Json) => Jso
   }
 }
 
-/** A pattern that cannot run says nothing. Of names that it may mean nothing can be said either. */
+/** Ignores patterns that cannot run. Names that they might match are then unconstrained. */
 function withoutIdlePatterns(schema: JsonObject, runs: (pattern: string) => boolean): JsonObject {
   const { pattern, patternProperties, ...rest } = schema
   const patterns = Object.entries(patternProperties as JsonObject | undefined ?? {})
@@ -104,13 +103,13 @@ function withPlainNames(schema: JsonObject): JsonObject {
   return { ...schema, properties: Object.fromEntries(others), patternProperties: { ...patternProperties as JsonObject | undefined, [pattern]: meant } }
 }
 
-/** Ajv does not take a list of no values, which nothing satisfies. */
+/** Ajv rejects an empty enum. No value satisfies it. */
 function withoutEmptyEnum(schema: JsonObject): JsonObject {
   const { enum: allowed, ...rest } = schema
   return Array.isArray(allowed) && allowed.length === 0 ? withSchemas(rest, [false]) : schema
 }
 
-/** Beside `prefixItems` Ajv takes the judgement of its last item for that of `contains`. */
+/** Beside `prefixItems` Ajv uses the result of the last item as the result of `contains`. */
 function withContainsApart(schema: JsonObject): JsonObject {
   const { contains, minContains, maxContains, ...rest } = schema
   if (contains === undefined || schema['prefixItems'] === undefined) return schema

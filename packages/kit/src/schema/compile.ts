@@ -1,8 +1,8 @@
-import { canonicalJson, isJsonObject, type Json, type JsonObject } from '../json.ts'
+import { isJsonObject, type Json } from '../json.ts'
+import { ajvKeywords, type AjvError, type Evaluating } from './ajv-keywords.ts'
 import { closeSchema } from './close-schema.ts'
 import { Evaluation } from './evaluation.ts'
 import type { LinearPattern, PatternEngine } from './linear-pattern.ts'
-import { isMultipleOf } from './multiple-of.ts'
 import type { SchemaDocument } from './schema-document.ts'
 
 /** The first fault of a value. */
@@ -10,37 +10,17 @@ export interface ValueFault {
   /** JSON Pointer to the value. */
   readonly path: string
   readonly keyword: string
-  /** What the schema wants there, as the end of a sentence. */
+  /** What the schema requires, as the end of a sentence. */
   readonly message: string
-  /** The name of a property that is missing, or that may not be there. */
+  /** The name of the missing or forbidden property. */
   readonly member?: string
 }
 
 export interface CompiledSchema {
-  /** Contract: throws a RangeError for a value that is nested too deep, and nothing else. */
+  /** Contract: throws only a RangeError, for a value that is nested too deep. */
   check(value: Json): ValueFault | undefined
-  /** How many steps a character may take in all patterns together. */
+  /** The maximum number of steps per character, for all patterns together. */
   readonly patternSize: number
-}
-
-interface AjvError {
-  readonly instancePath: string
-  readonly keyword: string
-  readonly params: Readonly<Record<string, unknown>>
-  readonly message?: string
-}
-
-interface KeywordCheck {
-  (value: never): boolean
-  errors?: readonly Partial<AjvError>[]
-}
-
-interface AjvKeyword {
-  readonly keyword: string
-  readonly type: 'array' | 'number' | 'object'
-  /** The check sets the error, as Ajv expects it, on itself. */
-  readonly errors: true
-  compile(setting: never): KeywordCheck
 }
 
 interface Validate {
@@ -48,12 +28,12 @@ interface Validate {
   errors?: readonly AjvError[] | null
 }
 
-/** What is needed of Ajv, which the contract does not depend on: its class for 2020-12. */
+/** The parts of Ajv's class for 2020-12 that are needed. The kit does not depend on Ajv. */
 export interface SchemaLibrary {
   new (options: object): {
     readonly opts: object
     removeKeyword(keyword: string): unknown
-    // Its own type of a definition is a union that no plain interface satisfies.
+    // Ajv's own type is a union that no plain interface satisfies.
     addKeyword(definition: never): unknown
     compile(schema: object | boolean): Validate
     addSchema(schema: object | boolean, id: string): unknown
@@ -61,93 +41,35 @@ export interface SchemaLibrary {
   }
 }
 
-/** The same for equal values and for no others, whatever the order of their members. */
-const keyOf = (value: Json): Json =>
-  typeof value === 'object' && value !== null ? canonicalJson(value) : typeof value === 'string' ? `"${value}` : value
-
-/** A check in Ajv's form that says what is wrong. `find`: undefined where nothing is. */
-function keywordCheck<Value, Found>(keyword: string, message: (found: Found) => string, find: (value: Value) => Found | undefined): KeywordCheck {
-  const check = (value: Value): boolean => {
-    const found = find(value)
-    if (found === undefined) return true
-    check.errors = [{ keyword, message: message(found), params: typeof found === 'string' ? { member: found } : {} }]
-    return false
-  }
-  check.errors = [] as readonly Partial<AjvError>[]
-  return check as KeywordCheck
-}
-
-/** Those of Ajv's own keywords that are slow or wrong. */
-const KEYWORDS: readonly AjvKeyword[] = [
-  {
-    // Ajv compares each item with each: a list of 25,000 objects takes it half a minute.
-    keyword: 'uniqueItems', type: 'array', errors: true,
-    compile: (isWanted: boolean) => keywordCheck('uniqueItems', () => 'must NOT have duplicate items', (items: readonly Json[]) => {
-      const seen = new Set<Json>()
-      return isWanted && items.some((item) => seen.size === seen.add(keyOf(item)).size) ? items : undefined
-    }),
-  },
-  {
-    // Ajv divides in binary, where 19.99 is no multiple of 0.01.
-    keyword: 'multipleOf', type: 'number', errors: true,
-    compile: (factor: number) => keywordCheck('multipleOf', () => `must be multiple of ${factor}`,
-      (value: number) => isMultipleOf(value, factor) ? undefined : value),
-  },
-]
-
-interface Evaluating {
-  readonly unevaluated: readonly JsonObject[]
-  readonly evaluation: Evaluation
-}
-
-const unevaluatedKeywords = (current: () => Evaluating): readonly AjvKeyword[] => [
-  {
-    keyword: 'unevaluatedProperties', type: 'object', errors: true,
-    compile(index: number) {
-      const { unevaluated, evaluation } = current()
-      return keywordCheck('unevaluatedProperties', (name: string) => `must NOT have unevaluated properties (${JSON.stringify(name)})`,
-        (value: JsonObject) => evaluation.wrongProperty(unevaluated[index]!, value))
-    },
-  },
-  {
-    keyword: 'unevaluatedItems', type: 'array', errors: true,
-    compile(index: number) {
-      const { unevaluated, evaluation } = current()
-      return keywordCheck('unevaluatedItems', (at: number) => `must NOT have unevaluated items (at ${at})`,
-        (value: readonly Json[]) => evaluation.wrongItem(unevaluated[index]!, value))
-    },
-  },
-]
-
-/** Compiles reviewed schemas. Contract: the document has passed `readSchema`. Throws only for what Ajv itself cannot compile. */
+/** Compiles a document of `readSchema`. Throws only if Ajv cannot compile it. */
 export type CompileSchema = (document: SchemaDocument) => CompiledSchema
 
-/** The one place that says how Ajv is set up: loader, host and bridges judge a value alike. */
+/** Configures Ajv, so that loader, host and bridges validate alike. */
 export function schemaCompiler(Library: SchemaLibrary, { compile }: Pick<PatternEngine, 'compile'>): CompileSchema {
-  // All patterns of a compiler: Ajv asks for one by its source.
+  // Ajv asks for a pattern by its source.
   const patterns = new Map<string, LinearPattern | undefined>()
   const patternOf = (source: string): LinearPattern | undefined => {
     if (!patterns.has(source)) patterns.set(source, compile(source))
     return patterns.get(source)
   }
   const regExp = Object.assign(
-    // Ajv keeps patterns by their text: two that print alike would be taken for one.
+    // Ajv caches patterns by their string, so different patterns must print differently.
     (source: string) => ({ test: (text: string) => patternOf(source)!.test(text), toString: () => `/${source}/u` }),
     { code: 'linearRegExp' },
   )
   const ajv = new Library({
-    // The schema was reviewed. Ajv's strictness refuses what is valid.
+    // The schema was checked before. Ajv's strict mode rejects valid schemas.
     strict: false, meta: false, validateSchema: false, validateFormats: false, logger: false,
-    // What every object inherits is no member of a value.
+    // Inherited properties are not members of a value.
     ownProperties: true,
     code: { regExp },
   })
-  // Its class sets this. What it writes for it can fail on valid values, and `Evaluation` needs nothing of it.
+  // Ajv's class sets this. The generated code can fail on valid values, and `Evaluation` does not need it.
   Object.assign(ajv.opts, { unevaluated: false })
   let count = 0
-  /** Of the schema that is compiled at the moment. */
+  /** For the schema that is being compiled. */
   let evaluating: Evaluating | undefined
-  for (const keyword of [...KEYWORDS, ...unevaluatedKeywords(() => evaluating!)]) {
+  for (const keyword of ajvKeywords(() => evaluating!)) {
     ajv.removeKeyword(keyword.keyword)
     ajv.addKeyword(keyword as never)
   }
@@ -185,7 +107,7 @@ function toFault(error: AjvError | undefined): ValueFault {
   return { path, keyword, message: message + detail(error), ...(typeof member === 'string' && { member }) }
 }
 
-/** What Ajv knows and its message leaves out. */
+/** Details that Ajv's message omits. */
 function detail({ keyword, params }: AjvError): string {
   switch (keyword) {
     case 'additionalProperties':

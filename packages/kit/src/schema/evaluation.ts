@@ -1,9 +1,8 @@
 import { isJsonObject, type Json, type JsonObject } from '../json.ts'
-import { inModernKeywords } from './draft-07.ts'
-import { UNEVALUATED } from './keywords.ts'
+import { inModernKeywords, UNEVALUATED } from './keywords.ts'
 import type { SchemaDocument } from './schema-document.ts'
 
-/** The members of a value that some keyword looked at. */
+/** The members of a value that some keyword evaluated. */
 class Evaluated {
   readonly names = new Set<string>()
   readonly indexes = new Set<number>()
@@ -11,8 +10,8 @@ class Evaluated {
   hasAllItems = false
 }
 
-/** What is known by other means. */
-export interface Judge {
+/** Checks that are implemented elsewhere. */
+export interface Checks {
   isValid(schema: Json, value: Json): boolean
   /** undefined for a pattern that cannot run. */
   matches(pattern: string, name: string): boolean | undefined
@@ -21,39 +20,39 @@ export interface Judge {
 const listOf = (value: Json | undefined): readonly Json[] => Array.isArray(value) ? value as readonly Json[] : []
 
 /**
- * Finds the members of a value that a schema did not look at: Ajv counts some that it should not. Contract: asked only about values
- * that satisfy all other keywords of the schema, or whose judgement does not matter any more.
+ * Finds the members of a value that a schema did not evaluate, because Ajv counts too many. Contract: the value satisfies all other
+ * keywords of the schema, or has already failed.
  */
 export class Evaluation {
   readonly #document: SchemaDocument
-  readonly #judge: Judge
+  readonly #checks: Checks
 
-  constructor(document: SchemaDocument, judge: Judge) {
+  constructor(document: SchemaDocument, checks: Checks) {
     this.#document = document
-    this.#judge = judge
+    this.#checks = checks
   }
 
-  /** The schemas in place whose judgement decides what counts: alternatives, conditions, what a list contains, and the rest itself. */
-  static schemasApart({ places }: SchemaDocument): readonly Json[] {
-    if (places === undefined || !places.all.some(({ schema }) => UNEVALUATED.some((keyword) => keyword in schema))) return []
-    return places.all.flatMap(({ schema }) => [
+  /** The schemas whose result decides what is evaluated: alternatives, conditions, `contains`, and `unevaluated…`. */
+  static schemasApart({ tree }: SchemaDocument): readonly Json[] {
+    if (tree === undefined || !tree.all.some(({ schema }) => UNEVALUATED.some((keyword) => keyword in schema))) return []
+    return tree.all.flatMap(({ schema }) => [
       ...listOf(schema['anyOf']), ...listOf(schema['oneOf']),
       ...['if', 'contains', ...UNEVALUATED].flatMap((keyword) => schema[keyword] ?? []),
     ])
   }
 
-  /** The first property that is not looked at and does not satisfy `unevaluatedProperties`. */
+  /** The first property that is not evaluated and does not satisfy `unevaluatedProperties`. */
   wrongProperty(schema: JsonObject, value: JsonObject): string | undefined {
     const seen = this.#seen(schema, value)
     if (seen.hasAllNames) return undefined
-    return Object.keys(value).find((name) => !seen.names.has(name) && !this.#judge.isValid(schema['unevaluatedProperties']!, value[name]!))
+    return Object.keys(value).find((name) => !seen.names.has(name) && !this.#checks.isValid(schema['unevaluatedProperties']!, value[name]!))
   }
 
-  /** The same of a list. */
+  /** The same for the items of a list. */
   wrongItem(schema: JsonObject, value: readonly Json[]): number | undefined {
     const seen = this.#seen(schema, value as Json)
     if (seen.hasAllItems) return undefined
-    const found = value.findIndex((item, index) => !seen.indexes.has(index) && !this.#judge.isValid(schema['unevaluatedItems']!, item))
+    const found = value.findIndex((item, index) => !seen.indexes.has(index) && !this.#checks.isValid(schema['unevaluatedItems']!, item))
     return found === -1 ? undefined : found
   }
 
@@ -66,8 +65,8 @@ export class Evaluation {
 
   #add(schema: Json | undefined, value: Json, seen: Evaluated): void {
     if (!isJsonObject(schema)) return
-    const { places, references } = this.#document
-    const isOld = places!.of(schema)!.resource.dialect === 'draft-07'
+    const { tree, references } = this.#document
+    const isOld = tree!.of(schema)!.resource.dialect === 'draft-07'
     const target = references!.targets.get(schema)
     if (isOld && target !== undefined) this.#add(target, value, seen)
     else this.#collect(schema, isOld ? inModernKeywords(schema) : schema, value, seen)
@@ -79,9 +78,9 @@ export class Evaluation {
     else if (Array.isArray(value)) this.#collectItems(keywords, value as readonly Json[], seen)
     const { allOf, anyOf, oneOf, if: condition, then: consequence, else: otherwise, dependentSchemas } = keywords
     for (const one of listOf(allOf)) this.#add(one, value, seen)
-    for (const one of [...listOf(anyOf), ...listOf(oneOf)]) if (this.#judge.isValid(one, value)) this.#add(one, value, seen)
+    for (const one of [...listOf(anyOf), ...listOf(oneOf)]) if (this.#checks.isValid(one, value)) this.#add(one, value, seen)
     if (condition !== undefined) {
-      const holds = this.#judge.isValid(condition, value)
+      const holds = this.#checks.isValid(condition, value)
       if (holds) this.#add(condition, value, seen)
       this.#add(holds ? consequence : otherwise, value, seen)
     }
@@ -97,8 +96,8 @@ export class Evaluation {
     for (const name of Object.keys(value)) {
       if (isJsonObject(properties) && Object.hasOwn(properties, name)) seen.names.add(name)
       for (const pattern of patterns) {
-        // Nothing is known of names that a pattern may mean which cannot run.
-        const matches = this.#judge.matches(pattern, name)
+        // A pattern that cannot run might match any name.
+        const matches = this.#checks.matches(pattern, name)
         if (matches === undefined) seen.hasAllNames = true
         else if (matches) seen.names.add(name)
       }
@@ -109,6 +108,6 @@ export class Evaluation {
     if (items !== undefined || unevaluatedItems !== undefined) seen.hasAllItems = true
     for (const index of listOf(prefixItems).keys()) seen.indexes.add(index)
     if (contains === undefined) return
-    for (const [index, item] of value.entries()) if (this.#judge.isValid(contains, item)) seen.indexes.add(index)
+    for (const [index, item] of value.entries()) if (this.#checks.isValid(contains, item)) seen.indexes.add(index)
   }
 }

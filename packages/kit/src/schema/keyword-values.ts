@@ -1,8 +1,8 @@
 import { isJsonObject, pointerStep, type Json } from '../json.ts'
 import { schemaKeywordForm, type Dialect } from './keywords.ts'
-import type { Place, SchemaFault } from './schema-tree.ts'
+import type { SchemaNode, SchemaFault } from './schema-tree.ts'
 
-/** Why a value may not stand below its keyword, or undefined. */
+/** Why a value is invalid for its keyword, or undefined. */
 type ValueRule = (value: Json) => string | undefined
 
 const TYPES: readonly string[] = ['array', 'boolean', 'integer', 'null', 'number', 'object', 'string']
@@ -65,8 +65,8 @@ function ruleOf(keyword: string, value: Json, dialect: Dialect): ValueRule | und
   }
 }
 
-/** What a schema gives its keywords that they do not take, by the meta-schema of its dialect. */
-export function keywordFaults({ schema: at, path, resource: { dialect } }: Place): SchemaFault[] {
+/** The invalid keyword values of a schema, by the meta-schema of its dialect. */
+export function keywordFaults({ schema: at, path, resource: { dialect } }: SchemaNode): SchemaFault[] {
   return Object.entries(at).flatMap(([keyword, value]) => {
     if (schemaKeywordForm(keyword, dialect) === undefined) return []
     const message = ruleOf(keyword, value, dialect)?.(value)

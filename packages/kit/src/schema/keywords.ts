@@ -1,4 +1,6 @@
-/** The two versions of JSON Schema that a schema may be written in. 2020-12 where it names none. */
+import { isJsonObject, type JsonObject } from '../json.ts'
+
+/** The supported versions of JSON Schema. The default is 2020-12. */
 export type Dialect = '2020-12' | 'draft-07'
 
 const DIALECTS: ReadonlyMap<string, Dialect> = new Map([
@@ -6,19 +8,19 @@ const DIALECTS: ReadonlyMap<string, Dialect> = new Map([
   ['https://json-schema.org/draft-07/schema', 'draft-07'],
 ])
 
-/** undefined for a `$schema` that names another dialect. */
+/** undefined for a `$schema` of another dialect. */
 export const dialectOf = (named: string): Dialect | undefined => DIALECTS.get(named.replace(/#$/, ''))
 
-/** What stands below a keyword: a schema, a list or a map of schemas, or a plain value. */
+/** The value of a keyword: a schema, a list or a map of schemas, or a plain value. */
 export type KeywordForm = 'subschema' | 'list' | 'map' | 'plain'
 
 type Table = Readonly<Record<KeywordForm, readonly string[]>>
 
-/** In both. */
+/** In both dialects. */
 const BOTH: Table = {
   subschema: ['additionalProperties', 'contains', 'else', 'if', 'items', 'not', 'propertyNames', 'then'],
   list: ['allOf', 'anyOf', 'oneOf'],
-  // Draft-07 does not have $defs and 2020-12 does not have definitions, but each is used in the other, and neither says anything.
+  // $defs and definitions belong to one dialect each, but are used in both. They do not constrain.
   map: ['$defs', 'definitions', 'patternProperties', 'properties'],
   plain: [
     '$comment', '$id', '$ref', '$schema', 'const', 'contentEncoding', 'contentMediaType', 'default', 'description', 'enum', 'examples',
@@ -44,7 +46,7 @@ const FORMS: Readonly<Record<Dialect, ReadonlyMap<string, KeywordForm>>> = {
   '2020-12': formsOf([BOTH, ONLY['2020-12']]), 'draft-07': formsOf([BOTH, ONLY['draft-07']]),
 }
 
-/** undefined for a keyword that the dialect does not have. Such a keyword says nothing. */
+/** undefined for a keyword that the dialect does not define. */
 export const schemaKeywordForm = (keyword: string, dialect: Dialect = '2020-12'): KeywordForm | undefined => FORMS[dialect].get(keyword)
 
 export const schemaKeywords = (dialect: Dialect): Iterable<string> => FORMS[dialect].keys()
@@ -56,5 +58,29 @@ const IN_PLACE: ReadonlySet<string> = new Set([
 /** Whether the schemas below a keyword apply to the same value as the schema that has it. */
 export const appliesInPlace = (keyword: string): boolean => IN_PLACE.has(keyword)
 
-/** About members that no other keyword looked at. Ajv judges them wrongly: `Evaluation` does it. */
+/** Keywords about members that no other keyword evaluated. Ajv gets them wrong; see `Evaluation`. */
 export const UNEVALUATED = ['unevaluatedProperties', 'unevaluatedItems'] as const
+
+/** Translates the keywords of one draft-07 schema to 2020-12. Drops keywords that draft-07 does not define. */
+export function inModernKeywords(schema: JsonObject): JsonObject {
+  const known = Object.fromEntries(Object.entries(schema).filter(([keyword]) => schemaKeywordForm(keyword, 'draft-07') !== undefined))
+  const { items, additionalItems, dependencies, ...rest } = known
+  return { ...rest, ...itemKeywords(items, additionalItems), ...dependentKeywords(dependencies) }
+}
+
+function itemKeywords(items: JsonObject[string] | undefined, additionalItems: JsonObject[string] | undefined): JsonObject {
+  if (!Array.isArray(items)) return items === undefined ? {} : { items }
+  return { prefixItems: items, ...(additionalItems !== undefined && { items: additionalItems }) }
+}
+
+/** Draft-07 has names and schemas under one keyword. */
+function dependentKeywords(dependencies: JsonObject[string] | undefined): JsonObject {
+  if (!isJsonObject(dependencies)) return {}
+  const entries = Object.entries(dependencies)
+  const lists = entries.filter(([, needs]) => Array.isArray(needs))
+  const schemas = entries.filter(([, needs]) => !Array.isArray(needs))
+  return {
+    ...(lists.length > 0 && { dependentRequired: Object.fromEntries(lists) }),
+    ...(schemas.length > 0 && { dependentSchemas: Object.fromEntries(schemas) }),
+  }
+}

@@ -1,27 +1,27 @@
 import { messageOf } from '../error-message.ts'
 
-/** What is needed of re2js, which the contract does not depend on. */
+/** The parts of re2js that are needed. The kit does not depend on it. */
 export interface LinearLibrary {
   compile(source: string): { test(text: string): boolean; programSize(): number }
   translateRegExp(source: string): string
 }
 
-/** A pattern that is ready to run. */
+/** A compiled pattern. */
 export interface LinearPattern {
   test(text: string): boolean
-  /** How many steps a character of the text may take. */
+  /** The maximum number of steps per character. */
   readonly size: number
 }
 
-/** How the patterns of schemas are run: `^(a+)+$` against forty characters would hold the platform's own engine for hours. */
+/** Runs the patterns of schemas in linear time. `^(a+)+$` on forty characters would block the platform's engine for hours. */
 export interface PatternEngine {
-  /** undefined for what cannot run in linear time: looking around, referring back. */
+  /** undefined for a pattern with look-around or back references, which cannot run in linear time. */
   compile(source: string): LinearPattern | undefined
-  /** Why a pattern is not one of JSON Schema, or cannot run in linear time. `runs` is false for one that is only shown. */
+  /** Why a pattern is invalid or cannot run in linear time. `runs` is false for a pattern that is only displayed. */
   findFault(source: string, runs?: boolean): string | undefined
 }
 
-/** ECMAScript's long names of categories; the library knows the short ones. */
+/** ECMAScript's long category names. The library knows only the short ones. */
 const CATEGORIES: Readonly<Record<string, string>> = {
   Letter: 'L', Cased_Letter: 'LC', Uppercase_Letter: 'Lu', Lowercase_Letter: 'Ll', Titlecase_Letter: 'Lt', Modifier_Letter: 'Lm',
   Other_Letter: 'Lo', Mark: 'M', Combining_Mark: 'M', Nonspacing_Mark: 'Mn', Spacing_Mark: 'Mc', Enclosing_Mark: 'Me', Number: 'N',
@@ -33,7 +33,7 @@ const CATEGORIES: Readonly<Record<string, string>> = {
 }
 const PROPERTY = /\\([pP])\{(?:(?:General_Category|gc|Script|sc)=)?([A-Za-z_]+)\}/g
 
-/** A backslash before a backslash stays with it, so that only escapes are seen as such. */
+/** Skips escaped backslashes. */
 const withShortNames = (source: string): string => source.replace(/\\\\|\\[pP]\{[^}]*\}/g, (found) =>
   found.replace(PROPERTY, (_, sign: string, name: string) => `\\${sign}{${CATEGORIES[name] ?? name}}`))
 
@@ -52,7 +52,7 @@ export function patternEngine(library: LinearLibrary): PatternEngine {
       const invalid = thrownBy(() => new RegExp(source, 'u'))
       if (invalid !== undefined || !runs) return invalid
       const unsupported = thrownBy(() => make(source))
-      return unsupported === undefined ? undefined : `${unsupported} (patterns run in linear time, without looking around or referring back)`
+      return unsupported === undefined ? undefined : `${unsupported} (patterns must run in linear time, without look-around and back references)`
     },
   }
 }

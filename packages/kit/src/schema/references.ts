@@ -1,54 +1,54 @@
 import { isJsonObject, type Json, type JsonObject } from '../json.ts'
 import { visibleText } from '../text.ts'
-import { parseUrl, type Place, type Places, type SchemaFault } from './schema-tree.ts'
+import { parseUrl, type SchemaNode, type SchemaTree, type SchemaFault } from './schema-tree.ts'
 
-/** Where references lead. */
+/** The targets of references. */
 export interface References {
   readonly targets: ReadonlyMap<JsonObject, JsonObject | boolean>
-  /** Of `$dynamicRef`. */
+  /** Targets of `$dynamicRef`. */
   readonly dynamicTargets: ReadonlyMap<JsonObject, JsonObject | boolean>
   readonly faults: readonly SchemaFault[]
 }
 
 type Found = { readonly target: JsonObject | boolean; readonly fragment: string } | { readonly fault: SchemaFault }
 
-/** Every reference of a schema, followed once. A reference out of the schema is a fault: nothing is fetched. */
-export function resolveReferences(places: Places): References {
+/** Resolves all references of a schema. A reference to another document is a fault: nothing is fetched. */
+export function resolveReferences(tree: SchemaTree): References {
   const targets = new Map<JsonObject, JsonObject | boolean>()
   const dynamicTargets = new Map<JsonObject, JsonObject | boolean>()
   const faults: SchemaFault[] = []
-  for (const place of places.all) {
-    const { $ref, $dynamicRef } = place.schema
+  for (const node of tree.all) {
+    const { $ref, $dynamicRef } = node.schema
     if (typeof $ref === 'string') {
-      const found = find($ref, '/$ref', place, places)
+      const found = find($ref, '/$ref', node, tree)
       if ('fault' in found) faults.push(found.fault)
-      else targets.set(place.schema, found.target)
+      else targets.set(node.schema, found.target)
     }
-    if (typeof $dynamicRef === 'string' && place.resource.dialect === '2020-12') {
-      const found = find($dynamicRef, '/$dynamicRef', place, places)
+    if (typeof $dynamicRef === 'string' && node.resource.dialect === '2020-12') {
+      const found = find($dynamicRef, '/$dynamicRef', node, tree)
       if ('fault' in found) faults.push(found.fault)
-      else if (isAmbiguous(found, places)) faults.push({ path: `${place.path}/$dynamicRef`, message: 'leads to one of several schemas, which is not supported; use "$ref"' })
-      else dynamicTargets.set(place.schema, found.target)
+      else if (isAmbiguous(found, tree)) faults.push({ path: `${node.path}/$dynamicRef`, message: 'leads to one of several schemas, which is not supported; use "$ref"' })
+      else dynamicTargets.set(node.schema, found.target)
     }
   }
   return { targets, dynamicTargets, faults }
 }
 
-/** Whether the target depends on the way that leads to the reference: several resources have the same `$dynamicAnchor`. Ajv gets it wrong. */
-function isAmbiguous({ target, fragment }: Exclude<Found, { fault: SchemaFault }>, places: Places): boolean {
+/** Whether several resources have the same `$dynamicAnchor`, so that the target depends on the path to the reference. Ajv gets it wrong. */
+function isAmbiguous({ target, fragment }: Exclude<Found, { fault: SchemaFault }>, tree: SchemaTree): boolean {
   const isDynamic = isJsonObject(target) && target['$dynamicAnchor'] === fragment
-  return isDynamic && places.resources.values().filter(({ dynamicAnchors }) => dynamicAnchors.has(fragment)).toArray().length > 1
+  return isDynamic && tree.resources.values().filter(({ dynamicAnchors }) => dynamicAnchors.has(fragment)).toArray().length > 1
 }
 
-function find(reference: string, keyword: string, { resource, path }: Place, places: Places): Found {
+function find(reference: string, keyword: string, { resource, path }: SchemaNode, tree: SchemaTree): Found {
   const refuse = (why: string): Found => ({ fault: { path: path + keyword, message: `refers to "${visibleText(reference)}"${why}` } })
   const url = parseUrl(reference, resource.uri)
-  const owner = url && places.resources.get(url.uri)
+  const owner = url && tree.resources.get(url.uri)
   if (owner === undefined) return refuse('; only references inside the schema are followed')
   const { fragment } = url!
   const target = fragment === '' ? owner.root : fragment.startsWith('/') ? atPointer(owner.root, fragment) : owner.anchors.get(fragment)
-  // Anything that is not in a schema's place, such as a default, has not been reviewed.
-  if (typeof target === 'boolean' || (isJsonObject(target) && places.of(target) !== undefined)) return { target, fragment }
+  // A value that is not a schema, such as a default, was not checked.
+  if (typeof target === 'boolean' || (isJsonObject(target) && tree.of(target) !== undefined)) return { target, fragment }
   return refuse(', where there is no schema')
 }
 

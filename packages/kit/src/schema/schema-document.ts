@@ -1,36 +1,34 @@
-import { canonicalJson, isJsonObject, pointerStep, type Json } from '../json.ts'
-import { closeNames } from '../text.ts'
-import { visibleText } from '../text.ts'
-import { inPlaceCost } from './in-place-cost.ts'
+import { canonicalJson, isJsonObject, pointerStep, type Json, type JsonObject } from '../json.ts'
+import { closeNames, visibleText } from '../text.ts'
 import { keywordFaults } from './keyword-values.ts'
-import { schemaKeywordForm, schemaKeywords } from './keywords.ts'
-import { Places, type Place, type SchemaFault } from './schema-tree.ts'
+import { appliesInPlace, schemaKeywordForm, schemaKeywords, UNEVALUATED } from './keywords.ts'
+import { SchemaTree, type SchemaNode, type SchemaFault } from './schema-tree.ts'
 import { resolveReferences, type References } from './references.ts'
 
-/** How large a schema may be. */
+/** The largest schema that is accepted. */
 export interface SchemaLimits {
   readonly schemaChars: number
   readonly schemaDepth: number
   readonly subschemas: number
   readonly patternChars: number
-  /** Subschemas that apply to one value once references are followed. */
+  /** Subschemas that apply to one value, references included. */
   readonly inPlaceSubschemas: number
 }
 
 export interface SchemaTerms {
-  /** Default: none. A schema that refers to itself in place is refused in any case. */
+  /** Default: none. A schema that applies itself to the same value is always rejected. */
   readonly limits?: SchemaLimits
-  /** Why a pattern cannot be used. Default: none is refused, and one that cannot run is not run. */
+  /** Why a pattern cannot be used. Default: all patterns are accepted, and unsupported ones are ignored. */
   readonly patternFault?: (source: string) => string | undefined
 }
 
-/** A schema that was reviewed: every keyword has a value it takes, and every reference a target. */
+/** A valid schema: every keyword has a valid value, and every reference a target. */
 export interface SchemaDocument {
   readonly root: Json
-  readonly places: Places | undefined
+  readonly tree: SchemaTree | undefined
   readonly references: References | undefined
   readonly subschemas: number
-  /** Keywords that the dialect does not have, unless their names begin with "x-": perhaps slips. */
+  /** Unknown keywords without the prefix "x-": possible mistakes. */
   readonly unknownKeywords: readonly SchemaFault[]
 }
 
@@ -43,30 +41,30 @@ const NO_LIMITS: SchemaLimits = {
 }
 
 /**
- * Reviews a schema of JSON Schema 2020-12 or draft-07: within limits, closed in itself, and valid by its dialect. Keywords that the
- * dialect does not have say nothing, as the standard wants it. Contract: compiles nothing.
+ * Checks a schema of JSON Schema 2020-12 or draft-07: its size, its references and its keywords. Unknown keywords are ignored, as the
+ * standard requires. Contract: compiles nothing.
  */
 export function readSchema(schema: Json, { limits = NO_LIMITS, patternFault }: SchemaTerms = {}): SchemaReading {
-  if (typeof schema === 'boolean') return { ok: true, document: { root: schema, places: undefined, references: undefined, subschemas: 1, unknownKeywords: [] } }
+  if (typeof schema === 'boolean') return { ok: true, document: { root: schema, tree: undefined, references: undefined, subschemas: 1, unknownKeywords: [] } }
   if (!isJsonObject(schema)) return refused([{ path: '', message: 'must be object,boolean' }])
   const chars = limits.schemaChars === Infinity ? 0 : canonicalJson(schema).length
   if (chars > limits.schemaChars) return refused([{ path: '', message: `has ${chars} characters; ${limits.schemaChars} are allowed` }])
 
-  const places = new Places(schema)
-  for (let index = 0; index < places.all.length; index++) {
-    const place = places.all[index]!
-    if (place.depth > limits.schemaDepth) return refused([{ path: place.path, message: `is nested more than ${limits.schemaDepth} deep` }])
-    places.addChildren(place)
-    if (places.all.length > limits.subschemas) return refused([{ path: '', message: `has more than ${limits.subschemas} subschemas` }])
+  const tree = new SchemaTree(schema)
+  for (let index = 0; index < tree.all.length; index++) {
+    const node = tree.all[index]!
+    if (node.depth > limits.schemaDepth) return refused([{ path: node.path, message: `is nested more than ${limits.schemaDepth} deep` }])
+    tree.addChildren(node)
+    if (tree.all.length > limits.subschemas) return refused([{ path: '', message: `has more than ${limits.subschemas} subschemas` }])
   }
-  const references = resolveReferences(places)
+  const references = resolveReferences(tree)
   const faults = [
-    ...places.faults, ...references.faults,
-    ...places.all.flatMap((place) => [...keywordFaults(place), ...patternFaults(place, limits, patternFault)]),
+    ...tree.faults, ...references.faults,
+    ...tree.all.flatMap((node) => [...keywordFaults(node), ...patternFaults(node, limits, patternFault)]),
   ]
   if (faults.length > 0) return refused(faults as [SchemaFault, ...SchemaFault[]])
-  if (inPlaceCost(places, references) > limits.inPlaceSubschemas) return refused([{ path: '', message: tooManyInPlace(limits) }])
-  return { ok: true, document: { root: schema, places, references, subschemas: places.all.length, unknownKeywords: places.all.flatMap(unknownKeywords) } }
+  if (costPerValue(tree, references) > limits.inPlaceSubschemas) return refused([{ path: '', message: tooManyInPlace(limits) }])
+  return { ok: true, document: { root: schema, tree, references, subschemas: tree.all.length, unknownKeywords: tree.all.flatMap(unknownKeywords) } }
 }
 
 const refused = (faults: readonly [SchemaFault, ...SchemaFault[]]): SchemaReading => ({ ok: false, faults })
@@ -74,16 +72,16 @@ const refused = (faults: readonly [SchemaFault, ...SchemaFault[]]): SchemaReadin
 const tooManyInPlace = ({ inPlaceSubschemas: most }: SchemaLimits): string => most === NO_LIMITS.inPlaceSubschemas
   ? 'refers to itself without end' : `applies more than ${most} subschemas to one value, or refers to itself without end`
 
-function unknownKeywords({ schema, path, resource: { dialect } }: Place): SchemaFault[] {
+function unknownKeywords({ schema, path, resource: { dialect } }: SchemaNode): SchemaFault[] {
   const names = Object.keys(schema).filter((keyword) => schemaKeywordForm(keyword, dialect) === undefined && !keyword.startsWith('x-'))
   return names.map((name) => {
     const meant = closeNames(name, schemaKeywords(dialect))[0]
     const advice = meant === undefined ? '' : `; perhaps it is "${meant}"`
-    return { path: path + pointerStep(name), message: `has the keyword "${visibleText(name)}", which JSON Schema does not know and which says nothing${advice}` }
+    return { path: path + pointerStep(name), message: `has the keyword "${visibleText(name)}", which JSON Schema does not define and ignores${advice}` }
   })
 }
 
-function patternFaults({ schema, path }: Place, { patternChars }: SchemaLimits, findFault: SchemaTerms['patternFault']): SchemaFault[] {
+function patternFaults({ schema, path }: SchemaNode, { patternChars }: SchemaLimits, findFault: SchemaTerms['patternFault']): SchemaFault[] {
   const { pattern, patternProperties } = schema
   const sources = [
     ...(typeof pattern === 'string' ? [{ at: `${path}/pattern`, source: pattern }] : []),
@@ -94,4 +92,42 @@ function patternFaults({ schema, path }: Place, { patternChars }: SchemaLimits, 
     const fault = source.length > patternChars ? `it has more than ${patternChars} characters` : findFault?.(source)
     return fault === undefined ? [] : [{ path: at, message: `has a pattern that cannot be used: ${fault}` }]
   })
+}
+
+/**
+ * The largest number of schemas that apply to one value, references included; Infinity for a schema that applies itself. Twenty small
+ * definitions that each refer twice to the next one make a million, which would block the host.
+ */
+function costPerValue(tree: SchemaTree, { targets, dynamicTargets }: References): number {
+  const costs = new Map<JsonObject, number>()
+  const open = new Set<JsonObject>()
+
+  const costOf = (schema: JsonObject): number => {
+    const known = costs.get(schema)
+    if (known !== undefined) return known
+    if (open.has(schema)) return Infinity
+    open.add(schema)
+    const once = appliedWith(schema).reduce((sum: number, other) => isJsonObject(other) ? sum + costOf(other) : sum, 1)
+    // Finding the evaluated members takes a second pass over the same schemas.
+    const cost = UNEVALUATED.some((keyword) => keyword in schema) ? 2 * once : once
+    open.delete(schema)
+    costs.set(schema, cost)
+    return cost
+  }
+
+  const appliedWith = (schema: JsonObject): readonly (Json | undefined)[] => {
+    const { dialect } = tree.of(schema)!.resource
+    const target = targets.get(schema)
+    // In draft-07 keywords beside a reference are ignored.
+    if (target !== undefined && dialect === 'draft-07') return [target]
+    const below = Object.entries(schema).filter(([keyword]) => appliesInPlace(keyword)).flatMap(([keyword, value]) => {
+      const form = schemaKeywordForm(keyword, dialect)
+      if (form === 'map' && isJsonObject(value)) return Object.values(value)
+      if (form === 'list' && Array.isArray(value)) return value as readonly Json[]
+      return form === 'subschema' ? [value] : []
+    })
+    return [...below, target, dynamicTargets.get(schema)]
+  }
+
+  return tree.all.reduce((highest, { schema }) => Math.max(highest, costOf(schema)), 0)
 }

@@ -1,15 +1,15 @@
 import { isJsonObject, pointerStep, type Json, type JsonObject } from '../json.ts'
 import { dialectOf, schemaKeywordForm, type Dialect } from './keywords.ts'
 
-/** What is wrong with a schema. */
+/** A fault in a schema. */
 export interface SchemaFault {
   /** JSON Pointer from the root of the schema. */
   readonly path: string
-  /** Continues a sentence that begins with the schema. */
+  /** Continues a sentence that begins with the name of the schema. */
   readonly message: string
 }
 
-/** A schema with an identifier of its own, and the schemas inside it up to the next one that has its own. */
+/** A schema with its own identifier, and the schemas inside it up to the next one with an identifier. */
 export interface Resource {
   readonly uri: string
   readonly dialect: Dialect
@@ -18,35 +18,35 @@ export interface Resource {
   readonly dynamicAnchors: Map<string, JsonObject>
 }
 
-/** One schema, and where it stands. */
-export interface Place {
+/** One schema and its position. */
+export interface SchemaNode {
   readonly path: string
   readonly depth: number
   readonly schema: JsonObject
   readonly resource: Resource
 }
 
-/** Relative identifiers need a base. The name can belong to nothing that exists (RFC 6761). */
+/** The base of relative identifiers. The name is reserved and never exists (RFC 6761). */
 const NO_BASE = 'https://schema.invalid/'
 
-/** All schemas inside one, by walking through the keywords that hold schemas, and what they are called. */
-export class Places {
-  readonly all: Place[] = []
+/** A schema and all schemas inside it, with their identifiers. */
+export class SchemaTree {
+  readonly all: SchemaNode[] = []
   readonly faults: SchemaFault[] = []
   readonly resources = new Map<string, Resource>()
-  readonly #bySchema = new Map<JsonObject, Place>()
+  readonly #bySchema = new Map<JsonObject, SchemaNode>()
 
   constructor(root: JsonObject) {
     this.#add({ path: '', depth: 1, schema: root }, undefined)
   }
 
-  of(schema: JsonObject): Place | undefined {
+  of(schema: JsonObject): SchemaNode | undefined {
     return this.#bySchema.get(schema)
   }
 
-  /** Takes the schemas directly below one into the list. The caller walks and bounds. */
-  addChildren(place: Place): void {
-    const { schema, path, depth, resource } = place
+  /** Adds the schemas directly below one. The caller walks the tree and limits it. */
+  addChildren(node: SchemaNode): void {
+    const { schema, path, depth, resource } = node
     for (const [keyword, value] of Object.entries(schema)) {
       for (const [step, child] of membersOf(keyword, value, resource.dialect)) {
         if (isJsonObject(child)) this.#add({ path: path + pointerStep(keyword) + step, depth: depth + 1, schema: child }, resource)
@@ -54,26 +54,26 @@ export class Places {
     }
   }
 
-  #add(place: Omit<Place, 'resource'>, around: Resource | undefined): void {
-    const resource = this.#resourceOf(place, around)
-    const { $anchor, $dynamicAnchor } = place.schema
+  #add(node: Omit<SchemaNode, 'resource'>, around: Resource | undefined): void {
+    const resource = this.#resourceOf(node, around)
+    const { $anchor, $dynamicAnchor } = node.schema
     if (resource.dialect === '2020-12') {
-      for (const anchor of [$anchor, $dynamicAnchor]) if (typeof anchor === 'string') addFirst(resource.anchors, anchor, place.schema)
-      if (typeof $dynamicAnchor === 'string') addFirst(resource.dynamicAnchors, $dynamicAnchor, place.schema)
+      for (const anchor of [$anchor, $dynamicAnchor]) if (typeof anchor === 'string') addFirst(resource.anchors, anchor, node.schema)
+      if (typeof $dynamicAnchor === 'string') addFirst(resource.dynamicAnchors, $dynamicAnchor, node.schema)
     }
-    const full = { ...place, resource }
+    const full = { ...node, resource }
     this.all.push(full)
-    this.#bySchema.set(place.schema, full)
+    this.#bySchema.set(node.schema, full)
   }
 
-  #resourceOf({ schema, path }: Omit<Place, 'resource'>, around: Resource | undefined): Resource {
+  #resourceOf({ schema, path }: Omit<SchemaNode, 'resource'>, around: Resource | undefined): Resource {
     const { $id, $schema } = schema
     // Only the root of a resource may choose its dialect.
     const chosen = typeof $schema === 'string' && (around === undefined || typeof $id === 'string') ? $schema : undefined
     const known = chosen === undefined ? undefined : dialectOf(chosen)
     if (chosen !== undefined && known === undefined) this.#fault(`${path}/$schema`, 'must name JSON Schema 2020-12 or draft-07, or be left out')
     const dialect = known ?? around?.dialect ?? '2020-12'
-    // In draft-07 nothing that stands beside a reference counts.
+    // In draft-07 keywords beside a reference are ignored.
     const id = typeof $id === 'string' && !(dialect === 'draft-07' && typeof schema['$ref'] === 'string') ? $id : undefined
     if (id !== undefined && dialect === 'draft-07' && id.startsWith('#') && around !== undefined) {
       addFirst(around.anchors, id.slice(1), schema)
@@ -100,7 +100,7 @@ export class Places {
   }
 }
 
-/** A reference in two parts: which resource, and where in it. undefined for what is no reference. */
+/** The resource and the fragment of a reference. undefined for an invalid one. */
 export function parseUrl(reference: string, base: string): { readonly uri: string; readonly fragment: string } | undefined {
   try {
     const url = new URL(reference, base)

@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { Json, JsonObject } from '../../src/json.ts'
 import { patternEngine, readSchema, schemaCompiler } from '../../src/schema/index.ts'
-import { isMultipleOf } from '../../src/schema/multiple-of.ts'
+import { isMultipleOf } from '../../src/schema/ajv-keywords.ts'
 
 const compile = schemaCompiler(Ajv2020, { compile: (source) => Object.assign(new RegExp(source, 'u'), { size: source.length }) })
 
