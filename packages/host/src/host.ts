@@ -2,16 +2,16 @@ import { randomUUID } from 'node:crypto'
 import {
   BulkheadError, requireOptions, type ArgumentsReader, type Diagnostic, type EventListener, type EventType, type ExtensionDescriptor, type Layer, type ToolListing,
 } from '@bulkhead/contract'
+import { settlesWithin } from '@bulkhead/kit/deadlines'
 import { forms, type OptionForms } from '@bulkhead/kit/options'
 import { requireNodeVersion } from '@bulkhead/kit/node-version'
 import { createApprovalBook, type ApprovalBook, type OpenApprovals } from './policy/approvals/approval-book.ts'
 import type { AuditTrail } from './records/audit-trail.ts'
 import { openAudit } from './records/open-audit.ts'
-import { settlesWithin } from './model/bounded-wait.ts'
 import { EventBus, requireSubscription } from './records/events.ts'
 import { statusOf, type ExtensionStatus } from './extensions/lifecycle/extension-status.ts'
 import type { CloseReport, Host, HostOptions, SwitchReport } from './host-interface.ts'
-import { MetricsRecorder, type ToolMetrics } from './records/tool-metrics.ts'
+import { MetricsRecorder, type ToolMetrics } from './records/metrics.ts'
 import type { ReloadReport, ReloadRequest } from './extensions/reload/report.ts'
 import { BUDGET_FORM, type BudgetLimits } from './model/budget.ts'
 import type { SessionOptions } from './sessions/session-options.ts'
@@ -21,10 +21,10 @@ import { Workflows } from './sessions/workflows.ts'
 import type { StopReport } from './extensions/lifecycle/shutdown.ts'
 import { systemClock } from './model/system-clock.ts'
 import type { InterruptedCall } from './records/interrupted-calls.ts'
-import { OpenCalls } from './records/call-journal.ts'
+import { CallJournal } from './records/call-journal.ts'
 import type { PausedCall } from './policy/interaction/paused-calls.ts'
-import { patientSidecar } from './records/sidecar.ts'
-import { PatientStore } from './records/store-timeout.ts'
+import { sidecarWithTimeout } from './records/sidecar.ts'
+import { StoreWithTimeout } from './records/store-timeout.ts'
 import { Workspace, type Place, type WorkspaceSources } from './sessions/workspace.ts'
 
 const DRAIN_MS = 5_000
@@ -55,11 +55,11 @@ class ToolHost implements Host {
 
   constructor(options: HostOptions) {
     const { userData, env, smokeCheck, interactor, clock = systemClock, drainMs = DRAIN_MS } = options
-    const store = new PatientStore(options.store, clock)
-    const sidecar = options.sidecar && patientSidecar(options.sidecar, clock)
+    const store = new StoreWithTimeout(options.store, clock)
+    const sidecar = options.sidecar && sidecarWithTimeout(options.sidecar, clock)
     const { argumentsReaders = new Map<string, ArgumentsReader>(), owner = { id: randomUUID(), isGone: () => true } } = options
     const events = new EventBus(clock)
-    const journal = new OpenCalls({ store, owner, events, clock, audited: async () => this.#audit?.settled() })
+    const journal = new CallJournal({ store, owner, events, clock, audited: async () => this.#audit?.settled() })
     this.#sources = {
       store, userData, env, events, clock, sidecar, smokeCheck, interactor, argumentsReaders, drainMs, journal, owner,
       workflows: new Workflows(), metrics: this.#metrics, audit: () => this.#audit,

@@ -5,7 +5,7 @@ import { viewOf } from '../policy/checked-call.ts'
 import type { HostContext } from '../policy/host-context.ts'
 import { freezeDeep, notify, observe, refusalPoint } from './hooks.ts'
 import { tooManyBytesSaved } from '../records/sidecar.ts'
-import { wasCancelled } from '../records/tool-metrics.ts'
+import { wasCancelled } from '../records/metrics.ts'
 import { errorBody } from '../model/outcome.ts'
 import { isWhole, truncate } from './truncation.ts'
 

@@ -1,9 +1,14 @@
-import { BulkheadError, type ExtensionDescriptor, type StateAccess, type Store, type StoredState } from '@bulkhead/contract'
+import {
+  BulkheadError, type Clock, type ExtensionDescriptor, type StateAccess, type StateSlot, type Store,
+  type StoredState,
+} from '@bulkhead/contract'
+import { untilAborted } from '@bulkhead/kit/deadlines'
+import { messageOf } from '@bulkhead/kit/error-message'
 import { atPointer, canonicalJson, findJsonFault, isJsonObject, type Json } from '@bulkhead/kit/json'
-import type { EventBus } from '../records/events.ts'
-import { Turnstile } from '../model/mutex.ts'
-import { migrateSlot, type MigrationSources } from './migration.ts'
+import { Mutex } from '../model/mutex.ts'
 import { sha256 } from '../model/sha256.ts'
+import type { EventBus } from '../records/events.ts'
+import type { SchemaCheck } from './schema-checks.ts'
 
 export interface SlotSources extends Omit<MigrationSources, 'extensionId'> {
   readonly descriptor: ExtensionDescriptor
@@ -19,7 +24,7 @@ export interface SlotSources extends Omit<MigrationSources, 'extensionId'> {
 export function openSlot(sources: SlotSources): StateAccess {
   const { descriptor: { id }, slot, check, store } = sources
   const key = slotKey(sources)
-  const order = new Turnstile()
+  const order = new Mutex()
   const { signal: never } = new AbortController()
 
   /** What is stored, as the present version wants it. */
@@ -44,14 +49,14 @@ export function openSlot(sources: SlotSources): StateAccess {
     return isReplaced
   }
   return {
-    read: () => order.pass(never, async () => (await current())?.data ?? null),
+    read: () => order.run(never, async () => (await current())?.data ?? null),
     async write(data) {
       const fault = findJsonFault(data) ?? check(data)
       if (fault) {
         const { path, message } = fault
         throw new BulkheadError('StateInvalid', `The state of "${id}"${atPointer(path)} ${message}.`, { data: { path } })
       }
-      await order.pass(never, async () => {
+      await order.run(never, async () => {
         const state = { slotVersion: slot.slotVersion, data }
         // State that this version rejects, or cannot migrate, is not its to write over.
         do await current()
@@ -84,4 +89,50 @@ function readRecord(stored: Json, id: string, key: string): StoredState {
   const { slotVersion, data = null } = isJsonObject(stored) ? stored : {}
   if (typeof slotVersion === 'string') return { slotVersion, data }
   throw new BulkheadError('SlotVersionMissing', `The stored state of "${id}" (the record ${key}) has no version.`, { data: { extension: id, key } })
+}
+
+export interface MigrationSources {
+  readonly extensionId: string
+  readonly slot: StateSlot
+  readonly check: SchemaCheck
+  /** Runs in the compartment of the extension. */
+  readonly migrate: (stored: StoredState, signal: AbortSignal) => Promise<Json>
+  readonly clock: Clock
+  /** How long it may take. */
+  readonly migrationMs: number
+}
+
+/**
+ * A stored state brought to the present version by the extension's own code, which is not believed: the version it says and
+ * the schema are checked. Rejects with SlotMigrationFailed.
+ */
+export async function migrateSlot(stored: StoredState, sources: MigrationSources): Promise<StoredState> {
+  const { extensionId, slot: { slotVersion }, check } = sources
+  const failed = (why: string, cause?: unknown) => {
+    const from = `The state of "${extensionId}" of version ${stored.slotVersion}`
+    const data = { extension: extensionId, storedVersion: stored.slotVersion, currentVersion: slotVersion }
+    return new BulkheadError('SlotMigrationFailed', `${from} could not be brought to ${slotVersion}: ${why}.`, { cause, data })
+  }
+  const answer = await askInTime(stored, sources).catch((thrown: unknown) => {
+    throw failed(messageOf(thrown).replace(/\.$/, ''), thrown)
+  })
+  const { slotVersion: reached, data } = isJsonObject(answer) ? answer : {}
+  if (reached !== slotVersion || data === undefined) {
+    throw failed('migrateState did not return { slotVersion, data } of that version')
+  }
+  const fault = findJsonFault(data) ?? check(data)
+  if (fault) throw failed(`what it became${atPointer(fault.path)} ${fault.message}`)
+  return { slotVersion, data }
+}
+
+async function askInTime(stored: StoredState, { migrate, clock, migrationMs }: MigrationSources): Promise<Json> {
+  const ending = new AbortController()
+  const stopTimer = clock.after(migrationMs, () => {
+    ending.abort(new BulkheadError('SlotMigrationFailed', `migrateState took longer than ${migrationMs} ms.`))
+  })
+  try {
+    return await untilAborted(migrate(stored, ending.signal), ending.signal)
+  } finally {
+    stopTimer()
+  }
 }

@@ -1,6 +1,5 @@
 import { BulkheadError, type ErrorCode } from '@bulkhead/contract'
-import { onAbort } from './cancellation.ts'
-import { Roster, type Entry } from './roster.ts'
+import { onAbort } from '@bulkhead/kit/deadlines'
 
 /** user: a person or the embedder wants it. parent: what it was begun in was cancelled. cap: a limit was met. */
 export type CancelReason = 'user' | 'parent' | 'cap'
@@ -19,8 +18,7 @@ export class CancelScope {
   readonly #parent: CancelScope | undefined
   /** Each of these is made when it is needed: most calls are not cancelled, and nothing is begun in them. */
   #controller: AbortController | undefined
-  #children: Roster<CancelScope> | undefined
-  #place: Entry<CancelScope> | undefined
+  #children: Set<CancelScope> | undefined
   #watchers: Cancelled[] | undefined
   #refusal: BulkheadError | undefined
   #reason: BulkheadError | undefined
@@ -64,8 +62,8 @@ export class CancelScope {
   /** One begun too late is cancelled from the start. Whoever begins it ends it. */
   begin(): CancelScope {
     const child = new CancelScope(this)
-    this.#children ??= new Roster()
-    child.#place = this.#children.enter(child)
+    this.#children ??= new Set()
+    this.#children.add(child)
     if (this.#refusal) child.cancel(this.#refusal)
     return child
   }
@@ -73,7 +71,7 @@ export class CancelScope {
   /** Lets what runs go on; what is begun from now on is cancelled with this reason. The first reason stays. */
   refuse(reason: BulkheadError): void {
     this.#refusal ??= reason
-    for (const child of this.#children?.members() ?? []) child.refuse(reason)
+    for (const child of [...this.#children ?? []]) child.refuse(reason)
   }
 
   /** The first reason stays. */
@@ -84,7 +82,7 @@ export class CancelScope {
     const watchers = this.#watchers
     this.#watchers = undefined
     for (const watcher of watchers ?? []) watcher.end(this.#reason)
-    for (const child of this.#children?.members() ?? []) child.cancel(reason)
+    for (const child of [...this.#children ?? []]) child.cancel(reason)
   }
 
   /** Cancelled when the signal is aborted. Returns what forgets the signal. */
@@ -94,7 +92,7 @@ export class CancelScope {
 
   /** Its parent forgets it. Idempotent. */
   end(): void {
-    if (this.#parent && this.#place) this.#parent.#children?.leave(this.#place)
+    if (this.#parent) this.#parent.#children?.delete(this)
   }
 }
 

@@ -1,22 +1,20 @@
-import { Roster } from './roster.ts'
-
-interface Hold {
+interface Lease {
   readonly number: number
-  /** Made when somebody waits for it: most holds are let go of unnoticed. */
-  gone: PromiseWithResolvers<void> | undefined
+  /** Made when a caller waits for it: most leases are released before anyone does. */
+  released: PromiseWithResolvers<void> | undefined
 }
 
-/** Who still needs something that is to be taken away: turns that know a tool, calls that are bound to it. */
-export class Holds {
-  readonly #held = new Roster<Hold>()
+/** Who still uses something that is to be removed: turns that know a tool, calls that are bound to it. */
+export class Leases {
+  readonly #held = new Set<Lease>()
   #count = 0
 
-  /** Returns what lets go. Doing so twice is once. */
-  enter(): () => void {
-    const hold: Hold = { number: ++this.#count, gone: undefined }
-    const place = this.#held.enter(hold)
+  /** Returns a function that releases the lease; it is idempotent. */
+  acquire(): () => void {
+    const lease: Lease = { number: ++this.#count, released: undefined }
+    this.#held.add(lease)
     return () => {
-      if (this.#held.leave(place)) hold.gone?.resolve()
+      if (this.#held.delete(lease)) lease.released?.resolve()
     }
   }
 
@@ -24,19 +22,48 @@ export class Holds {
     return this.#held.size
   }
 
-  /** A moment, to tell who came after it. */
+  /** A point in time, to tell which leases were acquired after it. */
   get now(): number {
     return this.#count
   }
 
-  /** Resolves when all who hold it now, and came after `since`, have let go. Whoever comes later is not waited for. */
+  /** Resolves when all present leases that were acquired after `since` are released. Does not wait for later ones. */
   async whenReleased(since = 0): Promise<void> {
-    const awaited = this.#held.members().filter(({ number }) => number > since)
-    await Promise.all(awaited.map((hold) => (hold.gone ??= Promise.withResolvers<void>()).promise))
+    const awaited = [...this.#held].filter(({ number }) => number > since)
+    await Promise.all(awaited.map((lease) => (lease.released ??= Promise.withResolvers<void>()).promise))
   }
 
-  /** Resolves at a moment when nobody holds it. */
+  /** Resolves at a moment when there is no lease. */
   async whenNone(): Promise<void> {
     while (this.#held.size > 0) await this.whenReleased()
+  }
+}
+
+/** Counts work that is in progress, and waits for its end. */
+export class WaitGroup {
+  #count = 0
+  #none: PromiseWithResolvers<void> | undefined
+
+  get size(): number {
+    return this.#count
+  }
+
+  add(count: number): void {
+    this.#count += count
+  }
+
+  /** Contract: no more than was added. */
+  done(count: number): void {
+    this.#count -= count
+    if (this.#count > 0) return
+    this.#none?.resolve()
+    this.#none = undefined
+  }
+
+  /** Resolves when no work is in progress, at once if none is. */
+  whenNone(): Promise<void> {
+    if (this.#count === 0) return Promise.resolve()
+    this.#none ??= Promise.withResolvers<void>()
+    return this.#none.promise
   }
 }

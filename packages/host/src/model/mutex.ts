@@ -1,18 +1,18 @@
 import { untilAborted } from '@bulkhead/kit/deadlines'
 
-/** Lets one through at a time, strictly in the order of arrival. Who gives up while waiting leaves no gap. */
-export class Turnstile {
+/** Runs one task at a time, in the order of arrival. A task that is aborted while it waits never runs. */
+export class Mutex {
   #last: Promise<void> = Promise.resolve()
 
-  async pass<Value>(signal: AbortSignal, run: () => Promise<Value>): Promise<Value> {
-    const { promise: left, resolve: leave } = Promise.withResolvers<void>()
+  async run<Value>(signal: AbortSignal, task: () => Promise<Value>): Promise<Value> {
+    const { promise: done, resolve: release } = Promise.withResolvers<void>()
     const turn = this.#last
-    this.#last = turn.then(() => left)
+    this.#last = turn.then(() => done)
     try {
       await untilAborted(turn, signal)
-      return await untilAborted(run(), signal)
+      return await untilAborted(task(), signal)
     } finally {
-      leave()
+      release()
     }
   }
 }

@@ -1,7 +1,6 @@
 import type {
   ConfigFile, ExtensionConfig, ExtensionDescriptor, LayerConfig, ResolvedConfig, RuleScope, ScopedRule, ToolConfig,
 } from '@bulkhead/contract'
-import { writtenPlace } from './written-place.ts'
 
 type ConfigLayer = LayerConfig['layer']
 
@@ -81,3 +80,10 @@ const scopedRules = (layer: LayerConfig): ScopedRule[] => (layer.config.rules ??
     ...rule, scope: SCOPES[layer.layer], ...(layer.layer === 'global' && { author: 'user' as const }),
     source: `${layer.location}#${writtenPlace(layer, '/rules', index)}`,
   }))
+
+/** Where an entry of a list was written, as a JSON Pointer: those before it that could not be read are not among the others. */
+export function writtenPlace({ omitted = [] }: Pick<LayerConfig, 'omitted'>, list: string, index: number): string {
+  const missing = omitted.flatMap((pointer) => pointer.startsWith(`${list}/`) ? [Number(pointer.slice(list.length + 1))] : [])
+  const written = missing.toSorted((a, b) => a - b).reduce((place, gap) => gap <= place ? place + 1 : place, index)
+  return `${list}/${written}`
+}

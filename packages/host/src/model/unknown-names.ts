@@ -3,7 +3,7 @@ import { matchSegment } from '@bulkhead/kit/glob'
 import { pointerStep } from '@bulkhead/kit/json'
 import { closeNames, visibleText } from '@bulkhead/kit/text'
 import { canonicalToolName } from '@bulkhead/contract/dialects'
-import { writtenPlace } from './written-place.ts'
+import { writtenPlace } from './settings.ts'
 
 /** Where tools, extensions, servers and capabilities are named, by a configuration or by the options of a session. */
 export type Naming = Pick<LayerConfig, 'layer' | 'location' | 'omitted'> & {

@@ -4,7 +4,7 @@ import {
 import { untilAborted } from '@bulkhead/kit/deadlines'
 import { messageOf } from '@bulkhead/kit/error-message'
 import { isCompartmentGone, untilStarted } from '../extensions/lifecycle/start.ts'
-import { onAbort } from '../model/cancellation.ts'
+import { onAbort } from '@bulkhead/kit/deadlines'
 import { sha256 } from '../model/sha256.ts'
 import type { ValidatedCall } from './call.ts'
 import { analysisByKey, type CallAnalysis } from './checked-call.ts'

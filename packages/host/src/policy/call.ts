@@ -141,7 +141,7 @@ export class RawCall {
   bind(tool: ToolEntry): ResolvedCall {
     this.tool = tool
     this.leftMs = this.timeoutMs ?? tool.timeoutMs
-    this.release = tool.extension.holds.enter()
+    this.release = tool.extension.leases.acquire()
     return this as ResolvedCall
   }
 

@@ -1,13 +1,13 @@
 import type { ArgumentsReader, Clock } from '@bulkhead/contract'
 import type { AuditTrail } from '../records/audit-trail.ts'
 import type { EventBus } from '../records/events.ts'
-import type { Holds } from '../model/leases.ts'
+import type { Leases } from '../model/leases.ts'
 import type { PausedCalls } from './interaction/paused-calls.ts'
 import type { TickOrder } from '../model/tick-order.ts'
-import type { OpenCalls } from '../records/call-journal.ts'
-import type { MetricsRecorder } from '../records/tool-metrics.ts'
+import type { CallJournal } from '../records/call-journal.ts'
+import type { MetricsRecorder } from '../records/metrics.ts'
 import type { Registry } from '../extensions/registry/registry.ts'
-import type { Sidecar } from '../model/sidecar.ts'
+import type { Sidecar } from '../records/sidecar.ts'
 
 /** What the stages of a call know of the host. */
 export interface HostContext {
@@ -15,13 +15,13 @@ export interface HostContext {
   readonly events: EventBus
   readonly clock: Clock
   readonly metrics: MetricsRecorder
-  readonly journal: OpenCalls
+  readonly journal: CallJournal
   readonly audit: () => AuditTrail | undefined
   readonly order: TickOrder
   readonly paused: PausedCalls
   readonly sidecar: Sidecar | undefined
   /** Turns that are open, in every session. */
-  readonly turns: Holds
+  readonly turns: Leases
   /** By the name of the tool; what a call of it stands for is told by these and not by the tool. */
   readonly argumentsReaders: ReadonlyMap<string, ArgumentsReader>
   readonly workspace: string

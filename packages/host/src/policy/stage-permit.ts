@@ -2,7 +2,7 @@ import type { MachineStage, StateMachine } from '@bulkhead/contract'
 import { messageOf } from '@bulkhead/kit/error-message'
 import { canonicalJson, type JsonObject } from '@bulkhead/kit/json'
 import { sha256 } from '../model/sha256.ts'
-import { isPromiseLike } from '../model/promise-like.ts'
+import { isPromiseLike } from '@bulkhead/kit/deadlines'
 
 /** The call that a permit is for. */
 export interface PermittedCall {

@@ -1,12 +1,11 @@
 import { auditRecord, type AuditForm, type AuditGroup, type AuditRow, type BulkheadEvent } from '@bulkhead/contract'
 import { canonicalJson, type JsonObject } from '@bulkhead/kit/json'
 import { sha256 } from '../model/sha256.ts'
-import { formOf } from './audit-record.ts'
-import type { CallForms } from './audit-forms.ts'
+import { formOf, type CallForms } from './audit-forms.ts'
 import type { Redaction } from './redaction.ts'
 
 /** Records that will be written together. */
-export class Gathering implements AuditGroup {
+export class AuditBatch implements AuditGroup {
   readonly forms: AuditForm[] = []
   readonly rows: string[] = []
   readonly texts: (string | undefined)[] = []

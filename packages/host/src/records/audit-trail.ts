@@ -1,6 +1,6 @@
 import { BulkheadError, type BulkheadEvent, type Store } from '@bulkhead/contract'
 import { CallForms } from './audit-forms.ts'
-import { Gathering } from './audit-batch.ts'
+import { AuditBatch } from './audit-batch.ts'
 import type { Redaction } from './redaction.ts'
 
 export interface AuditOptions {
@@ -34,7 +34,7 @@ export class AuditTrail {
   readonly #options: AuditOptions
   readonly #pending = new Set<Promise<void>>()
   #heard: BulkheadEvent[] = []
-  #gathering = new Gathering()
+  #gathering = new AuditBatch()
   #redaction: Redaction | undefined
   #calls: CallForms | undefined
   #timer: NodeJS.Timeout | undefined
@@ -105,7 +105,7 @@ export class AuditTrail {
     this.#gather()
     const gathered = this.#gathering
     if (gathered.rows.length === 0) return
-    this.#gathering = new Gathering()
+    this.#gathering = new AuditBatch()
     this.#keep(gathered)
     this.#lost += this.#unheard
     this.#unheard = 0
@@ -127,7 +127,7 @@ export class AuditTrail {
     this.#heard = []
   }
 
-  #keep(gathered: Gathering): void {
+  #keep(gathered: AuditBatch): void {
     const missing = this.#lost
     if (missing > 0) gathered.noteLost(missing)
     this.#lost = 0
@@ -141,7 +141,7 @@ export class AuditTrail {
   }
 
   /** Contract: never rejects. */
-  async #append(gathered: Gathering, missing: number): Promise<void> {
+  async #append(gathered: AuditBatch, missing: number): Promise<void> {
     const { store } = this.#options
     const { rows } = gathered
     // One by one, all are asked for at once, so that they keep their order.

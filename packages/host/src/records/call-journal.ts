@@ -1,9 +1,8 @@
 import type { Clock } from '@bulkhead/contract'
 import type { JournalledCall } from '../model/call.ts'
-import { CallNotes } from './journal-file.ts'
-import { InterruptedCalls, type InterruptedCall, type InterruptionSources } from './interrupted-calls.ts'
-import type { Owner } from './owner.ts'
-import { PendingWrites } from './pending-writes.ts'
+import type { EventBus } from './events.ts'
+import { InterruptedCalls, type InterruptedCall, type InterruptionSources, type Owner } from './interrupted-calls.ts'
+import { JournalFile } from './journal-file.ts'
 
 /** One call in the journal. */
 export interface JournalEntry {
@@ -31,13 +30,13 @@ const JOURNAL = 'journal of calls'
  * Calls from before they run until they have settled, so that those a crash leaves open can be closed by the next host. A
  * store that fails costs the entry, never the call.
  */
-export class OpenCalls {
+export class CallJournal {
   readonly #sources: JournalSources
   readonly #owner: Owner
   readonly #writes: PendingWrites
   /** Opened since the last save. */
   #unsaved: Note[] = []
-  #notes: CallNotes | undefined
+  #notes: JournalFile | undefined
   #isSaving = false
   #count = 0
   #recovering: Promise<readonly InterruptedCall[]> | undefined
@@ -62,7 +61,7 @@ export class OpenCalls {
     if (unsaved.length === 0) return
     try {
       const { store, clock } = this.#sources
-      const notes = this.#notes ??= new CallNotes(store.notes!.open(this.#owner.id))
+      const notes = this.#notes ??= new JournalFile(store.notes!.open(this.#owner.id))
       const startedAt = clock.now()
       for (const note of unsaved) {
         note.number = notes.put(note.call, startedAt)
@@ -132,5 +131,31 @@ export class OpenCalls {
       this.#sources.events.suppressed(JOURNAL, thrown)
     }
     return this.#writes.settled()
+  }
+}
+
+/** Writes that nobody waits for one by one. One that fails is reported. */
+export class PendingWrites {
+  readonly #open = new Set<Promise<void>>()
+  readonly #source: string
+  readonly #events: EventBus
+
+  constructor(source: string, events: EventBus) {
+    this.#source = source
+    this.#events = events
+  }
+
+  /** Settles with the write; never rejects. */
+  add(write: Promise<unknown>): Promise<void> {
+    const done: Promise<void> = write.then(
+      () => {},
+      (thrown: unknown) => this.#events.suppressed(this.#source, thrown),
+    ).finally(() => this.#open.delete(done))
+    this.#open.add(done)
+    return done
+  }
+
+  async settled(): Promise<void> {
+    while (this.#open.size > 0) await Promise.all(this.#open)
   }
 }

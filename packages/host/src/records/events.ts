@@ -1,10 +1,10 @@
 import {
   BulkheadError, EVENT_TYPES, requireOptions, type BulkheadEvent, type Clock, type EventBody, type EventListener, type EventType,
 } from '@bulkhead/contract'
+import { isPromiseLike } from '@bulkhead/kit/deadlines'
 import { messageOf } from '@bulkhead/kit/error-message'
 import { forms } from '@bulkhead/kit/options'
 import { meantNames, visibleText } from '@bulkhead/kit/text'
-import { isPromiseLike } from '../model/promise-like.ts'
 
 interface Subscription {
   readonly listener: EventListener

@@ -1,7 +1,6 @@
 import type { Notebook, OutcomeOrigin } from '@bulkhead/contract'
 import { isJsonObject, parseJson, type Json, type JsonObject } from '@bulkhead/kit/json'
 import type { JournalledCall } from '../model/call.ts'
-import { quoted } from '../model/quoted.ts'
 
 /** What calls of one tool in one session have in common. It is most of what there is to say of one, and noted once for all of them. */
 interface Form {
@@ -18,7 +17,7 @@ interface Form {
 const MOST_FORMS = 256
 
 /** Calls as notes: `[form, callId, startedAt]`, and a form as what it holds and its number. */
-export class CallNotes {
+export class JournalFile {
   readonly #notebook: Notebook
   /** By session. */
   readonly #known = new Map<string, Form[]>()
@@ -37,7 +36,7 @@ export class CallNotes {
   put({ session: { id: sessionId }, id, name, tool: { origin } }: JournalledCall, startedAt: number): number {
     const form = this.#knownForm(sessionId, name, origin) ?? this.#putForm(sessionId, name, origin)
     const number = this.#free.pop() ?? ++this.#count
-    this.#notebook.put(number, `[${form.number},${quoted(id)},${startedAt}]`)
+    this.#notebook.put(number, `[${form.number},${JSON.stringify(id)},${startedAt}]`)
     form.calls++
     this.#formOf[number] = form
     return number

@@ -1,6 +1,6 @@
 import type { BulkheadEvent, ConfigFile, Manifest, Store } from '@bulkhead/contract'
 import type { EventBus } from './events.ts'
-import { KEPT } from './audit-record.ts'
+import { KEPT } from './audit-forms.ts'
 import { AuditTrail } from './audit-trail.ts'
 import { createRedaction, isSecretName, type Redaction } from './redaction.ts'
 

@@ -1,30 +1,38 @@
 import { BulkheadError, CALL_LIMITS, type Clock } from '@bulkhead/contract'
-import { settlesWithin } from '../model/bounded-wait.ts'
-import type { Sidecar } from '../model/sidecar.ts'
+import { within } from '@bulkhead/kit/deadlines'
 
-const PATIENCE_MS = 10_000
+/** Where results that are too long for a model are stored whole. */
+export interface Sidecar {
+  /** Resolves with the path a person can open. */
+  save(sessionId: string, callId: string, text: string): Promise<string>
+  /** The paths of the files a session has saved. Without it no tool can open them. */
+  files?(sessionId: string): ReadonlySet<string>
+  /** Removes everything a closed session saved. */
+  discard?(sessionId: string): Promise<void>
+}
 
-/** The embedder's sidecar, held to settling and to a number of bytes per session: an outcome is not kept back for ever by the place for what it left out. */
-export function patientSidecar(
+const TIMEOUT_MS = 10_000
+
+/** The embedder's sidecar with a timeout and a limit of bytes per session, so that it cannot hold up an outcome. */
+export function sidecarWithTimeout(
   sidecar: Sidecar, clock: Clock, sessionSavedBytes: number = CALL_LIMITS.sessionSavedBytes,
 ): Sidecar & Required<Pick<Sidecar, 'discard'>> {
-  const patiently = async <Value>(work: () => Promise<Value>): Promise<Value> => {
-    const answer = (async () => work())()
-    if (await settlesWithin(clock, PATIENCE_MS, answer)) return answer
-    throw new BulkheadError('InternalError', `The sidecar did not answer within ${PATIENCE_MS} ms.`)
-  }
+  const inTime = <Value>(work: () => Promise<Value>): Promise<Value> => within({
+    clock, ms: TIMEOUT_MS,
+    late: () => new BulkheadError('InternalError', `The sidecar did not answer within ${TIMEOUT_MS} ms.`),
+  }, work)
   const saved = new Map<string, number>()
   return {
     async save(sessionId, callId, text) {
       const bytes = (saved.get(sessionId) ?? 0) + Buffer.byteLength(text)
       if (bytes > sessionSavedBytes) throw tooManyBytesSaved('sessionSavedBytes', sessionSavedBytes)
       saved.set(sessionId, bytes)
-      return patiently(() => sidecar.save(sessionId, callId, text))
+      return inTime(() => sidecar.save(sessionId, callId, text))
     },
     ...(sidecar.files ? { files: (sessionId: string) => sidecar.files!(sessionId) } : {}),
     discard(sessionId) {
       saved.delete(sessionId)
-      return patiently(async () => sidecar.discard?.(sessionId))
+      return inTime(async () => sidecar.discard?.(sessionId))
     },
   }
 }

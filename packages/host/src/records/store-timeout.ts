@@ -1,18 +1,19 @@
 import {
   BulkheadError, type AuditEntry, type AuditGroup, type AuditSpan, type Clock, type Notes, type Store, type StoreCollection, type StoredRecord,
 } from '@bulkhead/contract'
+import { within } from '@bulkhead/kit/deadlines'
 import type { Json } from '@bulkhead/kit/json'
 
-/** Longer than a store that works ever takes: it waits for other processes and for the disk itself. */
-const PATIENCE_MS = 30_000
+/** Longer than a working store ever takes. It waits for other processes and for the disk itself. */
+const TIMEOUT_MS = 30_000
 
 /**
- * The embedder's store, held to what its port promises: everything asked of it settles, and what it throws is a rejection. One
- * that does not answer has failed, so that no call, and no end of a host, waits for it for ever.
+ * The embedder's store with a timeout. Every request settles, and a throw becomes a rejection, so a store that does not
+ * answer cannot hold up a call or the end of a host.
  */
-export class PatientStore implements Store {
+export class StoreWithTimeout implements Store {
   readonly forgets: boolean
-  /** What only some stores have is had by this one where the store has it. */
+  /** Optional members exist where the store has them. */
   readonly approvalRevision?: () => number
   readonly appendAll?: (group: AuditGroup) => Promise<number>
   readonly archive?: (last: number, link: string, by: string) => Promise<number>
@@ -75,22 +76,9 @@ export class PatientStore implements Store {
   }
 
   #ask<Value>(work: () => Promise<Value>): Promise<Value> {
-    return new Promise<Value>((resolve, reject) => {
-      const answer = work()
-      const stopWaiting = this.#clock.after(PATIENCE_MS, () => reject(unanswered()))
-      answer.then(
-        (value) => {
-          stopWaiting()
-          resolve(value)
-        },
-        (thrown: unknown) => {
-          stopWaiting()
-          reject(thrown)
-        },
-      )
-    })
+    return within({ clock: this.#clock, ms: TIMEOUT_MS, late: unanswered }, work)
   }
 }
 
 const unanswered = () =>
-  new BulkheadError('StoreUnavailable', `The store did not answer within ${PATIENCE_MS} ms.`, { data: { reason: 'unanswered' } })
+  new BulkheadError('StoreUnavailable', `The store did not answer within ${TIMEOUT_MS} ms.`, { data: { reason: 'unanswered' } })

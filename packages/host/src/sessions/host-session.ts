@@ -13,7 +13,7 @@ import type { HostContext } from '../policy/host-context.ts'
 import { Interactions } from '../policy/interaction/interactions.ts'
 import type { Claim, Resumption } from '../policy/interaction/paused-calls.ts'
 import type { OfferedTools } from '../extensions/registry/offered-tools.ts'
-import { OpenWork } from '../model/wait-group.ts'
+import { WaitGroup } from '../model/leases.ts'
 import { finishCall, prepareCall, runCall, skipCall, type PreparedCall } from '../calls/pipeline.ts'
 import type { CallOptions, Proposal, ToolCall } from '../calls/receive.ts'
 import { readCallAllOptions, readCallOptions, type ReadOptions } from './call-options.ts'
@@ -57,7 +57,7 @@ export class HostSession implements Session {
   readonly #hooks: HookChain
   readonly #budget: SessionBudget
   /** Calls that run. */
-  readonly #open = new OpenWork()
+  readonly #open = new WaitGroup()
   readonly #subagents = new Set<HostSession>()
   readonly #forgetSignal: (() => void) | undefined
   #turn: HostTurn | undefined
@@ -158,13 +158,13 @@ export class HostSession implements Session {
     const turn = this.#turn
     const cancel = (turn?.scope ?? this.#cancel).begin()
     const forget = signal && cancel.follow(signal, callCancelled)
-    this.#open.enter(calls)
-    turn?.open.enter(calls)
+    this.#open.add(calls)
+    turn?.open.add(calls)
     const ended = () => {
       forget?.()
       cancel.end()
-      this.#open.leave(calls)
-      turn?.open.leave(calls)
+      this.#open.done(calls)
+      turn?.open.done(calls)
     }
     return { cancel, turn: turn?.scope ?? cancel, tools: this.#offered(), ended }
   }
@@ -174,7 +174,7 @@ export class HostSession implements Session {
     if (this.#turn) throw turnInvalid('A turn is under way; end it first.')
     if (this.#closing) throw sessionCancelled('user')
     const { host } = this.#sources
-    this.#leaveTurn = host.turns.enter()
+    this.#leaveTurn = host.turns.acquire()
     this.#turn = new HostTurn({ number: ++this.#turns, scope: this.#cancel.begin(), offered: this.#offered(), signal: options.signal })
     host.events.emit({ type: 'TurnBegan', sessionId: this.id, turn: this.#turn.number })
     return this.#turn

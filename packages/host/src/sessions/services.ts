@@ -1,17 +1,21 @@
 import {
-  BulkheadError, TOOL_INTERACTION_KINDS, type CapabilityName, type Clock, type CompartmentServices, type InteractionRequest, type InteractionResponse, type Manifest, type Outcome, type SecretGrant, type Store,
+  BulkheadError, TOOL_INTERACTION_KINDS, type CapabilityName, type Clock, type CompartmentServices,
+  type ExtensionDescriptor, type InteractionRequest, type InteractionResponse, type Manifest, type Outcome,
+  type SecretGrant, type SessionAccess, type Store,
 } from '@bulkhead/contract'
-import type { Json } from '@bulkhead/kit/json'
-import type { EventBus } from '../records/events.ts'
+import { onAbort } from '@bulkhead/kit/deadlines'
+import { atPointer, findJsonFault, type Json } from '@bulkhead/kit/json'
+import { runCall } from '../calls/pipeline.ts'
+import type { ToolCall } from '../calls/receive.ts'
+import { askForTool, pauseFor, type RunningCall } from '../calls/running-call.ts'
 import type { ExtensionServices, ServiceRequest } from '../extensions/registry/candidate.ts'
-import type { RunningCall } from '../calls/running-call.ts'
-import type { Sidecar } from '../model/sidecar.ts'
-import { askForTool } from '../calls/running-call.ts'
-import { lendFiles } from './lent-files.ts'
 import { RunningCalls } from '../extensions/running-calls.ts'
-import { sessionMemory } from './session-memory.ts'
-import type { NestedCaller } from './nested-calls.ts'
 import { openSlot } from '../extensions/state-slot.ts'
+import { CancelScope } from '../model/cancel-scope.ts'
+import type { HostContext } from '../policy/host-context.ts'
+import type { SessionScope } from '../policy/call.ts'
+import type { EventBus } from '../records/events.ts'
+import type { Sidecar } from '../records/sidecar.ts'
 
 /** What the services of every extension of a workspace share. */
 export interface SharedSources {
@@ -89,3 +93,91 @@ function callToolFor({ descriptor: { id }, running, callTool }: ServiceSources) 
     throw new BulkheadError('CapabilityDenied', `The extension "${id}" called a tool outside of a call. Await it before the call ends.`)
   }
 }
+
+/** The tools of ours by which a model opens the file that a long result of it went to. */
+const READERS: ReadonlySet<string> = new Set(['read', 'grep'])
+const NONE: ReadonlySet<string> = new Set()
+
+export interface LendingSources {
+  readonly descriptor: Pick<ExtensionDescriptor, 'id' | 'layer'>
+  readonly running: Pick<RunningCalls<RunningCall>, 'get'>
+  readonly sidecar: Sidecar | undefined
+}
+
+/**
+ * A result too long for a model is told to it by the path of a file, which lies outside the workspace: exactly these files, of the
+ * session that the call is made in, may be read by it. No stranger's tool is lent any, neither under their names nor through
+ * them.
+ */
+export function lendFiles({ descriptor: { id, layer }, running, sidecar }: LendingSources): Pick<CompartmentServices, 'lentFiles'> {
+  if (sidecar?.files === undefined || layer !== 'bundled' || !READERS.has(id)) return {}
+  return {
+    lentFiles: (callId) => {
+      const call = running.get(callId)?.call
+      return call === undefined || call.parent !== undefined ? NONE : sidecar.files?.(call.session.id) ?? NONE
+    },
+  }
+}
+
+/** Of one extension in one session, as JSON. */
+const MAX_CHARS = 256 * 1024
+
+export interface MemorySources {
+  readonly descriptor: Pick<ExtensionDescriptor, 'id' | 'layer'>
+  readonly running: Pick<RunningCalls<RunningCall>, 'get'>
+}
+
+/** By extension and layer. A session that is over takes what was kept for it along. */
+const kept = new WeakMap<SessionScope, Map<string, Json>>()
+
+/** What the session of a running call keeps of one extension. Nothing of it outlives the session or reaches a store. */
+export function sessionMemory({ descriptor: { id, layer }, running }: MemorySources): SessionAccess {
+  const key = `${layer}/${id}`
+  const sessionOf = (callId: string): SessionScope => {
+    const current = running.get(callId)
+    if (current) return current.call.session
+    throw new BulkheadError('CapabilityDenied', `The extension "${id}" asked for a session outside of a call. Ask while one runs.`)
+  }
+  return {
+    async read(callId) {
+      const session = sessionOf(callId)
+      return { id: session.id, data: kept.get(session)?.get(key) ?? null }
+    },
+    async write(callId, data) {
+      const session = sessionOf(callId)
+      const fault = findJsonFault(data)
+      const isTooLong = fault === undefined && JSON.stringify(data).length > MAX_CHARS
+      if (fault || isTooLong) {
+        const why = fault ? `${atPointer(fault.path)} ${fault.message}` : ` is longer than ${MAX_CHARS} characters`
+        throw new BulkheadError('StateInvalid', `What "${id}" keeps for its session${why}.`)
+      }
+      const memory = kept.get(session) ?? new Map<string, Json>()
+      kept.set(session, memory.set(key, structuredClone(data)))
+    },
+  }
+}
+
+/** Makes a call on behalf of a tool that is running. Contract: never rejects. */
+export type NestedCaller = (by: RunningCall, call: Omit<ToolCall, 'id'>, signal: AbortSignal) => Promise<Outcome>
+
+/** `host` is asked for when a call is made: extensions are prepared before the host is whole. */
+export function createNestedCaller(host: () => HostContext): NestedCaller {
+  let count = 0
+  return (by, { name, arguments: args }, signal) => {
+    const { call } = by
+    const { session, tools, budget, turn } = call.scope
+    const cancel = new CancelScope()
+    const end = () => cancel.cancel(call.scope.cancel.reason ?? orphaned(call.name))
+    const forget = [onAbort(by.signal, end), onAbort(signal, end)]
+    const parent = { callId: call.id, tool: call.tool, callers: [...call.callers, call.tool], running: by, pause: () => pauseFor(by) }
+    return runCall({
+      scope: {
+        session, tools, budget, turn, cancel, parent, resumption: undefined, ended: () => forget.forEach((off) => off()),
+      },
+      call: { id: `${call.id.slice(0, 100)}.${++count}`, name, arguments: args },
+      timeoutMs: undefined,
+    }, host())
+  }
+}
+
+const orphaned = (caller: string) => new BulkheadError('ToolCancelled', `The tool "${caller}", which made the call, has ended.`)

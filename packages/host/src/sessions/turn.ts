@@ -1,6 +1,6 @@
 import { BulkheadError, type ToolDefinition } from '@bulkhead/contract'
 import type { OfferedTools } from '../extensions/registry/offered-tools.ts'
-import { OpenWork } from '../model/wait-group.ts'
+import { WaitGroup } from '../model/leases.ts'
 import { turnCancelled, type CancelReason, type CancelScope } from '../model/cancel-scope.ts'
 
 /** One answer of a model with all its calls. The tools it sees stay what they were when it began. */
@@ -26,7 +26,7 @@ export class HostTurn implements Turn {
   readonly scope: CancelScope
   readonly offered: OfferedTools
   /** Calls that run in it: it is not over before they are. */
-  readonly open = new OpenWork()
+  readonly open = new WaitGroup()
   readonly #subagents = new Set<{ close(): Promise<void> }>()
   readonly #forgetSignal: (() => void) | undefined
   #ending: Promise<void> | undefined

@@ -1,37 +1,35 @@
 import { randomUUID } from 'node:crypto'
-import type {
-  ArgumentsReader, BulkheadError, Clock, Diagnostic, Interactor, LoadReport, Sandbox, Store, VariableValues,
+import {
+  LOCKED_TOOLS, type ArgumentsReader, type BulkheadError, type Clock, type Diagnostic, type Interactor,
+  type LoadReport, type MissingWall, type Sandbox, type Store, type VariableValues,
 } from '@bulkhead/contract'
-import type { AuditTrail } from '../records/audit-trail.ts'
+import { settlesWithin } from '@bulkhead/kit/deadlines'
+import { stopAll, type StopReport } from '../extensions/lifecycle/shutdown.ts'
+import { Registry } from '../extensions/registry/registry.ts'
+import { Reloader } from '../extensions/reload/reloader.ts'
+import type { ReportSource } from '../extensions/reload/report.ts'
+import { Retirement } from '../extensions/reload/retirement.ts'
+import type { SmokeCheck } from '../extensions/reload/trial.ts'
+import { wayBeside } from '../extensions/reload/takeover.ts'
+import { Validators } from '../extensions/schema-checks.ts'
+import { Leases } from '../model/leases.ts'
+import { Settings } from '../model/settings.ts'
+import { unknownNames, type KnownNames } from '../model/unknown-names.ts'
 import { ProjectApprovals } from '../policy/approvals/project-approvals.ts'
 import { patternDiagnostics } from '../policy/command-safety/command-safety.ts'
-import { wallDiagnostic } from './wall-diagnostic.ts'
-import { knownNames } from '../extensions/registry/known-names.ts'
-import { unknownNames } from '../model/unknown-names.ts'
-import { settlesWithin } from '../model/bounded-wait.ts'
-import type { EventBus } from '../records/events.ts'
-import { Holds } from '../model/leases.ts'
 import type { HostContext } from '../policy/host-context.ts'
-import type { Sidecar } from '../model/sidecar.ts'
 import { Interactions } from '../policy/interaction/interactions.ts'
 import { PausedCalls } from '../policy/interaction/paused-calls.ts'
 import { TickOrder } from '../model/tick-order.ts'
-import type { OpenCalls } from '../records/call-journal.ts'
-import type { Owner } from '../records/owner.ts'
-import type { MetricsRecorder } from '../records/tool-metrics.ts'
-import { Registry } from '../extensions/registry/registry.ts'
-import type { ReportSource } from '../extensions/reload/report.ts'
-import { Reloader } from '../extensions/reload/reloader.ts'
-import { Retirement } from '../extensions/reload/retirement.ts'
-import type { SmokeCheck } from '../extensions/reload/smoke-check.ts'
-import { wayBeside } from '../extensions/reload/takeover.ts'
+import type { AuditTrail } from '../records/audit-trail.ts'
+import type { CallJournal } from '../records/call-journal.ts'
+import type { EventBus } from '../records/events.ts'
+import type { Owner } from '../records/interrupted-calls.ts'
+import type { MetricsRecorder } from '../records/metrics.ts'
+import type { Sidecar } from '../records/sidecar.ts'
 import type { HostSession } from './host-session.ts'
-import { servicesFor } from './services.ts'
-import { createNestedCaller } from './nested-calls.ts'
+import { createNestedCaller, servicesFor } from './services.ts'
 import type { Workflows } from './workflows.ts'
-import { Settings } from '../model/settings.ts'
-import { stopAll, type StopReport } from '../extensions/lifecycle/shutdown.ts'
-import { Validators } from '../extensions/schema-checks.ts'
 
 /** What a host works on: a folder, what a loader found there and for everybody, and what runs it. */
 export interface Place {
@@ -63,7 +61,7 @@ export interface WorkspaceSources {
   readonly argumentsReaders: ReadonlyMap<string, ArgumentsReader>
   readonly drainMs: number
   readonly workflows: Workflows
-  readonly journal: OpenCalls
+  readonly journal: CallJournal
   readonly audit: () => AuditTrail | undefined
   readonly metrics: MetricsRecorder
   readonly owner: Owner
@@ -89,7 +87,7 @@ export class Workspace {
     this.#sandbox = sandbox
     const { store, userData, env, events, clock, sidecar, smokeCheck, interactor, drainMs, journal, owner } = sources
     const { metrics, argumentsReaders, audit } = sources
-    const turns = new Holds()
+    const turns = new Leases()
     this.path = workspace
     this.variables = { workspace: [workspace], 'user-data': [userData] }
     this.projectApprovals = new ProjectApprovals({ store, workspace, events, clock })
@@ -164,5 +162,27 @@ export class Workspace {
     await settlesWithin(clock, drainMs, reloaded)
     await this.projectApprovals.settled()
     return report
+  }
+}
+
+/** A wall that is missing lies in no file: what decides about it is one setting. */
+export const wallDiagnostic = ({ message, cure }: MissingWall): Diagnostic => ({
+  severity: 'warning', stage: 'configSchema', code: 'CapabilityUnavailable', layer: 'bundled', extensionId: null,
+  location: 'the operating system', path: '/sandbox/os', message, cure,
+})
+
+export function knownNames(registry: Registry, absent: LoadReport['absent'] = new Map()): KnownNames {
+  const { candidates, unprepared, settings: { file: { mcp = {}, openapi = {} } } } = registry
+  const descriptors = [...candidates, ...unprepared].map(({ descriptor }) => descriptor)
+  const servers = [...Object.keys(mcp).map((name) => `mcp:${name}`), ...Object.keys(openapi).map((name) => `openapi:${name}`)]
+  return {
+    isOffered: (tool) => registry.view.listing(tool) !== undefined,
+    tools: new Set([
+      ...LOCKED_TOOLS, ...descriptors.flatMap(({ manifest }) => manifest.tools.map(({ name }) => name)), ...[...absent.values()].flat(),
+    ]),
+    extensions: new Set([...descriptors.map(({ id }) => id), ...absent.keys()]),
+    servers: new Set([...servers, ...descriptors.flatMap(({ server }) => server ? [`${server.kind}:${server.name}`] : [])]),
+    sources: new Set(descriptors.flatMap(({ server }) =>
+      server ? [...server.tools.values()].map((tool) => `${server.kind}:${server.name}:${tool}`) : [])),
   }
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { Holds } from '../../src/model/leases.ts'
+import { Leases, WaitGroup } from '../../src/model/leases.ts'
 import { flush } from '../twin/clock.ts'
 
 const settled = async (work: Promise<unknown>) => {
@@ -10,30 +10,44 @@ const settled = async (work: Promise<unknown>) => {
 }
 
 test('present holders are waited for, and later ones are not', async () => {
-  const holds = new Holds()
-  const [first, second] = [holds.enter(), holds.enter()]
-  const released = holds.whenReleased()
-  const third = holds.enter()
+  const leases = new Leases()
+  const [first, second] = [leases.acquire(), leases.acquire()]
+  const released = leases.whenReleased()
+  const third = leases.acquire()
   first()
   first()
-  expect(holds.size).toBe(2)
+  expect(leases.size).toBe(2)
   expect(await settled(released)).toBe(false)
   second()
   expect(await settled(released)).toBe(true)
-  const none = holds.whenNone()
+  const none = leases.whenNone()
   expect(await settled(none)).toBe(false)
   third()
   expect(await settled(none)).toBe(true)
-  expect(await settled(holds.whenNone())).toBe(true)
+  expect(await settled(leases.whenNone())).toBe(true)
 })
 
 test('a moment without anybody is one, also when others came while it was waited for', async () => {
-  const holds = new Holds()
-  const first = holds.enter()
-  const none = holds.whenNone()
-  const second = holds.enter()
+  const leases = new Leases()
+  const first = leases.acquire()
+  const none = leases.whenNone()
+  const second = leases.acquire()
   first()
   expect(await settled(none)).toBe(false)
   second()
   expect(await settled(none)).toBe(true)
+})
+
+test('none when as much has left as came, at once when nothing is there', async () => {
+  const work = new WaitGroup()
+  await work.whenNone()
+  work.add(2)
+  work.add(1)
+  let none = false
+  const waiting = Promise.all([work.whenNone(), work.whenNone()]).then(() => { none = true })
+  work.done(2)
+  await flush()
+  expect([none, work.size]).toEqual([false, 1])
+  work.done(1)
+  await waiting
 })

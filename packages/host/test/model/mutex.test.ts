@@ -1,14 +1,14 @@
 import { expect, test } from 'vitest'
-import { Turnstile } from '../../src/model/mutex.ts'
+import { Mutex } from '../../src/model/mutex.ts'
 import { flush } from '../twin/clock.ts'
 
 const { signal: never } = new AbortController()
 
 test('lets one through at a time, in the order of arrival', async () => {
-  const turnstile = new Turnstile()
+  const mutex = new Mutex()
   const log: string[] = []
   const gates = ['a', 'b', 'c'].map((name) => ({ name, gate: Promise.withResolvers<void>() }))
-  const passed = gates.map(({ name, gate }) => turnstile.pass(never, async () => {
+  const passed = gates.map(({ name, gate }) => mutex.run(never, async () => {
     log.push(`${name} in`)
     await gate.promise
     log.push(`${name} out`)
@@ -24,13 +24,13 @@ test('lets one through at a time, in the order of arrival', async () => {
 })
 
 test('who gives up while waiting is gone at once and never runs; those behind keep their order', async () => {
-  const turnstile = new Turnstile()
+  const mutex = new Mutex()
   const gate = Promise.withResolvers<void>()
   const giveUp = new AbortController()
   const log: string[] = []
-  const first = turnstile.pass(never, () => gate.promise)
-  const second = turnstile.pass(giveUp.signal, async () => { log.push('second') })
-  const third = turnstile.pass(never, async () => { log.push('third') })
+  const first = mutex.run(never, () => gate.promise)
+  const second = mutex.run(giveUp.signal, async () => { log.push('second') })
+  const third = mutex.run(never, async () => { log.push('third') })
   giveUp.abort(new Error('gave up'))
   await expect(second).rejects.toThrow('gave up')
   expect(log).toEqual([])
@@ -40,11 +40,11 @@ test('who gives up while waiting is gone at once and never runs; those behind ke
 })
 
 test('one that hangs is left behind when it is aborted, and one that throws makes room', async () => {
-  const turnstile = new Turnstile()
+  const mutex = new Mutex()
   const giveUp = new AbortController()
-  const hanging = turnstile.pass(giveUp.signal, () => new Promise(() => {}))
-  const throwing = turnstile.pass(never, async () => { throw new Error('bad') })
-  const last = turnstile.pass(never, async () => 'through')
+  const hanging = mutex.run(giveUp.signal, () => new Promise(() => {}))
+  const throwing = mutex.run(never, async () => { throw new Error('bad') })
+  const last = mutex.run(never, async () => 'through')
   giveUp.abort(new Error('stop'))
   await expect(hanging).rejects.toThrow('stop')
   await expect(throwing).rejects.toThrow('bad')

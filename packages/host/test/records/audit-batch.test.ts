@@ -2,7 +2,7 @@ import { hash } from 'node:crypto'
 import type { BulkheadEvent, EventOf } from '@bulkhead/contract'
 import { expect, test } from 'vitest'
 import { CallForms } from '../../src/records/audit-forms.ts'
-import { Gathering } from '../../src/records/audit-batch.ts'
+import { AuditBatch } from '../../src/records/audit-batch.ts'
 import { createRedaction } from '../../src/records/redaction.ts'
 
 const redaction = createRedaction(['correct horse'])
@@ -16,8 +16,8 @@ const decided = (changes: Partial<EventOf<'ToolInvocationDecided'>> = {}): Event
 const succeeded = (changes: Partial<EventOf<'ToolInvocationSucceeded'>> = {}): EventOf<'ToolInvocationSucceeded'> =>
   ({ type: 'ToolInvocationSucceeded', at, sessionId: 's', callId: 'c', tool: 'echo', origin, durationMs: 3, ...changes })
 
-function gather(events: readonly BulkheadEvent[], keepArguments = false): Gathering {
-  const gathering = new Gathering()
+function gather(events: readonly BulkheadEvent[], keepArguments = false): AuditBatch {
+  const gathering = new AuditBatch()
   const calls = new CallForms(redaction, keepArguments)
   for (const event of events) gathering.add(event, calls, redaction)
   return gathering

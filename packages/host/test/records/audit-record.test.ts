@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { textOf } from '../../src/records/audit-record.ts'
+import { textOf } from '../../src/records/audit-forms.ts'
 import { createRedaction } from '../../src/records/redaction.ts'
 
 const SECRET = 'correct horse battery staple, and then some more of the same'

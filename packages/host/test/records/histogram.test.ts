@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { BUCKET_BOUNDS, Histogram } from '../../src/records/histogram.ts'
+import { BUCKET_BOUNDS, Histogram } from '../../src/records/metrics.ts'
 
 test('without anything recorded, everything is zero', () => {
   expect(new Histogram().snapshot()).toMatchObject({ count: 0, sum: 0, max: 0, p50: 0, p95: 0, p99: 0 })

@@ -1,7 +1,7 @@
 import type { Notebook } from '@bulkhead/contract'
 import { expect, test } from 'vitest'
 import type { ResolvedCall } from '../../src/policy/call.ts'
-import { CallNotes, callsIn } from '../../src/records/journal-file.ts'
+import { JournalFile, callsIn } from '../../src/records/journal-file.ts'
 
 const origin = { layer: 'global', extension: 'sample', version: '1.0.0', digest: 'd' } as const
 
@@ -12,7 +12,7 @@ const callOf = (id: string, sessionId = 's', name = 'echo', from: object = origi
 function notebook() {
   const standing = new Map<number, string>()
   const book: Notebook = { put: (id, text) => void standing.set(id, text), drop: (id) => void standing.delete(id), save() {} }
-  return { standing, notes: new CallNotes(book), left: () => callsIn([...standing.values()]) }
+  return { standing, notes: new JournalFile(book), left: () => callsIn([...standing.values()]) }
 }
 
 test('what calls have in common is noted once, and each is complete for the next process', () => {

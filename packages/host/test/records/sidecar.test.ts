@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { Sidecar } from '../../src/index.ts'
 import { ManualClock } from '../twin/clock.ts'
-import { patientSidecar } from '../../src/records/sidecar.ts'
+import { sidecarWithTimeout } from '../../src/records/sidecar.ts'
 import { createWorld } from '../twin/world.ts'
 
 const CALL = { id: 'c', name: 'echo', arguments: { text: 'x'.repeat(3_000) } }
@@ -32,7 +32,7 @@ test.each<[string, Sidecar]>([
 
 test('a session saves no more than its share, and another one has its own', async () => {
   const saved: string[] = []
-  const sidecar = patientSidecar({ save: async (_session, callId) => `/${saved.push(callId)}` }, new ManualClock(), 1_000)
+  const sidecar = sidecarWithTimeout({ save: async (_session, callId) => `/${saved.push(callId)}` }, new ManualClock(), 1_000)
   await sidecar.save('one', 'a', 'x'.repeat(600))
   await expect(sidecar.save('one', 'b', 'x'.repeat(401))).rejects.toMatchObject({ code: 'TooManyBytesSaved', data: { limit: 'sessionSavedBytes' } })
   await sidecar.save('one', 'c', 'x'.repeat(400))

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import type { Store } from '@bulkhead/contract'
 import { createMemoryStore, openSqliteStore } from '@bulkhead/store'
 import { expect, test } from 'vitest'
-import { PatientStore } from '../../src/records/store-timeout.ts'
+import { StoreWithTimeout } from '../../src/records/store-timeout.ts'
 import { flush, ManualClock } from '../twin/clock.ts'
 import { MemoryStore } from '../twin/store.ts'
 import { createWorld, verdictOf } from '../twin/world.ts'
@@ -14,7 +14,7 @@ const never = () => new Promise<never>(() => {})
 test('what a store does not answer has failed, each in its time, and no timer is left', async () => {
   const clock = new ManualClock()
   const store = new MemoryStore()
-  const patient = new PatientStore(store, clock)
+  const patient = new StoreWithTimeout(store, clock)
   store.write = never
   const first = patient.write('state', 'a', 1).catch((thrown: unknown) => thrown)
   await clock.advance(20_000)
@@ -34,7 +34,7 @@ test('what a store does not answer has failed, each in its time, and no timer is
 test('what a store throws is a rejection', async () => {
   const store = new MemoryStore()
   store.remove = () => { throw new TypeError('not today') }
-  await expect(new PatientStore(store, new ManualClock()).remove('call', 'a')).rejects.toThrow('not today')
+  await expect(new StoreWithTimeout(store, new ManualClock()).remove('call', 'a')).rejects.toThrow('not today')
 })
 
 test('a store that hangs holds up a call, a session and the end of a host only so long', async () => {
@@ -73,7 +73,7 @@ test('whatever the store of a host can do, it can do through this, and what it c
   const stores: readonly Store[] = [await openSqliteStore({ file: join(folder, 'host.db') }), createMemoryStore(), new MemoryStore()]
   const optional = ['approvalRevision', 'appendAll', 'archive', 'notes'] as const
   for (const store of stores) {
-    const patient: Store = new PatientStore(store, new ManualClock())
+    const patient: Store = new StoreWithTimeout(store, new ManualClock())
     const names = [...Object.keys(store), ...Object.getOwnPropertyNames(Object.getPrototypeOf(store))]
     expect(names.filter((name) => name !== 'failing' && !(name in patient))).toEqual([])
     for (const name of optional) expect(patient[name] === undefined).toBe(store[name] === undefined)

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { lendFiles, type LendingSources } from '../../src/sessions/lent-files.ts'
+import { lendFiles, type LendingSources } from '../../src/sessions/services.ts'
 
 const files = new Map([['mine', new Set(['/long/mine'])], ['other', new Set(['/long/other'])]])
 const sidecar = { save: async () => '', files: (session: string) => files.get(session) ?? new Set<string>() }

@@ -1,6 +1,6 @@
 import type { BulkheadError, Layer, LifecycleState } from '@bulkhead/contract'
 import type { Extension } from './extension.ts'
-import type { RegistryView } from '../registry/registry-view.ts'
+import type { RegistryView } from '../registry/offered-tools.ts'
 
 /** How one loaded extension is doing, for whoever operates the host. */
 export interface ExtensionStatus {
@@ -28,7 +28,7 @@ export function statusOf(extension: Extension, view: RegistryView, isLeaving: bo
     id, version, layer, location, generation, state,
     standing: isLeaving ? 'leaving' : view.serves(extension) ? 'offered' : 'hidden',
     tools: manifest.tools.map(({ name }) => name),
-    calls: extension.holds.size,
+    calls: extension.leases.size,
     ...(fault ? { fault } : {}),
     ...(restMs > 0 ? { restMs } : {}),
   }

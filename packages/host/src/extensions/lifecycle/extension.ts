@@ -1,12 +1,12 @@
 import {
   BulkheadError, type CompartmentEnd, type CompartmentSession, type CompartmentLimits, type ExtensionDescriptor, type LifecycleState, type StoredState,
 } from '@bulkhead/contract'
+import { settlesWithin } from '@bulkhead/kit/deadlines'
 import type { Json } from '@bulkhead/kit/json'
 import type { RunningCalls } from '../running-calls.ts'
 import type { Arrangement } from '../../model/placement.ts'
-import { settlesWithin } from '../../model/bounded-wait.ts'
-import { Holds } from '../../model/leases.ts'
-import { JointPause } from '../../model/joint-pause.ts'
+import { Leases } from '../../model/leases.ts'
+import { JointPause } from '../../model/deadline.ts'
 import { compartmentRequest } from './compartment-request.ts'
 import type { ExtensionParts, Starter } from './extension-parts.ts'
 import { Lifecycle } from './lifecycle.ts'
@@ -26,7 +26,7 @@ export class Extension {
   readonly #restarts = new Restarts()
   readonly #dead = new WeakSet<CompartmentSession>()
   /** Calls that are bound to it, from when they were resolved until they have settled. */
-  readonly holds = new Holds()
+  readonly leases = new Leases()
   /** Joined by the time of what waits for the start. */
   readonly startPause = new JointPause()
   #compartment: CompartmentSession | undefined

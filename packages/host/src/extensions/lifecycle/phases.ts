@@ -1,5 +1,5 @@
 import { BulkheadError, type CompartmentSession, type LifecyclePhase } from '@bulkhead/contract'
-import { settlesWithin } from '../../model/bounded-wait.ts'
+import { settlesWithin } from '@bulkhead/kit/deadlines'
 import type { ExtensionParts } from './extension-parts.ts'
 
 /** Runs one phase, and tells of its beginning and its end. Rejects with LifecycleFailure, or as the compartment says. */

@@ -2,13 +2,11 @@ import {
   BulkheadError, isLockedTool, layerRank, type Diagnostic, type ExtensionDescriptor, type Layer, type ToolListing,
   type ToolManifest,
 } from '@bulkhead/contract'
+import type { Settings } from '../../model/settings.ts'
+import type { Extension } from '../lifecycle/extension.ts'
 import { prepareCandidate, registrationDiagnostic, type Candidate, type CandidateSources } from './candidate.ts'
 import { compose, type Composition } from './composition.ts'
-import type { Extension } from '../lifecycle/extension.ts'
-import { keepingBytes } from './kept-bytes.ts'
-import type { OfferedTools } from './offered-tools.ts'
-import { RegistryView } from './registry-view.ts'
-import type { Settings } from '../../model/settings.ts'
+import { RegistryView, type OfferedTools } from './offered-tools.ts'
 
 /** What keeps an extension from becoming a candidate at all. */
 export interface Unprepared {
@@ -197,3 +195,21 @@ export class Registry {
 
 export const isCandidate = (prepared: Candidate | Unprepared): prepared is Candidate => 'extension' in prepared
 const isUnprepared = (prepared: Candidate | Unprepared): prepared is Unprepared => 'error' in prepared
+
+/**
+ * Once its bytes were read they are kept: what runs can be started again, and brought back after a reload that failed, when
+ * the files are others by then.
+ */
+export function keepingBytes(descriptor: ExtensionDescriptor): ExtensionDescriptor {
+  const { code } = descriptor
+  if (code.kind !== 'files') return descriptor
+  let read: ReturnType<typeof code.readFiles> | undefined
+  const readFiles = () => {
+    read ??= code.readFiles().catch((thrown: unknown) => {
+      read = undefined
+      throw thrown
+    })
+    return read
+  }
+  return { ...descriptor, code: { kind: 'files', readFiles } }
+}

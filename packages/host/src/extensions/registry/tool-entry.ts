@@ -1,14 +1,12 @@
 import {
-  classifyToolMode, CALL_LIMITS, compileApprovalKey, hasEffects, powerItems,
-  type ApprovalKeyTemplate, type ExtensionDescriptor, type LockedTool, type OutcomeOrigin, type Power, type PowerItem,
-  type ToolDefinition, type ToolKind, type ToolManifest, type VariableValues,
+  BulkheadError, CALL_LIMITS, classifyToolMode, compileApprovalKey, hasEffects, powerItems,
+  REQUIREMENT_VARIABLES, type ApprovalKeyTemplate, type ExtensionDescriptor, type LockedTool, type OutcomeOrigin,
+  type Power, type PowerItem, type ToolDefinition, type ToolKind, type ToolManifest, type VariableValues,
 } from '@bulkhead/contract'
-import type { Extension } from '../lifecycle/extension.ts'
+import { isJsonObject } from '@bulkhead/kit/json'
 import type { Settings } from '../../model/settings.ts'
+import type { Extension } from '../lifecycle/extension.ts'
 import type { SchemaCheck, Validators } from '../schema-checks.ts'
-import { withCopiedSchemas } from './copied-schemas.ts'
-import { located } from './located.ts'
-import { withVariables } from './shown-paths.ts'
 
 /** The bytes that implement a tool, its description and what it may do. An approval is bound to all three. */
 export interface ToolDigests {
@@ -124,3 +122,41 @@ function byteSize(size: NonNullable<ToolManifest['maxOutput']>): number {
   const unit = size.endsWith('KB') ? 1024 : size.endsWith('MB') ? 1024 * 1024 : 1
   return Number.parseInt(size, 10) * unit
 }
+
+/** A power with its paths written by variables again: {workspace} says more to its reader than the folder it stands for. */
+export function withVariables(power: Power, values: VariableValues): Power {
+  const roots = REQUIREMENT_VARIABLES.flatMap((name) => (values[name] ?? []).map((root) => ({ name, root })))
+    .toSorted((a, b) => b.root.length - a.root.length)
+  const show = (pattern: string): string => {
+    const found = roots.find(({ root }) => pattern === root || pattern.startsWith(root === '/' ? '/' : `${root}/`))
+    if (found === undefined) return pattern
+    const rest = pattern.slice(found.root === '/' ? 1 : found.root.length + 1)
+    return rest === '' ? `{${found.name}}` : `{${found.name}}/${rest}`
+  }
+  const shown = (one: Power): Power => ({ ...one, fs: { read: one.fs.read.map(show), write: one.fs.write.map(show) } })
+  return { ...shown(power), ceilings: (power.ceilings ?? []).map(shown) }
+}
+
+/**
+ * A definition to hand out. Its schemas are copies, made anew whenever one is read: other libraries mark, complete or prune what
+ * they are given, and fail where it is frozen. What a call is checked with stays as it was registered.
+ */
+export function withCopiedSchemas<Definition extends ToolDefinition>(definition: Definition): Definition {
+  const { inputSchema, outputSchema } = definition
+  const copy = { ...definition }
+  Object.defineProperty(copy, 'inputSchema', { get: () => structuredClone(inputSchema) })
+  if (outputSchema !== undefined) Object.defineProperty(copy, 'outputSchema', { get: () => structuredClone(outputSchema) })
+  return copy
+}
+
+/** Whatever `work` throws says in `data.path` where in the manifest it lies: at `base`, or below it. */
+export function located<Value>(base: string, work: () => Value): Value {
+  try {
+    return work()
+  } catch (thrown) {
+    const error = BulkheadError.from(thrown)
+    throw new BulkheadError(error.code, error.message, { cause: error.cause, data: { path: base + pathOf(error) } })
+  }
+}
+
+export const pathOf = ({ data }: BulkheadError): string => isJsonObject(data) && typeof data['path'] === 'string' ? data['path'] : ''

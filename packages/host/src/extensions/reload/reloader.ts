@@ -4,22 +4,22 @@ import { registrationDiagnostic, type Candidate } from '../registry/candidate.ts
 import type { EventBus } from '../../records/events.ts'
 import type { Extension } from '../lifecycle/extension.ts'
 import type { Starter } from '../lifecycle/extension-parts.ts'
-import type { Holds } from '../../model/leases.ts'
+import type { Leases } from '../../model/leases.ts'
 import { isCandidate, type Registry } from '../registry/registry.ts'
 import { Settings } from '../../model/settings.ts'
-import { Attempt, errorOf } from './trial.ts'
+import { Attempt, errorOf, prove, type SmokeCheck } from './trial.ts'
 import { ChangeWatch } from './change-watch.ts'
 import { differences, keyOf, type Change } from './differences.ts'
-import type { ReloadChange, ReloadReport, ReloadRequest, ReportSource } from './report.ts'
+import {
+  TrustDecisions, type ReloadChange, type ReloadReport, type ReloadRequest, type ReportSource,
+} from './report.ts'
 import type { Retirement } from './retirement.ts'
-import { prove, type SmokeCheck } from './smoke-check.ts'
 import { wayBeside, wayOf } from './takeover.ts'
-import { TrustDecisions } from './trust-decisions.ts'
 
 export interface ReloaderSources {
   readonly registry: Registry
   readonly retirement: Retirement
-  readonly turns: Holds
+  readonly turns: Leases
   readonly report: LoadReport
   readonly source: ReportSource | undefined
   readonly check: SmokeCheck | undefined

@@ -1,4 +1,5 @@
 import type { BulkheadError, Layer, LoadReport } from '@bulkhead/contract'
+import type { EventBus } from '../../records/events.ts'
 
 /** Where a host finds out what there is now. */
 export interface ReportSource {
@@ -31,4 +32,21 @@ export interface ReloadChange {
 export interface ReloadReport {
   /** Empty when everything is as it was. */
   readonly changes: readonly ReloadChange[]
+}
+
+/** Emits TrustDecision for the project of one workspace, once for each decision that comes into force. */
+export class TrustDecisions {
+  readonly #events: EventBus
+  #last: LoadReport['projectTrust']
+
+  constructor(events: EventBus) {
+    this.#events = events
+  }
+
+  taken({ projectTrust: now }: LoadReport): void {
+    const before = this.#last
+    this.#last = now
+    if (now === undefined || (now.trust === before?.trust && now.projectDigest === before.projectDigest)) return
+    this.#events.emit({ type: 'TrustDecision', path: now.path, decision: now.trust })
+  }
 }

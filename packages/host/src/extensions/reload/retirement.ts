@@ -1,10 +1,10 @@
 import type { BulkheadError } from '@bulkhead/contract'
 import type { EventBus } from '../../records/events.ts'
 import type { Extension } from '../lifecycle/extension.ts'
-import type { Holds } from '../../model/leases.ts'
+import type { Leases } from '../../model/leases.ts'
 
 export interface RetirementSources {
-  readonly turns: Holds
+  readonly turns: Leases
   readonly events: EventBus
   readonly drainMs: number
 }
@@ -60,7 +60,7 @@ export class Retirement {
 
   async #letGo(extension: Extension, reason: BulkheadError): Promise<void> {
     const { events, drainMs } = this.#sources
-    await extension.holds.whenNone()
+    await extension.leases.whenNone()
     const fault = await extension.stop(reason, drainMs)
     if (fault) events.suppressed(`the end of ${extension.descriptor.id}, generation ${extension.generation}`, fault)
   }

@@ -1,11 +1,71 @@
-import { BulkheadError, type Clock, type Diagnostic, type ErrorCode, type ExtensionDescriptor } from '@bulkhead/contract'
-import type { Candidate } from '../registry/candidate.ts'
-import type { Extension } from '../lifecycle/extension.ts'
-import type { Starter } from '../lifecycle/extension-parts.ts'
-import { isCandidate, type Proposal, type Registry, type Unprepared } from '../registry/registry.ts'
+import {
+  BulkheadError, type Clock, type Diagnostic, type ErrorCode, type ExtensionDescriptor, type Layer,
+} from '@bulkhead/contract'
+import { within } from '@bulkhead/kit/deadlines'
+import type { Json, JsonObject } from '@bulkhead/kit/json'
 import type { Settings } from '../../model/settings.ts'
+import type { Starter } from '../lifecycle/extension-parts.ts'
+import type { Extension } from '../lifecycle/extension.ts'
+import type { Candidate } from '../registry/candidate.ts'
+import { isCandidate, type Proposal, type Registry, type Unprepared } from '../registry/registry.ts'
 import { keyOf } from './differences.ts'
-import { prove, type SmokeCheck } from './smoke-check.ts'
+
+/** A new generation that runs and is not offered yet, for a check of the embedder's own. */
+export interface Trial {
+  readonly id: string
+  readonly version: string
+  readonly layer: Layer
+  readonly generation: number
+  readonly tools: readonly string[]
+  /** Straight into the compartment: within the grant of the tool, without the policy of any session. */
+  call(tool: string, args: JsonObject): Promise<Json>
+}
+
+/** A throw keeps the generation from taking over. */
+export type SmokeCheck = (trial: Trial) => void | Promise<void>
+
+/**
+ * Starts a generation and sees whether it stands: its code was imported and offers what its manifest says, `init` and
+ * `activate` succeeded, and it is still alive afterwards. Rejects with what is wrong; whoever asked stops it.
+ */
+export async function prove(
+  extension: Extension, { check, starter, clock }: { check: SmokeCheck | undefined; starter: Starter | undefined; clock: Clock },
+): Promise<void> {
+  await extension.start(starter)
+  if (check) await withinTime(extension, check, clock)
+  // What its last phase left behind, such as a rejection nobody handles, has had its chance to end it.
+  await new Promise<void>((resolve) => { setImmediate(resolve) })
+  if (extension.state === 'active') return
+  const { id } = extension.descriptor
+  throw extension.fault ?? new BulkheadError('CompartmentCrashed', `The compartment of "${id}" ended right after it was activated.`)
+}
+
+async function withinTime(extension: Extension, check: SmokeCheck, clock: Clock): Promise<void> {
+  const ending = new AbortController()
+  const { descriptor: { id }, arrangement: { limits: { phaseMs } } } = extension
+  const late = () =>
+    new BulkheadError('LifecycleTimeout', `The smoke check of "${id}" took longer than ${phaseMs} ms.`, { data: { extension: id } })
+  try {
+    return await within({ clock, ms: phaseMs, late }, async () => check(trialOf(extension, ending.signal)))
+  } catch (thrown) {
+    throw BulkheadError.from(thrown, 'LifecycleFailure')
+  } finally {
+    ending.abort(new BulkheadError('ToolCancelled', 'The smoke check is over.'))
+  }
+}
+
+function trialOf(extension: Extension, signal: AbortSignal): Trial {
+  const { descriptor: { id, version, layer, manifest }, generation } = extension
+  let calls = 0
+  return {
+    id, version, layer, generation,
+    tools: manifest.tools.map(({ name }) => name),
+    async call(tool, args) {
+      const compartment = await extension.start()
+      return compartment.call({ callId: `smoke-check-${++calls}`, tool, args, signal })
+    },
+  }
+}
 
 export interface AttemptSources {
   readonly registry: Registry

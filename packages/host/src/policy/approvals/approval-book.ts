@@ -1,7 +1,7 @@
 import { requireOptions, type Clock, type Store } from '@bulkhead/contract'
 import { forms, type OptionForms } from '@bulkhead/kit/options'
 import { systemClock } from '../../model/system-clock.ts'
-import { KEPT } from '../../records/audit-record.ts'
+import { KEPT } from '../../records/audit-forms.ts'
 import { AuditTrail } from '../../records/audit-trail.ts'
 import { EventBus } from '../../records/events.ts'
 import { createRedaction } from '../../records/redaction.ts'

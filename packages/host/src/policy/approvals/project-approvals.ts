@@ -1,6 +1,6 @@
 import type { Clock, Store } from '@bulkhead/contract'
 import type { EventBus } from '../../records/events.ts'
-import { PendingWrites } from '../../records/pending-writes.ts'
+import { PendingWrites } from '../../records/call-journal.ts'
 import { identityOf, eventFieldsOf, type Approval, type ApprovalEnd, type ApprovalGrant } from './approval.ts'
 import { ApprovalLedger, damagedApproval, type DamagedApproval } from './approval-ledger.ts'
 import { ApprovalIndex, KeptApproval } from './kept-approval.ts'
@@ -98,7 +98,7 @@ export class ProjectApprovals {
     return this.#known.all()
   }
 
-  /** Holds at once. `lost` is called if the store could not keep it: then it is gone after the next read. */
+  /** Leases at once. `lost` is called if the store could not keep it: then it is gone after the next read. */
   add(grant: ApprovalGrant, lost: () => void): void {
     const kept = new KeptApproval(grant)
     this.#known.set(identityOf(grant), kept)

@@ -4,7 +4,7 @@ import {
 import { messageOf } from '@bulkhead/kit/error-message'
 import { forms } from '@bulkhead/kit/options'
 import type { RE2JS } from 're2js'
-import { re2js } from '../../extensions/late-libraries.ts'
+import { re2js } from '../../extensions/schema-checks.ts'
 import { EVERYWHERE_PATTERNS } from './everywhere-patterns.ts'
 import { UNIX_PATTERNS } from './unix-patterns.ts'
 import { WINDOWS_PATTERNS } from './windows-patterns.ts'

@@ -6,7 +6,7 @@ import { messageOf } from '@bulkhead/kit/error-message'
 import type { EventBus } from '../../records/events.ts'
 import { readApproval } from './answers.ts'
 import { raceInteractors } from './race.ts'
-import { Turnstile } from '../../model/mutex.ts'
+import { Mutex } from '../../model/mutex.ts'
 
 export interface InteractionSources {
   /** Makes the ids of questions unique, also if one person answers several hosts. */
@@ -20,7 +20,7 @@ export interface InteractionSources {
   /** Aborted when the session is over. For questions outside of a call: the question of a call ends with the call. */
   readonly over?: (() => AbortSignal) | undefined
   /** The queue of a session whose questions go to the same person. */
-  readonly queue?: Turnstile | undefined
+  readonly queue?: Mutex | undefined
 }
 
 type StageGrantRequest = Extract<InteractionRequest, { kind: 'grantStageTool' }>
@@ -33,13 +33,13 @@ export interface PersonAnswer extends ApprovalAnswer {
 
 /** The questions of one session: one at a time in their order, unless every interactor takes many. */
 export class Interactions {
-  readonly queue: Turnstile
+  readonly queue: Mutex
   readonly #sources: InteractionSources
   #count = 0
 
   constructor(sources: InteractionSources) {
     this.#sources = sources
-    this.queue = sources.queue ?? new Turnstile()
+    this.queue = sources.queue ?? new Mutex()
   }
 
   get canApprove(): boolean {
@@ -88,7 +88,7 @@ export class Interactions {
   async #inTurn<Value>(signal: AbortSignal, run: () => Promise<Value>): Promise<Value> {
     const { approver, interactors } = this.#sources
     const takesMany = approver === undefined && interactors.every((interactor) => interactor.takesMany === true)
-    if (!takesMany) return this.queue.pass(signal, run)
+    if (!takesMany) return this.queue.run(signal, run)
     signal.throwIfAborted()
     return untilAborted(run(), signal)
   }

@@ -2,7 +2,7 @@ import {
   BulkheadError, requireOptions, type InteractionEnvelope, type InteractionKind, type InteractionResponse, type Interactor,
 } from '@bulkhead/contract'
 import { forms } from '@bulkhead/kit/options'
-import { onAbort } from '../../model/cancellation.ts'
+import { onAbort } from '@bulkhead/kit/deadlines'
 import type { RawCall } from '../call.ts'
 
 /** Reaches a person through a program: a window, a chat, a queue. */

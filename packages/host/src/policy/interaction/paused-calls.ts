@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { BulkheadError, type InteractionRequest, type Store } from '@bulkhead/contract'
 import { messageOf } from '@bulkhead/kit/error-message'
 import { canonicalJson, isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
-import type { Owner } from '../../records/owner.ts'
+import type { Owner } from '../../records/interrupted-calls.ts'
 import { readValue } from './answers.ts'
 import { sha256 } from '../../model/sha256.ts'
 

@@ -1,6 +1,6 @@
 import { BulkheadError, type Clock, type InteractionEnvelope, type InteractionResponse, type Interactor } from '@bulkhead/contract'
+import { onAbort } from '@bulkhead/kit/deadlines'
 import { messageOf } from '@bulkhead/kit/error-message'
-import { onAbort } from '../../model/cancellation.ts'
 import { readResponse } from './answers.ts'
 
 export interface RaceTerms {

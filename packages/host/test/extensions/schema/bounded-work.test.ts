@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { withinTime } from '../../../src/extensions/bounded-work.ts'
+import { withinTime } from '../../../src/extensions/schema-checks.ts'
 
 test('what ends in time gives what it gives, or throws what it throws', () => {
   expect(withinTime(() => 7, 10_000)).toEqual({ value: 7 })

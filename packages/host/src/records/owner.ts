@@ -1,7 +1,0 @@
-/** Which process of those that share a store wrote a record. */
-export interface Owner {
-  /** Without `/`. */
-  readonly id: string
-  /** Whether whoever had this id has ended. */
-  isGone(id: string): boolean
-}
