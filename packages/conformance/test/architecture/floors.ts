@@ -9,6 +9,10 @@ import { sourceFiles, type SourceFile } from './source-files.ts'
 const FLOORS: Readonly<Record<string, readonly (string | readonly string[])[]>> = {
   'packages/kit': ['schema', '*'],
   'packages/contract': ['dialects', 'ports', 'author', 'policy', 'validation', 'model'],
+  'packages/loader': [
+    'pack', 'install', 'load', ['prove', 'trust'], 'cache', 'describe', 'discover', 'config', ['lock', 'signature'],
+    ['files', 'schema'], 'model',
+  ],
   'packages/host': ['sessions', 'calls', 'policy', 'extensions', 'records', 'model'],
   'packages/store': ['*', 'sqlite', 'records'],
   'packages/tools-bundled': [
