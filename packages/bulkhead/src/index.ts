@@ -1,6 +1,6 @@
 import { requireNodeVersion } from '@bulkhead/kit/node-version'
 
-// The library is imported only now: an old Node would fail on a missing builtin before anything could say why.
+// Check the version before importing the library: an old Node would fail on a missing builtin without a clear error.
 requireNodeVersion()
 const library = await import('./facade/library.ts')
 

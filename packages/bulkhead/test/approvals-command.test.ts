@@ -80,8 +80,8 @@ it('revokes those of one project, or all', async () => {
   expect(await listed(['--all'])).toHaveLength(2)
   expect(await listed(['--all', '--ended'])).toHaveLength(3)
   expect((await inside(['approvals', 'revoke', '--all'], folder)).stdout).toMatch(/^Revoked:\n/)
-  expect((await inside(['approvals', 'list'], folder)).stdout).toBe('Nothing is approved.\n')
-  expect(await inside(['approvals', 'revoke', '--tool', 'write'], folder)).toMatchObject({ code: 0, stdout: 'There was nothing to revoke.\n' })
+  expect((await inside(['approvals', 'list'], folder)).stdout).toBe('No approvals.\n')
+  expect(await inside(['approvals', 'revoke', '--tool', 'write'], folder)).toMatchObject({ code: 0, stdout: 'Nothing to revoke.\n' })
 })
 
 /** `value`: what is kept in its place, as SQL. */
@@ -98,7 +98,7 @@ it('one that is damaged answers nothing, hides no other, is named, and goes when
   damage(ids.get('lib')!, "json_set(value, '$.approvalKey', '.')")
   const { code, stdout, stderr } = await inside(['approvals', 'list', '--json'], folder)
   expect([code, (JSON.parse(stdout) as Approval[]).map(({ approvalKey }) => approvalKey)]).toEqual([0, ['bin']])
-  for (const key of ['src', 'docs', 'lib']) expect(stderr).toContain(`The approval ${ids.get(key)!} is damaged and answers nothing: it is not `)
+  for (const key of ['src', 'docs', 'lib']) expect(stderr).toContain(`Approval ${ids.get(key)!} is damaged and is ignored: it is not `)
   expect((await inside(['call', ...writing('bin/a.txt')], folder)).code).toBe(0)
   for (const key of ['src', 'docs', 'lib']) expect((await inside(['call', ...writing(`${key}/a.txt`)], folder)).stderr).toContain('ApprovalDenied')
   expect(await inside(['approvals', 'show', ids.get('src')!], folder)).toMatchObject({ code: 1, stderr: expect.stringContaining(`To remove it: bulkhead approvals revoke ${ids.get('src')!}.`) })
@@ -108,7 +108,7 @@ it('one that is damaged answers nothing, hides no other, is named, and goes when
   const all = await inside(['approvals', 'revoke', '--all'], folder)
   expect(all.stdout).toContain(ids.get('bin')!)
   expect(all.stderr.match(/It was removed\./g)).toHaveLength(2)
-  expect(await inside(['approvals', 'list'], folder)).toMatchObject({ stdout: 'Nothing is approved.\n', stderr: '' })
+  expect(await inside(['approvals', 'list'], folder)).toMatchObject({ stdout: 'No approvals.\n', stderr: '' })
 })
 
 it.each([

@@ -30,7 +30,7 @@ it('what is old is in the file, proven, and no longer here; together they are on
   const whole = await run('verify', '--anchor', anchor)
   expect(whole).toMatchObject({ code: 0, stdout: expect.stringContaining(`must end with ${anchor}\n`) })
   expect((await run('tail')).stdout).toMatch(/AuditArchived .* 1 to \d+ by \S/)
-  expect(await run('show', '1')).toMatchObject({ code: 1, stderr: expect.stringMatching(/no record 1\. It begins at \d+: what stood before was archived/) })
+  expect(await run('show', '1')).toMatchObject({ code: 1, stderr: expect.stringMatching(/no record 1\. It starts at \d+: earlier records were archived/) })
 
   await readOnce()
   const second = JSON.parse((await run('archive', `${archive()}.2`, '--keep', '0', '--json')).stdout)
@@ -40,7 +40,7 @@ it('what is old is in the file, proven, and no longer here; together they are on
 })
 
 it('what is not old stays, and no file is made', async () => {
-  expect(await run('archive', archive())).toMatchObject({ code: 0, stdout: 'Nothing is older than 90 days.\n' })
+  expect(await run('archive', archive())).toMatchObject({ code: 0, stdout: 'No records are older than 90 days.\n' })
   expect(JSON.parse((await run('archive', archive(), '--json')).stdout)).toEqual({ file: null })
   expect(existsSync(archive())).toBe(false)
   expect((await run('verify')).stdout).not.toContain('It begins')
@@ -50,17 +50,17 @@ it('an audit that is broken is left as it is, and no file stays behind', async (
   using database = new DatabaseSync(join(folder, 'home/.bulkhead/bulkhead.db'))
   database.exec(`UPDATE audit SET record = replace(record, 'allow', 'deny')`)
   const { count } = database.prepare('SELECT count(*) AS count FROM audit').get() as { count: number }
-  expect(await run('archive', archive(), '--keep', '0')).toMatchObject({ code: 1, stderr: expect.stringMatching(/broken at record \d+: .* Nothing was taken out/) })
+  expect(await run('archive', archive(), '--keep', '0')).toMatchObject({ code: 1, stderr: expect.stringMatching(/broken at record \d+: .* Nothing was removed/) })
   expect(existsSync(archive())).toBe(false)
   expect(database.prepare('SELECT count(*) AS count FROM audit').get()).toEqual({ count })
 })
 
 it('a file that is there, or a place where none can be, is refused and nothing is taken out', async () => {
   writeFileSync(archive(), 'mine')
-  expect(await run('archive', archive(), '--keep', '0')).toMatchObject({ code: 2, stderr: expect.stringContaining('is there already') })
+  expect(await run('archive', archive(), '--keep', '0')).toMatchObject({ code: 2, stderr: expect.stringContaining('already exists') })
   expect(readFileSync(archive(), 'utf8')).toBe('mine')
   const nowhere = await run('archive', join(folder, 'none/old.jsonl'), '--keep', '0')
-  expect(nowhere).toMatchObject({ code: 1, stderr: expect.stringMatching(/cannot be written: .*Nothing was taken out/) })
+  expect(nowhere).toMatchObject({ code: 1, stderr: expect.stringMatching(/cannot be written: .*Nothing was removed/) })
   expect((await run('verify')).stdout).not.toContain('It begins')
 })
 

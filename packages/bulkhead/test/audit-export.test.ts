@@ -37,7 +37,7 @@ it.each([
 ])('with %d records, a line too much is refused: %s', async (count, _, extra) => {
   const lines = await exported(count)
   await expect(prove([...lines, extra(lines)])).rejects.toMatchObject({
-    code: 'StoreUnavailable', message: expect.stringContaining(`line ${count + 2} is not one of an exported audit`),
+    code: 'StoreUnavailable', message: expect.stringContaining(`line ${count + 2} is not a record of an exported audit`),
   })
 })
 

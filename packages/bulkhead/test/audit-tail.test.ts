@@ -24,7 +24,7 @@ it('shows what was done, and how extensions came and went only when asked', asyn
 it('hides no fault, and no gap', async () => {
   expect(await positions([moved('failed'), ended('CompartmentCrashed'), { ...moved('active'), lostBefore: 3 }, moved('active')], 20)).toEqual([1, 2, 3])
   const [entry] = await latestEntries(await storeOf([{ ...moved('active'), lostBefore: 3 }]), 1, false)
-  expect(auditTable([entry!])).toContain('(3 records before it could not be kept) loaded to active')
+  expect(auditTable([entry!])).toContain('(3 earlier records were lost) loaded to active')
 })
 
 it('finds as many as were wanted however many lie between', async () => {
@@ -37,5 +37,5 @@ it('finds as many as were wanted however many lie between', async () => {
 
 it('of nothing there is nothing', async () => {
   expect(await positions([], 5)).toEqual([])
-  expect(auditTable([])).toBe('Nothing yet.\n')
+  expect(auditTable([])).toBe('No records.\n')
 })

@@ -76,7 +76,7 @@ it('a file that is no export gets another error than one that was changed', asyn
   writeFileSync(join(folder, 'other.txt'), '{}\n')
   const { code, stderr } = await inside(['audit', 'verify', 'other.txt'], folder)
   expect(code).toBe(1)
-  expect(stderr).toContain('line 1 is not one of an exported audit')
+  expect(stderr).toContain('line 1 is not a record of an exported audit')
 })
 
 describe('a store that cannot be opened', () => {
@@ -119,7 +119,7 @@ it('a store that takes no record later on costs the memory, and says so once', a
   using database = new DatabaseSync(file())
   database.exec("CREATE TRIGGER full BEFORE INSERT ON audit BEGIN SELECT RAISE(ABORT, 'no room'); END")
   const { code, stdout, stderr } = await inside(read, folder)
-  expect({ code, stderr }).toEqual({ code: 0, stderr: expect.stringMatching(/^Not all of this is remembered \(audit\): .*no room.*\n$/) })
+  expect({ code, stderr }).toEqual({ code: 0, stderr: expect.stringMatching(/^Warning: some data was not stored \(audit\): .*no room.*\n$/) })
   expect(stdout).toContain('first')
 })
 

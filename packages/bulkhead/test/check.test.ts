@@ -67,8 +67,8 @@ it('nothing is written over, and a name that cannot be an id is wrong usage', as
   const before = readFileSync(join(folder, 'word-count/index.js'), 'utf8')
   expect(await inside(['new', 'word-count'], folder)).toMatchObject({ code: 1, stderr: expect.stringContaining('is not empty') })
   expect(readFileSync(join(folder, 'word-count/index.js'), 'utf8')).toBe(before)
-  expect(await inside(['new', 'Word Count'], folder)).toMatchObject({ code: 2, stderr: expect.stringContaining('cannot be the id') })
-  expect(await inside(['check', 'x'.repeat(300)], folder)).toMatchObject({ code: 1, stderr: expect.stringMatching(/^InstallSourceInvalid .*cannot be looked at/) })
+  expect(await inside(['new', 'Word Count'], folder)).toMatchObject({ code: 2, stderr: expect.stringContaining('is not a valid extension id') })
+  expect(await inside(['check', 'x'.repeat(300)], folder)).toMatchObject({ code: 1, stderr: expect.stringMatching(/^InstallSourceInvalid .*cannot be read/) })
   expect(await inside(['check', 'word-count', '--config', '[]'], folder)).toMatchObject({ code: 2, stderr: expect.stringContaining('must be a JSON object') })
   expect(readdirSync(folder)).toEqual(['word-count'])
 })
@@ -76,5 +76,5 @@ it('nothing is written over, and a name that cannot be an id is wrong usage', as
 it('an unusable temporary folder is reported with the variable to set', async () => {
   await inside(['new', 'word-count'], folder)
   expect(await bulkhead(['check', 'word-count'], folder, { TMPDIR: join(folder, 'nowhere') }))
-    .toMatchObject({ code: 1, stderr: expect.stringMatching(/^InstallFailed .* Set TMPDIR to a folder that can be written\.\n$/) })
+    .toMatchObject({ code: 1, stderr: expect.stringMatching(/^InstallFailed .* Set TMPDIR to a writable folder\.\n$/) })
 })

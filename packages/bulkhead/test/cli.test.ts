@@ -144,14 +144,14 @@ describe('wrong usage exits with 2 and does nothing', () => {
   it.each([
     ['nothing at all', [], /Commands/],
     ['an unknown command', ['fly'], /no command "fly"/],
-    ['a command that is nearly one', ['instal', 'x'], /no command "instal"\. Did you mean "install" or "uninstall"\?\n\nbulkhead --help lists/],
+    ['a command that is nearly one', ['instal', 'x'], /no command "instal"\. Did you mean "install" or "uninstall"\?\n\nRun bulkhead --help/],
     ['an unknown option', ['tools', '--fast'], /--fast/],
-    ['an option before the command', ['--home', 'x', 'tools'], /^The command comes first.*"--home"/],
+    ['an option before the command', ['--home', 'x', 'tools'], /^Put options after the command: bulkhead COMMAND --home\./],
     ['an option that is nearly one', ['tools', '--jsn'], /^Unknown option '--jsn'\. Did you mean "--json"\?\n/],
     ['a part of a command that is nearly one', ['audit', 'vrify'], /no "audit vrify"\. Did you mean "verify"\?/],
     ['another of these', ['approvals', 'lst'], /no "approvals lst"\. Did you mean "list"\?/],
-    ['a word too many', ['tools', 'all'], /takes no further words/],
-    ['no tool', ['call'], /Which tool/],
+    ['a word too many', ['tools', 'all'], /Unexpected argument "all"/],
+    ['no tool', ['call'], /Missing tool name/],
     ['arguments that are not JSON', ['call', 'read', '--args', '{'], /--args is not JSON/],
     ['poisoned arguments', ['call', 'read', '--args', '{"__proto__":1}'], /--args at \/__proto__/],
     ['an unknown mode', ['call', 'read', '--mode', 'wild'], /ask, allowlist, yolo/],
@@ -159,8 +159,8 @@ describe('wrong usage exits with 2 and does nothing', () => {
     ['a time that is too long', ['call', 'read', '--timeout', '9999999999'], /from 1 to 3600000/],
     ['an option of other commands', ['new', 'x', '--workspace', 'y'], /--workspace/],
     ['a registry to take something away from', ['uninstall', 'x', '--registry', 'https://example.com'], /--registry/],
-    ['an option of another audit', ['audit', 'tail', '--anchor', '1:a'], /--anchor does not go with "audit tail"/],
-    ['an option of another list', ['approvals', 'show', 'abcd', '--tool', 'x'], /--tool does not go with "approvals show"/],
+    ['an option of another audit', ['audit', 'tail', '--anchor', '1:a'], /--anchor cannot be used with "audit tail"/],
+    ['an option of another list', ['approvals', 'show', 'abcd', '--tool', 'x'], /--tool cannot be used with "approvals show"/],
     ['help on what is not there', ['help', 'fly'], /no command "fly"/],
   ])('%s', async (_, args, message) => {
     const { code, stdout, stderr } = await inside(args, folder)
@@ -172,7 +172,7 @@ describe('wrong usage exits with 2 and does nothing', () => {
     const { code, stdout, stderr } = await inside(['call', '--json'], folder)
     expect({ code, stderr }).toEqual({ code: 2, stderr: '' })
     expect(JSON.parse(stdout)).toEqual({ error: {
-      code: 'UsageInvalid', message: 'Which tool? Name it after "call".', cure: expect.any(String), data: { usage: expect.stringContaining('bulkhead call NAME') },
+      code: 'UsageInvalid', message: 'Missing tool name. Use: bulkhead call NAME.', cure: expect.any(String), data: { usage: expect.stringContaining('bulkhead call NAME') },
     } })
     expect(JSON.parse((await inside(['--json', 'tools'], folder)).stdout)).toMatchObject({ error: { code: 'UsageInvalid' } })
   })

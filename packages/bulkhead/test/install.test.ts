@@ -48,7 +48,7 @@ describe('bulkhead install', () => {
     expect(await run('call', 'greet')).toMatchObject({ code: 0, stdout: 'hello from 1.0.0\n' })
     const verified = await run('verify')
     expect(verified).toMatchObject({ code: 0, stdout: expect.stringMatching(/greeter +1\.0\.0 +global +verified +[0-9a-f]{12} +-\nTrust root: .* days old\.\n/) })
-    expect(await run('install', greet('1.0.0'))).toMatchObject({ code: 0, stdout: 'greeter 1.0.0 is installed as it was.\n' })
+    expect(await run('install', greet('1.0.0'))).toMatchObject({ code: 0, stdout: 'greeter 1.0.0 is already installed.\n' })
   })
 
   it('goes back to an older version that may do more with --accept, and not with --yes', async () => {
@@ -91,7 +91,7 @@ describe('bulkhead install', () => {
 
   it('takes a bare name for that of a package, and says how to write a folder that has it', async () => {
     mkdirSync(join(folder, 'weather'))
-    expect(await run('install', 'weather')).toMatchObject({ code: 1, stderr: expect.stringMatching(/^InstallSource.* If the folder is meant that lies here, write \.\/weather\n/) })
+    expect(await run('install', 'weather')).toMatchObject({ code: 1, stderr: expect.stringMatching(/^InstallSource.* To install the folder, use \.\/weather\n/) })
   })
 
   it('says what is wrong with a package and what cures it', async () => {
@@ -130,7 +130,7 @@ describe('bulkhead update and outdated', () => {
 
     expect(await run('install', greet('1.0.0'), '--yes')).toMatchObject({ code: 0 })
     expect(await run('update', ...from)).toMatchObject({ code: 0 })
-    expect(await run('update', 'greeter', ...from)).toMatchObject({ code: 1, stderr: expect.stringMatching(/^InstallSourceInvalid "greeter" was installed from folder:greeter, and no registry knows of it\. Install /) })
+    expect(await run('update', 'greeter', ...from)).toMatchObject({ code: 1, stderr: expect.stringMatching(/^InstallSourceInvalid "greeter" was installed from folder:greeter, not from a registry\. To update it, run: /) })
   })
 })
 
@@ -230,7 +230,7 @@ describe('bulkhead pack and verify', () => {
     const name = readdirSync(installed).find((entry) => entry.startsWith('greeter-'))
     writeFileSync(join(installed, name!, 'index.js'), 'changed')
     expect(await json('verify')).toMatchObject({ code: 1, diagnostics: [{ code: 'LockMismatch', extensionId: 'greeter' }] })
-    expect((await run('verify')).stdout).toMatch(/^Nothing that is installed can be used\.\n[\s\S]*error LockMismatch/)
+    expect((await run('verify')).stdout).toMatch(/^No installed extension can be used\.\n[\s\S]*error LockMismatch/)
   })
 })
 

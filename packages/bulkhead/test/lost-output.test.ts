@@ -27,7 +27,7 @@ const start = (args: readonly string[], stdout: number | 'pipe', stderr: number 
 it.each([[['--help']], [['tools']], [['tools', '--json']]])('%j fails where its words are lost, and says so', async (args) => {
   const child = start(args, unwritable, 'pipe')
   const [stderr, [code]] = await Promise.all([text(child.stderr!), once(child, 'close')])
-  expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringMatching(/^What was to be printed could not be: E[A-Z]+: .*\n$/) })
+  expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringMatching(/^Cannot write to standard output: E[A-Z]+: .*\n$/) })
 })
 
 it('complaints that cannot be written change nothing', async () => {

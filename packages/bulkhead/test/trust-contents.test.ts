@@ -37,7 +37,7 @@ describe('bulkhead trust', () => {
     expect(stderr, 'a rule that denies loosens nothing').not.toMatch(/rules\.0/)
     expect(stderr).toMatch(/server +evil: starts "touch" ".*ran", with the variables TOKEN; not confined/)
     expect(stderr).toMatch(/document +shop: shop\.json, sent to https:\/\/shop\.example/)
-    expect(stderr).toMatch(/ConsentRequired.*there is no terminal to ask at.*--accept [0-9a-f]{12} or --yes/s)
+    expect(stderr).toMatch(/ConsentRequired.*there is no terminal to ask.*--accept [0-9a-f]{12} or --yes/s)
   })
 
   it('agrees without a terminal to the digest that was looked at, and to no other', async () => {
@@ -54,13 +54,13 @@ describe('bulkhead trust', () => {
     expect((await status()).standing).toEqual({ kind: 'unknown' })
     expect(existsSync(record())).toBe(false)
     await inside(['trust', '--yes'], folder)
-    expect((await inside(['trust', '--status'], folder)).stdout).toMatch(/tool +greet[^]*Trusted with this content/)
+    expect((await inside(['trust', '--status'], folder)).stdout).toMatch(/tool +greet[^]*Trusted: it is used until its content changes/)
     configure({ mode: 'allowlist' })
-    expect((await inside(['trust', '--status'], folder)).stdout).toMatch(/setting +mode = "allowlist"[^]*changed since the decision/)
+    expect((await inside(['trust', '--status'], folder)).stdout).toMatch(/setting +mode = "allowlist"[^]*changed since you decided/)
     await inside(['trust', '--decline'], folder)
     expect(await status()).toMatchObject({ standing: { kind: 'declined' }, settings: [{ path: '/mode', value: 'allowlist', before: null }], servers: [] })
     rmSync(join(folder, '.bulkhead'), { recursive: true })
-    expect((await inside(['trust', '--status'], folder)).stdout).toMatch(/brings no tools.*nothing to decide about/s)
+    expect((await inside(['trust', '--status'], folder)).stdout).toMatch(/brings no tools.*Nothing to decide:/s)
   })
 })
 

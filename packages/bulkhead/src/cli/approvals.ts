@@ -8,7 +8,7 @@ import { type Command, UsageError } from './command.ts'
 import { HOME_OPTIONS, readOptions, refuseForeignOptions, withStore } from './host-options.ts'
 import { printJson, table } from './output.ts'
 
-/** Fewer characters of an id are more likely a slip than a choice. */
+/** A shorter prefix is probably a typing error. */
 const LEAST_ID_CHARS = 4
 const OPTIONS_OF = new Map([
   ['list', ['project', 'workspace', 'all', 'tool', 'ended']], ['show', []], ['revoke', ['project', 'workspace', 'all', 'tool']],
@@ -18,21 +18,21 @@ export const approvals: Command = {
   usage: `bulkhead approvals list [--project DIR | --all] [--tool NAME] [--ended] [--json] [--home DIR]
 bulkhead approvals show ID [--json] [--home DIR]
 bulkhead approvals revoke (ID… | --tool NAME | --all) [--project DIR] [--json] [--home DIR]`,
-  details: `  list            what people approved of for a project, until when, and how often it was used
-  show            one of them, with all that it is bound to
-  revoke          takes them back: a host that runs asks again with its very next call. One that is damaged is removed
+  details: `  list            list the approvals of a project, with expiry and number of uses
+  show            show one approval and what it applies to
+  revoke          revoke approvals; running hosts ask again at the next call. Damaged approvals are removed
 
-  ID              as the list shows it, or the beginning of it
-  --project DIR   those of this project (default: this folder); --workspace DIR is the same
-  --all           those of every project; to revoke, all of them
-  --tool NAME     those of this tool
-  --ended         those that have expired or were revoked too
+  ID              id from the list, or the beginning of it
+  --project DIR   approvals of this project (default: this folder); same as --workspace DIR
+  --all           approvals of all projects
+  --tool NAME     approvals of this tool
+  --ended         include expired and revoked approvals
   --json          print JSON
-  --home DIR      the folder of the global layer, where they are kept (default: ~/.bulkhead)
+  --home DIR      folder of the global layer, where approvals are stored (default: ~/.bulkhead)
 
-Approvals for a session end with it and are never stored; an embedder can list and revoke them.
+Session approvals are never stored. List and revoke them with the API.
 
-Exit code: 0 when done, 1 when there is no such approval or they cannot be read, 2 for wrong usage.`,
+Exit code: 0 on success, 1 if the approval does not exist or the store cannot be read, 2 for wrong usage.`,
 
   async run(args) {
     const { values, positionals: [act, ...ids] } = readOptions(args, {
@@ -41,7 +41,7 @@ Exit code: 0 when done, 1 when there is no such approval or they cannot be read,
     })
     refuseForeignOptions('approvals', act, OPTIONS_OF, values)
     const { json = false, project = values.workspace, all = false, tool, ended = false, home } = values
-    if (all && project !== undefined && act === 'list') throw new UsageError('--all and --project contradict each other.')
+    if (all && project !== undefined && act === 'list') throw new UsageError('--all and --project cannot be used together.')
     const where = async (): Promise<ApprovalFilter> => all && project === undefined ? { everywhere: true } : { workspace: await folder(project) }
     const ofTool = tool === undefined ? {} : { tool }
     const inBook = (use: (book: ApprovalBook) => Promise<readonly Approval[]>, print: (found: readonly Approval[]) => string) =>
@@ -53,18 +53,18 @@ Exit code: 0 when done, 1 when there is no such approval or they cannot be read,
       })
     switch (act) {
       case 'list':
-        if (ids.length > 0) throw new UsageError(`"${ids.join(' ')}" is too much.`)
+        if (ids.length > 0) throw new UsageError(`Unexpected argument "${ids.join(' ')}".`)
         return inBook(async (book) => {
           const filter = { ...await where(), ended, ...ofTool }
           for (const damaged of await book.damaged(filter)) tell(curableText(damaged))
           return book.list(filter)
         }, (found) => approvalTable(found, all))
       case 'show':
-        if (ids.length !== 1) throw new UsageError('Which approval? Give its id.')
+        if (ids.length !== 1) throw new UsageError('Missing id. Use: bulkhead approvals show ID.')
         checkIds(ids)
         return inBook(async (book) => [await show(book, ids[0]!)], ([found]) => approvalDetails(found!))
       case 'revoke': {
-        if ((ids.length > 0) === (all || tool !== undefined)) throw new UsageError('Revoke what? Give ids, or --tool NAME, or --all.')
+        if ((ids.length > 0) === (all || tool !== undefined)) throw new UsageError('Name the approvals to revoke: ids, --tool NAME, or --all.')
         checkIds(ids)
         const by = `${accountName()} with bulkhead approvals`
         let removed: readonly DamagedApproval[] = []
@@ -78,17 +78,17 @@ Exit code: 0 when done, 1 when there is no such approval or they cannot be read,
         }, (revoked) => revoked.length === 0 && removed.length > 0 ? '' : revokedText(revoked))
       }
       default:
-        throw new UsageError(act === undefined ? 'What about approvals? list, show or revoke.' : `There is no "approvals ${act}".${meantNames(act, OPTIONS_OF.keys())}`)
+        throw new UsageError(act === undefined ? 'Missing subcommand: list, show or revoke.' : `There is no "approvals ${act}".${meantNames(act, OPTIONS_OF.keys())}`)
     }
   },
 }
 
 function checkIds(ids: readonly string[]): void {
   const wrong = ids.find((id) => !/^[0-9a-f]+$/.test(id) || id.length < LEAST_ID_CHARS)
-  if (wrong !== undefined) throw new UsageError(`An id has at least ${LEAST_ID_CHARS} of the characters 0-9 and a-f, not "${wrong}".`)
+  if (wrong !== undefined) throw new UsageError(`"${wrong}" is not an id. Give at least ${LEAST_ID_CHARS} characters of 0-9 and a-f.`)
 }
 
-/** A project is known by its real path; one that is gone, by the path it had. */
+/** Approvals are stored by real path. For a deleted project, use the given path. */
 async function folder(path = '.'): Promise<string> {
   return realpath(path).catch(() => resolve(path))
 }
@@ -110,16 +110,16 @@ async function find(book: ApprovalBook, start: string, ended: boolean): Promise<
   const all = [...await book.list({ everywhere, ended }), ...await book.damaged({ everywhere })]
   const [found, ...others] = all.filter(({ id }) => id.startsWith(start))
   if (found && others.length === 0) return found
-  const why = found ? `${others.length + 1} approvals have ids that begin with ${start}: give more of it` : `There is no approval ${start}${ended ? '' : ' that stands'}`
+  const why = found ? `${others.length + 1} approvals have ids that start with ${start}. Give more characters` : `There is no ${ended ? '' : 'active '}approval ${start}`
   throw new BulkheadError('NotFound', `${why}.`, { data: { id: start } })
 }
 
 const revokedText = (revoked: readonly Approval[]): string =>
-  revoked.length === 0 ? 'There was nothing to revoke.\n' : `Revoked:\n${approvalTable(revoked, true)}`
+  revoked.length === 0 ? 'Nothing to revoke.\n' : `Revoked:\n${approvalTable(revoked, true)}`
 
-/** `projects`: say of which project each is. */
+/** `projects` adds the project column. */
 function approvalTable(rows: readonly Approval[], projects: boolean): string {
-  if (rows.length === 0) return 'Nothing is approved.\n'
+  if (rows.length === 0) return 'No approvals.\n'
   const headings = ['ID', 'STATUS', 'TOOL', 'EXTENSION', 'GIVEN', 'BY', 'EXPIRES', 'USES', 'LAST USED', ...(projects ? ['PROJECT'] : []), 'KEY']
   return table(headings, rows.map((approval) => {
     const { id, status, tool, origin, callers = [], grantedAt, grantedBy, expiresAt, uses, lastUsedAt, workspace, approvalKey } = approval
@@ -150,6 +150,6 @@ function approvalDetails(approval: Approval): string {
   return lines.map(([label, text]) => `${label.padEnd(12)}  ${visibleText(text)}\n`).join('')
 }
 
-const damageText = ({ id, damage }: DamagedApproval): string => `The approval ${id} is damaged and answers nothing: it ${damage}.`
+const damageText = ({ id, damage }: DamagedApproval): string => `Approval ${id} is damaged and is ignored: it ${damage}.`
 
 const minute = (at: string | null): string => at === null ? '-' : `${at.slice(0, 16).replace('T', ' ')}Z`

@@ -14,14 +14,14 @@ const PAGE = 1_000
 const OWNER_ONLY_FILE = 0o600
 const CHUNK_CHARS = 2 ** 20
 
-/** What was taken out, and how many records are left. */
+/** The archived span, and the number of records left in the store. */
 export interface Archive extends AuditSpan {
   readonly left: number
 }
 
 /**
- * Writes what happened before that time to a new file, in the form of an export, proves that it is whole there, and takes it out of the
- * store. undefined where there is nothing so old. When it rejects before that, nothing is taken out, and the file is gone.
+ * Exports records older than `before` to a new file, verifies the file, then removes them from the store. Returns undefined
+ * if there are none. If writing or verification fails, the store is unchanged and the file is removed.
  */
 export async function archiveAudit(store: Store, file: string, before: Date): Promise<Archive | undefined> {
   const span = await olderPart(store, before)
@@ -34,13 +34,13 @@ export async function archiveAudit(store: Store, file: string, before: Date): Pr
   } catch (error) {
     if (error instanceof UsageError) throw error
     await rm(file, { force: true })
-    throw BulkheadError.is(error) ? error : new BulkheadError('StoreUnavailable', `${file} cannot be written: ${messageOf(error)}. Nothing was taken out of the audit.`, { cause: error })
+    throw BulkheadError.is(error) ? error : new BulkheadError('StoreUnavailable', `${file} cannot be written: ${messageOf(error)}. Nothing was removed from the audit.`, { cause: error })
   }
   const end = await store.archive!(span.last, span.link, accountName())
   return { ...span, left: end - span.last }
 }
 
-/** The part whose records are all older, as far as one of them ends what was written together. */
+/** The records older than `before`, up to the end of a group: only the last record of a group has a link. */
 async function olderPart(store: Store, before: Date): Promise<AuditSpan | undefined> {
   const span = await store.auditSpan()
   const limit = before.toISOString()
@@ -55,13 +55,13 @@ async function olderPart(store: Store, before: Date): Promise<AuditSpan | undefi
   return end && { first: span.first, before: span.before, last: end.position, link: end.link! }
 }
 
-/** Contract: throws UsageError for one that is there, which is left as it is. */
+/** Throws UsageError if the file exists. Never overwrites it. */
 async function openNew(file: string): Promise<FileHandle> {
   try {
     return await open(file, 'wx', OWNER_ONLY_FILE)
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
-    throw new UsageError(`${file} is there already. Name a file that is not.`)
+    throw new UsageError(`${file} already exists. Name a new file.`)
   }
 }
 
@@ -88,10 +88,10 @@ async function prove(file: string, span: AuditSpan): Promise<void> {
   using written = await openExport(file)
   const verdict = await verifyAudit(written, { position: span.last, link: span.link })
   if (verdict.ok) return
-  throw new BulkheadError('StoreUnavailable', `The audit is broken at record ${verdict.position}: ${verdict.reason}. Nothing was taken out of it. See "bulkhead audit verify".`)
+  throw new BulkheadError('StoreUnavailable', `The audit is broken at record ${verdict.position}: ${verdict.reason}. Nothing was removed from it. Run "bulkhead audit verify".`)
 }
 
-/** Without it, the name of a new file may be lost with the power, though its content is on the disk. */
+/** Without this fsync, a power failure may lose the directory entry of the new file. */
 async function syncFolder(file: string): Promise<void> {
   await using folder = await open(dirname(file))
   await folder.sync()

@@ -8,37 +8,37 @@ import { visibleJson } from '@bulkhead/kit/text'
 import type { AuditSource } from '@bulkhead/store'
 
 const PAGE = 1_000
-/** The text of what was written together is one value, and longer than any record may be. */
+/** The text of a whole group is one value, so it can be longer than a record. */
 const LINE_LIMITS = { ...JSON_LIMITS, maxChars: 2 ** 29 }
 
-/** What it holds of the audit as lines of JSON: from where to where it reaches, then one record each. */
+/** The audit as JSON lines: the span first, then one record per line. */
 export async function* exportLines(source: AuditSource, span: AuditSpan): AsyncGenerator<string> {
   yield JSON.stringify({ ...span })
   for (let from = span.first; from <= span.last;) {
-    // No further than it said: a host may be writing.
+    // Stop at the end of the span: a host may be appending records.
     const page = await source.records(from, Math.min(PAGE, span.last - from + 1))
     if (page.length === 0) return
     if (page[0]!.position !== from) {
-      throw new BulkheadError('StoreUnavailable', `Record ${from} of the audit is not there, or not any more. Where somebody archives it meanwhile, try again.`)
+      throw new BulkheadError('StoreUnavailable', `Record ${from} of the audit is missing. If another process is archiving it, try again.`)
     }
     for (const entry of page) yield visibleJson(JSON.stringify(entry))
     from = page.at(-1)!.position + 1
   }
 }
 
-/** An audit as it was exported. Rejects with StoreUnavailable for a file that is none, and so does reading it. */
+/** Opens an exported audit. Rejects with StoreUnavailable for an invalid file. Reading records rejects the same way. */
 export async function openExport(file: string): Promise<ExportedAudit> {
   const exported = new ExportedAudit(file)
   await exported.auditSpan()
   return exported
 }
 
-/** Read from its beginning to its end, however large it is; whoever asks for something again waits until it was read up to there. */
+/** Reads the file as a stream, because it can be large. Going back rereads it from the start. */
 class ExportedAudit implements AuditSource, Disposable {
   readonly forgets = true
   readonly #file: string
   #lines: ExportLines
-  /** What was not asked for yet begins here. */
+  /** The first position that was not read yet. */
   #position = 0
 
   constructor(file: string) {
@@ -72,7 +72,7 @@ class ExportedAudit implements AuditSource, Disposable {
   }
 }
 
-/** Contract: one after the other. Rejects with StoreUnavailable for a line that is none of an export. */
+/** Calls must not overlap. Rejects with StoreUnavailable for an invalid line. */
 class ExportLines {
   readonly #file: string
   readonly #input: ReadStream
@@ -88,7 +88,7 @@ class ExportLines {
 
   async span(): Promise<AuditSpan> {
     this.#span ??= await this.#read(readSpan)
-    if (this.#span === undefined) throw new BulkheadError('StoreUnavailable', `${this.#file} is empty. Export the audit anew.`)
+    if (this.#span === undefined) throw new BulkheadError('StoreUnavailable', `${this.#file} is empty. Export the audit again.`)
     return this.#span
   }
 
@@ -96,7 +96,7 @@ class ExportLines {
     const { first, last } = await this.span()
     const count = last === 0 ? 0 : last - first + 1
     return this.#read((value) => {
-      // A line beyond those that are proven would look as proven as they are.
+      // Lines after the end of the span are not verified, so they are rejected.
       if (this.#number > count + 1) throw new RangeError('too much')
       return readEntry(value)
     })
@@ -114,8 +114,8 @@ class ExportLines {
       const parsed = parseJson(line.value, LINE_LIMITS)
       return form(parsed.ok ? parsed.value : undefined)
     } catch (error) {
-      const what = error instanceof RangeError ? `line ${this.#number} is not one of an exported audit` : messageOf(error)
-      throw new BulkheadError('StoreUnavailable', `${this.#file} cannot be read: ${what}. Export it anew.`, { cause: error })
+      const what = error instanceof RangeError ? `line ${this.#number} is not a record of an exported audit` : messageOf(error)
+      throw new BulkheadError('StoreUnavailable', `${this.#file} cannot be read: ${what}. Export it again.`, { cause: error })
     }
   }
 }

@@ -4,7 +4,7 @@ import { table } from './output.ts'
 
 const PAGE = 500
 
-/** The latest so many, in their order. Unless `all`: of what was decided and done, without how extensions came and went for it. */
+/** The latest `count` records, oldest first. Without `all`, skips the normal start and stop of extensions. */
 export async function latestEntries(store: Pick<Store, 'auditSpan' | 'records'>, count: number, all: boolean): Promise<readonly AuditEntry[]> {
   const { first, last } = await store.auditSpan()
   const found: AuditEntry[] = []
@@ -16,7 +16,7 @@ export async function latestEntries(store: Pick<Store, 'auditSpan' | 'records'>,
   return found.slice(0, count).toReversed()
 }
 
-/** An extension that starts, stops or is closed as it should. One that fails is no housekeeping, nor is a gap in the audit. */
+/** A normal start or stop of an extension. Failures and gaps in the audit are always shown. */
 function isHousekeeping(record: Json): boolean {
   if (!isJsonObject(record) || record['lostBefore'] !== undefined) return false
   if (record['type'] === 'LifecycleStateChanged') return record['to'] !== 'failed'
@@ -24,14 +24,14 @@ function isHousekeeping(record: Json): boolean {
 }
 
 export const auditTable = (entries: readonly AuditEntry[]): string =>
-  entries.length === 0 ? 'Nothing yet.\n' : table(HEADINGS, entries.map(rowOf))
+  entries.length === 0 ? 'No records.\n' : table(HEADINGS, entries.map(rowOf))
 
 const HEADINGS = ['POSITION', 'AT', 'TYPE', 'TOOL', 'ORIGIN', 'WHAT']
 
 function rowOf({ position, record }: AuditEntry): string[] {
   const of = isJsonObject(record) ? record : {}
   const origin = isJsonObject(of['origin']) ? `${text(of['origin']['layer'])} ${text(of['origin']['extension'])}@${text(of['origin']['version'])}` : '-'
-  const lost = typeof of['lostBefore'] === 'number' ? `(${of['lostBefore']} records before it could not be kept)` : undefined
+  const lost = typeof of['lostBefore'] === 'number' ? `(${of['lostBefore']} earlier records were lost)` : undefined
   const what = [lost, of['decision'], of['errorCode'], of['from'] && `${text(of['from'])} to ${text(of['to'])}`, of['reason'] ?? of['message'], of['workspace'], approvalText(of), archiveText(of)]
   return [
     String(position), text(of['at']), text(of['type']), text(of['tool'] ?? of['extensionId']), origin,
@@ -39,13 +39,11 @@ function rowOf({ position, record }: AuditEntry): string[] {
   ]
 }
 
-/** What was approved, and who said so. */
 function approvalText({ type, approvalKey, grantedBy, revokedBy }: JsonObject): string | undefined {
   const by = grantedBy ?? revokedBy
   return text(type).startsWith('Approval') ? `${text(approvalKey)}${by === undefined ? '' : ` by ${text(by)}`}` : undefined
 }
 
-/** What was taken out, and who did. */
 const archiveText = ({ type, first, last, by }: JsonObject): string | undefined =>
   type === 'AuditArchived' ? `${Number(first)} to ${Number(last)} by ${text(by)}` : undefined
 

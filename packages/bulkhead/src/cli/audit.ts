@@ -13,7 +13,7 @@ import { HOME_OPTIONS, readOptions, refuseForeignOptions, withStore } from './ho
 const LATEST = 20
 const KEPT_DAYS = 90
 const DAY_MS = 86_400_000
-/** Times before the year 1970 were never recorded. */
+/** Keeps the computed date after 1970. */
 const MOST_DAYS = 20_000
 const OPTIONS_OF = new Map([['verify', ['anchor']], ['tail', ['count', 'all']], ['show', []], ['export', []], ['archive', ['keep']]])
 
@@ -23,27 +23,27 @@ bulkhead audit tail [--count N] [--all] [--json] [--home DIR]
 bulkhead audit show POSITION [--json] [--home DIR]
 bulkhead audit export [--json] [--home DIR]
 bulkhead audit archive FILE [--keep DAYS] [--json] [--home DIR]`,
-  details: `  verify    finds the first record that was changed, dropped or moved, here or in an exported or archived FILE
-  tail      the latest records of calls, people, sessions and faults
-  show      one record, whole
-  export    all of it as lines of JSON, for another place
-  archive   writes what is old to FILE, as an export, proves it there, and takes it out of here
+  details: `  verify    find the first changed, missing or moved record, in the store or in an exported or archived FILE
+  tail      show the latest records of calls, approvals, sessions and errors
+  show      show one record in full
+  export    print all records as JSON lines
+  archive   write old records to FILE, verify it, then remove them from the store
 
-  --anchor POSITION:LINK   a link that was noted before, elsewhere: shows an audit that was made anew as a whole
-  --count N                how many records (default: ${LATEST})
-  --all                    also how extensions started and stopped
-  --keep DAYS              what is younger stays (default: ${KEPT_DAYS})
-  --json                   print JSON, as show and export do anyway
-  --home DIR               the folder of the global layer (default: ~/.bulkhead)
+  --anchor POSITION:LINK   a link you saved earlier; detects a log that was rewritten as a whole
+  --count N                number of records (default: ${LATEST})
+  --all                    include the start and stop of extensions
+  --keep DAYS              keep records newer than this (default: ${KEPT_DAYS})
+  --json                   print JSON; show and export always do
+  --home DIR               folder of the global layer (default: ~/.bulkhead)
 
-Exit code: 0 when done and whole, 1 when the audit is broken or cannot be read, 2 for wrong usage.`,
+Exit code: 0 if the log is intact, 1 if it is broken or cannot be read, 2 for wrong usage.`,
 
   async run(args) {
     const { values, positionals: [act, operand, ...more] } = readOptions(args, {
       ...HOME_OPTIONS,
       anchor: { type: 'string' }, count: { type: 'string' }, all: { type: 'boolean' }, keep: { type: 'string' },
     })
-    if (more.length > 0) throw new UsageError(`"${more.join(' ')}" is too much.`)
+    if (more.length > 0) throw new UsageError(`Unexpected argument "${more.join(' ')}".`)
     const json = values.json === true
     refuseForeignOptions('audit', act, OPTIONS_OF, values)
     switch (act) {
@@ -70,10 +70,10 @@ Exit code: 0 when done and whole, 1 when the audit is broken or cannot be read, 
           return 0
         })
       case 'archive':
-        if (operand === undefined) throw new UsageError('Where to? Name a file that is not there yet.')
+        if (operand === undefined) throw new UsageError('Missing file. Name a file that does not exist yet.')
         return withStore(values.home, 'audit', archive(operand, readDays(values.keep), json))
       default:
-        throw new UsageError(act === undefined ? 'What about the audit? verify, tail, show, export or archive.' : `There is no "audit ${act}".${meantNames(act, OPTIONS_OF.keys())}`)
+        throw new UsageError(act === undefined ? 'Missing subcommand: verify, tail, show, export or archive.' : `There is no "audit ${act}".${meantNames(act, OPTIONS_OF.keys())}`)
     }
   },
 }
@@ -82,18 +82,18 @@ function printVerdict(verdict: Awaited<ReturnType<typeof verifyAudit>>, json: bo
   if (json) printJson(verdict)
   else if (verdict.ok) {
     process.stdout.write(`${styleText('green', 'whole')} ${verdict.records} records. ${anchorText(verdict)}`)
-    if (verdict.first > 1) process.stdout.write(`It begins at record ${verdict.first}. The archive of what stood before must end with ${verdict.first - 1}:${verdict.before}\n`)
+    if (verdict.first > 1) process.stdout.write(`It starts at record ${verdict.first}. The archive of earlier records must end with ${verdict.first - 1}:${verdict.before}\n`)
   } else process.stdout.write(`${styleText('red', 'broken')} at record ${verdict.position}: ${verdict.reason}.\n`)
   return verdict.ok ? 0 : 1
 }
 
 const anchorText = ({ last, link }: { readonly last: number; readonly link: string }): string =>
-  `Note this to find a change of all of it later:\n  --anchor ${last}:${link}\n`
+  `Save this anchor to detect a rewritten log later:\n  --anchor ${last}:${link}\n`
 
 const archive = (file: string, days: number, json: boolean) => async (store: Store): Promise<number> => {
   const archived = await archiveAudit(store, file, new Date(Date.now() - days * DAY_MS))
   if (json) printJson(archived ? { file, ...archived } : { file: null })
-  else if (!archived) process.stdout.write(`Nothing is older than ${days} days.\n`)
+  else if (!archived) process.stdout.write(`No records are older than ${days} days.\n`)
   else {
     const { first, last, left } = archived
     process.stdout.write(`${styleText('green', 'archived')} ${last - first + 1} records, ${first} to ${last}; ${left} are left. ${anchorText(archived)}`)
@@ -112,23 +112,23 @@ const show = (position: number) => async (store: Store): Promise<number> => {
   const [entry] = await store.records(position, 1)
   if (entry?.position !== position) {
     const { first } = await store.auditSpan()
-    throw new BulkheadError('NotFound', `The audit has no record ${position}.${position < first ? ` It begins at ${first}: what stood before was archived.` : ''}`)
+    throw new BulkheadError('NotFound', `The audit has no record ${position}.${position < first ? ` It starts at ${first}: earlier records were archived.` : ''}`)
   }
   printJson(shown(entry))
   return 0
 }
 
-/** Without the text of all that was written together, which only a proof needs. */
+/** Omits the text of the group, which only verification needs. */
 const shown = ({ position, record, link }: AuditEntry): AuditEntry => ({ position, record, link })
 
 function refuseOperand(operand: string | undefined): void {
-  if (operand !== undefined) throw new UsageError(`"${operand}" is too much.`)
+  if (operand !== undefined) throw new UsageError(`Unexpected argument "${operand}".`)
 }
 
 function readAnchor(given: string | undefined): Anchor | undefined {
   if (given === undefined) return undefined
   const [, position, link] = /^([1-9]\d*):([0-9a-f]{64})$/.exec(given) ?? []
-  if (position === undefined || link === undefined) throw new UsageError('--anchor is POSITION:LINK, as verify prints it.')
+  if (position === undefined || link === undefined) throw new UsageError('--anchor must be POSITION:LINK, as printed by "audit verify".')
   return { position: Number(position), link }
 }
 
@@ -146,6 +146,6 @@ function readDays(given = String(KEPT_DAYS)): number {
 
 function readPosition(given: string | undefined): number {
   const position = Number(given)
-  if (given === undefined || !Number.isInteger(position) || position < 1) throw new UsageError('Which record? Give its position.')
+  if (given === undefined || !Number.isInteger(position) || position < 1) throw new UsageError('Missing position. Use: bulkhead audit show POSITION.')
   return position
 }

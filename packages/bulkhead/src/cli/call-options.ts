@@ -19,8 +19,8 @@ export function readMode(text: string | undefined): SecurityMode | undefined {
 }
 
 /**
- * The call that a person means who names a tool and its arguments as other hosts do, such as mcp:server.tool. `connecting` starts or
- * reaches servers it could be of and that nobody has heard of yet.
+ * Resolves tool names in the notation of other hosts, such as mcp:server.tool. With `connecting`, connects first to matching
+ * servers whose tools are not known yet.
  */
 export async function meantCall<Call extends { readonly name: string; readonly arguments: Json }>(
   host: Pick<Host, 'mcp' | 'tool'>, call: Call, connecting: boolean,

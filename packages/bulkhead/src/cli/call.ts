@@ -10,19 +10,19 @@ import { canAsk, COMMON_DETAILS, COMMON_OPTIONS, openHost, readOptions, STORE_DE
 
 export const call: Command = {
   usage: 'bulkhead call NAME [--args JSON] [--mode ask|allowlist|yolo] [--timeout MS] [--no-store] [--json] [--workspace DIR] [--home DIR] [--trust-project]',
-  details: `  --args JSON       the arguments, a JSON object (default: {})
-  --mode MODE       what happens to a call that needs a person's word (default: from the configuration, else ask)
-  --timeout MS      deadline of the call, from 1 to ${CALL_LIMITS.maxTimeoutMs} (default: of the configuration, else of the tool)
+  details: `  --args JSON       arguments, a JSON object (default: {})
+  --mode MODE       how to handle a call that requires approval (default: from the configuration, else ask)
+  --timeout MS      timeout of the call, from 1 to ${CALL_LIMITS.maxTimeoutMs} (default: from the configuration, else from the tool)
 ${STORE_DETAILS}
 ${COMMON_DETAILS}
 
-Exit code: 0 for output, 1 for an error, 2 for wrong usage.`,
+Exit code: 0 if the call succeeded, 1 if it failed, 2 for wrong usage.`,
 
   async run(args) {
     const { values, positionals } = readOptions(args, { ...COMMON_OPTIONS, ...STORE_OPTIONS, args: { type: 'string' }, mode: { type: 'string' }, timeout: { type: 'string' } })
     const [name, ...more] = positionals
-    if (name === undefined) throw new UsageError('Which tool? Name it after "call".')
-    if (more.length > 0) throw new UsageError(`One tool at a time: "${more.join(' ')}" is too much.`)
+    if (name === undefined) throw new UsageError('Missing tool name. Use: bulkhead call NAME.')
+    if (more.length > 0) throw new UsageError(`Unexpected argument "${more.join(' ')}". Name one tool.`)
     const request = { name, arguments: readArguments(values.args), mode: readMode(values.mode), timeoutMs: readTimeout(values.timeout) }
 
     const host = await openHost(values, true)
@@ -39,7 +39,7 @@ Exit code: 0 for output, 1 for an error, 2 for wrong usage.`,
   },
 }
 
-const NO_TERMINAL = 'Without a terminal, no one can be asked. "bulkhead explain" shows what would allow the call; --mode yolo skips approval.\n'
+const NO_TERMINAL = 'There is no terminal to ask for approval. "bulkhead explain" shows how to allow the call; --mode yolo skips approval.\n'
 
 interface CallRequest {
   readonly name: string

@@ -16,14 +16,14 @@ import { extensionLines, line } from './plan-text.ts'
 
 export const check: Command = {
   usage: 'bulkhead check DIR [--config JSON] [--json] [--home DIR]',
-  details: `  DIR               the folder of an extension
-  --config JSON     the configuration to start it with, held against its configSchema (default: {})
+  details: `  DIR               folder of an extension
+  --config JSON     configuration to start it with; must match its configSchema (default: {})
 ${HOME_DETAILS}
 
-For publishers: proves the folder as "pack" does, then runs what would be packed in compartments without any power and holds it
-against what is asked of every extension. Nothing is written; tools are called with odd arguments, and can reach nothing.
+For publishers. Verifies the folder as "pack" does, then runs the packed code in compartments without permissions and tests it
+against the conformance requirements. Tools are called with unusual arguments and cannot access anything. Nothing is written.
 
-Exit code: 0 when it conforms, 1 when it does not, 2 for wrong usage.`,
+Exit code: 0 if the extension conforms, 1 if it does not, 2 for wrong usage.`,
 
   async run(args) {
     const { values, positionals: [dir, ...more] } = readOptions(args, { ...HOME_OPTIONS, config: { type: 'string' } })
@@ -43,7 +43,7 @@ Exit code: 0 when it conforms, 1 when it does not, 2 for wrong usage.`,
   },
 }
 
-/** In an empty folder: no tool has a reason to look at that of the publisher. */
+/** Runs in an empty folder, so that tools cannot read the files of the publisher. */
 async function conformAlone(extension: ExtensionDescriptor, config: JsonObject): Promise<readonly ConformanceResult[]> {
   const workspace = emptyFolder()
   const sandbox = createSandbox({ workspace })
@@ -59,7 +59,7 @@ function emptyFolder(): string {
   try {
     return realpathSync(mkdtempSync(join(tmpdir(), 'bulkhead-check-')))
   } catch (error) {
-    throw new BulkheadError('InstallFailed', `An empty folder to run it in could not be made: ${messageOf(error)}. Set TMPDIR to a folder that can be written.`, { cause: error })
+    throw new BulkheadError('InstallFailed', `Cannot create a temporary folder: ${messageOf(error)}. Set TMPDIR to a writable folder.`, { cause: error })
   }
 }
 

@@ -5,10 +5,10 @@ export interface Command {
   run(args: readonly string[]): Promise<number>
 }
 
-/** The command line itself is wrong; nothing was done. */
+/** The command line is invalid. Nothing was done. */
 export class UsageError extends Error {
   override readonly name = 'UsageError'
 }
 
-/** By these a command is asked to end: what it runs is ended first. A second one ends it at once. */
+/** Signals that stop a command after its running calls are cancelled. A second signal ends the process at once. */
 export const ENDING_SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const

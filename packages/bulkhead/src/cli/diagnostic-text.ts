@@ -5,10 +5,10 @@ import { visibleText } from '@bulkhead/kit/text'
 import type { Host } from '../facade/create-host.ts'
 import { table } from './output.ts'
 
-/** What a call meets when something that should be there could not be loaded. */
+/** Errors of a call to a tool that could not be loaded. */
 const UNLOADED: ReadonlySet<ErrorCode> = new Set(['ToolNotRegistered', 'ToolsDisabled'])
 
-/** Where a call of `name` was refused for lack of something, what may be the reason: for a person, beside whatever a program reads. */
+/** If a call failed because the tool is missing, prints possible reasons on standard error. */
 export function tellFaults(
   refusedWith: ErrorCode | undefined, name: string, { diagnostics: found, tools, mcp }: Pick<Host, 'diagnostics' | 'tools' | 'mcp'>,
 ): void {
@@ -21,11 +21,11 @@ export function tellFaults(
   process.stderr.write(faults.map((fault) => diagnosticText(fault, process.stderr)).join(''))
 }
 
-/** What was found, where it is, and what cures it, in a few lines for a person. */
+/** A diagnostic as text: problem, location and fix. */
 export function diagnosticText(found: Diagnostic, stream: NodeJS.WriteStream = process.stdout): string {
   const colour = found.severity === 'error' ? 'red' : 'yellow'
   const place = found.path === '' ? found.location : `${found.location} at ${found.path}`
-  const fallback = found.fallbackTo === undefined ? '' : ` The one of the ${found.fallbackTo} layer serves instead.`
+  const fallback = found.fallbackTo === undefined ? '' : ` The version in the ${found.fallbackTo} layer is used instead.`
   return [
     '',
     `${styleText(colour, found.severity, { stream })} ${found.code} (${found.stage})${found.extensionId === null ? '' : ` in ${visibleText(found.extensionId)}`}`,
@@ -38,25 +38,25 @@ export function diagnosticText(found: Diagnostic, stream: NodeJS.WriteStream = p
 
 const HEADINGS = ['SERVER', 'TYPE', 'LAYER', 'STATE', 'TOOLS', 'ADDRESS']
 
-/** The MCP servers for people; nothing where there are none. */
+/** The table of MCP servers. Empty if there are none. */
 export function serverTable(servers: readonly McpServerStatus[]): string {
   if (servers.length === 0) return ''
   const rows = servers.map(({ name, type, layer, state, tools, address }) =>
     [name, type === 'local' ? 'local, not confined' : type, layer, state, tools === undefined ? '-' : String(tools), address])
   const isUnknown = servers.some(({ state }) => state === 'unknown')
-  const hint = isUnknown ? '"bulkhead tools --connect" starts or reaches servers, and lists what they offer.\n' : ''
+  const hint = isUnknown ? 'Run "bulkhead tools --connect" to connect to the servers and list their tools.\n' : ''
   return `\n${table(HEADINGS, rows)}${serverFaults(servers)}${hint}`
 }
 
-/** What is wrong with those of them that are of no use, a line each. */
+/** One line for each server that failed. */
 export const serverFaults = (servers: readonly McpServerStatus[]): string =>
   servers.map(({ name, error }) => error ? `${name}: ${error.code} ${visibleText(error.message)}\n` : '').join('')
 
-/** For scripts: an error as its code and words. */
+/** The servers as JSON, with each error reduced to code and message. */
 export const serverJson = (servers: readonly McpServerStatus[]) =>
   servers.map(({ error, ...status }) => ({ ...status, ...(error && { error: { code: error.code, message: error.message } }) }))
 
-/** Whether the name of a tool is one that this server could have given it. */
+/** Whether a tool name could belong to this server. */
 export function serverMeant(tool: string, { name }: Pick<McpServerStatus, 'name'>): boolean {
   const flat = (text: string) => text.replaceAll(/[^A-Za-z0-9_]/g, '_')
   return flat(tool).replace(/^mcp_+/, '').startsWith(`${flat(name)}_`)

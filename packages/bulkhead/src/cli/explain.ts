@@ -9,20 +9,20 @@ import { COMMON_DETAILS, COMMON_OPTIONS, openHost, readOptions, STORE_DETAILS, S
 
 export const explain: Command = {
   usage: 'bulkhead explain NAME [--args JSON] [--mode ask|allowlist|yolo] [--connect] [--no-store] [--json] [--workspace DIR] [--home DIR] [--trust-project]',
-  details: `  --args JSON       the arguments, a JSON object (default: {})
-  --mode MODE       what happens to a call that needs a person's word (default: from the configuration, else ask)
+  details: `  --args JSON       arguments, a JSON object (default: {})
+  --mode MODE       how to handle a call that requires approval (default: from the configuration, else ask)
   --connect         connect to the MCP server of the tool first, if its tools are not known yet
 ${STORE_DETAILS}
 ${COMMON_DETAILS}
 
-Prints the steps that would decide the call, and what would change the answer. It asks no one and does not run the tool.
+Prints the rules that apply to the call and how to change the result. It does not prompt and does not run the tool.
 
-Exit code: 0 when it would be allowed, or a person would be asked; 1 when it would be refused; 2 for wrong usage.`,
+Exit code: 0 if the call would be allowed or would require approval, 1 if it would be denied, 2 for wrong usage.`,
 
   async run(args) {
     const { values, positionals: [name, ...more] } = readOptions(args, { ...COMMON_OPTIONS, ...STORE_OPTIONS, args: { type: 'string' }, mode: { type: 'string' }, connect: { type: 'boolean' } })
-    if (name === undefined) throw new UsageError('Which tool? Name it after "explain".')
-    if (more.length > 0) throw new UsageError(`One tool at a time: "${more.join(' ')}" is too much.`)
+    if (name === undefined) throw new UsageError('Missing tool name. Use: bulkhead explain NAME.')
+    if (more.length > 0) throw new UsageError(`Unexpected argument "${more.join(' ')}". Name one tool.`)
     const call = { id: 'cli', name, arguments: readArguments(values.args) }
     const mode = readMode(values.mode)
     const interactor = terminal()
@@ -43,7 +43,7 @@ Exit code: 0 when it would be allowed, or a person would be asked; 1 when it wou
 const COLOURS = {
   allow: 'green', ask: 'yellow', deny: 'red', pass: 'dim', change: 'cyan',
 } as const satisfies Record<ExplainedStep['action'], string>
-const WORDS = { allow: 'would be allowed', ask: 'would be asked about', deny: 'would be refused' } as const
+const WORDS = { allow: 'would be allowed', ask: 'would require approval', deny: 'would be denied' } as const
 
 function toText({ tool, decision, code, approvalKey, arguments: changed, chain, remedies }: Explanation): string {
   const rows = chain.map(({ stage, action, source, reason }) => [stage, action, source, reason])
@@ -52,6 +52,6 @@ function toText({ tool, decision, code, approvalKey, arguments: changed, chain, 
     ...(approvalKey === null ? [] : [`key: ${visibleText(approvalKey)}\n`]),
     ...(changed === undefined ? [] : [`with: ${visibleText(JSON.stringify(changed))}\n`]),
     '\n', table(['STAGE', 'SAYS', 'SOURCE', 'REASON'], rows),
-    ...(remedies.length === 0 ? [] : ['\nWhat would change it\n', ...remedies.map((remedy) => `  - ${visibleText(remedy)}\n`)]),
+    ...(remedies.length === 0 ? [] : ['\nTo change this\n', ...remedies.map((remedy) => `  - ${visibleText(remedy)}\n`)]),
   ].join('')
 }

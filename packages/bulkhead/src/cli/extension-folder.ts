@@ -8,7 +8,7 @@ import { type Packed, packFolder } from '@bulkhead/loader'
 import { homeFolder } from '../facade/folders.ts'
 import { loaderOptions } from '../facade/loader-options.ts'
 
-/** What a package of this folder would be, for whoever publishes it. `config`: what it is tried out with. Writes nothing. */
+/** Packs a folder in memory. `config` is checked against the configSchema. Writes nothing. */
 export async function readExtensionFolder(given: string, home: string | undefined, config?: JsonObject): Promise<Packed & { readonly folder: string }> {
   const folder = resolve(given)
   const fault = folderFault(folder)
@@ -21,16 +21,16 @@ function folderFault(path: string): string | undefined {
   try {
     return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true ? undefined : 'is not a folder'
   } catch (error) {
-    return `cannot be looked at: ${messageOf(error)}`
+    return `cannot be read: ${messageOf(error)}`
   }
 }
 
-/** What a compartment has by itself. */
+/** Modules that every compartment provides. */
 const PROVIDED: readonly (string | RegExp)[] = ['@bulkhead/contract', '@bulkhead/contract/author', /^node:/, ...builtinModules]
 
 /**
- * One ES module of a module and everything it imports, CommonJS among it: a compartment has neither `require` nor packages.
- * The bundler is large and only publishers need it, so it is no dependency of Bulkhead; whoever packs brings it.
+ * Bundles a module and its dependencies into one ES module: a compartment has neither `require` nor packages.
+ * Only publishers need the bundler, and it is large, so it is not a dependency.
  */
 async function bundleModule(folder: string, main: string): Promise<string> {
   let rolldown: typeof import('rolldown')
@@ -38,15 +38,15 @@ async function bundleModule(folder: string, main: string): Promise<string> {
   try {
     [rolldown, plugins] = await Promise.all([import('rolldown'), import('rolldown/plugins')])
   } catch (error) {
-    throw new BulkheadError('ModuleNotFound', 'The code uses dependencies that are installed beside it, and these are bundled with rolldown, which is not there. Install it where bulkhead is (npm install rolldown), or bundle the extension yourself.', { cause: error })
+    throw new BulkheadError('ModuleNotFound', 'The extension has dependencies, and rolldown, which bundles them, is not installed. Install it next to bulkhead (npm install rolldown), or bundle the extension yourself.', { cause: error })
   }
   try {
     const build = await rolldown.rolldown({
       input: join(folder, main), cwd: folder, logLevel: 'silent',
-      // As for Node, but for the `createRequire` that the bundler adds there and no compartment has. The bundler adds `import` or `require`
-      // by how a package is asked for: to name `require` here would take the CommonJS copy, whole, of every package that has both.
+      // The `node` platform would add `createRequire`, which compartments lack. The bundler adds the `import` or `require` condition
+      // per import; naming `require` here would select the CommonJS build of every dual package.
       platform: 'neutral', resolve: { mainFields: ['module', 'main'], conditionNames: ['node', 'default'] },
-      // Marks them as external too, and makes imports of what CommonJS asks for: by itself the bundler would make a `require` of its own.
+      // Turns `require` of an external module into an import. The bundler would emit its own `require` otherwise.
       plugins: [plugins.esmExternalRequirePlugin({ external: [...PROVIDED] })],
     })
     const { output } = await build.generate({ format: 'esm', codeSplitting: false })

@@ -9,19 +9,21 @@ import { INSTALLER_DETAILS, INSTALLER_OPTIONS, openInstaller } from './installer
 import { planJson, planText } from './plan-text.ts'
 
 export const CONSENT_OPTIONS = { 'yes': { type: 'boolean', short: 'y' }, 'accept': { type: 'string' }, 'dry-run': { type: 'boolean' } } as const
-export const CONSENT_DETAILS = `  --yes             agree to a first installation; what wants more than was accepted before is not covered
-  --accept DIGEST   agree to the package with this digest, whatever it wants, and to no other (12 characters or more)
-  --dry-run         show what would be, and write nothing`
+export const CONSENT_DETAILS = `  --yes             agree to a first installation, but not to an update that needs more permissions
+  --accept DIGEST   agree only to the package with this digest (12 characters or more)
+  --dry-run         show the changes, and write nothing`
 
 export const install: Command = {
   usage: 'bulkhead install SPEC [--project] [--yes] [--accept DIGEST] [--dry-run] [--registry URL] [--json] [--workspace DIR] [--home DIR] [--trust-project]',
-  details: `  SPEC              a folder (./weather), a tarball (weather-1.4.0.tgz), or a package (@acme/weather@1.4.0);
-                    a folder directly below "tools" of the layer is accepted where it is
+  details: `  SPEC              folder (./weather), tarball (weather-1.4.0.tgz) or package (@acme/weather@1.4.0);
+                    a folder directly in "tools" of the layer is not copied
 ${CONSENT_DETAILS}
 ${INSTALLER_DETAILS}
 ${COMMON_DETAILS}
 
-Nothing of a package runs while it is installed. Exit code: 0 installed, 1 refused, 2 for wrong usage.`,
+No code of the package runs during installation.
+
+Exit code: 0 if installed, 1 if refused, 2 for wrong usage.`,
 
   async run(args) {
     const { values, positionals } = readOptions(args, { ...COMMON_OPTIONS, ...INSTALLER_OPTIONS, ...CONSENT_OPTIONS })
@@ -31,7 +33,7 @@ Nothing of a package runs while it is installed. Exit code: 0 installed, 1 refus
     const { installer, progress } = await openInstaller(values)
     const plan = await installer.plan(spec).finally(() => progress.end()).catch((error: unknown) => { throw withFolder(error, spec) })
     const { id, version } = plan.extension
-    // The question goes where the answer does not.
+    // Standard output is for the result only.
     if (!values.json) process.stderr.write(planText(plan))
     if (values['dry-run']) {
       if (values.json) printJson({ installed: false, ...planJson(plan) })
@@ -40,16 +42,16 @@ Nothing of a package runs while it is installed. Exit code: 0 installed, 1 refus
     await agree(plan, consent)
     const entry = await installer.install(plan, accountName())
     if (values.json) printJson({ installed: true, ...planJson(plan), accepted: entry.accepted })
-    else process.stdout.write(plan.verdict.kind === 'unchanged' ? `${id} ${version} is installed as it was.\n` : `Installed ${id} ${version} in the ${plan.layer} layer.\n`)
+    else process.stdout.write(plan.verdict.kind === 'unchanged' ? `${id} ${version} is already installed.\n` : `Installed ${id} ${version} in the ${plan.layer} layer.\n`)
     return 0
   },
 }
 
-/** A name alone is that of a package, whatever lies here; whoever meant a folder is told how to write it. */
+/** A bare name is always a package. If a folder of that name exists, the error suggests `./NAME`. */
 function withFolder(error: unknown, spec: string): unknown {
   const fault = BulkheadError.from(error)
   const isFolder = !/^[./]/.test(spec) && statSync(spec, { throwIfNoEntry: false })?.isDirectory() === true
   if (!isFolder || !fault.code.startsWith('InstallSource')) return error
-  const message = `${fault.message} If the folder is meant that lies here, write ./${spec}`
+  const message = `${fault.message} To install the folder, use ./${spec}`
   return new BulkheadError(fault.code, message, { cause: error, ...(fault.data !== undefined && { data: fault.data }) })
 }

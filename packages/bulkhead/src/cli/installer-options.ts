@@ -12,22 +12,22 @@ export const INSTALLER_OPTIONS = {
   'registry': { type: 'string' },
 } as const
 
-export const INSTALLER_DETAILS = `  --project         the layer of the project, not that of the user
-  --registry URL    where packages are fetched (default: BULKHEAD_REGISTRY, else npm_config_registry);
-                    BULKHEAD_REGISTRY_TOKEN is sent there when it is set`
+export const INSTALLER_DETAILS = `  --project         use the project layer instead of the global layer
+  --registry URL    registry to fetch packages from (default: BULKHEAD_REGISTRY, else npm_config_registry);
+                    BULKHEAD_REGISTRY_TOKEN is sent to it if set`
 
 export interface InstallerValues extends HostValues {
   readonly project?: boolean | undefined
   readonly registry?: string | undefined
 }
 
-/** Installing into a project reads what is there, so it must be trusted as for anything else. */
+/** Installing into a project reads its layer, so the project must be trusted. */
 export async function openInstaller(values: InstallerValues): Promise<{ readonly installer: Installer; readonly progress: Progress }> {
   const workspace = workspaceFolder(values.workspace)
   const loader = loaderOptions(homeFolder(values.home))
   const layer = values.project ? 'project' as const : 'global' as const
   if (layer === 'project' && !values['trust-project'] && !await isTrusted(loader, workspace)) {
-    throw new BulkheadError('ProjectTrustRequired', `${workspace} has tools or settings of its own and is not trusted; nothing was read or written.`)
+    throw new BulkheadError('ProjectTrustRequired', `${workspace} has its own tools or settings and is not trusted. Nothing was read or written.`)
   }
   const progress = createProgress('fetching')
   const registry = registryOf(values.registry, progress)
@@ -45,7 +45,7 @@ function registryOf(given: string | undefined, progress: Progress): RegistryOpti
   return url === undefined ? undefined : { url, onProgress: progress.report, ...(token && { token }) }
 }
 
-/** The folder that a command works on, without links. Throws ProjectPathInvalid. */
+/** The real path of the workspace. Throws ProjectPathInvalid. */
 export function workspaceFolder(given: string | undefined): string {
   const path = given ?? process.cwd()
   try {

@@ -2,11 +2,11 @@ import { CORE_VERSION } from '../facade/version.ts'
 import { COMMANDS } from './commands.ts'
 import { UsageError } from './command.ts'
 
-// Nothing else is imported here: help and the version are answered at once.
+// Import nothing else here: --help and --version must start fast.
 
 /**
- * Returns the exit code. `beforeLoading` is called once it is known that a command will be loaded. Contract: whatever is refused
- * is told, and never thrown.
+ * Runs one command and returns the exit code. `beforeLoading` is called before the module of a command is imported.
+ * Never throws: errors are printed.
  */
 export async function main(argv: readonly string[], beforeLoading?: () => void): Promise<number> {
   const [name, ...rest] = argv[0] === 'help' && argv.length > 1 ? [...argv.slice(1), '--help'] : argv
@@ -18,10 +18,10 @@ export async function main(argv: readonly string[], beforeLoading?: () => void):
     process.stdout.write(`${CORE_VERSION}\n`)
     return 0
   }
-  let usage = 'bulkhead --help lists the commands.'
+  let usage = 'Run bulkhead --help for the list of commands.'
   try {
     const entry = COMMANDS.get(name)
-    if (name.startsWith('-')) throw new UsageError(`The command comes first, and what says more of it, such as "${name}", after it.`)
+    if (name.startsWith('-')) throw new UsageError(`Put options after the command: bulkhead COMMAND ${name}.`)
     if (!entry) {
       const { meantNames } = await import('@bulkhead/kit/text')
       throw new UsageError(`There is no command "${name}".${meantNames(name, COMMANDS.keys())}`)
@@ -30,7 +30,7 @@ export async function main(argv: readonly string[], beforeLoading?: () => void):
     const command = await entry.load()
     usage = command.usage
     if (rest.includes('--help') || rest.includes('-h')) {
-      process.stdout.write(`${command.usage}\n\nbulkhead ${name} ${entry.summary}.\n\n${command.details}${command.details.includes('Exit code') ? '' : `\n\n${EXIT_CODES}`}\n`)
+      process.stdout.write(`${command.usage}\n\n${entry.summary}.\n\n${command.details}${command.details.includes('Exit code') ? '' : `\n\n${EXIT_CODES}`}\n`)
       return 0
     }
     const { answering } = await import('./output.ts')
@@ -41,7 +41,7 @@ export async function main(argv: readonly string[], beforeLoading?: () => void):
       else process.stderr.write(`${error.message}\n\n${usage}\n`)
       return 2
     }
-    // A part of the installation is missing, perhaps the one that would put this better.
+    // A module is missing, perhaps the one that formats errors.
     process.stderr.write(`InternalError ${String(error)}\n`)
     return 1
   }
@@ -52,11 +52,11 @@ async function printUsageFault(message: string, usage: string): Promise<void> {
   printJson({ error: { code: 'UsageInvalid', message, cure: ERRORS.UsageInvalid.cure, data: { usage } } })
 }
 
-const EXIT_CODES = 'Exit code: 0 when done, 1 when it was refused or failed, 2 for wrong usage.'
+const EXIT_CODES = 'Exit code: 0 on success, 1 if the command was refused or failed, 2 for wrong usage.'
 
 function help(): string {
   const width = Math.max(...[...COMMANDS.keys()].map(({ length }) => length))
   const lines = [...COMMANDS].map(([name, { summary }]) => `  ${name.padEnd(width)}  ${summary}`)
-  const more = `bulkhead COMMAND --help tells more; --json prints what a script can read.\n${EXIT_CODES}`
+  const more = `Run bulkhead COMMAND --help for details. Add --json for machine-readable output.\n${EXIT_CODES}`
   return `bulkhead ${CORE_VERSION}: a host for agent tools\n\nCommands\n${lines.join('\n')}\n\n${more}\n`
 }

@@ -10,31 +10,31 @@ import { COMMON_DETAILS, COMMON_OPTIONS, openHost, readOptions, STORE_DETAILS, S
 
 export const mcp: Command = {
   usage: 'bulkhead mcp [--mode ask|allowlist|yolo] [--tools NAME,…] [--all] [--no-store] [--workspace DIR] [--home DIR] [--trust-project]',
-  details: `  --mode MODE       what happens to a call that needs a person's word (default: from the configuration, else ask)
-  --tools NAME,…    offer these tools only (default: all)
-  --all             list every tool also where there are more than twenty, which a client finds with tool_search otherwise
+  details: `  --mode MODE       how to handle a call that requires approval (default: from the configuration, else ask)
+  --tools NAME,…    offer only these tools (default: all)
+  --all             list all tools, even more than twenty (by default, a client finds them with tool_search)
 ${STORE_DETAILS}
 ${COMMON_DETAILS.replace(/^ {2}--json.*\n/, '')}
 
-Speaks the Model Context Protocol on standard input and output, until the client closes its end. Name it in the client's
-configuration as the command "bulkhead" with the argument "mcp". Every call goes through the guard as "bulkhead call" does: where
-the client can ask a person, a call that needs a person's word is shown there; where it cannot, it is refused with what would
-allow it. Changes on disk are picked up while it runs. Faults of the client and disabled extensions are printed on standard
-error. There is no sign-in: the process that starts the command may use the tools.
+Speaks the Model Context Protocol on standard input and output until the client disconnects. In the configuration of the client,
+use the command "bulkhead" with the argument "mcp". The same rules apply as for "bulkhead call". If a call requires approval, the
+client asks the user. If the client does not support that, the call is denied with a message that says how to allow it. Changes on
+disk are loaded while it runs. Client errors and disabled extensions are printed on standard error. There is no authentication:
+the process that starts the command may use the tools.
 
-Exit code: 0 when the client has gone, 1 when the host could not be opened, 2 for wrong usage.`,
+Exit code: 0 when the client has disconnected, 1 if the host could not start, 2 for wrong usage.`,
 
   async run(args) {
     const { values, positionals } = readOptions(args, { ...COMMON_OPTIONS, ...STORE_OPTIONS, mode: { type: 'string' }, tools: { type: 'string' }, all: { type: 'boolean' } })
-    if (positionals.length > 0) throw new UsageError(`"mcp" takes no further words, but got "${positionals.join(' ')}".`)
-    if (values.json) throw new UsageError('"mcp" has nothing to print: standard output is the protocol.')
+    if (positionals.length > 0) throw new UsageError(`Unexpected argument "${positionals.join(' ')}" after "mcp".`)
+    if (values.json) throw new UsageError('--json cannot be used with "mcp": standard output carries the protocol.')
     const mode = readMode(values.mode)
     const tools = values.tools?.split(',').map((name) => name.trim()).filter((name) => name !== '')
 
     const host = await openHost(values, true, true)
     try {
       for (const found of host.diagnostics) process.stderr.write(diagnosticText(found, process.stderr))
-      for (const name of tools ?? []) if (!host.tool(name)) process.stderr.write(`mcp: there is no tool "${visibleText(name)}" now; it is offered when it comes\n`)
+      for (const name of tools ?? []) if (!host.tool(name)) process.stderr.write(`mcp: there is no tool "${visibleText(name)}" yet; it is offered once it is available\n`)
       void host.tryWalls()
       await serveUntilGone(host, { ...(mode === undefined ? {} : { mode }), ...(tools === undefined ? {} : { tools }) }, values.all === true)
     } finally {
@@ -52,9 +52,9 @@ interface Policy {
 
 async function serveUntilGone(host: Awaited<ReturnType<typeof openHost>>, policy: Policy, all: boolean): Promise<void> {
   const { serveTools } = await import('@bulkhead/bridges/mcp')
-  // A message that waits to leave listens to the stream.
+  // Each pending message adds a `drain` listener.
   process.stdout.setMaxListeners(0)
-  // Nobody runs sub-agents here; a client has its own.
+  // The bundled `task` tool needs an agent runner, which an MCP client has on its own side.
   const isOfUse = ({ name }: ToolDefinition) => name !== 'task' || host.tool(name)?.layer !== 'bundled'
   const served: ServedHost = {
     offeredTools: (session) => (all ? session.tools() : host.offeredTools(session)).filter(isOfUse),
@@ -65,7 +65,7 @@ async function serveUntilGone(host: Awaited<ReturnType<typeof openHost>>, policy
     openSession: (interactor) => host.openSession({ ...policy, interactor }),
     onFault: faultReporter(),
   })
-  if (process.stdin.isTTY) process.stderr.write('Waiting for an MCP client on standard input; Ctrl-D ends it.\n')
+  if (process.stdin.isTTY) process.stderr.write('Waiting for an MCP client on standard input. Press Ctrl-D to stop.\n')
   const stop = () => void serving.close()
   for (const signal of ENDING_SIGNALS) process.once(signal, stop)
   await serving.closed
@@ -75,19 +75,19 @@ async function serveUntilGone(host: Awaited<ReturnType<typeof openHost>>, policy
 const MAX_FAULTS = 50
 const MAX_FAULT_CHARS = 500
 
-/** A client that does everything wrong fills no log. */
+/** Limits the output, so that a faulty client cannot flood the log. */
 function faultReporter(): (error: Error) => void {
-  let told = 0
+  let reported = 0
   return (error) => {
-    told += 1
-    if (told < MAX_FAULTS) process.stderr.write(`mcp: ${visibleText(messageOf(error)).slice(0, MAX_FAULT_CHARS)}\n`)
-    if (told === MAX_FAULTS) process.stderr.write('mcp: Further warnings of this kind are suppressed.\n')
+    reported += 1
+    if (reported < MAX_FAULTS) process.stderr.write(`mcp: ${visibleText(messageOf(error)).slice(0, MAX_FAULT_CHARS)}\n`)
+    if (reported === MAX_FAULTS) process.stderr.write('mcp: Further warnings of this kind are suppressed.\n')
   }
 }
 
 const LEAVE_MS = 2_000
 
-/** What a client still sends, and what it does not read, would keep the process. */
+/** Open pipes to a client would keep the process alive. */
 function leave(): void {
   process.stdin.destroy()
   setTimeout(() => process.exit(), LEAVE_MS).unref()

@@ -10,10 +10,10 @@ import { readOptions } from './host-options.ts'
 
 export const newExtension: Command = {
   usage: 'bulkhead new DIR [--json]',
-  details: `  DIR       a folder that is not there yet, or is empty; its name becomes the id of the extension
+  details: `  DIR       new or empty folder; its name becomes the id of the extension
   --json    print JSON
 
-Writes a manifest and a module that work: a tool that counts the words of a file. Change both as you need.`,
+Writes a working example: a manifest and a module with a tool that counts the words of a file.`,
 
   async run(args) {
     const { values, positionals: [dir, ...more] } = readOptions(args, { json: { type: 'boolean' } })
@@ -21,7 +21,7 @@ Writes a manifest and a module that work: a tool that counts the words of a file
     const folder = resolve(dir)
     const id = basename(folder)
     if (!EXTENSION_ID_PATTERN.test(id)) {
-      throw new UsageError(`"${id}" cannot be the id of an extension: a lower-case letter, then up to 63 lower-case letters, digits or -.`)
+      throw new UsageError(`"${id}" is not a valid extension id. Use a lower-case letter followed by up to 63 lower-case letters, digits or hyphens.`)
     }
     const files = { [MANIFEST_FILE]: manifestOf(id), 'index.js': moduleOf(id) }
     write(folder, files)
@@ -30,7 +30,7 @@ Writes a manifest and a module that work: a tool that counts the words of a file
     else {
       process.stdout.write([
         `Wrote ${Object.keys(files).map((name) => join(shown, name)).join(' and ')}.`, '',
-        `  bulkhead check ./${shown}      # does it hold what is asked of every extension`,
+        `  bulkhead check ./${shown}      # test it against the conformance requirements`,
         `  bulkhead install ./${shown}    # then: bulkhead call ${id} --args '{"path":"README.md"}'`,
         `  bulkhead pack ./${shown}       # a tarball for others`, '',
       ].join('\n'))
@@ -39,13 +39,13 @@ Writes a manifest and a module that work: a tool that counts the words of a file
   },
 }
 
-/** All of it or nothing. */
+/** Removes the written files if one of them fails. */
 function write(folder: string, files: Readonly<Record<string, string>>): void {
   const written: string[] = []
   try {
     makeFolder(folder)
     const [found] = readdirSync(folder)
-    if (found !== undefined) throw new BulkheadError('InstallFailed', `"${folder}" is not empty: it has ${found}. Name another folder.`)
+    if (found !== undefined) throw new BulkheadError('InstallFailed', `"${folder}" is not empty: it contains ${found}. Name another folder.`)
     for (const [name, text] of Object.entries(files)) {
       written.push(join(folder, name))
       writeFileSync(join(folder, name), text, { flag: 'wx' })

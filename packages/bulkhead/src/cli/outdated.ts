@@ -10,11 +10,11 @@ export const outdated: Command = {
   details: `${INSTALLER_DETAILS}
 ${COMMON_DETAILS}
 
-Exit code: 0 when nothing is outdated, 1 when something is or cannot be told, 2 for wrong usage.`,
+Exit code: 0 if nothing is outdated, 1 if something is or could not be checked, 2 for wrong usage.`,
 
   async run(args) {
     const { values, positionals } = readOptions(args, { ...COMMON_OPTIONS, ...INSTALLER_OPTIONS })
-    if (positionals.length > 0) throw new UsageError(`"outdated" takes no further words, but got "${positionals.join(' ')}".`)
+    if (positionals.length > 0) throw new UsageError(`Unexpected argument "${positionals.join(' ')}" after "outdated".`)
     const { installer } = await openInstaller(values)
     const accepted = [...installer.accepted()]
     const { newer, unknown } = await newerVersions(installer, accepted)
@@ -28,15 +28,15 @@ Exit code: 0 when nothing is outdated, 1 when something is or cannot be told, 2 
 
 interface NewerVersions {
   readonly newer: readonly NewerVersion[]
-  /** What the registry could not tell of single ones. */
+  /** Extensions that could not be checked. */
   readonly unknown: readonly { readonly id: string; readonly fault: BulkheadError }[]
 }
 
-/** Those of the given that a registry has a later version of. Rejects where it tells nothing of any. */
+/** Rejects if none of the extensions could be checked. */
 export async function newerVersions(installer: Installer, accepted: readonly (readonly [string, LockEntry])[]): Promise<NewerVersions> {
   const asked = await Promise.allSettled(accepted.map(([id, entry]) => installer.newest(id, entry)))
-  const told = asked.flatMap((answer) => answer.status === 'fulfilled' && answer.value !== null ? [answer.value] : [])
+  const answers = asked.flatMap((answer) => answer.status === 'fulfilled' && answer.value !== null ? [answer.value] : [])
   const unknown = asked.flatMap((answer, index) => answer.status === 'rejected' ? [{ id: accepted[index]![0], fault: BulkheadError.from(answer.reason) }] : [])
-  if (unknown.length > 0 && told.length === 0) throw unknown[0]!.fault
-  return { newer: told.filter(({ isNewer }) => isNewer), unknown }
+  if (unknown.length > 0 && answers.length === 0) throw unknown[0]!.fault
+  return { newer: answers.filter(({ isNewer }) => isNewer), unknown }
 }

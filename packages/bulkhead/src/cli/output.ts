@@ -4,19 +4,18 @@ import { givesAdvice, visibleJson, visibleText } from '@bulkhead/kit/text'
 import { UsageError } from './command.ts'
 
 const GAP = '  '
-/** A last column that is narrower is hard to read: its text goes below the row. */
+/** If the last column would be narrower than this, its text goes below the row. */
 const LEAST_LAST = 24
 const NOTHING = '-'
 
 /**
- * Columns as wide as they need to be; the last takes what is left. Text of strangers is made visible first. On a terminal that is
- * too narrow, columns that say nothing are left out and the last cells of a row go on below it, so that the terminal breaks nothing
- * by itself; for whoever reads a pipe a row stays one line.
+ * Formats rows as aligned columns, with control characters escaped. On a narrow terminal, empty columns are dropped and
+ * long cells wrap below their row. Without a terminal each row stays on one line, so that scripts can parse it.
  */
 export function table(headings: readonly string[], rows: readonly (readonly string[])[], columns: number | undefined = process.stdout.columns): string {
   const whole = [headings, ...rows.map((row) => row.map((cell) => visibleText(cell)))]
   const wide = Math.max(...layOut(whole, undefined).map(({ length }) => length))
-  const [first, ...lines] = columns === undefined || wide <= columns ? layOut(whole, undefined) : layOut(telling(whole), columns)
+  const [first, ...lines] = columns === undefined || wide <= columns ? layOut(whole, undefined) : layOut(withoutEmptyColumns(whole), columns)
   return [styleText('bold', first!), ...lines].join('\n') + '\n'
 }
 
@@ -36,20 +35,19 @@ function layOut(rows: readonly (readonly string[])[], columns: number | undefine
   })
 }
 
-/** How many of the first columns stand in the row itself: all but the last, where there is room for them; one in any case. */
+/** The number of leading columns that fit on the row: at least one, and never the last. */
 function columnsBeside(widths: readonly number[], columns = Number.POSITIVE_INFINITY): number {
   let room = columns
   const full = widths.findIndex((width) => (room -= width + GAP.length) + GAP.length < 0)
   return Math.max(1, Math.min(full < 0 ? widths.length : full, widths.length - 1))
 }
 
-/** Without the columns in which no row says anything. */
-function telling(rows: readonly (readonly string[])[]): readonly (readonly string[])[] {
-  const told = rows[0]!.map((_, index) => rows.slice(1).some((row) => row[index] !== NOTHING))
-  return rows.map((row) => row.filter((_, index) => told[index]))
+function withoutEmptyColumns(rows: readonly (readonly string[])[]): readonly (readonly string[])[] {
+  const hasContent = rows[0]!.map((_, index) => rows.slice(1).some((row) => row[index] !== NOTHING))
+  return rows.map((row) => row.filter((_, index) => hasContent[index]))
 }
 
-/** A text in lines of at most `width`, broken between words; a word that is longer stands in a line of its own. */
+/** Wraps text at `width` between words. A longer word gets a line of its own. */
 function words(text: string, width: number): readonly string[] {
   const lines: string[] = []
   for (const word of text.split(' ')) {
@@ -60,14 +58,13 @@ function words(text: string, width: number): readonly string[] {
   return lines
 }
 
-/** JSON for programs, and no less readable for people: nothing in it hides or repaints. */
+/** Formatted JSON with control characters escaped, so that it is safe to print on a terminal. */
 export const jsonText = (value: unknown): string => `${visibleJson(JSON.stringify(value, null, 2))}\n`
 
 export const printJson = (value: unknown): void => void process.stdout.write(jsonText(value))
 
 /**
- * Runs a command's work; what is refused is told to whoever asked, with what cures it, and the exit code is 1. Rejects for wrong
- * usage only.
+ * Runs a command and prints its error, with the fix, if it fails. The exit code is 1 then. Rejects only with UsageError.
  */
 export async function answering(json: boolean, work: () => Promise<number>): Promise<number> {
   try {
@@ -81,12 +78,12 @@ export async function answering(json: boolean, work: () => Promise<number>): Pro
   }
 }
 
-/** What was refused, and what cures it, for programs. */
+/** An error and its fix as JSON. */
 export const faultJson = ({ code, message, data }: BulkheadError): object =>
   ({ code, message, cure: ERRORS[code].cure, ...(data !== undefined && { data }) })
 
-/** The same for a person, who reads it on standard error. */
+/** An error and its fix as text for standard error. */
 export function faultText({ code, message }: BulkheadError): string {
-  const said = `${styleText('red', code, { stream: process.stderr })} ${visibleText(message, { keepLines: true })}\n`
-  return givesAdvice(message) ? said : `${said}  cure: ${ERRORS[code].cure}\n`
+  const heading = `${styleText('red', code, { stream: process.stderr })} ${visibleText(message, { keepLines: true })}\n`
+  return givesAdvice(message) ? heading : `${heading}  cure: ${ERRORS[code].cure}\n`
 }

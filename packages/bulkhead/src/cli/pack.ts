@@ -13,14 +13,14 @@ import { replaceFile } from './replace-file.ts'
 
 export const pack: Command = {
   usage: 'bulkhead pack DIR [--out DIR] [--json] [--home DIR]',
-  details: `  DIR               the folder of an extension
-  --out DIR         where the tarball goes (default: this folder)
+  details: `  DIR               folder of an extension
+  --out DIR         folder for the tarball (default: this folder)
 ${HOME_DETAILS}
 
-Checks the folder as a host would and parses its code, which is not run; writes ${INTEGRITY_FILE} into it and
-ID-VERSION.tgz. Dot files, node_modules and earlier tarballs are left out, and what "files" of package.json does not
-name; where the code uses dependencies, the main module is bundled with them. To sign: pack, sign
-${INTEGRITY_FILE} into bulkhead.sigstore.json beside it, pack again.`,
+Checks the folder as a host does and parses its code without running it. Writes ${INTEGRITY_FILE} into the folder, and
+ID-VERSION.tgz. Dot files, node_modules, earlier tarballs and files not listed in "files" of package.json are left out. If the
+code uses dependencies, they are bundled into the main module. To sign: pack, sign ${INTEGRITY_FILE} into
+bulkhead.sigstore.json in the same folder, then pack again.`,
 
   async run(args) {
     const { values, positionals } = readOptions(args, { ...HOME_OPTIONS, out: { type: 'string' } })

@@ -3,13 +3,13 @@ import { declaredPower, type ExtensionDescriptor, type Power, type PowerCapabili
 import { visibleText } from '@bulkhead/kit/text'
 import { capabilityDiffInWords, type InstallPlan, signerInWords } from '@bulkhead/loader'
 
-/** What a person is shown before agreeing: what it is, what it may do, who signed it, and what differs from before. */
+/** The text of a plan to review: description, permissions, signer, and changes since the installed version. */
 export function planText(plan: InstallPlan): string {
   const { before, capabilities, definitions, warnings, verdict } = plan
   const changes = before === null ? [] : [
     line('before', `${before.version}, accepted ${before.accepted.at} by ${before.accepted.by}`),
     line('powers', capabilityDiffInWords(capabilities) || 'as before'),
-    ...(definitions?.lines ?? []).map((text) => line('told', text)),
+    ...(definitions?.lines ?? []).map((text) => line('changed', text)),
   ]
   return [
     ...extensionLines(plan.extension), line('from', plan.source), ...changes,
@@ -33,7 +33,7 @@ export function extensionLines({ id, version, manifest, digests, signer, integri
 
 export const line = (label: string, text: string): string => `  ${label.padEnd(8)} ${visibleText(text)}`
 
-/** The same for programs. */
+/** A plan as JSON. */
 export function planJson({ layer, source, extension, signedBy, before, capabilities, definitions, warnings, verdict }: InstallPlan): object {
   return { ...extensionJson(extension), layer, source, signedBy, before, capabilities, definitions, warnings, verdict }
 }
@@ -50,7 +50,7 @@ const CAPABILITY_WORDS: Readonly<Record<PowerCapability, string>> = {
   interact: 'asks the person', 'tools.call': 'calls other tools', session: 'keeps notes for the session', subagents: 'starts sub-agents',
 }
 
-/** Of a local MCP server: it is a process of the user, and no capability bounds it. */
+/** A local MCP server runs as a process of the user, without a sandbox. */
 export const UNCONFINED = 'not confined: it can do everything your account can'
 
 const WORDS: Readonly<Record<PowerItem['kind'], (subject: string) => string>> = {
@@ -64,5 +64,5 @@ const WORDS: Readonly<Record<PowerItem['kind'], (subject: string) => string>> = 
   state: () => 'keeps state',
 }
 
-/** What a tool may do, in a few words each, for a table. */
+/** Permissions in short phrases, for a table. */
 export const powerWords = (items: readonly PowerItem[]): readonly string[] => items.map(({ kind, subject }) => WORDS[kind](subject))

@@ -5,11 +5,11 @@ const EVERY_MS = 80
 
 export interface Progress {
   report(received: number, total: number | undefined): void
-  /** Takes the line away. */
+  /** Clears the line. */
   end(): void
 }
 
-/** A bar on a terminal, while there is something to wait for. Where nobody looks, nothing is written. */
+/** A progress bar. Writes nothing unless the stream is a terminal. */
 export function createProgress(label: string, stream: NodeJS.WriteStream = process.stderr): Progress {
   if (!stream.isTTY) return { report: () => {}, end: () => {} }
   let drawnAt = 0

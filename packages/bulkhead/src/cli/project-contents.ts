@@ -5,10 +5,10 @@ import { looseningSettings, type LooseningSetting } from '@bulkhead/loader'
 import { diagnosticText } from './diagnostic-text.ts'
 import { extensionJson, extensionLines, line, UNCONFINED } from './plan-text.ts'
 
-/** What a project layer brings, read and proven like any other, with nothing of it used. */
+/** The verified contents of a project layer. None of it has run. */
 export interface ProjectContents {
   readonly path: string
-  /** Of all of it. What a decision is bound to. */
+  /** Digest of the whole layer. Trust decisions apply to this digest. */
   readonly digest: string
   readonly extensions: readonly ExtensionDescriptor[]
   readonly settings: readonly LooseningSetting[]
@@ -17,7 +17,7 @@ export interface ProjectContents {
   readonly diagnostics: readonly Diagnostic[]
 }
 
-/** Rejects with ProjectTrustRequired when the project changes while it is read: what is shown must be what is decided about. */
+/** Rejects with ProjectTrustRequired if the project changes during reading: the user must decide about what was shown. */
 export async function readContents(loader: Loader, path: string): Promise<ProjectContents> {
   const digest = await loader.trust.measure(path)
   const { extensions, config, diagnostics } = await loader.load({ workspace: path, trust: 'once', projectDigest: digest })

@@ -9,14 +9,14 @@ import { COMMON_DETAILS, COMMON_OPTIONS, openHost, readOptions } from './host-op
 
 export const reload: Command = {
   usage: 'bulkhead reload [ID…] [--json] [--workspace DIR] [--home DIR] [--trust-project]',
-  details: `  ID                an extension; all that do not ship with the host when none is named
+  details: `  ID                extensions to test (default: all except the bundled ones)
 ${COMMON_DETAILS}
 
-Does with what is on disk now what a running host does before it takes a change over: proves each extension, starts it in a
-compartment of its own, runs init and activate, sees whether it stands, and stops it. A running host takes over what stands by
-itself when it watches, or when its embedder calls reload(); this command does not reach into other processes.
+Runs the checks that a running host runs before it loads a change: verifies each extension on disk, starts it in its own
+compartment, runs init and activate, and stops it. This command does not affect running hosts. They load changes when they watch
+the files, or when the application calls reload().
 
-Exit code: 0 when all stand, 1 when one does not, 2 for wrong usage.`,
+Exit code: 0 if all extensions pass, 1 if one fails, 2 for wrong usage.`,
 
   async run(args) {
     const { values, positionals } = readOptions(args, COMMON_OPTIONS)
@@ -27,7 +27,7 @@ Exit code: 0 when all stand, 1 when one does not, 2 for wrong usage.`,
       const diagnostics = host.diagnostics.filter(({ extensionId }) => extensionId === null || isWanted(extensionId))
       const disabled = new Set(diagnostics.map(({ extensionId }) => extensionId))
       const all = loaded.filter(({ layer }) => layer !== 'bundled').map(({ id }) => id)
-      // One that is named and was disabled has its diagnostic; any other that is not there is an error of its own.
+      // Disabled extensions are reported by their diagnostic. For other unknown ids, reload() reports the error.
       const ids = positionals.length === 0 ? all : positionals.filter((id) => !disabled.has(id) || loaded.some((one) => one.id === id))
       const { changes } = ids.length === 0 ? { changes: [] } : await host.reload({ extensions: ids })
       process.stdout.write(values.json ? toJson(changes, diagnostics) : toText(changes, loaded, diagnostics))

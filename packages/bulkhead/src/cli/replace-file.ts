@@ -1,6 +1,6 @@
 import { renameSync, rmSync, writeFileSync } from 'node:fs'
 
-/** As a whole: a full disk must not leave half of it under its name. */
+/** Replaces a file atomically: a full disk must not leave a partial file. */
 export function replaceFile(path: string, content: string | Uint8Array): void {
   const temporary = `${path}.${crypto.randomUUID()}.tmp`
   try {

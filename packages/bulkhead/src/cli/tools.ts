@@ -7,16 +7,17 @@ import { powerWords, UNCONFINED } from './plan-text.ts'
 
 export const tools: Command = {
   usage: 'bulkhead tools [--powers] [--connect] [--json] [--workspace DIR] [--home DIR] [--trust-project]',
-  details: `  --powers          the other way round: what can be reached here at all, and by which tools
-  --connect         start or reach the MCP servers of the configuration, and list what they offer now
+  details: `  --powers          list permissions, each with the tools that have it
+  --connect         connect to the configured MCP servers and list their current tools
 ${COMMON_DETAILS}
 
-LAYER is where a tool comes from, MODE what it does at most, GATED whether each call needs somebody to agree ("by host": although its
-manifest says no), INTEGRITY what vouches for its bytes, SHADOWS which others of the name it hides, MAY what it can reach.`,
+Columns: LAYER is the origin of the tool. MODE is its strongest effect. GATED tells whether each call requires approval ("by host":
+required by the host, not by the manifest). INTEGRITY is how its files were verified. SHADOWS lists tools of the same name that it
+replaces. MAY lists what it can access.`,
 
   async run(args) {
     const { values, positionals } = readOptions(args, { ...COMMON_OPTIONS, connect: { type: 'boolean' }, powers: { type: 'boolean' } })
-    if (positionals.length > 0) throw new UsageError(`"tools" takes no further words, but got "${positionals.join(' ')}".`)
+    if (positionals.length > 0) throw new UsageError(`Unexpected argument "${positionals.join(' ')}" after "tools".`)
     const host = await openHost(values)
     try {
       if (values.connect) await host.mcp.connect()
@@ -58,7 +59,7 @@ interface HeldPower {
   readonly tools: readonly string[]
 }
 
-/** What any tool may do, each with all that may; those that touch the same stand together. */
+/** All permissions, sorted, each with the tools that have it. */
 const byPower = (listing: readonly ToolListing[]): readonly HeldPower[] =>
   [...Map.groupBy(listing.flatMap((tool) => mayOf(tool).map((may) => ({ may, tool: tool.name }))), ({ may }) => may)]
     .map(([may, held]) => ({ may, tools: held.map(({ tool }) => tool) }))

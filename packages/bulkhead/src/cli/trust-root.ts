@@ -14,14 +14,14 @@ import { replaceFile } from './replace-file.ts'
 
 export const trustRoot: Command = {
   usage: 'bulkhead trust-root [--refresh [--mirror URL --tuf-root FILE]] [--use FILE] [--reset] [--json] [--home DIR]',
-  details: `  --refresh         fetch the newest root from a TUF repository, by default that of the public sigstore instance
-  --mirror URL      another repository
-  --tuf-root FILE   the root metadata to begin with there
-  --use FILE        a root of one's own, such as that of a private sigstore instance
-  --reset           the root that ships with Bulkhead again
+  details: `  --refresh         fetch the newest root from a TUF repository (default: the public sigstore instance)
+  --mirror URL      fetch from this repository
+  --tuf-root FILE   initial root metadata for the repository
+  --use FILE        use this root, such as that of a private sigstore instance
+  --reset           use the root that ships with Bulkhead
 ${HOME_DETAILS}
 
-The root is kept in ${TRUST_ROOT_FILE} of the global layer. Without one, the root that ships with Bulkhead holds.`,
+The root is stored in ${TRUST_ROOT_FILE} of the global layer. Without it, the root that ships with Bulkhead is used.`,
 
   async run(args) {
     const { values, positionals } = readOptions(args, {
@@ -29,9 +29,9 @@ The root is kept in ${TRUST_ROOT_FILE} of the global layer. Without one, the roo
       'refresh': { type: 'boolean' }, 'mirror': { type: 'string' }, 'tuf-root': { type: 'string' }, 'use': { type: 'string' }, 'reset': { type: 'boolean' },
     })
     const asked = [values.refresh, values.use !== undefined, values.reset].filter((is) => is === true)
-    if (asked.length > 1) throw new UsageError('Name at most one of --refresh, --use and --reset.')
-    if (positionals.length > 0) throw new UsageError(`"trust-root" takes no further words, but got "${positionals.join(' ')}".`)
-    if (!values.refresh && (values.mirror ?? values['tuf-root']) !== undefined) throw new UsageError('--mirror and --tuf-root go with --refresh.')
+    if (asked.length > 1) throw new UsageError('--refresh, --use and --reset cannot be used together.')
+    if (positionals.length > 0) throw new UsageError(`Unexpected argument "${positionals.join(' ')}" after "trust-root".`)
+    if (!values.refresh && (values.mirror ?? values['tuf-root']) !== undefined) throw new UsageError('--mirror and --tuf-root require --refresh.')
     const home = homeFolder(values.home)
     const path = join(home, TRUST_ROOT_FILE)
     if (values.refresh) {
@@ -56,7 +56,7 @@ function read(path: string): string {
   try {
     return readFileSync(path, 'utf8')
   } catch (error) {
-    throw new BulkheadError('InstallSourceInvalid', `"${path}" cannot be read: ${messageOf(error)}. Name a file with a trusted root of sigstore, as JSON.`, { cause: error })
+    throw new BulkheadError('InstallSourceInvalid', `"${path}" cannot be read: ${messageOf(error)}. Name a JSON file with a sigstore trusted root.`, { cause: error })
   }
 }
 

@@ -16,21 +16,21 @@ const DECISIONS = { decline: 'declined', once: 'once', revoke: 'revoked' } as co
 
 export const trust: Command = {
   usage: 'bulkhead trust [PATH] [--once] [--yes] [--accept DIGEST] | [--decline | --revoke | --status | --list] [--json] [--home DIR]',
-  details: `  PATH             the project (default: this folder); --workspace PATH is the same
-  --once           use the project for the next start only
-  --yes            agree to what is shown without being asked
-  --accept DIGEST  agree to the content with this digest, and to no other (12 characters or more)
-  --status         show what was decided and what the project brings; decide nothing
-  --decline        do not use the project as it is now, and do not ask again until it changes
-  --revoke         take back any decision
-  --list           show the decisions about all projects
+  details: `  PATH             project folder (default: this folder); same as --workspace PATH
+  --once           trust the project for the next start only
+  --yes            agree without a prompt
+  --accept DIGEST  agree only if the content has this digest (12 characters or more)
+  --status         show the decision and the project's contents; change nothing
+  --decline        do not use the project, and do not ask again until it changes
+  --revoke         remove the decision
+  --list           list the decisions for all projects
   --json           print JSON
-  --home DIR       the folder of the global layer, where the record is (default: ~/.bulkhead)
+  --home DIR       folder of the global layer, where decisions are stored (default: ~/.bulkhead)
 
-Shows the tools of the project, what they may do, the settings it loosens and the servers it would start, then asks whether to
-trust it. Nothing of the project runs before that. Trust covers what was shown: when the project changes, it asks again.
+Shows the tools of the project, their permissions, the settings it loosens and the servers it would start, then asks whether to
+trust it. No project code runs before that. Trust applies to this content: if the project changes, you are asked again.
 
-Exit code: 0 when the decision was recorded or shown, 1 when it was not agreed to, 2 for wrong usage.`,
+Exit code: 0 if the decision was stored or shown, 1 if you did not agree, 2 for wrong usage.`,
 
   async run(args) {
     const { values, positionals } = readOptions(args, {
@@ -38,12 +38,12 @@ Exit code: 0 when the decision was recorded or shown, 1 when it was not agreed t
       decline: { type: 'boolean' }, once: { type: 'boolean' }, revoke: { type: 'boolean' }, status: { type: 'boolean' }, list: { type: 'boolean' },
     })
     const asked = (['decline', 'once', 'revoke', 'status', 'list'] as const).filter((name) => values[name])
-    if (asked.length > 1) throw new UsageError(`One thing at a time: ${asked.map((name) => `--${name}`).join(' and ')} contradict each other.`)
+    if (asked.length > 1) throw new UsageError(`${asked.map((name) => `--${name}`).join(' and ')} cannot be used together.`)
     const paths = [...positionals, ...(values.workspace === undefined ? [] : [values.workspace])]
-    if (paths.length > 1) throw new UsageError(`One project at a time: "${paths.slice(1).join(' ')}" is too much.`)
+    if (paths.length > 1) throw new UsageError(`Unexpected argument "${paths.slice(1).join(' ')}". Name one project.`)
     const [what] = asked
     const isConsent = what === undefined || what === 'once'
-    if (!isConsent && (values.yes || values.accept !== undefined)) throw new UsageError(`--yes and --accept do not go with --${what}.`)
+    if (!isConsent && (values.yes || values.accept !== undefined)) throw new UsageError(`--yes and --accept cannot be used with --${what}.`)
     const consent = readConsent(values, '--status')
     const loader = createLoader(loaderOptions(homeFolder(values.home)))
     if (what === 'list') return list(loader, values.json === true)
@@ -72,12 +72,12 @@ async function status(loader: Loader, path: string, json: boolean): Promise<numb
 }
 
 const STANDINGS: Readonly<Record<TrustStanding['kind'], string>> = {
-  nothing: 'There is nothing to decide about: the project has no layer of its own.',
-  unknown: 'No decision: the project is not used until you trust it.',
-  trusted: 'Trusted with this content: it is used until it changes.',
-  once: 'Trusted with this content for the next start.',
+  nothing: 'Nothing to decide: the project has no tools or settings of its own.',
+  unknown: 'Not decided: the project is not used until you trust it.',
+  trusted: 'Trusted: it is used until its content changes.',
+  once: 'Trusted for the next start with this content.',
   declined: 'Declined: it is not used.',
-  changed: 'Not used: it has changed since the decision about it.',
+  changed: 'Not used: it has changed since you decided.',
 }
 
 async function list(loader: Loader, json: boolean): Promise<number> {
@@ -86,7 +86,7 @@ async function list(loader: Loader, json: boolean): Promise<number> {
     printJson({ records, diagnostics })
     return 0
   }
-  process.stdout.write(records.length === 0 ? 'Nothing was said of any project.\n' : table(
+  process.stdout.write(records.length === 0 ? 'No decisions are stored.\n' : table(
     ['DECISION', 'SINCE', 'CONTENT', 'PROJECT'],
     records.map(({ decision, decidedAt, digest, path }) => [decision, decidedAt, digest?.slice(0, 12) ?? '-', path]),
   ))
@@ -98,12 +98,12 @@ function sentence({ decision, path, digest }: TrustRecord): string {
   const project = styleText('bold', visibleText(path))
   switch (decision) {
     case 'trusted':
-      return `${project} is trusted as it is now (${digest?.slice(0, 12)}); when it changes, it asks again.`
+      return `${project} is trusted (content ${digest?.slice(0, 12)}). If it changes, you are asked again.`
     case 'once':
-      return `${project} is trusted as it is now (${digest?.slice(0, 12)}), for the next start only.`
+      return `${project} is trusted (content ${digest?.slice(0, 12)}) for the next start only.`
     case 'declined':
-      return `${project} is declined: its own tools and settings are not used. When they change, it asks again.`
+      return `${project} is declined: its tools and settings are not used. If they change, you are asked again.`
     case 'revoked':
-      return `${project} is as if nothing had been said of it.`
+      return `The decision about ${project} was removed.`
   }
 }

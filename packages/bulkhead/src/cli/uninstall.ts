@@ -10,8 +10,8 @@ import { type InstallerValues, openInstaller, workspaceFolder } from './installe
 
 export const uninstall: Command = {
   usage: 'bulkhead uninstall ID [--project] [--json] [--workspace DIR] [--home DIR] [--trust-project]',
-  details: `  ID                the id of an installed extension
-  --project         from the layer of the project, not that of the user
+  details: `  ID                id of an installed extension
+  --project         uninstall from the project layer instead of the global layer
 ${COMMON_DETAILS}`,
 
   async run(args) {
@@ -23,12 +23,12 @@ ${COMMON_DETAILS}`,
     const missed = await missing(id, values)
     if (!values.json) process.stderr.write(missed.map((found) => diagnosticText(found, process.stderr)).join(''))
     if (values.json) printJson({ uninstalled: true, id, version, source, diagnostics: missed })
-    else process.stdout.write(`Uninstalled ${id} ${version}.${source === 'in-place' ? ' Its folder is yours and was left where it is.' : ''}\n`)
+    else process.stdout.write(`Uninstalled ${id} ${version}.${source === 'in-place' ? ' Its folder was not deleted, because it was not copied on installation.' : ''}\n`)
     return 0
   },
 }
 
-/** What is said of those that depend on it and stand without it now. */
+/** Diagnostics of extensions that depend on the removed one. */
 async function missing(id: string, values: InstallerValues): Promise<readonly Diagnostic[]> {
   const { diagnostics } = await createLoader(loaderOptions(homeFolder(values.home)))
     .load({ workspace: workspaceFolder(values.workspace), trust: values.project ? 'once' : 'declined', projectDigest: 'any' })

@@ -12,13 +12,15 @@ import { planJson, planText } from './plan-text.ts'
 
 export const update: Command = {
   usage: 'bulkhead update [ID…] [--yes] [--accept DIGEST] [--dry-run] [--project] [--registry URL] [--json] [--workspace DIR] [--home DIR] [--trust-project]',
-  details: `  ID                only these; without one, everything that came from a registry
+  details: `  ID                extensions to update (default: all from a registry)
 ${CONSENT_DETAILS}
 ${INSTALLER_DETAILS}
 ${COMMON_DETAILS}
 
-What may do no more than before, and is by the same signer, is taken as it is. More powers need a person, and by
-default a new major version. Exit code: 0 when all is up to date, 1 when something was refused, 2 for wrong usage.`,
+An update from the same signer with no new permissions is installed without a prompt. New permissions require consent and, by
+default, a new major version.
+
+Exit code: 0 if everything is up to date, 1 if an update was refused, 2 for wrong usage.`,
 
   async run(args) {
     const { values, positionals } = readOptions(args, { ...COMMON_OPTIONS, ...INSTALLER_OPTIONS, ...CONSENT_OPTIONS })
@@ -30,7 +32,7 @@ default a new major version. Exit code: 0 when all is up to date, 1 when somethi
     const results: object[] = []
     const { newer: later, unknown } = await newerVersions(installer, wanted)
     let refused = 0
-    // One that is refused does not keep the others.
+    // A refused update does not stop the others.
     const refuse = (fault: BulkheadError, about: { readonly id: string; readonly from: string; readonly version?: string }): void => {
       refused++
       results.push({ updated: false, ...about, error: faultJson(fault) })
@@ -58,11 +60,11 @@ default a new major version. Exit code: 0 when all is up to date, 1 when somethi
   },
 }
 
-/** Of what was asked about by its name, everything is told. */
+/** An extension named on the command line must be installed from a registry. */
 function refuseUnlessOfRegistry(id: string, accepted: ReadonlyMap<string, LockEntry>): void {
   const source = accepted.get(id)?.source
   if (source === undefined) throw new BulkheadError('ExtensionNotFound', `"${id}" is not installed.${meantNames(id, accepted.keys())}`)
   if (source.startsWith('npm:')) return
   const from = source === 'in-place' ? 'the folder it lies in' : visibleText(source)
-  throw new BulkheadError('InstallSourceInvalid', `"${id}" was installed from ${from}, and no registry knows of it. Install its newer version as that one was: bulkhead install SPEC.`)
+  throw new BulkheadError('InstallSourceInvalid', `"${id}" was installed from ${from}, not from a registry. To update it, run: bulkhead install SPEC.`)
 }

@@ -12,19 +12,19 @@ import { sizeInWords } from './progress.ts'
 
 export const verify: Command = {
   usage: 'bulkhead verify [DIR|TGZ] [--json] [--workspace DIR] [--home DIR] [--trust-project]',
-  details: `  DIR|TGZ           a folder or a tarball; without one, everything that is installed here
+  details: `  DIR|TGZ           folder or tarball (default: all installed extensions)
 ${COMMON_DETAILS}
 
-Exit code: 0 when all of it is what it should be, 1 when something is not, 2 for wrong usage.`,
+Exit code: 0 if everything was verified, 1 if something was not, 2 for wrong usage.`,
 
   async run(args) {
     const { values, positionals } = readOptions(args, COMMON_OPTIONS)
     const [path, ...more] = positionals
-    if (more.length > 0) throw new UsageError('Name one folder or tarball after "verify", or nothing.')
-    // What is remembered of earlier starts is what is being verified.
+    if (more.length > 0) throw new UsageError('Name at most one folder or tarball after "verify".')
+    // Do not use cached results of earlier verifications.
     const { cache: _, ...options } = loaderOptions(homeFolder(values.home))
     if (path === undefined) return verifyInstalled(values, createLoader(options))
-    // Here a bare word can only be a path.
+    // Unlike for `install`, a bare word is a path here.
     const { extension, warnings, files, bytes } = await inspectPackage(/^[./]/.test(path) ? path : `./${path}`, process.cwd(), options)
     if (values.json) printJson({ verified: true, ...extensionJson(extension), files, bytes, warnings })
     else process.stdout.write([...extensionLines(extension), line('holds', `${files} files, ${sizeInWords(bytes)}`), ...warnings.map((text) => line('warning', text)), ''].join('\n'))
@@ -36,14 +36,14 @@ async function verifyInstalled(values: HostValues & { readonly json?: boolean | 
   const { extensions, diagnostics, trustRoot } = await loader.load({
     workspace: workspaceFolder(values.workspace), trust: values['trust-project'] ? 'once' : 'declined', projectDigest: 'any',
   })
-  const strangers = extensions.filter(({ layer }) => layer !== 'bundled')
+  const installed = extensions.filter(({ layer }) => layer !== 'bundled')
   if (values.json) {
-    printJson({ extensions: strangers.map((extension) => ({ layer: extension.layer, ...extensionJson(extension) })), diagnostics, trustRoot })
+    printJson({ extensions: installed.map((extension) => ({ layer: extension.layer, ...extensionJson(extension) })), diagnostics, trustRoot })
   } else {
-    const nothing = diagnostics.length === 0 ? 'Nothing is installed.\n' : 'Nothing that is installed can be used.\n'
-    process.stdout.write(strangers.length === 0 ? nothing : table(
+    const nothing = diagnostics.length === 0 ? 'Nothing is installed.\n' : 'No installed extension can be used.\n'
+    process.stdout.write(installed.length === 0 ? nothing : table(
       ['ID', 'VERSION', 'LAYER', 'INTEGRITY', 'DIGEST', 'SIGNED BY'],
-      strangers.map(({ id, version, layer, integrity, digests, signer }) => [id, version, layer, integrity, digests.package.slice(0, 12), signer?.subject ?? '-'])))
+      installed.map(({ id, version, layer, integrity, digests, signer }) => [id, version, layer, integrity, digests.package.slice(0, 12), signer?.subject ?? '-'])))
     process.stdout.write(diagnostics.map((found) => diagnosticText(found)).join(''))
     if (typeof trustRoot?.ageDays === 'number') process.stdout.write(`Trust root: ${trustRoot.source}, ${trustRoot.ageDays} days old.\n`)
   }

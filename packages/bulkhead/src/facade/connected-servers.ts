@@ -7,22 +7,21 @@ import { CORE_VERSION } from './version.ts'
 
 export interface ConnectedServersOptions {
   readonly loader: Pick<Loader, 'connect'>
-  /** The canonical path that local servers are started in, and that documents of a project lie in. */
+  /** Canonical path. Local servers start here, and documents of the project are resolved here. */
   readonly workspace: string
   readonly operator: OperatorEnvironment
   readonly env: (name: string) => string | undefined
-  /** The folder that documents are looked for in which the user names. */
+  /** Documents named in the global configuration are resolved here. */
   readonly home: string
-  /** The folder to remember in what servers offer and documents describe. */
+  /** Cache folder for the tool lists of servers and documents. */
   readonly cache: string
 }
 
-/** So long a session waits for servers of which nobody knows what they offer. Those that are slower come with a later turn. */
-const PATIENCE_MS = 5_000
+/** How long a session waits for servers whose tools are unknown. Tools of slower servers appear in a later turn. */
+const DISCOVERY_MS = 5_000
 
 /**
- * The MCP servers and OpenAPI documents of one workspace beside what a loader found there. Where the configuration names none,
- * nothing is loaded for them.
+ * The MCP servers and OpenAPI documents of one workspace. Their code is loaded only if the configuration names one.
  */
 export class ConnectedServers {
   readonly #options: ConnectedServersOptions
@@ -36,7 +35,7 @@ export class ConnectedServers {
     this.#options = options
   }
 
-  /** What was found, and what the servers and documents that it names offer as far as that is known. Starts nothing. */
+  /** Adds the known tools of the configured servers and documents to a load report. Connects to nothing. */
   async beside(found: LoadReport): Promise<LoadReport> {
     this.#found = found
     const offered = [...await this.#ofServers(found), ...await this.#ofDocuments(found)]
@@ -45,7 +44,7 @@ export class ConnectedServers {
     return { ...report, diagnostics: [...report.diagnostics, ...offered.flatMap(({ diagnostics }) => diagnostics)] }
   }
 
-  /** Who is told when servers offer something else than before; nobody any more, without one. */
+  /** Sets the callback for changed tool lists. undefined removes it. */
   attach(takeOver: ((report: LoadReport) => Promise<unknown>) | undefined): void {
     this.#takeOver = takeOver
   }
@@ -54,7 +53,7 @@ export class ConnectedServers {
     return this.#servers?.status ?? []
   }
 
-  /** Resolves when each of these, all unless named, has answered or failed, and what they offer has been taken over. */
+  /** Resolves when each named server (default: all) has answered or failed, and its tools are loaded. */
   async connect(names?: readonly string[]): Promise<readonly McpServerStatus[]> {
     const chosen = names && new Set(names)
     await this.#servers?.connect(new AbortController().signal, ({ name }) => chosen?.has(name) ?? true)
@@ -62,9 +61,9 @@ export class ConnectedServers {
     return this.status
   }
 
-  /** The same for those of which nothing is known yet, and not for longer than one likes to wait. */
+  /** Connects to servers whose tools are unknown, with a timeout. */
   async discover(): Promise<void> {
-    if (this.status.some(isUnheard)) await this.#servers?.connect(AbortSignal.timeout(PATIENCE_MS), isUnheard)
+    if (this.status.some(isUndiscovered)) await this.#servers?.connect(AbortSignal.timeout(DISCOVERY_MS), isUndiscovered)
     await this.#taking
   }
 
@@ -103,13 +102,13 @@ export class ConnectedServers {
     })
   }
 
-  /** One after the other, so that the newest is taken over last. */
+  /** Serialized, so that the newest report is loaded last. */
   #changed(): void {
     this.#taking = this.#taking.then(async () => {
       if (this.#found === undefined) return
       const report = await this.beside(this.#found)
       await this.#takeOver?.(report)
-      // It is only ever refused by a host that closes.
+      // Fails only while the host closes.
     }).catch(() => undefined)
   }
 }
@@ -117,4 +116,4 @@ export class ConnectedServers {
 const isNamed = ({ config: { layers } }: LoadReport, key: 'mcp' | 'openapi'): boolean =>
   layers.some(({ config }) => Object.keys(config[key] ?? {}).length > 0)
 
-const isUnheard = ({ state, tools }: McpServerStatus): boolean => tools === undefined && (state === 'unknown' || state === 'unavailable')
+const isUndiscovered = ({ state, tools }: McpServerStatus): boolean => tools === undefined && (state === 'unknown' || state === 'unavailable')

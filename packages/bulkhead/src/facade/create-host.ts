@@ -18,43 +18,43 @@ import { createProcessOwner, createSidecar } from './sidecar.ts'
 import { traceWherePresent } from './tracing.ts'
 
 export interface CreateHostOptions extends BundledLayerOptions, LayerFolders, PlaceOptions {
-  /** The folder the tools work on, and the place of the project layer. */
+  /** The folder that tools work on. It contains the project layer. */
   readonly workspace: string
   /** The folder of the global layer. Default: `.bulkhead` in the home directory. */
   readonly home?: string
   /**
-   * Whether the project layer may be read, whatever it is or becomes. Default: decided at every load and reload by what was said of that
-   * very content, else the interactor is asked; without one it is declined.
+   * Trust decision for the project layer, whatever it contains. Default: at every load, the stored decision for the current content
+   * applies. If there is none, the interactor is asked. Without an interactor, the layer is declined.
    */
   readonly trust?: ProjectTrust
-  /** What a new generation must pass besides starting, before it takes over from one that runs. */
+  /** An additional check for a new generation before it replaces the running one. */
   readonly smokeCheck?: SmokeCheck
-  /** Where state, approvals, paused calls and the audit are kept. Closed with the host. Default: one that forgets. */
+  /** Stores state, approvals, paused calls and the audit. Closed with the host. Default: an in-memory store. */
   readonly store?: Store
-  /** Where declared environment variables are looked up. Default: the environment of this process. */
+  /** Source of declared environment variables. Default: the environment of this process. */
   readonly env?: Readonly<Record<string, string | undefined>>
   /**
-   * When MCP servers are started or reached of which nobody knows yet what they offer: with the first session, or only by
-   * `mcp.connect`. Others are when a tool of theirs is called. Default: first-session.
+   * When to connect to MCP servers whose tools are not known yet: with the first session, or only by `mcp.connect`. Known servers
+   * are connected when one of their tools is called. Default: first-session.
    */
   readonly discover?: 'first-session' | 'when-asked'
 }
 
 /** The MCP servers of the configuration. */
 export interface McpBook {
-  /** Starts nothing. */
+  /** Lists the servers without connecting to them. */
   servers(): readonly McpServerStatus[]
-  /** Starts or reaches these, all unless named, and resolves when each has answered or failed; what they offer is offered then. */
+  /** Connects to the named servers (default: all). Resolves when each has answered or failed, and its tools are loaded. */
   connect(names?: readonly string[]): Promise<readonly McpServerStatus[]>
 }
 
-/** The host with what only the whole knows. */
+/** A host with its layers, servers and bundled tools. */
 export interface Host extends Omit<CoreHost, 'switchWorkspace' | 'close'>, Pick<BundledLayer, 'offeredTools'> {
-  /** Lets running calls end, cancels what is left, stops extensions in reverse order, and closes the store. Never rejects; idempotent. */
+  /** Waits for running calls, cancels the rest, stops extensions in reverse order, then closes the store. Never rejects. Idempotent. */
   close(): ReturnType<CoreHost['close']>
   /**
-   * From here on the host works in another folder, with the layer of that project. Sessions that are open stay in theirs.
-   * Rejects with ProjectPathInvalid, and then nothing has changed. Trust is decided as for the first folder.
+   * Switches to another folder and its project layer. Open sessions stay in their folder. Trust is decided as for the first folder.
+   * Rejects with ProjectPathInvalid, and then nothing has changed.
    */
   switchWorkspace(workspace: string, options?: Pick<CreateHostOptions, 'trust'>): Promise<SwitchReport>
   readonly mcp: McpBook
@@ -72,15 +72,15 @@ const OFFERED = { session: forms.having('tools') }
 const CONNECTED = { names: forms.list(forms.text) }
 
 /**
- * Everything wired: finds and proves extensions, and answers calls. Rejects only for options that cannot be used, ConfigInvalid,
- * and for a workspace that cannot be opened, ProjectPathInvalid.
+ * Creates a host: loads and verifies extensions, and runs calls. Rejects with ConfigInvalid for invalid options, and with
+ * ProjectPathInvalid for a workspace that cannot be opened.
  */
 export async function createHost(options: CreateHostOptions): Promise<Host> {
   requireOptions('createHost', options, OPTIONS, 'workspace')
   return assembleHost(options, options.trust)
 }
 
-/** `createHost` for the command line, which can also agree to a project as it is found. */
+/** `createHost` for the command line, which can also trust the current content of a project. */
 export async function assembleHost(options: CreateHostOptions, firstTrust: TrustChoice | undefined): Promise<Host> {
   const home = homeFolder(options.home)
   const env = options.env ?? process.env
@@ -158,22 +158,22 @@ export async function assembleHost(options: CreateHostOptions, firstTrust: Trust
   }
 }
 
-/** A project is known by its real path; one that is gone, by the path it had. */
+/** Approvals are stored by real path. For a deleted project, use the given path. */
 async function canonicalFilter(filter: ApprovalFilter): Promise<ApprovalFilter> {
   const workspace: unknown = filter?.workspace
   return typeof workspace !== 'string' ? filter : { ...filter, workspace: await canonicalFolder(workspace).catch(() => resolve(workspace)) }
 }
 
-/** As long as a host waits for any other answer of a store. */
-const PATIENCE_MS = 30_000
+/** The same timeout as for other store operations. */
+const CLOSE_TIMEOUT_MS = 30_000
 
 /**
- * The end of a host is held up neither by a store that cannot be closed nor by one that does not answer: whoever must know whether
- * all was kept has flushed before. Never rejects.
+ * Closes the store with a timeout, so that a faulty store cannot block `host.close()`. Call `flush()` first to learn whether
+ * everything was stored. Never rejects.
  */
 export function closeStore(store: Pick<Store, 'close'>, clock: Clock = systemClock): Promise<void> {
   return new Promise((done) => {
-    const stopWaiting = clock.after(PATIENCE_MS, done)
+    const stopWaiting = clock.after(CLOSE_TIMEOUT_MS, done)
     const closing = (async () => store.close())()
     closing.catch(() => undefined).then(() => {
       stopWaiting()
@@ -183,17 +183,17 @@ export function closeStore(store: Pick<Store, 'close'>, clock: Clock = systemClo
 }
 
 interface BundledLayerOptions {
-  /** Runs sub-agents for the tool `task`, which is refused without it. */
+  /** Runs sub-agents for the tool `task`. Without it, `task` fails. */
   readonly runAgent?: AgentRunner
-  /** Hosts that `web_fetch` may reach, such as localhost:3000 beside *. Default: every public name. */
+  /** Hosts that `web_fetch` may access, such as `['*', 'localhost:3000']`. Default: every public host. */
   readonly fetchHosts?: readonly string[]
 }
 
 interface BundledLayer {
   readonly extensions: (config: ConfigFile) => readonly BundledExtension[]
-  /** From here on `tool_search` finds the tools of this host. */
+  /** Makes the tools of this host available to `tool_search`. */
   attach(host: Pick<CoreHost, 'tools' | 'on'>): void
-  /** What a session's model should be shown: with many tools, the locked ones and those it has found. */
+  /** The tools to show to the model of a session. With many tools: the locked ones and those found by `tool_search`. */
   offeredTools(session: Pick<Session, 'id' | 'tools'>): readonly ToolDefinition[]
 }
 

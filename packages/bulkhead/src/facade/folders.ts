@@ -7,13 +7,13 @@ import { messageOf } from '@bulkhead/kit/error-message'
 /** The folder of the global layer. */
 export const homeFolder = (home: string | undefined): string => resolve(home ?? join(personFolder(), '.bulkhead'))
 
-/** What belongs to a person is not looked for in the project one stands in, even where HOME is empty or a relative path. */
+/** Always absolute: with an empty or relative HOME, user files would be read from the current project. */
 export function personFolder(): string {
   const named = homedir()
   return isAbsolute(named) ? named : userInfo().homedir
 }
 
-/** Whose account this process runs in. A system need not have a name for it, as in many containers. */
+/** The user name of this process. In many containers the user has no name. */
 export function accountName(): string {
   try {
     return userInfo().username || 'unknown'
@@ -22,7 +22,7 @@ export function accountName(): string {
   }
 }
 
-/** Where this system keeps what a user's programs can make again. A relative path would lead into whatever project one stands in. */
+/** The cache folder of the user. Relative paths are ignored, because they would point into the current project. */
 export function userCacheFolder(env: NodeJS.ProcessEnv = process.env, platform: NodeJS.Platform = process.platform): string {
   const { XDG_CACHE_HOME: chosen = '', LOCALAPPDATA: local = '' } = env
   if (isAbsolute(chosen)) return join(chosen, 'bulkhead')
@@ -31,8 +31,8 @@ export function userCacheFolder(env: NodeJS.ProcessEnv = process.env, platform: 
 }
 
 /**
- * The folders a host goes by, canonical: its home, and where the command keeps its compiled code. What a tool wrote there would
- * speak, or run, as the operator, so no tool reaches into them. They need not be there yet.
+ * Canonical paths of the home folder and of the compile cache. Tools may not access them, because their content configures the
+ * host or runs as the user. The folders need not exist.
  */
 export const keptFolders = (home: string): Promise<readonly string[]> => Promise.all([home, userCacheFolder()].map(canonicalPath))
 
@@ -45,15 +45,14 @@ async function canonicalPath(path: string): Promise<string> {
   }
 }
 
-/** Where the command line remembers: state, approvals and the audit. */
+/** The database of the command line: state, approvals and the audit. */
 export const storeFile = (home: string | undefined): string => join(homeFolder(home), 'bulkhead.db')
 
 const REASONS: ReadonlyMap<unknown, string> = new Map([
-  ['ENOENT', 'does not exist'], ['ENOTDIR', 'is not a folder'], ['EACCES', 'may not be opened by this user'],
-  ['ELOOP', 'is a circle of links'],
+  ['ENOENT', 'does not exist'], ['ENOTDIR', 'is not a folder'], ['EACCES', 'cannot be opened by this user'],
+  ['ELOOP', 'is a symbolic link loop'],
 ])
 
-/** Why a workspace cannot be worked in, in words. */
 export function workspaceFault(path: string, error: unknown): BulkheadError {
   const why = REASONS.get((error as { readonly code?: unknown } | undefined)?.code) ?? `cannot be opened: ${messageOf(error)}`
   return new BulkheadError('ProjectPathInvalid', `The workspace "${path}" ${why}.`, { cause: error })

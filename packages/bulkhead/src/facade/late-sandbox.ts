@@ -8,9 +8,8 @@ import type { ConnectedServers } from './connected-servers.ts'
 import { loadPrompts } from './terminal/terminal-interactor.ts'
 
 /**
- * A sandbox that is made when the first compartment is opened: whoever only looks at tools does without it, and without all that
- * it is made of. What cannot be made is tried again by the next opening. `prepare` is done once, before the first compartment for
- * code of strangers is opened.
+ * A sandbox that is created when the first compartment opens: listing tools does not need it. If creation fails, the next open
+ * tries again. `prepare` runs once, before the first compartment for third-party code opens.
  */
 export function lateSandbox(make: () => Promise<Sandbox>, prepare: () => Promise<unknown> = async () => undefined): Sandbox {
   let preparing: Promise<unknown> | undefined
@@ -51,7 +50,7 @@ export function lateSandbox(make: () => Promise<Sandbox>, prepare: () => Promise
     async close() {
       closed = true
       const sandbox = await making?.catch(() => undefined)
-      // Who waits for it opens before the sandbox is closed, and is closed with it.
+      // Pending opens finish first and are then closed with the sandbox.
       await preparing?.catch(() => undefined)
       await sandbox?.close()
     },
@@ -60,11 +59,11 @@ export function lateSandbox(make: () => Promise<Sandbox>, prepare: () => Promise
 
 const NO_ROOM = /\bE(?:MFILE|NFILE|NOMEM|AGAIN)\b|too many open files/i
 
-/** Our own code that cannot be read for lack of descriptors says nothing about the extension that was to be started. */
+/** A lack of file descriptors or memory is not an error of the extension, so it becomes NoPlaceFree, which is retryable. */
 function withoutBlame(error: unknown): unknown {
   const why = messageOf(error)
   if (BulkheadError.is(error) || !NO_ROOM.test(why)) return error
-  return new BulkheadError('NoPlaceFree', `The sandbox could not be loaded: ${why}. Try again when the system has more room.`, { cause: error })
+  return new BulkheadError('NoPlaceFree', `The sandbox could not be loaded: ${why}. Try again when more system resources are available.`, { cause: error })
 }
 
 /**

@@ -8,21 +8,21 @@ import { CORE_VERSION } from './version.ts'
 /** In the folder of the global layer: a sigstore trusted root to use in place of the one that ships with Bulkhead. */
 export const TRUST_ROOT_FILE = 'trust-root.json'
 
-/** What {user-data} stands for. Apart from all that the host itself goes by: a tool may be granted to write there. */
+/** The value of {user-data}. Separate from the files of the host, because tools may be allowed to write there. */
 export const userFolder = (home: string): string => join(home, 'data')
 
 export interface LayerFolders {
   /** Name of the project layer's folder in the workspace. Default: `.bulkhead`. */
   readonly projectFolder?: string
-  /** Absolute. A folder with `tools/` of the embedder's own, which count as bundled; each carries its integrity file. Default: none. */
+  /** Absolute path of a folder with `tools/` that are loaded as bundled. Each needs an integrity file. Default: none. */
   readonly bundledFolder?: string
-  /** Absolute. Where what was proven of extensions is remembered for the next start. Default: `cache` in the home. */
+  /** Absolute path of the cache for verification results. Default: `cache` in the home. */
   readonly cache?: string
 }
 
 export const cacheFolder = (home: string, { cache }: Pick<LayerFolders, 'cache'>): string => cache ?? join(home, 'cache')
 
-/** How the loader is made, for a host and for whoever installs what that host will load. */
+/** Shared by the host and the installer, so that both verify extensions in the same way. */
 export function loaderOptions(
   home: string, folders: LayerFolders = {}, bundled: LoaderOptions['bundled'] = createBundledExtensions(),
 ): LoaderOptions {
@@ -35,7 +35,7 @@ export function loaderOptions(
   }
 }
 
-/** One that is there and cannot be read leads to nobody: signatures are refused, rather than compared with another root. */
+/** An unreadable trust root rejects all signatures. It does not fall back to another root. */
 function readTrustRoot(path: string): Pick<LoaderOptions, 'trustRoot' | 'trustRootSource'> {
   const given = (trustRoot: Json, date: string | null) => ({ trustRoot, trustRootSource: { source: path, date } })
   try {

@@ -11,14 +11,14 @@ import { ownCode } from './own-code.ts'
 import { ProjectConsent, type TrustOutcome } from './project-trust.ts'
 
 export interface PlaceOptions {
-  /** Whom to ask about trust, and what an extension asks that starts without a call. Sessions name their own. */
+  /** Answers questions about trust, and of extensions that start without a call. Sessions have their own interactor. */
   readonly interactor?: Interactor
   /**
-   * Whether the host reloads by itself when files of its layers have changed. A function is told what to call then, in place of
-   * looking at the files, and returns its disposer.
+   * Whether the host reloads when files of its layers change. A function replaces the file watcher: it receives the callback
+   * and returns a disposer.
    */
   readonly watch?: boolean | ((onChange: () => void) => () => void)
-  /** Goes over every configuration file. */
+  /** Overrides all configuration files. */
   readonly config?: ConfigFile
 }
 
@@ -28,21 +28,20 @@ export interface PlaceSurroundings {
   /** Name of the project layer's folder. */
   readonly projectFolder: string
   readonly env: (name: string) => string | undefined
-  /** Where what was heard of others is remembered. */
+  /** Cache for verification results and tool lists. */
   readonly cacheFolder: string
-  /** Aborted when nobody needs an answer any more. */
+  /** Aborted when the host closes. */
   readonly signal: AbortSignal
 }
 
-/** A place with the servers that belong to it. */
 export interface OpenPlace extends Place {
   readonly servers: ConnectedServers
 }
 
-/** A decision of the embedder about whatever the project brings; or, for the command line, consent to what is there at the start. */
+/** A trust decision of the embedder for any content, or `as found`: consent to the content at startup, for the command line. */
 export type TrustChoice = ProjectTrust | 'as found'
 
-/** One workspace with what was found for it and where it runs. Rejects with ProjectPathInvalid. */
+/** Loads one workspace and prepares its sandbox. Rejects with ProjectPathInvalid. */
 export async function openPlace(
   loader: Loader, folder: string, choice: TrustChoice | undefined, options: PlaceOptions & PlaceSurroundings,
 ): Promise<OpenPlace> {
@@ -83,23 +82,23 @@ export async function canonicalFolder(path: string): Promise<string> {
   }
 }
 
-/** A path with its links followed, as far as it exists. Throws where it cannot be looked at. */
+/** Resolves links in the existing part of a path. Throws if it cannot be read. */
 function realPathOf(path: string): string {
   try {
     return realpathSync.native(path)
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
-    // What is written to a link that leads nowhere yet is made where it leads.
+    // A dangling link cannot be resolved: a write would create its target.
     if (code !== 'ENOENT' || dirname(path) === path || lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true) throw error
     return join(realPathOf(dirname(path)), basename(path))
   }
 }
 
-/** Watches the project layer as far as the decision about it allows, and looks further when a later decision allows more. */
+/** Watches the project layer only as far as the trust decision allows. */
 class LayerWatcher {
   readonly #loader: Pick<Loader, 'watch'>
   readonly #workspace: string
-  /** The last decision that allowed to look into the layer. */
+  /** The last decision that allowed reading the layer. */
   #standing: ProjectStanding | undefined
   #onChange: (() => void) | undefined
   #stop: (() => void) | undefined
@@ -118,7 +117,7 @@ class LayerWatcher {
     }
   }
 
-  /** A layer that was agreed to and has changed stays watched, so that its return to that content is noticed. */
+  /** A trusted layer that has changed stays watched, to detect a return to the trusted content. */
   follow(standing: ProjectStanding): void {
     if (standing.trust === 'declined' || standing.projectDigest === this.#standing?.projectDigest) return
     this.#standing = standing
@@ -132,7 +131,7 @@ class LayerWatcher {
   }
 }
 
-/** The folder that a host works in, and those it has left whose sessions are still open. */
+/** The current folder of a host, and earlier folders that still have open sessions. */
 export class OpenPlaces {
   readonly #host: Host
   readonly #open: Set<OpenPlace>

@@ -7,8 +7,8 @@ import { fileURLToPath } from 'node:url'
 const DEPENDENCIES = ['dependencies', 'optionalDependencies', 'peerDependencies'] as const
 
 /**
- * Where code that this process loads comes from, or would come from: the packages of ours, those they depend on, every
- * `node_modules` that Node searches for them, there or not, since what lies nearer is found first, and Node itself. Canonical.
+ * Canonical paths of all code that this process loads or could load: our packages, their dependencies, every `node_modules`
+ * that Node searches, even a missing one, because a nearer folder takes precedence, and Node itself.
  */
 export async function ownCode(entry: string = fileURLToPath(import.meta.url)): Promise<readonly string[]> {
   const folders = new Set(await Promise.all([process.execPath, ...globalPaths].filter(isAbsolute).map(canonical)))
@@ -20,17 +20,17 @@ export async function ownCode(entry: string = fileURLToPath(import.meta.url)): P
     const searched = foldersAbove(root).filter((folder) => basename(folder) !== 'node_modules').map((folder) => join(folder, 'node_modules'))
     for (const folder of [root, ...searched]) folders.add(folder)
     const found = await Promise.all((await dependenciesOf(root)).map((name) => find(name, searched)))
-    // What lies in a folder that is covered finds its own dependencies there too.
+    // A package inside a listed folder finds its dependencies there too.
     for (const path of found) if (path !== undefined && !isCovered(path)) await add(path)
   }
   await add(await packageRoot(await realpath(entry)))
   return [...folders]
 }
 
-/** Where `require` looks last, in the home folder among others. */
+/** The last folders that `require` searches, such as ~/.node_modules. */
 const { globalPaths } = Module as unknown as { readonly globalPaths: readonly string[] }
 
-/** The folder itself and all above it. */
+/** The folder and all its ancestors. */
 function foldersAbove(path: string): readonly string[] {
   const above = dirname(path)
   return above === path ? [path] : [path, ...foldersAbove(above)]

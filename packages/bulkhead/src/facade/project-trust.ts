@@ -3,7 +3,7 @@ import {
 } from '@bulkhead/contract'
 import { untilAborted } from '@bulkhead/kit/deadlines'
 
-/** What a load request says of the project, and what the record of decisions reports about itself. */
+/** The trust decision for a load request, with diagnostics of the decision file. */
 export interface TrustOutcome extends ProjectStanding {
   readonly diagnostics: readonly Diagnostic[]
 }
@@ -14,28 +14,28 @@ export interface ConsentOptions {
   readonly interactor?: Interactor | undefined
   /** Withdraws an open question. */
   readonly signal?: AbortSignal
-  /** Agrees to the layer as it is at the first decision, without a question. */
+  /** Trusts the content of the layer at the first decision without asking. */
   readonly asFound?: boolean
 }
 
 const SUMMARIES: Readonly<Record<'unknown' | 'changed', string>> = {
-  unknown: 'This project brings tools and settings of its own. They are read and their tools offered only if you trust it.',
-  changed: 'This project brings tools and settings of its own. They have changed since you decided about them.',
+  unknown: 'This project has its own tools and settings. They are used only if you trust it.',
+  changed: 'This project has its own tools and settings. They have changed since your last decision.',
 }
 
-/** Decides about the project layer of one workspace before each load. Every answer counts for the content it was given about. */
+/** Decides before each load whether to trust the project layer. An answer applies only to the content it was given for. */
 export class ProjectConsent {
   readonly #options: ConsentOptions
-  /** Agreed to in advance. Goes before the record. */
+  /** Trusted in advance. Overrides the stored decision. */
   #found: ProjectStanding | undefined
-  /** The last answer that is not in the record. */
+  /** The last answer that was not stored. */
   #answer: ProjectStanding | undefined
 
   constructor(options: ConsentOptions) {
     this.#options = options
   }
 
-  /** The record counts first, then an answer of this process, then the interactor is asked. Without one the layer is declined. */
+  /** Uses the stored decision, then an earlier answer of this process, then asks. Without an interactor the layer is declined. */
   async decide(): Promise<TrustOutcome> {
     const { loader: { trust }, workspace, asFound } = this.#options
     if (asFound) {
@@ -70,7 +70,7 @@ export class ProjectConsent {
   async #ask(why: 'unknown' | 'changed' | 'once'): Promise<ProjectStanding> {
     const { loader: { trust }, workspace, interactor, signal = new AbortController().signal } = this.#options
     if (!interactor) return { trust: 'declined', projectDigest: 'any' }
-    // Measured before the question: what comes while it is open is not covered by the answer.
+    // Measure before asking: the answer must not cover changes made while the question is open.
     const projectDigest = await trust.measure(workspace)
     const summary = SUMMARIES[why === 'changed' ? 'changed' : 'unknown']
     const decision = await answerTo({ kind: 'trustProject', path: workspace, summary }, interactor, signal)
@@ -80,7 +80,7 @@ export class ProjectConsent {
   }
 }
 
-/** An interactor that fails or gives no answer has decided nothing. */
+/** Returns undefined if the interactor fails or gives no answer. */
 async function answerTo(request: InteractionRequest, interactor: Interactor, signal: AbortSignal) {
   const envelope = { correlationId: `trust-${crypto.randomUUID()}`, issuedAt: new Date().toISOString(), source: 'bulkhead', request }
   try {
@@ -91,7 +91,7 @@ async function answerTo(request: InteractionRequest, interactor: Interactor, sig
   }
 }
 
-/** A plain yes is good for this once. Any other value is no decision. */
+/** `true` means `once`. Any unknown value is no decision. */
 function readDecision(value: unknown): Exclude<TrustDecision, 'revoked'> | undefined {
   if (value === true) return 'once'
   return value === 'trusted' || value === 'once' || value === 'declined' ? value : undefined

@@ -6,10 +6,10 @@ import { BulkheadError } from '@bulkhead/contract'
 import type { Owner, Sidecar } from '@bulkhead/host'
 
 const PREFIX = 'bulkhead-results-'
-/** The process and when it began: what tells whether it lives. */
+/** Process id and start time, which identify a live process. */
 const ownerPart = (id: string): string => id.split('-').slice(0, 2).join('-')
 
-/** Removes what hosts of this user left in the temporary folder that were killed. Never rejects. */
+/** Removes result folders of this user's hosts that were killed. Never rejects. */
 async function sweep(owner: Owner): Promise<void> {
   const names = await readdir(tmpdir()).catch(() => [])
   await Promise.all(names.map(async (name) => {
@@ -23,10 +23,10 @@ async function sweep(owner: Owner): Promise<void> {
 
 const NONE: ReadonlySet<string> = new Set()
 
-/** Sessions whose end is remembered. A result of a session that ended before so many others is not on its way any more. */
+/** Number of closed sessions to remember, to reject their late results. */
 const MOST_OVER = 1_000
 
-/** Where results go that are too long for a model: one folder per session, readable by this user alone, removed with it. */
+/** Stores results that are too long for a model: one folder per session, readable only by this user, removed with the session. */
 export function createSidecar(owner: Owner = createProcessOwner()): Required<Sidecar> {
   let sweeping: Promise<void> | undefined
   const make = async (): Promise<string> => {
@@ -38,7 +38,7 @@ export function createSidecar(owner: Owner = createProcessOwner()): Required<Sid
   const over = new Set<string>()
 
   const folderOf = (sessionId: string): Promise<string> => {
-    // A result that comes after its session would make a folder nobody removes.
+    // A late result would create a folder that is never removed.
     if (over.has(sessionId)) return Promise.reject(new BulkheadError('SessionCancelled', 'The session is closed.'))
     const known = folders.get(sessionId) ?? make()
     folders.set(sessionId, known)
@@ -49,7 +49,7 @@ export function createSidecar(owner: Owner = createProcessOwner()): Required<Sid
     async save(sessionId: string, callId: string, text: string): Promise<string> {
       const folder = join(await folderOf(sessionId), 'results')
       await mkdir(folder, { recursive: true, mode: 0o700 })
-      // A call id is the model's text: its hash-like form is the file name, never the text itself.
+      // The model chooses the call id, so it must be encoded before use in a file name.
       const path = join(folder, `${Buffer.from(callId).toString('base64url').slice(0, 64)}-${crypto.randomUUID()}.txt`)
       await writeFile(path, text, { mode: 0o600, flag: 'wx' })
       if (!over.has(sessionId)) saved.set(sessionId, (saved.get(sessionId) ?? new Set()).add(path))
@@ -67,7 +67,7 @@ export function createSidecar(owner: Owner = createProcessOwner()): Required<Sid
   }
 }
 
-/** This process, as others that share its store can tell whether it lives: by its id, and where that is told, its start. */
+/** Identifies this process to others that share the store: by process id and, where available, start time. */
 export function createProcessOwner(): Owner {
   return { id: `${process.pid}-${startOf(process.pid) ?? ''}-${crypto.randomUUID()}`, isGone }
 }
@@ -80,16 +80,16 @@ function isGone(id: string): boolean {
   } catch (error) {
     return (error as NodeJS.ErrnoException).code === 'ESRCH'
   }
-  // Another process may have got the id meanwhile.
+  // The process id may have been reused.
   const now = startOf(Number(pid))
   return start !== '' && now !== undefined && now !== start
 }
 
-/** In ticks since the machine started; undefined where the system does not tell. */
+/** Start time in clock ticks since boot. undefined without /proc. */
 function startOf(pid: number): string | undefined {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
-    // The name before may hold anything, blanks and brackets too.
+    // The process name may contain spaces and parentheses.
     return stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19]
   } catch {
     return undefined

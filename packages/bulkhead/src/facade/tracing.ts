@@ -1,22 +1,22 @@
 import { traceTools, type EventSource } from '@bulkhead/bridges/otel'
 import { CORE_VERSION } from './version.ts'
 
-/** A span for every call, in a program that has OpenTelemetry and has set it up by now. Returns what ends it. */
+/** Creates a span for every call if OpenTelemetry is set up in this process. Returns a disposer. */
 export async function traceWherePresent(host: EventSource): Promise<() => void> {
   if (!(REGISTERED in globalThis)) return () => undefined
   const api = await import('@opentelemetry/api').catch(() => undefined)
   if (api === undefined) return () => undefined
   const nowhere = new api.ProxyTracerProvider()
-  // The API alone makes spans that go nowhere, and they are not free.
+  // Without a provider the API creates no-op spans, which still cost time.
   if (kindOf(api.trace.getTracerProvider()) === kindOf(nowhere)) return () => undefined
   return traceTools(host, {
     tracer: api.trace.getTracer('bulkhead', CORE_VERSION), within: (span) => api.trace.setSpan(api.ROOT_CONTEXT, span),
   })
 }
 
-/** Where the API keeps what a program has set up, so that all copies of one major version share it. Absent: nothing was. */
+/** The global that all copies of the API share. Absent if OpenTelemetry is not set up. */
 const REGISTERED = Symbol.for('opentelemetry.js.api.1')
 
-/** What stands behind the provider that the API hands out. */
+/** The class of the real provider behind the proxy. */
 const kindOf = (provider: object): unknown =>
   ('getDelegate' in provider && typeof provider.getDelegate === 'function' ? provider.getDelegate() as object : provider).constructor

@@ -131,7 +131,7 @@ describe('the command', () => {
 
   it('offers the tools that were named, under the mode that was said', async () => {
     const { client, transport } = await connect('legacy', undefined, ['--tools', 'read, write,reed', '--mode', 'yolo'])
-    expect(String(await once(transport.stderr!, 'data'))).toBe('mcp: there is no tool "reed" now; it is offered when it comes\n')
+    expect(String(await once(transport.stderr!, 'data'))).toBe('mcp: there is no tool "reed" yet; it is offered once it is available\n')
     expect((await client.listTools()).tools.map(({ name }) => name)).toEqual(['read', 'write'])
     await client.callTool({ name: 'write', arguments: { path: 'out.txt', content: 'x' } })
     expect(existsSync(join(folder, 'work/out.txt'))).toBe(true)
@@ -226,7 +226,7 @@ describe('the command', () => {
   })
 
   it.each([
-    [['--json'], /standard output is the protocol/], [['now'], /no further words/], [['--mode', 'maybe'], /--mode must be one of/],
+    [['--json'], /standard output carries the protocol/], [['now'], /Unexpected argument "now"/], [['--mode', 'maybe'], /--mode must be one of/],
   ])('refuses %j', async (more, message) => {
     const { code, stdout, stderr } = await inside(['mcp', ...more], folder)
     expect(code).toBe(2)

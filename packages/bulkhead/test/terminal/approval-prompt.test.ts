@@ -76,7 +76,7 @@ it('says how much does not fit on the screen, and shows all of it', async () => 
   const terminal = write(Array.from({ length: 400 }, (_, index) => `line ${index} of it`).join('\n'))
   await terminal.see('Run it?')
   const before = terminal.rows.join('\n')
-  expect(before).toMatch(/… \d+ rows with about \d+ characters are left out here …/)
+  expect(before).toMatch(/… \d+ rows with about \d+ characters are hidden here …/)
   expect(before).not.toContain('line 200 of it')
   terminal.press(KEYS.down, KEYS.down, KEYS.enter)
   await terminal.see('line 200 of it')

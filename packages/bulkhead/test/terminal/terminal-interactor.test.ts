@@ -75,7 +75,7 @@ describe('a person at a terminal', () => {
     const { response, terminal } = await answer({ kind: 'Approve', approval: { ...approval, ...more } }, 'Run it?', [UP, ENTER])
     expect(response).toMatchObject({ value: { decision: 'session' } })
     expect(terminal.text).toMatch(/^ {2}called by: plan of the global extension plan 1\.0\.0$/m)
-    expect(terminal.text).toMatch(/^ {2}key: +Oslo\n +\(chosen by the tool itself, perhaps the same for every call\)$/m)
+    expect(terminal.text).toMatch(/^ {2}key: +Oslo\n +\(chosen by the tool; it may be the same for every call\)$/m)
     expect(terminal.text).not.toContain('in this project')
   })
 
@@ -95,7 +95,7 @@ describe('a person at a terminal', () => {
     const terminal = new Terminal()
     const response = terminal.ask({ kind: 'Approve', approval: { ...approval, argumentsText: lines.join('\n') } })
     await terminal.see('Run it?')
-    expect(terminal.text).toMatch(/… \d+ rows with about \d+ characters are left out here …/)
+    expect(terminal.text).toMatch(/… \d+ rows with about \d+ characters are hidden here …/)
     expect(terminal.text).toContain('line 0 of it')
     expect(terminal.text).toContain('line 299 of it')
     expect(terminal.text).not.toContain('line 150 of it')
@@ -139,7 +139,7 @@ describe('a person at a terminal', () => {
     [{ kind: 'trustProject', path: '/p', summary: 's' }, 'Trust it', [DOWN, DOWN, ENTER], 'trusted'],
     [{ kind: 'trustProject', path: '/p', summary: 's' }, 'Trust it', [DOWN, DOWN, DOWN, ENTER], 'declined'],
     [{ kind: 'trustProject', path: '/p', summary: 's' }, 'Trust it', [ENTER], false],
-    [{ kind: 'grantStageTool', tool: 't', stage: 's', argsDigest: 'd', approval }, 'Let it run all the same?', ['y'], true],
+    [{ kind: 'grantStageTool', tool: 't', stage: 's', argsDigest: 'd', approval }, 'Run it anyway?', ['y'], true],
   ])('answers %o', async (request, prompt, keys, value) => {
     expect((await answer(request, prompt, keys)).response).toEqual({ status: 'accepted', value })
   })
@@ -198,7 +198,7 @@ describe('a question ends', () => {
     const response = terminal.ask({ kind: 'Ask', prompt: '?' }, cancel.signal)
     await terminal.see('Your answer')
     cancel.abort()
-    expect(await response).toMatchObject({ status: 'rejected', reason: expect.stringContaining('taken back') })
+    expect(await response).toMatchObject({ status: 'rejected', reason: expect.stringContaining('withdrawn') })
     expect(await terminal.ask({ kind: 'Ask', prompt: '?' }, cancel.signal)).toMatchObject({ status: 'rejected' })
   })
 

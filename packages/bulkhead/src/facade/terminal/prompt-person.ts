@@ -15,7 +15,7 @@ export interface PromptTerms {
 const MAX_LABEL_CHARS = 200
 const AT_THE_TERMINAL = `${accountName()} at the terminal`
 
-/** Shows the question, and has what a person answers, or undefined when they dismiss it. Enter alone never agrees to anything. */
+/** Shows a question and returns the answer, or undefined if it was dismissed. The default is always "no". */
 export async function promptPerson(request: InteractionRequest, source: string, terms: PromptTerms): Promise<Json | undefined> {
   const screen = screenOf(terms.output)
   if (request.kind === 'Approve') return approve(approvalText(request.approval, screen), terms)
@@ -34,7 +34,7 @@ export async function promptPerson(request: InteractionRequest, source: string, 
     case 'trustProject':
       return trust(terms)
     case 'grantStageTool':
-      return agrees('Let it run all the same?', terms)
+      return agrees('Run it anyway?', terms)
   }
 }
 
@@ -51,7 +51,7 @@ async function approve({ short, whole, isCut, forSession }: ApprovalText, terms:
         ...(forSession ? [] : [{ value: 'project', label: 'Yes, and do not ask again for this key in this project' }]),
         { value: 'reject', label: 'No' },
         { value: 'explain', label: 'No, and say why' },
-        ...(isCut ? [{ value: 'show', label: 'Show all that was left out' }] : []),
+        ...(isCut ? [{ value: 'show', label: 'Show the full text' }] : []),
       ],
     }))
     if (decision === undefined) return undefined
@@ -93,7 +93,7 @@ async function chooseMany(options: readonly InteractionOption[], terms: PromptTe
   return indexes?.flatMap((index) => options[index]?.label ?? [])
 }
 
-/** By their place: two may read alike once they are made visible. */
+/** Values are indexes, because two labels can look the same after escaping. */
 const choices = (options: readonly InteractionOption[]) => options.map(({ label, description }, value) => ({
   value, label: oneLine(label), ...(description ? { hint: oneLine(description) } : {}),
 }))
@@ -106,5 +106,5 @@ function oneLine(label: string): string {
 const given = <Answer>(answer: Answer | symbol): Exclude<Answer, symbol> | undefined =>
   isCancel(answer) ? undefined : answer as Exclude<Answer, symbol>
 
-/** The library has undefined for an empty line; that is an answer, and dismissing is none. */
+/** The library returns undefined for an empty line. That is an answer, unlike a cancelled prompt. */
 const typed = (answer: string | symbol | undefined): string | undefined => isCancel(answer) ? undefined : String(answer ?? '')

@@ -2,20 +2,19 @@ import { styleText } from 'node:util'
 import type { ApprovalRequest, InteractionRequest } from '@bulkhead/contract'
 import { visibleText } from '@bulkhead/kit/text'
 
-/** How much a screen holds. */
 export interface Screen {
   readonly columns: number
   readonly rows: number
 }
 
-/** Of a stream that does not tell, what every terminal has had. */
+/** Defaults to 80 by 24 if the stream does not report a size. */
 export function screenOf(output: { readonly columns?: number | undefined; readonly rows?: number | undefined }): Screen {
   return { columns: Math.max(output.columns || 80, 20), rows: Math.max(output.rows || 24, 16) }
 }
 
 /**
- * A stranger's text as rows of the screen. A terminal would break a long line by itself, and what comes after the break would
- * begin a row as if it were ours; so it is broken here, and every row begins with a mark: `first`, or `next` where a line goes on.
+ * Wraps untrusted text to screen rows. Each row starts with a prefix, `first` or, for a continued line, `next`. If the terminal
+ * wrapped the text, untrusted text could start a row without a prefix and imitate the prompt.
  */
 export function rowsOf(text: string, { columns }: Screen, first: string, next: string): readonly string[] {
   return visibleText(text, { keepLines: true }).replaceAll('\t', '    ').split('\n').flatMap((line) => {
@@ -24,7 +23,7 @@ export function rowsOf(text: string, { columns }: Screen, first: string, next: s
   })
 }
 
-/** What is not plain may be two columns wide, and is counted so: rather broken too early than by the terminal. */
+/** Counts every non-ASCII character as two columns, so that the terminal never wraps a row. */
 function broken(line: string, width: number): readonly string[] {
   const pieces: string[] = []
   let piece = ''
@@ -42,32 +41,32 @@ function broken(line: string, width: number): readonly string[] {
   return [...pieces, piece]
 }
 
-/** As many rows as there is room for, from both ends, and between them how many are missing: what is hidden is said. */
+/** Keeps rows from both ends and replaces the middle with a note about what is hidden. */
 export function clipped(rows: readonly string[], room: number): readonly string[] {
   if (rows.length <= room) return rows
   const tail = Math.min(3, Math.floor(room / 3))
   const hidden = rows.slice(room - tail - 1, rows.length - tail)
   const chars = hidden.reduce((sum, row) => sum + row.length, 0)
-  const note = `  … ${hidden.length} rows with about ${chars} characters are left out here …`
+  const note = `  … ${hidden.length} rows with about ${chars} characters are hidden here …`
   return [...rows.slice(0, room - tail - 1), note, ...rows.slice(rows.length - tail)]
 }
 
 export interface ApprovalText {
-  /** As much as the screen holds beside the question; what is left out is said where it is. */
+  /** Fits on the screen together with the prompt. Notes mark hidden rows. */
   readonly short: string
   /** Everything. */
   readonly whole: string
   readonly isCut: boolean
-  /** Whether its key is remembered for the session at most. */
+  /** Whether the approval can last at most for the session. */
   readonly forSession: boolean
 }
 
-/** The rows that the prompt itself takes, with a few to breathe. */
+/** Rows for the prompt, with some margin. */
 const PROMPT_ROWS = 10
 const LIST_ROWS = 5
 const LEAST_ARGUMENT_ROWS = 6
 
-/** What a person must know of a call before answering: who, what it would and may touch, why it asks, and exactly with what. */
+/** The text of an approval prompt: tool, effects, permissions, reasons and exact arguments. */
 export function approvalText(approval: ApprovalRequest, screen: Screen): ApprovalText {
   const { tool, origin, calledBy = [], argumentsText, touches, mayTouch, reasons, approvalKey, keyByTool = false } = approval
   const labelled = (label: string, texts: readonly string[]) =>
@@ -85,14 +84,14 @@ export function approvalText(approval: ApprovalRequest, screen: Screen): Approva
   return { short: textOf(short), whole: textOf(whole), isCut: short.length < whole.length, forSession: keyByTool }
 }
 
-/** Under a key that the host did not make. */
-const KEY_BY_TOOL = '(chosen by the tool itself, perhaps the same for every call)'
+/** Shown if the tool made the key, not the host. */
+const KEY_BY_TOOL = '(chosen by the tool; it may be the same for every call)'
 const LABEL = 11
 const textOf = (rows: readonly string[]): string => ['', ...rows, ''].join('\n')
 
 /**
- * Everything a person must see before answering, in full and printed once: a prompt that repaints itself would push what is
- * long off the screen. What a stranger wrote is quoted row by row, so that none of it can pass for ours.
+ * The full text of a question. It is printed once, before the prompt, because a repainting prompt would scroll long text off the
+ * screen. Untrusted text is quoted row by row, so that it cannot imitate the prompt.
  */
 export function questionText(request: Asked, source: string, screen: Screen): string {
   return ['', ...lines(request, source, screen), ''].join('\n')
@@ -114,6 +113,6 @@ function lines(request: Asked, source: string, screen: Screen): readonly string[
     case 'trustProject':
       return ['The project in', ...quoted(request.path), ...quoted(request.summary)]
     case 'grantStageTool':
-      return ['The work is at the stage', ...quoted(request.stage), 'which does not list this tool.', approvalText(request.approval, screen).whole]
+      return ['The current stage', ...quoted(request.stage), 'does not list this tool.', approvalText(request.approval, screen).whole]
   }
 }

@@ -13,14 +13,14 @@ const STREAMS: OptionForms<TerminalStreams> = { input: forms.having('read', 'on'
 
 let terminals = 0
 
-/** Loads what asks at a terminal, where there is one, before code of strangers runs. */
+/** Imports the prompt code before third-party code runs, if a terminal interactor exists. */
 export async function loadPrompts(): Promise<void> {
   if (terminals > 0) await import('./prompt-person.ts')
 }
 
 /**
- * A person at a terminal. Asks on standard error and reads standard input, so that standard output stays the answer. There
- * is one terminal: questions of several sessions come one after the other. Throws ConfigInvalid.
+ * Asks questions at a terminal. Prompts use standard error, so that standard output contains only results. Questions of several
+ * sessions are asked one at a time. Throws ConfigInvalid.
  */
 export function createTerminalInteractor(
   streams: TerminalStreams = { input: process.stdin, output: process.stderr },
@@ -32,7 +32,7 @@ export function createTerminalInteractor(
   return {
     interact({ request, source }, signal): Promise<InteractionResponse> {
       const answer = last.then(() => whileOpen(input, signal, async (open) => {
-        // Prompts are loaded with the first question: most commands have none.
+        // Imported with the first question: most commands ask none.
         const { promptPerson } = await import('./prompt-person.ts')
         const value = await promptPerson(request, source, { input, output, signal: open })
         return value === undefined ? DISMISSED : { status: 'accepted', value }
@@ -44,16 +44,16 @@ export function createTerminalInteractor(
 }
 
 const DISMISSED = { status: 'rejected', reason: 'the question was dismissed' } as const
-const CLOSED = { status: 'rejected', reason: 'the question was taken back or the terminal closed' } as const
+const CLOSED = { status: 'rejected', reason: 'the question was withdrawn or the terminal was closed' } as const
 
-/** A prompt would wait for ever for a key that can no longer come. Contract: `ask` ends when its signal is aborted. */
+/** Aborts the prompt when the input closes: it would wait forever otherwise. */
 async function whileOpen(
   input: Readable, signal: AbortSignal, ask: (open: AbortSignal) => Promise<InteractionResponse>,
 ): Promise<InteractionResponse> {
   if (signal.aborted || input.destroyed || input.readableEnded) return CLOSED
   const closed = new AbortController()
   const close = () => closed.abort()
-  // Ctrl-D on an empty line ends the reading, as the end of the stream does, and the prompt is not told.
+  // Ctrl-D on an empty line ends the input, but the prompt gets no event for it.
   const onKey = (_: unknown, key: Key | undefined) => {
     if (key?.ctrl === true && key.name === 'd') setImmediate(() => input.isPaused() && close())
   }
