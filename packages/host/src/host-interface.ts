@@ -25,11 +25,11 @@ export interface HostOptions extends Place {
   readonly sidecar?: Sidecar
   /** Who writes to the store, where several processes share it. Default: this host alone. */
   readonly owner?: Owner
-  /** Who is asked by an extension that is started by nobody's call: an eager one, or one that is reloaded. */
+  /** Answers questions of an extension that starts without a call: an eager one, or one that is reloaded. */
   readonly interactor?: Interactor
   /** What a new generation must pass besides starting, before it takes over from one that runs. */
   readonly smokeCheck?: SmokeCheck
-  /** Readers of the arguments of locked tools, by name, whoever implements them. */
+  /** Readers of the arguments of locked tools, by name, for every implementation of the tool. */
   readonly argumentsReaders?: ReadonlyMap<string, ArgumentsReader>
   /** How long running calls may go on when they must end. */
   readonly drainMs?: number
@@ -90,13 +90,13 @@ export interface Host {
   interruptedCalls(): Promise<readonly InterruptedCall[]>
   /** Resolves when everything that happened so far is in the store. Rejects with StoreUnavailable when the audit of some of it is not. */
   flush(): Promise<void>
-  /** `types`: what it wants to hear of, all unless given; what nobody wants to hear of costs nothing. Returns what ends the subscription. Throws ConfigInvalid. */
+  /** `types`: the events to receive, all by default. Returns a function that ends the subscription. Throws ConfigInvalid. */
   on(listener: EventListener, types?: readonly EventType[]): () => void
   /** What became of the calls so far, by tool. */
   metrics(): readonly ToolMetrics[]
   /**
    * Lets running calls end, cancels what is left, stops extensions in reverse order. Never rejects; idempotent.
-   * Sandbox and store stay open: whoever opened them closes them.
+   * Sandbox and store stay open: the caller that opened them closes them.
    */
   close(): Promise<CloseReport>
 }

@@ -70,7 +70,7 @@ class ToolHost implements Host {
     this.approvals = createApprovalBook({
       ledger: this.#workspace.projectApprovals.ledger, now: () => clock.now(), open: () => this.#openApprovals(),
     })
-    // Later, so that whoever subscribes first hears of it.
+    // Later, so that a listener that subscribes at once receives it.
     queueMicrotask(() => journal.recover())
   }
 
@@ -225,7 +225,7 @@ class ToolHost implements Host {
     if (this.#closing) throw closed()
   }
 
-  /** What a change makes needless is let go of when nobody needs it any more. */
+  /** Retires what a change made obsolete, once it is no longer in use. */
   async #change(change: (workspace: Workspace) => Parameters<Workspace['retirement']['retire']>[0]): Promise<void> {
     this.#refuseClosed()
     const workspace = this.#workspace
@@ -253,7 +253,7 @@ class ToolHost implements Host {
     for (const session of sessions) session.cancelWith(closed())
     await Promise.all(sessions.map((session) => session.close()))
     const reports = await Promise.all(workspaces.map((workspace) => workspace.unload(closed(), drainMs)))
-    // Whoever must know whether all was kept has flushed; a loss has been told as a SuppressedError.
+    // A caller that must know whether everything was saved has flushed; a loss was reported as SuppressedError.
     await this.flush().catch(() => undefined)
     // And that telling is to be kept as well.
     await this.flush().catch(() => undefined)

@@ -7,7 +7,7 @@ const PATTERN_STEPS = 25_000_000
 const QUICK_SECONDS = 0.1
 /** What one comparison of whole lists or objects is worth, for each character of theirs. */
 const COMPARISON = 32
-/** Schemas that apply to one value through references: whoever proves a manifest allows no more. */
+/** Schemas that apply to one value through references. The loader allows no more. */
 const MOST_IN_PLACE = 2_000
 
 /**

@@ -18,7 +18,7 @@ export interface SlotSources extends Omit<MigrationSources, 'extensionId'> {
 }
 
 /**
- * The own slot of one extension: `{ slotVersion, data }` under a key nobody else has. Reads and writes follow each other. Another
+ * The own slot of one extension: `{ slotVersion, data }` under a key of its own. Reads and writes run in order. Another
  * generation of it, or another host, may write at any time: what it wrote is not lost under what was made of the state before.
  */
 export function openSlot(sources: SlotSources): StateAccess {

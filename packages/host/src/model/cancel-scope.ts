@@ -4,7 +4,7 @@ import { onAbort } from '@bulkhead/kit/deadlines'
 /** user: a person or the embedder wants it. parent: what it was begun in was cancelled. cap: a limit was met. */
 export type CancelReason = 'user' | 'parent' | 'cap'
 
-/** Who is told of a cancellation. */
+/** Receives a cancellation. */
 export interface Cancelled {
   /** Contract: must not throw. */
   end(reason: BulkheadError): void
@@ -59,7 +59,7 @@ export class CancelScope {
     if (place >= 0) watchers!.splice(place, 1)
   }
 
-  /** One begun too late is cancelled from the start. Whoever begins it ends it. */
+  /** A scope that begins too late is cancelled from the start. The caller ends it. */
   begin(): CancelScope {
     const child = new CancelScope(this)
     this.#children ??= new Set()
@@ -100,7 +100,7 @@ const WHO: Readonly<Record<CancelReason, string>> = {
   user: 'was cancelled', parent: 'was cancelled together with what it belongs to', cap: 'was cancelled because a limit was met',
 }
 
-/** Whoever says anything else wants it all the same. */
+/** Any other reason cancels as well. */
 const cancelled = (code: ErrorCode, what: string) => (said: CancelReason, cause?: unknown): BulkheadError => {
   const reason = Object.hasOwn(WHO, said) ? said : 'user'
   return new BulkheadError(code, `The ${what} ${WHO[reason]}.`, { cause, data: { reason } })

@@ -4,7 +4,7 @@ import type { CallView } from './call.ts'
 
 /** What an embedder may hang onto each call. docs/guides/hooks.md has their order. */
 export interface Hooks extends Observers {
-  /** false skips the call, and so does a throw or no answer in time: whoever may veto and fails to judge has not agreed. */
+  /** false skips the call. A throw or a missing answer counts as false: a hook that fails has not agreed. */
   beforeToolExecution?(call: CallView, signal: AbortSignal): boolean | void | Promise<boolean | void>
   /** Told, not waited for. A throw is reported as SuppressedError. */
   afterToolExecution?(call: CallView, outcome: Outcome): void | Promise<void>

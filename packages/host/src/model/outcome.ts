@@ -1,7 +1,7 @@
 import { ERRORS, type BulkheadError, type Completion, type ErrorOutcome } from '@bulkhead/contract'
 import { givesAdvice } from '@bulkhead/kit/text'
 
-/** An error of the host's making, or of a tool's, as what a model is told: what happened, where, and what to do. */
+/** An error of the host or of a tool as text for a model: what happened, where, and what to do. */
 export function errorBody(error: BulkheadError): Omit<ErrorOutcome, 'metadata'> {
   return {
     type: 'error',
@@ -25,7 +25,7 @@ function errorText({ code, message }: BulkheadError): string {
   return `${said}${/[.!?:]$/.test(said) ? '' : '.'} ${ERRORS[code].cure}`
 }
 
-/** What a model is told of a call that was skipped, word for word: loops look for these. */
+/** The exact message of a skipped call. Agent loops match it. */
 export const SKIPPED_BY_STEERING = 'Skipped due to queued user message.'
 export const SKIPPED_BY_HOOK = 'Tool execution skipped by before_tool_execution hook.'
 const FIXED_TEXTS: ReadonlySet<string> = new Set([SKIPPED_BY_STEERING, SKIPPED_BY_HOOK])

@@ -52,7 +52,7 @@ export class AuditTrail {
 
   /** A listener of events. */
   readonly hear = (event: BulkheadEvent): void => {
-    // Whoever's secrets it may hold may be gone by the time it is written.
+    // The secrets that it may hold can be gone by the time it is written.
     this.#options.redaction()
     const waiting = this.#heard.push(event)
     // The next turn comes when this call is on its way to its tool, and there is time while it runs.

@@ -134,7 +134,7 @@ export class CallJournal {
   }
 }
 
-/** Writes that nobody waits for one by one. One that fails is reported. */
+/** Writes that are not awaited one by one. A failure is reported. */
 export class PendingWrites {
   readonly #open = new Set<Promise<void>>()
   readonly #source: string

@@ -12,12 +12,12 @@ interface Subscription {
   readonly types: ReadonlySet<EventType> | undefined
 }
 
-/** Tells whoever listens what happened. A listener can neither stop nor change what it is told. */
+/** Sends events to listeners. A listener can neither stop nor change an event. */
 export class EventBus {
   readonly #clock: Clock
-  // Replaced, never changed: somebody who subscribes while an event is told hears the next one.
+  // Replaced, never changed: a listener that subscribes during an event receives the next one.
   #subscriptions: readonly Subscription[] = []
-  /** Who hears of which type. Found out when the first of a type is told, and anew after every subscription. */
+  /** Listeners by event type. Computed with the first event of a type, and again after every subscription. */
   #hearers = new Map<EventType, readonly Subscription[]>()
   /** The time as it was written last: many events share their millisecond. */
   #now = Number.NaN
@@ -27,7 +27,7 @@ export class EventBus {
     this.#clock = clock
   }
 
-  /** `types`: what it wants to hear of, all unless given. An event that nobody wants to hear of is not even made. */
+  /** `types`: the events to receive, all by default. An event without a listener is not created. */
   on(listener: EventListener, types?: ReadonlySet<EventType>): () => void {
     const subscription = { listener, types }
     this.#subscribe([...this.#subscriptions, subscription])
@@ -39,13 +39,13 @@ export class EventBus {
     return this.#hearersOf(type).length > 0
   }
 
-  /** The body is stamped as it is: nobody else may have it. Contract: must not throw, whatever the listeners do. */
+  /** Changes the body, so the caller must not keep it. Contract: never throws, whatever the listeners do. */
   emit(body: EventBody): void {
     const hearers = this.#hearersOf(body.type)
     if (hearers.length === 0) return
     const event = body as EventBody & { at: string }
     event.at = this.#time()
-    // What one does with it is nothing the next is told.
+    // The failure of one listener does not affect the next.
     if (hearers.length > 1) Object.freeze(event)
     for (const { listener } of hearers) this.#tell(listener, event as BulkheadEvent)
   }

@@ -20,8 +20,8 @@ export interface InterruptionSources {
 }
 
 /**
- * Closes the calls that hosts left open which have ended. Of several that find them one does: whoever has written its name into the
- * claim. A claim of a process that has ended counts for nothing, so that what it had not told yet is told by the next.
+ * Closes the calls that ended hosts left open. If several hosts find them, one does it: the one whose name is written into the
+ * claim. The claim of a process that has ended is ignored, so that the next host reports the rest.
  */
 export class InterruptedCalls {
   readonly #sources: InterruptionSources
@@ -47,7 +47,7 @@ export class InterruptedCalls {
     return closed
   }
 
-  /** What was told is dropped only when the audit has it: whoever dies in between leaves it to the next. */
+  /** An entry is removed only when the audit has it, so that a host that dies in between leaves it to the next. */
   async #closeThoseOf(owner: string): Promise<readonly InterruptedCall[]> {
     const { store, audited } = this.#sources
     const records = (await store.list('call', `${owner}/`)).filter(({ key }) => key !== claimOf(owner))
@@ -173,6 +173,6 @@ const nameOf = (sessionId: Json | undefined, callId: Json | undefined): string =
 export interface Owner {
   /** Without `/`. */
   readonly id: string
-  /** Whether whoever had this id has ended. */
+  /** Whether the process with this id has ended. */
   isGone(id: string): boolean
 }

@@ -25,7 +25,7 @@ export class JournalFile {
   /** Of the call with that number. */
   readonly #formOf: (Form | undefined)[] = []
   #count = 0
-  /** Numbers that nobody has any more. */
+  /** Numbers that are free again. */
   readonly #free: number[] = []
 
   constructor(notebook: Notebook) {

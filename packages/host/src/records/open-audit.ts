@@ -18,7 +18,7 @@ export interface AuditSources {
 }
 
 /**
- * The audit of a host, listening. Undefined where it is switched off, or where nobody said and nothing would outlive the host. One that
+ * The audit of a host, listening. Undefined if it is disabled, or not configured while nothing would outlive the host. One that
  * is required is never switched off, and a store that forgets cannot be it.
  */
 export function openAudit({ config, store, events, env, registered }: AuditSources): AuditTrail | undefined {
@@ -35,7 +35,7 @@ export function openAudit({ config, store, events, env, registered }: AuditSourc
   return trail
 }
 
-/** Everything that nobody called ends with its host without ever having run: that is nothing that happened. */
+/** An extension that was never called ends with its host without having run. That is not recorded. */
 const isOfNoLife = (event: BulkheadEvent): boolean =>
   event.type === 'LifecycleStateChanged' && event.from === 'validated' && event.to === 'disposed'
 

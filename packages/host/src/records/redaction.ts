@@ -2,7 +2,7 @@ import type { Json } from '@bulkhead/kit/json'
 
 const REDACTED = '[redacted]'
 
-/** Members whose values are nobody's business, whatever they hold. */
+/** Members whose values are always redacted. */
 const SECRET_KEY = /pass(?:word|phrase|code)|secret|token|api[-_]?key|private[-_]?key|authorization|cookie|credential/i
 
 /**
@@ -41,7 +41,7 @@ const writtenForms = (value: string): readonly string[] => [
   Buffer.from(value).toString('base64').replace(/={1,2}$/, ''), Buffer.from(value).toString('base64url'),
 ]
 
-/** Whether whatever is called so is nobody's business. */
+/** Whether a member with this name is always redacted. */
 export const isSecretName = (name: string): boolean => SECRET_KEY.test(name)
 
 /** `secretValues`: the values of declared secrets, taken out wherever they stand. */

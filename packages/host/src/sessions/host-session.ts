@@ -239,7 +239,7 @@ export class HostSession implements Session {
   close(): Promise<void> {
     if (this.#closing) return this.#closing
     const { promise, resolve } = Promise.withResolvers<void>()
-    // Before it begins: whoever is told of its end may close it as well.
+    // Before it begins: a listener of its end may close it as well.
     this.#closing = promise
     resolve(this.#close())
     return promise

@@ -105,7 +105,7 @@ export interface LendingSources {
 }
 
 /**
- * A result too long for a model is told to it by the path of a file, which lies outside the workspace: exactly these files, of the
+ * A result that is too long for a model is given as the path of a file outside the workspace: exactly these files, of the
  * session that the call is made in, may be read by it. No stranger's tool is lent any, neither under their names nor through
  * them.
  */

@@ -31,11 +31,11 @@ export interface SessionOptions {
   /** How long a person may take to answer, or an approver. Default: for ever. */
   readonly interactionTimeoutMs?: number
   /**
-   * A question of a tool that nobody answers is kept in the store, and its call ends as `clarification_needed`; `resume`
+   * A question of a tool that is not answered is saved in the store, and its call ends as `clarification_needed`; `resume`
    * goes on with it, in this session or in one of a later host. Default: as in the session it is a sub-agent of.
    */
   readonly pause?: boolean
-  /** What becomes of a call that needs a person's word when nobody can be asked: it is denied, or the whole turn ends. */
+  /** What happens to a call that needs approval when no person can be asked: it is denied, or the whole turn ends. */
   readonly headless?: 'deny' | 'halt'
   /** The most any tool may be able to reach in this session. */
   readonly ceiling?: Ceiling
@@ -48,7 +48,7 @@ export interface SessionOptions {
   readonly hooks?: Hooks | readonly Hooks[]
   /** Hears of every call that the rules let pass; of several, the first that refuses ends it. */
   readonly watchdog?: Judge | readonly Judge[]
-  /** The workflow the session is attached to: for gated calls its stage is heard instead of the mode. */
+  /** The workflow the session is attached to: for gated calls its stage decides instead of the mode. */
   readonly stateMachine?: StateMachine
   /** Hear of every gated call, a function before it; the first that refuses ends it. */
   readonly guards?: readonly (Judge | Guard)[]

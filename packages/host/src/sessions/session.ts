@@ -25,7 +25,7 @@ export interface Session {
   call(call: ToolCall, options?: CallOptions): Promise<Outcome>
   /** What people approved of that calls of this session are answered by: its own approvals and those of its project. */
   approvals(): readonly Approval[]
-  /** What would become of a call, by the chain that would decide it. Nobody is asked and nothing runs. Contract: never rejects. */
+  /** Whether a call would be allowed, and why. Asks no person and runs nothing. Contract: never rejects. */
   explain(call: ToolCall): Promise<Explanation>
   /** Hangs more hooks onto the calls of this session and of its sub-agents. Returns what takes them away again. Throws ConfigInvalid. */
   addHooks(hooks: Hooks): () => void
@@ -35,7 +35,7 @@ export interface Session {
    */
   callAll(calls: readonly ToolCall[], options?: CallAllOptions): Promise<readonly Outcome[]>
   /**
-   * Goes on with a call that was paused, under the policy of this session: it runs anew and is told what it was told before.
+   * Resumes a paused call under the policy of this session: it runs again and receives the same answers as before.
    * The answer may be left out where it was given before. Rejects with NotFound, InteractionAlreadyAnswered, InputInvalid or
    * StoreUnavailable, and then nothing has changed.
    */

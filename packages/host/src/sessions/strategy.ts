@@ -36,7 +36,7 @@ export async function runByStrategy(calls: readonly PreparedCall[], run: Strateg
   return outcomes
 }
 
-/** Nobody knows what the person wanted when asking fails, so nothing more is begun. */
+/** If asking fails, the person's wish is unknown, so no further call begins. */
 async function isSteered({ steering, events, cancel }: StrategyRun): Promise<boolean> {
   if (!steering) return false
   try {

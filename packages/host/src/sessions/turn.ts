@@ -17,7 +17,7 @@ export interface TurnParts {
   readonly number: number
   readonly scope: CancelScope
   readonly offered: OfferedTools
-  /** Of whoever began it. */
+  /** Of the caller that began it. */
   readonly signal: AbortSignal | undefined
 }
 

@@ -16,7 +16,7 @@ export class Workflows {
   }
 
   /**
-   * Asked for when a call comes in and at no later time: what a compartment sends back arrives in the context of whoever
+   * Read when a call comes in and not later: what a compartment sends back arrives in the context of the caller that
    * opened it.
    */
   get current(): BudgetSource | undefined {

@@ -116,7 +116,7 @@ export class Workspace {
       this.#missingWalls.push(wallDiagnostic(missing))
       events.emit({ type: 'SuppressedError', source: 'sandbox', message: `${missing.message} ${missing.cure}` })
     })
-    // Later, so that whoever subscribes first hears of it.
+    // Later, so that a listener that subscribes at once receives it.
     queueMicrotask(() => this.reloader.startEager())
   }
 
@@ -156,7 +156,7 @@ export class Workspace {
 
   async #unload(reason: BulkheadError, drainMs: number): Promise<StopReport> {
     const { clock, registry } = this.context
-    // What a reload has started and nobody was offered yet is stopped by it.
+    // It also stops what a reload has started and not offered yet.
     const reloaded = this.reloader.close(reason)
     const report = await stopAll([...this.retirement.leaving, ...registry.clear()], reason, drainMs)
     await settlesWithin(clock, drainMs, reloaded)

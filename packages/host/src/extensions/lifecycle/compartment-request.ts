@@ -1,7 +1,7 @@
 import type { CompartmentRequest } from '@bulkhead/contract'
 import type { ExtensionParts } from './extension-parts.ts'
 
-/** What the sandbox is told of an extension that starts. `files`: its verified bytes, where it is not a module of ours. */
+/** The request to the sandbox for an extension. `files`: its verified bytes, unless it is a bundled module. */
 export function compartmentRequest(
   { descriptor, arrangement, tools, services }: ExtensionParts, files: ReadonlyMap<string, Uint8Array> | undefined, signal: AbortSignal,
 ): CompartmentRequest {

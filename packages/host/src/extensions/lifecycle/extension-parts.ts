@@ -19,7 +19,7 @@ export interface ExtensionParts {
   readonly clock: Clock
 }
 
-/** Whom the phase `init` asks: the person of whoever starts the extension. */
+/** Answers questions of the phase `init`: the interactor of the caller that starts the extension. */
 export interface Starter {
   raise(request: InteractionRequest, source: string, signal: AbortSignal): Promise<InteractionResponse>
 }

@@ -2,7 +2,7 @@ import type { BulkheadError, Layer, LifecycleState } from '@bulkhead/contract'
 import type { Extension } from './extension.ts'
 import type { RegistryView } from '../registry/offered-tools.ts'
 
-/** How one loaded extension is doing, for whoever operates the host. */
+/** The status of one loaded extension, for operators. */
 export interface ExtensionStatus {
   readonly id: string
   readonly version: string

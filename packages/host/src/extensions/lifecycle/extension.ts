@@ -176,7 +176,7 @@ export class Extension {
   async #bringUp(attempt: StartAttempt): Promise<CompartmentSession> {
     const goOn = () => this.#goOn(attempt)
     const compartment = await this.#open()
-    // Nobody would close one that has come too late.
+    // A compartment that opens too late would never be closed.
     if (attempt.over) this.#discard(compartment, attempt.over)
     attempt.compartment = compartment
     goOn()

@@ -2,7 +2,7 @@ import { BulkheadError, type Clock, type CompartmentSession } from '@bulkhead/co
 import { Deadline } from '../../model/deadline.ts'
 
 /**
- * One attempt at starting an extension. Whoever runs it keeps deadlines of its own, and shorter ones; this one is for when it
+ * One attempt at starting an extension. The sandbox has shorter deadlines of its own; this one applies when it
  * does not, so that calls that wait for a start are not kept for ever. It stands still while a person is asked.
  */
 export class StartAttempt {
@@ -21,7 +21,7 @@ export class StartAttempt {
     })
   }
 
-  /** Settles as the work does, unless its time is over before. Then what the work comes to is nobody's affair any more. */
+  /** Settles as the work does, or at the deadline. A later result is ignored. */
   within<Value>(work: Promise<Value>): Promise<Value> {
     return Promise.race([work, this.#late.promise])
   }

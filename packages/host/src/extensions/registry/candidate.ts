@@ -108,7 +108,7 @@ export function fingerprintOf(descriptor: ExtensionDescriptor, settings: Setting
   ] as unknown as Json)
 }
 
-/** Whoever proved the package may not have known the configuration. Nothing is compiled where there is nothing to check. */
+/** The loader may not have known the configuration. Nothing is compiled if there is nothing to check. */
 function checkConfig({ id, manifest: { configSchema } }: ExtensionDescriptor, config: JsonObject, validators: Validators): void {
   if (Object.keys(config).length === 0 && !('required' in configSchema)) return
   const check = located('/configSchema', () => validators.compile(withCommonConfig(configSchema)))

@@ -45,7 +45,7 @@ export class Registry {
     this.#view = this.#viewOf(this.#present)
   }
 
-  /** As it is now, for whoever must not see it change. */
+  /** A snapshot that does not change. */
   get view(): RegistryView {
     return this.#view
   }
@@ -92,7 +92,7 @@ export class Registry {
     return this.commit(this.propose([], [], this.#present.settings))
   }
 
-  /** What ships with the host is the measure of whoever takes a locked name. */
+  /** A tool that takes a locked name must match the one that ships with the host. */
   learnLocked(descriptors: readonly ExtensionDescriptor[]): void {
     for (const { layer, manifest } of descriptors) {
       for (const tool of manifest.tools) if (layer === 'bundled' && isLockedTool(tool.name)) this.#locked.set(tool.name, tool)

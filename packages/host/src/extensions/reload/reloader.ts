@@ -190,7 +190,7 @@ export class Reloader {
 
     const { descriptor } = change
     const old = change.kind === 'changed' ? change.old : undefined
-    // Whoever replaced it now would not know what to go back to.
+    // A replacement now would have nothing to roll back to.
     const exchange = this.#exchanging.get(id)
     if (exchange) {
       this.#later(id, exchange, isForced)

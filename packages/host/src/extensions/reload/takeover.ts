@@ -35,7 +35,7 @@ export function wayOf(old: Extension, next: ExtensionDescriptor, { openTurns, le
   return leaving + 2 > loaded ? { kind: 'wait', until: 'generations' } : { kind: 'shadow' }
 }
 
-/** Pure. For one that takes over from nobody: those of its id that are still being let go are loaded as well. */
+/** Pure. For an extension without a predecessor: those of its id that are still being retired count as loaded. */
 export function wayBeside(leaving: readonly Extension[], next: ExtensionDescriptor): Way {
   const manifests = [...leaving.map(({ descriptor }) => descriptor), next].map(({ manifest }) => manifest)
   const isOnlyOneActive = manifests.some(({ activeCardinality }) => activeCardinality === 'one')

@@ -26,14 +26,14 @@ export type SmokeCheck = (trial: Trial) => void | Promise<void>
 
 /**
  * Starts a generation and sees whether it stands: its code was imported and offers what its manifest says, `init` and
- * `activate` succeeded, and it is still alive afterwards. Rejects with what is wrong; whoever asked stops it.
+ * `activate` succeeded, and it is still alive afterwards. Rejects with the reason; the caller stops it.
  */
 export async function prove(
   extension: Extension, { check, starter, clock }: { check: SmokeCheck | undefined; starter: Starter | undefined; clock: Clock },
 ): Promise<void> {
   await extension.start(starter)
   if (check) await withinTime(extension, check, clock)
-  // What its last phase left behind, such as a rejection nobody handles, has had its chance to end it.
+  // Leftovers of its last phase, such as an unhandled rejection, have had time to end it.
   await new Promise<void>((resolve) => { setImmediate(resolve) })
   if (extension.state === 'active') return
   const { id } = extension.descriptor
