@@ -206,7 +206,7 @@ test('a key from a template that cannot be one refuses the call, and says what t
   const session = await world.host.openSession({ mode: 'yolo' })
   expect(await session.call({ id: 'c1', name: 'echo', arguments: { city: 'x'.repeat(2_000) } })).toMatchObject({
     error: { code: 'ApprovalKeyInvalid' },
-    error_text: expect.stringMatching(/made of "city", has 2000 bytes; 1024 are allowed\. Where an argument .* call with a shorter one/),
+    error_text: expect.stringMatching(/made of "city", has 2000 bytes; 1024 are allowed\. If an argument .* call with a shorter one/),
   })
   expect(await session.explain({ id: 'c1', name: 'echo', arguments: { city: 'x'.repeat(2_000) } })).toMatchObject({
     decision: 'deny', code: 'ApprovalKeyInvalid', remedies: [expect.stringContaining('call with a shorter one')],
