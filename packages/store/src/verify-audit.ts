@@ -19,7 +19,7 @@ export type AuditVerdict =
   /** `position`: the first that does not follow from what stands before it. */
   | { readonly ok: false; readonly position: number; readonly reason: string }
 
-/** A link somebody wrote down earlier, elsewhere: without one, an audit that was made anew from beginning to end looks whole. */
+/** A link that was saved elsewhere. Without it, an audit that was rewritten as a whole looks intact. */
 export interface Anchor {
   readonly position: number
   readonly link: string

@@ -6,10 +6,10 @@ export const CHAIN_START = '0'.repeat(64)
 /** Between the texts of records that are written together; none of them can hold one. */
 export const BETWEEN = '\n'
 
-/** The link of what was written together: the texts as they are kept, the first of which has this position. */
+/** The hash link of one group: the stored texts, the first at this position. */
 export const linkOf = (before: string, position: number, text: string): string => hash('sha256', `${before} ${position} ${text}`)
 
-/** Stands in a draft where a digest belongs. JSON as it is written here holds none. */
+/** Placeholder for a digest in a draft. The JSON written here never contains it. */
 export const GAP = '\0'
 
 /** What will be one row of the audit, but for its digests: these take time, and can be taken elsewhere. */

@@ -62,7 +62,7 @@ function listIn(value: Json, where: string): readonly Json[] {
 const isForm = (value: Json | undefined): value is AuditForm & Json =>
   isJsonObject(value) && isJsonObject(value['same']) && Array.isArray(value['own']) && value['own'].every((name) => typeof name === 'string')
 
-/** Reads the rows of the audit, each of which holds one record or several that were written together. */
+/** Reads audit rows. A row holds one record or a group of records that were written together. */
 export class AuditPages {
   readonly #rows: StatementSync
 

@@ -28,7 +28,7 @@ export function storeError(reason: StoreFaultReason, message: string, details: S
 
 export const storeClosed = (): BulkheadError => storeError('closed', 'The store is closed. Open it again to go on using it.')
 
-/** A value as it is kept. Contract: what this returns, `readRecord` can read. */
+/** Serializes a value. `readRecord` can read every result. */
 export function writeRecord(value: Json): string {
   const fault = findJsonFault(value)
   if (fault) throw refused(`what it holds${atPointer(fault.path)} ${fault.message}`)
@@ -48,7 +48,7 @@ export function readRecord(text: string, where: string, cure?: string): Json {
   throw damagedRecord(where, parsed.fault.message, cure)
 }
 
-/** As one of several, of which each can be read or not. */
+/** One of several values. Each may be unreadable. */
 export function storedRecord(key: string, text: string): StoredRecord {
   const parsed = parseJson(text)
   return parsed.ok ? { key, value: parsed.value } : { key, value: null, damage: parsed.fault.message }
@@ -64,7 +64,7 @@ function refused(why: string) {
   return storeError('refused-value', `The value cannot be stored: ${why}. Store plain JSON within the limits.`)
 }
 
-/** Room for two of the longest paths and what is said about them. */
+/** Room for two of the longest paths and a message about them. */
 const MAX_KEY_CHARS = 16_384
 const collections: ReadonlySet<string> = new Set(STORE_COLLECTIONS)
 

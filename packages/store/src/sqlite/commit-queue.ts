@@ -6,15 +6,14 @@ import { BulkheadError } from '@bulkhead/contract'
 import { LockWait, FileIdentity } from './database-file.ts'
 import { isBusy, isSystemError, retryWhileBusy, sqliteError } from './sqlite-error.ts'
 
-// Descriptors: Node ends the process when a FileHandle is collected, as that of a store would be which somebody forgot to close.
+// Use descriptors: Node ends the process when a FileHandle is garbage-collected, as with a store that was never closed.
 const opened = promisify(open)
 const synced = promisify(fdatasync)
 const closed = promisify(close)
 
 /**
- * Waits for the disk without keeping the thread: SQLite itself would, with each commit. The write-ahead log holds all that was
- * committed and is not in the database yet, and whoever moves it there syncs both (`synchronous = NORMAL`). Locks are on the
- * other files, so opening and closing this one drops none.
+ * Syncs the write-ahead log without blocking the thread, as SQLite would with each commit. The log holds all commits that are not
+ * in the database yet; a checkpoint syncs both (`synchronous = NORMAL`). Locks are on the other files, so closing this one drops none.
  */
 class LogSync {
   readonly #log: string
@@ -59,7 +58,7 @@ type Result = { readonly value: unknown } | { readonly error: BulkheadError }
  *
  *     enqueue ──▶ waiting ──(next turn)──▶ BEGIN IMMEDIATE · run each · COMMIT ──(disk, thread free)──▶ resolve each
  *                                             │ held by another process: again, later
- *                                             └ failed: rolled back, then each half by itself, until only the culprit fails
+ *                                             └ failed: rolled back, then each half separately, until only the culprit fails
  */
 export class CommitQueue {
   readonly #database: DatabaseSync

@@ -4,7 +4,7 @@ import { statSync } from 'node:fs'
 
 /** How long another process may hold the file before that is an error. */
 export const LOCK_WAIT_MS = 5_000
-/** How long it is waited for once it has: whoever asks for many things, one after the other, must not wait that long for each. */
+/** The shorter timeout after the first one expired: a series of requests must not wait the full time for each. */
 const SHORT_LOCK_WAIT_MS = 100
 
 /** Whether another process keeps the file. It was waited for once; from then on, until it lets go, what is asked is refused soon. */
@@ -18,7 +18,7 @@ export class LockWait {
     this.#now = now
   }
 
-  /** How long to wait for the file now. Of what nobody has asked for as long, nobody knows whether it is still held. */
+  /** How long to wait for the file now. After a pause without requests the full timeout applies again. */
   get waitMs(): number {
     return this.#now() - this.#ranOutAt < this.#waitMs ? Math.min(SHORT_LOCK_WAIT_MS, this.#waitMs) : this.#waitMs
   }
@@ -40,8 +40,8 @@ export class LockWait {
 export const MOVED = 1032
 
 /**
- * The file that was opened. One that is removed or moved away can be written to as long as it is open, and nobody finds again what was
- * written: it must not be acknowledged.
+ * Identifies the opened file. A file that was removed or moved can still be written while it is open, but the data is lost, so
+ * such a write must not be acknowledged.
  */
 export class FileIdentity {
   readonly #path: string

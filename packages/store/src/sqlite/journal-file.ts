@@ -47,7 +47,7 @@ export class JournalFiles implements Notes {
     for (const file of [`${this.#fileOf(owner)}${DRAFT}`, ...await this.#filesOf(owner)]) await faulty(file, () => rm(file, { force: true }))
   }
 
-  /** What still stands in them stays where it is, for whoever comes next. */
+  /** Open entries stay in the files for the next host. */
   close(): void {
     this.#closed = true
     for (const notebook of this.#open) notebook.close()
@@ -212,7 +212,7 @@ function writeWhole(descriptor: number, text: string): number {
   return length
 }
 
-/** The notes that nobody has crossed out. A line that was not finished was never promised. */
+/** The entries that were not removed. An incomplete line was never acknowledged. */
 function standing(text: string): Map<number, string> {
   const notes = new Map<number, string>()
   for (const line of text.split('\n').slice(0, -1)) {

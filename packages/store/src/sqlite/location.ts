@@ -43,11 +43,11 @@ function refuseAllButPlainFiles(path: string): void {
 function refuseLogAlone(file: string): void {
   const log = `${file}-wal`
   if (!statusOf(log)?.size || statusOf(file)?.size) return
-  const message = `The store ${file} is empty or gone, and its log is not. It was left as it is: put the file back, or move ${log} away to start anew.`
+  const message = `The store ${file} is empty or missing, but its log exists. Nothing was changed: restore the file, or move ${log} away to start with an empty store.`
   throw storeError('corrupt', message, { data: { file } })
 }
 
-/** Exclusive, so that it follows no link and empties nothing; whoever was quicker made the same file. */
+/** Exclusive, so that it follows no link and truncates nothing. If another process was faster, it created the same file. */
 function createEmpty(file: string): void {
   try {
     closeSync(openSync(file, 'wx', OWNER_ONLY_FILE))

@@ -63,13 +63,13 @@ function open(file: string, maxBytes: number): Store {
  * that can writes the log back when it is closed, as far as it can be read, and removes it.
  */
 function refuseLostAudit(file: string): void {
-  // Before the store is looked at: whoever writes to it notes what is there already.
+  // Read the mark before the store: writers record only what is already stored.
   const mark = readMark(file)
   if (mark === undefined) return
   const end = endOf(file)
   if (end.position > mark.position || (end.position === mark.position && end.link === mark.link)) return
   const why = 'Its log was damaged or removed, or an older copy was put in its place'
-  const cure = `It was left as it is: restore a copy with the files beside it, or remove ${markFile(file)} to go on with what is there`
+  const cure = `Nothing was changed: restore a backup with its companion files, or remove ${markFile(file)} to continue with the current content`
   throw storeError(
     'corrupt', `The store ${file} is not whole: its audit had come to record ${mark.position}, and ends at ${end.position}. ${why}. ${cure}.`,
     { data: { file, acknowledged: mark.position, last: end.position } },
@@ -90,6 +90,6 @@ export function applySettings(database: DatabaseSync, file: string, maxBytes: nu
     const message = `The store ${file} is on a disk that cannot keep its log. Put it on a local disk.`
     throw storeError('location', message, { data: { file } })
   }
-  // NORMAL: a commit does not wait for the disk; whoever acknowledges it does, with the thread free.
+  // NORMAL: a commit does not wait for the disk. The acknowledgement does, without blocking the thread.
   database.exec(settingsFor(Math.floor(maxBytes / pragmaNumber(database, 'page_size')), 'NORMAL'))
 }

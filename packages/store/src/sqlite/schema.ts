@@ -52,14 +52,14 @@ export function refuseForeignFile(database: DatabaseSync, file: string, migratio
   if (application !== APPLICATION_ID && !blank) {
     throw storeError(
       'foreign',
-      `${file} is a database of another program and was left as it is. Name another place for the store.`,
+      `${file} is a database of another program and was not changed. Use another path for the store.`,
       { data: { file } },
     )
   }
   if (version > migrations.length) {
     throw storeError(
       'newer',
-      `The store ${file} is of version ${version} and this host knows up to ${migrations.length}; it was left as it is. ` +
+      `The store ${file} has version ${version}, but this host supports versions up to ${migrations.length}. It was not changed. ` +
         'Update the host, or name another place for the store.',
       { data: { file, version, known: migrations.length } },
     )
@@ -97,7 +97,7 @@ function identify(database: DatabaseSync) {
     const empty = database.prepare('SELECT 1 FROM sqlite_schema LIMIT 1').get() === undefined
     return { application, version, blank: empty && application === 0 && version === 0 }
   } finally {
-    // SQLite has ended it already where the disk failed, and that is the fault to be told.
+    // After a disk error SQLite has already rolled back. Report that error, not this one.
     if (database.isTransaction) database.exec('COMMIT')
   }
 }

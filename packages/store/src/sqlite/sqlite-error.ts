@@ -21,7 +21,7 @@ const moved: Explanation = {
 }
 const corrupt: Explanation = {
   reason: 'corrupt', what: 'is damaged or not a store at all',
-  cure: 'It was left as it is: close every host, move it away with the files beside it, and restore a copy or start anew',
+  cure: 'It was not changed: close every host, move it away with its companion files, and restore a backup or start with an empty store',
 }
 const full: Explanation = {
   reason: 'full', what: 'is full: it has reached maxBytes, or its disk has no room left',

@@ -147,7 +147,7 @@ export class SqliteStore implements Store {
     try {
       this.#database.exec('PRAGMA wal_checkpoint(TRUNCATE)')
     } catch {
-      // All that was acknowledged is in the log already; whoever opens the file next finds it there.
+      // Everything acknowledged is already in the log. The next process that opens the file recovers it.
     }
     try {
       this.#database.close()

@@ -68,7 +68,7 @@ describe('opening a sqlite store', () => {
     await filled()
     scribble(folder.file, 5 * PAGE)
     const store = await folder.open()
-    await expect(store.records()).rejects.toMatchObject(unavailable('corrupt', 'restore a copy'))
+    await expect(store.records()).rejects.toMatchObject(unavailable('corrupt', 'restore a backup'))
   })
 
   it.each(['DROP TABLE audit_end', 'ALTER TABLE audit RENAME COLUMN link TO lynk'])('refuses a store after %s', async (change) => {
@@ -76,7 +76,7 @@ describe('opening a sqlite store', () => {
     using database = new DatabaseSync(folder.file)
     database.exec(change)
     database.close()
-    await expect(openSqliteStore({ file: folder.file })).rejects.toMatchObject(unavailable('corrupt', 'restore a copy'))
+    await expect(openSqliteStore({ file: folder.file })).rejects.toMatchObject(unavailable('corrupt', 'restore a backup'))
   })
 
   it('refuses to write where the end of the audit is not the end', async () => {
@@ -85,7 +85,7 @@ describe('opening a sqlite store', () => {
     database.exec('UPDATE audit_end SET position = 7')
     database.close()
     const store = await folder.open()
-    await expect(store.append(1)).rejects.toMatchObject(unavailable('corrupt', 'restore a copy'))
+    await expect(store.append(1)).rejects.toMatchObject(unavailable('corrupt', 'restore a backup'))
     expect(await store.read('state', 'a')).toBe(1)
   })
 
@@ -106,7 +106,7 @@ describe('opening a sqlite store', () => {
     other.exec('CREATE TABLE mine (x); INSERT INTO mine VALUES (1)')
     other.close()
     const before = readFileSync(folder.file)
-    await expect(openSqliteStore({ file: folder.file })).rejects.toMatchObject(unavailable('foreign', 'Name another place'))
+    await expect(openSqliteStore({ file: folder.file })).rejects.toMatchObject(unavailable('foreign', 'Use another path'))
     expect(readFileSync(folder.file).equals(before)).toBe(true)
   })
 

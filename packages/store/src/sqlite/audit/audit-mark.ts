@@ -44,7 +44,7 @@ export class AuditMark {
   }
 }
 
-/** Called when the store is closed. Where that has removed the log, all is in the file, which may be copied and replaced as it is. */
+/** Called when the store closes. If the log is gone by then, the file is complete and may be copied or replaced. */
 export function removeMark(file: string): void {
   if (!existsSync(`${file}-wal`)) rmSync(markFile(file), { force: true })
 }

@@ -14,8 +14,8 @@ interface Pending {
 export const auditThread = new ThreadImage(new URL('./audit-worker.ts', import.meta.url))
 
 /**
- * Writes to the audit in a thread and over a connection of its own: digests, the commit and the wait for the disk are then nobody
- * else's time. Answers come in the order of the drafts.
+ * Writes to the audit in a separate thread with its own connection, so that hashing, commits and disk waits do not block the host.
+ * Answers come in the order of the drafts.
  */
 export class AuditThread {
   readonly #file: string
@@ -30,7 +30,7 @@ export class AuditThread {
     this.#file = file
     this.#worker = image.start({ file, maxPages } satisfies ThreadStart, {
       name: 'bulkhead audit', env: {},
-      // It says nothing, and so the output of this process stays as it is: a thread that may write to it makes its pipes non-blocking.
+      // The thread has no output: a thread that can write to standard output makes the pipes of the process non-blocking.
       stdout: true, stderr: true,
     })
     this.#worker.unref()
@@ -95,7 +95,7 @@ export class AuditThread {
     this.#idle = undefined
   }
 
-  /** What it had not answered may be there or not; whoever asked must take it for lost. */
+  /** Unanswered writes may or may not be stored. Callers must treat them as lost. */
   #end(reason: unknown): void {
     this.#state = 'ended'
     const fault = storeError('disk', `The thread that writes the audit of ${this.#file} has ended: ${String(reason)}.`, { cause: reason })
