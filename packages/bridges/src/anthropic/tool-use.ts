@@ -38,7 +38,7 @@ export interface ToolUseOptions {
   readonly tools?: readonly ToolDefinition[]
 }
 
-/** What else the model sends as arguments is passed on as it is: the host refuses it with its own message. */
+/** Invalid arguments are passed on unchanged: the host rejects them with its own message. */
 export const fromToolUse = (
   { id, name, input }: ToolUseBlock, { tools = [] }: ToolUseOptions = {},
 ): { readonly id: string; readonly name: string; readonly arguments: Json } =>

@@ -41,8 +41,8 @@ export interface EntryKind<Config, Named extends Entry<Config>> {
 }
 
 /**
- * Who may be used, of all that the layers name. A name is that of the layer which has it first: a project can switch off what the
- * user has, or give it less time, and cannot put another in its place. Off stays off, but for whoever passes options.
+ * The usable entries of all layers. The first layer that defines a name owns it: a project can disable an entry of the user or
+ * shorten its timeout, but cannot replace it. Only options passed to the host can enable a disabled entry.
  */
 export function entriesOf<Config extends Switched, Named extends Entry<Config>>(
   { layers }: Pick<ResolvedConfig, 'layers'>, kind: EntryKind<Config, Named>,
@@ -60,7 +60,7 @@ export function entriesOf<Config extends Switched, Named extends Entry<Config>>(
       const fault = kind.findFault(config)
       if (fault !== undefined) refuse('ConfigInvalid', `The ${kind.noun} "${name}" ${fault}.`)
       else if (twin !== undefined) {
-        const message = `The ${kind.noun}s "${twin.name}" and "${name}" can hardly be told apart: the later one is not used.`
+        const message = `The ${kind.noun}s "${twin.name}" and "${name}" are too similar: the later one is not used.`
         refuse('RegistrationConflict', message, rename)
       } else if (earlier === undefined || source.layer === 'embedder') entries.set(name, entry)
       else if (earlier.identity === entry.identity) entries.set(name, { ...earlier, config: tightened(earlier.config, config) })

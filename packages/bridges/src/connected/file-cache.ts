@@ -6,8 +6,8 @@ import { isJsonObject, parseJson, type JsonObject } from '@bulkhead/kit/json'
 const MAX_CHARS = 4 * 1024 * 1024
 
 /**
- * What strangers said when they were last heard, under a digest of who they are, so that they need not be heard again. It is as
- * good as what a stranger says. Contract: never throws; what cannot be read or written is not remembered.
+ * Caches the answers of servers and documents, keyed by a digest of their identity. The content is untrusted. Never throws: if the
+ * cache cannot be read or written, it is empty.
  */
 export class RememberedFiles {
   readonly #folder: string | undefined
@@ -30,7 +30,7 @@ export class RememberedFiles {
   write(identity: string, said: object): void {
     const text = JSON.stringify(said)
     if (this.#folder === undefined || text.length > MAX_CHARS) return
-    // One name: what somebody left who was killed is written over.
+    // A fixed name, so that a file left by a killed process is overwritten.
     const draft = `${this.#file(identity)}.tmp`
     try {
       makeFolder(this.#folder)

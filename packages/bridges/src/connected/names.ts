@@ -3,7 +3,7 @@ import { sha512 } from './entries.ts'
 const LONGEST = 64
 const MARK = 8
 
-/** Words in letters that every model API takes, `between` them. What would be too long is told apart by a digest. */
+/** Joins words with `between`, using only characters that every model API accepts. Long names end in a digest. */
 export function toolName(words: readonly string[], between = '_'): string {
   const written = words.join(between).replaceAll(/[^A-Za-z0-9_]/g, '_')
   const name = /^[A-Za-z]/.test(written) ? written : `op_${written}`
@@ -12,7 +12,7 @@ export function toolName(words: readonly string[], between = '_'): string {
 
 const LABEL_CHARS = 128
 
-/** What a stranger says of itself, where it says anything. */
+/** Untrusted metadata of a server or document, if present. */
 export const textOf = (value: unknown): string | undefined =>
   typeof value === 'string' && value.trim() !== '' ? value.toWellFormed() : undefined
 
@@ -21,7 +21,7 @@ export const cut = (text: string, most: number): string => text.length <= most ?
 export const labelOf = (text: string | undefined): { readonly label?: string } =>
   text === undefined ? {} : { label: cut(text, LABEL_CHARS) }
 
-/** The version that a stranger states, as far as it is one; behind it a mark of what else makes it another than before. */
+/** The stated version, if it is valid, with a suffix that changes with the rest of the definition. */
 export function statedVersion(stated: string, marks: readonly string[]): string {
   const [found] = /^\d{1,6}\.\d{1,6}\.\d{1,6}(?![\d.])/.exec(stated) ?? []
   const exact = found?.split('.').map(Number).join('.') ?? '0.0.0'

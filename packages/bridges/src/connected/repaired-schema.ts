@@ -8,7 +8,7 @@ export interface MendedSchema {
   readonly mended: readonly string[]
 }
 
-/** A schema in the words of older drafts, or of a library that writes null and [] for nothing, as it is meant. Nothing is loosened. */
+/** Converts schemas of older drafts, and of libraries that write null or [] for "absent". Never loosens a schema. */
 export function mendedSchema(written: JsonObject): MendedSchema {
   const mended = new Set<string>()
   const schema = mend(written, mended, MENDINGS[writtenDialect(written)])

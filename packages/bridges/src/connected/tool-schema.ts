@@ -10,7 +10,7 @@ export function writtenDialect({ $schema }: JsonObject): Dialect {
   return OLDER.test($schema) ? 'draft-07' : dialectOf($schema) ?? '2020-12'
 }
 
-/** The schema of a stranger's tool, for a manifest. What it means stays as it is; what cannot be used is judged elsewhere. */
+/** Prepares an untrusted tool schema for a manifest without changing its meaning. Unusable schemas are rejected elsewhere. */
 export function toolSchema(written: Json | undefined): JsonObject {
   return isJsonObject(written) ? { ...plainSchema(written), type: 'object' } : { type: 'object', properties: {} }
 }

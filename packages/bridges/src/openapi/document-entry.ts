@@ -4,7 +4,7 @@ import type { OpenapiConfig, ResolvedConfig } from '@bulkhead/contract'
 import { canonicalJson, type Json } from '@bulkhead/kit/json'
 import { type Entries, entriesOf, type Entry, type EntryKind, findSecretFault, sha512 } from '../connected/entries.ts'
 
-/** A document of the configuration that may be used. Its identity is over all that is said of it but how long and whether. */
+/** A usable document of the configuration. Its identity covers all settings except the timeout and `enabled`. */
 export type DocumentEntry = Entry<OpenapiConfig>
 
 const DOCUMENTS: EntryKind<OpenapiConfig, DocumentEntry> = {
@@ -28,13 +28,13 @@ const findBaseFault = (url: string): string | undefined =>
 
 export interface DocumentPlace {
   readonly path: string
-  /** What it must lie in once links are followed; undefined where whoever names it may name any file. */
+  /** The folder that must contain the file after links are resolved. undefined allows any file. */
   readonly within: string | undefined
 }
 
 /**
- * Where a document is. A project's lies in its folder. What the user names counts from the folder of the user's configuration and
- * never from the workspace: what stands there may be that of a project nobody trusts.
+ * Resolves the path of a document. A project document lies in the project. A path of the user is relative to the home folder,
+ * never to the workspace, which may be an untrusted project.
  */
 export function placeOf({ layer, config: { document } }: DocumentEntry, workspace: string, home: string): DocumentPlace {
   if (layer === 'project') return { path: resolve(workspace, document), within: workspace }
@@ -52,9 +52,9 @@ export interface BaseUrl {
 export type BaseVerdict = { readonly ok: true; readonly base: BaseUrl } | { readonly ok: false; readonly message: string }
 
 /**
- * Of the configuration, else of the document. A document may name a host, which is judged by its addresses like any other when it
- * is reached. It may not name an address or this machine itself: a declared address is reached even where it is not public, and
- * to declare one is for the configuration.
+ * The base URL of the configuration, else of the document. A document may name a host; the address policy applies to it as to any
+ * other. It may not name an IP address or localhost: declared addresses are allowed even if private, so only the configuration
+ * may declare one.
  */
 export function baseUrlOf(configured: string | undefined, server: string | null): BaseVerdict {
   if (configured !== undefined) return { ok: true, base: baseOf(new URL(configured)) }

@@ -34,8 +34,8 @@ export class OpenapiDocuments {
   }
 
   /**
-   * What the documents of this configuration describe now. Reaches nobody. `trusted`: by name, the digests of those of the project,
-   * which are not used once they hold something else. Contract: never rejects.
+   * Reads the documents of this configuration, without network access. `trusted` has the digests of project documents by name; a
+   * document with another digest is not used. Never rejects.
    */
   async offer(config: ResolvedConfig, trusted: LoadReport['projectDocuments'] = new Map()): Promise<Offered> {
     const { entries, diagnostics } = documentEntries(config)
@@ -81,14 +81,14 @@ type DocumentFile =
   /** The message is the end of a sentence. */
   | { readonly ok: false; readonly message: string }
 
-/** Contract: never rejects, waits for nobody, reads no more than it may. */
+/** Never rejects, never blocks, and reads at most the size limit. */
 async function readDocumentFile({ path, within }: DocumentPlace): Promise<DocumentFile> {
   try {
     // Trust in a project is bound to what the file itself holds.
     if (within !== undefined && (await lstat(path)).isSymbolicLink()) return refused('is a link; name the file that it leads to')
     const real = await realpath(path)
     if (within !== undefined && !isInside(real, within)) return refused('lies outside of the project')
-    // Neither a link that has come since, nor a pipe that nobody writes to.
+    // Do not follow a link created since the check, and do not block on a pipe without a writer.
     const file = await open(real, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
     try {
       const stat = await file.stat()

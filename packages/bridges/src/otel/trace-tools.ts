@@ -22,7 +22,7 @@ type EndEvent = EventOf<'ToolInvocationSucceeded'> | EventOf<'ToolInvocationFail
 const endAttributes = (event: EndEvent): Attributes =>
   event.type === 'ToolInvocationSucceeded' ? {} : { 'error.type': event.errorCode }
 
-/** The part of a host that is needed: it tells what happens, in the context of whoever made it happen. */
+/** The required part of a host: it emits events in the async context of the caller. */
 export interface EventSource {
   on(listener: EventListener): () => void
   /** What answers to a name, to tell what the tool says of itself. */
@@ -30,14 +30,14 @@ export interface EventSource {
 }
 
 export interface TraceOptions {
-  /** Of `@opentelemetry/api`, of whichever version the program uses: `trace.getTracer('bulkhead')`. */
+  /** From `@opentelemetry/api`, in any version that the program uses: `trace.getTracer('bulkhead')`. */
   readonly tracer: Tracer
   /**
    * What a span is put into so that others begin below it: `(span) => trace.setSpan(ROOT_CONTEXT, span)`. Without it a call that a
    * tool makes is a trace of its own with a link to the call of that tool.
    */
   readonly within?: (span: Span) => Context
-  /** Whether arguments become an attribute. They may hold what nobody should see in a trace. */
+  /** Whether to record arguments as an attribute. They may contain sensitive data. */
   readonly arguments?: boolean
 }
 
@@ -64,7 +64,7 @@ export function traceTools(source: EventSource, { tracer, within, arguments: wit
     if (parentCallId === undefined) return tracer.startSpan(name, options)
     const parent = spans.get(keyOf({ ...event, callId: parentCallId }))
     if (parent && within) return tracer.startSpan(name, options, within(parent))
-    // What is active here is whatever was when the compartment of that tool was opened, by anybody.
+    // The active context here is the one in which the compartment was opened, possibly by another caller.
     return tracer.startSpan(name, { ...options, root: true, links: parent ? [{ context: parent.spanContext() }] : [] })
   }
   const end = (event: EndEvent): void => {

@@ -11,7 +11,7 @@ const MOST_CHARS = 2_000
 /** Of what a library says, which lists every rule that was broken. */
 const MOST_DUMP_CHARS = 300
 
-/** What went wrong with a call, as an error of ours. What a server says is a stranger's text. */
+/** Converts a failed call to a BulkheadError. Server messages are untrusted text. */
 export function callFault(name: string, error: unknown, redact: (text: string) => string): BulkheadError {
   if (BulkheadError.is(error)) return error
   const text = visibleText(redact(messageOf(error)), { keepLines: true }).slice(0, MOST_CHARS)
@@ -58,7 +58,7 @@ function statusOf(error: unknown): number | undefined {
 /** `terminated`: what it is where an answer has begun. */
 const isFetchFault = (error: unknown): boolean => error instanceof TypeError && ['fetch failed', 'terminated'].includes(error.message)
 
-/** Whether there was an answer of which the library could make nothing. */
+/** Whether the library could not parse the answer. */
 const isUnreadable = (error: unknown): boolean => {
   const { code, name } = (error ?? {}) as { readonly code?: unknown; readonly name?: unknown }
   return error instanceof SyntaxError || name === 'ZodError' || (typeof code === 'string' && UNREADABLE_CODES.has(code))
@@ -81,7 +81,7 @@ export function carriedResult(answer: unknown, redact: (text: string) => string)
   }
 }
 
-/** Texts of a server without the values of secrets, whoever put them there. */
+/** Removes secret values from server messages. */
 export function redactorOf(secrets: ReadonlyMap<string, string>): (text: string) => string {
   const written = [...secrets].flatMap(([name, value]) => {
     const bare = value.replace(/^Bearer\s+/i, '')

@@ -3,7 +3,7 @@ import type { Interact } from '@bulkhead/contract'
 import { visibleText } from '@bulkhead/kit/text'
 import { fieldsOf, type FieldValue } from './elicitation-form.ts'
 
-/** What a server asks a person for, and what it is told. */
+/** A question of a server, and the answer. */
 export interface ElicitationRequest {
   readonly mode?: string | undefined
   readonly message: string
@@ -18,8 +18,8 @@ export interface ElicitationResult {
 const DECLINED: ElicitationResult = { action: 'decline' }
 
 /**
- * Whom the questions of a server go to: the person of the call it asks for. Where a server asks past any call, that is the only
- * one that runs; with several, or none, nobody knows who is meant, and it is declined.
+ * Routes the questions of a server to the person of the call. A question outside any call belongs to the only running call. With
+ * several or none it is ambiguous and is declined.
  */
 export class Elicitation {
   readonly #current = new AsyncLocalStorage<Interact>()

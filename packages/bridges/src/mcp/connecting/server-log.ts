@@ -3,7 +3,7 @@ import type { Log } from '@bulkhead/contract'
 const KEPT_LINES = 32
 const LINE_CHARS = 2_000
 
-/** What a process says beside the protocol: the last lines of it, until somebody wants to hear them. */
+/** The last lines of standard error of a server, kept for error messages. */
 export class ServerLog {
   readonly #clean: (line: string) => string
   #lines: string[] = []

@@ -141,5 +141,5 @@ function statusOf({ name, layer, address, config: { type } }: ServerEntry, conne
   }
 }
 
-/** Loads what speaks to servers, before code of strangers runs. Never rejects. */
+/** Imports the client code before third-party code runs. Never rejects. */
 export const loadLateCode = (): Promise<unknown> => import('./transport/client.ts').catch(() => undefined)

@@ -15,7 +15,7 @@ export interface Surroundings {
   readonly env: (name: string) => string | undefined
 }
 
-/** Throws EnvNameNotSet for a header whose secret has no value here: without it the server would be asked as somebody else. */
+/** Throws EnvNameNotSet for a header whose secret is not set: the request would use another identity without it. */
 export function targetOf({ name, config }: ServerEntry, { workspace, base, env }: Surroundings): Target {
   if (config.type === 'local') {
     const declared = (config.env ?? []).flatMap((variable) => {
@@ -33,7 +33,7 @@ export function targetOf({ name, config }: ServerEntry, { workspace, base, env }
   return { type: 'remote', url: new URL(config.url), headers: Object.fromEntries(headers) }
 }
 
-/** What of the target nobody else may read: the values of headers, and of variables that are named for this server. */
+/** The secret values of a target: headers, and the variables named for this server. */
 export function secretsOf({ config }: ServerEntry, { env }: Pick<Surroundings, 'env'>): ReadonlyMap<string, string> {
   const names = config.type === 'local' ? config.env ?? [] : Object.values(config.headers ?? {}).map(({ secret }) => secret)
   const values = names.map((name) => [name, env(name) ?? ''] as const)

@@ -5,7 +5,7 @@ import { ClientFault } from './client-request.ts'
 
 export interface TransportBounds {
   readonly maxOpen: number
-  /** What is wrong with a request before anybody looks at it. Contract: must not throw. */
+  /** Checks a request before it is processed. Must not throw. */
   faultOf?(request: JSONRPCRequest): ClientFault | undefined
   /** Told once nothing comes and goes any more. */
   closed(): void

@@ -78,7 +78,7 @@ export function versionFault({ params }: JSONRPCRequest, spoken: string | undefi
 export class ClientFault extends Error {
   override readonly name = 'ClientFault'
   readonly code: number
-  /** What the protocol wants told beside the code. */
+  /** Additional error data that the protocol requires. */
   readonly data: unknown
 
   constructor(code: keyof typeof CODES, message: string, data?: unknown) {
@@ -93,8 +93,7 @@ const CODES = { InvalidRequest: -32600, InvalidParams: -32602, UnsupportedVersio
 const MAX_CHARS = 2_000
 
 /**
- * What a running tool tells, on its way to a client. While a note is under way only the newest of those that follow is kept, so a
- * tool that tells much fills nobody's memory.
+ * Sends the progress of a tool to a client. While a message is being sent, only the newest one is kept, to bound memory.
  */
 export class ProgressNotes {
   readonly #send: (progress: number, message: string) => Promise<void>
@@ -103,7 +102,7 @@ export class ProgressNotes {
   #isSending = false
   #hasEnded = false
 
-  /** `send` is told how many there were, which rises with each. Whether it fails is not our concern: the result tells the same. */
+  /** `send` receives an increasing counter. Its failures are ignored, because the result follows anyway. */
   constructor(send: (progress: number, message: string) => Promise<void>) {
     this.#send = send
   }
@@ -114,7 +113,7 @@ export class ProgressNotes {
     if (!this.#isSending) void this.#sendAll()
   }
 
-  /** Nothing is told behind the result. */
+  /** Sends no progress after the result. */
   end(): void {
     this.#hasEnded = true
     this.#next = undefined

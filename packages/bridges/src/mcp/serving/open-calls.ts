@@ -162,8 +162,8 @@ export class OpenCalls {
   }
 
   /**
-   * Whose request a question is for: of the call itself, or of the one that made it. What belongs to none, as of an extension
-   * that starts, is asked of whoever waits longest.
+   * The request that a question belongs to: that of the call or of its caller. A question without a call, such as one from a
+   * starting extension, goes to the oldest request.
    */
   askedFor(callId: string | undefined): OpenCall | undefined {
     return this.find(callId) ?? this.#calls.values().next().value

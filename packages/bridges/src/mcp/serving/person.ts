@@ -6,8 +6,8 @@ import type { OpenCall, OpenCalls } from './open-calls.ts'
 import { questionForm, readReply, type QuestionForm } from './question-form.ts'
 
 /**
- * The person behind a client, where the client can ask one. `era` is known once the client has spoken. In the modern one nobody
- * is told that a client has let go of a question, so none waits for another there.
+ * Asks the person at a client, if the client supports it. `era` is known after the first message. In the modern era a client does
+ * not report an abandoned question, so questions do not wait for each other.
  */
 export function personBehind(calls: OpenCalls, answerWithinMs: number, era: () => Era | undefined): Interactor {
   return {
@@ -17,7 +17,7 @@ export function personBehind(calls: OpenCalls, answerWithinMs: number, era: () =
     async interact(envelope, signal): Promise<InteractionResponse> {
       const call = calls.askedFor(envelope.callId)
       const form = questionForm(envelope)
-      if (!call?.request.canAsk || !form) throw nobody(envelope.request)
+      if (!call?.request.canAsk || !form) throw cannotAsk(envelope.request)
       const reply = await elicit(call, form, envelope, signal, answerWithinMs)
       if (reply === undefined) return { status: 'timeout' }
       return signed(readReply(form, reply), envelope.request, call.request.client)
@@ -32,7 +32,7 @@ async function elicit(
     return await call.ask(form, signal, withinMs)
   } catch (error) {
     signal.throwIfAborted()
-    throw nobody(request, `: ${visibleText(messageOf(error)).slice(0, MAX_FAULT_CHARS)}`)
+    throw cannotAsk(request, `: ${visibleText(messageOf(error)).slice(0, MAX_FAULT_CHARS)}`)
   }
 }
 
@@ -44,7 +44,7 @@ function signed(response: InteractionResponse, request: InteractionRequest, clie
   return { status: 'accepted', value: { ...response.value as object, by: `a person at ${client}` } }
 }
 
-function nobody(request: InteractionRequest, why = ''): BulkheadError {
+function cannotAsk(request: InteractionRequest, why = ''): BulkheadError {
   const cannot = `this MCP client cannot ask a person${why}`
   const { tool } = 'approval' in request ? request.approval : {}
   return new BulkheadError('InteractionUnavailable', tool === undefined ? `${cannot}.` : `${cannot}; ${howToAllow(tool)}`)

@@ -13,7 +13,7 @@ export interface QuestionForm {
   read(content: JsonObject): Json | undefined
 }
 
-/** undefined for what must not be asked this way: the protocol forbids forms for passwords, and trust is decided before anybody connects. */
+/** undefined if a form is not allowed: the protocol forbids forms for passwords, and trust is decided before a client connects. */
 export function questionForm({ request, source }: InteractionEnvelope): QuestionForm | undefined {
   const asks = (prompt: string) => `${visibleText(source)} asks:\n${quoted(prompt)}`
   switch (request.kind) {
@@ -115,7 +115,7 @@ function several(message: string, options: readonly InteractionOption[]): Questi
   }
 }
 
-/** As they are shown. Two that look alike are told apart by their number. */
+/** The displayed labels. Identical labels get a number. */
 function labelsOf(options: readonly InteractionOption[]): readonly string[] {
   const labels = options.map(({ label }) => visibleText(label))
   return new Set(labels).size === labels.length ? labels : labels.map((label, index) => `${index + 1}. ${label}`)
@@ -124,7 +124,7 @@ function labelsOf(options: readonly InteractionOption[]): readonly string[] {
 const described = (options: readonly InteractionOption[], labels: readonly string[]): string =>
   options.flatMap(({ description }, index) => description ? [quoted(`${labels[index]!}: ${description}`)] : []).join('\n')
 
-/** All that a person must know of a call before answering. Nothing is cut, and what a stranger wrote never begins a row. */
+/** The full text of an approval. Nothing is truncated, and untrusted text never starts a row. */
 function approvalMessage({ tool, origin, calledBy = [], touches, mayTouch, reasons, approvalKey, keyByTool, argumentsText }: ApprovalRequest): string {
   const labelled = (label: string, lines: readonly string[]) => lines.map((line) => `${label}: ${visibleText(line)}`)
   return [

@@ -32,7 +32,7 @@ export interface ServeOptions {
   readonly openSession: (person: Interactor) => Promise<ServedSession>
   /** Of the SDK, not started, and of one client. Default: standard input and output of this process. */
   readonly transport?: Transport
-  /** What a model is told of the whole. */
+  /** Instructions for the model. */
   readonly instructions?: string
   /** How long a person may take to answer. Default: 5 minutes. */
   readonly answerWithinMs?: number
@@ -59,7 +59,7 @@ const DEFAULT_INSTRUCTIONS = 'Each tool runs with only the powers it declared. S
  */
 export async function serveTools(host: ServedHost, options: ServeOptions): Promise<Serving> {
   const { info, instructions = DEFAULT_INSTRUCTIONS, answerWithinMs = 300_000, maxOpen = 128, onFault } = options
-  // Only now: whoever goes the other way does without.
+  // Imported here because MCP clients do not need it.
   const [sdk, { serveStdio, StdioServerTransport }] = await Promise.all([
     import('@modelcontextprotocol/server'), import('@modelcontextprotocol/server/stdio'),
   ])

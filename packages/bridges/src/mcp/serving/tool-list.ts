@@ -15,7 +15,7 @@ export class ShownList {
     return this.#present().find((tool) => tool.name === name)
   }
 
-  /** The list as it is now, for the client. */
+  /** The current list for the client. */
   show(): Tool[] {
     const tools = this.#present()
     const listed = tools.map(listedTool)
@@ -23,7 +23,7 @@ export class ShownList {
     return listed
   }
 
-  /** Whether there is something to tell a client that has seen a list. Each change is told once. */
+  /** Whether the list changed since the client last saw it. Reports each change once. */
   hasChanged(): boolean {
     if (this.#known === undefined) return false
     const { text } = this.#known
@@ -39,7 +39,7 @@ export class ShownList {
 
 const namesOf = (tools: readonly ToolDefinition[]): string => tools.map(({ name }) => name).join(' ')
 
-/** A tool as an MCP client is told of it. Our names are legal there as they are. */
+/** The MCP definition of a tool. Our tool names are valid MCP names. */
 export function listedTool(tool: ToolDefinition): Tool {
   const { name, label: title, description, inputSchema, outputSchema } = tool
   return {
@@ -51,7 +51,7 @@ export function listedTool(tool: ToolDefinition): Tool {
   }
 }
 
-/** What a tool is able to do counts, not only what it says of itself; in doubt a client is told of more than will happen. */
+/** Hints follow from the permissions of a tool, not only from its declared mode. In doubt they overstate the effect. */
 function hintsOf({ mode, requires, idempotent, executor }: ToolDefinition) {
   const isRemote = executor === 'remote'
   const mayChange = hasEffects(requires)

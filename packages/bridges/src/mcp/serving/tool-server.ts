@@ -13,7 +13,7 @@ export interface ToolServerParts {
   readonly called: () => void
 }
 
-/** Makes a server of the SDK answer for tools. What is checked here is the protocol; calls are judged by the session. */
+/** Connects tools to a server of the SDK. This checks the protocol only; the session applies the policies. */
 export function serveToolsOn(server: Server, era: Era, { calls, list, called }: ToolServerParts): void {
   server.setRequestHandler('tools/list', () => ({ tools: list.show() }))
   server.setRequestHandler('tools/call', async ({ params }, context) => {
@@ -54,8 +54,8 @@ const ANSWER = 'answer'
 const UNKNOWN: ReadonlySet<string> = new Set(['ToolNotRegistered', 'ToolsDisabled'])
 
 /**
- * What a client is told of a call. Where the tool declares a form of its results, clients hold them against it, and a result
- * that was cut may have lost it: such a one is told as an error, with all that is left of it.
+ * The MCP result of a call. Clients validate results against the output schema, and a truncated result may not match it. It is
+ * returned as an error with the remaining text.
  */
 export function callResult(outcome: Outcome, outputSchema: JsonObject | undefined): CallToolResult {
   const result = toMcp(outcome)

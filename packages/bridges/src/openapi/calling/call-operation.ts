@@ -11,8 +11,8 @@ const JSON_TYPE = /^application\/(?:[\w.-]+\+)?json$/
 const TEXT_TYPE = /^text\/|^application\/(?:[\w.-]+\+|x-)?(?:json|xml|yaml|javascript|ndjson|toml|x-www-form-urlencoded)$/
 
 /**
- * What a server has answered, as a result in our own form. Any status is an answer: what it means is for whoever called to say.
- * The long part comes last, since what is cut is cut from the end.
+ * Converts a response to a result. Any status is a result; the caller interprets it. The long part comes last, because results
+ * are truncated at the end.
  */
 export async function answerOf(method: string, response: NetResponse): Promise<JsonObject> {
   const { url, status, headers } = response
@@ -59,7 +59,7 @@ function decoded(bytes: Buffer, charset: string, isCut: boolean): string {
   }
 }
 
-/** What a call works with: it reaches the network by the same judge as any tool, and has of a secret a handle alone. */
+/** The runtime of a call. The network policy of any tool applies, and secrets are only handles. */
 type Carried = Required<Pick<AnyRuntime, 'net'>> & Pick<AnyRuntime, 'secrets'>
 
 /** What carries the calls of one operation. `document`: its name in the configuration. */
@@ -82,7 +82,7 @@ async function authorisation(auth: NonNullable<OpenapiConfig['auth']>, { secrets
   return auth.type === 'bearer' ? ['authorization', `Bearer ${handle}`] : [auth.header.toLowerCase(), handle]
 }
 
-/** Of a document an operator allows a place by one key alone, so that whoever is told to ask for it is told which. */
+/** For a document only one configuration key allows a host, so the error names that key. */
 function withPlace(error: unknown, document: string): unknown {
   const { code, message, data } = error as { readonly code?: unknown; readonly message?: unknown; readonly data?: Json }
   if (code !== 'CapabilityDenied') return error

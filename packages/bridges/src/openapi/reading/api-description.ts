@@ -30,7 +30,7 @@ export interface DescribedBody {
   readonly fields: Readonly<Record<string, DescribedField>>
 }
 
-/** One operation of a document, with all that a call of it needs and that is told of it. */
+/** One operation of a document: its definition and what a call needs. */
 export interface DescribedOperation {
   readonly operationId: string
   /** In upper case. */
@@ -53,7 +53,7 @@ export interface DescribedApi {
   readonly operations: readonly DescribedOperation[]
   /** What is left out, one line each. */
   readonly faults: readonly string[]
-  /** What is not of JSON Schema and was read as it is meant, one line each. */
+  /** Non-standard schema parts that were converted, one line each. */
   readonly mended: readonly string[]
   /** How many operations have no operationId, and are no tools for that. */
   readonly unnamed: number

@@ -73,7 +73,7 @@ export class ArgumentSchemas {
   }
 }
 
-/** What only a server writes is not asked of whoever calls. */
+/** Removes readOnly properties: only the server sets them. */
 function withoutReadOnly(schema: JsonObject): JsonObject {
   const { properties, required } = schema
   if (!isJsonObject(properties)) return schema

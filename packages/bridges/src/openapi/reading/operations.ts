@@ -118,7 +118,7 @@ function describe(
   }
 }
 
-/** A template says by itself which path it is: nothing in it ends the path or leads out of it, and each value has a name. */
+/** A valid path template has no query, fragment, `.` or `..`, and every parameter is described. */
 function refusePath(path: string, named: ReadonlySet<string>): void {
   const fixed = path.replaceAll(/\{[^{}/]+\}/g, 'x')
   const isPlain = /^\/(?:[A-Za-z0-9\-._~!$&'()*+,;=:@/]|%[0-9A-Fa-f]{2})*$/.test(fixed)

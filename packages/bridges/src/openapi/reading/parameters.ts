@@ -4,7 +4,7 @@ import type { ArgumentSchemas } from './argument-schemas.ts'
 import { Unusable, type DescribedParameter, type QueryStyle } from './api-description.ts'
 import { followed } from './references.ts'
 
-/** An argument of a tool: how it is sent, and what is told of it. */
+/** An argument of a tool: how it is sent, and its schema. */
 export interface Argument<Sent> {
   readonly sent: Sent
   readonly schema: Json

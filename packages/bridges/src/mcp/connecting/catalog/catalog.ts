@@ -12,7 +12,7 @@ export interface CatalogTool {
   readonly digest: string
 }
 
-/** What a server offers, as far as it is looked at. */
+/** The parts of a tool list that are used. */
 export interface Catalog {
   /** What the server says its version is. */
   readonly version: string
@@ -21,7 +21,7 @@ export interface Catalog {
   readonly faults: readonly string[]
 }
 
-/** What of a definition is told to a model or a policy, or could be one day. Icons and `_meta` are not. */
+/** The parts of a definition that a model or policy may see. Icons and `_meta` are not among them. */
 const FIELDS = ['name', 'title', 'description', 'inputSchema', 'outputSchema', 'annotations', 'execution'] as const
 const NAME_CHARS = 128
 const DEFINITION = { maxDepth: 48, maxNodes: 20_000, maxChars: 256 * 1024 }
@@ -89,8 +89,8 @@ const KEYWORD = 'x-mcp-header'
 const TYPES: ReadonlySet<unknown> = new Set(['string', 'integer', 'boolean'])
 
 /**
- * What is wrong with the parameters that a tool wants sent as headers too. The protocol has such a tool left out by whoever speaks
- * HTTP: a value that is not what it looks like would be read by what stands on the way. For schemas whose depth is bounded.
+ * Checks the parameters that a tool wants to receive as headers too. The protocol requires HTTP clients to drop an invalid tool,
+ * because proxies read those headers. The depth of the schema must be bounded.
  */
 export function headerFault(inputSchema: Json | undefined): string | undefined {
   const names = new Set<string>()

@@ -32,7 +32,7 @@ export function serverExtension(
     ...[...catalog.faults, ...twins].map((what) =>
       diagnosticOf(entry, 'ShapeInvalid', `The server "${entry.name}" offers what cannot be used: ${visibleText(what)}.`, CURE)),
     ...tools.filter(({ mended }) => mended.length > 0).map(({ manifest: { name }, mended }) => diagnosticOf(
-      entry, 'ConfigSchemaInvalid', `A schema of "${name}" is not of JSON Schema 2020-12 and is read as it is meant: it has ${mended.join(', ')}.`, CURE, 'warning')),
+      entry, 'ConfigSchemaInvalid', `A schema of "${name}" is not valid JSON Schema 2020-12 and was converted: it has ${mended.join(', ')}.`, CURE, 'warning')),
   ]
   if (byName.size === 0) return { extension: undefined, diagnostics }
   const extension: ConnectedExtension = {
@@ -86,8 +86,8 @@ function toolManifest(name: string, { definition }: CatalogTool, { config }: Ser
 const CURE = 'Report it to the author of the server.'
 
 /**
- * What its tools are able to do, for rules, ceilings and whoever is asked. A process of the user's can do whatever the user can,
- * which is more than can be written here; a far server can do what it likes with what it is sent.
+ * The permissions of the tools of a server, for rules, ceilings and prompts. A local server is a process of the user and can do
+ * more than can be declared here. A remote server can do anything with the data it receives.
  */
 export function powersOf(config: ServerEntry['config']): RequirementSet {
   if (config.type === 'remote') return { net: { hosts: [new URL(config.url).host.toLowerCase()] }, capabilities: ['interact'] }

@@ -57,7 +57,7 @@ const page = z.looseObject({
   tools: z.array(z.unknown()), [LISTED]: z.array(z.unknown()).optional(), nextCursor: z.string().optional().transform((cursor) => cursor || undefined),
 })
 
-/** Results are told to a model and never enforced, and a stranger's schema is compiled nowhere but in its own thread. */
+/** Output schemas are not enforced here. Untrusted schemas are compiled only in their own thread. */
 const NO_VALIDATION: jsonSchemaValidator = {
   getValidator: <T>(): JsonSchemaValidator<T> => (input) => ({ valid: true, data: input as T, errorMessage: undefined }),
 }

@@ -36,7 +36,7 @@ export class HttpTransport extends StreamableHTTPClientTransport {
     })
     this.#current = current
     // Whoever connects hears of each message after this.
-    Object.assign(this, { onmessage: (message) => this.#heard(message) } satisfies Pick<Transport, 'onmessage'>)
+    Object.assign(this, { onmessage: (message) => this.#receive(message) } satisfies Pick<Transport, 'onmessage'>)
   }
 
   override async send(...[message, options]: Sent): Promise<void> {
@@ -50,7 +50,7 @@ export class HttpTransport extends StreamableHTTPClientTransport {
       await this.#current.run(exchange, () => super.send(message, { ...options, onRequestStreamEnd: () => resolve(ended()) }))
       if (!exchange.hasStream) resolve(unfit('its answer holds none'))
       const why = await promise
-      // An answer that came before is handled by then, and whoever has it does not hear of this.
+      // An earlier answer was already handled, so its caller does not see this error.
       await nextTurn()
       throw why
     } finally {
@@ -58,8 +58,8 @@ export class HttpTransport extends StreamableHTTPClientTransport {
     }
   }
 
-  /** The stream of a request has its answer and no other; without an id it is an error of whoever could not read the id. */
-  #heard(message: JSONRPCMessage): void {
+  /** The stream of a request carries only its own answer. An error without an id means the server could not read the id. */
+  #receive(message: JSONRPCMessage): void {
     const exchange = this.#current.getStore()
     if (exchange === undefined || !isJSONRPCResponse(message)) return
     const { id } = message

@@ -1,4 +1,4 @@
-/** Splits bytes into lines of text, none of which is longer than it may be. */
+/** Splits bytes into lines of limited length. */
 export class LineReader {
   readonly #mostBytes: number
   #parts: Buffer[] = []
@@ -8,7 +8,7 @@ export class LineReader {
     this.#mostBytes = mostBytes
   }
 
-  /** The lines that are whole now. Throws RangeError when one grows too long: what follows cannot be told apart any more. */
+  /** Returns the complete lines. Throws RangeError if a line is too long: the following lines cannot be separated then. */
   read(chunk: Buffer): readonly string[] {
     const lines: string[] = []
     let from = 0

@@ -6,8 +6,8 @@ const leaders = new Map<number, number | undefined>()
 let isWatching = false
 
 /**
- * Keeps the group of a process that leads one. When the leader has ended, the rest of the group is killed, and whoever has left it
- * and has its mark; when this process ends, all of it is. Its own end by SIGKILL is the system's to notice.
+ * Ties a process group to its leader and to this process. When the leader ends, the rest of the group and marked processes that
+ * left it are killed. When this process ends, all of them are. If it ends by SIGKILL, only the system can clean up.
  */
 export function keepGroup(child: ChildProcess, mark: number | undefined): void {
   const { pid } = child

@@ -18,7 +18,7 @@ export interface ProcessOptions {
   onStderr(line: string): void
 }
 
-/** Time to end by itself when its input has ended, and then when it was told to. */
+/** Time to exit after its input was closed, then after SIGTERM. */
 const GRACE_MS = 500
 const STDERR_LINE_BYTES = 64 * 1024
 
@@ -130,7 +130,7 @@ export class ProcessTransport implements Transport {
       // Nothing can be answered any more, whether it goes on or not.
       void this.close()
     } catch (error) {
-      // A stream that was cut off is told by the end of the process.
+      // A broken stream is reported when the process exits.
       if (!(error instanceof RangeError) || pid === undefined) return
       this.#fault = error
       signalGroup(pid, 'SIGKILL')

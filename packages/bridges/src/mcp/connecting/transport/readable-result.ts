@@ -3,15 +3,15 @@ import { isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
 import { cut } from '../../../connected/names.ts'
 
 const TYPE_CHARS = 64
-/** Any of which says that a result is that of a call. */
+/** Each of these members marks the result of a call. */
 const MEMBERS = ['content', 'structuredContent', 'isError'] as const
 
 /** Where the list of tools stands then. */
 export const LISTED = 'bulkhead/listed'
 
 /**
- * A message whose result the library can read: it takes all of a result or nothing. A block of content that is not of the
- * protocol is said to be left out, and the others stay; tools are handed on unread. Members that are null are not there.
+ * Makes a result readable for the library, which rejects a result as a whole. Invalid content blocks are replaced with a note, tools
+ * are passed on unread, and null members are removed.
  */
 export function readableResult(message: JSONRPCMessage): JSONRPCMessage {
   if (!('result' in message)) return message
@@ -33,7 +33,7 @@ function readableBlock(block: Json): Json {
 
 const leftOut = (what: string): JsonObject => ({ type: 'text', text: `[left out of the result: the server sent ${what}]` })
 
-/** What is said about a block beside what it is. */
+/** Metadata of a block. */
 function withoutRemarks({ annotations: _annotations, _meta, icons: _icons, ...block }: JsonObject): JsonObject {
   const { resource, ...said } = withoutNulls(block)
   return isJsonObject(resource) ? { ...said, resource: withoutRemarks(resource) } : said
