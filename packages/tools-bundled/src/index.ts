@@ -25,7 +25,7 @@ export type { AgentRequest, AgentResult, AgentRunner } from './task/task.ts'
 export type { SearchedTool, ToolCatalog } from './tool-search/tool-search.ts'
 export { SHELF_THRESHOLD, ToolShelf } from './tool-search/tool-search.ts'
 
-/** What whoever embeds the host has, and tools need. A tool whose part is missing says so when it is called. */
+/** What the tools need from the embedder. A tool whose part is missing fails when it is called. */
 export interface BundledOptions {
   /** Runs sub-agents for `task`. */
   readonly runAgent?: AgentRunner | undefined
@@ -46,10 +46,10 @@ export const createBundledExtensions = (options: BundledOptions = {}): readonly 
   createWebFetch(options.fetchHosts), createWebSearch(options.search),
 ]
 
-/** The same where nothing is known of whoever embeds the host. */
+/** The bundled tools without an embedder. */
 export const bundledExtensions: readonly BundledExtension[] = createBundledExtensions()
 
-/** For the host: what calls of these tools stand for, whoever implements them. */
+/** For the host: how to read the arguments of these tool names, whichever extension implements them. */
 export const argumentsReaders: ReadonlyMap<LockedTool, ArgumentsReader> = new Map<LockedTool, ArgumentsReader>([
   ['bash', readBashArguments], ['read', readReadArguments], ['write', readWriteArguments], ['edit', readEditArguments],
   ['glob', readGlobArguments], ['grep', readGrepArguments], ['web_fetch', readFetchArguments],

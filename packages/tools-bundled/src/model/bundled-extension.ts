@@ -1,6 +1,6 @@
 import type { ExtensionModule, ManifestInput } from '@bulkhead/contract'
 
-/** A tool that ships with the host: the same manifest as a stranger's, and its module instead of files. */
+/** A tool that ships with the host: a manifest as for any extension, and its module instead of files. */
 export interface BundledExtension {
   readonly manifest: ManifestInput
   readonly module: ExtensionModule

@@ -55,7 +55,7 @@ const manifest = {
   }],
 } satisfies ManifestInput
 
-/** What a model is told where nobody can be asked. Fixed, so that it can be relied on. */
+/** The answer for the model if there is no person to ask. Fixed, so that callers can rely on it. */
 export const NOBODY_THERE = 'Nobody can be asked here. Go on with your best guess, and say what you assumed.'
 
 type Question = FromJsonSchema<typeof INPUT_SCHEMA>['questions'][number]

@@ -24,7 +24,7 @@ export interface SearchedTool {
   readonly inputSchema: JsonObject
 }
 
-/** The tools there are. What is found is told, so that the session's model can be shown it. */
+/** The available tools. Found tools are reported, so that they can be offered to the model. */
 export interface ToolCatalog {
   tools(): readonly SearchedTool[]
   found(sessionId: string, names: readonly string[]): void

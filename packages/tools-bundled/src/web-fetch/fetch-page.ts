@@ -13,7 +13,7 @@ export interface Page {
   readonly bytes: Uint8Array
 }
 
-/** What a URL leads to. Redirects to another host are told and not followed: whoever was asked was asked about this one. */
+/** Fetches a URL. Redirects to another host are reported, not followed: the approval was for this host. */
 export async function fetchPage(address: string, net: Net, maxBytes: (mediaType: string) => number): Promise<Page> {
   let url = readUrl(address)
   for (let hops = 0; hops <= REDIRECTS; hops++) {
@@ -23,8 +23,8 @@ export async function fetchPage(address: string, net: Net, maxBytes: (mediaType:
     const next = URL.parse(location, url)
     if (next === null || !isHttp(next)) throw new ToolError('ToolExecutionFailed', `${url.hostname} redirects to what is no http or https URL.`)
     if (siteOf(next) !== siteOf(url)) {
-      const told = `${url.hostname} redirects to another host. Fetch ${next.href} instead, if that is wanted.`
-      throw new ToolError('ToolExecutionFailed', told, { location: next.href })
+      const message = `${url.hostname} redirects to another host. Fetch ${next.href} instead, if that is wanted.`
+      throw new ToolError('ToolExecutionFailed', message, { location: next.href })
     }
     url = next
   }

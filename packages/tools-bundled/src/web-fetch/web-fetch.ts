@@ -17,7 +17,7 @@ const HTML: ReadonlySet<string> = new Set(['text/html', 'application/xhtml+xml']
 const TEXT = /^text\/|^application\/(?:[\w.-]+\+|x-)?(?:json|xml|yaml|javascript|ndjson|toml|sh)$/
 const PDF = 'application/pdf'
 
-/** `hosts`: every public name unless told otherwise. */
+/** `hosts` defaults to every public host. */
 export function createWebFetch(hosts: readonly string[] = ['*']): BundledExtension {
   const requires = { net: { hosts: [...hosts] } }
   return {

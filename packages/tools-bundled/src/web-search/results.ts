@@ -42,7 +42,7 @@ const SNIPPET_CHARS = 2_000
 const TITLE = ['title', 'name', 'heading']
 const LINK = ['url', 'link', 'href']
 const SNIPPET = ['content', 'snippet', 'description', 'text', 'abstract', 'summary']
-/** Where lists of results are found when nobody says. */
+/** Default paths of the result list in a response. */
 const PLACES = ['/results', '/items', '/web/results', '/data', '/hits', '/organic_results', '/webPages/value', '']
 
 /** The results in an answer, those without an http address left out. Throws ToolExecutionFailed for what is no list of results. */
@@ -77,7 +77,7 @@ function textIn(item: Json, names: readonly string[]): string {
   return values.find((value): value is string => typeof value === 'string') ?? ''
 }
 
-/** Without tags that mark what was found, and characters nobody sees. */
+/** Removes highlight tags and invisible characters. */
 const plain = (text: string, chars: number): string =>
   text.slice(0, chars * 2).replaceAll(/<\/?[a-z][^<>]{0,100}>/gi, '').replaceAll(UNSEEN, ' ').trim().slice(0, chars).toWellFormed()
 

@@ -83,8 +83,8 @@ async function countCall(session: SessionMemory, most: number): Promise<void> {
   const before = await session.read()
   const calls = typeof before === 'number' ? before : 0
   if (calls >= most) {
-    const told = `This session has searched ${most} times, which is as often as it may. Go on with what is known.`
-    throw new ToolError('ToolExecutionFailed', told)
+    const message = `This session has searched ${most} times, which is as often as it may. Go on with what is known.`
+    throw new ToolError('ToolExecutionFailed', message)
   }
   await session.write(calls + 1)
 }

@@ -41,6 +41,6 @@ export function htmlToMarkdown(html: string, url: string, plain: boolean): Reada
   return { title, content: visible(content.toString()) }
 }
 
-/** Characters that nobody sees but a model reads: direction marks, tags, zero-width ones. */
+/** Invisible characters that a model still reads: direction marks, tags, zero-width characters. */
 const visible = (text: string): string =>
   text.replaceAll(/[\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff\u{e0000}-\u{e007f}]|(?![\n\t])\p{Cc}/gu, '')
