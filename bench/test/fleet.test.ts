@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { expect, it } from 'vitest'
-import { crewFleet, layOutFleet, openFleet } from '../src/sides/fleet.ts'
+import { crewFleet, layOutFleet, openFleet } from '../src/loads/fleet.ts'
 import { subject as session } from '../src/subjects/host-session.ts'
 import { subject as start } from '../src/subjects/host-start.ts'
 

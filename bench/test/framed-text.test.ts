@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { framed, FrameReader } from '../src/peers/framed-text.ts'
+import { framed, FrameReader } from '../src/loads/framed-text.ts'
 
 it.each([1, 3, 7, 1_000])('reads the texts that were framed, in pieces of %i bytes', (piece) => {
   const texts = ['', 'a', 'grüße', 'x'.repeat(5_000), '\u{1f600}']

@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest'
 import { thoroughly } from '../../scripts/thoroughly.ts'
 import type { Latest } from '../src/harness/latest.ts'
 import { guardedCall } from '../src/sides/guarded-call.ts'
-import { payload } from '../src/sides/payload.ts'
+import { payload } from '../src/loads/payload.ts'
 import { subject } from '../src/subjects/host-call.ts'
 
 const main = fileURLToPath(new URL('../src/main.ts', import.meta.url))

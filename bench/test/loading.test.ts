@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
-import { forestOf } from '../src/sides/extension-forest.ts'
+import { forestOf } from '../src/loads/extension-forest.ts'
 import { loadingSides } from '../src/sides/loading.ts'
 import { warmStartSides } from '../src/sides/warm-start.ts'
 

@@ -4,7 +4,7 @@ import { comlinkThreadOf } from '../sides/comlink-thread.ts'
 import { processCompartmentOf, threadCompartmentOf } from '../sides/compartment.ts'
 import { framedSocketOf } from '../sides/framed-socket.ts'
 import { mcpStdioOf } from '../sides/mcp-stdio.ts'
-import type { Payload } from '../sides/payload.ts'
+import type { Payload } from '../loads/payload.ts'
 import { rawPostMessageOf } from '../sides/raw-post-message.ts'
 
 /** Floors for calls of any size that is mostly overhead. Long payloads are bound by copying, on every side, and have none. */

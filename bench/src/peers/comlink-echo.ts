@@ -1,7 +1,7 @@
 import { parentPort } from 'node:worker_threads'
 import { expose } from 'comlink'
 import nodeEndpoint from 'comlink/dist/esm/node-adapter.mjs'
-import type { EchoArguments } from '../sides/payload.ts'
+import type { EchoArguments } from '../loads/payload.ts'
 
 const peer = {
   echo: (args: EchoArguments): EchoArguments => args,

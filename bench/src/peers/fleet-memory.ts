@@ -1,8 +1,8 @@
 // Prints the resident memory, in MB, of a process that is a host with all it was asked to carry and does nothing.
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
-import { crewFleet, layOutFleet, openFleet } from '../sides/fleet.ts'
-import type { FleetSize } from '../sides/fleet.ts'
+import { crewFleet, layOutFleet, openFleet } from '../loads/fleet.ts'
+import type { FleetSize } from '../loads/fleet.ts'
 
 const size = JSON.parse(process.argv[2]!) as FleetSize
 const { workspace, remove } = await layOutFleet(size.loaded)

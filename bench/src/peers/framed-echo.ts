@@ -1,5 +1,5 @@
 import { Socket } from 'node:net'
-import { framed, FrameReader } from './framed-text.ts'
+import { framed, FrameReader } from '../loads/framed-text.ts'
 
 const socket = new Socket({ fd: 3 })
 const reader = new FrameReader((text) => void socket.write(framed(text)))

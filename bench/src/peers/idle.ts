@@ -8,7 +8,7 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { Worker } from 'node:worker_threads'
 import { createSandbox } from '@bulkhead/sandbox'
-import { echoRequest } from '../sides/echo-request.ts'
+import { echoRequest } from '../loads/echo-request.ts'
 
 export type IdleKind = 'worker' | 'thread' | 'given back' | 'node' | 'process'
 export type Footprint = 'Rss' | 'Pss'

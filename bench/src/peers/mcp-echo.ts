@@ -1,6 +1,6 @@
 import { fromJsonSchema, McpServer } from '@modelcontextprotocol/server'
 import { serveStdio } from '@modelcontextprotocol/server/stdio'
-import type { EchoArguments } from '../sides/payload.ts'
+import type { EchoArguments } from '../loads/payload.ts'
 
 const inputSchema = fromJsonSchema<EchoArguments>({
   type: 'object',

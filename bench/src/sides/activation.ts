@@ -4,7 +4,7 @@ import { Worker } from 'node:worker_threads'
 import type { CompartmentSession } from '@bulkhead/contract'
 import { createSandbox } from '@bulkhead/sandbox'
 import type { Runner, Side } from '../harness/subject.ts'
-import { echoRequest } from './echo-request.ts'
+import { echoRequest } from '../loads/echo-request.ts'
 
 const READY = 'ready'
 const ready = () => READY

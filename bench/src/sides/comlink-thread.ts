@@ -2,8 +2,8 @@ import { wrap } from 'comlink'
 import nodeEndpoint from 'comlink/dist/esm/node-adapter.mjs'
 import type { Runner, Side } from '../harness/subject.ts'
 import type { EchoPeer } from '../peers/comlink-echo.ts'
-import type { Payload } from './payload.ts'
-import { payload } from './payload.ts'
+import type { Payload } from '../loads/payload.ts'
+import { payload } from '../loads/payload.ts'
 import { startPeerThread } from './peer-thread.ts'
 
 /** Comlink as its manual shows it: its own adapter for Node, one exposed object, nothing around it. */

@@ -2,8 +2,8 @@ import type { BulkheadError, ToolInvocation } from '@bulkhead/contract'
 import type { JsonObject } from '@bulkhead/kit/json'
 import { createSandbox } from '@bulkhead/sandbox'
 import type { Runner, Side } from '../harness/subject.ts'
-import { echoRequest } from './echo-request.ts'
-import type { Payload } from './payload.ts'
+import { echoRequest } from '../loads/echo-request.ts'
+import type { Payload } from '../loads/payload.ts'
 
 /** One call of the echo. It can be cancelled, and makes a signal only for whoever asks for one. */
 class EchoCall implements ToolInvocation {

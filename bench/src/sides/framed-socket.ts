@@ -2,8 +2,8 @@ import { spawn } from 'node:child_process'
 import type { Socket } from 'node:net'
 import { fileURLToPath } from 'node:url'
 import type { Runner, Side } from '../harness/subject.ts'
-import { FrameReader, framed } from '../peers/framed-text.ts'
-import type { Payload } from './payload.ts'
+import { FrameReader, framed } from '../loads/framed-text.ts'
+import type { Payload } from '../loads/payload.ts'
 
 /**
  * The floor between processes: a child that gives back each text it is sent, over a socket pair, in frames of a length and

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createHost, openSqliteStore } from 'bulkhead'
 import type { Runner, Side } from '../harness/subject.ts'
-import { payload } from './payload.ts'
+import { payload } from '../loads/payload.ts'
 
 export interface GuardedCall<Name extends string> {
   readonly name: Name

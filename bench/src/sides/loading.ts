@@ -1,8 +1,8 @@
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import type { Runner, Side } from '../harness/subject.ts'
-import { FILES_PER_EXTENSION, forestOf, type Forest } from './extension-forest.ts'
-import { loadForest } from './load-forest.ts'
+import { FILES_PER_EXTENSION, forestOf, type Forest } from '../loads/extension-forest.ts'
+import { loadForest } from '../loads/load-forest.ts'
 
 const loaded = async (forest: Forest, warm: boolean): Promise<number> => (await loadForest(forest, warm)).length
 

@@ -2,8 +2,8 @@ import { fileURLToPath } from 'node:url'
 import { Client } from '@modelcontextprotocol/client'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import type { Runner, Side } from '../harness/subject.ts'
-import type { Payload } from './payload.ts'
-import { payload } from './payload.ts'
+import type { Payload } from '../loads/payload.ts'
+import { payload } from '../loads/payload.ts'
 
 /** The official SDK on both ends with its defaults: a server in a child process, spoken to over its stdio. */
 export const mcpStdioOf = (carried: Payload) => ({

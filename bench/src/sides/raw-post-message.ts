@@ -1,6 +1,6 @@
 import type { Runner, Side } from '../harness/subject.ts'
-import type { Payload } from './payload.ts'
-import { payload } from './payload.ts'
+import type { Payload } from '../loads/payload.ts'
+import { payload } from '../loads/payload.ts'
 import { startPeerThread } from './peer-thread.ts'
 
 /** The floor: a thread that posts back what it is sent. Messages of a port keep their order, so a queue is all it needs. */

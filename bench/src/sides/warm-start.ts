@@ -3,8 +3,8 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import type { Runner, Side } from '../harness/subject.ts'
 import type { WarmStart } from '../peers/warm-start.ts'
-import { forestOf, type Forest } from './extension-forest.ts'
-import { loadForest } from './load-forest.ts'
+import { forestOf, type Forest } from '../loads/extension-forest.ts'
+import { loadForest } from '../loads/load-forest.ts'
 
 const peer = fileURLToPath(new URL('../peers/warm-start.ts', import.meta.url))
 

@@ -1,5 +1,5 @@
 import { defineSubject } from '../harness/subject.ts'
-import { FILES_PER_EXTENSION } from '../sides/extension-forest.ts'
+import { FILES_PER_EXTENSION } from '../loads/extension-forest.ts'
 import { loadingSides } from '../sides/loading.ts'
 
 const EXTENSIONS = 1_000

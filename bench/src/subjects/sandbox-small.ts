@@ -1,4 +1,4 @@
 import { FLOORS, sandboxCalls } from '../families/sandbox-calls.ts'
-import { payload, PAYLOAD_BYTES } from '../sides/payload.ts'
+import { payload, PAYLOAD_BYTES } from '../loads/payload.ts'
 
 export const subject = sandboxCalls(`${PAYLOAD_BYTES} bytes`, payload, FLOORS)

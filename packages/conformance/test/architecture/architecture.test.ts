@@ -34,6 +34,7 @@ const PLANTED: readonly (readonly [rule: string, file: string, text: string, fou
   ['point down', 'packages/host/src/model/planted.ts', "import type { Session } from '../sessions/session.ts'", 'packages/host/src/model/planted.ts imports packages/host/src/sessions/session.ts, which is not below it'],
   ['point down', 'packages/host/src/records/planted.ts', "import { createHost } from '../host.ts'", 'packages/host/src/records/planted.ts imports packages/host/src/host.ts, which is not below it'],
   ['point down', 'packages/bridges/src/mcp/planted.ts', "import { x } from '../openapi/index.ts'", 'packages/bridges/src/mcp/planted.ts imports packages/bridges/src/openapi/index.ts, which is not below it'],
+  ['point down', 'packages/planted/package.json', '{}', 'packages/planted is not in floors.ts'],
   ['point down', 'packages/host/src/planted/planted.ts', '', 'packages/host/src/planted has no floor'],
   ['under 300 lines', 'apps/demo/src/planted.ts', 'x\n'.repeat(300), 'apps/demo/src/planted.ts has 301 lines'],
   ['no drawer for everything', 'packages/host/src/utils/planted.ts', '', 'packages/host/src/utils/planted.ts says nothing about what it holds'],

@@ -1,4 +1,5 @@
-import { posix } from 'node:path'
+import { readdirSync } from 'node:fs'
+import { join, posix } from 'node:path'
 import { sourceFiles, type SourceFile } from './source-files.ts'
 
 /**
@@ -21,9 +22,11 @@ const FLOORS: Readonly<Record<string, readonly (string | readonly string[])[]>> 
     'model',
   ],
   'packages/broker': ['*', ['net', 'shell'], ['fs', 'secrets'], ['hosts', 'process'], 'model'],
+  'packages/sandbox': ['*', ['session', 'worker'], ['extension', 'pool'], 'process', ['os', 'wire']],
   'packages/bridges': [['mcp', 'openapi'], ['anthropic', 'connected', 'openai', 'otel']],
   'packages/conformance': ['*'],
   'packages/bulkhead': ['bin.ts', 'cli', 'index.ts', 'facade'],
+  bench: ['*', 'subjects', 'families', 'sides', ['harness', 'peers'], 'loads'],
   'apps/demo': ['main.ts', 'demo.ts', 'scenarios', '*'],
 }
 
@@ -82,3 +85,7 @@ export const findUpwardImports = (root: string): readonly string[] => Object.ent
     targets.filter((to) => isUpward(from, to)).map((to) => `${from} imports ${to}, which is not below it`))
   return [...[...new Set(homeless)].map((one) => `${source}${one} has no floor`), ...upward]
 })
+
+/** One line for each package that has no order of folders. */
+export const findUnordered = (root: string): readonly string[] => readdirSync(join(root, 'packages'))
+  .filter((name) => !Object.hasOwn(FLOORS, `packages/${name}`)).map((name) => `packages/${name} is not in floors.ts`)

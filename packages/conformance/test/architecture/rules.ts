@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { isBuiltin } from 'node:module'
 import { join, posix } from 'node:path'
-import { findCycles, findUpwardImports } from './floors.ts'
+import { findCycles, findUnordered, findUpwardImports } from './floors.ts'
 import { sourceFiles, walk, type SourceFile } from './source-files.ts'
 
 export interface Rule {
@@ -97,7 +97,7 @@ const twoSides: Rule = {
 
 const noCycles: Rule = { name: 'files do not import each other in a circle', check: findCycles }
 
-const floors: Rule = { name: 'imports inside a package point down', check: findUpwardImports }
+const floors: Rule = { name: 'imports inside a package point down', check: (root) => [...findUnordered(root), ...findUpwardImports(root)] }
 
 const shortFiles: Rule = {
   name: `source files stay under ${MAX_LINES} lines`,

@@ -5,7 +5,7 @@ import type {
 import type { Json } from '@bulkhead/kit/json'
 import { CodedError } from '../wire/errors.ts'
 import type { CallBroker, LogSender } from './broker-calls.ts'
-import type { RunningCall } from './extension-runner.ts'
+import type { RunningCall } from './running-call.ts'
 import { fileAccess } from './file-access.ts'
 import { netAccess } from './net-access.ts'
 import { UNDECLARED_RUNTIME } from './undeclared.ts'

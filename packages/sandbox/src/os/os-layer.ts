@@ -1,5 +1,3 @@
-import type { UtilLinuxMeans } from './util-linux.ts'
-
 /** A means of the operating system to confine a child process; or why it is not used. */
 export type OsLayer<Means> =
   | ({ readonly active: true } & Means)
@@ -42,4 +40,36 @@ export interface BubblewrapMeans {
 
 export interface SeccompMeans {
   readonly filter: Uint8Array
+}
+
+export interface UtilLinuxMeans {
+  readonly setpriv: PrivilegeMeans
+  /** Separate namespaces for network, IPC and processes. */
+  readonly namespaces: OsLayer<NamespaceMeans>
+}
+
+export interface Program {
+  readonly path: string
+  readonly options: readonly string[]
+}
+
+/** For `setpriv`: it always forbids gaining privileges. */
+export interface PrivilegeMeans extends Program {
+  /** Whether it drops all capabilities, also from the bounding set. */
+  readonly dropsCapabilities: boolean
+  /** Whether it runs as the user nobody. */
+  readonly isOtherUser: boolean
+}
+
+export interface NamespaceMeans extends Program {
+  /** Path of `sh`, the first process of the namespace. */
+  readonly shell: string
+}
+
+/** What the process inside reports about itself. */
+export interface Standing {
+  /** /proc/self/status */
+  readonly status: string
+  /** Links of /proc/self/ns, by the names in NAMESPACES. */
+  readonly namespaces: readonly string[]
 }

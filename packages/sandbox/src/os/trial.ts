@@ -3,7 +3,8 @@ import type { Readable } from 'node:stream'
 import { oneLine } from './node-needs.ts'
 import type { OsLayers } from './os-layer.ts'
 import { killHull, processEnd, spawnHull } from './spawn-hull.ts'
-import { NAMESPACES, notStanding, type Standing } from './util-linux.ts'
+import { NAMESPACES, notStanding } from './util-linux.ts'
+import type { Standing } from './os-layer.ts'
 
 /** Does what a hull does: it starts a thread, uses an open socket, and exits. */
 const PROVE = `

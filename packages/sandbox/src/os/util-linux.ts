@@ -1,39 +1,7 @@
 import { readlinkSync } from 'node:fs'
-import { inactive, type OsLayer } from './os-layer.ts'
+import { inactive, type OsLayer, type UtilLinuxMeans, type PrivilegeMeans, type NamespaceMeans, type Standing } from './os-layer.ts'
 
 /** How util-linux confines a hull without bubblewrap. */
-export interface UtilLinuxMeans {
-  readonly setpriv: PrivilegeMeans
-  /** Separate namespaces for network, IPC and processes. */
-  readonly namespaces: OsLayer<NamespaceMeans>
-}
-
-export interface Program {
-  readonly path: string
-  readonly options: readonly string[]
-}
-
-/** For `setpriv`: it always forbids gaining privileges. */
-export interface PrivilegeMeans extends Program {
-  /** Whether it drops all capabilities, also from the bounding set. */
-  readonly dropsCapabilities: boolean
-  /** Whether it runs as the user nobody. */
-  readonly isOtherUser: boolean
-}
-
-export interface NamespaceMeans extends Program {
-  /** Path of `sh`, the first process of the namespace. */
-  readonly shell: string
-}
-
-/** What the process inside reports about itself. */
-export interface Standing {
-  /** /proc/self/status */
-  readonly status: string
-  /** Links of /proc/self/ns, by the names in NAMESPACES. */
-  readonly namespaces: readonly string[]
-}
-
 export const NAMESPACES = ['net', 'ipc', 'pid'] as const
 
 /** The hull is killed when the process that started it ends. */

@@ -12,13 +12,10 @@ import { lockDown } from './lockdown.ts'
 import type { ModuleMap } from './modules.ts'
 import { sealModules } from './modules.ts'
 import { probeLockdown } from './probe.ts'
-import { warmUp } from './warm-up.ts'
+import { warmUp, type Serve } from './warm-up.ts'
 
 /** Overhead of a packet with one message. */
 const PACKET_OVERHEAD_BYTES = 16
-
-/** Makes this thread a compartment over that transport. */
-export type Serve = (transport: Transport, terms: CompartmentTerms) => void
 
 /**
  * Everything that can be done before the extension is known. The order matters: what needs power runs before lockdown, the probe

@@ -2,7 +2,9 @@ import { Buffer } from 'node:buffer'
 import { Link, TRUSTING } from '../wire/link.ts'
 import type { CompartmentTerms, LoadRequest, Transport, TransportReceiver } from '../wire/protocol.ts'
 import { Remote } from '../wire/rpc.ts'
-import type { Serve } from './prepare.ts'
+
+/** Makes this thread a compartment over that transport. */
+export type Serve = (transport: Transport, terms: CompartmentTerms) => void
 
 const MAX_BYTES = 65_536
 const TERMS: CompartmentTerms = { messageBytes: MAX_BYTES, messagesPerSecond: 1, outputBytes: MAX_BYTES, outstandingRequests: 1, busyPoll: false }
