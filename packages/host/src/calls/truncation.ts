@@ -1,15 +1,15 @@
 import { CALL_LIMITS, type Completion, type Content, type OutcomeBody } from '@bulkhead/contract'
 import { isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
 
-/** The body as far as it fits, and the whole as text when something was left out. */
+/** The part of a result that fits, and the whole as text if something was cut. */
 export interface Truncated {
   readonly body: OutcomeBody
   readonly whole: string | undefined
 }
 
 /**
- * The head of a result: texts are cut between characters, lists and objects after their last whole member, so what is
- * left is still of the tool's form. Images are kept whole, as many as a model is shown: half of one is none.
+ * Cuts a result to its head: strings between characters, lists and objects after their last whole member, so that the rest
+ * keeps the form of the tool's result. Images are kept whole, up to the number that a model is shown.
  */
 export function truncate(body: OutcomeBody, maxBytes: number, maxEntries = Infinity): Truncated {
   const shown = body.type === 'output' && maxEntries !== Infinity ? firstEntries(body.data, maxEntries) : undefined
@@ -18,7 +18,7 @@ export function truncate(body: OutcomeBody, maxBytes: number, maxEntries = Infin
   return { body: cut.body, whole: JSON.stringify(body.data, null, 2) }
 }
 
-/** The value itself unless it is a list, or holds one, that is longer. */
+/** Returns the value itself if neither it nor a member is a longer list. */
 function firstEntries(data: Json, maxEntries: number): Json {
   if (Array.isArray(data)) return data.length > maxEntries ? data.slice(0, maxEntries) : data
   if (typeof data !== 'object' || data === null) return data
@@ -27,7 +27,7 @@ function firstEntries(data: Json, maxEntries: number): Json {
   return Object.fromEntries(Object.entries(data).map(([key, value]) => [key, isLong(value) ? value.slice(0, maxEntries) : value]))
 }
 
-/** Whether all of it is within a number of bytes, as JSON. */
+/** Whether it has at most so many bytes as JSON. */
 export const isWhole = (body: OutcomeBody, maxBytes: number): boolean => jsonBytes(body as unknown as Json, maxBytes, exactly) <= maxBytes
 
 function truncateBytes(body: OutcomeBody, maxBytes: number): Truncated {
@@ -38,7 +38,7 @@ function truncateBytes(body: OutcomeBody, maxBytes: number): Truncated {
   return { body: beside.body, whole: wholes.length === 0 ? undefined : wholes.join('\n') }
 }
 
-/** What stands beside a result, for people and programs, is no way around the limit: projections hand some of it on to models. */
+/** The limit applies to details, completion and error data too: some of it reaches models. */
 function truncateBeside(body: OutcomeBody, maxBytes: number): Truncated {
   const wholes: string[] = []
   const bounded = (value: Json): Json => {
@@ -52,7 +52,7 @@ function truncateBeside(body: OutcomeBody, maxBytes: number): Truncated {
     const texts = Object.entries(body.completion).map(([key, value]) => [key, typeof value === 'string' ? bounded(value) : value])
     cut = { ...cut, completion: Object.fromEntries(texts) as Completion }
   }
-  // Whoever goes on with a paused call needs all of its question, which the host has bounded.
+  // A paused call needs all of its question, which the host has limited.
   if (cut.type === 'error' && cut.error.data !== undefined && cut.error.code !== 'ClarificationNeeded') {
     cut = { ...cut, error: { ...cut.error, data: bounded(cut.error.data) } }
   }
@@ -76,14 +76,14 @@ function truncateProper(body: OutcomeBody, maxBytes: number): Truncated {
   }
 }
 
-/** Where no more than one text of an object was cut, that text, so that the lines of it are lines: the rest is in the head. */
+/** If one string of an object was cut, that string alone, so that its lines stay lines: the rest is in the head. */
 function wholeOf(value: Json, head: Json): string {
   if (typeof value === 'string') return value
   const only = isJsonObject(value) && isJsonObject(head) ? onlyCut(value, head) : undefined
   return typeof only === 'string' ? only : JSON.stringify(value, null, 2)
 }
 
-/** The one member that is not whole in the head, unless there are several. */
+/** The one member that was cut; undefined if there are several. */
 function onlyCut(value: JsonObject, head: JsonObject): Json | undefined {
   let found: Json | undefined
   for (const key of Object.keys(value)) {
@@ -96,8 +96,8 @@ function onlyCut(value: JsonObject, head: JsonObject): Json | undefined {
 }
 
 /**
- * Bytes are those of the value as JSON, but for the escapes in it: what a text says is what a model reads, and a file of many
- * quotes is no longer than it is. What is well below is not counted out: no character takes more than three.
+ * Counts the bytes of the value as JSON without escapes: a model reads the text, and a file with many quotes is not longer for
+ * it. Three bytes per character is an upper bound, so short values are not counted exactly.
  */
 function fits(value: Json, maxBytes: number): boolean {
   return bytesOf(value, maxBytes, atMost) <= maxBytes || bytesOf(value, maxBytes, exactly) <= maxBytes
@@ -110,17 +110,17 @@ const exactly: TextBytes = (text) => Buffer.byteLength(text)
 const bytesOf = (value: Json, enough: number, textBytes: TextBytes): number =>
   typeof value === 'string' ? textBytes(value) : jsonBytes(value, enough, textBytes)
 
-/** Counted until `enough` is passed. */
+/** Stops counting after `enough`. */
 function jsonBytes(value: Json, enough: number, textBytes: TextBytes): number {
   if (typeof value === 'string') return textBytes(value) + 2
   if (typeof value !== 'object' || value === null) return String(value).length
-  // A bracket, and for each member what comes behind it.
+  // A bracket, and a separator after each member.
   let bytes = 1
   if (Array.isArray(value)) {
     for (let index = 0; index < value.length && bytes <= enough; index++) bytes += 1 + jsonBytes(value[index], enough - bytes, textBytes)
     return Math.max(bytes, 2)
   }
-  // Not all of its members at once: of an object of very many, most are not looked at.
+  // Not Object.entries: most members of a very large object are not read.
   const object = value as JsonObject
   for (const key in object) {
     if (!Object.hasOwn(object, key)) continue
@@ -130,12 +130,12 @@ function jsonBytes(value: Json, enough: number, textBytes: TextBytes): number {
   return Math.max(bytes, 2)
 }
 
-/** Bytes of JSON that may still be written. */
+/** How many bytes of JSON may follow. */
 interface Room {
   left: number
 }
 
-/** undefined: not even the beginning of it fits. */
+/** Returns undefined if not even its beginning fits. */
 function headOf(value: Json, room: Room): Json | undefined {
   if (typeof value === 'string') return headOfString(value, room)
   if (typeof value !== 'object' || value === null) return take(room, JSON.stringify(value).length) ? value : undefined
@@ -161,7 +161,7 @@ function headOfList(list: readonly Json[], room: Room): Json {
   return head
 }
 
-/** Short members first: a count, or what was said on the side, is worth more than the end of a long text. Their order stays. */
+/** Short members first: a count is worth more than the end of a long text. The order of the members stays. */
 function headOfObject(object: JsonObject, room: Room): Json {
   const heads = new Map<string, Json>()
   const keys = Object.keys(object)
@@ -175,7 +175,7 @@ function headOfObject(object: JsonObject, room: Room): Json {
   return Object.fromEntries(keys.flatMap((key) => heads.has(key) ? [[key, heads.get(key)!]] : []))
 }
 
-/** Its name, which may be empty, what stands around that, and one digit. */
+/** An empty name, its punctuation, and one digit. */
 const SMALLEST_MEMBER = 5
 
 function take(room: Room, bytes: number): boolean {
@@ -196,7 +196,7 @@ function headOfContent(content: readonly Content[], maxBytes: number): readonly 
   })
 }
 
-/** At most so many bytes of UTF-8, never half a character. */
+/** At most so many bytes of UTF-8, without cutting a character. */
 function headOfText(text: string, maxBytes: number): string {
   if (text.length * 3 <= maxBytes) return text
   const { read } = new TextEncoder().encodeInto(text, new Uint8Array(Math.max(0, maxBytes)))

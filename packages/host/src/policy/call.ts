@@ -228,13 +228,13 @@ export const eventFields = (call: RawCall) => ({
   sessionId: call.session.id, callId: call.id, tool: call.name, origin: call.tool?.origin ?? null,
 })
 
-/** What the stages of a call know of the session it belongs to. */
+/** The session of a call, as the steps see it. */
 export interface SessionScope {
   readonly id: string
   readonly policy: SessionPolicy
   readonly approvals: SessionApprovals
   readonly interactions: Interactions
-  /** Where questions go that nobody answers; absent where they fail. */
+  /** Stores questions that no one answers. Absent if such questions fail. */
   readonly paused: PausedCalls | undefined
   readonly hooks: { readonly all: readonly Hooks[] }
 }

@@ -9,7 +9,7 @@ import type { MetricsRecorder } from '../records/metrics.ts'
 import type { Registry } from '../extensions/registry/registry.ts'
 import type { Sidecar } from '../records/sidecar.ts'
 
-/** What the stages of a call know of the host. */
+/** The host, as the steps of a call see it. */
 export interface HostContext {
   readonly registry: Registry
   readonly events: EventBus
@@ -20,13 +20,13 @@ export interface HostContext {
   readonly order: TickOrder
   readonly paused: PausedCalls
   readonly sidecar: Sidecar | undefined
-  /** Turns that are open, in every session. */
+  /** The open turns of every session. */
   readonly turns: Leases
-  /** By the name of the tool; what a call of it stands for is told by these and not by the tool. */
+  /** By the name of the tool. A reader, not the tool, says what a call would do. */
   readonly argumentsReaders: ReadonlyMap<string, ArgumentsReader>
   readonly workspace: string
-  /** Canonical folders that no tool writes. */
+  /** Canonical folders that no tool may write. */
   readonly neverWritten?: readonly string[]
-  /** A path with its links followed. */
+  /** Follows the links of a path. */
   readonly realPath?: ((path: string) => string) | undefined
 }

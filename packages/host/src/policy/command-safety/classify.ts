@@ -9,7 +9,7 @@ import { EVERYWHERE_PATTERNS } from './everywhere-patterns.ts'
 import { UNIX_PATTERNS } from './unix-patterns.ts'
 import { WINDOWS_PATTERNS } from './windows-patterns.ts'
 
-/** What ships with the host. */
+/** The patterns that ship with the host. */
 export const COMMAND_SAFETY_PATTERNS: readonly CommandSafetyPattern[] =
   Object.freeze([...EVERYWHERE_PATTERNS, ...UNIX_PATTERNS, ...WINDOWS_PATTERNS].map((pattern) => Object.freeze(pattern)))
 
@@ -22,13 +22,13 @@ const OPTIONS = {
 }
 
 /**
- * In time linear in the text, whatever it holds: neither a command nor a pattern can hold up the host. Throws ConfigInvalid
- * for what is no list of patterns, and for a pattern that cannot be compiled.
+ * Takes time linear in the text: neither a command nor a pattern can block the host. Throws ConfigInvalid for an invalid list
+ * of patterns, and for a pattern that cannot be compiled.
  */
 export function createCommandClassifier(patterns: readonly CommandSafetyPattern[] = COMMAND_SAFETY_PATTERNS): CommandClassifier {
   requireOptions('createCommandClassifier', { patterns }, OPTIONS)
   const rules = patterns.map((rule) => ({ rule, found: compile(rule) }))
-  // One look for all of them: most commands match none. A flag that a pattern sets ends with its group.
+  // One test for all patterns: most commands match none. A flag that a pattern sets ends with its group.
   const any = re2js().RE2JS.compile(patterns.map(({ pattern }) => `(?:${pattern})`).join('|') || NEVER)
   return (text) => {
     if (!any.test(text)) return SAFE
@@ -44,7 +44,7 @@ const worst = (rules: readonly CommandSafetyPattern[]): CommandSeverity =>
 
 type Compiled = { readonly pattern: string } & ({ readonly found: RE2JS } | { readonly fault: string })
 
-/** A configuration is looked at by who reports its faults and by who uses it, each time that it is asked about. */
+/** A configuration is compiled to report its faults and to use it; this keeps the result. */
 const compiled = new WeakMap<CommandSafetyPattern, Compiled>()
 
 function look(rule: CommandSafetyPattern): Compiled {
@@ -55,7 +55,7 @@ function look(rule: CommandSafetyPattern): Compiled {
   try {
     looked = { pattern, found: re2js().RE2JS.compile(pattern) }
   } catch (thrown) {
-    looked = { pattern, fault: `The pattern of "${id}" is no regular expression of RE2: ${messageOf(thrown)}.` }
+    looked = { pattern, fault: `The pattern of "${id}" is not a regular expression of RE2: ${messageOf(thrown)}.` }
   }
   compiled.set(rule, looked)
   return looked

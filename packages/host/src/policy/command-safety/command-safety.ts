@@ -6,15 +6,15 @@ type Level = 'off' | CommandSafetyPattern['severity']
 const LEVELS: readonly Level[] = ['off', 'warning', 'critical']
 const stricter = (one: Level, other: Level): Level => LEVELS.indexOf(one) > LEVELS.indexOf(other) ? one : other
 
-/** The built-in watchdog: what a call would run, held against the patterns. */
+/** The built-in watchdog: compares the commands of a call with patterns. */
 export interface CommandSafety {
-  /** Each rule once, the critical ones first. */
+  /** Each matching rule once, critical ones first. */
   check(args: JsonObject): readonly CommandSafetyPattern[]
 }
 
 /**
- * As the layers want it, or undefined where it is switched off. Whoever runs the host may loosen it; a project, which a
- * stranger may have written, only tightens. A pattern that cannot be compiled finds every command.
+ * Configured by the layers, or undefined if it is switched off. The operator may loosen it; a project, which may be
+ * third-party, can only tighten it. A pattern that cannot be compiled matches every command.
  */
 export function commandSafetyOf(layers: readonly LayerConfig[]): CommandSafety | undefined {
   const known = compiled.get(layers)
@@ -28,9 +28,9 @@ export function commandSafetyOf(layers: readonly LayerConfig[]): CommandSafety |
 const compiled = new WeakMap<readonly LayerConfig[], { readonly wanted: CommandSafety | undefined }>()
 
 function compile(layers: readonly LayerConfig[]): CommandSafety | undefined {
-  const said = (project: boolean) => layers.filter(({ layer }) => (layer === 'project') === project)
+  const configured = (project: boolean) => layers.filter(({ layer }) => (layer === 'project') === project)
     .flatMap(({ config }) => config.watchdogs?.commandSafety ?? [])
-  const [trusted, project] = [said(false), said(true)]
+  const [trusted, project] = [configured(false), configured(true)]
   const enabled = trusted.findLast((config) => config.enabled !== undefined)?.enabled ?? true
   if (!enabled && !project.some((config) => config.enabled === true)) return undefined
   const own = [...trusted, ...project].flatMap(({ patterns = [] }) => patterns).map((rule) => patternFault(rule) === undefined ? rule : { ...rule, pattern: '' })
@@ -44,7 +44,7 @@ function compile(layers: readonly LayerConfig[]): CommandSafety | undefined {
   return screening(adapted ? createCommandClassifier(patterns) : builtIn)
 }
 
-/** What is wrong with the patterns of a configuration, each at its place. */
+/** The faults of the patterns in a configuration. */
 export function patternDiagnostics(layers: readonly LayerConfig[]): readonly Diagnostic[] {
   return layers.flatMap(({ layer, location, config }) =>
     (config.watchdogs?.commandSafety?.patterns ?? []).flatMap((rule, index): readonly Diagnostic[] => {
@@ -52,7 +52,7 @@ export function patternDiagnostics(layers: readonly LayerConfig[]): readonly Dia
       return fault === undefined ? [] : [{
         severity: 'error', stage: 'configSchema', code: 'ConfigInvalid', layer: layer === 'embedder' ? 'bundled' : layer, extensionId: null,
         location, path: `/watchdogs/commandSafety/patterns/${index}/pattern`,
-        message: `${fault} Until it can be read, it finds every command.`, cure: ERRORS.ConfigInvalid.cure,
+        message: `${fault} Until it is corrected, it matches every command.`, cure: ERRORS.ConfigInvalid.cure,
       }]
     }))
 }
@@ -67,16 +67,16 @@ function levelsOf(
 }
 
 let shipped: CommandClassifier | undefined
-/** Compiled when the first command is looked at, and once. */
+/** Compiled once, for the first command. */
 const builtIn: CommandClassifier = (text) => {
   shipped ??= createCommandClassifier()
   return shipped(text)
 }
 
-/** What cannot be looked at is taken for the worst. */
+/** Arguments that cannot be checked count as critical. */
 const TOO_MANY_WORDS: CommandSafetyPattern = {
-  id: 'too-many-words', label: 'Too much to look through', category: 'availability', severity: 'critical', platform: 'all', pattern: '',
-  description: 'The arguments are so many texts and lists that the commands in them cannot be told.',
+  id: 'too-many-words', label: 'Too many strings to check', category: 'availability', severity: 'critical', platform: 'all', pattern: '',
+  description: 'The arguments hold so many strings and lists that their commands cannot be checked.',
 }
 
 const screening = (classify: CommandClassifier): CommandSafety => ({
@@ -88,13 +88,12 @@ const screening = (classify: CommandClassifier): CommandSafety => ({
   },
 })
 
-/** How many characters all lines of programs with their arguments may have together: each text may be the program of each list. */
+/** How many characters all command lines may have together: each string may be the program of each list. */
 const MAX_LINE_CHARS = 1024 * 1024
 
 /**
- * Every text in the arguments that a shell may be handed: each string, and where a command is given in words, the words
- * together. Which argument a stranger's tool runs is not known, so all of them are looked at. undefined where there are more
- * ways to put them together than anybody would look at.
+ * Every string in the arguments that a shell may run: each string, and the joined words of each list. Which argument a
+ * third-party tool runs is not known, so all of them are checked. Returns undefined if there are too many combinations.
  */
 export function commandTexts(args: JsonObject): ReadonlySet<string> | undefined {
   const found = new CommandTexts()
@@ -120,7 +119,7 @@ class CommandTexts {
     }
   }
 
-  /** A program beside the list of its arguments, whatever the two are called. */
+  /** A program beside the list of its arguments, whatever their names. */
   #addLines(members: readonly Json[]): void {
     const programs = members.filter((member) => typeof member === 'string')
     const words = members.flatMap(wordsOf)

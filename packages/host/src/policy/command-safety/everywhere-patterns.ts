@@ -16,27 +16,27 @@ const PROTECTED = String.raw`(?:main|master|trunk|develop|production|prod|releas
 
 const remoteCode: readonly Pattern[] = [
   {
-    id: 'download-pipe-shell', label: 'Run what was downloaded', category: 'remote-code', severity: 'critical',
-    description: 'Hands a text from the network to an interpreter; nobody has read it.',
+    id: 'download-pipe-shell', label: 'Run a downloaded script', category: 'remote-code', severity: 'critical',
+    description: 'Pipes a script from the network into an interpreter without review.',
     pattern: `${command('curl', 'wget', 'fetch', 'aria2c', 'http', 'lynx')}\\s${LINE}${INTO_INTERPRETER}`,
   },
   {
-    id: 'shell-of-download', label: 'Run what is being downloaded', category: 'remote-code', severity: 'critical',
-    description: 'Has an interpreter run a text from the network; nobody has read it.',
+    id: 'shell-of-download', label: 'Run a script during download', category: 'remote-code', severity: 'critical',
+    description: 'Lets an interpreter run a script from the network without review.',
     pattern: anyOf(String.raw`\b(?:${INTERPRETERS}|eval|source)\b`, String.raw`(?:^|[\s;&|])\.`)
       + String.raw`\s+(?:-\w+\s+)*["']?${SUBSTITUTION}\s*(?:curl|wget|fetch)\s`,
   },
   {
-    id: 'decoded-pipe-shell', label: 'Run what is encoded', category: 'remote-code', severity: 'critical',
-    description: 'Decodes a text and runs it: what it does was hidden on purpose.',
+    id: 'decoded-pipe-shell', label: 'Run an encoded script', category: 'remote-code', severity: 'critical',
+    description: 'Decodes a script and runs it. Encoding hides what it does.',
     pattern: anyOf(
       String.raw`\bbase(?:64|32)\s+(?:-\w+\s+)*(?:-d|-D|--decode)`, String.raw`\bxxd\s+(?:-\w+\s+)*-r`,
       String.raw`\bopenssl\s+(?:enc|base64)\s${LINE}-d`,
     ) + LINE + INTO_INTERPRETER,
   },
   {
-    id: 'reverse-shell', label: 'Shell for somebody else', category: 'remote-code', severity: 'critical',
-    description: 'Connects a shell of this machine to another one.',
+    id: 'reverse-shell', label: 'Reverse shell', category: 'remote-code', severity: 'critical',
+    description: 'Connects a shell on this machine to another machine.',
     pattern: anyOf(
       String.raw`/dev/(?:tcp|udp)/[\w.$\{\}-]+/\w`,
       String.raw`${command('nc', 'ncat', 'netcat')}${WORDS}\s+(?:-\w*[ec]\s*|--exec\s+|--sh-exec\s+)(?:/\S*/)?(?:ba|z|da|k)?sh\b`,
@@ -57,7 +57,7 @@ const credentials: readonly Pattern[] = [
   },
   {
     id: 'environment-exfiltration', label: 'Send the environment away', category: 'credentials', severity: 'critical',
-    description: 'Sends all variables, keys among them, to another machine.',
+    description: 'Sends all environment variables, including keys, to another machine.',
     pattern: anyOf(
       String.raw`${command('env', 'printenv', 'set', 'export')}\s*(?:-\w+\s*)?\|${LINE}\b(?:${SENDERS})\b`,
       String.raw`\b(?:${SENDERS})\s${LINE}${SUBSTITUTION}\s*(?:env|printenv)\b`,
@@ -66,7 +66,7 @@ const credentials: readonly Pattern[] = [
   },
   {
     id: 'history-exfiltration', label: 'Send the history away', category: 'credentials', severity: 'critical',
-    description: 'Sends what was typed in shells, passwords among it, to another machine.',
+    description: 'Sends the shell history, which may hold passwords, to another machine.',
     pattern: anyOf(
       String.raw`(?:${command('history')}|${HISTORY_FILE})${LINE}\|\s*(?:${SENDERS})\b`,
       String.raw`\b(?:${SENDERS})\s${LINE}${HISTORY_FILE}`,
@@ -74,17 +74,17 @@ const credentials: readonly Pattern[] = [
   },
   {
     id: 'credential-read', label: 'Read credentials', category: 'credentials', severity: 'warning',
-    description: 'Shows keys or passwords, to a model too.',
+    description: 'Shows keys or passwords, also to the model.',
     pattern: `${command(...READERS)}\\s${LINE}${CREDENTIALS}`,
   },
   {
-    id: 'key-planted', label: 'Let somebody in', category: 'credentials', severity: 'critical',
-    description: 'Adds a key with which another machine can enter this account.',
+    id: 'key-planted', label: 'Add an SSH key', category: 'credentials', severity: 'critical',
+    description: 'Adds a key that lets another machine log in to this account.',
     pattern: String.raw`${INTO_FILE}[\w./~$\{\}-]*\.ssh/authorized_keys`,
   },
   {
     id: 'traces-removed', label: 'Remove traces', category: 'credentials', severity: 'warning',
-    description: 'Removes what tells later what was done.',
+    description: 'Removes logs or history of what was done.',
     pattern: anyOf(
       String.raw`${command('history')}\s+-\w*[cw]`,
       String.raw`${command('unset')}\s+HISTFILE`,
@@ -108,14 +108,14 @@ const work: readonly Pattern[] = [
   },
   {
     id: 'git-force-push', label: 'Rewrite a remote branch', category: 'version-control', severity: 'warning',
-    description: 'Replaces or removes history that is kept elsewhere.',
+    description: 'Replaces or removes history in a remote repository.',
     pattern: String.raw`${GIT}\s+push${WORDS}\s+` + anyOf(
       String.raw`--force(?:-with-lease|-if-includes)?(?:=\S+)?`, String.raw`-\w*f\w*`, '--mirror', '--delete', '-d',
       '--prune', String.raw`[+:]\S+`,
     ) + END,
   },
   {
-    id: 'git-discard', label: 'Throw changes away', category: 'version-control', severity: 'warning',
+    id: 'git-discard', label: 'Discard changes', category: 'version-control', severity: 'warning',
     description: 'Discards work that was not committed.',
     pattern: String.raw`${GIT}\s+` + anyOf(
       String.raw`reset${WORDS}\s+--hard`, String.raw`clean${WORDS}\s+${FORCE}`, String.raw`checkout${WORDS}\s+(?:--\s+)?\.`,
@@ -124,7 +124,7 @@ const work: readonly Pattern[] = [
   },
   {
     id: 'git-rewrite', label: 'Rewrite history', category: 'version-control', severity: 'warning',
-    description: 'Rewrites commits, or removes what could bring them back.',
+    description: 'Rewrites commits, or removes what could restore them.',
     pattern: String.raw`${GIT}\s+` + anyOf(
       'filter-branch', 'filter-repo', String.raw`reflog\s+(?:expire|delete)`, String.raw`update-ref\s+-d`,
       String.raw`gc${WORDS}\s+--prune=(?:now|all)`,
@@ -139,8 +139,8 @@ const work: readonly Pattern[] = [
     ) + String.raw`\b`,
   },
   {
-    id: 'container-escape', label: 'Container with the powers of the machine', category: 'privileges', severity: 'critical',
-    description: 'Starts a container that may do anything to the machine around it.',
+    id: 'container-escape', label: 'Privileged container', category: 'privileges', severity: 'critical',
+    description: 'Starts a container with full access to the machine.',
     pattern: String.raw`${command('docker', 'podman', 'nerdctl')}${WORDS}\s+(?:run|create|exec)${WORDS}\s+` + anyOf(
       '--privileged', '--pid[= ]host',
       String.raw`(?:-v|--volume|--mount)[ =]?\S*?(?:/var/run/docker\.sock|\b(?:source|src)=/,|["']?/:/)`,
@@ -156,7 +156,7 @@ const work: readonly Pattern[] = [
   },
   {
     id: 'infrastructure-destroy', label: 'Destroy infrastructure', category: 'infrastructure', severity: 'critical',
-    description: 'Takes down everything that a plan has built.',
+    description: 'Destroys everything that a plan has created.',
     pattern: anyOf(
       String.raw`${command('terraform', 'tofu', 'terragrunt', 'pulumi', 'cdk')}${WORDS}\s+(?:destroy|state\s+rm)\b`,
       String.raw`${command('terraform', 'tofu', 'terragrunt')}${WORDS}\s+apply${WORDS}\s+-destroy\b`,
@@ -165,7 +165,7 @@ const work: readonly Pattern[] = [
   },
   {
     id: 'cloud-delete', label: 'Delete in a cloud', category: 'infrastructure', severity: 'warning',
-    description: 'Deletes resources or data that are kept elsewhere.',
+    description: 'Deletes resources or data in a cloud.',
     pattern: anyOf(
       String.raw`${command('aws')}${WORDS}\s+s3\s+(?:rb|rm${WORDS}\s+--recursive|sync${WORDS}\s+--delete)`,
       String.raw`${command('aws')}${WORDS}\s+\S+\s+(?:delete|terminate)-\S+`,
@@ -185,7 +185,7 @@ const work: readonly Pattern[] = [
   },
   {
     id: 'publish', label: 'Publish a package', category: 'infrastructure', severity: 'warning',
-    description: 'Publishes or withdraws what others install.',
+    description: 'Publishes or unpublishes a package that others install.',
     pattern: anyOf(
       String.raw`${command('npm', 'pnpm', 'yarn', 'bun')}${WORDS}\s+(?:npm\s+)?(?:publish|unpublish|deprecate)\b`,
       String.raw`${command('cargo', 'poetry', 'uv')}${WORDS}\s+(?:publish|yank)\b`,

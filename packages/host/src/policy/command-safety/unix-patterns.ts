@@ -14,22 +14,22 @@ const recursively = (names: string, targets: string): string => command(names) +
 const filesystem: readonly UnixPattern[] = [
   {
     id: 'rm-system', label: 'Remove the system', category: 'filesystem', severity: 'critical',
-    description: 'Removes / or a folder the system cannot run without.',
+    description: 'Removes / or a folder that the system needs.',
     pattern: recursively('rm', SYSTEM_ROOT),
   },
   {
     id: 'rm-home', label: 'Remove a home folder', category: 'filesystem', severity: 'critical',
-    description: 'Removes everything of the person whose account it is.',
+    description: 'Removes every file of a user.',
     pattern: recursively('rm', HOME),
   },
   {
     id: 'rm-everything-here', label: 'Remove everything here', category: 'filesystem', severity: 'warning',
-    description: 'Removes the working folder, the one above, or all that is in it.',
+    description: 'Removes the working folder, its parent, or everything in it.',
     pattern: recursively('rm', String.raw`["']?(?:\.{1,2}/?|\*|\./\*|(?:\.\./)+\*?)`),
   },
   {
     id: 'no-preserve-root', label: 'No protection of /', category: 'filesystem', severity: 'critical',
-    description: 'Switches off what keeps a recursive command from /.',
+    description: 'Disables the protection of / in a recursive command.',
     pattern: `${command('rm', 'chmod', 'chown', 'chgrp')}${WORDS}\\s+--no-preserve-root`,
   },
   {
@@ -39,27 +39,27 @@ const filesystem: readonly UnixPattern[] = [
   },
   {
     id: 'chmod-system', label: 'Change permissions of the system', category: 'filesystem', severity: 'critical',
-    description: 'Changes who may do what with every file of the system.',
+    description: 'Changes the permissions of every file of the system.',
     pattern: recursively('chmod|chown|chgrp', SYSTEM_ROOT),
   },
   {
-    id: 'chmod-everyone', label: 'Writable for everybody', category: 'filesystem', severity: 'warning',
-    description: 'Lets every account of the machine change files.',
+    id: 'chmod-everyone', label: 'Writable for everyone', category: 'filesystem', severity: 'warning',
+    description: 'Lets every account on the machine change files.',
     pattern: `${command('chmod')}${WORDS}\\s+(?:0?777|a\\+\\w*w\\w*|o\\+\\w*w\\w*|ugo\\+\\w*w\\w*)${END}`,
   },
   {
     id: 'setuid', label: 'Run as its owner', category: 'privileges', severity: 'warning',
-    description: 'Makes a program run with the rights of its owner, whoever starts it.',
+    description: 'Makes a program run with the rights of its owner.',
     pattern: `${command('chmod')}${WORDS}\\s+(?:[0]?[4-7][0-7]{3}|[ug]*\\+\\w*s\\w*)${END}`,
   },
   {
-    id: 'mv-away', label: 'Move into nothing', category: 'filesystem', severity: 'critical',
-    description: 'Moves files to where they are lost, or moves the system itself.',
+    id: 'mv-away', label: 'Move files away', category: 'filesystem', severity: 'critical',
+    description: 'Moves files to a place where they are lost, or moves system folders.',
     pattern: `${command('mv')}(?:${WORDS}\\s+/dev/null${END}|\\s+(?:${SYSTEM_ROOT}|${HOME})["']?\\s)`,
   },
   {
     id: 'write-system-file', label: 'Write accounts or boot files', category: 'filesystem', severity: 'critical',
-    description: 'Overwrites files that decide who may enter the machine or how it starts.',
+    description: 'Overwrites files that control logins or how the machine starts.',
     pattern: INTO_FILE + anyOf(
       String.raw`/etc/(?:passwd|shadow|group|sudoers|fstab|hosts\.allow|pam\.d/|ssh/sshd_config|ld\.so\.preload)`, '/boot/',
     ),
@@ -89,7 +89,7 @@ const devices: readonly UnixPattern[] = [
   },
   {
     id: 'partition-disk', label: 'Change partitions', category: 'devices', severity: 'warning',
-    description: 'Changes how a disk is divided.',
+    description: 'Changes the partitions of a disk.',
     pattern: `${command('fdisk', 'sfdisk', 'cfdisk', 'gdisk', 'sgdisk', 'parted')}${WORDS}\\s+["']?${DISK}`,
   },
 ]
@@ -97,12 +97,12 @@ const devices: readonly UnixPattern[] = [
 const system: readonly UnixPattern[] = [
   {
     id: 'fork-bomb', label: 'Fork bomb', category: 'availability', severity: 'critical',
-    description: 'Starts processes without end until the machine stands still.',
+    description: 'Starts processes without end until the machine hangs.',
     pattern: String.raw`(?:^|[\s;&|("'])(?:function\s+)?[\w:.]+\s*\(\s*\)\s*\{\s*[\w:.]+\s*\|\s*[\w:.]+\s*&\s*\}\s*;?\s*[\w:.]+`,
   },
   {
     id: 'kill-everything', label: 'Kill every process', category: 'availability', severity: 'critical',
-    description: 'Ends every process that may be ended.',
+    description: 'Kills every process that it can.',
     pattern: anyOf(
       `${command('kill')}\\s+(?:-s\\s+)?-?\\w+${WORDS}\\s+(?:--\\s+)?-1${END}`,
       `${command('killall5')}`,
@@ -116,12 +116,12 @@ const system: readonly UnixPattern[] = [
   },
   {
     id: 'kernel-module', label: 'Change the kernel', category: 'system', severity: 'warning',
-    description: 'Loads or removes code of the kernel, or changes its settings.',
+    description: 'Loads or removes kernel modules, or changes kernel settings.',
     pattern: `(?:${command('insmod', 'rmmod', 'modprobe')}\\s+[^\\s;&|]|${command('sysctl')}${WORDS}\\s+(?:-w|--write)${END})`,
   },
   {
     id: 'firewall-flush', label: 'Drop the firewall', category: 'network', severity: 'critical',
-    description: 'Removes the rules that keep others out.',
+    description: 'Removes firewall rules.',
     pattern: anyOf(
       `${command('ip6?tables')}${WORDS}\\s+(?:-F|--flush|-X|-P\\s+(?:INPUT|FORWARD)\\s+ACCEPT)${END}`,
       `${command('nft')}${WORDS}\\s+flush\\s+ruleset`,
@@ -130,7 +130,7 @@ const system: readonly UnixPattern[] = [
   },
   {
     id: 'protection-off', label: 'Switch protection off', category: 'system', severity: 'critical',
-    description: 'Stops what watches over the machine.',
+    description: 'Stops security software.',
     pattern: anyOf(
       `${command('setenforce')}\\s+(?:0|[Pp]ermissive)${END}`,
       `${command('systemctl', 'service')}${WORDS}\\s+(?:stop|disable|mask)${WORDS}\\s+(?:${PROTECTORS})\\b`,
@@ -140,7 +140,7 @@ const system: readonly UnixPattern[] = [
   },
   {
     id: 'accounts', label: 'Change accounts', category: 'privileges', severity: 'warning',
-    description: 'Creates, removes or raises accounts of the machine.',
+    description: 'Creates, removes or elevates accounts.',
     pattern: anyOf(
       `${command('useradd', 'adduser', 'userdel', 'deluser', 'groupdel', 'visudo', 'chpasswd')}(?:\\s|$)`,
       `${command('usermod', 'gpasswd')}${WORDS}\\s+(?:sudo|wheel|admin|root|docker)\\b`,

@@ -21,24 +21,24 @@ const patterns: readonly WindowsPattern[] = [
   },
   {
     id: 'delete-drive', label: 'Delete a drive', category: 'filesystem', severity: 'critical',
-    description: 'Deletes everything on a drive, of the system or of a person.',
+    description: 'Deletes everything on a drive, of the system or of a user.',
     pattern: String.raw`${at('del|erase|rd|rmdir')}(?:${WORDS}\s+/s${WORDS}\s+${DRIVE}|${WORDS}\s+${DRIVE}${WORDS}\s*/s\b)`,
   },
   {
     id: 'remove-item-drive', label: 'Delete a drive by PowerShell', category: 'filesystem', severity: 'critical',
-    description: 'Deletes everything on a drive, of the system or of a person.',
+    description: 'Deletes everything on a drive, of the system or of a user.',
     pattern: at('remove-item|ri|rm|del|rd') + anyOf(
       String.raw`${WORDS}\s+-r(?:ecurse)?\b${WORDS}\s+${DRIVE}`, String.raw`${WORDS}\s+${DRIVE}${WORDS}\s*-r(?:ecurse)?\b`,
     ),
   },
   {
     id: 'diskpart', label: 'Partition by script', category: 'devices', severity: 'critical',
-    description: 'Cleans or divides disks from a script.',
+    description: 'Cleans or partitions disks from a script.',
     pattern: String.raw`(?:${at('diskpart')}\s+/s|(?im)^\s*select\s+disk\s+\d|(?i)\|\s*diskpart\b)`,
   },
   {
     id: 'registry-delete', label: 'Delete from the registry', category: 'system', severity: 'critical',
-    description: 'Deletes keys the system or its programs need.',
+    description: 'Deletes keys that the system or its programs need.',
     pattern: anyOf(
       String.raw`${at('reg')}\s+delete\s+["']?(?:hklm|hkcr|hku|hkey_)`,
       String.raw`${at('remove-item(?:property)?|ri|rp')}${WORDS}\s+["']?(?:registry::|hklm:|hkcr:)`,
@@ -55,7 +55,7 @@ const patterns: readonly WindowsPattern[] = [
   },
   {
     id: 'shadow-copies', label: 'Delete backups', category: 'filesystem', severity: 'critical',
-    description: 'Deletes what files could be restored from, as ransomware does first.',
+    description: 'Deletes backups that files could be restored from, as ransomware does.',
     pattern: anyOf(
       String.raw`${at('vssadmin')}\s+(?:delete|resize)\s+shadow`,
       String.raw`${at('wmic')}\s+shadowcopy\s+delete`,
@@ -63,7 +63,7 @@ const patterns: readonly WindowsPattern[] = [
     ),
   },
   {
-    id: 'boot-configuration', label: 'Change how it boots', category: 'system', severity: 'critical',
+    id: 'boot-configuration', label: 'Change the boot configuration', category: 'system', severity: 'critical',
     description: 'Changes how the machine starts, or whether it can be repaired.',
     pattern: String.raw`${at('bcdedit|bootrec|bcdboot')}\s+/\w`,
   },
@@ -77,8 +77,8 @@ const patterns: readonly WindowsPattern[] = [
     ),
   },
   {
-    id: 'download-and-invoke', label: 'Run what was downloaded', category: 'remote-code', severity: 'critical',
-    description: 'Runs a text from the network that nobody has read.',
+    id: 'download-and-invoke', label: 'Run a downloaded script', category: 'remote-code', severity: 'critical',
+    description: 'Runs a script from the network without review.',
     pattern: String.raw`(?i)` + anyOf(
       String.raw`\b(?:iex|invoke-expression)\b[^\n]*\b(?:${DOWNLOADS}|curl|wget|net\.webclient)\b`,
       String.raw`\b(?:${DOWNLOADS})\b[^\n]*\|\s*(?:iex|invoke-expression)\b`,
@@ -86,12 +86,12 @@ const patterns: readonly WindowsPattern[] = [
   },
   {
     id: 'encoded-powershell', label: 'Encoded command', category: 'remote-code', severity: 'critical',
-    description: 'Runs a command that is written so that nobody can read it.',
+    description: 'Runs an encoded command. Encoding hides what it does.',
     pattern: String.raw`${at('powershell|pwsh')}${WORDS}\s+-e(?:c|nc|nco|ncodedcommand)?\s+[a-z0-9+/=]{16,}`,
   },
   {
-    id: 'take-ownership', label: 'Take files of the system', category: 'privileges', severity: 'warning',
-    description: 'Changes who owns files of the system or who may use them.',
+    id: 'take-ownership', label: 'Take ownership of system files', category: 'privileges', severity: 'warning',
+    description: 'Changes the owner or the permissions of system files.',
     pattern: String.raw`${at('takeown|i?cacls')}${WORDS}\s+["']?(?:[a-z]:\\(?:windows|program files)?|%(?:systemroot|windir)%)`,
   },
   {
