@@ -9,7 +9,7 @@ import { execute } from './execute.ts'
 import { guardResult } from './guard-result.ts'
 import { runBeforeHooks } from './hooks.ts'
 import { propose, receive, resolve, type Proposal } from './receive.ts'
-import { untilRecorded } from './required-audit.ts'
+import { auditFault, retryAudit, untilRecorded } from './required-audit.ts'
 import { settle } from './settle.ts'
 import { validate } from './validate.ts'
 
@@ -19,6 +19,7 @@ export async function runCall(proposal: Proposal, host: HostContext): Promise<Ou
   return end(call, host, async () => {
     const evaluated = await evaluateCall(open(check(call), host), host)
     await host.order.turn(call.number)
+    if (auditFault(host)) await retryAudit(call, host)
     // No await between decision and reservation, so that calls of one tick cannot spend the same budget.
     const decided = decide(evaluated, host)
     const allowed = decided.decision.verdict.action === 'ask' ? await askPerson(decided, host) : requireAllowed(decided, host)
@@ -41,7 +42,9 @@ export async function prepareCall(proposal: Proposal, host: HostContext): Promis
 }
 
 async function authorize(call: RawCall, host: HostContext): Promise<AllowedCall> {
-  const decided = decide(await evaluateCall(open(check(call), host), host), host)
+  const evaluated = await evaluateCall(open(check(call), host), host)
+  if (auditFault(host)) await retryAudit(call, host)
+  const decided = decide(evaluated, host)
   return decided.decision.verdict.action === 'ask' ? askPerson(decided, host) : requireAllowed(decided, host)
 }
 

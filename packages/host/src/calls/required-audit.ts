@@ -20,6 +20,13 @@ export async function untilRecorded(call: RawCall, host: HostContext): Promise<v
   await untilAborted(recorded, call.signal)
 }
 
+/**
+ * A required audit that failed may work again. Waits for the record of the proposal, so that no call is denied for an old failure.
+ */
+export async function retryAudit(call: RawCall, host: HostContext): Promise<void> {
+  await untilAborted(Promise.resolve(host.audit()?.settled()), call.signal)
+}
+
 /** Why no call would run, as far as that is known without writing a record. */
 export function auditFault(host: HostContext): BulkheadError | undefined {
   if (!isRequired(host)) return undefined
