@@ -133,6 +133,6 @@ it('without a terminal no one is asked: the question of a tool has its fixed ref
   expect(code).toBe(1)
   expect(JSON.parse(stdout)).toMatchObject({
     error: { code: 'InteractionUnavailable' },
-    error_text: expect.stringContaining('Nobody can be asked here. Go on with your best guess, and say what you assumed.'),
+    error_text: expect.stringContaining('No person can be asked here. Continue with your best guess, and say what you assumed.'),
   })
 })

@@ -106,7 +106,7 @@ describe.each(ERAS)('a client of the %s era', (era) => {
     expect(textOf(refused)).toMatch(/cannot ask a person; .*"write" with a rule or the allowlist.*"bulkhead call write"/)
     expect(existsSync(join(workspace, 'out.txt'))).toBe(false)
     const question = await call(client, 'question', { questions: [{ question: 'Which?' }] })
-    expect(textOf(question)).toMatch(/^Nobody can be asked here\. Go on with your best guess/)
+    expect(textOf(question)).toMatch(/^No person can be asked here\. Continue with your best guess/)
   })
 
   it('has questions of tools answered by its person', async () => {

@@ -56,7 +56,7 @@ const manifest = {
 } satisfies ManifestInput
 
 /** The answer for the model if there is no person to ask. Fixed, so that callers can rely on it. */
-export const NOBODY_THERE = 'Nobody can be asked here. Go on with your best guess, and say what you assumed.'
+export const NOBODY_THERE = 'No person can be asked here. Continue with your best guess, and say what you assumed.'
 
 type Question = FromJsonSchema<typeof INPUT_SCHEMA>['questions'][number]
 

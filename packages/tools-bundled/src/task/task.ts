@@ -32,7 +32,7 @@ export type AgentResult =
   | { readonly sessionId: string }
 
 /**
- * Runs sub-agents: whoever embeds the host has the models. Contract: what the agent may do is no more than what the session of
+ * Runs sub-agents. The embedder of the host has the models. Contract: what the agent may do is no more than what the session of
  * the request may, and it ends when the signal is aborted, unless it is in the background.
  */
 export type AgentRunner = (request: AgentRequest, signal: AbortSignal) => Promise<AgentResult>
@@ -76,5 +76,5 @@ export const createTask = (run?: AgentRunner): BundledExtension => ({
 
 const unavailable = () => new BulkheadError(
   'CapabilityUnavailable',
-  'This host has no sub-agents. Do the task yourself. (Whoever embeds the host passes a function that runs them.)',
+  'This host has no sub-agents. Do the task yourself. (The embedder of the host can pass a function that runs them.)',
 )

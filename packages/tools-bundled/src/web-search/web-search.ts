@@ -91,5 +91,5 @@ async function countCall(session: SessionMemory, most: number): Promise<void> {
 
 const noProvider = () => new BulkheadError(
   'CapabilityUnavailable',
-  'No search provider is configured. Answer without searching. (Whoever runs the host names one under "search" in config.json.)',
+  'No search provider is configured. Answer without searching. (The operator of the host can name one under "search" in config.json.)',
 )

@@ -37,7 +37,7 @@ describe('question', () => {
   it('refuses with one message where no user can be asked', async () => {
     answer = () => Promise.reject(new BulkheadError('InteractionUnavailable', 'Nobody is there.'))
     expect(await tool.refusal({ questions: [{ question: 'Anyone?' }] })).toMatchObject({ code: 'InteractionUnavailable', message: NOBODY_THERE })
-    expect(NOBODY_THERE).toBe('Nobody can be asked here. Go on with your best guess, and say what you assumed.')
+    expect(NOBODY_THERE).toBe('No person can be asked here. Continue with your best guess, and say what you assumed.')
   })
 
   it('hands on that a person did not answer', async () => {
