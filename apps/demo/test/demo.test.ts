@@ -14,7 +14,7 @@ const error = (text: string): Outcome => ({ type: 'error', error_text: text, err
 
 describe('the demo', () => {
   it('plays every scenario and ends well', async () => {
-    const demo = spawn(process.execPath, [join(import.meta.dirname, '../src/main.ts')], { env: { NO_COLOR: '1' }, stdio: ['ignore', 'pipe', 'pipe'] })
+    const demo = spawn(process.execPath, [join(import.meta.dirname, '../src/main.ts')], { env: { NO_COLOR: '1', NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] }, stdio: ['ignore', 'pipe', 'pipe'] })
     let printed = ''
     demo.stdout.on('data', (chunk) => { printed += chunk })
     demo.stderr.on('data', (chunk) => { printed += chunk })

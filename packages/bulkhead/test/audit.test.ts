@@ -55,7 +55,7 @@ it('what was called is shown, exported and proven, and a change is found in the 
 it('reading only the beginning of an export is no error', async () => {
   await inside(['call', 'read', '--args', '{"path":"a.txt"}'], folder)
   const child = spawn(process.execPath, [join(import.meta.dirname, '../src/bin.ts'), 'audit', 'export'], {
-    cwd: folder, env: { NO_COLOR: '1', HOME: join(folder, 'home') }, stdio: ['ignore', 'pipe', 'pipe'],
+    cwd: folder, env: { NO_COLOR: '1', HOME: join(folder, 'home'), NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] }, stdio: ['ignore', 'pipe', 'pipe'],
   })
   let stderr = ''
   child.stderr.setEncoding('utf8').on('data', (text: string) => { stderr += text })

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setImmediate as turn } from 'node:timers/promises'
+import { setTimeout as delay } from 'node:timers/promises'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 
 let folder: string
@@ -26,11 +26,11 @@ let marks = 0
 async function start() {
   const mark = `1000.${process.pid}${++marks}`
   const args = ['call', 'bash', '--mode', 'yolo', '--json', '--args', JSON.stringify({ command: commandOf(mark) })]
-  const child = spawn(process.execPath, [BIN, ...args], { cwd: folder, env: { PATH: process.env['PATH'], HOME: join(folder, 'home') }, stdio: ['ignore', 'pipe', 'inherit'] })
+  const child = spawn(process.execPath, [BIN, ...args], { cwd: folder, env: { PATH: process.env['PATH'], HOME: join(folder, 'home'), NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] }, stdio: ['ignore', 'pipe', 'inherit'] })
   let stdout = ''
   child.stdout.setEncoding('utf8').on('data', (text: string) => { stdout += text })
   const ended = once(child, 'close')
-  while (!isAlive(mark)) await turn()
+  while (!isAlive(mark)) await delay(20)
   return { child, ended, mark, stdout: () => stdout }
 }
 
@@ -46,5 +46,5 @@ it('a call that is killed does not leave what it ran', async () => {
   const { child, ended, mark } = await start()
   child.kill('SIGKILL')
   expect(await ended).toEqual([null, 'SIGKILL'])
-  while (isAlive(mark)) await turn()
+  while (isAlive(mark)) await delay(20)
 })

@@ -83,7 +83,7 @@ describe('bulkhead call', () => {
 
   it('takes a tool and its arguments as other hosts name them', async () => {
     writeFileSync(join(folder, 'note'), 'ahoy')
-    const { code, stdout } = await bulkhead(['call', 'read_file', '--args', '{"file_path":"note"}', '--json'], folder)
+    const { code, stdout } = await inside(['call', 'read_file', '--args', '{"file_path":"note"}', '--json'], folder)
     expect([code, JSON.parse(stdout)]).toEqual([0, expect.objectContaining({ data: expect.objectContaining({ content: 'ahoy' }) })])
   })
 
@@ -179,7 +179,7 @@ describe('wrong usage exits with 2 and does nothing', () => {
 
   it('but help and version exit with 0', async () => {
     expect(await bulkhead(['--version'], folder)).toMatchObject({ code: 0, stdout: expect.stringMatching(/^\d+\.\d+\.\d+\n$/) })
-    expect(await bulkhead(['call', '--help'], folder)).toMatchObject({ code: 0, stdout: expect.stringContaining('--args') })
+    expect(await inside(['call', '--help'], folder)).toMatchObject({ code: 0, stdout: expect.stringContaining('--args') })
   })
 
   it('a workspace that is not there is an error with its code', async () => {
@@ -201,7 +201,7 @@ describe('wrong usage exits with 2 and does nothing', () => {
   })
 
   it('every command tells its exit codes, and of each option what it is for', async () => {
-    const { stdout } = await bulkhead(['--help'], folder)
+    const { stdout } = await inside(['--help'], folder)
     const commands = [...stdout.matchAll(/^ {2}([a-z-]+) {2,}/gm)].map(([, name]) => name!)
     expect(commands).toContain('trust-root')
     for (const name of commands) {
@@ -232,8 +232,8 @@ describe('wrong usage exits with 2 and does nothing', () => {
 })
 
 it('an empty HOME is not the folder one stands in', async () => {
-  expect(await bulkhead(['trust', '--list'], folder, { HOME: '' })).toMatchObject({ code: 0 })
-  expect(await bulkhead(['tools', '--json', '--home', join(folder, 'none')], folder, { HOME: '' })).toMatchObject({ code: 0, stderr: '' })
+  expect(await inside(['trust', '--list'], folder, { HOME: '' })).toMatchObject({ code: 0 })
+  expect(await inside(['tools', '--json', '--home', join(folder, 'none')], folder, { HOME: '' })).toMatchObject({ code: 0, stderr: '' })
   expect(readdirSync(folder)).toEqual([])
 })
 

@@ -13,7 +13,7 @@ const HOST = join(import.meta.dirname, 'fixtures/late-code-host.ts')
 const MCP_SERVER = join(import.meta.dirname, '../../bridges/test/mcp/connecting/fixtures/sdk-server.ts')
 
 it('loads what a tool can make the host load before third-party code runs, and nothing afterwards', async () => {
-  const { stdout } = await promisify(execFile)(process.execPath, [HOST, folder, MCP_SERVER], { env: { PATH: process.env['PATH'] }, maxBuffer: 2 ** 26 })
+  const { stdout } = await promisify(execFile)(process.execPath, [HOST, folder, MCP_SERVER], { env: { PATH: process.env['PATH'], NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] }, maxBuffer: 2 ** 26 })
   const { loadedBy, threadsFromDisk } = JSON.parse(stdout) as { readonly loadedBy: Record<string, readonly string[]>; readonly threadsFromDisk: readonly string[] }
   const { 'first {}': before = [], ...later } = loadedBy
   expect(threadsFromDisk).toEqual([])

@@ -64,7 +64,7 @@ describe.runIf(canHide)('on a machine without bubblewrap', () => {
   })
 
   const bash = ['ls', 'touch made', 'for i in 1; do touch made; done'].map((command) => ['bash', JSON.stringify({ command })] as const)
-  it.each([['hello', '{}'] as const, ...thoroughly(bash.slice(-1), bash)])('sandbox.os "require" refuses %s %s', (tool, args) => {
+  it.each([['hello', '{}'] as const, ...thoroughly([], bash)])('sandbox.os "require" refuses %s %s', (tool, args) => {
     const { status, stdout } = bulkhead(['call', tool, '--json', '--mode', 'yolo', '--args', args], { sandbox: { os: 'require' } })
     expect([status, JSON.parse(stdout)]).toMatchObject([1, { error: { code: 'CapabilityUnavailable' } }])
     expect(existsSync(join(folder, 'made'))).toBe(false)

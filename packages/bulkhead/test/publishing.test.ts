@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
+import { inside } from './command-inside.ts'
 import { bulkhead } from './command.ts'
 
 const PAGE = readFileSync(join(import.meta.dirname, '../../../docs/guides/publishing.md'), 'utf8')
@@ -28,8 +29,8 @@ it('the example of docs/guides/publishing.md conforms, reaches its host with a s
     mkdirSync(join(folder, 'weather-tool'))
     writeFileSync(join(folder, 'weather-tool/bulkhead.json'), here(block('json bulkhead.json')))
     writeFileSync(join(folder, 'weather-tool/index.js'), here(block('js index.js')))
-    expect(await bulkhead(['check', './weather-tool'], folder)).toMatchObject({ code: 0, stderr: '' })
-    expect(await bulkhead(['install', './weather-tool', '--yes'], folder)).toMatchObject({ code: 0 })
+    expect(await inside(['check', './weather-tool'], folder)).toMatchObject({ code: 0, stderr: '' })
+    expect(await inside(['install', './weather-tool', '--yes'], folder)).toMatchObject({ code: 0 })
 
     const forecast = (city: string) => bulkhead(
       ['call', 'forecast', '--mode', 'yolo', '--args', JSON.stringify({ city })], folder, { WEATHER_TOKEN: 'a-secret-of-the-operator' })

@@ -29,7 +29,7 @@ it('the examples of the README do what the README says', async () => {
   writeFileSync(join(extension, 'index.js'), block('js index.js'))
   writeFileSync(join(project, 'agent.ts'), block('ts agent.ts'))
 
-  const agent = spawn(process.execPath, ['agent.ts'], { cwd: project, env: { NO_COLOR: '1', HOME: project }, stdio: ['ignore', 'pipe', 'pipe'] })
+  const agent = spawn(process.execPath, ['agent.ts'], { cwd: project, env: { NO_COLOR: '1', HOME: project, NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] }, stdio: ['ignore', 'pipe', 'pipe'] })
   let printed = ''
   agent.stdout.on('data', (chunk) => { printed += chunk })
   agent.stderr.on('data', (chunk) => { printed += chunk })

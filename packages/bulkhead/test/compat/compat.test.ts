@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { createHost, openSqliteStore, type Host, type InteractionRequest, type Json, type Outcome, type Session } from '../../src/index.ts'
+import { inside } from '../command-inside.ts'
 import { bulkhead } from '../command.ts'
 import {
   ARCHIVE, claimPlace, clear, DECLINED, expectedOf, EXPORT, HOME, KILLED, layOut, ONCE, ROOT, storeIn, WORKSPACE,
@@ -46,7 +47,7 @@ describe.runIf(process.platform === 'linux')('files that an earlier version wrot
   const namesOf = (host: Host): readonly string[] => host.tools().map(({ name }) => name)
 
   async function run(...args: readonly string[]) {
-    const { code, stdout } = await bulkhead([...args, '--json'], ROOT)
+    const { code, stdout } = await inside([...args, '--json'], ROOT)
     return { code, answer: JSON.parse(stdout) as unknown }
   }
 

@@ -16,7 +16,7 @@ const OTHER_JSON = /^(?:client|package)\.json$/
 const LANGUAGES = new Set(['typescript', 'ts', 'js', 'json', 'jsonc', 'sh', 'text', ''])
 
 const FLAGS = [
-  ...['--noEmit', '--strict', '--exactOptionalPropertyTypes', '--noUncheckedIndexedAccess', '--module', 'nodenext', '--target', 'es2024'],
+  ...['--noEmit', '--singleThreaded', '--strict', '--exactOptionalPropertyTypes', '--noUncheckedIndexedAccess', '--module', 'nodenext', '--target', 'es2024'],
   ...['--lib', 'es2024,esnext.disposable,esnext.iterator,esnext.collection,esnext.typedarrays', '--types', 'node', '--skipLibCheck'],
   ...['--allowJs', '--checkJs', '--allowImportingTsExtensions', '--ignoreConfig', '--pretty', 'false'],
 ]
