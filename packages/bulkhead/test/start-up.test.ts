@@ -1,7 +1,9 @@
+import { execFile } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
+import { promisify } from 'node:util'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { bulkhead } from './command.ts'
 
@@ -24,8 +26,8 @@ async function loadsOf(args: readonly string[], code = 0, more: NodeJS.ProcessEn
 const packageOf = (url: string): string =>
   /.*\/node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(url)?.[1] ?? /\/packages\/([^/]+)\//.exec(url)?.[1] ?? url
 
-// Of the contract, the one file that knows which versions of Node will do.
-const AT_ONCE = ['bin.ts', 'cli/commands.ts', 'cli/compiled-code.ts', 'cli/main.ts', 'cli/usage-error.ts', 'contract', 'home-folder.ts', 'user-cache.ts', 'version.ts']
+// Of kit, the check of the Node version.
+const AT_ONCE = ['bin.ts', 'cli/command.ts', 'cli/commands.ts', 'cli/compiled-code.ts', 'cli/main.ts', 'facade/folders.ts', 'facade/version.ts', 'kit']
 
 it.each<[string[], number]>([
   [['--version'], 0], [['--help'], 0], [[], 2],
@@ -38,7 +40,7 @@ it('a name that no command has is compared with those that there are, and nothin
 })
 
 it('the purpose of a command is shown without loading its implementation', async () => {
-  expect((await loadsOf(['tools', '--help'])).filter((name) => !name.endsWith('.ts'))).toEqual(['contract'])
+  expect((await loadsOf(['tools', '--help'])).filter((name) => !name.endsWith('.ts'))).toEqual(['contract', 'kit'])
 })
 
 /** Each takes longer to load than the rest of a start, and has nothing to do with looking. */
@@ -79,4 +81,12 @@ it('what speaks to MCP servers is loaded when one is spoken to', async () => {
   writeFileSync(join(folder, 'home/.bulkhead/config.json'), JSON.stringify({ mcp }))
   expect(await loadsOf(['tools'])).not.toContain('@modelcontextprotocol/client')
   expect(await loadsOf(['tools', '--connect'])).toContain('@modelcontextprotocol/client')
+})
+
+it('the library is imported without a host, and without validators', async () => {
+  const file = join(folder, 'loads')
+  const script = `const { createHost } = await import(${JSON.stringify(`${source}index.ts`)}); if (typeof createHost !== 'function') process.exit(1)`
+  await promisify(execFile)(process.execPath, ['--input-type=module', '-e', script], { env: { NODE_OPTIONS: `--import=${noting}`, LOADS_FILE: file } })
+  const loads = new Set(readFileSync(file, 'utf8').split('\n').filter((url) => url !== '' && !url.startsWith(source)).map(packageOf))
+  expect([...loads].toSorted()).toEqual(['contract', 'host', 'kit'])
 })

@@ -1,7 +1,8 @@
 import { realpathSync } from 'node:fs'
 import { BulkheadError } from '@bulkhead/contract'
 import { createLoader, Installer, type LoaderOptions, type RegistryOptions } from '@bulkhead/loader'
-import { homeFolder, workspaceFault } from '../facade/folders.ts'
+import { homeFolder } from '../facade/folders.ts'
+import { workspaceError } from '../facade/workspace-error.ts'
 import { loaderOptions } from '../facade/loader-options.ts'
 import { ProjectConsent } from '../facade/project-trust.ts'
 import { type HostValues, terminal } from './host-options.ts'
@@ -51,6 +52,6 @@ export function workspaceFolder(given: string | undefined): string {
   try {
     return realpathSync(path)
   } catch (error) {
-    throw workspaceFault(path, error)
+    throw workspaceError(path, error)
   }
 }

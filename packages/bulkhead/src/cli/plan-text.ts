@@ -1,7 +1,8 @@
 import { styleText } from 'node:util'
-import { declaredPower, type ExtensionDescriptor, type Power, type PowerCapability, type PowerItem, powerItems } from '@bulkhead/contract'
+import { declaredPower, type ExtensionDescriptor, type Power, powerItems } from '@bulkhead/contract'
 import { visibleText } from '@bulkhead/kit/text'
 import { capabilityDiffInWords, type InstallPlan, signerInWords } from '@bulkhead/loader'
+import { powerWords } from './power-words.ts'
 
 /** The text of a plan to review: description, permissions, signer, and changes since the installed version. */
 export function planText(plan: InstallPlan): string {
@@ -45,24 +46,3 @@ export const extensionJson = ({ id, version, manifest, digests, signer, integrit
 })
 
 const wordsOf = (power: Power): readonly string[] => powerWords(powerItems(power))
-
-const CAPABILITY_WORDS: Readonly<Record<PowerCapability, string>> = {
-  interact: 'asks the person', 'tools.call': 'calls other tools', session: 'keeps notes for the session', subagents: 'starts sub-agents',
-}
-
-/** A local MCP server runs as a process of the user, without a sandbox. */
-export const UNCONFINED = 'not confined: it can do everything your account can'
-
-const WORDS: Readonly<Record<PowerItem['kind'], (subject: string) => string>> = {
-  'fs.read': (pattern) => `reads ${pattern}`,
-  'fs.write': (pattern) => `writes ${pattern}`,
-  net: (host) => `reaches ${host}`,
-  shell: (command) => `runs ${command}`,
-  capability: (name) => CAPABILITY_WORDS[name as PowerCapability],
-  env: (name) => `reads the variable ${name}`,
-  secret: (use) => `uses the secret ${use.replace(' to ', ' for ')}`,
-  state: () => 'keeps state',
-}
-
-/** Permissions in short phrases, for a table. */
-export const powerWords = (items: readonly PowerItem[]): readonly string[] => items.map(({ kind, subject }) => WORDS[kind](subject))

@@ -3,7 +3,8 @@ import { BulkheadError, type ConfigFile, type Diagnostic, type ExtensionDescript
 import { visibleText } from '@bulkhead/kit/text'
 import { looseningSettings, type LooseningSetting } from '@bulkhead/loader'
 import { diagnosticText } from './diagnostic-text.ts'
-import { extensionJson, extensionLines, line, UNCONFINED } from './plan-text.ts'
+import { extensionJson, extensionLines, line } from './plan-text.ts'
+import { UNCONFINED } from './power-words.ts'
 
 /** The verified contents of a project layer. None of it has run. */
 export interface ProjectContents {

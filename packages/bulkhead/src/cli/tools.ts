@@ -3,7 +3,7 @@ import { jsonText, table } from './output.ts'
 import { type Command, UsageError } from './command.ts'
 import { diagnosticText, serverJson, serverTable } from './diagnostic-text.ts'
 import { COMMON_DETAILS, COMMON_OPTIONS, openHost, readOptions } from './host-options.ts'
-import { powerWords, UNCONFINED } from './plan-text.ts'
+import { powerWords, UNCONFINED } from './power-words.ts'
 
 export const tools: Command = {
   usage: 'bulkhead tools [--powers] [--connect] [--json] [--workspace DIR] [--home DIR] [--trust-project]',

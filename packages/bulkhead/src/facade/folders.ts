@@ -1,8 +1,6 @@
 import { realpath } from 'node:fs/promises'
 import { homedir, userInfo } from 'node:os'
 import { basename, dirname, isAbsolute, join, resolve } from 'node:path'
-import { BulkheadError } from '@bulkhead/contract'
-import { messageOf } from '@bulkhead/kit/error-message'
 
 /** The folder of the global layer. */
 export const homeFolder = (home: string | undefined): string => resolve(home ?? join(personFolder(), '.bulkhead'))
@@ -47,13 +45,3 @@ async function canonicalPath(path: string): Promise<string> {
 
 /** The database of the command line: state, approvals and the audit. */
 export const storeFile = (home: string | undefined): string => join(homeFolder(home), 'bulkhead.db')
-
-const REASONS: ReadonlyMap<unknown, string> = new Map([
-  ['ENOENT', 'does not exist'], ['ENOTDIR', 'is not a folder'], ['EACCES', 'cannot be opened by this user'],
-  ['ELOOP', 'is a symbolic link loop'],
-])
-
-export function workspaceFault(path: string, error: unknown): BulkheadError {
-  const why = REASONS.get((error as { readonly code?: unknown } | undefined)?.code) ?? `cannot be opened: ${messageOf(error)}`
-  return new BulkheadError('ProjectPathInvalid', `The workspace "${path}" ${why}.`, { cause: error })
-}

@@ -5,7 +5,8 @@ import type { ConfigFile, Interactor, Loader, LoadReport, ProjectStanding, Proje
 import type { Host, Place, SwitchReport } from '@bulkhead/host'
 import type { OperatorEnvironment } from '@bulkhead/sandbox'
 import { ConnectedServers } from './connected-servers.ts'
-import { keptFolders, workspaceFault } from './folders.ts'
+import { keptFolders } from './folders.ts'
+import { workspaceError } from './workspace-error.ts'
 import { lateSandbox, loadLateCode } from './late-sandbox.ts'
 import { ownCode } from './own-code.ts'
 import { ProjectConsent, type TrustOutcome } from './project-trust.ts'
@@ -78,7 +79,7 @@ export async function canonicalFolder(path: string): Promise<string> {
   try {
     return await realpath(path)
   } catch (error) {
-    throw workspaceFault(path, error)
+    throw workspaceError(path, error)
   }
 }
 
