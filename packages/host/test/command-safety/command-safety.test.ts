@@ -89,7 +89,7 @@ describe('a tool with a shell', () => {
     })
     expect(world.host.diagnostics).toMatchObject([{
       severity: 'error', code: 'ConfigInvalid', path: '/watchdogs/commandSafety/patterns/1/pattern', location: expect.stringContaining('config.json'),
-      message: expect.stringMatching(/^The pattern of "broken" is no .* Until it can be read, it finds every command\.$/),
+      message: expect.stringMatching(/^The pattern of "broken" is not a .* Until it is corrected, it matches every command\.$/),
     }])
     const session = await world.host.openSession({ mode: 'yolo' })
     expect(await session.call(run('ls'))).toMatchObject({ error: { code: 'WatchdogDenied', data: { source: 'command safety broken' } } })

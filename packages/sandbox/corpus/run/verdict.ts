@@ -62,7 +62,8 @@ function scriptFaults({ script }: Attack, seen: readonly Seen[]): readonly strin
 
 /** By many short delays, none of which is long, a host is held up as well. */
 function busyFaults({ busyShare: most }: Attack, { fate, placement }: Observation): readonly string[] {
-  if (placement !== 'process' || fate.kind !== 'alive' || fate.aftermath.busyShare <= most) return []
+  // 1 is no limit: a share that was measured over a few milliseconds can exceed it.
+  if (most >= 1 || placement !== 'process' || fate.kind !== 'alive' || fate.aftermath.busyShare <= most) return []
   return [`the host was busy for ${Math.round(100 * fate.aftermath.busyShare)} % of the time`]
 }
 
