@@ -1,7 +1,7 @@
 import { BulkheadError, type Outcome } from '@bulkhead/contract'
 import { untilAborted } from '@bulkhead/kit/deadlines'
 import { SKIPPED_BY_STEERING } from '../model/outcome.ts'
-import { eventFields, type AllowedCall, type ExecutedCall, type RawCall, type ValidatedCall } from '../policy/call.ts'
+import { eventFields, type AllowedCall, type EvaluatedCall, type ExecutedCall, type RawCall, type ValidatedCall } from '../policy/call.ts'
 import type { HostContext } from '../policy/host-context.ts'
 import { askPerson, redeemApprovals, redeemPermits, requireAllowed } from './authorize.ts'
 import { decide, evaluateCall, reserveBudget } from './decide.ts'
@@ -17,9 +17,8 @@ import { validate } from './validate.ts'
 export async function runCall(proposal: Proposal, host: HostContext): Promise<Outcome> {
   const call = propose(proposal, host.clock)
   return end(call, host, async () => {
-    const evaluated = await evaluateCall(open(check(call), host), host)
+    const evaluated = await evaluateProposal(call, host)
     await host.order.turn(call.number)
-    if (auditFault(host)) await retryAudit(call, host)
     // No await between decision and reservation, so that calls of one tick cannot spend the same budget.
     const decided = decide(evaluated, host)
     const allowed = decided.decision.verdict.action === 'ask' ? await askPerson(decided, host) : requireAllowed(decided, host)
@@ -42,9 +41,7 @@ export async function prepareCall(proposal: Proposal, host: HostContext): Promis
 }
 
 async function authorize(call: RawCall, host: HostContext): Promise<AllowedCall> {
-  const evaluated = await evaluateCall(open(check(call), host), host)
-  if (auditFault(host)) await retryAudit(call, host)
-  const decided = decide(evaluated, host)
+  const decided = decide(await evaluateProposal(call, host), host)
   return decided.decision.verdict.action === 'ask' ? askPerson(decided, host) : requireAllowed(decided, host)
 }
 
@@ -61,6 +58,13 @@ export function skipCall({ call, allowed }: PreparedCall, host: HostContext): Pr
     host.events.emit({ type: 'ToolInvocationStarted', ...eventFields(call), attempt: 0 })
     throw new BulkheadError('SkippedBySteering', SKIPPED_BY_STEERING)
   })
+}
+
+/** Every step before the decision. */
+async function evaluateProposal(call: RawCall, host: HostContext): Promise<EvaluatedCall> {
+  const evaluated = await evaluateCall(open(check(call), host), host)
+  if (auditFault(host)) await retryAudit(call, host)
+  return evaluated
 }
 
 /** What can be checked at once: before `call()` returns, later changes by the caller have no effect. Throws what refuses the call. */
