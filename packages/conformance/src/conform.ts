@@ -109,7 +109,7 @@ async function started(open: () => Promise<CompartmentSession>): Promise<Compart
   return session
 }
 
-/** An error is as good an answer as any; only the end of the compartment is not. */
+/** An error counts as an answer, unless it ends the compartment. */
 async function answered(call: Promise<unknown>): Promise<void> {
   try {
     await call

@@ -14,7 +14,7 @@ export interface Hooks extends Observers {
   afterToolExecutionUpdate?(call: CallView, partial: Json): void | Promise<void>
 }
 
-/** They are told and can change nothing. They are not waited for; a throw is reported as SuppressedError. */
+/** Observers receive what happens and cannot change it. The call does not wait for them; a throw is reported as SuppressedError. */
 export interface Observers {
   /** Before each attempt. */
   onBeforeTool?(context: HookContext): void | Promise<void>
@@ -22,7 +22,7 @@ export interface Observers {
   onAfterTool?(context: HookContext): void | Promise<void>
   /** After each attempt that ended by an exception; a failure that the tool reports is none. */
   onToolError?(context: HookContext): void | Promise<void>
-  /** When somebody who may refuse has. */
+  /** After a call was refused. */
   onPermissionDenied?(context: HookContext): void | Promise<void>
   onTokenBudgetExceeded?(context: HookContext): void | Promise<void>
   onToolsDisabled?(context: HookContext): void | Promise<void>
