@@ -1,4 +1,4 @@
-import { MessageChannel, Worker, type WorkerOptions } from 'node:worker_threads'
+import { MessageChannel, receiveMessageOnPort, Worker, type WorkerOptions } from 'node:worker_threads'
 
 /** The modules of a thread: where each import leads, and the source of each. */
 interface Recording {
@@ -88,7 +88,13 @@ export class ThreadImage {
     if (this.#recording) return new Worker(BOOTSTRAP, { ...options, eval: true, workerData: { entry, recording: this.#recording, data } })
     const { port1, port2 } = new MessageChannel()
     const worker = new Worker(BOOTSTRAP, { ...options, eval: true, workerData: { entry, port: port2, data }, transferList: [port2, ...(options.transferList ?? [])] })
-    port1.once('message', (recording: Recording) => void (this.#recording ??= recording)).unref()
+    const receive = (recording: Recording): void => void (this.#recording ??= recording)
+    port1.once('message', receive).unref()
+    // The exit can be reported before the message that the thread sent first.
+    worker.prependOnceListener('exit', () => {
+      const left = receiveMessageOnPort(port1) as { message: Recording } | undefined
+      if (left) receive(left.message)
+    })
     return worker
   }
 }
