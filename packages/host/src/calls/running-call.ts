@@ -3,6 +3,7 @@ import {
 } from '@bulkhead/contract'
 import type { Json, JsonObject } from '@bulkhead/kit/json'
 import { overdue } from '../extensions/lifecycle/start.ts'
+import type { Running } from '../extensions/running-calls.ts'
 import type { Cancelled } from '../model/cancel-scope.ts'
 import { Deadline } from '../model/deadline.ts'
 import { eventFields, type ClearedCall } from '../policy/call.ts'
@@ -12,7 +13,7 @@ import { identityOf, QuestionLog } from '../policy/interaction/paused-calls.ts'
 import { passUpdate } from './hooks.ts'
 
 /** One attempt of a call while its tool runs. It ends once: by the answer, by its deadline, with the call, or by `end`. */
-export class RunningCall implements ToolInvocation, Cancelled {
+export class RunningCall implements ToolInvocation, Running, Cancelled {
   readonly call: ClearedCall
   /** The id its compartment knows it by. */
   readonly callId: string
@@ -20,6 +21,7 @@ export class RunningCall implements ToolInvocation, Cancelled {
   readonly args: JsonObject
   readonly grant: Power | undefined
   readonly deadline: Deadline
+  place: Running['place']
   readonly #host: HostContext
   readonly #answer = Promise.withResolvers<Json>()
   #isOver = false

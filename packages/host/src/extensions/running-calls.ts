@@ -1,12 +1,17 @@
+import { LinkedList, type Place } from '../model/linked-list.ts'
+
 /** One attempt of a call, as its extension counts it. */
 export interface Running {
   /** The id its compartment knows it by. */
   readonly callId: string
+  /** Its place among the running calls. */
+  place?: Place<Running> | undefined
 }
 
 /** The calls one extension runs, by the id its compartment knows them by, the oldest first. */
 export class RunningCalls<Call extends Running = Running> {
-  readonly #calls = new Map<string, Call>()
+  readonly #calls = new LinkedList<Running>()
+  readonly #ids = new Set<string>()
   #idle: PromiseWithResolvers<void> | undefined
   #repeats = 0
 
@@ -16,27 +21,28 @@ export class RunningCalls<Call extends Running = Running> {
    */
   enter(running: Call, { id: wanted, attempt }: { readonly id: string; readonly attempt: number }): string {
     let id = attempt === 1 ? wanted : this.#anotherId(wanted)
-    while (this.#calls.has(id)) id = this.#anotherId(wanted)
-    this.#calls.set(id, running)
+    while (this.#ids.has(id)) id = this.#anotherId(wanted)
+    this.#ids.add(id)
+    running.place = this.#calls.add(running)
     return id
   }
 
   /** Idempotent. */
   leave(running: Call): void {
-    if (this.#calls.get(running.callId) !== running) return
-    this.#calls.delete(running.callId)
+    if (running.place === undefined || !this.#calls.remove(running.place)) return
+    this.#ids.delete(running.callId)
     if (this.#calls.size > 0) return
     this.#idle?.resolve()
     this.#idle = undefined
   }
 
   get(id: string): Call | undefined {
-    return this.#calls.get(id)
+    return this.#ids.has(id) ? this.#calls.items().find(({ callId }) => callId === id) as Call : undefined
   }
 
   /** The oldest: a compartment that started for it may ask its person. */
   any(): Call | undefined {
-    return this.#calls.values().next().value
+    return this.#calls.first as Call | undefined
   }
 
   get size(): number {

@@ -1,5 +1,6 @@
 import { BulkheadError, type ErrorCode } from '@bulkhead/contract'
 import { onAbort } from '@bulkhead/kit/deadlines'
+import { LinkedList, type Place } from './linked-list.ts'
 
 /** user: a person or the embedder wants it. parent: what it was begun in was cancelled. cap: a limit was met. */
 export type CancelReason = 'user' | 'parent' | 'cap'
@@ -18,7 +19,8 @@ export class CancelScope {
   readonly #parent: CancelScope | undefined
   /** Each of these is made when it is needed: most calls are not cancelled, and nothing is begun in them. */
   #controller: AbortController | undefined
-  #children: Set<CancelScope> | undefined
+  #children: LinkedList<CancelScope> | undefined
+  #place: Place<CancelScope> | undefined
   #watchers: Cancelled[] | undefined
   #refusal: BulkheadError | undefined
   #reason: BulkheadError | undefined
@@ -62,8 +64,8 @@ export class CancelScope {
   /** A scope that begins too late is cancelled from the start. The caller ends it. */
   begin(): CancelScope {
     const child = new CancelScope(this)
-    this.#children ??= new Set()
-    this.#children.add(child)
+    this.#children ??= new LinkedList()
+    child.#place = this.#children.add(child)
     if (this.#refusal) child.cancel(this.#refusal)
     return child
   }
@@ -71,7 +73,7 @@ export class CancelScope {
   /** Lets what runs go on; what is begun from now on is cancelled with this reason. The first reason stays. */
   refuse(reason: BulkheadError): void {
     this.#refusal ??= reason
-    for (const child of [...this.#children ?? []]) child.refuse(reason)
+    for (const child of this.#children?.items() ?? []) child.refuse(reason)
   }
 
   /** The first reason stays. */
@@ -82,7 +84,7 @@ export class CancelScope {
     const watchers = this.#watchers
     this.#watchers = undefined
     for (const watcher of watchers ?? []) watcher.end(this.#reason)
-    for (const child of [...this.#children ?? []]) child.cancel(reason)
+    for (const child of this.#children?.items() ?? []) child.cancel(reason)
   }
 
   /** Cancelled when the signal is aborted. Returns what forgets the signal. */
@@ -92,7 +94,7 @@ export class CancelScope {
 
   /** Its parent forgets it. Idempotent. */
   end(): void {
-    if (this.#parent) this.#parent.#children?.delete(this)
+    if (this.#place) this.#parent?.#children?.remove(this.#place)
   }
 }
 

@@ -1,8 +1,10 @@
 import { LONGEST_TIMER_MS, type Clock } from '@bulkhead/contract'
+import { LinkedList, type Place } from './linked-list.ts'
 
 interface Wait {
   readonly due: number
   readonly run: () => void
+  place: Place<Wait> | undefined
 }
 
 /**
@@ -11,7 +13,7 @@ interface Wait {
  * asked may be the only thing the process waits for.
  */
 export class SystemClock implements Clock {
-  readonly #waits = new Set<Wait>()
+  readonly #waits = new LinkedList<Wait>()
   #timer: NodeJS.Timeout | undefined
   /** When the timer goes off. A wait that is stopped leaves it as it is. */
   #next = Infinity
@@ -25,12 +27,12 @@ export class SystemClock implements Clock {
   }
 
   after(ms: number, run: () => void): () => void {
-    const wait: Wait = { due: this.monotonic() + ms, run }
-    this.#waits.add(wait)
+    const wait: Wait = { due: this.monotonic() + ms, run, place: undefined }
+    const place = wait.place = this.#waits.add(wait)
     if (wait.due < this.#next) this.#wakeAt(wait.due)
     else if (this.#waits.size === 1) this.#timer?.ref()
     return () => {
-      if (this.#waits.delete(wait) && this.#waits.size === 0) this.#timer?.unref()
+      if (this.#waits.remove(place) && this.#waits.size === 0) this.#timer?.unref()
     }
   }
 
@@ -42,13 +44,13 @@ export class SystemClock implements Clock {
 
   readonly #wake = (): void => {
     const now = this.monotonic()
-    const due = [...this.#waits].filter((wait) => wait.due <= now).toSorted((one, other) => one.due - other.due)
+    const due = this.#waits.items().filter((wait) => wait.due <= now).toSorted((one, other) => one.due - other.due)
     try {
-      for (const wait of due) if (this.#waits.delete(wait)) wait.run()
+      for (const wait of due) if (this.#waits.remove(wait.place!)) wait.run()
     } finally {
       // If one callback throws, the others keep their timer.
       this.#next = Infinity
-      const next = [...this.#waits].reduce((earliest, wait) => Math.min(earliest, wait.due), Infinity)
+      const next = this.#waits.items().reduce((earliest, wait) => Math.min(earliest, wait.due), Infinity)
       if (next < Infinity) this.#wakeAt(next)
     }
   }
