@@ -5,7 +5,7 @@ import { execute } from '../src/calls/execute.ts'
 import { guardResult } from '../src/calls/guard-result.ts'
 import { runBeforeHooks } from '../src/calls/hooks.ts'
 import { receive, resolve } from '../src/calls/receive.ts'
-import { settle } from '../src/calls/settle.ts'
+import { endingOf } from '../src/calls/settle.ts'
 import { validate } from '../src/calls/validate.ts'
 import type {
   AllowedCall, BudgetedCall, ClearedCall, DecidedCall, EvaluatedCall, ExecutedCall, RawCall, ReceivedCall, ResolvedCall, ValidatedCall,
@@ -38,7 +38,7 @@ export const right = [
   runBeforeHooks(budgeted, host) satisfies Promise<ClearedCall>,
   execute(cleared, host) satisfies Promise<ExecutedCall>,
   guardResult(executed, host) satisfies Promise<ExecutedCall>,
-  settle(raw, executed, host),
+  endingOf(raw, executed, host),
 ]
 
 export const wrong = [
@@ -65,5 +65,5 @@ export const wrong = [
   // @ts-expect-error there is no result yet
   guardResult(cleared, host),
   // @ts-expect-error not executed
-  settle(raw, cleared, host),
+  endingOf(raw, cleared, host),
 ]

@@ -10,20 +10,8 @@ import { deny, type Verdict } from '../policy/verdict.ts'
 import { auditFault } from './required-audit.ts'
 import { validate } from './validate.ts'
 
-/**
- * Evaluates the call under every policy. A policy that changes the arguments starts the evaluation again, so a change can
- * lead to a deny but not past one. Asks no one and changes nothing but the arguments, so `explain` can share it.
- */
-export async function evaluateCall(call: ValidatedCall, host: HostContext): Promise<EvaluatedCall> {
-  const changes: MadeChange[] = []
-  for (;;) {
-    const evaluated = await evaluate(call, host)
-    if (!evaluated.change) return call.evaluated(evaluated, changes)
-    const made = makeChange(evaluated.change, call, changes.length)
-    if ('before' in made) changes.push(made)
-    else return call.evaluated({ ...evaluated, verdicts: [...evaluated.verdicts, made], verdict: made }, changes)
-  }
-}
+/** The verdicts of every policy, on the arguments as the policies left them. */
+export const evaluateCall = (call: ValidatedCall, host: HostContext): Promise<EvaluatedCall> => evaluate(call, host, makeChange)
 
 /** Returns the verdict that denies the call if the change cannot be made. */
 function makeChange({ stage, source, reason, args }: ArgumentsChange, call: ValidatedCall, count: number): MadeChange | Verdict {

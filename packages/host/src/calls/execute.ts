@@ -9,18 +9,46 @@ import { RunningCall } from './running-call.ts'
 
 /** Runs the tool in its compartment, and repeats a failed attempt if that is safe and there is time. Throws the last failure. */
 export async function execute(call: ClearedCall, host: HostContext): Promise<ExecutedCall> {
+  // A compartment that ended before it got the call: the next one gets it.
+  let gone: CompartmentSession | undefined
   for (;;) {
-    const result = await attempt(call, host)
-    const failure = failureOf(result)
-    if (failure === undefined || !mayRetry(failure, call.tool.definition)) return finish(call, result)
-    if (call.attempt >= CALL_LIMITS.attempts) {
-      return finish(call, failure.class === 'ToolTransient' ? attemptsSpent(call.name, failure) : result)
+    if (!gone) beginAttempt(call, host)
+    let compartment: CompartmentSession | undefined
+    let result: Reading | BulkheadError
+    try {
+      compartment = (gone ? undefined : call.tool.extension.compartment) ?? await untilStarted(call, host.clock, gone)
+      // A hook may have cancelled it, or it was cancelled while the compartment started.
+      call.throwIfCancelled()
+      result = readReturn(await new RunningCall(call, host).run(compartment))
+    } catch (thrown) {
+      call.throwIfCancelled()
+      gone = isCompartmentGone(thrown) ? compartment : undefined
+      if (gone) continue
+      result = attributed(BulkheadError.from(thrown))
+      if (call.session.hooks.all.length > 0) observe('onToolError', call, host, { error: result })
     }
-    const pauseMs = backoffMs(call.attempt)
-    call.leftMs -= pauseMs
-    if (call.leftMs <= 0) return finish(call, result)
+    const pauseMs = pauseBeforeRetry(call, result)
+    if (pauseMs === undefined) return finish(call, result)
     await sleep(host.clock, pauseMs, call.signal)
   }
+}
+
+function beginAttempt(call: ClearedCall, host: HostContext): void {
+  call.throwIfCancelled()
+  call.attempt++
+  if (host.events.hears('ToolInvocationStarted')) {
+    host.events.emit({ type: 'ToolInvocationStarted', ...eventFields(call), attempt: call.attempt })
+  }
+  if (call.session.hooks.all.length > 0) observe('onBeforeTool', call, host)
+}
+
+/** undefined if the result is final: it is none to retry, or attempts or time are spent. */
+function pauseBeforeRetry(call: ClearedCall, result: Reading | BulkheadError): number | undefined {
+  const failure = failureOf(result)
+  if (failure === undefined || !mayRetry(failure, call.tool.definition) || call.attempt >= CALL_LIMITS.attempts) return undefined
+  const pauseMs = backoffMs(call.attempt)
+  call.leftMs -= pauseMs
+  return call.leftMs > 0 ? pauseMs : undefined
 }
 
 function failureOf(result: Reading | BulkheadError): Failure | undefined {
@@ -30,44 +58,11 @@ function failureOf(result: Reading | BulkheadError): Failure | undefined {
 }
 
 function finish(call: ClearedCall, result: Reading | BulkheadError): ExecutedCall {
-  if (result instanceof BulkheadError) throw result
-  return call.answer(result)
-}
-
-/** Rejects only if the call is cancelled. */
-async function attempt(call: ClearedCall, host: HostContext): Promise<Reading | BulkheadError> {
-  call.throwIfCancelled()
-  call.attempt++
-  if (host.events.hears('ToolInvocationStarted')) {
-    host.events.emit({ type: 'ToolInvocationStarted', ...eventFields(call), attempt: call.attempt })
-  }
-  const isObserved = call.session.hooks.all.length > 0
-  if (isObserved) observe('onBeforeTool', call, host)
-  try {
-    return await send(call, host)
-  } catch (thrown) {
-    call.throwIfCancelled()
-    const error = attributed(BulkheadError.from(thrown))
-    if (isObserved) observe('onToolError', call, host, { error })
-    return error
-  }
-}
-
-/** Sends the call to its compartment, or to the next one if that ended before it got the call. */
-async function send(call: ClearedCall, host: HostContext): Promise<Reading> {
-  let compartment: CompartmentSession | undefined = call.tool.extension.compartment
-  for (;;) {
-    compartment ??= await untilStarted(call, host.clock)
-    // A hook may have cancelled it, or it was cancelled while the compartment started.
-    call.throwIfCancelled()
-    try {
-      return readReturn(await new RunningCall(call, host).run(compartment))
-    } catch (thrown) {
-      call.throwIfCancelled()
-      if (!isCompartmentGone(thrown)) throw thrown
-      compartment = await untilStarted(call, host.clock, compartment)
-    }
-  }
+  const failure = failureOf(result)
+  const isSpent = failure?.class === 'ToolTransient' && call.attempt >= CALL_LIMITS.attempts && mayRetry(failure, call.tool.definition)
+  const last = isSpent ? attemptsSpent(call.name, failure) : result
+  if (last instanceof BulkheadError) throw last
+  return call.answer(last)
 }
 
 /** A tool that reports a cancellation, which would end the run of the model, has failed. Only the host cancels. */

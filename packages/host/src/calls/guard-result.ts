@@ -6,16 +6,18 @@ import type { CallView } from '../model/call.ts'
 import { sha256 } from '../model/sha256.ts'
 import { inTime } from '../model/deadline.ts'
 import { isPromiseLike } from '@bulkhead/kit/deadlines'
-import { eventFields, type ExecutedCall } from '../policy/call.ts'
+import { eventFields, type ClearedCall, type ExecutedCall } from '../policy/call.ts'
 import { viewOf } from '../policy/checked-call.ts'
 import { reasonOf, type Guard, type ResultAnswer } from '../policy/guards.ts'
 import type { HostContext } from '../policy/host-context.ts'
 import { freezeDeep } from './hooks.ts'
 
+export const isResultGuarded = ({ session: { policy }, tool }: ClearedCall): boolean =>
+  policy.resultGuards.length > 0 && tool.definition.gated
+
 /** Lets the guards check the result of a gated tool, and change it. Throws GuardDenied if one withholds it. */
 export async function guardResult(call: ExecutedCall, host: HostContext): Promise<ExecutedCall> {
-  const { session: { policy: { resultGuards } }, tool: { definition } } = call
-  if (resultGuards.length === 0 || !definition.gated) return call
+  const { resultGuards } = call.session.policy
   const view = viewOf(call, call.decision.analysis.approvalKey)
   for (const guard of resultGuards) await applyGuard(guard, view, call, host)
   return call

@@ -1,29 +1,35 @@
 import { BulkheadError, type Outcome } from '@bulkhead/contract'
 import { untilAborted } from '@bulkhead/kit/deadlines'
 import { SKIPPED_BY_STEERING } from '../model/outcome.ts'
-import { eventFields, type AllowedCall, type EvaluatedCall, type ExecutedCall, type RawCall, type ValidatedCall } from '../policy/call.ts'
+import { eventFields, type AllowedCall, type ExecutedCall, type RawCall, type ValidatedCall } from '../policy/call.ts'
 import type { HostContext } from '../policy/host-context.ts'
 import { askPerson, redeemApprovals, redeemPermits, requireAllowed } from './authorize.ts'
 import { decide, evaluateCall, reserveBudget } from './decide.ts'
 import { execute } from './execute.ts'
-import { guardResult } from './guard-result.ts'
+import { guardResult, isResultGuarded } from './guard-result.ts'
 import { runBeforeHooks } from './hooks.ts'
 import { propose, receive, resolve, type Proposal } from './receive.ts'
-import { auditFault, retryAudit, untilRecorded } from './required-audit.ts'
-import { settle } from './settle.ts'
+import { auditFault, isAuditRequired, retryAudit, untilRecorded } from './required-audit.ts'
+import { endingOf, saveWhole, settle } from './settle.ts'
 import { validate } from './validate.ts'
 
 /** Runs one call to its single outcome. Never rejects. */
 export async function runCall(proposal: Proposal, host: HostContext): Promise<Outcome> {
   const call = propose(proposal, host.clock)
-  return end(call, host, async () => {
-    const evaluated = await evaluateProposal(call, host)
-    await host.order.turn(call.number)
+  let ended: ExecutedCall | BulkheadError
+  try {
+    host.order.enter(call)
+    const evaluated = await evaluateCall(open(check(call), host), host)
+    await host.order.turn(call)
+    if (auditFault(host)) await retryAudit(call, host)
     // No await between decision and reservation, so that calls of one tick cannot spend the same budget.
     const decided = decide(evaluated, host)
     const allowed = decided.decision.verdict.action === 'ask' ? await askPerson(decided, host) : requireAllowed(decided, host)
-    return perform(allowed, host)
-  })
+    ended = await perform(allowed, host)
+  } catch (thrown) {
+    ended = BulkheadError.from(thrown)
+  }
+  return await end(call, ended, host)
 }
 
 /** A call of a response, decided but not run. The promise is settled. */
@@ -41,30 +47,35 @@ export async function prepareCall(proposal: Proposal, host: HostContext): Promis
 }
 
 async function authorize(call: RawCall, host: HostContext): Promise<AllowedCall> {
-  const decided = decide(await evaluateProposal(call, host), host)
+  const evaluated = await evaluateCall(open(check(call), host), host)
+  if (auditFault(host)) await retryAudit(call, host)
+  const decided = decide(evaluated, host)
   return decided.decision.verdict.action === 'ask' ? askPerson(decided, host) : requireAllowed(decided, host)
 }
 
 /** Runs a prepared call after those before it. Never rejects. */
-export function finishCall({ call, allowed }: PreparedCall, host: HostContext): Promise<Outcome> {
-  return end(call, host, async () => perform(await redeemApprovals(await allowed, host), host))
+export async function finishCall({ call, allowed }: PreparedCall, host: HostContext): Promise<Outcome> {
+  let ended: ExecutedCall | BulkheadError
+  try {
+    ended = await perform(await redeemApprovals(await allowed, host), host)
+  } catch (thrown) {
+    ended = BulkheadError.from(thrown)
+  }
+  return await end(call, ended, host)
 }
 
 /** Ends a prepared call that gives way to a new message of the user. A call that was denied stays denied. Never rejects. */
-export function skipCall({ call, allowed }: PreparedCall, host: HostContext): Promise<Outcome> {
-  return end(call, host, async () => {
+export async function skipCall({ call, allowed }: PreparedCall, host: HostContext): Promise<Outcome> {
+  let ended: BulkheadError
+  try {
     await allowed
     // Listeners count an end for each start.
     host.events.emit({ type: 'ToolInvocationStarted', ...eventFields(call), attempt: 0 })
-    throw new BulkheadError('SkippedBySteering', SKIPPED_BY_STEERING)
-  })
-}
-
-/** Every step before the decision. */
-async function evaluateProposal(call: RawCall, host: HostContext): Promise<EvaluatedCall> {
-  const evaluated = await evaluateCall(open(check(call), host), host)
-  if (auditFault(host)) await retryAudit(call, host)
-  return evaluated
+    ended = new BulkheadError('SkippedBySteering', SKIPPED_BY_STEERING)
+  } catch (thrown) {
+    ended = BulkheadError.from(thrown)
+  }
+  return await end(call, ended, host)
 }
 
 /** What can be checked at once: before `call()` returns, later changes by the caller have no effect. Throws what refuses the call. */
@@ -86,18 +97,20 @@ async function perform(allowed: AllowedCall, host: HostContext): Promise<Execute
   allowed.throwIfCancelled()
   redeemPermits(allowed, host)
   const cleared = await runBeforeHooks(reserveBudget(allowed), host)
-  await untilRecorded(cleared, host)
-  host.journal.save()
+  if (isAuditRequired(host)) await untilRecorded(cleared, host)
   if (cleared.journal?.written) await untilAborted(cleared.journal.written, cleared.signal)
-  return guardResult(await execute(cleared, host), host)
+  const isInline = cleared.tool.extension.arrangement.placement === 'inline'
+  const executed = await host.journal.leave(() => execute(cleared, host), isInline)
+  return isResultGuarded(executed) ? await guardResult(executed, host) : executed
 }
 
-/** The one place that turns what a step throws into an outcome. Nothing of the call is left afterwards. */
-async function end(call: RawCall, host: HostContext, run: () => Promise<ExecutedCall>): Promise<Outcome> {
-  const ended = await run().catch((thrown: unknown) => BulkheadError.from(thrown))
+/** The outcome of a call, whatever ended it. Nothing of the call is left afterwards. */
+async function end(call: RawCall, ended: ExecutedCall | BulkheadError, host: HostContext): Promise<Outcome> {
   try {
-    return await settle(call, ended, host)
+    const ending = endingOf(call, ended, host)
+    return settle(call, ending.whole === undefined ? ending : await saveWhole(call, ending, host), host)
   } finally {
+    host.order.leave(call)
     call.end()
   }
 }

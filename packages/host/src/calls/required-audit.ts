@@ -4,16 +4,15 @@ import { messageOf } from '@bulkhead/kit/error-message'
 import type { RawCall } from '../policy/call.ts'
 import type { HostContext } from '../policy/host-context.ts'
 
-const isRequired = ({ registry: { settings: { file } } }: HostContext): boolean => file.audit?.require === true
+export const isAuditRequired = ({ registry: { settings: { file } } }: HostContext): boolean => file.audit?.require === true
 
 /** Call it before the event of the decision. */
 export function beginRecord(call: RawCall, host: HostContext): void {
-  if (isRequired(host)) call.lossesBefore = host.audit()?.losses ?? 0
+  if (isAuditRequired(host)) call.lossesBefore = host.audit()?.losses ?? 0
 }
 
-/** If the configuration requires the audit: resolves when the decision is in it, and rejects if it cannot be. */
+/** For a required audit: resolves when the decision is in it, and rejects if it cannot be. */
 export async function untilRecorded(call: RawCall, host: HostContext): Promise<void> {
-  if (!isRequired(host)) return
   const audit = host.audit()
   if (audit === undefined) throw noAudit()
   const recorded = audit.recorded(call.lossesBefore).catch((cause: unknown) => { throw notRecorded(cause) })
@@ -29,7 +28,7 @@ export async function retryAudit(call: RawCall, host: HostContext): Promise<void
 
 /** Why no call would run, as far as that is known without writing a record. */
 export function auditFault(host: HostContext): BulkheadError | undefined {
-  if (!isRequired(host)) return undefined
+  if (!isAuditRequired(host)) return undefined
   const audit = host.audit()
   if (audit === undefined) return noAudit()
   return audit.broken && notRecorded(audit.broken)

@@ -9,8 +9,15 @@ import { wasCancelled } from '../records/metrics.ts'
 import { errorBody } from '../model/outcome.ts'
 import { isWhole, truncate } from './truncation.ts'
 
-/** The end of every call: one outcome and one event, and the hooks are notified. */
-export async function settle(call: RawCall, ended: ExecutedCall | BulkheadError, host: HostContext): Promise<Outcome> {
+/** A call that ended, before its outcome is announced. `whole`: the result was too long, and this is all of it. */
+export interface Ending {
+  readonly body: OutcomeBody
+  readonly metadata: OutcomeMetadata
+  readonly whole?: string | undefined
+}
+
+/** The result or the error of a call, as long as a model may see it. The observers are notified. */
+export function endingOf(call: RawCall, ended: ExecutedCall | BulkheadError, host: HostContext): Ending {
   const { attempt, reservation, tool } = call
   // A call that never ran costs nothing.
   if (attempt === 0) reservation?.release()
@@ -18,12 +25,12 @@ export async function settle(call: RawCall, ended: ExecutedCall | BulkheadError,
     ? { body: errorBody(ended), metadata: call.reading?.metadata ?? NOTHING_CLAIMED } : ended.reading
   if (call.session.hooks.all.length > 0) notifyObservers(call, ended, host)
   if (claimed.tokens_used !== undefined) reservation?.settle(claimed.tokens_used)
+  const metadata = metadataOf(call, claimed, host)
+  if (tool === undefined) return { body, metadata }
   // The result of a nested call goes to a program, which could fill the disk with files that no model sees.
-  if (tool && call.parent) return conclude(call, wholeOrRefused(body, tool.extension.limits.outputBytes), metadataOf(call, claimed, host), host)
-  const { body: head, whole } = tool ? truncate(body, tool.maxOutputBytes, tool.maxEntries) : { body, whole: undefined }
-  if (whole === undefined) return conclude(call, head, metadataOf(call, claimed, host), host)
-  const saved = await saveWhole(call, whole, host)
-  return conclude(call, head, { ...metadataOf(call, claimed, host), truncated: true, ...saved }, host)
+  if (call.parent) return { body: wholeOrRefused(body, tool.extension.limits.outputBytes), metadata }
+  const { body: head, whole } = truncate(body, tool.maxOutputBytes, tool.maxEntries)
+  return { body: head, metadata, whole }
 }
 
 function wholeOrRefused(body: OutcomeBody, outputBytes: number): OutcomeBody {
@@ -44,7 +51,11 @@ function notifyObservers(call: RawCall, ended: ExecutedCall | BulkheadError, hos
 const NOTHING_CLAIMED: CarriedMetadata = {}
 
 /** A result that is too long for a model is saved whole, if the host has a place for it. */
-async function saveWhole(call: RawCall, whole: string, { sidecar, events }: HostContext): Promise<{ readonly output_path?: string }> {
+export async function saveWhole(call: RawCall, { body, metadata, whole }: Ending, host: HostContext): Promise<Ending> {
+  return { body, metadata: { ...metadata, truncated: true, ...await savedPath(call, whole!, host) } }
+}
+
+async function savedPath(call: RawCall, whole: string, { sidecar, events }: HostContext): Promise<{ readonly output_path?: string }> {
   if (!sidecar) return {}
   try {
     const { savedBytes } = call.tool!.extension.limits
@@ -73,7 +84,8 @@ function metadataOf(call: RawCall, claimed: CarriedMetadata, { clock }: HostCont
   return metadata
 }
 
-function conclude(call: RawCall, body: OutcomeBody, metadata: OutcomeMetadata, host: HostContext): Outcome {
+/** The end of every call: one outcome and one event, and the hooks are notified. */
+export function settle(call: RawCall, { body, metadata }: Ending, host: HostContext): Outcome {
   const outcome: Outcome = body.type === 'output' ? { ...body, metadata } : { ...body, metadata }
   if (call.tool) host.metrics.count(call.tool, outcome, call.askedMs)
   announce(call, outcome, host)

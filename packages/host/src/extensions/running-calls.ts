@@ -11,7 +11,6 @@ export interface Running {
 /** The calls one extension runs, by the id its compartment knows them by, the oldest first. */
 export class RunningCalls<Call extends Running = Running> {
   readonly #calls = new LinkedList<Running>()
-  readonly #ids = new Set<string>()
   #idle: PromiseWithResolvers<void> | undefined
   #repeats = 0
 
@@ -21,8 +20,7 @@ export class RunningCalls<Call extends Running = Running> {
    */
   enter(running: Call, { id: wanted, attempt }: { readonly id: string; readonly attempt: number }): string {
     let id = attempt === 1 ? wanted : this.#anotherId(wanted)
-    while (this.#ids.has(id)) id = this.#anotherId(wanted)
-    this.#ids.add(id)
+    while (this.get(id)) id = this.#anotherId(wanted)
     running.place = this.#calls.add(running)
     return id
   }
@@ -30,14 +28,13 @@ export class RunningCalls<Call extends Running = Running> {
   /** Idempotent. */
   leave(running: Call): void {
     if (running.place === undefined || !this.#calls.remove(running.place)) return
-    this.#ids.delete(running.callId)
     if (this.#calls.size > 0) return
     this.#idle?.resolve()
     this.#idle = undefined
   }
 
   get(id: string): Call | undefined {
-    return this.#ids.has(id) ? this.#calls.items().find(({ callId }) => callId === id) as Call : undefined
+    return this.#calls.find(({ callId }) => callId === id) as Call | undefined
   }
 
   /** The oldest: a compartment that started for it may ask its person. */

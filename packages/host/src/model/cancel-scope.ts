@@ -94,7 +94,7 @@ export class CancelScope {
 
   /** Its parent forgets it. Idempotent. */
   end(): void {
-    if (this.#place) this.#parent?.#children?.remove(this.#place)
+    if (this.#parent && this.#place) this.#parent.#children?.remove(this.#place)
   }
 }
 

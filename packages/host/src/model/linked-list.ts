@@ -8,8 +8,8 @@ export interface Place<Item> {
 
 /**
  * Items in the order they were added, for what every call adds and removes. Node replaces the table of a busy Set or Map
- * again and again, and each old table keeps its calls in memory until a full collection: with a Map of the running calls
- * alone, a guarded call took 25 % longer (64 abreast, process).
+ * again and again, and each old table keeps its calls in memory until a full collection. With Sets and Maps instead, a
+ * guarded call takes 20 % longer (64 abreast, process).
  */
 export class LinkedList<Item> {
   readonly #ends: Place<Item>
@@ -50,6 +50,12 @@ export class LinkedList<Item> {
     place.after = place
     this.#size--
     return true
+  }
+
+  find(matches: (item: Item) => boolean): Item | undefined {
+    let place = this.#ends.after
+    while (place !== this.#ends && !matches(place.item!)) place = place.after
+    return place.item
   }
 
   /** A copy: what is added or removed meanwhile does not change it. */

@@ -12,12 +12,16 @@ import type { HostContext } from './host-context.ts'
 import { followLinks } from './resources.ts'
 import { ask, deny } from './verdict.ts'
 
-/** The host's own reader analyses the arguments if there is one for this name. Otherwise a template or the tool derives the key. */
-export async function analyzeCall(call: ValidatedCall, host: HostContext): Promise<CallAnalysis> {
+/**
+ * The host's own reader analyses the arguments if there is one for this name. Otherwise a template or the name is the key.
+ * undefined if the tool has to derive it.
+ */
+export function analyzeCall(call: ValidatedCall, host: HostContext): CallAnalysis | undefined {
   const reader = host.argumentsReaders.get(call.tool.name)
   if (reader) return analysisOf(readSafely(() => reader(call.args, host), call.tool.name), call.tool.origin.layer === 'bundled', host)
-  const { key, byTool } = await approvalKeyOf(call, host.clock)
-  return byTool ? { ...analysisByKey(key), keyByTool: true } : analysisByKey(key)
+  const { name, approvalKey: template, extension } = call.tool
+  if (template) return analysisByKey(template(call.args))
+  return extension.compartment && !extension.compartment.offers.approvalKeys.has(name) ? analysisByKey(name) : undefined
 }
 
 /** `isBundled`: only a tool that ships with the host is known to do what its arguments say. */
@@ -64,24 +68,15 @@ function keyOf(text: string): string {
 /** Deriving a key only reads the arguments, so it is quick. */
 const DERIVATION_MS = 1_000
 
-/** The key that an approval of a call covers. `byTool`: third-party code derived it. */
-export interface FoundKey {
-  readonly key: string
-  readonly byTool: boolean
-}
-
-/**
- * A template is filled in here. Code derives the key in its compartment, which starts it. Otherwise the name is the key.
- * Rejects with ApprovalKeyInvalid or ApprovalKeyDerivationFailed.
- */
-export async function approvalKeyOf(call: ValidatedCall, clock: Clock): Promise<FoundKey> {
-  const { tool: { name, approvalKey: template, extension }, args } = call
-  if (template) return { key: template(args), byTool: false }
+/** The tool derives the key in its compartment, which starts for that. Rejects with ApprovalKeyInvalid or ApprovalKeyDerivationFailed. */
+export async function deriveKey(call: ValidatedCall, clock: Clock): Promise<CallAnalysis> {
+  const { name, extension } = call.tool
   let compartment = extension.compartment ?? await untilStarted(call, clock)
   for (;;) {
-    if (!compartment.offers.approvalKeys.has(name)) return { key: name, byTool: false }
+    if (!compartment.offers.approvalKeys.has(name)) return analysisByKey(name)
     try {
-      return { key: await deriveAgain(compartment, call, clock), byTool: extension.descriptor.code.kind !== 'module' }
+      const analysis = analysisByKey(await deriveAgain(compartment, call, clock))
+      return extension.descriptor.code.kind === 'module' ? analysis : { ...analysis, keyByTool: true }
     } catch (thrown) {
       if (!isCompartmentGone(thrown)) throw thrown
       compartment = await untilStarted(call, clock, compartment)

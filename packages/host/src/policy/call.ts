@@ -6,6 +6,7 @@ import type { ToolEntry } from '../extensions/registry/tool-entry.ts'
 import type { BudgetSource, Reservation } from '../model/budget.ts'
 import type { CancelScope } from '../model/cancel-scope.ts'
 import type { Hooks } from '../model/hooks.ts'
+import type { Ordered } from '../model/tick-order.ts'
 import type { JournalEntry } from '../records/call-journal.ts'
 import type { KeptApproval } from './approvals/kept-approval.ts'
 import type { SessionApprovals } from './approvals/session-approvals.ts'
@@ -63,9 +64,10 @@ let calls = 0
  * One call from request to outcome. Each step fills in a field through a method that returns a stronger type, so a wrong
  * order of steps does not compile.
  */
-export class RawCall {
+export class RawCall implements Ordered {
   /** Calls are numbered in the order in which they are made. */
   readonly number = ++calls
+  place: Ordered['place']
   /** As much of the requested id as an outcome and an event can repeat. */
   readonly id: string
   readonly name: string

@@ -1,49 +1,82 @@
 import { allowsNeed, beyond, CALL_LIMITS, SUBAGENTS, type PowerItem } from '@bulkhead/contract'
 import type { KeptApproval } from './approvals/kept-approval.ts'
-import { analyzeCall } from './call-analysis.ts'
-import type { ValidatedCall } from './call.ts'
-import { analysisByKey, type CallAnalysis, type Decision } from './checked-call.ts'
+import { analyzeCall, deriveKey } from './call-analysis.ts'
+import type { EvaluatedCall, ValidatedCall } from './call.ts'
+import { analysisByKey, type CallAnalysis, type Decision, type MadeChange } from './checked-call.ts'
 import { inWords } from './describe-power.ts'
-import type { ArgumentsChange } from './guards.ts'
+import type { ArgumentsChange, Opinion } from './guards.ts'
 import type { HostContext } from './host-context.ts'
-import { evaluatePolicies } from './policies.ts'
+import type { Evaluation } from './policies.ts'
 import { allow, ceilingVerdict, deny, strictest, type Verdict } from './verdict.ts'
 
-/** What the policies say about the arguments as they are now. `change`: one of them wants other arguments. */
-export interface Evaluated extends Decision {
-  readonly change?: ArgumentsChange
-}
+/** Applies a change that a policy wants. Returns the verdict that denies the call if the change cannot be made. */
+type ApplyChange = (change: ArgumentsChange, call: ValidatedCall, changesBefore: number) => MadeChange | Verdict
 
-/** Evaluates one call under every policy. Asks no one and stores nothing, so `explain` can share it. */
-export async function evaluate(call: ValidatedCall, host: HostContext): Promise<Evaluated> {
+/**
+ * Evaluates the call under every policy. A policy that changes the arguments starts the evaluation again, so a change can
+ * lead to a deny but not past one. Asks no one and changes nothing but the arguments, so `explain` can share it.
+ */
+export async function evaluate(call: ValidatedCall, host: HostContext, applyChange: ApplyChange): Promise<EvaluatedCall> {
   const { tool, session: { policy } } = call
+  const changes: MadeChange[] = []
   const { denied, lost } = policy.standing(tool)
   const refused = (lost && !isReadByHost(call, host) ? lost : undefined) ?? denied ?? beyondParent(call)
-  if (refused) return final(refused, analysisByKey(tool.name))
-  const analysis = needsKey(call, host) ? await analyzeCall(call, host) : analysisByKey(tool.name)
-  const excess = beyondCeiling(call, analysis)
-  if (excess) return final(excess, analysis)
+  if (refused) return call.evaluated(final(refused, analysisByKey(tool.name)), changes)
+  for (;;) {
+    const analysis = needsKey(call, host) ? analyzeCall(call, host) ?? await deriveKey(call, host.clock) : analysisByKey(tool.name)
+    const excess = beyondCeiling(call, analysis)
+    if (excess) return call.evaluated(final(excess, analysis), changes)
 
-  const verdicts = [...analysis.verdicts]
-  const change = await evaluatePolicies({ call, analysis, verdicts, clock: host.clock, ruled: undefined }, policy.policies)
+    const evaluation: Evaluation = { call, analysis, verdicts: [...analysis.verdicts], clock: host.clock, ruled: undefined }
+    let change: ArgumentsChange | undefined
+    for (const each of policy.policies) {
+      if (change || isDenied(evaluation)) break
+      change = addOpinion(evaluation, each.kind === 'built-in' ? each.evaluate(evaluation) : await each.evaluate(evaluation))
+    }
+    if (change === undefined) {
+      const decision = conclude(evaluation, call)
+      if (!needsFreshApprovals(decision, call)) return call.evaluated(decision, changes)
+      await call.session.approvals.refresh()
+      return call.evaluated(conclude(evaluation, call), changes)
+    }
+    const made = applyChange(change, call, changes.length)
+    if ('action' in made) return call.evaluated({ ...final(made, analysis), verdicts: [...evaluation.verdicts, made] }, changes)
+    changes.push(made)
+  }
+}
+
+const final = (verdict: Verdict, analysis: CallAnalysis): Decision =>
+  ({ verdicts: [verdict], verdict, analysis, answerable: false })
+
+const isDenied = ({ verdicts }: Evaluation): boolean => verdicts.some(({ action }) => action === 'deny')
+
+/** Returns the change if the policy wants other arguments. */
+function addOpinion({ verdicts }: Evaluation, opinion: Opinion | undefined): ArgumentsChange | undefined {
+  if (opinion === undefined) return undefined
+  if ('args' in opinion) return opinion
+  verdicts.push(opinion)
+  return undefined
+}
+
+/** What follows from the verdicts, the mode and earlier approvals. */
+function conclude({ analysis, verdicts }: Evaluation, call: ValidatedCall): Decision {
   const verdict = strictest(verdicts) ?? (analysis.onlyReads ? ONLY_READS : NO_OBJECTION)
-  if (change) return { verdicts, verdict, analysis, answerable: false, change }
   if (verdict.action !== 'ask') return { verdicts, verdict, analysis, answerable: false }
-
   const asks = verdicts.filter(({ action }) => action === 'ask')
   const answerable = asks.every(({ answeredByApproval }) => answeredByApproval)
   // No earlier answer covers a tool that the stage does not list.
   if (asks.some(({ permit }) => permit)) return { verdicts, verdict, analysis, answerable }
   const answer = answerByMode(call, analysis, answerable)
-  if (answer) return { verdicts, verdict: answer, analysis, answerable }
-  const approvals = answerable ? await findApprovals(call, analysis) : undefined
+  if (answer || !answerable) return { verdicts, verdict: answer ?? verdict, analysis, answerable }
+  const approvals = call.session.approvals.answering(call, analysis)
   return { verdicts, verdict: approvals?.[0]?.verdict ?? verdict, analysis, answerable, approvals }
 }
 
-const final = (verdict: Verdict, analysis: CallAnalysis): Evaluated =>
-  ({ verdicts: [verdict], verdict, analysis, answerable: false })
+/** Another process changed the approvals that were looked at. */
+const needsFreshApprovals = (decision: Decision, { session: { approvals } }: ValidatedCall): boolean =>
+  'approvals' in decision && approvals.isStale(decision.approvals)
 
-/** The approvals that answer a call: one for the whole, or one for each subject. Reads them again if another process changed them. */
+/** The approvals that answer a call: one for the whole, or one for each subject. */
 export async function findApprovals(call: ValidatedCall, analysis: CallAnalysis): Promise<readonly KeptApproval[] | undefined> {
   const { approvals } = call.session
   const known = approvals.answering(call, analysis)

@@ -2,7 +2,7 @@ import type { Clock, SecurityMode, StateMachine } from '@bulkhead/contract'
 import type { ToolEntry } from '../extensions/registry/tool-entry.ts'
 import type { CallAnalysis, CheckedCall } from './checked-call.ts'
 import type { CommandSafety } from './command-safety/command-safety.ts'
-import { consult, nameOf, type ArgumentsChange, type Guard, type Judge, type Opinion } from './guards.ts'
+import { consult, nameOf, type Guard, type Judge, type Opinion } from './guards.ts'
 import { evaluateStage } from './state-machine.ts'
 import { ask, deny, type Verdict } from './verdict.ts'
 
@@ -16,8 +16,19 @@ export interface Evaluation {
   ruled: Verdict | undefined
 }
 
-/** Rules, command safety, a watchdog, the mode or a guard. It returns nothing if it has no opinion; several verdicts it adds itself. */
-export type Policy = (evaluation: Evaluation) => Promise<Opinion | undefined>
+/** Rules, command safety or the mode: built in, and decided at once. It returns nothing if it has no opinion, and adds further verdicts itself. */
+interface BuiltInPolicy {
+  readonly kind: 'built-in'
+  evaluate(evaluation: Evaluation): Verdict | undefined
+}
+
+/** A watchdog or guard: code of the embedder. */
+interface CustomPolicy {
+  readonly kind: 'custom'
+  evaluate(evaluation: Evaluation): Promise<Opinion | undefined>
+}
+
+export type Policy = BuiltInPolicy | CustomPolicy
 
 /** What the policies of one session are made of. */
 export interface PolicyParts {
@@ -42,28 +53,18 @@ export function policiesOf(session: PolicyParts): readonly Policy[] {
   ]
 }
 
-/** Runs the policies up to the first deny, or to the first that wants other arguments. */
-export async function evaluatePolicies(evaluation: Evaluation, policies: readonly Policy[]): Promise<ArgumentsChange | undefined> {
-  const { verdicts } = evaluation
-  for (const policy of policies) {
-    if (verdicts.some(({ action }) => action === 'deny')) return undefined
-    const opinion = await policy(evaluation)
-    if (opinion === undefined) continue
-    if ('args' in opinion) return opinion
-    verdicts.push(opinion)
-  }
-  return undefined
-}
+const builtIn = (evaluate: BuiltInPolicy['evaluate']): Policy => ({ kind: 'built-in', evaluate })
+const custom = (evaluate: CustomPolicy['evaluate']): Policy => ({ kind: 'custom', evaluate })
 
-const rulesAndToolMode = (session: PolicyParts): Policy => async (evaluation) => {
+const rulesAndToolMode = (session: PolicyParts): Policy => builtIn((evaluation) => {
   const { call: { tool }, analysis, verdicts } = evaluation
   evaluation.ruled = session.evaluateRules(tool, analysis)
   if (evaluation.ruled) verdicts.push(evaluation.ruled)
   return analysis.onlyReads ? undefined : session.standing(tool).floor
-}
+})
 
 /** Critical findings deny and warnings ask, each time: the key of a third-party shell says little about what it runs. */
-const commands = (commandSafety: CommandSafety): Policy => async ({ call: { tool, args }, verdicts }) => {
+const commands = (commandSafety: CommandSafety): Policy => builtIn(({ call: { tool, args }, verdicts }) => {
   if (tool.grant.shell.length === 0) return undefined
   for (const { id, label, description, severity } of commandSafety.check(args)) {
     const [source, reason] = [`command safety ${id}`, `${label}: ${description.replace(/\.$/, '')}`]
@@ -71,20 +72,20 @@ const commands = (commandSafety: CommandSafety): Policy => async ({ call: { tool
     verdicts.push(isCritical ? deny('watchdog', 'WatchdogDenied', source, reason) : ask('watchdog', source, reason, false))
   }
   return undefined
-}
+})
 
-const watchdogPolicy = (watchdog: Judge): Policy => ({ call, analysis, clock }) =>
-  consult(watchdog, { stage: 'watchdog', source: `watchdog ${nameOf(watchdog)}` }, call, analysis.approvalKey, clock)
+const watchdogPolicy = (watchdog: Judge): Policy => custom(({ call, analysis, clock }) =>
+  consult(watchdog, { stage: 'watchdog', source: `watchdog ${nameOf(watchdog)}` }, call, analysis.approvalKey, clock))
 
 /** A state machine replaces the mode. A rule that allows answers what the mode would ask. */
 const gate = ({ stateMachine, mode }: PolicyParts): Policy => {
   const gated = ask('security-mode', `mode ${mode}`, 'this tool requires approval', true)
-  return async ({ call, analysis, ruled }) => {
+  return builtIn(({ call, analysis, ruled }) => {
     if (!call.tool.definition.gated) return undefined
     const staged = stateMachine && evaluateStage(stateMachine, call)
     return staged || ruled?.action === 'allow' || analysis.onlyReads ? staged : gated
-  }
+  })
 }
 
-const guardPolicy = ({ id, pre }: Guard): Policy => async ({ call, analysis, clock }) =>
-  call.tool.definition.gated ? consult(pre!, { stage: 'guard', source: `guard ${id}` }, call, analysis.approvalKey, clock) : undefined
+const guardPolicy = ({ id, pre }: Guard): Policy => custom(async ({ call, analysis, clock }) =>
+  call.tool.definition.gated ? consult(pre!, { stage: 'guard', source: `guard ${id}` }, call, analysis.approvalKey, clock) : undefined)

@@ -54,8 +54,20 @@ export class CallJournal {
     return store.notes ? this.#note(call) : this.#write(call)
   }
 
-  /** Writes every open call that is not in the journal yet. Call it before a call leaves for its tool. */
-  save(): void {
+  /**
+   * Writes every open call, and sends one. A single call into a compartment is sent first and written in the same tick:
+   * this thread does what the compartment asks for, and reads no message before it has written. To write it first made a
+   * guarded call 15 % slower (p50, process).
+   */
+  leave<Result>(send: () => Promise<Result>, isInline: boolean): Promise<Result> {
+    if (this.#unsaved.length > 1 || isInline) this.#save()
+    const sent = send()
+    // The message leaves in the microtasks before that.
+    if (this.#unsaved.length > 0) queueMicrotask(this.#save)
+    return sent
+  }
+
+  readonly #save = (): void => {
     const unsaved = this.#unsaved.filter(({ state }) => state === 'new')
     this.#unsaved = []
     if (unsaved.length === 0) return
@@ -75,7 +87,7 @@ export class CallJournal {
 
   readonly #saveNow = (): void => {
     this.#isSaving = false
-    this.save()
+    this.#save()
   }
 
   #note(call: JournalledCall): Note {
