@@ -15,30 +15,26 @@ import { Restarts } from './restarts.ts'
 import { StartAttempt } from './start-attempt.ts'
 
 /**
- * One loaded extension and, while it is active, its compartment.
+ * One loaded extension and, while it is active, its compartment. `Lifecycle` has its state.
  *
  *   validated ─ first call ─▶ initialising ▶ loaded ▶ activating ▶ active ─ stop ─▶ draining ▶ inactive ▶ disposed
- *                                   └───────────┴──────────┴──────────┴─ throws, dies ─▶ failed ─ next call ─▶ initialising
+ *                                  └───────────┴──────────┴─────────┴─ throws, dies ───┴─────────┴─▶ failed
+ *   failed ─ next call ─▶ initialising
+ *   validated, failed ─ stop ─▶ disposed
  */
 export class Extension {
   readonly #parts: ExtensionParts
   readonly #lifecycle: Lifecycle
   readonly #restarts = new Restarts()
-  readonly #dead = new WeakSet<CompartmentSession>()
   /** Calls that are bound to it, from when they were resolved until they have settled. */
   readonly leases = new Leases()
   /** Joined by the time of what waits for the start. */
   readonly startPause = new JointPause()
-  #compartment: CompartmentSession | undefined
-  #starting: Promise<CompartmentSession> | undefined
-  #starter: Starter | undefined
-  #fault: BulkheadError | undefined
   #predecessor: Promise<unknown> | undefined
-  #opening: AbortController | undefined
-  /** For who waits for another to end: nothing of it has begun. */
-  readonly #stopAsked = Promise.withResolvers<void>()
-  #stopReason: BulkheadError | undefined
-  #stopping: Promise<BulkheadError | undefined> | undefined
+  /** Set while it starts. */
+  #attempt: StartAttempt | undefined
+  /** Set once it was asked to stop. It never starts again. */
+  #stop: { readonly reason: BulkheadError; result: Promise<BulkheadError | undefined> | undefined } | undefined
 
   constructor(parts: ExtensionParts) {
     this.#parts = parts
@@ -63,17 +59,17 @@ export class Extension {
 
   /** Whether any code of it ran, or is about to. */
   get wasStarted(): boolean {
-    return this.state !== 'validated' || this.#starting !== undefined
+    return this.state !== 'validated' || this.#attempt !== undefined
   }
 
   /** Why it failed last; gone when it is active again. */
   get fault(): BulkheadError | undefined {
-    return this.#fault
+    return this.#lifecycle.standing.fault
   }
 
   /** Set while it starts. The time of the start, and of every call that waits for it, stands still while a person is asked. */
   get starter(): Starter | undefined {
-    const starter = this.#starter
+    const starter = this.#attempt?.starter
     return starter && { raise: (...question) => starter.raise(...question).finally(this.startPause.pause()) }
   }
 
@@ -91,21 +87,21 @@ export class Extension {
 
   /** Set while calls may go there without waiting. */
   get compartment(): CompartmentSession | undefined {
-    return this.#stopReason || this.#compartment?.quiet ? undefined : this.#compartment
+    const { compartment } = this.#lifecycle.standing
+    return this.#stop || compartment?.quiet ? undefined : compartment
   }
 
   /** Callers that come while it starts share the one start and its outcome; the first of them is asked what `init` asks. */
   start(starter?: Starter): Promise<CompartmentSession> {
-    if (this.#stopReason) return Promise.reject(this.#stopReason)
+    if (this.#stop) return Promise.reject(this.#stop.reason)
+    const { compartment } = this.#lifecycle.standing
     // A cancelled call that goes on may be about to take its compartment down.
-    if (this.#compartment?.quiet) return this.#compartment.quiet.then(() => this.start(starter))
-    if (this.#compartment) return Promise.resolve(this.#compartment)
-    this.#starter ??= starter
-    this.#starting ??= this.#activate().finally(() => {
-      this.#starting = undefined
-      this.#starter = undefined
-    })
-    return this.#starting
+    if (compartment?.quiet) return compartment.quiet.then(() => this.start(starter))
+    if (compartment) return Promise.resolve(compartment)
+    const attempt = this.#attempt ??= new StartAttempt()
+    attempt.starter ??= starter
+    attempt.result ??= this.#activate(attempt).finally(() => { this.#attempt = undefined })
+    return attempt.result
   }
 
   /** For what was asked of a compartment that ended before: it goes to the next one, which starts as any other does. */
@@ -123,40 +119,38 @@ export class Extension {
    * from stopping cleanly; never rejects. Idempotent.
    */
   stop(reason: BulkheadError, drainMs: number): Promise<BulkheadError | undefined> {
-    this.#stopReason ??= reason
-    this.#stopAsked.resolve()
-    this.#stopping ??= this.#stop(reason, drainMs).catch((thrown: unknown) => BulkheadError.from(thrown))
-    return this.#stopping
+    const stop = this.#stop ??= { reason, result: undefined }
+    stop.result ??= this.#shutDown(reason, drainMs).catch((thrown: unknown) => BulkheadError.from(thrown))
+    return stop.result
   }
 
   /** What the running code makes of a stored state. Rejects when it does not run. */
   async migrateState(stored: StoredState, signal: AbortSignal): Promise<Json> {
-    if (this.#compartment) return this.#compartment.migrateState(stored, signal)
+    const { compartment } = this.#lifecycle.standing
+    if (compartment) return compartment.migrateState(stored, signal)
     throw new BulkheadError('CompartmentCrashed', `The compartment of "${this.descriptor.id}" is gone.`)
   }
 
-  async #activate(): Promise<CompartmentSession> {
-    this.#restarts.refuseWhileResting(this.descriptor.id, this.#parts.clock)
-    if (this.#predecessor) await this.#waitFor(this.#predecessor)
-    this.#goOn()
+  async #activate(attempt: StartAttempt): Promise<CompartmentSession> {
+    const { clock, arrangement: { limits: { startMs, phaseMs } }, descriptor: { id } } = this.#parts
+    this.#restarts.refuseWhileResting(id, clock)
+    if (this.#predecessor) await this.#waitFor(this.#predecessor, attempt)
+    this.#goOn(attempt)
     for (const dependency of this.#parts.dependencies()) await dependency.start(this.starter)
-    this.#goOn()
+    this.#goOn(attempt)
     this.#lifecycle.signal('init')
-    const { clock, arrangement: { limits: { startMs, phaseMs } } } = this.#parts
-    const attempt = new StartAttempt(clock, startMs + 3 * phaseMs, this.descriptor.id)
+    attempt.begin(clock, startMs + 3 * phaseMs, id)
     const leavePause = this.startPause.join(() => attempt.pause())
     try {
       const compartment = await attempt.within(this.#bringUp(attempt))
-      if (this.#dead.has(compartment)) {
-        throw new BulkheadError('CompartmentCrashed', `The compartment of "${this.descriptor.id}" ended while it was activated.`)
+      if (attempt.hasEnded) {
+        throw new BulkheadError('CompartmentCrashed', `The compartment of "${id}" ended while it was activated.`)
       }
-      this.#lifecycle.signal('activated')
-      this.#compartment = compartment
-      this.#fault = undefined
+      this.#lifecycle.signal('activated', { compartment })
       return compartment
     } catch (thrown) {
       const error = BulkheadError.from(thrown, 'CompartmentStartFailed')
-      if (attempt.over) this.#opening?.abort(error)
+      if (attempt.over) attempt.cancel(error)
       this.#fail(error)
       if (attempt.compartment) this.#discard(attempt.compartment, error)
       throw error
@@ -167,76 +161,78 @@ export class Extension {
   }
 
   /** Its bytes are read before: by then others may be where they were. */
-  async #waitFor(predecessor: Promise<unknown>): Promise<void> {
+  async #waitFor(predecessor: Promise<unknown>, attempt: StartAttempt): Promise<void> {
     const { code } = this.descriptor
     if (code.kind === 'files') await code.readFiles()
-    await Promise.race([predecessor, this.#stopAsked.promise])
+    await attempt.waitFor(predecessor)
   }
 
   async #bringUp(attempt: StartAttempt): Promise<CompartmentSession> {
-    const goOn = () => this.#goOn(attempt)
-    const compartment = await this.#open()
+    const compartment = await this.#open(attempt)
     // A compartment that opens too late would never be closed.
     if (attempt.over) this.#discard(compartment, attempt.over)
-    attempt.compartment = compartment
-    goOn()
+    this.#goOn(attempt)
     await runPhase('init', compartment, this.#parts)
-    goOn()
+    this.#goOn(attempt)
     this.#lifecycle.signal('initialised')
     this.#lifecycle.signal('activate')
     await runPhase('activate', compartment, this.#parts)
-    goOn()
+    this.#goOn(attempt)
     return compartment
   }
 
-  async #open(): Promise<CompartmentSession> {
+  async #open(attempt: StartAttempt): Promise<CompartmentSession> {
     const { descriptor: { code }, sandbox } = this.#parts
-    this.#opening = new AbortController()
+    const signal = attempt.opening()
     const files = code.kind === 'files' ? await code.readFiles() : undefined
-    this.#goOn()
-    const compartment = await sandbox.open(compartmentRequest(this.#parts, files, this.#opening.signal))
-    this.#opening = undefined
+    this.#goOn(attempt)
+    const compartment = await sandbox.open(compartmentRequest(this.#parts, files, signal))
+    attempt.opened(compartment)
     void compartment.ended.then((end) => this.#ended(compartment, end))
     return compartment
   }
 
   #ended(compartment: CompartmentSession, end: CompartmentEnd): void {
-    this.#dead.add(compartment)
     const { code, message } = end.kind === 'failed' ? end.error : { code: null, message: 'It was closed.' }
     this.#parts.events.emit({ type: 'CompartmentEnded', extensionId: this.descriptor.id, errorCode: code, message })
-    if (this.#compartment !== compartment) return
-    this.#compartment = undefined
-    this.#fail(end.kind === 'failed' ? end.error : undefined)
+    if (this.#attempt?.compartment === compartment) this.#attempt.hasEnded = true
+    if (!this.#holds(compartment)) return
+    // A phase of its stop has failed before.
+    if (this.state === 'failed') this.#lifecycle.release()
+    else this.#fail(end.kind === 'failed' ? end.error : undefined)
   }
 
-  #fail(error: BulkheadError | undefined): void {
-    this.#fault = error
-    this.#lifecycle.signal('fail')
-    // Who found no place has not died.
-    if (!this.#stopReason && error?.code !== 'NoPlaceFree') this.#restarts.died(this.#parts.clock.monotonic())
+  #fail(fault: BulkheadError | undefined): void {
+    this.#lifecycle.signal('fail', { fault })
+    // `NoPlaceFree` means that the compartment was never started.
+    if (!this.#stop && fault?.code !== 'NoPlaceFree') this.#restarts.died(this.#parts.clock.monotonic())
   }
 
   #discard(compartment: CompartmentSession, reason: BulkheadError): void {
     compartment.close(reason).catch((thrown: unknown) => this.#parts.events.suppressed(`close of ${this.descriptor.id}`, thrown))
   }
 
-  #goOn(attempt?: StartAttempt): void {
-    const over = this.#stopReason ?? attempt?.over
+  #goOn(attempt: StartAttempt): void {
+    const over = this.#stop?.reason ?? attempt.over
     if (over) throw over
   }
 
-  async #stop(reason: BulkheadError, drainMs: number): Promise<BulkheadError | undefined> {
+  #holds(compartment: CompartmentSession): boolean {
+    return this.#lifecycle.standing.compartment === compartment
+  }
+
+  async #shutDown(reason: BulkheadError, drainMs: number): Promise<BulkheadError | undefined> {
     const { clock, arrangement } = this.#parts
-    if (this.#starting) {
-      this.#opening?.abort(reason)
-      const starting = this.#starting
+    const starting = this.#attempt?.result
+    if (starting) {
+      this.#attempt?.cancel(reason)
       if (!await settlesWithin(clock, drainMs, starting)) {
-        // It cannot come to life any more; what it ends in is tidied whenever that is.
+        // It cannot become active any more. It is disposed of when the attempt ends.
         void starting.catch(() => this.#lifecycle.signal('dispose'))
         return this.#stuck('is still starting')
       }
     }
-    const compartment = this.#compartment
+    const { compartment } = this.#lifecycle.standing
     if (!compartment) {
       this.#lifecycle.signal('dispose')
       return undefined
@@ -250,22 +246,21 @@ export class Extension {
     return drained ? fault : this.#stuck('had calls running that did not end')
   }
 
-  /** Its own farewell, both parts of it: a failing phase is reported and does not keep it alive. */
+  /** Runs `deactivate` and `dispose`. A phase that fails is reported, and the next one runs. */
   async #takeDown(compartment: CompartmentSession): Promise<BulkheadError | undefined> {
-    // One that has died meanwhile has moved the state already, and has nothing to say.
-    const isThere = () => this.#compartment === compartment
     let fault: BulkheadError | undefined
     for (const phase of ['deactivate', 'dispose'] as const) {
-      if (!isThere()) return fault
+      // After the end of the compartment the state is `failed`, and no phase can run.
+      if (!this.#holds(compartment)) return fault
       try {
         await runPhase(phase, compartment, this.#parts)
-        if (phase === 'deactivate' && isThere()) this.#lifecycle.signal('drained')
+        if (phase === 'deactivate' && this.#holds(compartment)) this.#lifecycle.signal('drained')
       } catch (thrown) {
         fault ??= BulkheadError.from(thrown)
-        if (isThere() && this.state !== 'failed') this.#lifecycle.signal('fail')
+        if (this.#holds(compartment) && this.state !== 'failed') this.#lifecycle.signal('fail')
       }
     }
-    if (isThere()) this.#compartment = undefined
+    this.#lifecycle.release()
     return fault
   }
 

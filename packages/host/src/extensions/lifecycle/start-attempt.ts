@@ -1,19 +1,29 @@
 import { BulkheadError, type Clock, type CompartmentSession } from '@bulkhead/contract'
 import { Deadline } from '../../model/deadline.ts'
+import type { Starter } from './extension-parts.ts'
 
-/**
- * One attempt at starting an extension. The sandbox has shorter deadlines of its own; this one applies when it
- * does not, so that calls that wait for a start are not kept for ever. It stands still while a person is asked.
- */
+/** One attempt to start an extension. All callers that need the extension share it. */
 export class StartAttempt {
-  readonly #deadline: Deadline
   readonly #late = Promise.withResolvers<never>()
+  readonly #cancelled = Promise.withResolvers<void>()
+  #deadline: Deadline | undefined
+  #opening: AbortController | undefined
+  /** Settles with the attempt. */
+  result: Promise<CompartmentSession> | undefined
+  /** Answers the questions of `init`: the first caller that can. */
+  starter: Starter | undefined
   /** Set when its time is over. */
   over: BulkheadError | undefined
-  /** Set once it is there. */
+  /** Set when the compartment is open. */
   compartment: CompartmentSession | undefined
+  /** Whether the compartment ended before it was active. */
+  hasEnded = false
 
-  constructor(clock: Clock, ms: number, extension: string) {
+  /**
+   * Its time begins. The sandbox has shorter deadlines of its own. This one makes sure that calls that wait for a start
+   * never wait for ever. It is paused while a person is asked.
+   */
+  begin(clock: Clock, ms: number, extension: string): void {
     this.#deadline = new Deadline(clock, ms, () => {
       const message = `The extension "${extension}" was not ready within ${ms} ms. See what keeps this machine busy, or raise startMs and phaseMs.`
       this.over = new BulkheadError('CompartmentStartFailed', message, { data: { extension } })
@@ -26,11 +36,33 @@ export class StartAttempt {
     return Promise.race([work, this.#late.promise])
   }
 
+  /** Also resolves when the attempt is cancelled. */
+  async waitFor(predecessor: Promise<unknown>): Promise<void> {
+    await Promise.race([predecessor, this.#cancelled.promise])
+  }
+
+  /** The compartment is being opened. Returns the signal that ends that. */
+  opening(): AbortSignal {
+    this.#opening = new AbortController()
+    return this.#opening.signal
+  }
+
+  opened(compartment: CompartmentSession): void {
+    this.#opening = undefined
+    this.compartment = compartment
+  }
+
+  /** Ends a wait and an opening. A phase that has begun is not interrupted. */
+  cancel(reason: BulkheadError): void {
+    this.#cancelled.resolve()
+    this.#opening?.abort(reason)
+  }
+
   pause(): () => void {
-    return this.#deadline.pause()
+    return this.#deadline!.pause()
   }
 
   end(): void {
-    this.#deadline.stop()
+    this.#deadline?.stop()
   }
 }

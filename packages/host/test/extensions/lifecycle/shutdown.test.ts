@@ -41,3 +41,14 @@ test('closing asks each extension once what it depends on, however many there ar
   expect(await host.close()).toMatchObject({ faults: [] })
   expect(reads).toBe(count)
 })
+
+test('a compartment that crashes in dispose after deactivate failed ends the stop', async () => {
+  const world = createWorld({
+    extensions: [{
+      phases: { deactivate: () => { throw new Error('no') }, dispose: () => world.compartment().crash() },
+    }],
+  })
+  await (await world.host.openSession({ mode: 'yolo' })).call({ id: 'c', name: 'echo', arguments: {} })
+  expect(await world.host.close()).toMatchObject({ faults: [{ error: { code: 'LifecycleFailure' } }] })
+  expect(world.eventsOf('LifecycleStateChanged').map(({ to }) => to).slice(-3)).toEqual(['draining', 'failed', 'disposed'])
+})
