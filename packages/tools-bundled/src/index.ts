@@ -1,13 +1,13 @@
 import type { ArgumentsReader, LockedTool } from '@bulkhead/contract'
 import { bash } from './bash/bash.ts'
 import { readBashArguments } from './bash/policy/judge-command.ts'
-import type { BundledExtension } from './model/bundled-extension.ts'
 import { edit } from './edit/edit.ts'
 import {
   readEditArguments, readFetchArguments, readGlobArguments, readGrepArguments, readReadArguments, readWriteArguments,
 } from './file-arguments.ts'
 import { glob } from './glob/glob.ts'
 import { grep } from './grep/grep.ts'
+import type { BundledExtension } from './model/bundled-extension.ts'
 import { question } from './question/question.ts'
 import { read } from './read/read.ts'
 import { createSkill, type SkillOptions } from './skill/skill.ts'
@@ -15,12 +15,10 @@ import { createTask, type AgentRunner } from './task/task.ts'
 import { todo } from './todo/todo.ts'
 import { createToolSearch, type ToolCatalog } from './tool-search/tool-search.ts'
 import { createWebFetch } from './web-fetch/web-fetch.ts'
-import type { SearchConfig } from './web-search/results.ts'
-import { createWebSearch } from './web-search/web-search.ts'
+import { createWebSearch, type SearchConfig } from './web-search/web-search.ts'
 import { write } from './write/write.ts'
 
 export type { BundledExtension }
-export { loadLateCode } from './preload.ts'
 export type { AgentRequest, AgentResult, AgentRunner } from './task/task.ts'
 export type { SearchedTool, ToolCatalog } from './tool-search/tool-search.ts'
 export { SHELF_THRESHOLD, ToolShelf } from './tool-search/tool-search.ts'
@@ -53,4 +51,9 @@ export const bundledExtensions: readonly BundledExtension[] = createBundledExten
 export const argumentsReaders: ReadonlyMap<LockedTool, ArgumentsReader> = new Map<LockedTool, ArgumentsReader>([
   ['bash', readBashArguments], ['read', readReadArguments], ['write', readWriteArguments], ['edit', readEditArguments],
   ['glob', readGlobArguments], ['grep', readGrepArguments], ['web_fetch', readFetchArguments],
+])
+
+/** Imports code that tools load on first use, before third-party code runs. Never rejects. */
+export const loadLateCode = (): Promise<unknown> => Promise.allSettled([
+  import('./web-fetch/html/html-to-markdown.ts'), import('./web-fetch/pdf/pdf-text.ts').then(({ pdfThread }) => pdfThread.load()), import('yaml'),
 ])

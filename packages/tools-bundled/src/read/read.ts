@@ -1,8 +1,10 @@
 import { defineExtension, type FileReader, type FromJsonSchema, type ManifestInput, ToolError } from '@bulkhead/contract'
 import { BUNDLED } from '../model/bundled-extension.ts'
 import { folderKey, refuseHome } from '../model/path-keys.ts'
-import { decodeUtf16, fileKind, restOfHalf, SNIFF_BYTES, type Utf16, utf16Of, utf16Part, withoutHalf } from './encoding.ts'
-import { collectLines, type LineRange, type Lines, linesOfText } from './lines.ts'
+import {
+  collectLines, decodeUtf16, fileKind, type LineRange, type Lines, linesOfText, restOfHalf, SNIFF_BYTES, type Utf16, utf16Of,
+  utf16Part, withoutHalf,
+} from './text.ts'
 
 const MAX_BYTES = 200 * 1024
 

@@ -1,6 +1,6 @@
-import { defineExtension, ToolError, type FileReader, type ManifestInput } from '@bulkhead/contract'
+import { defineExtension, ToolError, type FileReader, type Log, type ManifestInput } from '@bulkhead/contract'
+import { isJsonObject } from '@bulkhead/kit/json'
 import { BUNDLED, type BundledExtension } from '../model/bundled-extension.ts'
-import { bodyOf, type IndexedSkill, indexSkills } from './skill-file.ts'
 
 const INPUT_SCHEMA = {
   type: 'object',
@@ -88,4 +88,68 @@ function unknown(name: string, skills: readonly IndexedSkill[]): ToolError {
   let text = skills.length === 0 ? ' There are none here.' : ' There are:'
   for (const line of list) if (text.length + line.length < LIST_CHARS) text += line
   return new ToolError('NotFound', `There is no skill "${name}".${text}`)
+}
+
+/** What the head of a SKILL.md says of it. */
+interface SkillHead {
+  readonly name: string
+  readonly description: string
+}
+
+/** The head lies in here; what is longer is no skill. */
+const HEAD_BYTES = 16 * 1024
+
+const NAME = /^[a-z0-9]+(?:-[a-z0-9]+)*$/
+const HEAD = /^\ufeff?---[ \t]*\r?\n([^]*?)\r?\n---[ \t]*(?:\r?\n|$)/
+
+/** The head, or in a few words what is wrong with it. */
+export async function readHead(text: string, folder: string): Promise<SkillHead | string> {
+  const written = HEAD.exec(text)?.[1]
+  if (written === undefined) return 'it does not begin with a head between two lines of ---'
+  const head = await parseHead(written)
+  if (!isJsonObject(head)) return 'its head is not YAML with names and values'
+  const { name, description } = head
+  if (typeof name !== 'string' || name.length > 64 || !NAME.test(name)) return 'its name is not of 1 to 64 letters a-z, digits and single hyphens'
+  if (name !== folder) return `its name is not that of its folder, ${folder}`
+  if (typeof description !== 'string' || description === '' || description.length > 1024) return 'its description is not of 1 to 1024 characters'
+  return { name, description }
+}
+
+async function parseHead(text: string): Promise<unknown> {
+  // Loaded when there is a skill: the host starts without it.
+  const { parse } = await import('yaml')
+  try {
+    return parse(text, { maxAliasCount: 0, schema: 'core' })
+  } catch {
+    return undefined
+  }
+}
+
+/** What follows the head. */
+const bodyOf = (text: string): string => text.replace(HEAD, '')
+
+interface IndexedSkill extends SkillHead {
+  readonly path: string
+}
+
+const MAX_SKILLS = 500
+
+/** Every skill below these folders: the first of a name wins, and only heads are read. What is wrong is logged, never thrown. */
+async function indexSkills(folders: readonly string[], fs: FileReader, log: Log): Promise<readonly IndexedSkill[]> {
+  const skills = new Map<string, IndexedSkill>()
+  for (const folder of folders) {
+    // A folder that is not there, or may not be read, has no skills.
+    const entries = await fs.list(folder).catch(() => [])
+    for (const { name, kind } of entries) {
+      if (kind !== 'directory' || skills.size >= MAX_SKILLS) continue
+      const path = `${folder}/${name}/SKILL.md`
+      const text = await fs.readText(path, { start: 0, end: HEAD_BYTES }).catch(() => undefined)
+      if (text === undefined) continue
+      const head = await readHead(text, name)
+      if (typeof head === 'string') log.warn(`The skill ${path} is left out: ${head}.`)
+      else if (skills.has(head.name)) log.warn(`The skill ${path} is left out: ${skills.get(head.name)!.path} comes first.`)
+      else skills.set(head.name, { ...head, path })
+    }
+  }
+  return [...skills.values()]
 }

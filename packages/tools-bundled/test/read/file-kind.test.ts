@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { fileKind } from '../../src/read/encoding.ts'
+import { fileKind } from '../../src/read/text.ts'
 
 describe('what a file is, by its first bytes', () => {
   it.each([

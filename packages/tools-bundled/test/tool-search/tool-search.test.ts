@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { rank, wordsOf } from '../../src/tool-search/bm25.ts'
-import { createToolSearch, type SearchedTool, ToolShelf } from '../../src/tool-search/tool-search.ts'
+import { rank, wordsOf, createToolSearch, ToolShelf, type SearchedTool } from '../../src/tool-search/tool-search.ts'
 import { sessionMemory } from '../memory.ts'
 import { toolSession } from '../tool-session.ts'
 

@@ -1,6 +1,5 @@
 import { Parser } from 'htmlparser2'
-import { MarkdownWriter } from './markdown-writer.ts'
-import { PageElements } from './page-elements.ts'
+import { MarkdownWriter, TableWriter } from './markdown-writer.ts'
 
 /** The parser's own time grows with the depth of a page; what is deeper than any page is not read on. */
 const MAX_DEPTH = 1_000
@@ -44,3 +43,221 @@ export function htmlToMarkdown(html: string, url: string, plain: boolean): Reada
 /** Invisible characters that a model still reads: direction marks, tags, zero-width characters. */
 const visible = (text: string): string =>
   text.replaceAll(/[\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff\u{e0000}-\u{e007f}]|(?![\n\t])\p{Cc}/gu, '')
+
+type Attributes = Readonly<Record<string, string>>
+
+/** Never read: not text, or not of the page itself. */
+const SKIPPED: ReadonlySet<string> = new Set([
+  'script', 'style', 'noscript', 'template', 'svg', 'math', 'iframe', 'object', 'canvas', 'audio', 'video', 'map', 'select', 'button',
+  'input', 'textarea', 'title', 'nav', 'footer', 'aside', 'dialog', 'head',
+])
+const MAIN: ReadonlySet<string> = new Set(['main', 'article'])
+const BLOCKS: ReadonlySet<string> = new Set([
+  'p', 'div', 'section', 'article', 'main', 'header', 'figure', 'figcaption', 'address', 'details', 'summary', 'dl', 'dt', 'dd', 'form',
+  'fieldset', 'body', 'html', 'center', 'hgroup', 'search',
+])
+const MARKS: ReadonlyMap<string, string> = new Map([['b', '**'], ['strong', '**'], ['i', '*'], ['em', '*'], ['del', '~~'], ['s', '~~']])
+const URL_CHARS = 2_000
+
+interface PageParts {
+  /** All of the page, and what stands in its main part. */
+  readonly whole: MarkdownWriter
+  readonly main: MarkdownWriter
+  readonly url: string
+}
+
+/** Turns the elements of a page, as they are opened and closed, into what the writers write. */
+class PageElements {
+  readonly #parts: PageParts
+  readonly #links: (string | undefined)[] = []
+  readonly #lists: { readonly ordered: boolean; items: number }[] = []
+  readonly #tables: TableWriter[] = []
+  /** Elements that are open inside of one that is skipped, itself included. */
+  #skipped = 0
+  /** For each element that is open and read, whether it is a main part. */
+  readonly #opened: boolean[] = []
+  #mainDepth = 0
+  #preDepth = 0
+  #inTitle = false
+  #title = ''
+
+  constructor(parts: PageParts) {
+    this.#parts = parts
+  }
+
+  get title(): string | undefined {
+    return this.#title.replaceAll(/\s+/g, ' ').trim() || undefined
+  }
+
+  open(name: string, attributes: Attributes): void {
+    // The title stands in the head, which is skipped.
+    if (name === 'title' && this.#title === '') this.#inTitle = true
+    const isSkipped = SKIPPED.has(name) || (name === 'header' && this.#mainDepth === 0) || isHidden(attributes)
+    if (this.#skipped > 0 || isSkipped) {
+      this.#skipped++
+      return
+    }
+    const isMain = MAIN.has(name) || attributes['role'] === 'main'
+    this.#opened.push(isMain)
+    if (isMain) this.#mainDepth++
+    this.#begin(name, attributes)
+  }
+
+  close(name: string): void {
+    if (name === 'title') this.#inTitle = false
+    if (this.#skipped > 0) {
+      this.#skipped--
+      return
+    }
+    this.#finish(name)
+    if (this.#opened.pop() === true) this.#mainDepth--
+  }
+
+  text(text: string): void {
+    if (this.#inTitle && this.#title.length < URL_CHARS) this.#title += text
+    if (this.#skipped > 0) return
+    const table = this.#tables.at(-1)
+    if (table !== undefined) table.text(text)
+    else this.#write((writer) => (this.#preDepth > 0 ? writer.raw(text) : writer.text(text)))
+  }
+
+  #begin(name: string, attributes: Attributes): void {
+    const heading = /^h([1-6])$/.exec(name)?.[1]
+    const mark = MARKS.get(name)
+    if (heading !== undefined) this.#block((writer) => writer.mark(`${'#'.repeat(Number(heading))} `))
+    else if (mark !== undefined) this.#inline(mark)
+    else if (BLOCKS.has(name)) this.#block()
+    else if (name === 'a') this.#openLink(attributes['href'])
+    else if (name === 'code' && this.#preDepth === 0) this.#inline('`')
+    else if (name === 'br') this.#write((writer) => writer.raw('\n'))
+    else if (name === 'hr') this.#block((writer) => writer.mark('---'))
+    else if (name === 'img') this.#image(attributes)
+    else if (name === 'pre') this.#openCode(attributes)
+    else if (name === 'blockquote') this.#enter('> ')
+    else if (name === 'ul' || name === 'ol') this.#openList(name === 'ol')
+    else if (name === 'li') this.#openItem()
+    else if (name === 'table') this.#openTable()
+    else if (name === 'tr') this.#tables.at(-1)?.row()
+    else if (name === 'td' || name === 'th') this.#tables.at(-1)?.cell()
+  }
+
+  #finish(name: string): void {
+    const mark = MARKS.get(name)
+    if (mark !== undefined) this.#inline(mark)
+    else if (/^h[1-6]$/.test(name) || BLOCKS.has(name) || name === 'hr') this.#block()
+    else if (name === 'a') this.#closeLink()
+    else if (name === 'code' && this.#preDepth === 0) this.#inline('`')
+    else if (name === 'pre') this.#closeCode()
+    else if (name === 'blockquote') this.#leave()
+    else if (name === 'ul' || name === 'ol') this.#closeList()
+    else if (name === 'li' && this.#lists.length > 0) this.#leave(true)
+    else if (name === 'table') this.#closeTable()
+  }
+
+  #write(work: (writer: MarkdownWriter) => void): void {
+    work(this.#parts.whole)
+    if (this.#mainDepth > 0) work(this.#parts.main)
+  }
+
+  #inline(mark: string): void {
+    if (this.#tables.length === 0 && this.#preDepth === 0) this.#write((writer) => writer.mark(mark))
+  }
+
+  #block(start?: (writer: MarkdownWriter) => void): void {
+    if (this.#tables.length > 0) return
+    this.#write((writer) => {
+      writer.end(this.#lists.length > 0)
+      start?.(writer)
+    })
+  }
+
+  #enter(prefix: string, marker?: string, tight = false): void {
+    if (this.#tables.length > 0) return
+    this.#write((writer) => {
+      writer.end(tight)
+      writer.enter(prefix, marker)
+    })
+  }
+
+  #leave(tight = false): void {
+    if (this.#tables.length > 0) return
+    this.#write((writer) => {
+      writer.end(tight)
+      writer.leave()
+    })
+  }
+
+  #openLink(href: string | undefined): void {
+    const url = this.#tables.length > 0 ? undefined : linkTo(href, this.#parts.url)
+    this.#links.push(url)
+    if (url !== undefined) this.#inline('[')
+  }
+
+  #closeLink(): void {
+    const url = this.#links.pop()
+    if (url !== undefined) this.#inline(`](${url})`)
+  }
+
+  #image({ alt = '', src }: Attributes): void {
+    const url = linkTo(src, this.#parts.url)
+    if (alt.trim() === '' || url === undefined || this.#tables.length > 0) return
+    this.#write((writer) => {
+      writer.mark('![')
+      writer.text(alt)
+      writer.mark(`](${url})`)
+    })
+  }
+
+  #openCode(attributes: Attributes): void {
+    this.#preDepth++
+    const language = /\blang(?:uage)?-([\w+#-]{1,30})/.exec(attributes['class'] ?? '')?.[1] ?? ''
+    this.#block((writer) => writer.mark(`\`\`\`${language}\n`))
+  }
+
+  #closeCode(): void {
+    this.#preDepth = Math.max(0, this.#preDepth - 1)
+    this.#write((writer) => writer.mark('\n```'))
+    this.#block()
+  }
+
+  #openList(ordered: boolean): void {
+    this.#block()
+    this.#lists.push({ ordered, items: 0 })
+  }
+
+  #closeList(): void {
+    this.#lists.pop()
+    if (this.#tables.length === 0) this.#write((writer) => writer.end(this.#lists.length > 0))
+  }
+
+  #openItem(): void {
+    const list = this.#lists.at(-1)
+    if (list === undefined) return this.#block()
+    const follows = list.items++ > 0 || this.#lists.length > 1
+    const marker = list.ordered ? `${list.items}. ` : '- '
+    this.#enter(' '.repeat(marker.length), marker, follows)
+  }
+
+  #openTable(): void {
+    this.#block()
+    this.#tables.push(new TableWriter())
+  }
+
+  #closeTable(): void {
+    const table = this.#tables.pop()
+    if (table === undefined) return
+    const outer = this.#tables.at(-1)
+    const text = table.toString(this.#parts.whole.plain)
+    if (outer !== undefined) outer.text(text)
+    else if (text !== '') this.#write((writer) => writer.raw(text))
+    this.#block()
+  }
+}
+
+const isHidden = ({ hidden, style = '', 'aria-hidden': ariaHidden }: Attributes): boolean =>
+  hidden !== undefined || ariaHidden === 'true' || /display\s*:\s*none|visibility\s*:\s*hidden/i.test(style)
+
+function linkTo(href: string | undefined, base: string): string | undefined {
+  const url = href === undefined || href.length > URL_CHARS || href.startsWith('#') ? null : URL.parse(href, base)
+  return url !== null && /^(?:https?|mailto):$/.test(url.protocol) ? url.href.replaceAll('(', '%28').replaceAll(')', '%29') : undefined
+}
