@@ -1,8 +1,7 @@
 import type { ArgumentsReader, ArgumentsReading, CallEffects, CallNeed } from '@bulkhead/contract'
 import type { Json } from '@bulkhead/kit/json'
-import { folderKey, ownFolderKey, whyNotWritten } from './model/path-keys.ts'
-import { insidePath } from './bash/policy/ground.ts'
 import { splitPattern } from './glob/glob.ts'
+import { folderKey, insidePath, ownFolderKey, whyNotWritten } from './model/path-keys.ts'
 
 interface NamedPath {
   readonly path: string

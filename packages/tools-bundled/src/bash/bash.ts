@@ -1,9 +1,61 @@
-import { defineExtension, type FromJsonSchema } from '@bulkhead/contract'
+import { defineExtension, type FromJsonSchema, type ManifestInput } from '@bulkhead/contract'
 import type { JsonObject } from '@bulkhead/kit/json'
-import { insidePath } from './policy/ground.ts'
+import { BUNDLED } from '../model/bundled-extension.ts'
+import { insidePath } from '../model/path-keys.ts'
 import { judgeCommand, readBashArguments } from './policy/judge-command.ts'
-import { INPUT_SCHEMA, manifest, MAX_TIMEOUT_MS, REQUIRES } from './manifest.ts'
-import { runCommand, type BashRuntime } from './run/run-command.ts'
+import { type BashRuntime, REQUIRES } from './run/plan-runner.ts'
+import { runCommand } from './run/run-command.ts'
+
+/** Of one command, and of a call unless it says less. */
+const MAX_TIMEOUT_MS = 120_000
+/** For ending what is overdue and telling what it had written. */
+const TELLING_MS = 10_000
+
+const INPUT_SCHEMA = {
+  type: 'object',
+  properties: {
+    command: { type: 'string', minLength: 1, description: 'The command line, as for bash.' },
+    timeout_ms: { type: 'integer', minimum: 1, maximum: MAX_TIMEOUT_MS, description: 'Ended after so many ms. Default: 120000.' },
+    cwd: { type: 'string', minLength: 1, description: 'The folder it starts in, inside the workspace. Default: the workspace.' },
+    description: { type: 'string', description: 'What it is for, in a few words, for the person who is asked.' },
+  },
+  required: ['command'],
+  additionalProperties: false,
+} as const
+
+const manifest = {
+  ...BUNDLED,
+  id: 'bash',
+  tools: [{
+    name: 'bash',
+    label: 'Bash',
+    description: 'Runs a command line in the workspace and returns stdout, stderr and the exit code. Pipelines, &&, ||, ;, '
+      + 'quotes, globs, redirections to files of the workspace and here-documents run directly, without a shell, and are '
+      + 'approved command by command. Variables, substitutions, loops and the like need a shell, which a person must agree '
+      + 'to: prefer plain commands. There is no terminal: programs that wait for a person fail. What it starts is ended with it, '
+      + 'so that no server runs on in the background: start and use it in one command. At most 120 s; output beyond 200 KB '
+      + 'goes to a file.',
+    inputSchema: INPUT_SCHEMA,
+    outputSchema: {
+      type: 'object',
+      properties: {
+        stdout: { type: 'string' },
+        stderr: { type: 'string' },
+        exit_code: { type: ['integer', 'null'] },
+        signal: { type: 'string' },
+        timed_out: { const: true },
+        truncated: { const: true },
+      },
+      required: ['stdout', 'stderr', 'exit_code'],
+    },
+    requires: REQUIRES,
+    gated: true,
+    mode: 'local',
+    kind: 'execute',
+    timeoutMs: MAX_TIMEOUT_MS + TELLING_MS,
+    maxOutput: '200KB',
+  }],
+} satisfies ManifestInput
 
 type BashArgs = FromJsonSchema<typeof INPUT_SCHEMA>
 

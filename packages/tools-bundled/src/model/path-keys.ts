@@ -42,3 +42,31 @@ export function whyNotWritten(place: string, written: string, { workspace, never
   const protection = known.find(place, workspace)
   return protection === undefined ? [] : [`"${written}" ${protectionReason(protection)}`]
 }
+
+/** Where a path is read: paths are only compared here, never looked at. */
+export interface Location {
+  /** Absolute. */
+  readonly workspace: string
+  /** The folder it starts in, relative to the workspace; `.` for the workspace itself. */
+  readonly folder: string
+}
+
+/** A path relative to the workspace, `.` for the workspace itself; undefined when it leads out of it. */
+export function insidePath(path: string, { workspace, folder }: Location): string | undefined {
+  if (path === '' || path.includes('\0')) return undefined
+  const root = normal(workspace.split('/'))
+  const from = path.startsWith('/') ? [] : [...root, ...folder.split('/')]
+  const full = normal([...from, ...path.split('/')])
+  if (!root.every((name, index) => full[index] === name)) return undefined
+  return full.slice(root.length).join('/') || '.'
+}
+
+function normal(names: readonly string[]): readonly string[] {
+  const kept: string[] = []
+  for (const name of names) {
+    if (name === '' || name === '.') continue
+    if (name === '..') kept.pop()
+    else kept.push(name)
+  }
+  return kept
+}

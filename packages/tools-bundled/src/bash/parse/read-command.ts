@@ -1,10 +1,9 @@
 import { type Command, forEachChild, parse, type ParsedScript, type SyntaxNode } from 'unbash'
-import { nothingLost, readingScope } from './made-word.ts'
+import { nothingLost, readingScope, readWord } from './words.ts'
 import {
   type CommandReading, EVALUATING_BUILTINS, NeedsShell, type NestedCommand, PLAIN, type Scope, type Step, Unreadable, type Word,
 } from './plan.ts'
 import { readSteps } from './steps.ts'
-import { readWord } from './word.ts'
 
 /** Beyond that, a text is asked about as a whole. */
 export const MAX_CHARS = 32 * 1024

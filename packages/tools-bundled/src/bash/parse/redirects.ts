@@ -1,6 +1,6 @@
 import type { HereDoc, Redirection, Word as WordNode } from 'unbash'
 import { NeedsShell, type Source, type Stage, type Target } from './plan.ts'
-import { readWord } from './word.ts'
+import { readWord } from './words.ts'
 
 export type Streams = Pick<Stage, 'stdout' | 'stderr'> & { readonly stdin?: Source }
 

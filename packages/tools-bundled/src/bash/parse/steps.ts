@@ -3,7 +3,7 @@ import {
   BUILTINS, type EachStep, type GroupStep, isPlain, LOOKING_BUILTINS, NeedsShell, type Scope, type Stage, type Step, type When,
 } from './plan.ts'
 import { readRedirects } from './redirects.ts'
-import { readWord, readWords } from './word.ts'
+import { readWord, readWords } from './words.ts'
 
 /** Statements as steps that need no shell. Contract: throws NeedsShell for every other. */
 export function readSteps({ commands }: { readonly commands: readonly Statement[] }, scope: Scope): readonly Step[] {

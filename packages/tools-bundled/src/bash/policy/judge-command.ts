@@ -1,16 +1,13 @@
 import type { ArgumentsReader, ArgumentsReading } from '@bulkhead/contract'
-import { whyNotWritten } from '../../model/path-keys.ts'
+import { insidePath, whyNotWritten } from '../../model/path-keys.ts'
 import type { CommandReading, ShellReading, Stage, Step, Word } from '../parse/plan.ts'
 import { MAX_CHARS, readCommand } from '../parse/read-command.ts'
 import { programNeed } from '../run/stage-argv.ts'
-import { hasControls, inputText, pathText, stageText, wordsText } from './command-text.ts'
-import { effectsOf } from './effects.ts'
+import { hasControls, inputText, namesOf, pathText, stageText, startsIn, wordsText } from './command-names.ts'
+import { effectsOf, innerSteps, placeSteps, readsOf, type JudgedStep, type RunStep } from './judged-steps.ts'
 import { Findings, isForkBomb, overwritesDevice } from './findings.ts'
-import { type Ground, insidePath } from './ground.ts'
-import { innermost, namesOf, startsIn } from './judge-words.ts'
-import { innerSteps, type JudgedStep, placeSteps, readsOf, type RunStep } from './judged-steps.ts'
-import { isMostlyRead } from './known-uses.ts'
-import { unwrap } from './wrappers.ts'
+import { type Ground, isMostlyRead } from './known-uses.ts'
+import { innermost, unwrap } from './wrappers.ts'
 
 export type JudgedCommand = { readonly judgement: ArgumentsReading } & (
   | { readonly kind: 'plan'; readonly steps: readonly JudgedStep[] }

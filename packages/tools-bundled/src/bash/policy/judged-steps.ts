@@ -1,9 +1,10 @@
-import type { EachStep, GroupStep, Stage, Step, Word } from '../parse/plan.ts'
-import { pathText } from './command-text.ts'
+import type { AffectedPath, CallEffects } from '@bulkhead/contract'
+import { insidePath } from '../../model/path-keys.ts'
+import { type EachStep, type GroupStep, isPlain, type Stage, type Step, type Word, wordList } from '../parse/plan.ts'
+import { pathText } from './command-names.ts'
 import type { Findings } from './findings.ts'
-import { type Ground, insidePath, isHarmlessVariable, wordInside } from './ground.ts'
-import { innermost } from './judge-words.ts'
-import { readingUse, type ReadingUse } from './known-uses.ts'
+import { type Ground, readingUse, type ReadingUse, wordInside } from './known-uses.ts'
+import { innermost, isHarmlessVariable } from './wrappers.ts'
 
 export type RunStep = Extract<Step, { kind: 'run' }> & {
   readonly folder: string
@@ -122,3 +123,58 @@ const wordsRead = (words: readonly Word[], ground: Ground, findings: Findings): 
 const streamsRead = ({ stdin, stdout, stderr }: Stage, ground: Ground): boolean =>
   typeof stdout === 'string' && typeof stderr === 'string'
   && (stdin === undefined || !('file' in stdin) || insidePath(stdin.file, ground) !== undefined)
+
+/** Programs that look at everything below what they are given, or below the folder they are started in. */
+const DEEP: ReadonlySet<string> = new Set(wordList('find rg du tree diff'))
+const RECURSIVE = /^-[a-zA-Z]*[rR]|^--recursive$|recurse$/
+
+/**
+ * What the files are that a plan of commands which only read touches, by its words; also those that output is redirected to. More is
+ * said rather than less: all of the workspace where that is not known. `beyond`: they read elsewhere too.
+ */
+export function effectsOf(steps: readonly JudgedStep[], ground: Ground, beyond: boolean): CallEffects {
+  const reads = steps.flatMap((step) => filesOfStep(step, ground)).map((path) => path ?? everything(ground))
+  const targets = steps.flatMap((step) => step.kind === 'run' ? targetsOf(step) : [])
+  const writes = targets.map(({ file, folder }) => affected(file, false, { ...ground, folder }))
+  return { ...(!beyond && { reads }), ...(writes.every((path) => path !== undefined) && { writes }), net: false }
+}
+
+const everything = ({ workspace }: Ground): AffectedPath => ({ path: workspace, below: true })
+
+function filesOfStep(step: JudgedStep, ground: Ground): readonly (AffectedPath | undefined)[] {
+  switch (step.kind) {
+    case 'cd':
+      return []
+    case 'group':
+      return step.steps.flatMap((inner) => filesOfStep(inner, ground))
+    case 'each':
+      return [undefined]
+    case 'run':
+      return step.stages.flatMap((stage, index) => {
+        const here = { ...ground, folder: step.folder }
+        const { stdin } = stage
+        const input = stdin !== undefined && 'file' in stdin ? [affected(stdin.file, false, here)] : []
+        return [...input, ...filesOfWords(innermost(stage.words), step.uses[index]!, here)]
+      })
+  }
+}
+
+function filesOfWords(words: readonly Word[], { paths, fed }: NonNullable<RunStep['uses'][number]>, ground: Ground): readonly (AffectedPath | undefined)[] {
+  const program = words[0]!.text
+  if (program === 'git' || fed !== undefined || words.some((word) => word.made !== undefined) || !paths.every(isPlain)) return [undefined]
+  const isRecursive = (program === 'ls' || program === 'grep') && words.some(({ text }) => RECURSIVE.test(text))
+  const below = DEEP.has(program) || isRecursive
+  const named = paths.map(({ text }) => text).filter((text) => text !== '-' && text !== '/dev/null')
+  const isHere = named.length === 0 && (below || program === 'ls')
+  return (isHere ? ['.'] : named).map((path) => affected(path, below, ground))
+}
+
+const targetsOf = ({ stages, folder }: RunStep) => stages.flatMap(({ stdout, stderr }) =>
+  [stdout, stderr].flatMap((target) => typeof target === 'string' ? [] : [{ file: target.file, folder }]))
+
+/** undefined where `..` may lead elsewhere than it reads. */
+function affected(path: string, below: boolean, ground: Ground): AffectedPath | undefined {
+  const inside = path.split('/').includes('..') ? undefined : insidePath(path, ground)
+  if (inside === undefined) return undefined
+  return { path: inside === '.' ? ground.workspace : `${ground.workspace}/${inside}`, below }
+}

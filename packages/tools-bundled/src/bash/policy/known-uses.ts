@@ -1,45 +1,9 @@
-import { isOpen, isPlain, type Word, wordList } from '../parse/plan.ts'
-import { findUse } from './find.ts'
+import { insidePath, type Location } from '../../model/path-keys.ts'
+import { isPlain, type MadePart, type Word, wordList } from '../parse/plan.ts'
+import { awkUse, findUse, jqUse, sedUse, testUse } from './expression-uses.ts'
 import { gitUse } from './git.ts'
-import { type Ground, wordInside } from './ground.ts'
-import { knownUse, type KnownUse, type OptionList } from './option-list.ts'
+import { knownUse, type KnownUse } from './option-list.ts'
 import { BEYOND_PROGRAMS, READING_PROGRAMS } from './reading-programs.ts'
-import { awkUse, sedUse } from './sed-awk.ts'
-
-const JQ: OptionList = {
-  flags: wordList('-r -c -S -e -n -s -j -M -a --raw-output --compact-output --sort-keys --slurp --null-input --exit-status --tab'),
-  operands: 'text-then-paths',
-}
-
-function jqUse(args: readonly Word[]): KnownUse | undefined {
-  const use = knownUse(args, JQ)
-  return use?.scripts?.every((script) => !/\b(?:import|include)\b/.test(script)) === true ? use : undefined
-}
-
-/** Of these operators, those that say something of a file. */
-const FILE_TEST = /^-[abcdefghkprsuwxGLNOS]$/
-const TEXT_TEST = /^-[nz]$/
-const FILE_COMPARISON = /^-(?:nt|ot|ef)$/
-const TEXT_COMPARISON = /^(?:=|==|!=|-(?:eq|ne|lt|le|gt|ge))$/
-
-/** One question, and not several: every word of it is an operator, a file or a text. */
-function testUse(args: readonly Word[]): KnownUse | undefined {
-  if (args.some(isOpen)) return undefined
-  const [first, ...others] = args
-  if (first?.text === '!' && isPlain(first)) return others.length > 0 ? testUse(others) : undefined
-  switch (args.length) {
-    case 1:
-      return first!.text.startsWith('-') ? undefined : { paths: [] }
-    case 2:
-      return FILE_TEST.test(first!.text) ? { paths: others } : TEXT_TEST.test(first!.text) ? { paths: [] } : undefined
-    case 3: {
-      const operator = args[1]!.text
-      return FILE_COMPARISON.test(operator) ? { paths: [first!, args[2]!] } : TEXT_COMPARISON.test(operator) ? { paths: [] } : undefined
-    }
-    default:
-      return undefined
-  }
-}
 
 /** Lists an archive: `t` with letters that say how, `f`, then the file. A colon would name another machine. */
 function tarUse([form, archive, ...members]: readonly Word[]): KnownUse | undefined {
@@ -72,6 +36,42 @@ function builtinUse(name: string, args: readonly Word[]): KnownUse | undefined {
   if (!isKnown) return undefined
   if (name === 'command') return names.length > 0 && /^-[vV]$/.test(args[0]!.text) ? { paths: [] } : undefined
   return (name === 'history') === (names.length === 0) || name === 'help' ? { paths: [] } : undefined
+}
+
+/** Where a command is judged. */
+export interface Ground extends Location {
+  /** Canonical folders that are never written for a tool. */
+  readonly neverWritten?: readonly string[]
+  /** Variables of loops around it that stand for names of files inside the workspace. */
+  readonly names?: ReadonlySet<string>
+}
+
+/**
+ * A pattern by the names it is made of: none of them may lead upwards, and it may not begin at the root. A word that is made while
+ * it runs is proven then: here only those count that usually stand for such names, so that a person can approve of others.
+ */
+export function wordInside({ text, pattern, made }: Word, ground: Ground): boolean {
+  if (made !== undefined) return made.parts.every((part) => madeInside(part, ground))
+  if (pattern === undefined) return insidePath(text, ground) !== undefined
+  return !text.startsWith('/') && !text.split('/').includes('..') && insidePath('.', ground) !== undefined
+}
+
+/** Programs that print names of files of the workspace. */
+const LISTING: ReadonlySet<string> = new Set(['git', 'find', 'ls', 'rg', 'grep'])
+
+function madeInside(part: MadePart, { names }: Ground): boolean {
+  switch (part.kind) {
+    case 'text':
+      return !part.text.startsWith('/') && !part.text.split('/').includes('..')
+    case 'variable':
+      return names?.has(part.name) === true
+    case 'output': {
+      const [step] = part.steps
+      return part.steps.length === 1 && step?.kind === 'run' && LISTING.has(step.stages[0]!.words[0]!.text)
+    }
+    case 'status':
+      return false
+  }
 }
 
 /** A way to use a program that only reads, inside the workspace. */

@@ -1,5 +1,4 @@
 import { type Word, wordList } from '../parse/plan.ts'
-import { isHarmlessVariable } from './ground.ts'
 import { afterPrefix, anywhere, gitScripts, opaque, optionScripts, type PrefixForm, readsShellText, runs, shellScript, unreadable, type Wrapped } from './unwrap.ts'
 
 const MAX_DEPTH = 8
@@ -145,4 +144,24 @@ function readJoined(args: readonly Word[], name: string): Wrapped {
   const words = args.map(({ text }) => text)
   const scripts = [words.filter((word) => !word.startsWith('-')).join(' '), ...words.filter((word) => word.includes(' '))]
   return { ...anywhere(args), scripts, ...(words.length === 0 ? {} : { unread: `\`${name}\` hands its words to a shell` }) }
+}
+
+const HARMLESS_VARIABLE = /^(?:NO_COLOR|FORCE_COLOR|CLICOLOR|CLICOLOR_FORCE|CI|LANG|LC_[A-Z]+|TZ|COLUMNS|LINES|TERM)$/
+/** No path: some of these name files when they hold one. */
+const PLAIN_VALUE = /^[\w.:@+-]*$/
+
+/** Whether a variable changes only how something looks. */
+export const isHarmlessVariable = (name: string, value: string): boolean => HARMLESS_VARIABLE.test(name) && PLAIN_VALUE.test(value)
+
+/** What a program is, seen through everything that only changes how it runs. */
+export function innermost(words: readonly Word[]): readonly Word[] {
+  let at = words
+  for (let depth = 0; depth < MAX_DEPTH; depth++) {
+    const wrapped = unwrap(at)
+    const [inner] = wrapped?.inner ?? []
+    if (wrapped?.transparent !== true || inner === undefined) return at
+    at = inner.words
+  }
+  // Wrapped deeper than anybody would: it counts as what it is outside.
+  return words
 }

@@ -1,14 +1,19 @@
-import { ToolError, type PipeOptions, type PipeResult, type Runtime, type ShellStage } from '@bulkhead/contract'
+import { type ManifestInput, ToolError, type PipeOptions, type PipeResult, type Runtime, type ShellStage } from '@bulkhead/contract'
 import { Findings } from '../policy/findings.ts'
 import { CONFIG_NAMES } from '../policy/git.ts'
 import { placeSteps, type FolderStep, type JudgedEach, type JudgedStep, type RunStep } from '../policy/judged-steps.ts'
 import { handsToShell } from '../policy/wrappers.ts'
-import type { REQUIRES } from '../manifest.ts'
 import type { MadePart, Word } from '../parse/plan.ts'
-import { expandPattern } from './expand-pattern.ts'
-import { provenInput } from './prove-inside.ts'
+import { expandPattern, provenInput } from './file-names.ts'
 import { stageCommand, type WordSources } from './stage-argv.ts'
 import { Transcript } from './transcript.ts'
+
+/** What the tool may use. */
+export const REQUIRES = {
+  fs: { read: ['{workspace}'], write: ['{workspace}'] },
+  net: { hosts: ['*'] },
+  shell: [{ cmd: '*', args: [{ rest: true }] }],
+} as const satisfies NonNullable<ManifestInput['tools'][number]['requires']>
 
 export type BashRuntime = Runtime<typeof REQUIRES>
 

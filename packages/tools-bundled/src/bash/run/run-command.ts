@@ -2,8 +2,8 @@ import { ToolError } from '@bulkhead/contract'
 import type { JsonObject } from '@bulkhead/kit/json'
 import { type Word, wordList } from '../parse/plan.ts'
 import type { JudgedCommand } from '../policy/judge-command.ts'
-import { innermost } from '../policy/judge-words.ts'
 import type { JudgedStep } from '../policy/judged-steps.ts'
+import { innermost } from '../policy/wrappers.ts'
 import { type BashRuntime, PlanRunner } from './plan-runner.ts'
 import { Transcript } from './transcript.ts'
 
@@ -55,9 +55,7 @@ function gitHint([subcommand = '', ...args]: readonly string[]): string | undefi
   return subcommand === 'commit' && !hasMessage ? 'Give the message with -m.' : undefined
 }
 
-export type { BashRuntime }
-
-export interface RunOptions {
+interface RunOptions {
   /** Absolute. */
   readonly workspace: string
   /** Relative to the workspace. */

@@ -1,11 +1,10 @@
 import { type CallNeed, type FileReader, type ShellStage, type ShellTarget, ToolError } from '@bulkhead/contract'
 import type { Stage, Target, Word } from '../parse/plan.ts'
-import { hardenedFind } from '../policy/find.ts'
+import { hardenedFind } from '../policy/expression-uses.ts'
 import { hardenedGit, hasOtherFiles, refusedSetting } from '../policy/git.ts'
-import { innermost } from '../policy/judge-words.ts'
 import type { ReadingUse } from '../policy/known-uses.ts'
-import { expandPattern } from './expand-pattern.ts'
-import { insideOnly, proveInside, refuseOption } from './prove-inside.ts'
+import { innermost } from '../policy/wrappers.ts'
+import { expandPattern, insideOnly, proveInside, refuseOption } from './file-names.ts'
 
 /** What is asked of the repository here before it is read. */
 interface Repository {

@@ -9,7 +9,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { thoroughly } from '../../../../../scripts/thoroughly.ts'
 import type { Stage } from '../../../src/bash/parse/plan.ts'
 import { readCommand } from '../../../src/bash/parse/read-command.ts'
-import { expandPattern } from '../../../src/bash/run/expand-pattern.ts'
+import { expandPattern } from '../../../src/bash/run/file-names.ts'
 import { BYPASS_VECTORS } from '../corpus/bypass-vectors.ts'
 import { DEVELOPER_COMMANDS } from '../corpus/developer-commands.ts'
 

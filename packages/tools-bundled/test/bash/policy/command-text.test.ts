@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process'
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { thoroughly } from '../../../../../scripts/thoroughly.ts'
-import { commandText } from '../../../src/bash/policy/command-text.ts'
+import { commandText } from '../../../src/bash/policy/command-names.ts'
 
 it('tells any two lists of words apart, in printable characters', () => {
   const words = fc.array(fc.oneof(fc.string({ maxLength: 6 }), fc.constantFrom('', ' ', "'", '$', '\n', '\\', '[shell]', '> x', 'a b')), { minLength: 1, maxLength: 4 })

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { commandText } from '../../../src/bash/policy/command-text.ts'
-import { innermost } from '../../../src/bash/policy/judge-words.ts'
-import { unwrap } from '../../../src/bash/policy/wrappers.ts'
+import { commandText } from '../../../src/bash/policy/command-names.ts'
+import { innermost, unwrap } from '../../../src/bash/policy/wrappers.ts'
 import { readCommand } from '../../../src/bash/parse/read-command.ts'
 
 const wordsOf = (text: string) => {

@@ -1,0 +1,202 @@
+import { isOpen, isPlain, type Word, wordList } from '../parse/plan.ts'
+import { knownUse, type KnownUse, type OptionList } from './option-list.ts'
+
+const SED: OptionList = {
+  flags: ['-n', '-E', '-r', '-s', '-u', '-z', '--quiet', '--silent', '--regexp-extended'],
+  values: { '-e': 'text', '--expression': 'text' },
+  operands: 'text-then-paths',
+  firstGivenBy: ['-e', '--expression'],
+}
+
+/** Undefined unless every command of its scripts prints, drops or changes lines: others read and write files and run programs. */
+export function sedUse(args: readonly Word[]): KnownUse | undefined {
+  const use = knownUse(args, SED)
+  return use?.scripts !== undefined && use.scripts.every(isReadingScript) ? use : undefined
+}
+
+const LINE = /^(?:\d+(?:~\d+)?|\$)/
+const PLAIN_COMMAND = /^(?:[pPdDnNgGhHxlz=]|[qQ] ?\d*)/
+const FLAGS = /^[gpiImM0-9]*/
+
+/** Commands one after another, each with its addresses; nothing is skipped that is not understood. */
+function isReadingScript(script: string): boolean {
+  let rest = script
+  while (rest !== '') {
+    const command = afterAddresses(rest.replace(/^[\s;]+/, ''))
+    if (command === undefined) return false
+    const after = command === '' ? '' : afterCommand(command)
+    if (after === undefined || !/^ *(?:$|[;\n])/.test(after)) return false
+    rest = after.replace(/^ *[;\n]?/, '')
+  }
+  return true
+}
+
+function afterAddresses(text: string): string | undefined {
+  const first = afterAddress(text)
+  if (first === undefined) return undefined
+  if (first === text) return first
+  if (!first.startsWith(',')) return first.replace(/^ *!? */, '')
+  const bound = first.slice(1)
+  const second = /^[+~]\d+/.test(bound) ? bound.replace(/^[+~]\d+/, '') : afterAddress(bound)
+  return second === undefined || second === bound ? undefined : second.replace(/^ *!? */, '')
+}
+
+/** The text behind an address; the same text where there is none. */
+function afterAddress(text: string): string | undefined {
+  const line = LINE.exec(text)
+  if (line !== null) return text.slice(line[0].length)
+  if (!text.startsWith('/')) return text
+  const expression = upTo('/', text.slice(1))
+  return expression && isPlainExpression(expression.part) ? expression.rest.replace(/^[IM]*/, '') : undefined
+}
+
+function afterCommand(text: string): string | undefined {
+  const plain = PLAIN_COMMAND.exec(text)
+  if (plain !== null) return text.slice(plain[0].length)
+  const name = text[0]!
+  const delimiter = text[1] ?? ''
+  if ((name !== 's' && name !== 'y') || !/^[/|#,:@!%+]$/.test(delimiter)) return undefined
+  const expression = upTo(delimiter, text.slice(2))
+  const replacement = expression && isPlainExpression(expression.part) ? upTo(delimiter, expression.rest) : undefined
+  return name === 's' ? replacement?.rest.replace(FLAGS, '') : replacement?.rest
+}
+
+/** What stands before the next unescaped delimiter, and behind it. */
+function upTo(delimiter: string, text: string): { readonly part: string; readonly rest: string } | undefined {
+  for (let index = 0; index < text.length; index++) {
+    if (text[index] === '\n') return undefined
+    if (text[index] === '\\') index++
+    else if (text[index] === delimiter) return { part: text.slice(0, index), rest: text.slice(index + 1) }
+  }
+  return undefined
+}
+
+/** Inside of brackets a delimiter is a character: only brackets that are whole before it are read alike by everybody. */
+const isPlainExpression = (part: string): boolean =>
+  !part.replaceAll(/\\[^]/g, '').replaceAll(/\[\^?(?:\[:[a-z]+:\]|[^[\]])+\]/g, '').includes('[')
+
+const AWK: OptionList = { values: { '-F': 'text', '-v': 'text' }, operands: 'text-then-paths' }
+
+/** Words by which a program of its language runs others, reads or writes files, or names other files to read. */
+const EFFECTS = /\b(?:system|getline|close|ARGV|ARGC|ARGIND|PROCINFO|SYMTAB|FUNCTAB|extension)\b/
+/** Other code, indirect calls, and a line that goes on in the next one. */
+const ODD = /@|\\\n|\r/
+
+/** Undefined unless its program only computes and prints. */
+export function awkUse(args: readonly Word[]): KnownUse | undefined {
+  const use = knownUse(args, AWK)
+  return use?.scripts !== undefined && use.scripts.every(isReadingProgram) ? use : undefined
+}
+
+/**
+ * Judged by its characters, also those in its texts: too much is refused rather than too little. Output goes elsewhere by `>`
+ * and `|` inside of braces only; before the first brace these compare, or stand in a regular expression.
+ */
+function isReadingProgram(program: string): boolean {
+  const brace = program.indexOf('{')
+  const actions = brace < 0 ? '' : program.slice(brace).replaceAll('||', '').replaceAll('>=', '')
+  return !EFFECTS.test(program) && !ODD.test(program) && !/[>|]/.test(actions)
+}
+
+const ALONE = '! ( ) , -a -and -daystart -depth -empty -executable -false -ignore_readdir_race -ls -mount -nogroup -noleaf -not '
+  + '-nouser -o -or -print -print0 -prune -quit -readable -true -writable -xdev'
+const WITH_A_WORD = '-amin -atime -cmin -ctime -gid -group -ilname -iname -inum -ipath -iregex -iwholename -links -lname '
+  + '-maxdepth -mindepth -mmin -mtime -name -newermt -path -perm -printf -regex -regextype -size -type -uid -used -user '
+  + '-wholename -xtype'
+
+/** Tests and actions of `find` that only look and print, with how many words each takes. */
+const EXPRESSIONS: ReadonlyMap<string, number> = new Map([
+  ...wordList(ALONE).map((name) => [name, 0] as const), ...wordList(WITH_A_WORD).map((name) => [name, 1] as const),
+])
+const PATH_EXPRESSIONS: ReadonlySet<string> = new Set(wordList('-newer -anewer -cnewer -samefile'))
+
+/** What it runs for each file or for all of them, without the word that stands for these. */
+type RunEach = (words: readonly Word[]) => string | undefined
+
+interface FindUse extends KnownUse {
+  /** Keys of the programs that it runs. */
+  readonly also: readonly string[]
+}
+
+/** Where it starts, when it does nothing but look; undefined when it may do more. */
+export function findUse(args: readonly Word[], runEach: RunEach): FindUse | undefined {
+  const first = args.findIndex(({ text }) => /^[-(),!]/.test(text))
+  const starts = first < 0 ? args : args.slice(0, first)
+  const expression = first < 0 ? [] : args.slice(first)
+  const paths = [...starts]
+  const also: string[] = []
+  // What is not known yet could stand for any number of words here.
+  if (!expression.every(isPlain)) return undefined
+  for (let index = 0; index < expression.length; index++) {
+    const { text } = expression[index]!
+    if (text === '-exec') {
+      const command = execCommand(expression.slice(index + 1))
+      const key = isNegated(expression[index - 1]) ? undefined : command && runEach(command.words)
+      if (key === undefined) return undefined
+      also.push(key)
+      index += command!.taken
+      continue
+    }
+    if (PATH_EXPRESSIONS.has(text)) {
+      const path = expression[++index]
+      if (path === undefined) return undefined
+      paths.push(path)
+      continue
+    }
+    const takes = EXPRESSIONS.get(text)
+    if (takes === undefined) return undefined
+    index += takes
+  }
+  // One that is the value of another word would be taken for an action when links are left out.
+  return args.filter(({ text }) => text === '-exec').length === also.length ? { paths, also } : undefined
+}
+
+const isNegated = (before: Word | undefined): boolean => before?.text === '!' || before?.text === '-not'
+
+/** The words of a command up to its `{} +` or `{} ;`; undefined in every other form. */
+function execCommand(words: readonly Word[]): { readonly words: readonly Word[]; readonly taken: number } | undefined {
+  const at = words.findIndex(({ text }) => text.includes('{}') || text === ';' || text === '+')
+  const end = words[at + 1]?.text
+  return at > 0 && words[at]!.text === '{}' && (end === '+' || end === ';') ? { words: words.slice(0, at), taken: at + 2 } : undefined
+}
+
+/** The same where links are left out of what it hands to a program, which would follow them. */
+export function hardenedFind(words: readonly Word[]): readonly Word[] {
+  return words.flatMap((word, index) =>
+    index > 0 && word.text === '-exec' ? [{ text: '!' }, { text: '-type' }, { text: 'l' }, word] : [word])
+}
+
+const JQ: OptionList = {
+  flags: wordList('-r -c -S -e -n -s -j -M -a --raw-output --compact-output --sort-keys --slurp --null-input --exit-status --tab'),
+  operands: 'text-then-paths',
+}
+
+export function jqUse(args: readonly Word[]): KnownUse | undefined {
+  const use = knownUse(args, JQ)
+  return use?.scripts?.every((script) => !/\b(?:import|include)\b/.test(script)) === true ? use : undefined
+}
+
+/** Of these operators, those that say something of a file. */
+const FILE_TEST = /^-[abcdefghkprsuwxGLNOS]$/
+const TEXT_TEST = /^-[nz]$/
+const FILE_COMPARISON = /^-(?:nt|ot|ef)$/
+const TEXT_COMPARISON = /^(?:=|==|!=|-(?:eq|ne|lt|le|gt|ge))$/
+
+/** One question, and not several: every word of it is an operator, a file or a text. */
+export function testUse(args: readonly Word[]): KnownUse | undefined {
+  if (args.some(isOpen)) return undefined
+  const [first, ...others] = args
+  if (first?.text === '!' && isPlain(first)) return others.length > 0 ? testUse(others) : undefined
+  switch (args.length) {
+    case 1:
+      return first!.text.startsWith('-') ? undefined : { paths: [] }
+    case 2:
+      return FILE_TEST.test(first!.text) ? { paths: others } : TEXT_TEST.test(first!.text) ? { paths: [] } : undefined
+    case 3: {
+      const operator = args[1]!.text
+      return FILE_COMPARISON.test(operator) ? { paths: [first!, args[2]!] } : TEXT_COMPARISON.test(operator) ? { paths: [] } : undefined
+    }
+    default:
+      return undefined
+  }
+}
