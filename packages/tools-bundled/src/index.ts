@@ -1,6 +1,6 @@
 import type { ArgumentsReader, LockedTool } from '@bulkhead/contract'
 import { bash } from './bash/bash.ts'
-import { readBashArguments } from './bash/policy/judge-command.ts'
+import { readBashArguments } from './bash/policy/analyze-command.ts'
 import { edit } from './edit/edit.ts'
 import {
   readEditArguments, readFetchArguments, readGlobArguments, readGrepArguments, readReadArguments, readWriteArguments,

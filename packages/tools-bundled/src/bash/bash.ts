@@ -2,14 +2,14 @@ import { defineExtension, type FromJsonSchema, type ManifestInput } from '@bulkh
 import type { JsonObject } from '@bulkhead/kit/json'
 import { BUNDLED } from '../model/bundled-extension.ts'
 import { insidePath } from '../model/path-keys.ts'
-import { judgeCommand, readBashArguments } from './policy/judge-command.ts'
+import { analyzeCommand, readBashArguments } from './policy/analyze-command.ts'
 import { type BashRuntime, REQUIRES } from './run/plan-runner.ts'
 import { runCommand } from './run/run-command.ts'
 
 /** Of one command, and of a call unless it says less. */
 const MAX_TIMEOUT_MS = 120_000
 /** For ending what is overdue and telling what it had written. */
-const TELLING_MS = 10_000
+const CLEANUP_MS = 10_000
 
 const INPUT_SCHEMA = {
   type: 'object',
@@ -52,7 +52,7 @@ const manifest = {
     gated: true,
     mode: 'local',
     kind: 'execute',
-    timeoutMs: MAX_TIMEOUT_MS + TELLING_MS,
+    timeoutMs: MAX_TIMEOUT_MS + CLEANUP_MS,
     maxOutput: '200KB',
   }],
 } satisfies ManifestInput
@@ -68,27 +68,27 @@ export const bash = {
         requires: REQUIRES,
         execute: runBash,
         // For a host that does not read these arguments itself. The workspace is not known here: less counts as inside it.
-        deriveApprovalKey: (args) => readBashArguments(args, { workspace: NOWHERE }).key,
+        deriveApprovalKey: (args) => readBashArguments(args, { workspace: NO_WORKSPACE }).key,
       },
     },
   }),
 }
 
 /** A path that nothing lies in. */
-const NOWHERE = '/dev/null/nowhere'
+const NO_WORKSPACE = '/dev/null/nowhere'
 /** What may be the beginning of an absolute path: a slash with no part of a name before it, or behind the letters of an option. */
 const ABSOLUTE = /(?:^|[^\w.)\]*?+@%~-])(?:-[\w-]*)?\//
 
 async function runBash(args: BashArgs, runtime: BashRuntime): Promise<JsonObject> {
   const { command, cwd, timeout_ms: timeoutMs = MAX_TIMEOUT_MS } = args
-  const workspace = ABSOLUTE.test(`${command}\n${cwd ?? ''}`) ? await findWorkspace(runtime) : NOWHERE
+  const workspace = ABSOLUTE.test(`${command}\n${cwd ?? ''}`) ? await findWorkspace(runtime) : NO_WORKSPACE
   // The broker refuses a folder outside.
   const folder = insidePath(cwd ?? '.', { workspace, folder: '.' }) ?? cwd!
-  return runCommand(command, judgeCommand(command, { workspace, folder }), runtime, { workspace, folder, timeoutMs })
+  return runCommand(command, analyzeCommand(command, { workspace, folder }), runtime, { workspace, folder, timeoutMs })
 }
 
 async function findWorkspace({ shell }: BashRuntime): Promise<string> {
   // Where a ceiling allows other commands only, less counts as inside the workspace.
-  const { stdout } = await shell.pipe([{ cmd: 'pwd', args: ['-P'] }], { quiet: true }).catch(() => ({ stdout: NOWHERE }))
+  const { stdout } = await shell.pipe([{ cmd: 'pwd', args: ['-P'] }], { quiet: true }).catch(() => ({ stdout: NO_WORKSPACE }))
   return stdout.replace(/\n$/, '')
 }

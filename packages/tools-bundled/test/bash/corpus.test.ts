@@ -1,16 +1,16 @@
 import { describe, expect, it } from 'vitest'
-import { judgeCommand } from '../../src/bash/policy/judge-command.ts'
+import { analyzeCommand } from '../../src/bash/policy/analyze-command.ts'
 import { BYPASS_VECTORS } from './corpus/bypass-vectors.ts'
 import { DEVELOPER_COMMANDS } from './corpus/developer-commands.ts'
 
-const ground = { workspace: '/home/dev/project', folder: '.' }
+const context = { workspace: '/home/dev/project', folder: '.' }
 const ALLOWED = new Set(['git status', 'ls', 'find', 'echo', 'cat'])
 const vectors = Object.entries(BYPASS_VECTORS).flatMap(([way, commands]) => commands.map((command) => ({ way, command })))
 const ordinary = Object.values(DEVELOPER_COMMANDS).flat()
 
 /** Whether it would run without anybody being asked under the allow-list, as the host decides it. */
 function runsUnasked(command: string): boolean {
-  const { asks, denies, subjects } = judgeCommand(command, ground).judgement
+  const { asks, denies, subjects } = analyzeCommand(command, context).analysis
   return denies.length === 0 && asks.every(({ fresh }) => !fresh) && subjects.every(({ key }) => ALLOWED.has(key))
 }
 
@@ -28,16 +28,16 @@ describe('ways around an allow-list of git status, ls, find, echo and cat', () =
 })
 
 describe('what developers type', () => {
-  const kinds = Map.groupBy(ordinary, (command) => judgeCommand(command, ground).kind)
+  const kinds = Map.groupBy(ordinary, (command) => analyzeCommand(command, context).kind)
   it('is much', () => {
     expect(new Set(ordinary).size).toBeGreaterThanOrEqual(200)
   })
   it('is understood in at least 95 of 100 cases, mostly without a shell', () => {
-    const unread = (kinds.get('unread') ?? []).concat(ordinary.filter((command) => judgeCommand(command, ground).judgement.asks.some(({ fresh }) => fresh)))
+    const unread = (kinds.get('unread') ?? []).concat(ordinary.filter((command) => analyzeCommand(command, context).analysis.asks.some(({ fresh }) => fresh)))
     expect(unread.length / ordinary.length, unread.join('\n')).toBeLessThanOrEqual(0.05)
     expect((kinds.get('plan') ?? []).length / ordinary.length, (kinds.get('shell') ?? []).join('\n')).toBeGreaterThan(0.85)
   })
   it('is never taken for a catastrophe', () => {
-    expect(ordinary.filter((command) => judgeCommand(command, ground).judgement.denies.some((why) => !/outside the workspace/.test(why)))).toEqual([])
+    expect(ordinary.filter((command) => analyzeCommand(command, context).analysis.denies.some((why) => !/outside the workspace/.test(why)))).toEqual([])
   })
 })

@@ -5,15 +5,15 @@ export interface Word {
   /** Without its quotes; of a pattern, what it is when nothing matches; of a made word, its source. */
   readonly text: string
   readonly pattern?: readonly PatternPart[]
-  readonly made?: MadeWord
+  readonly expansion?: Expansion
 }
 /** A word that is made while the plan runs. Only plans that do nothing but read have such words. */
-export interface MadeWord {
-  readonly parts: readonly MadePart[]
+export interface Expansion {
+  readonly parts: readonly ExpansionPart[]
   /** Without quotes: what is made becomes as many words as it has. */
   readonly split: boolean
 }
-export type MadePart =
+export type ExpansionPart =
   | { readonly kind: 'text'; readonly text: string }
   /** What these steps print. */
   | { readonly kind: 'output'; readonly steps: readonly Step[] }
@@ -23,9 +23,9 @@ export type MadePart =
   | { readonly kind: 'status' }
 
 /** Whether a word may become any number of words. */
-export const isOpen = ({ pattern, made }: Word): boolean => pattern !== undefined || made?.split === true
+export const isVariadic = ({ pattern, expansion }: Word): boolean => pattern !== undefined || expansion?.split === true
 /** Whether a word is known as it stands. */
-export const isPlain = ({ pattern, made }: Word): boolean => pattern === undefined && made === undefined
+export const isPlain = ({ pattern, expansion }: Word): boolean => pattern === undefined && expansion === undefined
 
 export type PatternPart =
   | { readonly kind: 'text'; readonly text: string }
@@ -65,7 +65,7 @@ export type Step =
   /** Everything after it happens in that folder. When it fails, nothing after it does. */
   | { readonly kind: 'cd'; readonly when: When; readonly path: string }
   | GroupStep
-  | EachStep
+  | LoopStep
 
 /** Steps in parentheses: a folder that they change to is theirs alone. */
 export interface GroupStep {
@@ -74,8 +74,8 @@ export interface GroupStep {
   readonly steps: readonly Step[]
 }
 /** The same steps for each of some words, or for each line of a file. */
-export interface EachStep {
-  readonly kind: 'each'
+export interface LoopStep {
+  readonly kind: 'loop'
   readonly when: When
   readonly name: string
   readonly over: readonly Word[] | { readonly file: string }
@@ -85,8 +85,6 @@ export interface EachStep {
 /** A command that a shell would start, as far as the text says. */
 export interface NestedCommand {
   readonly words: readonly Word[]
-  /** Whether a word of it is made by the shell only when it runs. */
-  readonly open: boolean
 }
 
 /**
@@ -95,17 +93,17 @@ export interface NestedCommand {
  * - `shell`: it needs a shell, and every program that it names is known;
  * - `unread`: what it would run cannot be told from the text.
  */
-export type CommandReading =
+export type ParsedCommand =
   | {
     readonly kind: 'plan'
     readonly steps: readonly Step[]
     /** Set when it has forms that count only while every command of it reads. Else this holds. */
-    readonly otherwise?: ShellReading
+    readonly otherwise?: ShellCommand
   }
-  | ShellReading
+  | ShellCommand
   | { readonly kind: 'unread'; readonly why: string }
 
-export interface ShellReading {
+export interface ShellCommand {
   readonly kind: 'shell'
   readonly why: readonly string[]
   readonly commands: readonly NestedCommand[]
@@ -127,15 +125,15 @@ export class Unreadable extends Error {
 /** Which forms count where a text is read. */
 export interface Scope {
   /** Whether forms count that mean the same without a shell only while nothing but reading happens. */
-  readonly reading: boolean
+  readonly readOnly: boolean
   /** A word that is made while it runs; undefined for any other, and where no such forms count. */
-  readonly make: (node: WordNode) => MadeWord | undefined
+  readonly expand: (node: WordNode) => Expansion | undefined
   /** The same inside a loop over this variable. */
   readonly inLoop: (name: string) => Scope
 }
 
 /** What means the same without a shell in every case. */
-export const PLAIN: Scope = { reading: false, make: () => undefined, inLoop: () => PLAIN }
+export const PLAIN: Scope = { readOnly: false, expand: () => undefined, inLoop: () => PLAIN }
 
 /** Commands that only a shell has, and that change nothing but the shell itself. */
 export const BUILTINS: ReadonlySet<string> = new Set([
@@ -146,7 +144,7 @@ export const BUILTINS: ReadonlySet<string> = new Set([
 ])
 
 /** Those that can do nothing but tell something, in some ways of using them. */
-export const LOOKING_BUILTINS: ReadonlySet<string> = new Set(['command', 'type', 'help', 'history'])
+export const READ_ONLY_BUILTINS: ReadonlySet<string> = new Set(['command', 'type', 'help', 'history'])
 
 /** Those that run a text, a file or a name which the command's own text does not show, or change what a name means. */
 export const EVALUATING_BUILTINS: ReadonlySet<string> = new Set([

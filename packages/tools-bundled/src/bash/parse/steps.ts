@@ -1,6 +1,6 @@
 import type { AndOr, Assignment, Command, CommandNode, PipelineNode, PipeOperator, Statement, Subshell, TestCommand, While } from 'unbash'
 import {
-  BUILTINS, type EachStep, type GroupStep, isPlain, LOOKING_BUILTINS, NeedsShell, type Scope, type Stage, type Step, type When,
+  BUILTINS, type LoopStep, type GroupStep, isPlain, READ_ONLY_BUILTINS, NeedsShell, type Scope, type Stage, type Step, type When,
 } from './plan.ts'
 import { readRedirects } from './redirects.ts'
 import { readWord, readWords } from './words.ts'
@@ -33,13 +33,13 @@ function readPipeline(node: PipelineNode, when: When, scope: Scope): Step {
   return { kind: 'run', when, negated, stages, ...(times.length > 0 ? { timed: true } : {}) }
 }
 
-const isPlainTime = ({ prefixes }: Extract<PipelineNode, { type: 'Pipeline' }>, { reading }: Scope): boolean =>
-  reading && prefixes.length === 1 && prefixes.every((prefix) => prefix.type === 'Time' && !prefix.posix && !prefix.endOfOptions)
+const isPlainTime = ({ prefixes }: Extract<PipelineNode, { type: 'Pipeline' }>, { readOnly }: Scope): boolean =>
+  readOnly && prefixes.length === 1 && prefixes.every((prefix) => prefix.type === 'Time' && !prefix.posix && !prefix.endOfOptions)
 
 function readCompound(node: PipelineNode, when: When, scope: Scope): Step | undefined {
-  if (!scope.reading) return undefined
+  if (!scope.readOnly) return undefined
   const read = (list: { readonly commands: readonly Statement[] }, inner: Scope): readonly Step[] => readSteps(list, inner)
-  return node.type === 'Subshell' ? readGroup(node, when, scope, read) : readEach(node, when, scope, read)
+  return node.type === 'Subshell' ? readGroup(node, when, scope, read) : readLoop(node, when, scope, read)
 }
 
 /** What the one before writes must be what the next one reads: else their order in time would matter. */
@@ -51,7 +51,7 @@ function refuseLostOutput(before: Stage, after: Stage): void {
 function readFolderChange(node: PipelineNode, when: When, scope: Scope): Step | undefined {
   if (node.type !== 'Command' || node.name?.text !== 'cd') return undefined
   const [, folder, ...more] = readCommandWords(node, scope)
-  const plain = folder !== undefined && folder.pattern === undefined && folder.made === undefined && more.length === 0
+  const plain = folder !== undefined && folder.pattern === undefined && folder.expansion === undefined && more.length === 0
     && node.prefix.length === 0 && node.redirects.length === 0 && !folder.text.startsWith('-') && folder.text !== ''
   if (!plain) throw new NeedsShell('`cd` to a folder that is not simply named')
   return { kind: 'cd', when, path: folder.text }
@@ -72,20 +72,20 @@ const readGroup = ({ body }: Subshell, when: When, scope: Scope, read: ReadList)
   ({ kind: 'group', when, steps: read(body, scope) })
 
 /** A loop over words, or over the lines of a file; undefined for any other form. Contract: throws NeedsShell. */
-function readEach(node: PipelineNode, when: When, scope: Scope, read: ReadList): EachStep | undefined {
+function readLoop(node: PipelineNode, when: When, scope: Scope, read: ReadList): LoopStep | undefined {
   if (node.type === 'For') {
     const { name: { text: name }, wordlist, body } = node
     if (wordlist === undefined || !PLAIN_NAME.test(name)) throw new NeedsShell('a loop')
     const over = wordlist.flatMap((word) => readWords(word, scope))
     // Names of files are looped over to read these; other words mostly to compute with them.
     if (over.some(isPlain)) throw new NeedsShell('a loop')
-    return { kind: 'each', when, name, over, steps: bodySteps(body, scope.inLoop(name), read) }
+    return { kind: 'loop', when, name, over, steps: bodySteps(body, scope.inLoop(name), read) }
   }
   if (node.type !== 'Redirected' || node.command.type !== 'While') return undefined
   const name = lineVariable(node.command)
   const { stdin, stdout, stderr } = readRedirects(node.redirects)
   if (name === undefined || stdin === undefined || !('file' in stdin) || stdout !== 'out' || stderr !== 'err') throw new NeedsShell('a loop')
-  return { kind: 'each', when, name, over: { file: stdin.file }, steps: bodySteps(node.command.body, scope.inLoop(name), read) }
+  return { kind: 'loop', when, name, over: { file: stdin.file }, steps: bodySteps(node.command.body, scope.inLoop(name), read) }
 }
 
 /** Lower case: no variable that steers a shell or a program. */
@@ -111,12 +111,12 @@ function lineVariable({ kind, clause: { commands } }: While): string | undefined
 
 /** A simple command that means the same without a shell. Contract: throws NeedsShell. */
 function readStage(node: CommandNode, pipe: PipeOperator | undefined, scope: Scope): Stage {
-  if (scope.reading && node.type === 'TestCommand') return readTest(node, scope)
+  if (scope.readOnly && node.type === 'TestCommand') return readTest(node, scope)
   if (node.type !== 'Command') throw new NeedsShell(COMPOUND.get(node.type) ?? 'a form that is not known here')
   const words = readCommandWords(node, scope)
   const [program] = words
   if (program === undefined) throw new NeedsShell('a variable that is kept')
-  if (BUILTINS.has(program.text) && !(scope.reading && LOOKING_BUILTINS.has(program.text))) {
+  if (BUILTINS.has(program.text) && !(scope.readOnly && READ_ONLY_BUILTINS.has(program.text))) {
     throw new NeedsShell(`\`${program.text}\`, which is part of the shell`)
   }
   const streams = readRedirects(node.redirects)
@@ -142,7 +142,7 @@ function readTest({ expression }: TestCommand, scope: Scope): Stage {
   if (expression.type !== 'TestUnary' || !/^-[defhLnrswxz]$/.test(expression.operator)) throw new NeedsShell(COMPOUND.get('TestCommand')!)
   const operand = readWord(expression.operand, scope)
   // Here a pattern is a text, and what is made is one word.
-  if (operand.pattern !== undefined || operand.made?.split === true) throw new NeedsShell(COMPOUND.get('TestCommand')!)
+  if (operand.pattern !== undefined || operand.expansion?.split === true) throw new NeedsShell(COMPOUND.get('TestCommand')!)
   return { assignments: [], words: [{ text: 'test' }, { text: expression.operator }, operand], stdout: 'out', stderr: 'err' }
 }
 

@@ -1,7 +1,7 @@
 import {
   type DoubleQuotedChild, forEachChild, type ParsedScript, type Script, type SyntaxNode, type Word as WordNode, type WordPart,
 } from 'unbash'
-import { type MadePart, type MadeWord, NeedsShell, type PatternPart, PLAIN, type Scope, type Step, type Word } from './plan.ts'
+import { type ExpansionPart, type Expansion, NeedsShell, type PatternPart, PLAIN, type Scope, type Step, type Word } from './plan.ts'
 
 /** As in an assignment, and in front of a word: there a shell puts a home folder in its place. */
 const TILDE = /(?:^|[=:])~/
@@ -33,11 +33,11 @@ export function readWords(node: WordNode, scope: Scope): readonly Word[] {
 export function readWord(node: WordNode, scope: Scope = PLAIN): Word {
   const { parts } = node
   if (parts === undefined) {
-    refuseOdd(node.text)
+    refuseUnsupported(node.text)
     return { text: node.value }
   }
-  const made = scope.make(node)
-  if (made !== undefined) return { text: node.text, made }
+  const expansion = scope.expand(node)
+  if (expansion !== undefined) return { text: node.text, expansion }
   const read = parts.map((part, index) => readPart(part, index === 0 ? '' : parts[index - 1]!.text))
   const text = read.map((part) => part.text).join('')
   if (!read.some(({ wild }) => wild !== undefined)) return { text }
@@ -46,7 +46,7 @@ export function readWord(node: WordNode, scope: Scope = PLAIN): Word {
 }
 
 /** The parser forgives: what it lets pass outside of quotes, and a shell would not take for a part of a word, is none here. */
-function refuseOdd(text: string): void {
+function refuseUnsupported(text: string): void {
   if (TILDE.test(text)) throw new NeedsShell('~ stands for a home folder')
   const bare = text.replaceAll(/\\[^]/g, '')
   if (/[\s()<>&|;`$"'\\]/.test(bare)) throw new NeedsShell(`the word ${text}`)
@@ -60,7 +60,7 @@ interface ReadPart {
 function readPart(part: WordPart, before: string): ReadPart {
   switch (part.type) {
     case 'Literal':
-      refuseOdd(before === '' ? part.text : `${before.at(-1)!}${part.text}`.replace(/^[^=:]/, '.'))
+      refuseUnsupported(before === '' ? part.text : `${before.at(-1)!}${part.text}`.replace(/^[^=:]/, '.'))
       return { text: part.value }
     case 'SingleQuoted':
       return { text: part.value }
@@ -102,27 +102,27 @@ function readGlob(kind: 'star' | 'question' | 'bracket', text: string): PatternP
 const ENVIRONMENT: ReadonlySet<string> = new Set(['HOME', 'PATH', 'USER', 'LOGNAME', 'LANG', 'TERM', 'TZ'])
 const NAME = /^\$\{?([A-Za-z_]\w*)\}?$/
 
-type Expansion = Extract<WordPart, { type: 'SimpleExpansion' | 'ParameterExpansion' | 'CommandExpansion' }>
+type ExpansionNode = Extract<WordPart, { type: 'SimpleExpansion' | 'ParameterExpansion' | 'CommandExpansion' }>
 const EXPANSIONS: ReadonlySet<string> = new Set(['SimpleExpansion', 'ParameterExpansion', 'CommandExpansion'])
-const isExpansion = (part: WordPart): part is Expansion => EXPANSIONS.has(part.type)
+const isExpansion = (part: WordPart): part is ExpansionNode => EXPANSIONS.has(part.type)
 
 /** Reads the steps of a script that stands inside a word. */
 type ReadInner = (script: Script, scope: Scope) => readonly Step[]
 
 /** Forms of a plan that does nothing but read. `text` is what all positions speak of. */
-export function readingScope(text: string, readInner: ReadInner, variables: readonly string[] = []): Scope {
+export function readOnlyScope(text: string, readInner: ReadInner, variables: readonly string[] = []): Scope {
   const scope: Scope = {
-    reading: true,
-    make: (node) => makeWord(node, (part) => readExpansion(part, text, variables, (script) => readInner(script, scope))),
-    inLoop: (name) => readingScope(text, readInner, [...variables, name]),
+    readOnly: true,
+    expand: (node) => readExpandedWord(node, (part) => readExpansion(part, text, variables, (script) => readInner(script, scope))),
+    inLoop: (name) => readOnlyScope(text, readInner, [...variables, name]),
   }
   return scope
 }
 
-type ReadExpansion = (part: Expansion) => MadePart
+type ReadExpansion = (part: ExpansionNode) => ExpansionPart
 
 /** One expansion alone, or texts and expansions that are all in double quotes: any other mixture is split in its own way. */
-function makeWord({ parts = [] }: WordNode, read: ReadExpansion): MadeWord | undefined {
+function readExpandedWord({ parts = [] }: WordNode, read: ReadExpansion): Expansion | undefined {
   const [first] = parts
   if (parts.length === 1 && isExpansion(first!)) return { parts: [read(first)], split: true }
   const isQuoted = (part: WordPart): boolean => part.type === 'DoubleQuoted' && part.parts.some((inner) => isExpansion(inner))
@@ -130,10 +130,10 @@ function makeWord({ parts = [] }: WordNode, read: ReadExpansion): MadeWord | und
   return { parts: parts.flatMap((part) => readQuoted(part, read)), split: false }
 }
 
-function readQuoted(part: WordPart, read: ReadExpansion): readonly MadePart[] {
+function readQuoted(part: WordPart, read: ReadExpansion): readonly ExpansionPart[] {
   if (part.type === 'SingleQuoted') return [{ kind: 'text', text: part.value }]
   if (part.type !== 'DoubleQuoted') return []
-  return part.parts.map((inner: DoubleQuotedChild): MadePart => {
+  return part.parts.map((inner: DoubleQuotedChild): ExpansionPart => {
     if (inner.type === 'Literal') return { kind: 'text', text: inner.value }
     if (!isExpansion(inner)) throw new NeedsShell('arithmetic')
     return read(inner)
@@ -141,8 +141,8 @@ function readQuoted(part: WordPart, read: ReadExpansion): readonly MadePart[] {
 }
 
 function readExpansion(
-  part: Expansion, text: string, variables: readonly string[], readSteps: (script: ParsedScript) => readonly Step[],
-): MadePart {
+  part: ExpansionNode, text: string, variables: readonly string[], readSteps: (script: ParsedScript) => readonly Step[],
+): ExpansionPart {
   if (part.type === 'CommandExpansion') {
     const { script, pos, end } = part
     // What stands in back-quotes is decoded first, so that positions in it mean another text.
@@ -150,7 +150,7 @@ function readExpansion(
       throw new NeedsShell('a command whose output becomes part of another')
     }
     const steps = readSteps(script)
-    if (!nothingLost(text, script, { pos: pos + 2, end: end - 1, reading: true })) throw new NeedsShell('a part of it has no meaning')
+    if (!isFullyParsed(text, script, { pos: pos + 2, end: end - 1, readOnly: true })) throw new NeedsShell('a part of it has no meaning')
     return { kind: 'output', steps }
   }
   if (part.text === '$?' || part.text === '${?}') return { kind: 'status' }
@@ -162,19 +162,19 @@ function readExpansion(
 /** What may stand between the words of a plan: blanks, comments, and the operators that a plan has. Each text is read in one way only. */
 const BETWEEN = /^(?:[ \t\n;]|\\\n|&&|\|&?|#[^\n]*(?:\n|$))*$/
 /** Of a plan that only reads, also the words of its further forms. */
-const BETWEEN_READING = /^(?:[ \t\n;()]|\\\n|&&|\|&?|#[^\n]*(?:\n|$)|\b(?:for|in|do|done|while|time)\b)*$/
+const BETWEEN_READ_ONLY = /^(?:[ \t\n;()]|\\\n|&&|\|&?|#[^\n]*(?:\n|$)|\b(?:for|in|do|done|while|time)\b)*$/
 
 interface Part {
   readonly pos: number
   readonly end: number
-  readonly reading: boolean
+  readonly readOnly: boolean
 }
 
 /**
  * Whether every character of a text is accounted for. The parser forgives, and may leave out what it does not expect without
  * saying so; then it would be run without it.
  */
-export function nothingLost(text: string, script: Script, { pos, end, reading }: Part = { pos: 0, end: text.length, reading: false }): boolean {
+export function isFullyParsed(text: string, script: Script, { pos, end, readOnly }: Part = { pos: 0, end: text.length, readOnly: false }): boolean {
   const rest = Array.from({ length: text.length }, (_, index) => text[index]!)
   const take = (node: { readonly pos: number; readonly end: number }): void => void rest.fill(' ', node.pos, node.end)
   const visit = (node: SyntaxNode): void => {
@@ -196,5 +196,5 @@ export function nothingLost(text: string, script: Script, { pos, end, reading }:
     }
   }
   visit({ errors: undefined, ...script })
-  return (reading ? BETWEEN_READING : BETWEEN).test(rest.slice(pos, end).join(''))
+  return (readOnly ? BETWEEN_READ_ONLY : BETWEEN).test(rest.slice(pos, end).join(''))
 }

@@ -1,6 +1,6 @@
 import type { Stage, Target, Word } from '../parse/plan.ts'
-import { readCommand } from '../parse/read-command.ts'
-import { catastropheOf, type Findings } from './findings.ts'
+import { parseCommand } from '../parse/parse-command.ts'
+import { destructionReason, type Findings } from './findings.ts'
 import { baseName, unwrap } from './wrappers.ts'
 
 /** A program's name may not look like the marks that keys begin with. */
@@ -38,9 +38,9 @@ export const hasControls = (text: string): boolean => CONTROL.test(text)
 
 export const pathText = (path: string): string => quoted(path, BARE_WORD)
 
-function wordText({ text, pattern, made }: Word, bare: RegExp): string {
+function wordText({ text, pattern, expansion }: Word, bare: RegExp): string {
   // Its source: every other word with such characters is quoted.
-  if (made !== undefined) return hasControls(text) ? quoted(text, bare) : text
+  if (expansion !== undefined) return hasControls(text) ? quoted(text, bare) : text
   if (pattern === undefined) return quoted(text, bare)
   return pattern.map((part) => {
     switch (part.kind) {
@@ -75,14 +75,14 @@ const MAX_DEPTH = 8
  * Every name the words go by: their own, by the program's bare name too, and those of all that they run, to any depth.
  * What is found on the way to be never done, or not to be told, goes to the findings.
  */
-export function namesOf(words: readonly Word[], findings: Findings, depth = 0): readonly string[] {
-  if (depth > MAX_DEPTH || !findings.mayLookAgain()) {
+export function commandNames(words: readonly Word[], findings: Findings, depth = 0): readonly string[] {
+  if (depth > MAX_DEPTH || !findings.countCommand()) {
     findings.ask('it runs too many commands by way of others to tell what is run', true)
     return []
   }
   const [program, ...args] = words
-  const catastrophe = catastropheOf(words)
-  if (catastrophe !== undefined) findings.deny(catastrophe)
+  const destruction = destructionReason(words)
+  if (destruction !== undefined) findings.deny(destruction)
   const bare = baseName(program?.text ?? '')
   const names = [commandText(words), ...(bare === program?.text ? [] : [commandText([{ text: bare }, ...args])])]
   const wrapped = unwrap(words)
@@ -90,7 +90,7 @@ export function namesOf(words: readonly Word[], findings: Findings, depth = 0): 
   if (wrapped.unread !== undefined) findings.ask(`what it runs cannot be told: ${wrapped.unread}`, true)
   return [
     ...names,
-    ...wrapped.inner.flatMap((inner) => namesOf(inner.words, findings, depth + 1)),
+    ...wrapped.inner.flatMap((inner) => commandNames(inner.words, findings, depth + 1)),
     ...wrapped.scripts.flatMap((script) => scriptNames(script, findings, depth + 1)),
   ]
 }
@@ -98,25 +98,25 @@ export function namesOf(words: readonly Word[], findings: Findings, depth = 0): 
 /** The names of all commands in a text that a shell will read. */
 export function scriptNames(script: string, findings: Findings, depth = 0): readonly string[] {
   if (script.trim() === '') return []
-  const reading = readCommand(script)
+  const parsed = parseCommand(script)
   findings.ask('a text in it is handed to a shell')
-  switch (reading.kind) {
+  switch (parsed.kind) {
     case 'unread':
-      findings.ask(`what a shell would run cannot be told: ${reading.why}`, true)
-      return [script, ...startsIn(script)]
+      findings.ask(`what a shell would run cannot be told: ${parsed.why}`, true)
+      return [script, ...possibleCommands(script)]
     case 'shell':
-      return [script, ...reading.commands.flatMap(({ words }) => namesOf(words, findings, depth + 1))]
+      return [script, ...parsed.commands.flatMap(({ words }) => commandNames(words, findings, depth + 1))]
     case 'plan':
-      if (reading.otherwise !== undefined) {
-        return [script, ...reading.otherwise.commands.flatMap(({ words }) => namesOf(words, findings, depth + 1))]
+      if (parsed.otherwise !== undefined) {
+        return [script, ...parsed.otherwise.commands.flatMap(({ words }) => commandNames(words, findings, depth + 1))]
       }
-      return [script, ...reading.steps.flatMap((step) =>
-        step.kind === 'run' ? step.stages.flatMap(({ words }) => namesOf(words, findings, depth + 1)) : [])]
+      return [script, ...parsed.steps.flatMap((step) =>
+        step.kind === 'run' ? step.stages.flatMap(({ words }) => commandNames(words, findings, depth + 1)) : [])]
   }
 }
 
 const MAX_STARTS = 200
 
 /** Of a text that cannot be read: it may run whatever begins at any of its words. Enough to forbid it. */
-export const startsIn = (text: string): readonly string[] =>
+export const possibleCommands = (text: string): readonly string[] =>
   Array.from(text.matchAll(/[\w./+-]+/g).take(MAX_STARTS), ({ index }) => text.slice(index))

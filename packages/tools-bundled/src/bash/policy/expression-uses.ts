@@ -1,4 +1,4 @@
-import { isOpen, isPlain, type Word, wordList } from '../parse/plan.ts'
+import { isVariadic, isPlain, type Word, wordList } from '../parse/plan.ts'
 import { knownUse, type KnownUse, type OptionList } from './option-list.ts'
 
 const SED: OptionList = {
@@ -11,7 +11,7 @@ const SED: OptionList = {
 /** Undefined unless every command of its scripts prints, drops or changes lines: others read and write files and run programs. */
 export function sedUse(args: readonly Word[]): KnownUse | undefined {
   const use = knownUse(args, SED)
-  return use?.scripts !== undefined && use.scripts.every(isReadingScript) ? use : undefined
+  return use?.scripts !== undefined && use.scripts.every(isReadOnlyScript) ? use : undefined
 }
 
 const LINE = /^(?:\d+(?:~\d+)?|\$)/
@@ -19,7 +19,7 @@ const PLAIN_COMMAND = /^(?:[pPdDnNgGhHxlz=]|[qQ] ?\d*)/
 const FLAGS = /^[gpiImM0-9]*/
 
 /** Commands one after another, each with its addresses; nothing is skipped that is not understood. */
-function isReadingScript(script: string): boolean {
+function isReadOnlyScript(script: string): boolean {
   let rest = script
   while (rest !== '') {
     const command = afterAddresses(rest.replace(/^[\s;]+/, ''))
@@ -80,22 +80,22 @@ const AWK: OptionList = { values: { '-F': 'text', '-v': 'text' }, operands: 'tex
 /** Words by which a program of its language runs others, reads or writes files, or names other files to read. */
 const EFFECTS = /\b(?:system|getline|close|ARGV|ARGC|ARGIND|PROCINFO|SYMTAB|FUNCTAB|extension)\b/
 /** Other code, indirect calls, and a line that goes on in the next one. */
-const ODD = /@|\\\n|\r/
+const UNSUPPORTED = /@|\\\n|\r/
 
 /** Undefined unless its program only computes and prints. */
 export function awkUse(args: readonly Word[]): KnownUse | undefined {
   const use = knownUse(args, AWK)
-  return use?.scripts !== undefined && use.scripts.every(isReadingProgram) ? use : undefined
+  return use?.scripts !== undefined && use.scripts.every(isReadOnlyProgram) ? use : undefined
 }
 
 /**
  * Judged by its characters, also those in its texts: too much is refused rather than too little. Output goes elsewhere by `>`
  * and `|` inside of braces only; before the first brace these compare, or stand in a regular expression.
  */
-function isReadingProgram(program: string): boolean {
+function isReadOnlyProgram(program: string): boolean {
   const brace = program.indexOf('{')
   const actions = brace < 0 ? '' : program.slice(brace).replaceAll('||', '').replaceAll('>=', '')
-  return !EFFECTS.test(program) && !ODD.test(program) && !/[>|]/.test(actions)
+  return !EFFECTS.test(program) && !UNSUPPORTED.test(program) && !/[>|]/.test(actions)
 }
 
 const ALONE = '! ( ) , -a -and -daystart -depth -empty -executable -false -ignore_readdir_race -ls -mount -nogroup -noleaf -not '
@@ -111,29 +111,29 @@ const EXPRESSIONS: ReadonlyMap<string, number> = new Map([
 const PATH_EXPRESSIONS: ReadonlySet<string> = new Set(wordList('-newer -anewer -cnewer -samefile'))
 
 /** What it runs for each file or for all of them, without the word that stands for these. */
-type RunEach = (words: readonly Word[]) => string | undefined
+type PerFileKey = (words: readonly Word[]) => string | undefined
 
 interface FindUse extends KnownUse {
   /** Keys of the programs that it runs. */
-  readonly also: readonly string[]
+  readonly alsoRuns: readonly string[]
 }
 
 /** Where it starts, when it does nothing but look; undefined when it may do more. */
-export function findUse(args: readonly Word[], runEach: RunEach): FindUse | undefined {
+export function findUse(args: readonly Word[], perFileKey: PerFileKey): FindUse | undefined {
   const first = args.findIndex(({ text }) => /^[-(),!]/.test(text))
   const starts = first < 0 ? args : args.slice(0, first)
   const expression = first < 0 ? [] : args.slice(first)
   const paths = [...starts]
-  const also: string[] = []
+  const alsoRuns: string[] = []
   // What is not known yet could stand for any number of words here.
   if (!expression.every(isPlain)) return undefined
   for (let index = 0; index < expression.length; index++) {
     const { text } = expression[index]!
     if (text === '-exec') {
       const command = execCommand(expression.slice(index + 1))
-      const key = isNegated(expression[index - 1]) ? undefined : command && runEach(command.words)
+      const key = isNegated(expression[index - 1]) ? undefined : command && perFileKey(command.words)
       if (key === undefined) return undefined
-      also.push(key)
+      alsoRuns.push(key)
       index += command!.taken
       continue
     }
@@ -148,7 +148,7 @@ export function findUse(args: readonly Word[], runEach: RunEach): FindUse | unde
     index += takes
   }
   // One that is the value of another word would be taken for an action when links are left out.
-  return args.filter(({ text }) => text === '-exec').length === also.length ? { paths, also } : undefined
+  return args.filter(({ text }) => text === '-exec').length === alsoRuns.length ? { paths, alsoRuns } : undefined
 }
 
 const isNegated = (before: Word | undefined): boolean => before?.text === '!' || before?.text === '-not'
@@ -184,7 +184,7 @@ const TEXT_COMPARISON = /^(?:=|==|!=|-(?:eq|ne|lt|le|gt|ge))$/
 
 /** One question, and not several: every word of it is an operator, a file or a text. */
 export function testUse(args: readonly Word[]): KnownUse | undefined {
-  if (args.some(isOpen)) return undefined
+  if (args.some(isVariadic)) return undefined
   const [first, ...others] = args
   if (first?.text === '!' && isPlain(first)) return others.length > 0 ? testUse(others) : undefined
   switch (args.length) {

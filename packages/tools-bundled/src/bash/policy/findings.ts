@@ -3,7 +3,7 @@ import type { Word } from '../parse/plan.ts'
 import { baseName } from './wrappers.ts'
 
 /** Commands looked at for one judgement, those inside others included. */
-const MAX_LOOKS = 300
+const MAX_COMMANDS = 300
 
 /** What is gathered while a command is judged. */
 export class Findings {
@@ -12,11 +12,11 @@ export class Findings {
   readonly #touches = new Set<string>()
   readonly #denies = new Set<string>()
   readonly #needs = new Map<string, CallNeed>()
-  #looks = 0
+  #commands = 0
 
   /** Counts. What has been said by then stands. */
-  mayLookAgain(): boolean {
-    return ++this.#looks <= MAX_LOOKS
+  countCommand(): boolean {
+    return ++this.#commands <= MAX_COMMANDS
   }
 
   subject(key: string, names: readonly string[]): void {
@@ -57,7 +57,7 @@ export class Findings {
 }
 
 /** Folders whose loss is the loss of the machine or of somebody's work. */
-const PRECIOUS = new RegExp(`^(?:${[
+const SYSTEM_FOLDERS = new RegExp(`^(?:${[
   '/\\*?',
   '/(?:bin|boot|dev|etc|home|lib|lib64|opt|proc|root|sbin|srv|sys|usr|var|Users|System|Library)(?:/\\*?)?',
   '(?:~|"?\\$\\{?HOME\\}?"?)(?:/\\*?)?',
@@ -70,8 +70,8 @@ const has = (args: readonly string[], long: string, letter: string): boolean =>
 type Rule = (args: readonly string[]) => string | undefined
 
 const destroysFolder: Rule = (args) => {
-  const precious = args.find((arg) => PRECIOUS.test(arg.replaceAll(/\/(?:\.?\/)+/g, '/')))
-  return precious !== undefined && has(args, '--recursive', 'r') ? `it would change everything below ${precious}` : undefined
+  const folder = args.find((arg) => SYSTEM_FOLDERS.test(arg.replaceAll(/\/(?:\.?\/)+/g, '/')))
+  return folder !== undefined && has(args, '--recursive', 'r') ? `it would change everything below ${folder}` : undefined
 }
 const overwrites: Rule = (args) =>
   args.some((arg) => DEVICE.test(arg.replace(/^of=/, ''))) ? 'it would overwrite a disk' : undefined
@@ -86,7 +86,7 @@ const RULES: ReadonlyMap<string, Rule> = new Map<string, Rule>([
   ['shutdown', endsMachine], ['reboot', endsMachine], ['halt', endsMachine], ['poweroff', endsMachine],
 ])
 
-export function catastropheOf([program, ...args]: readonly Word[]): string | undefined {
+export function destructionReason([program, ...args]: readonly Word[]): string | undefined {
   const name = baseName(program?.text ?? '')
   const rule = RULES.get(name) ?? (name.startsWith('mkfs.') ? formats : undefined)
   return rule?.(args.map(({ text }) => text))

@@ -74,9 +74,9 @@ const SUBCOMMANDS: ReadonlyMap<string, OptionList> = new Map([
 ])
 
 /** What these tell may come from files outside of the workspace. */
-const BEYOND: ReadonlySet<string> = new Set(['config'])
+const OUTSIDE: ReadonlySet<string> = new Set(['config'])
 /** Subcommands of which a second word says what they do. */
-const IN_TWO_WORDS: ReadonlySet<string> = new Set(['stash', 'worktree'])
+const TWO_WORD_SUBCOMMANDS: ReadonlySet<string> = new Set(['stash', 'worktree'])
 
 /** In a format: what is signed is checked by another program. */
 const SIGNATURE = /%G|%\(signature/
@@ -86,18 +86,18 @@ const HARMLESS: ReadonlySet<string> = new Set(['--no-pager', '-P', '--no-optiona
 
 export interface GitUse extends KnownUse {
   readonly subcommand: string
-  readonly beyond: boolean
+  readonly outside: boolean
 }
 
 /** undefined when it may do more than read: also in another folder, where another repository may say what runs. */
 export function gitUse(args: readonly Word[], folder: string): GitUse | undefined {
   const at = subcommandAt(args)
-  const words = IN_TWO_WORDS.has(args[at]?.text ?? '') ? 2 : 1
+  const words = TWO_WORD_SUBCOMMANDS.has(args[at]?.text ?? '') ? 2 : 1
   const subcommand = args[at]?.text === '--version' ? 'version' : args.slice(at, at + words).map(({ text }) => text).join(' ')
   const list = SUBCOMMANDS.get(subcommand)
   if (list === undefined || folder !== '.' || args.some((word) => !isPlain(word) || SIGNATURE.test(word.text))) return undefined
   const use = knownUse(args.slice(at + words), list)
-  return use && { ...use, subcommand, beyond: BEYOND.has(subcommand) }
+  return use && { ...use, subcommand, outside: OUTSIDE.has(subcommand) }
 }
 
 /** Behind what comes first: harmless options, and the folder that it is in anyway. */
@@ -111,7 +111,7 @@ function subcommandAt(args: readonly Word[]): number {
   return at
 }
 
-const QUIET_CONFIG = [
+const SAFE_CONFIG = [
   'core.fsmonitor=false', 'core.pager=cat', 'core.hooksPath=/dev/null', 'safe.bareRepository=explicit', 'diff.submodule=short',
   'log.showSignature=false', 'gpg.program=false', 'gpg.openpgp.program=false', 'gpg.ssh.program=false', 'gpg.x509.program=false',
   'credential.helper=', 'core.sshCommand=false', 'core.askPass=false', 'core.alternateRefsCommand=', 'submodule.recurse=false',
@@ -139,8 +139,8 @@ export const CONFIG_NAMES: readonly string[] = ['--no-pager', 'config', '--list'
  * its configuration has. Throws where it leads elsewhere.
  */
 export function hardenedGit(words: readonly Word[], names: readonly string[]): readonly Word[] {
-  const odd = names.find(isOdd)
-  if (odd !== undefined) throw refusedSetting(odd)
+  const unsafe = names.find(cannotBeOverridden)
+  if (unsafe !== undefined) throw refusedSetting(unsafe)
   const found = (form: RegExp): readonly string[] => [...new Set(names.flatMap((name) => form.exec(name)?.[1] ?? []))]
   const settings = [
     ...found(FILTER).flatMap((name) => [`filter.${name}.clean=`, `filter.${name}.smudge=`, `filter.${name}.process=`, `filter.${name}.required=false`]),
@@ -150,19 +150,19 @@ export function hardenedGit(words: readonly Word[], names: readonly string[]): r
   const subcommand = words[at]!
   const text = (value: string): Word => ({ text: value })
   return [
-    ...['git', '--no-pager', '--no-optional-locks', ...[...QUIET_CONFIG, ...settings].flatMap((entry) => ['-c', entry])].map(text),
+    ...['git', '--no-pager', '--no-optional-locks', ...[...SAFE_CONFIG, ...settings].flatMap((entry) => ['-c', entry])].map(text),
     subcommand, ...(GUARDS.get(subcommand.text) ?? []).map(text), ...words.slice(at + 1),
   ]
 }
 
 /** The setting by which the files of a repository may lie elsewhere. A checked out submodule has it too. */
-export const hasOtherFiles = (names: readonly string[]): boolean => names.some((name) => name.toLowerCase() === OTHER_FILES)
-const OTHER_FILES = 'core.worktree'
+export const hasOtherWorktree = (names: readonly string[]): boolean => names.some((name) => name.toLowerCase() === WORKTREE_SETTING)
+const WORKTREE_SETTING = 'core.worktree'
 
-export function refusedSetting(name = OTHER_FILES): ToolError {
+export function refusedSetting(name = WORKTREE_SETTING): ToolError {
   const why = `The configuration of the repository has the setting "${name}", with which git could leave it or run a program.`
   return new ToolError('InputInvalid', `${why} Remove that setting, or read the files with the tool read.`)
 }
 
 /** A name with a = in it cannot be switched off by an option. */
-const isOdd = (name: string): boolean => name.includes('=') && (FILTER.test(name) || PROTOCOL.test(name))
+const cannotBeOverridden = (name: string): boolean => name.includes('=') && (FILTER.test(name) || PROTOCOL.test(name))

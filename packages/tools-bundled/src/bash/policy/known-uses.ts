@@ -1,9 +1,9 @@
 import { insidePath, type Location } from '../../model/path-keys.ts'
-import { isPlain, type MadePart, type Word, wordList } from '../parse/plan.ts'
+import { isPlain, type ExpansionPart, type Word, wordList } from '../parse/plan.ts'
 import { awkUse, findUse, jqUse, sedUse, testUse } from './expression-uses.ts'
 import { gitUse } from './git.ts'
 import { knownUse, type KnownUse } from './option-list.ts'
-import { BEYOND_PROGRAMS, READING_PROGRAMS } from './reading-programs.ts'
+import { SYSTEM_PROGRAMS, READ_ONLY_PROGRAMS } from './read-only-programs.ts'
 
 /** Lists an archive: `t` with letters that say how, `f`, then the file. A colon would name another machine. */
 function tarUse([form, archive, ...members]: readonly Word[]): KnownUse | undefined {
@@ -39,7 +39,7 @@ function builtinUse(name: string, args: readonly Word[]): KnownUse | undefined {
 }
 
 /** Where a command is judged. */
-export interface Ground extends Location {
+export interface CommandContext extends Location {
   /** Canonical folders that are never written for a tool. */
   readonly neverWritten?: readonly string[]
   /** Variables of loops around it that stand for names of files inside the workspace. */
@@ -50,16 +50,16 @@ export interface Ground extends Location {
  * A pattern by the names it is made of: none of them may lead upwards, and it may not begin at the root. A word that is made while
  * it runs is proven then: here only those count that usually stand for such names, so that a person can approve of others.
  */
-export function wordInside({ text, pattern, made }: Word, ground: Ground): boolean {
-  if (made !== undefined) return made.parts.every((part) => madeInside(part, ground))
-  if (pattern === undefined) return insidePath(text, ground) !== undefined
-  return !text.startsWith('/') && !text.split('/').includes('..') && insidePath('.', ground) !== undefined
+export function wordInside({ text, pattern, expansion }: Word, context: CommandContext): boolean {
+  if (expansion !== undefined) return expansion.parts.every((part) => expansionInside(part, context))
+  if (pattern === undefined) return insidePath(text, context) !== undefined
+  return !text.startsWith('/') && !text.split('/').includes('..') && insidePath('.', context) !== undefined
 }
 
 /** Programs that print names of files of the workspace. */
 const LISTING: ReadonlySet<string> = new Set(['git', 'find', 'ls', 'rg', 'grep'])
 
-function madeInside(part: MadePart, { names }: Ground): boolean {
+function expansionInside(part: ExpansionPart, { names }: CommandContext): boolean {
   switch (part.kind) {
     case 'text':
       return !part.text.startsWith('/') && !part.text.split('/').includes('..')
@@ -75,18 +75,18 @@ function madeInside(part: MadePart, { names }: Ground): boolean {
 }
 
 /** A way to use a program that only reads, inside the workspace. */
-export interface ReadingUse extends KnownUse {
+export interface ReadOnlyUse extends KnownUse {
   /** What an approval of it stands for: the program, with its subcommand. */
   readonly key: string
   /** Keys of what it runs, which must be allowed too. */
-  readonly also?: readonly string[]
+  readonly alsoRuns?: readonly string[]
   /** It tells of more than the workspace, such as of other processes. */
-  readonly beyond?: true
+  readonly outside?: true
   /** Words of its input become words of a command, as for `xargs`. */
-  readonly fed?: FedWords
+  readonly stdinArgs?: StdinArgs
 }
 
-export interface FedWords {
+export interface StdinArgs {
   /** Ended by a NUL each, and not by blanks. */
   readonly isNul: boolean
   /** They name files that are read. */
@@ -96,7 +96,7 @@ export interface FedWords {
 type Reader = (args: readonly Word[]) => KnownUse | undefined
 
 const USES: ReadonlyMap<string, Reader> = new Map<string, Reader>([
-  ['find', (args) => findUse(args, eachKey)],
+  ['find', (args) => findUse(args, perFileKey)],
   ['jq', jqUse],
   ['sed', sedUse],
   ['awk', awkUse],
@@ -108,19 +108,19 @@ const USES: ReadonlyMap<string, Reader> = new Map<string, Reader>([
 ])
 
 /** Programs that may be run on names which are known only then: whatever file of the workspace they are given, they only read it. */
-const EACH: ReadonlySet<string> = new Set(wordList('grep wc head tail basename dirname file stat du md5sum sha1sum sha256sum'))
+const PER_FILE_PROGRAMS: ReadonlySet<string> = new Set(wordList('grep wc head tail basename dirname file stat du md5sum sha1sum sha256sum'))
 /** Stands for these names. */
-const NAMES: Word = { text: '', made: { parts: [], split: true } }
+const FILE_ARGUMENTS: Word = { text: '', expansion: { parts: [], split: true } }
 
-function eachKey([program, ...args]: readonly Word[]): string | undefined {
+function perFileKey([program, ...args]: readonly Word[]): string | undefined {
   const name = program?.text ?? ''
-  const list = EACH.has(name) ? READING_PROGRAMS.get(name) : undefined
+  const list = PER_FILE_PROGRAMS.has(name) ? READ_ONLY_PROGRAMS.get(name) : undefined
   // A `--` would make an option of a name, and a first text must not be one of the names.
-  const use = list && knownUse([...args, NAMES], list)
-  return use && use.paths.every((word) => word === NAMES) ? name : undefined
+  const use = list && knownUse([...args, FILE_ARGUMENTS], list)
+  return use && use.paths.every((word) => word === FILE_ARGUMENTS) ? name : undefined
 }
 
-function xargsUse(args: readonly Word[]): ReadingUse | undefined {
+function xargsUse(args: readonly Word[]): ReadOnlyUse | undefined {
   const texts = args.map(({ text }) => text)
   let isNul = false
   let at = 0
@@ -131,39 +131,39 @@ function xargsUse(args: readonly Word[]): ReadingUse | undefined {
     else if (/^(?:-n|-P|--max-args|--max-procs)$/.test(text) && /^\d+$/.test(texts[at + 1] ?? '')) at++
     else if (!/^(?:-r|--no-run-if-empty|-[nP]\d+|--max-(?:args|procs)=\d+)$/.test(text)) return undefined
   }
-  const key = args.slice(0, at).every(isPlain) ? eachKey(args.slice(at)) : undefined
+  const key = args.slice(0, at).every(isPlain) ? perFileKey(args.slice(at)) : undefined
   if (key === undefined) return undefined
-  return { key, paths: [], fed: { isNul, areFiles: READING_PROGRAMS.get(key)?.operands !== 'texts' } }
+  return { key, paths: [], stdinArgs: { isNul, areFiles: READ_ONLY_PROGRAMS.get(key)?.operands !== 'texts' } }
 }
 
 /** Programs that are mostly used for something else than to read. */
 const MIXED: ReadonlySet<string> = new Set(wordList('awk tar tee env command type help history diff hostname expr'))
 
 /** Whether other uses of a program are told apart by a mark, so that no pattern for its harmless uses meets them. */
-export const isMostlyRead = (name: string): boolean =>
-  name === 'git' || ((USES.has(name) || READING_PROGRAMS.has(name) || BEYOND_PROGRAMS.has(name)) && !MIXED.has(name))
+export const isUsuallyReadOnly = (name: string): boolean =>
+  name === 'git' || ((USES.has(name) || READ_ONLY_PROGRAMS.has(name) || SYSTEM_PROGRAMS.has(name)) && !MIXED.has(name))
 
 /**
  * undefined when the words are not one of the ways that are known to read only, or lead out of the workspace. `piped`: whether
  * another command writes what this one reads.
  */
-export function readingUse([program, ...args]: readonly Word[], ground: Ground, piped: boolean): ReadingUse | undefined {
+export function readOnlyUse([program, ...args]: readonly Word[], context: CommandContext, piped: boolean): ReadOnlyUse | undefined {
   const name = program?.text ?? ''
-  const use = name === 'xargs' ? (piped ? xargsUse(args) : undefined) : useOf(name, args, ground)
+  const use = name === 'xargs' ? (piped ? xargsUse(args) : undefined) : useOf(name, args, context)
   if (use === undefined) return undefined
-  const inside = use.paths.every((word) => word.text === '-' || word.text === '/dev/null' || wordInside(word, ground))
+  const inside = use.paths.every((word) => word.text === '-' || word.text === '/dev/null' || wordInside(word, context))
   return inside ? use : undefined
 }
 
-function useOf(name: string, args: readonly Word[], ground: Ground): ReadingUse | undefined {
+function useOf(name: string, args: readonly Word[], context: CommandContext): ReadOnlyUse | undefined {
   if (name === 'git') {
-    const use = gitUse(args, ground.folder)
-    return use && { key: `git ${use.subcommand}`, paths: use.paths, ...(use.beyond ? { beyond: true } : {}) }
+    const use = gitUse(args, context.folder)
+    return use && { key: `git ${use.subcommand}`, paths: use.paths, ...(use.outside ? { outside: true } : {}) }
   }
   const version = versionUse(name, args)
   if (version !== undefined) return { key: `${name} --version`, paths: [] }
-  const beyond = BEYOND_PROGRAMS.get(name)
-  const list = READING_PROGRAMS.get(name) ?? beyond
+  const system = SYSTEM_PROGRAMS.get(name)
+  const list = READ_ONLY_PROGRAMS.get(name) ?? system
   const use = list ? knownUse(args, list) : USES.get(name)?.(args)
-  return use && { ...use, key: name === '[' ? 'test' : name, ...(beyond && { beyond: true }) }
+  return use && { ...use, key: name === '[' ? 'test' : name, ...(system && { outside: true }) }
 }

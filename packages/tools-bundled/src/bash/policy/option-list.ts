@@ -1,5 +1,5 @@
 import type { Word } from '../parse/plan.ts'
-import { isOpen, isPlain } from '../parse/plan.ts'
+import { isVariadic, isPlain } from '../parse/plan.ts'
 
 /** The ways to use a program that only read: its options by name, and what its operands are. Anything else is not known. */
 export interface OptionList {
@@ -60,7 +60,7 @@ export function knownUse(args: readonly Word[], list: OptionList): KnownUse | un
     if (isFirst) scripts.push(value.text)
   }
   // A word that may become several would pass the limit.
-  if (list.maxOperands !== undefined && (operands.length > list.maxOperands || operands.some(isOpen))) return undefined
+  if (list.maxOperands !== undefined && (operands.length > list.maxOperands || operands.some(isVariadic))) return undefined
   const { operandForm } = list
   if (operandForm !== undefined && !operands.every(({ text }) => operandForm.test(text))) return undefined
   switch (list.operands) {

@@ -1,5 +1,5 @@
 import { type Word, wordList } from '../parse/plan.ts'
-import { afterPrefix, anywhere, gitScripts, opaque, optionScripts, type PrefixForm, readsShellText, runs, shellScript, unreadable, type Wrapped } from './unwrap.ts'
+import { afterPrefix, commandAtAnyWord, gitScripts, opaque, optionScripts, type PrefixForm, readsShellText, nested, shellScript, unreadable, type Wrapped } from './nested-commands.ts'
 
 const MAX_DEPTH = 8
 
@@ -54,7 +54,7 @@ const SUBCOMMANDS: ReadonlyMap<string, readonly string[]> = new Map([
 ])
 
 /** Those whose options are too many, or that run a text on another machine or in another world. */
-const ELSEWHERE: ReadonlySet<string> = new Set(wordList(
+const REMOTE_OR_ISOLATED: ReadonlySet<string> = new Set(wordList(
   'ssh docker podman kubectl nerdctl lxc vagrant bwrap firejail proot gdb lldb expect start-stop-daemon runuser entr screen tmux '
     + 'at batch',
 ))
@@ -88,17 +88,17 @@ function unwrapProgram(name: string, args: readonly Word[]): Wrapped | undefined
   if (known) return prefixed(args, name, known, TRANSPARENT.has(name))
   const subcommand = args[0]?.text ?? ''
   if (SUBCOMMANDS.get(name)?.includes(subcommand) === true) return prefixed(args.slice(1), name, form(), false)
-  if (ELSEWHERE.has(name)) return anywhere(args)
+  if (REMOTE_OR_ISOLATED.has(name)) return commandAtAnyWord(args)
   return optionScripts(name, args)
 }
 
 /** Whether a shell of this machine would read a text that stands in the command, or in its input. */
-export function handsToShell(words: readonly Word[], depth = 0): boolean {
+export function passesTextToShell(words: readonly Word[], depth = 0): boolean {
   const name = baseName(words[0]?.text ?? '')
   if (depth > MAX_DEPTH || JOINED.has(name) || readsShellText(name, words.slice(1))) return true
   // These have a world of their own, and keys to it.
-  if (ELSEWHERE.has(name)) return false
-  return (unwrap(words)?.inner ?? []).some((inner) => handsToShell(inner.words, depth + 1))
+  if (REMOTE_OR_ISOLATED.has(name)) return false
+  return (unwrap(words)?.inner ?? []).some((inner) => passesTextToShell(inner.words, depth + 1))
 }
 
 /** Rules speak of a program, wherever it lies. */
@@ -107,7 +107,7 @@ export const baseName = (path: string): string => path.slice(path.lastIndexOf('/
 function prefixed(args: readonly Word[], name: string, known: PrefixForm, transparent: boolean): Wrapped {
   const rest = afterPrefix(args, known)
   if (rest === undefined) return unreadable(args, `an option of \`${name}\` is not known here`)
-  return { inner: rest.length === 0 ? [] : [runs(rest)], scripts: [], transparent: transparent && rest.length > 0 }
+  return { inner: rest.length === 0 ? [] : [nested(rest)], scripts: [], transparent: transparent && rest.length > 0 }
 }
 
 function readEnv(args: readonly Word[]): Wrapped | undefined {
@@ -118,7 +118,7 @@ function readEnv(args: readonly Word[]): Wrapped | undefined {
   const harmless = (at < 0 ? rest : rest.slice(0, at)).every(({ text }) =>
     isHarmlessVariable(text.slice(0, text.indexOf('=')), text.slice(text.indexOf('=') + 1)))
   const plain = rest.length === args.length && command.length > 0
-  return { inner: command.length === 0 ? [] : [runs(command)], scripts: [], transparent: plain && harmless }
+  return { inner: command.length === 0 ? [] : [nested(command)], scripts: [], transparent: plain && harmless }
 }
 
 function readXargs(args: readonly Word[]): Wrapped {
@@ -127,7 +127,7 @@ function readXargs(args: readonly Word[]): Wrapped {
     '-I -n -P -L -d -s -E -a -i --max-args --max-procs --replace --delimiter --arg-file --max-lines',
   ))
   if (rest === undefined) return unreadable(args, 'an option of `xargs` is not known here')
-  return opaque([runs(rest.length === 0 ? [{ text: 'echo' }] : rest, true)])
+  return opaque([nested(rest.length === 0 ? [{ text: 'echo' }] : rest)])
 }
 
 function readFind(args: readonly Word[]): Wrapped | undefined {
@@ -135,7 +135,7 @@ function readFind(args: readonly Word[]): Wrapped | undefined {
     if (!/^-(?:exec|execdir|ok|okdir)$/.test(text)) return []
     const rest = args.slice(index + 1)
     const end = rest.findIndex((word, at) => word.text === ';' || (word.text === '+' && rest[at - 1]?.text === '{}'))
-    return [runs(end < 0 ? rest : rest.slice(0, end), true)]
+    return [nested(end < 0 ? rest : rest.slice(0, end))]
   }).filter(({ words }) => words.length > 0)
   return inner.length === 0 ? undefined : opaque(inner)
 }
@@ -143,7 +143,7 @@ function readFind(args: readonly Word[]): Wrapped | undefined {
 function readJoined(args: readonly Word[], name: string): Wrapped {
   const words = args.map(({ text }) => text)
   const scripts = [words.filter((word) => !word.startsWith('-')).join(' '), ...words.filter((word) => word.includes(' '))]
-  return { ...anywhere(args), scripts, ...(words.length === 0 ? {} : { unread: `\`${name}\` hands its words to a shell` }) }
+  return { ...commandAtAnyWord(args), scripts, ...(words.length === 0 ? {} : { unread: `\`${name}\` hands its words to a shell` }) }
 }
 
 const HARMLESS_VARIABLE = /^(?:NO_COLOR|FORCE_COLOR|CLICOLOR|CLICOLOR_FORCE|CI|LANG|LC_[A-Z]+|TZ|COLUMNS|LINES|TERM)$/

@@ -1,7 +1,7 @@
 import { ToolError, type FileReader } from '@bulkhead/contract'
 import { matchRow } from '@bulkhead/kit/glob'
 import type { PatternPart, Word } from '../parse/plan.ts'
-import type { FedWords } from '../policy/known-uses.ts'
+import type { StdinArgs } from '../policy/known-uses.ts'
 
 type Lister = Pick<FileReader, 'list'>
 
@@ -90,7 +90,7 @@ function inSet(chars: string, char: string): boolean {
 type Files = Pick<FileReader, 'stat'>
 
 /** Contract: rejects with CapabilityDenied where a path, links followed, leads out of what the tool may read. */
-export async function proveInside(path: string, folder: string, fs: Files): Promise<void> {
+export async function checkInside(path: string, folder: string, fs: Files): Promise<void> {
   try {
     await fs.stat(path.startsWith('/') ? path : `${folder}/${path}`)
   } catch (error) {
@@ -99,20 +99,20 @@ export async function proveInside(path: string, folder: string, fs: Files): Prom
   }
 }
 
-export function refuseOption(text: string, what: string, cure: string): void {
-  if (text.startsWith('-')) throw new ToolError('InputInvalid', `${what}, which would be taken for an option. ${cure}`)
+export function refuseOption(text: string, what: string, hint: string): void {
+  if (text.startsWith('-')) throw new ToolError('InputInvalid', `${what}, which would be taken for an option. ${hint}`)
 }
 
 /** Proven at once. */
-const AT_ONCE = 32
+const PARALLEL_CHECKS = 32
 
 /** The names that lead nowhere else; what does is left out, and `note` is told. */
-export async function insideOnly(names: readonly string[], folder: string, fs: Files, note: (text: string) => void): Promise<readonly string[]> {
+export async function keepInside(names: readonly string[], folder: string, fs: Files, note: (text: string) => void): Promise<readonly string[]> {
   const inside: string[] = []
-  for (let at = 0; at < names.length; at += AT_ONCE) {
-    const some = names.slice(at, at + AT_ONCE)
-    const proofs = await Promise.allSettled(some.map((name) => proveInside(name, folder, fs)))
-    proofs.forEach(({ status }, index) => {
+  for (let at = 0; at < names.length; at += PARALLEL_CHECKS) {
+    const some = names.slice(at, at + PARALLEL_CHECKS)
+    const checks = await Promise.allSettled(some.map((name) => checkInside(name, folder, fs)))
+    checks.forEach(({ status }, index) => {
       if (status === 'fulfilled') inside.push(some[index]!)
       else note(`${some[index]!}: left out, because it leads out of the workspace\n`)
     })
@@ -121,8 +121,8 @@ export async function insideOnly(names: readonly string[], folder: string, fs: F
 }
 
 /** What `xargs` is given instead of a text: those of its words that lead nowhere else. */
-export async function provenInput(
-  text: string, { isNul, areFiles }: FedWords, folder: string, fs: Files, note: (text: string) => void,
+export async function checkedInput(
+  text: string, { isNul, areFiles }: StdinArgs, folder: string, fs: Files, note: (text: string) => void,
 ): Promise<string> {
   if (!isNul && /["'\\]/.test(text)) {
     const why = 'The names that xargs is given have quotes or back-slashes in them.'
@@ -131,5 +131,5 @@ export async function provenInput(
   const words = text.split(isNul ? '\0' : /\s+/).filter((word) => word !== '')
   for (const word of words) refuseOption(word, `The input of xargs has "${word}"`, 'Name files so that they begin with ./ instead.')
   if (!areFiles) return text
-  return (await insideOnly(words, folder, fs, note)).map((word) => `${word}${isNul ? '\0' : '\n'}`).join('')
+  return (await keepInside(words, folder, fs, note)).map((word) => `${word}${isNul ? '\0' : '\n'}`).join('')
 }

@@ -1,10 +1,10 @@
 import { type ManifestInput, ToolError, type PipeOptions, type PipeResult, type Runtime, type ShellStage } from '@bulkhead/contract'
 import { Findings } from '../policy/findings.ts'
 import { CONFIG_NAMES } from '../policy/git.ts'
-import { placeSteps, type FolderStep, type JudgedEach, type JudgedStep, type RunStep } from '../policy/judged-steps.ts'
-import { handsToShell } from '../policy/wrappers.ts'
-import type { MadePart, Word } from '../parse/plan.ts'
-import { expandPattern, provenInput } from './file-names.ts'
+import { resolveSteps, type FolderStep, type ResolvedLoop, type ResolvedStep, type RunStep } from '../policy/analyze-steps.ts'
+import { passesTextToShell } from '../policy/wrappers.ts'
+import type { ExpansionPart, Word } from '../parse/plan.ts'
+import { expandPattern, checkedInput } from './file-names.ts'
 import { stageCommand, type WordSources } from './stage-argv.ts'
 import { Transcript } from './transcript.ts'
 
@@ -19,10 +19,10 @@ export type BashRuntime = Runtime<typeof REQUIRES>
 
 /** As shells say it. */
 const NOT_FOUND = 127
-const MAX_TURNS = 1_000
+const MAX_ITERATIONS = 1_000
 
 /** As the broker says no. */
-interface Refused {
+interface BrokerError {
   readonly code?: unknown
   readonly data?: { readonly cmd?: unknown }
   readonly message: string
@@ -49,17 +49,17 @@ export class PlanRunner {
     this.#until = until
   }
 
-  async run(steps: readonly JudgedStep[], transcript: Transcript): Promise<void> {
+  async run(steps: readonly ResolvedStep[], transcript: Transcript): Promise<void> {
     await this.#steps(steps, { transcript, variables: new Map(), isInner: false })
   }
 
-  async #steps(steps: readonly JudgedStep[], scope: Scope): Promise<void> {
+  async #steps(steps: readonly ResolvedStep[], scope: Scope): Promise<void> {
     const { transcript } = scope
     for (const step of steps) {
       if (transcript.timedOut || (step.when !== 'always' && (step.when === 'success') !== transcript.succeeded)) continue
       if (step.kind === 'run') await this.#step(step, scope)
       else if (step.kind === 'group') await this.#steps(step.steps, scope)
-      else if (step.kind === 'each') await this.#each(step, scope)
+      else if (step.kind === 'loop') await this.#loop(step, scope)
       else if (!await this.#changeFolder(step, transcript)) break
     }
   }
@@ -70,7 +70,7 @@ export class PlanRunner {
     try {
       transcript.add(await this.#pipeline(step, scope), step.negated)
     } catch (error) {
-      const { code, data, message } = error as Refused
+      const { code, data, message } = error as BrokerError
       if (code !== 'NotFound') throw error
       transcript.fail(data?.cmd === undefined ? 1 : NOT_FOUND, message)
     }
@@ -81,18 +81,18 @@ export class PlanRunner {
   async #pipeline({ stages, uses, folder }: RunStep, scope: Scope): Promise<PipeResult> {
     const sources = this.#sources(folder, scope)
     const commands = await Promise.all(stages.map((stage, index) => stageCommand(stage, uses[index], sources)))
-    const reads = uses.every((use) => use !== undefined && use.beyond !== true)
-    const wall = reads ? 'read' : stages.some(({ words }) => handsToShell(words)) ? 'work' : undefined
+    const reads = uses.every((use) => use !== undefined && use.outside !== true)
+    const wall = reads ? 'read' : stages.some(({ words }) => passesTextToShell(words)) ? 'work' : undefined
     const options: PipeOptions = { cwd: folder, ...(wall && { wall }) }
     let rest = commands
     for (const [index, use] of uses.entries()) {
-      if (use?.fed === undefined) continue
+      if (use?.stdinArgs === undefined) continue
       const before = rest.slice(0, rest.length - (commands.length - index))
       const result = await this.#pipe(before, { ...options, quiet: true })
       scope.transcript.note(result.stderr)
       if (result.timedOut) return result
       if (result.truncated) throw new ToolError('InputInvalid', 'There are too many names for xargs. Make the search narrower.')
-      const input = await provenInput(result.stdout, use.fed, folder, this.#runtime.fs, sources.note)
+      const input = await checkedInput(result.stdout, use.stdinArgs, folder, this.#runtime.fs, sources.note)
       rest = commands.slice(index).with(0, { ...commands[index]!, input })
     }
     return this.#pipe(rest, { ...options, ...(scope.isInner ? { quiet: true } : {}) })
@@ -103,10 +103,10 @@ export class PlanRunner {
     return this.#runtime.shell.pipe(commands, { ...options, timeoutMs })
   }
 
-  async #each(step: JudgedEach, scope: Scope): Promise<void> {
+  async #loop(step: ResolvedLoop, scope: Scope): Promise<void> {
     const { transcript, variables } = scope
     const values = await this.#values(step, scope)
-    if (values.length > MAX_TURNS) throw new ToolError('InputInvalid', `The loop has more than ${MAX_TURNS} turns. Make it narrower.`)
+    if (values.length > MAX_ITERATIONS) throw new ToolError('InputInvalid', `The loop has more than ${MAX_ITERATIONS} turns. Make it narrower.`)
     transcript.succeed()
     for (const value of values) {
       if (transcript.timedOut) return
@@ -114,7 +114,7 @@ export class PlanRunner {
     }
   }
 
-  async #values({ over, folder }: JudgedEach, scope: Scope): Promise<readonly string[]> {
+  async #values({ over, folder }: ResolvedLoop, scope: Scope): Promise<readonly string[]> {
     const { fs } = this.#runtime
     if ('file' in over) {
       const text = await fs.readText(over.file.startsWith('/') ? over.file : `${folder}/${over.file}`)
@@ -123,7 +123,7 @@ export class PlanRunner {
     }
     const values: string[] = []
     for (const word of over) {
-      if (word.made !== undefined) values.push(...await this.#make(word, folder, scope))
+      if (word.expansion !== undefined) values.push(...await this.#expand(word, folder, scope))
       else values.push(...word.pattern === undefined ? [word.text] : (await expandPattern(word, folder, fs)).map(({ path }) => path))
     }
     return values
@@ -132,7 +132,7 @@ export class PlanRunner {
   #sources(folder: string, scope: Scope): WordSources {
     return {
       folder, fs: this.#runtime.fs,
-      make: (word) => this.#make(word, folder, scope),
+      expand: (word) => this.#expand(word, folder, scope),
       note: (text) => scope.transcript.note(text),
       repository: (as) => ({
         names: async () => (await this.#read({ cmd: 'git', args: CONFIG_NAMES, as }, folder)).split('\0').filter((name) => name !== ''),
@@ -144,14 +144,14 @@ export class PlanRunner {
     }
   }
 
-  async #make({ made }: Word, folder: string, scope: Scope): Promise<readonly string[]> {
+  async #expand({ expansion }: Word, folder: string, scope: Scope): Promise<readonly string[]> {
     const texts: string[] = []
-    for (const part of made!.parts) texts.push(await this.#part(part, folder, scope))
+    for (const part of expansion!.parts) texts.push(await this.#part(part, folder, scope))
     const text = texts.join('')
-    return made!.split ? text.split(/[ \t\n]+/).filter((word) => word !== '') : [text]
+    return expansion!.split ? text.split(/[ \t\n]+/).filter((word) => word !== '') : [text]
   }
 
-  async #part(part: MadePart, folder: string, { transcript, variables }: Scope): Promise<string> {
+  async #part(part: ExpansionPart, folder: string, { transcript, variables }: Scope): Promise<string> {
     switch (part.kind) {
       case 'text':
         return part.text
@@ -161,7 +161,7 @@ export class PlanRunner {
         return variables.get(part.name) ?? (await this.#read({ cmd: 'printenv', args: [part.name] }, folder)).replace(/\n$/, '')
       case 'output': {
         const inner = new Transcript()
-        const steps = placeSteps(part.steps, { workspace: this.#workspace, folder }, new Findings())
+        const steps = resolveSteps(part.steps, { workspace: this.#workspace, folder }, new Findings())
         await this.#steps(steps, { transcript: inner, variables, isInner: true })
         transcript.note(inner.stderr)
         return inner.stdout.replace(/(?<!\n)\n+$/, '')

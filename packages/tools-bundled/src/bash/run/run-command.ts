@@ -1,8 +1,8 @@
 import { ToolError } from '@bulkhead/contract'
 import type { JsonObject } from '@bulkhead/kit/json'
 import { type Word, wordList } from '../parse/plan.ts'
-import type { JudgedCommand } from '../policy/judge-command.ts'
-import type { JudgedStep } from '../policy/judged-steps.ts'
+import type { AnalyzedCommand } from '../policy/analyze-command.ts'
+import type { ResolvedStep } from '../policy/analyze-steps.ts'
 import { innermost } from '../policy/wrappers.ts'
 import { type BashRuntime, PlanRunner } from './plan-runner.ts'
 import { Transcript } from './transcript.ts'
@@ -33,7 +33,7 @@ const BARE: ReadonlyMap<string, string> = new Map([
 ])
 
 /** Subcommands of git that can ask piece by piece. */
-const CHOOSES: ReadonlySet<string> = new Set(['add', 'checkout', 'restore', 'reset', 'stash'])
+const PATCH_SUBCOMMANDS: ReadonlySet<string> = new Set(['add', 'checkout', 'restore', 'reset', 'stash'])
 /** Where `git commit` has its message from, when not from an editor. */
 const MESSAGE: ReadonlySet<string> = new Set(wordList(
   '-m -am -sm -asm -sam -F -C --message --file --reuse-message --no-edit --fixup --squash --dry-run --help',
@@ -42,15 +42,15 @@ const MESSAGE: ReadonlySet<string> = new Set(wordList(
 /** Why a command would wait for a person, and what to do instead; undefined when it would not. */
 function interactiveHint([program, ...args]: readonly Word[], hasInput: boolean): string | undefined {
   const name = program?.text ?? ''
-  const idle = args.length === 0 && !hasInput ? BARE.get(name) : undefined
-  const hint = ALWAYS.get(name) ?? idle ?? (name === 'git' ? gitHint(args.map(({ text }) => text)) : undefined)
+  const bareHint = args.length === 0 && !hasInput ? BARE.get(name) : undefined
+  const hint = ALWAYS.get(name) ?? bareHint ?? (name === 'git' ? gitHint(args.map(({ text }) => text)) : undefined)
   return hint === undefined ? undefined : `\`${name}\` would wait for a person. ${NO_TERMINAL} ${hint}`
 }
 
 function gitHint([subcommand = '', ...args]: readonly string[]): string | undefined {
   const has = (...names: readonly string[]): boolean => args.some((arg) => names.includes(arg))
   if (subcommand === 'rebase' && has('-i', '--interactive')) return 'Rebase without -i.'
-  if (CHOOSES.has(subcommand) && has('-p', '-i', '--patch', '--interactive')) return 'Name the files instead.'
+  if (PATCH_SUBCOMMANDS.has(subcommand) && has('-p', '-i', '--patch', '--interactive')) return 'Name the files instead.'
   const hasMessage = args.some((arg) => MESSAGE.has(arg) || /^(?:-m.|--(?:message|file|fixup|squash|reuse-message)=)/.test(arg))
   return subcommand === 'commit' && !hasMessage ? 'Give the message with -m.' : undefined
 }
@@ -65,22 +65,22 @@ interface RunOptions {
 
 /** Runs what was judged: a plan as it stands, everything else by a shell inside a sandbox of the system. */
 export async function runCommand(
-  text: string, judged: JudgedCommand, runtime: BashRuntime, { workspace, folder, timeoutMs }: RunOptions,
+  text: string, analyzed: AnalyzedCommand, runtime: BashRuntime, { workspace, folder, timeoutMs }: RunOptions,
 ): Promise<JsonObject> {
   const transcript = new Transcript()
-  if (judged.kind !== 'plan') {
+  if (analyzed.kind !== 'plan') {
     const args = ['--noprofile', '--norc', '-c', text]
     transcript.add(await runtime.shell.pipe([{ cmd: 'bash', args }], { cwd: folder, timeoutMs, wall: 'work' }), false)
     return transcript.result()
   }
-  refuseInteractive(judged.steps)
-  await new PlanRunner(runtime, workspace, performance.now() + timeoutMs).run(judged.steps, transcript)
+  refuseInteractive(analyzed.steps)
+  await new PlanRunner(runtime, workspace, performance.now() + timeoutMs).run(analyzed.steps, transcript)
   return transcript.result()
 }
 
-function refuseInteractive(steps: readonly JudgedStep[]): void {
+function refuseInteractive(steps: readonly ResolvedStep[]): void {
   for (const step of steps) {
-    if (step.kind === 'group' || step.kind === 'each') refuseInteractive(step.steps)
+    if (step.kind === 'group' || step.kind === 'loop') refuseInteractive(step.steps)
     if (step.kind !== 'run') continue
     step.stages.forEach((stage, index) => {
       const hint = interactiveHint(innermost(stage.words), index > 0 || stage.stdin !== undefined)

@@ -1,10 +1,10 @@
 import { type CallNeed, type FileReader, type ShellStage, type ShellTarget, ToolError } from '@bulkhead/contract'
 import type { Stage, Target, Word } from '../parse/plan.ts'
 import { hardenedFind } from '../policy/expression-uses.ts'
-import { hardenedGit, hasOtherFiles, refusedSetting } from '../policy/git.ts'
-import type { ReadingUse } from '../policy/known-uses.ts'
+import { hardenedGit, hasOtherWorktree, refusedSetting } from '../policy/git.ts'
+import type { ReadOnlyUse } from '../policy/known-uses.ts'
 import { innermost } from '../policy/wrappers.ts'
-import { expandPattern, insideOnly, proveInside, refuseOption } from './file-names.ts'
+import { expandPattern, keepInside, checkInside, refuseOption } from './file-names.ts'
 
 /** What is asked of the repository here before it is read. */
 interface Repository {
@@ -26,7 +26,7 @@ async function hardened(inner: readonly Word[], repository: Repository): Promise
   switch (program!.text) {
     case 'git': {
       const names = await repository.names()
-      if (hasOtherFiles(names) && !await repository.isHere()) throw refusedSetting()
+      if (hasOtherWorktree(names) && !await repository.isHere()) throw refusedSetting()
       return hardenedGit(inner, names)
     }
     case 'find':
@@ -41,7 +41,7 @@ async function hardened(inner: readonly Word[], repository: Repository): Promise
 const BUILTINS: ReadonlySet<string> = new Set(['command', 'type', 'help', 'history'])
 
 /** What only a shell has under this name, by what there is to start. No shell reads the words themselves. */
-function startable([program, ...args]: readonly Word[]): readonly Word[] {
+function executableWords([program, ...args]: readonly Word[]): readonly Word[] {
   const { text } = program!
   if (text === '[' && args.at(-1)?.text === ']') return [{ text: 'test' }, ...args.slice(0, -1)]
   if (!BUILTINS.has(text)) return [program!, ...args]
@@ -49,7 +49,7 @@ function startable([program, ...args]: readonly Word[]): readonly Word[] {
 }
 
 /** A command as it was asked for. */
-export type Asked = NonNullable<ShellStage['as']>
+export type RequestedCommand = NonNullable<ShellStage['as']>
 
 type Files = Pick<FileReader, 'list' | 'stat'>
 
@@ -58,20 +58,20 @@ export interface WordSources {
   readonly folder: string
   readonly fs: Files
   /** The words that a made word becomes. */
-  readonly make: (word: Word) => Promise<readonly string[]>
+  readonly expand: (word: Word) => Promise<readonly string[]>
   /** Tells something beside the output. */
   readonly note: (text: string) => void
-  readonly repository: (as: Asked) => Repository
+  readonly repository: (as: RequestedCommand) => Repository
 }
 
 /** What to start for a stage, with the names that patterns stand for in their places. */
-export async function stageCommand(stage: Stage, use: ReadingUse | undefined, sources: WordSources): Promise<ShellStage> {
+export async function stageCommand(stage: Stage, use: ReadOnlyUse | undefined, sources: WordSources): Promise<ShellStage> {
   const program = innermost(stage.words)[0]!.text
-  const asked = programAndArguments(stage, await expand(startable(stage.words), use, program, sources))
-  const as = { cmd: asked[0]!, args: asked.slice(1) }
+  const requested = programAndArguments(stage, await expandWords(executableWords(stage.words), use, program, sources))
+  const as = { cmd: requested[0]!, args: requested.slice(1) }
   const safer = use === undefined ? stage.words : await hardenedWords(stage.words, sources.repository(as))
-  const [cmd, ...args] = safer === stage.words ? asked : programAndArguments(stage, await expand(startable(safer), use, program, sources))
-  if (use !== undefined) await provePaths(use, sources)
+  const [cmd, ...args] = safer === stage.words ? requested : programAndArguments(stage, await expandWords(executableWords(safer), use, program, sources))
+  if (use !== undefined) await checkPaths(use, sources)
   const { stdin } = stage
   return {
     cmd: cmd!,
@@ -96,27 +96,27 @@ function programAndArguments({ assignments }: Stage, argv: readonly string[]): r
 
 /** What a stage needs to be run, before it is: its arguments where all of its words are known. */
 export function programNeed(stage: Stage): CallNeed {
-  const words = startable(stage.words)
+  const words = executableWords(stage.words)
   const isNamed = stage.assignments.length === 0 && !words[0]!.text.includes('/')
-  if (!words.every(({ made, pattern }) => made === undefined && pattern === undefined) || (!isNamed && words[0]!.text.includes('='))) {
+  if (!words.every(({ expansion, pattern }) => expansion === undefined && pattern === undefined) || (!isNamed && words[0]!.text.includes('='))) {
     return { kind: 'shell', subject: isNamed ? words[0]!.text : 'env' }
   }
   const [program, ...args] = programAndArguments(stage, words.map(({ text }) => text))
   return { kind: 'shell', subject: program!, args }
 }
 
-async function expand(
-  words: readonly Word[], use: ReadingUse | undefined, program: string, sources: WordSources,
+async function expandWords(
+  words: readonly Word[], use: ReadOnlyUse | undefined, program: string, sources: WordSources,
 ): Promise<readonly string[]> {
   const { folder, fs } = sources
   const argv: string[] = []
   for (const word of words) {
-    if (word.made !== undefined) argv.push(...await madeWords(word, use, program, sources))
+    if (word.expansion !== undefined) argv.push(...await expansionWords(word, use, program, sources))
     else if (word.pattern === undefined) argv.push(word.text)
     else {
       for (const { path, linked } of await expandPattern(word, folder, fs)) {
         refuseOption(path, `The pattern ${word.text} stands for the file "${path}"`, `Write ./${word.text} instead.`)
-        if (linked && use !== undefined) await proveInside(path, folder, fs)
+        if (linked && use !== undefined) await checkInside(path, folder, fs)
         argv.push(path)
       }
     }
@@ -125,26 +125,26 @@ async function expand(
 }
 
 /** Programs for which no word is an option that does something. */
-const PLAIN_SPOKEN: ReadonlySet<string> = new Set(['echo', 'printf', 'expr', 'test', '[', 'true', 'false'])
+const IGNORES_OPTIONS: ReadonlySet<string> = new Set(['echo', 'printf', 'expr', 'test', '[', 'true', 'false'])
 
-async function madeWords(word: Word, use: ReadingUse | undefined, program: string, sources: WordSources): Promise<readonly string[]> {
+async function expansionWords(word: Word, use: ReadOnlyUse | undefined, program: string, sources: WordSources): Promise<readonly string[]> {
   const { folder, fs, note } = sources
-  const texts = await sources.make(word)
-  if (!PLAIN_SPOKEN.has(program)) {
+  const texts = await sources.expand(word)
+  if (!IGNORES_OPTIONS.has(program)) {
     for (const text of texts) refuseOption(text, `${word.text} stands for "${text}"`, 'Name the files instead.')
   }
   if (use?.paths.includes(word) !== true) return texts
-  if (word.made!.split) return insideOnly(texts, folder, fs, note)
+  if (word.expansion!.split) return keepInside(texts, folder, fs, note)
   // One word less would mean something else.
-  for (const text of texts) await proveInside(text, folder, fs)
+  for (const text of texts) await checkInside(text, folder, fs)
   return texts
 }
 
 /** A command that was let through because it only reads in the workspace must not be led out of it by a link. */
-async function provePaths({ paths }: ReadingUse, { folder, fs }: WordSources): Promise<void> {
-  for (const { text, pattern, made } of paths) {
-    const isKnown = pattern === undefined && made === undefined
-    if (isKnown && text !== '-' && text !== '/dev/null') await proveInside(text, folder, fs)
+async function checkPaths({ paths }: ReadOnlyUse, { folder, fs }: WordSources): Promise<void> {
+  for (const { text, pattern, expansion } of paths) {
+    const isKnown = pattern === undefined && expansion === undefined
+    if (isKnown && text !== '-' && text !== '/dev/null') await checkInside(text, folder, fs)
   }
 }
 

@@ -4,7 +4,7 @@ import type { JsonObject } from '@bulkhead/kit/json'
 /** Of both streams, over all steps. What of it a model sees is the host's affair. */
 const MAX_CHARS = 2 * 1024 * 1024
 
-const ENDED = 128
+const KILLED = 128
 
 /** What the steps of a command wrote, and how the last of them ended. */
 export class Transcript {
@@ -32,17 +32,17 @@ export class Transcript {
 
   /** Of what was ended by a signal, as shells say it. */
   get exitCode(): number {
-    return this.#exit.exitCode ?? ENDED
+    return this.#exit.exitCode ?? KILLED
   }
 
   /** Beside what a step writes. */
-  note(complaint: string): void {
-    this.#stderr += this.#room(complaint)
+  note(message: string): void {
+    this.#stderr += this.#fit(message)
   }
 
   add({ stdout, stderr, exits, truncated, timedOut }: PipeResult, negated: boolean): void {
-    this.#stdout += this.#room(stdout)
-    this.#stderr += this.#room(stderr)
+    this.#stdout += this.#fit(stdout)
+    this.#stderr += this.#fit(stderr)
     this.#truncated ||= truncated
     this.#timedOut = timedOut
     const { exitCode, signal } = exits.at(-1)!
@@ -53,8 +53,8 @@ export class Transcript {
     this.#exit = { exitCode: 0, signal: null }
   }
 
-  fail(exitCode: number, complaint: string): void {
-    this.#stderr += this.#room(`${complaint}\n`)
+  fail(exitCode: number, message: string): void {
+    this.#stderr += this.#fit(`${message}\n`)
     this.#exit = { exitCode, signal: null }
   }
 
@@ -68,7 +68,7 @@ export class Transcript {
     }
   }
 
-  #room(text: string): string {
+  #fit(text: string): string {
     const left = MAX_CHARS - this.#stdout.length - this.#stderr.length
     if (text.length <= left) return text
     this.#truncated = true

@@ -8,7 +8,7 @@ import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { thoroughly } from '../../../../../scripts/thoroughly.ts'
 import type { Stage } from '../../../src/bash/parse/plan.ts'
-import { readCommand } from '../../../src/bash/parse/read-command.ts'
+import { parseCommand } from '../../../src/bash/parse/parse-command.ts'
 import { expandPattern } from '../../../src/bash/run/file-names.ts'
 import { BYPASS_VECTORS } from '../corpus/bypass-vectors.ts'
 import { DEVELOPER_COMMANDS } from '../corpus/developer-commands.ts'
@@ -54,7 +54,7 @@ describe('against a real bash', () => {
     const texts = fc.sample(words, { numRuns: RUNS * 4, seed: 20261115 })
     // At the end of a line, a back-slash would join it with the next one.
     const plans = texts.filter((text) => !text.endsWith('\\') && !text.endsWith('\\\n')).flatMap((text) => {
-      const reading = readCommand(text)
+      const reading = parseCommand(text)
       const step = reading.kind === 'plan' && reading.steps.length === 1 ? reading.steps[0]! : undefined
       return step?.kind === 'run' && step.stages.length === 1 ? [{ text, stage: step.stages[0]! }] : []
     })
@@ -67,13 +67,13 @@ describe('against a real bash', () => {
 
   it('what bash cannot parse is never a plan', () => {
     const hard = fc.array(fc.oneof(piece, fc.constantFrom(';', '&', '|', '||', '&&', '(', ')', '\n', '<', '>', '>>', '<<E\n', '\nE\n', '2>&1', 'if ', 'fi', 'do ', 'done', '$(', '`', '${', '}', 'p ')), { minLength: 1, maxLength: 12 }).map((pieces) => pieces.join(''))
-    const plans = fc.sample(hard, { numRuns: RUNS * 8, seed: 7 }).filter((text) => readCommand(text).kind === 'plan')
+    const plans = fc.sample(hard, { numRuns: RUNS * 8, seed: 7 }).filter((text) => parseCommand(text).kind === 'plan')
     expect(plans.length).toBeGreaterThan(RUNS / 12)
     for (const text of plans.slice(0, RUNS)) expect([text, bash(['-n'], text).stderr]).toEqual([text, ''])
   })
 
   it('every command of the two collections that is a plan can be parsed by it', () => {
-    const texts = [...Object.values(BYPASS_VECTORS).flat(), ...Object.values(DEVELOPER_COMMANDS).flat()].filter((text) => readCommand(text).kind === 'plan' && text.length < 10_000)
+    const texts = [...Object.values(BYPASS_VECTORS).flat(), ...Object.values(DEVELOPER_COMMANDS).flat()].filter((text) => parseCommand(text).kind === 'plan' && text.length < 10_000)
     const tried = thoroughly(texts.filter((_, at) => at % 5 === 0), texts)
     for (const text of tried) expect([text, bash(['-n'], text).stderr]).toEqual([text, ''])
   })
@@ -82,7 +82,7 @@ describe('against a real bash', () => {
     'p a 2>&1', 'p < in', 'p <<EOF\nline one\n  two\nEOF', "p <<'EOF'\n$x `y` \\z\nEOF", 'p <<-EOF\n\tindented\n\t\ttwice\n\tEOF', 'p <<< "here you are"', 'p <<EOF\nEOF',
   ])('reads for %j what bash gives it', (text) => {
     writeFileSync(join(folder, 'in'), 'a file\n')
-    const reading = readCommand(text)
+    const reading = parseCommand(text)
     const step = reading.kind === 'plan' ? reading.steps[0]! : undefined
     const stdin = step?.kind === 'run' ? step.stages[0]!.stdin : undefined
     const { stdout } = bash(['-c', `p() { cat; }\n${text}`])

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import { commandText } from '../../../src/bash/policy/command-names.ts'
 import { innermost, unwrap } from '../../../src/bash/policy/wrappers.ts'
-import { readCommand } from '../../../src/bash/parse/read-command.ts'
+import { parseCommand } from '../../../src/bash/parse/parse-command.ts'
 
 const wordsOf = (text: string) => {
-  const reading = readCommand(text)
+  const reading = parseCommand(text)
   const step = reading.kind === 'plan' ? reading.steps[0] : undefined
   if (step?.kind !== 'run') throw new Error(`"${text}" is no plan`)
   return step.stages[0]!.words
@@ -31,7 +31,7 @@ describe('what only changes how a command runs is seen through', () => {
   it.each([
     'env', 'env -i ls', 'env -u X ls', 'env PATH=. ls', 'env LANG=/tmp/x ls', 'env -S ls', './env ls', '/usr/bin/timeout 5 ls', 'timeout', 'timeout 5', 'timeout --nonsense 5 ls', 'nice --nonsense ls',
     'sudo ls', 'setsid ls', 'xargs ls', 'busybox ls', 'command ls', 'strace ls', 'timeout * ls', `${'env '.repeat(20)}ls`,
-  ].filter((text) => readCommand(text).kind === 'plan'))('not %s', (text) => {
+  ].filter((text) => parseCommand(text).kind === 'plan'))('not %s', (text) => {
     const words = wordsOf(text)
     expect(innermost(words)).toEqual(words)
   })

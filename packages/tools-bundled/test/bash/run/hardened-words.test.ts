@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { CONFIG_NAMES } from '../../../src/bash/policy/git.ts'
-import { judgeCommand } from '../../../src/bash/policy/judge-command.ts'
+import { analyzeCommand } from '../../../src/bash/policy/analyze-command.ts'
 import { stageCommand } from '../../../src/bash/run/stage-argv.ts'
 
 let root: string
@@ -30,7 +30,7 @@ const EVIL = (): string => `touch ${root}/pwned; cat`
 const isTraced = (): boolean => existsSync(join(root, 'pwned'))
 
 async function argvOf(command: string): Promise<readonly [string, readonly string[]]> {
-  const judged = judgeCommand(command, { workspace, folder: '.' })
+  const judged = analyzeCommand(command, { workspace, folder: '.' })
   const step = judged.kind === 'plan' ? judged.steps[0] : undefined
   if (step?.kind !== 'run' || step.uses[0] === undefined) throw new Error(`"${command}" is not known to only read`)
   const fs = {
@@ -38,7 +38,7 @@ async function argvOf(command: string): Promise<readonly [string, readonly strin
     list: async (path: string) => (await readdir(join(workspace, path))).map((name) => ({ name, kind: 'file' as const })),
   }
   const sources = {
-    folder: '.', fs: fs as never, make: async () => [], note: () => undefined,
+    folder: '.', fs: fs as never, expand: async () => [], note: () => undefined,
     repository: () => ({
       names: async () => run('git', CONFIG_NAMES).stdout.split('\0').filter((name) => name !== ''),
       isHere: async () => run('git', ['rev-parse', '--show-toplevel']).stdout === `${workspace}\n`,

@@ -1,7 +1,7 @@
 import { type Command, forEachChild, parse, type ParsedScript, type SyntaxNode } from 'unbash'
-import { nothingLost, readingScope, readWord } from './words.ts'
+import { isFullyParsed, readOnlyScope, readWord } from './words.ts'
 import {
-  type CommandReading, EVALUATING_BUILTINS, NeedsShell, type NestedCommand, PLAIN, type Scope, type Step, Unreadable, type Word,
+  type ParsedCommand, EVALUATING_BUILTINS, NeedsShell, type NestedCommand, PLAIN, type Scope, type Step, Unreadable, type Word,
 } from './plan.ts'
 import { readSteps } from './steps.ts'
 
@@ -18,9 +18,9 @@ const CONTROL = /(?![\t\n])\p{Cc}/u
  * What a text of commands says, by reading it and nothing else. Only forms that are known count: everything else needs a
  * shell, and what a shell would run there must be known too. Contract: never throws.
  */
-export function readCommand(text: string): CommandReading {
+export function parseCommand(text: string): ParsedCommand {
   if (text.length > MAX_CHARS) return unread(`it is longer than ${MAX_CHARS} characters`)
-  if (isTangled(text)) return unread('it has more braces or here-documents than anybody writes')
+  if (isTooComplex(text)) return unread('it has more braces or here-documents than anybody writes')
   if (!text.isWellFormed() || CONTROL.test(text)) return unread('it has characters that cannot be seen')
   try {
     const script = parse(text)
@@ -28,18 +28,18 @@ export function readCommand(text: string): CommandReading {
     if (script.commands.length === 0) return unread('there is no command in it')
     const commands = nestedCommands(script)
     const steps = readPlan(script, PLAIN)
-    if (steps !== undefined) return nothingLost(text, script) ? { kind: 'plan', steps } : unread('a part of it has no meaning')
+    if (steps !== undefined) return isFullyParsed(text, script) ? { kind: 'plan', steps } : unread('a part of it has no meaning')
     const otherwise = { kind: 'shell', why: reasons(script), commands } as const
-    const reading = readPlan(script, readingScope(text, readSteps))
-    const isWhole = reading !== undefined && nothingLost(text, script, { pos: 0, end: text.length, reading: true })
-    return isWhole ? { kind: 'plan', steps: reading, otherwise } : otherwise
+    const readOnlySteps = readPlan(script, readOnlyScope(text, readSteps))
+    const isComplete = readOnlySteps !== undefined && isFullyParsed(text, script, { pos: 0, end: text.length, readOnly: true })
+    return isComplete ? { kind: 'plan', steps: readOnlySteps, otherwise } : otherwise
   } catch (error) {
     return unread(error instanceof Unreadable ? error.message : `reading it failed (${String(error)})`)
   }
 }
 
 /** What takes the parser a time that grows with the square of it. */
-function isTangled(text: string): boolean {
+function isTooComplex(text: string): boolean {
   if (count(text, '<<') > MAX_HERE_DOCUMENTS) return true
   return count(text, '{') > MAX_BRACES && text.split(/\s/).some((word) => count(word, '{') > MAX_BRACES)
 }
@@ -72,7 +72,7 @@ function reasons(script: ParsedScript): readonly string[] {
   return why.size > 0 ? [...why] : ['commands that depend on each other']
 }
 
-const unread = (why: string): CommandReading => ({ kind: 'unread', why })
+const unread = (why: string): ParsedCommand => ({ kind: 'unread', why })
 
 /** Beyond that, nobody looks at each of them. */
 const MAX_COMMANDS = 50
@@ -98,26 +98,20 @@ function nestedCommands(script: ParsedScript): readonly NestedCommand[] {
 }
 
 function readNested(node: Command): NestedCommand {
-  const name = known(node.name!)
+  const name = tryReadWord(node.name!)
   if (name === undefined || name.pattern !== undefined || name.text === '') {
     throw new Unreadable(`the program \`${node.name!.text}\` is named only when it runs`)
   }
   if (EVALUATING_BUILTINS.has(name.text)) throw new Unreadable(`\`${name.text}\` runs what the text does not show`)
-  if (node.prefix.some((item) => item.type === 'Assignment' && STEERING.test(item.name))) {
+  if (node.prefix.some((item) => item.type === 'Assignment' && SHELL_VARIABLES.test(item.name))) {
     throw new Unreadable('it sets a variable that decides what a name means')
   }
-  const args = node.args.map((arg) => arg.type === 'Assignment' ? { word: { text: arg.text }, open: false } : wordOrSource(arg))
-  return { words: [name, ...args.map(({ word }) => word)], open: args.some(({ open }) => open) }
+  return { words: [name, ...node.args.map((arg) => arg.type === 'Assignment' ? { text: arg.text } : tryReadWord(arg) ?? { text: arg.text })] }
 }
 
-const STEERING = /^(?:PATH|IFS|ENV|BASH_ENV|BASHOPTS|SHELLOPTS|CDPATH|LD_.*|DYLD_.*)$/
+const SHELL_VARIABLES = /^(?:PATH|IFS|ENV|BASH_ENV|BASHOPTS|SHELLOPTS|CDPATH|LD_.*|DYLD_.*)$/
 
-function wordOrSource(node: NonNullable<Command['name']>): { readonly word: Word; readonly open: boolean } {
-  const word = known(node)
-  return word === undefined ? { word: { text: node.text }, open: true } : { word, open: false }
-}
-
-function known(node: NonNullable<Command['name']>): Word | undefined {
+function tryReadWord(node: NonNullable<Command['name']>): Word | undefined {
   try {
     return readWord(node)
   } catch (error) {

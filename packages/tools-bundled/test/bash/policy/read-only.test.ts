@@ -1,10 +1,10 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { judgeCommand } from '../../../src/bash/policy/judge-command.ts'
+import { analyzeCommand } from '../../../src/bash/policy/analyze-command.ts'
 
-const ground = { workspace: '/home/dev/project', folder: '.' }
-const isUnasked = (command: string): boolean => judgeCommand(command, ground).judgement.onlyReads === true
+const context = { workspace: '/home/dev/project', folder: '.' }
+const isUnasked = (command: string): boolean => analyzeCommand(command, context).analysis.onlyReads === true
 /** Keys that stand for a program in all the ways that only read. */
 const WIDE = new RegExp(`^(?:git [a-z-]+(?: list)?|(?:node|npm|python3?|make) --version|${[
   'ls cat head tail wc nl sort uniq cut tr sed awk grep rg find xargs diff comm cmp jq which whereis command type date whoami hostname uname free nproc df du ps pgrep lsof env printenv echo true false seq expr',
@@ -12,7 +12,7 @@ const WIDE = new RegExp(`^(?:git [a-z-]+(?: list)?|(?:node|npm|python3?|make) --
 ].join(' ').replaceAll(' ', '|')})$`)
 /** Whether it would run under an allow-list of all programs that can be used to read. */
 function isAllowed(command: string): boolean {
-  const { asks, denies, subjects } = judgeCommand(command, ground).judgement
+  const { asks, denies, subjects } = analyzeCommand(command, context).analysis
   return isUnasked(command) || (denies.length === 0 && asks.length === 0 && subjects.every(({ key }) => WIDE.test(key)))
 }
 
@@ -90,7 +90,7 @@ describe('what does more, or reads elsewhere, is neither unasked nor allowed by 
 
   it('also where only a part of the text says so to a rule', () => {
     for (const [command, name] of [['(cd src && ls)', '(cd src && ls)'], ['echo "$(date)"', 'echo "$(date)"'], ['time ls', 'time ls'], ['echo "$(date)"', 'date']] as const) {
-      const { subjects } = judgeCommand(command, ground).judgement
+      const { subjects } = analyzeCommand(command, context).analysis
       expect(subjects.flatMap(({ key, names = [] }) => [key, ...names])).toContain(name)
     }
   })

@@ -23,7 +23,7 @@ const NOTHING: Shape = { operands: 'none' }
  * Programs and the options with which they only read and tell. What can write, run another program, follow links to
  * elsewhere or take its list of files from somewhere else is left out on purpose.
  */
-export const READING_PROGRAMS: ReadonlyMap<string, OptionList> = new Map([
+export const READ_ONLY_PROGRAMS: ReadonlyMap<string, OptionList> = new Map([
   ['echo', { ...WORDS, anything: true }],
   ['true', { ...WORDS, anything: true }],
   ['false', { ...WORDS, anything: true }],
@@ -126,7 +126,7 @@ export const READING_PROGRAMS: ReadonlyMap<string, OptionList> = new Map([
 ])
 
 /** The same for those that tell of more than the workspace. They are asked about, and can be allowed by their names. */
-export const BEYOND_PROGRAMS: ReadonlyMap<string, OptionList> = new Map([
+export const SYSTEM_PROGRAMS: ReadonlyMap<string, OptionList> = new Map([
   ['ps', reads('aAdeflwxuj', '--forest --no-headers', '-o -p -C --sort', { ...WORDS, operandForm: /^[a-zA-Z]+$/ })],
   ['pgrep', reads('acflnovx', '', '-P -u -d', WORDS)],
   ['lsof', reads('nPtlbR', '-i', '', { ...WORDS, operandForm: /^(?:tcp|udp|TCP|UDP)?:\d+$/ })],

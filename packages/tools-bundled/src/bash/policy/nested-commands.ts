@@ -43,7 +43,7 @@ export function afterPrefix(args: readonly Word[], form: PrefixForm): readonly W
   return args.slice(index, command).some(({ pattern }) => pattern !== undefined) ? undefined : args.slice(command)
 }
 
-export const runs = (words: readonly Word[], open = false): NestedCommand => ({ words, open })
+export const nested = (words: readonly Word[]): NestedCommand => ({ words })
 
 export const opaque = (inner: readonly NestedCommand[], scripts: readonly string[] = []): Wrapped =>
   ({ inner, scripts, transparent: false })
@@ -51,13 +51,13 @@ export const opaque = (inner: readonly NestedCommand[], scripts: readonly string
 const MAX_STARTS = 40
 
 /** What it runs may begin at any of its words: enough to forbid it, never to allow it. */
-export function anywhere(args: readonly Word[]): Wrapped {
-  const wrapped = opaque(args.slice(0, MAX_STARTS).map((_, index) => runs(args.slice(index), true)))
+export function commandAtAnyWord(args: readonly Word[]): Wrapped {
+  const wrapped = opaque(args.slice(0, MAX_STARTS).map((_, index) => nested(args.slice(index))))
   return args.length > MAX_STARTS ? { ...wrapped, unread: 'it has too many words' } : wrapped
 }
 
 /** The same, where nobody can tell more. */
-export const unreadable = (args: readonly Word[], why: string): Wrapped => ({ ...anywhere(args), unread: why })
+export const unreadable = (args: readonly Word[], why: string): Wrapped => ({ ...commandAtAnyWord(args), unread: why })
 
 const SHELLS: ReadonlySet<string> = new Set(['sh', 'bash', 'dash', 'zsh', 'ksh', 'mksh', 'ash', 'fish', 'rbash', 'csh', 'tcsh',
   'pwsh', 'powershell'])
@@ -137,7 +137,7 @@ export function gitScripts(args: readonly Word[]): Wrapped | undefined {
   })
   const at = args.findIndex(({ text }, index) => index > 0 && RUNNING.test(`${args[index - 1]!.text} ${text}`))
   const command = at < 0 ? [] : args.slice(at + 1).filter(({ text }) => text !== '--recursive')
-  const inner = command.length === 0 ? [] : [runs(command, true)]
+  const inner = command.length === 0 ? [] : [nested(command)]
   const joined = command.length === 0 ? [] : [command.map(({ text }) => text).join(' ')]
   return scripts.length + inner.length === 0 ? undefined : opaque(inner, [...scripts, ...joined])
 }

@@ -1,0 +1,178 @@
+import type { ArgumentsReader, ArgumentsReading } from '@bulkhead/contract'
+import { insidePath, whyNotWritten } from '../../model/path-keys.ts'
+import type { ParsedCommand, ShellCommand, Stage, Step, Word } from '../parse/plan.ts'
+import { MAX_CHARS, parseCommand } from '../parse/parse-command.ts'
+import { programNeed } from '../run/stage-argv.ts'
+import { hasControls, inputText, commandNames, pathText, stageText, possibleCommands, wordsText } from './command-names.ts'
+import { effectsOf, innerSteps, resolveSteps, readsOf, type ResolvedStep, type RunStep } from './analyze-steps.ts'
+import { Findings, isForkBomb, overwritesDevice } from './findings.ts'
+import { type CommandContext, isUsuallyReadOnly } from './known-uses.ts'
+import { innermost, unwrap } from './wrappers.ts'
+
+export type AnalyzedCommand = { readonly analysis: ArgumentsReading } & (
+  | { readonly kind: 'plan'; readonly steps: readonly ResolvedStep[] }
+  | Exclude<ParsedCommand, { kind: 'plan' }>
+)
+
+/**
+ * What a text of commands means and what an approval of it stands for. Keys:
+ * - `git status`, `ls`: a program in the ways that are known to read only, inside the workspace;
+ * - `npm test`: exactly these words; `sh <|` where another command is piped into it;
+ * - `[effects] find . -delete`: exactly these words of a program that could only read, but not so;
+ * - `> notes.txt`: a file that is written;
+ * - `[shell] …`, `[unread] …`: exactly this text.
+ * Contract: never throws.
+ */
+export function analyzeCommand(text: string, context: CommandContext): AnalyzedCommand {
+  const findings = new Findings()
+  const parsed = parseCommand(text)
+  if (text.length <= MAX_CHARS && isForkBomb(text)) findings.deny('it would start itself over and over')
+  switch (parsed.kind) {
+    case 'plan': {
+      const { otherwise } = parsed
+      const analyzed = analyzePlan(parsed.steps, context, otherwise === undefined ? [] : [text])
+      if (otherwise === undefined || analyzed.reads) return { kind: 'plan', steps: analyzed.steps, analysis: withDenies(analyzed.analysis, findings) }
+      return analyzeShell(text, otherwise, context, findings)
+    }
+    case 'shell':
+      return analyzeShell(text, parsed, context, findings)
+    case 'unread':
+      findings.ask(`what it would run cannot be told: ${parsed.why}`, true)
+      return { ...parsed, analysis: wholeCommand('unread', text, possibleCommands(text), context, findings) }
+  }
+}
+
+/** `names`: by which a rule may forbid all of it. */
+function analyzePlan(plan: readonly Step[], context: CommandContext, names: readonly string[]) {
+  const findings = new Findings()
+  const steps = resolveSteps(plan, context, findings)
+  analyzeSteps(steps, context, findings)
+  const key = planKey(steps, findings)
+  // To change the folder is all it does.
+  if (steps.every(({ kind }) => kind === 'cd')) findings.subject(key, [])
+  for (const { key: subject } of findings.reading(key).subjects) findings.subject(subject, names)
+  const { all, outside, quiet } = readsOf(steps, context, findings)
+  const analysis = findings.reading(key)
+  const reads = all && quiet && analysis.denies.length === 0 && analysis.asks.length === 0
+  return {
+    steps, reads,
+    analysis: {
+      ...analysis, ...(reads && !outside ? { onlyReads: true } : {}), ...(all ? { effects: effectsOf(steps, context, outside) } : {}),
+    },
+  }
+}
+
+const withDenies = (analysis: ArgumentsReading, findings: Findings): ArgumentsReading => {
+  const { denies } = findings.reading('')
+  return denies.length === 0 ? analysis : { ...analysis, denies: [...analysis.denies, ...denies], onlyReads: false }
+}
+
+function analyzeShell(text: string, parsed: ShellCommand, context: CommandContext, findings: Findings): AnalyzedCommand {
+  const names = parsed.commands.flatMap(({ words }) => commandNames(words, findings))
+  findings.ask(`it needs a shell: ${parsed.why.join('; ')}`)
+  return { ...parsed, analysis: wholeCommand('shell', text, names, context, findings) }
+}
+
+function wholeCommand(mark: string, text: string, names: readonly string[], { folder }: CommandContext, findings: Findings): ArgumentsReading {
+  const key = `[${mark}${hasControls(text) ? ' lines' : ''}] ${inFolder(folder)}${hasControls(text) ? pathText(text) : text}`
+  findings.subject(key, [text, ...names])
+  findings.need({ kind: 'shell', subject: 'bash', args: ['--noprofile', '--norc', '-c', text] })
+  findings.touch(`run in a shell: ${inFolder(folder)}${text}`)
+  return findings.reading(key)
+}
+
+function analyzeSteps(steps: readonly ResolvedStep[], context: CommandContext, findings: Findings): void {
+  for (const step of steps) {
+    if (step.kind === 'run') analyzeStep(step, context, findings)
+    else if (step.kind !== 'cd') analyzeSteps(step.steps, context, findings)
+    const words = step.kind === 'run' ? step.stages.flatMap((stage) => stage.words) : step.kind === 'loop' && Array.isArray(step.over) ? step.over : []
+    const folder = step.kind === 'group' ? context.folder : step.folder
+    for (const inner of words.flatMap(innerSteps)) analyzeSteps(resolveSteps(inner, { ...context, folder }, findings), context, findings)
+  }
+}
+
+function analyzeStep({ stages, uses, folder }: RunStep, context: CommandContext, findings: Findings): void {
+  stages.forEach((stage, index) => {
+    const names = commandNames(stage.words, findings)
+    const use = uses[index]
+    const piped = index > 0
+    const key = use?.key ?? `${markOf(stage)}${inFolder(folder)}${inputText({ ...stage, words: innermost(stage.words) }, piped)}`
+    // A rule may forbid the pipe as a whole. Nothing is allowed by these names.
+    const pipe = piped ? [stages.slice(0, index + 1).map(stageText).join(' | ')] : []
+    findings.subject(key, [...names, stageText(stage), ...pipe])
+    for (const other of use?.alsoRuns ?? []) findings.subject(other, [])
+    findings.touch(`run ${inFolder(folder)}${stageText(stage)}`)
+    findings.need(programNeed(stage))
+    const files = [
+      ...(folder === '.' ? [] : ['.']), ...(stage.stdin !== undefined && 'file' in stage.stdin ? [stage.stdin.file] : []),
+      ...knownPaths(use?.paths ?? []),
+    ]
+    for (const file of files) needRead(file, { ...context, folder }, findings)
+    for (const [operator, target] of [['>', stage.stdout], ['2>', stage.stderr]] as const) {
+      if (typeof target === 'string') continue
+      if (overwritesDevice(target.file)) findings.deny('it would overwrite a disk')
+      const path = insidePath(target.file, { ...context, folder })
+      if (path === undefined) findings.deny(`the file ${pathText(target.file)} lies outside the workspace`)
+      else for (const why of whyNotWritten(`${context.workspace}/${path}`, target.file, context)) findings.deny(why)
+      findings.touch(`write ${pathText(path ?? target.file)}`)
+      if (path !== undefined) findings.need({ kind: 'fs.write', subject: `${context.workspace}/${path}` })
+      findings.subject(`${target.append ? '>>' : '>'} ${pathText(path ?? target.file)}`, [`${operator} ${pathText(target.file)}`])
+    }
+    if (stage.stdin !== undefined && 'file' in stage.stdin && insidePath(stage.stdin.file, { ...context, folder }) === undefined) {
+      findings.deny(`the file ${pathText(stage.stdin.file)} lies outside the workspace`)
+    }
+  })
+}
+
+/** The tool looks at each of these before it lets a command read them. */
+const knownPaths = (words: readonly Word[]): readonly string[] =>
+  words.filter(({ pattern, expansion, text }) => pattern === undefined && expansion === undefined && text !== '-' && text !== '/dev/null').map(({ text }) => text)
+
+function needRead(file: string, context: CommandContext, findings: Findings): void {
+  const path = insidePath(file, context)
+  if (path !== undefined) findings.need({ kind: 'fs.read', subject: path === '.' ? context.workspace : `${context.workspace}/${path}` })
+}
+
+function markOf({ words }: Stage): string {
+  const inner = innermost(words)
+  if ((unwrap(inner)?.scripts.length ?? 0) > 0) return '[shell] '
+  return isUsuallyReadOnly(inner[0]?.text ?? '') ? '[effects] ' : ''
+}
+
+const inFolder = (folder: string): string => folder === '.' ? '' : `[in ${pathText(folder)}] `
+
+/** One command is what its key says; several are all of them, in their order and on their conditions. */
+function planKey(steps: readonly ResolvedStep[], findings: Findings): string {
+  const { subjects } = findings.reading('')
+  if (steps.length === 1 && subjects.length === 1) return subjects[0]!.key
+  return stepsText(steps)
+}
+
+function stepsText(steps: readonly ResolvedStep[]): string {
+  return steps.map((step, index) => {
+    const before = index === 0 ? '' : step.when === 'always' ? '; ' : step.when === 'success' ? '&& ' : '|| '
+    switch (step.kind) {
+      case 'cd':
+        return `${before}cd ${pathText(step.path)}`
+      case 'group':
+        return `${before}( ${stepsText(step.steps)} )`
+      case 'loop': {
+        const over = 'file' in step.over ? `while read ${step.name} < ${pathText(step.over.file)}` : `for ${step.name} in ${wordsText(step.over)}`
+        return `${before}${over}; do ${stepsText(step.steps)}; done`
+      }
+      case 'run': {
+        const where = index === 0 ? inFolder(step.folder) : ''
+        return `${before}${step.negated ? '! ' : ''}${where}${step.stages.map(stageText).join(' | ')}`
+      }
+    }
+  }).join(' ')
+}
+
+/** For the host: what a call of `bash` stands for. */
+export const readBashArguments: ArgumentsReader = (args, { workspace, neverWritten }) => {
+  const { command, cwd } = args
+  const folder = typeof cwd === 'string' ? insidePath(cwd, { workspace, folder: '.' }) : '.'
+  const { analysis } = analyzeCommand(typeof command === 'string' ? command : '', { workspace, folder: folder ?? '.', ...(neverWritten && { neverWritten }) })
+  if (folder !== undefined) return analysis
+  return { ...analysis, denies: [...analysis.denies, `the folder ${String(cwd)} lies outside the workspace`] }
+}

@@ -1,0 +1,180 @@
+import type { AffectedPath, CallEffects } from '@bulkhead/contract'
+import { insidePath } from '../../model/path-keys.ts'
+import { type LoopStep, type GroupStep, isPlain, type Stage, type Step, type Word, wordList } from '../parse/plan.ts'
+import { pathText } from './command-names.ts'
+import type { Findings } from './findings.ts'
+import { type CommandContext, readOnlyUse, type ReadOnlyUse, wordInside } from './known-uses.ts'
+import { innermost, isHarmlessVariable } from './wrappers.ts'
+
+export type RunStep = Extract<Step, { kind: 'run' }> & {
+  readonly folder: string
+  /** For each stage, how it only reads; undefined for one that may do more. */
+  readonly uses: readonly (ReadOnlyUse | undefined)[]
+}
+export type FolderStep = Extract<Step, { kind: 'cd' }> & { readonly folder: string }
+export type ResolvedLoop = Omit<LoopStep, 'steps'> & { readonly folder: string; readonly steps: readonly ResolvedStep[] }
+
+/** A step as it is judged and run. */
+export type ResolvedStep =
+  | RunStep
+  | FolderStep
+  | (Omit<GroupStep, 'steps'> & { readonly steps: readonly ResolvedStep[] })
+  | ResolvedLoop
+
+/** Follows every `cd` by its name alone. */
+export function resolveSteps(steps: readonly Step[], context: CommandContext, findings: Findings): readonly ResolvedStep[] {
+  let { folder } = context
+  return steps.map((step): ResolvedStep => {
+    const here = { ...context, folder }
+    switch (step.kind) {
+      case 'run':
+        return { ...step, folder, uses: usesOf(step.stages, here) }
+      case 'group':
+        return { ...step, steps: resolveSteps(step.steps, here, findings) }
+      case 'loop':
+        return { ...step, folder, steps: resolveSteps(step.steps, inLoop(step, here), findings) }
+      case 'cd': {
+        const next = insidePath(step.path, here)
+        if (next === undefined) findings.deny(`the folder ${pathText(step.path)} lies outside the workspace`)
+        folder = next ?? folder
+        return { ...step, folder }
+      }
+    }
+  })
+}
+
+/** The variable stands for files of the workspace where every word it goes through does. */
+function inLoop({ name, over }: LoopStep, context: CommandContext): CommandContext {
+  const names = new Set(context.names)
+  names.delete(name)
+  if (Array.isArray(over) && over.every((word: Word) => wordInside(word, context))) names.add(name)
+  return { ...context, names }
+}
+
+function usesOf(stages: readonly Stage[], context: CommandContext): readonly (ReadOnlyUse | undefined)[] {
+  const uses: (ReadOnlyUse | undefined)[] = []
+  for (const [index, stage] of stages.entries()) {
+    const use = useOf(stage, context, index > 0)
+    // What is read by its names must come from commands that only read too.
+    uses.push(use?.stdinArgs !== undefined && !uses.every((before) => before !== undefined) ? undefined : use)
+  }
+  return uses
+}
+
+function useOf({ assignments, words }: Stage, context: CommandContext, piped: boolean): ReadOnlyUse | undefined {
+  if (!assignments.every(([name, value]) => isHarmlessVariable(name, value))) return undefined
+  const inner = innermost(words)
+  const use = readOnlyUse(inner, context, piped)
+  // No wall stands around these: they are started by us, and not found by another program.
+  const isDirect = assignments.length === 0 && inner.length === words.length
+  return use?.outside === true && !isDirect ? undefined : use
+}
+
+/** The steps that are run for a word: whatever they print becomes a part of it. */
+export const innerSteps = ({ expansion }: Word): readonly (readonly Step[])[] =>
+  (expansion?.parts ?? []).flatMap((part) => part.kind === 'output' ? [part.steps] : [])
+
+/** What commands of a plan do. */
+export interface Reads {
+  /** Every command only reads. */
+  readonly all: boolean
+  /** One of them tells of more than the workspace. */
+  readonly outside: boolean
+  /** No output goes to a file, and no input comes from outside. */
+  readonly quiet: boolean
+}
+
+const both = (parts: readonly Reads[]): Reads => ({
+  all: parts.every(({ all }) => all), outside: parts.some(({ outside }) => outside), quiet: parts.every(({ quiet }) => quiet),
+})
+
+export const readsOf = (steps: readonly ResolvedStep[], context: CommandContext, findings: Findings): Reads =>
+  both(steps.map((step) => readsOfStep(step, context, findings)))
+
+function readsOfStep(step: ResolvedStep, context: CommandContext, findings: Findings): Reads {
+  switch (step.kind) {
+    case 'cd':
+      return { all: true, outside: false, quiet: true }
+    case 'group':
+      return readsOf(step.steps, context, findings)
+    case 'loop': {
+      const here = { ...context, folder: step.folder }
+      const quiet = !('file' in step.over) || insidePath(step.over.file, here) !== undefined
+      return both([
+        { all: true, outside: false, quiet }, readsOf(step.steps, context, findings), wordsRead('file' in step.over ? [] : step.over, here, findings),
+      ])
+    }
+    case 'run': {
+      const here = { ...context, folder: step.folder }
+      const own: Reads = {
+        all: step.uses.every((use) => use !== undefined),
+        outside: step.uses.some((use) => use?.outside === true),
+        quiet: step.stages.every((stage) => streamsRead(stage, here)),
+      }
+      return both([own, wordsRead(step.stages.flatMap((stage) => stage.words), here, findings)])
+    }
+  }
+}
+
+const wordsRead = (words: readonly Word[], context: CommandContext, findings: Findings): Reads =>
+  both(words.flatMap(innerSteps).map((steps) => readsOf(resolveSteps(steps, context, findings), context, findings)))
+
+/** Whether it writes no file, and reads none outside. */
+const streamsRead = ({ stdin, stdout, stderr }: Stage, context: CommandContext): boolean =>
+  typeof stdout === 'string' && typeof stderr === 'string'
+  && (stdin === undefined || !('file' in stdin) || insidePath(stdin.file, context) !== undefined)
+
+/** Programs that look at everything below what they are given, or below the folder they are started in. */
+const DEEP: ReadonlySet<string> = new Set(wordList('find rg du tree diff'))
+const RECURSIVE = /^-[a-zA-Z]*[rR]|^--recursive$|recurse$/
+
+/**
+ * What the files are that a plan of commands which only read touches, by its words; also those that output is redirected to. More is
+ * said rather than less: all of the workspace where that is not known. `beyond`: they read elsewhere too.
+ */
+export function effectsOf(steps: readonly ResolvedStep[], context: CommandContext, outside: boolean): CallEffects {
+  const reads = steps.flatMap((step) => filesOfStep(step, context)).map((path) => path ?? everything(context))
+  const targets = steps.flatMap((step) => step.kind === 'run' ? targetsOf(step) : [])
+  const writes = targets.map(({ file, folder }) => affected(file, false, { ...context, folder }))
+  return { ...(!outside && { reads }), ...(writes.every((path) => path !== undefined) && { writes }), net: false }
+}
+
+const everything = ({ workspace }: CommandContext): AffectedPath => ({ path: workspace, below: true })
+
+function filesOfStep(step: ResolvedStep, context: CommandContext): readonly (AffectedPath | undefined)[] {
+  switch (step.kind) {
+    case 'cd':
+      return []
+    case 'group':
+      return step.steps.flatMap((inner) => filesOfStep(inner, context))
+    case 'loop':
+      return [undefined]
+    case 'run':
+      return step.stages.flatMap((stage, index) => {
+        const here = { ...context, folder: step.folder }
+        const { stdin } = stage
+        const input = stdin !== undefined && 'file' in stdin ? [affected(stdin.file, false, here)] : []
+        return [...input, ...filesOfWords(innermost(stage.words), step.uses[index]!, here)]
+      })
+  }
+}
+
+function filesOfWords(words: readonly Word[], { paths, stdinArgs }: NonNullable<RunStep['uses'][number]>, context: CommandContext): readonly (AffectedPath | undefined)[] {
+  const program = words[0]!.text
+  if (program === 'git' || stdinArgs !== undefined || words.some((word) => word.expansion !== undefined) || !paths.every(isPlain)) return [undefined]
+  const isRecursive = (program === 'ls' || program === 'grep') && words.some(({ text }) => RECURSIVE.test(text))
+  const below = DEEP.has(program) || isRecursive
+  const named = paths.map(({ text }) => text).filter((text) => text !== '-' && text !== '/dev/null')
+  const isHere = named.length === 0 && (below || program === 'ls')
+  return (isHere ? ['.'] : named).map((path) => affected(path, below, context))
+}
+
+const targetsOf = ({ stages, folder }: RunStep) => stages.flatMap(({ stdout, stderr }) =>
+  [stdout, stderr].flatMap((target) => typeof target === 'string' ? [] : [{ file: target.file, folder }]))
+
+/** undefined where `..` may lead elsewhere than it reads. */
+function affected(path: string, below: boolean, context: CommandContext): AffectedPath | undefined {
+  const inside = path.split('/').includes('..') ? undefined : insidePath(path, context)
+  if (inside === undefined) return undefined
+  return { path: inside === '.' ? context.workspace : `${context.workspace}/${inside}`, below }
+}
