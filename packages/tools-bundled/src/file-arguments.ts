@@ -5,26 +5,26 @@ import { folderKey, insidePath, ownFolderKey, whyNotWritten } from './model/path
 
 interface NamedPath {
   readonly path: string
-  /** For people, before the path. */
+  /** Shown before the path in approval prompts. */
   readonly verb: string
-  /** Whether an approval is of the path itself and not of the folder it lies in. */
+  /** Whether the approval key is the path itself instead of its folder. */
   readonly isFolder: boolean
   readonly isWritten?: boolean
-  /** Whether it does nothing but read. */
+  /** Whether the tool only reads. */
   readonly reads?: boolean
-  /** What the tool does with the file itself, or with what lies below the folder. */
+  /** What the tool needs for the file, or for everything in the folder. */
   readonly needs: readonly ('fs.read' | 'fs.write')[]
 }
 
-/** The most that a path has anywhere. All folders above a longer one would fill the memory of the host. */
+/** The maximum length of a path on Linux. Listing all parents of a longer one could exhaust the memory of the host. */
 const PATH_CHARS = 4_096
 
-/** What calls of the tools for files stand for: a folder, as it is written, and with it every folder above. */
+/** Reads the arguments of a file tool. An approval of any parent folder covers the call. */
 const reader = (name: (args: Readonly<Record<string, Json>>) => NamedPath): ArgumentsReader => (args, context) => {
   const { workspace } = context
   const { path, verb, isFolder, isWritten = false, reads = false, needs } = name(args)
   const inside = insidePath(path, { workspace, folder: '.' })
-  // One folder has one key, however it is named.
+  // Absolute and relative paths of the same folder have the same key.
   const written = path.startsWith('/') && inside !== undefined ? inside : path
   const key = isFolder ? ownFolderKey(written) : folderKey(written)
   if (!isPlain(path) || path.length > PATH_CHARS) return reading(key, [], `${verb} ${path}`, isWritten && inside !== undefined ? whyNotWritten(full(workspace, inside), path, context) : [])
@@ -44,10 +44,10 @@ const reading = (key: string, within: readonly string[], touch: string, denies: 
 
 const full = (workspace: string, inside: string): string => inside.startsWith('/') ? inside : inside === '.' ? workspace : `${workspace.replace(/\/$/, '')}/${inside}`
 
-/** Behind a link `..` leads elsewhere than it reads: what goes up is covered by no wider word. */
+/** After a link, `..` leads to an unknown folder. Approvals of parent folders do not cover such paths. */
 const isPlain = (path: string): boolean => !path.split('/').includes('..')
 
-/** From the nearest; of the workspace `.` is the last, of everything else `/`. */
+/** Nearest first. The last is `.` inside the workspace, otherwise `/`. */
 function foldersAbove(key: string): readonly string[] {
   if (key === '.' || key === '/') return []
   const above: string[] = []
@@ -64,7 +64,7 @@ export const readGrepArguments = reader(({ path }) => ({ path: text(path, '.'), 
 export const readGlobArguments = reader(({ pattern, path }) =>
   ({ path: splitPattern(text(pattern), text(path, '.')).path, verb: 'read the names below', isFolder: true, reads: true, needs: ['fs.read'] }))
 
-/** A page is approved of by its host. */
+/** The approval key of a page is its host. */
 export const readFetchArguments: ArgumentsReader = ({ url }) => {
   const { hostname = '', host = '', port, protocol } = URL.parse(text(url)) ?? {}
   const needs: readonly CallNeed[] = host === '' ? [] : [{ kind: 'net', subject: `${hostname}:${port || (protocol === 'https:' ? '443' : '80')}` }]

@@ -6,9 +6,9 @@ import { analyzeCommand, readBashArguments } from './policy/analyze-command.ts'
 import { type BashRuntime, REQUIRES } from './run/plan-runner.ts'
 import { runCommand } from './run/run-command.ts'
 
-/** Of one command, and of a call unless it says less. */
+/** The maximum and the default. */
 const MAX_TIMEOUT_MS = 120_000
-/** For ending what is overdue and telling what it had written. */
+/** Time to kill an overdue command and return its output. */
 const CLEANUP_MS = 10_000
 
 const INPUT_SCHEMA = {
@@ -67,28 +67,28 @@ export const bash = {
         input: INPUT_SCHEMA,
         requires: REQUIRES,
         execute: runBash,
-        // For a host that does not read these arguments itself. The workspace is not known here: less counts as inside it.
+        // Used by hosts without an arguments reader. The workspace is unknown here, so absolute paths count as outside.
         deriveApprovalKey: (args) => readBashArguments(args, { workspace: NO_WORKSPACE }).key,
       },
     },
   }),
 }
 
-/** A path that nothing lies in. */
+/** Contains no files, so that every absolute path is outside. */
 const NO_WORKSPACE = '/dev/null/nowhere'
-/** What may be the beginning of an absolute path: a slash with no part of a name before it, or behind the letters of an option. */
+/** The possible start of an absolute path: a slash that does not follow a name, or that follows the letters of an option. */
 const ABSOLUTE = /(?:^|[^\w.)\]*?+@%~-])(?:-[\w-]*)?\//
 
 async function runBash(args: BashArgs, runtime: BashRuntime): Promise<JsonObject> {
   const { command, cwd, timeout_ms: timeoutMs = MAX_TIMEOUT_MS } = args
   const workspace = ABSOLUTE.test(`${command}\n${cwd ?? ''}`) ? await findWorkspace(runtime) : NO_WORKSPACE
-  // The broker refuses a folder outside.
+  // The broker rejects a folder outside the workspace.
   const folder = insidePath(cwd ?? '.', { workspace, folder: '.' }) ?? cwd!
   return runCommand(command, analyzeCommand(command, { workspace, folder }), runtime, { workspace, folder, timeoutMs })
 }
 
 async function findWorkspace({ shell }: BashRuntime): Promise<string> {
-  // Where a ceiling allows other commands only, less counts as inside the workspace.
+  // If the operator does not allow `pwd`, absolute paths count as outside.
   const { stdout } = await shell.pipe([{ cmd: 'pwd', args: ['-P'] }], { quiet: true }).catch(() => ({ stdout: NO_WORKSPACE }))
   return stdout.replace(/\n$/, '')
 }

@@ -1,12 +1,12 @@
 import { ProtectedPlaces, protectionReason, type ReaderContext, ToolError } from '@bulkhead/contract'
 
 /**
- * The approval key of a path: the folder it lies in, as it is written, `.` for the workspace itself. `..` is resolved as far
- * as there is something to resolve it by, so that two spellings of one folder have one key.
+ * The approval key of a file: its folder as written, or `.` for the workspace. Resolves `..` where possible, so that
+ * different spellings of a folder have the same key.
  */
 export const folderKey = (path: string): string => writtenFolder(path, -1)
 
-/** The key of a folder itself. */
+/** The approval key of a folder. */
 export const ownFolderKey = (path = '.'): string => writtenFolder(path, 0)
 
 function writtenFolder(path: string, drop: 0 | -1): string {
@@ -21,21 +21,21 @@ function writtenFolder(path: string, drop: 0 | -1): string {
   return (isAbsolute ? '/' : '') + names.join('/') || '.'
 }
 
-/** Keys have no control characters, and two names never have one key. */
+/** Removes control characters. Different names keep different keys. */
 const escaped = (name: string): string => name.replaceAll(/[%\p{Cc}\u2028\u2029]/gu, encodeURIComponent)
 
-/** Throws InputInvalid for a path that a shell would read as the home folder: here it would be a folder that is called `~`. */
+/** Throws InputInvalid for `~`, which a shell would expand to the home folder. Here it would be a folder named `~`. */
 export function refuseHome(path = ''): void {
   if (!/^~(?:\/|$)/.test(path)) return
   const message = `"${path}" begins with "~", which stands for no home folder here. Name a path inside the workspace; what is really called "~" is "./~".`
   throw new ToolError('InputInvalid', message)
 }
 
-/** By the folders they were made for, which stay the same for as long as a host is open. */
+/** Cached by the list of folders, which does not change while a host is open. */
 const places = new WeakMap<readonly string[], ProtectedPlaces>()
 const NONE: readonly string[] = []
 
-/** Why the broker would not write a place for a tool whose patterns name nothing in the workspace. Empty where it would. */
+/** Why the broker would refuse to write a path. Empty if it would not. */
 export function whyNotWritten(place: string, written: string, { workspace, neverWritten = NONE }: ReaderContext): readonly string[] {
   const known = places.get(neverWritten) ?? new ProtectedPlaces(neverWritten)
   places.set(neverWritten, known)
@@ -43,15 +43,15 @@ export function whyNotWritten(place: string, written: string, { workspace, never
   return protection === undefined ? [] : [`"${written}" ${protectionReason(protection)}`]
 }
 
-/** Where a path is read: paths are only compared here, never looked at. */
+/** What relative paths are resolved against. Nothing here accesses the file system. */
 export interface Location {
   /** Absolute. */
   readonly workspace: string
-  /** The folder it starts in, relative to the workspace; `.` for the workspace itself. */
+  /** Relative to the workspace. `.` is the workspace itself. */
   readonly folder: string
 }
 
-/** A path relative to the workspace, `.` for the workspace itself; undefined when it leads out of it. */
+/** Returns a path relative to the workspace, or undefined if it is outside. `.` is the workspace itself. */
 export function insidePath(path: string, { workspace, folder }: Location): string | undefined {
   if (path === '' || path.includes('\0')) return undefined
   const root = normal(workspace.split('/'))

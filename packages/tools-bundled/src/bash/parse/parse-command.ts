@@ -5,18 +5,18 @@ import {
 } from './plan.ts'
 import { readSteps } from './steps.ts'
 
-/** Beyond that, a text is asked about as a whole. */
+/** Longer commands are not parsed. */
 export const MAX_CHARS = 32 * 1024
-/** In one word. */
+/** Per word. */
 const MAX_BRACES = 300
 const MAX_HERE_DOCUMENTS = 100
 
-// All but the tabulator and the end of a line.
+// All control characters except tab and newline.
 const CONTROL = /(?![\t\n])\p{Cc}/u
 
 /**
- * What a text of commands says, by reading it and nothing else. Only forms that are known count: everything else needs a
- * shell, and what a shell would run there must be known too. Contract: never throws.
+ * Parses a command line without running anything. Only known syntax becomes a plan. Everything else needs a shell, and then
+ * every command in it must still be known. Never throws.
  */
 export function parseCommand(text: string): ParsedCommand {
   if (text.length > MAX_CHARS) return unread(`it is longer than ${MAX_CHARS} characters`)
@@ -38,7 +38,7 @@ export function parseCommand(text: string): ParsedCommand {
   }
 }
 
-/** What takes the parser a time that grows with the square of it. */
+/** The parser takes quadratic time for these. */
 function isTooComplex(text: string): boolean {
   if (count(text, '<<') > MAX_HERE_DOCUMENTS) return true
   return count(text, '{') > MAX_BRACES && text.split(/\s/).some((word) => count(word, '{') > MAX_BRACES)
@@ -59,7 +59,7 @@ function readPlan(script: ParsedScript, scope: Scope): readonly Step[] | undefin
   }
 }
 
-/** Each statement says its own first reason. */
+/** The first reason of each statement. */
 function reasons(script: ParsedScript): readonly string[] {
   const why = new Set<string>()
   for (const statement of script.commands) {
@@ -74,11 +74,11 @@ function reasons(script: ParsedScript): readonly string[] {
 
 const unread = (why: string): ParsedCommand => ({ kind: 'unread', why })
 
-/** Beyond that, nobody looks at each of them. */
+/** Longer scripts are not analyzed command by command. */
 const MAX_COMMANDS = 50
 const MAX_DEPTH = 64
 
-/** Every command in a script, also in loops, functions and substitutions. Contract: throws Unreadable. */
+/** Every command in a script, including loops, functions and substitutions. Throws Unreadable. */
 function nestedCommands(script: ParsedScript): readonly NestedCommand[] {
   const found: NestedCommand[] = []
   const visit = (node: SyntaxNode, depth: number): void => {
@@ -106,7 +106,8 @@ function readNested(node: Command): NestedCommand {
   if (node.prefix.some((item) => item.type === 'Assignment' && SHELL_VARIABLES.test(item.name))) {
     throw new Unreadable('it sets a variable that decides what a name means')
   }
-  return { words: [name, ...node.args.map((arg) => arg.type === 'Assignment' ? { text: arg.text } : tryReadWord(arg) ?? { text: arg.text })] }
+  const args = node.args.map((arg) => arg.type === 'Assignment' ? { text: arg.text } : tryReadWord(arg) ?? { text: arg.text })
+  return { words: [name, ...args] }
 }
 
 const SHELL_VARIABLES = /^(?:PATH|IFS|ENV|BASH_ENV|BASHOPTS|SHELLOPTS|CDPATH|LD_.*|DYLD_.*)$/

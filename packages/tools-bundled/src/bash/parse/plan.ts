@@ -1,79 +1,79 @@
 import type { Word as WordNode } from 'unbash'
 
-/** A word as a program will get it: a text, a pattern that stands for names of files, or what is known only when it runs. */
+/** An argument of a command: a literal string, a glob pattern, or an expansion that is evaluated when the plan runs. */
 export interface Word {
-  /** Without its quotes; of a pattern, what it is when nothing matches; of a made word, its source. */
+  /** The unquoted string. For a pattern, its value if nothing matches. For an expansion, its source. */
   readonly text: string
   readonly pattern?: readonly PatternPart[]
   readonly expansion?: Expansion
 }
-/** A word that is made while the plan runs. Only plans that do nothing but read have such words. */
+/** A word that is evaluated while the plan runs. Only read-only plans contain expansions. */
 export interface Expansion {
   readonly parts: readonly ExpansionPart[]
-  /** Without quotes: what is made becomes as many words as it has. */
+  /** True for an unquoted expansion, whose value is split into words. */
   readonly split: boolean
 }
 export type ExpansionPart =
   | { readonly kind: 'text'; readonly text: string }
-  /** What these steps print. */
+  /** The output of these steps. */
   | { readonly kind: 'output'; readonly steps: readonly Step[] }
-  /** Of the environment, or of a loop around it. */
+  /** An environment variable, or the variable of an enclosing loop. */
   | { readonly kind: 'variable'; readonly name: string }
-  /** How the last step ended. */
+  /** The exit code of the last step. */
   | { readonly kind: 'status' }
 
-/** Whether a word may become any number of words. */
+/** Whether a word can become any number of words. */
 export const isVariadic = ({ pattern, expansion }: Word): boolean => pattern !== undefined || expansion?.split === true
-/** Whether a word is known as it stands. */
+/** Whether a word is a literal string. */
 export const isPlain = ({ pattern, expansion }: Word): boolean => pattern === undefined && expansion === undefined
 
 export type PatternPart =
   | { readonly kind: 'text'; readonly text: string }
   | { readonly kind: 'star' }
   | { readonly kind: 'any' }
-  /** One of these characters, `a-z` for a range; or none of them. */
+  /** One of these characters (`a-z` is a range), or any other character if `negated`. */
   | { readonly kind: 'set'; readonly chars: string; readonly negated: boolean }
 
 export interface FileTarget {
   readonly file: string
   readonly append: boolean
 }
-/** Where a stream goes. `out` is the next command of a pipeline, or the result. */
+/** Where a stream goes. `out` is the next command of the pipeline, or the result. */
 export type Target = 'out' | 'err' | 'nothing' | FileTarget
 export type Source = { readonly file: string } | { readonly text: string }
 
-/** One program with all it is given. */
+/** One command of a pipeline. */
 export interface Stage {
   readonly assignments: readonly (readonly [name: string, value: string])[]
-  /** The program first. */
+  /** The program, then its arguments. */
   readonly words: readonly Word[]
-  /** Absent: what the command before it writes, or nothing. */
+  /** If absent: the output of the previous command, or nothing. */
   readonly stdin?: Source
   readonly stdout: Target
   readonly stderr: Target
 }
 
-/** Whether a step is taken, by how the one before it ended. */
+/** Runs a step depending on the exit code of the previous one. */
 export type When = 'always' | 'success' | 'failure'
 
 export type Step =
   | {
     readonly kind: 'run'; readonly when: When; readonly negated: boolean; readonly stages: readonly Stage[]
-    /** How long it took is told. */
+    /** Reports the elapsed time. */
     readonly timed?: true
   }
-  /** Everything after it happens in that folder. When it fails, nothing after it does. */
+  /** Changes the folder for all later steps. If it fails, they do not run. */
   | { readonly kind: 'cd'; readonly when: When; readonly path: string }
   | GroupStep
   | LoopStep
 
-/** Steps in parentheses: a folder that they change to is theirs alone. */
+/** A subshell: its folder changes do not affect later steps. */
 export interface GroupStep {
   readonly kind: 'group'
   readonly when: When
   readonly steps: readonly Step[]
 }
-/** The same steps for each of some words, or for each line of a file. */
+/** A loop over words, or over the lines of a file. */
 export interface LoopStep {
   readonly kind: 'loop'
   readonly when: When
@@ -82,22 +82,22 @@ export interface LoopStep {
   readonly steps: readonly Step[]
 }
 
-/** A command that a shell would start, as far as the text says. */
+/** A command that a shell or another program would start. */
 export interface NestedCommand {
   readonly words: readonly Word[]
 }
 
 /**
- * What a text of commands is:
- * - `plan`: every program, argument and file is known, and it is run so, without a shell;
- * - `shell`: it needs a shell, and every program that it names is known;
- * - `unread`: what it would run cannot be told from the text.
+ * The result of parsing a command line:
+ * - `plan`: every program, argument and file is known. It runs without a shell.
+ * - `shell`: it needs a shell, and every program in it is known.
+ * - `unread`: the programs it would run cannot be determined.
  */
 export type ParsedCommand =
   | {
     readonly kind: 'plan'
     readonly steps: readonly Step[]
-    /** Set when it has forms that count only while every command of it reads. Else this holds. */
+    /** Used instead if a command in the plan is not read-only. Set if the plan needs syntax that only read-only plans may use. */
     readonly otherwise?: ShellCommand
   }
   | ShellCommand
@@ -109,33 +109,33 @@ export interface ShellCommand {
   readonly commands: readonly NestedCommand[]
 }
 
-/** A table's row as it is easiest to read: words with blanks between them. */
+/** Splits a row of a table into its words. */
 export const wordList = (text: string): readonly string[] => text.split(' ').filter((word) => word !== '')
 
-/** Thrown while a text is read, where it means what only a shell can do. */
+/** Thrown by the parser for syntax that only a shell can run. */
 export class NeedsShell extends Error {
   override readonly name = 'NeedsShell'
 }
 
-/** Thrown where nobody can tell from the text what would be run. */
+/** Thrown if the commands that would run cannot be determined. */
 export class Unreadable extends Error {
   override readonly name = 'Unreadable'
 }
 
-/** Which forms count where a text is read. */
+/** The syntax that a plan may use. */
 export interface Scope {
-  /** Whether forms count that mean the same without a shell only while nothing but reading happens. */
+  /** Also allows syntax that is safe to run without a shell only if every command is read-only. */
   readonly readOnly: boolean
-  /** A word that is made while it runs; undefined for any other, and where no such forms count. */
+  /** The expansion of a word. Undefined if it has none, or if expansions are not allowed. */
   readonly expand: (node: WordNode) => Expansion | undefined
-  /** The same inside a loop over this variable. */
+  /** The scope inside a loop over this variable. */
   readonly inLoop: (name: string) => Scope
 }
 
-/** What means the same without a shell in every case. */
+/** Syntax that always means the same with and without a shell. */
 export const PLAIN: Scope = { readOnly: false, expand: () => undefined, inLoop: () => PLAIN }
 
-/** Commands that only a shell has, and that change nothing but the shell itself. */
+/** Shell builtins that affect only the shell itself. */
 export const BUILTINS: ReadonlySet<string> = new Set([
   ':', 'bg', 'break', 'caller', 'cd', 'command', 'continue', 'declare', 'dirs', 'disown', 'exec', 'exit', 'export', 'fg',
     'getopts', 'help',
@@ -143,10 +143,10 @@ export const BUILTINS: ReadonlySet<string> = new Set([
   'times', 'type', 'typeset', 'ulimit', 'umask', 'unalias', 'unset', 'wait',
 ])
 
-/** Those that can do nothing but tell something, in some ways of using them. */
+/** Builtins with read-only uses. */
 export const READ_ONLY_BUILTINS: ReadonlySet<string> = new Set(['command', 'type', 'help', 'history'])
 
-/** Those that run a text, a file or a name which the command's own text does not show, or change what a name means. */
+/** Builtins that run code from elsewhere, or change the meaning of a name. */
 export const EVALUATING_BUILTINS: ReadonlySet<string> = new Set([
   '.', 'alias', 'bind', 'builtin', 'compgen', 'complete', 'compopt', 'enable', 'eval', 'fc', 'hash', 'mapfile', 'readarray',
   'source', 'trap',

@@ -4,12 +4,12 @@ import { readWord } from './words.ts'
 
 export type Streams = Pick<Stage, 'stdout' | 'stderr'> & { readonly stdin?: Source }
 
-/** Both outputs to one file. */
+/** Redirects stdout and stderr to the same file. */
 const BOTH: ReadonlySet<string> = new Set(['&>', '&>>'])
-/** After `>&`, what is no file. */
+/** After `>&`: a file descriptor instead of a file. */
 const DESCRIPTOR = /^(?:\d+-?|-)$/
 
-/** Goes through redirections from left to right, as a shell does. Contract: throws NeedsShell. */
+/** Applies redirections from left to right, as a shell does. Throws NeedsShell. */
 export function readRedirects(redirects: readonly Redirection[]): Streams {
   let stdin: Source | undefined
   let stdout: Target = 'out'
@@ -23,7 +23,7 @@ export function readRedirects(redirects: readonly Redirection[]): Streams {
     }
     const { operator } = redirect
     const path = plainText(redirect.target)
-    // Before another redirection a number is its descriptor and no file; parsers differ.
+    // Before another redirection, a number is its descriptor. Parsers differ here.
     if (operator !== '>&' && /^\d+$/.test(redirect.target?.text ?? '')) throw new NeedsShell('a file whose name is a number')
     if (operator === '<') {
       if (descriptor !== undefined && descriptor !== 0) throw new NeedsShell(`input for the descriptor ${descriptor}`)
@@ -68,7 +68,7 @@ function plainText(node: WordNode | undefined): string {
 function hereText({ operator, delimiter, body, closing }: HereDoc): string {
   if (closing === undefined) throw new NeedsShell('a here-document without an end')
   const { text, parts } = body
-  // In a text that is not quoted, a back-slash before some characters goes away.
+  // If the delimiter is unquoted, the shell removes some backslashes.
   if (delimiter?.quoted !== true && (parts?.some(({ type }) => type !== 'Literal') === true || /[\\$`]/.test(text))) {
     throw new NeedsShell('a text in which the shell puts values')
   }

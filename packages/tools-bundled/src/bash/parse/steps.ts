@@ -5,7 +5,7 @@ import {
 import { readRedirects } from './redirects.ts'
 import { readWord, readWords } from './words.ts'
 
-/** Statements as steps that need no shell. Contract: throws NeedsShell for every other. */
+/** Converts statements to steps. Throws NeedsShell for statements that need a shell. */
 export function readSteps({ commands }: { readonly commands: readonly Statement[] }, scope: Scope): readonly Step[] {
   const steps = commands.flatMap(({ command, background }) => {
     if (background === true) throw new NeedsShell('a command in the background')
@@ -42,7 +42,7 @@ function readCompound(node: PipelineNode, when: When, scope: Scope): Step | unde
   return node.type === 'Subshell' ? readGroup(node, when, scope, read) : readLoop(node, when, scope, read)
 }
 
-/** What the one before writes must be what the next one reads: else their order in time would matter. */
+/** Each command must read the output of the previous one. Otherwise their timing would matter. */
 function refuseLostOutput(before: Stage, after: Stage): void {
   if (after.stdin !== undefined) throw new NeedsShell('a command of a pipeline that reads something else')
   if (before.stdout !== 'out' && before.stderr !== 'out') throw new NeedsShell('a command of a pipeline that writes elsewhere')
@@ -57,7 +57,7 @@ function readFolderChange(node: PipelineNode, when: When, scope: Scope): Step | 
   return { kind: 'cd', when, path: folder.text }
 }
 
-/** A later step must not happen in one folder or another, depending on how things went. */
+/** The folder of a step must not depend on whether an earlier step succeeded. */
 function refuseUncertainFolder(steps: readonly Step[]): void {
   steps.forEach((step, index) => {
     if (step.kind !== 'cd' || step.when === 'always') return
@@ -71,13 +71,13 @@ type ReadList = (list: { readonly commands: readonly Statement[] }, scope: Scope
 const readGroup = ({ body }: Subshell, when: When, scope: Scope, read: ReadList): GroupStep =>
   ({ kind: 'group', when, steps: read(body, scope) })
 
-/** A loop over words, or over the lines of a file; undefined for any other form. Contract: throws NeedsShell. */
+/** A loop over words or over the lines of a file. Undefined if the node is not a loop. Throws NeedsShell. */
 function readLoop(node: PipelineNode, when: When, scope: Scope, read: ReadList): LoopStep | undefined {
   if (node.type === 'For') {
     const { name: { text: name }, wordlist, body } = node
     if (wordlist === undefined || !PLAIN_NAME.test(name)) throw new NeedsShell('a loop')
     const over = wordlist.flatMap((word) => readWords(word, scope))
-    // Names of files are looped over to read these; other words mostly to compute with them.
+    // Only loops over file names are supported. Loops over literal words usually compute something.
     if (over.some(isPlain)) throw new NeedsShell('a loop')
     return { kind: 'loop', when, name, over, steps: bodySteps(body, scope.inLoop(name), read) }
   }
@@ -88,17 +88,17 @@ function readLoop(node: PipelineNode, when: When, scope: Scope, read: ReadList):
   return { kind: 'loop', when, name, over: { file: stdin.file }, steps: bodySteps(node.command.body, scope.inLoop(name), read) }
 }
 
-/** Lower case: no variable that steers a shell or a program. */
+/** Lower case, because upper-case variables can change how a shell or program behaves. */
 const PLAIN_NAME = /^[a-z][a-z0-9_]*$/
 
 function bodySteps(body: While['body'], scope: Scope, read: ReadList): readonly Step[] {
   const steps = read(body, scope)
-  // The next turn would begin in another folder.
+  // The next iteration would start in a different folder.
   if (steps.some(({ kind }) => kind === 'cd')) throw new NeedsShell('a loop that changes its folder')
   return steps
 }
 
-/** Of `while read -r line`. */
+/** The variable of `while read -r line`. */
 function lineVariable({ kind, clause: { commands } }: While): string | undefined {
   const [statement, ...more] = commands
   if (kind !== 'while' || statement?.command.type !== 'Command' || more.length > 0) return undefined
@@ -109,7 +109,7 @@ function lineVariable({ kind, clause: { commands } }: While): string | undefined
   return words.length === (words[0] === '-r' ? 2 : 1) && PLAIN_NAME.test(name ?? '') ? name : undefined
 }
 
-/** A simple command that means the same without a shell. Contract: throws NeedsShell. */
+/** A simple command that means the same without a shell. Throws NeedsShell for all others. */
 function readStage(node: CommandNode, pipe: PipeOperator | undefined, scope: Scope): Stage {
   if (scope.readOnly && node.type === 'TestCommand') return readTest(node, scope)
   if (node.type !== 'Command') throw new NeedsShell(COMPOUND.get(node.type) ?? 'a form that is not known here')
@@ -124,7 +124,7 @@ function readStage(node: CommandNode, pipe: PipeOperator | undefined, scope: Sco
     assignments: node.prefix.filter((item) => item.type === 'Assignment').map(readAssignment),
     words,
     ...streams,
-    // `|&` stands for `2>&1 |`, after all others.
+    // `|&` means `2>&1 |`, applied after the other redirections.
     ...(pipe === '|&' ? { stderr: streams.stdout } : {}),
   }
 }
@@ -137,18 +137,18 @@ function readCommandWords(node: Command, scope: Scope): Stage['words'] {
   })]
 }
 
-/** What `[[` says of one file or text, `test` says too. */
+/** Replaces `[[` with `test`, which is equivalent for a single unary operator. */
 function readTest({ expression }: TestCommand, scope: Scope): Stage {
   if (expression.type !== 'TestUnary' || !/^-[defhLnrswxz]$/.test(expression.operator)) throw new NeedsShell(COMPOUND.get('TestCommand')!)
   const operand = readWord(expression.operand, scope)
-  // Here a pattern is a text, and what is made is one word.
+  // Inside `[[`, patterns are literal and expansions are not split.
   if (operand.pattern !== undefined || operand.expansion?.split === true) throw new NeedsShell(COMPOUND.get('TestCommand')!)
   return { assignments: [], words: [{ text: 'test' }, { text: expression.operator }, operand], stdout: 'out', stderr: 'err' }
 }
 
 function readAssignment({ name, value, append, index }: Assignment): readonly [string, string] {
   if (append === true || index !== undefined || value.type !== 'Word') throw new NeedsShell('a list, or adding to a variable')
-  // A pattern stays as it is here.
+  // Patterns are not expanded in assignments.
   return [name, readWord(value).text]
 }
 

@@ -3,17 +3,17 @@ import {
 } from 'unbash'
 import { type ExpansionPart, type Expansion, NeedsShell, type PatternPart, PLAIN, type Scope, type Step, type Word } from './plan.ts'
 
-/** As in an assignment, and in front of a word: there a shell puts a home folder in its place. */
+/** Where a shell replaces `~` with a home folder: at the start of a word, and in assignments. */
 const TILDE = /(?:^|[=:])~/
-/** The escapes that mean the same wherever they are read. */
+/** Only the escapes that all shells read alike. */
 const PLAIN_ANSI_C = /^\$'(?:[^\\']|\\[nt\\'"])*'$/
 const SIMPLE_SET = /^\[([!^]?)([A-Za-z0-9_.]+(?:-[A-Za-z0-9]+)*)\]$/
 
-/** One that stands for several, each without its quotes. */
+/** A brace expansion without quotes or nesting. */
 const PLAIN_BRACES = /^\{[\w./-]*(?:,[\w./-]*)+\}$/
 const MAX_WORDS = 100
 
-/** The words that one stands for: more than one where it has braces. Contract: throws NeedsShell. */
+/** Reads a word and applies brace expansion. Throws NeedsShell. */
 export function readWords(node: WordNode, scope: Scope): readonly Word[] {
   const { parts = [] } = node
   const at = parts.findIndex(({ type }) => type === 'BraceExpansion')
@@ -25,11 +25,11 @@ export function readWords(node: WordNode, scope: Scope): readonly Word[] {
     return readWords({ ...node, parts: parts.with(at, part) }, scope)
   })
   if (words.length > MAX_WORDS) throw new NeedsShell('braces that stand for very many words')
-  // Without quotes, what is empty is no word.
+  // Empty words disappear unless they are quoted.
   return words.filter((word) => word.text !== '' || parts.some(({ type }) => type.endsWith('Quoted')))
 }
 
-/** A word that means the same without a shell. Contract: throws NeedsShell for every other. */
+/** Reads a word that means the same without a shell. Throws NeedsShell for all others. */
 export function readWord(node: WordNode, scope: Scope = PLAIN): Word {
   const { parts } = node
   if (parts === undefined) {
@@ -45,7 +45,7 @@ export function readWord(node: WordNode, scope: Scope = PLAIN): Word {
   return { text, pattern: read.map((part) => part.wild ?? { kind: 'text', text: part.text }) }
 }
 
-/** The parser forgives: what it lets pass outside of quotes, and a shell would not take for a part of a word, is none here. */
+/** The parser is lenient and accepts unquoted characters that a shell would not treat as part of a word. */
 function refuseUnsupported(text: string): void {
   if (TILDE.test(text)) throw new NeedsShell('~ stands for a home folder')
   const bare = text.replaceAll(/\\[^]/g, '')
@@ -98,7 +98,7 @@ function readGlob(kind: 'star' | 'question' | 'bracket', text: string): PatternP
   return { kind: 'set', chars, negated: negation !== '' }
 }
 
-/** Variables that every command finds in its environment. They hold no secret. */
+/** Variables that every command has in its environment. None of them is secret. */
 const ENVIRONMENT: ReadonlySet<string> = new Set(['HOME', 'PATH', 'USER', 'LOGNAME', 'LANG', 'TERM', 'TZ'])
 const NAME = /^\$\{?([A-Za-z_]\w*)\}?$/
 
@@ -106,10 +106,10 @@ type ExpansionNode = Extract<WordPart, { type: 'SimpleExpansion' | 'ParameterExp
 const EXPANSIONS: ReadonlySet<string> = new Set(['SimpleExpansion', 'ParameterExpansion', 'CommandExpansion'])
 const isExpansion = (part: WordPart): part is ExpansionNode => EXPANSIONS.has(part.type)
 
-/** Reads the steps of a script that stands inside a word. */
+/** Reads the steps of a command substitution. */
 type ReadInner = (script: Script, scope: Scope) => readonly Step[]
 
-/** Forms of a plan that does nothing but read. `text` is what all positions speak of. */
+/** The scope of a read-only plan. Positions in the syntax tree refer to `text`. */
 export function readOnlyScope(text: string, readInner: ReadInner, variables: readonly string[] = []): Scope {
   const scope: Scope = {
     readOnly: true,
@@ -121,7 +121,7 @@ export function readOnlyScope(text: string, readInner: ReadInner, variables: rea
 
 type ReadExpansion = (part: ExpansionNode) => ExpansionPart
 
-/** One expansion alone, or texts and expansions that are all in double quotes: any other mixture is split in its own way. */
+/** Reads a single expansion, or quoted strings with expansions. Other mixtures have more complex splitting rules. */
 function readExpandedWord({ parts = [] }: WordNode, read: ReadExpansion): Expansion | undefined {
   const [first] = parts
   if (parts.length === 1 && isExpansion(first!)) return { parts: [read(first)], split: true }
@@ -145,7 +145,7 @@ function readExpansion(
 ): ExpansionPart {
   if (part.type === 'CommandExpansion') {
     const { script, pos, end } = part
-    // What stands in back-quotes is decoded first, so that positions in it mean another text.
+    // Backquoted code is unescaped before parsing, so its positions do not refer to `text`.
     if (script === undefined || text.slice(pos, pos + 2) !== '$(' || script.source !== undefined) {
       throw new NeedsShell('a command whose output becomes part of another')
     }
@@ -159,9 +159,9 @@ function readExpansion(
   return { kind: 'variable', name }
 }
 
-/** What may stand between the words of a plan: blanks, comments, and the operators that a plan has. Each text is read in one way only. */
+/** What may occur between the words of a plan: white space, comments and operators. Unambiguous, so matching is linear. */
 const BETWEEN = /^(?:[ \t\n;]|\\\n|&&|\|&?|#[^\n]*(?:\n|$))*$/
-/** Of a plan that only reads, also the words of its further forms. */
+/** The same for read-only plans, which also allow some keywords. */
 const BETWEEN_READ_ONLY = /^(?:[ \t\n;()]|\\\n|&&|\|&?|#[^\n]*(?:\n|$)|\b(?:for|in|do|done|while|time)\b)*$/
 
 interface Part {
@@ -171,8 +171,8 @@ interface Part {
 }
 
 /**
- * Whether every character of a text is accounted for. The parser forgives, and may leave out what it does not expect without
- * saying so; then it would be run without it.
+ * Whether the syntax tree covers every character. The parser is lenient and may skip unexpected input without an error. The
+ * plan would then run without the skipped part.
  */
 export function isFullyParsed(text: string, script: Script, { pos, end, readOnly }: Part = { pos: 0, end: text.length, readOnly: false }): boolean {
   const rest = Array.from({ length: text.length }, (_, index) => text[index]!)

@@ -15,13 +15,14 @@ export type AnalyzedCommand = { readonly analysis: ArgumentsReading } & (
 )
 
 /**
- * What a text of commands means and what an approval of it stands for. Keys:
- * - `git status`, `ls`: a program in the ways that are known to read only, inside the workspace;
- * - `npm test`: exactly these words; `sh <|` where another command is piped into it;
- * - `[effects] find . -delete`: exactly these words of a program that could only read, but not so;
- * - `> notes.txt`: a file that is written;
- * - `[shell] …`, `[unread] …`: exactly this text.
- * Contract: never throws.
+ * Determines what a command line does and which approval keys cover it:
+ * - `git status`, `ls`: all read-only uses of a program inside the workspace
+ * - `npm test`: exactly these words; `sh <|` if another command is piped into it
+ * - `[effects] find . -delete`: exactly these words, for a program that is usually read-only
+ * - `> notes.txt`: a file that is written
+ * - `[shell] …`, `[unread] …`: exactly this string
+ *
+ * Never throws.
  */
 export function analyzeCommand(text: string, context: CommandContext): AnalyzedCommand {
   const findings = new Findings()
@@ -42,13 +43,13 @@ export function analyzeCommand(text: string, context: CommandContext): AnalyzedC
   }
 }
 
-/** `names`: by which a rule may forbid all of it. */
+/** `names` are additional names that deny rules match against. */
 function analyzePlan(plan: readonly Step[], context: CommandContext, names: readonly string[]) {
   const findings = new Findings()
   const steps = resolveSteps(plan, context, findings)
   analyzeSteps(steps, context, findings)
   const key = planKey(steps, findings)
-  // To change the folder is all it does.
+  // The command only changes the folder.
   if (steps.every(({ kind }) => kind === 'cd')) findings.subject(key, [])
   for (const { key: subject } of findings.reading(key).subjects) findings.subject(subject, names)
   const { all, outside, quiet } = readsOf(steps, context, findings)
@@ -97,7 +98,7 @@ function analyzeStep({ stages, uses, folder }: RunStep, context: CommandContext,
     const use = uses[index]
     const piped = index > 0
     const key = use?.key ?? `${markOf(stage)}${inFolder(folder)}${inputText({ ...stage, words: innermost(stage.words) }, piped)}`
-    // A rule may forbid the pipe as a whole. Nothing is allowed by these names.
+    // Deny rules can match the whole pipeline. Allow rules match only the keys.
     const pipe = piped ? [stages.slice(0, index + 1).map(stageText).join(' | ')] : []
     findings.subject(key, [...names, stageText(stage), ...pipe])
     for (const other of use?.alsoRuns ?? []) findings.subject(other, [])
@@ -124,7 +125,7 @@ function analyzeStep({ stages, uses, folder }: RunStep, context: CommandContext,
   })
 }
 
-/** The tool looks at each of these before it lets a command read them. */
+/** Literal paths, which the tool checks before it starts the command. */
 const knownPaths = (words: readonly Word[]): readonly string[] =>
   words.filter(({ pattern, expansion, text }) => pattern === undefined && expansion === undefined && text !== '-' && text !== '/dev/null').map(({ text }) => text)
 
@@ -141,7 +142,7 @@ function markOf({ words }: Stage): string {
 
 const inFolder = (folder: string): string => folder === '.' ? '' : `[in ${pathText(folder)}] `
 
-/** One command is what its key says; several are all of them, in their order and on their conditions. */
+/** The key of a single command, or the text of all steps with their order and conditions. */
 function planKey(steps: readonly ResolvedStep[], findings: Findings): string {
   const { subjects } = findings.reading('')
   if (steps.length === 1 && subjects.length === 1) return subjects[0]!.key
@@ -168,7 +169,7 @@ function stepsText(steps: readonly ResolvedStep[]): string {
   }).join(' ')
 }
 
-/** For the host: what a call of `bash` stands for. */
+/** Tells the host what a call of `bash` would do. */
 export const readBashArguments: ArgumentsReader = (args, { workspace, neverWritten }) => {
   const { command, cwd } = args
   const folder = typeof cwd === 'string' ? insidePath(cwd, { workspace, folder: '.' }) : '.'

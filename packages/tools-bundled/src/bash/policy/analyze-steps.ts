@@ -8,20 +8,20 @@ import { innermost, isHarmlessVariable } from './wrappers.ts'
 
 export type RunStep = Extract<Step, { kind: 'run' }> & {
   readonly folder: string
-  /** For each stage, how it only reads; undefined for one that may do more. */
+  /** The read-only use of each stage. Undefined for a stage that may do more than read. */
   readonly uses: readonly (ReadOnlyUse | undefined)[]
 }
 export type FolderStep = Extract<Step, { kind: 'cd' }> & { readonly folder: string }
 export type ResolvedLoop = Omit<LoopStep, 'steps'> & { readonly folder: string; readonly steps: readonly ResolvedStep[] }
 
-/** A step as it is judged and run. */
+/** A step with the folder it runs in. */
 export type ResolvedStep =
   | RunStep
   | FolderStep
   | (Omit<GroupStep, 'steps'> & { readonly steps: readonly ResolvedStep[] })
   | ResolvedLoop
 
-/** Follows every `cd` by its name alone. */
+/** Resolves the folder of each step from the preceding `cd` steps. Does not access the file system. */
 export function resolveSteps(steps: readonly Step[], context: CommandContext, findings: Findings): readonly ResolvedStep[] {
   let { folder } = context
   return steps.map((step): ResolvedStep => {
@@ -43,7 +43,7 @@ export function resolveSteps(steps: readonly Step[], context: CommandContext, fi
   })
 }
 
-/** The variable stands for files of the workspace where every word it goes through does. */
+/** The loop variable is a file name inside the workspace if every word of the loop is. */
 function inLoop({ name, over }: LoopStep, context: CommandContext): CommandContext {
   const names = new Set(context.names)
   names.delete(name)
@@ -55,7 +55,7 @@ function usesOf(stages: readonly Stage[], context: CommandContext): readonly (Re
   const uses: (ReadOnlyUse | undefined)[] = []
   for (const [index, stage] of stages.entries()) {
     const use = useOf(stage, context, index > 0)
-    // What is read by its names must come from commands that only read too.
+    // File names from stdin must come from commands that are read-only too.
     uses.push(use?.stdinArgs !== undefined && !uses.every((before) => before !== undefined) ? undefined : use)
   }
   return uses
@@ -65,22 +65,22 @@ function useOf({ assignments, words }: Stage, context: CommandContext, piped: bo
   if (!assignments.every(([name, value]) => isHarmlessVariable(name, value))) return undefined
   const inner = innermost(words)
   const use = readOnlyUse(inner, context, piped)
-  // No wall stands around these: they are started by us, and not found by another program.
+  // These run without a sandbox, so they must be started directly and not through another program.
   const isDirect = assignments.length === 0 && inner.length === words.length
   return use?.outside === true && !isDirect ? undefined : use
 }
 
-/** The steps that are run for a word: whatever they print becomes a part of it. */
+/** The command substitutions in a word. */
 export const innerSteps = ({ expansion }: Word): readonly (readonly Step[])[] =>
   (expansion?.parts ?? []).flatMap((part) => part.kind === 'output' ? [part.steps] : [])
 
-/** What commands of a plan do. */
+/** What the commands of a plan read. */
 export interface Reads {
-  /** Every command only reads. */
+  /** Every command is read-only. */
   readonly all: boolean
-  /** One of them tells of more than the workspace. */
+  /** A command reads something outside the workspace. */
   readonly outside: boolean
-  /** No output goes to a file, and no input comes from outside. */
+  /** No output is written to a file, and no input comes from outside the workspace. */
   readonly quiet: boolean
 }
 
@@ -119,18 +119,18 @@ function readsOfStep(step: ResolvedStep, context: CommandContext, findings: Find
 const wordsRead = (words: readonly Word[], context: CommandContext, findings: Findings): Reads =>
   both(words.flatMap(innerSteps).map((steps) => readsOf(resolveSteps(steps, context, findings), context, findings)))
 
-/** Whether it writes no file, and reads none outside. */
+/** Whether the redirections write no file and read none outside the workspace. */
 const streamsRead = ({ stdin, stdout, stderr }: Stage, context: CommandContext): boolean =>
   typeof stdout === 'string' && typeof stderr === 'string'
   && (stdin === undefined || !('file' in stdin) || insidePath(stdin.file, context) !== undefined)
 
-/** Programs that look at everything below what they are given, or below the folder they are started in. */
+/** Programs that read whole folder trees. */
 const DEEP: ReadonlySet<string> = new Set(wordList('find rg du tree diff'))
 const RECURSIVE = /^-[a-zA-Z]*[rR]|^--recursive$|recurse$/
 
 /**
- * What the files are that a plan of commands which only read touches, by its words; also those that output is redirected to. More is
- * said rather than less: all of the workspace where that is not known. `beyond`: they read elsewhere too.
+ * The files that a read-only plan reads, and those that its output is redirected to. Reports the whole workspace if the files
+ * are not known. `outside`: the plan also reads outside the workspace.
  */
 export function effectsOf(steps: readonly ResolvedStep[], context: CommandContext, outside: boolean): CallEffects {
   const reads = steps.flatMap((step) => filesOfStep(step, context)).map((path) => path ?? everything(context))
@@ -172,7 +172,7 @@ function filesOfWords(words: readonly Word[], { paths, stdinArgs }: NonNullable<
 const targetsOf = ({ stages, folder }: RunStep) => stages.flatMap(({ stdout, stderr }) =>
   [stdout, stderr].flatMap((target) => typeof target === 'string' ? [] : [{ file: target.file, folder }]))
 
-/** undefined where `..` may lead elsewhere than it reads. */
+/** Undefined for paths with `..`, because a symbolic link before it changes the target. */
 function affected(path: string, below: boolean, context: CommandContext): AffectedPath | undefined {
   const inside = path.split('/').includes('..') ? undefined : insidePath(path, context)
   if (inside === undefined) return undefined

@@ -3,19 +3,19 @@ import { parseCommand } from '../parse/parse-command.ts'
 import { destructionReason, type Findings } from './findings.ts'
 import { baseName, unwrap } from './wrappers.ts'
 
-/** A program's name may not look like the marks that keys begin with. */
+/** Excludes brackets, because keys can start with a mark such as `[shell]`. */
 const BARE_NAME = /^[\w.+/-]+$/
 const BARE_WORD = /^[\w@%+=:,./-]+$/
 const CONTROL = /[\p{Cc}\u2028\u2029]/u
 
-/** One spelling for every way to write the same words: two that differ are never spelled alike. */
+/** The canonical text of a command. Different commands never have the same text. */
 export function commandText(words: readonly Word[]): string {
   return words.map((word, index) => wordText(word, index === 0 ? BARE_NAME : BARE_WORD)).join(' ')
 }
 
 export const wordsText = (words: readonly Word[]): string => words.map((word) => wordText(word, BARE_WORD)).join(' ')
 
-/** With all that is not in the words but decides what the command does; where its output goes is another matter. */
+/** Includes variables and input, which also determine what the command does. Excludes where its output goes. */
 export function inputText({ assignments, words, stdin }: Stage, piped = false): string {
   return [
     ...assignments.map(([name, value]) => `${name}=${pathText(value)}`),
@@ -39,7 +39,7 @@ export const hasControls = (text: string): boolean => CONTROL.test(text)
 export const pathText = (path: string): string => quoted(path, BARE_WORD)
 
 function wordText({ text, pattern, expansion }: Word, bare: RegExp): string {
-  // Its source: every other word with such characters is quoted.
+  // The source is unambiguous, because all other words with such characters are quoted.
   if (expansion !== undefined) return hasControls(text) ? quoted(text, bare) : text
   if (pattern === undefined) return quoted(text, bare)
   return pattern.map((part) => {
@@ -72,8 +72,8 @@ function escaped(char: string): string {
 const MAX_DEPTH = 8
 
 /**
- * Every name the words go by: their own, by the program's bare name too, and those of all that they run, to any depth.
- * What is found on the way to be never done, or not to be told, goes to the findings.
+ * All names that rules match a command by: its own text, its text with the bare program name, and the names of all commands
+ * that it runs. Adds destructive commands, and commands that cannot be determined, to the findings.
  */
 export function commandNames(words: readonly Word[], findings: Findings, depth = 0): readonly string[] {
   if (depth > MAX_DEPTH || !findings.countCommand()) {
@@ -95,7 +95,7 @@ export function commandNames(words: readonly Word[], findings: Findings, depth =
   ]
 }
 
-/** The names of all commands in a text that a shell will read. */
+/** The names of all commands in a shell script. */
 export function scriptNames(script: string, findings: Findings, depth = 0): readonly string[] {
   if (script.trim() === '') return []
   const parsed = parseCommand(script)
@@ -117,6 +117,6 @@ export function scriptNames(script: string, findings: Findings, depth = 0): read
 
 const MAX_STARTS = 200
 
-/** Of a text that cannot be read: it may run whatever begins at any of its words. Enough to forbid it. */
+/** Every suffix of a script that cannot be parsed, since a command may start at any word. Used for deny rules only. */
 export const possibleCommands = (text: string): readonly string[] =>
   Array.from(text.matchAll(/[\w./+-]+/g).take(MAX_STARTS), ({ index }) => text.slice(index))

@@ -8,7 +8,7 @@ const SED: OptionList = {
   firstGivenBy: ['-e', '--expression'],
 }
 
-/** Undefined unless every command of its scripts prints, drops or changes lines: others read and write files and run programs. */
+/** Undefined unless every sed command only prints, deletes or changes lines. Others access files or run programs. */
 export function sedUse(args: readonly Word[]): KnownUse | undefined {
   const use = knownUse(args, SED)
   return use?.scripts !== undefined && use.scripts.every(isReadOnlyScript) ? use : undefined
@@ -18,7 +18,7 @@ const LINE = /^(?:\d+(?:~\d+)?|\$)/
 const PLAIN_COMMAND = /^(?:[pPdDnNgGhHxlz=]|[qQ] ?\d*)/
 const FLAGS = /^[gpiImM0-9]*/
 
-/** Commands one after another, each with its addresses; nothing is skipped that is not understood. */
+/** Parses sed commands with their addresses, and rejects everything it does not know. */
 function isReadOnlyScript(script: string): boolean {
   let rest = script
   while (rest !== '') {
@@ -41,7 +41,7 @@ function afterAddresses(text: string): string | undefined {
   return second === undefined || second === bound ? undefined : second.replace(/^ *!? */, '')
 }
 
-/** The text behind an address; the same text where there is none. */
+/** Skips an address. Returns the same string if there is none. */
 function afterAddress(text: string): string | undefined {
   const line = LINE.exec(text)
   if (line !== null) return text.slice(line[0].length)
@@ -61,7 +61,7 @@ function afterCommand(text: string): string | undefined {
   return name === 's' ? replacement?.rest.replace(FLAGS, '') : replacement?.rest
 }
 
-/** What stands before the next unescaped delimiter, and behind it. */
+/** Splits at the next unescaped delimiter. */
 function upTo(delimiter: string, text: string): { readonly part: string; readonly rest: string } | undefined {
   for (let index = 0; index < text.length; index++) {
     if (text[index] === '\n') return undefined
@@ -71,26 +71,26 @@ function upTo(delimiter: string, text: string): { readonly part: string; readonl
   return undefined
 }
 
-/** Inside of brackets a delimiter is a character: only brackets that are whole before it are read alike by everybody. */
+/** Inside brackets a delimiter is literal, and implementations differ. Requires brackets to be closed before it. */
 const isPlainExpression = (part: string): boolean =>
   !part.replaceAll(/\\[^]/g, '').replaceAll(/\[\^?(?:\[:[a-z]+:\]|[^[\]])+\]/g, '').includes('[')
 
 const AWK: OptionList = { values: { '-F': 'text', '-v': 'text' }, operands: 'text-then-paths' }
 
-/** Words by which a program of its language runs others, reads or writes files, or names other files to read. */
+/** Awk functions and variables that run programs or access files. */
 const EFFECTS = /\b(?:system|getline|close|ARGV|ARGC|ARGIND|PROCINFO|SYMTAB|FUNCTAB|extension)\b/
-/** Other code, indirect calls, and a line that goes on in the next one. */
+/** Extensions, indirect calls and line continuations. */
 const UNSUPPORTED = /@|\\\n|\r/
 
-/** Undefined unless its program only computes and prints. */
+/** Undefined unless the awk program only computes and prints. */
 export function awkUse(args: readonly Word[]): KnownUse | undefined {
   const use = knownUse(args, AWK)
   return use?.scripts !== undefined && use.scripts.every(isReadOnlyProgram) ? use : undefined
 }
 
 /**
- * Judged by its characters, also those in its texts: too much is refused rather than too little. Output goes elsewhere by `>`
- * and `|` inside of braces only; before the first brace these compare, or stand in a regular expression.
+ * Searches the source, including string literals, so it may reject harmless programs. `>` and `|` redirect output only inside
+ * braces. Before the first brace they are comparisons or part of a regular expression.
  */
 function isReadOnlyProgram(program: string): boolean {
   const brace = program.indexOf('{')
@@ -104,28 +104,28 @@ const WITH_A_WORD = '-amin -atime -cmin -ctime -gid -group -ilname -iname -inum 
   + '-maxdepth -mindepth -mmin -mtime -name -newermt -path -perm -printf -regex -regextype -size -type -uid -used -user '
   + '-wholename -xtype'
 
-/** Tests and actions of `find` that only look and print, with how many words each takes. */
+/** Read-only tests and actions of `find`, with their number of arguments. */
 const EXPRESSIONS: ReadonlyMap<string, number> = new Map([
   ...wordList(ALONE).map((name) => [name, 0] as const), ...wordList(WITH_A_WORD).map((name) => [name, 1] as const),
 ])
 const PATH_EXPRESSIONS: ReadonlySet<string> = new Set(wordList('-newer -anewer -cnewer -samefile'))
 
-/** What it runs for each file or for all of them, without the word that stands for these. */
+/** Returns the key of a command that runs on file names. Undefined if it is not read-only. */
 type PerFileKey = (words: readonly Word[]) => string | undefined
 
 interface FindUse extends KnownUse {
-  /** Keys of the programs that it runs. */
+  /** Keys of the programs that `find` runs. */
   readonly alsoRuns: readonly string[]
 }
 
-/** Where it starts, when it does nothing but look; undefined when it may do more. */
+/** The paths that `find` reads. Undefined if it may do more than read. */
 export function findUse(args: readonly Word[], perFileKey: PerFileKey): FindUse | undefined {
   const first = args.findIndex(({ text }) => /^[-(),!]/.test(text))
   const starts = first < 0 ? args : args.slice(0, first)
   const expression = first < 0 ? [] : args.slice(first)
   const paths = [...starts]
   const alsoRuns: string[] = []
-  // What is not known yet could stand for any number of words here.
+  // Patterns and expansions could become any number of words.
   if (!expression.every(isPlain)) return undefined
   for (let index = 0; index < expression.length; index++) {
     const { text } = expression[index]!
@@ -147,20 +147,20 @@ export function findUse(args: readonly Word[], perFileKey: PerFileKey): FindUse 
     if (takes === undefined) return undefined
     index += takes
   }
-  // One that is the value of another word would be taken for an action when links are left out.
+  // `-exec` can also be a value, as in `-name -exec`. `hardenedFind` would take that for an action.
   return args.filter(({ text }) => text === '-exec').length === alsoRuns.length ? { paths, alsoRuns } : undefined
 }
 
 const isNegated = (before: Word | undefined): boolean => before?.text === '!' || before?.text === '-not'
 
-/** The words of a command up to its `{} +` or `{} ;`; undefined in every other form. */
+/** The command before `{} +` or `{} ;`. Undefined for all other forms. */
 function execCommand(words: readonly Word[]): { readonly words: readonly Word[]; readonly taken: number } | undefined {
   const at = words.findIndex(({ text }) => text.includes('{}') || text === ';' || text === '+')
   const end = words[at + 1]?.text
   return at > 0 && words[at]!.text === '{}' && (end === '+' || end === ';') ? { words: words.slice(0, at), taken: at + 2 } : undefined
 }
 
-/** The same where links are left out of what it hands to a program, which would follow them. */
+/** Excludes symbolic links from `-exec`, because the program would follow them. */
 export function hardenedFind(words: readonly Word[]): readonly Word[] {
   return words.flatMap((word, index) =>
     index > 0 && word.text === '-exec' ? [{ text: '!' }, { text: '-type' }, { text: 'l' }, word] : [word])
@@ -176,13 +176,13 @@ export function jqUse(args: readonly Word[]): KnownUse | undefined {
   return use?.scripts?.every((script) => !/\b(?:import|include)\b/.test(script)) === true ? use : undefined
 }
 
-/** Of these operators, those that say something of a file. */
+/** Operators whose operand is a file. */
 const FILE_TEST = /^-[abcdefghkprsuwxGLNOS]$/
 const TEXT_TEST = /^-[nz]$/
 const FILE_COMPARISON = /^-(?:nt|ot|ef)$/
 const TEXT_COMPARISON = /^(?:=|==|!=|-(?:eq|ne|lt|le|gt|ge))$/
 
-/** One question, and not several: every word of it is an operator, a file or a text. */
+/** Accepts a single test. Each word is an operator, a file or a string. */
 export function testUse(args: readonly Word[]): KnownUse | undefined {
   if (args.some(isVariadic)) return undefined
   const [first, ...others] = args

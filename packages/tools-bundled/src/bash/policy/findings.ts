@@ -2,10 +2,10 @@ import type { ArgumentsReading, CallNeed, CallSubject } from '@bulkhead/contract
 import type { Word } from '../parse/plan.ts'
 import { baseName } from './wrappers.ts'
 
-/** Commands looked at for one judgement, those inside others included. */
+/** Commands analyzed per call, including nested ones. */
 const MAX_COMMANDS = 300
 
-/** What is gathered while a command is judged. */
+/** Collects the results of analyzing a command. */
 export class Findings {
   readonly #subjects = new Map<string, Set<string>>()
   readonly #asks = new Map<string, boolean>()
@@ -14,7 +14,7 @@ export class Findings {
   readonly #needs = new Map<string, CallNeed>()
   #commands = 0
 
-  /** Counts. What has been said by then stands. */
+  /** Counts a command. Returns false once the limit is reached; earlier findings stay valid. */
   countCommand(): boolean {
     return ++this.#commands <= MAX_COMMANDS
   }
@@ -25,12 +25,12 @@ export class Findings {
     this.#subjects.set(key, known)
   }
 
-  /** `fresh`: nothing that was approved before answers it. */
+  /** `fresh`: earlier approvals do not apply. */
   ask(reason: string, fresh = false): void {
     this.#asks.set(reason, fresh || this.#asks.get(reason) === true)
   }
 
-  /** A line for whoever is asked. */
+  /** A line for the approval prompt. */
   touch(line: string): void {
     this.#touches.add(line)
   }
@@ -39,7 +39,7 @@ export class Findings {
     this.#denies.add(reason)
   }
 
-  /** What it cannot do without. */
+  /** A capability that the command requires. */
   need(need: CallNeed): void {
     this.#needs.set(JSON.stringify(need), need)
   }
@@ -56,7 +56,7 @@ export class Findings {
   }
 }
 
-/** Folders whose loss is the loss of the machine or of somebody's work. */
+/** System and home folders. */
 const SYSTEM_FOLDERS = new RegExp(`^(?:${[
   '/\\*?',
   '/(?:bin|boot|dev|etc|home|lib|lib64|opt|proc|root|sbin|srv|sys|usr|var|Users|System|Library)(?:/\\*?)?',
@@ -78,7 +78,7 @@ const overwrites: Rule = (args) =>
 const endsMachine: Rule = () => 'it would stop this machine'
 const formats: Rule = () => 'it would format a disk'
 
-/** What is never run, whoever asks: nobody does these by way of an assistant on purpose. */
+/** Destructive commands, which are always denied. */
 const RULES: ReadonlyMap<string, Rule> = new Map<string, Rule>([
   ['rm', destroysFolder], ['chmod', destroysFolder], ['chown', destroysFolder], ['chgrp', destroysFolder],
   ['dd', overwrites], ['shred', overwrites],
@@ -92,7 +92,7 @@ export function destructionReason([program, ...args]: readonly Word[]): string |
   return rule?.(args.map(({ text }) => text))
 }
 
-/** A function that calls itself twice, beside itself. Bounded in every part: the text is a stranger's. */
+/** Detects `:(){ :|:& };:`. All repetitions are bounded, because the input is untrusted. */
 export function isForkBomb(text: string): boolean {
   for (const [whole, name] of text.matchAll(/([\w:.]{1,32})\s{0,8}\(\s{0,8}\)\s{0,8}\{[^}]{0,256}/g)) {
     const body = whole.slice(whole.indexOf('{')).replaceAll(/\s/g, '')

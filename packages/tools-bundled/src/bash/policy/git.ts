@@ -17,7 +17,7 @@ const reads = (flags: string, values: string, operands: 'paths' | 'none', number
   flags: wordList(flags), values: Object.fromEntries(wordList(values).map((name) => [name, 'text'])), operands, numbers,
 })
 
-/** Ways to use `git` that only read. Revisions count as paths: a name that leads out of the workspace is neither. */
+/** Read-only uses of `git`. Revisions are treated as paths, since a name that leaves the workspace is neither. */
 const SUBCOMMANDS: ReadonlyMap<string, OptionList> = new Map([
   ['status', reads(
     '-s -b -z -u -uno -uall -unormal --short --branch --long --porcelain --porcelain= --ignored --ignored= --show-stash '
@@ -45,7 +45,7 @@ const SUBCOMMANDS: ReadonlyMap<string, OptionList> = new Map([
   )],
   ['ls-tree', reads('-r -d -t -l -z --name-only --full-tree --full-name', '', 'paths')],
   ['merge-base', reads('--is-ancestor --all --fork-point', '', 'paths')],
-  // `--dirty` looks at files by what the repository names for them.
+  // `--dirty` is excluded, because it runs the filters of the repository.
   ['describe', reads('--tags --always --long --all --abbrev=', '--match', 'paths')],
   ['remote', reads('-v --verbose', '', 'none')],
   ['reflog', reads('--all --oneline', '-n', 'none', true)],
@@ -66,22 +66,22 @@ const SUBCOMMANDS: ReadonlyMap<string, OptionList> = new Map([
   ['for-each-ref', reads('', '--count --sort --format --points-at --contains --merged', 'paths')],
   ['show-ref', reads('-d -s -q --head --heads --tags --dereference --hash --abbrev --abbrev= --verify --quiet', '', 'paths')],
   ['name-rev', reads('--tags --name-only --always', '', 'paths')],
-  // A second word would be written.
+  // A second operand would be written.
   ['symbolic-ref', { ...reads('-q --quiet --short', '', 'paths'), maxOperands: 1 }],
   ['cherry', reads('-v --abbrev --abbrev=', '', 'paths')],
   ['version', reads('', '', 'none')],
   ['config', reads('-l -z --list --name-only --show-origin --show-scope --local --global --system', '--get --get-all --get-regexp', 'none')],
 ])
 
-/** What these tell may come from files outside of the workspace. */
+/** Subcommands that may read files outside the workspace. */
 const OUTSIDE: ReadonlySet<string> = new Set(['config'])
-/** Subcommands of which a second word says what they do. */
+/** Subcommands that have subcommands of their own. */
 const TWO_WORD_SUBCOMMANDS: ReadonlySet<string> = new Set(['stash', 'worktree'])
 
-/** In a format: what is signed is checked by another program. */
+/** Format placeholders that run a program to verify signatures. */
 const SIGNATURE = /%G|%\(signature/
 
-/** Before a subcommand. */
+/** Global options. */
 const HARMLESS: ReadonlySet<string> = new Set(['--no-pager', '-P', '--no-optional-locks', '--literal-pathspecs'])
 
 export interface GitUse extends KnownUse {
@@ -89,7 +89,7 @@ export interface GitUse extends KnownUse {
   readonly outside: boolean
 }
 
-/** undefined when it may do more than read: also in another folder, where another repository may say what runs. */
+/** Undefined if git may do more than read. Only the workspace folder is allowed: other folders may be other repositories. */
 export function gitUse(args: readonly Word[], folder: string): GitUse | undefined {
   const at = subcommandAt(args)
   const words = TWO_WORD_SUBCOMMANDS.has(args[at]?.text ?? '') ? 2 : 1
@@ -100,7 +100,7 @@ export function gitUse(args: readonly Word[], folder: string): GitUse | undefine
   return use && { ...use, subcommand, outside: OUTSIDE.has(subcommand) }
 }
 
-/** Behind what comes first: harmless options, and the folder that it is in anyway. */
+/** Skips harmless global options and `-C .`. */
 function subcommandAt(args: readonly Word[]): number {
   let at = 0
   for (; at < args.length; at++) {
@@ -115,10 +115,10 @@ const SAFE_CONFIG = [
   'core.fsmonitor=false', 'core.pager=cat', 'core.hooksPath=/dev/null', 'safe.bareRepository=explicit', 'diff.submodule=short',
   'log.showSignature=false', 'gpg.program=false', 'gpg.openpgp.program=false', 'gpg.ssh.program=false', 'gpg.x509.program=false',
   'credential.helper=', 'core.sshCommand=false', 'core.askPass=false', 'core.alternateRefsCommand=', 'submodule.recurse=false',
-  // An object that is not there is not fetched: by the configuration, that runs a program.
+  // Do not fetch missing objects: the repository configures which program fetches them.
   'protocol.allow=never',
 ]
-/** Options that keep a subcommand from running what the repository, or one inside it, names. */
+/** Options that stop a subcommand from running programs that the repository or a submodule configures. */
 const GUARDS: ReadonlyMap<string, readonly string[]> = new Map([
   ['diff', ['--no-ext-diff', '--no-textconv', '--ignore-submodules=dirty']],
   ['log', ['--no-ext-diff', '--no-textconv']],
@@ -126,17 +126,17 @@ const GUARDS: ReadonlyMap<string, readonly string[]> = new Map([
   ['blame', ['--no-textconv']],
   ['status', ['--ignore-submodules=dirty']],
 ])
-/** Names in a configuration of programs that would run while files are compared. They cannot be switched off together. */
+/** Filter settings, which must be disabled one by one. */
 const FILTER = /^filter\.([^]*)\.(?:clean|smudge|process|required)$/i
-/** Names of ways to fetch an object that is not there, which the configuration allows one by one. */
+/** Protocol settings, which override `protocol.allow`. */
 const PROTOCOL = /^protocol\.([^]+)\.allow$/i
 
-/** Prints the names in the configuration of a repository, each ended by a NUL. Runs nothing. */
+/** Arguments that list the names of all settings of a repository, NUL-terminated. */
 export const CONFIG_NAMES: readonly string[] = ['--no-pager', 'config', '--list', '--name-only', '-z', '--includes']
 
 /**
- * The same command with everything off by which a repository could make `git` run another program while it reads. `names`: what
- * its configuration has. Throws where it leads elsewhere.
+ * Disables every setting by which a repository could make a read-only `git` command run another program. `names` are the
+ * settings of the repository. Throws InputInvalid if a setting cannot be disabled.
  */
 export function hardenedGit(words: readonly Word[], names: readonly string[]): readonly Word[] {
   const unsafe = names.find(cannotBeOverridden)
@@ -155,7 +155,7 @@ export function hardenedGit(words: readonly Word[], names: readonly string[]): r
   ]
 }
 
-/** The setting by which the files of a repository may lie elsewhere. A checked out submodule has it too. */
+/** Whether the working tree may be in another folder. Submodules have this setting too. */
 export const hasOtherWorktree = (names: readonly string[]): boolean => names.some((name) => name.toLowerCase() === WORKTREE_SETTING)
 const WORKTREE_SETTING = 'core.worktree'
 
@@ -164,5 +164,5 @@ export function refusedSetting(name = WORKTREE_SETTING): ToolError {
   return new ToolError('InputInvalid', `${why} Remove that setting, or read the files with the tool read.`)
 }
 
-/** A name with a = in it cannot be switched off by an option. */
+/** `-c` cannot set a name that contains `=`. */
 const cannotBeOverridden = (name: string): boolean => name.includes('=') && (FILTER.test(name) || PROTOCOL.test(name))

@@ -5,7 +5,7 @@ import { gitUse } from './git.ts'
 import { knownUse, type KnownUse } from './option-list.ts'
 import { SYSTEM_PROGRAMS, READ_ONLY_PROGRAMS } from './read-only-programs.ts'
 
-/** Lists an archive: `t` with letters that say how, `f`, then the file. A colon would name another machine. */
+/** Allows listing an archive: `t` and decompression letters, `f`, then the file. A colon would name a remote host. */
 function tarUse([form, archive, ...members]: readonly Word[]): KnownUse | undefined {
   if (form === undefined || archive === undefined || ![form, archive, ...members].every(isPlain)) return undefined
   const isList = /^-?[tvzjJ]*f$/.test(form.text) && form.text.includes('t')
@@ -13,11 +13,11 @@ function tarUse([form, archive, ...members]: readonly Word[]): KnownUse | undefi
   return members.every(({ text }) => !text.startsWith('-')) ? { paths: [archive] } : undefined
 }
 
-/** Writes nowhere but to the next command. */
+/** Allows only /dev/null as a file. */
 const teeUse = (args: readonly Word[]): KnownUse | undefined =>
   args.every((word) => isPlain(word) && word.text === '/dev/null') ? { paths: [] } : undefined
 
-/** Programs that say their version before they look at anything else, with the words that ask for it. */
+/** Programs that print their version before they do anything else, with the options for it. */
 const VERSIONS: ReadonlyMap<string, readonly string[]> = new Map<string, readonly string[]>([
   ...wordList('python python3 make gcc g++ clang cmake ruby perl php sqlite3 jq rg tar').map((name): [string, readonly string[]] => [name, ['--version']]),
   ['node', ['--version', '-v']], ['npm', ['--version', '-v']], ['deno', ['--version']], ['bun', ['--version']], ['java', ['-version', '--version']],
@@ -26,10 +26,10 @@ const VERSIONS: ReadonlyMap<string, readonly string[]> = new Map<string, readonl
 const versionUse = (name: string, args: readonly Word[]): KnownUse | undefined =>
   args.length === 1 && isPlain(args[0]!) && VERSIONS.get(name)?.includes(args[0]!.text) === true ? { paths: [] } : undefined
 
-/** A name as it is searched for in the folders of programs. One with a slash is a path. */
+/** A program name without a slash, which is looked up in PATH. */
 const BARE = /^[\w.+-]*$/
 
-/** Builtins of the shell that tell something of a name. */
+/** Shell builtins that print information. */
 function builtinUse(name: string, args: readonly Word[]): KnownUse | undefined {
   const names = name === 'command' ? args.slice(1) : args
   const isKnown = args.every(isPlain) && names.every(({ text }) => BARE.test(text) && !text.startsWith('-'))
@@ -38,17 +38,17 @@ function builtinUse(name: string, args: readonly Word[]): KnownUse | undefined {
   return (name === 'history') === (names.length === 0) || name === 'help' ? { paths: [] } : undefined
 }
 
-/** Where a command is judged. */
+/** Where a command runs. */
 export interface CommandContext extends Location {
-  /** Canonical folders that are never written for a tool. */
+  /** Canonical paths of folders that tools may never write. */
   readonly neverWritten?: readonly string[]
-  /** Variables of loops around it that stand for names of files inside the workspace. */
+  /** Variables of enclosing loops whose values are file names inside the workspace. */
   readonly names?: ReadonlySet<string>
 }
 
 /**
- * A pattern by the names it is made of: none of them may lead upwards, and it may not begin at the root. A word that is made while
- * it runs is proven then: here only those count that usually stand for such names, so that a person can approve of others.
+ * Whether a word names a file inside the workspace. A pattern may not be absolute or contain `..`. Expansions are checked again
+ * when they run. Only those that usually produce file names are accepted here, so that all others require approval.
  */
 export function wordInside({ text, pattern, expansion }: Word, context: CommandContext): boolean {
   if (expansion !== undefined) return expansion.parts.every((part) => expansionInside(part, context))
@@ -56,7 +56,7 @@ export function wordInside({ text, pattern, expansion }: Word, context: CommandC
   return !text.startsWith('/') && !text.split('/').includes('..') && insidePath('.', context) !== undefined
 }
 
-/** Programs that print names of files of the workspace. */
+/** Programs that print file names of the workspace. */
 const LISTING: ReadonlySet<string> = new Set(['git', 'find', 'ls', 'rg', 'grep'])
 
 function expansionInside(part: ExpansionPart, { names }: CommandContext): boolean {
@@ -74,22 +74,22 @@ function expansionInside(part: ExpansionPart, { names }: CommandContext): boolea
   }
 }
 
-/** A way to use a program that only reads, inside the workspace. */
+/** A read-only use of a program inside the workspace. */
 export interface ReadOnlyUse extends KnownUse {
-  /** What an approval of it stands for: the program, with its subcommand. */
+  /** The approval key: the program and its subcommand. */
   readonly key: string
-  /** Keys of what it runs, which must be allowed too. */
+  /** Keys of the programs that it runs. They must be allowed too. */
   readonly alsoRuns?: readonly string[]
-  /** It tells of more than the workspace, such as of other processes. */
+  /** Reads more than the workspace, such as other processes. */
   readonly outside?: true
-  /** Words of its input become words of a command, as for `xargs`. */
+  /** Set if stdin becomes arguments of a command, as with `xargs`. */
   readonly stdinArgs?: StdinArgs
 }
 
 export interface StdinArgs {
-  /** Ended by a NUL each, and not by blanks. */
+  /** Separated by NUL instead of white space. */
   readonly isNul: boolean
-  /** They name files that are read. */
+  /** The arguments are files to read. */
   readonly areFiles: boolean
 }
 
@@ -107,15 +107,15 @@ const USES: ReadonlyMap<string, Reader> = new Map<string, Reader>([
   ...['command', 'type', 'help', 'history'].map((name): [string, Reader] => [name, (args) => builtinUse(name, args)]),
 ])
 
-/** Programs that may be run on names which are known only then: whatever file of the workspace they are given, they only read it. */
+/** Programs that only read, whatever files of the workspace they are given. */
 const PER_FILE_PROGRAMS: ReadonlySet<string> = new Set(wordList('grep wc head tail basename dirname file stat du md5sum sha1sum sha256sum'))
-/** Stands for these names. */
+/** Placeholder for file names that are not yet known. */
 const FILE_ARGUMENTS: Word = { text: '', expansion: { parts: [], split: true } }
 
 function perFileKey([program, ...args]: readonly Word[]): string | undefined {
   const name = program?.text ?? ''
   const list = PER_FILE_PROGRAMS.has(name) ? READ_ONLY_PROGRAMS.get(name) : undefined
-  // A `--` would make an option of a name, and a first text must not be one of the names.
+  // The first operand of grep must not be one of the file names.
   const use = list && knownUse([...args, FILE_ARGUMENTS], list)
   return use && use.paths.every((word) => word === FILE_ARGUMENTS) ? name : undefined
 }
@@ -124,7 +124,7 @@ function xargsUse(args: readonly Word[]): ReadOnlyUse | undefined {
   const texts = args.map(({ text }) => text)
   let isNul = false
   let at = 0
-  // Every value is a number: one that looks like an option would be read as another thing here than by xargs.
+  // Only numeric values are accepted, because xargs would parse a value that looks like an option differently.
   for (; texts[at]?.startsWith('-') === true; at++) {
     const text = texts[at]!
     if (text === '-0' || text === '--null') isNul = true
@@ -136,16 +136,16 @@ function xargsUse(args: readonly Word[]): ReadOnlyUse | undefined {
   return { key, paths: [], stdinArgs: { isNul, areFiles: READ_ONLY_PROGRAMS.get(key)?.operands !== 'texts' } }
 }
 
-/** Programs that are mostly used for something else than to read. */
+/** Programs with read-only uses that are mostly used for something else. */
 const MIXED: ReadonlySet<string> = new Set(wordList('awk tar tee env command type help history diff hostname expr'))
 
-/** Whether other uses of a program are told apart by a mark, so that no pattern for its harmless uses meets them. */
+/** Whether keys of other uses get the mark `[effects]`, so that a pattern for the read-only uses does not match them. */
 export const isUsuallyReadOnly = (name: string): boolean =>
   name === 'git' || ((USES.has(name) || READ_ONLY_PROGRAMS.has(name) || SYSTEM_PROGRAMS.has(name)) && !MIXED.has(name))
 
 /**
- * undefined when the words are not one of the ways that are known to read only, or lead out of the workspace. `piped`: whether
- * another command writes what this one reads.
+ * Undefined if the command is not a known read-only use, or reads outside the workspace. `piped`: its input is the output of
+ * another command.
  */
 export function readOnlyUse([program, ...args]: readonly Word[], context: CommandContext, piped: boolean): ReadOnlyUse | undefined {
   const name = program?.text ?? ''

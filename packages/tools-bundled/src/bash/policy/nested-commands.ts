@@ -1,14 +1,13 @@
 import { type NestedCommand, type Word, wordList } from '../parse/plan.ts'
 
-/** What a program that runs others was given. */
+/** The commands that a wrapper such as `sudo` or `xargs` runs. */
 export interface Wrapped {
-  /** The commands it starts. */
   readonly inner: readonly NestedCommand[]
-  /** Texts that it hands to a shell. */
+  /** Scripts that it passes to a shell. */
   readonly scripts: readonly string[]
-  /** It does nothing of its own that would matter: it is judged as what it runs. */
+  /** The wrapper has no effects of its own, so it can be treated as the command it runs. */
   readonly transparent: boolean
-  /** Set when its words are not known well enough to say what it runs. */
+  /** Set if the command cannot be determined. */
   readonly unread?: string
 }
 
@@ -18,11 +17,11 @@ export interface PrefixForm {
   readonly values?: readonly string[]
   /** `-5`. */
   readonly numbers?: boolean
-  /** Words between the options and the command. */
+  /** Operands between the options and the command. */
   readonly operands?: number
 }
 
-/** The words from the command on; undefined when an option is not known or a pattern comes before it. */
+/** Skips the options of a wrapper. Undefined if an option is unknown, or a pattern comes before the command. */
 export function afterPrefix(args: readonly Word[], form: PrefixForm): readonly Word[] | undefined {
   const flags = new Set(form.flags)
   const values = form.values ?? []
@@ -50,25 +49,25 @@ export const opaque = (inner: readonly NestedCommand[], scripts: readonly string
 
 const MAX_STARTS = 40
 
-/** What it runs may begin at any of its words: enough to forbid it, never to allow it. */
+/** Treats every word as the possible start of a command. Used for deny rules only. */
 export function commandAtAnyWord(args: readonly Word[]): Wrapped {
   const wrapped = opaque(args.slice(0, MAX_STARTS).map((_, index) => nested(args.slice(index))))
   return args.length > MAX_STARTS ? { ...wrapped, unread: 'it has too many words' } : wrapped
 }
 
-/** The same, where nobody can tell more. */
+/** Like `commandAtAnyWord`, and requires approval each time. */
 export const unreadable = (args: readonly Word[], why: string): Wrapped => ({ ...commandAtAnyWord(args), unread: why })
 
 const SHELLS: ReadonlySet<string> = new Set(['sh', 'bash', 'dash', 'zsh', 'ksh', 'mksh', 'ash', 'fish', 'rbash', 'csh', 'tcsh',
   'pwsh', 'powershell'])
 
-/** Whether a shell reads a text: by `-c`, or from its input where it is named no file. */
+/** Whether a shell runs a script from `-c` or stdin instead of a file. */
 export function readsShellText(name: string, args: readonly Word[]): boolean {
   if (!SHELLS.has(name)) return false
   return shellScript(name, args) !== undefined || args.some(({ text }) => text === '-s') || args.every(({ text }) => /^[-+]/.test(text))
 }
 
-/** The text a shell is given by `-c`, in any of the ways to write that; undefined when it is given none. */
+/** The script of `sh -c`, in any spelling. Undefined if there is none. */
 export function shellScript(name: string, args: readonly Word[]): Wrapped | undefined {
   if (!SHELLS.has(name)) return undefined
   for (let index = 0; index < args.length; index++) {
@@ -85,7 +84,7 @@ export function shellScript(name: string, args: readonly Word[]): Wrapped | unde
   return undefined
 }
 
-/** Options whose value is a command, by program. */
+/** Options whose value is a command. */
 const OPTIONS: ReadonlyMap<string, readonly string[]> = new Map([
   ['tar', wordList(
     '--to-command -I --use-compress-program --checkpoint-action -F --info-script --new-volume-script --rsh-command --rmt-command',
@@ -106,7 +105,7 @@ const OPTIONS: ReadonlyMap<string, readonly string[]> = new Map([
   ['ctags', ['--options']],
 ])
 
-/** Commands handed over in an option; undefined when there are none. */
+/** Commands in option values. Undefined if there are none. */
 export function optionScripts(name: string, args: readonly Word[]): Wrapped | undefined {
   const options = OPTIONS.get(name)
   if (options === undefined) return undefined
@@ -119,14 +118,14 @@ export function optionScripts(name: string, args: readonly Word[]): Wrapped | un
   return scripts.length === 0 ? undefined : opaque([], scripts)
 }
 
-/** Subcommands of git that run a command of theirs. */
+/** Subcommands of git that run a command. */
 const RUNNING = /^(?:submodule foreach|bisect run)$/
 const EXECUTING: ReadonlySet<string> = new Set(wordList(
   '-x --exec --extcmd --upload-pack --receive-pack -O --open-files-in-pager --tree-filter --index-filter --msg-filter '
     + '--env-filter',
 ))
 
-/** What git was told to run: by its configuration, by an option, or by a subcommand that is made for it. */
+/** The commands that git runs because of a setting, an option or a subcommand. */
 export function gitScripts(args: readonly Word[]): Wrapped | undefined {
   const scripts = args.flatMap(({ text }, index) => {
     const next = args[index + 1]?.text ?? ''

@@ -1,32 +1,32 @@
 import type { Word } from '../parse/plan.ts'
 import { isVariadic, isPlain } from '../parse/plan.ts'
 
-/** The ways to use a program that only read: its options by name, and what its operands are. Anything else is not known. */
+/** The read-only options and operands of a program. All others are rejected. */
 export interface OptionList {
-  /** Options without a value; single letters may be written together. */
+  /** Options without a value. Single letters can be combined. */
   readonly flags?: readonly string[]
-  /** Options with a value, and whether it names a file. */
+  /** Options with a value, which is a string or a file. */
   readonly values?: Readonly<Record<string, 'text' | 'path'>>
   /** `-5`, as in `head -5`. */
   readonly numbers?: boolean
-  /** What the words beside options are. `text-then-paths`: a pattern first, unless an option of `firstGivenBy` has it. */
+  /** The kind of operands. `text-then-paths`: a string first, unless an option in `firstGivenBy` provides it. */
   readonly operands: 'paths' | 'texts' | 'none' | 'text-then-paths'
   readonly firstGivenBy?: readonly string[]
   readonly maxOperands?: number
-  /** What every operand looks like. */
+  /** Every operand must match this. */
   readonly operandForm?: RegExp
-  /** Whatever its words are, it does no more than print. */
+  /** The program only prints, whatever its arguments are. */
   readonly anything?: true
 }
 
 export interface KnownUse {
-  /** Words that name files to be read. */
+  /** Files that the program reads. */
   readonly paths: readonly Word[]
-  /** Of `text-then-paths`: the texts that come before the paths. */
+  /** For `text-then-paths`: the strings before the paths. */
   readonly scripts?: readonly string[]
 }
 
-/** What is read when the words are one of the known ways; undefined when they are not. */
+/** Matches arguments against a list. Undefined if they contain anything that is not in it. */
 export function knownUse(args: readonly Word[], list: OptionList): KnownUse | undefined {
   if (list.anything === true) return { paths: [] }
   const flags = new Set(list.flags)
@@ -59,7 +59,7 @@ export function knownUse(args: readonly Word[], list: OptionList): KnownUse | un
     if (option.takes === 'path') paths.push(value)
     if (isFirst) scripts.push(value.text)
   }
-  // A word that may become several would pass the limit.
+  // A word that expands to several words could exceed the limit.
   if (list.maxOperands !== undefined && (operands.length > list.maxOperands || operands.some(isVariadic))) return undefined
   const { operandForm } = list
   if (operandForm !== undefined && !operands.every(({ text }) => operandForm.test(text))) return undefined
@@ -82,7 +82,7 @@ export function knownUse(args: readonly Word[], list: OptionList): KnownUse | un
 interface ReadOption {
   readonly names: readonly string[]
   readonly takes?: 'text' | 'path' | undefined
-  /** Written together with its name. */
+  /** A value in the same word, as in `-n5`. */
   readonly value?: string
 }
 
@@ -95,7 +95,7 @@ function readOption(
     const [name, value] = [text.slice(0, text.indexOf('=')), text.slice(text.indexOf('=') + 1)]
     if (!text.includes('=')) return undefined
     if (values.has(name)) return { names: [name], takes: values.get(name), value }
-    // Such as `--color=always`, where a value may be left out.
+    // Options with an optional value, such as `--color=always`.
     return flags.has(`${name}=`) ? { names: [name] } : undefined
   }
   const names: string[] = []

@@ -3,7 +3,7 @@ import type { OptionList } from './option-list.ts'
 
 type Shape = Omit<OptionList, 'flags' | 'values'>
 
-/** Options as they are written in a manual: single letters, then words; those that take a text, and those that name a file. */
+/** `letters` and `words` are options without a value. The others take a string or a path. */
 function reads(letters: string, words: string, takesText: string, shape: Shape, takesPath = ''): OptionList {
   return {
     flags: [...Array.from(letters, (letter) => `-${letter}`), ...wordList(words)],
@@ -20,8 +20,8 @@ const WORDS: Shape = { operands: 'texts' }
 const NOTHING: Shape = { operands: 'none' }
 
 /**
- * Programs and the options with which they only read and tell. What can write, run another program, follow links to
- * elsewhere or take its list of files from somewhere else is left out on purpose.
+ * Programs with their read-only options. Deliberately excludes options that write, run another program, follow links out of
+ * the workspace or read a list of files from elsewhere.
  */
 export const READ_ONLY_PROGRAMS: ReadonlyMap<string, OptionList> = new Map([
   ['echo', { ...WORDS, anything: true }],
@@ -32,13 +32,13 @@ export const READ_ONLY_PROGRAMS: ReadonlyMap<string, OptionList> = new Map([
   ['seq', reads('w', '', '-s -f', WORDS)],
   ['basename', reads('az', '', '-s', WORDS)],
   ['dirname', reads('z', '', '', WORDS)],
-  // A path would tell whether there is such a file, also outside.
+  // A path would reveal whether a file outside the workspace exists.
   ['which', reads('a', '', '', { ...WORDS, operandForm: /^[\w.+-]+$/ })],
   ['whereis', { ...WORDS, operandForm: /^[\w.+-]+$/ }],
   ['expr', { ...WORDS, anything: true }],
   ['printenv', { ...WORDS, operandForm: /^\w+$/ }],
   ['tr', reads('cCdst', '--delete --squeeze-repeats --complement', '', WORDS)],
-  // A word without the + would set the clock.
+  // An operand without `+` would set the clock.
   ['date', reads('uR', '--utc --iso-8601 --iso-8601= -I -Is -Iseconds', '-d --date', { ...WORDS, operandForm: /^\+/ }, '-r')],
 
   ['pwd', reads('LP', '', '', NOTHING)],
@@ -64,7 +64,7 @@ export const READ_ONLY_PROGRAMS: ReadonlyMap<string, OptionList> = new Map([
   ['tail', { ...reads('fqvz', '--quiet --verbose', '-n -c --lines --bytes', FILES), numbers: true }],
   ['wc', reads('clLmw', '--lines --words --bytes --chars --max-line-length', '', FILES)],
   ['nl', reads('', '', '-b -w -s -n -v -i -h -f', FILES)],
-  // Links inside of folders are compared and not followed: see hardened-words.ts.
+  // stage-argv.ts adds --no-dereference, so links inside folders are not followed.
   ['diff', reads(
     'abBcdEiNpqrsuwyZ', '--brief --recursive --unified --ignore-all-space --ignore-space-change --side-by-side --color --color= --strip-trailing-cr',
     '-U -C -x -I --unified --context --exclude', { ...FILES, maxOperands: 2 },
@@ -78,7 +78,7 @@ export const READ_ONLY_PROGRAMS: ReadonlyMap<string, OptionList> = new Map([
     'bcCdfgiMhnRrsuVz', '--numeric-sort --reverse --unique --human-numeric-sort --version-sort --ignore-case --stable',
     '-k -t --key --field-separator', FILES,
   )],
-  // Its second operand is a file it writes.
+  // The second operand is an output file.
   ['uniq', reads('cdDiuz', '--count --repeated --unique --ignore-case', '-f -s -w', { ...FILES, maxOperands: 1 })],
   ['comm', reads('123z', '--check-order --nocheck-order', '', { ...FILES, maxOperands: 2 })],
   ['cmp', reads('bls', '', '', { ...FILES, maxOperands: 2 })],
@@ -98,7 +98,7 @@ export const READ_ONLY_PROGRAMS: ReadonlyMap<string, OptionList> = new Map([
   ['sha512sum', FILES],
   ['cksum', FILES],
   ['base64', reads('di', '--decode', '-w --wrap', { ...FILES, maxOperands: 1 })],
-  // Its second operand is a file it writes.
+  // The second operand is an output file.
   ['xxd', reads('abeiu', '-p -ps', '-c -g -l -s', { ...FILES, maxOperands: 1 })],
   ['zcat', FILES],
   ['hexdump', reads('bcCdovx', '', '-n -s', FILES)],
@@ -125,7 +125,7 @@ export const READ_ONLY_PROGRAMS: ReadonlyMap<string, OptionList> = new Map([
   )],
 ])
 
-/** The same for those that tell of more than the workspace. They are asked about, and can be allowed by their names. */
+/** Read-only programs that report more than the workspace. They require approval, and rules can allow them by name. */
 export const SYSTEM_PROGRAMS: ReadonlyMap<string, OptionList> = new Map([
   ['ps', reads('aAdeflwxuj', '--forest --no-headers', '-o -p -C --sort', { ...WORDS, operandForm: /^[a-zA-Z]+$/ })],
   ['pgrep', reads('acflnovx', '', '-P -u -d', WORDS)],

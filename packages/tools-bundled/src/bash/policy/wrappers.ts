@@ -8,7 +8,7 @@ type Reader = (args: readonly Word[], name: string) => Wrapped | undefined
 const form = (flags = '', values = '', operands = 0): PrefixForm =>
   ({ flags: wordList(flags), values: wordList(values), operands })
 
-/** Programs that change how a command runs and not what it does. */
+/** Programs that change how a command runs, but not what it does. */
 const TRANSPARENT: ReadonlyMap<string, PrefixForm> = new Map([
   ['timeout', form('--foreground --preserve-status -v --verbose', '-k --kill-after -s --signal', 1)],
   ['nice', { ...form('', '-n --adjustment'), numbers: true }],
@@ -18,7 +18,7 @@ const TRANSPARENT: ReadonlyMap<string, PrefixForm> = new Map([
   ['time', form('-p -v --portability --verbose')],
 ])
 
-/** Programs that run a command with other rights, elsewhere, watched, or again. */
+/** Programs that run a command with other privileges, in another environment, or under observation. */
 const OPAQUE: ReadonlyMap<string, PrefixForm> = new Map([
   ['sudo', form('-n -E -H -k -K -S -b -P -A', '-u -g -h -p -C -D -r -t -T -U --user --group')],
   ['doas', form('-n -L', '-u -C')],
@@ -47,19 +47,19 @@ const OPAQUE: ReadonlyMap<string, PrefixForm> = new Map([
   ).map((name) => [name, form()] as const),
 ])
 
-/** Programs whose first word says that a command follows. */
+/** Subcommands that are followed by a command. */
 const SUBCOMMANDS: ReadonlyMap<string, readonly string[]> = new Map([
   ['npm', ['exec', 'x']], ['pnpm', ['exec', 'dlx']], ['yarn', ['exec', 'dlx']], ['bun', ['x']], ['poetry', ['run']],
   ['pipenv', ['run']], ['uv', ['run']], ['bundle', ['exec']], ['direnv', ['exec']],
 ])
 
-/** Those whose options are too many, or that run a text on another machine or in another world. */
+/** Programs with too many options to parse, or that run commands on another machine or in a container. */
 const REMOTE_OR_ISOLATED: ReadonlySet<string> = new Set(wordList(
   'ssh docker podman kubectl nerdctl lxc vagrant bwrap firejail proot gdb lldb expect start-stop-daemon runuser entr screen tmux '
     + 'at batch',
 ))
 
-/** Programs that hand their words, as one text, to a shell. */
+/** Programs that join their arguments and pass them to a shell. */
 const JOINED: ReadonlySet<string> = new Set(['parallel', 'watch', 'hyperfine', 'script', 'su'])
 
 const READERS: ReadonlyMap<string, Reader> = new Map<string, Reader>([
@@ -70,12 +70,12 @@ const READERS: ReadonlyMap<string, Reader> = new Map<string, Reader>([
   ...[...JOINED].map((name) => [name, readJoined] as const),
 ])
 
-/** What a program runs besides itself, when it is one that runs others; undefined for any other. */
+/** The commands that a program runs. Undefined if it runs none. */
 export function unwrap(words: readonly Word[]): Wrapped | undefined {
   const program = words[0]?.text ?? ''
   const name = baseName(program)
   const wrapped = unwrapProgram(name, words.slice(1))
-  // A file that only has the name of a wrapper may do anything.
+  // A file at another path may have the name of a wrapper and do anything.
   return wrapped && name !== program ? { ...wrapped, transparent: false } : wrapped
 }
 
@@ -92,16 +92,16 @@ function unwrapProgram(name: string, args: readonly Word[]): Wrapped | undefined
   return optionScripts(name, args)
 }
 
-/** Whether a shell of this machine would read a text that stands in the command, or in its input. */
+/** Whether a local shell would run a script from the arguments or from stdin. */
 export function passesTextToShell(words: readonly Word[], depth = 0): boolean {
   const name = baseName(words[0]?.text ?? '')
   if (depth > MAX_DEPTH || JOINED.has(name) || readsShellText(name, words.slice(1))) return true
-  // These have a world of their own, and keys to it.
+  // These do not run a shell in the local sandbox, and need their own credentials.
   if (REMOTE_OR_ISOLATED.has(name)) return false
   return (unwrap(words)?.inner ?? []).some((inner) => passesTextToShell(inner.words, depth + 1))
 }
 
-/** Rules speak of a program, wherever it lies. */
+/** Rules match programs by name, wherever they are installed. */
 export const baseName = (path: string): string => path.slice(path.lastIndexOf('/') + 1)
 
 function prefixed(args: readonly Word[], name: string, known: PrefixForm, transparent: boolean): Wrapped {
@@ -147,13 +147,13 @@ function readJoined(args: readonly Word[], name: string): Wrapped {
 }
 
 const HARMLESS_VARIABLE = /^(?:NO_COLOR|FORCE_COLOR|CLICOLOR|CLICOLOR_FORCE|CI|LANG|LC_[A-Z]+|TZ|COLUMNS|LINES|TERM)$/
-/** No path: some of these name files when they hold one. */
+/** Excludes paths, because some of these variables can name files. */
 const PLAIN_VALUE = /^[\w.:@+-]*$/
 
-/** Whether a variable changes only how something looks. */
+/** Whether a variable affects only how output is formatted. */
 export const isHarmlessVariable = (name: string, value: string): boolean => HARMLESS_VARIABLE.test(name) && PLAIN_VALUE.test(value)
 
-/** What a program is, seen through everything that only changes how it runs. */
+/** Removes all transparent wrappers, such as `timeout 5`. */
 export function innermost(words: readonly Word[]): readonly Word[] {
   let at = words
   for (let depth = 0; depth < MAX_DEPTH; depth++) {
@@ -162,6 +162,6 @@ export function innermost(words: readonly Word[]): readonly Word[] {
     if (wrapped?.transparent !== true || inner === undefined) return at
     at = inner.words
   }
-  // Wrapped deeper than anybody would: it counts as what it is outside.
+  // Nested too deeply: treat it as the outermost program.
   return words
 }

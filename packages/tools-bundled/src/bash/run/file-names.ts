@@ -7,15 +7,15 @@ type Lister = Pick<FileReader, 'list'>
 
 export interface Expanded {
   readonly path: string
-  /** Neither a file nor a folder by itself: where it leads must be looked at. */
+  /** Possibly a symbolic link, so its target must be checked. */
   readonly linked: boolean
 }
 
 const MAX_MATCHES = 10_000
 
 /**
- * The names that a pattern stands for, as a shell finds them: sorted, hidden ones only where the pattern has the dot, and the
- * word itself where nothing matches. Only folders that the tool may read are looked into.
+ * Expands a pattern as a shell does: sorted, hidden files only if the pattern starts with a dot, and the pattern itself if
+ * nothing matches. Searches only folders that the tool may read.
  */
 export async function expandPattern({ text, pattern }: Word, folder: string, fs: Lister): Promise<readonly Expanded[]> {
   const segments = pattern === undefined ? [] : splitSegments(pattern)
@@ -61,7 +61,7 @@ function splitSegments(pattern: readonly PatternPart[]): readonly (readonly Patt
 
 const STAR: PatternPart = { kind: 'star' }
 
-/** One name against one segment. */
+/** Matches a file name against one segment of a pattern. */
 export function matchName(segment: readonly PatternPart[], name: string): boolean {
   const first = segment[0]
   if (name.startsWith('.') && !(first?.kind === 'text' && first.text.startsWith('.'))) return false
@@ -89,12 +89,12 @@ function inSet(chars: string, char: string): boolean {
 
 type Files = Pick<FileReader, 'stat'>
 
-/** Contract: rejects with CapabilityDenied where a path, links followed, leads out of what the tool may read. */
+/** Rejects with CapabilityDenied if a path, after following links, is outside of what the tool may read. */
 export async function checkInside(path: string, folder: string, fs: Files): Promise<void> {
   try {
     await fs.stat(path.startsWith('/') ? path : `${folder}/${path}`)
   } catch (error) {
-    // What is not there, or is no file, is the program's to complain about.
+    // The program itself reports missing files.
     if ((error as { readonly code?: unknown }).code === 'CapabilityDenied') throw error
   }
 }
@@ -103,10 +103,9 @@ export function refuseOption(text: string, what: string, hint: string): void {
   if (text.startsWith('-')) throw new ToolError('InputInvalid', `${what}, which would be taken for an option. ${hint}`)
 }
 
-/** Proven at once. */
 const PARALLEL_CHECKS = 32
 
-/** The names that lead nowhere else; what does is left out, and `note` is told. */
+/** Removes the names that lead out of the workspace, and reports them to `note`. */
 export async function keepInside(names: readonly string[], folder: string, fs: Files, note: (text: string) => void): Promise<readonly string[]> {
   const inside: string[] = []
   for (let at = 0; at < names.length; at += PARALLEL_CHECKS) {
@@ -120,7 +119,7 @@ export async function keepInside(names: readonly string[], folder: string, fs: F
   return inside
 }
 
-/** What `xargs` is given instead of a text: those of its words that lead nowhere else. */
+/** The input for `xargs`, without the names that lead out of the workspace. */
 export async function checkedInput(
   text: string, { isNul, areFiles }: StdinArgs, folder: string, fs: Files, note: (text: string) => void,
 ): Promise<string> {

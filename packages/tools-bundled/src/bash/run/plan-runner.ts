@@ -8,7 +8,7 @@ import { expandPattern, checkedInput } from './file-names.ts'
 import { stageCommand, type WordSources } from './stage-argv.ts'
 import { Transcript } from './transcript.ts'
 
-/** What the tool may use. */
+/** The capabilities of the tool. */
 export const REQUIRES = {
   fs: { read: ['{workspace}'], write: ['{workspace}'] },
   net: { hosts: ['*'] },
@@ -17,30 +17,29 @@ export const REQUIRES = {
 
 export type BashRuntime = Runtime<typeof REQUIRES>
 
-/** As shells say it. */
+/** The exit code that shells use for a missing program. */
 const NOT_FOUND = 127
 const MAX_ITERATIONS = 1_000
 
-/** As the broker says no. */
 interface BrokerError {
   readonly code?: unknown
   readonly data?: { readonly cmd?: unknown }
   readonly message: string
 }
 
-/** Where steps run: what they have written, and what stands for what. */
+/** The output and variables of running steps. */
 interface Scope {
   readonly transcript: Transcript
   readonly variables: ReadonlyMap<string, string>
-  /** Its output becomes part of a command, and is shown to nobody. */
+  /** True inside a command substitution, whose output is not shown. */
   readonly isInner: boolean
 }
 
-/** Runs the steps of a plan one after another, each on its condition. */
+/** Runs the steps of a plan in order. */
 export class PlanRunner {
   readonly #runtime: BashRuntime
   readonly #workspace: string
-  /** On the clock of `performance`. */
+  /** Deadline, compared with `performance.now()`. */
   readonly #until: number
 
   constructor(runtime: BashRuntime, workspace: string, until: number) {
@@ -77,7 +76,7 @@ export class PlanRunner {
     if (step.timed === true) transcript.note(`\nreal\t${((performance.now() - begin) / 1_000).toFixed(3)}s\n`)
   }
 
-  /** In one pipe, or in several where a command must be shown first to be given names of the workspace alone. */
+  /** Runs a pipeline. Splits it before each `xargs`, because file names from stdin must be checked first. */
   async #pipeline({ stages, uses, folder }: RunStep, scope: Scope): Promise<PipeResult> {
     const sources = this.#sources(folder, scope)
     const commands = await Promise.all(stages.map((stage, index) => stageCommand(stage, uses[index], sources)))
@@ -118,7 +117,7 @@ export class PlanRunner {
     const { fs } = this.#runtime
     if ('file' in over) {
       const text = await fs.readText(over.file.startsWith('/') ? over.file : `${folder}/${over.file}`)
-      // What no end of a line follows is not read.
+      // Like `read`, skips a last line without a newline.
       return text.split('\n').slice(0, -1).map((line) => line.trim())
     }
     const values: string[] = []
@@ -173,7 +172,7 @@ export class PlanRunner {
     return (await this.#pipe([command], { cwd: folder, wall: 'read', quiet: true })).stdout
   }
 
-  /** What was to happen there must not happen elsewhere. */
+  /** Returns false if the folder does not exist. Later steps must not run in another folder. */
   async #changeFolder({ path, folder }: FolderStep, transcript: Transcript): Promise<boolean> {
     const found = await this.#runtime.fs.stat(folder).catch((error: unknown) => {
       if ((error as { readonly code?: unknown }).code === 'NotFound') return undefined

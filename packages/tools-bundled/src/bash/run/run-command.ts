@@ -12,7 +12,7 @@ const NO_TERMINAL = 'There is no terminal here.'
 const hints = (programs: string, hint: string): readonly (readonly [string, string])[] =>
   wordList(programs).map((name) => [name, hint])
 
-/** Programs that do nothing without a person at a terminal. */
+/** Programs that always need a terminal. */
 const ALWAYS: ReadonlyMap<string, string> = new Map([
   ...hints('vi vim nvim nano emacs pico joe micro helix hx', 'Change files with the tools edit and write.'),
   ...hints('less more most', 'Read files with the tool read, or print them with cat or head.'),
@@ -23,7 +23,7 @@ const ALWAYS: ReadonlyMap<string, string> = new Map([
   ),
 ])
 
-/** Programs that wait for a person when they are given nothing to do. */
+/** Programs that are interactive without arguments and input. */
 const BARE: ReadonlyMap<string, string> = new Map([
   ...hints(
     'python python3 ipython node ruby irb php perl lua R ghci scala sqlite3 psql mysql mongosh redis-cli bc gdb',
@@ -32,14 +32,14 @@ const BARE: ReadonlyMap<string, string> = new Map([
   ...hints('bash sh zsh fish dash', 'Give the command itself.'),
 ])
 
-/** Subcommands of git that can ask piece by piece. */
+/** Subcommands of git with an interactive mode. */
 const PATCH_SUBCOMMANDS: ReadonlySet<string> = new Set(['add', 'checkout', 'restore', 'reset', 'stash'])
-/** Where `git commit` has its message from, when not from an editor. */
+/** Options of `git commit` that avoid the editor. */
 const MESSAGE: ReadonlySet<string> = new Set(wordList(
   '-m -am -sm -asm -sam -F -C --message --file --reuse-message --no-edit --fixup --squash --dry-run --help',
 ))
 
-/** Why a command would wait for a person, and what to do instead; undefined when it would not. */
+/** Why an interactive command is refused, and what to do instead. Undefined if it is not interactive. */
 function interactiveHint([program, ...args]: readonly Word[], hasInput: boolean): string | undefined {
   const name = program?.text ?? ''
   const bareHint = args.length === 0 && !hasInput ? BARE.get(name) : undefined
@@ -63,7 +63,7 @@ interface RunOptions {
   readonly timeoutMs: number
 }
 
-/** Runs what was judged: a plan as it stands, everything else by a shell inside a sandbox of the system. */
+/** Runs a plan directly, and everything else with a shell in an OS sandbox. */
 export async function runCommand(
   text: string, analyzed: AnalyzedCommand, runtime: BashRuntime, { workspace, folder, timeoutMs }: RunOptions,
 ): Promise<JsonObject> {

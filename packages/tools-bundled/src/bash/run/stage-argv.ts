@@ -6,15 +6,15 @@ import type { ReadOnlyUse } from '../policy/known-uses.ts'
 import { innermost } from '../policy/wrappers.ts'
 import { expandPattern, keepInside, checkInside, refuseOption } from './file-names.ts'
 
-/** What is asked of the repository here before it is read. */
+/** Queries about the git repository. */
 interface Repository {
-  /** The names in its configuration. */
+  /** The names of its settings. */
   names(): Promise<readonly string[]>
-  /** Whether its files are those of the folder. */
+  /** Whether its working tree is the current folder. */
   isHere(): Promise<boolean>
 }
 
-/** A program that only reads shall not be made to do more by what it reads, nor be led out of the workspace by a link. */
+/** Adds options so that the files a read-only program reads cannot make it run programs or follow links. */
 async function hardenedWords(words: readonly Word[], repository: Repository): Promise<readonly Word[]> {
   const inner = innermost(words)
   const safer = await hardened(inner, repository)
@@ -40,7 +40,7 @@ async function hardened(inner: readonly Word[], repository: Repository): Promise
 
 const BUILTINS: ReadonlySet<string> = new Set(['command', 'type', 'help', 'history'])
 
-/** What only a shell has under this name, by what there is to start. No shell reads the words themselves. */
+/** Replaces builtins with a program that can be started. Arguments are passed as `$@`, so no shell parses them. */
 function executableWords([program, ...args]: readonly Word[]): readonly Word[] {
   const { text } = program!
   if (text === '[' && args.at(-1)?.text === ']') return [{ text: 'test' }, ...args.slice(0, -1)]
@@ -48,23 +48,23 @@ function executableWords([program, ...args]: readonly Word[]): readonly Word[] {
   return [...['bash', '--noprofile', '--norc', '-p', '-c', `${text} "$@"`, 'bash'].map((word) => ({ text: word })), ...args]
 }
 
-/** A command as it was asked for. */
+/** The command as requested, before hardening. */
 export type RequestedCommand = NonNullable<ShellStage['as']>
 
 type Files = Pick<FileReader, 'list' | 'stat'>
 
-/** What words need that are known only when they are run. */
+/** How to evaluate patterns and expansions. */
 export interface WordSources {
   readonly folder: string
   readonly fs: Files
-  /** The words that a made word becomes. */
+  /** Evaluates an expansion. */
   readonly expand: (word: Word) => Promise<readonly string[]>
-  /** Tells something beside the output. */
+  /** Adds a message to stderr. */
   readonly note: (text: string) => void
   readonly repository: (as: RequestedCommand) => Repository
 }
 
-/** What to start for a stage, with the names that patterns stand for in their places. */
+/** The command to start for a stage, with all patterns and expansions evaluated. */
 export async function stageCommand(stage: Stage, use: ReadOnlyUse | undefined, sources: WordSources): Promise<ShellStage> {
   const program = innermost(stage.words)[0]!.text
   const requested = programAndArguments(stage, await expandWords(executableWords(stage.words), use, program, sources))
@@ -83,7 +83,7 @@ export async function stageCommand(stage: Stage, use: ReadOnlyUse | undefined, s
   }
 }
 
-/** Variables, and programs by their path, are the affair of `env`: commands are started by their bare names alone. */
+/** Uses `env` for variables and for programs with a path, because the broker starts programs by bare name only. */
 function programAndArguments({ assignments }: Stage, argv: readonly string[]): readonly string[] {
   const program = argv[0]!
   if (assignments.length === 0 && !program.includes('/')) return argv
@@ -94,7 +94,7 @@ function programAndArguments({ assignments }: Stage, argv: readonly string[]): r
   return ['env', '--', ...assignments.map(([name, value]) => `${name}=${value}`), ...argv]
 }
 
-/** What a stage needs to be run, before it is: its arguments where all of its words are known. */
+/** The capability that a stage requires. Includes the arguments if all of them are literal. */
 export function programNeed(stage: Stage): CallNeed {
   const words = executableWords(stage.words)
   const isNamed = stage.assignments.length === 0 && !words[0]!.text.includes('/')
@@ -124,7 +124,7 @@ async function expandWords(
   return argv
 }
 
-/** Programs for which no word is an option that does something. */
+/** Programs without options that have effects. */
 const IGNORES_OPTIONS: ReadonlySet<string> = new Set(['echo', 'printf', 'expr', 'test', '[', 'true', 'false'])
 
 async function expansionWords(word: Word, use: ReadOnlyUse | undefined, program: string, sources: WordSources): Promise<readonly string[]> {
@@ -135,12 +135,12 @@ async function expansionWords(word: Word, use: ReadOnlyUse | undefined, program:
   }
   if (use?.paths.includes(word) !== true) return texts
   if (word.expansion!.split) return keepInside(texts, folder, fs, note)
-  // One word less would mean something else.
+  // Removing the word would change the meaning of the command.
   for (const text of texts) await checkInside(text, folder, fs)
   return texts
 }
 
-/** A command that was let through because it only reads in the workspace must not be led out of it by a link. */
+/** Checks that links do not lead a read-only command out of the workspace. */
 async function checkPaths({ paths }: ReadOnlyUse, { folder, fs }: WordSources): Promise<void> {
   for (const { text, pattern, expansion } of paths) {
     const isKnown = pattern === undefined && expansion === undefined

@@ -1,12 +1,12 @@
 import type { PipeResult } from '@bulkhead/contract'
 import type { JsonObject } from '@bulkhead/kit/json'
 
-/** Of both streams, over all steps. What of it a model sees is the host's affair. */
+/** For both streams and all steps together. The host decides how much of it the model sees. */
 const MAX_CHARS = 2 * 1024 * 1024
 
 const KILLED = 128
 
-/** What the steps of a command wrote, and how the last of them ended. */
+/** The output of all steps, and the exit code of the last one. */
 export class Transcript {
   #stdout = ''
   #stderr = ''
@@ -30,12 +30,12 @@ export class Transcript {
     return this.#stderr
   }
 
-  /** Of what was ended by a signal, as shells say it. */
+  /** Like a shell, reports 128 for a step that was killed by a signal. */
   get exitCode(): number {
     return this.#exit.exitCode ?? KILLED
   }
 
-  /** Beside what a step writes. */
+  /** Adds a message to stderr. */
   note(message: string): void {
     this.#stderr += this.#fit(message)
   }
