@@ -23,17 +23,17 @@ export type { AgentRequest, AgentResult, AgentRunner } from './task/task.ts'
 export type { SearchedTool, ToolCatalog } from './tool-search/tool-search.ts'
 export { SHELF_THRESHOLD, ToolShelf } from './tool-search/tool-search.ts'
 
-/** What the tools need from the embedder. A tool whose part is missing fails when it is called. */
+/** What the tools need from the embedder. If an option is missing, calls of its tool fail. */
 export interface BundledOptions {
   /** Runs sub-agents for `task`. */
   readonly runAgent?: AgentRunner | undefined
   /** The tools that `tool_search` finds. */
   readonly catalog?: ToolCatalog | undefined
-  /** Where `skill` looks. */
+  /** The folders of `skill`. */
   readonly skills?: SkillOptions | undefined
-  /** Hosts that `web_fetch` may reach. Default: every public name. */
+  /** Hosts that `web_fetch` may reach. Default: every public host. */
   readonly fetchHosts?: readonly string[] | undefined
-  /** Where `web_search` searches. */
+  /** The providers of `web_search`. */
   readonly search?: SearchConfig | undefined
 }
 
@@ -47,7 +47,7 @@ export const createBundledExtensions = (options: BundledOptions = {}): readonly 
 /** The bundled tools without an embedder. */
 export const bundledExtensions: readonly BundledExtension[] = createBundledExtensions()
 
-/** For the host: how to read the arguments of these tool names, whichever extension implements them. */
+/** How the host reads the arguments of these tools, whichever extension implements them. */
 export const argumentsReaders: ReadonlyMap<LockedTool, ArgumentsReader> = new Map<LockedTool, ArgumentsReader>([
   ['bash', readBashArguments], ['read', readReadArguments], ['write', readWriteArguments], ['edit', readEditArguments],
   ['glob', readGlobArguments], ['grep', readGrepArguments], ['web_fetch', readFetchArguments],

@@ -76,7 +76,10 @@ export const bash = {
 
 /** Contains no files, so that every absolute path is outside. */
 const NO_WORKSPACE = '/dev/null/nowhere'
-/** The possible start of an absolute path: a slash that does not follow a name, or that follows the letters of an option. */
+/**
+ * The possible start of an absolute path: a slash that does not follow a name, or that follows the letters of an
+ * option.
+ */
 const ABSOLUTE = /(?:^|[^\w.)\]*?+@%~-])(?:-[\w-]*)?\//
 
 async function runBash(args: BashArgs, runtime: BashRuntime): Promise<JsonObject> {

@@ -36,7 +36,7 @@ const manifest = {
   }],
 } satisfies ManifestInput
 
-/** Found at most, so that what is beyond the model's share can be kept in a file. */
+/** More than the model is shown, so that the rest can be saved to a file. */
 const LIMIT = 10_000
 
 export const glob = {
@@ -64,7 +64,7 @@ export interface SplitPattern {
   readonly path: string
 }
 
-/** A pattern from the top of everything is one below the folders it begins with. */
+/** Splits an absolute pattern into a folder and a relative pattern. */
 export function splitPattern(pattern: string, path = '.'): SplitPattern {
   if (!pattern.startsWith('/')) return { pattern, path }
   const names = pattern.split('/').filter((name) => name !== '')

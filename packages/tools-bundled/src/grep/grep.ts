@@ -39,7 +39,7 @@ const manifest = {
   }],
 } satisfies ManifestInput
 
-/** Found at most, so that what is beyond the model's share can be kept in a file. */
+/** More than the model is shown, so that the rest can be saved to a file. */
 const LIMIT = 5_000
 
 export const grep = {

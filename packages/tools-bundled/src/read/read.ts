@@ -45,11 +45,11 @@ const manifest = {
 const MAX_IMAGE_BYTES = 5 * 1024 * 1024
 const MAX_UTF16_BYTES = 8 * 1024 * 1024
 const CHUNK_BYTES = 1024 * 1024
-/** To count the lines of more takes longer than to read some of them. */
+/** Lines are not counted beyond this, because counting takes longer than reading. */
 const COUNT_BYTES = 32 * 1024 * 1024
-/** To find a line in more takes longer than a call may. */
+/** Lines are not searched beyond this, because the call would time out. */
 const SCAN_BYTES = 256 * 1024 * 1024
-/** Three bytes are four characters of base64. */
+/** Base64 encodes three bytes as four characters. */
 const MAX_BASE64_BYTES = MAX_BYTES / 4 * 3
 
 type ReadArgs = FromJsonSchema<typeof INPUT_SCHEMA>
@@ -78,7 +78,7 @@ async function readFile(args: ReadArgs, fs: FileReader, signal: AbortSignal) {
   if (byBytes) return readBytes(args, fs, await sizeOf(path, fs))
 
   const range: LineRange = { from: args.offset ?? 1, limit: args.limit ?? Number.MAX_SAFE_INTEGER, maxBytes: MAX_BYTES, countBytes: COUNT_BYTES }
-  // Most files are a short text: they are asked for once, and not for what they are.
+  // Most files are short text. Read them with a single request.
   const head = await fs.readText(path, { start: 0, end: CHUNK_BYTES }).catch(() => undefined)
   const isText = head !== undefined && head.length < CHUNK_BYTES / 3 && !head.includes('\0') && !head.includes('\ufffd')
   if (isText) return answer(path, linesOfText(head, range), Buffer.byteLength(head))
@@ -91,7 +91,7 @@ async function readFile(args: ReadArgs, fs: FileReader, signal: AbortSignal) {
   }
   if (found.kind === 'utf16') return readUtf16(path, found.encoding, range, fs, size)
   const lines = await collectLines(chunks(path, fs, Math.min(size, SCAN_BYTES), signal), range)
-  // It ends where the scan does, and not where the file does.
+  // The scan ended before the file did.
   if (size > SCAN_BYTES && lines.total !== undefined && lines.cut === undefined) throw tooFar(path, range.from, lines.total)
   return answer(path, lines, size)
 }
@@ -135,7 +135,7 @@ async function readBytes(args: ReadArgs, fs: FileReader, size: number) {
   return { path: args.path, content: content.toBase64(), encoding: 'base64', bytes: { from: start, to: start + content.length, total: size } }
 }
 
-/** Bytes as the text they are, without half a character at either end; undefined where they are none. */
+/** Decodes UTF-8 without incomplete characters at either end. Undefined if the bytes are not UTF-8. */
 function textOf(bytes: Uint8Array): string | undefined {
   const whole = withoutHalf(bytes.subarray(restOfHalf(bytes)))
   if (whole.length === 0 && bytes.length > 0) return undefined

@@ -9,19 +9,19 @@ const INPUT_SCHEMA = {
   additionalProperties: false,
 } as const
 
-/** Of the list in a refusal. */
+/** Maximum length of the list of skills in an error message. */
 const LIST_CHARS = 4_000
-/** Where a project keeps skills, first to last. */
+/** The folders of a project, in order of precedence. */
 const PROJECT_FOLDERS = ['.agents/skills', '.claude/skills', '.bulkhead/skills']
 
 export interface SkillOptions {
-  /** The absolute path of the user's folder of skills, which is {user-data}/skills. */
+  /** The absolute path of {user-data}/skills. */
   readonly userFolder?: string | undefined
-  /** Further folders of the workspace. */
+  /** Additional folders of the workspace. */
   readonly paths?: readonly string[] | undefined
 }
 
-/** What a session remembers: which skills there were when it first asked, and what it has read of them. */
+/** What a session keeps: the skills found on its first call, and the bodies it has read. */
 interface Remembered {
   readonly skills: readonly IndexedSkill[]
   readonly bodies: Readonly<Record<string, string>>
@@ -61,7 +61,7 @@ export function createSkill({ userFolder, paths = [] }: SkillOptions = {}): Bund
             const skill = skills.find((one) => one.name === name)
             if (skill === undefined) throw unknown(name, skills)
             const body = Object.hasOwn(bodies, name) ? bodies[name]! : await readBody(skill, fs)
-            // What is too much to remember is read again.
+            // A body that is too large to keep is read again on each call.
             await session.write({ skills, bodies: { ...bodies, [name]: body } } as never).catch(async () => {
               if (known === null) await session.write({ skills, bodies: {} } as never)
             })
@@ -76,7 +76,7 @@ export function createSkill({ userFolder, paths = [] }: SkillOptions = {}): Bund
 
 async function readBody({ name, path }: IndexedSkill, fs: FileReader): Promise<string> {
   try {
-    // As a whole: what of it a model sees is the host's affair.
+    // Read all of it. The host decides how much the model sees.
     return bodyOf(await fs.readText(path))
   } catch (cause) {
     throw new ToolError('ToolExecutionFailed', `The skill "${name}" could not be read any more: ${(cause as Error).message}`)
@@ -90,19 +90,19 @@ function unknown(name: string, skills: readonly IndexedSkill[]): ToolError {
   return new ToolError('NotFound', `There is no skill "${name}".${text}`)
 }
 
-/** What the head of a SKILL.md says of it. */
+/** The front matter of a SKILL.md. */
 interface SkillHead {
   readonly name: string
   readonly description: string
 }
 
-/** The head lies in here; what is longer is no skill. */
+/** Maximum length of the front matter. */
 const HEAD_BYTES = 16 * 1024
 
 const NAME = /^[a-z0-9]+(?:-[a-z0-9]+)*$/
 const HEAD = /^\ufeff?---[ \t]*\r?\n([^]*?)\r?\n---[ \t]*(?:\r?\n|$)/
 
-/** The head, or in a few words what is wrong with it. */
+/** Returns the front matter, or a description of the fault. */
 export async function readHead(text: string, folder: string): Promise<SkillHead | string> {
   const written = HEAD.exec(text)?.[1]
   if (written === undefined) return 'it does not begin with a head between two lines of ---'
@@ -116,7 +116,7 @@ export async function readHead(text: string, folder: string): Promise<SkillHead 
 }
 
 async function parseHead(text: string): Promise<unknown> {
-  // Loaded when there is a skill: the host starts without it.
+  // Loaded on first use, to keep the host's startup fast.
   const { parse } = await import('yaml')
   try {
     return parse(text, { maxAliasCount: 0, schema: 'core' })
@@ -125,7 +125,7 @@ async function parseHead(text: string): Promise<unknown> {
   }
 }
 
-/** What follows the head. */
+/** The content after the front matter. */
 const bodyOf = (text: string): string => text.replace(HEAD, '')
 
 interface IndexedSkill extends SkillHead {
@@ -134,11 +134,11 @@ interface IndexedSkill extends SkillHead {
 
 const MAX_SKILLS = 500
 
-/** Every skill below these folders: the first of a name wins, and only heads are read. What is wrong is logged, never thrown. */
+/** Finds all skills in these folders. The first skill of a name wins. Invalid skills are logged. */
 async function indexSkills(folders: readonly string[], fs: FileReader, log: Log): Promise<readonly IndexedSkill[]> {
   const skills = new Map<string, IndexedSkill>()
   for (const folder of folders) {
-    // A folder that is not there, or may not be read, has no skills.
+    // A folder that is missing or not readable has no skills.
     const entries = await fs.list(folder).catch(() => [])
     for (const { name, kind } of entries) {
       if (kind !== 'directory' || skills.size >= MAX_SKILLS) continue

@@ -14,26 +14,26 @@ const INPUT_SCHEMA = {
   additionalProperties: false,
 } as const
 
-/** A task that a session hands to another agent. */
+/** A task for a sub-agent. */
 export interface AgentRequest {
   readonly type: string
   readonly prompt: string
   readonly background: boolean
   readonly metadata: JsonObject
-  /** The session that hands it on, and the call it does so by. */
+  /** The session and the call that delegate the task. */
   readonly sessionId: string
   readonly callId: string
 }
 
 export type AgentResult =
-  /** What it came to. */
+  /** The result. */
   | { readonly output: string }
-  /** It goes on, in a session of its own. Only for a request in the background. */
+  /** The session in which a background agent continues. */
   | { readonly sessionId: string }
 
 /**
- * Runs sub-agents. The embedder of the host has the models. Contract: what the agent may do is no more than what the session of
- * the request may, and it ends when the signal is aborted, unless it is in the background.
+ * Runs sub-agents with the models of the embedder. The agent must not have more permissions than the session of the
+ * request. Unless it runs in the background, it must stop when the signal is aborted.
  */
 export type AgentRunner = (request: AgentRequest, signal: AbortSignal) => Promise<AgentResult>
 

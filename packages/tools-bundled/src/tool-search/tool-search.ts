@@ -14,7 +14,7 @@ const INPUT_SCHEMA = {
 
 const MATCHES = 10
 const DESCRIPTION_CHARS = 200
-/** A word of the name says more than one of the description. */
+/** Words of the name count more than words of the description. */
 const NAME_WEIGHT = 3
 
 export interface SearchedTool {
@@ -89,10 +89,10 @@ function parameterWords(schema: Json | undefined, depth: number): readonly strin
 const shortened = (text: string): string =>
   text.length <= DESCRIPTION_CHARS ? text : `${text.slice(0, DESCRIPTION_CHARS - 1).toWellFormed()}…`
 
-/** With more tools than this a model is shown the locked ones, and finds the others. */
+/** With more tools than this, the model sees only the locked tools and those it has found. */
 export const SHELF_THRESHOLD = 20
 
-/** Which tools each session has found. */
+/** The tools that each session has found. */
 export class ToolShelf {
   readonly #found = new Map<string, Set<string>>()
   readonly #threshold: number
@@ -107,7 +107,7 @@ export class ToolShelf {
     this.#found.set(sessionId, found)
   }
 
-  /** What of its tools a session's model is shown. */
+  /** The tools that the model of a session is shown. */
   offered<Tool extends { readonly name: string }>(sessionId: string, tools: readonly Tool[]): readonly Tool[] {
     if (tools.length <= this.#threshold) return tools
     const found = this.#found.get(sessionId)
@@ -119,7 +119,7 @@ export class ToolShelf {
   }
 }
 
-/** What one document is found by: words, some of them worth more than once. */
+/** The words of a document. Words with more weight are repeated. */
 interface Document<Subject> {
   readonly subject: Subject
   readonly words: readonly string[]
@@ -128,7 +128,7 @@ interface Document<Subject> {
 const K1 = 1.2
 const B = 0.75
 
-/** Documents that share a word with the query, the best first; equally good ones in their order. */
+/** Ranks documents with BM25, best first. Leaves out those without a word of the query. */
 export function rank<Subject>(query: string, documents: readonly Document<Subject>[]): readonly Subject[] {
   const wanted = new Set(wordsOf(query))
   const average = documents.reduce((sum, { words }) => sum + words.length, 0) / Math.max(documents.length, 1)
@@ -146,7 +146,7 @@ export function rank<Subject>(query: string, documents: readonly Document<Subjec
   })).filter(({ score }) => score > 0).toSorted((one, other) => other.score - one.score).map(({ subject }) => subject)
 }
 
-/** Lower-case words of a text or a name: `searchIssues` and `search_issues` are the same two, and a plural is its singular. */
+/** The lower-case words of a string. Splits camel case and snake case, and removes a plural `s`. */
 export function wordsOf(text: string): readonly string[] {
   const words = text.replaceAll(/(\p{Ll}|\d)(\p{Lu})/gu, '$1 $2').toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? []
   return words.map((word) => word.length > 3 && word.endsWith('s') && !word.endsWith('ss') ? word.slice(0, -1) : word)

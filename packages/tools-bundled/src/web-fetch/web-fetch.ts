@@ -53,7 +53,7 @@ export function createWebFetch(hosts: readonly string[] = ['*']): BundledExtensi
 async function fetchReadable({ url, format = 'markdown' }: FromJsonSchema<typeof INPUT_SCHEMA>, net: Net, signal: AbortSignal) {
   const page = await fetchPage(url, net, (mediaType) => (mediaType === PDF ? 20 : 5) * MB)
   const { title, content } = await readable(page, format === 'text', signal)
-  // The long part last: what is cut is cut from the end.
+  // The content comes last, because the host truncates at the end.
   return { url: page.url, ...(title !== undefined && { title }), content_type: page.mediaType, content }
 }
 
@@ -64,7 +64,7 @@ interface Readable {
 
 async function readable(page: Page, plain: boolean, signal: AbortSignal): Promise<Readable> {
   const { mediaType, url, bytes } = page
-  // Loaded when there is something to read: the host starts without them.
+  // Loaded on first use, to keep the host's startup fast.
   if (HTML.has(mediaType)) return (await import('./html/html-to-markdown.ts')).htmlToMarkdown(textOf(page), url, plain)
   if (mediaType === PDF) {
     const { pdfText } = await import('./pdf/pdf-text.ts')
@@ -75,7 +75,7 @@ async function readable(page: Page, plain: boolean, signal: AbortSignal): Promis
   throw new ToolError('ToolExecutionFailed', `"${url}" is of type ${mediaType || 'unknown'}, which cannot be read as text.`)
 }
 
-/** In the encoding the header says, or the page itself, or UTF-8. */
+/** Decodes with the charset of the header, of the page, or UTF-8, in this order. */
 function textOf({ bytes, charset, mediaType }: Page): string {
   const head = HTML.has(mediaType) ? new TextDecoder('latin1').decode(bytes.subarray(0, 1024)) : ''
   const label = charset ?? /<meta[^>]{0,200}charset\s*=\s*["']?([\w.:-]+)/i.exec(head)?.[1] ?? 'utf-8'

@@ -18,7 +18,7 @@ const RESULTS = 10
 const CALLS_PER_SESSION = 25
 const TIMEOUT_MS = 15_000
 
-/** Reaches the configured providers and nothing else. */
+/** The tool can reach only the configured providers. */
 export function createWebSearch(config: SearchConfig = {}): BundledExtension {
   const { providers = [], callsPerSession = CALLS_PER_SESSION, timeoutMs = TIMEOUT_MS } = config
   const requires = { net: { hosts: [...new Set(providers.map(hostOf))] }, capabilities: ['session' as const] }
@@ -80,7 +80,7 @@ async function search(
   return readResults(await response.json(), provider, limit)
 }
 
-/** Counted before it is made: what fails costs the provider as much. */
+/** Counts a call before it is sent, because failed calls cost the provider as much. */
 async function countCall(session: SessionMemory, most: number): Promise<void> {
   const before = await session.read()
   const calls = typeof before === 'number' ? before : 0
@@ -105,21 +105,21 @@ interface SearchResult {
   readonly snippet: string
 }
 
-/** The provider of a session: always the same one, so that one that fails does so throughout and is seen to. */
+/** Selects a provider by session. A session always uses the same one, so that a failing provider is noticed. */
 export function providerFor(sessionId: string, providers: readonly SearchProvider[]): SearchProvider | undefined {
-  // FNV-1a: spread evenly is all it must be.
+  // FNV-1a is enough for an even distribution.
   let hash = 0x811c9dc5
   for (const char of sessionId) hash = Math.imul(hash ^ char.codePointAt(0)!, 0x01000193) >>> 0
   return providers[hash % Math.max(providers.length, 1)]
 }
 
-/** As requirements write it: its own ports go without saying. */
+/** The host as written in requirements. Default ports are omitted. */
 export function hostOf({ url }: SearchProvider): string {
   const { hostname, port } = new URL(url.replaceAll('{query}', 'x'))
   return port === '' ? hostname : `${hostname}:${port}`
 }
 
-/** Where a query goes. SearXNG has its own form; elsewhere {query} stands for it, or it is the parameter `q`. */
+/** Replaces {query} in the URL, or adds the parameter `q`. SearXNG also needs a path and a format. */
 export function searchUrl({ type, url }: SearchProvider, query: string): string {
   if (url.includes('{query}')) return url.replaceAll('{query}', encodeURIComponent(query))
   const target = new URL(url)
@@ -133,14 +133,16 @@ export function searchUrl({ type, url }: SearchProvider, query: string): string 
 
 const TITLE_CHARS = 300
 const SNIPPET_CHARS = 2_000
-/** What providers call the three things, the most usual first. */
+/** Field names that providers use, most common first. */
 const TITLE = ['title', 'name', 'heading']
 const LINK = ['url', 'link', 'href']
 const SNIPPET = ['content', 'snippet', 'description', 'text', 'abstract', 'summary']
 /** Default paths of the result list in a response. */
 const PLACES = ['/results', '/items', '/web/results', '/data', '/hits', '/organic_results', '/webPages/value', '']
 
-/** The results in an answer, those without an http address left out. Throws ToolExecutionFailed for what is no list of results. */
+/**
+ * Reads results from a response and skips those without an http URL. Throws ToolExecutionFailed if there is no list.
+ */
 export function readResults(answer: Json, { resultsPath }: SearchProvider, limit: number): readonly SearchResult[] {
   const places = resultsPath === undefined ? PLACES : [resultsPath]
   const list = places.map((pointer) => valueAt(answer, pointer)).find((value) => Array.isArray(value))
@@ -157,7 +159,7 @@ export function readResults(answer: Json, { resultsPath }: SearchProvider, limit
   return results
 }
 
-/** By JSON Pointer. */
+/** Resolves a JSON Pointer. */
 function valueAt(value: Json | undefined, pointer: string): Json | undefined {
   const steps = pointer.split('/').slice(1).map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'))
   return steps.reduce<Json | undefined>((at, step) => {

@@ -15,8 +15,8 @@ const MAX_HERE_DOCUMENTS = 100
 const CONTROL = /(?![\t\n])\p{Cc}/u
 
 /**
- * Parses a command line without running anything. Only known syntax becomes a plan. Everything else needs a shell, and then
- * every command in it must still be known. Never throws.
+ * Parses a command line without running anything. Only known syntax becomes a plan. Everything else needs a shell, and
+ * then every command in it must still be known. Never throws.
  */
 export function parseCommand(text: string): ParsedCommand {
   if (text.length > MAX_CHARS) return unread(`it is longer than ${MAX_CHARS} characters`)

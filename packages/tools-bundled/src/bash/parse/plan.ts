@@ -97,7 +97,10 @@ export type ParsedCommand =
   | {
     readonly kind: 'plan'
     readonly steps: readonly Step[]
-    /** Used instead if a command in the plan is not read-only. Set if the plan needs syntax that only read-only plans may use. */
+    /**
+     * Used instead if a command in the plan is not read-only. Set if the plan needs syntax that only read-only plans
+     * may use.
+     */
     readonly otherwise?: ShellCommand
   }
   | ShellCommand

@@ -159,7 +159,9 @@ function readExpansion(
   return { kind: 'variable', name }
 }
 
-/** What may occur between the words of a plan: white space, comments and operators. Unambiguous, so matching is linear. */
+/**
+ * What may occur between the words of a plan: white space, comments and operators. Unambiguous, so matching is linear.
+ */
 const BETWEEN = /^(?:[ \t\n;]|\\\n|&&|\|&?|#[^\n]*(?:\n|$))*$/
 /** The same for read-only plans, which also allow some keywords. */
 const BETWEEN_READ_ONLY = /^(?:[ \t\n;()]|\\\n|&&|\|&?|#[^\n]*(?:\n|$)|\b(?:for|in|do|done|while|time)\b)*$/
@@ -171,8 +173,8 @@ interface Part {
 }
 
 /**
- * Whether the syntax tree covers every character. The parser is lenient and may skip unexpected input without an error. The
- * plan would then run without the skipped part.
+ * Whether the syntax tree covers every character. The parser is lenient and may skip unexpected input without an error.
+ * The plan would then run without the skipped part.
  */
 export function isFullyParsed(text: string, script: Script, { pos, end, readOnly }: Part = { pos: 0, end: text.length, readOnly: false }): boolean {
   const rest = Array.from({ length: text.length }, (_, index) => text[index]!)

@@ -129,8 +129,8 @@ const DEEP: ReadonlySet<string> = new Set(wordList('find rg du tree diff'))
 const RECURSIVE = /^-[a-zA-Z]*[rR]|^--recursive$|recurse$/
 
 /**
- * The files that a read-only plan reads, and those that its output is redirected to. Reports the whole workspace if the files
- * are not known. `outside`: the plan also reads outside the workspace.
+ * The files that a read-only plan reads, and those that its output is redirected to. Reports the whole workspace if the
+ * files are not known. `outside`: the plan also reads outside the workspace.
  */
 export function effectsOf(steps: readonly ResolvedStep[], context: CommandContext, outside: boolean): CallEffects {
   const reads = steps.flatMap((step) => filesOfStep(step, context)).map((path) => path ?? everything(context))

@@ -72,8 +72,8 @@ function escaped(char: string): string {
 const MAX_DEPTH = 8
 
 /**
- * All names that rules match a command by: its own text, its text with the bare program name, and the names of all commands
- * that it runs. Adds destructive commands, and commands that cannot be determined, to the findings.
+ * All names that rules match a command by: its own text, its text with the bare program name, and the names of all
+ * commands that it runs. Adds destructive commands, and commands that cannot be determined, to the findings.
  */
 export function commandNames(words: readonly Word[], findings: Findings, depth = 0): readonly string[] {
   if (depth > MAX_DEPTH || !findings.countCommand()) {

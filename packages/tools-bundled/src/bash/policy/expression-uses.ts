@@ -89,8 +89,8 @@ export function awkUse(args: readonly Word[]): KnownUse | undefined {
 }
 
 /**
- * Searches the source, including string literals, so it may reject harmless programs. `>` and `|` redirect output only inside
- * braces. Before the first brace they are comparisons or part of a regular expression.
+ * Searches the source, including string literals, so it may reject harmless programs. `>` and `|` redirect output only
+ * inside braces. Before the first brace they are comparisons or part of a regular expression.
  */
 function isReadOnlyProgram(program: string): boolean {
   const brace = program.indexOf('{')

@@ -89,7 +89,10 @@ export interface GitUse extends KnownUse {
   readonly outside: boolean
 }
 
-/** Undefined if git may do more than read. Only the workspace folder is allowed: other folders may be other repositories. */
+/**
+ * Undefined if git may do more than read. Only the workspace folder is allowed: other folders may be other
+ * repositories.
+ */
 export function gitUse(args: readonly Word[], folder: string): GitUse | undefined {
   const at = subcommandAt(args)
   const words = TWO_WORD_SUBCOMMANDS.has(args[at]?.text ?? '') ? 2 : 1
@@ -135,8 +138,8 @@ const PROTOCOL = /^protocol\.([^]+)\.allow$/i
 export const CONFIG_NAMES: readonly string[] = ['--no-pager', 'config', '--list', '--name-only', '-z', '--includes']
 
 /**
- * Disables every setting by which a repository could make a read-only `git` command run another program. `names` are the
- * settings of the repository. Throws InputInvalid if a setting cannot be disabled.
+ * Disables every setting by which a repository could make a read-only `git` command run another program. `names` are
+ * the settings of the repository. Throws InputInvalid if a setting cannot be disabled.
  */
 export function hardenedGit(words: readonly Word[], names: readonly string[]): readonly Word[] {
   const unsafe = names.find(cannotBeOverridden)

@@ -47,8 +47,9 @@ export interface CommandContext extends Location {
 }
 
 /**
- * Whether a word names a file inside the workspace. A pattern may not be absolute or contain `..`. Expansions are checked again
- * when they run. Only those that usually produce file names are accepted here, so that all others require approval.
+ * Whether a word names a file inside the workspace. A pattern may not be absolute or contain `..`. Expansions are
+ * checked again when they run. Only those that usually produce file names are accepted here, so that all others require
+ * approval.
  */
 export function wordInside({ text, pattern, expansion }: Word, context: CommandContext): boolean {
   if (expansion !== undefined) return expansion.parts.every((part) => expansionInside(part, context))
@@ -139,13 +140,15 @@ function xargsUse(args: readonly Word[]): ReadOnlyUse | undefined {
 /** Programs with read-only uses that are mostly used for something else. */
 const MIXED: ReadonlySet<string> = new Set(wordList('awk tar tee env command type help history diff hostname expr'))
 
-/** Whether keys of other uses get the mark `[effects]`, so that a pattern for the read-only uses does not match them. */
+/**
+ * Whether keys of other uses get the mark `[effects]`, so that a pattern for the read-only uses does not match them.
+ */
 export const isUsuallyReadOnly = (name: string): boolean =>
   name === 'git' || ((USES.has(name) || READ_ONLY_PROGRAMS.has(name) || SYSTEM_PROGRAMS.has(name)) && !MIXED.has(name))
 
 /**
- * Undefined if the command is not a known read-only use, or reads outside the workspace. `piped`: its input is the output of
- * another command.
+ * Undefined if the command is not a known read-only use, or reads outside the workspace. `piped`: its input is the
+ * output of another command.
  */
 export function readOnlyUse([program, ...args]: readonly Word[], context: CommandContext, piped: boolean): ReadOnlyUse | undefined {
   const name = program?.text ?? ''

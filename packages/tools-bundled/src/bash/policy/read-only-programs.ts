@@ -20,8 +20,8 @@ const WORDS: Shape = { operands: 'texts' }
 const NOTHING: Shape = { operands: 'none' }
 
 /**
- * Programs with their read-only options. Deliberately excludes options that write, run another program, follow links out of
- * the workspace or read a list of files from elsewhere.
+ * Programs with their read-only options. Deliberately excludes options that write, run another program, follow links
+ * out of the workspace or read a list of files from elsewhere.
  */
 export const READ_ONLY_PROGRAMS: ReadonlyMap<string, OptionList> = new Map([
   ['echo', { ...WORDS, anything: true }],

@@ -14,8 +14,8 @@ export interface Expanded {
 const MAX_MATCHES = 10_000
 
 /**
- * Expands a pattern as a shell does: sorted, hidden files only if the pattern starts with a dot, and the pattern itself if
- * nothing matches. Searches only folders that the tool may read.
+ * Expands a pattern as a shell does: sorted, hidden files only if the pattern starts with a dot, and the pattern itself
+ * if nothing matches. Searches only folders that the tool may read.
  */
 export async function expandPattern({ text, pattern }: Word, folder: string, fs: Lister): Promise<readonly Expanded[]> {
   const segments = pattern === undefined ? [] : splitSegments(pattern)

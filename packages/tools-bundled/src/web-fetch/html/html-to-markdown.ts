@@ -1,7 +1,7 @@
 import { Parser } from 'htmlparser2'
 import { MarkdownWriter, TableWriter } from './markdown-writer.ts'
 
-/** The parser's own time grows with the depth of a page; what is deeper than any page is not read on. */
+/** The parser takes longer for deeper pages. Real pages are not this deep. */
 const MAX_DEPTH = 1_000
 
 export interface ReadablePage {
@@ -10,8 +10,8 @@ export interface ReadablePage {
 }
 
 /**
- * What a person would read of a page: its main part where it has one, without menus, scripts and what is hidden. Linear in
- * the length of the page, whatever is in it.
+ * The readable part of a page: its main element if it has one, without menus, scripts and hidden elements. Takes linear
+ * time for any input.
  */
 export function htmlToMarkdown(html: string, url: string, plain: boolean): ReadablePage {
   const [whole, main] = [new MarkdownWriter(plain), new MarkdownWriter(plain)]
@@ -35,18 +35,18 @@ export function htmlToMarkdown(html: string, url: string, plain: boolean): Reada
     if (error !== stop) throw error
   }
   const { title } = page
-  // A main part with next to nothing in it is not what the page is about.
+  // Ignore a main element with almost no text.
   const content = main.chars > Math.min(500, whole.chars / 4) ? main : whole
   return { title, content: visible(content.toString()) }
 }
 
-/** Invisible characters that a model still reads: direction marks, tags, zero-width characters. */
+/** Removes invisible characters that a model still reads: direction marks, tags, zero-width characters. */
 const visible = (text: string): string =>
   text.replaceAll(/[\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff\u{e0000}-\u{e007f}]|(?![\n\t])\p{Cc}/gu, '')
 
 type Attributes = Readonly<Record<string, string>>
 
-/** Never read: not text, or not of the page itself. */
+/** Elements without readable text, and navigation. */
 const SKIPPED: ReadonlySet<string> = new Set([
   'script', 'style', 'noscript', 'template', 'svg', 'math', 'iframe', 'object', 'canvas', 'audio', 'video', 'map', 'select', 'button',
   'input', 'textarea', 'title', 'nav', 'footer', 'aside', 'dialog', 'head',
@@ -60,21 +60,21 @@ const MARKS: ReadonlyMap<string, string> = new Map([['b', '**'], ['strong', '**'
 const URL_CHARS = 2_000
 
 interface PageParts {
-  /** All of the page, and what stands in its main part. */
+  /** Receives the whole page. `main` receives the main element only. */
   readonly whole: MarkdownWriter
   readonly main: MarkdownWriter
   readonly url: string
 }
 
-/** Turns the elements of a page, as they are opened and closed, into what the writers write. */
+/** Converts parser events to Markdown. */
 class PageElements {
   readonly #parts: PageParts
   readonly #links: (string | undefined)[] = []
   readonly #lists: { readonly ordered: boolean; items: number }[] = []
   readonly #tables: TableWriter[] = []
-  /** Elements that are open inside of one that is skipped, itself included. */
+  /** The number of open elements in a skipped one, including itself. */
   #skipped = 0
-  /** For each element that is open and read, whether it is a main part. */
+  /** For each open element that is not skipped: whether it is a main element. */
   readonly #opened: boolean[] = []
   #mainDepth = 0
   #preDepth = 0
@@ -90,7 +90,7 @@ class PageElements {
   }
 
   open(name: string, attributes: Attributes): void {
-    // The title stands in the head, which is skipped.
+    // The title is in the head, which is skipped.
     if (name === 'title' && this.#title === '') this.#inTitle = true
     const isSkipped = SKIPPED.has(name) || (name === 'header' && this.#mainDepth === 0) || isHidden(attributes)
     if (this.#skipped > 0 || isSkipped) {

@@ -1,9 +1,11 @@
-/** What is nested deeper is written as if it were not: a prefix for each level and line would make much of little. */
+/**
+ * Deeper levels get no further prefix, because prefixes on every line could make the output much longer than the input.
+ */
 const PREFIX_LEVELS = 8
-/** Written at most; a page that goes on is cut there. */
+/** Longer pages are cut. */
 const MAX_CHARS = 4 * 1024 * 1024
 
-/** Builds Markdown, or plain text, block by block. Time and room are linear in what it is given. */
+/** Builds Markdown or plain text block by block, in linear time and space. */
 export class MarkdownWriter {
   readonly plain: boolean
   readonly #blocks: string[] = []
@@ -12,7 +14,7 @@ export class MarkdownWriter {
   #line: string[] = []
   #lastSpace = true
   #chars = 0
-  /** Whether the next block follows the one before without an empty line between. */
+  /** No empty line before the next block. */
   #tight = false
 
   constructor(plain: boolean) {
@@ -23,31 +25,31 @@ export class MarkdownWriter {
     return this.#chars > MAX_CHARS
   }
 
-  /** How much text there is. */
+  /** The length of the text so far. */
   get chars(): number {
     return this.#chars
   }
 
-  /** Text of a page, its white space as one. */
+  /** Adds text and collapses its white space. */
   text(text: string): void {
     let collapsed = text.replaceAll(/[ \t\r\n\f]+/g, ' ')
     if (this.#lastSpace && collapsed.startsWith(' ')) collapsed = collapsed.slice(1)
     if (collapsed !== '') this.raw(collapsed)
   }
 
-  /** Text as it is. */
+  /** Adds text unchanged. */
   raw(text: string): void {
     this.#line.push(text)
     this.#chars += text.length
     this.#lastSpace = /\s$/.test(text)
   }
 
-  /** Marks of Markdown, left out of plain text. */
+  /** Adds Markdown syntax, unless the output is plain text. */
   mark(mark: string): void {
     if (!this.plain) this.#line.push(mark)
   }
 
-  /** Ends the block that is being written. */
+  /** Ends the current block. */
   end(tight = false): void {
     const text = this.#line.join('').trim()
     this.#line = []
@@ -65,7 +67,7 @@ export class MarkdownWriter {
     this.#tight = tight && (this.#tight || !isEmpty)
   }
 
-  /** Everything until `leave` stands behind this; with a marker, the first line stands behind that. */
+  /** Prefixes all lines until `leave`. `marker` replaces the prefix of the first line. */
   enter(prefix: string, marker?: string): void {
     this.#prefixes.push(prefix)
     this.#marker = marker
@@ -82,12 +84,12 @@ export class MarkdownWriter {
   }
 }
 
-/** Bold around nothing. */
+/** An empty bold element. */
 const EMPTY_MARKS = '****'
 
 const MAX_CELLS = 20_000
 
-/** The rows of a table, each cell as one line of text. */
+/** Collects the rows of a table. Each cell becomes a single line. */
 export class TableWriter {
   readonly #rows: string[][] = []
   #cells = 0

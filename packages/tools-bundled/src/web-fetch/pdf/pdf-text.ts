@@ -5,7 +5,7 @@ import { ThreadImage } from '@bulkhead/kit/thread-image'
 const DEADLINE_MS = 15_000
 const HEAP_MB = 256
 
-/** The code of the thread, which tools that fetch documents make the host start. */
+/** The code of the worker thread. */
 export const pdfThread = new ThreadImage(new URL('./worker.ts', import.meta.url))
 
 export interface PdfText {
@@ -13,10 +13,10 @@ export interface PdfText {
   readonly title?: string
 }
 
-/** What the thread says. `fault`: why it is none. */
+/** The message from the worker. `fault`: why the PDF could not be read. */
 export type PdfAnswer = PdfText | { readonly fault: string }
 
-/** The text of a PDF, read in a thread of its own. Contract: rejects with ToolExecutionFailed, or with the signal's reason. */
+/** Extracts the text of a PDF in a worker. Rejects with ToolExecutionFailed, or with the reason of the signal. */
 export async function pdfText(bytes: Uint8Array, signal: AbortSignal, deadlineMs = DEADLINE_MS): Promise<PdfText> {
   signal.throwIfAborted()
   const worker = pdfThread.start(bytes, {

@@ -4,9 +4,9 @@ import { definePDFJSModule, extractText, getDocumentProxy, getMeta } from 'unpdf
 import * as pdfjs from 'unpdf/pdfjs'
 import type { PdfAnswer, PdfText } from './pdf-text.ts'
 
-/** A thread that reads one PDF and ends: a hostile one can be stopped with it. */
+/** Reads a PDF in a worker, which can be terminated if the PDF is hostile. */
 async function read(bytes: Uint8Array): Promise<PdfText> {
-  // Otherwise the library would load it with the first document.
+  // Otherwise the library would load it on first use.
   await definePDFJSModule(() => Promise.resolve(pdfjs))
   const pdf = await getDocumentProxy(bytes, { useSystemFonts: false, disableFontFace: true, stopAtErrors: false })
   const { text } = await extractText(pdf, { mergePages: false })
@@ -16,7 +16,7 @@ async function read(bytes: Uint8Array): Promise<PdfText> {
 }
 
 export async function run(bytes: Uint8Array): Promise<void> {
-  // Errors of the library lose their message between threads.
+  // Errors of the library lose their message when they are sent to another thread.
   const answer: PdfAnswer = await read(bytes).catch((error: unknown) => ({ fault: messageOf(error) }))
   parentPort?.postMessage(answer)
 }
