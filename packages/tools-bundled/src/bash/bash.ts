@@ -14,10 +14,10 @@ const CLEANUP_MS = 10_000
 const INPUT_SCHEMA = {
   type: 'object',
   properties: {
-    command: { type: 'string', minLength: 1, description: 'The command line, as for bash.' },
-    timeout_ms: { type: 'integer', minimum: 1, maximum: MAX_TIMEOUT_MS, description: 'Ended after so many ms. Default: 120000.' },
-    cwd: { type: 'string', minLength: 1, description: 'The folder it starts in, inside the workspace. Default: the workspace.' },
-    description: { type: 'string', description: 'What it is for, in a few words, for the person who is asked.' },
+    command: { type: 'string', minLength: 1, description: 'The command line, in bash syntax.' },
+    timeout_ms: { type: 'integer', minimum: 1, maximum: MAX_TIMEOUT_MS, description: 'Timeout in milliseconds. Default: 120000.' },
+    cwd: { type: 'string', minLength: 1, description: 'The working directory, inside the workspace. Default: the workspace.' },
+    description: { type: 'string', description: 'The purpose of the command in a few words. Shown in approval prompts.' },
   },
   required: ['command'],
   additionalProperties: false,
@@ -30,11 +30,11 @@ const manifest = {
     name: 'bash',
     label: 'Bash',
     description: 'Runs a command line in the workspace and returns stdout, stderr and the exit code. Pipelines, &&, ||, ;, '
-      + 'quotes, globs, redirections to files of the workspace and here-documents run directly, without a shell, and are '
-      + 'approved command by command. Variables, substitutions, loops and the like need a shell, which a person must agree '
-      + 'to: prefer plain commands. There is no terminal: programs that wait for a person fail. What it starts is ended with it, '
-      + 'so that no server runs on in the background: start and use it in one command. At most 120 s; output beyond 200 KB '
-      + 'goes to a file.',
+      + 'quotes, globs, redirections to files of the workspace and here-documents run directly, without a shell. Each command '
+      + 'is approved separately. Variables, substitutions and loops need a shell, which requires approval, so prefer plain '
+      + 'commands. There is no terminal: interactive programs fail. What it starts is ended with it, so background processes '
+      + 'do not keep running: start and use a server in one command. The timeout is at most 120 s. Output beyond 200 KB is '
+      + 'written to a file.',
     inputSchema: INPUT_SCHEMA,
     outputSchema: {
       type: 'object',

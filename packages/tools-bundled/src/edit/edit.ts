@@ -6,9 +6,9 @@ const INPUT_SCHEMA = {
   type: 'object',
   properties: {
     path: { type: 'string', minLength: 1, description: 'Path of the file, relative to the workspace or absolute inside it.' },
-    old_string: { type: 'string', minLength: 1, description: 'The text to replace, exactly as it stands in the file. It must occur once.' },
-    new_string: { type: 'string', description: 'The text to put in its place.' },
-    replace_all: { type: 'boolean', description: 'Replace every occurrence instead of the only one.' },
+    old_string: { type: 'string', minLength: 1, description: 'The text to replace, exactly as in the file. It must occur exactly once.' },
+    new_string: { type: 'string', description: 'The replacement.' },
+    replace_all: { type: 'boolean', description: 'Replace all occurrences. `old_string` may then occur more than once.' },
   },
   required: ['path', 'old_string', 'new_string'],
   additionalProperties: false,
@@ -22,8 +22,9 @@ const manifest = {
   tools: [{
     name: 'edit',
     label: 'Edit',
-    description: 'Replaces a text in a file of the workspace. `old_string` must stand there exactly once, so take enough of what is around it; '
-      + 'with `replace_all` every occurrence is replaced. If it does not occur, or occurs more than once, nothing is changed. Line ends and encoding stay as they are.',
+    description: 'Replaces text in a file of the workspace. `old_string` must occur exactly once, so include enough context. '
+      + 'With `replace_all`, every occurrence is replaced. If `old_string` does not occur, or occurs more than once, nothing '
+      + 'changes. Line endings and encoding are preserved.',
     inputSchema: INPUT_SCHEMA,
     requires: REQUIRES,
     gated: true,

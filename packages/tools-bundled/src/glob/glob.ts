@@ -7,9 +7,9 @@ const INPUT_SCHEMA = {
   properties: {
     pattern: {
       type: 'string', minLength: 1, maxLength: 1024,
-      description: 'Such as **/*.ts or src/*.{js,jsx}: * and ? stay inside one name, ** crosses folders, {a,b} is either, [ab] is one of these.',
+      description: 'For example **/*.ts or src/*.{js,jsx}. * and ? do not match a slash, ** does. {a,b} and [ab] match one of several.',
     },
-    path: { type: 'string', minLength: 1, description: 'The folder to look in. Default: the workspace.' },
+    path: { type: 'string', minLength: 1, description: 'The folder to search. Default: the workspace.' },
   },
   required: ['pattern'],
   additionalProperties: false,
@@ -23,8 +23,8 @@ const manifest = {
   tools: [{
     name: 'glob',
     label: 'Find files',
-    description: 'Finds files by the pattern of their path, the newest first. Files that ignore files name are left out, unless the pattern begins with their folder. '
-      + 'At most 1000 paths are shown; `total` says how many there are.',
+    description: 'Finds files by a glob pattern, newest first. Files listed in ignore files are left out, unless the pattern '
+      + 'begins with their folder. Returns at most 1000 paths. `total` is the number of all matches.',
     inputSchema: INPUT_SCHEMA,
     requires: REQUIRES,
     gated: true,

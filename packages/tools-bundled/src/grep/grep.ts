@@ -5,14 +5,14 @@ import { ownFolderKey, refuseHome } from '../model/path-keys.ts'
 const INPUT_SCHEMA = {
   type: 'object',
   properties: {
-    pattern: { type: 'string', minLength: 1, maxLength: 10000, description: 'A regular expression in the syntax of ripgrep.' },
+    pattern: { type: 'string', minLength: 1, maxLength: 10000, description: 'A regular expression in ripgrep syntax.' },
     path: { type: 'string', minLength: 1, description: 'The folder or file to search. Default: the workspace.' },
-    glob: { type: 'string', minLength: 1, maxLength: 1024, description: 'Only files whose path matches, such as *.ts or src/**/*.{js,jsx}.' },
-    type: { type: 'string', minLength: 1, maxLength: 64, description: 'Only files of this type, such as ts, py or rust.' },
-    ignore_case: { type: 'boolean', description: 'Whether upper and lower case are the same.' },
-    context: { type: 'integer', minimum: 0, maximum: 100, description: 'Lines to show before and after each match.' },
-    multiline: { type: 'boolean', description: 'Whether a match may cross lines.' },
-    output_mode: { enum: ['content', 'files', 'count'], description: 'The matching lines, only the files, or how many lines in each. Default: content.' },
+    glob: { type: 'string', minLength: 1, maxLength: 1024, description: 'Search only files whose path matches, such as *.ts or src/**/*.{js,jsx}.' },
+    type: { type: 'string', minLength: 1, maxLength: 64, description: 'Search only files of this type, such as ts, py or rust.' },
+    ignore_case: { type: 'boolean', description: 'Ignore case.' },
+    context: { type: 'integer', minimum: 0, maximum: 100, description: 'Number of lines to show before and after each match.' },
+    multiline: { type: 'boolean', description: 'Allow matches to span lines.' },
+    output_mode: { enum: ['content', 'files', 'count'], description: 'Return matching lines, file names, or the number of matches per file. Default: content.' },
   },
   required: ['pattern'],
   additionalProperties: false,
@@ -26,8 +26,9 @@ const manifest = {
   tools: [{
     name: 'grep',
     label: 'Search in files',
-    description: 'Searches the text files of the workspace for a regular expression, in the order of their paths. Binary files and what ignore files name are left out. '
-      + 'At most 200 matches are shown; `total` says how many there are, and `unread` how many files and folders could not be read. The file that a long result went to (`output_path`) can be searched too, as `path`.',
+    description: 'Searches the text files of the workspace with a regular expression, ordered by path. Binary files and files '
+      + 'listed in ignore files are left out. Returns at most 200 matches. `total` is the number of all matches, and `unread` '
+      + 'the number of files and folders that could not be read. `path` can also be the `output_path` of a long result.',
     inputSchema: INPUT_SCHEMA,
     requires: REQUIRES,
     gated: true,

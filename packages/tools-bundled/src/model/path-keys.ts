@@ -27,7 +27,8 @@ const escaped = (name: string): string => name.replaceAll(/[%\p{Cc}\u2028\u2029]
 /** Throws InputInvalid for `~`, which a shell would expand to the home folder. Here it would be a folder named `~`. */
 export function refuseHome(path = ''): void {
   if (!/^~(?:\/|$)/.test(path)) return
-  const message = `"${path}" begins with "~", which stands for no home folder here. Name a path inside the workspace; what is really called "~" is "./~".`
+  const message = `"${path}" begins with "~", which is not expanded to the home folder. Use a path inside the workspace, `
+    + 'or "./~" for a file named "~".'
   throw new ToolError('InputInvalid', message)
 }
 

@@ -8,28 +8,28 @@ const INPUT_SCHEMA = {
       type: 'array',
       minItems: 1,
       maxItems: 10,
-      description: 'What to ask, one after the other.',
+      description: 'The questions, asked one after another.',
       items: {
         type: 'object',
         properties: {
           question: { type: 'string', minLength: 1, maxLength: 4000, description: 'The question.' },
-          header: { type: 'string', minLength: 1, maxLength: 80, description: 'What it is about, in a word or two.' },
+          header: { type: 'string', minLength: 1, maxLength: 80, description: 'The topic, in one or two words.' },
           options: {
             type: 'array',
             minItems: 1,
             maxItems: 20,
-            description: 'What can be answered; anything when there are none.',
+            description: 'Possible answers. Without options, the user can answer anything.',
             items: {
               type: 'object',
               properties: {
                 label: { type: 'string', minLength: 1, maxLength: 200, description: 'The answer.' },
-                description: { type: 'string', maxLength: 1000, description: 'What it would mean.' },
+                description: { type: 'string', maxLength: 1000, description: 'What the answer means.' },
               },
               required: ['label'],
               additionalProperties: false,
             },
           },
-          multi_select: { type: 'boolean', description: 'Whether several options can be chosen.' },
+          multi_select: { type: 'boolean', description: 'Allow several answers.' },
         },
         required: ['question'],
         additionalProperties: false,
@@ -46,7 +46,8 @@ const manifest = {
   tools: [{
     name: 'question',
     label: 'Ask',
-    description: 'Asks the user, and waits for the answers: one list for each question, in their order. Ask only what decides how to go on and cannot be found out.',
+    description: 'Asks the user questions and waits for the answers. Returns a list of answers for each question, in order. Ask only if you '
+      + 'need the answer to continue and cannot find it out yourself.',
     inputSchema: INPUT_SCHEMA,
     requires: { capabilities: ['interact'] },
     gated: false,
@@ -83,7 +84,7 @@ async function ask(asked: Question, interact: Interact): Promise<readonly string
   const prompt = header === undefined ? text : `${header}: ${text}`
   if (options === undefined) return [await interact.ask(prompt)]
   if (new Set(options.map(({ label }) => label)).size < options.length) {
-    throw new ToolError('InputInvalid', `Two options of "${text}" have one label. Give each its own.`)
+    throw new ToolError('InputInvalid', `Two options of "${text}" have the same label. Use different labels.`)
   }
   return several ? interact.selectMany(prompt, options) : [await interact.select(prompt, options)]
 }

@@ -12,10 +12,10 @@ const INPUT_SCHEMA = {
   type: 'object',
   properties: {
     path: { type: 'string', minLength: 1, description: 'Path of the file, relative to the workspace or absolute inside it.' },
-    offset: { type: 'integer', minimum: 1, description: 'First line, from 1.' },
-    limit: { type: 'integer', minimum: 1, description: 'How many lines at most.' },
-    byte_start: { type: 'integer', minimum: 0, description: 'First byte, from 0.' },
-    byte_end: { type: 'integer', minimum: 0, description: 'Byte after the last.' },
+    offset: { type: 'integer', minimum: 1, description: 'First line, starting at 1.' },
+    limit: { type: 'integer', minimum: 1, description: 'Maximum number of lines.' },
+    byte_start: { type: 'integer', minimum: 0, description: 'First byte, starting at 0.' },
+    byte_end: { type: 'integer', minimum: 0, description: 'End of the byte range (exclusive).' },
   },
   required: ['path'],
   additionalProperties: false,
@@ -29,9 +29,10 @@ const manifest = {
   tools: [{
     name: 'read',
     label: 'Read',
-    description: 'Reads a file of the workspace. Text comes by lines: `offset` is the first line, from 1, and `limit` how many. '
-      + '`byte_start` and `byte_end` read a range of bytes instead. At most 200 KB come at once; the answer says which part it is, how many lines there are (`total`) unless the file is very long, and where `cut` is true the last line goes on at `bytes.to`. Images come as images. '
-      + 'The file that a long result went to (`output_path`) can be read too.',
+    description: 'Reads a file of the workspace. Text is read by lines: `offset` is the first line, starting at 1, and `limit` '
+      + 'the number of lines. `byte_start` and `byte_end` read a range of bytes instead. Returns at most 200 KB, with the range '
+      + 'and, unless the file is very long, the number of lines (`total`). If `cut` is true, the last line continues at '
+      + '`bytes.to`. Images are returned as images. `path` can also be the `output_path` of a long result.',
     inputSchema: INPUT_SCHEMA,
     requires: REQUIRES,
     gated: false,
@@ -73,7 +74,7 @@ async function readFile(args: ReadArgs, fs: FileReader, signal: AbortSignal) {
   refuseHome(path)
   const byBytes = args.byte_start !== undefined || args.byte_end !== undefined
   if (byBytes && (args.offset !== undefined || args.limit !== undefined)) {
-    throw new ToolError('InputInvalid', 'Lines and bytes cannot be asked for at once: give offset and limit, or byte_start and byte_end.')
+    throw new ToolError('InputInvalid', 'Lines and bytes cannot be read at once. Use offset and limit, or byte_start and byte_end.')
   }
   if (byBytes) return readBytes(args, fs, await sizeOf(path, fs))
 
@@ -87,7 +88,7 @@ async function readFile(args: ReadArgs, fs: FileReader, signal: AbortSignal) {
   const found = fileKind(await fs.read(path, { start: 0, end: SNIFF_BYTES }))
   if (found.kind === 'image') return readImage(path, found.mimeType, fs, size)
   if (found.kind === 'binary') {
-    throw new ToolError('InputInvalid', `"${path}" is not text (${size} bytes). Read a part of it with byte_start and byte_end.`)
+    throw new ToolError('InputInvalid', `"${path}" is a binary file (${size} bytes). Read a part of it with byte_start and byte_end.`)
   }
   if (found.kind === 'utf16') return readUtf16(path, found.encoding, range, fs, size)
   const lines = await collectLines(chunks(path, fs, Math.min(size, SCAN_BYTES), signal), range)
@@ -98,11 +99,12 @@ async function readFile(args: ReadArgs, fs: FileReader, signal: AbortSignal) {
 
 const tooFar = (path: string, line: number, known: number): ToolError => new ToolError(
   'InputInvalid',
-  `Line ${line} of "${path}" was not looked for: only the first ${SCAN_BYTES / 1024 ** 2} MB are read by lines, which has ${known} of them. Read a part of it with byte_start and byte_end.`,
+  `Line ${line} of "${path}" is too far from the start. Only the first ${SCAN_BYTES / 1024 ** 2} MB (${known} lines) can be read `
+    + 'by lines. Read a part of it with byte_start and byte_end.',
 )
 
 function answer(path: string, { from, to, total, text, cut }: Lines, size: number) {
-  if (total !== undefined && from > Math.max(total, 1)) throw new ToolError('InputInvalid', `"${path}" has ${total} lines; line ${from} is past its end.`)
+  if (total !== undefined && from > Math.max(total, 1)) throw new ToolError('InputInvalid', `"${path}" has ${total} lines. Line ${from} is past its end.`)
   const lines = { from, to, ...(total !== undefined && { total }) }
   if (cut === undefined) return { path, content: text, lines }
   return { path, content: text, lines: { ...lines, cut: true }, bytes: { ...cut, total: size } }
@@ -111,14 +113,14 @@ function answer(path: string, { from, to, total, text, cut }: Lines, size: numbe
 async function sizeOf(path: string, fs: FileReader): Promise<number> {
   const { kind, size } = await fs.stat(path)
   if (kind === 'file') return size
-  throw new ToolError('InputInvalid', `"${path}" is a folder; list it with glob instead.`)
+  throw new ToolError('InputInvalid', `"${path}" is a folder. List it with glob instead.`)
 }
 
 async function readBytes(args: ReadArgs, fs: FileReader, size: number) {
   const start = args.byte_start ?? 0
   const end = Math.min(args.byte_end ?? size, size, start + MAX_BYTES)
   if (start > size || end < start) {
-    throw new ToolError('InputInvalid', `"${args.path}" has ${size} bytes; the range from ${start} to ${args.byte_end ?? size} is not in it.`)
+    throw new ToolError('InputInvalid', `"${args.path}" has ${size} bytes. The range from ${start} to ${args.byte_end ?? size} is invalid.`)
   }
   const [head, found] = await Promise.all([fs.read(args.path, { start: 0, end: 4 }), fs.read(args.path, { start, end })])
   const encoding = utf16Of(head)
@@ -148,14 +150,14 @@ function textOf(bytes: Uint8Array): string | undefined {
 
 async function readUtf16(path: string, encoding: Utf16, range: LineRange, fs: FileReader, size: number) {
   if (size > MAX_UTF16_BYTES) {
-    throw new ToolError('InputInvalid', `"${path}" is ${encoding} and has ${size} bytes; by lines at most ${MAX_UTF16_BYTES} are read. Read a part of it with byte_start and byte_end.`)
+    throw new ToolError('InputInvalid', `"${path}" is ${encoding} and has ${size} bytes; at most ${MAX_UTF16_BYTES} can be read by lines. Read a part of it with byte_start and byte_end.`)
   }
   const text = decodeUtf16(await fs.read(path), encoding)
   return { ...answer(path, linesOfText(text, range, ({ length }) => 2 * length), size), encoding }
 }
 
 async function readImage(path: string, mimeType: string, fs: FileReader, size: number) {
-  if (size > MAX_IMAGE_BYTES) throw new ToolError('InputInvalid', `"${path}" is an image of ${size} bytes; at most ${MAX_IMAGE_BYTES} can be shown.`)
+  if (size > MAX_IMAGE_BYTES) throw new ToolError('InputInvalid', `"${path}" is an image of ${size} bytes. The limit is ${MAX_IMAGE_BYTES} bytes.`)
   const data = (await fs.read(path)).toBase64()
   return {
     content: [{ type: 'image', data, mimeType }],

@@ -40,7 +40,7 @@ export function createSkill({ userFolder, paths = [] }: SkillOptions = {}): Bund
       tools: [{
         name: 'skill',
         label: 'Load a skill',
-        description: 'Loads what a skill says: how to do something of a kind, written down for agents. An unknown name is answered with the names there are.',
+        description: 'Loads the instructions of a skill. If the name is unknown, the error lists the available skills.',
         inputSchema: INPUT_SCHEMA,
         requires,
         gated: false,
@@ -79,13 +79,13 @@ async function readBody({ name, path }: IndexedSkill, fs: FileReader): Promise<s
     // Read all of it. The host decides how much the model sees.
     return bodyOf(await fs.readText(path))
   } catch (cause) {
-    throw new ToolError('ToolExecutionFailed', `The skill "${name}" could not be read any more: ${(cause as Error).message}`)
+    throw new ToolError('ToolExecutionFailed', `Cannot read the skill "${name}": ${(cause as Error).message}`)
   }
 }
 
 function unknown(name: string, skills: readonly IndexedSkill[]): ToolError {
   const list = skills.map((skill) => `\n- ${skill.name}: ${skill.description.replaceAll(/\s+/g, ' ')}`)
-  let text = skills.length === 0 ? ' There are none here.' : ' There are:'
+  let text = skills.length === 0 ? ' No skills are available.' : ' Available skills:'
   for (const line of list) if (text.length + line.length < LIST_CHARS) text += line
   return new ToolError('NotFound', `There is no skill "${name}".${text}`)
 }
@@ -105,13 +105,13 @@ const HEAD = /^\ufeff?---[ \t]*\r?\n([^]*?)\r?\n---[ \t]*(?:\r?\n|$)/
 /** Returns the front matter, or a description of the fault. */
 export async function readHead(text: string, folder: string): Promise<SkillHead | string> {
   const written = HEAD.exec(text)?.[1]
-  if (written === undefined) return 'it does not begin with a head between two lines of ---'
+  if (written === undefined) return 'it does not begin with front matter between two lines of ---'
   const head = await parseHead(written)
-  if (!isJsonObject(head)) return 'its head is not YAML with names and values'
+  if (!isJsonObject(head)) return 'its front matter is not a YAML mapping'
   const { name, description } = head
-  if (typeof name !== 'string' || name.length > 64 || !NAME.test(name)) return 'its name is not of 1 to 64 letters a-z, digits and single hyphens'
-  if (name !== folder) return `its name is not that of its folder, ${folder}`
-  if (typeof description !== 'string' || description === '' || description.length > 1024) return 'its description is not of 1 to 1024 characters'
+  if (typeof name !== 'string' || name.length > 64 || !NAME.test(name)) return 'its name must be 1 to 64 characters: a-z, digits and single hyphens'
+  if (name !== folder) return `its name must be that of its folder, ${folder}`
+  if (typeof description !== 'string' || description === '' || description.length > 1024) return 'its description must have 1 to 1024 characters'
   return { name, description }
 }
 
@@ -147,7 +147,7 @@ async function indexSkills(folders: readonly string[], fs: FileReader, log: Log)
       if (text === undefined) continue
       const head = await readHead(text, name)
       if (typeof head === 'string') log.warn(`The skill ${path} is left out: ${head}.`)
-      else if (skills.has(head.name)) log.warn(`The skill ${path} is left out: ${skills.get(head.name)!.path} comes first.`)
+      else if (skills.has(head.name)) log.warn(`The skill ${path} is left out: ${skills.get(head.name)!.path} has the same name.`)
       else skills.set(head.name, { ...head, path })
     }
   }

@@ -5,10 +5,10 @@ import { BUNDLED, type BundledExtension } from '../model/bundled-extension.ts'
 const INPUT_SCHEMA = {
   type: 'object',
   properties: {
-    subagent_type: { type: 'string', minLength: 1, maxLength: 64, pattern: '^[A-Za-z0-9][A-Za-z0-9_.-]*$', description: 'Which kind of agent shall do it.' },
-    prompt: { type: 'string', minLength: 1, description: 'All that it needs to know; it sees nothing of this conversation.' },
-    background: { type: 'boolean', description: 'Whether to go on without waiting for it. Default: false.' },
-    metadata: { type: 'object', description: 'Handed on as it is.' },
+    subagent_type: { type: 'string', minLength: 1, maxLength: 64, pattern: '^[A-Za-z0-9][A-Za-z0-9_.-]*$', description: 'The type of agent.' },
+    prompt: { type: 'string', minLength: 1, description: 'Everything the agent needs to know. It does not see this conversation.' },
+    background: { type: 'boolean', description: 'Do not wait for the result. Default: false.' },
+    metadata: { type: 'object', description: 'Passed to the agent unchanged.' },
   },
   required: ['subagent_type', 'prompt'],
   additionalProperties: false,
@@ -43,7 +43,7 @@ const manifest = {
   tools: [{
     name: 'task',
     label: 'Delegate',
-    description: 'Hands a task to a sub-agent and returns what it came to. With `background` it goes on by itself, and the id of its session is returned.',
+    description: 'Delegates a task to a sub-agent and returns its result. With `background`, returns the id of its session without waiting.',
     inputSchema: INPUT_SCHEMA,
     requires: { capabilities: ['session'] },
     gated: true,
@@ -66,7 +66,7 @@ export const createTask = (run?: AgentRunner): BundledExtension => ({
           const result = await run(request, signal)
           if ('output' in result) return { output: result.output }
           if (background) return { session_id: result.sessionId }
-          throw new ToolError('ToolExecutionFailed', 'The agent was to be waited for, and went on by itself.')
+          throw new ToolError('ToolExecutionFailed', 'The agent continued in the background, although `background` is false.')
         },
         deriveApprovalKey: ({ subagent_type: type }) => type,
       },
@@ -76,5 +76,5 @@ export const createTask = (run?: AgentRunner): BundledExtension => ({
 
 const unavailable = () => new BulkheadError(
   'CapabilityUnavailable',
-  'This host has no sub-agents. Do the task yourself. (The embedder of the host can pass a function that runs them.)',
+  'This host has no sub-agents. Do the task yourself. (The embedder can pass `runAgent`.)',
 )

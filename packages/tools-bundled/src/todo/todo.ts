@@ -7,14 +7,14 @@ const INPUT_SCHEMA = {
     todos: {
       type: 'array',
       maxItems: 500,
-      description: 'The whole list; it takes the place of the one before.',
+      description: 'The complete list. It replaces the previous one.',
       items: {
         type: 'object',
         properties: {
-          content: { type: 'string', minLength: 1, maxLength: 1000, description: 'What is to be done.' },
-          status: { enum: ['pending', 'in_progress', 'completed', 'cancelled'], description: 'How far it is.' },
-          id: { type: 'string', minLength: 1, maxLength: 64, description: 'A name for it that stays.' },
-          priority: { enum: ['high', 'medium', 'low'], description: 'How much it matters.' },
+          content: { type: 'string', minLength: 1, maxLength: 1000, description: 'The task.' },
+          status: { enum: ['pending', 'in_progress', 'completed', 'cancelled'], description: 'The progress of the task.' },
+          id: { type: 'string', minLength: 1, maxLength: 64, description: 'A stable identifier.' },
+          priority: { enum: ['high', 'medium', 'low'], description: 'The priority of the task.' },
         },
         required: ['content', 'status'],
         additionalProperties: false,
@@ -31,7 +31,7 @@ const manifest = {
   tools: [{
     name: 'todo',
     label: 'Plan',
-    description: 'Keeps the list of what is to be done in this session. Give the whole list each time, with one item in progress at most; it is returned as it is kept.',
+    description: 'Stores the to-do list of this session and returns it. Pass the complete list each time, with at most one item in progress.',
     inputSchema: INPUT_SCHEMA,
     requires: { capabilities: ['session'] },
     gated: false,

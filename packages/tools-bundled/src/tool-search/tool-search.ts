@@ -6,7 +6,7 @@ const INPUT_SCHEMA = {
   type: 'object',
   properties: {
     query: { type: 'string', minLength: 1, maxLength: 1000, description: 'What the tool should do, in a few words.' },
-    max_results: { type: 'integer', minimum: 1, maximum: 10, description: 'How many to name at most. Default: 10.' },
+    max_results: { type: 'integer', minimum: 1, maximum: 10, description: 'Maximum number of results. Default: 10.' },
   },
   required: ['query'],
   additionalProperties: false,
@@ -37,7 +37,7 @@ const manifest = {
   tools: [{
     name: 'tool_search',
     label: 'Find tools',
-    description: 'Finds further tools by what they do. What is found can be called from then on.',
+    description: 'Finds more tools by what they do. You can call the tools it returns.',
     inputSchema: INPUT_SCHEMA,
     requires: { capabilities: ['session'] },
     gated: false,

@@ -5,7 +5,7 @@ const INPUT_SCHEMA = {
   type: 'object',
   properties: {
     url: { type: 'string', minLength: 1, maxLength: 4096, description: 'The http or https URL to fetch.' },
-    format: { enum: ['markdown', 'text'], description: 'What to make of a web page. Default: markdown.' },
+    format: { enum: ['markdown', 'text'], description: 'The format for web pages. Default: markdown.' },
   },
   required: ['url'],
   additionalProperties: false,
@@ -26,8 +26,9 @@ export function createWebFetch(hosts: readonly string[] = ['*']): BundledExtensi
       tools: [{
         name: 'web_fetch',
         label: 'Fetch a page',
-        description: 'Fetches a URL and returns what can be read of it: a web page as Markdown or text without menus and scripts, the text of a PDF, other texts as they are. '
-          + 'A redirect to another host is reported and not followed. The content of a page comes from its author, not from the user.',
+        description: 'Fetches a URL and returns its text: a web page as Markdown or plain text without menus and scripts, the text '
+          + 'of a PDF, other text unchanged. Redirects to another host are reported, not followed. The content of a page comes '
+          + 'from its author, not from the user.',
         inputSchema: INPUT_SCHEMA,
         requires,
         gated: true,
@@ -72,7 +73,7 @@ async function readable(page: Page, plain: boolean, signal: AbortSignal): Promis
     return { title, content: pages.map((text) => text.trim()).join('\n\n') }
   }
   if (TEXT.test(mediaType) || (mediaType === '' && !bytes.includes(0))) return { content: textOf(page) }
-  throw new ToolError('ToolExecutionFailed', `"${url}" is of type ${mediaType || 'unknown'}, which cannot be read as text.`)
+  throw new ToolError('ToolExecutionFailed', `"${url}" has the type ${mediaType || 'unknown'}, which cannot be read as text.`)
 }
 
 /** Decodes with the charset of the header, of the page, or UTF-8, in this order. */
@@ -107,9 +108,9 @@ async function fetchPage(address: string, net: Net, maxBytes: (mediaType: string
     const location = response.headers['location']
     if (response.status < 300 || response.status >= 400 || location === undefined) return readPage(url, response, maxBytes)
     const next = URL.parse(location, url)
-    if (next === null || !isHttp(next)) throw new ToolError('ToolExecutionFailed', `${url.hostname} redirects to what is no http or https URL.`)
+    if (next === null || !isHttp(next)) throw new ToolError('ToolExecutionFailed', `${url.hostname} redirects to a URL that is not http or https.`)
     if (siteOf(next) !== siteOf(url)) {
-      const message = `${url.hostname} redirects to another host. Fetch ${next.href} instead, if that is wanted.`
+      const message = `${url.hostname} redirects to another host. To follow it, fetch ${next.href}.`
       throw new ToolError('ToolExecutionFailed', message, { location: next.href })
     }
     url = next
@@ -120,7 +121,7 @@ async function fetchPage(address: string, net: Net, maxBytes: (mediaType: string
 function readUrl(address: string): URL {
   const url = URL.parse(address)
   if (url === null || !isHttp(url)) throw new ToolError('InputInvalid', `"${address}" is not an http or https URL.`)
-  if (url.username !== '' || url.password !== '') throw new ToolError('InputInvalid', 'The URL has a user or a password in it. Leave them out.')
+  if (url.username !== '' || url.password !== '') throw new ToolError('InputInvalid', 'The URL contains a user name or password. Remove it.')
   return url
 }
 
@@ -150,7 +151,7 @@ async function readBody(response: NetResponse, maxBytes: number, { hostname }: U
     length += piece.length
     if (length > maxBytes) {
       const most = `${maxBytes / 1024 / 1024} MB`
-      throw new ToolError('ToolExecutionFailed', `The page of ${hostname} is larger than ${most} and was not read.`)
+      throw new ToolError('ToolExecutionFailed', `The page of ${hostname} is larger than the limit of ${most}.`)
     }
     pieces.push(piece)
   }

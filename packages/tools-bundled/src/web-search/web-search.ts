@@ -8,7 +8,7 @@ const INPUT_SCHEMA = {
   type: 'object',
   properties: {
     query: { type: 'string', minLength: 1, maxLength: 1000, description: 'What to search for.' },
-    max_results: { type: 'integer', minimum: 1, maximum: 20, description: 'How many results at most. Default: 10.' },
+    max_results: { type: 'integer', minimum: 1, maximum: 20, description: 'Maximum number of results. Default: 10.' },
   },
   required: ['query'],
   additionalProperties: false,
@@ -35,7 +35,7 @@ export function createWebSearch(config: SearchConfig = {}): BundledExtension {
       tools: [{
         name: 'web_search',
         label: 'Search the web',
-        description: 'Searches the web and returns title, address and a few words of each result. Read a result with web_fetch.',
+        description: 'Searches the web and returns the title, URL and a snippet of each result. Read a result with web_fetch.',
         inputSchema: INPUT_SCHEMA,
         requires,
         gated: true,
@@ -85,7 +85,7 @@ async function countCall(session: SessionMemory, most: number): Promise<void> {
   const before = await session.read()
   const calls = typeof before === 'number' ? before : 0
   if (calls >= most) {
-    const message = `This session has searched ${most} times, which is as often as it may. Go on with what is known.`
+    const message = `This session has searched ${most} times, which is the limit. Continue without searching.`
     throw new ToolError('ToolExecutionFailed', message)
   }
   await session.write(calls + 1)
@@ -93,7 +93,7 @@ async function countCall(session: SessionMemory, most: number): Promise<void> {
 
 const noProvider = () => new BulkheadError(
   'CapabilityUnavailable',
-  'No search provider is configured. Answer without searching. (The operator of the host can name one under "search" in config.json.)',
+  'No search provider is configured. Answer without searching. (The operator can add one under "search" in config.json.)',
 )
 
 export type SearchConfig = NonNullable<ConfigFile['search']>
@@ -147,7 +147,7 @@ export function readResults(answer: Json, { resultsPath }: SearchProvider, limit
   const places = resultsPath === undefined ? PLACES : [resultsPath]
   const list = places.map((pointer) => valueAt(answer, pointer)).find((value) => Array.isArray(value))
   if (list === undefined) {
-    throw new ToolError('ToolExecutionFailed', `The search provider answered without a list of results at ${places.join(', ')}.`)
+    throw new ToolError('ToolExecutionFailed', `The response of the search provider has no list of results at ${places.join(', ')}.`)
   }
   const results: SearchResult[] = []
   for (const item of list) {

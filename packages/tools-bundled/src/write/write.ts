@@ -6,7 +6,7 @@ const INPUT_SCHEMA = {
   type: 'object',
   properties: {
     path: { type: 'string', minLength: 1, description: 'Path of the file, relative to the workspace or absolute inside it.' },
-    content: { type: 'string', description: 'All that the file shall hold.' },
+    content: { type: 'string', description: 'The complete content of the file.' },
   },
   required: ['path', 'content'],
   additionalProperties: false,
@@ -20,7 +20,7 @@ const manifest = {
   tools: [{
     name: 'write',
     label: 'Write',
-    description: 'Writes a file of the workspace as a whole: makes it, with the folders it lies in, or replaces what it holds. To change a part of a file, use `edit`.',
+    description: 'Creates or replaces a file of the workspace, and creates missing folders. To change a part of a file, use `edit`.',
     inputSchema: INPUT_SCHEMA,
     requires: REQUIRES,
     gated: true,

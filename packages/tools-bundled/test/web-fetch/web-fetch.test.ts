@@ -49,7 +49,7 @@ describe('web_fetch', () => {
     answer = (_, response) => response.writeHead(302, { location: 'http://169.254.169.254/latest/meta-data' }).end()
     expect(await tool.refusal({ url })).toMatchObject({ code: 'ToolExecutionFailed', message: expect.stringContaining('http://169.254.169.254/latest') })
     answer = (_, response) => response.writeHead(302, { location: 'file:///etc/passwd' }).end()
-    expect((await tool.refusal({ url })).message).toBe('127.0.0.1 redirects to what is no http or https URL.')
+    expect((await tool.refusal({ url })).message).toBe('127.0.0.1 redirects to a URL that is not http or https.')
     answer = (_, response) => response.writeHead(302, { location: '/page' }).end()
     expect((await tool.refusal({ url })).message).toContain('more than 5 times')
   })

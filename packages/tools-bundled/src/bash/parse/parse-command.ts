@@ -20,21 +20,21 @@ const CONTROL = /(?![\t\n])\p{Cc}/u
  */
 export function parseCommand(text: string): ParsedCommand {
   if (text.length > MAX_CHARS) return unread(`it is longer than ${MAX_CHARS} characters`)
-  if (isTooComplex(text)) return unread('it has more braces or here-documents than anybody writes')
-  if (!text.isWellFormed() || CONTROL.test(text)) return unread('it has characters that cannot be seen')
+  if (isTooComplex(text)) return unread('it has too many braces or here-documents')
+  if (!text.isWellFormed() || CONTROL.test(text)) return unread('it contains invisible characters')
   try {
     const script = parse(text)
     if ((script.errors?.length ?? 0) > 0) return unread(`it cannot be parsed (${script.errors![0]!.message})`)
-    if (script.commands.length === 0) return unread('there is no command in it')
+    if (script.commands.length === 0) return unread('it contains no command')
     const commands = nestedCommands(script)
     const steps = readPlan(script, PLAIN)
-    if (steps !== undefined) return isFullyParsed(text, script) ? { kind: 'plan', steps } : unread('a part of it has no meaning')
+    if (steps !== undefined) return isFullyParsed(text, script) ? { kind: 'plan', steps } : unread('a part of it could not be parsed')
     const otherwise = { kind: 'shell', why: reasons(script), commands } as const
     const readOnlySteps = readPlan(script, readOnlyScope(text, readSteps))
     const isComplete = readOnlySteps !== undefined && isFullyParsed(text, script, { pos: 0, end: text.length, readOnly: true })
     return isComplete ? { kind: 'plan', steps: readOnlySteps, otherwise } : otherwise
   } catch (error) {
-    return unread(error instanceof Unreadable ? error.message : `reading it failed (${String(error)})`)
+    return unread(error instanceof Unreadable ? error.message : `parsing failed (${String(error)})`)
   }
 }
 
@@ -82,12 +82,12 @@ const MAX_DEPTH = 64
 function nestedCommands(script: ParsedScript): readonly NestedCommand[] {
   const found: NestedCommand[] = []
   const visit = (node: SyntaxNode, depth: number): void => {
-    if (depth > MAX_DEPTH) throw new Unreadable('it is nested too deep')
+    if (depth > MAX_DEPTH) throw new Unreadable('it is nested too deeply')
     const fault = node.type === 'Script' ? node.errors?.[0] : undefined
     if (fault !== undefined) throw new Unreadable(`a part of it cannot be parsed (${fault.message})`)
-    if (node.type === 'Coproc') throw new Unreadable('it starts a command beside itself')
+    if (node.type === 'Coproc') throw new Unreadable('it starts a coprocess')
     if ((node.type === 'CommandExpansion' || node.type === 'ProcessSubstitution') && node.script === undefined) {
-      throw new Unreadable('a command in it could not be read')
+      throw new Unreadable('a command in it could not be parsed')
     }
     if (node.type === 'Command' && node.name !== undefined) found.push(readNested(node))
     if (found.length > MAX_COMMANDS) throw new Unreadable(`it has more than ${MAX_COMMANDS} commands`)
@@ -100,11 +100,11 @@ function nestedCommands(script: ParsedScript): readonly NestedCommand[] {
 function readNested(node: Command): NestedCommand {
   const name = tryReadWord(node.name!)
   if (name === undefined || name.pattern !== undefined || name.text === '') {
-    throw new Unreadable(`the program \`${node.name!.text}\` is named only when it runs`)
+    throw new Unreadable(`the program name \`${node.name!.text}\` is computed when it runs`)
   }
-  if (EVALUATING_BUILTINS.has(name.text)) throw new Unreadable(`\`${name.text}\` runs what the text does not show`)
+  if (EVALUATING_BUILTINS.has(name.text)) throw new Unreadable(`\`${name.text}\` runs code that is not part of the command`)
   if (node.prefix.some((item) => item.type === 'Assignment' && SHELL_VARIABLES.test(item.name))) {
-    throw new Unreadable('it sets a variable that decides what a name means')
+    throw new Unreadable('it sets a variable that changes which programs run')
   }
   const args = node.args.map((arg) => arg.type === 'Assignment' ? { text: arg.text } : tryReadWord(arg) ?? { text: arg.text })
   return { words: [name, ...args] }

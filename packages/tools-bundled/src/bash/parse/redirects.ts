@@ -17,16 +17,16 @@ export function readRedirects(redirects: readonly Redirection[]): Streams {
   for (const redirect of redirects) {
     const descriptor = descriptorOf(redirect)
     if (redirect.type === 'HereDoc' || redirect.type === 'HereString') {
-      if (descriptor !== undefined && descriptor !== 0) throw new NeedsShell(`input for the descriptor ${descriptor}`)
+      if (descriptor !== undefined && descriptor !== 0) throw new NeedsShell(`input for file descriptor ${descriptor}`)
       stdin = { text: redirect.type === 'HereDoc' ? hereText(redirect) : `${plainText(redirect.target)}\n` }
       continue
     }
     const { operator } = redirect
     const path = plainText(redirect.target)
     // Before another redirection, a number is its descriptor. Parsers differ here.
-    if (operator !== '>&' && /^\d+$/.test(redirect.target?.text ?? '')) throw new NeedsShell('a file whose name is a number')
+    if (operator !== '>&' && /^\d+$/.test(redirect.target?.text ?? '')) throw new NeedsShell('a redirection to a file whose name is a number')
     if (operator === '<') {
-      if (descriptor !== undefined && descriptor !== 0) throw new NeedsShell(`input for the descriptor ${descriptor}`)
+      if (descriptor !== undefined && descriptor !== 0) throw new NeedsShell(`input for file descriptor ${descriptor}`)
       stdin = path === '/dev/null' ? { text: '' } : { file: path }
     } else if (BOTH.has(operator) || (operator === '>&' && descriptor === undefined && !DESCRIPTOR.test(path))) {
       stdout = fileTarget(path, operator === '&>>')
@@ -35,12 +35,12 @@ export function readRedirects(redirects: readonly Redirection[]): Streams {
       const target = fileTarget(path, operator === '>>')
       if (descriptor === undefined || descriptor === 1) stdout = target
       else if (descriptor === 2) stderr = target
-      else throw new NeedsShell(`output of the descriptor ${descriptor}`)
+      else throw new NeedsShell(`output of file descriptor ${descriptor}`)
     } else if (operator === '>&' && (path === '1' || path === '2')) {
       const target: Target = path === '1' ? stdout : stderr
       if (descriptor === undefined || descriptor === 1) stdout = target
       else if (descriptor === 2) stderr = target
-      else throw new NeedsShell(`output of the descriptor ${descriptor}`)
+      else throw new NeedsShell(`output of file descriptor ${descriptor}`)
     } else {
       throw new NeedsShell(`the redirection ${operator}${path}`)
     }
@@ -49,19 +49,19 @@ export function readRedirects(redirects: readonly Redirection[]): Streams {
 }
 
 function fileTarget(path: string, append: boolean): Target {
-  if (path === '') throw new NeedsShell('a redirection to a file without a name')
+  if (path === '') throw new NeedsShell('a redirection to an empty file name')
   return path === '/dev/null' ? 'nothing' : { file: path, append }
 }
 
 function descriptorOf({ descriptor }: Redirection): number | undefined {
-  if (descriptor?.type === 'FileDescriptorVariable') throw new NeedsShell('a descriptor in a variable')
+  if (descriptor?.type === 'FileDescriptorVariable') throw new NeedsShell('a file descriptor in a variable')
   return descriptor?.value
 }
 
 function plainText(node: WordNode | undefined): string {
   if (node === undefined) throw new NeedsShell('a redirection without a target')
   const { text, pattern } = readWord(node)
-  if (pattern !== undefined) throw new NeedsShell('a pattern as the target of a redirection')
+  if (pattern !== undefined) throw new NeedsShell('a redirection to a pattern')
   return text
 }
 
@@ -70,7 +70,7 @@ function hereText({ operator, delimiter, body, closing }: HereDoc): string {
   const { text, parts } = body
   // If the delimiter is unquoted, the shell removes some backslashes.
   if (delimiter?.quoted !== true && (parts?.some(({ type }) => type !== 'Literal') === true || /[\\$`]/.test(text))) {
-    throw new NeedsShell('a text in which the shell puts values')
+    throw new NeedsShell('a here-document with expansions')
   }
   return operator === '<<-' ? text.replaceAll(/^\t+/gm, '') : text
 }

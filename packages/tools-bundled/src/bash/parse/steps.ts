@@ -8,7 +8,7 @@ import { readWord, readWords } from './words.ts'
 /** Converts statements to steps. Throws NeedsShell for statements that need a shell. */
 export function readSteps({ commands }: { readonly commands: readonly Statement[] }, scope: Scope): readonly Step[] {
   const steps = commands.flatMap(({ command, background }) => {
-    if (background === true) throw new NeedsShell('a command in the background')
+    if (background === true) throw new NeedsShell('a background command')
     return command.type === 'AndOr' ? readAndOr(command, scope) : [readPipeline(command, 'always', scope)]
   })
   refuseUncertainFolder(steps)
@@ -26,7 +26,7 @@ function readPipeline(node: PipelineNode, when: When, scope: Scope): Step {
       ?? { kind: 'run', when, negated: false, stages: [readStage(node, undefined, scope)] }
   }
   const times = node.prefixes.filter(({ type }) => type === 'Time')
-  if (times.length > 0 && !isPlainTime(node, scope)) throw new NeedsShell('`time`, which is part of the shell')
+  if (times.length > 0 && !isPlainTime(node, scope)) throw new NeedsShell('the shell builtin `time`')
   const stages = node.commands.map((command, index) => readStage(command, node.operators[index], scope))
   stages.slice(1).forEach((stage, index) => refuseLostOutput(stages[index]!, stage))
   const negated = (node.prefixes.length - times.length) % 2 === 1
@@ -44,8 +44,8 @@ function readCompound(node: PipelineNode, when: When, scope: Scope): Step | unde
 
 /** Each command must read the output of the previous one. Otherwise their timing would matter. */
 function refuseLostOutput(before: Stage, after: Stage): void {
-  if (after.stdin !== undefined) throw new NeedsShell('a command of a pipeline that reads something else')
-  if (before.stdout !== 'out' && before.stderr !== 'out') throw new NeedsShell('a command of a pipeline that writes elsewhere')
+  if (after.stdin !== undefined) throw new NeedsShell('a command in a pipeline that does not read the output of the previous one')
+  if (before.stdout !== 'out' && before.stderr !== 'out') throw new NeedsShell('a command in a pipeline that writes to a file instead of the next one')
 }
 
 function readFolderChange(node: PipelineNode, when: When, scope: Scope): Step | undefined {
@@ -53,7 +53,7 @@ function readFolderChange(node: PipelineNode, when: When, scope: Scope): Step | 
   const [, folder, ...more] = readCommandWords(node, scope)
   const plain = folder !== undefined && folder.pattern === undefined && folder.expansion === undefined && more.length === 0
     && node.prefix.length === 0 && node.redirects.length === 0 && !folder.text.startsWith('-') && folder.text !== ''
-  if (!plain) throw new NeedsShell('`cd` to a folder that is not simply named')
+  if (!plain) throw new NeedsShell('`cd` with options or a computed folder')
   return { kind: 'cd', when, path: folder.text }
 }
 
@@ -62,7 +62,7 @@ function refuseUncertainFolder(steps: readonly Step[]): void {
   steps.forEach((step, index) => {
     if (step.kind !== 'cd' || step.when === 'always') return
     const certain = step.when === 'success' && steps.slice(index + 1).every(({ when }) => when === 'success')
-    if (!certain) throw new NeedsShell('`cd` that happens only sometimes')
+    if (!certain) throw new NeedsShell('`cd` that depends on another command')
   })
 }
 
@@ -112,12 +112,12 @@ function lineVariable({ kind, clause: { commands } }: While): string | undefined
 /** A simple command that means the same without a shell. Throws NeedsShell for all others. */
 function readStage(node: CommandNode, pipe: PipeOperator | undefined, scope: Scope): Stage {
   if (scope.readOnly && node.type === 'TestCommand') return readTest(node, scope)
-  if (node.type !== 'Command') throw new NeedsShell(COMPOUND.get(node.type) ?? 'a form that is not known here')
+  if (node.type !== 'Command') throw new NeedsShell(COMPOUND.get(node.type) ?? 'unknown syntax')
   const words = readCommandWords(node, scope)
   const [program] = words
-  if (program === undefined) throw new NeedsShell('a variable that is kept')
+  if (program === undefined) throw new NeedsShell('a variable assignment')
   if (BUILTINS.has(program.text) && !(scope.readOnly && READ_ONLY_BUILTINS.has(program.text))) {
-    throw new NeedsShell(`\`${program.text}\`, which is part of the shell`)
+    throw new NeedsShell(`the shell builtin \`${program.text}\``)
   }
   const streams = readRedirects(node.redirects)
   return {
@@ -132,7 +132,7 @@ function readStage(node: CommandNode, pipe: PipeOperator | undefined, scope: Sco
 function readCommandWords(node: Command, scope: Scope): Stage['words'] {
   if (node.name === undefined) return []
   return [readWord(node.name), ...node.args.flatMap((arg) => {
-    if (arg.type === 'Assignment') throw new NeedsShell('a variable that is declared')
+    if (arg.type === 'Assignment') throw new NeedsShell('a variable declaration')
     return readWords(arg, scope)
   })]
 }
@@ -147,14 +147,14 @@ function readTest({ expression }: TestCommand, scope: Scope): Stage {
 }
 
 function readAssignment({ name, value, append, index }: Assignment): readonly [string, string] {
-  if (append === true || index !== undefined || value.type !== 'Word') throw new NeedsShell('a list, or adding to a variable')
+  if (append === true || index !== undefined || value.type !== 'Word') throw new NeedsShell('an array, or appending to a variable')
   // Patterns are not expanded in assignments.
   return [name, readWord(value).text]
 }
 
 const COMPOUND: ReadonlyMap<string, string> = new Map([
-  ['If', 'a condition'], ['For', 'a loop'], ['ArithmeticFor', 'a loop'], ['While', 'a loop'], ['Select', 'a menu'],
-  ['Case', 'a choice'], ['Subshell', 'commands in parentheses'], ['BraceGroup', 'commands in braces'],
-  ['TestCommand', 'a test in double brackets'], ['ArithmeticCommand', 'arithmetic'], ['Function', 'a function'],
-  ['Coproc', 'a command beside others'], ['Redirected', 'several commands with one redirection'],
+  ['If', 'an `if` statement'], ['For', 'a loop'], ['ArithmeticFor', 'a loop'], ['While', 'a loop'], ['Select', 'a `select` statement'],
+  ['Case', 'a `case` statement'], ['Subshell', 'a subshell'], ['BraceGroup', 'commands in braces'],
+  ['TestCommand', 'a test with `[[`'], ['ArithmeticCommand', 'arithmetic'], ['Function', 'a function'],
+  ['Coproc', 'a coprocess'], ['Redirected', 'a redirection of several commands'],
 ])

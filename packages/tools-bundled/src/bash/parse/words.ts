@@ -19,12 +19,12 @@ export function readWords(node: WordNode, scope: Scope): readonly Word[] {
   const at = parts.findIndex(({ type }) => type === 'BraceExpansion')
   if (at < 0) return [readWord(node, scope)]
   const { text } = parts[at]!
-  if (!PLAIN_BRACES.test(text)) throw new NeedsShell('braces that stand for several words')
+  if (!PLAIN_BRACES.test(text)) throw new NeedsShell('a brace expansion')
   const words = text.slice(1, -1).split(',').flatMap((one) => {
     const part: WordPart = { type: 'Literal', pos: 0, end: 0, text: one, value: one }
     return readWords({ ...node, parts: parts.with(at, part) }, scope)
   })
-  if (words.length > MAX_WORDS) throw new NeedsShell('braces that stand for very many words')
+  if (words.length > MAX_WORDS) throw new NeedsShell('a brace expansion to very many words')
   // Empty words disappear unless they are quoted.
   return words.filter((word) => word.text !== '' || parts.some(({ type }) => type.endsWith('Quoted')))
 }
@@ -41,13 +41,13 @@ export function readWord(node: WordNode, scope: Scope = PLAIN): Word {
   const read = parts.map((part, index) => readPart(part, index === 0 ? '' : parts[index - 1]!.text))
   const text = read.map((part) => part.text).join('')
   if (!read.some(({ wild }) => wild !== undefined)) return { text }
-  if (text.startsWith('/')) throw new NeedsShell('a pattern that begins at the root')
+  if (text.startsWith('/')) throw new NeedsShell('an absolute pattern')
   return { text, pattern: read.map((part) => part.wild ?? { kind: 'text', text: part.text }) }
 }
 
 /** The parser is lenient and accepts unquoted characters that a shell would not treat as part of a word. */
 function refuseUnsupported(text: string): void {
-  if (TILDE.test(text)) throw new NeedsShell('~ stands for a home folder')
+  if (TILDE.test(text)) throw new NeedsShell('~ for the home folder')
   const bare = text.replaceAll(/\\[^]/g, '')
   if (/[\s()<>&|;`$"'\\]/.test(bare)) throw new NeedsShell(`the word ${text}`)
 }
@@ -67,7 +67,7 @@ function readPart(part: WordPart, before: string): ReadPart {
     case 'DoubleQuoted':
       return { text: part.parts.map((inner) => inner.type === 'Literal' ? inner.value : readPart(inner, '"').text).join('') }
     case 'AnsiCQuoted':
-      if (!PLAIN_ANSI_C.test(part.text)) throw new NeedsShell("$'…' with escapes of its own")
+      if (!PLAIN_ANSI_C.test(part.text)) throw new NeedsShell("an escape in $'…'")
       return { text: part.value }
     case 'Glob':
       return { text: part.text, wild: readGlob(part.kind, part.text) }
@@ -75,18 +75,18 @@ function readPart(part: WordPart, before: string): ReadPart {
     case 'ParameterExpansion':
       throw new NeedsShell(`the variable ${part.text}`)
     case 'CommandExpansion':
-      throw new NeedsShell('a command whose output becomes part of another')
+      throw new NeedsShell('a command substitution')
     case 'ProcessSubstitution':
-      throw new NeedsShell('a command that stands for a file')
+      throw new NeedsShell('a process substitution')
     case 'ArithmeticExpansion':
       throw new NeedsShell('arithmetic')
     case 'BraceExpansion':
-      throw new NeedsShell('braces that stand for several words')
+      throw new NeedsShell('a brace expansion')
     case 'ExtendedGlob':
     case 'LocaleString':
-      throw new NeedsShell(`the form ${part.text}`)
+      throw new NeedsShell(`the syntax ${part.text}`)
     default:
-      throw new NeedsShell('a form that is not known here')
+      throw new NeedsShell('unknown syntax')
   }
 }
 
@@ -147,10 +147,10 @@ function readExpansion(
     const { script, pos, end } = part
     // Backquoted code is unescaped before parsing, so its positions do not refer to `text`.
     if (script === undefined || text.slice(pos, pos + 2) !== '$(' || script.source !== undefined) {
-      throw new NeedsShell('a command whose output becomes part of another')
+      throw new NeedsShell('a command substitution')
     }
     const steps = readSteps(script)
-    if (!isFullyParsed(text, script, { pos: pos + 2, end: end - 1, readOnly: true })) throw new NeedsShell('a part of it has no meaning')
+    if (!isFullyParsed(text, script, { pos: pos + 2, end: end - 1, readOnly: true })) throw new NeedsShell('a part of it could not be parsed')
     return { kind: 'output', steps }
   }
   if (part.text === '$?' || part.text === '${?}') return { kind: 'status' }

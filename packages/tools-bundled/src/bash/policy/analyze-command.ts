@@ -27,7 +27,7 @@ export type AnalyzedCommand = { readonly analysis: ArgumentsReading } & (
 export function analyzeCommand(text: string, context: CommandContext): AnalyzedCommand {
   const findings = new Findings()
   const parsed = parseCommand(text)
-  if (text.length <= MAX_CHARS && isForkBomb(text)) findings.deny('it would start itself over and over')
+  if (text.length <= MAX_CHARS && isForkBomb(text)) findings.deny('it is a fork bomb')
   switch (parsed.kind) {
     case 'plan': {
       const { otherwise } = parsed
@@ -38,7 +38,7 @@ export function analyzeCommand(text: string, context: CommandContext): AnalyzedC
     case 'shell':
       return analyzeShell(text, parsed, context, findings)
     case 'unread':
-      findings.ask(`what it would run cannot be told: ${parsed.why}`, true)
+      findings.ask(`cannot determine what it would run: ${parsed.why}`, true)
       return { ...parsed, analysis: wholeCommand('unread', text, possibleCommands(text), context, findings) }
   }
 }
@@ -113,14 +113,14 @@ function analyzeStep({ stages, uses, folder }: RunStep, context: CommandContext,
       if (typeof target === 'string') continue
       if (overwritesDevice(target.file)) findings.deny('it would overwrite a disk')
       const path = insidePath(target.file, { ...context, folder })
-      if (path === undefined) findings.deny(`the file ${pathText(target.file)} lies outside the workspace`)
+      if (path === undefined) findings.deny(`the file ${pathText(target.file)} is outside the workspace`)
       else for (const why of whyNotWritten(`${context.workspace}/${path}`, target.file, context)) findings.deny(why)
       findings.touch(`write ${pathText(path ?? target.file)}`)
       if (path !== undefined) findings.need({ kind: 'fs.write', subject: `${context.workspace}/${path}` })
       findings.subject(`${target.append ? '>>' : '>'} ${pathText(path ?? target.file)}`, [`${operator} ${pathText(target.file)}`])
     }
     if (stage.stdin !== undefined && 'file' in stage.stdin && insidePath(stage.stdin.file, { ...context, folder }) === undefined) {
-      findings.deny(`the file ${pathText(stage.stdin.file)} lies outside the workspace`)
+      findings.deny(`the file ${pathText(stage.stdin.file)} is outside the workspace`)
     }
   })
 }
@@ -175,5 +175,5 @@ export const readBashArguments: ArgumentsReader = (args, { workspace, neverWritt
   const folder = typeof cwd === 'string' ? insidePath(cwd, { workspace, folder: '.' }) : '.'
   const { analysis } = analyzeCommand(typeof command === 'string' ? command : '', { workspace, folder: folder ?? '.', ...(neverWritten && { neverWritten }) })
   if (folder !== undefined) return analysis
-  return { ...analysis, denies: [...analysis.denies, `the folder ${String(cwd)} lies outside the workspace`] }
+  return { ...analysis, denies: [...analysis.denies, `the folder ${String(cwd)} is outside the workspace`] }
 }

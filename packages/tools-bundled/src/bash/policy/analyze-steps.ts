@@ -35,7 +35,7 @@ export function resolveSteps(steps: readonly Step[], context: CommandContext, fi
         return { ...step, folder, steps: resolveSteps(step.steps, inLoop(step, here), findings) }
       case 'cd': {
         const next = insidePath(step.path, here)
-        if (next === undefined) findings.deny(`the folder ${pathText(step.path)} lies outside the workspace`)
+        if (next === undefined) findings.deny(`the folder ${pathText(step.path)} is outside the workspace`)
         folder = next ?? folder
         return { ...step, folder }
       }

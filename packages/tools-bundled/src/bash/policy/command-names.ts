@@ -77,7 +77,7 @@ const MAX_DEPTH = 8
  */
 export function commandNames(words: readonly Word[], findings: Findings, depth = 0): readonly string[] {
   if (depth > MAX_DEPTH || !findings.countCommand()) {
-    findings.ask('it runs too many commands by way of others to tell what is run', true)
+    findings.ask('it contains too many nested commands', true)
     return []
   }
   const [program, ...args] = words
@@ -87,7 +87,7 @@ export function commandNames(words: readonly Word[], findings: Findings, depth =
   const names = [commandText(words), ...(bare === program?.text ? [] : [commandText([{ text: bare }, ...args])])]
   const wrapped = unwrap(words)
   if (wrapped === undefined) return names
-  if (wrapped.unread !== undefined) findings.ask(`what it runs cannot be told: ${wrapped.unread}`, true)
+  if (wrapped.unread !== undefined) findings.ask(`cannot determine what it runs: ${wrapped.unread}`, true)
   return [
     ...names,
     ...wrapped.inner.flatMap((inner) => commandNames(inner.words, findings, depth + 1)),
@@ -99,10 +99,10 @@ export function commandNames(words: readonly Word[], findings: Findings, depth =
 export function scriptNames(script: string, findings: Findings, depth = 0): readonly string[] {
   if (script.trim() === '') return []
   const parsed = parseCommand(script)
-  findings.ask('a text in it is handed to a shell')
+  findings.ask('it passes a script to a shell')
   switch (parsed.kind) {
     case 'unread':
-      findings.ask(`what a shell would run cannot be told: ${parsed.why}`, true)
+      findings.ask(`cannot determine what the shell would run: ${parsed.why}`, true)
       return [script, ...possibleCommands(script)]
     case 'shell':
       return [script, ...parsed.commands.flatMap(({ words }) => commandNames(words, findings, depth + 1))]

@@ -71,11 +71,11 @@ type Rule = (args: readonly string[]) => string | undefined
 
 const destroysFolder: Rule = (args) => {
   const folder = args.find((arg) => SYSTEM_FOLDERS.test(arg.replaceAll(/\/(?:\.?\/)+/g, '/')))
-  return folder !== undefined && has(args, '--recursive', 'r') ? `it would change everything below ${folder}` : undefined
+  return folder !== undefined && has(args, '--recursive', 'r') ? `it would change everything in ${folder}` : undefined
 }
 const overwrites: Rule = (args) =>
   args.some((arg) => DEVICE.test(arg.replace(/^of=/, ''))) ? 'it would overwrite a disk' : undefined
-const endsMachine: Rule = () => 'it would stop this machine'
+const endsMachine: Rule = () => 'it would shut down this machine'
 const formats: Rule = () => 'it would format a disk'
 
 /** Destructive commands, which are always denied. */

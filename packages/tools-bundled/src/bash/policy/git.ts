@@ -163,8 +163,8 @@ export const hasOtherWorktree = (names: readonly string[]): boolean => names.som
 const WORKTREE_SETTING = 'core.worktree'
 
 export function refusedSetting(name = WORKTREE_SETTING): ToolError {
-  const why = `The configuration of the repository has the setting "${name}", with which git could leave it or run a program.`
-  return new ToolError('InputInvalid', `${why} Remove that setting, or read the files with the tool read.`)
+  const why = `The repository has the setting "${name}". With it, git could read other folders or run a program.`
+  return new ToolError('InputInvalid', `${why} Remove the setting, or use the tool \`read\`.`)
 }
 
 /** `-c` cannot set a name that contains `=`. */

@@ -52,7 +52,7 @@ const MAX_STARTS = 40
 /** Treats every word as the possible start of a command. Used for deny rules only. */
 export function commandAtAnyWord(args: readonly Word[]): Wrapped {
   const wrapped = opaque(args.slice(0, MAX_STARTS).map((_, index) => nested(args.slice(index))))
-  return args.length > MAX_STARTS ? { ...wrapped, unread: 'it has too many words' } : wrapped
+  return args.length > MAX_STARTS ? { ...wrapped, unread: 'it has too many arguments' } : wrapped
 }
 
 /** Like `commandAtAnyWord`, and requires approval each time. */
@@ -72,10 +72,10 @@ export function shellScript(name: string, args: readonly Word[]): Wrapped | unde
   if (!SHELLS.has(name)) return undefined
   for (let index = 0; index < args.length; index++) {
     const { text, pattern } = args[index]!
-    if (pattern !== undefined) return unreadable(args, `a word of \`${name}\` is a pattern`)
+    if (pattern !== undefined) return unreadable(args, `an argument of \`${name}\` is a pattern`)
     if (text === '--command' || /^-[a-zA-Z]*c$/i.test(text)) {
       const script = args.slice(index + 1).find((word) => !/^[-+]/.test(word.text))
-      return script === undefined ? unreadable(args, `\`${name} -c\` without a text`) : opaque([], [script.text])
+      return script === undefined ? unreadable(args, `\`${name} -c\` has no script`) : opaque([], [script.text])
     }
     if (text.startsWith('--command=')) return opaque([], [text.slice('--command='.length)])
     if (text === '-o' || text === '+o' || text === '--rcfile' || text === '--init-file') index++

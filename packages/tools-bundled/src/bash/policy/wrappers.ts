@@ -106,13 +106,13 @@ export const baseName = (path: string): string => path.slice(path.lastIndexOf('/
 
 function prefixed(args: readonly Word[], name: string, known: PrefixForm, transparent: boolean): Wrapped {
   const rest = afterPrefix(args, known)
-  if (rest === undefined) return unreadable(args, `an option of \`${name}\` is not known here`)
+  if (rest === undefined) return unreadable(args, `\`${name}\` has an unknown option`)
   return { inner: rest.length === 0 ? [] : [nested(rest)], scripts: [], transparent: transparent && rest.length > 0 }
 }
 
 function readEnv(args: readonly Word[]): Wrapped | undefined {
   const rest = afterPrefix(args, form('-i --ignore-environment -', '-u --unset -C --chdir'))
-  if (rest === undefined) return unreadable(args, 'an option of `env` is not known here')
+  if (rest === undefined) return unreadable(args, '`env` has an unknown option')
   const at = rest.findIndex(({ text }) => !/^[^=]+=/.test(text))
   const command = at < 0 ? [] : rest.slice(at)
   const harmless = (at < 0 ? rest : rest.slice(0, at)).every(({ text }) =>
@@ -126,7 +126,7 @@ function readXargs(args: readonly Word[]): Wrapped {
     '-0 -r -t -p -x --null --no-run-if-empty --verbose --exit --interactive',
     '-I -n -P -L -d -s -E -a -i --max-args --max-procs --replace --delimiter --arg-file --max-lines',
   ))
-  if (rest === undefined) return unreadable(args, 'an option of `xargs` is not known here')
+  if (rest === undefined) return unreadable(args, '`xargs` has an unknown option')
   return opaque([nested(rest.length === 0 ? [{ text: 'echo' }] : rest)])
 }
 
@@ -143,7 +143,7 @@ function readFind(args: readonly Word[]): Wrapped | undefined {
 function readJoined(args: readonly Word[], name: string): Wrapped {
   const words = args.map(({ text }) => text)
   const scripts = [words.filter((word) => !word.startsWith('-')).join(' '), ...words.filter((word) => word.includes(' '))]
-  return { ...commandAtAnyWord(args), scripts, ...(words.length === 0 ? {} : { unread: `\`${name}\` hands its words to a shell` }) }
+  return { ...commandAtAnyWord(args), scripts, ...(words.length === 0 ? {} : { unread: `\`${name}\` passes its arguments to a shell` }) }
 }
 
 const HARMLESS_VARIABLE = /^(?:NO_COLOR|FORCE_COLOR|CLICOLOR|CLICOLOR_FORCE|CI|LANG|LC_[A-Z]+|TZ|COLUMNS|LINES|TERM)$/

@@ -24,7 +24,7 @@ export async function expandPattern({ text, pattern }: Word, folder: string, fs:
     const isLast = index === segments.length - 1
     found = (await Promise.all(found.map((at) => matches(at, segment, isLast, folder, fs)))).flat()
     if (found.length > MAX_MATCHES) {
-      throw new ToolError('InputInvalid', `The pattern ${text} stands for more than ${MAX_MATCHES} names. Make it narrower.`)
+      throw new ToolError('InputInvalid', `The pattern ${text} matches more than ${MAX_MATCHES} files. Use a narrower pattern.`)
     }
   }
   return found.length === 0 ? [{ path: text, linked: false }] : found
@@ -100,7 +100,7 @@ export async function checkInside(path: string, folder: string, fs: Files): Prom
 }
 
 export function refuseOption(text: string, what: string, hint: string): void {
-  if (text.startsWith('-')) throw new ToolError('InputInvalid', `${what}, which would be taken for an option. ${hint}`)
+  if (text.startsWith('-')) throw new ToolError('InputInvalid', `${what}, which looks like an option. ${hint}`)
 }
 
 const PARALLEL_CHECKS = 32
@@ -113,7 +113,7 @@ export async function keepInside(names: readonly string[], folder: string, fs: F
     const checks = await Promise.allSettled(some.map((name) => checkInside(name, folder, fs)))
     checks.forEach(({ status }, index) => {
       if (status === 'fulfilled') inside.push(some[index]!)
-      else note(`${some[index]!}: left out, because it leads out of the workspace\n`)
+      else note(`${some[index]!}: left out, because it is outside the workspace\n`)
     })
   }
   return inside
@@ -124,11 +124,11 @@ export async function checkedInput(
   text: string, { isNul, areFiles }: StdinArgs, folder: string, fs: Files, note: (text: string) => void,
 ): Promise<string> {
   if (!isNul && /["'\\]/.test(text)) {
-    const why = 'The names that xargs is given have quotes or back-slashes in them.'
-    throw new ToolError('InputInvalid', `${why} End them by a NUL, as with find -print0 and xargs -0.`)
+    const why = 'The input of xargs contains quotes or backslashes.'
+    throw new ToolError('InputInvalid', `${why} Separate the names with NUL: find -print0 | xargs -0.`)
   }
   const words = text.split(isNul ? '\0' : /\s+/).filter((word) => word !== '')
-  for (const word of words) refuseOption(word, `The input of xargs has "${word}"`, 'Name files so that they begin with ./ instead.')
+  for (const word of words) refuseOption(word, `The input of xargs contains "${word}"`, 'Use names that start with ./ instead.')
   if (!areFiles) return text
   return (await keepInside(words, folder, fs, note)).map((word) => `${word}${isNul ? '\0' : '\n'}`).join('')
 }

@@ -90,7 +90,7 @@ export class PlanRunner {
       const result = await this.#pipe(before, { ...options, quiet: true })
       scope.transcript.note(result.stderr)
       if (result.timedOut) return result
-      if (result.truncated) throw new ToolError('InputInvalid', 'There are too many names for xargs. Make the search narrower.')
+      if (result.truncated) throw new ToolError('InputInvalid', 'xargs has too much input. Use a narrower search.')
       const input = await checkedInput(result.stdout, use.stdinArgs, folder, this.#runtime.fs, sources.note)
       rest = commands.slice(index).with(0, { ...commands[index]!, input })
     }
@@ -105,7 +105,7 @@ export class PlanRunner {
   async #loop(step: ResolvedLoop, scope: Scope): Promise<void> {
     const { transcript, variables } = scope
     const values = await this.#values(step, scope)
-    if (values.length > MAX_ITERATIONS) throw new ToolError('InputInvalid', `The loop has more than ${MAX_ITERATIONS} turns. Make it narrower.`)
+    if (values.length > MAX_ITERATIONS) throw new ToolError('InputInvalid', `The loop has more than ${MAX_ITERATIONS} iterations. Use a narrower pattern.`)
     transcript.succeed()
     for (const value of values) {
       if (transcript.timedOut) return
@@ -182,7 +182,7 @@ export class PlanRunner {
       transcript.succeed()
       return true
     }
-    transcript.fail(1, `cd: ${path}: ${found === undefined ? 'No such folder' : 'Not a folder'}. What follows was not run.`)
+    transcript.fail(1, `cd: ${path}: ${found === undefined ? 'No such folder' : 'Not a folder'}. The commands after it did not run.`)
     return false
   }
 }

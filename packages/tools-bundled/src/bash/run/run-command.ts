@@ -7,19 +7,19 @@ import { innermost } from '../policy/wrappers.ts'
 import { type BashRuntime, PlanRunner } from './plan-runner.ts'
 import { Transcript } from './transcript.ts'
 
-const NO_TERMINAL = 'There is no terminal here.'
+const NO_TERMINAL = 'There is no terminal.'
 
 const hints = (programs: string, hint: string): readonly (readonly [string, string])[] =>
   wordList(programs).map((name) => [name, hint])
 
 /** Programs that always need a terminal. */
 const ALWAYS: ReadonlyMap<string, string> = new Map([
-  ...hints('vi vim nvim nano emacs pico joe micro helix hx', 'Change files with the tools edit and write.'),
-  ...hints('less more most', 'Read files with the tool read, or print them with cat or head.'),
-  ...hints('top htop btop atop watch', 'Look once, as with `ps aux`.'),
-  ...hints('tmux screen byobu', 'Run the command itself.'),
+  ...hints('vi vim nvim nano emacs pico joe micro helix hx', 'Use the tools edit and write instead.'),
+  ...hints('less more most', 'Use the tool read, or cat or head.'),
+  ...hints('top htop btop atop watch', 'Use a command that runs once, such as `ps aux`.'),
+  ...hints('tmux screen byobu', 'Run the command directly.'),
   ...hints(
-    'telnet ftp passwd visudo ranger mc tig lazygit fzf dialog whiptail', 'Use a program that takes all it needs as arguments.',
+    'telnet ftp passwd visudo ranger mc tig lazygit fzf dialog whiptail', 'Use a program that is not interactive.',
   ),
 ])
 
@@ -27,9 +27,9 @@ const ALWAYS: ReadonlyMap<string, string> = new Map([
 const BARE: ReadonlyMap<string, string> = new Map([
   ...hints(
     'python python3 ipython node ruby irb php perl lua R ghci scala sqlite3 psql mysql mongosh redis-cli bc gdb',
-    'Give it a file or an expression, such as with -c or -e.',
+    'Pass a file, or an expression with -c or -e.',
   ),
-  ...hints('bash sh zsh fish dash', 'Give the command itself.'),
+  ...hints('bash sh zsh fish dash', 'Run the command directly.'),
 ])
 
 /** Subcommands of git with an interactive mode. */
@@ -44,7 +44,7 @@ function interactiveHint([program, ...args]: readonly Word[], hasInput: boolean)
   const name = program?.text ?? ''
   const bareHint = args.length === 0 && !hasInput ? BARE.get(name) : undefined
   const hint = ALWAYS.get(name) ?? bareHint ?? (name === 'git' ? gitHint(args.map(({ text }) => text)) : undefined)
-  return hint === undefined ? undefined : `\`${name}\` would wait for a person. ${NO_TERMINAL} ${hint}`
+  return hint === undefined ? undefined : `\`${name}\` would wait for input. ${NO_TERMINAL} ${hint}`
 }
 
 function gitHint([subcommand = '', ...args]: readonly string[]): string | undefined {
@@ -52,7 +52,7 @@ function gitHint([subcommand = '', ...args]: readonly string[]): string | undefi
   if (subcommand === 'rebase' && has('-i', '--interactive')) return 'Rebase without -i.'
   if (PATCH_SUBCOMMANDS.has(subcommand) && has('-p', '-i', '--patch', '--interactive')) return 'Name the files instead.'
   const hasMessage = args.some((arg) => MESSAGE.has(arg) || /^(?:-m.|--(?:message|file|fixup|squash|reuse-message)=)/.test(arg))
-  return subcommand === 'commit' && !hasMessage ? 'Give the message with -m.' : undefined
+  return subcommand === 'commit' && !hasMessage ? 'Pass the message with -m.' : undefined
 }
 
 interface RunOptions {

@@ -88,8 +88,8 @@ function programAndArguments({ assignments }: Stage, argv: readonly string[]): r
   const program = argv[0]!
   if (assignments.length === 0 && !program.includes('/')) return argv
   if (program.includes('=')) {
-    const why = `The program "${program}" has a = in its name.`
-    throw new ToolError('InputInvalid', `${why} It cannot be run by a path or with variables.`)
+    const why = `The program name "${program}" contains "=".`
+    throw new ToolError('InputInvalid', `${why} Such a program cannot run by path or with variables.`)
   }
   return ['env', '--', ...assignments.map(([name, value]) => `${name}=${value}`), ...argv]
 }
@@ -115,7 +115,7 @@ async function expandWords(
     else if (word.pattern === undefined) argv.push(word.text)
     else {
       for (const { path, linked } of await expandPattern(word, folder, fs)) {
-        refuseOption(path, `The pattern ${word.text} stands for the file "${path}"`, `Write ./${word.text} instead.`)
+        refuseOption(path, `The pattern ${word.text} matches the file "${path}"`, `Write ./${word.text} instead.`)
         if (linked && use !== undefined) await checkInside(path, folder, fs)
         argv.push(path)
       }
@@ -131,7 +131,7 @@ async function expansionWords(word: Word, use: ReadOnlyUse | undefined, program:
   const { folder, fs, note } = sources
   const texts = await sources.expand(word)
   if (!IGNORES_OPTIONS.has(program)) {
-    for (const text of texts) refuseOption(text, `${word.text} stands for "${text}"`, 'Name the files instead.')
+    for (const text of texts) refuseOption(text, `The value of ${word.text} is "${text}"`, 'Name the files instead.')
   }
   if (use?.paths.includes(word) !== true) return texts
   if (word.expansion!.split) return keepInside(texts, folder, fs, note)
