@@ -1,5 +1,6 @@
-// The tools on a tree of 100,000 files and on a file of a gigabyte, and many edits at once: `pnpm soak`. Ends with 1 when
-// something is not as it must be.
+// Runs the tools on a tree of 100,000 files and on a 1 GB file, and with many concurrent edits. Run with `pnpm soak`.
+// Exits
+// with 1 on failure.
 import assert from 'node:assert/strict'
 import { mkdir, mkdtemp, readFile, realpath, rm, utimes, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -32,7 +33,7 @@ async function step(what: string, work: () => Promise<void>): Promise<void> {
 }
 
 try {
-  await step('a tree of 100,000 files is made', async () => {
+  await step('creates a tree of 100,000 files', async () => {
     for (let at = 0; at < FOLDERS; at++) {
       const folder = join(workspace, 'tree', `p${at % 10}`, `q${Math.floor(at / 10) % 10}`, `r${Math.floor(at / 100)}`)
       await mkdir(folder, { recursive: true })
@@ -41,21 +42,21 @@ try {
     }
     await utimes(join(workspace, 'tree/p3/q0/r0/f7.md'), new Date('2100-01-01'), new Date('2100-01-01'))
   })
-  await step('glob finds all of them, the newest first', async () => {
+  await step('glob finds all files, newest first', async () => {
     const { paths, total } = await call('glob', { pattern: 'tree/**' })
     assert.deepEqual([(paths as string[])[0], (paths as string[]).length, total], ['tree/p3/q0/r0/f7.md', 10_000, FOLDERS * FILES_IN_EACH])
   })
-  await step('glob finds some of them', async () => {
+  await step('glob finds some files', async () => {
     assert.equal((await call('glob', { pattern: '**/q1/**/*.md' }))['total'], FOLDERS / 10)
   })
-  await step('grep finds the needles', async () => {
+  await step('grep finds rare lines', async () => {
     assert.equal((await call('grep', { pattern: 'needle' }))['total'], FOLDERS / 5)
   })
   await step('grep finds a line in every file', async () => {
     const { matches, total } = await call('grep', { pattern: 'line' })
     assert.deepEqual([(matches as unknown[]).length, total], [5_000, FOLDERS * FILES_IN_EACH])
   })
-  await step('grep and glob are cancelled again and again, and still answer', async () => {
+  await step('grep and glob still work after many cancelled calls', async () => {
     for (let round = 0; round < 60; round++) {
       const cancel = new AbortController()
       const running = call(round % 2 === 0 ? 'grep' : 'glob', { pattern: round % 2 === 0 ? 'line' : '**' }, cancel.signal)
@@ -64,7 +65,7 @@ try {
     }
     assert.equal((await call('glob', { pattern: '**/*.md' }))['total'], FOLDERS)
   })
-  await step('a text of a gigabyte is read by its end, and searched, without being held', async () => {
+  await step('read and grep process a 1 GB file without loading it', async () => {
     const path = join(workspace, 'big.txt')
     const piece = 'a line like any other\n'.repeat(50_000)
     for (let at = 0; at < 1024 * MB; at += piece.length) await writeFile(path, piece, { flag: 'a' })
@@ -75,7 +76,7 @@ try {
     assert.equal((await call('grep', { pattern: 'last', path: 'big.txt' }))['total'], 1)
     assert.ok(process.memoryUsage().rss - before < 400 * MB, 'memory grew with the file')
   })
-  await step('a thousand edits of one file at once lose nothing', async () => {
+  await step('a thousand concurrent edits of a file are all applied', async () => {
     await writeFile(join(workspace, 'edits'), Array.from({ length: 1_000 }, (_, i) => `<${i}>\n`).join(''))
     await Promise.all(Array.from({ length: 20 }, async (_, lane) => {
       for (let i = lane; i < 1_000; i += 20) await call('edit', { path: 'edits', old_string: `<${i}>`, new_string: `[${i}]` })

@@ -37,7 +37,7 @@ afterAll(() => {
 const filled = <T>(value: T): T =>
   value === undefined ? value : JSON.parse(JSON.stringify(value).replaceAll('$0', places[0]!).replaceAll('$1', places[1]!)) as T
 
-/** The tools as they ship, in a host of this configuration, with everything real. */
+/** A host with this configuration and the bundled tools. Nothing is mocked. */
 async function opened(config: ConfigFile, options: SessionOptions) {
   const bundled = createBundledExtensions({ fetchHosts: ['*', ...places], runAgent: async () => ({ output: 'done' }) })
   const loader = createLoader({ coreVersion: '1.0.0', roots: { global: join(root, 'home'), projectFolder: '.bulkhead' }, bundled })
@@ -91,7 +91,7 @@ const setting = fc.record({
   calls: fc.array(fc.constantFrom(...CALLS), { minLength: 6, maxLength: 12 }),
 })
 
-it('explain says what the call does, whatever is configured', async () => {
+it('explain predicts the outcome of a call under any configuration', async () => {
   await fc.assert(fc.asyncProperty(setting, async ({ config, session: limit, budget, calls }) => {
     let asked = 0
     const approver = { approve: async () => { asked++; return { decision: 'once' as const } } }

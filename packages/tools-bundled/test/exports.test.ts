@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import * as tools from '../src/index.ts'
 
-it('exports exactly this', () => {
+it('exports exactly these names', () => {
   expect(Object.keys(tools).toSorted())
     .toEqual(['SHELF_THRESHOLD', 'ToolShelf', 'argumentsReaders', 'bundledExtensions', 'createBundledExtensions', 'loadLateCode'])
 })

@@ -5,7 +5,7 @@ import { argumentsReaders } from '../src/index.ts'
 const WORKSPACE = '/home/me/project'
 const reading = (tool: Parameters<typeof argumentsReaders.get>[0], args: JsonObject) => argumentsReaders.get(tool)!(args, { workspace: WORKSPACE })
 
-describe('what a call of a tool for files stands for', () => {
+describe('the arguments reader of a file tool', () => {
   it.each<[string, string, readonly string[]]>([
     ['a.txt', '.', []],
     ['src/a.txt', 'src', ['.']],
@@ -14,35 +14,35 @@ describe('what a call of a tool for files stands for', () => {
     [`${WORKSPACE}/a.txt`, '.', []],
     ['/etc/ssl/a', '/etc/ssl', ['/etc', '/']],
     ['/a', '/', []],
-    // Behind a link it could lead anywhere.
+    // After a link, `..` could lead anywhere.
     ['src/link/../a.txt', 'src', []],
     ['../a.txt', '..', []],
     ['../../x/a.txt', '../../x', []],
     [`${WORKSPACE}-other/a.txt`, '/home/me/project-other', ['/home/me', '/home', '/']],
-  ])('%j is of %j and within %j', (path, key, within) => {
+  ])('maps %j to the key %j within %j', (path, key, within) => {
     for (const tool of ['read', 'write', 'edit'] as const) {
       expect(reading(tool, { path })).toMatchObject({ key, subjects: [{ key, within }] })
     }
   })
 
-  it('is the folder itself for a search', () => {
+  it('uses the folder itself as the key of a search', () => {
     expect(reading('grep', { pattern: 'x', path: 'src/deep' })).toMatchObject({ key: 'src/deep', subjects: [{ within: ['src', '.'] }] })
     expect(reading('grep', { pattern: 'x' })).toMatchObject({ key: '.', touches: [`read all below ${WORKSPACE}`] })
     expect(reading('glob', { pattern: '*.ts', path: 'src' })).toMatchObject({ key: 'src', touches: [`read the names below ${WORKSPACE}/src`] })
     expect(reading('glob', { pattern: `${WORKSPACE}/src/*.ts` })).toMatchObject({ key: 'src' })
   })
 
-  it('is within every folder above, however many, and within none where the path is too long to be one', () => {
+  it('lists all parent folders, and none if the path is too long', () => {
     const [subject] = reading('write', { path: 'x/'.repeat(2_048) }).subjects
     expect(subject?.within).toHaveLength(2_047)
     expect(subject?.within?.slice(-3)).toEqual(['x/x', 'x', '.'])
-    // Arguments may have more than this: the folders above would fill the memory of the host.
+    // Listing the parents of longer arguments would exhaust the memory of the host.
     for (const tool of ['read', 'write', 'edit', 'grep', 'glob'] as const) {
       expect(reading(tool, { pattern: '*', path: 'x/'.repeat(100_000) }).subjects[0]?.within).toEqual([])
     }
   })
 
-  it('has no other names: rules speak of it by its path', () => {
+  it('adds no further names, because rules match the path', () => {
     expect(reading('write', { path: 'src/a' }).subjects[0]).not.toHaveProperty('names')
   })
 })
@@ -56,6 +56,6 @@ it.each<[Parameters<typeof argumentsReaders.get>[0], JsonObject, readonly string
   ['bash', { command: 'git push origin main && npm test > out.txt' }, ['run git push origin main', 'run npm test > out.txt', 'write out.txt']],
   ['bash', { command: 'rm -rf build', cwd: 'src' }, ['run [in src] rm -rf build']],
   ['bash', { command: 'for f in *; do rm $f; done' }, ['run in a shell: for f in *; do rm $f; done']],
-])('%s %j would touch %j', (tool, args, touches) => {
+])('%s %j shows %j in the approval prompt', (tool, args, touches) => {
   expect(reading(tool, args).touches).toEqual(touches)
 })

@@ -11,7 +11,7 @@ const BOOLEAN = { type: 'boolean' }
 const READS = { fs: { read: ['{workspace}'] } }
 const SESSION = { capabilities: ['session'] }
 
-/** Models have learned these, and a tool of another layer may stand in for one only with the very same. Change none of it. */
+/** Do not change these schemas: models know them, and a replacement of a locked tool must have the same schema. */
 const LOCKED: Readonly<Record<string, object>> = {
   read: {
     requires: READS, gated: false, mode: 'read', kind: 'read', idempotent: true, maxOutput: '256KB',
@@ -87,24 +87,24 @@ const LOCKED: Readonly<Record<string, object>> = {
   },
 }
 
-/** Without what explains it to a model. */
+/** Removes descriptions. */
 function bare(value: Json): Json {
   if (Array.isArray(value)) return value.map(bare)
   if (!isJsonObject(value)) return value
   return Object.fromEntries(Object.entries(value).filter(([key, member]) => key !== 'description' || typeof member !== 'string').map(([key, member]) => [key, bare(member)]))
 }
 
-describe('the locked tools', () => {
+describe('locked tools', () => {
   const extensions = createBundledExtensions()
   const tools = extensions.map(({ manifest }) => manifestSchema.parse(manifest).tools[0]!)
 
-  it.each(tools.filter(({ name }) => Object.hasOwn(LOCKED, name)).map((tool) => [tool.name, tool] as const))('%s is exactly this', (name, tool) => {
+  it.each(tools.filter(({ name }) => Object.hasOwn(LOCKED, name)).map((tool) => [tool.name, tool] as const))('%s has the pinned schema', (name, tool) => {
     const { name: _name, label, description, ...rest } = tool
     expect(bare(rest as unknown as JsonObject)).toEqual(LOCKED[name])
     expect([label, description].every((words) => words !== undefined && words.length > 2)).toBe(true)
   })
 
-  it('are each there once, and explain every argument', () => {
+  it('exist exactly once, and describe every argument', () => {
     const names = tools.map(({ name }) => name)
     expect(names.toSorted()).toEqual([...new Set(names)].toSorted())
     expect(Object.keys(LOCKED).filter((name) => !names.includes(name))).toEqual([])

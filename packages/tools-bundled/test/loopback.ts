@@ -4,13 +4,13 @@ import type { AddressInfo } from 'node:net'
 import { afterAll } from 'vitest'
 
 export interface Loopback {
-  /** As a grant names it. */
+  /** Host and port, as in a grant. */
   readonly place: string
   readonly base: string
   readonly requests: IncomingMessage[]
 }
 
-/** A server for the tests of a file. */
+/** Starts a local server for the tests of a file. */
 export async function serve(answer: RequestListener): Promise<Loopback> {
   const requests: IncomingMessage[] = []
   const server = createServer((request, response) => {

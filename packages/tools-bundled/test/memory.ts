@@ -1,7 +1,7 @@
 import type { SessionAccess } from '@bulkhead/contract'
 import type { Json } from '@bulkhead/kit/json'
 
-/** What a host keeps for a session, for tests: each call is in the session that is current. */
+/** Session memory for tests. `current` is the session of each call. */
 export function sessionMemory(): SessionAccess & { current: string } {
   const kept = new Map<string, Json>()
   return {

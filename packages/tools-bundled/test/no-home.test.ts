@@ -8,7 +8,7 @@ import { read } from '../src/read/read.ts'
 import { write } from '../src/write/write.ts'
 import { toolSession } from './tool-session.ts'
 
-it.each([undefined, '', 'a~', '~a', './~', './~/a', 'a/~/b', '~$report.docx'])('lets %j be', (path) => {
+it.each([undefined, '', 'a~', '~a', './~', './~/a', 'a/~/b', '~$report.docx'])('accepts the path %j', (path) => {
   expect(() => refuseHome(path)).not.toThrow()
 })
 
@@ -18,7 +18,7 @@ describe.each([
 ] as const)('%s', (_, bundled, args) => {
   const tool = toolSession(bundled)
 
-  it('does not take a home folder for one that is called ~', async () => {
+  it('refuses ~ instead of creating a folder with this name', async () => {
     for (const path of ['~', '~/notes.txt']) {
       expect(await tool.refusal({ ...args, path })).toMatchObject({ code: 'InputInvalid', message: expect.stringContaining(`"${path}" begins with "~"`) })
     }

@@ -3,7 +3,7 @@ import { manifestSchema } from '@bulkhead/contract/validation'
 import type { JsonObject } from '@bulkhead/kit/json'
 import type { BundledExtension } from '../src/index.ts'
 
-/** How the host opens a bundled tool: inline, and granted what its manifest wants. */
+/** The request with which the host opens a bundled tool: inline, with the capabilities of its manifest. */
 export function toolRequest(
   { manifest: written, module }: BundledExtension, variables: VariableValues, services: Partial<CompartmentServices> = {},
 ): CompartmentRequest {

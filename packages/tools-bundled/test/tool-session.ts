@@ -13,14 +13,14 @@ export interface ToolSession {
   readonly workspace: string
   readonly userData: string
   call(args: JsonObject, signal?: AbortSignal): Promise<JsonObject>
-  /** The error a call was refused with. */
+  /** The error of a call. */
   refusal(args: JsonObject, signal?: AbortSignal): Promise<Pick<BulkheadError, 'code' | 'message' | 'data'>>
   key(args: JsonObject): Promise<string>
-  /** Folders on the way are made. */
+  /** Creates missing folders. */
   put(path: string, content?: string | Uint8Array): Promise<void>
 }
 
-/** One bundled tool, inline in a real sandbox over a workspace of its own, for every test of the file or block. */
+/** Opens a bundled tool in a real sandbox with its own workspace, for all tests of a file or block. */
 export function toolSession(bundled: BundledExtension, services: Partial<CompartmentServices> = {}): ToolSession {
   const [workspace, userData] = [0, 1].map(() => realpathSync(mkdtempSync(join(tmpdir(), 'bulkhead-tool-')))) as [string, string]
   const request = toolRequest(bundled, { workspace: [workspace], 'user-data': [userData] }, services)

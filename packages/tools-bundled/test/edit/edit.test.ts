@@ -10,7 +10,7 @@ describe('edit', () => {
   const tool = toolSession(edit)
   const text = () => readFile(join(tool.workspace, 'f.txt'), 'utf8')
 
-  it('replaces a text and shows the change', async () => {
+  it('replaces a string and returns a diff', async () => {
     await tool.put('f.txt', 'one\ntwo\nthree\n')
     expect(await tool.call({ path: 'f.txt', old_string: 'two', new_string: '2' })).toEqual({
       path: 'f.txt', replacements: 1, diff: '--- a/f.txt\n+++ b/f.txt\n@@ -1,3 +1,3 @@\n one\n-two\n+2\n three\n',
@@ -18,7 +18,7 @@ describe('edit', () => {
     expect(await text()).toBe('one\n2\nthree\n')
   })
 
-  it('changes nothing and says so when there is none, or more than one', async () => {
+  it('fails and changes nothing if the string does not occur exactly once', async () => {
     await tool.put('f.txt', 'a\na\n')
     expect(await tool.refusal({ path: 'f.txt', old_string: 'b', new_string: 'c' }))
       .toMatchObject({ code: 'InputInvalid', message: expect.stringContaining('does not occur in "f.txt"') })
@@ -29,28 +29,28 @@ describe('edit', () => {
     expect(await text()).toBe('c\nc\n')
   })
 
-  it('takes what patterns mean as it is', async () => {
+  it('treats pattern characters literally', async () => {
     await tool.put('f.txt', '(a|b)$ .*')
     await tool.call({ path: 'f.txt', old_string: '(a|b)$', new_string: '$& $1 \\n' })
     expect(await text()).toBe('$& $1 \\n .*')
   })
 
-  it('keeps CRLF and bytes that are not UTF-8', async () => {
+  it('preserves CRLF and bytes that are not UTF-8', async () => {
     await tool.put('f.txt', Buffer.from('caf\xe9\r\nold\r\nend\r\n', 'latin1'))
     await tool.call({ path: 'f.txt', old_string: 'old\nend', new_string: 'new\nend' })
     expect((await readFile(join(tool.workspace, 'f.txt'))).toString('latin1')).toBe('caf\xe9\r\nnew\r\nend\r\n')
   })
 
   it.each([
-    ['a file that is not there', 'none', 'NotFound'], ['a folder', '.', 'InputInvalid'], ['outside', '../x', 'CapabilityDenied'],
-    ['a gigabyte', 'huge', 'InputInvalid'],
+    ['a missing file', 'none', 'NotFound'], ['a folder', '.', 'InputInvalid'], ['a file outside the workspace', '../x', 'CapabilityDenied'],
+    ['a file of a gigabyte', 'huge', 'InputInvalid'],
   ])('refuses %s', async (_, path, code) => {
     await tool.put('huge')
     await truncate(join(tool.workspace, 'huge'), 1024 ** 3)
     expect((await tool.refusal({ path, old_string: 'a', new_string: 'b' })).code).toBe(code)
   })
 
-  it('agrees with splitting and joining', async () => {
+  it('has the same result as splitting and joining', async () => {
     const piece = fc.constantFrom('a', 'b', '\n', 'é', '😀', '\ud83d\ude01', ' ', '$')
     const textOf = (min: number, max: number) => fc.array(piece, { minLength: min, maxLength: max }).map((pieces) => pieces.join(''))
     await fc.assert(fc.asyncProperty(textOf(0, 30), textOf(1, 3), textOf(0, 3), fc.boolean(), async (content, before, after, all) => {
@@ -67,7 +67,7 @@ describe('edit', () => {
     }), { numRuns: thoroughly(30, 150) })
   })
 
-  it('loses none of many edits at once, and is either done or not when cancelled', async () => {
+  it('applies concurrent edits without losing any, and is atomic when cancelled', async () => {
     await tool.put('f.txt', Array.from({ length: 30 }, (_, i) => `<${i}>`).join('\n'))
     await Promise.all(Array.from({ length: 30 }, (_, i) => tool.call({ path: 'f.txt', old_string: `<${i}>`, new_string: `[${i}]` })))
     expect(await text()).toBe(Array.from({ length: 30 }, (_, i) => `[${i}]`).join('\n'))
@@ -78,7 +78,7 @@ describe('edit', () => {
     expect(await text()).toMatch(/^(?:\[0\]|zero)\n\[1\]/)
   })
 
-  it('is asked for by folder', async () => {
+  it('uses the folder as its approval key', async () => {
     expect(await tool.key({ path: 'f.txt', old_string: 'a', new_string: 'b' })).toBe('.')
   })
 })

@@ -12,7 +12,7 @@ describe('glob', () => {
   const paths = async (pattern: string, path?: string) =>
     (await tool.call({ pattern, ...(path !== undefined && { path }) }))['paths'] as string[]
 
-  it('finds files, the newest first', async () => {
+  it('finds files, newest first', async () => {
     await tool.put('g/old.ts')
     await tool.put('g/new.ts')
     await tool.put('g/deep/x.tsx')
@@ -27,7 +27,7 @@ describe('glob', () => {
     expect(await paths('*', 'g/node_modules')).toEqual(['g/node_modules/y.ts'])
   })
 
-  it('goes round links that go round', async () => {
+  it('does not follow cyclic links', async () => {
     await tool.put('loop/a')
     await symlink('.', join(tool.workspace, 'loop/self')).catch(() => undefined)
     await symlink('/', join(tool.workspace, 'loop/top')).catch(() => undefined)
@@ -35,15 +35,15 @@ describe('glob', () => {
   })
 
   it.each([
-    ['a pattern that leaves', { pattern: '../*' }, 'InputInvalid'], ['a folder outside', { pattern: '*', path: '..' }, 'CapabilityDenied'],
-    ['a pattern outside', { pattern: '/etc/*' }, 'CapabilityDenied'], ['a folder that is not there', { pattern: '*', path: 'none' }, 'NotFound'],
-    ['a bomb of braces', { pattern: '{a,b}'.repeat(30) }, 'InputInvalid'], ['a file', { pattern: '*', path: 'plain' }, 'NotFound'],
+    ['a pattern that leaves the workspace', { pattern: '../*' }, 'InputInvalid'], ['a folder outside', { pattern: '*', path: '..' }, 'CapabilityDenied'],
+    ['a pattern outside', { pattern: '/etc/*' }, 'CapabilityDenied'], ['a missing folder', { pattern: '*', path: 'none' }, 'NotFound'],
+    ['an exponential brace pattern', { pattern: '{a,b}'.repeat(30) }, 'InputInvalid'], ['a file', { pattern: '*', path: 'plain' }, 'NotFound'],
   ])('refuses %s', async (_, args, code) => {
     await tool.put('plain')
     expect((await tool.refusal(args)).code).toBe(code)
   })
 
-  it('agrees with a walk over random trees', async () => {
+  it('finds the same files as a walk over random trees', async () => {
     const name = fc.constantFrom('a', 'b.ts', 'c', '.d', 'e.js')
     const path = fc.array(name, { minLength: 1, maxLength: 4 }).map((names) => names.join('/'))
     const pattern = fc.constantFrom('**', '*', '**/*.ts', 'a/**', '*/*', '**/a/*', '**/{c,.d}', 'a/**/e.js', '?', '**/[ac]', 'a/*.??')
@@ -62,25 +62,25 @@ describe('glob', () => {
     }), { numRuns: thoroughly(20, 60) })
   })
 
-  it('ends when it is cancelled', async () => {
+  it('stops when the call is cancelled', async () => {
     const cancel = new AbortController()
     const finding = tool.call({ pattern: '**' }, cancel.signal)
     cancel.abort(new Error('enough'))
     await expect(finding).rejects.toThrow('enough')
   })
 
-  it('is asked for by the folder it looks in', async () => {
+  it('uses the searched folder as its approval key', async () => {
     expect(await tool.key({ pattern: '*' })).toBe('.')
     expect(await tool.key({ pattern: '*', path: 'src' })).toBe('src')
     expect(await tool.key({ pattern: '/etc/ssh/*_key' })).toBe('/etc/ssh')
   })
 
-  it.each([['/*', '/', '*'], ['/a/b', '/a', 'b'], ['/', '/', '*'], ['a', '.', 'a']])('splits %s', (given, path, pattern) => {
+  it.each([['/*', '/', '*'], ['/a/b', '/a', 'b'], ['/', '/', '*'], ['a', '.', 'a']])('splits the pattern %s', (given, path, pattern) => {
     expect(splitPattern(given)).toEqual({ path, pattern })
   })
 })
 
-/** The few forms that are tried, written as regular expressions by hand. */
+/** Converts the patterns of this test to regular expressions. */
 const reference = (pattern: string): RegExp => {
   const source = pattern.replace(/\/\*\*$/, '/**/*').replaceAll('.', '\\.').replaceAll('**/', '\u0001').replace(/^\*\*$/, '.*')
     .replaceAll(/(?<!\.)\*/g, '[^/]*').replaceAll('?', '[^/]').replaceAll(/\{(.*),(.*)\}/g, '(?:$1|$2)').replaceAll('\u0001', '(?:.*/)?')

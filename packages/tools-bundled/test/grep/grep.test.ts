@@ -31,7 +31,7 @@ describe('grep', () => {
       .toEqual({ matches: [{ path: 'g/a.ts', line: 1, text: 'import x\nconst a = 1' }], total: 1 })
   })
 
-  it('passes over a gigabyte of nothing, links that go round and folders it may not read', async () => {
+  it('skips a sparse 1 GB file, cyclic links and unreadable folders', async () => {
     await tool.put('odd/huge')
     await truncate(join(tool.workspace, 'odd/huge'), 1024 ** 3)
     await tool.put('odd/locked/a', 'needle')
@@ -44,8 +44,8 @@ describe('grep', () => {
     expect(matches).toEqual([{ path: 'odd/crlf', line: 1, text: 'a needle' }])
   })
 
-  it('says how much it could not read, and finds what it could', async () => {
-    // A path longer than the system allows cannot be read.
+  it('reports how many files it could not read, and searches the rest', async () => {
+    // A path longer than PATH_MAX cannot be read.
     const half = Array.from({ length: 11 }, () => 'n'.repeat(200)).join('/')
     await tool.put('far/near.txt', 'a needle')
     await tool.put(`far/${half}/empty`)
@@ -60,14 +60,14 @@ describe('grep', () => {
   })
 
   it.each([
-    ['a broken expression', { pattern: '[' }, 'InputInvalid', /unclosed/], ['an unknown type', { pattern: 'a', type: 'klingon' }, 'InputInvalid', /type/],
-    ['outside', { pattern: 'a', path: '/etc' }, 'CapabilityDenied', /outside/], ['nothing there', { pattern: 'a', path: 'none' }, 'NotFound', /none/],
+    ['an invalid expression', { pattern: '[' }, 'InputInvalid', /unclosed/], ['an unknown type', { pattern: 'a', type: 'klingon' }, 'InputInvalid', /type/],
+    ['a folder outside the workspace', { pattern: 'a', path: '/etc' }, 'CapabilityDenied', /outside/], ['a missing folder', { pattern: 'a', path: 'none' }, 'NotFound', /none/],
     ['an option as a type', { pattern: 'a', type: 'ts --pre=sh' }, 'InputInvalid', /type/],
   ])('refuses %s', async (_, args, code, message) => {
     expect(await tool.refusal(args)).toMatchObject({ code, message: expect.stringMatching(message) })
   })
 
-  it('agrees with reading every line, over random trees', async () => {
+  it('finds the same lines as reading every file of random trees', async () => {
     const line = fc.constantFrom('a', 'ab', 'b a', '', 'é', 'xab')
     const file = fc.array(line, { maxLength: 6 })
     const pattern = fc.constantFrom('a', '^a', 'b$', 'a|é', '[xé]', '.', '^$', 'ab?')
@@ -83,7 +83,7 @@ describe('grep', () => {
     }), { numRuns: thoroughly(20, 40) })
   })
 
-  it('ends when it is cancelled', async () => {
+  it('stops when the call is cancelled', async () => {
     await tool.put('slow')
     await truncate(join(tool.workspace, 'slow'), 256 * 1024 ** 3)
     const cancel = new AbortController()
@@ -92,7 +92,7 @@ describe('grep', () => {
     await expect(searching).rejects.toThrow('enough')
   })
 
-  it('is asked for by what it searches', async () => {
+  it('uses the searched folder as its approval key', async () => {
     expect(await tool.key({ pattern: 'a' })).toBe('.')
     expect(await tool.key({ pattern: 'a', path: './src/' })).toBe('src')
   })

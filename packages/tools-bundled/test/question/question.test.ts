@@ -18,7 +18,7 @@ describe('question', () => {
     },
   })
 
-  it('asks one after the other and gives a list for each', async () => {
+  it('asks questions in order and returns a list of answers for each', async () => {
     accept('blue', 'Postgres', ['a', 'c'])
     const options = [{ label: 'Postgres', description: 'the one we have' }, { label: 'SQLite' }]
     expect(await tool.call({
@@ -34,26 +34,26 @@ describe('question', () => {
     ])
   })
 
-  it('refuses with one message where no user can be asked', async () => {
+  it('fails with a fixed message if no user can be asked', async () => {
     answer = () => Promise.reject(new BulkheadError('InteractionUnavailable', 'Nobody is there.'))
     expect(await tool.refusal({ questions: [{ question: 'Anyone?' }] })).toMatchObject({ code: 'InteractionUnavailable', message: NOBODY_THERE })
     expect(NOBODY_THERE).toBe('No person can be asked here. Continue with your best guess, and say what you assumed.')
   })
 
-  it('hands on that a person did not answer', async () => {
+  it('reports that the user did not answer', async () => {
     answer = async () => ({ status: 'rejected', reason: 'not now' })
     expect(await tool.refusal({ questions: [{ question: 'Now?' }] })).toMatchObject({ code: 'ApprovalDenied', message: 'not now' })
     answer = async () => ({ status: 'timeout' })
     expect((await tool.refusal({ questions: [{ question: 'Now?' }] })).code).toBe('InteractionTimeout')
   })
 
-  it('does not offer two answers that look the same', async () => {
+  it('refuses two options with the same label', async () => {
     accept('a')
     expect((await tool.refusal({ questions: [{ question: 'Which?', options: [{ label: 'a' }, { label: 'a' }] }] })).code).toBe('InputInvalid')
     expect(asked).toEqual([])
   })
 
-  it('takes its question back when it is cancelled', async () => {
+  it('withdraws the question when the call is cancelled', async () => {
     const cancel = new AbortController()
     const withdrawn = Promise.withResolvers<unknown>()
     answer = (_, signal) => new Promise((_resolve, reject) => {
@@ -67,14 +67,14 @@ describe('question', () => {
     expect(await withdrawn.promise).toMatchObject({ message: 'enough' })
   })
 
-  it('has one key', async () => {
+  it('uses a fixed approval key', async () => {
     expect(await tool.key({ questions: [] })).toBe('interactive')
   })
 })
 
-describe('question without a person', () => {
+describe('question without a user', () => {
   const tool = toolSession(question)
-  it('refuses with the same text', async () => {
+  it('fails with the same message', async () => {
     expect(await tool.refusal({ questions: [{ question: 'Anyone?' }] })).toMatchObject({ message: NOBODY_THERE })
   })
 })

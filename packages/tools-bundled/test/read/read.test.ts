@@ -34,33 +34,33 @@ describe('a file of 2 GB', () => {
     truncateSync(join(workspace, 'huge.txt'), 2 * KB ** 3)
   })
 
-  it('gives its first lines without being read to its end', async () => {
+  it('returns its first lines without reading the rest', async () => {
     expect(await read({ path: 'huge.txt', offset: 3, limit: 2 })).toEqual({ path: 'huge.txt', content: 'line\nline\n', lines: { from: 3, to: 4 } })
   })
 
-  it('is not searched for a line that lies far behind', async () => {
+  it('is not searched for a line far from the start', async () => {
     await expect(read({ path: 'huge.txt', offset: 9_999 })).rejects.toMatchObject({ code: 'InputInvalid', message: expect.stringContaining('byte_start') })
   })
 
-  it('gives any part by bytes', async () => {
+  it('returns any range of bytes', async () => {
     expect(await read({ path: 'huge.txt', byte_start: 5, byte_end: 10 })).toMatchObject({ content: 'line\n', bytes: { total: 2 * KB ** 3 } })
   })
 })
 
 describe('read', () => {
-  it('gives a text by lines, and says which part it is', async () => {
+  it('returns text by lines with their range', async () => {
     put('poem.txt', 'one\r\ntwo\nthree\n')
     expect(await read({ path: 'poem.txt' })).toEqual({ path: 'poem.txt', content: 'one\r\ntwo\nthree\n', lines: { from: 1, to: 3, total: 3 } })
     expect(await read({ path: 'poem.txt', offset: 2, limit: 1 })).toEqual({ path: 'poem.txt', content: 'two\n', lines: { from: 2, to: 2, total: 3 } })
     expect(await read({ path: join(workspace, 'poem.txt'), offset: 3 })).toMatchObject({ content: 'three\n' })
   })
 
-  it('gives an empty file', async () => {
+  it('reads an empty file', async () => {
     put('empty', '')
     expect(await read({ path: 'empty' })).toEqual({ path: 'empty', content: '', lines: { from: 1, to: 0, total: 0 } })
   })
 
-  it('gives 200 KB at most, cut after a line, with the true number of lines', async () => {
+  it('returns at most 200 KB, cut after a line, with the total number of lines', async () => {
     put('long.txt', '€uro\n'.repeat(100_000))
     const { content, lines } = (await read({ path: 'long.txt' })) as { content: string; lines: JsonObject }
     expect(Buffer.byteLength(content)).toBeLessThanOrEqual(200 * KB)
@@ -70,7 +70,7 @@ describe('read', () => {
     expect(await read({ path: 'long.txt', offset: 99_999 })).toMatchObject({ content: '€uro\n€uro\n', lines: { from: 99_999, to: 100_000, total: 100_000 } })
   })
 
-  it.each([['a file that is read at once', 100_000], ['one that is not', 400_000]])('says of a line that is too long where it goes on: %s', async (_, times) => {
+  it.each([['a file that is read in one chunk', 100_000], ['a file that is read in several chunks', 400_000]])('returns where a line that is too long continues: %s', async (_, times) => {
     put('min.js', `first\n${'a€;'.repeat(times)}`)
     const { content, lines, bytes } = (await read({ path: 'min.js', offset: 2 })) as { content: string; lines: JsonObject; bytes: { to: number } }
     expect(lines).toEqual({ from: 2, to: 2, total: 2, cut: true })
@@ -80,7 +80,7 @@ describe('read', () => {
     expect(`${content}${next.content}`).toBe('a€;'.repeat(times).slice(0, content.length + next.content.length))
   })
 
-  it('reads the end of a file of a gigabyte without holding it', async () => {
+  it('reads the end of a 1 GB file without loading all of it', async () => {
     put('huge', 'first\n')
     truncateSync(join(workspace, 'huge'), 1024 * 1024 * KB)
     const before = process.memoryUsage().rss
@@ -88,20 +88,20 @@ describe('read', () => {
     expect(process.memoryUsage().rss - before).toBeLessThan(100 * 1024 * KB)
   })
 
-  it('gives bytes: as text where they are text, else in base64', async () => {
+  it('returns bytes as text if they are UTF-8, otherwise as base64', async () => {
     put('mixed', Uint8Array.of(0x61, 0x62, 0xff, 0xfe))
     expect(await read({ path: 'mixed', byte_start: 0, byte_end: 2 })).toEqual({ path: 'mixed', content: 'ab', bytes: { from: 0, to: 2, total: 4 } })
     expect(await read({ path: 'mixed', byte_start: 2 })).toEqual({ path: 'mixed', content: '//4=', encoding: 'base64', bytes: { from: 2, to: 4, total: 4 } })
   })
 
-  it('gives whole characters where a range begins or ends inside of one, and says which bytes they are', async () => {
+  it('returns complete characters and their range if a byte range splits characters', async () => {
     put('euro', 'a€b€c')
     expect(await read({ path: 'euro', byte_start: 2, byte_end: 7 })).toEqual({ path: 'euro', content: 'b', bytes: { from: 4, to: 5, total: 9 } })
     expect(await read({ path: 'euro', byte_start: 0, byte_end: 3 })).toEqual({ path: 'euro', content: 'a', bytes: { from: 0, to: 1, total: 9 } })
     expect(await read({ path: 'euro', byte_start: 2, byte_end: 3 })).toMatchObject({ encoding: 'base64', bytes: { from: 2, to: 3, total: 9 } })
   })
 
-  it.each(['utf-16le', 'utf-16be'])('gives %s that has its mark by lines and by bytes, and says what it is', async (encoding) => {
+  it.each(['utf-16le', 'utf-16be'])('decodes %s with a byte order mark by lines and by bytes, and returns the encoding', async (encoding) => {
     const wide = (text: string) => encoding === 'utf-16le' ? Buffer.from(text, 'utf16le') : Buffer.from(text, 'utf16le').swap16()
     put('wide', wide('\ufeffone ü\r\ntwo 😀 end\r\n'))
     const total = 40
@@ -117,14 +117,14 @@ describe('read', () => {
     await expect(read({ path: 'wider' })).rejects.toMatchObject({ code: 'InputInvalid', message: expect.stringMatching(/is utf-16.e and has 9000002 bytes; .* Read a part of it with byte_start and byte_end\.$/) })
   })
 
-  it('gives no more in base64 than is shown', async () => {
+  it('limits base64 to the output limit', async () => {
     put('noise', new Uint8Array(400 * KB).fill(0xff))
     const { content, bytes } = (await read({ path: 'noise', byte_start: 0 })) as { content: string; bytes: JsonObject }
     expect(content).toHaveLength(200 * KB)
     expect(bytes).toEqual({ from: 0, to: 150 * KB, total: 400 * KB })
   })
 
-  it('gives an image as an image', async () => {
+  it('returns an image as an image', async () => {
     const png = Uint8Array.of(0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 1, 2, 3)
     put('dot.png', png)
     expect(await read({ path: 'dot.png' })).toEqual({
@@ -134,7 +134,7 @@ describe('read', () => {
   })
 
   it.each([
-    ['a file that is not there', { path: 'nowhere' }, 'NotFound', /nowhere/],
+    ['a missing file', { path: 'nowhere' }, 'NotFound', /nowhere/],
     ['a folder', { path: '.' }, 'InputInvalid', /folder/],
     ['a binary file', { path: 'binary' }, 'InputInvalid', /byte_start/],
     ['lines and bytes at once', { path: 'binary', offset: 1, byte_start: 0 }, 'InputInvalid', /at once/],
@@ -172,7 +172,7 @@ describe('read', () => {
     }
   })
 
-  it('reads what it may when folders have odd names', async () => {
+  it('reads files in folders with unusual names', async () => {
     mkdirSync(join(workspace, 'ä b*{c}'))
     put('ä b*{c}/ü.txt', 'ok')
     expect(await read({ path: 'ä b*{c}/ü.txt' })).toMatchObject({ content: 'ok' })

@@ -20,7 +20,7 @@ describe('skill', () => {
     logged.length = 0
   })
 
-  it('loads what a skill says, from wherever a project keeps them', async () => {
+  it('loads a skill from any folder of the project', async () => {
     await tool.put('.agents/skills/release/SKILL.md', skillText('release', 'Makes a release.'))
     await tool.put('.claude/skills/review/SKILL.md', '---\r\nname: "review"\r\ndescription: >\r\n  Looks at\r\n  a change.\r\nlicense: MIT\r\n---\r\nLook twice.\r\n')
     await tool.put('team/skills/deploy/SKILL.md', skillText('deploy', 'Deploys.'))
@@ -29,14 +29,14 @@ describe('skill', () => {
     expect(await tool.call({ name: 'deploy' })).toMatchObject({ content: expect.stringContaining('How to deploy.') })
   })
 
-  it('answers an unknown name with those there are', async () => {
+  it('lists the available skills if the name is unknown', async () => {
     const { code, message } = await tool.refusal({ name: 'fly' })
     expect(code).toBe('NotFound')
     expect(message).toContain('- release: Makes a release.')
     expect(message).toContain('- review: Looks at a change.')
   })
 
-  it('takes the first of a name and leaves out what is none, saying so', async () => {
+  it('uses the first skill of a name, and logs the skills that it leaves out', async () => {
     await tool.put('.claude/skills/release/SKILL.md', skillText('release', 'Another.', 'Not this.'))
     await tool.put('.agents/skills/misnamed/SKILL.md', skillText('other', 'x'))
     await tool.put('.agents/skills/Bad_Name/SKILL.md', skillText('Bad_Name', 'x'))
@@ -48,7 +48,7 @@ describe('skill', () => {
     expect(logged.filter(({ level }) => level === 'warn').map(({ text }) => text).join('\n')).toMatch(/misnamed[^]*\.claude\/skills\/release/)
   })
 
-  it('never leaves its folders', async () => {
+  it('reads nothing outside its folders', async () => {
     const outside = realpathSync(mkdtempSync(join(tmpdir(), 'bulkhead-skill-')))
     mkdirSync(join(outside, 'evil'))
     writeFileSync(join(outside, 'evil/SKILL.md'), skillText('evil', 'x', 'the canary sings'))
@@ -61,7 +61,7 @@ describe('skill', () => {
     rmSync(outside, { recursive: true })
   })
 
-  it('knows what there was when its session first asked, and reads a body once', async () => {
+  it('indexes skills once per session, and reads each body once', async () => {
     await tool.put('.agents/skills/once/SKILL.md', skillText('once', 'x'))
     const first = await tool.call({ name: 'once' })
     await writeFile(join(tool.workspace, '.agents/skills/once/SKILL.md'), skillText('once', 'x', 'changed'))
@@ -75,12 +75,12 @@ describe('skill', () => {
     expect((await tool.refusal({ name: 'release' })).code).toBe('ToolExecutionFailed')
   })
 
-  it('is asked for by its name', async () => {
+  it('uses the name as its approval key', async () => {
     expect(await tool.key({ name: 'release' })).toBe('release')
   })
 })
 
-describe('the head of a skill', () => {
+describe('readHead()', () => {
   it.each([
     ['---\nname: a-b\ndescription: d\n---', 'a-b', { name: 'a-b', description: 'd' }],
     ['---\nname: a--b\ndescription: d\n---', 'a--b', /name/], ['---\nname: a\ndescription: ""\n---', 'a', /description/],

@@ -11,7 +11,7 @@ describe('task', () => {
     return run(request, signal)
   }), { session: sessionMemory() })
 
-  it('hands the task on and returns what it came to', async () => {
+  it('runs an agent and returns its result', async () => {
     run = async ({ prompt }) => ({ output: `did: ${prompt}` })
     expect(await tool.call({ subagent_type: 'explorer', prompt: 'look', metadata: { a: 1 } })).toEqual({ output: 'did: look' })
     expect(requests.at(-1)).toEqual({
@@ -19,13 +19,13 @@ describe('task', () => {
     })
   })
 
-  it('does not wait for one in the background', async () => {
+  it('does not wait for a background agent', async () => {
     run = async () => ({ sessionId: 'child' })
     expect(await tool.call({ subagent_type: 'a', prompt: 'go', background: true })).toEqual({ session_id: 'child' })
     expect((await tool.refusal({ subagent_type: 'a', prompt: 'go' })).code).toBe('ToolExecutionFailed')
   })
 
-  it('tells what went wrong, and ends with its call', async () => {
+  it('reports errors of the agent, and stops it when the call is cancelled', async () => {
     run = () => Promise.reject(new Error('the model is gone'))
     expect(await tool.refusal({ subagent_type: 'a', prompt: 'go' })).toMatchObject({ code: 'ToolExecutionFailed', message: 'the model is gone' })
     const cancel = new AbortController()
@@ -41,14 +41,14 @@ describe('task', () => {
     await told.promise
   })
 
-  it('is asked for by the kind of agent', async () => {
+  it('uses the agent type as its approval key', async () => {
     expect(await tool.key({ subagent_type: 'explorer', prompt: 'x' })).toBe('explorer')
   })
 })
 
-describe('task without anyone to run it', () => {
+describe('task without an agent runner', () => {
   const tool = toolSession(createTask(), { session: sessionMemory() })
-  it('is refused by its code', async () => {
+  it('fails with CapabilityUnavailable', async () => {
     expect(await tool.refusal({ subagent_type: 'a', prompt: 'go' })).toMatchObject({ code: 'CapabilityUnavailable', message: /no sub-agents/ })
   })
 })

@@ -7,7 +7,7 @@ describe('todo', () => {
   const memory = sessionMemory()
   const tool = toolSession(todo, { session: memory })
 
-  it('keeps the list of a session, and gives it back', async () => {
+  it('stores the list of a session and returns it', async () => {
     const todos = [{ content: 'find it', status: 'completed', id: 'a' }, { content: 'mend it', status: 'in_progress', priority: 'high' }]
     expect(await tool.call({ todos })).toEqual({ todos })
     expect(await memory.read('c')).toMatchObject({ data: todos })
@@ -17,14 +17,14 @@ describe('todo', () => {
     expect(await memory.read('c')).toMatchObject({ data: todos })
   })
 
-  it('has one key', async () => {
+  it('uses a fixed approval key', async () => {
     expect(await tool.key({ todos: [] })).toBe('todo')
   })
 })
 
 describe('todo without a session', () => {
   const tool = toolSession(todo)
-  it('says so', async () => {
+  it('fails with CapabilityUnavailable', async () => {
     expect((await tool.refusal({ todos: [] })).code).toBe('CapabilityUnavailable')
   })
 })

@@ -22,7 +22,7 @@ describe('tool_search', () => {
   const ids = async (query: string, max_results = 10) =>
     ((await search.call({ query, max_results }))['matches'] as { id: string }[]).map(({ id }) => id)
 
-  it('finds tools by their names, descriptions and parameters, and tells what it found', async () => {
+  it('finds tools by name, description and parameters, and reports them to the catalog', async () => {
     expect(await search.call({ query: 'create an issue', max_results: 1 }))
       .toEqual({ matches: [{ id: 'github_create_issue', description: 'Opens an issue in a repository.' }] })
     expect(told.at(-1)).toEqual(['session-1', ['github_create_issue']])
@@ -34,7 +34,7 @@ describe('tool_search', () => {
     expect(await ids('(((((.*')).toEqual([])
   })
 
-  it('names no locked tool, cuts descriptions, and gives ten at most', async () => {
+  it('leaves out locked tools, shortens descriptions and returns at most ten tools', async () => {
     expect(await ids('read')).toEqual([])
     const { matches } = await search.call({ query: 'needle' })
     expect((matches as { description: string }[])[0]!.description).toHaveLength(200)
@@ -42,13 +42,13 @@ describe('tool_search', () => {
     expect(await ids('same')).toHaveLength(10)
   })
 
-  it('has one key', async () => {
+  it('uses a fixed approval key', async () => {
     expect(await search.key({ query: 'x' })).toBe('tool-registry')
   })
 })
 
 describe('ranking', () => {
-  it('puts rare words before common ones', () => {
+  it('weights rare words more than common ones', () => {
     const documents = ['a common', 'a common rare', 'a common', 'a'].map((text, subject) => ({ subject, words: wordsOf(text) }))
     expect(rank('common rare', documents)[0]).toBe(1)
     expect(rank('rare', documents)).toEqual([1])
@@ -57,8 +57,8 @@ describe('ranking', () => {
   })
 })
 
-describe('the shelf', () => {
-  it('shows everything up to its threshold, and then the locked ones and what was found', () => {
+describe('ToolShelf', () => {
+  it('offers all tools up to the threshold, and then only locked and found tools', () => {
     const shelf = new ToolShelf(3)
     const few = [{ name: 'read' }, { name: 'a' }, { name: 'b' }]
     expect(shelf.offered('s', few)).toBe(few)

@@ -3,7 +3,7 @@ import { htmlToMarkdown } from '../../src/web-fetch/html/html-to-markdown.ts'
 
 const URL_OF_PAGE = 'https://site.example/dir/page'
 const markdown = (html: string): string => htmlToMarkdown(html, URL_OF_PAGE, false).content
-/** Time of the processor for this thread alone, which other work on the machine does not add to. */
+/** CPU time of this thread, which does not depend on the load of the machine. */
 function cpuMs(work: () => void): number {
   const before = process.threadCpuUsage()
   work()
@@ -21,8 +21,8 @@ const PAGE = `<!doctype html><html><head><title> The
 }</pre><table><tr><th>k<th>v|w<tr><td>a</td><td>1</td></tr></table><hr><img src="pic.png" alt="a picture"><img src="x.png"><script>alert(1)</script>
 </main><aside>ads</aside><footer>foot</footer></body></html>`
 
-describe('a page as Markdown', () => {
-  it('is what a person would read of it', () => {
+describe('htmlToMarkdown', () => {
+  it('converts the readable part of a page', () => {
     expect(htmlToMarkdown(PAGE, URL_OF_PAGE, false)).toEqual({
       title: 'The title',
       content: [
@@ -35,22 +35,22 @@ describe('a page as Markdown', () => {
     })
   })
 
-  it('is text without marks when that is wanted', () => {
+  it('returns plain text on request', () => {
     expect(plain(PAGE)).toContain('Head & shoulders\n\nOne bold word, a link and code().\nNext line.')
     expect(plain(PAGE)).not.toMatch(/[*`#[]/)
   })
 
-  it('is the whole page where there is no main part, or nothing in it', () => {
+  it('converts the whole page if the main element is missing or empty', () => {
     expect(markdown('<p>a</p><div>b</div>')).toBe('a\n\nb')
     expect(markdown(`<main></main><p>${'long '.repeat(200)}</p>`)).toContain('long')
     expect(markdown(`<div role="main"><p>${'main '.repeat(200)}</p></div><p>rest</p>`)).not.toContain('rest')
   })
 
-  it('has no invisible content in it', () => {
+  it('removes invisible content', () => {
     expect(markdown('<p hidden>a</p><p style="display: none">b</p><p aria-hidden="true">c</p><p>d\u200b\u202e\u{e0041}e\u0007</p><!-- f --><template>g</template>')).toBe('de')
   })
 
-  it('has no links that do something', () => {
+  it('removes links that run code', () => {
     expect(markdown('<a href="javascript:alert(1)">a</a> <a href="data:text/html,x">b</a> <a href="#c">c</a> <a>d</a>')).toBe('a b c d')
   })
 
@@ -59,14 +59,14 @@ describe('a page as Markdown', () => {
   beforeAll(() => { ordinaryMs = cpuMs(() => markdown(ordinary)) })
 
   it.each([
-    ['elements in elements', '<div>x'.repeat(200_000)], ['quotes in quotes', '<blockquote>x'.repeat(100_000)], ['lists in lists', '<ul><li>x'.repeat(100_000)],
-    ['tables in tables', '<table><tr><td>x'.repeat(50_000)], ['cells', `<table><tr>${'<td>x'.repeat(300_000)}`], ['open tags', '<'.repeat(500_000)],
-    ['attributes', `<p ${'a=1 '.repeat(300_000)}>x`], ['closing tags', '</div>'.repeat(300_000)], ['entities', '&amp'.repeat(300_000)],
-    ['open comments', '<!--'.repeat(300_000)], ['bold in bold', '<b>x</b>'.repeat(200_000)], ['hidden in hidden', '<p hidden>x'.repeat(200_000)],
-    ['links', '<a href="/a">x</a>'.repeat(50_000)], ['white space', `<p>${' '.repeat(1_000_000)}x`],
-  ])('costs no more than many times an ordinary page when it is made from %s', (_, html) => {
+    ['nested elements', '<div>x'.repeat(200_000)], ['nested quotes', '<blockquote>x'.repeat(100_000)], ['nested lists', '<ul><li>x'.repeat(100_000)],
+    ['nested tables', '<table><tr><td>x'.repeat(50_000)], ['many cells', `<table><tr>${'<td>x'.repeat(300_000)}`], ['many open tags', '<'.repeat(500_000)],
+    ['many attributes', `<p ${'a=1 '.repeat(300_000)}>x`], ['many closing tags', '</div>'.repeat(300_000)], ['many entities', '&amp'.repeat(300_000)],
+    ['many open comments', '<!--'.repeat(300_000)], ['many bold elements', '<b>x</b>'.repeat(200_000)], ['nested hidden elements', '<p hidden>x'.repeat(200_000)],
+    ['many links', '<a href="/a">x</a>'.repeat(50_000)], ['much white space', `<p>${' '.repeat(1_000_000)}x`],
+  ])('takes linear time for %s', (_, html) => {
     let content = ''
-    // Some cost more than an ordinary page; what is quadratic costs hundreds of times as much.
+    // Quadratic time would be hundreds of times that of an ordinary page.
     expect(cpuMs(() => { content = markdown(html) })).toBeLessThan(20 * ordinaryMs)
     expect(content.length).toBeLessThan(6 * 1024 * 1024)
   })

@@ -1,4 +1,4 @@
-/** The smallest PDF with a line of text in it. */
+/** A minimal PDF with one line of text. */
 export function pdfOf(text: string): Buffer {
   const content = `BT /F1 24 Tf 72 700 Td (${text}) Tj ET`
   const objects = [

@@ -12,13 +12,13 @@ const json = (value: unknown, status = 200): RequestListener => (_, response) =>
 }
 const server = await serve((request, response) => answer(request, response))
 
-describe('web_search over SearXNG', () => {
+describe('web_search with SearXNG', () => {
   const memory = sessionMemory()
   const tool = toolSession(createWebSearch({ providers: [{ type: 'searxng', url: `${server.base}/searx/` }], callsPerSession: 3 }), { session: memory })
   let sessions = 0
   beforeEach(() => { memory.current = `s${++sessions}` })
 
-  it('gives title, address and snippet of each result', async () => {
+  it('returns the title, URL and snippet of each result', async () => {
     answer = json({
       query: 'x', number_of_results: 0,
       results: [
@@ -33,7 +33,7 @@ describe('web_search over SearXNG', () => {
     expect(server.requests.at(-1)!.url).toBe('/searx/search?format=json&q=a+%26+b%3Dc')
   })
 
-  it('has a number of searches for each session', async () => {
+  it('limits the number of searches per session', async () => {
     answer = json({ results: [] })
     for (const _ of [1, 2, 3]) expect(await tool.call({ query: 'x' })).toEqual({ results: [] })
     const before = server.requests.length
@@ -44,33 +44,33 @@ describe('web_search over SearXNG', () => {
   })
 
   it.each([
-    ['a busy provider', json({}, 503), 'ResourceBusy'], ['too many requests', json({}, 429), 'ResourceBusy'], ['a refusal', json({}, 403), 'ToolExecutionFailed'],
-    ['no list', json({ results: 'none' }), 'ToolExecutionFailed'], ['no JSON', ((_, response) => response.end('<html>')) as RequestListener, 'ToolExecutionFailed'],
-    ['a redirect elsewhere', ((_, response) => response.writeHead(302, { location: 'http://169.254.169.254/' }).end()) as RequestListener, 'CapabilityDenied'],
+    ['a busy provider', json({}, 503), 'ResourceBusy'], ['too many requests', json({}, 429), 'ResourceBusy'], ['a forbidden request', json({}, 403), 'ToolExecutionFailed'],
+    ['a response without a list', json({ results: 'none' }), 'ToolExecutionFailed'], ['a response that is not JSON', ((_, response) => response.end('<html>')) as RequestListener, 'ToolExecutionFailed'],
+    ['a redirect to another host', ((_, response) => response.writeHead(302, { location: 'http://169.254.169.254/' }).end()) as RequestListener, 'CapabilityDenied'],
   ])('fails on %s', async (_, listener, code) => {
     answer = listener
     expect((await tool.refusal({ query: 'x' })).code).toBe(code)
   })
 
-  it('stops when it is cancelled', async () => {
+  it('stops when the call is cancelled', async () => {
     const cancel = new AbortController()
     answer = () => cancel.abort(new Error('enough'))
     await expect(tool.call({ query: 'x' }, cancel.signal)).rejects.toThrow('enough')
   })
 
-  it('has one key', async () => {
+  it('uses a fixed approval key', async () => {
     expect(await tool.key({ query: 'x' })).toBe('web_search')
   })
 })
 
-describe('web_search over any JSON', () => {
+describe('web_search with a JSON API', () => {
   const tool = toolSession(createWebSearch({
     providers: [{ type: 'json', url: `${server.base}/v1?query={query}&n=5`, secret: 'SEARCH_KEY', resultsPath: '/data/hits' }],
   }), {
     session: sessionMemory(), secrets: new Map([['SEARCH_KEY', { value: 'the canary sings', hosts: [server.place], commands: [] }]]),
   })
 
-  it('finds the list at the given place, and sends a secret it never sees', async () => {
+  it('reads the list at the configured path, and sends a secret that it cannot read', async () => {
     answer = json({ data: { hits: [{ link: 'https://a.example/', name: 'A', description: 'about A' }] } })
     expect(await tool.call({ query: 'ü?' })).toEqual({ results: [{ url: 'https://a.example/', title: 'A', snippet: 'about A' }] })
     const { url, headers } = server.requests.at(-1)!
@@ -80,22 +80,22 @@ describe('web_search over any JSON', () => {
 
 describe('web_search without a provider', () => {
   const tool = toolSession(createWebSearch(), { session: sessionMemory() })
-  it('says so', async () => {
+  it('fails with CapabilityUnavailable', async () => {
     expect(await tool.refusal({ query: 'x' })).toMatchObject({ code: 'CapabilityUnavailable', message: expect.stringContaining('config.json') })
   })
 })
 
-describe('providers', () => {
+describe('search providers', () => {
   const providers = ['https://a.example/s', 'https://b.example:8443/?q={query}', 'http://[::1]:80/'].map((url) => ({ type: 'json' as const, url }))
 
-  it('are the same for a session throughout, and spread over sessions', () => {
+  it('stay the same within a session and are distributed over sessions', () => {
     const chosen = Array.from({ length: 300 }, (_, i) => providerFor(`session-${i}`, providers)!.url)
     expect(chosen).toEqual(Array.from({ length: 300 }, (_, i) => providerFor(`session-${i}`, providers)!.url))
     for (const { url } of providers) expect(chosen.filter((one) => one === url).length).toBeGreaterThan(50)
     expect(providerFor('x', [])).toBeUndefined()
   })
 
-  it('are all that the tool may reach, and may get their own secrets only', () => {
+  it('are the only hosts of the tool, and receive only their own secrets', () => {
     expect(providers.map(hostOf)).toEqual(['a.example', 'b.example:8443', '[::1]'])
     const { tools, secrets } = manifestSchema.parse(createWebSearch({
       providers: [{ ...providers[0]!, secret: 'A' }, { ...providers[1]!, secret: 'B' }, providers[2]!], timeoutMs: 5_000,
@@ -105,14 +105,14 @@ describe('providers', () => {
     expect(secrets).toEqual([{ name: 'A', hosts: ['a.example'] }, { name: 'B', hosts: ['b.example:8443'] }])
   })
 
-  it('are asked in their own form', () => {
+  it('get the query in their own format', () => {
     expect(searchUrl({ type: 'searxng', url: 'https://s.example' }, 'x')).toBe('https://s.example/search?format=json&q=x')
     expect(searchUrl({ type: 'searxng', url: 'https://s.example/search?language=en' }, 'x')).toBe('https://s.example/search?language=en&format=json&q=x')
     expect(searchUrl({ type: 'json', url: 'https://s.example/find?key=1' }, 'a b')).toBe('https://s.example/find?key=1&q=a+b')
     expect(searchUrl({ type: 'json', url: 'https://s.example/{query}/{query}' }, '../x')).toBe('https://s.example/..%2Fx/..%2Fx')
   })
 
-  it('have their lists in the usual places, and nothing inherited is one', () => {
+  it('return their results at common paths, and inherited properties are ignored', () => {
     const item = { url: 'https://a.example/', title: 'A', snippet: 's' }
     const provider = { type: 'json' as const, url: 'https://a.example/' }
     for (const answered of [[item], { items: [item] }, { web: { results: [item] } }, { webPages: { value: [item] } }]) {

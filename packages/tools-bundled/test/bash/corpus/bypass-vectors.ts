@@ -1,9 +1,9 @@
 /**
- * Command lines that look like `git status`, `ls`, `find`, `echo` or `cat`, and do more or read elsewhere. Under an
- * allow-list of those five, none of them may run unasked. Each group says by which way it tries.
+ * Command lines that look like `git status`, `ls`, `find`, `echo` or `cat`, but do more or read outside the workspace.
+ * With an allow list of these five, none of them may run without approval. Each group uses a different technique.
  */
 export const BYPASS_VECTORS: Readonly<Record<string, readonly string[]>> = {
-  'another command after it': [
+  'a second command': [
     'git status; touch pwned', 'git status && touch pwned', 'ls || touch pwned', 'ls nowhere || touch pwned', 'ls | tee pwned',
       'ls |& tee pwned',
     'ls & touch pwned', 'ls\ntouch pwned', 'ls;touch pwned', 'ls;;touch pwned', 'echo a;touch\tpwned',
@@ -14,7 +14,7 @@ export const BYPASS_VECTORS: Readonly<Record<string, readonly string[]>> = {
       'time touch pwned',
     'ls; coproc touch pwned', 'ls &\ntouch pwned', 'ls\r\ntouch pwned', 'ls\u2028touch pwned; touch pwned',
   ],
-  'a command inside it': [
+  'a nested command': [
     'echo $(touch pwned)', 'echo `touch pwned`', 'echo "$(touch pwned)"', 'echo "`touch pwned`"', 'ls $(touch pwned)',
       'cat <(touch pwned)',
     'ls > >(touch pwned)', 'echo ${x:-$(touch pwned)}', 'echo "${x:=`touch pwned`}"', 'echo ${x@P}',
@@ -28,7 +28,7 @@ export const BYPASS_VECTORS: Readonly<Record<string, readonly string[]>> = {
     'echo ${x:$(touch pwned)}', 'echo $(<pwned)', 'echo "a$(echo b$(touch pwned))"', 'echo \\`$(touch pwned)\\`',
       'a[$(touch pwned)]=1 ls',
   ],
-  'a file it writes': [
+  'an output file': [
     'echo x > pwned', 'echo x >> pwned', 'echo x >| pwned', 'echo x &> pwned', 'echo x &>> pwned', 'echo x >& pwned',
       'ls 2> pwned', 'ls 2>> pwned',
     'cat 1<> pwned', 'ls 3> pwned', 'ls {fd}> pwned', '> pwned', '> pwned ls', 'echo x 1> pwned', 'cat <<EOF > pwned\nx\nEOF',
@@ -38,7 +38,7 @@ export const BYPASS_VECTORS: Readonly<Record<string, readonly string[]>> = {
     'echo x > ./pwned', 'echo x > sub/../pwned', 'ls > /dev/stdout > pwned', 'echo x 2>&1 > pwned', 'cat > pwned',
       'echo ssh-rsa >> ~/.ssh/authorized_keys',
   ],
-  'a wrapper around another': [
+  'a wrapper': [
     'env touch pwned', 'env ls=1 touch pwned', 'env -i touch pwned', 'env -S "touch pwned"', 'env -S"touch pwned"',
       'env --split-string="touch pwned"', 'env X=1 sh -c "touch pwned"', 'command touch pwned',
     'builtin eval "touch pwned"', 'exec touch pwned', 'nice touch pwned', 'nice -n 5 touch pwned', 'nohup touch pwned',
@@ -56,7 +56,7 @@ export const BYPASS_VECTORS: Readonly<Record<string, readonly string[]>> = {
     'node -e "require(\'fs\').writeFileSync(\'pwned\',\'\')"', 'awk "BEGIN{system(\\"touch pwned\\")}"', 'make -f x',
       'npx touch pwned', 'setpriv touch pwned', 'systemd-run touch pwned',
   ],
-  'find that does more than look': [
+  'find with effects': [
     'find . -exec touch pwned ;', 'find . -exec touch pwned \\;', 'find . -exec touch pwned {} +',
       'find . -execdir touch pwned \\;', 'find . -ok touch pwned \\;', 'find . -okdir touch pwned \\;',
     'find . -delete', 'find . -name x -delete', 'find . -fprint pwned', 'find . -fprint0 pwned', 'find . -fprintf pwned x',
@@ -67,7 +67,7 @@ export const BYPASS_VECTORS: Readonly<Record<string, readonly string[]>> = {
       'find . -newer /etc/passwd', 'find . -unknown', 'find . -name * -delete', 'find . -d"elet"e', 'find "-delete"',
     'find . \\( -delete \\)', 'find . -true -o -exec touch pwned \\;', 'find . -exec ls {} \\;', 'find . -exec cat {} +',
   ],
-  'git that runs or writes': [
+  'git with effects': [
     'git -c core.pager="touch pwned" status', 'git -c core.fsmonitor="touch pwned" status',
       'git -c alias.status="!touch pwned" status', 'git -c alias.x="!touch pwned" x',
       'git -c core.sshCommand="touch pwned" fetch',
@@ -86,7 +86,7 @@ export const BYPASS_VECTORS: Readonly<Record<string, readonly string[]>> = {
       'git -c status', 'git --attr-source=x status', 'git help -m x', 'git archive --output=pwned HEAD', 'git -- status',
       'git reflog expire --all',
   ],
-  'variables that decide what runs': [
+  'variables that change which programs run': [
     'PATH=. ls', 'PATH=.:$PATH ls', 'LD_PRELOAD=./evil.so ls', 'LD_LIBRARY_PATH=. ls', 'GIT_PAGER="touch pwned" git status',
       'GIT_DIR=evil git status', 'GIT_SSH_COMMAND="touch pwned" git fetch', 'GIT_EXTERNAL_DIFF="touch pwned" git diff',
     'GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=core.pager GIT_CONFIG_VALUE_0=touch git status', 'PAGER="touch pwned" git status',
@@ -98,7 +98,7 @@ export const BYPASS_VECTORS: Readonly<Record<string, readonly string[]>> = {
     'read PATH <<< .; ls', 'unset PATH; ls', 'x=ls; $x', 'a=tou b=ch; $a$b pwned', 'FOO=1 ls', 'GREP_OPTIONS=x ls',
       'LANGUAGE=../../evil ls', 'LC_ALL=./evil ls', 'TZ=:/etc/passwd ls', 'env LANG=../x ls',
   ],
-  'builtins that change what a name means': [
+  'builtins that change the meaning of a name': [
     'alias ls="touch pwned"; ls', 'alias ls="touch pwned"\nls', 'ls() { touch pwned; }; ls', 'function ls { touch pwned; }; ls',
       'eval "touch pwned"', 'eval touch pwned', '. ./evil', 'source evil', 'trap "touch pwned" EXIT',
       'trap "touch pwned" DEBUG; ls', 'hash -p ./evil ls; ls',
@@ -125,16 +125,16 @@ export const BYPASS_VECTORS: Readonly<Record<string, readonly string[]>> = {
     'find /etc -name "*"', 'cat /dev/tcp/127.0.0.1/80', 'cat < /dev/tcp/127.0.0.1/80', 'echo x > /dev/tcp/127.0.0.1/80',
       'echo x > /dev/udp/127.0.0.1/80', 'ls /*', 'cat sub/../../*', 'cat a/../../b',
   ],
-  'options that are not known': [
+  'unknown options': [
     'ls --hyperlink-unknown=x', 'ls --colour-me', 'cat --unknown', 'ls --dereference x', 'ls -L x', 'ls -H x', 'cat --help=x',
       'ls --all --unknown', 'ls -la --zzz', 'ls -!',
   ],
-  'too much to look at': [
+  'size limits': [
     Array.from({ length: 60 }, () => 'ls').join('; '), `echo ${'a'.repeat(70_000)}`,
       `${'echo $('.repeat(80)}touch pwned${')'.repeat(80)}`, `${'('.repeat(300)}touch pwned${')'.repeat(300)}`,
     `ls; ${' '.repeat(5_000)}touch pwned`, `echo ${'"$('.repeat(40)}touch pwned${')"'.repeat(40)}`,
   ],
-  'what no parser agrees on': [
+  'syntax that parsers disagree on': [
     'echo "', "echo '", 'echo $(', 'echo `', 'ls |', 'ls &&', 'ls ;; ls', 'cat <<EOF', 'cat <<EOF\ntouch pwned',
       'if ls; then touch pwned; fi', 'for x in a; do touch pwned; done', 'while touch pwned; do break; done',
       'until touch pwned; do :; done', 'case a in a) touch pwned;; esac', '[[ -f x ]] && touch pwned',

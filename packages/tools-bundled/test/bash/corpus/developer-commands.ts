@@ -1,4 +1,4 @@
-/** What developers and their assistants type all day, by what for. */
+/** Common commands of developers and agents, by purpose. */
 export const DEVELOPER_COMMANDS: Readonly<Record<string, readonly string[]>> = {
   'looking around': [
     'ls', 'ls -la', 'ls -la src', 'ls -lh packages/*/src', 'ls -1 *.json', 'pwd', 'cat package.json', 'cat src/index.ts',

@@ -25,7 +25,7 @@ beforeAll(() => {
 })
 afterAll(() => rmSync(folder, { recursive: true }))
 
-/** As a tool lists a folder: links are neither files nor folders. */
+/** Lists a folder as a tool does: links are neither files nor folders. */
 const list = async (path: string): Promise<readonly DirectoryEntry[]> =>
   (await readdir(join(folder, path), { withFileTypes: true })).map((entry) =>
     ({ name: entry.name, kind: entry.isFile() ? 'file' : entry.isDirectory() ? 'directory' : 'other' }))
@@ -33,10 +33,12 @@ const list = async (path: string): Promise<readonly DirectoryEntry[]> =>
 const ENV = { PATH: '/usr/bin:/bin', HOME: '/home/of/nobody', LC_ALL: 'C.UTF-8' }
 const bash = (args: readonly string[], input?: string) => spawnSync('bash', ['--noprofile', '--norc', ...args], { cwd: folder, env: ENV, input, encoding: 'utf8' })
 
-/** Many texts are asked at once: each in a shell of its own would take minutes. A word more tells where each one ends. */
+/**
+ * All commands run in a single shell, because one shell each would take minutes. The last word marks the end of each.
+ */
 const PROGRAM = 'p() { printf "%s\\0" "$@" "<end>"; }'
 
-/** Texts made of what is hard: quotes, escapes, patterns and operators in any order. */
+/** Difficult input: quotes, escapes, patterns and operators in any order. */
 const piece = fc.oneof(
   fc.constantFrom('a', 'b', ' ', '  ', '\t', '"', "'", '\\', '\\\\', '\\"', "\\'", '\\ ', '\\\n', '*', '?', '[ab]', '[a-c]', '[!a]', '[', ']', '=', ':', '~', '/', './', 'sub/', '.', '#', ' #', '!', '%', '^', '+', '-', ',', '{', '}', '@', '.ts', 'ü', '\u00a0', '€', '\\*', "$'a\\n'", '"x y"', "'x y'", '\\$', '\\`', '"\\$"', '"\\a"', "'\\'"),
   fc.stringMatching(/^[a-z]{1,3}$/),
@@ -49,10 +51,10 @@ async function argvOf({ words: all }: Stage): Promise<readonly string[]> {
   return argv.slice(1)
 }
 
-describe('against a real bash', () => {
-  it('every word of a plan is what bash hands to the program', async () => {
+describe('compared with a real bash', () => {
+  it('the words of a plan are the arguments that bash passes to the program', async () => {
     const texts = fc.sample(words, { numRuns: RUNS * 4, seed: 20261115 })
-    // At the end of a line, a back-slash would join it with the next one.
+    // A backslash at the end of a line would join it with the next one.
     const plans = texts.filter((text) => !text.endsWith('\\') && !text.endsWith('\\\n')).flatMap((text) => {
       const reading = parseCommand(text)
       const step = reading.kind === 'plan' && reading.steps.length === 1 ? reading.steps[0]! : undefined
@@ -65,14 +67,14 @@ describe('against a real bash', () => {
     for (const [index, { text, stage }] of plans.entries()) expect([text, await argvOf(stage)]).toEqual([text, said[index]])
   })
 
-  it('what bash cannot parse is never a plan', () => {
+  it('a command that bash cannot parse is never a plan', () => {
     const hard = fc.array(fc.oneof(piece, fc.constantFrom(';', '&', '|', '||', '&&', '(', ')', '\n', '<', '>', '>>', '<<E\n', '\nE\n', '2>&1', 'if ', 'fi', 'do ', 'done', '$(', '`', '${', '}', 'p ')), { minLength: 1, maxLength: 12 }).map((pieces) => pieces.join(''))
     const plans = fc.sample(hard, { numRuns: RUNS * 8, seed: 7 }).filter((text) => parseCommand(text).kind === 'plan')
     expect(plans.length).toBeGreaterThan(RUNS / 12)
     for (const text of plans.slice(0, RUNS)) expect([text, bash(['-n'], text).stderr]).toEqual([text, ''])
   })
 
-  it('every command of the two collections that is a plan can be parsed by it', () => {
+  it('bash can parse every plan of the two corpora', () => {
     const texts = [...Object.values(BYPASS_VECTORS).flat(), ...Object.values(DEVELOPER_COMMANDS).flat()].filter((text) => parseCommand(text).kind === 'plan' && text.length < 10_000)
     const tried = thoroughly(texts.filter((_, at) => at % 5 === 0), texts)
     for (const text of tried) expect([text, bash(['-n'], text).stderr]).toEqual([text, ''])
@@ -80,7 +82,7 @@ describe('against a real bash', () => {
 
   it.each([
     'p a 2>&1', 'p < in', 'p <<EOF\nline one\n  two\nEOF', "p <<'EOF'\n$x `y` \\z\nEOF", 'p <<-EOF\n\tindented\n\t\ttwice\n\tEOF', 'p <<< "here you are"', 'p <<EOF\nEOF',
-  ])('reads for %j what bash gives it', (text) => {
+  ])('the input of %j is the same as in bash', (text) => {
     writeFileSync(join(folder, 'in'), 'a file\n')
     const reading = parseCommand(text)
     const step = reading.kind === 'plan' ? reading.steps[0]! : undefined

@@ -5,18 +5,18 @@ import { analyzeCommand } from '../../../src/bash/policy/analyze-command.ts'
 
 const context = { workspace: '/home/dev/project', folder: '.' }
 const isUnasked = (command: string): boolean => analyzeCommand(command, context).analysis.onlyReads === true
-/** Keys that stand for a program in all the ways that only read. */
+/** Keys that cover all read-only uses of a program. */
 const WIDE = new RegExp(`^(?:git [a-z-]+(?: list)?|(?:node|npm|python3?|make) --version|${[
   'ls cat head tail wc nl sort uniq cut tr sed awk grep rg find xargs diff comm cmp jq which whereis command type date whoami hostname uname free nproc df du ps pgrep lsof env printenv echo true false seq expr',
   'test pwd base64 xxd md5sum sha256sum sha512sum cksum stat realpath basename tar zcat tree column paste tac rev od hexdump locale groups arch history help tee',
 ].join(' ').replaceAll(' ', '|')})$`)
-/** Whether it would run under an allow-list of all programs that can be used to read. */
+/** Whether a command would run under an allow list of all programs with read-only uses. */
 function isAllowed(command: string): boolean {
   const { asks, denies, subjects } = analyzeCommand(command, context).analysis
   return isUnasked(command) || (denies.length === 0 && asks.length === 0 && subjects.every(({ key }) => WIDE.test(key)))
 }
 
-describe('what only reads inside the workspace', () => {
+describe('read-only commands inside the workspace', () => {
   it.each([
     'ls', 'ls -la src', 'git status', 'diff -u a b', 'diff -r src lib', 'git blame -L 1,2 a.txt', 'git grep -n foo -- src', 'git stash list', 'git cat-file -p HEAD', 'git worktree list', 'git -C . status',
     "sed -n '/a/p' a.txt", "sed -n '1,20p;30q' a", "sed -e 's/a/b/g' -e '/x/d' a", "sed 's|/usr|/opt|; $!d' a", "sed -E 's/[a-z]+[[:space:]]/x/2g' a", "sed '/a/,/b/!p' a",
@@ -24,11 +24,11 @@ describe('what only reads inside the workspace', () => {
     "find . -name '*.ts' -exec grep -l foo {} +", 'find src -type f -exec wc -l {} \\;', "find . | xargs grep foo", 'find . -print0 | xargs -0 -n 5 wc -l', 'time ls', 'time git log | head', '(cd src && ls)', 'cat {a,b}.txt',
     'command -v node', 'type node', 'node --version', 'npm -v', 'tar tzf x.tgz', 'tar -tvf x.tar src', '[ -f a ] && echo y', 'test ! -d a', '[[ -d src ]]', 'echo "$(date)"', 'wc -l $(git ls-files)', 'echo $HOME "$PATH" $?',
     'for f in src/*.ts; do wc -l "$f"; done', 'while read -r l; do echo "$l"; done < a', 'xxd a | head', 'base64 -d a', 'cat a | tee /dev/null', 'env', 'printenv HOME', 'expr 1 + 1',
-  ])('`%s` is known to', (command) => {
+  ])('`%s` needs no approval', (command) => {
     expect(isUnasked(command)).toBe(true)
   })
 
-  it('is at least nine in ten of what is ordinarily typed to look around', ({ skip }) => {
+  it('cover at least 90% of ordinary commands', ({ skip }) => {
     const file = fixture('ordinary-commands.txt')
     if (file === undefined) process.stderr.write('Not run: shared/fixtures/ordinary-commands.txt is not beside this checkout.\n')
     skip(file === undefined, 'shared/fixtures/ordinary-commands.txt is not beside this checkout')
@@ -40,7 +40,7 @@ describe('what only reads inside the workspace', () => {
   })
 })
 
-describe('what does more, or reads elsewhere, is neither unasked nor allowed by the name of a program', () => {
+describe('commands with effects, or that read outside the workspace, need approval', () => {
   it.each<[string, readonly string[]]>([
     ['sed', [
       'sed -i s/a/b/ f', 'sed -ni p f', 'sed --in-place p f', "sed 'w out' f", "sed -n '/a/w out' f", "sed 's/a/b/w out' f", "sed 's/a/b/gw out' f", "sed '1e touch x' f", "sed 'e' f", "sed 's/a/touch x/e' f", "sed 's/a/b/ge' f",
@@ -78,7 +78,7 @@ describe('what does more, or reads elsewhere, is neither unasked nor allowed by 
       'while read l; do echo "$l"; done < ../x', 'for f in ../*; do cat "$f"; done', 'for f in *; do cat "../$f"; done', 'for f in $(echo /etc/passwd); do cat "$f"; done', 'cat $(echo /etc/passwd)', 'cat "$HOME/.ssh/id_rsa"', 'ls $HOME', '(cd .. && ls)', '(cd /etc; cat passwd)', 'echo "$(cat /etc/passwd)"',
       'cat $(which node)', 'comm a ../b', 'test -f ~/x', '[ -f "$HOME/x" ]', 'cat \\/etc/passwd', 'grep -R x .', 'ls -L x',
     ]],
-    ['what writes or runs', [
+    ['other programs with effects', [
       'xxd a b', 'xxd -r a', 'xxd -r a b', 'tee a', 'tee /dev/null a', 'uniq a b', 'uniq *', 'base64 a b', 'hostname x', 'hostname -F x', 'date -s x', 'command node', 'command -p ls', 'command -v', 'type', 'history -c', 'history -a', 'help -x', 'env x=y', 'env -i', 'env sh', 'node -e 1', 'node x', 'node --version x', 'npm --version x',
       'npm ls', 'python3 --version -c x', 'make --version -f x', 'make -n', './node --version', 'yarn --version', 'cargo --version', 'time touch x', 'time -o x ls', '(touch x)', '(ls; touch x)', '(ls) > x', '(ls) | tee x', '{ ls; }', 'ls > {a,b}', 'touch {a,b}', 'echo "$(touch x)"', 'echo $(echo $(touch x))', 'ls $(npm test)',
       'echo `date`', 'echo $(<x)', 'echo $x', 'echo "${HOME:-$(touch x)}"', 'echo $((1))', 'echo "$BASH_ENV"', 'for f in *; do touch "$f"; done', 'for f in *; do ls; done > x', 'for f in *; do cd src; ls; done', 'for PATH in *; do ls; done', 'while read l; do touch "$l"; done < a', 'while true; do ls; done',
@@ -88,14 +88,14 @@ describe('what does more, or reads elsewhere, is neither unasked nor allowed by 
     expect(commands.filter(isAllowed)).toEqual([])
   })
 
-  it('also where only a part of the text says so to a rule', () => {
+  it('deny rules match the whole command and its substitutions', () => {
     for (const [command, name] of [['(cd src && ls)', '(cd src && ls)'], ['echo "$(date)"', 'echo "$(date)"'], ['time ls', 'time ls'], ['echo "$(date)"', 'date']] as const) {
       const { subjects } = analyzeCommand(command, context).analysis
       expect(subjects.flatMap(({ key, names = [] }) => [key, ...names])).toContain(name)
     }
   })
 
-  it('and what tells of more than the workspace is allowed by its name, and asked about', () => {
+  it('programs that report on the system need approval, and a rule can allow them by name', () => {
     for (const command of ['ps aux', 'ps aux | grep node', 'echo $(ps aux)', 'pgrep node', 'lsof -i :3000', 'git config -l', 'git config --get user.name']) {
       expect([command, isUnasked(command), isAllowed(command)]).toEqual([command, false, true])
     }
@@ -103,7 +103,7 @@ describe('what does more, or reads elsewhere, is neither unasked nor allowed by 
   })
 })
 
-/** A file that lies beside the checkout, in one of the folders above it. */
+/** Finds a fixture in a folder next to the checkout. */
 function fixture(name: string): string | undefined {
   for (let folder = import.meta.dirname; folder !== dirname(folder); folder = dirname(folder)) {
     const path = join(folder, 'shared/fixtures', name)

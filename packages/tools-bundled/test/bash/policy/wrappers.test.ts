@@ -10,7 +10,7 @@ const wordsOf = (text: string) => {
   return step.stages[0]!.words
 }
 
-describe('what only changes how a command runs is seen through', () => {
+describe('innermost() removes wrappers that only change how a command runs', () => {
   it.each([
     ['timeout 5 ls -la', 'ls -la'],
     ['timeout -s KILL --kill-after=1 5 ls', 'ls'],
@@ -31,13 +31,13 @@ describe('what only changes how a command runs is seen through', () => {
   it.each([
     'env', 'env -i ls', 'env -u X ls', 'env PATH=. ls', 'env LANG=/tmp/x ls', 'env -S ls', './env ls', '/usr/bin/timeout 5 ls', 'timeout', 'timeout 5', 'timeout --nonsense 5 ls', 'nice --nonsense ls',
     'sudo ls', 'setsid ls', 'xargs ls', 'busybox ls', 'command ls', 'strace ls', 'timeout * ls', `${'env '.repeat(20)}ls`,
-  ].filter((text) => parseCommand(text).kind === 'plan'))('not %s', (text) => {
+  ].filter((text) => parseCommand(text).kind === 'plan'))('keeps `%s`', (text) => {
     const words = wordsOf(text)
     expect(innermost(words)).toEqual(words)
   })
 })
 
-describe('what a program runs besides itself is known', () => {
+describe('unwrap() finds the commands that a program runs', () => {
   it.each<[string, readonly string[], readonly string[]]>([
     ['sudo -u root -n rm x', ['rm x'], []],
     ['doas rm x', ['rm x'], []],
@@ -75,11 +75,11 @@ describe('what a program runs besides itself is known', () => {
     expect([wrapped.transparent, wrapped.unread]).toEqual([false, undefined])
   })
 
-  it.each(['timeout --nonsense 5 rm x', 'sudo --nonsense rm x', 'xargs --nonsense rm', 'watch rm x', 'parallel rm ::: x', "script -c 'rm x'", 'bash -c', 'env --nonsense rm x'])('and said not to be in `%s`', (text) => {
+  it.each(['timeout --nonsense 5 rm x', 'sudo --nonsense rm x', 'xargs --nonsense rm', 'watch rm x', 'parallel rm ::: x', "script -c 'rm x'", 'bash -c', 'env --nonsense rm x'])('reports that the command in `%s` is unknown', (text) => {
     expect(unwrap(wordsOf(text))!.unread).toBeTypeOf('string')
   })
 
-  it.each(['ls -la', 'git status', 'find . -name x', 'sh script.sh', 'tar xf a', 'npm test', 'bash --version'])('nothing in `%s`', (text) => {
+  it.each(['ls -la', 'git status', 'find . -name x', 'sh script.sh', 'tar xf a', 'npm test', 'bash --version'])('finds no command in `%s`', (text) => {
     expect(unwrap(wordsOf(text))).toBeUndefined()
   })
 })

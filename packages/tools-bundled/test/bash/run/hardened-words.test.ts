@@ -25,13 +25,13 @@ afterEach(() => rmSync(root, { recursive: true }))
 const ENV = { PATH: '/usr/local/bin:/usr/bin:/bin', HOME: '/dev/null', LANG: 'C.UTF-8' }
 const run = (cmd: string, args: readonly string[]) => spawnSync(cmd, args, { cwd: workspace, env: ENV, encoding: 'utf8' })
 const git = (...args: readonly string[]): string => run('git', ['-c', 'user.name=a', '-c', 'user.email=a@b', ...args]).stdout
-/** A program that leaves a trace. What the tool starts here has no wall around it. */
+/** A program that creates a file. Commands run without a sandbox in this test. */
 const EVIL = (): string => `touch ${root}/pwned; cat`
 const isTraced = (): boolean => existsSync(join(root, 'pwned'))
 
 async function argvOf(command: string): Promise<readonly [string, readonly string[]]> {
-  const judged = analyzeCommand(command, { workspace, folder: '.' })
-  const step = judged.kind === 'plan' ? judged.steps[0] : undefined
+  const analyzed = analyzeCommand(command, { workspace, folder: '.' })
+  const step = analyzed.kind === 'plan' ? analyzed.steps[0] : undefined
   if (step?.kind !== 'run' || step.uses[0] === undefined) throw new Error(`"${command}" is not known to only read`)
   const fs = {
     stat: async (path: string) => ({ kind: (await stat(join(workspace, path))).isFile() ? 'file' as const : 'directory' as const, size: 0, modifiedAt: '' }),
@@ -54,31 +54,31 @@ const COMMANDS = [
   'git describe --always', 'git cherry HEAD', 'git log --stat', 'git shortlog HEAD', 'git for-each-ref', 'git worktree list', 'git branch -vv', 'git tag', 'git rev-parse HEAD', 'git reflog', 'timeout 60 git status',
 ]
 
-describe('git that only reads runs nothing that the repository names, where no wall stands around it', () => {
+describe('read-only git commands run no program that the repository configures, even without a sandbox', () => {
   it.each<[string, () => void, string]>([
-    ['as a filter', () => {
+    ['filter', () => {
       git('config', 'filter.ab.clean', EVIL())
       git('config', 'filter.ab.process', EVIL())
       git('config', 'filter.ab.required', 'true')
       writeFileSync(join(workspace, '.git/info/attributes'), 'f filter=ab\n')
     }, 'diff'],
-    ['as an external diff', () => void git('config', 'diff.external', EVIL()), 'diff'],
-    ['as a text of what is not', () => {
+    ['external diff', () => void git('config', 'diff.external', EVIL()), 'diff'],
+    ['textconv', () => {
       git('config', 'diff.evil.textconv', EVIL())
       writeFileSync(join(workspace, '.git/info/attributes'), 'f diff=evil\n')
     }, 'diff'],
-    ['as a watcher of files', () => void git('config', 'core.fsmonitor', EVIL()), 'status'],
-    ['to fetch what is missing', () => {
+    ['fsmonitor', () => void git('config', 'core.fsmonitor', EVIL()), 'status'],
+    ['upload-pack for missing objects', () => {
       const blob = git('rev-parse', 'HEAD:f').trim()
       rmSync(join(workspace, '.git/objects', blob.slice(0, 2), blob.slice(2)), { force: true })
       for (const [key, value] of Object.entries({ 'core.repositoryformatversion': '1', 'extensions.partialClone': 'origin', 'remote.origin.promisor': 'true', 'remote.origin.url': root, 'remote.origin.uploadpack': EVIL() })) git('config', key, value)
     }, 'show'],
-    ['as a transport for what is missing', () => {
+    ['transport for missing objects', () => {
       const blob = git('rev-parse', 'HEAD:f').trim()
       rmSync(join(workspace, '.git/objects', blob.slice(0, 2), blob.slice(2)), { force: true })
       for (const [key, value] of Object.entries({ 'core.repositoryformatversion': '1', 'extensions.partialClone': 'origin', 'remote.origin.promisor': 'true', 'remote.origin.url': `ext::touch ${root}/pwned`, 'protocol.ext.allow': 'always' })) git('config', key, value)
     }, 'show'],
-    ['in a repository inside it', () => {
+    ['filter in a nested repository', () => {
       run('git', ['init', '-q', 'inner'])
       for (const args of [['config', 'filter.x.clean', EVIL()], ['config', 'user.name', 'a'], ['config', 'user.email', 'a@b']]) run('git', ['-C', 'inner', ...args])
       writeFileSync(join(workspace, 'inner/g'), 'one\n')
@@ -99,30 +99,30 @@ describe('git that only reads runs nothing that the repository names, where no w
     expect(isTraced()).toBe(true)
   })
 
-  it.each(['core.worktree', 'filter.a=b.clean', 'protocol.a=b.allow'])('and is refused where the configuration has %s', async (name) => {
+  it.each(['core.worktree', 'filter.a=b.clean', 'protocol.a=b.allow'])('are refused if the repository has the setting %s', async (name) => {
     run('git', ['config', name, root])
     await expect(runRead('git status')).rejects.toThrow(`the setting "${name}"`)
   })
 
-  it('but not in a submodule, whose configuration names the folder it is in', async () => {
+  it('run in a submodule, where core.worktree is the current folder', async () => {
     git('config', 'core.worktree', workspace)
     expect((await runRead('git status --short')).stdout).toBe(' M f\n')
   })
 
-  it('and is started as git, so that a ceiling for git allows it', async () => {
+  it('start the program git, so that a ceiling that allows git applies', async () => {
     expect((await argvOf('git -C . status'))[0]).toBe('git')
   })
 
-  it('and still says what there is to say', async () => {
+  it('still print their normal output', async () => {
     expect((await runRead('git status --short')).stdout).toBe(' M f\n')
     expect((await runRead('git diff --stat')).stdout).toContain('1 insertion')
     expect((await runRead('git show HEAD:f')).stdout).toBe('foo\n')
   })
 })
 
-it('what is handed to a program by find is no link', async () => {
+it('find -exec skips symbolic links', async () => {
   expect((await argvOf("find . -name '*.ts' -exec grep -l foo {} +"))[1].join(' ')).toBe('. -name *.ts ! -type l -exec grep -l foo {} +')
 })
-it('diff compares links and does not follow them', async () => {
+it('diff does not follow symbolic links', async () => {
   expect((await argvOf('diff -r f f'))[1]).toEqual(['--no-dereference', '-r', 'f', 'f'])
 })

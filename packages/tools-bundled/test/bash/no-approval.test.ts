@@ -28,7 +28,7 @@ beforeAll(async () => {
     writeFileSync(join(workspace, name), content)
   }
   writeFileSync(join(root, 'secret.ts'), 'foo precious\n')
-  // A command that another one finds by its name must not be found here. Outside of a wall it would leave a trace.
+  // Other programs must not find this program by name. Without a sandbox it would create a file.
   writeFileSync(join(workspace, 'bin/md5sum'), `#!/bin/sh\necho evil; touch ${root}/pwned\n`, { mode: 0o755 })
   symlinkSync(join(root, 'secret.ts'), join(workspace, 'src/link.ts'))
   git('init', '-q')
@@ -63,7 +63,7 @@ const call = (name: string, args: object): Promise<Outcome> => session.call({ id
 const bash = (command: string): Promise<Outcome> => call('bash', { command })
 const codeOf = (outcome: Outcome): string => outcome.type === 'output' ? 'output' : outcome.error.code
 
-describe('in mode ask, reading inside the workspace needs no approval', () => {
+describe('in mode ask, read-only commands inside the workspace run without approval', () => {
   it.each<[string, object]>([
     ['ls', { stdout: 'a.txt\nb.txt\nbin\npackage.json\nsrc\nx.tgz\n' }],
     ['git status --short', { stdout: '?? x.tgz\n' }],
@@ -80,7 +80,7 @@ describe('in mode ask, reading inside the workspace needs no approval', () => {
     ["sed -n '/foo/p' a.txt", { stdout: 'a foo\n' }],
     ["sed -e 's/a/b/g' -e 1q a.txt", { stdout: 'b foo\n' }],
     ["awk '{print $1}' a.txt", { stdout: 'a\nb\n' }],
-    // Of a link that leads out of the workspace nothing is read.
+    // Links that lead out of the workspace are not read.
     ["find src -name '*.ts' -exec grep -h foo {} + | sort", { stdout: 'foo\nfoo two\n', exit_code: 0 }],
     ["find src -name '*.ts' -print0 | xargs -0 grep -h foo | sort", { stdout: 'foo\nfoo two\n', stderr: expect.stringContaining('src/link.ts: left out') as string }],
     ['wc -l $(git ls-files "src/[lx]*.ts")', { stdout: '1 src/x.ts\n', stderr: expect.stringContaining('src/link.ts: left out') as string }],
@@ -113,7 +113,7 @@ describe('in mode ask, reading inside the workspace needs no approval', () => {
     expect(existsSync(join(root, 'pwned'))).toBe(false)
   })
 
-  it('nor about the tools that search', async () => {
+  it('grep and glob run without approval', async () => {
     expect([codeOf(await call('grep', { pattern: 'foo' })), codeOf(await call('glob', { pattern: '**/*.ts' })), asked]).toEqual(['output', 'output', []])
   })
 })
