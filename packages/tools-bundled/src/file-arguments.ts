@@ -27,7 +27,12 @@ const reader = (name: (args: Readonly<Record<string, Json>>) => NamedPath): Argu
   // Absolute and relative paths of the same folder have the same key.
   const written = path.startsWith('/') && inside !== undefined ? inside : path
   const key = isFolder ? ownFolderKey(written) : folderKey(written)
-  if (!isPlain(path) || path.length > PATH_CHARS) return reading(key, [], `${verb} ${path}`, isWritten && inside !== undefined ? whyNotWritten(full(workspace, inside), path, context) : [])
+  if (!isPlain(path) || path.length > PATH_CHARS) {
+    return reading(
+      key, [], `${verb} ${path}`,
+      isWritten && inside !== undefined ? whyNotWritten(full(workspace, inside), path, context) : [],
+    )
+  }
   const place = inside === undefined ? path : full(workspace, inside)
   const found = {
     ...reading(key, foldersAbove(key), `${verb} ${place}`, isWritten ? whyNotWritten(place, path, context) : []),
@@ -39,10 +44,14 @@ const reader = (name: (args: Readonly<Record<string, Json>>) => NamedPath): Argu
   return { ...found, effects, ...(reads && { onlyReads: true }) }
 }
 
-const reading = (key: string, within: readonly string[], touch: string, denies: readonly string[] = []): ArgumentsReading =>
-  ({ key, subjects: [{ key, within }], touches: [touch], asks: [], denies })
+const reading = (
+  key: string, within: readonly string[], touch: string, denies: readonly string[] = [],
+): ArgumentsReading => ({ key, subjects: [{ key, within }], touches: [touch], asks: [], denies })
 
-const full = (workspace: string, inside: string): string => inside.startsWith('/') ? inside : inside === '.' ? workspace : `${workspace.replace(/\/$/, '')}/${inside}`
+function full(workspace: string, inside: string): string {
+  if (inside.startsWith('/')) return inside
+  return inside === '.' ? workspace : `${workspace.replace(/\/$/, '')}/${inside}`
+}
 
 /** After a link, `..` leads to an unknown folder. Approvals of parent folders do not cover such paths. */
 const isPlain = (path: string): boolean => !path.split('/').includes('..')
@@ -51,22 +60,36 @@ const isPlain = (path: string): boolean => !path.split('/').includes('..')
 function foldersAbove(key: string): readonly string[] {
   if (key === '.' || key === '/') return []
   const above: string[] = []
-  for (let slash = key.lastIndexOf('/'); slash > 0; slash = key.lastIndexOf('/', slash - 1)) above.push(key.slice(0, slash))
+  for (let slash = key.lastIndexOf('/'); slash > 0; slash = key.lastIndexOf('/', slash - 1)) {
+    above.push(key.slice(0, slash))
+  }
   return [...above, key.startsWith('/') ? '/' : '.']
 }
 
 const text = (value: Json | undefined, otherwise = ''): string => typeof value === 'string' ? value : otherwise
 
-export const readReadArguments = reader(({ path }) => ({ path: text(path), verb: 'read', isFolder: false, reads: true, needs: ['fs.read'] }))
-export const readWriteArguments = reader(({ path }) => ({ path: text(path), verb: 'write', isFolder: false, isWritten: true, needs: ['fs.write'] }))
-export const readEditArguments = reader(({ path }) => ({ path: text(path), verb: 'read and write', isFolder: false, isWritten: true, needs: ['fs.read', 'fs.write'] }))
-export const readGrepArguments = reader(({ path }) => ({ path: text(path, '.'), verb: 'read all below', isFolder: true, reads: true, needs: ['fs.read'] }))
-export const readGlobArguments = reader(({ pattern, path }) =>
-  ({ path: splitPattern(text(pattern), text(path, '.')).path, verb: 'read the names below', isFolder: true, reads: true, needs: ['fs.read'] }))
+export const readReadArguments = reader(({ path }) => ({
+  path: text(path), verb: 'read', isFolder: false, reads: true, needs: ['fs.read'],
+}))
+export const readWriteArguments = reader(({ path }) => ({
+  path: text(path), verb: 'write', isFolder: false, isWritten: true, needs: ['fs.write'],
+}))
+export const readEditArguments = reader(({ path }) => ({
+  path: text(path), verb: 'read and write', isFolder: false, isWritten: true, needs: ['fs.read', 'fs.write'],
+}))
+export const readGrepArguments = reader(({ path }) => ({
+  path: text(path, '.'), verb: 'read all below', isFolder: true, reads: true, needs: ['fs.read'],
+}))
+export const readGlobArguments = reader(({ pattern, path }) => ({
+  path: splitPattern(text(pattern), text(path, '.')).path,
+  verb: 'read the names below', isFolder: true, reads: true, needs: ['fs.read'],
+}))
 
 /** The approval key of a page is its host. */
 export const readFetchArguments: ArgumentsReader = ({ url }) => {
   const { hostname = '', host = '', port, protocol } = URL.parse(text(url)) ?? {}
-  const needs: readonly CallNeed[] = host === '' ? [] : [{ kind: 'net', subject: `${hostname}:${port || (protocol === 'https:' ? '443' : '80')}` }]
+  const needs: readonly CallNeed[] = host === ''
+    ? []
+    : [{ kind: 'net', subject: `${hostname}:${port || (protocol === 'https:' ? '443' : '80')}` }]
   return { ...reading(hostname || 'not a URL', [], host === '' ? 'nothing: it is not a URL' : `reach ${host}`), needs }
 }

@@ -15,9 +15,18 @@ const INPUT_SCHEMA = {
   type: 'object',
   properties: {
     command: { type: 'string', minLength: 1, description: 'The command line, in bash syntax.' },
-    timeout_ms: { type: 'integer', minimum: 1, maximum: MAX_TIMEOUT_MS, description: 'Timeout in milliseconds. Default: 120000.' },
-    cwd: { type: 'string', minLength: 1, description: 'The working directory, inside the workspace. Default: the workspace.' },
-    description: { type: 'string', description: 'The purpose of the command in a few words. Shown in approval prompts.' },
+    timeout_ms: {
+      type: 'integer', minimum: 1, maximum: MAX_TIMEOUT_MS,
+      description: 'Timeout in milliseconds. Default: 120000.',
+    },
+    cwd: {
+      type: 'string', minLength: 1,
+      description: 'The working directory, inside the workspace. Default: the workspace.',
+    },
+    description: {
+      type: 'string',
+      description: 'The purpose of the command in a few words. Shown in approval prompts.',
+    },
   },
   required: ['command'],
   additionalProperties: false,
@@ -29,12 +38,12 @@ const manifest = {
   tools: [{
     name: 'bash',
     label: 'Bash',
-    description: 'Runs a command line in the workspace and returns stdout, stderr and the exit code. Pipelines, &&, ||, ;, '
-      + 'quotes, globs, redirections to files of the workspace and here-documents run directly, without a shell. Each command '
-      + 'is approved separately. Variables, substitutions and loops need a shell, which requires approval, so prefer plain '
-      + 'commands. There is no terminal: interactive programs fail. What it starts is ended with it, so background processes '
-      + 'do not keep running: start and use a server in one command. The timeout is at most 120 s. Output beyond 200 KB is '
-      + 'written to a file.',
+    description: 'Runs a command line in the workspace and returns stdout, stderr and the exit code. Pipelines, &&, '
+      + '||, ;, quotes, globs, redirections to files of the workspace and here-documents run directly, without a '
+      + 'shell. Each command is approved separately. Variables, substitutions and loops need a shell, which requires '
+      + 'approval, so prefer plain commands. There is no terminal: interactive programs fail. What it starts is ended '
+      + 'with it, so background processes do not keep running: start and use a server in one command. The timeout is '
+      + 'at most 120 s. Output beyond 200 KB is written to a file.',
     inputSchema: INPUT_SCHEMA,
     outputSchema: {
       type: 'object',
@@ -92,6 +101,7 @@ async function runBash(args: BashArgs, runtime: BashRuntime): Promise<JsonObject
 
 async function findWorkspace({ shell }: BashRuntime): Promise<string> {
   // If the operator does not allow `pwd`, absolute paths count as outside.
-  const { stdout } = await shell.pipe([{ cmd: 'pwd', args: ['-P'] }], { quiet: true }).catch(() => ({ stdout: NO_WORKSPACE }))
+  const { stdout } = await shell.pipe([{ cmd: 'pwd', args: ['-P'] }], { quiet: true })
+    .catch(() => ({ stdout: NO_WORKSPACE }))
   return stdout.replace(/\n$/, '')
 }

@@ -5,10 +5,19 @@ import { folderKey, refuseHome } from '../model/path-keys.ts'
 const INPUT_SCHEMA = {
   type: 'object',
   properties: {
-    path: { type: 'string', minLength: 1, description: 'Path of the file, relative to the workspace or absolute inside it.' },
-    old_string: { type: 'string', minLength: 1, description: 'The text to replace, exactly as in the file. It must occur exactly once.' },
+    path: {
+      type: 'string', minLength: 1,
+      description: 'Path of the file, relative to the workspace or absolute inside it.',
+    },
+    old_string: {
+      type: 'string', minLength: 1,
+      description: 'The text to replace, exactly as in the file. It must occur exactly once.',
+    },
     new_string: { type: 'string', description: 'The replacement.' },
-    replace_all: { type: 'boolean', description: 'Replace all occurrences. `old_string` may then occur more than once.' },
+    replace_all: {
+      type: 'boolean',
+      description: 'Replace all occurrences. `old_string` may then occur more than once.',
+    },
   },
   required: ['path', 'old_string', 'new_string'],
   additionalProperties: false,
@@ -22,9 +31,9 @@ const manifest = {
   tools: [{
     name: 'edit',
     label: 'Edit',
-    description: 'Replaces text in a file of the workspace. `old_string` must occur exactly once, so include enough context. '
-      + 'With `replace_all`, every occurrence is replaced. If `old_string` does not occur, or occurs more than once, nothing '
-      + 'changes. Line endings and encoding are preserved.',
+    description: 'Replaces text in a file of the workspace. `old_string` must occur exactly once, so include enough '
+      + 'context. With `replace_all`, every occurrence is replaced. If `old_string` does not occur, or occurs more '
+      + 'than once, nothing changes. Line endings and encoding are preserved.',
     inputSchema: INPUT_SCHEMA,
     requires: REQUIRES,
     gated: true,

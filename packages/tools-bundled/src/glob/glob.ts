@@ -7,7 +7,8 @@ const INPUT_SCHEMA = {
   properties: {
     pattern: {
       type: 'string', minLength: 1, maxLength: 1024,
-      description: 'For example **/*.ts or src/*.{js,jsx}. * and ? do not match a slash, ** does. {a,b} and [ab] match one of several.',
+      description: 'For example **/*.ts or src/*.{js,jsx}. * and ? do not match a slash, ** does. {a,b} and [ab] match '
+        + 'one of several.',
     },
     path: { type: 'string', minLength: 1, description: 'The folder to search. Default: the workspace.' },
   },
@@ -23,8 +24,8 @@ const manifest = {
   tools: [{
     name: 'glob',
     label: 'Find files',
-    description: 'Finds files by a glob pattern, newest first. Files listed in ignore files are left out, unless the pattern '
-      + 'begins with their folder. Returns at most 1000 paths. `total` is the number of all matches.',
+    description: 'Finds files by a glob pattern, newest first. Files listed in ignore files are left out, unless the '
+      + 'pattern begins with their folder. Returns at most 1000 paths. `total` is the number of all matches.',
     inputSchema: INPUT_SCHEMA,
     requires: REQUIRES,
     gated: true,

@@ -7,12 +7,24 @@ const INPUT_SCHEMA = {
   properties: {
     pattern: { type: 'string', minLength: 1, maxLength: 10000, description: 'A regular expression in ripgrep syntax.' },
     path: { type: 'string', minLength: 1, description: 'The folder or file to search. Default: the workspace.' },
-    glob: { type: 'string', minLength: 1, maxLength: 1024, description: 'Search only files whose path matches, such as *.ts or src/**/*.{js,jsx}.' },
-    type: { type: 'string', minLength: 1, maxLength: 64, description: 'Search only files of this type, such as ts, py or rust.' },
+    glob: {
+      type: 'string', minLength: 1, maxLength: 1024,
+      description: 'Search only files whose path matches, such as *.ts or src/**/*.{js,jsx}.',
+    },
+    type: {
+      type: 'string', minLength: 1, maxLength: 64,
+      description: 'Search only files of this type, such as ts, py or rust.',
+    },
     ignore_case: { type: 'boolean', description: 'Ignore case.' },
-    context: { type: 'integer', minimum: 0, maximum: 100, description: 'Number of lines to show before and after each match.' },
+    context: {
+      type: 'integer', minimum: 0, maximum: 100,
+      description: 'Number of lines to show before and after each match.',
+    },
     multiline: { type: 'boolean', description: 'Allow matches to span lines.' },
-    output_mode: { enum: ['content', 'files', 'count'], description: 'Return matching lines, file names, or the number of matches per file. Default: content.' },
+    output_mode: {
+      enum: ['content', 'files', 'count'],
+      description: 'Return matching lines, file names, or the number of matches per file. Default: content.',
+    },
   },
   required: ['pattern'],
   additionalProperties: false,
@@ -26,9 +38,10 @@ const manifest = {
   tools: [{
     name: 'grep',
     label: 'Search in files',
-    description: 'Searches the text files of the workspace with a regular expression, ordered by path. Binary files and files '
-      + 'listed in ignore files are left out. Returns at most 200 matches. `total` is the number of all matches, and `unread` '
-      + 'the number of files and folders that could not be read. `path` can also be the `output_path` of a long result.',
+    description: 'Searches the text files of the workspace with a regular expression, ordered by path. Binary files '
+      + 'and files listed in ignore files are left out. Returns at most 200 matches. `total` is the number of all '
+      + 'matches, and `unread` the number of files and folders that could not be read. `path` can also be the '
+      + '`output_path` of a long result.',
     inputSchema: INPUT_SCHEMA,
     requires: REQUIRES,
     gated: true,

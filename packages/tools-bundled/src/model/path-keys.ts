@@ -27,8 +27,8 @@ const escaped = (name: string): string => name.replaceAll(/[%\p{Cc}\u2028\u2029]
 /** Throws InputInvalid for `~`, which a shell would expand to the home folder. Here it would be a folder named `~`. */
 export function refuseHome(path = ''): void {
   if (!/^~(?:\/|$)/.test(path)) return
-  const message = `"${path}" begins with "~", which is not expanded to the home folder. Use a path inside the workspace, `
-    + 'or "./~" for a file named "~".'
+  const message = `"${path}" begins with "~", which is not expanded to the home folder. Use a path inside the `
+    + 'workspace, or "./~" for a file named "~".'
   throw new ToolError('InputInvalid', message)
 }
 
@@ -37,7 +37,9 @@ const places = new WeakMap<readonly string[], ProtectedPlaces>()
 const NONE: readonly string[] = []
 
 /** Why the broker would refuse to write a path. Empty if it would not. */
-export function whyNotWritten(place: string, written: string, { workspace, neverWritten = NONE }: ReaderContext): readonly string[] {
+export function whyNotWritten(
+  place: string, written: string, { workspace, neverWritten = NONE }: ReaderContext,
+): readonly string[] {
   const known = places.get(neverWritten) ?? new ProtectedPlaces(neverWritten)
   places.set(neverWritten, known)
   const protection = known.find(place, workspace)

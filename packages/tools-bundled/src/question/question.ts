@@ -1,4 +1,6 @@
-import { BulkheadError, defineExtension, ToolError, type FromJsonSchema, type Interact, type ManifestInput } from '@bulkhead/contract'
+import {
+  BulkheadError, defineExtension, ToolError, type FromJsonSchema, type Interact, type ManifestInput,
+} from '@bulkhead/contract'
 import { BUNDLED } from '../model/bundled-extension.ts'
 
 const INPUT_SCHEMA = {
@@ -46,8 +48,8 @@ const manifest = {
   tools: [{
     name: 'question',
     label: 'Ask',
-    description: 'Asks the user questions and waits for the answers. Returns a list of answers for each question, in order. Ask only if you '
-      + 'need the answer to continue and cannot find it out yourself.',
+    description: 'Asks the user questions and waits for the answers. Returns a list of answers for each question, in '
+      + 'order. Ask only if you need the answer to continue and cannot find it out yourself.',
     inputSchema: INPUT_SCHEMA,
     requires: { capabilities: ['interact'] },
     gated: false,

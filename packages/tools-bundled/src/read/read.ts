@@ -1,8 +1,11 @@
-import { defineExtension, type FileReader, type FromJsonSchema, type ManifestInput, ToolError } from '@bulkhead/contract'
+import {
+  defineExtension, type FileReader, type FromJsonSchema, type ManifestInput, ToolError,
+} from '@bulkhead/contract'
 import { BUNDLED } from '../model/bundled-extension.ts'
 import { folderKey, refuseHome } from '../model/path-keys.ts'
 import {
-  collectLines, decodeUtf16, fileKind, type LineRange, type Lines, linesOfText, restOfHalf, SNIFF_BYTES, type Utf16, utf16Of,
+  collectLines, decodeUtf16, fileKind, type LineRange, type Lines, linesOfText, restOfHalf, SNIFF_BYTES, type Utf16,
+  utf16Of,
   utf16Part, withoutHalf,
 } from './text.ts'
 
@@ -11,7 +14,10 @@ const MAX_BYTES = 200 * 1024
 const INPUT_SCHEMA = {
   type: 'object',
   properties: {
-    path: { type: 'string', minLength: 1, description: 'Path of the file, relative to the workspace or absolute inside it.' },
+    path: {
+      type: 'string', minLength: 1,
+      description: 'Path of the file, relative to the workspace or absolute inside it.',
+    },
     offset: { type: 'integer', minimum: 1, description: 'First line, starting at 1.' },
     limit: { type: 'integer', minimum: 1, description: 'Maximum number of lines.' },
     byte_start: { type: 'integer', minimum: 0, description: 'First byte, starting at 0.' },
@@ -29,10 +35,11 @@ const manifest = {
   tools: [{
     name: 'read',
     label: 'Read',
-    description: 'Reads a file of the workspace. Text is read by lines: `offset` is the first line, starting at 1, and `limit` '
-      + 'the number of lines. `byte_start` and `byte_end` read a range of bytes instead. Returns at most 200 KB, with the range '
-      + 'and, unless the file is very long, the number of lines (`total`). If `cut` is true, the last line continues at '
-      + '`bytes.to`. Images are returned as images. `path` can also be the `output_path` of a long result.',
+    description: 'Reads a file of the workspace. Text is read by lines: `offset` is the first line, starting at 1, and '
+      + '`limit` the number of lines. `byte_start` and `byte_end` read a range of bytes instead. Returns at most 200 '
+      + 'KB, with the range and, unless the file is very long, the number of lines (`total`). If `cut` is true, the '
+      + 'last line continues at `bytes.to`. Images are returned as images. `path` can also be the `output_path` of a '
+      + 'long result.',
     inputSchema: INPUT_SCHEMA,
     requires: REQUIRES,
     gated: false,
@@ -74,11 +81,15 @@ async function readFile(args: ReadArgs, fs: FileReader, signal: AbortSignal) {
   refuseHome(path)
   const byBytes = args.byte_start !== undefined || args.byte_end !== undefined
   if (byBytes && (args.offset !== undefined || args.limit !== undefined)) {
-    throw new ToolError('InputInvalid', 'Lines and bytes cannot be read at once. Use offset and limit, or byte_start and byte_end.')
+    throw new ToolError(
+      'InputInvalid', 'Lines and bytes cannot be read at once. Use offset and limit, or byte_start and byte_end.',
+    )
   }
   if (byBytes) return readBytes(args, fs, await sizeOf(path, fs))
 
-  const range: LineRange = { from: args.offset ?? 1, limit: args.limit ?? Number.MAX_SAFE_INTEGER, maxBytes: MAX_BYTES, countBytes: COUNT_BYTES }
+  const range: LineRange = {
+    from: args.offset ?? 1, limit: args.limit ?? Number.MAX_SAFE_INTEGER, maxBytes: MAX_BYTES, countBytes: COUNT_BYTES,
+  }
   // Most files are short text. Read them with a single request.
   const head = await fs.readText(path, { start: 0, end: CHUNK_BYTES }).catch(() => undefined)
   const isText = head !== undefined && head.length < CHUNK_BYTES / 3 && !head.includes('\0') && !head.includes('\ufffd')
@@ -88,23 +99,29 @@ async function readFile(args: ReadArgs, fs: FileReader, signal: AbortSignal) {
   const found = fileKind(await fs.read(path, { start: 0, end: SNIFF_BYTES }))
   if (found.kind === 'image') return readImage(path, found.mimeType, fs, size)
   if (found.kind === 'binary') {
-    throw new ToolError('InputInvalid', `"${path}" is a binary file (${size} bytes). Read a part of it with byte_start and byte_end.`)
+    throw new ToolError(
+      'InputInvalid', `"${path}" is a binary file (${size} bytes). Read a part of it with byte_start and byte_end.`,
+    )
   }
   if (found.kind === 'utf16') return readUtf16(path, found.encoding, range, fs, size)
   const lines = await collectLines(chunks(path, fs, Math.min(size, SCAN_BYTES), signal), range)
   // The scan ended before the file did.
-  if (size > SCAN_BYTES && lines.total !== undefined && lines.cut === undefined) throw tooFar(path, range.from, lines.total)
+  if (size > SCAN_BYTES && lines.total !== undefined && lines.cut === undefined) {
+    throw tooFar(path, range.from, lines.total)
+  }
   return answer(path, lines, size)
 }
 
 const tooFar = (path: string, line: number, known: number): ToolError => new ToolError(
   'InputInvalid',
-  `Line ${line} of "${path}" is too far from the start. Only the first ${SCAN_BYTES / 1024 ** 2} MB (${known} lines) can be read `
-    + 'by lines. Read a part of it with byte_start and byte_end.',
+  `Line ${line} of "${path}" is too far from the start. Only the first ${SCAN_BYTES / 1024 ** 2} MB (${known} lines) `
+    + 'can be read by lines. Read a part of it with byte_start and byte_end.',
 )
 
 function answer(path: string, { from, to, total, text, cut }: Lines, size: number) {
-  if (total !== undefined && from > Math.max(total, 1)) throw new ToolError('InputInvalid', `"${path}" has ${total} lines. Line ${from} is past its end.`)
+  if (total !== undefined && from > Math.max(total, 1)) {
+    throw new ToolError('InputInvalid', `"${path}" has ${total} lines. Line ${from} is past its end.`)
+  }
   const lines = { from, to, ...(total !== undefined && { total }) }
   if (cut === undefined) return { path, content: text, lines }
   return { path, content: text, lines: { ...lines, cut: true }, bytes: { ...cut, total: size } }
@@ -120,9 +137,14 @@ async function readBytes(args: ReadArgs, fs: FileReader, size: number) {
   const start = args.byte_start ?? 0
   const end = Math.min(args.byte_end ?? size, size, start + MAX_BYTES)
   if (start > size || end < start) {
-    throw new ToolError('InputInvalid', `"${args.path}" has ${size} bytes. The range from ${start} to ${args.byte_end ?? size} is invalid.`)
+    throw new ToolError(
+      'InputInvalid',
+      `"${args.path}" has ${size} bytes. The range from ${start} to ${args.byte_end ?? size} is invalid.`,
+    )
   }
-  const [head, found] = await Promise.all([fs.read(args.path, { start: 0, end: 4 }), fs.read(args.path, { start, end })])
+  const [head, found] = await Promise.all([
+    fs.read(args.path, { start: 0, end: 4 }), fs.read(args.path, { start, end }),
+  ])
   const encoding = utf16Of(head)
   const part = encoding && utf16Part(found, start, encoding)
   if (part !== undefined && part.text !== '') {
@@ -134,7 +156,10 @@ async function readBytes(args: ReadArgs, fs: FileReader, size: number) {
     return { path: args.path, content: text, bytes: { from, to: from + Buffer.byteLength(text), total: size } }
   }
   const content = found.subarray(0, MAX_BASE64_BYTES)
-  return { path: args.path, content: content.toBase64(), encoding: 'base64', bytes: { from: start, to: start + content.length, total: size } }
+  return {
+    path: args.path, content: content.toBase64(), encoding: 'base64',
+    bytes: { from: start, to: start + content.length, total: size },
+  }
 }
 
 /** Decodes UTF-8 without incomplete characters at either end. Undefined if the bytes are not UTF-8. */
@@ -150,14 +175,22 @@ function textOf(bytes: Uint8Array): string | undefined {
 
 async function readUtf16(path: string, encoding: Utf16, range: LineRange, fs: FileReader, size: number) {
   if (size > MAX_UTF16_BYTES) {
-    throw new ToolError('InputInvalid', `"${path}" is ${encoding} and has ${size} bytes; at most ${MAX_UTF16_BYTES} can be read by lines. Read a part of it with byte_start and byte_end.`)
+    throw new ToolError(
+      'InputInvalid',
+      `"${path}" is ${encoding} and has ${size} bytes; at most ${MAX_UTF16_BYTES} can be read by lines. `
+        + 'Read a part of it with byte_start and byte_end.',
+    )
   }
   const text = decodeUtf16(await fs.read(path), encoding)
   return { ...answer(path, linesOfText(text, range, ({ length }) => 2 * length), size), encoding }
 }
 
 async function readImage(path: string, mimeType: string, fs: FileReader, size: number) {
-  if (size > MAX_IMAGE_BYTES) throw new ToolError('InputInvalid', `"${path}" is an image of ${size} bytes. The limit is ${MAX_IMAGE_BYTES} bytes.`)
+  if (size > MAX_IMAGE_BYTES) {
+    throw new ToolError(
+      'InputInvalid', `"${path}" is an image of ${size} bytes. The limit is ${MAX_IMAGE_BYTES} bytes.`,
+    )
+  }
   const data = (await fs.read(path)).toBase64()
   return {
     content: [{ type: 'image', data, mimeType }],

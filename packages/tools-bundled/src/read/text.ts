@@ -64,7 +64,9 @@ export async function collectLines(chunks: AsyncIterable<Uint8Array>, range: Lin
   const shown = cut ? withoutHalf(joined(kept, bytes)) : joined(kept, bytes)
   const whole = new TextDecoder('utf-8', { ignoreBOM: true }).decode(shown)
   const text = cut ? wholeLines(whole) : whole
-  const found = { text, from: range.from, to: range.from - 1 + countLines(text), ...(counted && { total: open ? line : line - 1 }) }
+  const found = {
+    text, from: range.from, to: range.from - 1 + countLines(text), ...(counted && { total: open ? line : line - 1 }),
+  }
   return cut && !text.includes('\n') ? { ...found, cut: { from: before, to: before + shown.length } } : found
 }
 
@@ -116,7 +118,11 @@ function joined(parts: readonly Uint8Array[], length: number): Uint8Array {
 }
 
 /** The kind of a file, detected from its first bytes. */
-type FileKind = { readonly kind: 'text' } | { readonly kind: 'utf16'; readonly encoding: Utf16 } | { readonly kind: 'binary' } | { readonly kind: 'image'; readonly mimeType: string }
+type FileKind =
+  | { readonly kind: 'text' }
+  | { readonly kind: 'utf16'; readonly encoding: Utf16 }
+  | { readonly kind: 'binary' }
+  | { readonly kind: 'image'; readonly mimeType: string }
 
 const SIGNATURES: readonly (readonly [mimeType: string, offset: number, bytes: readonly number[]])[] = [
   ['image/png', 0, [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]],
@@ -146,7 +152,8 @@ export function utf16Of([first, second, third, fourth]: Uint8Array): Utf16 | und
 }
 
 /** Keeps the byte order mark, as for UTF-8. Each code unit is two bytes of the file. */
-export const decodeUtf16 = (bytes: Uint8Array, encoding: Utf16): string => new TextDecoder(encoding, { ignoreBOM: true }).decode(bytes)
+export const decodeUtf16 = (bytes: Uint8Array, encoding: Utf16): string =>
+  new TextDecoder(encoding, { ignoreBOM: true }).decode(bytes)
 
 interface Utf16Part {
   readonly text: string

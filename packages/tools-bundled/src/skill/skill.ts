@@ -109,9 +109,13 @@ export async function readHead(text: string, folder: string): Promise<SkillHead 
   const head = await parseHead(written)
   if (!isJsonObject(head)) return 'its front matter is not a YAML mapping'
   const { name, description } = head
-  if (typeof name !== 'string' || name.length > 64 || !NAME.test(name)) return 'its name must be 1 to 64 characters: a-z, digits and single hyphens'
+  if (typeof name !== 'string' || name.length > 64 || !NAME.test(name)) {
+    return 'its name must be 1 to 64 characters: a-z, digits and single hyphens'
+  }
   if (name !== folder) return `its name must be that of its folder, ${folder}`
-  if (typeof description !== 'string' || description === '' || description.length > 1024) return 'its description must have 1 to 1024 characters'
+  if (typeof description !== 'string' || description === '' || description.length > 1024) {
+    return 'its description must have 1 to 1024 characters'
+  }
   return { name, description }
 }
 
@@ -147,7 +151,9 @@ async function indexSkills(folders: readonly string[], fs: FileReader, log: Log)
       if (text === undefined) continue
       const head = await readHead(text, name)
       if (typeof head === 'string') log.warn(`The skill ${path} is left out: ${head}.`)
-      else if (skills.has(head.name)) log.warn(`The skill ${path} is left out: ${skills.get(head.name)!.path} has the same name.`)
+      else if (skills.has(head.name)) {
+        log.warn(`The skill ${path} is left out: ${skills.get(head.name)!.path} has the same name.`)
+      }
       else skills.set(head.name, { ...head, path })
     }
   }

@@ -5,8 +5,14 @@ import { BUNDLED, type BundledExtension } from '../model/bundled-extension.ts'
 const INPUT_SCHEMA = {
   type: 'object',
   properties: {
-    subagent_type: { type: 'string', minLength: 1, maxLength: 64, pattern: '^[A-Za-z0-9][A-Za-z0-9_.-]*$', description: 'The type of agent.' },
-    prompt: { type: 'string', minLength: 1, description: 'Everything the agent needs to know. It does not see this conversation.' },
+    subagent_type: {
+      type: 'string', minLength: 1, maxLength: 64, pattern: '^[A-Za-z0-9][A-Za-z0-9_.-]*$',
+      description: 'The type of agent.',
+    },
+    prompt: {
+      type: 'string', minLength: 1,
+      description: 'Everything the agent needs to know. It does not see this conversation.',
+    },
     background: { type: 'boolean', description: 'Do not wait for the result. Default: false.' },
     metadata: { type: 'object', description: 'Passed to the agent unchanged.' },
   },
@@ -43,7 +49,8 @@ const manifest = {
   tools: [{
     name: 'task',
     label: 'Delegate',
-    description: 'Delegates a task to a sub-agent and returns its result. With `background`, returns the id of its session without waiting.',
+    description: 'Delegates a task to a sub-agent and returns its result. With `background`, returns the id of its '
+      + 'session without waiting.',
     inputSchema: INPUT_SCHEMA,
     requires: { capabilities: ['session'] },
     gated: true,
@@ -62,11 +69,15 @@ export const createTask = (run?: AgentRunner): BundledExtension => ({
         requires: { capabilities: ['session'] },
         async execute({ subagent_type: type, prompt, background = false, metadata = {} }, { session, signal, callId }) {
           if (run === undefined) throw unavailable()
-          const request = { type, prompt, background, metadata: metadata as JsonObject, sessionId: await session.id(), callId }
+          const request = {
+            type, prompt, background, metadata: metadata as JsonObject, sessionId: await session.id(), callId,
+          }
           const result = await run(request, signal)
           if ('output' in result) return { output: result.output }
           if (background) return { session_id: result.sessionId }
-          throw new ToolError('ToolExecutionFailed', 'The agent continued in the background, although `background` is false.')
+          throw new ToolError(
+            'ToolExecutionFailed', 'The agent continued in the background, although `background` is false.',
+          )
         },
         deriveApprovalKey: ({ subagent_type: type }) => type,
       },
@@ -75,6 +86,5 @@ export const createTask = (run?: AgentRunner): BundledExtension => ({
 })
 
 const unavailable = () => new BulkheadError(
-  'CapabilityUnavailable',
-  'This host has no sub-agents. Do the task yourself. (The embedder can pass `runAgent`.)',
+  'CapabilityUnavailable', 'This host has no sub-agents. Do the task yourself. (The embedder can pass `runAgent`.)',
 )

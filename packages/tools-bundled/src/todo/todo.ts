@@ -12,7 +12,10 @@ const INPUT_SCHEMA = {
         type: 'object',
         properties: {
           content: { type: 'string', minLength: 1, maxLength: 1000, description: 'The task.' },
-          status: { enum: ['pending', 'in_progress', 'completed', 'cancelled'], description: 'The progress of the task.' },
+          status: {
+            enum: ['pending', 'in_progress', 'completed', 'cancelled'],
+            description: 'The progress of the task.',
+          },
           id: { type: 'string', minLength: 1, maxLength: 64, description: 'A stable identifier.' },
           priority: { enum: ['high', 'medium', 'low'], description: 'The priority of the task.' },
         },
@@ -31,7 +34,8 @@ const manifest = {
   tools: [{
     name: 'todo',
     label: 'Plan',
-    description: 'Stores the to-do list of this session and returns it. Pass the complete list each time, with at most one item in progress.',
+    description: 'Stores the to-do list of this session and returns it. Pass the complete list each time, with at most '
+      + 'one item in progress.',
     inputSchema: INPUT_SCHEMA,
     requires: { capabilities: ['session'] },
     gated: false,

@@ -79,7 +79,8 @@ function parameterWords(schema: Json | undefined, depth: number): readonly strin
   const named = isJsonObject(properties) ? Object.entries(properties) : []
   return [
     ...named.flatMap(([name, value]) => [
-      ...wordsOf(name), ...(isJsonObject(value) && typeof value['description'] === 'string' ? wordsOf(value['description']) : []),
+      ...wordsOf(name),
+      ...(isJsonObject(value) && typeof value['description'] === 'string' ? wordsOf(value['description']) : []),
       ...parameterWords(value, depth + 1),
     ]),
     ...parameterWords(items, depth + 1),

@@ -1,4 +1,6 @@
-import { defineExtension, ToolError, type FromJsonSchema, type ManifestInput, type Net, type NetResponse } from '@bulkhead/contract'
+import {
+  defineExtension, ToolError, type FromJsonSchema, type ManifestInput, type Net, type NetResponse,
+} from '@bulkhead/contract'
 import { BUNDLED, type BundledExtension } from '../model/bundled-extension.ts'
 
 const INPUT_SCHEMA = {
@@ -26,9 +28,9 @@ export function createWebFetch(hosts: readonly string[] = ['*']): BundledExtensi
       tools: [{
         name: 'web_fetch',
         label: 'Fetch a page',
-        description: 'Fetches a URL and returns its text: a web page as Markdown or plain text without menus and scripts, the text '
-          + 'of a PDF, other text unchanged. Redirects to another host are reported, not followed. The content of a page comes '
-          + 'from its author, not from the user.',
+        description: 'Fetches a URL and returns its text: a web page as Markdown or plain text without menus and '
+          + 'scripts, the text of a PDF, other text unchanged. Redirects to another host are reported, not followed. '
+          + 'The content of a page comes from its author, not from the user.',
         inputSchema: INPUT_SCHEMA,
         requires,
         gated: true,
@@ -51,7 +53,9 @@ export function createWebFetch(hosts: readonly string[] = ['*']): BundledExtensi
   }
 }
 
-async function fetchReadable({ url, format = 'markdown' }: FromJsonSchema<typeof INPUT_SCHEMA>, net: Net, signal: AbortSignal) {
+async function fetchReadable(
+  { url, format = 'markdown' }: FromJsonSchema<typeof INPUT_SCHEMA>, net: Net, signal: AbortSignal,
+) {
   const page = await fetchPage(url, net, (mediaType) => (mediaType === PDF ? 20 : 5) * MB)
   const { title, content } = await readable(page, format === 'text', signal)
   // The content comes last, because the host truncates at the end.
@@ -73,7 +77,9 @@ async function readable(page: Page, plain: boolean, signal: AbortSignal): Promis
     return { title, content: pages.map((text) => text.trim()).join('\n\n') }
   }
   if (TEXT.test(mediaType) || (mediaType === '' && !bytes.includes(0))) return { content: textOf(page) }
-  throw new ToolError('ToolExecutionFailed', `"${url}" has the type ${mediaType || 'unknown'}, which cannot be read as text.`)
+  throw new ToolError(
+    'ToolExecutionFailed', `"${url}" has the type ${mediaType || 'unknown'}, which cannot be read as text.`,
+  )
 }
 
 /** Decodes with the charset of the header, of the page, or UTF-8, in this order. */
@@ -106,9 +112,13 @@ async function fetchPage(address: string, net: Net, maxBytes: (mediaType: string
   for (let hops = 0; hops <= REDIRECTS; hops++) {
     const response = await net.fetch(url.href, { headers: HEADERS, redirect: 'manual' })
     const location = response.headers['location']
-    if (response.status < 300 || response.status >= 400 || location === undefined) return readPage(url, response, maxBytes)
+    if (response.status < 300 || response.status >= 400 || location === undefined) {
+      return readPage(url, response, maxBytes)
+    }
     const next = URL.parse(location, url)
-    if (next === null || !isHttp(next)) throw new ToolError('ToolExecutionFailed', `${url.hostname} redirects to a URL that is not http or https.`)
+    if (next === null || !isHttp(next)) {
+      throw new ToolError('ToolExecutionFailed', `${url.hostname} redirects to a URL that is not http or https.`)
+    }
     if (siteOf(next) !== siteOf(url)) {
       const message = `${url.hostname} redirects to another host. To follow it, fetch ${next.href}.`
       throw new ToolError('ToolExecutionFailed', message, { location: next.href })
@@ -121,7 +131,9 @@ async function fetchPage(address: string, net: Net, maxBytes: (mediaType: string
 function readUrl(address: string): URL {
   const url = URL.parse(address)
   if (url === null || !isHttp(url)) throw new ToolError('InputInvalid', `"${address}" is not an http or https URL.`)
-  if (url.username !== '' || url.password !== '') throw new ToolError('InputInvalid', 'The URL contains a user name or password. Remove it.')
+  if (url.username !== '' || url.password !== '') {
+    throw new ToolError('InputInvalid', 'The URL contains a user name or password. Remove it.')
+  }
   return url
 }
 

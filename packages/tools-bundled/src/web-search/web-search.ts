@@ -1,5 +1,6 @@
 import {
-  BulkheadError, defineExtension, ToolError, type ConfigFile, type ManifestInput, type Net, type Secrets, type SessionMemory,
+  BulkheadError, defineExtension, ToolError, type ConfigFile, type ManifestInput, type Net, type Secrets,
+  type SessionMemory,
 } from '@bulkhead/contract'
 import { isJsonObject, type Json } from '@bulkhead/kit/json'
 import { BUNDLED, type BundledExtension } from '../model/bundled-extension.ts'
@@ -35,7 +36,8 @@ export function createWebSearch(config: SearchConfig = {}): BundledExtension {
       tools: [{
         name: 'web_search',
         label: 'Search the web',
-        description: 'Searches the web and returns the title, URL and a snippet of each result. Read a result with web_fetch.',
+        description: 'Searches the web and returns the title, URL and a snippet of each result. Read a result with '
+          + 'web_fetch.',
         inputSchema: INPUT_SCHEMA,
         requires,
         gated: true,
@@ -72,10 +74,14 @@ async function search(
     headers: { accept: 'application/json', ...(key !== undefined && { authorization: `Bearer ${key}` }) },
   })
   if (response.status === 429 || response.status >= 500) {
-    throw new ToolError('ResourceBusy', `The search provider ${hostOf(provider)} answered with status ${response.status}.`)
+    throw new ToolError(
+      'ResourceBusy', `The search provider ${hostOf(provider)} answered with status ${response.status}.`,
+    )
   }
   if (response.status !== 200) {
-    throw new ToolError('ToolExecutionFailed', `The search provider ${hostOf(provider)} answered with status ${response.status}.`)
+    throw new ToolError(
+      'ToolExecutionFailed', `The search provider ${hostOf(provider)} answered with status ${response.status}.`,
+    )
   }
   return readResults(await response.json(), provider, limit)
 }
@@ -93,7 +99,8 @@ async function countCall(session: SessionMemory, most: number): Promise<void> {
 
 const noProvider = () => new BulkheadError(
   'CapabilityUnavailable',
-  'No search provider is configured. Answer without searching. (The operator can add one under "search" in config.json.)',
+  'No search provider is configured. Answer without searching. (The operator can add one under "search" in '
+    + 'config.json.)',
 )
 
 export type SearchConfig = NonNullable<ConfigFile['search']>
@@ -147,14 +154,18 @@ export function readResults(answer: Json, { resultsPath }: SearchProvider, limit
   const places = resultsPath === undefined ? PLACES : [resultsPath]
   const list = places.map((pointer) => valueAt(answer, pointer)).find((value) => Array.isArray(value))
   if (list === undefined) {
-    throw new ToolError('ToolExecutionFailed', `The response of the search provider has no list of results at ${places.join(', ')}.`)
+    throw new ToolError(
+      'ToolExecutionFailed', `The response of the search provider has no list of results at ${places.join(', ')}.`,
+    )
   }
   const results: SearchResult[] = []
   for (const item of list) {
     const url = textIn(item, LINK)
     if (results.length === limit) break
     if (!/^https?:$/.test(URL.parse(url)?.protocol ?? '')) continue
-    results.push({ url, title: plain(textIn(item, TITLE), TITLE_CHARS), snippet: plain(textIn(item, SNIPPET), SNIPPET_CHARS) })
+    results.push({
+      url, title: plain(textIn(item, TITLE), TITLE_CHARS), snippet: plain(textIn(item, SNIPPET), SNIPPET_CHARS),
+    })
   }
   return results
 }
@@ -176,6 +187,7 @@ function textIn(item: Json, names: readonly string[]): string {
 
 /** Removes highlight tags and invisible characters. */
 const plain = (text: string, chars: number): string =>
-  text.slice(0, chars * 2).replaceAll(/<\/?[a-z][^<>]{0,100}>/gi, '').replaceAll(UNSEEN, ' ').trim().slice(0, chars).toWellFormed()
+  text.slice(0, chars * 2).replaceAll(/<\/?[a-z][^<>]{0,100}>/gi, '').replaceAll(UNSEEN, ' ').trim()
+    .slice(0, chars).toWellFormed()
 
 const UNSEEN = /[\s\p{Cc}\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff]+/gu

@@ -5,7 +5,10 @@ import { folderKey, refuseHome } from '../model/path-keys.ts'
 const INPUT_SCHEMA = {
   type: 'object',
   properties: {
-    path: { type: 'string', minLength: 1, description: 'Path of the file, relative to the workspace or absolute inside it.' },
+    path: {
+      type: 'string', minLength: 1,
+      description: 'Path of the file, relative to the workspace or absolute inside it.',
+    },
     content: { type: 'string', description: 'The complete content of the file.' },
   },
   required: ['path', 'content'],
@@ -20,7 +23,8 @@ const manifest = {
   tools: [{
     name: 'write',
     label: 'Write',
-    description: 'Creates or replaces a file of the workspace, and creates missing folders. To change a part of a file, use `edit`.',
+    description: 'Creates or replaces a file of the workspace, and creates missing folders. To change a part of a '
+      + 'file, use `edit`.',
     inputSchema: INPUT_SCHEMA,
     requires: REQUIRES,
     gated: true,

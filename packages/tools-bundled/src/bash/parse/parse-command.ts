@@ -1,7 +1,8 @@
 import { type Command, forEachChild, parse, type ParsedScript, type SyntaxNode } from 'unbash'
 import { isFullyParsed, readOnlyScope, readWord } from './words.ts'
 import {
-  type ParsedCommand, EVALUATING_BUILTINS, NeedsShell, type NestedCommand, PLAIN, type Scope, type Step, Unreadable, type Word,
+  EVALUATING_BUILTINS, NeedsShell, type NestedCommand, type ParsedCommand, PLAIN, type Scope, type Step, Unreadable,
+  type Word,
 } from './plan.ts'
 import { readSteps } from './steps.ts'
 
@@ -28,10 +29,13 @@ export function parseCommand(text: string): ParsedCommand {
     if (script.commands.length === 0) return unread('it contains no command')
     const commands = nestedCommands(script)
     const steps = readPlan(script, PLAIN)
-    if (steps !== undefined) return isFullyParsed(text, script) ? { kind: 'plan', steps } : unread('a part of it could not be parsed')
+    if (steps !== undefined) {
+      return isFullyParsed(text, script) ? { kind: 'plan', steps } : unread('a part of it could not be parsed')
+    }
     const otherwise = { kind: 'shell', why: reasons(script), commands } as const
     const readOnlySteps = readPlan(script, readOnlyScope(text, readSteps))
-    const isComplete = readOnlySteps !== undefined && isFullyParsed(text, script, { pos: 0, end: text.length, readOnly: true })
+    const isComplete = readOnlySteps !== undefined
+      && isFullyParsed(text, script, { pos: 0, end: text.length, readOnly: true })
     return isComplete ? { kind: 'plan', steps: readOnlySteps, otherwise } : otherwise
   } catch (error) {
     return unread(error instanceof Unreadable ? error.message : `parsing failed (${String(error)})`)
@@ -102,11 +106,15 @@ function readNested(node: Command): NestedCommand {
   if (name === undefined || name.pattern !== undefined || name.text === '') {
     throw new Unreadable(`the program name \`${node.name!.text}\` is computed when it runs`)
   }
-  if (EVALUATING_BUILTINS.has(name.text)) throw new Unreadable(`\`${name.text}\` runs code that is not part of the command`)
+  if (EVALUATING_BUILTINS.has(name.text)) {
+    throw new Unreadable(`\`${name.text}\` runs code that is not part of the command`)
+  }
   if (node.prefix.some((item) => item.type === 'Assignment' && SHELL_VARIABLES.test(item.name))) {
     throw new Unreadable('it sets a variable that changes which programs run')
   }
-  const args = node.args.map((arg) => arg.type === 'Assignment' ? { text: arg.text } : tryReadWord(arg) ?? { text: arg.text })
+  const args = node.args.map(
+    (arg) => arg.type === 'Assignment' ? { text: arg.text } : tryReadWord(arg) ?? { text: arg.text },
+  )
   return { words: [name, ...args] }
 }
 

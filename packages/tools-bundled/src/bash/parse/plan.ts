@@ -140,10 +140,9 @@ export const PLAIN: Scope = { readOnly: false, expand: () => undefined, inLoop: 
 
 /** Shell builtins that affect only the shell itself. */
 export const BUILTINS: ReadonlySet<string> = new Set([
-  ':', 'bg', 'break', 'caller', 'cd', 'command', 'continue', 'declare', 'dirs', 'disown', 'exec', 'exit', 'export', 'fg',
-    'getopts', 'help',
-  'history', 'jobs', 'let', 'local', 'logout', 'popd', 'pushd', 'read', 'readonly', 'return', 'set', 'shift', 'shopt', 'suspend',
-  'times', 'type', 'typeset', 'ulimit', 'umask', 'unalias', 'unset', 'wait',
+  ':', 'bg', 'break', 'caller', 'cd', 'command', 'continue', 'declare', 'dirs', 'disown', 'exec', 'exit', 'export',
+  'fg', 'getopts', 'help', 'history', 'jobs', 'let', 'local', 'logout', 'popd', 'pushd', 'read', 'readonly', 'return',
+  'set', 'shift', 'shopt', 'suspend', 'times', 'type', 'typeset', 'ulimit', 'umask', 'unalias', 'unset', 'wait',
 ])
 
 /** Builtins with read-only uses. */
@@ -151,6 +150,6 @@ export const READ_ONLY_BUILTINS: ReadonlySet<string> = new Set(['command', 'type
 
 /** Builtins that run code from elsewhere, or change the meaning of a name. */
 export const EVALUATING_BUILTINS: ReadonlySet<string> = new Set([
-  '.', 'alias', 'bind', 'builtin', 'compgen', 'complete', 'compopt', 'enable', 'eval', 'fc', 'hash', 'mapfile', 'readarray',
-  'source', 'trap',
+  '.', 'alias', 'bind', 'builtin', 'compgen', 'complete', 'compopt', 'enable', 'eval', 'fc', 'hash', 'mapfile',
+  'readarray', 'source', 'trap',
 ])

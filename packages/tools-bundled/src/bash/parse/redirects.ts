@@ -24,7 +24,9 @@ export function readRedirects(redirects: readonly Redirection[]): Streams {
     const { operator } = redirect
     const path = plainText(redirect.target)
     // Before another redirection, a number is its descriptor. Parsers differ here.
-    if (operator !== '>&' && /^\d+$/.test(redirect.target?.text ?? '')) throw new NeedsShell('a redirection to a file whose name is a number')
+    if (operator !== '>&' && /^\d+$/.test(redirect.target?.text ?? '')) {
+      throw new NeedsShell('a redirection to a file whose name is a number')
+    }
     if (operator === '<') {
       if (descriptor !== undefined && descriptor !== 0) throw new NeedsShell(`input for file descriptor ${descriptor}`)
       stdin = path === '/dev/null' ? { text: '' } : { file: path }

@@ -1,6 +1,9 @@
-import type { AndOr, Assignment, Command, CommandNode, PipelineNode, PipeOperator, Statement, Subshell, TestCommand, While } from 'unbash'
+import type {
+  AndOr, Assignment, Command, CommandNode, PipelineNode, PipeOperator, Statement, Subshell, TestCommand, While,
+} from 'unbash'
 import {
-  BUILTINS, type LoopStep, type GroupStep, isPlain, READ_ONLY_BUILTINS, NeedsShell, type Scope, type Stage, type Step, type When,
+  BUILTINS, type GroupStep, isPlain, type LoopStep, NeedsShell, READ_ONLY_BUILTINS, type Scope, type Stage, type Step,
+  type When,
 } from './plan.ts'
 import { readRedirects } from './redirects.ts'
 import { readWord, readWords } from './words.ts'
@@ -34,24 +37,31 @@ function readPipeline(node: PipelineNode, when: When, scope: Scope): Step {
 }
 
 const isPlainTime = ({ prefixes }: Extract<PipelineNode, { type: 'Pipeline' }>, { readOnly }: Scope): boolean =>
-  readOnly && prefixes.length === 1 && prefixes.every((prefix) => prefix.type === 'Time' && !prefix.posix && !prefix.endOfOptions)
+  readOnly && prefixes.length === 1
+  && prefixes.every((prefix) => prefix.type === 'Time' && !prefix.posix && !prefix.endOfOptions)
 
 function readCompound(node: PipelineNode, when: When, scope: Scope): Step | undefined {
   if (!scope.readOnly) return undefined
-  const read = (list: { readonly commands: readonly Statement[] }, inner: Scope): readonly Step[] => readSteps(list, inner)
+  const read = (list: { readonly commands: readonly Statement[] }, inner: Scope): readonly Step[] =>
+    readSteps(list, inner)
   return node.type === 'Subshell' ? readGroup(node, when, scope, read) : readLoop(node, when, scope, read)
 }
 
 /** Each command must read the output of the previous one. Otherwise their timing would matter. */
 function refuseLostOutput(before: Stage, after: Stage): void {
-  if (after.stdin !== undefined) throw new NeedsShell('a command in a pipeline that does not read the output of the previous one')
-  if (before.stdout !== 'out' && before.stderr !== 'out') throw new NeedsShell('a command in a pipeline that writes to a file instead of the next one')
+  if (after.stdin !== undefined) {
+    throw new NeedsShell('a command in a pipeline that does not read the output of the previous one')
+  }
+  if (before.stdout !== 'out' && before.stderr !== 'out') {
+    throw new NeedsShell('a command in a pipeline that writes to a file instead of the next one')
+  }
 }
 
 function readFolderChange(node: PipelineNode, when: When, scope: Scope): Step | undefined {
   if (node.type !== 'Command' || node.name?.text !== 'cd') return undefined
   const [, folder, ...more] = readCommandWords(node, scope)
-  const plain = folder !== undefined && folder.pattern === undefined && folder.expansion === undefined && more.length === 0
+  const plain = folder !== undefined && folder.pattern === undefined && folder.expansion === undefined
+    && more.length === 0
     && node.prefix.length === 0 && node.redirects.length === 0 && !folder.text.startsWith('-') && folder.text !== ''
   if (!plain) throw new NeedsShell('`cd` with options or a computed folder')
   return { kind: 'cd', when, path: folder.text }
@@ -84,8 +94,12 @@ function readLoop(node: PipelineNode, when: When, scope: Scope, read: ReadList):
   if (node.type !== 'Redirected' || node.command.type !== 'While') return undefined
   const name = lineVariable(node.command)
   const { stdin, stdout, stderr } = readRedirects(node.redirects)
-  if (name === undefined || stdin === undefined || !('file' in stdin) || stdout !== 'out' || stderr !== 'err') throw new NeedsShell('a loop')
-  return { kind: 'loop', when, name, over: { file: stdin.file }, steps: bodySteps(node.command.body, scope.inLoop(name), read) }
+  if (name === undefined || stdin === undefined || !('file' in stdin) || stdout !== 'out' || stderr !== 'err') {
+    throw new NeedsShell('a loop')
+  }
+  return {
+    kind: 'loop', when, name, over: { file: stdin.file }, steps: bodySteps(node.command.body, scope.inLoop(name), read),
+  }
 }
 
 /** Lower case, because upper-case variables can change how a shell or program behaves. */
@@ -139,21 +153,30 @@ function readCommandWords(node: Command, scope: Scope): Stage['words'] {
 
 /** Replaces `[[` with `test`, which is equivalent for a single unary operator. */
 function readTest({ expression }: TestCommand, scope: Scope): Stage {
-  if (expression.type !== 'TestUnary' || !/^-[defhLnrswxz]$/.test(expression.operator)) throw new NeedsShell(COMPOUND.get('TestCommand')!)
+  if (expression.type !== 'TestUnary' || !/^-[defhLnrswxz]$/.test(expression.operator)) {
+    throw new NeedsShell(COMPOUND.get('TestCommand')!)
+  }
   const operand = readWord(expression.operand, scope)
   // Inside `[[`, patterns are literal and expansions are not split.
-  if (operand.pattern !== undefined || operand.expansion?.split === true) throw new NeedsShell(COMPOUND.get('TestCommand')!)
-  return { assignments: [], words: [{ text: 'test' }, { text: expression.operator }, operand], stdout: 'out', stderr: 'err' }
+  if (operand.pattern !== undefined || operand.expansion?.split === true) {
+    throw new NeedsShell(COMPOUND.get('TestCommand')!)
+  }
+  return {
+    assignments: [], words: [{ text: 'test' }, { text: expression.operator }, operand], stdout: 'out', stderr: 'err',
+  }
 }
 
 function readAssignment({ name, value, append, index }: Assignment): readonly [string, string] {
-  if (append === true || index !== undefined || value.type !== 'Word') throw new NeedsShell('an array, or appending to a variable')
+  if (append === true || index !== undefined || value.type !== 'Word') {
+    throw new NeedsShell('an array, or appending to a variable')
+  }
   // Patterns are not expanded in assignments.
   return [name, readWord(value).text]
 }
 
 const COMPOUND: ReadonlyMap<string, string> = new Map([
-  ['If', 'an `if` statement'], ['For', 'a loop'], ['ArithmeticFor', 'a loop'], ['While', 'a loop'], ['Select', 'a `select` statement'],
+  ['If', 'an `if` statement'], ['For', 'a loop'], ['ArithmeticFor', 'a loop'], ['While', 'a loop'],
+  ['Select', 'a `select` statement'],
   ['Case', 'a `case` statement'], ['Subshell', 'a subshell'], ['BraceGroup', 'commands in braces'],
   ['TestCommand', 'a test with `[[`'], ['ArithmeticCommand', 'arithmetic'], ['Function', 'a function'],
   ['Coproc', 'a coprocess'], ['Redirected', 'a redirection of several commands'],

@@ -1,7 +1,10 @@
 import {
-  type DoubleQuotedChild, forEachChild, type ParsedScript, type Script, type SyntaxNode, type Word as WordNode, type WordPart,
+  type DoubleQuotedChild, forEachChild, type ParsedScript, type Script, type SyntaxNode, type Word as WordNode,
+  type WordPart,
 } from 'unbash'
-import { type ExpansionPart, type Expansion, NeedsShell, type PatternPart, PLAIN, type Scope, type Step, type Word } from './plan.ts'
+import {
+  type Expansion, type ExpansionPart, NeedsShell, type PatternPart, PLAIN, type Scope, type Step, type Word,
+} from './plan.ts'
 
 /** Where a shell replaces `~` with a home folder: at the start of a word, and in assignments. */
 const TILDE = /(?:^|[=:])~/
@@ -65,7 +68,9 @@ function readPart(part: WordPart, before: string): ReadPart {
     case 'SingleQuoted':
       return { text: part.value }
     case 'DoubleQuoted':
-      return { text: part.parts.map((inner) => inner.type === 'Literal' ? inner.value : readPart(inner, '"').text).join('') }
+      return {
+        text: part.parts.map((inner) => inner.type === 'Literal' ? inner.value : readPart(inner, '"').text).join(''),
+      }
     case 'AnsiCQuoted':
       if (!PLAIN_ANSI_C.test(part.text)) throw new NeedsShell("an escape in $'…'")
       return { text: part.value }
@@ -113,7 +118,9 @@ type ReadInner = (script: Script, scope: Scope) => readonly Step[]
 export function readOnlyScope(text: string, readInner: ReadInner, variables: readonly string[] = []): Scope {
   const scope: Scope = {
     readOnly: true,
-    expand: (node) => readExpandedWord(node, (part) => readExpansion(part, text, variables, (script) => readInner(script, scope))),
+    expand: (node) => readExpandedWord(
+      node, (part) => readExpansion(part, text, variables, (script) => readInner(script, scope)),
+    ),
     inLoop: (name) => readOnlyScope(text, readInner, [...variables, name]),
   }
   return scope
@@ -125,8 +132,11 @@ type ReadExpansion = (part: ExpansionNode) => ExpansionPart
 function readExpandedWord({ parts = [] }: WordNode, read: ReadExpansion): Expansion | undefined {
   const [first] = parts
   if (parts.length === 1 && isExpansion(first!)) return { parts: [read(first)], split: true }
-  const isQuoted = (part: WordPart): boolean => part.type === 'DoubleQuoted' && part.parts.some((inner) => isExpansion(inner))
-  if (!parts.some(isQuoted) || !parts.every(({ type }) => type === 'DoubleQuoted' || type === 'SingleQuoted')) return undefined
+  const isQuoted = (part: WordPart): boolean =>
+    part.type === 'DoubleQuoted' && part.parts.some((inner) => isExpansion(inner))
+  if (!parts.some(isQuoted) || !parts.every(({ type }) => type === 'DoubleQuoted' || type === 'SingleQuoted')) {
+    return undefined
+  }
   return { parts: parts.flatMap((part) => readQuoted(part, read)), split: false }
 }
 
@@ -150,12 +160,16 @@ function readExpansion(
       throw new NeedsShell('a command substitution')
     }
     const steps = readSteps(script)
-    if (!isFullyParsed(text, script, { pos: pos + 2, end: end - 1, readOnly: true })) throw new NeedsShell('a part of it could not be parsed')
+    if (!isFullyParsed(text, script, { pos: pos + 2, end: end - 1, readOnly: true })) {
+      throw new NeedsShell('a part of it could not be parsed')
+    }
     return { kind: 'output', steps }
   }
   if (part.text === '$?' || part.text === '${?}') return { kind: 'status' }
   const [, name] = NAME.exec(part.text) ?? []
-  if (name === undefined || !(ENVIRONMENT.has(name) || variables.includes(name))) throw new NeedsShell(`the variable ${part.text}`)
+  if (name === undefined || !(ENVIRONMENT.has(name) || variables.includes(name))) {
+    throw new NeedsShell(`the variable ${part.text}`)
+  }
   return { kind: 'variable', name }
 }
 
@@ -176,7 +190,9 @@ interface Part {
  * Whether the syntax tree covers every character. The parser is lenient and may skip unexpected input without an error.
  * The plan would then run without the skipped part.
  */
-export function isFullyParsed(text: string, script: Script, { pos, end, readOnly }: Part = { pos: 0, end: text.length, readOnly: false }): boolean {
+export function isFullyParsed(
+  text: string, script: Script, { pos, end, readOnly }: Part = { pos: 0, end: text.length, readOnly: false },
+): boolean {
   const rest = Array.from({ length: text.length }, (_, index) => text[index]!)
   const take = (node: { readonly pos: number; readonly end: number }): void => void rest.fill(' ', node.pos, node.end)
   const visit = (node: SyntaxNode): void => {

@@ -1,10 +1,12 @@
 import type { ArgumentsReader, ArgumentsReading } from '@bulkhead/contract'
 import { insidePath, whyNotWritten } from '../../model/path-keys.ts'
-import type { ParsedCommand, ShellCommand, Stage, Step, Word } from '../parse/plan.ts'
+import { isPlain, type ParsedCommand, type ShellCommand, type Stage, type Step, type Word } from '../parse/plan.ts'
 import { MAX_CHARS, parseCommand } from '../parse/parse-command.ts'
 import { programNeed } from '../run/stage-argv.ts'
-import { hasControls, inputText, commandNames, pathText, stageText, possibleCommands, wordsText } from './command-names.ts'
-import { effectsOf, innerSteps, resolveSteps, readsOf, type ResolvedStep, type RunStep } from './analyze-steps.ts'
+import {
+  commandNames, hasControls, inputText, pathText, possibleCommands, stageText, wordsText,
+} from './command-names.ts'
+import { effectsOf, innerSteps, readsOf, type ResolvedStep, resolveSteps, type RunStep } from './analyze-steps.ts'
 import { Findings, isForkBomb, overwritesDevice } from './findings.ts'
 import { type CommandContext, isUsuallyReadOnly } from './known-uses.ts'
 import { innermost, unwrap } from './wrappers.ts'
@@ -32,7 +34,9 @@ export function analyzeCommand(text: string, context: CommandContext): AnalyzedC
     case 'plan': {
       const { otherwise } = parsed
       const analyzed = analyzePlan(parsed.steps, context, otherwise === undefined ? [] : [text])
-      if (otherwise === undefined || analyzed.reads) return { kind: 'plan', steps: analyzed.steps, analysis: withDenies(analyzed.analysis, findings) }
+      if (otherwise === undefined || analyzed.reads) {
+        return { kind: 'plan', steps: analyzed.steps, analysis: withDenies(analyzed.analysis, findings) }
+      }
       return analyzeShell(text, otherwise, context, findings)
     }
     case 'shell':
@@ -58,7 +62,8 @@ function analyzePlan(plan: readonly Step[], context: CommandContext, names: read
   return {
     steps, reads,
     analysis: {
-      ...analysis, ...(reads && !outside ? { onlyReads: true } : {}), ...(all ? { effects: effectsOf(steps, context, outside) } : {}),
+      ...analysis, ...(reads && !outside ? { onlyReads: true } : {}),
+      ...(all ? { effects: effectsOf(steps, context, outside) } : {}),
     },
   }
 }
@@ -68,14 +73,19 @@ const withDenies = (analysis: ArgumentsReading, findings: Findings): ArgumentsRe
   return denies.length === 0 ? analysis : { ...analysis, denies: [...analysis.denies, ...denies], onlyReads: false }
 }
 
-function analyzeShell(text: string, parsed: ShellCommand, context: CommandContext, findings: Findings): AnalyzedCommand {
+function analyzeShell(
+  text: string, parsed: ShellCommand, context: CommandContext, findings: Findings,
+): AnalyzedCommand {
   const names = parsed.commands.flatMap(({ words }) => commandNames(words, findings))
   findings.ask(`it needs a shell: ${parsed.why.join('; ')}`)
   return { ...parsed, analysis: wholeCommand('shell', text, names, context, findings) }
 }
 
-function wholeCommand(mark: string, text: string, names: readonly string[], { folder }: CommandContext, findings: Findings): ArgumentsReading {
-  const key = `[${mark}${hasControls(text) ? ' lines' : ''}] ${inFolder(folder)}${hasControls(text) ? pathText(text) : text}`
+function wholeCommand(
+  mark: string, text: string, names: readonly string[], { folder }: CommandContext, findings: Findings,
+): ArgumentsReading {
+  const [lines, quoted] = hasControls(text) ? [' lines', pathText(text)] : ['', text]
+  const key = `[${mark}${lines}] ${inFolder(folder)}${quoted}`
   findings.subject(key, [text, ...names])
   findings.need({ kind: 'shell', subject: 'bash', args: ['--noprofile', '--norc', '-c', text] })
   findings.touch(`run in a shell: ${inFolder(folder)}${text}`)
@@ -86,10 +96,17 @@ function analyzeSteps(steps: readonly ResolvedStep[], context: CommandContext, f
   for (const step of steps) {
     if (step.kind === 'run') analyzeStep(step, context, findings)
     else if (step.kind !== 'cd') analyzeSteps(step.steps, context, findings)
-    const words = step.kind === 'run' ? step.stages.flatMap((stage) => stage.words) : step.kind === 'loop' && Array.isArray(step.over) ? step.over : []
+    const words = wordsOf(step)
     const folder = step.kind === 'group' ? context.folder : step.folder
-    for (const inner of words.flatMap(innerSteps)) analyzeSteps(resolveSteps(inner, { ...context, folder }, findings), context, findings)
+    for (const inner of words.flatMap(innerSteps)) {
+      analyzeSteps(resolveSteps(inner, { ...context, folder }, findings), context, findings)
+    }
   }
+}
+
+function wordsOf(step: ResolvedStep): readonly Word[] {
+  if (step.kind === 'run') return step.stages.flatMap((stage) => stage.words)
+  return step.kind === 'loop' && !('file' in step.over) ? step.over : []
 }
 
 function analyzeStep({ stages, uses, folder }: RunStep, context: CommandContext, findings: Findings): void {
@@ -97,15 +114,18 @@ function analyzeStep({ stages, uses, folder }: RunStep, context: CommandContext,
     const names = commandNames(stage.words, findings)
     const use = uses[index]
     const piped = index > 0
-    const key = use?.key ?? `${markOf(stage)}${inFolder(folder)}${inputText({ ...stage, words: innermost(stage.words) }, piped)}`
+    const key = use?.key
+      ?? `${markOf(stage)}${inFolder(folder)}${inputText({ ...stage, words: innermost(stage.words) }, piped)}`
     // Deny rules can match the whole pipeline. Allow rules match only the keys.
     const pipe = piped ? [stages.slice(0, index + 1).map(stageText).join(' | ')] : []
     findings.subject(key, [...names, stageText(stage), ...pipe])
     for (const other of use?.alsoRuns ?? []) findings.subject(other, [])
     findings.touch(`run ${inFolder(folder)}${stageText(stage)}`)
     findings.need(programNeed(stage))
+    const input = stage.stdin !== undefined && 'file' in stage.stdin ? stage.stdin.file : undefined
     const files = [
-      ...(folder === '.' ? [] : ['.']), ...(stage.stdin !== undefined && 'file' in stage.stdin ? [stage.stdin.file] : []),
+      ...(folder === '.' ? [] : ['.']),
+      ...(input === undefined ? [] : [input]),
       ...knownPaths(use?.paths ?? []),
     ]
     for (const file of files) needRead(file, { ...context, folder }, findings)
@@ -117,21 +137,25 @@ function analyzeStep({ stages, uses, folder }: RunStep, context: CommandContext,
       else for (const why of whyNotWritten(`${context.workspace}/${path}`, target.file, context)) findings.deny(why)
       findings.touch(`write ${pathText(path ?? target.file)}`)
       if (path !== undefined) findings.need({ kind: 'fs.write', subject: `${context.workspace}/${path}` })
-      findings.subject(`${target.append ? '>>' : '>'} ${pathText(path ?? target.file)}`, [`${operator} ${pathText(target.file)}`])
+      findings.subject(
+        `${target.append ? '>>' : '>'} ${pathText(path ?? target.file)}`, [`${operator} ${pathText(target.file)}`],
+      )
     }
-    if (stage.stdin !== undefined && 'file' in stage.stdin && insidePath(stage.stdin.file, { ...context, folder }) === undefined) {
-      findings.deny(`the file ${pathText(stage.stdin.file)} is outside the workspace`)
+    if (input !== undefined && insidePath(input, { ...context, folder }) === undefined) {
+      findings.deny(`the file ${pathText(input)} is outside the workspace`)
     }
   })
 }
 
 /** Literal paths, which the tool checks before it starts the command. */
 const knownPaths = (words: readonly Word[]): readonly string[] =>
-  words.filter(({ pattern, expansion, text }) => pattern === undefined && expansion === undefined && text !== '-' && text !== '/dev/null').map(({ text }) => text)
+  words.filter((word) => isPlain(word) && word.text !== '-' && word.text !== '/dev/null').map(({ text }) => text)
 
 function needRead(file: string, context: CommandContext, findings: Findings): void {
   const path = insidePath(file, context)
-  if (path !== undefined) findings.need({ kind: 'fs.read', subject: path === '.' ? context.workspace : `${context.workspace}/${path}` })
+  if (path !== undefined) {
+    findings.need({ kind: 'fs.read', subject: path === '.' ? context.workspace : `${context.workspace}/${path}` })
+  }
 }
 
 function markOf({ words }: Stage): string {
@@ -158,7 +182,9 @@ function stepsText(steps: readonly ResolvedStep[]): string {
       case 'group':
         return `${before}( ${stepsText(step.steps)} )`
       case 'loop': {
-        const over = 'file' in step.over ? `while read ${step.name} < ${pathText(step.over.file)}` : `for ${step.name} in ${wordsText(step.over)}`
+        const over = 'file' in step.over
+          ? `while read ${step.name} < ${pathText(step.over.file)}`
+          : `for ${step.name} in ${wordsText(step.over)}`
         return `${before}${over}; do ${stepsText(step.steps)}; done`
       }
       case 'run': {
@@ -173,7 +199,10 @@ function stepsText(steps: readonly ResolvedStep[]): string {
 export const readBashArguments: ArgumentsReader = (args, { workspace, neverWritten }) => {
   const { command, cwd } = args
   const folder = typeof cwd === 'string' ? insidePath(cwd, { workspace, folder: '.' }) : '.'
-  const { analysis } = analyzeCommand(typeof command === 'string' ? command : '', { workspace, folder: folder ?? '.', ...(neverWritten && { neverWritten }) })
+  const { analysis } = analyzeCommand(
+    typeof command === 'string' ? command : '',
+    { workspace, folder: folder ?? '.', ...(neverWritten && { neverWritten }) },
+  )
   if (folder !== undefined) return analysis
   return { ...analysis, denies: [...analysis.denies, `the folder ${String(cwd)} is outside the workspace`] }
 }

@@ -1,6 +1,6 @@
 import type { AffectedPath, CallEffects } from '@bulkhead/contract'
 import { insidePath } from '../../model/path-keys.ts'
-import { type LoopStep, type GroupStep, isPlain, type Stage, type Step, type Word, wordList } from '../parse/plan.ts'
+import { type GroupStep, isPlain, type LoopStep, type Stage, type Step, type Word, wordList } from '../parse/plan.ts'
 import { pathText } from './command-names.ts'
 import type { Findings } from './findings.ts'
 import { type CommandContext, readOnlyUse, type ReadOnlyUse, wordInside } from './known-uses.ts'
@@ -12,7 +12,10 @@ export type RunStep = Extract<Step, { kind: 'run' }> & {
   readonly uses: readonly (ReadOnlyUse | undefined)[]
 }
 export type FolderStep = Extract<Step, { kind: 'cd' }> & { readonly folder: string }
-export type ResolvedLoop = Omit<LoopStep, 'steps'> & { readonly folder: string; readonly steps: readonly ResolvedStep[] }
+export type ResolvedLoop = Omit<LoopStep, 'steps'> & {
+  readonly folder: string
+  readonly steps: readonly ResolvedStep[]
+}
 
 /** A step with the folder it runs in. */
 export type ResolvedStep =
@@ -22,7 +25,9 @@ export type ResolvedStep =
   | ResolvedLoop
 
 /** Resolves the folder of each step from the preceding `cd` steps. Does not access the file system. */
-export function resolveSteps(steps: readonly Step[], context: CommandContext, findings: Findings): readonly ResolvedStep[] {
+export function resolveSteps(
+  steps: readonly Step[], context: CommandContext, findings: Findings,
+): readonly ResolvedStep[] {
   let { folder } = context
   return steps.map((step): ResolvedStep => {
     const here = { ...context, folder }
@@ -85,7 +90,8 @@ export interface Reads {
 }
 
 const both = (parts: readonly Reads[]): Reads => ({
-  all: parts.every(({ all }) => all), outside: parts.some(({ outside }) => outside), quiet: parts.every(({ quiet }) => quiet),
+  all: parts.every(({ all }) => all), outside: parts.some(({ outside }) => outside),
+  quiet: parts.every(({ quiet }) => quiet),
 })
 
 export const readsOf = (steps: readonly ResolvedStep[], context: CommandContext, findings: Findings): Reads =>
@@ -101,7 +107,8 @@ function readsOfStep(step: ResolvedStep, context: CommandContext, findings: Find
       const here = { ...context, folder: step.folder }
       const quiet = !('file' in step.over) || insidePath(step.over.file, here) !== undefined
       return both([
-        { all: true, outside: false, quiet }, readsOf(step.steps, context, findings), wordsRead('file' in step.over ? [] : step.over, here, findings),
+        { all: true, outside: false, quiet }, readsOf(step.steps, context, findings),
+        wordsRead('file' in step.over ? [] : step.over, here, findings),
       ])
     }
     case 'run': {
@@ -159,9 +166,12 @@ function filesOfStep(step: ResolvedStep, context: CommandContext): readonly (Aff
   }
 }
 
-function filesOfWords(words: readonly Word[], { paths, stdinArgs }: NonNullable<RunStep['uses'][number]>, context: CommandContext): readonly (AffectedPath | undefined)[] {
+function filesOfWords(
+  words: readonly Word[], { paths, stdinArgs }: NonNullable<RunStep['uses'][number]>, context: CommandContext,
+): readonly (AffectedPath | undefined)[] {
   const program = words[0]!.text
-  if (program === 'git' || stdinArgs !== undefined || words.some((word) => word.expansion !== undefined) || !paths.every(isPlain)) return [undefined]
+  const isKnown = stdinArgs === undefined && paths.every(isPlain) && words.every((word) => word.expansion === undefined)
+  if (program === 'git' || !isKnown) return [undefined]
   const isRecursive = (program === 'ls' || program === 'grep') && words.some(({ text }) => RECURSIVE.test(text))
   const below = DEEP.has(program) || isRecursive
   const named = paths.map(({ text }) => text).filter((text) => text !== '-' && text !== '/dev/null')

@@ -30,7 +30,9 @@ export const stageText = (stage: Stage): string =>
 
 function targetText(operator: string, target: Target, usual: Target): readonly string[] {
   if (target === usual) return []
-  if (typeof target === 'string') return [`${operator}${target === 'nothing' ? ' /dev/null' : target === 'out' ? '&1' : '&2'}`]
+  if (typeof target === 'string') {
+    return [`${operator}${target === 'nothing' ? ' /dev/null' : target === 'out' ? '&1' : '&2'}`]
+  }
   return [`${target.append ? operator.replace('>', '>>') : operator} ${pathText(target.file)}`]
 }
 

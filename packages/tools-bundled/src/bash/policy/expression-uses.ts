@@ -1,4 +1,4 @@
-import { isVariadic, isPlain, type Word, wordList } from '../parse/plan.ts'
+import { isPlain, isVariadic, type Word, wordList } from '../parse/plan.ts'
 import { knownUse, type KnownUse, type OptionList } from './option-list.ts'
 
 const SED: OptionList = {
@@ -98,11 +98,11 @@ function isReadOnlyProgram(program: string): boolean {
   return !EFFECTS.test(program) && !UNSUPPORTED.test(program) && !/[>|]/.test(actions)
 }
 
-const ALONE = '! ( ) , -a -and -daystart -depth -empty -executable -false -ignore_readdir_race -ls -mount -nogroup -noleaf -not '
-  + '-nouser -o -or -print -print0 -prune -quit -readable -true -writable -xdev'
-const WITH_A_WORD = '-amin -atime -cmin -ctime -gid -group -ilname -iname -inum -ipath -iregex -iwholename -links -lname '
-  + '-maxdepth -mindepth -mmin -mtime -name -newermt -path -perm -printf -regex -regextype -size -type -uid -used -user '
-  + '-wholename -xtype'
+const ALONE = '! ( ) , -a -and -daystart -depth -empty -executable -false -ignore_readdir_race -ls -mount -nogroup '
+  + '-noleaf -not -nouser -o -or -print -print0 -prune -quit -readable -true -writable -xdev'
+const WITH_A_WORD = '-amin -atime -cmin -ctime -gid -group -ilname -iname -inum -ipath -iregex -iwholename -links '
+  + '-lname -maxdepth -mindepth -mmin -mtime -name -newermt -path -perm -printf -regex -regextype -size -type -uid '
+  + '-used -user -wholename -xtype'
 
 /** Read-only tests and actions of `find`, with their number of arguments. */
 const EXPRESSIONS: ReadonlyMap<string, number> = new Map([
@@ -157,7 +157,9 @@ const isNegated = (before: Word | undefined): boolean => before?.text === '!' ||
 function execCommand(words: readonly Word[]): { readonly words: readonly Word[]; readonly taken: number } | undefined {
   const at = words.findIndex(({ text }) => text.includes('{}') || text === ';' || text === '+')
   const end = words[at + 1]?.text
-  return at > 0 && words[at]!.text === '{}' && (end === '+' || end === ';') ? { words: words.slice(0, at), taken: at + 2 } : undefined
+  return at > 0 && words[at]!.text === '{}' && (end === '+' || end === ';')
+    ? { words: words.slice(0, at), taken: at + 2 }
+    : undefined
 }
 
 /** Excludes symbolic links from `-exec`, because the program would follow them. */
@@ -167,7 +169,9 @@ export function hardenedFind(words: readonly Word[]): readonly Word[] {
 }
 
 const JQ: OptionList = {
-  flags: wordList('-r -c -S -e -n -s -j -M -a --raw-output --compact-output --sort-keys --slurp --null-input --exit-status --tab'),
+  flags: wordList(
+    '-r -c -S -e -n -s -j -M -a --raw-output --compact-output --sort-keys --slurp --null-input --exit-status --tab',
+  ),
   operands: 'text-then-paths',
 }
 
@@ -194,7 +198,8 @@ export function testUse(args: readonly Word[]): KnownUse | undefined {
       return FILE_TEST.test(first!.text) ? { paths: others } : TEXT_TEST.test(first!.text) ? { paths: [] } : undefined
     case 3: {
       const operator = args[1]!.text
-      return FILE_COMPARISON.test(operator) ? { paths: [first!, args[2]!] } : TEXT_COMPARISON.test(operator) ? { paths: [] } : undefined
+      if (FILE_COMPARISON.test(operator)) return { paths: [first!, args[2]!] }
+      return TEXT_COMPARISON.test(operator) ? { paths: [] } : undefined
     }
     default:
       return undefined

@@ -1,17 +1,17 @@
 import { ToolError } from '@bulkhead/contract'
 import { isPlain, type Word, wordList } from '../parse/plan.ts'
-import type { KnownUse, OptionList } from './option-list.ts'
-import { knownUse } from './option-list.ts'
+import { type KnownUse, knownUse, type OptionList } from './option-list.ts'
 
-const DIFF = '-p -u -s -w -b -M -C -z --patch --no-patch --stat --stat= --numstat --shortstat --name-only --name-status '
-  + '--summary --cached --staged --color --color= --no-color --word-diff --word-diff= --check --raw --minimal --patience '
-  + '--histogram --ignore-all-space --ignore-space-change --exit-code --quiet --no-renames --find-renames --merge-base --full-index --abbrev '
-  + '--abbrev= --compact-summary --color-words'
+const DIFF = '-p -u -s -w -b -M -C -z --patch --no-patch --stat --stat= --numstat --shortstat --name-only '
+  + '--name-status --summary --cached --staged --color --color= --no-color --word-diff --word-diff= --check --raw '
+  + '--minimal --patience --histogram --ignore-all-space --ignore-space-change --exit-code --quiet --no-renames '
+  + '--find-renames --merge-base --full-index --abbrev --abbrev= --compact-summary --color-words'
 const DIFF_VALUES = '-U --unified --diff-filter -S -G'
-const LOG = `${DIFF} --oneline --graph --all --decorate --decorate= --no-decorate --merges --no-merges --first-parent --reverse `
-  + '--follow --branches --tags --remotes --date-order --topo-order --abbrev-commit --no-abbrev-commit --left-right --no-walk'
-const LOG_VALUES = `${DIFF_VALUES} -n --max-count --skip --since --after --until --before --author --grep --format --pretty `
-  + '--date -L'
+const LOG = `${DIFF} --oneline --graph --all --decorate --decorate= --no-decorate --merges --no-merges --first-parent `
+  + '--reverse --follow --branches --tags --remotes --date-order --topo-order --abbrev-commit --no-abbrev-commit '
+  + '--left-right --no-walk'
+const LOG_VALUES = `${DIFF_VALUES} -n --max-count --skip --since --after --until --before --author --grep --format `
+  + '--pretty --date -L'
 
 const reads = (flags: string, values: string, operands: 'paths' | 'none', numbers = false): OptionList => ({
   flags: wordList(flags), values: Object.fromEntries(wordList(values).map((name) => [name, 'text'])), operands, numbers,
@@ -20,8 +20,8 @@ const reads = (flags: string, values: string, operands: 'paths' | 'none', number
 /** Read-only uses of `git`. Revisions are treated as paths, since a name that leaves the workspace is neither. */
 const SUBCOMMANDS: ReadonlyMap<string, OptionList> = new Map([
   ['status', reads(
-    '-s -b -z -u -uno -uall -unormal --short --branch --long --porcelain --porcelain= --ignored --ignored= --show-stash '
-      + '--untracked-files --untracked-files= --ahead-behind --no-renames',
+    '-s -b -z -u -uno -uall -unormal --short --branch --long --porcelain --porcelain= --ignored --ignored= '
+      + '--show-stash --untracked-files --untracked-files= --ahead-behind --no-renames',
     '', 'paths',
   )],
   ['diff', reads(DIFF, DIFF_VALUES, 'paths', true)],
@@ -34,13 +34,14 @@ const SUBCOMMANDS: ReadonlyMap<string, OptionList> = new Map([
   )],
   ['tag', reads('-l --list -n', '--sort --format --contains --points-at --merged', 'none')],
   ['rev-parse', reads(
-    '-q --quiet --short --short= --abbrev-ref --show-toplevel --git-dir --is-inside-work-tree --verify --show-prefix --show-cdup',
+    '-q --quiet --short --short= --abbrev-ref --show-toplevel --git-dir --is-inside-work-tree --verify --show-prefix '
+      + '--show-cdup',
     '', 'paths',
   )],
   ['rev-list', reads('--count --all --no-merges --first-parent --left-right', '-n --max-count --since', 'paths', true)],
   ['ls-files', reads(
-    '-c -d -m -o -s -u -z -t --cached --deleted --modified --others --stage --unmerged --exclude-standard --error-unmatch '
-      + '--full-name',
+    '-c -d -m -o -s -u -z -t --cached --deleted --modified --others --stage --unmerged --exclude-standard '
+      + '--error-unmatch --full-name',
     '-x --exclude', 'paths',
   )],
   ['ls-tree', reads('-r -d -t -l -z --name-only --full-tree --full-name', '', 'paths')],
@@ -50,12 +51,15 @@ const SUBCOMMANDS: ReadonlyMap<string, OptionList> = new Map([
   ['remote', reads('-v --verbose', '', 'none')],
   ['reflog', reads('--all --oneline', '-n', 'none', true)],
   ['count-objects', reads('-v -H', '', 'none')],
-  ['blame', reads('-w -e -s -l -t -f -n -M -C --porcelain --line-porcelain --show-name --show-number --show-email', '-L --since --date', 'paths')],
+  ['blame', reads(
+    '-w -e -s -l -t -f -n -M -C --porcelain --line-porcelain --show-name --show-number --show-email',
+    '-L --since --date', 'paths',
+  )],
   ['grep', {
     ...reads(
-      '-n -i -l -L -c -w -v -h -H -E -F -G -P -I -o -p -W -z --line-number --ignore-case --files-with-matches --name-only '
-        + '--files-without-match --count --word-regexp --invert-match --extended-regexp --fixed-strings --perl-regexp --cached --heading '
-        + '--break --color --color= --no-color --only-matching --full-name',
+      '-n -i -l -L -c -w -v -h -H -E -F -G -P -I -o -p -W -z --line-number --ignore-case --files-with-matches '
+        + '--name-only --files-without-match --count --word-regexp --invert-match --extended-regexp --fixed-strings '
+        + '--perl-regexp --cached --heading --break --color --color= --no-color --only-matching --full-name',
       '-A -B -C -e -m --max-depth --max-count', 'paths', true,
     ),
     operands: 'text-then-paths', firstGivenBy: ['-e'],
@@ -64,13 +68,18 @@ const SUBCOMMANDS: ReadonlyMap<string, OptionList> = new Map([
   ['cat-file', reads('-p -t -s -e', '', 'paths')],
   ['worktree list', reads('-v -z --porcelain --verbose', '', 'none')],
   ['for-each-ref', reads('', '--count --sort --format --points-at --contains --merged', 'paths')],
-  ['show-ref', reads('-d -s -q --head --heads --tags --dereference --hash --abbrev --abbrev= --verify --quiet', '', 'paths')],
+  ['show-ref', reads(
+    '-d -s -q --head --heads --tags --dereference --hash --abbrev --abbrev= --verify --quiet', '', 'paths',
+  )],
   ['name-rev', reads('--tags --name-only --always', '', 'paths')],
   // A second operand would be written.
   ['symbolic-ref', { ...reads('-q --quiet --short', '', 'paths'), maxOperands: 1 }],
   ['cherry', reads('-v --abbrev --abbrev=', '', 'paths')],
   ['version', reads('', '', 'none')],
-  ['config', reads('-l -z --list --name-only --show-origin --show-scope --local --global --system', '--get --get-all --get-regexp', 'none')],
+  ['config', reads(
+    '-l -z --list --name-only --show-origin --show-scope --local --global --system',
+    '--get --get-all --get-regexp', 'none',
+  )],
 ])
 
 /** Subcommands that may read files outside the workspace. */
@@ -96,9 +105,13 @@ export interface GitUse extends KnownUse {
 export function gitUse(args: readonly Word[], folder: string): GitUse | undefined {
   const at = subcommandAt(args)
   const words = TWO_WORD_SUBCOMMANDS.has(args[at]?.text ?? '') ? 2 : 1
-  const subcommand = args[at]?.text === '--version' ? 'version' : args.slice(at, at + words).map(({ text }) => text).join(' ')
+  const subcommand = args[at]?.text === '--version'
+    ? 'version'
+    : args.slice(at, at + words).map(({ text }) => text).join(' ')
   const list = SUBCOMMANDS.get(subcommand)
-  if (list === undefined || folder !== '.' || args.some((word) => !isPlain(word) || SIGNATURE.test(word.text))) return undefined
+  if (list === undefined || folder !== '.' || args.some((word) => !isPlain(word) || SIGNATURE.test(word.text))) {
+    return undefined
+  }
   const use = knownUse(args.slice(at + words), list)
   return use && { ...use, subcommand, outside: OUTSIDE.has(subcommand) }
 }
@@ -115,9 +128,10 @@ function subcommandAt(args: readonly Word[]): number {
 }
 
 const SAFE_CONFIG = [
-  'core.fsmonitor=false', 'core.pager=cat', 'core.hooksPath=/dev/null', 'safe.bareRepository=explicit', 'diff.submodule=short',
-  'log.showSignature=false', 'gpg.program=false', 'gpg.openpgp.program=false', 'gpg.ssh.program=false', 'gpg.x509.program=false',
-  'credential.helper=', 'core.sshCommand=false', 'core.askPass=false', 'core.alternateRefsCommand=', 'submodule.recurse=false',
+  'core.fsmonitor=false', 'core.pager=cat', 'core.hooksPath=/dev/null', 'safe.bareRepository=explicit',
+  'diff.submodule=short', 'log.showSignature=false', 'gpg.program=false', 'gpg.openpgp.program=false',
+  'gpg.ssh.program=false', 'gpg.x509.program=false', 'credential.helper=', 'core.sshCommand=false',
+  'core.askPass=false', 'core.alternateRefsCommand=', 'submodule.recurse=false',
   // Do not fetch missing objects: the repository configures which program fetches them.
   'protocol.allow=never',
 ]
@@ -146,20 +160,23 @@ export function hardenedGit(words: readonly Word[], names: readonly string[]): r
   if (unsafe !== undefined) throw refusedSetting(unsafe)
   const found = (form: RegExp): readonly string[] => [...new Set(names.flatMap((name) => form.exec(name)?.[1] ?? []))]
   const settings = [
-    ...found(FILTER).flatMap((name) => [`filter.${name}.clean=`, `filter.${name}.smudge=`, `filter.${name}.process=`, `filter.${name}.required=false`]),
+    ...found(FILTER).flatMap((name) =>
+      ['clean=', 'smudge=', 'process=', 'required=false'].map((setting) => `filter.${name}.${setting}`)),
     ...found(PROTOCOL).map((name) => `protocol.${name}.allow=never`),
   ]
   const at = subcommandAt(words.slice(1)) + 1
   const subcommand = words[at]!
   const text = (value: string): Word => ({ text: value })
   return [
-    ...['git', '--no-pager', '--no-optional-locks', ...[...SAFE_CONFIG, ...settings].flatMap((entry) => ['-c', entry])].map(text),
+    ...['git', '--no-pager', '--no-optional-locks'].map(text),
+    ...[...SAFE_CONFIG, ...settings].flatMap((entry) => ['-c', entry]).map(text),
     subcommand, ...(GUARDS.get(subcommand.text) ?? []).map(text), ...words.slice(at + 1),
   ]
 }
 
 /** Whether the working tree may be in another folder. Submodules have this setting too. */
-export const hasOtherWorktree = (names: readonly string[]): boolean => names.some((name) => name.toLowerCase() === WORKTREE_SETTING)
+export const hasOtherWorktree = (names: readonly string[]): boolean =>
+  names.some((name) => name.toLowerCase() === WORKTREE_SETTING)
 const WORKTREE_SETTING = 'core.worktree'
 
 export function refusedSetting(name = WORKTREE_SETTING): ToolError {

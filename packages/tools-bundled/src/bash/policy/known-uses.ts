@@ -1,9 +1,9 @@
 import { insidePath, type Location } from '../../model/path-keys.ts'
-import { isPlain, type ExpansionPart, type Word, wordList } from '../parse/plan.ts'
+import { type ExpansionPart, isPlain, type Word, wordList } from '../parse/plan.ts'
 import { awkUse, findUse, jqUse, sedUse, testUse } from './expression-uses.ts'
 import { gitUse } from './git.ts'
 import { knownUse, type KnownUse } from './option-list.ts'
-import { SYSTEM_PROGRAMS, READ_ONLY_PROGRAMS } from './read-only-programs.ts'
+import { READ_ONLY_PROGRAMS, SYSTEM_PROGRAMS } from './read-only-programs.ts'
 
 /** Allows listing an archive: `t` and decompression letters, `f`, then the file. A colon would name a remote host. */
 function tarUse([form, archive, ...members]: readonly Word[]): KnownUse | undefined {
@@ -19,12 +19,16 @@ const teeUse = (args: readonly Word[]): KnownUse | undefined =>
 
 /** Programs that print their version before they do anything else, with the options for it. */
 const VERSIONS: ReadonlyMap<string, readonly string[]> = new Map<string, readonly string[]>([
-  ...wordList('python python3 make gcc g++ clang cmake ruby perl php sqlite3 jq rg tar').map((name): [string, readonly string[]] => [name, ['--version']]),
-  ['node', ['--version', '-v']], ['npm', ['--version', '-v']], ['deno', ['--version']], ['bun', ['--version']], ['java', ['-version', '--version']],
+  ...wordList('python python3 make gcc g++ clang cmake ruby perl php sqlite3 jq rg tar')
+    .map((name): [string, readonly string[]] => [name, ['--version']]),
+  ['node', ['--version', '-v']], ['npm', ['--version', '-v']], ['deno', ['--version']], ['bun', ['--version']],
+  ['java', ['-version', '--version']],
 ])
 
 const versionUse = (name: string, args: readonly Word[]): KnownUse | undefined =>
-  args.length === 1 && isPlain(args[0]!) && VERSIONS.get(name)?.includes(args[0]!.text) === true ? { paths: [] } : undefined
+  args.length === 1 && isPlain(args[0]!) && VERSIONS.get(name)?.includes(args[0]!.text) === true
+    ? { paths: [] }
+    : undefined
 
 /** A program name without a slash, which is looked up in PATH. */
 const BARE = /^[\w.+-]*$/
@@ -109,7 +113,9 @@ const USES: ReadonlyMap<string, Reader> = new Map<string, Reader>([
 ])
 
 /** Programs that only read, whatever files of the workspace they are given. */
-const PER_FILE_PROGRAMS: ReadonlySet<string> = new Set(wordList('grep wc head tail basename dirname file stat du md5sum sha1sum sha256sum'))
+const PER_FILE_PROGRAMS: ReadonlySet<string> = new Set(
+  wordList('grep wc head tail basename dirname file stat du md5sum sha1sum sha256sum'),
+)
 /** Placeholder for file names that are not yet known. */
 const FILE_ARGUMENTS: Word = { text: '', expansion: { parts: [], split: true } }
 
@@ -150,7 +156,9 @@ export const isUsuallyReadOnly = (name: string): boolean =>
  * Undefined if the command is not a known read-only use, or reads outside the workspace. `piped`: its input is the
  * output of another command.
  */
-export function readOnlyUse([program, ...args]: readonly Word[], context: CommandContext, piped: boolean): ReadOnlyUse | undefined {
+export function readOnlyUse(
+  [program, ...args]: readonly Word[], context: CommandContext, piped: boolean,
+): ReadOnlyUse | undefined {
   const name = program?.text ?? ''
   const use = name === 'xargs' ? (piped ? xargsUse(args) : undefined) : useOf(name, args, context)
   if (use === undefined) return undefined

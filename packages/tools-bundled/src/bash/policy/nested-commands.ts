@@ -58,13 +58,15 @@ export function commandAtAnyWord(args: readonly Word[]): Wrapped {
 /** Like `commandAtAnyWord`, and requires approval each time. */
 export const unreadable = (args: readonly Word[], why: string): Wrapped => ({ ...commandAtAnyWord(args), unread: why })
 
-const SHELLS: ReadonlySet<string> = new Set(['sh', 'bash', 'dash', 'zsh', 'ksh', 'mksh', 'ash', 'fish', 'rbash', 'csh', 'tcsh',
-  'pwsh', 'powershell'])
+const SHELLS: ReadonlySet<string> = new Set(wordList(
+  'sh bash dash zsh ksh mksh ash fish rbash csh tcsh pwsh powershell',
+))
 
 /** Whether a shell runs a script from `-c` or stdin instead of a file. */
 export function readsShellText(name: string, args: readonly Word[]): boolean {
   if (!SHELLS.has(name)) return false
-  return shellScript(name, args) !== undefined || args.some(({ text }) => text === '-s') || args.every(({ text }) => /^[-+]/.test(text))
+  return shellScript(name, args) !== undefined || args.some(({ text }) => text === '-s')
+    || args.every(({ text }) => /^[-+]/.test(text))
 }
 
 /** The script of `sh -c`, in any spelling. Undefined if there is none. */
@@ -87,7 +89,8 @@ export function shellScript(name: string, args: readonly Word[]): Wrapped | unde
 /** Options whose value is a command. */
 const OPTIONS: ReadonlyMap<string, readonly string[]> = new Map([
   ['tar', wordList(
-    '--to-command -I --use-compress-program --checkpoint-action -F --info-script --new-volume-script --rsh-command --rmt-command',
+    '--to-command -I --use-compress-program --checkpoint-action -F --info-script --new-volume-script --rsh-command '
+      + '--rmt-command',
   )],
   ['rsync', ['-e', '--rsh', '--rsync-path']],
   ['scp', ['-S', '-o']],
@@ -110,7 +113,9 @@ export function optionScripts(name: string, args: readonly Word[]): Wrapped | un
   const options = OPTIONS.get(name)
   if (options === undefined) return undefined
   const scripts = args.flatMap(({ text }, index) => {
-    const option = options.find((known) => text === known || text.startsWith(known.startsWith('--') ? `${known}=` : known))
+    const option = options.find(
+      (known) => text === known || text.startsWith(known.startsWith('--') ? `${known}=` : known),
+    )
     if (option === undefined) return []
     const value = text === option ? args[index + 1]?.text ?? '' : text.slice(option.length).replace(/^=/, '')
     return [value.replace(/^(?:exec|ProxyCommand|LocalCommand)=/, '')]

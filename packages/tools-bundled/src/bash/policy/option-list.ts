@@ -1,5 +1,4 @@
-import type { Word } from '../parse/plan.ts'
-import { isVariadic, isPlain } from '../parse/plan.ts'
+import { isPlain, isVariadic, type Word } from '../parse/plan.ts'
 
 /** The read-only options and operands of a program. All others are rejected. */
 export interface OptionList {
@@ -60,7 +59,9 @@ export function knownUse(args: readonly Word[], list: OptionList): KnownUse | un
     if (isFirst) scripts.push(value.text)
   }
   // A word that expands to several words could exceed the limit.
-  if (list.maxOperands !== undefined && (operands.length > list.maxOperands || operands.some(isVariadic))) return undefined
+  if (list.maxOperands !== undefined && (operands.length > list.maxOperands || operands.some(isVariadic))) {
+    return undefined
+  }
   const { operandForm } = list
   if (operandForm !== undefined && !operands.every(({ text }) => operandForm.test(text))) return undefined
   switch (list.operands) {

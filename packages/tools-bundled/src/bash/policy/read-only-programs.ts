@@ -39,7 +39,9 @@ export const READ_ONLY_PROGRAMS: ReadonlyMap<string, OptionList> = new Map([
   ['printenv', { ...WORDS, operandForm: /^\w+$/ }],
   ['tr', reads('cCdst', '--delete --squeeze-repeats --complement', '', WORDS)],
   // An operand without `+` would set the clock.
-  ['date', reads('uR', '--utc --iso-8601 --iso-8601= -I -Is -Iseconds', '-d --date', { ...WORDS, operandForm: /^\+/ }, '-r')],
+  ['date', reads(
+    'uR', '--utc --iso-8601 --iso-8601= -I -Is -Iseconds', '-d --date', { ...WORDS, operandForm: /^\+/ }, '-r',
+  )],
 
   ['pwd', reads('LP', '', '', NOTHING)],
   ['whoami', NOTHING],
@@ -55,8 +57,8 @@ export const READ_ONLY_PROGRAMS: ReadonlyMap<string, OptionList> = new Map([
 
   ['ls', reads(
     'aAlhRrtSXUsFdiGgonpqQ1kBcuvmxCNZ',
-    '--all --almost-all --human-readable --recursive --reverse --size --directory --inode --full-time --group-directories-first '
-      + '--color --color= --classify',
+    '--all --almost-all --human-readable --recursive --reverse --size --directory --inode --full-time '
+      + '--group-directories-first --color --color= --classify',
     '--sort --time --time-style -I --ignore -w --format', FILES,
   )],
   ['cat', reads('AbeEnstTuv', '--number --show-all --squeeze-blank', '', FILES)],
@@ -66,7 +68,9 @@ export const READ_ONLY_PROGRAMS: ReadonlyMap<string, OptionList> = new Map([
   ['nl', reads('', '', '-b -w -s -n -v -i -h -f', FILES)],
   // stage-argv.ts adds --no-dereference, so links inside folders are not followed.
   ['diff', reads(
-    'abBcdEiNpqrsuwyZ', '--brief --recursive --unified --ignore-all-space --ignore-space-change --side-by-side --color --color= --strip-trailing-cr',
+    'abBcdEiNpqrsuwyZ',
+    '--brief --recursive --unified --ignore-all-space --ignore-space-change --side-by-side --color --color= '
+      + '--strip-trailing-cr',
     '-U -C -x -I --unified --context --exclude', { ...FILES, maxOperands: 2 },
   )],
   ['tac', FILES],
@@ -87,7 +91,9 @@ export const READ_ONLY_PROGRAMS: ReadonlyMap<string, OptionList> = new Map([
   ['fold', reads('bs', '', '-w', FILES)],
   ['stat', reads('ft', '--terse', '-c --format --printf', FILES)],
   ['file', reads('bikNnr0', '--brief --mime --mime-type --mime-encoding', '-F', FILES)],
-  ['du', reads('abchkmsSx', '--all --human-readable --summarize --total --apparent-size', '-d --max-depth --exclude', FILES)],
+  ['du', reads(
+    'abchkmsSx', '--all --human-readable --summarize --total --apparent-size', '-d --max-depth --exclude', FILES,
+  )],
   ['df', reads('ahHiklPT', '--human-readable --total', '', FILES)],
   ['tree', reads('adfiqpshugDFrtnCA', '--dirsfirst --noreport --gitignore --du --prune', '-L -I -P', FILES)],
   ['realpath', reads('emsqz', '', '', FILES, '--relative-to --relative-base')],
@@ -107,18 +113,19 @@ export const READ_ONLY_PROGRAMS: ReadonlyMap<string, OptionList> = new Map([
 
   ['grep', reads(
     'abcEFGhHiILlnoPqrsTUvwxyZz',
-    '--recursive --ignore-case --line-number --files-with-matches --files-without-match --count --word-regexp --invert-match '
-      + '--extended-regexp --fixed-strings --perl-regexp --only-matching --no-filename --with-filename --quiet --silent --color '
-      + '--color= --text --no-messages',
-    '-A -B -C -e -m -d --include --exclude --exclude-dir --after-context --before-context --context --max-count --regexp',
+    '--recursive --ignore-case --line-number --files-with-matches --files-without-match --count --word-regexp '
+      + '--invert-match --extended-regexp --fixed-strings --perl-regexp --only-matching --no-filename --with-filename '
+      + '--quiet --silent --color --color= --text --no-messages',
+    '-A -B -C -e -m -d --include --exclude --exclude-dir --after-context --before-context --context --max-count '
+      + '--regexp',
     { operands: 'text-then-paths', firstGivenBy: ['-e', '-f', '--regexp'], numbers: true }, '-f',
   )],
   ['rg', reads(
     'acFHiIlnNopqsSUuvwx0',
-    '--files --files-with-matches --files-without-match --hidden --no-ignore --ignore-case --smart-case --case-sensitive '
-      + '--fixed-strings --line-number --no-line-number --count --count-matches --only-matching --multiline --json --heading '
-      + '--no-heading --no-filename --with-filename --word-regexp --invert-match --stats --quiet --pcre2 --type-list --vimgrep '
-      + '--column --trim',
+    '--files --files-with-matches --files-without-match --hidden --no-ignore --ignore-case --smart-case '
+      + '--case-sensitive --fixed-strings --line-number --no-line-number --count --count-matches --only-matching '
+      + '--multiline --json --heading --no-heading --no-filename --with-filename --word-regexp --invert-match --stats '
+      + '--quiet --pcre2 --type-list --vimgrep --column --trim',
     '-A -B -C -e -g -m -t -T -M -d -j -r --glob --iglob --type --type-not --max-count --max-depth --context --color '
       + '--after-context --before-context --regexp --sort --max-columns --replace',
     { operands: 'text-then-paths', firstGivenBy: ['-e', '-f', '--regexp', '--files', '--type-list'] }, '-f',

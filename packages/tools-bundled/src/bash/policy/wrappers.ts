@@ -1,5 +1,8 @@
 import { type Word, wordList } from '../parse/plan.ts'
-import { afterPrefix, commandAtAnyWord, gitScripts, opaque, optionScripts, type PrefixForm, readsShellText, nested, shellScript, unreadable, type Wrapped } from './nested-commands.ts'
+import {
+  afterPrefix, commandAtAnyWord, gitScripts, nested, opaque, optionScripts, type PrefixForm, readsShellText,
+  shellScript, unreadable, type Wrapped,
+} from './nested-commands.ts'
 
 const MAX_DEPTH = 8
 
@@ -43,7 +46,8 @@ const OPAQUE: ReadonlyMap<string, PrefixForm> = new Map([
   ['command', form('-p -v -V')],
   ['npx', form('-y --yes --no -q --no-install', '-p --package')],
   ...wordList(
-    'valgrind unbuffer rlwrap fakeroot dbus-run-session catchsegv tini dumb-init busybox toybox prlimit bunx uvx cross-env',
+    'valgrind unbuffer rlwrap fakeroot dbus-run-session catchsegv tini dumb-init busybox toybox prlimit bunx uvx '
+      + 'cross-env',
   ).map((name) => [name, form()] as const),
 ])
 
@@ -55,8 +59,8 @@ const SUBCOMMANDS: ReadonlyMap<string, readonly string[]> = new Map([
 
 /** Programs with too many options to parse, or that run commands on another machine or in a container. */
 const REMOTE_OR_ISOLATED: ReadonlySet<string> = new Set(wordList(
-  'ssh docker podman kubectl nerdctl lxc vagrant bwrap firejail proot gdb lldb expect start-stop-daemon runuser entr screen tmux '
-    + 'at batch',
+  'ssh docker podman kubectl nerdctl lxc vagrant bwrap firejail proot gdb lldb expect start-stop-daemon runuser entr '
+    + 'screen tmux at batch',
 ))
 
 /** Programs that join their arguments and pass them to a shell. */
@@ -142,8 +146,12 @@ function readFind(args: readonly Word[]): Wrapped | undefined {
 
 function readJoined(args: readonly Word[], name: string): Wrapped {
   const words = args.map(({ text }) => text)
-  const scripts = [words.filter((word) => !word.startsWith('-')).join(' '), ...words.filter((word) => word.includes(' '))]
-  return { ...commandAtAnyWord(args), scripts, ...(words.length === 0 ? {} : { unread: `\`${name}\` passes its arguments to a shell` }) }
+  const joined = words.filter((word) => !word.startsWith('-')).join(' ')
+  const scripts = [joined, ...words.filter((word) => word.includes(' '))]
+  return {
+    ...commandAtAnyWord(args), scripts,
+    ...(words.length === 0 ? {} : { unread: `\`${name}\` passes its arguments to a shell` }),
+  }
 }
 
 const HARMLESS_VARIABLE = /^(?:NO_COLOR|FORCE_COLOR|CLICOLOR|CLICOLOR_FORCE|CI|LANG|LC_[A-Z]+|TZ|COLUMNS|LINES|TERM)$/
@@ -151,7 +159,8 @@ const HARMLESS_VARIABLE = /^(?:NO_COLOR|FORCE_COLOR|CLICOLOR|CLICOLOR_FORCE|CI|L
 const PLAIN_VALUE = /^[\w.:@+-]*$/
 
 /** Whether a variable affects only how output is formatted. */
-export const isHarmlessVariable = (name: string, value: string): boolean => HARMLESS_VARIABLE.test(name) && PLAIN_VALUE.test(value)
+export const isHarmlessVariable = (name: string, value: string): boolean =>
+  HARMLESS_VARIABLE.test(name) && PLAIN_VALUE.test(value)
 
 /** Removes all transparent wrappers, such as `timeout 5`. */
 export function innermost(words: readonly Word[]): readonly Word[] {

@@ -24,7 +24,9 @@ export async function expandPattern({ text, pattern }: Word, folder: string, fs:
     const isLast = index === segments.length - 1
     found = (await Promise.all(found.map((at) => matches(at, segment, isLast, folder, fs)))).flat()
     if (found.length > MAX_MATCHES) {
-      throw new ToolError('InputInvalid', `The pattern ${text} matches more than ${MAX_MATCHES} files. Use a narrower pattern.`)
+      throw new ToolError(
+        'InputInvalid', `The pattern ${text} matches more than ${MAX_MATCHES} files. Use a narrower pattern.`,
+      )
     }
   }
   return found.length === 0 ? [{ path: text, linked: false }] : found
@@ -106,7 +108,9 @@ export function refuseOption(text: string, what: string, hint: string): void {
 const PARALLEL_CHECKS = 32
 
 /** Removes the names that lead out of the workspace, and reports them to `note`. */
-export async function keepInside(names: readonly string[], folder: string, fs: Files, note: (text: string) => void): Promise<readonly string[]> {
+export async function keepInside(
+  names: readonly string[], folder: string, fs: Files, note: (text: string) => void,
+): Promise<readonly string[]> {
   const inside: string[] = []
   for (let at = 0; at < names.length; at += PARALLEL_CHECKS) {
     const some = names.slice(at, at + PARALLEL_CHECKS)
@@ -128,7 +132,9 @@ export async function checkedInput(
     throw new ToolError('InputInvalid', `${why} Separate the names with NUL: find -print0 | xargs -0.`)
   }
   const words = text.split(isNul ? '\0' : /\s+/).filter((word) => word !== '')
-  for (const word of words) refuseOption(word, `The input of xargs contains "${word}"`, 'Use names that start with ./ instead.')
+  for (const word of words) {
+    refuseOption(word, `The input of xargs contains "${word}"`, 'Use names that start with ./ instead.')
+  }
   if (!areFiles) return text
   return (await keepInside(words, folder, fs, note)).map((word) => `${word}${isNul ? '\0' : '\n'}`).join('')
 }

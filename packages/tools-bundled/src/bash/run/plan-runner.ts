@@ -1,10 +1,14 @@
-import { type ManifestInput, ToolError, type PipeOptions, type PipeResult, type Runtime, type ShellStage } from '@bulkhead/contract'
+import {
+  type ManifestInput, type PipeOptions, type PipeResult, type Runtime, type ShellStage, ToolError,
+} from '@bulkhead/contract'
 import { Findings } from '../policy/findings.ts'
 import { CONFIG_NAMES } from '../policy/git.ts'
-import { resolveSteps, type FolderStep, type ResolvedLoop, type ResolvedStep, type RunStep } from '../policy/analyze-steps.ts'
+import {
+  type FolderStep, type ResolvedLoop, type ResolvedStep, resolveSteps, type RunStep,
+} from '../policy/analyze-steps.ts'
 import { passesTextToShell } from '../policy/wrappers.ts'
 import type { ExpansionPart, Word } from '../parse/plan.ts'
-import { expandPattern, checkedInput } from './file-names.ts'
+import { checkedInput, expandPattern } from './file-names.ts'
 import { stageCommand, type WordSources } from './stage-argv.ts'
 import { Transcript } from './transcript.ts'
 
@@ -55,7 +59,9 @@ export class PlanRunner {
   async #steps(steps: readonly ResolvedStep[], scope: Scope): Promise<void> {
     const { transcript } = scope
     for (const step of steps) {
-      if (transcript.timedOut || (step.when !== 'always' && (step.when === 'success') !== transcript.succeeded)) continue
+      if (transcript.timedOut || (step.when !== 'always' && (step.when === 'success') !== transcript.succeeded)) {
+        continue
+      }
       if (step.kind === 'run') await this.#step(step, scope)
       else if (step.kind === 'group') await this.#steps(step.steps, scope)
       else if (step.kind === 'loop') await this.#loop(step, scope)
@@ -105,7 +111,11 @@ export class PlanRunner {
   async #loop(step: ResolvedLoop, scope: Scope): Promise<void> {
     const { transcript, variables } = scope
     const values = await this.#values(step, scope)
-    if (values.length > MAX_ITERATIONS) throw new ToolError('InputInvalid', `The loop has more than ${MAX_ITERATIONS} iterations. Use a narrower pattern.`)
+    if (values.length > MAX_ITERATIONS) {
+      throw new ToolError(
+        'InputInvalid', `The loop has more than ${MAX_ITERATIONS} iterations. Use a narrower pattern.`,
+      )
+    }
     transcript.succeed()
     for (const value of values) {
       if (transcript.timedOut) return
@@ -123,7 +133,8 @@ export class PlanRunner {
     const values: string[] = []
     for (const word of over) {
       if (word.expansion !== undefined) values.push(...await this.#expand(word, folder, scope))
-      else values.push(...word.pattern === undefined ? [word.text] : (await expandPattern(word, folder, fs)).map(({ path }) => path))
+      else if (word.pattern === undefined) values.push(word.text)
+      else values.push(...(await expandPattern(word, folder, fs)).map(({ path }) => path))
     }
     return values
   }
@@ -134,7 +145,10 @@ export class PlanRunner {
       expand: (word) => this.#expand(word, folder, scope),
       note: (text) => scope.transcript.note(text),
       repository: (as) => ({
-        names: async () => (await this.#read({ cmd: 'git', args: CONFIG_NAMES, as }, folder)).split('\0').filter((name) => name !== ''),
+        names: async () => {
+          const names = await this.#read({ cmd: 'git', args: CONFIG_NAMES, as }, folder)
+          return names.split('\0').filter((name) => name !== '')
+        },
         isHere: async () => {
           const top = await this.#read({ cmd: 'git', args: ['rev-parse', '--show-toplevel'], as }, folder)
           return top === await this.#read({ cmd: 'pwd', args: ['-P'], as }, folder)
@@ -157,7 +171,8 @@ export class PlanRunner {
       case 'status':
         return String(transcript.exitCode)
       case 'variable':
-        return variables.get(part.name) ?? (await this.#read({ cmd: 'printenv', args: [part.name] }, folder)).replace(/\n$/, '')
+        return variables.get(part.name)
+          ?? (await this.#read({ cmd: 'printenv', args: [part.name] }, folder)).replace(/\n$/, '')
       case 'output': {
         const inner = new Transcript()
         const steps = resolveSteps(part.steps, { workspace: this.#workspace, folder }, new Findings())
@@ -182,7 +197,9 @@ export class PlanRunner {
       transcript.succeed()
       return true
     }
-    transcript.fail(1, `cd: ${path}: ${found === undefined ? 'No such folder' : 'Not a folder'}. The commands after it did not run.`)
+    transcript.fail(
+      1, `cd: ${path}: ${found === undefined ? 'No such folder' : 'Not a folder'}. The commands after it did not run.`,
+    )
     return false
   }
 }

@@ -51,7 +51,9 @@ function gitHint([subcommand = '', ...args]: readonly string[]): string | undefi
   const has = (...names: readonly string[]): boolean => args.some((arg) => names.includes(arg))
   if (subcommand === 'rebase' && has('-i', '--interactive')) return 'Rebase without -i.'
   if (PATCH_SUBCOMMANDS.has(subcommand) && has('-p', '-i', '--patch', '--interactive')) return 'Name the files instead.'
-  const hasMessage = args.some((arg) => MESSAGE.has(arg) || /^(?:-m.|--(?:message|file|fixup|squash|reuse-message)=)/.test(arg))
+  const hasMessage = args.some(
+    (arg) => MESSAGE.has(arg) || /^(?:-m.|--(?:message|file|fixup|squash|reuse-message)=)/.test(arg),
+  )
   return subcommand === 'commit' && !hasMessage ? 'Pass the message with -m.' : undefined
 }
 

@@ -1,10 +1,10 @@
 import { type CallNeed, type FileReader, type ShellStage, type ShellTarget, ToolError } from '@bulkhead/contract'
-import type { Stage, Target, Word } from '../parse/plan.ts'
+import { isPlain, type Stage, type Target, type Word } from '../parse/plan.ts'
 import { hardenedFind } from '../policy/expression-uses.ts'
 import { hardenedGit, hasOtherWorktree, refusedSetting } from '../policy/git.ts'
 import type { ReadOnlyUse } from '../policy/known-uses.ts'
 import { innermost } from '../policy/wrappers.ts'
-import { expandPattern, keepInside, checkInside, refuseOption } from './file-names.ts'
+import { checkInside, expandPattern, keepInside, refuseOption } from './file-names.ts'
 
 /** Queries about the git repository. */
 interface Repository {
@@ -45,7 +45,8 @@ function executableWords([program, ...args]: readonly Word[]): readonly Word[] {
   const { text } = program!
   if (text === '[' && args.at(-1)?.text === ']') return [{ text: 'test' }, ...args.slice(0, -1)]
   if (!BUILTINS.has(text)) return [program!, ...args]
-  return [...['bash', '--noprofile', '--norc', '-p', '-c', `${text} "$@"`, 'bash'].map((word) => ({ text: word })), ...args]
+  const shell = ['bash', '--noprofile', '--norc', '-p', '-c', `${text} "$@"`, 'bash']
+  return [...shell.map((word) => ({ text: word })), ...args]
 }
 
 /** The command as requested, before hardening. */
@@ -65,12 +66,16 @@ export interface WordSources {
 }
 
 /** The command to start for a stage, with all patterns and expansions evaluated. */
-export async function stageCommand(stage: Stage, use: ReadOnlyUse | undefined, sources: WordSources): Promise<ShellStage> {
+export async function stageCommand(
+  stage: Stage, use: ReadOnlyUse | undefined, sources: WordSources,
+): Promise<ShellStage> {
   const program = innermost(stage.words)[0]!.text
   const requested = programAndArguments(stage, await expandWords(executableWords(stage.words), use, program, sources))
   const as = { cmd: requested[0]!, args: requested.slice(1) }
   const safer = use === undefined ? stage.words : await hardenedWords(stage.words, sources.repository(as))
-  const [cmd, ...args] = safer === stage.words ? requested : programAndArguments(stage, await expandWords(executableWords(safer), use, program, sources))
+  const [cmd, ...args] = safer === stage.words
+    ? requested
+    : programAndArguments(stage, await expandWords(executableWords(safer), use, program, sources))
   if (use !== undefined) await checkPaths(use, sources)
   const { stdin } = stage
   return {
@@ -98,7 +103,7 @@ function programAndArguments({ assignments }: Stage, argv: readonly string[]): r
 export function programNeed(stage: Stage): CallNeed {
   const words = executableWords(stage.words)
   const isNamed = stage.assignments.length === 0 && !words[0]!.text.includes('/')
-  if (!words.every(({ expansion, pattern }) => expansion === undefined && pattern === undefined) || (!isNamed && words[0]!.text.includes('='))) {
+  if (!words.every(isPlain) || (!isNamed && words[0]!.text.includes('='))) {
     return { kind: 'shell', subject: isNamed ? words[0]!.text : 'env' }
   }
   const [program, ...args] = programAndArguments(stage, words.map(({ text }) => text))
@@ -127,7 +132,9 @@ async function expandWords(
 /** Programs without options that have effects. */
 const IGNORES_OPTIONS: ReadonlySet<string> = new Set(['echo', 'printf', 'expr', 'test', '[', 'true', 'false'])
 
-async function expansionWords(word: Word, use: ReadOnlyUse | undefined, program: string, sources: WordSources): Promise<readonly string[]> {
+async function expansionWords(
+  word: Word, use: ReadOnlyUse | undefined, program: string, sources: WordSources,
+): Promise<readonly string[]> {
   const { folder, fs, note } = sources
   const texts = await sources.expand(word)
   if (!IGNORES_OPTIONS.has(program)) {
@@ -142,9 +149,9 @@ async function expansionWords(word: Word, use: ReadOnlyUse | undefined, program:
 
 /** Checks that links do not lead a read-only command out of the workspace. */
 async function checkPaths({ paths }: ReadOnlyUse, { folder, fs }: WordSources): Promise<void> {
-  for (const { text, pattern, expansion } of paths) {
-    const isKnown = pattern === undefined && expansion === undefined
-    if (isKnown && text !== '-' && text !== '/dev/null') await checkInside(text, folder, fs)
+  for (const word of paths) {
+    const { text } = word
+    if (isPlain(word) && text !== '-' && text !== '/dev/null') await checkInside(text, folder, fs)
   }
 }
 

@@ -48,15 +48,17 @@ type Attributes = Readonly<Record<string, string>>
 
 /** Elements without readable text, and navigation. */
 const SKIPPED: ReadonlySet<string> = new Set([
-  'script', 'style', 'noscript', 'template', 'svg', 'math', 'iframe', 'object', 'canvas', 'audio', 'video', 'map', 'select', 'button',
-  'input', 'textarea', 'title', 'nav', 'footer', 'aside', 'dialog', 'head',
+  'script', 'style', 'noscript', 'template', 'svg', 'math', 'iframe', 'object', 'canvas', 'audio', 'video', 'map',
+  'select', 'button', 'input', 'textarea', 'title', 'nav', 'footer', 'aside', 'dialog', 'head',
 ])
 const MAIN: ReadonlySet<string> = new Set(['main', 'article'])
 const BLOCKS: ReadonlySet<string> = new Set([
-  'p', 'div', 'section', 'article', 'main', 'header', 'figure', 'figcaption', 'address', 'details', 'summary', 'dl', 'dt', 'dd', 'form',
-  'fieldset', 'body', 'html', 'center', 'hgroup', 'search',
+  'p', 'div', 'section', 'article', 'main', 'header', 'figure', 'figcaption', 'address', 'details', 'summary', 'dl',
+  'dt', 'dd', 'form', 'fieldset', 'body', 'html', 'center', 'hgroup', 'search',
 ])
-const MARKS: ReadonlyMap<string, string> = new Map([['b', '**'], ['strong', '**'], ['i', '*'], ['em', '*'], ['del', '~~'], ['s', '~~']])
+const MARKS: ReadonlyMap<string, string> = new Map([
+  ['b', '**'], ['strong', '**'], ['i', '*'], ['em', '*'], ['del', '~~'], ['s', '~~'],
+])
 const URL_CHARS = 2_000
 
 interface PageParts {
@@ -259,5 +261,7 @@ const isHidden = ({ hidden, style = '', 'aria-hidden': ariaHidden }: Attributes)
 
 function linkTo(href: string | undefined, base: string): string | undefined {
   const url = href === undefined || href.length > URL_CHARS || href.startsWith('#') ? null : URL.parse(href, base)
-  return url !== null && /^(?:https?|mailto):$/.test(url.protocol) ? url.href.replaceAll('(', '%28').replaceAll(')', '%29') : undefined
+  return url !== null && /^(?:https?|mailto):$/.test(url.protocol)
+    ? url.href.replaceAll('(', '%28').replaceAll(')', '%29')
+    : undefined
 }

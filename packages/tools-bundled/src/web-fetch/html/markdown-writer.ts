@@ -111,7 +111,8 @@ export class TableWriter {
   }
 
   toString(plain: boolean): string {
-    const rows = this.#rows.filter((row) => row.length > 0).map((row) => row.map((cell) => cell.replaceAll(/\s+/g, ' ').trim()))
+    const rows = this.#rows.filter((row) => row.length > 0)
+      .map((row) => row.map((cell) => cell.replaceAll(/\s+/g, ' ').trim()))
     if (plain) return rows.map((row) => row.join('\t')).join('\n')
     const width = Math.min(Math.max(0, ...rows.map((row) => row.length)), 100)
     const written = rows.map((row) => {

@@ -38,4 +38,5 @@ export async function pdfText(bytes: Uint8Array, signal: AbortSignal, deadlineMs
   }
 }
 
-const unreadable = (why: string): ToolError => new ToolError('ToolExecutionFailed', `The PDF could not be read: ${why.replace(/\.$/, '')}.`)
+const unreadable = (why: string): ToolError =>
+  new ToolError('ToolExecutionFailed', `The PDF could not be read: ${why.replace(/\.$/, '')}.`)
