@@ -1,7 +1,7 @@
 import type { ArgumentsReader, ArgumentsReading, CallEffects, CallNeed } from '@bulkhead/contract'
 import type { Json } from '@bulkhead/kit/json'
 import { splitPattern } from './glob/glob.ts'
-import { folderKey, insidePath, ownFolderKey, whyNotWritten } from './model/path-keys.ts'
+import { folderKey, insidePath, ownFolderKey, writeDenials } from './model/path-keys.ts'
 
 interface NamedPath {
   readonly path: string
@@ -30,12 +30,12 @@ const reader = (name: (args: Readonly<Record<string, Json>>) => NamedPath): Argu
   if (!isPlain(path) || path.length > PATH_CHARS) {
     return reading(
       key, [], `${verb} ${path}`,
-      isWritten && inside !== undefined ? whyNotWritten(full(workspace, inside), path, context) : [],
+      isWritten && inside !== undefined ? writeDenials(full(workspace, inside), path, context) : [],
     )
   }
   const place = inside === undefined ? path : full(workspace, inside)
   const found = {
-    ...reading(key, foldersAbove(key), `${verb} ${place}`, isWritten ? whyNotWritten(place, path, context) : []),
+    ...reading(key, foldersAbove(key), `${verb} ${place}`, isWritten ? writeDenials(place, path, context) : []),
     needs: needs.map((kind): CallNeed => ({ kind, subject: full(workspace, place), ...(isFolder && { below: true }) })),
   }
   if (inside === undefined) return found

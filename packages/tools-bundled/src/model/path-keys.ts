@@ -33,15 +33,15 @@ export function refuseHome(path = ''): void {
 }
 
 /** Cached by the list of folders, which does not change while a host is open. */
-const places = new WeakMap<readonly string[], ProtectedPlaces>()
+const protectedPlaces = new WeakMap<readonly string[], ProtectedPlaces>()
 const NONE: readonly string[] = []
 
 /** Why the broker would refuse to write a path. Empty if it would not. */
-export function whyNotWritten(
+export function writeDenials(
   place: string, written: string, { workspace, neverWritten = NONE }: ReaderContext,
 ): readonly string[] {
-  const known = places.get(neverWritten) ?? new ProtectedPlaces(neverWritten)
-  places.set(neverWritten, known)
+  const known = protectedPlaces.get(neverWritten) ?? new ProtectedPlaces(neverWritten)
+  protectedPlaces.set(neverWritten, known)
   const protection = known.find(place, workspace)
   return protection === undefined ? [] : [`"${written}" ${protectionReason(protection)}`]
 }

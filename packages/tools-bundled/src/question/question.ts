@@ -59,7 +59,7 @@ const manifest = {
 } satisfies ManifestInput
 
 /** The answer for the model if there is no person to ask. Fixed, so that callers can rely on it. */
-export const NOBODY_THERE = 'No person can be asked here. Continue with your best guess, and say what you assumed.'
+export const NO_USER_MESSAGE = 'No person can be asked here. Continue with your best guess, and say what you assumed.'
 
 type Question = FromJsonSchema<typeof INPUT_SCHEMA>['questions'][number]
 
@@ -93,5 +93,5 @@ async function ask(asked: Question, interact: Interact): Promise<readonly string
 
 function explain(error: unknown): never {
   if ((error as { readonly code?: unknown }).code !== 'InteractionUnavailable') throw error
-  throw new BulkheadError('InteractionUnavailable', NOBODY_THERE)
+  throw new BulkheadError('InteractionUnavailable', NO_USER_MESSAGE)
 }

@@ -4,9 +4,8 @@ import {
 import { BUNDLED } from '../model/bundled-extension.ts'
 import { folderKey, refuseHome } from '../model/path-keys.ts'
 import {
-  collectLines, decodeUtf16, fileKind, type LineRange, type Lines, linesOfText, restOfHalf, SNIFF_BYTES, type Utf16,
-  utf16Of,
-  utf16Part, withoutHalf,
+  collectLines, decodeUtf16, fileKind, leadingContinuationBytes, type LineRange, type Lines, linesOfText, SNIFF_BYTES,
+  type Utf16, utf16Of, utf16Part, withoutIncompleteEnd,
 } from './text.ts'
 
 const MAX_BYTES = 200 * 1024
@@ -152,7 +151,7 @@ async function readBytes(args: ReadArgs, fs: FileReader, size: number) {
   }
   const text = textOf(found)
   if (text !== undefined) {
-    const from = start + restOfHalf(found)
+    const from = start + leadingContinuationBytes(found)
     return { path: args.path, content: text, bytes: { from, to: from + Buffer.byteLength(text), total: size } }
   }
   const content = found.subarray(0, MAX_BASE64_BYTES)
@@ -164,7 +163,7 @@ async function readBytes(args: ReadArgs, fs: FileReader, size: number) {
 
 /** Decodes UTF-8 without incomplete characters at either end. Undefined if the bytes are not UTF-8. */
 function textOf(bytes: Uint8Array): string | undefined {
-  const whole = withoutHalf(bytes.subarray(restOfHalf(bytes)))
+  const whole = withoutIncompleteEnd(bytes.subarray(leadingContinuationBytes(bytes)))
   if (whole.length === 0 && bytes.length > 0) return undefined
   try {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(whole)

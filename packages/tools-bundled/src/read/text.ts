@@ -61,7 +61,7 @@ export async function collectLines(chunks: AsyncIterable<Uint8Array>, range: Lin
       start = end
     }
   }
-  const shown = cut ? withoutHalf(joined(kept, bytes)) : joined(kept, bytes)
+  const shown = cut ? withoutIncompleteEnd(joined(kept, bytes)) : joined(kept, bytes)
   const whole = new TextDecoder('utf-8', { ignoreBOM: true }).decode(shown)
   const text = cut ? wholeLines(whole) : whole
   const found = {
@@ -166,20 +166,21 @@ export function utf16Part(bytes: Uint8Array, start: number, encoding: Utf16): Ut
   const skipped = start % 2
   const even = bytes.subarray(skipped, bytes.length - (bytes.length - skipped) % 2)
   const high = encoding === 'utf-16be' ? 0 : 1
-  const first = isHalf(even[high], 'second') ? 2 : 0
-  const last = even.length - (isHalf(even.at(high - 2), 'first') ? 2 : 0)
+  const first = isSurrogate(even[high], 'second') ? 2 : 0
+  const last = even.length - (isSurrogate(even.at(high - 2), 'first') ? 2 : 0)
   const from = start + skipped
   return { text: decodeUtf16(even.subarray(first, last), encoding), from: from + first, to: from + last }
 }
 
 /** Whether the high byte of a code unit is that of a surrogate. */
-const isHalf = (high = 0, which: 'first' | 'second'): boolean => high >> 2 === (which === 'first' ? 0b110110 : 0b110111)
+const isSurrogate = (high = 0, which: 'first' | 'second'): boolean =>
+  high >> 2 === (which === 'first' ? 0b110110 : 0b110111)
 
 /** Removes an incomplete UTF-8 character at the end. Bytes that are not UTF-8 may lose up to three bytes. */
-export function withoutHalf(bytes: Uint8Array): Uint8Array {
+export function withoutIncompleteEnd(bytes: Uint8Array): Uint8Array {
   for (let back = 1; back <= Math.min(3, bytes.length); back++) {
     const byte = bytes[bytes.length - back]!
-    if (goesOn(byte)) continue
+    if (isContinuation(byte)) continue
     const length = byte >= 0xf0 ? 4 : byte >= 0xe0 ? 3 : byte >= 0xc0 ? 2 : 1
     return length > back ? bytes.subarray(0, -back) : bytes
   }
@@ -187,9 +188,9 @@ export function withoutHalf(bytes: Uint8Array): Uint8Array {
 }
 
 /** How many bytes at the start belong to a character that began earlier. */
-export const restOfHalf = (bytes: Uint8Array): number => {
-  const begin = bytes.subarray(0, 4).findIndex((byte) => !goesOn(byte))
+export const leadingContinuationBytes = (bytes: Uint8Array): number => {
+  const begin = bytes.subarray(0, 4).findIndex((byte) => !isContinuation(byte))
   return begin < 0 ? 0 : begin
 }
 
-const goesOn = (byte: number): boolean => (byte & 0xc0) === 0x80
+const isContinuation = (byte: number): boolean => (byte & 0xc0) === 0x80

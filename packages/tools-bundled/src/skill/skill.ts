@@ -22,7 +22,7 @@ export interface SkillOptions {
 }
 
 /** What a session keeps: the skills found on its first call, and the bodies it has read. */
-interface Remembered {
+interface SessionState {
   readonly skills: readonly IndexedSkill[]
   readonly bodies: Readonly<Record<string, string>>
 }
@@ -56,10 +56,10 @@ export function createSkill({ userFolder, paths = [] }: SkillOptions = {}): Bund
           input: INPUT_SCHEMA,
           requires,
           async execute({ name }, { fs, session, log }) {
-            const known = await session.read() as Remembered | null
+            const known = await session.read() as SessionState | null
             const { skills, bodies } = known ?? { skills: await indexSkills(folders, fs, log), bodies: {} }
             const skill = skills.find((one) => one.name === name)
-            if (skill === undefined) throw unknown(name, skills)
+            if (skill === undefined) throw notFound(name, skills)
             const body = Object.hasOwn(bodies, name) ? bodies[name]! : await readBody(skill, fs)
             // A body that is too large to keep is read again on each call.
             await session.write({ skills, bodies: { ...bodies, [name]: body } } as never).catch(async () => {
@@ -83,7 +83,7 @@ async function readBody({ name, path }: IndexedSkill, fs: FileReader): Promise<s
   }
 }
 
-function unknown(name: string, skills: readonly IndexedSkill[]): ToolError {
+function notFound(name: string, skills: readonly IndexedSkill[]): ToolError {
   const list = skills.map((skill) => `\n- ${skill.name}: ${skill.description.replaceAll(/\s+/g, ' ')}`)
   let text = skills.length === 0 ? ' No skills are available.' : ' Available skills:'
   for (const line of list) if (text.length + line.length < LIST_CHARS) text += line

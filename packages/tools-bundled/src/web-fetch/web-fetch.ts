@@ -143,14 +143,14 @@ const siteOf = ({ hostname }: URL): string => hostname.replace(/^www\./, '')
 
 async function readPage(url: URL, response: NetResponse, maxBytes: (mediaType: string) => number): Promise<Page> {
   const { status, headers } = response
-  if (status >= 400) throw refusedBy(url, status)
+  if (status >= 400) throw statusError(url, status)
   const type = headers['content-type'] ?? ''
   const mediaType = type.split(';')[0]!.trim().toLowerCase()
   const bytes = await readBody(response, maxBytes(mediaType), url)
   return { url: url.href, mediaType, charset: /;\s*charset\s*=\s*"?([\w.:-]+)/i.exec(type)?.[1], bytes }
 }
 
-function refusedBy({ hostname }: URL, status: number): ToolError {
+function statusError({ hostname }: URL, status: number): ToolError {
   const busy = status === 429 || status === 502 || status === 503 || status === 504
   const code = status === 404 || status === 410 ? 'NotFound' : busy ? 'ResourceBusy' : 'ToolExecutionFailed'
   return new ToolError(code, `${hostname} answered with status ${status}.`, { status })

@@ -145,17 +145,17 @@ const TITLE = ['title', 'name', 'heading']
 const LINK = ['url', 'link', 'href']
 const SNIPPET = ['content', 'snippet', 'description', 'text', 'abstract', 'summary']
 /** Default paths of the result list in a response. */
-const PLACES = ['/results', '/items', '/web/results', '/data', '/hits', '/organic_results', '/webPages/value', '']
+const RESULT_PATHS = ['/results', '/items', '/web/results', '/data', '/hits', '/organic_results', '/webPages/value', '']
 
 /**
  * Reads results from a response and skips those without an http URL. Throws ToolExecutionFailed if there is no list.
  */
 export function readResults(answer: Json, { resultsPath }: SearchProvider, limit: number): readonly SearchResult[] {
-  const places = resultsPath === undefined ? PLACES : [resultsPath]
-  const list = places.map((pointer) => valueAt(answer, pointer)).find((value) => Array.isArray(value))
+  const paths = resultsPath === undefined ? RESULT_PATHS : [resultsPath]
+  const list = paths.map((pointer) => valueAt(answer, pointer)).find((value) => Array.isArray(value))
   if (list === undefined) {
     throw new ToolError(
-      'ToolExecutionFailed', `The response of the search provider has no list of results at ${places.join(', ')}.`,
+      'ToolExecutionFailed', `The response of the search provider has no list of results at ${paths.join(', ')}.`,
     )
   }
   const results: SearchResult[] = []
@@ -187,7 +187,7 @@ function textIn(item: Json, names: readonly string[]): string {
 
 /** Removes highlight tags and invisible characters. */
 const plain = (text: string, chars: number): string =>
-  text.slice(0, chars * 2).replaceAll(/<\/?[a-z][^<>]{0,100}>/gi, '').replaceAll(UNSEEN, ' ').trim()
+  text.slice(0, chars * 2).replaceAll(/<\/?[a-z][^<>]{0,100}>/gi, '').replaceAll(INVISIBLE, ' ').trim()
     .slice(0, chars).toWellFormed()
 
-const UNSEEN = /[\s\p{Cc}\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff]+/gu
+const INVISIBLE = /[\s\p{Cc}\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff]+/gu

@@ -1,7 +1,7 @@
 import { BulkheadError, type InteractionRequest, type InteractionResponse } from '@bulkhead/contract'
 import type { Json } from '@bulkhead/kit/json'
 import { describe, expect, it } from 'vitest'
-import { NOBODY_THERE, question } from '../../src/question/question.ts'
+import { NO_USER_MESSAGE, question } from '../../src/question/question.ts'
 import { toolSession } from '../tool-session.ts'
 
 describe('question', () => {
@@ -36,8 +36,8 @@ describe('question', () => {
 
   it('fails with a fixed message if no user can be asked', async () => {
     answer = () => Promise.reject(new BulkheadError('InteractionUnavailable', 'Nobody is there.'))
-    expect(await tool.refusal({ questions: [{ question: 'Anyone?' }] })).toMatchObject({ code: 'InteractionUnavailable', message: NOBODY_THERE })
-    expect(NOBODY_THERE).toBe('No person can be asked here. Continue with your best guess, and say what you assumed.')
+    expect(await tool.refusal({ questions: [{ question: 'Anyone?' }] })).toMatchObject({ code: 'InteractionUnavailable', message: NO_USER_MESSAGE })
+    expect(NO_USER_MESSAGE).toBe('No person can be asked here. Continue with your best guess, and say what you assumed.')
   })
 
   it('reports that the user did not answer', async () => {
@@ -75,6 +75,6 @@ describe('question', () => {
 describe('question without a user', () => {
   const tool = toolSession(question)
   it('fails with the same message', async () => {
-    expect(await tool.refusal({ questions: [{ question: 'Anyone?' }] })).toMatchObject({ message: NOBODY_THERE })
+    expect(await tool.refusal({ questions: [{ question: 'Anyone?' }] })).toMatchObject({ message: NO_USER_MESSAGE })
   })
 })

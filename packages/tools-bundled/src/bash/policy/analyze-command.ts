@@ -1,5 +1,5 @@
 import type { ArgumentsReader, ArgumentsReading } from '@bulkhead/contract'
-import { insidePath, whyNotWritten } from '../../model/path-keys.ts'
+import { insidePath, writeDenials } from '../../model/path-keys.ts'
 import { isPlain, type ParsedCommand, type ShellCommand, type Stage, type Step, type Word } from '../parse/plan.ts'
 import { MAX_CHARS, parseCommand } from '../parse/parse-command.ts'
 import { programNeed } from '../run/stage-argv.ts'
@@ -134,7 +134,7 @@ function analyzeStep({ stages, uses, folder }: RunStep, context: CommandContext,
       if (overwritesDevice(target.file)) findings.deny('it would overwrite a disk')
       const path = insidePath(target.file, { ...context, folder })
       if (path === undefined) findings.deny(`the file ${pathText(target.file)} is outside the workspace`)
-      else for (const why of whyNotWritten(`${context.workspace}/${path}`, target.file, context)) findings.deny(why)
+      else for (const why of writeDenials(`${context.workspace}/${path}`, target.file, context)) findings.deny(why)
       findings.touch(`write ${pathText(path ?? target.file)}`)
       if (path !== undefined) findings.need({ kind: 'fs.write', subject: `${context.workspace}/${path}` })
       findings.subject(
