@@ -1,7 +1,7 @@
 import type { ArgumentsReader, ArgumentsReading, CallEffects, CallNeed } from '@bulkhead/contract'
 import type { Json } from '@bulkhead/kit/json'
 import { splitPattern } from './glob/glob.ts'
-import { folderKey, insidePath, ownFolderKey, writeDenials } from './model/path-keys.ts'
+import { folderKey, insidePath, ownFolderKey, writeDenials } from './model/paths.ts'
 
 interface NamedPath {
   readonly path: string

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { folderKey, ownFolderKey } from '../src/model/path-keys.ts'
+import { folderKey, ownFolderKey } from '../src/model/paths.ts'
 
 describe('the approval key of a path', () => {
   it.each([

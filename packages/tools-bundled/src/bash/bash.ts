@@ -1,7 +1,7 @@
 import { defineExtension, type FromJsonSchema, type ManifestInput } from '@bulkhead/contract'
 import type { JsonObject } from '@bulkhead/kit/json'
 import { BUNDLED } from '../model/bundled-extension.ts'
-import { insidePath } from '../model/path-keys.ts'
+import { insidePath } from '../model/paths.ts'
 import { analyzeCommand, readBashArguments } from './policy/analyze-command.ts'
 import { type BashRuntime, REQUIRES } from './run/plan-runner.ts'
 import { runCommand } from './run/run-command.ts'

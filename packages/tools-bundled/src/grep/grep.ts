@@ -1,6 +1,6 @@
 import { defineExtension, type FileReader, type FromJsonSchema, type ManifestInput } from '@bulkhead/contract'
 import { BUNDLED } from '../model/bundled-extension.ts'
-import { ownFolderKey, refuseHome } from '../model/path-keys.ts'
+import { ownFolderKey, refuseHome } from '../model/paths.ts'
 
 const INPUT_SCHEMA = {
   type: 'object',

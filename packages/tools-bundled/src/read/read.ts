@@ -2,7 +2,7 @@ import {
   defineExtension, type FileReader, type FromJsonSchema, type ManifestInput, ToolError,
 } from '@bulkhead/contract'
 import { BUNDLED } from '../model/bundled-extension.ts'
-import { folderKey, refuseHome } from '../model/path-keys.ts'
+import { folderKey, refuseHome } from '../model/paths.ts'
 import {
   collectLines, decodeUtf16, fileKind, leadingContinuationBytes, type LineRange, type Lines, linesOfText, SNIFF_BYTES,
   type Utf16, utf16Of, utf16Part, withoutIncompleteEnd,

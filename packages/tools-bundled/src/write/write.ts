@@ -1,6 +1,6 @@
 import { defineExtension, type ManifestInput } from '@bulkhead/contract'
 import { BUNDLED } from '../model/bundled-extension.ts'
-import { folderKey, refuseHome } from '../model/path-keys.ts'
+import { folderKey, refuseHome } from '../model/paths.ts'
 
 const INPUT_SCHEMA = {
   type: 'object',

@@ -1,10 +1,10 @@
 import { type Command, forEachChild, parse, type ParsedScript, type SyntaxNode } from 'unbash'
-import { isFullyParsed, readOnlyScope, readWord } from './words.ts'
 import {
   EVALUATING_BUILTINS, NeedsShell, type NestedCommand, type ParsedCommand, PLAIN, type Scope, type Step, Unreadable,
   type Word,
 } from './plan.ts'
 import { readSteps } from './steps.ts'
+import { isFullyParsed, readOnlyScope, readWord } from './words.ts'
 
 /** Longer commands are not parsed. */
 export const MAX_CHARS = 32 * 1024

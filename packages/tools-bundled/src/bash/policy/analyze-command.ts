@@ -1,12 +1,12 @@
 import type { ArgumentsReader, ArgumentsReading } from '@bulkhead/contract'
-import { insidePath, writeDenials } from '../../model/path-keys.ts'
-import { isPlain, type ParsedCommand, type ShellCommand, type Stage, type Step, type Word } from '../parse/plan.ts'
+import { insidePath, writeDenials } from '../../model/paths.ts'
 import { MAX_CHARS, parseCommand } from '../parse/parse-command.ts'
+import { isPlain, type ParsedCommand, type ShellCommand, type Stage, type Step, type Word } from '../parse/plan.ts'
 import { programNeed } from '../run/stage-argv.ts'
+import { effectsOf, innerSteps, readsOf, type ResolvedStep, resolveSteps, type RunStep } from './analyze-steps.ts'
 import {
   commandNames, hasControls, inputText, pathText, possibleCommands, stageText, wordsText,
 } from './command-names.ts'
-import { effectsOf, innerSteps, readsOf, type ResolvedStep, resolveSteps, type RunStep } from './analyze-steps.ts'
 import { Findings, isForkBomb, overwritesDevice } from './findings.ts'
 import { type CommandContext, isUsuallyReadOnly } from './known-uses.ts'
 import { innermost, unwrap } from './wrappers.ts'

@@ -1,5 +1,5 @@
 import type { AffectedPath, CallEffects } from '@bulkhead/contract'
-import { insidePath } from '../../model/path-keys.ts'
+import { insidePath } from '../../model/paths.ts'
 import { type GroupStep, isPlain, type LoopStep, type Stage, type Step, type Word, wordList } from '../parse/plan.ts'
 import { pathText } from './command-names.ts'
 import type { Findings } from './findings.ts'

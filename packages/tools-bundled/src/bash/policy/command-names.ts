@@ -1,5 +1,5 @@
-import type { Stage, Target, Word } from '../parse/plan.ts'
 import { parseCommand } from '../parse/parse-command.ts'
+import type { Stage, Target, Word } from '../parse/plan.ts'
 import { destructionReason, type Findings } from './findings.ts'
 import { baseName, unwrap } from './wrappers.ts'
 

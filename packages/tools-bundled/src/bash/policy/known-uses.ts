@@ -1,4 +1,4 @@
-import { insidePath, type Location } from '../../model/path-keys.ts'
+import { insidePath, type Location } from '../../model/paths.ts'
 import { type ExpansionPart, isPlain, type Word, wordList } from '../parse/plan.ts'
 import { awkUse, findUse, jqUse, sedUse, testUse } from './expression-uses.ts'
 import { gitUse } from './git.ts'
