@@ -1,5 +1,5 @@
 import { insidePath, type Location } from '../../model/paths.ts'
-import { type ExpansionPart, isPlain, type Word, wordList } from '../parse/plan.ts'
+import { type ExpansionPart, isPlain, READ_ONLY_BUILTINS, type Word, wordList } from '../parse/plan.ts'
 import { awkUse, findUse, jqUse, sedUse, testUse } from './expression-uses.ts'
 import { gitUse } from './git.ts'
 import { knownUse, type KnownUse } from './option-list.ts'
@@ -109,7 +109,7 @@ const USES: ReadonlyMap<string, Reader> = new Map<string, Reader>([
   ['tee', teeUse],
   ['test', testUse],
   ['[', (args) => args.at(-1)?.text === ']' ? testUse(args.slice(0, -1)) : undefined],
-  ...['command', 'type', 'help', 'history'].map((name): [string, Reader] => [name, (args) => builtinUse(name, args)]),
+  ...Array.from(READ_ONLY_BUILTINS, (name): [string, Reader] => [name, (args) => builtinUse(name, args)]),
 ])
 
 /** Programs that only read, whatever files of the workspace they are given. */

@@ -1,5 +1,5 @@
 import { type CallNeed, type FileReader, type ShellStage, type ShellTarget, ToolError } from '@bulkhead/contract'
-import { isPlain, type Stage, type Target, type Word } from '../parse/plan.ts'
+import { isPlain, READ_ONLY_BUILTINS, type Stage, type Target, type Word } from '../parse/plan.ts'
 import { hardenedFind } from '../policy/expression-uses.ts'
 import { hardenedGit, hasOtherWorktree, refusedSetting } from '../policy/git.ts'
 import type { ReadOnlyUse } from '../policy/known-uses.ts'
@@ -38,13 +38,11 @@ async function hardened(inner: readonly Word[], repository: Repository): Promise
   }
 }
 
-const BUILTINS: ReadonlySet<string> = new Set(['command', 'type', 'help', 'history'])
-
 /** Replaces builtins with a program that can be started. Arguments are passed as `$@`, so no shell parses them. */
 function executableWords([program, ...args]: readonly Word[]): readonly Word[] {
   const { text } = program!
   if (text === '[' && args.at(-1)?.text === ']') return [{ text: 'test' }, ...args.slice(0, -1)]
-  if (!BUILTINS.has(text)) return [program!, ...args]
+  if (!READ_ONLY_BUILTINS.has(text)) return [program!, ...args]
   const shell = ['bash', '--noprofile', '--norc', '-p', '-c', `${text} "$@"`, 'bash']
   return [...shell.map((word) => ({ text: word })), ...args]
 }
