@@ -1,13 +1,9 @@
-import { openCatalog } from './harness/catalog.ts'
-import { latestOf, mergeLatest, serialize } from './harness/latest.ts'
-import { painterFor } from './harness/paint.ts'
-import { renderReport } from './harness/report.ts'
-import { resultOf } from './harness/result.ts'
-import type { Result } from './harness/result.ts'
-import { FULL, QUICK, runSubject } from './harness/run.ts'
-import type { OnRound } from './harness/run.ts'
-import { SideError } from './harness/side-error.ts'
-import { readRequest, USAGE } from './request.ts'
+import { parseArgs } from 'node:util'
+import { SideError } from './harness/contestant.ts'
+import { latestOf, mergeLatest, serialize, resultOf, type Result } from './harness/result.ts'
+import { painterFor, renderReport } from './harness/report.ts'
+import { FULL, QUICK, runSubject, type OnRound } from './harness/run.ts'
+import { openCatalog } from './harness/subject.ts'
 
 export interface Surroundings {
   /** The folder of the subjects; ends with a slash. */
@@ -57,4 +53,54 @@ export async function runCommand(argv: readonly string[], around: Surroundings):
 function progress(name: string, json: boolean, stderr: Surroundings['stderr']): OnRound | undefined {
   if (json || stderr.isTTY !== true) return undefined
   return (done, all) => void stderr.write(done === all ? '\r\x1b[K' : `\r${name}: round ${done} of ${all}`)
+}
+
+/** What the command line asked for; `complaint` when it made no sense. */
+type Request =
+  | { readonly kind: 'help' }
+  | { readonly kind: 'complaint'; readonly text: string }
+  | {
+      readonly kind: 'measure'
+      readonly names: readonly string[]
+      readonly json: boolean
+      readonly quick: boolean
+      readonly strict: boolean
+      readonly out: string | undefined
+    }
+
+const USAGE = `pnpm bench [NAME…] [--json] [--quick] [--strict] [--out FILE]
+
+  NAME        a subject, or the first word of several; all of them when none is named
+  --json      print the results as JSON and nothing else
+  --quick     a few short rounds, to see that the sides work; leaves bench/latest.json alone
+  --strict    exit with 1 when a goal is missed
+  --out FILE  merge the results into FILE instead of bench/latest.json`
+
+const OPTIONS = {
+  json: { type: 'boolean', default: false },
+  quick: { type: 'boolean', default: false },
+  strict: { type: 'boolean', default: false },
+  help: { type: 'boolean', short: 'h', default: false },
+  out: { type: 'string' },
+} as const
+
+function readRequest(argv: readonly string[], known: readonly string[]): Request {
+  try {
+    const { values, positionals } = parseArgs({ args: [...argv], options: OPTIONS, allowPositionals: true })
+    if (values.help) return { kind: 'help' }
+    const named = new Map(positionals.map((name) => [name, known.filter((one) => one === name || one.startsWith(`${name}-`))]))
+    const unknown = positionals.filter((name) => named.get(name)?.length === 0)
+    if (unknown.length > 0) {
+      return complaint(`There is no benchmark named ${unknown.join(' or ')}. There are: ${known.join(', ')}.`)
+    }
+    const { json, quick, strict, out } = values
+    return { kind: 'measure', names: positionals.length > 0 ? [...new Set([...named.values()].flat())] : known, json, quick, strict, out }
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error
+    return complaint(`${error.message}\n\n${USAGE}`)
+  }
+}
+
+function complaint(text: string): Request {
+  return { kind: 'complaint', text }
 }

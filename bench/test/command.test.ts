@@ -6,7 +6,7 @@ import { text } from 'node:stream/consumers'
 import { pathToFileURL } from 'node:url'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { runCommand } from '../src/command.ts'
-import type { Latest } from '../src/harness/latest.ts'
+import type { Latest } from '../src/harness/result.ts'
 
 let folder: string
 beforeEach(async () => void (folder = await mkdtemp(join(tmpdir(), 'bench-command-'))))

@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { forestOf } from '../src/loads/extension-forest.ts'
-import { loadingSides } from '../src/sides/loading.ts'
-import { warmStartSides } from '../src/sides/warm-start.ts'
+import { loadingSides } from '../src/subjects/loader.ts'
+import { warmStartSides } from '../src/subjects/loader-warm.ts'
 
 describe('loading', () => {
   it('is done for real by every side, alone and again', async () => {

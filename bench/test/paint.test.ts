@@ -1,7 +1,7 @@
 import { PassThrough } from 'node:stream'
 import { WriteStream } from 'node:tty'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { painterFor } from '../src/harness/paint.ts'
+import { painterFor } from '../src/harness/report.ts'
 
 /** A stream that looks like a terminal, with a terminal's own way of asking the environment for colours. */
 const terminal = () => Object.assign(new PassThrough(), { isTTY: true, getColorDepth: WriteStream.prototype.getColorDepth })

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { Paint } from '../src/harness/paint.ts'
-import { renderReport } from '../src/harness/report.ts'
+import { renderReport, renderTable, type Paint } from '../src/harness/report.ts'
 import type { RatioResult, Result } from '../src/harness/result.ts'
 
 const plain: Paint = (_, text) => text
@@ -85,5 +84,20 @@ Noise: a side against itself 6 %, at most 30 % (theirs, 64-way); calibration loo
 
   it('leaves the goals out where there are none', () => {
     expect(renderReport('s', { ...result, ratios: [] }, plain)).not.toContain('goal')
+  })
+})
+
+const columns = [{ title: 'side', align: 'left' }, { title: 'µs', align: 'right' }] as const
+
+describe('renderTable', () => {
+  it('aligns each column by its widest cell', () => {
+    const rows = [[{ text: 'a' }, { text: '1,000' }], [{ text: 'longer' }, { text: '7' }]]
+    expect(renderTable(columns, rows, (_, text) => text)).toEqual(['side        µs', 'a        1,000', 'longer       7'])
+  })
+
+  it('gives colours no width', () => {
+    const rows = [[{ text: 'a', style: 'green' }, { text: '1' }]] as const
+    const lines = renderTable(columns, rows, (style, text) => `<${style}>${text}>`)
+    expect(lines).toEqual(['<dim>side>   <dim>µs>', '<green>a   >    1'])
   })
 })

@@ -3,8 +3,8 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { expect, it } from 'vitest'
 import { thoroughly } from '../../scripts/thoroughly.ts'
-import type { Latest } from '../src/harness/latest.ts'
-import { awakeThread, hullShare, residentHull } from '../src/sides/idle-memory.ts'
+import type { Latest } from '../src/harness/result.ts'
+import { awakeThread, hullShare, residentHull } from '../src/subjects/sandbox-memory.ts'
 
 const main = fileURLToPath(new URL('../src/main.ts', import.meta.url))
 const PATIENCE_MS = 540_000

@@ -1,7 +1,5 @@
-import { isDeepStrictEqual } from 'node:util'
-import { takeTurn } from './measure.ts'
-import type { Answered, Caller } from './measure.ts'
-import { attributed, wrongAnswer } from './side-error.ts'
+import { inspect, isDeepStrictEqual } from 'node:util'
+import { takeTurn, type Answered, type Caller } from './measure.ts'
 import { ascending, quantile, summarize } from './statistics.ts'
 import type { Measure, Mode, Side } from './subject.ts'
 
@@ -73,5 +71,43 @@ export async function startContestant(side: Side, patienceMs: number): Promise<C
       return new Map(Array.from(byRound, ([measure, values]) => [measure, { byRound: values, whole: whole(measure, values) }]))
     },
     stop: () => attributed(side.name, 'its end', patienceMs, () => runner.stop()),
+  }
+}
+
+/** A failure with the side to blame: a comparison that lost a side means nothing, so the run ends with it. */
+export class SideError extends Error {
+  readonly side: string
+
+  constructor(side: string, message: string, options?: ErrorOptions) {
+    super(`The side "${side}" ${message}`, options)
+    this.name = 'SideError'
+    this.side = side
+  }
+}
+
+function wrongAnswer(side: string, i: number, got: unknown, expected: unknown): SideError {
+  const show = (value: unknown) => inspect(value, { breakLength: Infinity, maxStringLength: 120 })
+  return new SideError(side, `answered ${show(got)} to call ${i} where ${show(expected)} was expected: its numbers would mean nothing.`)
+}
+
+/** Contract: settles within `patienceMs`, with a SideError whenever the work did not succeed or `died` came first. */
+async function attributed<T>(
+  side: string,
+  doing: string,
+  patienceMs: number,
+  work: () => Promise<T>,
+  died?: Promise<never>,
+): Promise<T> {
+  const late = Promise.withResolvers<never>()
+  const timer = setTimeout(() => {
+    late.reject(new SideError(side, `was not done with ${doing} within ${patienceMs} ms. See whether its peer still answers.`))
+  }, patienceMs)
+  try {
+    return await Promise.race([work(), late.promise, ...(died === undefined ? [] : [died])])
+  } catch (error) {
+    if (error instanceof SideError) throw error
+    throw new SideError(side, `failed in ${doing}: ${error instanceof Error ? error.message : String(error)}`, { cause: error })
+  } finally {
+    clearTimeout(timer)
   }
 }

@@ -1,7 +1,5 @@
-import type { Paint } from './paint.ts'
+import { styleText } from 'node:util'
 import type { MeasureResult, Noise, RatioResult, Result } from './result.ts'
-import { renderTable } from './table.ts'
-import type { Cell, Column } from './table.ts'
 
 /** The result as a person reads it. */
 export function renderReport(name: string, result: Result, paint: Paint): string {
@@ -88,4 +86,39 @@ function number({ value, unit }: MeasureResult): string {
 
 function percent(share: number): string {
   return `${(share * 100).toFixed(0)} %`
+}
+
+interface Cell {
+  readonly text: string
+  readonly style?: Style
+}
+
+interface Column {
+  readonly title: string
+  readonly align: 'left' | 'right'
+}
+
+const GAP = '   '
+
+/** Lines of equal columns. Cells are padded before they are painted, since colours have no width. */
+export function renderTable(columns: readonly Column[], rows: readonly (readonly Cell[])[], paint: Paint): string[] {
+  const widths = columns.map(({ title }, at) => Math.max(title.length, ...rows.map((row) => row[at]?.text.length ?? 0)))
+  const line = (cells: readonly Cell[]) => columns
+    .map(({ align }, at) => {
+      const { text, style } = cells[at] ?? { text: '' }
+      const width = widths[at] ?? 0
+      const padded = align === 'left' ? text.padEnd(width) : text.padStart(width)
+      return style === undefined ? padded : paint(style, padded)
+    })
+    .join(GAP)
+    .trimEnd()
+  return [line(columns.map(({ title }) => ({ text: title, style: 'dim' }))), ...rows.map(line)]
+}
+
+type Style = 'bold' | 'dim' | 'green' | 'red' | 'yellow'
+export type Paint = (style: Style, text: string) => string
+
+/** Colours where the stream shows them: not in a pipe or a file, and not when NO_COLOR is set. */
+export function painterFor(stream: NodeJS.WritableStream): Paint {
+  return (style, text) => styleText(style, text, { stream, validateStream: true })
 }

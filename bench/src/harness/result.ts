@@ -1,8 +1,7 @@
-import { describeMachine } from './noise.ts'
-import type { Machine, MachineNoise } from './noise.ts'
+import { readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { describeMachine, type Machine, type MachineNoise } from './noise.ts'
 import type { Pace, Recording } from './run.ts'
-import { summarize } from './statistics.ts'
-import type { Summary } from './statistics.ts'
+import { summarize, type Summary } from './statistics.ts'
 import type { Goal, Measure, Subject } from './subject.ts'
 
 /** What `latest.json` keeps of one run of one subject. */
@@ -104,4 +103,51 @@ function noiseOf(sides: readonly SideResult[], machine: MachineNoise, cores: num
   const widest = spreads.reduce((wider, one) => (one.spread > wider.spread ? one : wider))
   const quiet = machine.spinMs.spread <= QUIET.spin && typical <= QUIET.typical && machine.loadBefore < QUIET.load * cores
   return { ...machine, typical, widest, quiet }
+}
+
+/** The newest result of each subject, by its name. */
+export interface Latest {
+  readonly subjects: Readonly<Record<string, Result>>
+}
+
+export function latestOf(results: Iterable<readonly [string, Result]>): Latest {
+  return { subjects: Object.fromEntries([...results].toSorted(([a], [b]) => (a < b ? -1 : 1))) }
+}
+
+export function serialize(latest: Latest): string {
+  return `${JSON.stringify(latest, (_, value: unknown) => (typeof value === 'number' ? significant(value) : value), 2)}\n`
+}
+
+/** Replaces these subjects' results and keeps the others'. The file is whole at every moment. */
+export async function mergeLatest(file: string, results: ReadonlyMap<string, Result>): Promise<void> {
+  const merged = latestOf(new Map([...(await readSubjects(file)), ...results]))
+  const draft = `${file}.${process.pid}.draft`
+  try {
+    await writeFile(draft, serialize(merged))
+    await rename(draft, file)
+  } finally {
+    await rm(draft, { force: true })
+  }
+}
+
+async function readSubjects(file: string): Promise<[string, Result][]> {
+  let text: string
+  try {
+    text = await readFile(file, 'utf8')
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return []
+    throw error
+  }
+  try {
+    const { subjects } = JSON.parse(text) as Latest
+    return Object.entries(subjects)
+  } catch (error) {
+    const message = `${file} does not hold benchmark results, so nothing was merged into it. Remove it or name another by --out.`
+    throw new Error(message, { cause: error })
+  }
+}
+
+/** Four digits: more would be noise, and would change at every run. */
+function significant(value: number): number {
+  return Number.isInteger(value) ? value : Number(value.toPrecision(4))
 }

@@ -3,8 +3,8 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
-import type { ManifestInput } from '@bulkhead/contract'
-import { INTEGRITY_FILE } from '@bulkhead/loader'
+import type { ExtensionDescriptor, ManifestInput } from '@bulkhead/contract'
+import { createLoader, INTEGRITY_FILE } from '@bulkhead/loader'
 
 export const FILES_PER_EXTENSION = 5
 /** What a tool with its dependencies bundled has: one large module, one smaller, and a page to read. */
@@ -81,4 +81,13 @@ function integrityOf(files: ReadonlyMap<string, string>): string {
   const digests = new Map([...files].map(([path, text]) => [path, hash('sha512', text, 'hex')]))
   const root = hash('sha512', [...digests.keys()].toSorted().map((path) => `${path}\0${digests.get(path)}\n`).join(''), 'hex')
   return JSON.stringify({ algorithm: 'sha512', files: Object.fromEntries(digests), root })
+}
+
+/** One load by a loader of its own. `warm`: with what is remembered, which is written where there is nothing yet. */
+export async function loadForest({ globalRoot, workspace, cache }: Forest, warm: boolean): Promise<readonly ExtensionDescriptor[]> {
+  const loader = createLoader({ coreVersion: '1.0.0', roots: { global: globalRoot }, bundled: [], ...(warm && { cache }) })
+  const { extensions, diagnostics } = await loader.load({ workspace, trust: 'declined', projectDigest: 'any', overrides: { policy: { lock: { global: 'off' } } } })
+  if (diagnostics.length > 0) throw new Error(`${diagnostics[0]!.code}: ${diagnostics[0]!.message}`)
+  if (extensions.some(({ integrity }) => integrity !== 'verified')) throw new Error('An extension was not verified.')
+  return extensions
 }

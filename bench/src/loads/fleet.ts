@@ -1,8 +1,7 @@
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { createHost } from 'bulkhead'
-import type { Host, Session } from 'bulkhead'
+import { createHost, type Host, type Session } from 'bulkhead'
 
 export interface FleetSize {
   readonly loaded: number

@@ -2,7 +2,7 @@
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { crewFleet, layOutFleet, openFleet } from '../loads/fleet.ts'
-import type { FleetSize } from '../loads/fleet.ts'
+import type { FleetSize } from '../sides/host-fleet.ts'
 
 const size = JSON.parse(process.argv[2]!) as FleetSize
 const { workspace, remove } = await layOutFleet(size.loaded)

@@ -1,6 +1,6 @@
 // Loads a forest once from what is remembered, and prints what time the processors of the machine spent on it.
 import type { Forest } from '../loads/extension-forest.ts'
-import { loadForest } from '../loads/load-forest.ts'
+import { loadForest } from '../loads/extension-forest.ts'
 
 export interface WarmStart {
   readonly count: number

@@ -3,8 +3,7 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import type { Session } from 'bulkhead'
 import type { Runner, Side } from '../harness/subject.ts'
-import { crewFleet, FULL_FLEET, layOutFleet, NO_FLEET, openFleet } from '../loads/fleet.ts'
-import type { FleetSize } from '../loads/fleet.ts'
+import { crewFleet, FULL_FLEET, layOutFleet, NO_FLEET, openFleet, type FleetSize } from '../loads/fleet.ts'
 
 const peer = fileURLToPath(new URL('../peers/fleet-memory.ts', import.meta.url))
 

@@ -1,9 +1,7 @@
 import { defineSubject } from '../harness/subject.ts'
-import { comlinkThread } from '../sides/comlink-thread.ts'
-import { guardedCall } from '../sides/guarded-call.ts'
-import { mcpStdio } from '../sides/mcp-stdio.ts'
 import { PAYLOAD_BYTES } from '../loads/payload.ts'
-import { rawPostMessage } from '../sides/raw-post-message.ts'
+import { comlinkThread, mcpStdio, rawPostMessage } from '../sides/baselines.ts'
+import { guardedCall } from '../sides/guarded-call.ts'
 
 const GUARDED = { tools: 1, audit: true } as const
 

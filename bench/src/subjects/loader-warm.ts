@@ -1,6 +1,37 @@
-import { defineSubject } from '../harness/subject.ts'
-import { FILES_PER_EXTENSION } from '../loads/extension-forest.ts'
-import { warmStartSides } from '../sides/warm-start.ts'
+import { execFile } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { defineSubject, type Runner, type Side } from '../harness/subject.ts'
+import { FILES_PER_EXTENSION, forestOf, loadForest, type Forest } from '../loads/extension-forest.ts'
+import type { WarmStart } from '../peers/warm-start.ts'
+
+const peer = fileURLToPath(new URL('../peers/warm-start.ts', import.meta.url))
+
+async function startIn(forest: Forest): Promise<WarmStart> {
+  const { stdout } = await promisify(execFile)(process.execPath, [peer, JSON.stringify(forest)])
+  const started = JSON.parse(stdout) as WarmStart
+  if (started.count !== forest.count) throw new Error(`It found ${started.count} extensions of ${forest.count}.`)
+  return started
+}
+
+/** Each reading is the first load of a process of its own: nothing of it has been compiled or looked at before. */
+export function warmStartSides(count: number) {
+  const forest = forestOf(count)
+  const side = <const Name extends string>(name: Name, reading: (started: WarmStart) => number) => ({
+    name,
+    answer: (i: number) => i,
+    start: async (): Promise<Runner> => {
+      const planted = await forest.open()
+      await loadForest(planted, true)
+      return { run: async (i) => i, cpuMs: async () => reading(await startIn(planted)), stop: () => forest.close() }
+    },
+  }) as const satisfies Side<Name>
+  return [
+    side('load alone', ({ loadMs }) => loadMs),
+    side('and every manifest read', ({ readMs }) => readMs),
+    side('with imports', ({ processMs }) => processMs),
+  ] as const
+}
 
 const EXTENSIONS = 1_000
 

@@ -1,6 +1,33 @@
-import { defineSubject } from '../harness/subject.ts'
-import { FILES_PER_EXTENSION } from '../loads/extension-forest.ts'
-import { loadingSides } from '../sides/loading.ts'
+import { execFile } from 'node:child_process'
+import { promisify } from 'node:util'
+import { defineSubject, type Runner, type Side } from '../harness/subject.ts'
+import { FILES_PER_EXTENSION, forestOf, loadForest, type Forest } from '../loads/extension-forest.ts'
+
+const loaded = async (forest: Forest, warm: boolean): Promise<number> => (await loadForest(forest, warm)).length
+
+const COMMAND = 'find . -type f -print0 | xargs -0 sha512sum | wc -l'
+
+/** A loader that knows nothing, one that has seen everything before, and what merely hashes the same bytes. */
+export function loadingSides(count: number) {
+  const forest = forestOf(count)
+  const side = <const Name extends string>(
+    name: Name, answer: number, run: (planted: Forest) => Promise<number>, prepare?: (planted: Forest) => Promise<unknown>,
+  ) => ({
+    name,
+    answer: () => answer,
+    start: async (): Promise<Runner> => {
+      const planted = await forest.open()
+      await prepare?.(planted)
+      return { run: () => run(planted), stop: () => forest.close() }
+    },
+  }) as const satisfies Side<Name>
+  return [
+    side('sha512sum', count * FILES_PER_EXTENSION, async ({ globalRoot }) =>
+      Number((await promisify(execFile)('sh', ['-c', COMMAND], { cwd: globalRoot })).stdout)),
+    side('cold load', count, (planted) => loaded(planted, false)),
+    side('warm load', count, (planted) => loaded(planted, true), (planted) => loaded(planted, true)),
+  ] as const
+}
 
 const EXTENSIONS = 1_000
 

@@ -1,5 +1,5 @@
 import { defineSubject } from '../harness/subject.ts'
-import { idleThread } from '../sides/idle-memory.ts'
+import { idleThread } from './sandbox-memory.ts'
 
 /** By itself: what is measured has to be waited for. */
 export const subject = defineSubject({

@@ -26,7 +26,7 @@ const FLOORS: Readonly<Record<string, readonly (string | readonly string[])[]>> 
   'packages/bridges': [['mcp', 'openapi'], ['anthropic', 'connected', 'openai', 'otel']],
   'packages/conformance': ['*'],
   'packages/bulkhead': ['bin.ts', 'cli', 'index.ts', 'facade'],
-  bench: ['*', 'subjects', 'families', 'sides', ['harness', 'peers'], 'loads'],
+  bench: ['*', 'subjects', 'sides', ['harness', 'peers'], 'loads'],
   'apps/demo': ['main.ts', 'demo.ts', 'scenarios', '*'],
 }
 

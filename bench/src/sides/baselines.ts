@@ -1,0 +1,115 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import type { Socket } from 'node:net'
+import { fileURLToPath } from 'node:url'
+import { Worker } from 'node:worker_threads'
+import { Client } from '@modelcontextprotocol/client'
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
+import { wrap } from 'comlink'
+import nodeEndpoint from 'comlink/dist/esm/node-adapter.mjs'
+import type { Runner, Side } from '../harness/subject.ts'
+import { FrameReader, framed } from '../loads/framed-text.ts'
+import { payload, type Payload } from '../loads/payload.ts'
+import type { EchoPeer } from '../peers/comlink-echo.ts'
+
+/** The floor: a thread that posts back what it is sent. Messages of a port keep their order, so a queue is all it needs. */
+export const rawPostMessageOf = (carried: Payload) => ({
+  name: 'raw postMessage round trip',
+  answer: carried,
+  start: async (): Promise<Runner> => {
+    const { worker, died, stop } = await startPeerThread(new URL('../peers/raw-echo.ts', import.meta.url))
+    const waiting: ((answer: unknown) => void)[] = []
+    worker.on('message', (message) => waiting.shift()?.(message))
+    const run = (i: number) => new Promise<unknown>((resolve) => {
+      waiting.push(resolve)
+      worker.postMessage(carried(i))
+    })
+    return { run, died, stop }
+  },
+} as const satisfies Side)
+
+export const rawPostMessage = rawPostMessageOf(payload)
+
+/** Comlink as its manual shows it: its own adapter for Node, one exposed object, nothing around it. */
+export const comlinkThreadOf = (carried: Payload) => ({
+  name: 'plain Comlink in a thread',
+  answer: carried,
+  start: async (): Promise<Runner> => {
+    const { worker, died, stop } = await startPeerThread(new URL('../peers/comlink-echo.ts', import.meta.url))
+    const peer = wrap<EchoPeer>(nodeEndpoint(worker))
+    return { run: (i) => peer.echo(carried(i)), died, stop }
+  },
+} as const satisfies Side)
+
+export const comlinkThread = comlinkThreadOf(payload)
+
+/**
+ * The floor between processes: a child that gives back each text it is sent, over a socket pair, in frames of a length and
+ * its UTF-8. No JSON, no ids, no batches; frames keep their order, so a queue is all it needs.
+ */
+export const framedSocketOf = (carried: Payload) => ({
+  name: 'bare framed socket round trip',
+  answer: carried,
+  start: async (): Promise<Runner> => {
+    const peer = fileURLToPath(new URL('../peers/framed-echo.ts', import.meta.url))
+    const child = spawn(process.execPath, [peer], { stdio: ['ignore', 'ignore', 'inherit', 'pipe'] })
+    const socket = child.stdio[3] as Socket
+    const died = Promise.withResolvers<never>()
+    died.promise.catch(() => {}) // It may reject while nobody waits: at the latest when the child is stopped.
+    const exited = new Promise<void>((resolve) => {
+      child.once('exit', (code, signal) => {
+        died.reject(new Error(`its process ended with ${signal ?? code}`))
+        resolve()
+      })
+    })
+    child.once('error', died.reject)
+    const waiting: ((answer: unknown) => void)[] = []
+    const reader = new FrameReader((text) => waiting.shift()?.({ text }))
+    socket.on('data', (chunk: Buffer) => reader.push(chunk))
+    const run = (i: number) => new Promise<unknown>((resolve) => {
+      waiting.push(resolve)
+      socket.write(framed(carried(i).text))
+    })
+    const stop = async (): Promise<void> => {
+      child.kill()
+      await exited
+    }
+    return { run, died: died.promise, stop }
+  },
+} as const satisfies Side)
+
+/** The official SDK on both ends with its defaults: a server in a child process, spoken to over its stdio. */
+export const mcpStdioOf = (carried: Payload) => ({
+  name: 'MCP SDK over stdio',
+  answer: (i: number) => [{ type: 'text', text: carried(i).text }],
+  start: async (): Promise<Runner> => {
+    const client = new Client({ name: 'bench', version: '1.0.0' })
+    const server = fileURLToPath(new URL('../peers/mcp-echo.ts', import.meta.url))
+    await client.connect(new StdioClientTransport({ command: process.execPath, args: [server] }))
+    return {
+      run: async (i) => {
+        const result = await client.callTool({ name: 'echo', arguments: { text: carried(i).text } })
+        if (result.isError === true) throw new Error(`The server refused call ${i}: ${JSON.stringify(result.content)}`)
+        return result.content
+      },
+      stop: () => client.close(),
+    }
+  },
+} as const satisfies Side)
+
+export const mcpStdio = mcpStdioOf(payload)
+
+/** A thread running a file of `peers/`, with what a runner needs to know of its life and end. */
+export interface PeerThread extends Required<Pick<Runner, 'died' | 'stop'>> {
+  readonly worker: Worker
+}
+
+export async function startPeerThread(file: URL): Promise<PeerThread> {
+  const worker = new Worker(file)
+  const died = Promise.withResolvers<never>()
+  died.promise.catch(() => {}) // It may reject while nobody waits: at the latest when the thread is stopped.
+  worker.on('error', died.reject)
+  worker.on('exit', (code) => died.reject(new Error(`its thread exited with code ${code}`)))
+  await Promise.race([once(worker, 'online'), died.promise])
+  return { worker, died: died.promise, stop: async () => void (await worker.terminate()) }
+}
