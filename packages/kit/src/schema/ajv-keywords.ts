@@ -15,7 +15,10 @@ interface KeywordCheck {
 
 export interface AjvKeyword {
   readonly keyword: string
-  readonly type: 'array' | 'number' | 'object'
+  /** Absent for a keyword that applies to every value. */
+  readonly type?: 'array' | 'number' | 'object'
+  /** The keyword that Ajv checks next. */
+  readonly before?: string
   /** Ajv reads the error from the check function. */
   readonly errors: true
   compile(setting: never): KeywordCheck
@@ -26,15 +29,34 @@ const keyOf = (value: Json): Json =>
   typeof value === 'object' && value !== null ? canonicalJson(value) : typeof value === 'string' ? `"${value}` : value
 
 /** A check in Ajv's form. `find` returns the fault, or undefined. */
-function keywordCheck<Value, Found>(keyword: string, message: (found: Found) => string, find: (value: Value) => Found | undefined): KeywordCheck {
+function keywordCheck<Value, Found>(
+  keyword: string, message: (found: Found) => string, find: (value: Value) => Found | undefined,
+  params: (found: Found) => AjvError['params'] = (found) => typeof found === 'string' ? { member: found } : {},
+): KeywordCheck {
   const check = (value: Value): boolean => {
     const found = find(value)
     if (found === undefined) return true
-    check.errors = [{ keyword, message: message(found), params: typeof found === 'string' ? { member: found } : {} }]
+    check.errors = [{ keyword, message: message(found), params: params(found) }]
     return false
   }
   check.errors = [] as readonly Partial<AjvError>[]
   return check as KeywordCheck
+}
+
+/**
+ * `const` and `enum` with lists or objects. Ajv compares those with a function that calls `valueOf` and `toString` of the
+ * value and compares its `constructor`, so that members with these names make it throw or give a wrong result.
+ */
+export const DEEP_CONST = 'deepConst'
+export const DEEP_ENUM = 'deepEnum'
+
+function isEqual(one: Json, other: Json): boolean {
+  if (one === other) return true
+  if (typeof one !== 'object' || typeof other !== 'object' || one === null || other === null) return false
+  if (Array.isArray(one) !== Array.isArray(other)) return false
+  const names = Object.keys(one)
+  return names.length === Object.keys(other).length
+    && names.every((name) => Object.hasOwn(other, name) && isEqual((one as JsonObject)[name]!, (other as JsonObject)[name]!))
 }
 
 /** Replacements of Ajv's keywords that are slow or wrong. */
@@ -52,6 +74,17 @@ const KEYWORDS: readonly AjvKeyword[] = [
     keyword: 'multipleOf', type: 'number', errors: true,
     compile: (factor: number) => keywordCheck('multipleOf', () => `must be multiple of ${factor}`,
       (value: number) => isMultipleOf(value, factor) ? undefined : value),
+  },
+  {
+    // Before `not`, as `const` and `enum` are, because the first fault is reported.
+    keyword: DEEP_CONST, before: 'not', errors: true,
+    compile: (allowedValue: Json) => keywordCheck('const', () => 'must be equal to constant',
+      (value: Json) => isEqual(value, allowedValue) ? undefined : true, () => ({ allowedValue })),
+  },
+  {
+    keyword: DEEP_ENUM, before: 'not', errors: true,
+    compile: (allowedValues: readonly Json[]) => keywordCheck('enum', () => 'must be equal to one of the allowed values',
+      (value: Json) => allowedValues.some((allowed) => isEqual(value, allowed)) ? undefined : true, () => ({ allowedValues })),
   },
 ]
 

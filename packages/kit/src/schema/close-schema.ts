@@ -1,4 +1,5 @@
 import { isJsonObject, type Json, type JsonObject } from '../json.ts'
+import { DEEP_CONST, DEEP_ENUM } from './ajv-keywords.ts'
 import { inModernKeywords, schemaKeywordForm, UNEVALUATED } from './keywords.ts'
 import type { SchemaDocument } from './schema-document.ts'
 
@@ -54,7 +55,7 @@ export function closeSchema({ root, tree, references }: SchemaDocument, runs: (p
       .filter(([keyword]) => !LEFT_OUT.has(keyword) && schemaKeywordForm(keyword) !== undefined)
       .map(([keyword, value]) => [keyword, closeMembers(keyword, value, below)] as const)
     const also = [target, dynamicTargets.get(schema)].flatMap((one) => one === undefined ? [] : [referTo(one)])
-    const own = withSchemas(withoutEmptyEnum(withContainsApart(Object.fromEntries(closed))), also)
+    const own = withSchemas(withSafeEquality(withoutEmptyEnum(withContainsApart(Object.fromEntries(closed)))), also)
     const marks = UNEVALUATED.filter((keyword) => keyword in own)
     if (marks.length === 0) return own
     const index = unevaluated.push(schema) - 1
@@ -107,6 +108,18 @@ function withPlainNames(schema: JsonObject): JsonObject {
 function withoutEmptyEnum(schema: JsonObject): JsonObject {
   const { enum: allowed, ...rest } = schema
   return Array.isArray(allowed) && allowed.length === 0 ? withSchemas(rest, [false]) : schema
+}
+
+const isCompound = (value: Json): boolean => typeof value === 'object' && value !== null
+
+/** Ajv compares lists and objects by calling methods of the value. */
+function withSafeEquality(schema: JsonObject): JsonObject {
+  const { const: constant, enum: allowed, ...rest } = schema
+  return {
+    ...rest,
+    ...(constant !== undefined && { [isCompound(constant) ? DEEP_CONST : 'const']: constant }),
+    ...(Array.isArray(allowed) && { [allowed.some(isCompound) ? DEEP_ENUM : 'enum']: allowed }),
+  }
 }
 
 /** Beside `prefixItems` Ajv uses the result of the last item as the result of `contains`. */

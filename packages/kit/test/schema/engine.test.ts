@@ -35,6 +35,13 @@ it('a value satisfies the schema that only it satisfies', () => {
     (check({ enum: [one as Json] })(other as Json) === undefined) === (check({ uniqueItems: true })([one as Json, other as Json]) !== undefined)))
 })
 
+it('a fault names the constants that a value may equal', () => {
+  expect(check({ const: { a: 1 } })(2)).toEqual({ path: '', keyword: 'const', message: 'must be equal to constant {"a":1}' })
+  expect(check({ enum: [[1], 'a'] })('b')).toEqual({ path: '', keyword: 'enum', message: 'must be equal to one of the allowed values [[1],"a"]' })
+  expect(check({ const: 1 })('a')).toEqual({ path: '', keyword: 'const', message: 'must be equal to constant 1' })
+  expect(check({ not: {}, enum: [{}] })(1)).toMatchObject({ keyword: 'enum' })
+})
+
 it('a fault names the place from the root of the value, and the member that is missing or too many', () => {
   const closed = { type: 'object', properties: { 'a/b': { type: 'array', items: { type: 'object', required: ['x'], additionalProperties: false, properties: { x: true } } } } }
   expect(check(closed)({ 'a/b': [{ x: 1 }, {}] })).toMatchObject({ path: '/a~1b/1', keyword: 'required', member: 'x' })
@@ -76,6 +83,10 @@ describe('what Ajv by itself judges wrongly', () => {
     ['members behind a reference', { $ref: '#/$defs/a', unevaluatedProperties: { type: 'number' }, $defs: { a: { properties: { x: { type: 'string' } } } } }, { x: 'x', y: 1 }, { x: 'x', y: 'y' }],
     ['a closed schema inside another', { properties: { a: { unevaluatedProperties: false } }, unevaluatedProperties: false }, { a: {} }, { a: { b: 1 } }],
     ['no value', { anyOf: [{ enum: [] }, { const: 1 }] }, 1, 2],
+    ['a member named valueOf, compared with none', { const: {} }, {}, { valueOf: [] }],
+    ['a member named valueOf', { const: { valueOf: [] } }, { valueOf: [] }, { valueOf: [1] }],
+    ['a member named toString', { enum: [1, { toString: 'a' }] }, { toString: 'a' }, { toString: 'b' }],
+    ['a member named constructor', { const: [{ constructor: {} }] }, [{ constructor: {} }], [{ constructor: [] }]],
   ])('%s', (_, schema, right, wrong) => {
     expect([check(schema)(right), check(schema)(wrong) === undefined]).toEqual([undefined, false])
   })
