@@ -2,8 +2,7 @@ import { canonicalJson, isJsonObject, pointerStep, type Json, type JsonObject } 
 import { closeNames, visibleText } from '../text.ts'
 import { keywordFaults } from './keyword-values.ts'
 import { appliesInPlace, schemaKeywordForm, schemaKeywords, UNEVALUATED } from './keywords.ts'
-import { SchemaTree, type SchemaNode, type SchemaFault } from './schema-tree.ts'
-import { resolveReferences, type References } from './references.ts'
+import { SchemaTree, resolveReferences, type SchemaNode, type SchemaFault, type References } from './schema-tree.ts'
 
 /** The largest schema that is accepted. */
 export interface SchemaLimits {
