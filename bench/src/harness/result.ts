@@ -1,4 +1,5 @@
 import { readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { errorCode } from '@bulkhead/kit/error-message'
 import { describeMachine, type Machine, type MachineNoise } from './noise.ts'
 import type { Pace, Recording } from './run.ts'
 import { summarize, type Summary } from './statistics.ts'
@@ -135,7 +136,7 @@ async function readSubjects(file: string): Promise<[string, Result][]> {
   try {
     text = await readFile(file, 'utf8')
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return []
+    if (errorCode(error) === 'ENOENT') return []
     throw error
   }
   try {

@@ -1,15 +1,16 @@
 import { mkdirSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
+import { errorCode } from './error-message.ts'
 
 /**
- * Creates a folder and its missing parents. Does not use `recursive` of Node, which loops forever where creating a folder fails with
- * ENOENT although its parent exists, as in /proc. Throws the system's error.
+ * Creates a folder and its missing parents. Does not use `recursive` of Node, which loops forever where creating a folder
+ * fails with ENOENT although its parent exists, as in /proc. Throws the system's error.
  */
 export function makeFolder(path: string, mode = 0o777): void {
   const refused = makeOne(path, mode)
   if (refused === undefined) return
   const above = dirname(path)
-  const lacksParent = (refused.error as { readonly code?: unknown }).code === 'ENOENT' && above !== path && !isFolder(above)
+  const lacksParent = errorCode(refused.error) === 'ENOENT' && above !== path && !isFolder(above)
   if (!lacksParent) throw refused.error
   makeFolder(above, mode)
   const again = makeOne(path, mode)

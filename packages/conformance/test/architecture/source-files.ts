@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join, relative, sep } from 'node:path'
+import { errorCode } from '@bulkhead/kit/error-message'
 
 export interface SourceFile {
   /** From the root of the workspace, with `/`. */
@@ -30,7 +31,7 @@ export function walk(folder: string): readonly string[] {
   try {
     entries = readdirSync(folder, { withFileTypes: true })
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return []
+    if (errorCode(error) === 'ENOENT') return []
     throw error
   }
   return entries.flatMap((entry) => {
