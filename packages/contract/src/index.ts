@@ -1,13 +1,11 @@
 export { defineExtension, defineTool, ToolError } from './author/extension.ts'
-export type { ExtensionModule, ExtensionPhases, ModuleTool, StoredState } from './author/extension.ts'
+export type { ExtensionModule, ExtensionPhases, FromJsonSchema, ModuleTool, StoredState } from './author/extension.ts'
 export type {
   AnyRuntime, DirectoryEntry, Edited, FileChange, FileReader, FilesFound, FileStat, FileWatch, FileWriter, Interact, LineFound, LinesFound, Log, Net,
   NetRequest, NetResponse, PipeOptions, PipeResult, Runtime, SearchOptions, Secrets, SessionMemory, Shell, ShellResult, ShellStage, ShellTarget,
 } from './author/runtime.ts'
-export type { FromJsonSchema } from './author/schema-type.ts'
 
-export { BulkheadError, requireOptions } from './model/bulkhead-error.ts'
-export { VALIDATION_STAGES, type Diagnostic, type ValidationStage } from './model/diagnostic.ts'
+export { BulkheadError, requireOptions, VALIDATION_STAGES, type Diagnostic, type ValidationStage } from './model/bulkhead-error.ts'
 export { ERRORS, isErrorCode, type ErrorClass, type ErrorCode, type ErrorFault } from './model/errors.ts'
 export { EVENT_TYPES, type BulkheadEvent, type EventBody, type EventListener, type EventOf, type EventType } from './model/events.ts'
 export { APPROVAL_ANSWERS, TOOL_INTERACTION_KINDS } from './model/interaction.ts'
@@ -17,12 +15,14 @@ export type {
 export { LIFECYCLE, LIFECYCLE_PHASES, LIFECYCLE_STATES, nextState, type LifecyclePhase, type LifecycleSignal, type LifecycleState } from './model/lifecycle.ts'
 export { CALL_LIMITS, COMPARTMENT_LIMITS, DEFAULT_LIMITS, LONGEST_TIMER_MS, MANIFEST_LIMITS, type CompartmentLimits } from './model/limits.ts'
 export {
-  ANY_COMMAND, COMMAND_SEVERITIES, CONFIG_FILE, CONTRACT_VERSION, EXTENSION_ID_PATTERN, HEADER_NAME_PATTERN, LAYERS, layerRank, LOCK_FILE, LOCK_VERSION,
-  MANIFEST_FILE, PLACEMENTS, REQUIREMENT_VARIABLES, RULE_ACTIONS, SECURITY_MODES,
+  AGENT_TOOL, ANY_COMMAND, COMMAND_SEVERITIES, CONFIG_FILE, CONTRACT_VERSION, EXTENSION_ID_PATTERN, HEADER_NAME_PATTERN,
+  isLockedTool, LAYERS, layerRank, LOCK_FILE, LOCK_VERSION, LOCKED_TOOLS, MANIFEST_FILE, PLACEMENTS, REQUIREMENT_VARIABLES,
+  RULE_ACTIONS, SECURITY_MODES, TOOL_NAME_PATTERN, withCommonConfig,
 } from './model/names.ts'
-export type { CapabilityName, CommandSeverity, Layer, Placement, RuleAction, SecurityMode } from './model/names.ts'
+export type {
+  CapabilityName, CommandSeverity, Layer, LockedTool, Placement, RuleAction, SecurityMode, ToolKind, ToolMode,
+} from './model/names.ts'
 export type { Completion, Content, ErrorOutcome, Outcome, OutcomeBody, OutcomeError, OutcomeMetadata, OutcomeOrigin, OutputOutcome } from './model/outcome.ts'
-export { AGENT_TOOL, isLockedTool, LOCKED_TOOLS, TOOL_NAME_PATTERN, withCommonConfig, type LockedTool, type ToolKind, type ToolMode } from './model/tools.ts'
 
 export { checkApprovalKey, compileApprovalKey, type ApprovalKeyTemplate } from './policy/approval-key.ts'
 export type { AffectedPath, ArgumentsReader, ArgumentsReading, CallEffects, CallNeed, CallSubject, ReaderContext } from './policy/arguments-reader.ts'
@@ -36,8 +36,6 @@ export {
 export { checkRequirements, classifyToolMode, hasEffects, matchArguments, type VariableValues } from './policy/requirements.ts'
 export { capabilitiesMeant, judgeRules, RULE_CAPABILITIES, type RuleCapability, type RuleQuestion, type RuleScope, type ScopedRule } from './policy/rules.ts'
 
-export { BROKER_METHODS } from './ports/capabilities.ts'
-export type { BrokerMethod, CompartmentServices, LogEntry, RuntimePart, SecretGrant, SessionAccess, StateAccess } from './ports/capabilities.ts'
 export type { Approver, Clock, Interactor, MachineStage, StateMachine } from './ports/embedder.ts'
 export type {
   ConnectedExtension, ConnectedServer, ExtensionCode, ExtensionDescriptor, ExtensionDigests, ExtensionSigner, IntegrityStatus, LayerConfig, Loader,
@@ -45,8 +43,10 @@ export type {
 } from './ports/loader.ts'
 export { mayLoad, TRUST_DECISIONS } from './ports/project-trust.ts'
 export type { ProjectStanding, ProjectTrust, TrustDecision, TrustLedger, TrustRecord, TrustReport, TrustStanding } from './ports/project-trust.ts'
+export { BROKER_METHODS } from './ports/sandbox.ts'
 export type {
-  CompartmentCode, CompartmentEnd, CompartmentRequest, CompartmentSession, CompartmentTool, MissingWall, Sandbox, ToolInvocation,
+  BrokerMethod, CompartmentCode, CompartmentEnd, CompartmentRequest, CompartmentServices, CompartmentSession, CompartmentTool,
+  LogEntry, MissingWall, RuntimePart, Sandbox, SecretGrant, SessionAccess, StateAccess, ToolInvocation,
 } from './ports/sandbox.ts'
 export { auditRecord, STORE_COLLECTIONS } from './ports/store.ts'
 export type {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { contractCompatible, coreSatisfies } from '../src/validation/compatibility.ts'
+import { contractCompatible, coreSatisfies } from '../src/validation/manifest.ts'
 import { CONTRACT_VERSION } from '../src/model/names.ts'
 
 describe('contract versions', () => {

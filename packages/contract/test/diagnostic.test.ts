@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { VALIDATION_STAGES } from '../src/model/diagnostic.ts'
+import { VALIDATION_STAGES } from '../src/model/bulkhead-error.ts'
 
 it('has exactly these stages, in order', () => {
   expect(VALIDATION_STAGES).toEqual([

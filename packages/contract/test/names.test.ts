@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { ENV_NAME_PATTERN, EXTENSION_ID_PATTERN, HEADER_NAME_PATTERN, LAYERS, layerRank } from '../src/model/names.ts'
-import { isLockedTool, LOCKED_TOOLS, TOOL_NAME_PATTERN } from '../src/model/tools.ts'
+import { ENV_NAME_PATTERN, EXTENSION_ID_PATTERN, HEADER_NAME_PATTERN, LAYERS, layerRank, isLockedTool, LOCKED_TOOLS, TOOL_NAME_PATTERN } from '../src/model/names.ts'
 
 describe('names', () => {
   it.each<[string, RegExp, readonly string[], readonly string[]]>([

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { PLACEMENTS } from '../src/model/names.ts'
-import { BROKER_METHODS } from '../src/ports/capabilities.ts'
+import { BROKER_METHODS } from '../src/ports/sandbox.ts'
 import { STORE_COLLECTIONS } from '../src/ports/store.ts'
 
 it('lets a compartment call exactly these broker methods, each with its runtime part', () => {

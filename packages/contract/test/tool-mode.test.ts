@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { LOCKED_TOOLS, TOOL_KINDS, TOOL_MODES, type ToolMode } from '../src/model/tools.ts'
+import { LOCKED_TOOLS, TOOL_KINDS, TOOL_MODES, type ToolMode } from '../src/model/names.ts'
 import type { RequirementSet } from '../src/validation/requirements.ts'
 import { classifyToolMode } from '../src/policy/requirements.ts'
 

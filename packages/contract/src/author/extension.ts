@@ -1,7 +1,6 @@
 import type { Json, JsonObject } from '@bulkhead/kit/json'
 import type { RequirementSet } from '../validation/requirements.ts'
 import type { Interact, Log, Runtime } from './runtime.ts'
-import type { ArgsOf } from './schema-type.ts'
 
 /** The argument of the lifecycle phases. */
 export interface ExtensionContext {
@@ -115,3 +114,40 @@ export class ToolError extends Error {
     this.data = data
   }
 }
+
+/** A zod schema, or any other that implements Standard Schema. */
+interface TypedSchema {
+  readonly '~standard': { readonly types?: { readonly input: unknown; readonly output: unknown } | undefined }
+}
+
+/** The type of the arguments: from the types of the schema library, or from a JSON Schema literal. */
+export type ArgsOf<Schema> = Schema extends TypedSchema
+  ? NonNullable<Schema['~standard']['types']>['output']
+  : Schema extends object ? FromJsonSchema<Schema> : JsonObject
+
+/** The type of a JSON Schema 2020-12 literal. Anything that a type cannot express is `unknown`. */
+export type FromJsonSchema<S> =
+  S extends { readonly const: infer Value } ? Value
+    : S extends { readonly enum: readonly (infer Value)[] } ? Value
+      : S extends { readonly anyOf: readonly (infer Option)[] } ? FromJsonSchema<Option>
+        : S extends { readonly oneOf: readonly (infer Option)[] } ? FromJsonSchema<Option>
+          : S extends { readonly type: infer Type } ? FromType<Type, S> : unknown
+
+type FromType<Type, S> =
+  Type extends readonly (infer Option)[] ? FromType<Option, S>
+    : Type extends 'string' ? string
+      : Type extends 'number' | 'integer' ? number
+        : Type extends 'boolean' ? boolean
+          : Type extends 'null' ? null
+            : Type extends 'array' ? readonly (S extends { readonly items: infer Items } ? FromJsonSchema<Items> : unknown)[]
+              : Type extends 'object' ? FromObject<S> : unknown
+
+type FromObject<S> = S extends { readonly properties: infer Properties }
+  ? Flat<
+    & { readonly [Key in keyof Properties as Key extends RequiredKeys<S> ? Key : never]: FromJsonSchema<Properties[Key]> }
+    & { readonly [Key in keyof Properties as Key extends RequiredKeys<S> ? never : Key]?: FromJsonSchema<Properties[Key]> }
+  >
+  : { readonly [key: string]: unknown }
+
+type RequiredKeys<S> = S extends { readonly required: readonly (infer Key)[] } ? Key : never
+type Flat<T> = { [Key in keyof T]: T[Key] }

@@ -1,5 +1,5 @@
 import { isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
-import type { LockedTool } from '../model/tools.ts'
+import type { LockedTool } from '../model/names.ts'
 import type { ToolDefinition } from '../ports/tool-listing.ts'
 
 /** Tool names of other agents. They are aliases and are never registered. */

@@ -2,6 +2,7 @@ import { messageOf } from '@bulkhead/kit/error-message'
 import type { Json } from '@bulkhead/kit/json'
 import { findOptionFault, type OptionForms } from '@bulkhead/kit/options'
 import { ERRORS, isErrorCode, type ErrorClass, type ErrorCode, type ErrorFault } from './errors.ts'
+import type { Layer } from './names.ts'
 
 const brand = Symbol.for('bulkhead.error')
 
@@ -53,4 +54,28 @@ export function requireOptions<Options extends object>(
 ): void {
   const fault = findOptionFault(called, options, table, needed)
   if (fault) throw new BulkheadError('ConfigInvalid', fault.message, { data: { path: fault.path } })
+}
+
+/** The stages of loading an extension, in order. The first failure stops it. */
+export const VALIDATION_STAGES = [
+  'locate', 'trust', 'read', 'shape', 'contractVersion', 'requiredCoreVersion', 'configSchema', 'integrity', 'signature', 'lock', 'register',
+] as const
+export type ValidationStage = (typeof VALIDATION_STAGES)[number]
+
+/** Why something was disabled, or a warning: the stage, the place and the cure. */
+export interface Diagnostic {
+  readonly severity: 'error' | 'warning'
+  readonly stage: ValidationStage
+  readonly code: ErrorCode
+  readonly layer: Layer
+  /** null for a fault of the layer itself, such as its configuration. */
+  readonly extensionId: string | null
+  /** The folder or file, for people. */
+  readonly location: string
+  /** JSON Pointer inside the manifest or configuration. */
+  readonly path: string
+  readonly message: string
+  readonly cure: string
+  /** Set if an extension with the same id in a lower layer is used instead. */
+  readonly fallbackTo?: Layer
 }

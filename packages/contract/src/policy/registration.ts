@@ -1,7 +1,6 @@
 import { canonicalJson } from '@bulkhead/kit/json'
 import { visibleText } from '@bulkhead/kit/text'
-import type { Layer } from '../model/names.ts'
-import { isLockedTool } from '../model/tools.ts'
+import { isLockedTool, type Layer } from '../model/names.ts'
 import type { ToolManifest } from '../validation/manifest.ts'
 import { declaredPower } from './power.ts'
 import { beyond } from './power-order.ts'

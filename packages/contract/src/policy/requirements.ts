@@ -1,6 +1,5 @@
 import { BulkheadError } from '../model/bulkhead-error.ts'
-import { ANY_COMMAND, REQUIREMENT_VARIABLES, type RequirementVariable } from '../model/names.ts'
-import { isLockedTool, type LockedTool, type ToolMode } from '../model/tools.ts'
+import { ANY_COMMAND, REQUIREMENT_VARIABLES, isLockedTool, type RequirementVariable, type LockedTool, type ToolMode } from '../model/names.ts'
 import type { ArgPattern, RequirementSet, ShellRequirement } from '../validation/requirements.ts'
 
 /** The values of each variable. A variable with an empty list matches nothing. */

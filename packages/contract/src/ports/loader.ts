@@ -1,5 +1,5 @@
 import type { ExtensionModule } from '../author/extension.ts'
-import type { Diagnostic } from '../model/diagnostic.ts'
+import type { Diagnostic } from '../model/bulkhead-error.ts'
 import type { Layer } from '../model/names.ts'
 import type { ConfigFile } from '../validation/config.ts'
 import type { Manifest, ManifestInput } from '../validation/manifest.ts'

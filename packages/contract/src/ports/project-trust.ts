@@ -1,4 +1,4 @@
-import type { Diagnostic } from '../model/diagnostic.ts'
+import type { Diagnostic } from '../model/bulkhead-error.ts'
 
 export type ProjectTrust = 'trusted' | 'declined' | 'once'
 

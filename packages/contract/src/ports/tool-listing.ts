@@ -1,7 +1,6 @@
 import type { JsonObject } from '@bulkhead/kit/json'
 import type { LifecycleState } from '../model/lifecycle.ts'
-import type { Layer } from '../model/names.ts'
-import type { ToolKind, ToolMode } from '../model/tools.ts'
+import type { Layer, ToolKind, ToolMode } from '../model/names.ts'
 import type { PowerItem } from '../policy/power-order.ts'
 import type { RequirementSet, SecretManifest } from '../validation/requirements.ts'
 import type { ConnectedServer, IntegrityStatus } from './loader.ts'

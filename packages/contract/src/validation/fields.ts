@@ -1,7 +1,6 @@
 import type { JsonObject } from '@bulkhead/kit/json'
 import { z } from 'zod'
-import { ENV_NAME_PATTERN, EXTENSION_ID_PATTERN, HEADER_NAME_PATTERN } from '../model/names.ts'
-import { TOOL_NAME_PATTERN } from '../model/tools.ts'
+import { ENV_NAME_PATTERN, EXTENSION_ID_PATTERN, HEADER_NAME_PATTERN, TOOL_NAME_PATTERN } from '../model/names.ts'
 
 // Fields that several files use. A message continues "expected …".
 

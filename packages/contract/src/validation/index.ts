@@ -1,7 +1,6 @@
 /** Validators of files and values: zod schemas, and version checks. Kept apart because loading zod and semver takes longer than the rest. */
-export { contractCompatible, coreSatisfies } from './compatibility.ts'
 export { configFileSchema } from './config.ts'
 export { lockFileSchema } from './lock.ts'
-export { manifestSchema } from './manifest.ts'
+export { contractCompatible, coreSatisfies, manifestSchema } from './manifest.ts'
 export { commandSafetyPatternSchema, ruleSchema } from './policy.ts'
 export { requirementSet } from './requirements.ts'

@@ -1,6 +1,5 @@
 import { z } from 'zod'
-import { LOCK_VERSION } from '../model/names.ts'
-import { TOOL_NAME_PATTERN } from '../model/tools.ts'
+import { LOCK_VERSION, TOOL_NAME_PATTERN } from '../model/names.ts'
 import { envName, extensionId, packageVersion } from './fields.ts'
 import { requirementSet, secretManifest } from './requirements.ts'
 

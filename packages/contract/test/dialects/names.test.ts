@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { canonicalCall, canonicalToolName, renameArguments } from '../../src/dialects/names.ts'
-import { LOCKED_TOOLS } from '../../src/model/tools.ts'
+import { LOCKED_TOOLS } from '../../src/model/names.ts'
 
 const registry = (...names: string[]) => (name: string) => new Set<string>([...LOCKED_TOOLS, ...names]).has(name)
 
