@@ -4,8 +4,24 @@ import {
 import { messageOf } from '@bulkhead/kit/error-message'
 import type { JsonObject } from '@bulkhead/kit/json'
 import { forms, type OptionForms } from '@bulkhead/kit/options'
-import { REQUIREMENTS, type ConformanceResult, type RequirementId } from './requirements.ts'
-import { worstArguments } from './worst-arguments.ts'
+
+/** What is asked of every extension, as data: each id is proved by the check of the same name. */
+export const REQUIREMENTS = {
+  'exports': 'The code offers exactly what the manifest declares.',
+  'lifecycle-order': 'init, activate, deactivate and dispose each end well, in this order, within their time.',
+  'dispose-idempotent': 'A second dispose does nothing and does not fail.',
+  'worst-arguments': 'Arguments that are hostile but well formed get an answer or an error, and the compartment lives on.',
+  'abort': 'A call that is cancelled does not bring its compartment down.',
+} as const satisfies Record<string, string>
+
+export type RequirementId = keyof typeof REQUIREMENTS
+
+export interface ConformanceResult {
+  readonly requirement: RequirementId
+  readonly ok: boolean
+  /** What happened, where it did not go well. */
+  readonly detail?: string
+}
 
 export interface ConformanceTarget {
   readonly extension: ExtensionDescriptor
@@ -116,4 +132,21 @@ async function answered(call: Promise<unknown>): Promise<void> {
   } catch (error) {
     if (BulkheadError.is(error) && error.class === 'ExtensionHost') throw error
   }
+}
+
+/** Well-formed JSON objects that careless code trips over: each could be sent by a model. */
+export function worstArguments(): readonly JsonObject[] {
+  return [
+    {},
+    { constructor: { prototype: { polluted: true } }, toString: null, hasOwnProperty: 0, length: -1 },
+    { path: '../../../../etc/passwd', url: 'file:///etc/passwd', command: '$(id)', city: '\u001b[2J' },
+    { text: 'x'.repeat(1024 * 1024) },
+    { list: Array.from({ length: 10_000 }, (_, index) => index) },
+    nested(30),
+    { number: Number.MAX_VALUE, zero: -0, empty: '', nothing: null },
+  ]
+}
+
+function nested(depth: number): JsonObject {
+  return depth === 0 ? { end: true } : { next: nested(depth - 1) }
 }

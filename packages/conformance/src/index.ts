@@ -1,3 +1,3 @@
-export { conform, type ConformanceTarget } from './conform.ts'
-export { REQUIREMENTS, type ConformanceResult, type RequirementId } from './requirements.ts'
-export { worstArguments } from './worst-arguments.ts'
+export {
+  conform, REQUIREMENTS, worstArguments, type ConformanceResult, type ConformanceTarget, type RequirementId,
+} from './conform.ts'
