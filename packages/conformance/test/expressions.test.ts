@@ -1,14 +1,13 @@
+import { once } from 'node:events'
 import { resolve } from 'node:path'
 import { Worker } from 'node:worker_threads'
-import { afterAll, describe, expect, it } from 'vitest'
+import { afterAll, describe, expect, it, onTestFinished } from 'vitest'
 import { sourceFiles } from './architecture/source-files.ts'
 import type { Expression } from './expressions/expressions-in.ts'
 import { expressionsIn } from './expressions/expressions-in.ts'
 import type { Measured } from './expressions/measure-worker.ts'
 
 const ROOT = resolve(import.meta.dirname, '../../..')
-/** For an expression that takes exponential time. */
-const HANG_MS = 60_000
 
 /** What is never given a stranger's text in the host. */
 const NOT_MEASURED: Readonly<Record<string, string>> = {
@@ -43,19 +42,18 @@ afterAll(() => worker?.terminate())
 /** A string that the expression takes superlinear time for; undefined when there is none among those that are tried. */
 async function slowStringFor(expression: Expression): Promise<string | undefined> {
   const used = worker ??= new Worker(new URL('./expressions/measure-worker.ts', import.meta.url))
-  const { promise, resolve: settle, reject } = Promise.withResolvers<string | undefined>()
-  const late = setTimeout(() => {
+  let hasAnswered = false
+  // The worker may hang on an expression that takes exponential time. Then the test times out, and the next one starts a new worker.
+  onTestFinished(async () => {
+    if (hasAnswered) return
     worker = undefined
-    void used.terminate()
-    settle('something that it has not come to an end with')
-  }, HANG_MS)
-  const answer = ({ slowFor }: Measured): void => settle(slowFor)
-  used.on('message', answer).on('error', reject)
-  used.postMessage(expression)
-  return promise.finally(() => {
-    clearTimeout(late)
-    used.off('message', answer).off('error', reject)
+    await used.terminate()
   })
+  const answer = once(used, 'message') as Promise<[Measured]>
+  used.postMessage(expression)
+  const [{ slowFor }] = await answer
+  hasAnswered = true
+  return slowFor
 }
 
 describe('a regular expression in the sources', () => {
