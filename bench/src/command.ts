@@ -8,13 +8,13 @@ import { openCatalog } from './harness/subject.ts'
 export interface Surroundings {
   /** The folder of the subjects; ends with a slash. */
   readonly subjects: URL
-  /** Where a full run leaves its results unless told otherwise. */
+  /** The results file of a full run, unless `--out` names another. */
   readonly latest: string
   readonly stdout: NodeJS.WritableStream
   readonly stderr: NodeJS.WritableStream & { readonly isTTY?: boolean }
 }
 
-/** Gives the exit code: 0 measured, 1 a side failed (or, if strict, a goal was missed), 2 wrong usage. */
+/** Returns the exit code: 0 measured, 1 a side failed or, if strict, a goal was missed, 2 wrong usage. */
 export async function runCommand(argv: readonly string[], around: Surroundings): Promise<0 | 1 | 2> {
   const { stdout, stderr } = around
   const catalog = await openCatalog(around.subjects)
@@ -37,7 +37,7 @@ export async function runCommand(argv: readonly string[], around: Surroundings):
       const result = resultOf(subject, pace, await runSubject(subject, pace, progress(name, request.json, stderr)))
       results.set(name, result)
       if (!request.json) stdout.write(`${renderReport(name, result, painterFor(stdout))}\n`)
-      // After each subject, so that one that fails does not cost the others their results.
+      // After each subject, so that a later failure does not lose the results.
       if (out !== undefined) await mergeLatest(out, new Map([[name, result]]))
     }
   } catch (error) {
@@ -49,13 +49,13 @@ export async function runCommand(argv: readonly string[], around: Surroundings):
   return request.strict && [...results.values()].some(({ ratios }) => ratios.some(({ met }) => !met)) ? 1 : 0
 }
 
-/** Only for someone who watches: a line that is overwritten and finally erased. */
+/** Progress on a terminal: one line that is overwritten and finally erased. */
 function progress(name: string, json: boolean, stderr: Surroundings['stderr']): OnRound | undefined {
   if (json || stderr.isTTY !== true) return undefined
   return (done, all) => void stderr.write(done === all ? '\r\x1b[K' : `\r${name}: round ${done} of ${all}`)
 }
 
-/** What the command line asked for; `complaint` when it made no sense. */
+/** The parsed command line. */
 type Request =
   | { readonly kind: 'help' }
   | { readonly kind: 'complaint'; readonly text: string }
@@ -70,10 +70,10 @@ type Request =
 
 const USAGE = `pnpm bench [NAME…] [--json] [--quick] [--strict] [--out FILE]
 
-  NAME        a subject, or the first word of several; all of them when none is named
+  NAME        a subject, or the first word of several subjects; default: all subjects
   --json      print the results as JSON and nothing else
-  --quick     a few short rounds, to see that the sides work; leaves bench/latest.json alone
-  --strict    exit with 1 when a goal is missed
+  --quick     a few short rounds, to check that the sides work; does not write bench/latest.json
+  --strict    exit with code 1 if a goal is missed
   --out FILE  merge the results into FILE instead of bench/latest.json`
 
 const OPTIONS = {
@@ -91,7 +91,7 @@ function readRequest(argv: readonly string[], known: readonly string[]): Request
     const named = new Map(positionals.map((name) => [name, known.filter((one) => one === name || one.startsWith(`${name}-`))]))
     const unknown = positionals.filter((name) => named.get(name)?.length === 0)
     if (unknown.length > 0) {
-      return complaint(`There is no benchmark named ${unknown.join(' or ')}. There are: ${known.join(', ')}.`)
+      return complaint(`Unknown subject: ${unknown.join(', ')}. Known subjects: ${known.join(', ')}.`)
     }
     const { json, quick, strict, out } = values
     return { kind: 'measure', names: positionals.length > 0 ? [...new Set([...named.values()].flat())] : known, json, quick, strict, out }

@@ -7,5 +7,5 @@ process.exitCode = await runCommand(process.argv.slice(2), {
   stdout: process.stdout,
   stderr: process.stderr,
 })
-// A side that failed may hold the process open for ever. One that was stopped well must not, so that case ends by itself.
+// A failed side may keep the process alive. After success nothing may be left, so the process must end without this.
 if (process.exitCode !== 0) process.exit()

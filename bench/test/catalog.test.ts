@@ -11,7 +11,7 @@ afterEach(() => rm(folder, { recursive: true }))
 const open = () => openCatalog(pathToFileURL(`${folder}/`))
 
 describe('openCatalog', () => {
-  it('names the files of the folder and imports none of them', async () => {
+  it('lists the files of the folder without importing them', async () => {
     await writeFile(join(folder, 'zeta.ts'), 'throw new Error("imported")')
     await writeFile(join(folder, 'alpha.ts'), 'throw new Error("imported")')
     await writeFile(join(folder, 'notes.md'), '')
@@ -23,12 +23,12 @@ describe('openCatalog', () => {
     expect((await (await open()).load('alpha')).title).toBe('Alpha')
   })
 
-  it('says what is missing from a file without one', async () => {
+  it('reports a file that exports no subject', async () => {
     await writeFile(join(folder, 'alpha.ts'), 'export default {}')
     await expect((await open()).load('alpha')).rejects.toThrow('alpha.ts exports no subject')
   })
 
-  it.each(['beta', '../alpha', 'constructor'])('does not know %s', async (name) => {
+  it.each(['beta', '../alpha', 'constructor'])('rejects the unknown name %s', async (name) => {
     await writeFile(join(folder, 'alpha.ts'), 'export const subject = { title: "Alpha" }')
     await expect((await open()).load(name)).rejects.toThrow(`There is no subject "${name}"`)
   })

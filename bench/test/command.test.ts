@@ -21,7 +21,7 @@ async function bench(...argv: string[]) {
 }
 
 describe('pnpm bench', () => {
-  it('prints a report and leaves the latest results of a quick run alone', async () => {
+  it('prints a report, and a quick run does not write the latest results', async () => {
     const { code, out, latest } = await bench('slower', '--quick')
     expect(code).toBe(0)
     expect(out).toMatch(/^slower {2}Two clocks\n/)
@@ -38,7 +38,7 @@ describe('pnpm bench', () => {
     expect(subjects['slower']?.quick).toBe(true)
   })
 
-  it('prints JSON and nothing else when asked', async () => {
+  it('prints only JSON with --json', async () => {
     const { code, out, err } = await bench('slower', '--quick', '--json')
     expect(code).toBe(0)
     expect(err).toBe('')
@@ -46,7 +46,7 @@ describe('pnpm bench', () => {
     expect(subjects['slower']?.sides.map(({ name }) => name)).toEqual(['short', 'long'])
   })
 
-  it('takes the first word of several names for all of them, and no other part', async () => {
+  it('selects all subjects that start with the given word', async () => {
     const { out } = await bench('slow', 'slower', '--quick', '--json')
     expect(out).toBe('')
     await mkdir(join(folder, 'subjects'))
@@ -60,11 +60,11 @@ describe('pnpm bench', () => {
     expect(Object.keys((JSON.parse(await text(stdout.end())) as Latest).subjects)).toEqual(['a-one', 'a-two', 'b'])
   })
 
-  it('fails for a missed goal only if strict', async () => {
+  it('fails for a missed goal with --strict', async () => {
     expect((await bench('slower', '--quick', '--strict')).code).toBe(1)
   })
 
-  it('names the side that answered wrongly, and keeps what was measured before', async () => {
+  it('names the side with the wrong answer, and keeps earlier results', async () => {
     const file = join(folder, 'here.json')
     const { code, err, out } = await bench('--quick', '--out', file)
     expect(code).toBe(1)
@@ -73,19 +73,19 @@ describe('pnpm bench', () => {
     expect(Object.keys((JSON.parse(await readFile(file, 'utf8')) as Latest).subjects)).toEqual(['slower'])
   })
 
-  it('lists the names when it is given none of them', async () => {
+  it('lists the subjects for an unknown name', async () => {
     const { code, err, out } = await bench('toString', '--quick')
     expect({ code, out }).toEqual({ code: 2, out: '' })
-    expect(err).toBe('There is no benchmark named toString. There are: slower, wrong.\n')
+    expect(err).toBe('Unknown subject: toString. Known subjects: slower, wrong.\n')
   })
 
-  it.each([['--fast'], ['--out'], ['--json=yes']])('explains itself when it does not know %s', async (option) => {
+  it.each([['--fast'], ['--out'], ['--json=yes']])('prints its usage for %s', async (option) => {
     const { code, err } = await bench(option)
     expect(code).toBe(2)
     expect(err).toContain('pnpm bench [NAME…]')
   })
 
-  it('helps', async () => {
+  it('prints its usage and the subjects with --help', async () => {
     const { code, out } = await bench('--help')
     expect(code).toBe(0)
     expect(out).toContain('Subjects: slower, wrong')

@@ -10,7 +10,7 @@ interface EchoModule {
 }
 
 describe('the echo extension', () => {
-  it('has the one tool it declares, which gives back its arguments', async () => {
+  it('has the declared tool, which returns its arguments', async () => {
     const manifest = manifestSchema.parse(JSON.parse(await readFile(new URL('bulkhead.json', folder), 'utf8')))
     const { default: { tools } } = (await import(new URL(manifest.main, folder).href)) as EchoModule
     expect(manifest.tools.map(({ name }) => name)).toEqual(Object.keys(tools))

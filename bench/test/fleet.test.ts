@@ -9,7 +9,7 @@ import { subject as start } from '../src/subjects/host-start.ts'
 const peer = fileURLToPath(new URL('../src/peers/fleet-memory.ts', import.meta.url))
 const SMALL = { loaded: 5, active: 2, sessions: 2 }
 
-it('is loaded, started and opened as large as it was asked for', async () => {
+it('a fleet has the requested number of extensions and sessions', async () => {
   await using opened = new AsyncDisposableStack()
   const { workspace, remove } = await layOutFleet(SMALL.loaded)
   opened.defer(remove)
@@ -22,12 +22,12 @@ it('is loaded, started and opened as large as it was asked for', async () => {
   await expect(crewFleet(host, { ...SMALL, active: 1 })).rejects.toThrow('2 extensions are active instead of 1')
 })
 
-it('says what memory it takes in a process of its own', async () => {
+it('a separate process reports the memory of a fleet', async () => {
   const { stdout } = await promisify(execFile)(process.execPath, [peer, JSON.stringify(SMALL)], { timeout: 540_000 })
   expect(Number(stdout)).toBeGreaterThan(30)
 })
 
-it('is what the subjects of the host are about', () => {
+it('the subjects of the host use the full fleet', () => {
   const promised = 'host with 1,000 loaded, 50 active, 20 sessions'
   expect(session.goals.map(({ side, measure, ratio }) => [side, measure, ratio])).toEqual([[promised, 'p50', 5_000], [promised, 'p99', 5_000]])
   expect([...session.sides, ...start.sides]).toHaveLength(4)

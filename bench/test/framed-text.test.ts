@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { framed, FrameReader } from '../src/loads/framed-text.ts'
 
-it.each([1, 3, 7, 1_000])('reads the texts that were framed, in pieces of %i bytes', (piece) => {
+it.each([1, 3, 7, 1_000])('reads framed strings from chunks of %i bytes', (piece) => {
   const texts = ['', 'a', 'grüße', 'x'.repeat(5_000), '\u{1f600}']
   const bytes = Buffer.concat(texts.map(framed))
   const read: string[] = []

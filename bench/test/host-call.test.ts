@@ -12,12 +12,12 @@ import { subject } from '../src/subjects/host-call.ts'
 const main = fileURLToPath(new URL('../src/main.ts', import.meta.url))
 const latest = new URL('../latest.json', import.meta.url)
 const PATIENCE_MS = 540_000
-/** Ended before the test is, so that a run that hangs fails here and leaves no process behind. */
+/** The timeout is shorter than that of the test, so that a run that hangs leaves no process behind. */
 const bench = (...argv: string[]) => promisify(execFile)(process.execPath, [main, ...argv], { timeout: PATIENCE_MS })
 const content = () => readFile(latest, 'utf8').catch(() => undefined)
 
 describe('a guarded call', () => {
-  it('runs against every other side for real, from the command line', async () => {
+  it('runs with every other side from the command line', async () => {
     const before = await content()
     const tried = thoroughly(['host-call'], ['host-audit', 'host-call'])
     const { stdout } = await bench(...tried, '--quick', '--json')
@@ -31,13 +31,13 @@ describe('a guarded call', () => {
     expect(await content()).toBe(before)
   })
 
-  it('is one of as many tools as are asked for', async () => {
+  it('runs in a project with the requested number of tools', async () => {
     const runner = await guardedCall({ name: 'it', placement: 'thread', tools: 250, audit: false }).start()
     expect(await runner.run(7)).toEqual(payload(7))
     await runner.stop()
   })
 
-  it('differs from names that do not exist', async () => {
+  it('an unknown subject fails with the known names', async () => {
     await expect(bench('host-calls')).rejects.toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining('host-call') })
   })
 })

@@ -20,7 +20,7 @@ afterEach(() => rm(folder, { recursive: true }))
 const read = async () => JSON.parse(await readFile(file, 'utf8')) as Latest
 
 describe('mergeLatest', () => {
-  it('begins a file, and leaves nothing else behind', async () => {
+  it('creates the file and no other', async () => {
     await mergeLatest(file, new Map([['skeleton', result]]))
     expect(Object.keys((await read()).subjects)).toEqual(['skeleton'])
     expect(await readdir(folder)).toEqual(['latest.json'])
@@ -33,14 +33,14 @@ describe('mergeLatest', () => {
     expect(Object.entries(subjects).map(([name, { title }]) => `${name}: ${title}`)).toEqual(['audit: kept', 'skeleton: new'])
   })
 
-  it('keeps four digits of what was measured', async () => {
+  it('stores four significant digits', async () => {
     await mergeLatest(file, new Map([['skeleton', result]]))
     expect((await read()).subjects['skeleton']?.seconds).toBe(1.235)
   })
 
-  it.each(['{"subjects": {', '[]', 'null'])('leaves a file alone that holds something else: %s', async (text) => {
+  it.each(['{"subjects": {', '[]', 'null'])('does not change a file with other content: %s', async (text) => {
     await writeFile(file, text)
-    await expect(mergeLatest(file, new Map([['skeleton', result]]))).rejects.toThrow('does not hold benchmark results')
+    await expect(mergeLatest(file, new Map([['skeleton', result]]))).rejects.toThrow('does not contain benchmark results')
     expect(await readFile(file, 'utf8')).toBe(text)
   })
 })

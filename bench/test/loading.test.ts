@@ -5,7 +5,7 @@ import { loadingSides } from '../src/subjects/loader.ts'
 import { warmStartSides } from '../src/subjects/loader-warm.ts'
 
 describe('loading', () => {
-  it('is done for real by every side, alone and again', async () => {
+  it('works repeatedly for every side', async () => {
     for (const side of loadingSides(3)) {
       const runner = await side.start()
       expect([side.name, await runner.run(0), await runner.run(1)]).toEqual([side.name, side.answer(), side.answer()])
@@ -13,7 +13,7 @@ describe('loading', () => {
     }
   })
 
-  it('from what is remembered is done by a process of its own, which says what it took', async () => {
+  it('from a cache runs in a separate process, which reports its CPU time', async () => {
     for (const side of warmStartSides(3)) {
       const runner = await side.start()
       expect(await runner.cpuMs?.()).toBeGreaterThan(0)
@@ -21,7 +21,7 @@ describe('loading', () => {
     }
   })
 
-  it('leaves no forest behind', async () => {
+  it('removes the extensions after the last user', async () => {
     const forest = forestOf(1)
     const [first, second] = [await forest.open(), await forest.open()]
     expect(second).toBe(first)

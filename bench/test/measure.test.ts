@@ -3,7 +3,7 @@ import { takeTurn } from '../src/harness/measure.ts'
 import type { Runner } from '../src/harness/subject.ts'
 import { spinning } from './fixtures/rigged.ts'
 
-/** Answers in a later turn of the event loop, and notes how many calls were under way and which. */
+/** Answers in a later turn of the event loop, and records all calls and the most that were in flight. */
 function observed() {
   const seen = { calls: new Array<number>(), underWay: 0, most: 0 }
   const runner: Runner = {
@@ -22,7 +22,7 @@ function observed() {
 const upTo = (from: number, to: number) => Array.from({ length: to - from }, (_, i) => from + i)
 
 describe('takeTurn', () => {
-  it('calls one after the other for latency, and times each', async () => {
+  it('times sequential calls for latency', async () => {
     const { runner, seen } = observed()
     const caller = { runner, next: 5 }
     const { values, micros, last } = await takeTurn(caller, { kind: 'latency' }, 3)
@@ -33,7 +33,7 @@ describe('takeTurn', () => {
     expect(values.map(([measure]) => measure)).toEqual(['p50', 'p99'])
   })
 
-  it('keeps as many calls under way as asked for throughput', async () => {
+  it('keeps `concurrency` calls in flight for throughput', async () => {
     const { runner, seen } = observed()
     const caller = { runner, next: 0 }
     const { values: [value], last } = await takeTurn(caller, { kind: 'throughput', concurrency: 16 }, 3)
@@ -44,7 +44,7 @@ describe('takeTurn', () => {
     expect(value?.[1]).toBeGreaterThan(seen.calls.length / 10)
   })
 
-  it('reports the time that really passed', async () => {
+  it('reports the elapsed time', async () => {
     const runner = await spinning('short', 200).start()
     const { micros } = await takeTurn({ runner, next: 0 }, { kind: 'latency' }, 5)
     expect(Math.min(...micros)).toBeGreaterThan(199.9)
@@ -52,14 +52,14 @@ describe('takeTurn', () => {
     expect(value?.[1]).toBeLessThan(1_000_000 / 199.9)
   })
 
-  it('calls at least once when a call outlasts the turn', async () => {
+  it('calls at least once if a call takes longer than the turn', async () => {
     const { runner, seen } = observed()
     expect((await takeTurn({ runner, next: 0 }, { kind: 'latency' }, 0)).micros).toHaveLength(1)
     await takeTurn({ runner, next: 1 }, { kind: 'throughput', concurrency: 3 }, 0)
     expect(seen.calls).toEqual([0, 1, 2, 3])
   })
 
-  it('clears away after each call, outside of its time', async () => {
+  it('cleans up after each call, outside the measured time', async () => {
     const clock = { ms: 0 }
     const reading = vi.spyOn(performance, 'now').mockImplementation(() => clock.ms)
     onTestFinished(() => reading.mockRestore())
@@ -81,22 +81,22 @@ describe('takeTurn', () => {
     expect(micros).toEqual([1_000, 1_000, 1_000, 1_000])
   })
 
-  it('reads memory instead of timing, and calls once to see that it answers', async () => {
+  it('reads memory instead of timing, and checks one call', async () => {
     const { runner, seen } = observed()
     const turn = await takeTurn({ runner: { ...runner, megabytes: async () => 7.5 }, next: 3 }, { kind: 'memory' }, 1_000)
     expect(turn).toEqual({ values: [['idle', 7.5]], micros: [], last: { i: 3, answer: 3 } })
     expect(seen.calls).toEqual([3])
-    await expect(takeTurn({ runner, next: 0 }, { kind: 'memory' }, 1)).rejects.toThrow('does not say what memory it takes')
+    await expect(takeTurn({ runner, next: 0 }, { kind: 'memory' }, 1)).rejects.toThrow('has no megabytes()')
   })
 
-  it('reads the time of processors in the same way', async () => {
+  it('reads CPU time in the same way', async () => {
     const { runner } = observed()
     const turn = await takeTurn({ runner: { ...runner, cpuMs: async () => 120 }, next: 3 }, { kind: 'cpu' }, 1_000)
     expect(turn).toEqual({ values: [['cpu', 120]], micros: [], last: { i: 3, answer: 3 } })
-    await expect(takeTurn({ runner, next: 0 }, { kind: 'cpu' }, 1)).rejects.toThrow('does not say what time of the processors')
+    await expect(takeTurn({ runner, next: 0 }, { kind: 'cpu' }, 1)).rejects.toThrow('has no cpuMs()')
   })
 
-  it('passes a failed call on', async () => {
+  it('rejects if a call fails', async () => {
     const runner: Runner = { run: () => Promise.reject(new Error('refused')), stop: async () => {} }
     await expect(takeTurn({ runner, next: 0 }, { kind: 'latency' }, 1)).rejects.toThrow('refused')
     await expect(takeTurn({ runner, next: 0 }, { kind: 'throughput', concurrency: 4 }, 1)).rejects.toThrow('refused')

@@ -3,7 +3,7 @@ import { WriteStream } from 'node:tty'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { painterFor } from '../src/harness/report.ts'
 
-/** A stream that looks like a terminal, with a terminal's own way of asking the environment for colours. */
+/** A stream that looks like a terminal and reads the colour settings from the environment as one does. */
 const terminal = () => Object.assign(new PassThrough(), { isTTY: true, getColorDepth: WriteStream.prototype.getColorDepth })
 
 beforeEach(() => {
@@ -13,15 +13,15 @@ beforeEach(() => {
 afterEach(() => vi.unstubAllEnvs())
 
 describe('painterFor', () => {
-  it('colours on a terminal', () => {
+  it('uses colours on a terminal', () => {
     expect(painterFor(terminal())('green', 'met')).toBe('\x1b[32mmet\x1b[39m')
   })
 
-  it('does not colour a pipe', () => {
+  it('uses no colours in a pipe', () => {
     expect(painterFor(new PassThrough())('green', 'met')).toBe('met')
   })
 
-  it('does not colour against NO_COLOR', () => {
+  it('uses no colours if NO_COLOR is set', () => {
     vi.stubEnv('NO_COLOR', '1')
     expect(painterFor(terminal())('green', 'met')).toBe('met')
   })

@@ -51,7 +51,7 @@ const result: Result = {
 }
 
 describe('renderReport', () => {
-  it('reads as a table of sides, the ratios with their goals, and the noise', () => {
+  it('prints a table of sides, the ratios with their goals, and the noise', () => {
     expect(renderReport('skeleton', result, plain)).toBe(`\
 skeleton  One call
 Ours against theirs.
@@ -69,20 +69,20 @@ Noise: a side against itself 6 %, at most 30 % (theirs, 64-way); calibration loo
 `)
   })
 
-  it('colours the verdicts, and a verdict of chance differently', () => {
+  it('colours the result of a goal, and differently within the noise', () => {
     const text = renderReport('skeleton', { ...result, ratios: [...result.ratios, ratio({ clear: false })] }, marked)
     expect(text).toMatch(/<green>met +<\/green>/)
     expect(text).toMatch(/<red>missed +<\/red>/)
     expect(text).toContain('<yellow>met, within the noise</yellow>')
   })
 
-  it('warns of a busy machine and of a quick run', () => {
+  it('warns about a busy machine and a quick run', () => {
     expect(renderReport('s', result, plain)).not.toMatch(/busy|quick/)
     expect(renderReport('s', { ...result, noise: { ...result.noise, quiet: false } }, plain)).toContain('The machine was busy')
-    expect(renderReport('s', { ...result, quick: true }, plain)).toContain('A quick run')
+    expect(renderReport('s', { ...result, quick: true }, plain)).toContain('a quick run')
   })
 
-  it('leaves the goals out where there are none', () => {
+  it('omits the goals if there are none', () => {
     expect(renderReport('s', { ...result, ratios: [] }, plain)).not.toContain('goal')
   })
 })
@@ -90,12 +90,12 @@ Noise: a side against itself 6 %, at most 30 % (theirs, 64-way); calibration loo
 const columns = [{ title: 'side', align: 'left' }, { title: 'µs', align: 'right' }] as const
 
 describe('renderTable', () => {
-  it('aligns each column by its widest cell', () => {
+  it('pads each column to its widest cell', () => {
     const rows = [[{ text: 'a' }, { text: '1,000' }], [{ text: 'longer' }, { text: '7' }]]
     expect(renderTable(columns, rows, (_, text) => text)).toEqual(['side        µs', 'a        1,000', 'longer       7'])
   })
 
-  it('gives colours no width', () => {
+  it('ignores colour codes when padding', () => {
     const rows = [[{ text: 'a', style: 'green' }, { text: '1' }]] as const
     const lines = renderTable(columns, rows, (style, text) => `<${style}>${text}>`)
     expect(lines).toEqual(['<dim>side>   <dim>µs>', '<green>a   >    1'])

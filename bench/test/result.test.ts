@@ -26,7 +26,7 @@ const series = (p50: number[], p99: number[], wide: number[]) => new Map<Measure
   ['64-way', { byRound: wide, whole: 300 }],
 ])
 
-/** The machine slows down in the last two rounds: the ratios of the rounds hardly see it. */
+/** The machine slows down in the last two rounds, which hardly changes the ratios. */
 const recording: Recording = {
   rounds: 5,
   seconds: 2,
@@ -40,7 +40,7 @@ const recording: Recording = {
 const result = resultOf(subject, FULL, recording)
 
 describe('resultOf', () => {
-  it('divides round by round and gives the median with its quartiles', () => {
+  it('divides round by round, and reports the median and quartiles', () => {
     // p50: 0.2 0.2 0.3 0.3 0.4 → median 0.3, quartiles 0.2 and 0.3. 64-way: 2 2.5 3 3.33 2 → 2, 2, 2.5, 3, 3.33.
     expect(result.ratios.map(({ median, low, high }) => [median, low, high])).toEqual([
       [0.3, 0.2, 0.3],
@@ -50,7 +50,7 @@ describe('resultOf', () => {
     ])
   })
 
-  it('judges by the median, and says where the rounds disagree', () => {
+  it('compares the median with the goal, and marks rounds that disagree', () => {
     expect(result.ratios.map(({ met, clear }) => ({ met, clear }))).toEqual([
       { met: true, clear: true },
       { met: false, clear: false },
@@ -59,7 +59,7 @@ describe('resultOf', () => {
     ])
   })
 
-  it('reports each side over the whole run, with its spread against itself', () => {
+  it('reports each side over the whole run, with its spread', () => {
     expect(result.sides[1]).toEqual({
       name: 'theirs',
       measures: [
@@ -70,7 +70,7 @@ describe('resultOf', () => {
     })
   })
 
-  it('sums the noise up without the tails', () => {
+  it('ignores p99 in the noise', () => {
     // Spreads of the rounds: ours (60 − 20) ÷ 30 and (250 − 100) ÷ 200, theirs 0.5 and 0.5.
     expect(result.noise.typical).toBeCloseTo((0.5 + 0.75) / 2, 12)
     expect(result.noise.widest).toEqual({ side: 'ours', measure: 'p50', spread: 40 / 30 })
@@ -82,14 +82,14 @@ describe('resultOf', () => {
     ['steady sides and an idle machine', {}, true],
     ['a calibration loop that varies', { spinMs: { median: 1, low: 1, high: 1.2, spread: 0.2 } }, false],
     ['a load before the run', { loadBefore: 1000 }, false],
-  ])('tells whether the machine was quiet: %s', (_, machine, quiet) => {
+  ])('reports whether the machine was quiet: %s', (_, machine, quiet) => {
     const steady = series([10, 10, 10], [1, 900, 1], [100, 100, 100])
     const sides = new Map([['ours', steady], ['theirs', steady]])
     const calm = { ...recording.machine, loadBefore: 0, ...machine }
     expect(resultOf(subject, FULL, { ...recording, series: sides, machine: calm }).noise.quiet).toBe(quiet)
   })
 
-  it('says where and when it was measured', () => {
+  it('records the machine and the date', () => {
     expect(result.machine.node).toBe(process.version)
     expect(result.machine.cores).toBeGreaterThan(0)
     expect(new Date(result.date).toISOString()).toBe(result.date)

@@ -10,13 +10,13 @@ const latency = { kind: 'latency' } as const
 const abreast = { kind: 'throughput', concurrency: 4 } as const
 const among = (...sides: Side[]) => defineSubject({ title: 'T', compares: 'C', sides, modes: [latency, abreast], goals: [] })
 
-/** What a side is asked before it is measured: one call alone, then four abreast. */
+/** The calls before measuring: one alone, then four at once. */
 const FIRST_CALLS = 5
 
 afterEach(() => vi.restoreAllMocks())
 
 describe('runSubject', () => {
-  it('finds the factor by which a side was rigged', async () => {
+  it('measures the factor between two sides', async () => {
     const clock = { ms: 0 }
     vi.spyOn(performance, 'now').mockImplementation(() => clock.ms)
     const subject = defineSubject({
@@ -35,7 +35,7 @@ describe('runSubject', () => {
     expect(sides.map(({ measures }) => measures.map(({ value }) => Math.round(value)))).toEqual([[100, 100, 10_000], [300, 300, 3333]])
   })
 
-  it('lets the sides take turns in the fair order, in whole cycles', async () => {
+  it('rotates the order of the sides, in whole cycles', async () => {
     const turns: string[] = []
     const noting = (name: string) => spinning(name, 1, {
       run: async (i) => {
@@ -47,11 +47,11 @@ describe('runSubject', () => {
     const subject = defineSubject({ title: 'T', compares: 'C', sides, modes: [latency], goals: [] })
     const { rounds } = await runSubject(subject, { ...QUICK, quick: false, rounds: 3, warmUpMs: 0, settleMs: 0, turnMs: 0 })
     expect(rounds).toBe(4)
-    // First they are checked, then warmed up; then the rounds. No side follows itself, so each change of name is a turn.
+    // The check, the warm-up, then the rounds. No side follows itself, so each change of name is a turn.
     expect(turns.join('')).toBe(['abcd', 'abcd', 'adbc', 'bacd', 'cbda', 'dcab'].join(''))
   })
 
-  it('holds a measure against a number, over as many rounds as the subject wants', async () => {
+  it('compares a measure with a number, over the rounds of the subject', async () => {
     let reading = 0
     const subject = defineSubject({
       title: 'T',
@@ -68,12 +68,12 @@ describe('runSubject', () => {
     expect((await runSubject(subject, QUICK)).rounds).toBe(3)
   })
 
-  it('aborts with the name of a side that answers wrongly', async () => {
+  it('aborts with the name of the side with a wrong answer', async () => {
     const run = runSubject(among(spinning('honest', 1), spinning('mistaken', 1, { run: async () => 'nonsense' })), QUICK)
-    await expect(run).rejects.toThrow(`The side "mistaken" answered 'nonsense' to call 0 where 0 was expected`)
+    await expect(run).rejects.toThrow(`The side "mistaken" answered 'nonsense' to call 0; expected 0`)
   })
 
-  it('notices answers that are mixed up only when several calls are under way', async () => {
+  it('detects answers that are mixed up between concurrent calls', async () => {
     let held: PromiseWithResolvers<number> | undefined
     const swapping = async (i: number): Promise<number> => {
       await Promise.resolve()
@@ -91,24 +91,24 @@ describe('runSubject', () => {
     await expect(runSubject(among(spinning('swapping', 1, { run: swapping })), QUICK)).rejects.toThrow('"swapping" answered')
   })
 
-  it('notices a side that goes wrong while it is measured', async () => {
+  it('detects a wrong answer during measuring', async () => {
     const run = runSubject(among(spinning('tiring', 1, { run: async (i) => (i < FIRST_CALLS ? i : 'tired') })), QUICK)
     await expect(run).rejects.toThrow(`The side "tiring" answered 'tired'`)
   })
 
-  it('names the side whose call failed, and keeps the cause', async () => {
+  it('names the side with the failed call, and keeps the cause', async () => {
     const cause = new Error('no such tool')
     const failed = runSubject(among(spinning('failing', 1, { run: () => Promise.reject(cause) })), QUICK)
-    await expect(failed).rejects.toThrow('The side "failing" failed in its first calls: no such tool')
+    await expect(failed).rejects.toThrow('The side "failing" failed in the first calls: no such tool')
     await expect(failed).rejects.toMatchObject({ name: 'SideError', side: 'failing', cause })
   })
 
-  it('gives up on a side that never answers', async () => {
+  it('times out for a side that never answers', async () => {
     const run = runSubject(among(spinning('silent', 1, { run: () => new Promise(() => {}) })), { ...QUICK, patienceMs: 20 })
-    await expect(run).rejects.toThrow('The side "silent" was not done with its first calls within 20 ms')
+    await expect(run).rejects.toThrow('The side "silent" did not finish the first calls within 20 ms')
   })
 
-  it('does not wait for a thread that is gone', async () => {
+  it('does not wait for a thread that exited', async () => {
     const orphaned: Side = {
       name: 'orphaned',
       answer: (i) => i,
@@ -118,10 +118,10 @@ describe('runSubject', () => {
       },
     }
     const run = runSubject(among(orphaned), QUICK)
-    await expect(run).rejects.toThrow('"orphaned" failed in its first calls: its thread exited with code 7')
+    await expect(run).rejects.toThrow('"orphaned" failed in the first calls: its thread exited with code 7')
   })
 
-  it('stops what it started, last first, even when a later side fails', async () => {
+  it('stops started sides in reverse order, also if a later side fails to start', async () => {
     const stopped: string[] = []
     const stopping = (name: string) => spinning(name, 1, { stop: async () => void stopped.push(name) })
     const broken: Side = { name: 'broken', answer: (i) => i, start: () => Promise.reject(new Error('no port')) }
@@ -129,24 +129,24 @@ describe('runSubject', () => {
     expect(stopped).toEqual(['b', 'a'])
   })
 
-  it('tells what failed first when stopping fails too', async () => {
+  it('reports the first failure if stopping fails too', async () => {
     const stop = () => Promise.reject(new Error('stuck'))
     const run = runSubject(among(spinning('a', 1, { stop }), spinning('b', 1, { stop, run: async () => 'nonsense' })), QUICK)
     await expect(run).rejects.toThrow(`The side "b" answered 'nonsense'`)
-    await expect(runSubject(among(spinning('a', 1, { stop })), QUICK)).rejects.toThrow('The side "a" failed in its end: stuck')
+    await expect(runSubject(among(spinning('a', 1, { stop })), QUICK)).rejects.toThrow('The side "a" failed in stop: stuck')
   })
 
-  it('tells each round', async () => {
-    const told: string[] = []
-    await runSubject(among(spinning('a', 1)), QUICK, (done, all) => told.push(`${done}/${all}`))
-    expect(told).toEqual(['1/3', '2/3', '3/3'])
+  it('reports each round', async () => {
+    const rounds: string[] = []
+    await runSubject(among(spinning('a', 1)), QUICK, (done, all) => rounds.push(`${done}/${all}`))
+    expect(rounds).toEqual(['1/3', '2/3', '3/3'])
   })
 })
 
 const count = (keys: string[]) => new Set(Map.groupBy(keys, (key) => key).values().map((same) => same.length))
 
 describe('fairOrders', () => {
-  it('is the known square of four', () => {
+  it('gives the Williams square for four sides', () => {
     expect(fairOrders(['a', 'b', 'c', 'd']).map((row) => row.join(''))).toEqual(['adbc', 'bacd', 'cbda', 'dcab'])
   })
 
@@ -155,7 +155,7 @@ describe('fairOrders', () => {
     for (const row of fairOrders(sides)) expect(row.toSorted()).toEqual(sides)
   })
 
-  it.each([2, 3, 4, 5, 6, 7, 8])('puts each of %i sides at each place, and after each other, equally often', (n) => {
+  it.each([2, 3, 4, 5, 6, 7, 8])('puts each of %i sides at each position, and after each other side, equally often', (n) => {
     const rows = fairOrders(Array.from({ length: n }, (_, side) => side))
     const places = rows.flatMap((row) => row.map((side, place) => `${side} at ${place}`))
     const neighbours = rows.flatMap((row) => row.slice(1).map((side, before) => `${side} after ${row[before]}`))

@@ -12,21 +12,21 @@ describe('quantile', () => {
     expect(quantile(values, 1)).toBe(10)
   })
 
-  it('takes the middle of two', () => {
+  it('averages two values', () => {
     expect(quantile([10, 20], 0.5)).toBe(15)
   })
 
-  it('is the value itself when there is one', () => {
+  it('returns a single value', () => {
     expect(quantile([42], 0.99)).toBe(42)
   })
 
-  it('refuses to make one up', () => {
+  it('throws without values', () => {
     expect(() => quantile([], 0.5)).toThrow(RangeError)
   })
 })
 
 describe('ascending', () => {
-  it('sorts as numbers and leaves the values alone', () => {
+  it('sorts numerically and does not change its input', () => {
     const values = [100, 9, 20]
     expect([...ascending(values)]).toEqual([9, 20, 100])
     expect(values).toEqual([100, 9, 20])
@@ -34,12 +34,12 @@ describe('ascending', () => {
 })
 
 describe('summarize', () => {
-  it('gives the middle half and its width against the median', () => {
+  it('gives median, quartiles and relative spread', () => {
     // Sorted 1 2 4 7 8 9 12: quartiles at positions 1.5 and 4.5, so 3 and 8.5; (8.5 − 3) ÷ 7.
     expect(summarize([7, 1, 12, 4, 9, 2, 8])).toEqual({ median: 7, low: 3, high: 8.5, spread: 5.5 / 7 })
   })
 
-  it('is not moved by one stalled round', () => {
+  it('ignores one stalled round', () => {
     expect(summarize([10, 10, 10, 10, 9000])).toEqual({ median: 10, low: 10, high: 10, spread: 0 })
   })
 })

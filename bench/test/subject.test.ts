@@ -8,28 +8,28 @@ const named = (names: string[], modes: Mode[], goals: Goal[] = []) =>
   () => defineSubject({ title: 'T', compares: 'C', sides: names.map((name) => spinning(name, 1)), modes, goals })
 
 describe('defineSubject', () => {
-  it('takes goals between its own sides only, as the compiler sees', () => {
+  it('rejects goals of unknown sides, also at compile time', () => {
     const both = { title: 'T', compares: 'C', sides: [spinning('a', 1), spinning('b', 1)], modes: [latency] }
     const goal = { side: 'a', measure: 'p50', is: '≤', ratio: 1 } as const
     expect(() => defineSubject({ ...both, goals: [{ ...goal, against: 'b' }] })).not.toThrow()
-    // @ts-expect-error: there is no side "c"
+    // @ts-expect-error: no side has the name "c"
     expect(() => defineSubject({ ...both, goals: [{ ...goal, against: 'c' }] })).toThrow('"c"')
   })
 
   it.each([
     ['no sides', named([], [latency])],
-    ['one name', named(['a', 'a'], [latency])],
+    ['the same name', named(['a', 'a'], [latency])],
     ['no modes', named(['a'], [])],
     ['measure the same', named(['a'], [latency, latency])],
     ['concurrency of 0', named(['a'], [{ kind: 'throughput', concurrency: 0 }])],
     ['names 64-way', named(['a'], [latency], [{ side: 'a', measure: '64-way', is: '≥', ratio: 1, against: 'a' }])],
-  ])('refuses what contradicts itself: %s', (fault, define) => {
+  ])('rejects an inconsistent subject: %s', (fault, define) => {
     expect(define).toThrow(fault)
   })
 })
 
 describe('measuresOf', () => {
-  it('names a throughput by its width', () => {
+  it('names a throughput by its concurrency', () => {
     expect(measuresOf(latency)).toEqual(['p50', 'p99'])
     expect(measuresOf({ kind: 'throughput', concurrency: 64 })).toEqual(['64-way'])
     expect(measuresOf({ kind: 'memory' })).toEqual(['idle'])

@@ -3,26 +3,26 @@ import { takeTurn, type Answered, type Caller } from './measure.ts'
 import { ascending, quantile, summarize } from './statistics.ts'
 import type { Measure, Mode, Side } from './subject.ts'
 
-/** The values of one measure of one side: one for each round, and one over the whole run. */
+/** The values of one measure of one side: one per round, and one for the whole run. */
 export interface Series {
   readonly byRound: readonly number[]
   readonly whole: number
 }
 
-/** A started side and what it has shown so far. Contract: every failure is a SideError that names it. */
+/** A started side and its results so far. Contract: every failure is a SideError with the name of the side. */
 export interface Contestant {
-  /** Asks alone, then as wide as the modes will: a side may mix up answers only when several are under way. */
+  /** Checks the answers of one call, then of as many concurrent calls as the modes use, because a side may mix those up. */
   check(modes: readonly Mode[]): Promise<void>
-  /** Calls that count for nothing. */
+  /** Calls without measuring. */
   warmUp(mode: Mode, ms: number): Promise<void>
-  /** One measured turn of a round. */
+  /** Takes one measured turn of a round. */
   compete(mode: Mode, ms: number): Promise<void>
   results(): Map<Measure, Series>
   stop(): Promise<void>
 }
 
 export async function startContestant(side: Side, patienceMs: number): Promise<Contestant> {
-  const runner = await attributed(side.name, 'its start', patienceMs, () => side.start())
+  const runner = await attributed(side.name, 'start', patienceMs, () => side.start())
   const alive = <T>(doing: string, work: () => Promise<T>) => attributed(side.name, doing, patienceMs, work, runner.died)
   const caller: Caller = { runner, next: 0 }
   const byRound = new Map<Measure, number[]>()
@@ -44,7 +44,7 @@ export async function startContestant(side: Side, patienceMs: number): Promise<C
   })
 
   return {
-    check: (modes) => alive('its first calls', async () => {
+    check: (modes) => alive('the first calls', async () => {
       const width = Math.max(...modes.map((mode) => (mode.kind === 'throughput' ? mode.concurrency : 1)))
       await ask()
       await Promise.all(Array.from({ length: width }, ask))
@@ -70,11 +70,11 @@ export async function startContestant(side: Side, patienceMs: number): Promise<C
       }
       return new Map(Array.from(byRound, ([measure, values]) => [measure, { byRound: values, whole: whole(measure, values) }]))
     },
-    stop: () => attributed(side.name, 'its end', patienceMs, () => runner.stop()),
+    stop: () => attributed(side.name, 'stop', patienceMs, () => runner.stop()),
   }
 }
 
-/** A failure with the side to blame: a comparison that lost a side means nothing, so the run ends with it. */
+/** A failure of one side. It ends the run, because a comparison without that side means nothing. */
 export class SideError extends Error {
   readonly side: string
 
@@ -87,10 +87,10 @@ export class SideError extends Error {
 
 function wrongAnswer(side: string, i: number, got: unknown, expected: unknown): SideError {
   const show = (value: unknown) => inspect(value, { breakLength: Infinity, maxStringLength: 120 })
-  return new SideError(side, `answered ${show(got)} to call ${i} where ${show(expected)} was expected: its numbers would mean nothing.`)
+  return new SideError(side, `answered ${show(got)} to call ${i}; expected ${show(expected)}.`)
 }
 
-/** Contract: settles within `patienceMs`, with a SideError whenever the work did not succeed or `died` came first. */
+/** Contract: settles within `patienceMs`, with a SideError if the work fails or `died` rejects first. */
 async function attributed<T>(
   side: string,
   doing: string,
@@ -100,7 +100,7 @@ async function attributed<T>(
 ): Promise<T> {
   const late = Promise.withResolvers<never>()
   const timer = setTimeout(() => {
-    late.reject(new SideError(side, `was not done with ${doing} within ${patienceMs} ms. See whether its peer still answers.`))
+    late.reject(new SideError(side, `did not finish ${doing} within ${patienceMs} ms. Check whether its peer still answers.`))
   }, patienceMs)
   try {
     return await Promise.race([work(), late.promise, ...(died === undefined ? [] : [died])])

@@ -1,13 +1,13 @@
 import { ascending, quantile } from './statistics.ts'
 import type { Measure, Mode, Runner } from './subject.ts'
 
-/** A runner together with the number of its next call, so that no two calls of a run are alike. */
+/** A runner with the number of its next call, so that every call of a run is different. */
 export interface Caller {
   readonly runner: Runner
   next: number
 }
 
-/** The last call of a turn: its answer is checked afterwards, where checking costs no measured time. */
+/** The last call of a turn. Its answer is checked after the measured time. */
 export interface Answered {
   readonly i: number
   readonly answer: unknown
@@ -15,7 +15,7 @@ export interface Answered {
 
 export interface Turn {
   readonly values: readonly (readonly [Measure, number])[]
-  /** Microseconds of each call; empty for throughput, where a call's time is mostly its neighbours', and for what is read. */
+  /** Microseconds of each call. Empty for throughput, where a call mostly waits for others, and for readings. */
   readonly micros: readonly number[]
   readonly last: Answered
 }
@@ -25,14 +25,14 @@ export async function takeTurn(caller: Caller, mode: Mode, ms: number): Promise<
     const { perSecond, last } = await callAbreast(caller, ms, mode.concurrency)
     return { values: [[`${mode.concurrency}-way`, perSecond]], micros: [], last }
   }
-  if (mode.kind === 'memory') return read(caller, 'idle', caller.runner.megabytes, 'what memory it takes')
-  if (mode.kind === 'cpu') return read(caller, 'cpu', caller.runner.cpuMs, 'what time of the processors it takes')
+  if (mode.kind === 'memory') return read(caller, 'idle', caller.runner.megabytes, 'megabytes')
+  if (mode.kind === 'cpu') return read(caller, 'cpu', caller.runner.cpuMs, 'cpuMs')
   const { micros, last } = await callInSequence(caller, ms)
   const sorted = ascending(micros)
   return { values: [['p50', quantile(sorted, 0.5)], ['p99', quantile(sorted, 0.99)]], micros, last }
 }
 
-/** Calls one after the other for `ms`, at least once. */
+/** Sequential calls for `ms`, at least one. */
 async function callInSequence(caller: Caller, ms: number): Promise<{ micros: number[]; last: Answered }> {
   const micros: number[] = []
   const end = performance.now() + ms
@@ -47,13 +47,13 @@ async function callInSequence(caller: Caller, ms: number): Promise<{ micros: num
   }
 }
 
-async function read(caller: Caller, measure: Measure, reading: (() => Promise<number>) | undefined, what: string): Promise<Turn> {
-  if (reading === undefined) throw new TypeError(`It does not say ${what}.`)
+async function read(caller: Caller, measure: Measure, reading: (() => Promise<number>) | undefined, name: string): Promise<Turn> {
+  if (reading === undefined) throw new TypeError(`Its runner has no ${name}().`)
   const i = caller.next++
   return { values: [[measure, await reading()]], micros: [], last: { i, answer: await caller.runner.run(i) } }
 }
 
-/** Keeps `concurrency` calls under way for `ms`, at least one in each lane, and counts up to the last answer. */
+/** Keeps `concurrency` calls in flight for `ms`, at least one per lane, and counts until the last answer. */
 async function callAbreast(caller: Caller, ms: number, concurrency: number): Promise<{ perSecond: number; last: Answered }> {
   const first = caller.next
   const start = performance.now()

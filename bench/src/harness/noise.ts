@@ -9,7 +9,7 @@ export interface Machine {
   readonly cores: number
 }
 
-/** What the machine did besides: a fixed piece of work timed in every round, and the load before and after. */
+/** Other work of the machine: the time of a calibration loop in every round, and the load before and after. */
 export interface MachineNoise {
   readonly spinMs: Summary
   readonly loadBefore: number
@@ -43,7 +43,7 @@ export function startNoiseMeter(): NoiseMeter {
 const SPINS_TO_COMPILE = 5
 const SPIN_STEPS = 1_000_000
 
-/** Milliseconds of work that is always the same and waits for nothing, so that whatever varies is the machine. */
+/** Milliseconds of a fixed computation. It waits for nothing, so that only the machine can make it vary. */
 export function spin(): number {
   const start = performance.now()
   let state = 1
@@ -52,8 +52,8 @@ export function spin(): number {
     state ^= state >>> 17
     state ^= state << 5
   }
-  // Xorshift never reaches zero; asking keeps the loop from being optimised away.
-  if (state === 0) throw new Error('The calibration loop computed nonsense: this machine cannot be trusted with a benchmark.')
+  // Xorshift never reaches zero. The test prevents that the loop is optimised away.
+  if (state === 0) throw new Error('The calibration loop gave a wrong result. This machine cannot run benchmarks.')
   return performance.now() - start
 }
 

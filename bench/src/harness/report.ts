@@ -1,7 +1,7 @@
 import { styleText } from 'node:util'
 import type { MeasureResult, Noise, RatioResult, Result } from './result.ts'
 
-/** The result as a person reads it. */
+/** A result as text for a terminal. */
 export function renderReport(name: string, result: Result, paint: Paint): string {
   return [
     `${paint('bold', name)}  ${result.title}`,
@@ -71,8 +71,8 @@ function noiseLine(noise: Noise): string {
 }
 
 function warnings({ quick, noise }: Result): string[] {
-  if (quick) return ['A quick run: it shows that the sides work. Do not quote its numbers.']
-  return noise.quiet ? [] : ['The machine was busy with something else: trust the ratios before the numbers.']
+  if (quick) return ['This was a quick run. It shows that the sides work; do not use its numbers.']
+  return noise.quiet ? [] : ['The machine was busy. Ratios are more reliable than absolute numbers.']
 }
 
 function machineLine({ machine: { node, platform, cores, cpu }, rounds, seconds }: Result): string {
@@ -100,7 +100,7 @@ interface Column {
 
 const GAP = '   '
 
-/** Lines of equal columns. Cells are padded before they are painted, since colours have no width. */
+/** Rows with aligned columns. Cells are padded before they are coloured, because colour codes have no width. */
 export function renderTable(columns: readonly Column[], rows: readonly (readonly Cell[])[], paint: Paint): string[] {
   const widths = columns.map(({ title }, at) => Math.max(title.length, ...rows.map((row) => row[at]?.text.length ?? 0)))
   const line = (cells: readonly Cell[]) => columns
@@ -118,7 +118,7 @@ export function renderTable(columns: readonly Column[], rows: readonly (readonly
 type Style = 'bold' | 'dim' | 'green' | 'red' | 'yellow'
 export type Paint = (style: Style, text: string) => string
 
-/** Colours where the stream shows them: not in a pipe or a file, and not when NO_COLOR is set. */
+/** Colours only on a terminal, and not if NO_COLOR is set. */
 export function painterFor(stream: NodeJS.WritableStream): Paint {
   return (style, text) => styleText(style, text, { stream, validateStream: true })
 }

@@ -5,13 +5,13 @@ import type { Pace, Recording } from './run.ts'
 import { summarize, type Summary } from './statistics.ts'
 import type { Goal, Measure, Subject } from './subject.ts'
 
-/** What `latest.json` keeps of one run of one subject. */
+/** One run of one subject, as `latest.json` stores it. */
 export interface Result {
   readonly title: string
   readonly compares: string
   readonly date: string
   readonly machine: Machine
-  /** A quick run shows that the sides work; its numbers are not to be quoted. */
+  /** A quick run shows that the sides work. Do not use its numbers. */
   readonly quick: boolean
   readonly rounds: number
   readonly seconds: number
@@ -31,27 +31,27 @@ export interface MeasureResult {
   readonly measure: Measure
   readonly unit: Unit
   readonly value: number
-  /** The side against itself over the rounds. */
+  /** The spread of the side's own rounds. */
   readonly spread: number
 }
 
-/** The goal, and the ratio that each round gave: both sides of a round met the same machine. */
+/** The goal, and the ratios of the rounds. Both sides of a round ran on the machine in the same state. */
 export interface RatioResult extends Goal, Omit<Summary, 'spread'> {
   readonly met: boolean
-  /** False when the goal lies within the middle half of the rounds' ratios: then chance decided. */
+  /** False if the goal lies between the quartiles of the ratios. Then the result is within the noise. */
   readonly clear: boolean
 }
 
 export interface Noise extends MachineNoise {
-  /** The median spread of all sides' measures, and the widest. */
+  /** The median spread of all measures of all sides, and the widest. */
   readonly typical: number
   readonly widest: { readonly side: string; readonly measure: Measure; readonly spread: number }
   readonly quiet: boolean
 }
 
 /**
- * Beyond these, the numbers say too much of the machine's other work: the spread of the calibration loop, that of a typical
- * side, and the load per core that was there before.
+ * Above these values the machine did too much other work: the spread of the calibration loop, the typical spread of a side,
+ * and the load per core before the run.
  */
 const QUIET = { spin: 0.1, typical: 0.2, load: 1 }
 
@@ -97,7 +97,7 @@ function ratioOf(goal: Goal, recording: Recording): RatioResult {
 
 function noiseOf(sides: readonly SideResult[], machine: MachineNoise, cores: number): Noise {
   const spreads = sides.flatMap((side) => side.measures
-    // A tail varies by nature: p99 of a round rests on a handful of calls and would drown the rest.
+    // The p99 of a round depends on a few calls and always varies.
     .filter(({ measure }) => measure !== 'p99')
     .map(({ measure, spread }) => ({ side: side.name, measure, spread })))
   const typical = summarize(spreads.map(({ spread }) => spread)).median
@@ -106,7 +106,7 @@ function noiseOf(sides: readonly SideResult[], machine: MachineNoise, cores: num
   return { ...machine, typical, widest, quiet }
 }
 
-/** The newest result of each subject, by its name. */
+/** The latest result of each subject, by name. */
 export interface Latest {
   readonly subjects: Readonly<Record<string, Result>>
 }
@@ -119,7 +119,7 @@ export function serialize(latest: Latest): string {
   return `${JSON.stringify(latest, (_, value: unknown) => (typeof value === 'number' ? significant(value) : value), 2)}\n`
 }
 
-/** Replaces these subjects' results and keeps the others'. The file is whole at every moment. */
+/** Replaces the results of these subjects and keeps the others. The file is replaced atomically. */
 export async function mergeLatest(file: string, results: ReadonlyMap<string, Result>): Promise<void> {
   const merged = latestOf(new Map([...(await readSubjects(file)), ...results]))
   const draft = `${file}.${process.pid}.draft`
@@ -143,12 +143,12 @@ async function readSubjects(file: string): Promise<[string, Result][]> {
     const { subjects } = JSON.parse(text) as Latest
     return Object.entries(subjects)
   } catch (error) {
-    const message = `${file} does not hold benchmark results, so nothing was merged into it. Remove it or name another by --out.`
+    const message = `${file} does not contain benchmark results and was not changed. Remove it, or name another file with --out.`
     throw new Error(message, { cause: error })
   }
 }
 
-/** Four digits: more would be noise, and would change at every run. */
+/** Four digits. More would be noise and would change in every run. */
 function significant(value: number): number {
   return Number.isInteger(value) ? value : Number(value.toPrecision(4))
 }

@@ -4,13 +4,13 @@ import type { Measure, Subject } from './subject.ts'
 
 export interface Pace {
   readonly quick: boolean
-  /** Rounded up to whole cycles of the fair order, unless quick. */
+  /** Rounded up to whole cycles of the order of sides, unless quick. */
   readonly rounds: number
   readonly warmUpMs: number
-  /** Unmeasured calls before each turn: they wake the peer and fill the caches that other sides emptied. */
+  /** Unmeasured calls before each turn. They wake the peer and fill caches that other sides evicted. */
   readonly settleMs: number
   readonly turnMs: number
-  /** How long a side may take for one step before the run is given up. */
+  /** The longest time for one step of a side before the run fails. */
   readonly patienceMs: number
 }
 
@@ -27,7 +27,7 @@ export interface Recording {
 
 export type OnRound = (done: number, all: number) => void
 
-/** Start, check, warm up, then rounds in which every side has its turn. However it ends, what was started is stopped. */
+/** Starts, checks and warms up all sides, then runs rounds in which every side takes a turn. Always stops all sides. */
 export async function runSubject(subject: Subject, pace: Pace, onRound?: OnRound): Promise<Recording> {
   try {
     return await record(subject, pace, onRound)
@@ -68,21 +68,21 @@ async function record(subject: Subject, pace: Pace, onRound?: OnRound): Promise<
   return { rounds, seconds, series, machine: meter.read() }
 }
 
-/** What failed first: that sides then could not be stopped either is mostly its consequence, and never the news. */
+/** The first failure. Later ones, of stopping the sides, are usually its consequence. */
 function firstFault(error: unknown): unknown {
   return error instanceof SuppressedError ? firstFault(error.suppressed) : error
 }
 
 /**
- * The orders in which sides take their turns, one row per round: a Williams design. Within one cycle of rows each side
- * stands at each place equally often and follows each other side equally often, so neither drift of the machine nor
- * garbage left by a neighbour falls on one side more than on another. A shuffle would give that only on average.
+ * The order of the sides in each round: a Williams design. Within one cycle each side takes each position equally often and
+ * follows each other side equally often. So drift of the machine and garbage of the previous side affect all sides alike. A
+ * shuffle achieves this only on average.
  */
 export function fairOrders<T>(sides: readonly T[]): T[][] {
   const n = sides.length
-  // 0, n−1, 1, n−2, 2, …: the steps between neighbours are all different, so each shift of it makes new neighbours.
+  // 0, n−1, 1, n−2, 2, …: all steps between neighbours differ, so each shift makes new neighbours.
   const zigzag = Array.from({ length: n }, (_, place) => (place % 2 === 0 ? place / 2 : n - (place + 1) / 2))
   const rows = sides.map((_, shift) => zigzag.flatMap((step) => sides.slice((step + shift) % n, ((step + shift) % n) + 1)))
-  // With an odd number the same row holds each step twice in one direction; its mirror image evens them out.
+  // With an odd number of sides, each row has every step twice in one direction. The reversed rows balance that.
   return n % 2 === 0 ? rows : [...rows, ...rows.map((row) => row.toReversed())]
 }

@@ -1,10 +1,10 @@
-/** The middle half of some values, and how wide it is against their middle. */
+/** Median, quartiles and relative spread. */
 export interface Summary {
   readonly median: number
   /** First and third quartile. */
   readonly low: number
   readonly high: number
-  /** (high − low) ÷ median: unlike a standard deviation, one stalled round hardly moves it. */
+  /** (high − low) ÷ median. Unlike a standard deviation, it is robust against one stalled round. */
   readonly spread: number
 }
 

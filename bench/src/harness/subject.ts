@@ -1,38 +1,38 @@
 import { readdir } from 'node:fs/promises'
 
-/** One thing under comparison, started once and called many times. */
+/** One of the things to compare. Started once, called many times. */
 export interface Side<Name extends string = string> {
   readonly name: Name
-  /** What `run(i)` must resolve to, compared deeply: a side that answers something else is not worth timing. */
+  /** The required result of `run(i)`, compared deeply. */
   answer(i: number): unknown
   start(): Promise<Runner>
 }
 
 export interface Runner {
-  /** Contract: rejects when the call failed, so that a fast failure is never taken for a fast answer. */
+  /** Contract: rejects if the call failed, so that a fast failure does not count as a fast answer. */
   run(i: number): Promise<unknown>
-  /** Clears away what one call left, outside of its time. For a side whose calls are made one after the other only. */
+  /** Cleans up after a call, outside the measured time. Only for latency. */
   between?(): Promise<void>
-  /** The memory that one of what it started takes while nothing is asked of it. For a side in the mode `memory`. */
+  /** The idle memory of one instance. For the mode `memory`. */
   megabytes?(): Promise<number>
-  /** The time that processors spend on one, in milliseconds. For a side in the mode `cpu`. */
+  /** CPU time in milliseconds. For the mode `cpu`. */
   cpuMs?(): Promise<number>
-  /** Rejects when the peer is gone, for a side whose calls would then wait for ever. */
+  /** Rejects when the peer has ended, if calls would otherwise never settle. */
   readonly died?: Promise<never>
   stop(): Promise<void>
 }
 
-/** Latency is one call after the other; throughput keeps `concurrency` calls under way; memory and CPU are read, not timed. */
+/** latency: sequential calls. throughput: `concurrency` calls in flight. memory and cpu: read, not timed. */
 export type Mode =
   | { readonly kind: 'latency' }
   | { readonly kind: 'throughput'; readonly concurrency: number }
   | { readonly kind: 'memory' }
   | { readonly kind: 'cpu' }
 
-/** `p50` and `p99` are microseconds of one call, `64-way` is calls per second with 64 under way. */
+/** `p50` and `p99`: microseconds of one call. `64-way`: calls per second with 64 in flight. */
 export type Measure = 'p50' | 'p99' | `${number}-way` | 'idle' | 'cpu'
 
-/** Reads as a sentence: side's measure is ≤ ratio × against's measure; or ≤ ratio, when it is held against nobody. */
+/** The measure of `side` must be ≤ (or ≥) `ratio` × the measure of `against`, or `ratio` itself without `against`. */
 export interface Goal<Name extends string = string> {
   readonly side: Name
   readonly measure: Measure
@@ -43,11 +43,11 @@ export interface Goal<Name extends string = string> {
 
 export interface Subject<Name extends string = string> {
   readonly title: string
-  /** One sentence: what is compared, and on what terms. */
+  /** What is compared, and how. */
   readonly compares: string
   readonly sides: readonly Side<Name>[]
   readonly modes: readonly Mode[]
-  /** Fewer than usual, where one turn takes so long that a few say enough; rounded up to whole cycles as those are. */
+  /** For subjects with long turns. Rounded up to whole cycles. */
   readonly rounds?: number
   readonly goals: readonly Goal<NoInfer<Name>>[]
 }
@@ -65,33 +65,33 @@ export function measuresOf(mode: Mode): Measure[] {
   }
 }
 
-/** Returns the subject as it is, or throws where it contradicts itself: found at import, before anything was measured. */
+/** Returns the subject unchanged. Throws if it is inconsistent, so that the fault is found before anything is measured. */
 export function defineSubject<const Name extends string>(subject: Subject<Name>): Subject {
   const names = new Set<string>(subject.sides.map((side) => side.name))
   const measures = subject.modes.flatMap(measuresOf)
   if (names.size === 0) throw fault(subject, 'it has no sides')
-  if (names.size !== subject.sides.length) throw fault(subject, 'two of its sides have one name')
+  if (names.size !== subject.sides.length) throw fault(subject, 'two of its sides have the same name')
   if (measures.length === 0) throw fault(subject, 'it has no modes')
   if (new Set(measures).size !== measures.length) throw fault(subject, 'two of its modes measure the same')
   for (const mode of subject.modes) {
     if (mode.kind === 'throughput' && !(Number.isInteger(mode.concurrency) && mode.concurrency > 0)) {
-      throw fault(subject, `a concurrency of ${mode.concurrency} cannot be kept`)
+      throw fault(subject, `a concurrency of ${mode.concurrency} is not a positive integer`)
     }
   }
   for (const goal of subject.goals) {
     for (const name of [goal.side, goal.against ?? goal.side]) {
-      if (!names.has(name)) throw fault(subject, `a goal names the side "${name}", which it does not have`)
+      if (!names.has(name)) throw fault(subject, `a goal names the unknown side "${name}"`)
     }
-    if (!measures.includes(goal.measure)) throw fault(subject, `a goal names ${goal.measure}, which none of its modes measures`)
+    if (!measures.includes(goal.measure)) throw fault(subject, `a goal names ${goal.measure}, which no mode measures`)
   }
   return subject
 }
 
 function fault(subject: Subject, what: string): TypeError {
-  return new TypeError(`The subject "${subject.title}" cannot be measured: ${what}. Correct its file in bench/src/subjects.`)
+  return new TypeError(`The subject "${subject.title}" is invalid: ${what}. Fix its file in bench/src/subjects.`)
 }
 
-/** The subjects of a folder by name: `<name>.ts` exports `subject`. Nothing is imported before it is asked for. */
+/** The subjects of a folder. `<name>.ts` exports `subject`, and is imported only by `load`. */
 export interface Catalog {
   readonly names: readonly string[]
   load(name: string): Promise<Subject>

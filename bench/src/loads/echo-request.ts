@@ -5,7 +5,7 @@ import { requirementSet } from '@bulkhead/contract/validation'
 
 const main = new URL('../../extensions/echo/index.js', import.meta.url)
 
-/** What a sandbox is asked for the echo extension, with the limits that everyone gets. */
+/** The request to open the echo extension with the default limits. */
 export async function echoRequest(placement: 'thread' | 'process'): Promise<CompartmentRequest> {
   return {
     extension: { id: 'echo', version: '1.0.0', layer: 'project' },

@@ -7,12 +7,12 @@ import type { ExtensionDescriptor, ManifestInput } from '@bulkhead/contract'
 import { createLoader, INTEGRITY_FILE } from '@bulkhead/loader'
 
 export const FILES_PER_EXTENSION = 5
-/** What a tool with its dependencies bundled has: one large module, one smaller, and a page to read. */
+/** The files of a tool with bundled dependencies: a large module, a smaller one, and a README. */
 const SIZES = { 'index.js': 120_000, 'lib/chunk.js': 60_000, 'README.md': 4_000 } as const
-/** Longer than any clock of a file system ticks: what is younger is not remembered. */
+/** Longer than the resolution of file timestamps. The loader does not cache files that are younger. */
 const SETTLE_MS = 200
 
-/** A global layer with many extensions, each of files and schemas of its own. */
+/** A global layer with many extensions, each with its own files and schemas. */
 export interface Forest {
   readonly count: number
   readonly globalRoot: string
@@ -20,7 +20,7 @@ export interface Forest {
   readonly cache: string
 }
 
-/** The sides of a subject share one forest: planted with the first, gone with the last. */
+/** The sides of a subject share one layer. The first `open` creates it, the last `close` removes it. */
 export function forestOf(count: number): { open(): Promise<Forest>; close(): Promise<void> } {
   let users = 0
   let planted: Promise<Forest> | undefined
@@ -62,7 +62,7 @@ function manifestOf(index: number): ManifestInput {
   return {
     kind: 'Tool', contractVersion: '1.0.0', requiredCoreVersion: '^1.0.0', id: `ext-${index}`, version: '1.0.0',
     tools: [{
-      name: `tool_${index}`, description: `Tells something about a city, number ${index}.`,
+      name: `tool_${index}`, description: `Returns the weather of city number ${index}.`,
       inputSchema: {
         type: 'object', additionalProperties: false, required: ['city', 'days'],
         properties: {
@@ -83,7 +83,7 @@ function integrityOf(files: ReadonlyMap<string, string>): string {
   return JSON.stringify({ algorithm: 'sha512', files: Object.fromEntries(digests), root })
 }
 
-/** One load by a loader of its own. `warm`: with what is remembered, which is written where there is nothing yet. */
+/** One load by a new loader. `warm`: with a cache, which the first load writes. */
 export async function loadForest({ globalRoot, workspace, cache }: Forest, warm: boolean): Promise<readonly ExtensionDescriptor[]> {
   const loader = createLoader({ coreVersion: '1.0.0', roots: { global: globalRoot }, bundled: [], ...(warm && { cache }) })
   const { extensions, diagnostics } = await loader.load({ workspace, trust: 'declined', projectDigest: 'any', overrides: { policy: { lock: { global: 'off' } } } })

@@ -9,11 +9,11 @@ export interface FleetSize {
   readonly sessions: number
 }
 
-/** What the project promises to carry at once. */
+/** The size that a host must support. */
 export const FULL_FLEET: FleetSize = { loaded: 1_000, active: 50, sessions: 20 }
 export const NO_FLEET: FleetSize = { loaded: 0, active: 0, sessions: 0 }
 
-/** A project with so many extensions of its own, each in its folder with one tool. */
+/** A project with `loaded` extensions, each with one tool. */
 export async function layOutFleet(loaded: number): Promise<{ readonly workspace: string; remove(): Promise<void> }> {
   const workspace = await mkdtemp(join(tmpdir(), 'bulkhead-fleet-'))
   await Promise.all(Array.from({ length: loaded }, async (_, index) => {
@@ -25,11 +25,11 @@ export async function layOutFleet(loaded: number): Promise<{ readonly workspace:
   return { workspace, remove: () => rm(workspace, { recursive: true, force: true }) }
 }
 
-/** In threads, so that one process has all of it. */
+/** Uses threads, so that one process contains everything. */
 export const openFleet = (workspace: string): Promise<Host> =>
   createHost({ workspace, home: join(workspace, 'home'), trust: 'once', config: { isolation: { project: 'thread' } } })
 
-/** Starts so many by a call each, and opens so many sessions. */
+/** Opens `sessions` sessions, and starts `active` extensions with one call each. */
 export async function crewFleet(host: Host, { active, sessions }: FleetSize): Promise<readonly Session[]> {
   const opened = await Promise.all(Array.from({ length: sessions }, () => host.openSession({ mode: 'yolo' })))
   for (let index = 0; index < active; index++) {

@@ -1,6 +1,6 @@
 const LENGTH_BYTES = 4
 
-/** A text as its length in bytes and its UTF-8. */
+/** A string as a frame: the length in bytes, then UTF-8. */
 export function framed(text: string): Buffer {
   const bytes = Buffer.byteLength(text)
   const frame = Buffer.allocUnsafe(LENGTH_BYTES + bytes)
@@ -9,12 +9,12 @@ export function framed(text: string): Buffer {
   return frame
 }
 
-/** The texts of a stream of such frames, in order. */
+/** Reads the strings of a stream of frames, in order. */
 export class FrameReader {
   readonly #deliver: (text: string) => void
   #chunks: Buffer[] = []
   #bytes = 0
-  /** Of the frame that is coming in, once that is known. */
+  /** Bytes of the next frame, or of its length until that is known. */
   #needed = LENGTH_BYTES
 
   constructor(deliver: (text: string) => void) {

@@ -1,16 +1,16 @@
-/** The one argument object that every side carries there and back. */
+/** The arguments that every side sends and returns. */
 export type EchoArguments = { readonly text: string }
 
-/** The bytes of `text`, the part of a call that is the caller's. */
+/** The bytes of `text`. */
 export const PAYLOAD_BYTES = 100
 
-/** As much as a tool may be expected to give back at once: a file, a page. */
+/** The size of a typical large result, such as a file or a page. */
 export const LARGE_PAYLOAD_BYTES = 100_000
 
-/** What the call of that number carries. */
+/** The arguments of the call with this number. */
 export type Payload = (i: number) => EchoArguments
 
-/** Made beforehand, so that no side is billed for it; different from call to call, so that swapped answers are noticed. */
+/** Created in advance, outside the measured time. Calls differ, so that mixed up answers are detected. */
 function payloadsOf(bytes: number, variety: number): Payload {
   const payloads = Array.from({ length: variety }, (_, i): EchoArguments => ({ text: `${i}:`.padEnd(bytes, 'x') }))
   return (i) => {
@@ -21,5 +21,5 @@ function payloadsOf(bytes: number, variety: number): Payload {
 }
 
 export const payload = payloadsOf(PAYLOAD_BYTES, 1024)
-/** Fewer, for all of them are kept; more than are ever under way. */
+/** Fewer, to save memory, but more than are ever in flight. */
 export const largePayload = payloadsOf(LARGE_PAYLOAD_BYTES, 128)

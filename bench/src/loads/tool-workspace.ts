@@ -3,22 +3,22 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createHost, type Session } from 'bulkhead'
 
-/** The folder of the workspace that the many files are in. */
+/** The folder of the workspace with the many files. */
 export const TREE = 'tree'
 const FOLDERS = 1_000
 const FILES_IN_EACH = 100
 export const FILES = FOLDERS * FILES_IN_EACH
-/** One file of each folder is of this kind, and of these every fifth has the needle. */
+/** Each folder has one note. Every fifth note contains the needle. */
 export const NOTES = FOLDERS
 export const NEEDLES = FOLDERS / 5
 export const READ_BYTES = 100 * 1024
 export const EDIT_BYTES = 1024 * 1024
 
-/** A workspace of many files, with a host on it. Shared by the sides of a run, and gone with the last of them. */
+/** A workspace with many files and a host. The sides of a run share it, and the last `release` removes it. */
 export interface Ground {
   readonly workspace: string
   readonly session: Session
-  /** The data of a call's outcome. Rejects when it is an error. */
+  /** Resolves with the data of the outcome. Rejects for an error outcome. */
   call(name: string, args: unknown): Promise<unknown>
   release(): Promise<void>
 }

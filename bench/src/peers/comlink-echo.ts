@@ -9,5 +9,5 @@ const peer = {
 
 export type EchoPeer = typeof peer
 
-if (parentPort === null) throw new Error('This peer runs in a worker thread only.')
+if (parentPort === null) throw new Error('This peer must run in a worker thread.')
 expose(peer, nodeEndpoint(parentPort))

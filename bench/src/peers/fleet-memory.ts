@@ -1,4 +1,4 @@
-// Prints the resident memory, in MB, of a process that is a host with all it was asked to carry and does nothing.
+// Prints the resident memory, in MB, of an idle host of the given size.
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { crewFleet, layOutFleet, openFleet } from '../loads/fleet.ts'
@@ -8,7 +8,7 @@ const size = JSON.parse(process.argv[2]!) as FleetSize
 const { workspace, remove } = await layOutFleet(size.loaded)
 const host = await openFleet(workspace)
 await crewFleet(host, size)
-// Only now: a compartment refuses to start where the collector can be reached.
+// Exposed only now, because a compartment does not start if `gc` is exposed.
 setFlagsFromString('--expose-gc')
 const collect = runInNewContext('gc') as () => void
 collect()

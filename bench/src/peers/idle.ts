@@ -1,5 +1,5 @@
-// Starts several of one kind, leaves them alone for a moment, and prints how many megabytes each of them takes: all that is
-// resident of it, or its share, where pages that several processes have count for each of them by their part.
+// Starts several instances of one kind and prints the megabytes of each when idle: resident (RSS), or proportional (PSS),
+// where pages that processes share are divided among them.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFile } from 'node:fs/promises'
@@ -15,7 +15,7 @@ export type Footprint = 'Rss' | 'Pss'
 
 const COUNT = 8
 const SETTLE_MS = 300
-/** Short, so that nobody waits for minutes: how long it was does not change what is left. */
+/** Short, because the idle time does not change the memory that is left. */
 const IDLE_MS = 50
 const KEPT_MS = 9_000
 const KB_PER_MB = 1024
@@ -31,16 +31,16 @@ async function childPids(): Promise<readonly number[]> {
   return children.split(' ').filter(Boolean).map(Number)
 }
 
-/** Of a whole tree: a hull may stand below what confines it. */
+/** Memory of a process and its descendants, because a hull may be a child of the program that confines it. */
 async function treeMb(pid: number, footprint: Footprint): Promise<number> {
   const below = (await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8')).split(' ').filter(Boolean).map(Number)
   const sizes = await Promise.all([megabytes(pid, footprint), ...below.map((child) => treeMb(child, footprint))])
   return sizes.reduce((sum, size) => sum + size, 0)
 }
 
-/** What the threads of this process add to it. */
+/** The memory that one thread adds to this process. */
 async function perThread(start: () => Promise<unknown>, settled = atRest): Promise<number> {
-  // The first brings with it what all of them share.
+  // The first one also loads what all of them share.
   await start()
   await settled()
   const before = await megabytes('self', 'Rss')
@@ -62,14 +62,14 @@ async function atRest(): Promise<void> {
   collectGarbage()
 }
 
-/** Pages of threads that have ended are kept for the next thread, until a collection finds that none has come for seconds. */
+/** V8 keeps pages of ended threads for the next thread. A collection some seconds later frees them. */
 async function withoutKeptPages(): Promise<void> {
   await atRest()
   await sleep(KEPT_MS)
   await atRest()
 }
 
-/** Without the flag on the whole process: threads would have it too, and a compartment that has is not used. */
+/** Resets the flag, because threads inherit it and a compartment does not start if `gc` is exposed. */
 function collector(): () => void {
   setFlagsFromString('--expose-gc')
   const collect = runInNewContext('gc') as () => void

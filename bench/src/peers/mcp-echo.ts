@@ -11,7 +11,7 @@ const inputSchema = fromJsonSchema<EchoArguments>({
 
 serveStdio(() => {
   const server = new McpServer({ name: 'echo', version: '1.0.0' })
-  const description = 'Gives back the text it was given.'
+  const description = 'Returns the given text.'
   server.registerTool('echo', { description, inputSchema }, ({ text }) => ({ content: [{ type: 'text', text }] }))
   return server
 })

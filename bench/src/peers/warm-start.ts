@@ -1,10 +1,10 @@
-// Loads a forest once from what is remembered, and prints what time the processors of the machine spent on it.
+// Loads the extensions once from the cache, and prints the CPU time.
 import type { Forest } from '../loads/extension-forest.ts'
 import { loadForest } from '../loads/extension-forest.ts'
 
 export interface WarmStart {
   readonly count: number
-  /** From before the load until it has resolved; with every manifest read after it; and all of the process until then. */
+  /** CPU time of the load, of the load and reading every manifest, and of the whole process until the load has ended. */
   readonly loadMs: number
   readonly readMs: number
   readonly processMs: number

@@ -12,7 +12,7 @@ import { FrameReader, framed } from '../loads/framed-text.ts'
 import { payload, type Payload } from '../loads/payload.ts'
 import type { EchoPeer } from '../peers/comlink-echo.ts'
 
-/** The floor: a thread that posts back what it is sent. Messages of a port keep their order, so a queue is all it needs. */
+/** The minimum for threads: a worker that posts messages back. Messages keep their order, so a queue matches the answers. */
 export const rawPostMessageOf = (carried: Payload) => ({
   name: 'raw postMessage round trip',
   answer: carried,
@@ -30,7 +30,7 @@ export const rawPostMessageOf = (carried: Payload) => ({
 
 export const rawPostMessage = rawPostMessageOf(payload)
 
-/** Comlink as its manual shows it: its own adapter for Node, one exposed object, nothing around it. */
+/** Comlink as in its documentation: its adapter for Node and one exposed object. */
 export const comlinkThreadOf = (carried: Payload) => ({
   name: 'plain Comlink in a thread',
   answer: carried,
@@ -44,8 +44,8 @@ export const comlinkThreadOf = (carried: Payload) => ({
 export const comlinkThread = comlinkThreadOf(payload)
 
 /**
- * The floor between processes: a child that gives back each text it is sent, over a socket pair, in frames of a length and
- * its UTF-8. No JSON, no ids, no batches; frames keep their order, so a queue is all it needs.
+ * The minimum for processes: a child that returns each string over a socket pair, in frames of a length and UTF-8. No JSON,
+ * no ids, no batches. Frames keep their order, so a queue matches the answers.
  */
 export const framedSocketOf = (carried: Payload) => ({
   name: 'bare framed socket round trip',
@@ -55,7 +55,7 @@ export const framedSocketOf = (carried: Payload) => ({
     const child = spawn(process.execPath, [peer], { stdio: ['ignore', 'ignore', 'inherit', 'pipe'] })
     const socket = child.stdio[3] as Socket
     const died = Promise.withResolvers<never>()
-    died.promise.catch(() => {}) // It may reject while nobody waits: at the latest when the child is stopped.
+    died.promise.catch(() => {}) // Rejects when the child is stopped, which must not be an unhandled rejection.
     const exited = new Promise<void>((resolve) => {
       child.once('exit', (code, signal) => {
         died.reject(new Error(`its process ended with ${signal ?? code}`))
@@ -78,7 +78,7 @@ export const framedSocketOf = (carried: Payload) => ({
   },
 } as const satisfies Side)
 
-/** The official SDK on both ends with its defaults: a server in a child process, spoken to over its stdio. */
+/** The official SDK on both ends with its defaults: a server in a child process, connected by stdio. */
 export const mcpStdioOf = (carried: Payload) => ({
   name: 'MCP SDK over stdio',
   answer: (i: number) => [{ type: 'text', text: carried(i).text }],
@@ -89,7 +89,7 @@ export const mcpStdioOf = (carried: Payload) => ({
     return {
       run: async (i) => {
         const result = await client.callTool({ name: 'echo', arguments: { text: carried(i).text } })
-        if (result.isError === true) throw new Error(`The server refused call ${i}: ${JSON.stringify(result.content)}`)
+        if (result.isError === true) throw new Error(`The server rejected call ${i}: ${JSON.stringify(result.content)}`)
         return result.content
       },
       stop: () => client.close(),
@@ -99,7 +99,7 @@ export const mcpStdioOf = (carried: Payload) => ({
 
 export const mcpStdio = mcpStdioOf(payload)
 
-/** A thread running a file of `peers/`, with what a runner needs to know of its life and end. */
+/** A worker that runs a file of `peers/`. */
 export interface PeerThread extends Required<Pick<Runner, 'died' | 'stop'>> {
   readonly worker: Worker
 }
@@ -107,7 +107,7 @@ export interface PeerThread extends Required<Pick<Runner, 'died' | 'stop'>> {
 export async function startPeerThread(file: URL): Promise<PeerThread> {
   const worker = new Worker(file)
   const died = Promise.withResolvers<never>()
-  died.promise.catch(() => {}) // It may reject while nobody waits: at the latest when the thread is stopped.
+  died.promise.catch(() => {}) // Rejects when the worker is stopped, which must not be an unhandled rejection.
   worker.on('error', died.reject)
   worker.on('exit', (code) => died.reject(new Error(`its thread exited with code ${code}`)))
   await Promise.race([once(worker, 'online'), died.promise])

@@ -5,7 +5,7 @@ import type { Runner, Side } from '../harness/subject.ts'
 import { echoRequest } from '../loads/echo-request.ts'
 import type { Payload } from '../loads/payload.ts'
 
-/** One call of the echo. It can be cancelled, and makes a signal only for whoever asks for one. */
+/** One call of the echo tool. It can be cancelled, and creates a signal only on demand. */
 class EchoCall implements ToolInvocation {
   readonly callId: string
   readonly tool = 'echo'
@@ -28,7 +28,7 @@ class EchoCall implements ToolInvocation {
   }
 }
 
-/** A tool in its compartment, called as the host's pipeline does it: each call can be cancelled by itself. */
+/** A tool in its compartment, called as the pipeline of the host does: each call can be cancelled separately. */
 const compartmentIn = <const Placement extends 'thread' | 'process'>(placement: Placement, carried: Payload) => ({
   name: `compartment in a ${placement}`,
   answer: carried,
@@ -38,7 +38,7 @@ const compartmentIn = <const Placement extends 'thread' | 'process'>(placement: 
     const died = session.ended.then((end): never => {
       throw end.kind === 'failed' ? end.error : new Error('it was closed')
     })
-    died.catch(() => {}) // It rejects while nobody waits: at the latest when it is closed.
+    died.catch(() => {}) // Rejects when the session is closed, which must not be an unhandled rejection.
     const run = (i: number) =>
       session.call(new EchoCall(`c${i}`, carried(i)))
     return { run, died, stop: () => sandbox.close() }

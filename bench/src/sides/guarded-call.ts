@@ -14,9 +14,8 @@ export interface GuardedCall<Name extends string> {
 }
 
 /**
- * The whole path of a call through the facade, with everything that guards it at work: the arguments are held against a schema, the
- * tool is gated and a person has approved of it for the session, a hook speaks before and another hears after it, the journal and
- * the audit are kept in a store on a disk.
+ * A complete call through the facade with all guards: the arguments are validated, the tool is gated and approved for the
+ * session, hooks run before and after it, and the journal and the audit are written to a store on disk.
  */
 export function guardedCall<const Name extends string>({ name, placement, tools, audit }: GuardedCall<Name>) {
   return {
@@ -51,7 +50,7 @@ export function guardedCall<const Name extends string>({ name, placement, tools,
       await run(0)
       const known = host.tools().filter(({ layer }) => layer === 'project').length
       if (known !== tools || questions !== 1 || hooks !== 2) {
-        throw new Error(`It is not guarded as it should be: ${known} tools, ${questions} questions, ${hooks} hooks.`)
+        throw new Error(`The call is not guarded as expected: ${known} tools, ${questions} questions, ${hooks} hooks.`)
       }
       const started = opened.move()
       return { run, stop: () => started.disposeAsync() }
@@ -59,7 +58,7 @@ export function guardedCall<const Name extends string>({ name, placement, tools,
   } as const satisfies Side<Name>
 }
 
-/** As many as an extension may have in each, all with one schema. */
+/** Tools per extension, all with the same schema. */
 const TOOLS_EACH = 100
 
 async function layOutTools(folder: string, count: number): Promise<void> {
@@ -77,7 +76,7 @@ const manifestOf = (id: string, tools: readonly string[]) => ({
   kind: 'Tool', contractVersion: '1.0.0', requiredCoreVersion: '^1.0.0', id, version: '1.0.0', main: './index.js',
   tools: tools.map((name) => ({
     name,
-    description: 'Gives back the text it was given.',
+    description: 'Returns the given text.',
     inputSchema: { type: 'object', properties: { text: { type: 'string' } }, required: ['text'], additionalProperties: false },
     gated: true,
     mode: 'read',

@@ -7,7 +7,7 @@ import { crewFleet, FULL_FLEET, layOutFleet, NO_FLEET, openFleet, type FleetSize
 
 const peer = fileURLToPath(new URL('../peers/fleet-memory.ts', import.meta.url))
 
-/** Opens one more session in a host that carries so much already. Its memory is that of a process with nothing else. */
+/** Opens one more session in a host of the given size. Memory is that of a separate process. */
 function openingSession<const Name extends string>(name: Name, size: FleetSize) {
   return {
     name,
@@ -37,7 +37,7 @@ function openingSession<const Name extends string>(name: Name, size: FleetSize) 
   } as const satisfies Side<Name>
 }
 
-/** From nothing to a host that has found and proven so many, and back. */
+/** Opens and closes a host that loads the given number of extensions. */
 function openingHost<const Name extends string>(name: Name, { loaded }: FleetSize) {
   return {
     name,

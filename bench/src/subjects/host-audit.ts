@@ -5,8 +5,8 @@ const silent = guardedCall({ name: 'guarded call without audit', placement: 'thr
 const audited = guardedCall({ name: 'guarded call with audit', placement: 'thread', tools: 1, audit: true })
 
 export const subject = defineSubject({
-  title: 'What the audit costs a guarded call',
-  compares: 'The same call with and without a record of its decision and of its end in the store.',
+  title: 'Cost of the audit for a guarded call',
+  compares: 'The same call with and without audit records of its decision and its end.',
   sides: [silent, audited],
   modes: [{ kind: 'latency' }, { kind: 'throughput', concurrency: 64 }],
   goals: [

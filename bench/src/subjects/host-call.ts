@@ -6,9 +6,9 @@ import { guardedCall } from '../sides/guarded-call.ts'
 const GUARDED = { tools: 1, audit: true } as const
 
 export const subject = defineSubject({
-  title: `One guarded call of a tool that returns its ${PAYLOAD_BYTES} bytes`,
-  compares: 'Validated, authorized from the cache, with hooks, journal and audit in a store on disk, against others without any guard.'
-    + ' One call after the other, our side busy-polls (decision 107) while the others sleep.',
+  title: `Guarded call of a tool that returns ${PAYLOAD_BYTES} bytes`,
+  compares: 'A call with validation, cached approval, hooks, journal and audit on disk, against other transports without guards.'
+    + ' For sequential calls our side busy-polls (decision 107); the others sleep.',
   sides: [
     rawPostMessage, comlinkThread, mcpStdio,
     guardedCall({ name: 'guarded call in a process', placement: 'process', ...GUARDED }),

@@ -2,8 +2,8 @@ import { defineSubject } from '../harness/subject.ts'
 import { sessionOfFleet, sessionOfNone } from '../sides/host-fleet.ts'
 
 export const subject = defineSubject({
-  title: 'One more session is opened, and told its tools',
-  compares: 'A host that carries 1,000 loaded extensions, 50 of them active in threads, and 20 sessions, against one that carries nothing.',
+  title: 'Opening a session and listing its tools',
+  compares: 'A host with 1,000 loaded extensions, 50 of them active in threads, and 20 sessions, against an empty host.',
   sides: [sessionOfNone, sessionOfFleet],
   modes: [{ kind: 'latency' }, { kind: 'memory' }],
   goals: [

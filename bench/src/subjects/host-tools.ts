@@ -5,8 +5,8 @@ const few = guardedCall({ name: 'guarded call among 10 tools', placement: 'threa
 const many = guardedCall({ name: 'guarded call among 10,000 tools', placement: 'thread', tools: 10_000, audit: true })
 
 export const subject = defineSubject({
-  title: 'One guarded call where many tools are registered',
-  compares: 'The same call of the same tool; only how many others the host knows is different.',
+  title: 'Guarded call in a host with many tools',
+  compares: 'The same call of the same tool with different numbers of registered tools.',
   sides: [few, many],
   modes: [{ kind: 'latency' }, { kind: 'throughput', concurrency: 64 }],
   goals: [

@@ -10,11 +10,11 @@ const peer = fileURLToPath(new URL('../peers/warm-start.ts', import.meta.url))
 async function startIn(forest: Forest): Promise<WarmStart> {
   const { stdout } = await promisify(execFile)(process.execPath, [peer, JSON.stringify(forest)])
   const started = JSON.parse(stdout) as WarmStart
-  if (started.count !== forest.count) throw new Error(`It found ${started.count} extensions of ${forest.count}.`)
+  if (started.count !== forest.count) throw new Error(`Found ${started.count} of ${forest.count} extensions.`)
   return started
 }
 
-/** Each reading is the first load of a process of its own: nothing of it has been compiled or looked at before. */
+/** Each reading is the first load of a new process, so that no code is compiled and no file is read before. */
 export function warmStartSides(count: number) {
   const forest = forestOf(count)
   const side = <const Name extends string>(name: Name, reading: (started: WarmStart) => number) => ({
@@ -36,9 +36,9 @@ export function warmStartSides(count: number) {
 const EXTENSIONS = 1_000
 
 export const subject = defineSubject({
-  title: `CPU of the first load of a fresh process, of ${EXTENSIONS} extensions of ${FILES_PER_EXTENSION} files each that are remembered`,
-  compares: 'User and system time of all threads: of the load itself, with every manifest parsed after it, and of the whole '
-    + 'process from its start, which strips the types of every source that it imports.',
+  title: `CPU time of the first cached load in a new process, ${EXTENSIONS} extensions of ${FILES_PER_EXTENSION} files`,
+  compares: 'User and system time of all threads: the load, the load and parsing every manifest, and the whole process from its '
+    + 'start, including stripping types from imported sources.',
   sides: warmStartSides(EXTENSIONS),
   modes: [{ kind: 'cpu' }],
   rounds: 6,

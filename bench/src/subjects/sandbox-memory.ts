@@ -6,7 +6,7 @@ import type { Footprint, IdleKind } from '../peers/idle.ts'
 
 const peer = fileURLToPath(new URL('../peers/idle.ts', import.meta.url))
 
-/** Read anew each time in a process of its own: what one reading leaves behind would be missing in the next. */
+/** Each reading uses a new process, because memory that one reading leaves behind would distort the next. */
 function idle<const Name extends string>(name: Name, kind: IdleKind, footprint: Footprint) {
   return {
     name,
@@ -31,10 +31,9 @@ const residentNode = idle('bare node, resident', 'node', 'Rss')
 export const residentHull = idle('hull, resident', 'process', 'Rss')
 
 export const subject = defineSubject({
-  title: 'The memory of a compartment that nobody calls: what one more thread adds to its process, and the share of a hull',
-  compares: 'Eight of each. A share (PSS) is what one more takes of the machine: pages that several processes have, such as '
-    + 'Node itself, count for each by their part. The goal for a hull is held against its share; all that is resident of it '
-    + '(RSS) stands beside.',
+  title: 'Memory of a compartment without calls: one more thread in a process, and the share of a hull',
+  compares: 'Eight of each. The share (PSS) divides pages among the processes that use them, such as those of Node itself. The goal '
+    + 'of a hull applies to its share; its resident memory (RSS) is shown for comparison.',
   sides: [idleWorker, awakeThread, nodeShare, hullShare, residentNode, residentHull],
   modes: [{ kind: 'memory' }],
   goals: [

@@ -9,7 +9,7 @@ import { echoRequest } from '../loads/echo-request.ts'
 const READY = 'ready'
 const ready = () => READY
 
-/** From `new Worker` to its first word. */
+/** From `new Worker` to its first message. */
 const bareWorker = {
   name: 'bare new Worker',
   answer: ready,
@@ -18,8 +18,8 @@ const bareWorker = {
     return {
       run: async () => {
         worker = new Worker(`require('node:worker_threads').parentPort.postMessage('${READY}')`, { eval: true })
-        const [word] = (await once(worker, 'message')) as [unknown]
-        return word
+        const [message] = (await once(worker, 'message')) as [unknown]
+        return message
       },
       between: async () => void (await worker?.terminate()),
       stop: async () => void (await worker?.terminate()),
@@ -27,7 +27,7 @@ const bareWorker = {
   },
 } as const satisfies Side
 
-/** From its start to its end, for it does nothing. */
+/** From start to exit of a process that does nothing. */
 const bareNode = {
   name: 'bare node -e 0',
   answer: ready,
@@ -41,7 +41,7 @@ const bareNode = {
   }),
 } as const satisfies Side
 
-/** From `open` to a session whose code is imported and held against its manifest. Cold: no spare waits for it. */
+/** From `open` to a session whose code is imported and compared with its manifest. Cold: without spares. */
 function activation<const Name extends string>(name: Name, placement: 'thread' | 'process', spares: 0 | 1) {
   return {
     name,
@@ -72,9 +72,9 @@ const warmProcess = activation('process from a warm spare', 'process', 1)
 const coldProcess = activation('cold process', 'process', 0)
 
 export const subject = defineSubject({
-  title: 'A compartment is opened: placed, locked down, its code imported and held against its manifest',
-  compares: 'A host that has opened one before, with all walls of the system that work here, against threads and processes that '
-    + 'do nothing. A cold process is Node behind those walls and a thread in it; empty, these alone take 1.8 × a bare node.',
+  title: 'Opening a compartment: start, lockdown, import of the code and comparison with the manifest',
+  compares: 'A host that has opened one before, with all isolation features of this system, against empty threads and processes. '
+    + 'A cold process is an isolated Node with a thread; without code, this alone takes 1.8 × a bare node.',
   sides: [bareWorker, bareNode, warmThread, coldThread, warmProcess, coldProcess],
   modes: [{ kind: 'latency' }],
   goals: [

@@ -24,7 +24,7 @@ const readTool = {
   },
 } as const satisfies Side
 
-/** A call of a tool that only keeps an empty list has the whole way of a call and nothing at its end. */
+/** A call that stores an empty list has the cost of the pipeline and hardly any work of its own. */
 const readTwice = {
   name: 'twice fs.readFile and one pipeline',
   answer: () => TEXT,
@@ -78,7 +78,7 @@ const readAndWrite = {
   },
 } as const satisfies Side
 
-/** ripgrep as a program would start it, its lines counted. */
+/** Runs ripgrep and counts its output lines. */
 async function countLines(args: readonly string[], cwd: string): Promise<number> {
   const child = spawn(rgPath, [...args], { cwd, stdio: ['ignore', 'pipe', 'inherit'] })
   let lines = 0
@@ -114,8 +114,8 @@ const grepTool = tool('grep', { pattern: 'needle', path: TREE }, NEEDLES)
 const globTool = tool('glob', { pattern: '**/*.md', path: TREE }, NOTES)
 
 export const subject = defineSubject({
-  title: `Bundled tools over ${FILES} files, beside what they are made of`,
-  compares: 'Whole calls through the facade: grep and glob beside ripgrep started by hand, read of 100 KB and edit of 1 MB beside node:fs.',
+  title: `Bundled tools over ${FILES} files, and the programs and functions they use`,
+  compares: 'Complete calls through the facade: grep and glob against ripgrep, read of 100 KB and edit of 1 MB against node:fs.',
   sides: [bareSearch, grepTool, bareList, globTool, readTwice, readTool, readAndWrite, editTool],
   modes: [{ kind: 'latency' }],
   goals: [

@@ -5,13 +5,13 @@ import { messageOf } from '@bulkhead/kit/error-message'
 import type { JsonObject } from '@bulkhead/kit/json'
 import { forms, type OptionForms } from '@bulkhead/kit/options'
 
-/** What is asked of every extension, as data: each id is proved by the check of the same name. */
+/** The requirements for every extension, by the id of the check that proves each. */
 export const REQUIREMENTS = {
-  'exports': 'The code offers exactly what the manifest declares.',
-  'lifecycle-order': 'init, activate, deactivate and dispose each end well, in this order, within their time.',
+  'exports': 'The code exports exactly what the manifest declares.',
+  'lifecycle-order': 'init, activate, deactivate and dispose succeed in this order, each within its deadline.',
   'dispose-idempotent': 'A second dispose does nothing and does not fail.',
-  'worst-arguments': 'Arguments that are hostile but well formed get an answer or an error, and the compartment lives on.',
-  'abort': 'A call that is cancelled does not bring its compartment down.',
+  'worst-arguments': 'Hostile but valid arguments give a result or an error, and the compartment keeps running.',
+  'abort': 'Cancelling a call does not end its compartment.',
 } as const satisfies Record<string, string>
 
 export type RequirementId = keyof typeof REQUIREMENTS
@@ -19,7 +19,7 @@ export type RequirementId = keyof typeof REQUIREMENTS
 export interface ConformanceResult {
   readonly requirement: RequirementId
   readonly ok: boolean
-  /** What happened, where it did not go well. */
+  /** What went wrong. Absent if `ok` is true. */
   readonly detail?: string
 }
 
@@ -68,15 +68,15 @@ const CHECKS: Readonly<Record<RequirementId, Check>> = {
       const call = session.call({ callId: `abort-${tool.name}`, tool: tool.name, args: {}, signal: cancel.signal })
       cancel.abort(new BulkheadError('ToolCancelled', 'Cancelled by the conformance suite.'))
       await answered(call)
-      // A tool that goes on is ended together with its compartment, and this call with it.
+      // A tool that ignores the cancellation is killed with its compartment. Then this call fails.
       await answered(session.call({ callId: `after-${tool.name}`, tool: tool.name, args: {}, signal: AbortSignal.timeout(ANSWER_MS) }))
     }
   },
 }
 
 /**
- * Runs every check, each in a compartment of its own without any power, and reports. Contract: never throws for what the
- * extension does, and leaves no compartment behind. Rejects with ConfigInvalid for a target that is none.
+ * Runs every check in its own compartment, without any power. Contract: does not throw for anything the extension does, and
+ * leaves no compartment behind. Rejects with ConfigInvalid for an invalid target.
  */
 export async function conform(target: ConformanceTarget): Promise<readonly ConformanceResult[]> {
   requireOptions('conform', target, TARGET, 'extension', 'sandbox')
@@ -125,7 +125,7 @@ async function started(open: () => Promise<CompartmentSession>): Promise<Compart
   return session
 }
 
-/** An error counts as an answer, unless it ends the compartment. */
+/** An error counts as a result, unless it ends the compartment. */
 async function answered(call: Promise<unknown>): Promise<void> {
   try {
     await call
@@ -134,7 +134,7 @@ async function answered(call: Promise<unknown>): Promise<void> {
   }
 }
 
-/** Well-formed JSON objects that careless code trips over: each could be sent by a model. */
+/** Valid JSON objects that break careless code. A model may send any of them. */
 export function worstArguments(): readonly JsonObject[] {
   return [
     {},

@@ -9,24 +9,24 @@ import type { Measured } from './expressions/measure-worker.ts'
 
 const ROOT = resolve(import.meta.dirname, '../../..')
 
-/** What is never given a stranger's text in the host. */
+/** Sources that never match untrusted strings in the host, with the reason. */
 const NOT_MEASURED: Readonly<Record<string, string>> = {
   'packages/sandbox/src/worker/': 'runs inside a compartment',
-  'packages/sandbox/src/process/linked-script.ts': 'reads our own sources, to build the script of a worker',
-  'packages/sandbox/src/process/source-graph.ts': 'reads our own sources, to build the script of a worker',
+  'packages/sandbox/src/process/linked-script.ts': 'reads our own sources to build the script of a worker',
+  'packages/sandbox/src/process/source-graph.ts': 'reads our own sources to build the script of a worker',
 }
 
-/** Expressions that are put together at run time: why they are linear. Their literal parts are measured like any other. */
+/** Files that build expressions at run time, with the reason that these are linear. Their literal parts are measured. */
 const COMPOSED: Readonly<Record<string, string>> = {
   'packages/contract/src/validation/fields.ts': 'versions of at most 64 characters',
   'packages/kit/src/text.ts': 'alternatives of literals',
-  'packages/host/src/records/redaction.ts': 'alternatives of literals, and values of secrets as they are',
-  'packages/loader/src/load/connect.ts': 'a number between fixed words',
-  'packages/loader/src/discover/npm-packages.ts': 'one part of a path after a fixed word at the beginning',
-  'packages/kit/src/schema/linear-pattern.ts': 'compiled to see whether it is valid, never matched',
+  'packages/host/src/records/redaction.ts': 'alternatives of literals and escaped secrets',
+  'packages/loader/src/load/connect.ts': 'a number between literals',
+  'packages/loader/src/discover/npm-packages.ts': 'one path segment after a literal prefix',
+  'packages/kit/src/schema/linear-pattern.ts': 'compiled to check its syntax, never matched',
   'packages/sandbox/src/os/installed-layers.ts': 'reads files of the kernel',
   'packages/sandbox/src/os/util-linux.ts': 'reads a file of the kernel',
-  'packages/tools-bundled/src/bash/policy/findings.ts': 'fixed words at the beginning, nothing repeated',
+  'packages/tools-bundled/src/bash/policy/findings.ts': 'literals at the start, nothing repeated',
 }
 
 const files = sourceFiles(ROOT, 'packages').filter(({ path }) => /^packages\/[^/]+\/src\//.test(path))
@@ -39,7 +39,7 @@ const byExpression = Map.groupBy(
 let worker: Worker | undefined
 afterAll(() => worker?.terminate())
 
-/** A string that the expression takes superlinear time for; undefined when there is none among those that are tried. */
+/** A string that takes superlinear time to match, or undefined if none of the attacks does. */
 async function slowStringFor(expression: Expression): Promise<string | undefined> {
   const used = worker ??= new Worker(new URL('./expressions/measure-worker.ts', import.meta.url))
   let hasAnswered = false
@@ -57,12 +57,12 @@ async function slowStringFor(expression: Expression): Promise<string | undefined
 }
 
 describe('a regular expression in the sources', () => {
-  it('is found wherever there is one', () => {
+  it('is found in every file', () => {
     expect(byExpression.size).toBeGreaterThan(250)
     expect(Object.keys(NOT_MEASURED).filter((prefix) => !files.some(({ path }) => path.startsWith(prefix)))).toEqual([])
   })
 
-  it('is put together at run time only where the table says why it is linear', () => {
+  it('is built at run time only in the files of the table', () => {
     const composing = files.filter(({ path, text }) => measured.some((one) => one.path === path) && expressionsIn(text).composed > 0)
     expect(composing.map(({ path }) => path).toSorted()).toEqual(Object.keys(COMPOSED).toSorted())
   })
@@ -74,7 +74,7 @@ describe('a regular expression in the sources', () => {
   )
 })
 
-describe('what takes more than linear time is noticed', () => {
+describe('finds the superlinear expression', () => {
   it.each([
     /\s+$/, /\/+$/, /<[^>]*>/, /\{([^}]*)\}\}/, /a*a*b/, /<\s*\/?\s*x/, /(?:a|a)*b/, /^(?:\|\||\|)*$/, /^(?:#[^\n]*)*$/, /^(\w+\s?)*$/,
     /\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*/, /^.*,.*,.*,x$/, /"(?:[^"\\]|\\.)*"x/, /(\d+)\.(\d+)$/,
@@ -83,7 +83,7 @@ describe('what takes more than linear time is noticed', () => {
   })
 })
 
-describe('expressions are told from', () => {
+describe('finds the expressions of', () => {
   it.each<[string, readonly string[]]>([
     ['const a = b / c / d', []],
     ['x = (1 + 2) / 3 / 4', []],
@@ -97,7 +97,7 @@ describe('expressions are told from', () => {
     expect(expressionsIn(source).literals.map(({ pattern }) => pattern)).toEqual(patterns)
   })
 
-  it('what is put together', () => {
+  it('a source that builds them at run time', () => {
     expect(expressionsIn("new RegExp(a); new RegExp('b'); RegExp; x.RegExp(1)").composed).toBe(2)
   })
 })

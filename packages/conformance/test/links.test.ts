@@ -5,10 +5,10 @@ import { expect, it } from 'vitest'
 const ROOT = join(import.meta.dirname, '../../..')
 const PAGES = ['*.md', 'docs/**/*.md', 'packages/*/README.md'].flatMap((pattern) => globSync(pattern, { cwd: ROOT }))
 
-/** Text in code is not a link. */
+/** Code contains no links. */
 const prose = (page: string): string => readFileSync(join(ROOT, page), 'utf8').replaceAll(/^```[\s\S]*?^```/gm, '').replaceAll(/`[^`\n]*`/g, '')
 
-/** As a page of the repository names its headings. */
+/** The anchor of a heading, as GitHub makes it. */
 const anchorOf = (heading: string): string => heading.toLowerCase().replaceAll(/[^\p{L}\p{N} _-]/gu, '').trim().replaceAll(' ', '-')
 const anchors = (page: string): ReadonlySet<string> =>
   new Set([...readFileSync(page, 'utf8').matchAll(/^#+ (.+)$/gm)].map(([, heading]) => anchorOf(heading!)))
@@ -23,7 +23,7 @@ function dead(page: string): readonly string[] {
   })
 }
 
-it.each(PAGES)('every link of %s leads somewhere', (page) => {
+it.each(PAGES)('every link of %s has a target', (page) => {
   expect(dead(page)).toEqual([])
 })
 
@@ -39,13 +39,13 @@ it('every page of docs can be reached from the README', () => {
   expect(globSync('docs/**/*.md', { cwd: ROOT }).filter((page) => !reached.has(page))).toEqual([])
 })
 
-it('a page of a package links to nothing outside of it, since a registry shows it by itself', () => {
+it('a page of a package does not link outside the package, because a registry shows it alone', () => {
   const outside = PAGES.filter((page) => page.startsWith('packages/')).flatMap((page) =>
     [...prose(page).matchAll(/\]\((\.\.\/[^)\s]*)\)/g)].map(([, target]) => `${page}: ${target}`))
   expect(outside).toEqual([])
 })
 
-it('every decision that a source names has a page', () => {
+it('every decision that a file names has a page', () => {
   const pages = new Set(globSync('docs/decisions/0*.md', { cwd: ROOT }).map((page) => Number(/(\d+)-/.exec(page)![1])))
   const files = ['{packages,apps}/*/{src,test,scripts,corpus}/**/*.ts', 'bench/{src,test}/**/*.ts', 'scripts/**/*.mjs', '*.md', 'docs/{guides,explanation,reference,tutorials}/*.md']
     .flatMap((pattern) => globSync(pattern, { cwd: ROOT }))

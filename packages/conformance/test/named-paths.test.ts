@@ -5,7 +5,7 @@ import { expect, it } from 'vitest'
 const ROOT = join(import.meta.dirname, '../../..')
 const FOLDERS = 'packages|apps|bench|docs|scripts'
 
-/** Paths of the repository that a page names, in code or in a diagram. `<name>` and `*` stand for anything. */
+/** Repository paths in a page. `<name>` and `*` match anything. */
 const pathsIn = (text: string): readonly string[] =>
   [...new Set(text.match(new RegExp(String.raw`(?<![\w./-])(?:${FOLDERS})/[\w./<>*{},-]*[\w/>*}]`, 'g')) ?? [])]
 

@@ -10,7 +10,7 @@ beforeEach(() => {
 })
 afterEach(() => rmSync(folder, { recursive: true }))
 
-/** A good package with some of its files written differently. */
+/** A valid package with some files replaced. */
 function problemsWith(files: Readonly<Record<string, string>> = {}, manifest: object = {}): readonly string[] {
   const good = {
     name: 'one',
@@ -34,7 +34,7 @@ function problemsWith(files: Readonly<Record<string, string>> = {}, manifest: ob
   return inspectContents(folder).problems
 }
 
-it('finds nothing wrong with a good package', () => {
+it('accepts a valid package', () => {
   expect(problemsWith()).toEqual([])
 })
 
@@ -47,9 +47,9 @@ it.each([
     { 'dist/a.js': 'new URL(`./b.ts`, import.meta.url)' },
     'dist/a.js refers to a source file by URL: `./b.ts`, import.meta.url',
   ],
-  ['a page that links out of it', { 'README.md': '[a](https://x.example) [b](./schema/one.json#x) [c](../../docs/x.md)' }, 'README.md links to ../../docs/x.md, which is not in the package'],
-  ['an index that links to nothing', { 'llms.txt': '[b](docs/b.md)' }, 'llms.txt links to docs/b.md, which is not in the package'],
-  ['a page that links to nothing', { 'docs/a.md': '[b](b.md) [c](../schema/one.json)' }, 'docs/a.md links to b.md, which is not in the package'],
+  ['a page that links outside the package', { 'README.md': '[a](https://x.example) [b](./schema/one.json#x) [c](../../docs/x.md)' }, 'README.md links to ../../docs/x.md, which is not in the package'],
+  ['an index with a broken link', { 'llms.txt': '[b](docs/b.md)' }, 'llms.txt links to docs/b.md, which is not in the package'],
+  ['a page with a broken link', { 'docs/a.md': '[b](b.md) [c](../schema/one.json)' }, 'docs/a.md links to b.md, which is not in the package'],
   ['a bin without an interpreter', { 'dist/bin.js': '' }, './dist/bin.js is a bin and does not begin with #!/usr/bin/env node'],
 ])('finds %s', (_, files, problem) => {
   expect(problemsWith(files)).toEqual([problem])
@@ -60,7 +60,7 @@ it.each([
   ['a pattern', { exports: { './*': './none/*' } }, 'exports names ./none/*'],
   ['a bin', { bin: './dist/none.js' }, 'bin names ./dist/none.js'],
   ['a file', { files: ['dist', 'docs'] }, 'files names docs'],
-])('misses %s that is not there', (_, manifest, problem) => {
+])('reports %s that does not exist', (_, manifest, problem) => {
   expect(problemsWith({}, manifest)).toEqual([`${problem}, which is not in the package (was it built?)`])
 })
 

@@ -7,10 +7,10 @@ import { inspectContents } from '../../../scripts/package/contents.mjs'
 import { copyDocumentation } from '../../../scripts/package/docs.mjs'
 
 const ROOT = join(import.meta.dirname, '../../..')
-/** pnpm is on the PATH of a check; a test that is run by hand finds the one that the set-up installed. */
+/** `pnpm check` puts pnpm on the PATH. A test that is run by hand uses the one that the setup installed. */
 const PATH = [...globSync('.tools/*/node_modules/.bin', { cwd: ROOT }).map((path) => join(ROOT, path)), process.env['PATH']].join(':')
 
-it('the tarball of bulkhead holds the documentation, and every link in it resolves', () => {
+it('the tarball of bulkhead contains the documentation, and every link in it resolves', () => {
   const folder = mkdtempSync(join(tmpdir(), 'bulkhead-packed-docs-'))
   try {
     const { name, version, files } = JSON.parse(readFileSync(join(ROOT, 'packages/bulkhead/package.json'), 'utf8')) as Record<string, unknown>

@@ -15,7 +15,7 @@ describe('the workspace', () => {
   })
 })
 
-/** A copy of the sources with one file written anew: what the rule must catch. */
+/** Files to write into a copy of the sources, and the violation that the rule must report. */
 const PLANTED: readonly (readonly [rule: string, file: string, text: string, found: string])[] = [
   ['a package imports contract', 'packages/loader/src/planted.ts', "import { createSandbox } from '@bulkhead/sandbox'", 'packages/loader/src/planted.ts imports @bulkhead/sandbox'],
   ['a package imports contract', 'packages/host/src/planted.ts', "export { x } from '../../store/src/index.ts'", 'packages/host/src/planted.ts reaches out with ../../store/src/index.ts'],
@@ -37,11 +37,11 @@ const PLANTED: readonly (readonly [rule: string, file: string, text: string, fou
   ['point down', 'packages/planted/package.json', '{}', 'packages/planted is not in floors.ts'],
   ['point down', 'packages/host/src/planted/planted.ts', '', 'packages/host/src/planted has no floor'],
   ['under 300 lines', 'apps/demo/src/planted.ts', 'x\n'.repeat(300), 'apps/demo/src/planted.ts has 301 lines'],
-  ['no drawer for everything', 'packages/host/src/utils/planted.ts', '', 'packages/host/src/utils/planted.ts says nothing about what it holds'],
+  ['generic name', 'packages/host/src/utils/planted.ts', '', 'packages/host/src/utils/planted.ts has a name that says nothing about its content'],
   ['an index is small', 'packages/store/src/index.ts', "export * from './memory-store.ts'", 'packages/store/src/index.ts exports *'],
   ['an index is small', 'packages/store/src/index.ts', '\n'.repeat(80), 'packages/store/src/index.ts has more than 70 lines'],
-  ['pinned by a literal test', 'packages/store/test/exports.test.ts', '', 'packages/store/test/exports.test.ts does not pin ./src/index.ts'],
-  ['says what it is', 'packages/store/README.md', '\n'.repeat(60), 'packages/store/README.md is too long'],
+  ['a test pins every entry', 'packages/store/test/exports.test.ts', '', 'packages/store/test/exports.test.ts does not pin ./src/index.ts'],
+  ['has a README', 'packages/store/README.md', '\n'.repeat(60), 'packages/store/README.md is too long'],
   ['no test is skipped', 'packages/store/test/planted.test.ts', `it.${'skip'}("x", () => {})`, 'packages/store/test/planted.test.ts skips or singles out a test'],
 ]
 

@@ -3,9 +3,8 @@ import { join, posix } from 'node:path'
 import { sourceFiles, type SourceFile } from './source-files.ts'
 
 /**
- * The folders below `src` of each package, from top to bottom: a file imports from its own floor or from one below.
- * Folders that share a floor do not import each other. `*` stands for the files at the root of `src` that are not
- * listed; without it they are the top floor.
+ * The folders below `src` of each package, from top to bottom. A file imports from its own floor or a lower one. Folders that
+ * share a floor do not import each other. `*` means the unlisted files at the root of `src`; without it they are the top floor.
  */
 const FLOORS: Readonly<Record<string, readonly (string | readonly string[])[]>> = {
   'packages/kit': ['schema', '*'],
@@ -30,7 +29,7 @@ const FLOORS: Readonly<Record<string, readonly (string | readonly string[])[]>> 
   'apps/demo': ['main.ts', 'demo.ts', 'scenarios', '*'],
 }
 
-/** From the root of the workspace: the files that a file imports. */
+/** The imports of each file. Paths start at the root of the workspace. */
 type ImportGraph = ReadonlyMap<string, readonly string[]>
 
 function importGraph(files: readonly SourceFile[]): ImportGraph {
@@ -69,10 +68,10 @@ function circles(graph: ImportGraph): readonly (readonly string[])[] {
   return found
 }
 
-/** One line for each import from a lower floor to a higher one, and for each folder without a floor. */
+/** One line for each import from a lower to a higher floor, and for each folder without a floor. */
 export const findUpwardImports = (root: string): readonly string[] => Object.entries(FLOORS).flatMap(([name, floors]) => {
   const source = `${name}/src/`
-  /** The folder of a file, or the file itself where it is listed. */
+  /** The folder of a file, or the file itself if it is listed. */
   const room = (file: string): string => {
     const [first = '', ...rest] = file.slice(source.length).split('/')
     return rest.length > 0 || floors.flat().includes(first) ? first : '*'
@@ -86,6 +85,6 @@ export const findUpwardImports = (root: string): readonly string[] => Object.ent
   return [...[...new Set(homeless)].map((one) => `${source}${one} has no floor`), ...upward]
 })
 
-/** One line for each package that has no order of folders. */
+/** One line for each package without floors. */
 export const findUnordered = (root: string): readonly string[] => readdirSync(join(root, 'packages'))
   .filter((name) => !Object.hasOwn(FLOORS, `packages/${name}`)).map((name) => `packages/${name} is not in floors.ts`)

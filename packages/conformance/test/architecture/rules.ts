@@ -6,7 +6,7 @@ import { sourceFiles, walk, type SourceFile } from './source-files.ts'
 
 export interface Rule {
   readonly name: string
-  /** One line per violation; none when the rule holds. */
+  /** One line per violation. */
   check(root: string): readonly string[]
 }
 
@@ -14,7 +14,7 @@ const MAX_LINES = 300
 const MAX_INDEX_LINES = 70
 const MAX_README_LINES = 40
 
-/** Which packages may import which others. `bulkhead` alone composes and may import all. */
+/** Only `bulkhead` composes packages and may import all of them. */
 const COMPOSERS: ReadonlySet<string> = new Set(['bulkhead'])
 const importable = (name: string): ReadonlySet<string> => new Set(
   name === 'kit' ? ['kit'] : name === 'contract' ? ['contract', 'kit'] : ['contract', 'kit', ...(name === 'sandbox' ? ['broker'] : []), name])
@@ -29,13 +29,13 @@ const everywhere = (root: string): readonly SourceFile[] => [
   ...sourceFiles(root, 'scripts'),
 ]
 
-/** The workspace package a specifier names, if it does. */
+/** The workspace package that a specifier names, or undefined. */
 function workspacePackage(specifier: string): string | undefined {
   if (specifier === 'bulkhead' || specifier.startsWith('bulkhead/')) return 'bulkhead'
   return specifier.startsWith('@bulkhead/') ? specifier.split('/')[1] : undefined
 }
 
-/** Which file of the workspace a relative import names. */
+/** The workspace file that a relative import names, or undefined. */
 const target = (file: SourceFile, specifier: string): string | undefined =>
   specifier.startsWith('.') ? posix.join(posix.dirname(file.path), specifier) : undefined
 
@@ -70,17 +70,17 @@ const portsOnlyHost: Rule = {
       .map((specifier) => `${file.path} imports ${specifier}`)),
 }
 
-/** What each folder of the sandbox may import besides itself. `extension` runs on both sides: in a compartment, or inline in the host. */
+/** The imports of each folder of the sandbox besides itself. `extension` runs on both sides: in a compartment, and inline in the host. */
 const SANDBOX_IMPORTS: Readonly<Record<string, readonly string[]>> = {
   wire: [], extension: ['wire'], worker: ['wire', 'extension'],
   os: [], process: ['wire', 'os'], pool: ['os', 'process'], session: ['wire', 'extension', 'process', 'pool'],
 }
-/** Files beside the folders: they compose the host's side, and never import what runs in a compartment. */
+/** Files beside the folders compose the host's side. They do not import code that runs in a compartment. */
 const SANDBOX_ROOT = ['os', 'pool', 'process', 'session']
 const WITHOUT_BROKER: ReadonlySet<string> = new Set(['wire', 'extension', 'worker'])
 
 const twoSides: Rule = {
-  name: 'what runs in a compartment and what guards it never import each other',
+  name: 'code inside a compartment and code that guards it never import each other',
   check: (root) => sourceFiles(root, 'packages/sandbox/src').flatMap((file) => {
     const folderOf = (path: string): string | undefined => /^packages\/sandbox\/src\/([^/]+)\//.exec(path)?.[1]
     const own = folderOf(file.path)
@@ -105,8 +105,8 @@ const shortFiles: Rule = {
 }
 
 const namedFolders: Rule = {
-  name: 'no drawer for everything',
-  check: (root) => everywhere(root).filter((file) => /(?:^|\/)(?:utils?|helpers?|shared|common|misc)(?:\/|\.[a-z]+$)/.test(file.path)).map((file) => `${file.path} says nothing about what it holds`),
+  name: 'no file or folder has a generic name',
+  check: (root) => everywhere(root).filter((file) => /(?:^|\/)(?:utils?|helpers?|shared|common|misc)(?:\/|\.[a-z]+$)/.test(file.path)).map((file) => `${file.path} has a name that says nothing about its content`),
 }
 
 const smallIndexes: Rule = {
@@ -118,7 +118,7 @@ const smallIndexes: Rule = {
 }
 
 const pinnedExports: Rule = {
-  name: 'every entry of every package is pinned by a literal test',
+  name: 'a test pins every entry of every package',
   check: (root) => packagesOf(root).flatMap((name) => {
     const pin = join(root, 'packages', name, 'test', 'exports.test.ts')
     if (!existsSync(pin)) return [`packages/${name} has no test/exports.test.ts`]
@@ -129,7 +129,7 @@ const pinnedExports: Rule = {
 }
 
 const shortReadmes: Rule = {
-  name: `every package says what it is in under ${MAX_README_LINES} lines`,
+  name: `every package has a README of at most ${MAX_README_LINES} lines`,
   check: (root) => packagesOf(root).flatMap((name) => {
     const path = join(root, 'packages', name, 'README.md')
     if (!existsSync(path)) return [`packages/${name} has no README.md`]

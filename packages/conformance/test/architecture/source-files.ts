@@ -12,7 +12,7 @@ export interface SourceFile {
 const IMPORT = /(?:^|[\s;}])(?:import|export)\b[^'"`;]*?\bfrom\s*['"]([^'"]+)['"]|\bimport\s*\(\s*['"]([^'"]+)['"]|(?:^|[\s;}])import\s*['"]([^'"]+)['"]/gm
 const SKIPPED: ReadonlySet<string> = new Set(['node_modules', 'dist', 'reports', '.turbo'])
 
-/** Every source file of ours below a folder, with what it imports. A folder that is not there has none. */
+/** All source files below a folder, with their imports. A missing folder has none. */
 export function sourceFiles(root: string, folder: string): readonly SourceFile[] {
   return walk(join(root, folder))
     .filter((path) => /\.(?:ts|mts|js|mjs)$/.test(path))

@@ -1,18 +1,18 @@
 import type { Expression } from './expressions-in.ts'
 
-/** One letter of every kind that expressions tell apart. */
+/** One letter of every kind that expressions distinguish. */
 const ALPHABET = [
   ...Array.from({ length: 95 }, (_, index) => String.fromCharCode(32 + index)),
   '\t', '\n', '\r', '\0', '\x1b', '\x7f', '\u00a0', '\u00ad', '\u00e9', '\u200b', '\u2028', '\u202e', '\u6f22', '\ud800', '\u{1f600}', '\u{e0041}',
 ]
-/** What ends an attack: most expressions fail there, which makes them try everything before. */
+/** Most expressions fail at one of these endings and then try every other match of the part before it. */
 const ENDINGS = ['', '\0', '\n!']
 const LETTERS_OF_CLASS = 3
 const MOST_BEGINNINGS = 12
 const MOST_LEADS = 4
 const MOST_PAIRED = 10
 
-/** A string that is repeated, between a beginning that leads into a part of the expression and an ending. */
+/** A repeated string between a lead, which matches the start of the expression, and an ending. */
 export interface Attack {
   readonly lead: string
   readonly repeated: string
@@ -20,8 +20,8 @@ export interface Attack {
 }
 
 /**
- * Attacks on every way in which a part of an expression can match over and over: each letter that a part takes, wherever
- * a match may stand before it, each pair of letters, and what each beginning of the whole expression takes.
+ * Attacks on every part of an expression that can match repeatedly: each letter that a part matches after each lead, each
+ * pair of letters, and each prefix of a match of the whole expression.
  */
 export function attacksOn({ pattern, flags }: Expression): readonly Attack[] {
   const parts = partsOf(pattern).map((part) => lettersOf(part, flags)).filter((letters) => letters.length > 0)
@@ -42,7 +42,7 @@ export const attackOfLength = ({ lead, repeated, ending }: Attack, length: numbe
 
 const known = new Map<string, readonly string[]>()
 
-/** Letters that a part of a pattern takes. */
+/** Letters that a part of a pattern matches. */
 function lettersOf(part: string, flags: string): readonly string[] {
   const key = `${part} ${flags}`
   const found = known.get(key) ?? search(part, flags)
@@ -54,7 +54,7 @@ function search(part: string, flags: string): readonly string[] {
   try {
     const alone = new RegExp(`^(?:${part})$`, flags.replaceAll(/[gy]/g, ''))
     const letters = ALPHABET.filter((letter) => alone.test(letter))
-    // Of a wide class one letter of each sort: the sorts are what other parts tell apart.
+    // One letter per kind is enough for a wide class, because other parts distinguish kinds.
     const sorts = Map.groupBy(letters, (letter) => (/[a-z]/.test(letter) ? 'a' : /[A-Z]/.test(letter) ? 'A' : /\d/.test(letter) ? '0' : letter))
     return [...sorts.values()].map((sort) => sort[0]!).slice(0, LETTERS_OF_CLASS)
   } catch {
@@ -62,7 +62,7 @@ function search(part: string, flags: string): readonly string[] {
   }
 }
 
-/** Single letters, escapes and classes of a pattern, in order; groups and quantifiers left out. */
+/** Letters, escapes and classes of a pattern, in order, without groups and quantifiers. */
 function partsOf(pattern: string): readonly string[] {
   return [...pattern.matchAll(/\\(?:[pP]\{[^}]*\}|u\{[^}]*\}|u[\da-fA-F]{4}|x[\da-fA-F]{2}|k<[^>]*>|[^])|\[(?:\\[^]|[^\]\\])*\]|\(\?(?:[:=!]|<[=!]|<[^>]*>)|\{\d*,?\d*\}|[^]/gu)]
     .map(([part]) => part)

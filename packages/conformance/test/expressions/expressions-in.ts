@@ -1,24 +1,25 @@
-/** A regular expression as it stands in a source file. */
+/** A regular expression literal. */
 export interface Expression {
   readonly pattern: string
   readonly flags: string
 }
 
-/** Regular expressions in the text of a source file, and how often one is put together at run time. */
+/** The regular expressions of a source file. */
 export interface Found {
   readonly literals: readonly Expression[]
+  /** How many are built at run time. */
   readonly composed: number
 }
 
 const BEFORE_LITERAL: ReadonlySet<string> = new Set('(,=:[!&|?{};+-*%<>~^')
 const KEYWORD = /(?:^|[^\w$.])(?:return|typeof|case|in|of|do|else|void|yield|await|throw)$/
 
-/** Reads a source far enough to tell a literal from a division, a comment and the inside of a string. */
+/** Parses a source far enough to distinguish literals from divisions, comments and strings. */
 export function expressionsIn(source: string): Found {
   const literals: Expression[] = []
   let composed = 0
   let before = ''
-  /** Depth of braces at which each open template goes on. */
+  /** For each open template, the depth of braces at which it continues. */
   const templates: number[] = []
   let depth = 0
   for (let at = source.startsWith('#!') ? endOf(source, '\n', 0) : 0; at < source.length;) {
@@ -64,7 +65,7 @@ function afterString(source: string, from: number, quote: string): number {
   return at + 1
 }
 
-/** The end of the text of a template, and whether an expression follows instead of its end. */
+/** The end of one part of a template, and whether an expression follows. */
 function afterTemplate(source: string, from: number): readonly [end: number, goesOn: boolean] {
   for (let at = from; at < source.length; at++) {
     if (source[at] === '\\') at++

@@ -3,20 +3,20 @@ import type { Attack } from './attack-strings.ts'
 import { attackOfLength, attacksOn } from './attack-strings.ts'
 import type { Expression } from './expressions-in.ts'
 
-/** Cubic work shows at the first length, quadratic work at the second. */
+/** The first length detects cubic time, the second quadratic time. */
 const LENGTHS = [512, 8_192]
-/** An eighth of the length: an eighth of the work where it is linear, a sixty-fourth where it is quadratic. */
+/** For an eighth of the length, linear time is an eighth and quadratic time a sixty-fourth. */
 const SHORTER = 8
-/** Where exponential work shows, before it takes for ever. */
+/** Lengths at which exponential time is noticeable but still bounded. */
 const TINY = [20, 26, 32, 38]
-/** Processor time of this thread. A linear search of a long text takes a hundredth of it, a quadratic one several times as much. */
+/** Processor time of this thread. On a long string, linear time is a hundredth of it and quadratic time a multiple. */
 const SUSPICIOUS_US = 10_000
 const SUPERLINEAR = 20
 /** Attacks that are measured together. */
 const GROUP = 16
 
 export interface Measured {
-  /** What the expression is slow for; undefined when nothing is. */
+  /** A string that takes superlinear time, or undefined. */
   readonly slowFor: string | undefined
 }
 
@@ -39,7 +39,7 @@ function slowStringFor(expression: Expression): string | undefined {
   return undefined
 }
 
-/** The first that takes long alone. Most expressions are through with all of them in less. */
+/** The first attack that is slow on its own. For most expressions all attacks together are fast. */
 function firstSlow(
   compiled: RegExp, attacks: readonly Attack[], length: number, isSuperlinear: (attack: Attack) => boolean,
 ): Attack | undefined {
@@ -51,12 +51,12 @@ function firstSlow(
     return undefined
   }
   if (workOf(compiled, attacks, length) <= SUSPICIOUS_US) return undefined
-  // Twice: the first time, the thread may have had something else to do.
+  // Measured twice, because the thread may have done other work the first time.
   return attacks.find((attack) => workOf(compiled, [attack], length) > SUSPICIOUS_US
     && workOf(compiled, [attack], length) > SUSPICIOUS_US && isSuperlinear(attack))
 }
 
-/** Stops as soon as it is suspicious: a group that is slow for several is measured one by one anyway. */
+/** Stops early, because a slow group is measured again one by one. */
 function workOf(compiled: RegExp, attacks: readonly Attack[], length: number): number {
   const texts = attacks.map((attack) => attackOfLength(attack, length))
   const before = threadCpu()
