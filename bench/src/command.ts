@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util'
-import { SideError } from './harness/contestant.ts'
+import { SideError } from './harness/started-side.ts'
 import { latestOf, mergeLatest, serialize, resultOf, type Result } from './harness/result.ts'
 import { painterFor, renderReport } from './harness/report.ts'
 import { FULL, QUICK, runSubject, type OnRound } from './harness/run.ts'

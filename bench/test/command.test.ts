@@ -50,9 +50,9 @@ describe('pnpm bench', () => {
     const { out } = await bench('slow', 'slower', '--quick', '--json')
     expect(out).toBe('')
     await mkdir(join(folder, 'subjects'))
-    const rigged = new URL('./fixtures/subjects/slower.ts', import.meta.url).href
+    const source = new URL('./fixtures/subjects/slower.ts', import.meta.url).href
     for (const name of ['a-one', 'a-two', 'ab', 'b']) {
-      await writeFile(join(folder, 'subjects', `${name}.ts`), `export { subject } from '${rigged}'`)
+      await writeFile(join(folder, 'subjects', `${name}.ts`), `export { subject } from '${source}'`)
     }
     const stdout = new PassThrough()
     const around = { subjects: pathToFileURL(join(folder, 'subjects/')), latest: join(folder, 'latest.json'), stdout, stderr: stdout }

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { expect, it } from 'vitest'
-import { crewFleet, layOutFleet, openFleet } from '../src/loads/fleet.ts'
+import { startFleet, layOutFleet, openFleet } from '../src/loads/fleet.ts'
 import { subject as session } from '../src/subjects/host-session.ts'
 import { subject as start } from '../src/subjects/host-start.ts'
 
@@ -15,11 +15,11 @@ it('a fleet has the requested number of extensions and sessions', async () => {
   opened.defer(remove)
   const host = await openFleet(workspace)
   opened.defer(async () => void (await host.close()))
-  const sessions = await crewFleet(host, SMALL)
+  const sessions = await startFleet(host, SMALL)
   expect(sessions).toHaveLength(2)
   const fleet = host.extensions().filter(({ layer }) => layer === 'project')
   expect(fleet.map(({ state }) => state).toSorted()).toEqual(['active', 'active', 'validated', 'validated', 'validated'])
-  await expect(crewFleet(host, { ...SMALL, active: 1 })).rejects.toThrow('2 extensions are active instead of 1')
+  await expect(startFleet(host, { ...SMALL, active: 1 })).rejects.toThrow('2 extensions are active instead of 1')
 })
 
 it('a separate process reports the memory of a fleet', async () => {

@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { mergeLatest, resultOf, type Latest } from '../src/harness/result.ts'
 import { QUICK, runSubject } from '../src/harness/run.ts'
 import { defineSubject } from '../src/harness/subject.ts'
-import { spinning } from './fixtures/rigged.ts'
+import { spinning } from './fixtures/sides.ts'
 
 const subject = defineSubject({ title: 'T', compares: 'C', sides: [spinning('a', 1)], modes: [{ kind: 'latency' }], goals: [] })
 const result = { ...resultOf(subject, QUICK, await runSubject(subject, QUICK)), seconds: 1.23456789 }

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
-import { forestOf } from '../src/loads/extension-forest.ts'
+import { sharedLayer } from '../src/loads/extension-layer.ts'
 import { loadingSides } from '../src/subjects/loader.ts'
 import { warmStartSides } from '../src/subjects/loader-warm.ts'
 
@@ -22,12 +22,12 @@ describe('loading', () => {
   })
 
   it('removes the extensions after the last user', async () => {
-    const forest = forestOf(1)
-    const [first, second] = [await forest.open(), await forest.open()]
+    const shared = sharedLayer(1)
+    const [first, second] = [await shared.open(), await shared.open()]
     expect(second).toBe(first)
-    await forest.close()
+    await shared.close()
     expect(existsSync(first.globalRoot)).toBe(true)
-    await forest.close()
+    await shared.close()
     expect(existsSync(first.globalRoot)).toBe(false)
   })
 })

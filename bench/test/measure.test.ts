@@ -1,7 +1,7 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { takeTurn } from '../src/harness/measure.ts'
 import type { Runner } from '../src/harness/subject.ts'
-import { spinning } from './fixtures/rigged.ts'
+import { spinning } from './fixtures/sides.ts'
 
 /** Answers in a later turn of the event loop, and records all calls and the most that were in flight. */
 function observed() {

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest'
-import type { Series } from '../src/harness/contestant.ts'
+import type { Series } from '../src/harness/started-side.ts'
 import { resultOf } from '../src/harness/result.ts'
 import { FULL } from '../src/harness/run.ts'
 import type { Recording } from '../src/harness/run.ts'
 import { defineSubject } from '../src/harness/subject.ts'
 import type { Measure } from '../src/harness/subject.ts'
-import { spinning } from './fixtures/rigged.ts'
+import { spinning } from './fixtures/sides.ts'
 
 const subject = defineSubject({
   title: 'T',

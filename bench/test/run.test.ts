@@ -1,14 +1,14 @@
 import { afterEach, describe, expect, it, vi } from 'vitest'
-import { SideError } from '../src/harness/contestant.ts'
+import { SideError } from '../src/harness/started-side.ts'
 import { resultOf } from '../src/harness/result.ts'
 import { fairOrders, FULL, QUICK, runSubject } from '../src/harness/run.ts'
 import { defineSubject, type Runner, type Side } from '../src/harness/subject.ts'
 import { startPeerThread } from '../src/sides/baselines.ts'
-import { spinning, ticking } from './fixtures/rigged.ts'
+import { spinning, ticking } from './fixtures/sides.ts'
 
 const latency = { kind: 'latency' } as const
-const abreast = { kind: 'throughput', concurrency: 4 } as const
-const among = (...sides: Side[]) => defineSubject({ title: 'T', compares: 'C', sides, modes: [latency, abreast], goals: [] })
+const concurrent = { kind: 'throughput', concurrency: 4 } as const
+const among = (...sides: Side[]) => defineSubject({ title: 'T', compares: 'C', sides, modes: [latency, concurrent], goals: [] })
 
 /** The calls before measuring: one alone, then four at once. */
 const FIRST_CALLS = 5
@@ -23,7 +23,7 @@ describe('runSubject', () => {
       title: 'T',
       compares: 'C',
       sides: [ticking('short', 100, clock), ticking('long', 300, clock)],
-      modes: [latency, abreast],
+      modes: [latency, concurrent],
       goals: [
         { side: 'long', measure: 'p50', is: '≥', ratio: 3, against: 'short' },
         { side: 'long', measure: '4-way', is: '≤', ratio: 1 / 3, against: 'short' },
@@ -104,7 +104,7 @@ describe('runSubject', () => {
   })
 
   it('times out for a side that never answers', async () => {
-    const run = runSubject(among(spinning('silent', 1, { run: () => new Promise(() => {}) })), { ...QUICK, patienceMs: 20 })
+    const run = runSubject(among(spinning('silent', 1, { run: () => new Promise(() => {}) })), { ...QUICK, timeoutMs: 20 })
     await expect(run).rejects.toThrow('The side "silent" did not finish the first calls within 20 ms')
   })
 

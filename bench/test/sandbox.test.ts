@@ -7,12 +7,12 @@ import type { Latest } from '../src/harness/result.ts'
 import { awakeThread, hullShare, residentHull } from '../src/subjects/sandbox-memory.ts'
 
 const main = fileURLToPath(new URL('../src/main.ts', import.meta.url))
-const PATIENCE_MS = 540_000
+const TIMEOUT_MS = 540_000
 
 it('runs every side of calls and starts, and computes the ratio of each goal', async () => {
   const tried = thoroughly(['sandbox-small'], ['sandbox-large', 'sandbox-small', 'sandbox-start'])
   const argv = [main, ...tried, '--quick', '--json']
-  const { stdout } = await promisify(execFile)(process.execPath, argv, { timeout: PATIENCE_MS })
+  const { stdout } = await promisify(execFile)(process.execPath, argv, { timeout: TIMEOUT_MS })
   const { subjects } = JSON.parse(stdout) as Latest
   expect(Object.keys(subjects)).toEqual(tried)
   for (const [name, { sides, ratios }] of Object.entries(subjects)) {

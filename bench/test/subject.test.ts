@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { defineSubject, measuresOf } from '../src/harness/subject.ts'
 import type { Goal, Mode } from '../src/harness/subject.ts'
-import { spinning } from './fixtures/rigged.ts'
+import { spinning } from './fixtures/sides.ts'
 
 const latency = { kind: 'latency' } as const
 const named = (names: string[], modes: Mode[], goals: Goal[] = []) =>

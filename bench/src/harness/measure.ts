@@ -22,7 +22,7 @@ export interface Turn {
 
 export async function takeTurn(caller: Caller, mode: Mode, ms: number): Promise<Turn> {
   if (mode.kind === 'throughput') {
-    const { perSecond, last } = await callAbreast(caller, ms, mode.concurrency)
+    const { perSecond, last } = await callConcurrently(caller, ms, mode.concurrency)
     return { values: [[`${mode.concurrency}-way`, perSecond]], micros: [], last }
   }
   if (mode.kind === 'memory') return read(caller, 'idle', caller.runner.megabytes, 'megabytes')
@@ -54,7 +54,7 @@ async function read(caller: Caller, measure: Measure, reading: (() => Promise<nu
 }
 
 /** Keeps `concurrency` calls in flight for `ms`, at least one per lane, and counts until the last answer. */
-async function callAbreast(caller: Caller, ms: number, concurrency: number): Promise<{ perSecond: number; last: Answered }> {
+async function callConcurrently(caller: Caller, ms: number, concurrency: number): Promise<{ perSecond: number; last: Answered }> {
   const first = caller.next
   const start = performance.now()
   const end = start + ms

@@ -1,4 +1,4 @@
-import { startContestant, type Contestant, type Series } from './contestant.ts'
+import { startSide, type StartedSide, type Series } from './started-side.ts'
 import { startNoiseMeter, type MachineNoise } from './noise.ts'
 import type { Measure, Subject } from './subject.ts'
 
@@ -11,11 +11,11 @@ export interface Pace {
   readonly settleMs: number
   readonly turnMs: number
   /** The longest time for one step of a side before the run fails. */
-  readonly patienceMs: number
+  readonly timeoutMs: number
 }
 
-export const FULL: Pace = { quick: false, rounds: 30, warmUpMs: 2000, settleMs: 5, turnMs: 50, patienceMs: 60_000 }
-export const QUICK: Pace = { quick: true, rounds: 3, warmUpMs: 20, settleMs: 1, turnMs: 5, patienceMs: 20_000 }
+export const FULL: Pace = { quick: false, rounds: 30, warmUpMs: 2000, settleMs: 5, turnMs: 50, timeoutMs: 60_000 }
+export const QUICK: Pace = { quick: true, rounds: 3, warmUpMs: 20, settleMs: 1, turnMs: 5, timeoutMs: 20_000 }
 
 export interface Recording {
   readonly rounds: number
@@ -38,17 +38,17 @@ export async function runSubject(subject: Subject, pace: Pace, onRound?: OnRound
 
 async function record(subject: Subject, pace: Pace, onRound?: OnRound): Promise<Recording> {
   await using started = new AsyncDisposableStack()
-  const contestants = new Map<string, Contestant>()
-  for (const side of subject.sides) {
-    const contestant = await startContestant(side, pace.patienceMs)
-    started.defer(() => contestant.stop())
-    contestants.set(side.name, contestant)
+  const byName = new Map<string, StartedSide>()
+  for (const declared of subject.sides) {
+    const side = await startSide(declared, pace.timeoutMs)
+    started.defer(() => side.stop())
+    byName.set(declared.name, side)
   }
-  const lineUp = [...contestants.values()]
-  for (const contestant of lineUp) await contestant.check(subject.modes)
-  for (const mode of subject.modes) for (const contestant of lineUp) await contestant.warmUp(mode, pace.warmUpMs)
+  const sides = [...byName.values()]
+  for (const side of sides) await side.check(subject.modes)
+  for (const mode of subject.modes) for (const side of sides) await side.warmUp(mode, pace.warmUpMs)
 
-  const orders = fairOrders(lineUp)
+  const orders = fairOrders(sides)
   const wanted = subject.rounds ?? pace.rounds
   const rounds = pace.quick ? Math.min(pace.rounds, wanted) : Math.ceil(wanted / orders.length) * orders.length
   const meter = startNoiseMeter()
@@ -56,15 +56,15 @@ async function record(subject: Subject, pace: Pace, onRound?: OnRound): Promise<
   for (let round = 0; round < rounds; round++) {
     meter.sample()
     for (const mode of subject.modes) {
-      for (const contestant of orders[round % orders.length] ?? []) {
-        await contestant.warmUp(mode, pace.settleMs)
-        await contestant.compete(mode, pace.turnMs)
+      for (const side of orders[round % orders.length] ?? []) {
+        await side.warmUp(mode, pace.settleMs)
+        await side.measure(mode, pace.turnMs)
       }
     }
     onRound?.(round + 1, rounds)
   }
   const seconds = (performance.now() - begin) / 1000
-  const series = new Map(Array.from(contestants, ([name, contestant]) => [name, contestant.results()]))
+  const series = new Map(Array.from(byName, ([name, side]) => [name, side.results()]))
   return { rounds, seconds, series, machine: meter.read() }
 }
 

@@ -30,7 +30,7 @@ export const openFleet = (workspace: string): Promise<Host> =>
   createHost({ workspace, home: join(workspace, 'home'), trust: 'once', config: { isolation: { project: 'thread' } } })
 
 /** Opens `sessions` sessions, and starts `active` extensions with one call each. */
-export async function crewFleet(host: Host, { active, sessions }: FleetSize): Promise<readonly Session[]> {
+export async function startFleet(host: Host, { active, sessions }: FleetSize): Promise<readonly Session[]> {
   const opened = await Promise.all(Array.from({ length: sessions }, () => host.openSession({ mode: 'yolo' })))
   for (let index = 0; index < active; index++) {
     const outcome = await opened[index % sessions]!.call({ id: `c${index}`, name: nameOf(index), arguments: { n: 1 } })

@@ -15,7 +15,7 @@ export const READ_BYTES = 100 * 1024
 export const EDIT_BYTES = 1024 * 1024
 
 /** A workspace with many files and a host. The sides of a run share it, and the last `release` removes it. */
-export interface Ground {
+export interface ToolWorkspace {
   readonly workspace: string
   readonly session: Session
   /** Resolves with the data of the outcome. Rejects for an error outcome. */
@@ -25,14 +25,14 @@ export interface Ground {
 
 let shared: { readonly opened: Promise<Opened>; users: number } | undefined
 
-type Opened = Omit<Ground, 'release'> & { close(): Promise<void> }
+type Opened = Omit<ToolWorkspace, 'release'> & { close(): Promise<void> }
 
-export async function shareGround(): Promise<Ground> {
-  const mine = shared ??= { opened: openGround(), users: 0 }
+export async function shareWorkspace(): Promise<ToolWorkspace> {
+  const mine = shared ??= { opened: openWorkspace(), users: 0 }
   mine.users++
-  const { close, ...ground } = await mine.opened
+  const { close, ...parts } = await mine.opened
   return {
-    ...ground,
+    ...parts,
     async release() {
       if (--mine.users > 0) return
       shared = undefined
@@ -41,7 +41,7 @@ export async function shareGround(): Promise<Ground> {
   }
 }
 
-async function openGround(): Promise<Opened> {
+async function openWorkspace(): Promise<Opened> {
   await using opened = new AsyncDisposableStack()
   const folder = await mkdtemp(join(tmpdir(), 'bulkhead-bench-'))
   opened.defer(() => rm(folder, { recursive: true, force: true }))

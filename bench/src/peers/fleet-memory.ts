@@ -1,13 +1,13 @@
 // Prints the resident memory, in MB, of an idle host of the given size.
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
-import { crewFleet, layOutFleet, openFleet } from '../loads/fleet.ts'
+import { startFleet, layOutFleet, openFleet } from '../loads/fleet.ts'
 import type { FleetSize } from '../sides/host-fleet.ts'
 
 const size = JSON.parse(process.argv[2]!) as FleetSize
 const { workspace, remove } = await layOutFleet(size.loaded)
 const host = await openFleet(workspace)
-await crewFleet(host, size)
+await startFleet(host, size)
 // Exposed only now, because a compartment does not start if `gc` is exposed.
 setFlagsFromString('--expose-gc')
 const collect = runInNewContext('gc') as () => void

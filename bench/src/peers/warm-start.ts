@@ -1,6 +1,6 @@
 // Loads the extensions once from the cache, and prints the CPU time.
-import type { Forest } from '../loads/extension-forest.ts'
-import { loadForest } from '../loads/extension-forest.ts'
+import type { ExtensionLayer } from '../loads/extension-layer.ts'
+import { loadLayer } from '../loads/extension-layer.ts'
 
 export interface WarmStart {
   readonly count: number
@@ -15,9 +15,9 @@ const spentMs = (since?: NodeJS.CpuUsage): number => {
   return (user + system) / 1_000
 }
 
-const forest = JSON.parse(process.argv[2]!) as Forest
+const layer = JSON.parse(process.argv[2]!) as ExtensionLayer
 const before = process.cpuUsage()
-const extensions = await loadForest(forest, true)
+const extensions = await loadLayer(layer, true)
 const loadMs = spentMs(before)
 const processMs = spentMs()
 const tools = extensions.flatMap(({ manifest }) => manifest.tools)

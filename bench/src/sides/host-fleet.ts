@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import type { Session } from 'bulkhead'
 import type { Runner, Side } from '../harness/subject.ts'
-import { crewFleet, FULL_FLEET, layOutFleet, NO_FLEET, openFleet, type FleetSize } from '../loads/fleet.ts'
+import { startFleet, FULL_FLEET, layOutFleet, NO_FLEET, openFleet, type FleetSize } from '../loads/fleet.ts'
 
 const peer = fileURLToPath(new URL('../peers/fleet-memory.ts', import.meta.url))
 
@@ -18,7 +18,7 @@ function openingSession<const Name extends string>(name: Name, size: FleetSize) 
       started.defer(remove)
       const host = await openFleet(workspace)
       started.defer(async () => void (await host.close()))
-      await crewFleet(host, size)
+      await startFleet(host, size)
       let opened: Session | undefined
       const everything = started.move()
       return {

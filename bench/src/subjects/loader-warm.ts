@@ -2,28 +2,28 @@ import { execFile } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { defineSubject, type Runner, type Side } from '../harness/subject.ts'
-import { FILES_PER_EXTENSION, forestOf, loadForest, type Forest } from '../loads/extension-forest.ts'
+import { FILES_PER_EXTENSION, sharedLayer, loadLayer, type ExtensionLayer } from '../loads/extension-layer.ts'
 import type { WarmStart } from '../peers/warm-start.ts'
 
 const peer = fileURLToPath(new URL('../peers/warm-start.ts', import.meta.url))
 
-async function startIn(forest: Forest): Promise<WarmStart> {
-  const { stdout } = await promisify(execFile)(process.execPath, [peer, JSON.stringify(forest)])
+async function startIn(layer: ExtensionLayer): Promise<WarmStart> {
+  const { stdout } = await promisify(execFile)(process.execPath, [peer, JSON.stringify(layer)])
   const started = JSON.parse(stdout) as WarmStart
-  if (started.count !== forest.count) throw new Error(`Found ${started.count} of ${forest.count} extensions.`)
+  if (started.count !== layer.count) throw new Error(`Found ${started.count} of ${layer.count} extensions.`)
   return started
 }
 
 /** Each reading is the first load of a new process, so that no code is compiled and no file is read before. */
 export function warmStartSides(count: number) {
-  const forest = forestOf(count)
+  const shared = sharedLayer(count)
   const side = <const Name extends string>(name: Name, reading: (started: WarmStart) => number) => ({
     name,
     answer: (i: number) => i,
     start: async (): Promise<Runner> => {
-      const planted = await forest.open()
-      await loadForest(planted, true)
-      return { run: async (i) => i, cpuMs: async () => reading(await startIn(planted)), stop: () => forest.close() }
+      const layer = await shared.open()
+      await loadLayer(layer, true)
+      return { run: async (i) => i, cpuMs: async () => reading(await startIn(layer)), stop: () => shared.close() }
     },
   }) as const satisfies Side<Name>
   return [

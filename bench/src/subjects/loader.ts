@@ -1,31 +1,32 @@
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import { defineSubject, type Runner, type Side } from '../harness/subject.ts'
-import { FILES_PER_EXTENSION, forestOf, loadForest, type Forest } from '../loads/extension-forest.ts'
+import { FILES_PER_EXTENSION, sharedLayer, loadLayer, type ExtensionLayer } from '../loads/extension-layer.ts'
 
-const loaded = async (forest: Forest, warm: boolean): Promise<number> => (await loadForest(forest, warm)).length
+const loaded = async (layer: ExtensionLayer, warm: boolean): Promise<number> => (await loadLayer(layer, warm)).length
 
 const COMMAND = 'find . -type f -print0 | xargs -0 sha512sum | wc -l'
 
 /** A loader without a cache, one with a cache, and a program that only hashes the same files. */
 export function loadingSides(count: number) {
-  const forest = forestOf(count)
+  const shared = sharedLayer(count)
   const side = <const Name extends string>(
-    name: Name, answer: number, run: (planted: Forest) => Promise<number>, prepare?: (planted: Forest) => Promise<unknown>,
+    name: Name, answer: number,
+    run: (layer: ExtensionLayer) => Promise<number>, prepare?: (layer: ExtensionLayer) => Promise<unknown>,
   ) => ({
     name,
     answer: () => answer,
     start: async (): Promise<Runner> => {
-      const planted = await forest.open()
-      await prepare?.(planted)
-      return { run: () => run(planted), stop: () => forest.close() }
+      const layer = await shared.open()
+      await prepare?.(layer)
+      return { run: () => run(layer), stop: () => shared.close() }
     },
   }) as const satisfies Side<Name>
   return [
     side('sha512sum', count * FILES_PER_EXTENSION, async ({ globalRoot }) =>
       Number((await promisify(execFile)('sh', ['-c', COMMAND], { cwd: globalRoot })).stdout)),
-    side('cold load', count, (planted) => loaded(planted, false)),
-    side('warm load', count, (planted) => loaded(planted, true), (planted) => loaded(planted, true)),
+    side('cold load', count, (layer) => loaded(layer, false)),
+    side('warm load', count, (layer) => loaded(layer, true), (layer) => loaded(layer, true)),
   ] as const
 }
 

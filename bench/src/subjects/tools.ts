@@ -4,7 +4,7 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { rgPath } from '@vscode/ripgrep'
 import { defineSubject, type Runner, type Side } from '../harness/subject.ts'
-import { EDIT_BYTES, FILES, NEEDLES, NOTES, READ_BYTES, shareGround, TREE } from '../loads/tool-workspace.ts'
+import { EDIT_BYTES, FILES, NEEDLES, NOTES, READ_BYTES, shareWorkspace, TREE } from '../loads/tool-workspace.ts'
 
 const LINE = 'A line of text as there are many in a file of code.\n'
 const textOf = (bytes: number, first: string): string =>
@@ -15,7 +15,7 @@ const readTool = {
   name: 'read',
   answer: () => TEXT,
   start: async (): Promise<Runner> => {
-    const { workspace, call, release } = await shareGround()
+    const { workspace, call, release } = await shareWorkspace()
     await writeFile(join(workspace, 'read.txt'), TEXT)
     return {
       run: async () => ((await call('read', { path: 'read.txt' })) as { readonly content: string }).content,
@@ -29,7 +29,7 @@ const readTwice = {
   name: 'twice fs.readFile and one pipeline',
   answer: () => TEXT,
   start: async (): Promise<Runner> => {
-    const { workspace, call, release } = await shareGround()
+    const { workspace, call, release } = await shareWorkspace()
     const path = join(workspace, 'read-bare.txt')
     await writeFile(path, TEXT)
     return {
@@ -49,7 +49,7 @@ const editTool = {
   name: 'edit',
   answer: () => 1,
   start: async (): Promise<Runner> => {
-    const { workspace, call, release } = await shareGround()
+    const { workspace, call, release } = await shareWorkspace()
     await writeFile(join(workspace, 'edit.txt'), textOf(EDIT_BYTES, marked(0)))
     return {
       run: async (i) => {
@@ -65,7 +65,7 @@ const readAndWrite = {
   name: 'reading and writing',
   answer: (i: number) => i,
   start: async (): Promise<Runner> => {
-    const { workspace, release } = await shareGround()
+    const { workspace, release } = await shareWorkspace()
     const path = join(workspace, 'edit-bare.txt')
     await writeFile(path, textOf(EDIT_BYTES, marked(0)))
     return {
@@ -94,7 +94,7 @@ const bare = <const Name extends string>(name: Name, args: readonly string[], li
   name,
   answer: () => lines,
   start: async (): Promise<Runner> => {
-    const { workspace, release } = await shareGround()
+    const { workspace, release } = await shareWorkspace()
     return { run: () => countLines(args, join(workspace, TREE)), stop: release }
   },
 }) as const satisfies Side
@@ -103,7 +103,7 @@ const tool = <const Name extends string>(name: Name, args: unknown, total: numbe
   name,
   answer: () => total,
   start: async (): Promise<Runner> => {
-    const { call, release } = await shareGround()
+    const { call, release } = await shareWorkspace()
     return { run: async () => ((await call(name, args)) as { readonly total: number }).total, stop: release }
   },
 }) as const satisfies Side

@@ -10,20 +10,20 @@ export interface Series {
 }
 
 /** A started side and its results so far. Contract: every failure is a SideError with the name of the side. */
-export interface Contestant {
+export interface StartedSide {
   /** Checks the answers of one call, then of as many concurrent calls as the modes use, because a side may mix those up. */
   check(modes: readonly Mode[]): Promise<void>
   /** Calls without measuring. */
   warmUp(mode: Mode, ms: number): Promise<void>
   /** Takes one measured turn of a round. */
-  compete(mode: Mode, ms: number): Promise<void>
+  measure(mode: Mode, ms: number): Promise<void>
   results(): Map<Measure, Series>
   stop(): Promise<void>
 }
 
-export async function startContestant(side: Side, patienceMs: number): Promise<Contestant> {
-  const runner = await attributed(side.name, 'start', patienceMs, () => side.start())
-  const alive = <T>(doing: string, work: () => Promise<T>) => attributed(side.name, doing, patienceMs, work, runner.died)
+export async function startSide(side: Side, timeoutMs: number): Promise<StartedSide> {
+  const runner = await attributed(side.name, 'start', timeoutMs, () => side.start())
+  const alive = <T>(doing: string, work: () => Promise<T>) => attributed(side.name, doing, timeoutMs, work, runner.died)
   const caller: Caller = { runner, next: 0 }
   const byRound = new Map<Measure, number[]>()
   const micros: number[] = []
@@ -52,7 +52,7 @@ export async function startContestant(side: Side, patienceMs: number): Promise<C
     warmUp: async (mode, ms) => {
       if (mode.kind === 'latency' || mode.kind === 'throughput') await turn(mode, ms)
     },
-    compete: async (mode, ms) => {
+    measure: async (mode, ms) => {
       const taken = await turn(mode, ms)
       for (const one of taken.micros) micros.push(one)
       for (const [measure, value] of taken.values) {
@@ -70,7 +70,7 @@ export async function startContestant(side: Side, patienceMs: number): Promise<C
       }
       return new Map(Array.from(byRound, ([measure, values]) => [measure, { byRound: values, whole: whole(measure, values) }]))
     },
-    stop: () => attributed(side.name, 'stop', patienceMs, () => runner.stop()),
+    stop: () => attributed(side.name, 'stop', timeoutMs, () => runner.stop()),
   }
 }
 
@@ -90,18 +90,18 @@ function wrongAnswer(side: string, i: number, got: unknown, expected: unknown): 
   return new SideError(side, `answered ${show(got)} to call ${i}; expected ${show(expected)}.`)
 }
 
-/** Contract: settles within `patienceMs`, with a SideError if the work fails or `died` rejects first. */
+/** Contract: settles within `timeoutMs`, with a SideError if the work fails or `died` rejects first. */
 async function attributed<T>(
   side: string,
   doing: string,
-  patienceMs: number,
+  timeoutMs: number,
   work: () => Promise<T>,
   died?: Promise<never>,
 ): Promise<T> {
   const late = Promise.withResolvers<never>()
   const timer = setTimeout(() => {
-    late.reject(new SideError(side, `did not finish ${doing} within ${patienceMs} ms. Check whether its peer still answers.`))
-  }, patienceMs)
+    late.reject(new SideError(side, `did not finish ${doing} within ${timeoutMs} ms. Check whether its peer still answers.`))
+  }, timeoutMs)
   try {
     return await Promise.race([work(), late.promise, ...(died === undefined ? [] : [died])])
   } catch (error) {

@@ -13,7 +13,7 @@ const SIZES = { 'index.js': 120_000, 'lib/chunk.js': 60_000, 'README.md': 4_000 
 const SETTLE_MS = 200
 
 /** A global layer with many extensions, each with its own files and schemas. */
-export interface Forest {
+export interface ExtensionLayer {
   readonly count: number
   readonly globalRoot: string
   readonly workspace: string
@@ -21,34 +21,34 @@ export interface Forest {
 }
 
 /** The sides of a subject share one layer. The first `open` creates it, the last `close` removes it. */
-export function forestOf(count: number): { open(): Promise<Forest>; close(): Promise<void> } {
+export function sharedLayer(count: number): { open(): Promise<ExtensionLayer>; close(): Promise<void> } {
   let users = 0
-  let planted: Promise<Forest> | undefined
+  let created: Promise<ExtensionLayer> | undefined
   return {
     open: () => {
       users++
-      planted ??= plant(count)
-      return planted
+      created ??= createLayer(count)
+      return created
     },
     close: async () => {
-      const forest = planted
-      if (--users > 0 || forest === undefined) return
-      planted = undefined
-      await rm(dirname((await forest).globalRoot), { recursive: true, force: true })
+      const layer = created
+      if (--users > 0 || layer === undefined) return
+      created = undefined
+      await rm(dirname((await layer).globalRoot), { recursive: true, force: true })
     },
   }
 }
 
-async function plant(count: number): Promise<Forest> {
-  const base = await mkdtemp(join(tmpdir(), 'bulkhead-forest-'))
-  const forest = { count, globalRoot: join(base, 'home'), workspace: join(base, 'work'), cache: join(base, 'cache') }
-  await mkdir(forest.workspace)
-  for (let index = 0; index < count; index++) await plantOne(join(forest.globalRoot, 'tools', `ext-${index}`), index)
+async function createLayer(count: number): Promise<ExtensionLayer> {
+  const base = await mkdtemp(join(tmpdir(), 'bulkhead-layer-'))
+  const layer = { count, globalRoot: join(base, 'home'), workspace: join(base, 'work'), cache: join(base, 'cache') }
+  await mkdir(layer.workspace)
+  for (let index = 0; index < count; index++) await createExtension(join(layer.globalRoot, 'tools', `ext-${index}`), index)
   await wait(SETTLE_MS)
-  return forest
+  return layer
 }
 
-async function plantOne(folder: string, index: number): Promise<void> {
+async function createExtension(folder: string, index: number): Promise<void> {
   const files = new Map<string, string>([
     ['bulkhead.json', JSON.stringify(manifestOf(index))],
     ...Object.entries(SIZES).map(([path, size]) => [path, `// ${randomBytes(size / 2).toString('hex')}`] as const),
@@ -84,7 +84,7 @@ function integrityOf(files: ReadonlyMap<string, string>): string {
 }
 
 /** One load by a new loader. `warm`: with a cache, which the first load writes. */
-export async function loadForest({ globalRoot, workspace, cache }: Forest, warm: boolean): Promise<readonly ExtensionDescriptor[]> {
+export async function loadLayer({ globalRoot, workspace, cache }: ExtensionLayer, warm: boolean): Promise<readonly ExtensionDescriptor[]> {
   const loader = createLoader({ coreVersion: '1.0.0', roots: { global: globalRoot }, bundled: [], ...(warm && { cache }) })
   const { extensions, diagnostics } = await loader.load({ workspace, trust: 'declined', projectDigest: 'any', overrides: { policy: { lock: { global: 'off' } } } })
   if (diagnostics.length > 0) throw new Error(`${diagnostics[0]!.code}: ${diagnostics[0]!.message}`)
