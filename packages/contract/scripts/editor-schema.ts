@@ -7,7 +7,7 @@ interface Heading {
   readonly description: string
 }
 
-/** The JSON Schema (2020-12) of what a person writes: before defaults are filled in. */
+/** The JSON Schema (2020-12) of the input, before defaults are set. */
 export function editorSchema(schema: z.ZodType, { name, title, description }: Heading): string {
   const { $schema, ...body } = z.toJSONSchema(schema, { io: 'input', target: 'draft-2020-12' })
   const $id = `urn:bulkhead:contract:${CONTRACT_VERSION.split('.')[0]}:${name}`

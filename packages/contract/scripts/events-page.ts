@@ -12,7 +12,7 @@ generated from \`packages/contract/src/model/events.ts\`. Which events are kept:
 Every event has \`at\`, an ISO 8601 timestamp from the host's clock.
 `
 
-/** The members of an object type that stands on its own lines or on one. */
+/** The members of an object type, on one line or several. */
 const members = (text: string): readonly (readonly [name: string, type: string])[] =>
   [...text.matchAll(/readonly (\w+\??): ([^;\n]+?)(?=;| \}|\n)/g)].map(([, name, type]) => [name!, type!] as const)
 

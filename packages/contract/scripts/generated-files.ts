@@ -7,7 +7,7 @@ import { eventsPage } from './events-page.ts'
 import { limitsPage } from './limits-page.ts'
 import { configurationPage, manifestPage } from './reference-pages.ts'
 
-/** Every generated file, by its absolute path, with the text it must have. */
+/** Every generated file, by absolute path, with its content. */
 export function generatedFiles(root: string): ReadonlyMap<string, string> {
   const schema = (name: string): string => join(root, 'packages', 'contract', 'schema', name)
   return new Map([

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-/** What is read of a JSON Schema here. */
+/** The parts of a JSON Schema that this script reads. */
 interface Keys {
   readonly $ref?: string
   readonly type?: string | readonly string[]
@@ -16,10 +16,10 @@ interface Keys {
   readonly oneOf?: readonly Keys[]
 }
 
-/** Keys whose insides another page, or another row, describes. */
+/** Keys whose members are described on another page or in another row. */
 export type Elsewhere = ReadonlySet<string>
 
-/** A row of a table for each key of what a person writes, in the order of the schema: its path, its form, and what it means. */
+/** One table row per key, in the order of the schema: path, form and meaning. */
 export function keyRows(schema: z.ZodType, elsewhere: Elsewhere): string {
   return rowsOf(z.toJSONSchema(schema, { io: 'input', target: 'draft-2020-12' }) as Keys, '', elsewhere).join('')
 }

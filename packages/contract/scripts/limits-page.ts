@@ -32,7 +32,7 @@ const AFTER = `
 |---|---|---|---|
 `
 
-/** Without an error the rest is cut, and the outcome says so. */
+/** Limits without an error truncate the result, which the outcome reports. */
 type Row = readonly [most: number, meaning: string, error?: ErrorCode]
 
 const CALL: Readonly<Record<keyof typeof CALL_LIMITS, Row>> = {

@@ -29,7 +29,7 @@ describe('an approval key', () => {
     ['{a}', { a: 'one\ntwo' }, 'one%0atwo'],
     ['{a}€{b}', { a: '1 €', b: '' }, '1 %e2%82%ac€'],
     ['100%: {a}', { a: 'x' }, '100%: x'],
-  ])('%s over %j is %j', (template, args, expected) => {
+  ])('%s with %j gives %j', (template, args, expected) => {
     expect(key(template, args)).toBe(expected)
   })
 
@@ -39,7 +39,7 @@ describe('an approval key', () => {
     ['a placeholder that is no path', '{a b}'], ['a path with an empty step', '{a..b}'],
     ['two placeholders side by side', '{a}{b}'],
     ['a % between placeholders', '{a}%{b}'], ['half a surrogate pair', '\ud83d{a}'],
-  ])('cannot be made of a template with %s', (_, template) => {
+  ])('rejects a template with %s', (_, template) => {
     expect(() => compileApprovalKey(template)).toThrow(refusal)
   })
 
@@ -65,7 +65,7 @@ describe('an approval key', () => {
       }), { numRuns: thoroughly(600, 3_000) })
     })
 
-  it('can be read back, so nothing of the arguments is lost', () => {
+  it('can be parsed, so different arguments give different keys', () => {
     const text = fc.string({ unit: fc.constantFrom('%', '2', '5', ':', '-', "'", 'a', '\u0000', '1'), maxLength: 6 })
     const decode = (part: string) => part.replace(/^%'/, '').replaceAll(/%([0-9a-f]{2})/g,
       (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)))
@@ -74,25 +74,25 @@ describe('an approval key', () => {
     }))
   })
 
-  it('is the same for equal arguments, whatever the order of keys', () => {
+  it('is equal for equal arguments in any key order', () => {
     expect(key('{a}', { a: { x: 1, y: 2 } })).toBe(key('{a}', { a: { y: 2, x: 1 } }))
   })
 })
 
-describe('a key that was derived', () => {
+describe('a derived key', () => {
   it.each<[string, unknown]>([
     ['nothing', ''], ['no text', 5], ['undefined', undefined], ['a line break', 'a\nb'], ['a NUL', '\0'],
     ['a C1 control', 'a\u0085'],
     ['a line separator', 'a\u2028b'], ['half a surrogate pair', 'a\ud800'], ['more than 1024 bytes', 'é'.repeat(513)],
-  ])('is refused for %s', (_, value) => {
+  ])('is rejected for %s', (_, value) => {
     expect(() => checkApprovalKey(value)).toThrow(refusal)
   })
 
-  it('is taken as it is', () => {
+  it('is unchanged', () => {
     for (const good of ['.', 'git log', 'é'.repeat(512), '😀']) expect(checkApprovalKey(good)).toBe(good)
   })
 
-  it('is refused where the arguments make it empty or too long', () => {
+  it('is rejected if the arguments make it empty or too long', () => {
     expect(() => key('{a}', { a: '' })).toThrow(refusal)
     expect(() => key('{a}', { a: 'x'.repeat(2_000) })).toThrow(refusal)
   })

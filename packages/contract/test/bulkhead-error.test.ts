@@ -22,7 +22,7 @@ const hostile: readonly [string, unknown][] = [
   ['a pretender with an unknown code', { [Symbol.for('bulkhead.error')]: true, code: 'constructor' }],
 ]
 
-describe('our error', () => {
+describe('BulkheadError', () => {
   it.each(Object.keys(ERRORS) as ErrorCode[])('%s follows the table', (code) => {
     const error = new BulkheadError(code, 'It happened.')
     expect({ class: error.class, fault: error.fault, retryable: error.retryable })
@@ -37,7 +37,7 @@ describe('our error', () => {
     expect(error).toBeInstanceOf(Error)
   })
 
-  it('is known across copies of the package', async () => {
+  it('is recognized across copies of the package', async () => {
     const copy = '../src/model/bulkhead-error.ts?copy'
     const other = await import(/* @vite-ignore */ copy) as typeof import('../src/model/bulkhead-error.ts')
     const theirs = new other.BulkheadError('NotFound', 'x')
@@ -46,19 +46,19 @@ describe('our error', () => {
     expect(BulkheadError.from(theirs)).toBe(theirs)
   })
 
-  it('does not travel in its JSON as more than its data', () => {
+  it('has only its data in JSON', () => {
     expect(JSON.parse(JSON.stringify(new BulkheadError('NotFound', 'x', { data: 1 }))))
       .toEqual({ name: 'BulkheadError', code: 'NotFound', data: 1 })
   })
 
-  it.each(hostile)('is made of %s without throwing', (_, thrown) => {
+  it.each(hostile)('wraps %s without throwing', (_, thrown) => {
     expect(BulkheadError.is(thrown)).toBe(false)
     const error = BulkheadError.from(thrown, 'ToolExecutionFailed')
     expect(error.code).toBe('ToolExecutionFailed')
     expect(error.message).not.toBe('')
   })
 
-  it('is made of an error with that error as its cause', () => {
+  it('keeps a wrapped error as its cause', () => {
     const cause = new TypeError('bad')
     expect(BulkheadError.from(cause)).toMatchObject({ code: 'InternalError', message: 'bad', cause })
   })

@@ -3,7 +3,7 @@ import { contractCompatible, coreSatisfies } from '../src/validation/manifest.ts
 import { CONTRACT_VERSION } from '../src/model/names.ts'
 
 describe('contract versions', () => {
-  it('is 1.0.0 here', () => {
+  it('the current version is 1.0.0', () => {
     expect(CONTRACT_VERSION).toBe('1.0.0')
     expect(contractCompatible('1.0.0')).toBe(true)
   })
@@ -20,17 +20,17 @@ describe('contract versions', () => {
     ['a newer patch before 1.0.0', '0.3.9', '0.3.2', true],
     ['an older minor before 1.0.0', '0.2.0', '0.3.0', false],
     ['before 1.0.0 on 1.0.0', '0.9.0', '1.0.0', false],
-    ['a prerelease on the very same', '1.1.0-rc.1', '1.1.0-rc.1', true],
+    ['a prerelease on the same prerelease', '1.1.0-rc.1', '1.1.0-rc.1', true],
     ['a prerelease on its release', '1.1.0-rc.1', '1.1.0', false],
     ['a release on its prerelease', '1.1.0', '1.1.0-rc.1', false],
     ['an older release on a prerelease', '1.0.0', '1.1.0-rc.1', false],
     ['build metadata', '1.0.0+a', '1.0.0+b', true],
-    ['numbers and not texts', '1.9.0', '1.10.0', true],
-    ['no version', 'one', '1.0.0', false],
+    ['numeric comparison', '1.9.0', '1.10.0', true],
+    ['an invalid version', 'one', '1.0.0', false],
     ['a range', '^1.0.0', '1.0.0', false],
     ['a short form', '1.0', '1.0.0', false],
-    ['nothing', '', '1.0.0', false],
-    ['a host that is no version', '1.0.0', 'dev', false],
+    ['an empty string', '', '1.0.0', false],
+    ['an invalid host version', '1.0.0', 'dev', false],
   ])('%s: %s on %s is compatible: %s', (_, manifest, host, compatible) => {
     expect(contractCompatible(manifest, host)).toBe(compatible)
   })
@@ -43,7 +43,7 @@ describe('host versions', () => {
     ['1.0.0', '1.0.0', true], ['=1.0.0', '1.0.1', false], ['1.x || 3.x', '3.1.0', true], ['^1.0.0', '1.1.0-rc.1', false],
     ['>=1.1.0-rc.0', '1.1.0-rc.1', true],
     ['latest', '1.0.0', false], ['^1.0.0 nonsense', '1.0.0', false], ['^1.0.0', 'dev', false],
-  ])('%s holds for %s: %s', (range, host, holds) => {
+  ])('%s includes %s: %s', (range, host, holds) => {
     expect(coreSatisfies(range, host)).toBe(holds)
   })
 })

@@ -7,25 +7,25 @@ import { invalidConfigs, validConfigs, wholeConfig } from './samples/configs.ts'
 const pathsOf = (value: unknown) => configFileSchema.safeParse(value).error?.issues.map((issue) => issue.path.join('/'))
 
 describe('a configuration file', () => {
-  it('lies in config.json and knows these modes', () => {
+  it('is in config.json and has these modes', () => {
     expect(CONFIG_FILE).toBe('config.json')
     expect(SECURITY_MODES).toEqual(['ask', 'allowlist', 'yolo'])
   })
 
-  it.each(validConfigs)('is taken: %s', (_, value) => {
+  it.each(validConfigs)('is accepted: %s', (_, value) => {
     expect(pathsOf(value)).toBeUndefined()
   })
 
-  it.each(invalidConfigs)('is refused, at its path: %s', (_, value, path) => {
+  it.each(invalidConfigs)('is rejected with a path: %s', (_, value, path) => {
     expect(pathsOf(value)).toEqual([path])
   })
 
-  it('is as it was written, but for the pattern of a rule', () => {
+  it('is unchanged except for the default pattern of a rule', () => {
     expect(configFileSchema.parse(wholeConfig))
       .toEqual({ ...wholeConfig, rules: [{ permission: 'bash', pattern: '*', action: 'ask' }] })
   })
 
-  it('can set every limit, and no other', () => {
+  it('can set every limit and nothing else', () => {
     expect(pathsOf({ limits: DEFAULT_LIMITS })).toBeUndefined()
     expect(pathsOf({ limits: { ...DEFAULT_LIMITS, fork: 1 } })).toEqual(['limits'])
     expect(pathsOf({ limits: { graceMs: LONGEST_TIMER_MS } })).toBeUndefined()

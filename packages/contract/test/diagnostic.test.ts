@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { VALIDATION_STAGES } from '../src/model/bulkhead-error.ts'
 
-it('has exactly these stages, in order', () => {
+it('diagnostics have exactly these stages, in order', () => {
   expect(VALIDATION_STAGES).toEqual([
     'locate', 'trust', 'read', 'shape', 'contractVersion', 'requiredCoreVersion', 'configSchema', 'integrity', 'signature',
     'lock', 'register',

@@ -29,7 +29,7 @@ describe('the author API', () => {
     expect(defineTool(tool)).toBe(tool)
   })
 
-  it('sets the error code of a call', () => {
+  it('ToolError sets the error code of a call', () => {
     expect(new ToolError('NotFound', 'No such city.', { city: 'Atlantis' })).toMatchObject({
       name: 'ToolError', code: 'NotFound', message: 'No such city.', data: { city: 'Atlantis' },
     })

@@ -32,7 +32,7 @@ describe('the table of errors', () => {
     }
   })
 
-  it('marks temporary errors as retryable, and no terminal ones', () => {
+  it('marks transient errors as retryable, and terminal ones as not', () => {
     for (const row of Object.values(ERRORS)) {
       if (row.class === 'ToolTransient') expect(row.retryable).toBe(true)
       if (['ToolTerminal', 'Validation', 'Cancellation'].includes(row.class)) expect(row.retryable).toBe(false)

@@ -3,20 +3,20 @@ import { anySchema, byteSize, configSchema, objectSchema } from '../src/validati
 import { withCommonConfig } from '../src/model/names.ts'
 
 describe('schemas inside a manifest', () => {
-  it('are of type object where arguments are described', () => {
+  it('are of type object for arguments', () => {
     const schema = { type: 'object', properties: { a: { $ref: '#/$defs/x' } }, $defs: { x: {} } }
     expect(objectSchema.parse(schema)).toEqual(schema)
     const others = [{}, { type: 'array' }, { type: ['object'] }, true, []]
     expect(others.filter((other) => objectSchema.safeParse(other).success)).toEqual([])
   })
 
-  it('are closed where configuration is described', () => {
+  it('are closed for configuration', () => {
     expect(configSchema.safeParse({ type: 'object', additionalProperties: false }).success).toBe(true)
     const others = [{ type: 'object' }, { type: 'object', additionalProperties: true }, { additionalProperties: false }]
     expect(others.filter((other) => configSchema.safeParse(other).success)).toEqual([])
   })
 
-  it('are any object elsewhere', () => {
+  it('may be any object otherwise', () => {
     expect(anySchema.parse({ oneOf: [] })).toEqual({ oneOf: [] })
     expect(anySchema.safeParse(true).success).toBe(false)
   })

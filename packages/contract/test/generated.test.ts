@@ -21,11 +21,11 @@ const schemaOf = async (name: string) =>
 
 describe('generated files', () => {
   const files = [...generatedFiles(root)].map(([path, text]) => [path.slice(root.length), path, text] as const)
-  it.each(files)('%s is what its source says', async (_, path, text) => {
+  it.each(files)('%s is up to date', async (_, path, text) => {
     expect(await readFile(path, 'utf8')).toBe(text)
   })
 
-  describe('in a folder of their own', () => {
+  describe('in another folder', () => {
     let folder: string
     const generate = (...args: string[]) => new Promise<{ code: number | null; output: string }>((settle) => {
       const script = fileURLToPath(new URL('../scripts/generate.ts', import.meta.url))
@@ -37,7 +37,7 @@ describe('generated files', () => {
     })
     afterAll(() => rm(folder, { recursive: true, force: true }))
 
-    it('are missed, written, found equal, and found different', async () => {
+    it('are reported as missing, written, reported as equal and as different', async () => {
       const page = join('docs', 'reference', 'errors.md')
       const missed = await generate('--check')
       expect(missed.code).toBe(1)
@@ -82,7 +82,7 @@ describe.each([
   ['manifest', valid, invalid],
   ['config', validConfigs, invalidConfigs],
 ] as const)('the JSON Schema of a %s', (name, good, bad) => {
-  it('judges every sample as the contract does', async () => {
+  it('accepts and rejects the same samples as the contract', async () => {
     const ajv = new Ajv2020({ strict: true, strictRequired: false, allErrors: true, allowUnionTypes: true })
     formats.default(ajv)
     const accepts = ajv.compile(await schemaOf(name))
@@ -90,7 +90,7 @@ describe.each([
     expect(bad.filter(([, value]) => accepts(value)).map(([title]) => title)).toEqual([])
   })
 
-  it('names itself and describes every property, for an editor to show', async () => {
+  it('has a title and a description of every property, for editors', async () => {
     const schema = await schemaOf(name)
     expect(schema)
       .toMatchObject({ $schema: 'https://json-schema.org/draft/2020-12/schema', $id: `urn:bulkhead:contract:1:${name}` })

@@ -14,7 +14,7 @@ const reachable = (from: LifecycleState, seen = new Set<LifecycleState>([from]))
 }
 
 describe('the lifecycle', () => {
-  it('is this table', () => {
+  it('has these transitions', () => {
     expect(transitions.map(({ from, signal, to }) => `${from} ${signal} ${to}`)).toEqual([
       'validated init initialising', 'validated dispose disposed',
       'initialising initialised loaded', 'initialising fail failed',
@@ -28,18 +28,18 @@ describe('the lifecycle', () => {
     expect(LIFECYCLE_PHASES).toEqual(['init', 'activate', 'deactivate', 'dispose'])
   })
 
-  it('is closed: it knows every state it leads to, and has no cell that is not listed above', () => {
+  it('has only known states and listed transitions', () => {
     expect(Object.keys(LIFECYCLE).toSorted()).toEqual([...LIFECYCLE_STATES].toSorted())
     expect(transitions.every(({ to }) => LIFECYCLE_STATES.includes(to))).toBe(true)
     expect(Object.values(LIFECYCLE).flatMap((cells) => Object.keys(cells))).toHaveLength(transitions.length)
   })
 
-  it('begins validated, reaches every state, and can end from each of them', () => {
+  it('reaches every state from validated, and disposed from every state', () => {
     expect([...reachable('validated')].toSorted()).toEqual([...LIFECYCLE_STATES].toSorted())
     for (const state of LIFECYCLE_STATES) expect(reachable(state)).toContain('disposed')
   })
 
-  it('ends: nothing leads out of disposed', () => {
+  it('has no transition out of disposed', () => {
     for (const signal of SIGNALS) expect(nextState('disposed', signal)).toBeUndefined()
   })
 

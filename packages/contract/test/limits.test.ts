@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { CALL_LIMITS, COMPARTMENT_LIMITS, DEFAULT_LIMITS, MANIFEST_LIMITS } from '../src/model/limits.ts'
 
-it('are these numbers', () => {
+it('limits have these values', () => {
   expect(DEFAULT_LIMITS).toEqual({
     heapMb: 128, memoryMb: 512, cpuMs: 15_000, phaseMs: 10_000, startMs: 10_000, graceMs: 500, concurrentCalls: 64,
     messageBytes: 16_777_216, messagesPerSecond: 20_000, outstandingRequests: 1_024, outputBytes: 8_388_608, logBytes: 1_048_576,
@@ -17,13 +17,13 @@ it('are these numbers', () => {
   })
 })
 
-it('have a meaning in a whole sentence, and each an error of its own', () => {
+it('limits have a meaning in a whole sentence and distinct errors', () => {
   const rows = Object.values(COMPARTMENT_LIMITS)
   expect(rows.filter(({ meaning }) => !/^[A-Z].*\.$/.test(meaning))).toEqual([])
   expect(new Set(rows.map(({ error }) => error)).size).toBe(rows.length)
 })
 
-it('fit into each other, so that the nearer one is met first', () => {
+it('inner limits are smaller than outer ones', () => {
   expect(DEFAULT_LIMITS.outputBytes).toBeLessThan(DEFAULT_LIMITS.messageBytes)
   expect(CALL_LIMITS.argumentChars * 4).toBeLessThan(DEFAULT_LIMITS.messageBytes)
   expect(MANIFEST_LIMITS.fileBytes).toBeLessThan(MANIFEST_LIMITS.packageBytes)

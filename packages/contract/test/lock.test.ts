@@ -11,27 +11,27 @@ const entry = {
 const lock = (over: object) => lockFileSchema.safeParse({ lockVersion: 1, extensions: { weather: { ...entry, ...over } } })
 
 describe('the lock', () => {
-  it('has a name that others rely on', () => expect(LOCK_FILE).toBe('bulkhead.lock'))
+  it('has this name', () => expect(LOCK_FILE).toBe('bulkhead.lock'))
 
-  it.each(['tarball:weather-1.4.0.tgz', 'folder:weather', 'in-place'])('takes an entry from %s', (source) => {
+  it.each(['tarball:weather-1.4.0.tgz', 'folder:weather', 'in-place'])('accepts an entry from %s', (source) => {
     expect(lock({ source }).success).toBe(true)
   })
 
-  it.each(['bundle', 'npm'])('takes an entry signed by what is in its %s', (signedBy) => expect(lock({ signedBy }).success).toBe(true))
+  it.each(['bundle', 'npm'])('accepts an entry signed by %s', (signedBy) => expect(lock({ signedBy }).success).toBe(true))
 
-  it('takes as many variables and secrets as a manifest may ask for', () => {
+  it('accepts as many variables and secrets as a manifest', () => {
     const env = Array.from({ length: 64 }, (_, index) => `TOKEN_${index}`)
     const secrets = Array.from({ length: 16 }, (_, index) => ({ name: `SECRET_${index}`, hosts: ['api.example'] }))
     expect(lock({ capabilities: { ...entry.capabilities, env, secrets } }).success).toBe(true)
   })
 
-  it('takes an entry as it is written', () => expect(lock({})).toMatchObject({ success: true, data: { extensions: { weather: entry } } }))
+  it('keeps an entry unchanged', () => expect(lock({})).toMatchObject({ success: true, data: { extensions: { weather: entry } } }))
 
   it.each([
     ['another version of the form', { lockVersion: 2, extensions: {} }],
     ['a key that is not known', { lockVersion: 1, extensions: {}, more: 1 }],
     ['an id that is a path', { lockVersion: 1, extensions: { '../evil': entry } }],
-  ])('refuses %s', (_, value) => expect(lockFileSchema.safeParse(value).success).toBe(false))
+  ])('rejects %s', (_, value) => expect(lockFileSchema.safeParse(value).success).toBe(false))
 
   it.each([
     ['a digest that is none', { root: 'abc' }],
@@ -45,5 +45,5 @@ describe('the lock', () => {
     ['no name of who accepted', { accepted: { at: entry.accepted.at, by: '' } }],
     ['powers that do not exist', { capabilities: { ...entry.capabilities, tools: { forecast: { root: true } } } }],
     ['half a signer', { signer: { issuer: 'x' } }],
-  ])('refuses an entry with %s', (_, over) => expect(lock(over).success).toBe(false))
+  ])('rejects an entry with %s', (_, over) => expect(lock(over).success).toBe(false))
 })

@@ -9,19 +9,19 @@ const pathsOf = (value: unknown) => manifestSchema.safeParse(value).error?.issue
   issue.path.map((key) => pointerStep(String(key))).join(''))
 
 describe('a manifest', () => {
-  it('lies in bulkhead.json', () => {
+  it('is in bulkhead.json', () => {
     expect(MANIFEST_FILE).toBe('bulkhead.json')
   })
 
-  it.each(valid)('is taken: %s', (_, value) => {
+  it.each(valid)('is accepted: %s', (_, value) => {
     expect(pathsOf(value)).toBeUndefined()
   })
 
-  it.each(invalid)('is refused, at its path: %s', (_, value, path) => {
+  it.each(invalid)('is rejected with a path: %s', (_, value, path) => {
     expect(pathsOf(value)).toEqual([path])
   })
 
-  it('has its defaults filled in', () => {
+  it('gets default values', () => {
     expect(manifestSchema.parse(smallest)).toEqual({
       ...smallest,
       main: './index.js',
@@ -38,17 +38,17 @@ describe('a manifest', () => {
     })
   })
 
-  it('is otherwise as it was written', () => {
+  it('is otherwise unchanged', () => {
     expect(manifestSchema.parse(whole)).toEqual(whole)
   })
 
-  it('has no state where it says none', () => {
+  it('has no state if stateSlot is none', () => {
     expect(manifestSchema.parse({ ...smallest, stateSlot: 'none' }).stateSlot).toBeNull()
     expect(manifestSchema.parse({ ...smallest, stateSlot: { slotVersion: '1', schema: {} } }).stateSlot)
       .toMatchObject({ driftPolicy: 'reject' })
   })
 
-  it('gives each tool a name of its own', () => {
+  it('rejects two tools with the same name', () => {
     const [tool] = smallest.tools
     const issues = manifestSchema.safeParse({ ...smallest, tools: [tool, { ...tool, name: 'other' }, tool, tool] }).error?.issues
     expect(issues?.map(({ path, message }) => [path.join('/'), message])).toEqual([
@@ -57,12 +57,12 @@ describe('a manifest', () => {
     ])
   })
 
-  it('names every fault at once', () => {
+  it('reports all faults', () => {
     expect(pathsOf({ ...smallest, id: 'X', version: '1', tools: [{ ...smallest.tools[0], name: '1' }] }))
       .toEqual(['/id', '/version', '/tools/0/name'])
   })
 
-  it('has a version that semver reads too', () => {
+  it('has a version that semver accepts', () => {
     for (const version of ['1.0.0', '0.0.0', '10.20.30-alpha.1.x-y+b.01', '1.0.0-0a', '1.0.0--']) {
       expect(manifestSchema.safeParse({ ...smallest, version }).success).toBe(true)
       expect(validVersion(version)).not.toBeNull()

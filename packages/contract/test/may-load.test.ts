@@ -11,10 +11,10 @@ it.each([
   expect(mayLoad(layer, { trust, projectDigest: SEEN })).toBe(may)
 })
 
-it('an embedder can answer for any content, and declining any is declining', () => {
+it('an embedder can trust or decline any content', () => {
   expect([mayLoad(OTHER, { trust: 'once', projectDigest: 'any' }), mayLoad(OTHER, { trust: 'declined', projectDigest: 'any' })]).toEqual([true, false])
 })
 
-it('a request that names no content is refused', () => {
+it('a request without a digest is rejected', () => {
   expect(mayLoad(SEEN, { trust: 'trusted' } as never)).toBe(false)
 })

@@ -9,12 +9,12 @@ describe('names', () => {
       ['', 'A', 'a_b', '-a', '../a', 'a\n', 'a'.repeat(65)]],
     ['headers', HEADER_NAME_PATTERN, ['a', 'X-Api-Key', "!#$%&'*+.^_`|~", '1', 'x'.repeat(128)], ['', 'a b', 'a:', 'a\n', 'ä', '(a)', 'x'.repeat(129)]],
     ['variables', ENV_NAME_PATTERN, ['_', 'PATH', 'a1', 'A'.repeat(128)], ['', '1A', 'A-B', 'A=B', 'A\n', 'A'.repeat(129)]],
-  ])('of %s', (_, pattern, good, bad) => {
+  ])('of %s match their pattern', (_, pattern, good, bad) => {
     expect(good.filter((name) => !pattern.test(name))).toEqual([])
     expect(bad.filter((name) => pattern.test(name))).toEqual([])
   })
 
-  it('that are locked', () => {
+  it('of locked tools', () => {
     expect(LOCKED_TOOLS).toEqual([
       'read', 'write', 'edit', 'glob', 'grep', 'bash', 'todo', 'task', 'question', 'web_search', 'web_fetch', 'skill',
       'tool_search',
@@ -23,7 +23,7 @@ describe('names', () => {
     expect(['Read', 'constructor', ''].some(isLockedTool)).toBe(false)
   })
 
-  it('of layers, later over earlier', () => {
+  it('of layers are ranked, later over earlier', () => {
     expect(LAYERS).toEqual(['bundled', 'global', 'project'])
     expect(LAYERS.map(layerRank)).toEqual([0, 1, 2])
   })

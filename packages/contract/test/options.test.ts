@@ -38,7 +38,7 @@ it('accepts valid options and ignores undefined ones', () => {
     stop: new AbortController().signal, work: () => {}, other: 5,
   })).toBeUndefined()
   expect(refusalOf({ folder: 'x', times: undefined, work: true })).toBeUndefined()
-  // Similar to an option, but an option itself, given beside it, or with a value that does not fit.
+  // Names similar to an option that are options themselves, are given as well, or have an unsuitable value.
   expect(refusalOf({ folder: 'x', depth: 1 })).toBeUndefined()
   expect(refusalOf({ folder: 'x', folders: 'y', times: 1, time: 2, model: 'm', modes: undefined })).toBeUndefined()
 })

@@ -3,7 +3,7 @@ import { PLACEMENTS } from '../src/model/names.ts'
 import { BROKER_METHODS } from '../src/ports/sandbox.ts'
 import { STORE_COLLECTIONS } from '../src/ports/store.ts'
 
-it('lets a compartment call exactly these broker methods, each with its runtime part', () => {
+it('a compartment may call exactly these broker methods, each with its runtime part', () => {
   expect(BROKER_METHODS).toEqual({
     'fs.read': 'fs.read', 'fs.list': 'fs.read', 'fs.stat': 'fs.read', 'fs.glob': 'fs.read', 'fs.find': 'fs.read',
     'fs.search': 'fs.read', 'fs.watch': 'fs.read',
@@ -16,7 +16,7 @@ it('lets a compartment call exactly these broker methods, each with its runtime 
   })
 })
 
-it('has exactly these placements and collections', () => {
+it('these are the placements and collections', () => {
   expect(PLACEMENTS).toEqual(['inline', 'thread', 'process'])
   expect(STORE_COLLECTIONS).toEqual(['state', 'approval', 'paused', 'trust', 'call'])
 })

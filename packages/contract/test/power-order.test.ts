@@ -48,7 +48,7 @@ type Use = typeof anyUse extends fc.Arbitrary<infer T> ? T : never
 const runs = (shell: readonly ShellRequirement[], { cmd, args }: Use) =>
   shell.some((command) => (command.cmd === cmd || command.cmd === '*') && matchArguments(command.args, args))
 
-/** What of one use a power gives, as the broker judges it: by the power and by each of its ceilings. */
+/** Whether a power allows one use, as the broker checks it: by the power and each of its ceilings. */
 function given(power: Power, use: Use) {
   const layers = [power, ...power.ceilings ?? []]
   const hosts = layers.every(({ net }) => hostMatches(net.hosts, use.host))
@@ -70,7 +70,7 @@ type Given = ReturnType<typeof given>
 const within = (narrow: Given, wide: Given) => (Object.keys(narrow) as (keyof Given)[]).filter((power) => narrow[power] && !wide[power])
 
 describe('a power under a ceiling', () => {
-  it('gives exactly what both give', () => {
+  it('allows exactly what both allow', () => {
     fc.assert(fc.property(anyGrant, anyCeiling, anyUse, (power, ceiling, use) => {
       const limit = compileCeiling(ceiling, VALUES)
       const [own, most] = [given(power, use), given(limit, use)]
@@ -79,7 +79,7 @@ describe('a power under a ceiling', () => {
     }), { numRuns: thoroughly(600, 3_000) })
   })
 
-  it('lists what is left: a use is allowed when it matches all patterns of one entry', () => {
+  it('lists entries, and a use must match all patterns of one entry', () => {
     fc.assert(fc.property(anyGrant, anyCeiling, anyCeiling, anyUse, (power, one, other, use) => {
       const narrowed = narrowPower(narrowPower(power, compileCeiling(one, VALUES)), compileCeiling(other, VALUES))
       const byText = new Map([narrowed, ...narrowed.ceilings ?? []].flatMap((layer) => layer.shell).map((command) => [commandText(command), command]))
@@ -93,7 +93,7 @@ describe('a power under a ceiling', () => {
     }), { numRuns: thoroughly(600, 3_000) })
   })
 
-  it('is nothing under nothing', () => {
+  it('allows nothing under an empty ceiling', () => {
     fc.assert(fc.property(anyGrant, (power) => {
       expect(powerItems(narrowPower(power, NO_GRANT))).toEqual([])
       expect(powerItems(narrowPower(NO_GRANT, power))).toEqual([])
@@ -107,12 +107,12 @@ describe('a power under a ceiling', () => {
     ['a folder under a folder in it', { fs: { read: ['**'] } }, { fs: { read: ['src/**'] } }, ['fs.read: src/**']],
     ['patterns of which neither covers the other', { fs: { read: ['**/*.ts'] } }, { fs: { read: ['src/**'] } }, ['fs.read: **/*.ts within src/**']],
     ['arguments', { shell: [{ cmd: 'git', args: ['log', { rest: true }] }] }, { shell: [{ cmd: '*', args: [{ wildcard: true }, '-1'] }] }, ['shell: git log … within * * -1']],
-    ['what cannot match both', { net: { hosts: ['a.example'] }, fs: { write: ['a'] } }, { net: { hosts: ['b.example'] }, fs: { write: ['b'] } }, []],
+    ['patterns that cannot match both', { net: { hosts: ['a.example'] }, fs: { write: ['a'] } }, { net: { hosts: ['b.example'] }, fs: { write: ['b'] } }, []],
   ])('%s', (_, requires, ceiling, left) => {
     expect(lines(powerItems(narrowPower(declaredPower(requires), declaredCeiling(ceiling))))).toEqual(left)
   })
 
-  it('gives of variables, secrets and state what the ceiling names', () => {
+  it('keeps the variables, secrets and state that the ceiling names', () => {
     const power = declaredPower({ net: { hosts: ['x.test'] } }, { env: ['A', 'B'], secrets: [{ name: 'S', hosts: ['x.test'] }, { name: 'T', hosts: ['x.test'] }], state: ['own'] })
     const under = (ceiling: Ceiling) => lines(powerItems(narrowPower(power, declaredCeiling(ceiling))))
     expect(under({ net: { hosts: ['*'] } })).toEqual(['net: x.test'])
@@ -122,7 +122,7 @@ describe('a power under a ceiling', () => {
 })
 
 describe('one power within another', () => {
-  it('allows nothing that the other does not allow', () => {
+  it('allows only what the other allows', () => {
     fc.assert(fc.property(anyGrant, anyGrant, anyCeiling, anyUse, (asked, allowed, ceiling, use) => {
       const limit = compileCeiling(ceiling, VALUES)
       for (const [one, other] of [[asked, allowed], [narrowPower(asked, limit), allowed], [narrowPower(asked, limit), narrowPower(allowed, limit)]] as const) {
@@ -131,7 +131,7 @@ describe('one power within another', () => {
     }), { numRuns: thoroughly(300, 1_500) })
   })
 
-  it('lies within itself, and under a ceiling within itself and the ceiling', () => {
+  it('is within itself, and under a ceiling is within itself and the ceiling', () => {
     fc.assert(fc.property(anyGrant, anyCeiling, (power, ceiling) => {
       const limit = compileCeiling(ceiling, VALUES)
       const narrowed = narrowPower(power, limit)
@@ -141,7 +141,7 @@ describe('one power within another', () => {
     }))
   })
 
-  it('says what lies outside', () => {
+  it('lists what is outside', () => {
     const asked = declaredPower({
       fs: { read: ['a', 'b'], write: ['a'] }, net: { hosts: ['x.test'] }, shell: [{ cmd: 'git' }, { cmd: 'ls' }],
       capabilities: ['interact'],
@@ -152,14 +152,14 @@ describe('one power within another', () => {
     ])
   })
 
-  it('writes no place that must be named unless the other names it', () => {
+  it('does not cover writing a protected place unless it names the place', () => {
     const writing = (...write: string[]) => declaredPower({ fs: { write } })
     expect(lines(beyond(writing('.git/config', 'a/.VSCode/**'), writing('**')))).toEqual(['fs.write: .git/config', 'fs.write: a/.VSCode/**'])
     expect(beyond(writing('.git/hooks/x', 'src/**'), writing('.git/**', '**'))).toEqual([])
     expect(beyond(declaredPower({ fs: { read: ['.git/config'] } }), declaredPower({ fs: { read: ['**'] } }))).toEqual([])
   })
 
-  it('takes every spelling of one pattern for the same', () => {
+  it('compares patterns in any spelling', () => {
     const reading = (...read: string[]) => declaredPower({ fs: { read } })
     expect(beyond(reading('src/a', './src//b', '{workspace}/src/c'), reading('{workspace}/src/**'))).toEqual([])
     expect(lines(beyond(reading('src/a'), reading('{user-data}/**', '{ad-hoc}')))).toEqual(['fs.read: src/a'])
@@ -204,7 +204,7 @@ describe('hosts', () => {
     ['x.test', 'a:x.test', false],
     ['a:x.test', 'x.test', false],
     ['a:x.test', 'a:x.test', false],
-  ])('%s over %s: %s', (wide, narrow, covers) => {
+  ])('%s covers %s: %s', (wide, narrow, covers) => {
     expect(hostCovers(wide, narrow)).toBe(covers)
     expect(hostMatches(['nothing.test', wide], narrow)).toBe(covers)
   })

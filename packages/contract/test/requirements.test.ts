@@ -8,7 +8,7 @@ const reading = (...read: string[]): RequirementSet => ({ fs: { read } })
 const values = { workspace: ['/ws', '/more'], 'ad-hoc': [], 'user-data': ['/'] }
 
 describe('variables of path patterns', () => {
-  it('are these', () => {
+  it('have these names', () => {
     expect(REQUIREMENT_VARIABLES).toEqual(['workspace', 'ad-hoc', 'user-data'])
   })
 
@@ -26,23 +26,23 @@ describe('variables of path patterns', () => {
     expect(compileGrant(reading(pattern), values).fs.read).toEqual(paths)
   })
 
-  it('without a value yield nothing', () => {
+  it('without a value expand to nothing', () => {
     expect(compileGrant({ fs: { read: ['{user-data}/**'], write: ['a'] } }, {}).fs).toEqual({ read: [], write: [] })
   })
 
-  it('whose value would be a pattern itself yield nothing', () => {
+  it('with a pattern as their value expand to nothing', () => {
     expect(compileGrant(reading('src'), { workspace: ['/ws*', '/ok'] }).fs).toMatchObject({ read: ['/ws*/src', '/ok/src'], roots: ['/ws*', '/ok'] })
   })
 
   it.each([
     ['an unknown variable', '{workspce}/a'], ['an inherited name', '{constructor}/a'], ['no name', '{}/a'],
     ['a variable in the middle', 'a/{workspace}'],
-    ['a variable glued to a name', '{workspace}a'], ['an absolute path', '/etc/passwd'],
-    ['an absolute path behind the variable', '{workspace}//etc'],
-    ['a way up', '../a'], ['a way up behind the variable', '{workspace}/a/../../b'], ['a way up at the end', 'a/..'],
+    ['a variable followed by a name', '{workspace}a'], ['an absolute path', '/etc/passwd'],
+    ['an absolute path after the variable', '{workspace}//etc'],
+    ['a parent folder', '../a'], ['a parent folder after the variable', '{workspace}/a/../../b'], ['a parent folder at the end', 'a/..'],
     ['a back-slash', 'a\\b'],
     ['a NUL', 'a\0b'], ['a brace', 'a{b,c}'], ['a line break around a variable', '{work\nspace}/a'],
-  ])('refuse %s when the manifest is read', (_, pattern) => {
+  ])('reject %s when the manifest is read', (_, pattern) => {
     for (const requires of [reading(pattern), { fs: { write: [pattern] } }]) {
       expect(() => checkRequirements(requires))
         .toThrow(expect.objectContaining({ code: 'RequirementInvalid', data: { pattern } }))
@@ -51,28 +51,28 @@ describe('variables of path patterns', () => {
     expect(() => canonicalPattern(pattern)).toThrow(expect.objectContaining({ code: 'RequirementInvalid' }))
   })
 
-  it('have one spelling', () => {
+  it('have one canonical spelling', () => {
     expect(['src/**', './src/**', '{workspace}/src/**', '{workspace}/src//**'].map(canonicalPattern))
       .toEqual(Array(4).fill('{workspace}/src/**'))
     expect(['.', '{workspace}', '{workspace}/'].map(canonicalPattern)).toEqual(Array(3).fill('{workspace}'))
   })
 
-  it('find nothing to refuse in a good set', () => {
+  it('accept a valid set', () => {
     expect(() => checkRequirements({ fs: { read: ['a..b/.../**', '{ad-hoc}/*'] }, net: { hosts: ['x.example'] } })).not.toThrow()
   })
 })
 
 describe('a grant', () => {
-  it('of nothing is nothing', () => {
+  it('of an empty set is empty', () => {
     expect(compileGrant({}, values)).toEqual(NO_GRANT)
   })
 
-  it('names the folders its variables stood for', () => {
+  it('has the folders of its variables', () => {
     const requires: RequirementSet = { fs: { read: ['src/**', '{user-data}/x'], write: ['src/**', '{ad-hoc}/**'] } }
     expect(compileGrant(requires, values).fs.roots).toEqual(['/ws', '/more', '/'])
   })
 
-  it('holds hosts, commands and capabilities as they were written', () => {
+  it('has hosts, commands and capabilities unchanged', () => {
     const requires: RequirementSet = { net: { hosts: ['a.example'] }, shell: [{ cmd: 'git', args: ['log'] }],
       capabilities: ['interact'] }
     expect(compileGrant(requires, values))
@@ -88,7 +88,7 @@ describe('the schema of a set', () => {
       shell: [{ cmd: 'git' }, { cmd: 'g++', args: ['x', { wildcard: true }, { prefix: '--' }] }, { cmd: '*', args: ['x', { rest: true }] }],
       capabilities: ['interact', 'tools.call'],
     }],
-  ])('takes %s', (_, value) => {
+  ])('accepts %s', (_, value) => {
     expect(requirementSet.safeParse(value).success).toBe(true)
   })
 
@@ -104,7 +104,7 @@ describe('the schema of a set', () => {
     ['a rest that is not last', { shell: [{ cmd: 'a', args: [{ rest: true }, 'x'] }] }, 'shell.0.args'],
     ['a wildcard that is false', { shell: [{ cmd: 'a', args: [{ wildcard: false }] }] }, 'shell.0.args.0'],
     ['an unknown capability', { capabilities: ['root'] }, 'capabilities.0'],
-  ])('refuses %s', (_, value, path) => {
+  ])('rejects %s', (_, value, path) => {
     const issues = requirementSet.safeParse(value).error?.issues.map((issue) => issue.path.join('.'))
     expect(issues).toEqual([path])
   })
@@ -136,9 +136,9 @@ describe('arguments of a command', () => {
 
 describe('effects', () => {
   it.each<[string, RequirementSet, boolean]>([
-    ['nothing', {}, false], ['reading', reading('**'), false], ['asking', { capabilities: ['interact'] }, false],
-    ['empty lists', { fs: { write: [] }, net: { hosts: [] }, shell: [] }, false], ['writing', { fs: { write: ['a'] } }, true],
-    ['reaching', { net: { hosts: ['a.example'] } }, true], ['running', { shell: [{ cmd: 'ls' }] }, true],
+    ['nothing', {}, false], ['reading files', reading('**'), false], ['questions', { capabilities: ['interact'] }, false],
+    ['empty lists', { fs: { write: [] }, net: { hosts: [] }, shell: [] }, false], ['writing files', { fs: { write: ['a'] } }, true],
+    ['network access', { net: { hosts: ['a.example'] } }, true], ['a command', { shell: [{ cmd: 'ls' }] }, true],
     ['calling tools', { capabilities: ['tools.call'] }, true],
   ])('of %s: %s', (_, requires, effects) => {
     expect(hasEffects(requires)).toBe(effects)

@@ -30,42 +30,42 @@ describe('the rank of rules', () => {
     ['deny over ask', bash, ['bash', '*', 'deny'], ['bash', '*', 'ask']],
     ['ask over allow', bash, ['bash', '*', 'ask'], ['bash', '*', 'allow']],
     ['a deeper folder over a higher', write, ['write', '**', 'allow'], ['*', '**', 'deny']],
-  ])('%s, whichever was written first', (_, question, winner, loser) => {
+  ])('%s, in either order', (_, question, winner, loser) => {
     for (const order of [rules(winner, loser), rules(loser, winner)]) {
       expect(judgeRules(order, question))
         .toMatchObject({ action: winner[2], rule: { permission: winner[0], pattern: winner[1] } })
     }
   })
 
-  it('prefers the later where nothing else tells two apart', () => {
+  it('prefers the later of two otherwise equal rules', () => {
     expect(judgeRules(rules(['bash', '*', 'ask'], ['bash', '**', 'ask']), bash)?.rule.source).toBe('rule 1')
   })
 })
 
 describe('a verdict', () => {
-  it('is none where no rule speaks of the call', () => {
+  it('is undefined if no rule matches', () => {
     expect(judgeRules([], bash)).toBeUndefined()
     expect(judgeRules(rules(['read', '*', 'deny'], ['bash', 'npm *', 'deny'], ['fs.write', '*', 'deny']), bash)).toBeUndefined()
     expect(judgeRules(rules(['re*', '*', 'deny']), bash)).toBeUndefined()
   })
 
-  it('is the strictest of what the call touches', () => {
+  it('is the strictest over everything the call touches', () => {
     expect(judgeRules(rules(['fs.read', '**', 'allow'], ['fs.write', '/ws/src/**', 'ask']), write)?.action).toBe('ask')
     expect(judgeRules(rules(['fs.read', '**', 'deny'], ['fs.write', '**', 'allow']), write)?.action).toBe('deny')
     expect(judgeRules(rules(['fs.read', '**', 'allow'], ['fs.write', '**', 'allow']), write)?.action).toBe('allow')
   })
 
-  it('is no allow where rules speak of a part of the call only', () => {
+  it('is not allow if rules match only a part of the call', () => {
     expect(judgeRules(rules(['fs.read', '**', 'allow']), write)).toBeUndefined()
     expect(judgeRules(rules(['fs.read', '**', 'ask']), write)?.action).toBe('ask')
     expect(judgeRules(rules(['write', '*', 'allow']), write)?.action).toBe('allow')
   })
 
-  it('of a rule on a capability needs a call that touches it', () => {
+  it('of a capability rule needs a call that touches the capability', () => {
     expect(judgeRules(rules(['fs.write', '*', 'deny']), { ...write, touches: [] })).toBeUndefined()
   })
 
-  it('of a rule on a tool looks at the key, of a rule on a capability at what is touched', () => {
+  it('of a tool rule depends on the key, of a capability rule on what is touched', () => {
     expect(judgeRules(rules(['write', '/ws/src/**', 'deny'], ['fs.write', 'src', 'deny']), write)).toBeUndefined()
     const deploy: RuleQuestion = { ...bash, tool: 'deploy', approvalKey: 'deploy' }
     expect(judgeRules(rules(['shell.run', 'git *', 'deny']), deploy)?.action).toBe('deny')
@@ -74,23 +74,23 @@ describe('a verdict', () => {
 
   it.each<[key: string, pattern: string, action: string | undefined]>([
     ['src/lib', 'src', 'deny'], ['src/lib', 'src/*', 'deny'], ['src', 'src/**', 'deny'], ['src', 'src/lib', undefined], ['srclib', 'src', undefined],
-  ])('of the key %s follows from %s as of paths', (approvalKey, pattern, action) => {
+  ])('of the key %s matches %s as a path', (approvalKey, pattern, action) => {
     expect(judgeRules(rules(['write', pattern, 'deny']), { ...write, approvalKey })?.action).toBe(action)
   })
 
-  it('of a rule on everything looks at the key and at what is touched', () => {
+  it('of a rule on everything depends on the key and on what is touched', () => {
     expect(judgeRules(rules(['*', '/ws/src/**', 'deny']), write)?.action).toBe('deny')
     expect(judgeRules(rules(['*', 'src', 'deny']), write)?.action).toBe('deny')
     expect(judgeRules(rules(['*', 'lib', 'deny']), write)).toBeUndefined()
   })
 
-  it('keeps a star inside one folder, and crosses with two', () => {
+  it('matches * inside one folder, and ** across folders', () => {
     expect(judgeRules(rules(['fs.write', '/ws/*.ts', 'deny']), write)).toBeUndefined()
     expect(judgeRules(rules(['fs.write', '/ws/**/*.ts', 'deny']), write)?.action).toBe('deny')
     expect(judgeRules(rules(['fs.write', '/ws', 'deny']), write)?.action).toBe('deny')
   })
 
-  it('does not take a name for a pattern', () => {
+  it('does not treat a tool name as a pattern', () => {
     expect(judgeRules(rules(['b.sh', '*', 'deny']), bash)).toBeUndefined()
   })
 })
@@ -98,15 +98,15 @@ describe('a verdict', () => {
 describe('a tool of a server', () => {
   const tool: RuleQuestion = { tool: 'ship_go', source: 'mcp:ship:go', approvalKey: 'ship_go', touches: [{ capability: 'shell.run', subject: '*' }] }
 
-  it.each(['ship_go', 'mcp:ship:go', 'mcp:ship:*', 'mcp:*'])('is meant by %s', (permission) => {
+  it.each(['ship_go', 'mcp:ship:go', 'mcp:ship:*', 'mcp:*'])('matches %s', (permission) => {
     expect(judgeRules(rules([permission, '*', 'allow']), tool)).toMatchObject({ action: 'allow' })
   })
 
-  it.each(['mcp:shi:*', 'mcp:ship_go', 'mcp:ship:g', 'MCP:ship:go'])('is not meant by %s', (permission) => {
+  it.each(['mcp:shi:*', 'mcp:ship_go', 'mcp:ship:g', 'MCP:ship:go'])('does not match %s', (permission) => {
     expect(judgeRules(rules([permission, '*', 'deny']), tool)).toBeUndefined()
   })
 
-  it('is meant by its source as exactly as by its name', () => {
+  it('matches its source with the same rank as its name', () => {
     expect(judgeRules(rules(['mcp:ship:go', '*', 'deny'], ['ship_*', '*', 'allow']), tool)).toMatchObject({ action: 'deny' })
     expect(judgeRules(rules(['mcp:ship:*', '*', 'allow'], ['ship_go', '*', 'deny']), tool)).toMatchObject({ action: 'deny' })
   })
@@ -115,25 +115,25 @@ describe('a tool of a server', () => {
 describe('a key with other names', () => {
   const listing: RuleQuestion = { tool: 'bash', approvalKey: 'ls', names: ['ls -la src', 'timeout 5 ls -la src'], touches: [{ capability: 'shell.run', subject: '* …' }] }
   it.each<[string, Short[], string | undefined]>([
-    ['is forbidden by any of them', [['bash', 'timeout *', 'deny']], 'deny'],
-    ['is asked about by any of them', [['bash', 'ls -la*', 'ask']], 'ask'],
-    ['is allowed by itself', [['bash', 'ls', 'allow']], 'allow'],
-    ['is not allowed by another', [['bash', 'ls -la*', 'allow']], undefined],
+    ['is denied by any of them', [['bash', 'timeout *', 'deny']], 'deny'],
+    ['asks by any of them', [['bash', 'ls -la*', 'ask']], 'ask'],
+    ['is allowed by the key', [['bash', 'ls', 'allow']], 'allow'],
+    ['is not allowed by another name', [['bash', 'ls -la*', 'allow']], undefined],
     ['is allowed against a wide deny', [['bash', '*', 'deny'], ['bash', 'ls', 'allow']], 'allow'],
-    ['is forbidden by a longer name against an allow', [['bash', 'ls', 'allow'], ['bash', 'ls -la*', 'deny']], 'deny'],
-    ['is what a rule on commands speaks of', [['shell.run', 'timeout 5 *', 'deny']], 'deny'],
-    ['is not all that a rule on commands could', [['shell.run', 'rm *', 'deny']], undefined],
+    ['is denied by a longer name despite an allow', [['bash', 'ls', 'allow'], ['bash', 'ls -la*', 'deny']], 'deny'],
+    ['matches rules on commands', [['shell.run', 'timeout 5 *', 'deny']], 'deny'],
+    ['does not match other rules on commands', [['shell.run', 'rm *', 'deny']], undefined],
   ])('%s', (_, short, action) => {
     expect(judgeRules(rules(...short), listing)?.action).toBe(action)
   })
 
-  it('is not what a rule on files speaks of', () => {
+  it('does not match rules on files', () => {
     const copying: RuleQuestion = { ...listing, touches: [...listing.touches, { capability: 'fs.write', subject: '/ws/a' }] }
     expect(judgeRules(rules(['fs.write', '/ws/**', 'deny']), copying)?.action).toBe('deny')
     expect(judgeRules(rules(['fs.write', 'ls*', 'deny']), copying)).toBeUndefined()
   })
 
-  it('is no path', () => {
+  it('is not a path', () => {
     const program: RuleQuestion = { tool: 'bash', approvalKey: 'ls/evil', names: [], touches: [] }
     expect(judgeRules(rules(['bash', 'ls', 'allow']), program)).toBeUndefined()
     expect(judgeRules(rules(['bash', 'ls*', 'deny']), program)?.action).toBe('deny')
@@ -149,14 +149,14 @@ describe('a denial', () => {
   const anyTouches = fc.array(fc.record({ capability: fc.constantFrom('shell.run' as const, 'fs.read' as const),
     subject: fc.constantFrom('git log', '/ws/a') }), { maxLength: 2 })
 
-  it('of the manifest is final, whatever the others say', () => {
+  it('of the manifest is final', () => {
     fc.assert(fc.property(fc.array(anyRule), anyTouches, fc.nat(), (others, touches, at) => {
       const pinned = rule(['*', '*', 'deny', 'manifest'])
       expect(judgeRules(others.toSpliced(at % (others.length + 1), 0, pinned), { ...bash, touches })?.action).toBe('deny')
     }))
   })
 
-  it('is not undone by touching more', () => {
+  it('stays if the call touches more', () => {
     fc.assert(fc.property(fc.array(anyRule), anyTouches, anyTouches, (all, touches, more) => {
       fc.pre(touches.length > 0)
       const strictness = (question: RuleQuestion) => RULE_ACTIONS.indexOf(judgeRules(all, question)?.action ?? 'allow')
@@ -165,12 +165,12 @@ describe('a denial', () => {
   })
 })
 
-describe('a rule as it is written', () => {
-  it('speaks of everything where it has no pattern', () => {
+describe('the schema of a rule', () => {
+  it('has the default pattern *', () => {
     expect(ruleSchema.parse({ permission: 'bash', action: 'deny' })).toEqual({ permission: 'bash', pattern: '*', action: 'deny' })
   })
 
-  it('has these words', () => {
+  it('has these actions', () => {
     expect(RULE_ACTIONS).toEqual(['allow', 'ask', 'deny'])
     expect(RULE_SCOPES).toEqual(['manifest', 'project', 'session'])
     expect(RULE_CAPABILITIES).toEqual(['fs.read', 'fs.write', 'shell.run', 'net.fetch'])

@@ -10,7 +10,7 @@ const tool = { ...whole.tools[0], requires: { net: { hosts: ['*.weather.example'
 const withSecrets = (...secrets: object[]) => ({ ...whole, tools: [tool], secrets })
 
 describe('the secrets of a manifest', () => {
-  it('go where its tools may go', () => {
+  it('may only go where its tools may go', () => {
     const hosts = ['api.weather.example', '*.weather.example', 'exact.example']
     expect(faults(withSecrets({ name: 'A', hosts, commands: ['git'] }))).toBeUndefined()
     const stray = [{ name: 'A', hosts: ['weather.example', 'x.example'] }, { name: 'B', commands: ['git', 'sh'] }]
@@ -21,11 +21,11 @@ describe('the secrets of a manifest', () => {
     ])
   })
 
-  it('go somewhere at all', () => {
+  it('need a host or a command', () => {
     expect(faults(withSecrets({ name: 'A' }))).toEqual(['/secrets/0 a secret needs hosts or commands'])
   })
 
-  it('have names of their own, which are not those of variables that can be read', () => {
+  it('have unique names that differ from declared variables', () => {
     const hosts = ['exact.example']
     expect(faults(withSecrets({ name: 'A', hosts }, { name: 'A', hosts }, { name: 'WEATHER_TOKEN', hosts }))).toEqual([
       '/secrets/1/name another secret of this manifest has the name A',
@@ -33,7 +33,7 @@ describe('the secrets of a manifest', () => {
     ])
   })
 
-  it('are judged together only once each is of its form', () => {
+  it('are compared only if each one is valid', () => {
     expect(faults(withSecrets({ name: 'A', hosts: ['https://x.example'] }, { name: 'B' }))).toHaveLength(1)
   })
 })

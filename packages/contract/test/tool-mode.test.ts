@@ -3,7 +3,7 @@ import { LOCKED_TOOLS, TOOL_KINDS, TOOL_MODES, type ToolMode } from '../src/mode
 import type { RequirementSet } from '../src/validation/requirements.ts'
 import { classifyToolMode } from '../src/policy/requirements.ts'
 
-describe('how a tool acts', () => {
+describe('the mode of a tool', () => {
   it.each<[string, RequirementSet | undefined, ToolMode]>([
     ['get_user', undefined, 'read'], ['list_users', undefined, 'read'], ['read_mail', undefined, 'read'],
     ['search_mail', undefined, 'read'],
@@ -31,11 +31,11 @@ describe('how a tool acts', () => {
   it.each<[RequirementSet, ToolMode]>([
     [{ shell: [{ cmd: 'sh' }] }, 'local'], [{ fs: { write: ['a'] } }, 'local'], [{ net: { hosts: ['a.test'] } }, 'external'],
     [{ fs: { read: ['a'] } }, 'read'],
-  ])('a name cannot talk %j down: %s', (requires, mode) => {
+  ])('a name cannot lower the mode of %j: %s', (requires, mode) => {
     expect(classifyToolMode({ name: 'read_config', requires })).toBe(mode)
   })
 
-  it('is what the manifest says before anything else', () => {
+  it('is taken from the manifest first', () => {
     for (const mode of TOOL_MODES) expect(classifyToolMode({ name: 'delete_all', mode, requires: { shell: [{ cmd: 'sh' }] } }))
       .toBe(mode)
   })
@@ -49,7 +49,7 @@ describe('how a tool acts', () => {
     })
   })
 
-  it('has these words', () => {
+  it('has these values', () => {
     expect(TOOL_MODES).toEqual(['read', 'safe_write', 'destructive', 'local', 'external'])
     expect(TOOL_KINDS).toEqual(['read', 'edit', 'delete', 'move', 'search', 'execute', 'think', 'fetch', 'switch_mode', 'other'])
   })

@@ -11,16 +11,16 @@ test.each([
   ['web_serach', ['web_search']],
   ['zzzzzz', []],
   ['', []],
-])('%s', (wanted, close) => {
+])('finds names close to %j', (wanted, close) => {
   expect(closeNames(wanted, names)).toEqual(close)
 })
 
-test('at most three, and nothing for a name no tool could have', () => {
+test('returns at most three names, and none for a very long name', () => {
   expect(closeNames('tool', ['tool1', 'tool2', 'tool3', 'tool4'])).toHaveLength(3)
   expect(closeNames('a'.repeat(10_000_000), names)).toEqual([])
 })
 
-test('as a question that goes on after a sentence, or nothing', () => {
+test('meantNames returns a question, or an empty string', () => {
   expect(meantNames('forcast', names)).toBe(' Did you mean "forecast" or "forecasts"?')
   expect(meantNames('zzzzzz', names)).toBe('')
 })

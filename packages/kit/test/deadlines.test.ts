@@ -3,14 +3,14 @@ import { runInNewContext } from 'node:vm'
 import { expect, test } from 'vitest'
 import { isPromiseLike, onAbort, settlesWithin, untilAborted, within, type Timer } from '../src/deadlines.ts'
 
-test('settles as the work does and leaves no listener', async () => {
+test('untilAborted settles as the work does and leaves no listener', async () => {
   const { signal } = new AbortController()
   await expect(untilAborted(Promise.resolve(1), signal)).resolves.toBe(1)
   await expect(untilAborted(Promise.reject(new Error('no')), signal)).rejects.toThrow('no')
   expect(getEventListeners(signal, 'abort')).toHaveLength(0)
 })
 
-test('rejects with the reason when that comes first, and ignores what the work does later', async () => {
+test('untilAborted rejects with the reason of the signal and ignores a later result', async () => {
   const controller = new AbortController()
   const work = Promise.withResolvers<number>()
   const result = untilAborted(work.promise, controller.signal)
@@ -19,14 +19,14 @@ test('rejects with the reason when that comes first, and ignores what the work d
   await expect(result).rejects.toThrow('enough')
 })
 
-test('does not wait for work that was cancelled before', async () => {
+test('untilAborted rejects at once for an aborted signal', async () => {
   await expect(untilAborted(new Promise(() => {}), AbortSignal.abort(new Error('before')))).rejects.toThrow('before')
   await expect(
-    untilAborted(Promise.reject(new Error('unheard')), AbortSignal.abort(new Error('before'))),
+    untilAborted(Promise.reject(new Error('ignored')), AbortSignal.abort(new Error('before'))),
   ).rejects.toThrow('before')
 })
 
-/** Goes off when the test says so. */
+/** Fires when the test calls `fire`. */
 class ManualTimer implements Timer {
   readonly #waiting = new Set<() => void>()
 

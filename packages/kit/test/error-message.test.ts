@@ -1,36 +1,47 @@
 import { constants } from 'node:os'
 import { getSystemErrorName } from 'node:util'
 import { describe, expect, it } from 'vitest'
-import { isQuotaFault, messageOf } from '../src/error-message.ts'
+import { errorCode, isQuotaFault, messageOf } from '../src/error-message.ts'
 
 const errno = -constants.errno.EDQUOT
 const fault = (code: string) => Object.assign(new Error(`${code}: ${code}, write`), { errno, code, syscall: 'write' })
 
-describe('a quota that is used up', () => {
-  it.each(['UNKNOWN', getSystemErrorName(errno)])('is known by its number, since Node calls it %s', (code) => {
+describe('an exceeded quota', () => {
+  it.each(['UNKNOWN', getSystemErrorName(errno)])('is recognized by its number, because its code is %s', (code) => {
     expect(isQuotaFault(fault(code))).toBe(true)
     expect(messageOf(fault(code))).toBe('EDQUOT: disk quota exceeded')
   })
 
   it.each([
-    ['one with a name', fault('ENOSPC')], ['another without', Object.assign(new Error('x'), { errno: -9999, code: 'UNKNOWN' })],
-    ['nothing', undefined], ['a text', 'UNKNOWN'],
-  ])('is no other fault: %s', (_, thrown) => expect(isQuotaFault(thrown)).toBe(false))
+    ['a known code', fault('ENOSPC')], ['another number', Object.assign(new Error('x'), { errno: -9999, code: 'UNKNOWN' })],
+    ['undefined', undefined], ['a string', 'UNKNOWN'],
+  ])('is not %s', (_, thrown) => expect(isQuotaFault(thrown)).toBe(false))
 })
 
-describe('the text of what was thrown', () => {
+it.each<[string, unknown, string | undefined]>([
+  ['an error of the system', Object.assign(new Error('x'), { code: 'ENOENT' }), 'ENOENT'],
+  ['an error without a code', new Error('x'), undefined],
+  ['a number as the code', { code: 7 }, undefined],
+  ['undefined', undefined, undefined],
+  ['null', null, undefined],
+  ['a string', 'ENOENT', undefined],
+])('errorCode of %s', (_, thrown, code) => {
+  expect(errorCode(thrown)).toBe(code)
+})
+
+describe('the message of a thrown value', () => {
   it.each<[string, unknown, string]>([
     ['an error', new Error('boom'), 'boom'],
-    ['a text', 'boom', 'boom'],
+    ['a string', 'boom', 'boom'],
     ['a number', 5, 'threw 5'],
-    ['nothing', undefined, 'threw undefined'],
-    ['an empty text', '', 'threw an error without a message'],
-    ['what cannot be printed', Object.create(null), 'threw something that cannot be printed'],
+    ['undefined', undefined, 'threw undefined'],
+    ['an empty string', '', 'threw an error without a message'],
+    ['a value that cannot be printed', Object.create(null), 'threw something that cannot be printed'],
   ])('for %s', (_, thrown, text) => {
     expect(messageOf(thrown)).toBe(text)
   })
 
-  it('is cut, and well formed where it was cut inside a character', () => {
+  it('is truncated and stays well formed', () => {
     const text = messageOf(new Error('x'.repeat(9_999) + '😀😀'))
     expect(text).toHaveLength(10_000)
     expect(text.isWellFormed()).toBe(true)

@@ -17,12 +17,12 @@ const ENTRIES: Readonly<Record<string, readonly string[]>> = {
   text: ['closeNames', 'givesAdvice', 'meantNames', 'visibleJson', 'visibleText'],
 }
 
-describe('what others may import', () => {
-  it.each(Object.entries(ENTRIES))('from @bulkhead/kit/%s', async (entry, names) => {
+describe('the exports', () => {
+  it.each(Object.entries(ENTRIES))('of @bulkhead/kit/%s', async (entry, names) => {
     expect(Object.keys(await import(`@bulkhead/kit/${entry}`) as object).toSorted()).toEqual(names)
   })
 
-  it('lists every module', async () => {
+  it('include every module', async () => {
     const { readdirSync } = await import('node:fs')
     expect(readdirSync(new URL('../src', import.meta.url)).map((name) => name.replace(/\.ts$/, '')).toSorted()).toEqual(Object.keys(ENTRIES).toSorted())
   })

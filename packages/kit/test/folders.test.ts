@@ -11,7 +11,7 @@ beforeEach(() => {
 })
 afterEach(() => rmSync(root, { recursive: true, force: true }))
 
-it('makes what is missing, and leaves what is there', () => {
+it('creates missing folders and keeps existing ones', () => {
   makeFolder(join(root, 'a/b/c'), 0o700)
   expect(statSync(join(root, 'a/b')).mode & 0o777).toBe(0o700)
   writeFileSync(join(root, 'a/b/c/file'), 'kept')
@@ -20,7 +20,7 @@ it('makes what is missing, and leaves what is there', () => {
   expect([existsSync(join(root, 'a/b/c/file')), existsSync(join(root, 'a/b/d'))]).toEqual([true, true])
 })
 
-it('says what the system says where a folder cannot be made', () => {
+it('throws the error of the system if a folder cannot be created', () => {
   writeFileSync(join(root, 'file'), '')
   symlinkSync(join(root, 'nowhere'), join(root, 'link'))
   expect(() => makeFolder(join(root, 'file'))).toThrow(/EEXIST/)

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { thoroughly } from '../../../scripts/thoroughly.ts'
 import { compileGlob, globCovers, matchGlob, matchRow, matchSegment, pathSegments } from '../src/glob.ts'
 
-/** The same meaning by another way: one regular expression over segments that each begin with a slash. */
+/** An independent implementation: one regular expression over segments that each begin with a slash. */
 function oracle(pattern: string, path: string, below = '(?:/[^/]*)*'): boolean {
   const slashed = (text: string) => text.split('/').filter((part, index) => index === 0 || part !== '').map((part) => '/' + part)
   const literal = (text: string) => text.replaceAll(/[.+?^${}()|[\]\\]/g, String.raw`\$&`)
@@ -51,13 +51,13 @@ describe('path patterns', () => {
     expect(oracle(pattern, path)).toBe(matches)
   })
 
-  it('mean what an independent reading of them means', () => {
+  it('agree with an independent implementation', () => {
     fc.assert(fc.property(anyPattern, anyPath, (pattern, path) => {
       expect(matchGlob(pattern, path)).toBe(oracle(pattern, path))
     }), { numRuns: thoroughly(400, 2_000) })
   })
 
-  it('say what may lie below a path, and never deny what does', () => {
+  it('lead to every path that they cover', () => {
     expect(compileGlob('/a/b/**')(pathSegments('/a'))).toEqual({ covers: false, leads: true })
     expect(compileGlob('/a/*.ts')(pathSegments('/a'))).toEqual({ covers: false, leads: true })
     expect(compileGlob('/a/*.ts')(pathSegments('/b'))).toEqual({ covers: false, leads: false })
@@ -71,7 +71,7 @@ describe('path patterns', () => {
     }), { numRuns: thoroughly(400, 2_000) })
   })
 
-  it('can be asked for the match alone, without what lies below it', () => {
+  it('can match without covering everything below', () => {
     const only = (pattern: string, path: string) => compileGlob(pattern, { below: false })(pathSegments(path))
     expect(only('src', 'src')).toEqual({ covers: true, leads: false })
     expect(only('src', 'src/a')).toEqual({ covers: false, leads: false })
@@ -84,21 +84,21 @@ describe('path patterns', () => {
     }), { numRuns: thoroughly(400, 2_000) })
   })
 
-  it('come to an end where a regular expression would not', () => {
+  it('take bounded time where a regular expression would not', () => {
     expect(matchGlob('*a'.repeat(500) + 'b', 'a'.repeat(5_000))).toBe(false)
     expect(matchGlob('**/'.repeat(200) + 'x', 'a/'.repeat(1_000))).toBe(false)
   })
 })
 
-describe('a pattern inside one text', () => {
-  it('crosses anything, slashes too', () => {
+describe('a pattern of one string', () => {
+  it('matches any characters, including slashes', () => {
     expect(matchSegment('git *', 'git log a/b')).toBe(true)
     expect(matchSegment('*', '')).toBe(true)
     expect(matchSegment('', 'a')).toBe(false)
     expect(matchSegment('a**b', 'ab')).toBe(true)
   })
 
-  it('means what a regular expression with .* means', () => {
+  it('agrees with a regular expression that uses .*', () => {
     const text = (units: readonly string[]) => fc.string({ unit: fc.constantFrom(...units), maxLength: 8 })
     fc.assert(fc.property(text(['a', 'b', '*']), text(['a', 'b', '/']), (pattern, subject) => {
       expect(matchSegment(pattern, subject)).toBe(new RegExp(`^${pattern.replaceAll('*', '.*')}$`, 's').test(subject))
@@ -106,8 +106,8 @@ describe('a pattern inside one text', () => {
   })
 })
 
-describe('a row of parts', () => {
-  it('stands for as many items as it has parts, and any number for each star', () => {
+describe('matchRow', () => {
+  it('matches one item per part, and any number per star', () => {
     const within = (parts: readonly (number | null)[], items: readonly number[]) => matchRow(parts, items, null, (most, item) => item <= most!)
     expect(within([1, 2], [1, 2])).toBe(true)
     expect(within([1, 2], [1, 3])).toBe(false)
@@ -121,7 +121,7 @@ describe('a row of parts', () => {
   })
 })
 
-describe('one pattern within another', () => {
+describe('globCovers', () => {
   it.each<[string, string, boolean]>([
     ['src/**', 'src/a/b', true],
     ['src', 'src/**', true],
@@ -139,14 +139,14 @@ describe('one pattern within another', () => {
     expect(globCovers(wide, narrow)).toBe(covers)
   })
 
-  it('never says yes wrongly', () => {
+  it('is never wrongly true', () => {
     fc.assert(fc.property(anyPattern, anyPattern, anyPath, (wide, narrow, path) => {
       fc.pre(globCovers(wide, narrow))
       if (matchGlob(narrow, path)) expect(matchGlob(wide, path)).toBe(true)
     }), { numRuns: thoroughly(400, 2_000) })
   })
 
-  it('never says yes wrongly for paths made to match the narrow one', () => {
+  it('is never wrongly true for paths that match the narrow pattern', () => {
     const fill = (pattern: string, fills: string[]) => pattern.replaceAll('**', () => fills.pop() ?? 'a')
       .replaceAll('*', () => fills.pop()?.replaceAll('/', '') ?? 'a')
     const filled = fc.tuple(anyPattern, fc.array(fc.constantFrom('a', 'b', '.', 'a/b'), { minLength: 8, maxLength: 8 }))

@@ -9,7 +9,7 @@ const isFrozen = (value: unknown): boolean =>
   typeof value !== 'object' || value === null || (Object.isFrozen(value) && Object.values(value).every(isFrozen))
 
 describe('a copy of a value', () => {
-  it('is what the text of the value says, frozen to the last member', () => {
+  it('equals the parsed JSON of the value and is deeply frozen', () => {
     fc.assert(fc.property(fc.json().map((text) => JSON.parse(text) as unknown), (value) => {
       const copy = copyJson(value)
       if (copy.ok) {
@@ -20,30 +20,30 @@ describe('a copy of a value', () => {
   })
 
   it.each<[string, unknown, Json]>([
-    ['a zero has no sign', -0, 0], ['objects are plain', Object.create(null), {}], ['keys stand in their order', { 2: 'b', 1: 'a' }, { 1: 'a', 2: 'b' }],
+    ['a zero has no sign', -0, 0], ['objects are plain', Object.create(null), {}], ['keys are in property order', { 2: 'b', 1: 'a' }, { 1: 'a', 2: 'b' }],
   ])('%s', (_, value, expected) => {
     const copy = copyJson(value)
     expect(copy.ok && copy.value).toStrictEqual(expected)
   })
 
-  it('does not follow what its original becomes', () => {
+  it('does not change with the original', () => {
     const original = { list: [1], text: 'a' }
     const copy = copyJson(original)
     original.list.push(2)
     expect(copy).toMatchObject({ ok: true, value: { list: [1], text: 'a' } })
   })
 
-  it.each(HOSTILE)('is not made of %s', (_, value, path, code) => {
+  it.each(HOSTILE)('is rejected for %s', (_, value, path, code) => {
     expect(copyJson(value)).toEqual({ ok: false, fault: { path, code, message: expect.any(String) as unknown } })
   })
 
-  it('is not made of what is refused once and is another value then', () => {
+  it('is rejected for a value that changes between reads', () => {
     let looks = 0
     const twoFaced = new Proxy({}, { getPrototypeOf: () => (looks++ === 0 ? Date.prototype : Object.prototype) })
     expect(copyJson(twoFaced)).toEqual({ ok: false, fault: { path: '', code: 'kind', message: 'changes each time it is read' } })
   })
 
-  it('finds what findJsonFault finds, at the same place', () => {
+  it('reports the same fault as findJsonFault', () => {
     const strange = fc.anything({ withNullPrototype: true, withDate: true, withMap: true, withSparseArray: true, withBigInt: true, maxDepth: 4 })
     fc.assert(fc.property(strange, (value) => {
       const copy = copyJson(value)
@@ -59,7 +59,7 @@ describe('a copy of a value', () => {
     expect(copyJson(cyclic)).toMatchObject({ ok: false, fault: { code: 'cycle', path: '/0/cyclic' } })
   })
 
-  it('knows how long it would be as text, but for what must be escaped', () => {
+  it('counts its characters as JSON, without escapes', () => {
     fc.assert(fc.property(fc.json({ noUnicodeString: true }).map((text) => JSON.parse(text) as unknown), (value) => {
       const text = JSON.stringify(value)
       const copy = copyJson(value)

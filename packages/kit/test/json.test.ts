@@ -7,11 +7,11 @@ import { anyJson } from './samples/json.ts'
 const LIMITS = { maxDepth: 3, maxNodes: 10, maxChars: 20 }
 
 describe('hostile values', () => {
-  it.each(HOSTILE)('refuses %s', (_, value, path, code) => {
+  it.each(HOSTILE)('rejects %s', (_, value, path, code) => {
     expect(findJsonFault(value)).toEqual({ path, code, message: expect.any(String) as unknown })
   })
 
-  it('refuses a list whose length grows while it is read, in bounded time', () => {
+  it('rejects a list that grows while it is read, in bounded time', () => {
     let length = 1
     const endless = new Proxy([], {
       get: (target, key) => key === 'length' ? length++ : Reflect.get(target, key) as unknown,
@@ -20,7 +20,7 @@ describe('hostile values', () => {
     expect(findJsonFault(endless)?.code).toBe('kind')
   })
 
-  it('calls nothing of the value and reads each property once', () => {
+  it('calls no method of the value and reads each property once', () => {
     const reads: string[] = []
     const watched = new Proxy({ a: 1, b: [2] }, {
       getOwnPropertyDescriptor: (target, key) => {
@@ -37,18 +37,18 @@ describe('hostile values', () => {
     ['one level too many', { a: [[[1]]] }, '/a/0/0', 'depth'],
     ['one value too many', [1, 2, 3, 4, 5, 6, 7, 8, 9, 10], '/9', 'size'],
     ['one character too many', { ['k'.repeat(10)]: 'v'.repeat(11) }, '/' + 'k'.repeat(10), 'size'],
-  ])('refuses %s and takes one less', (_, value, path, code) => {
+  ])('rejects %s', (_, value, path, code) => {
     expect(findJsonFault(value, LIMITS)).toMatchObject({ path, code })
   })
 
-  it('takes what just fits', () => {
+  it('accepts values at the limits', () => {
     expect(findJsonFault({ a: [[1]] }, LIMITS)).toBeUndefined()
     expect(findJsonFault([1, 2, 3, 4, 5, 6, 7, 8, 9], LIMITS)).toBeUndefined()
     expect(findJsonFault({ ['k'.repeat(10)]: 'v'.repeat(10) }, LIMITS)).toBeUndefined()
     expect(findJsonFault(nested(64))).toBeUndefined()
   })
 
-  it('says what is no JSON, and what a class is called, within reason', () => {
+  it('names the kind or class of the value, shortened', () => {
     const value = Object.create({ constructor: { ...class {}, name: 'x' } }) as object
     expect(findJsonFault(value)?.message).toBe('a value of a class is not JSON')
     expect(findJsonFault(undefined)?.message).toBe('undefined is not JSON')
@@ -65,7 +65,7 @@ describe('hostile values', () => {
 })
 
 describe('plain values', () => {
-  it('are accepted, whatever JSON wrote them', () => {
+  it('from any JSON are accepted', () => {
     const anyText = fc.anything().map((value) => JSON.stringify(value))
       .filter((text) => text !== undefined && !text.includes('__proto__'))
     fc.assert(fc.property(anyText, (text) => {
@@ -80,10 +80,10 @@ describe('plain values', () => {
   })
 })
 
-describe('text from a stranger', () => {
+describe('untrusted JSON text', () => {
   it.each<[string, string, string, string]>([
-    ['nothing', '', '', 'kind'],
-    ['what is not JSON', '{a:1}', '', 'kind'],
+    ['an empty string', '', '', 'kind'],
+    ['invalid JSON', '{a:1}', '', 'kind'],
     ['more after the end', '1 2', '', 'kind'],
     ['a number that does not fit', '[1e999]', '/0', 'kind'],
     ['an own __proto__', '{"__proto__":1}', '/__proto__', 'key'],
@@ -91,11 +91,11 @@ describe('text from a stranger', () => {
     ['a million levels', '['.repeat(1_000_000) + ']'.repeat(1_000_000), '/0'.repeat(64), 'depth'],
     ['a million levels left open', '['.repeat(1_000_000), '', 'kind'],
     ['a million values', JSON.stringify(Array.from({ length: 1_000_000 }, () => 0)), '', 'size'],
-  ])('is refused for %s', (_, text, path, code) => {
+  ])('is rejected for %s', (_, text, path, code) => {
     expect(parseJson(text)).toEqual({ ok: false, fault: { path, code, message: expect.any(String) as unknown } })
   })
 
-  it('is judged as the value it says would be', () => {
+  it('has the same fault as its parsed value', () => {
     const anyLimits = fc.record({ maxDepth: fc.nat(5), maxNodes: fc.nat(8) })
     fc.assert(fc.property(fc.json({ maxDepth: 5 }), anyLimits, (text, few) => {
       const limits = { ...few, maxChars: text.length }
@@ -104,13 +104,13 @@ describe('text from a stranger', () => {
     }))
   })
 
-  it('is refused for its length before it is parsed', () => {
+  it('is rejected for its length before parsing', () => {
     expect(parseJson(`"${'x'.repeat(20)}"`, LIMITS)).toMatchObject({ ok: false, fault: { path: '', code: 'size' } })
   })
 })
 
-describe('canonical text', () => {
-  it('is one for equal values, whatever the order of keys, and parses to the value', () => {
+describe('canonical JSON', () => {
+  it('is equal for equal values in any key order, and parses to the value', () => {
     const turned = (value: Json): Json => {
       if (Array.isArray(value)) return value.map(turned)
       if (!isJsonObject(value)) return value
@@ -131,14 +131,14 @@ describe('canonical text', () => {
   })
 })
 
-it('tells an object from all else', () => {
+it('isJsonObject accepts only objects', () => {
   expect([{}, [], null, 'x', 1].map(isJsonObject)).toEqual([true, false, false, false, false])
 })
 
-it('writes steps of a JSON Pointer', () => {
+it('pointerStep escapes the steps of a JSON Pointer', () => {
   expect([pointerStep('a'), pointerStep(3), pointerStep('~/')]).toEqual(['/a', '/3', '/~0~1'])
 })
 
-it('says where in a value something is, and nothing of the whole of it', () => {
+it('atPointer names a path, and is empty for the root', () => {
   expect([atPointer('/a/3'), atPointer('')]).toEqual([' at "/a/3"', ''])
 })

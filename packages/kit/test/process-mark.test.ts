@@ -9,7 +9,7 @@ const limits = (value: string) => [
   'Max pending signals       128000               128000               signals   ',
 ].join('\n')
 
-it('finds its mark among the limits of a process, and no other', () => {
+it('finds only its own mark in the limits of a process', () => {
   const mark = newProcessMark()
   expect(hasProcessMark(limits(`${mark}`), mark)).toBe(true)
   expect(hasProcessMark(limits(`${mark}`), mark + 1)).toBe(false)
@@ -18,13 +18,13 @@ it('finds its mark among the limits of a process, and no other', () => {
   expect(hasProcessMark('', mark)).toBe(false)
 })
 
-it('tells a process without a mark', () => {
+it('detects a process without a mark', () => {
   expect(isUnmarked(limits('unlimited'))).toBe(true)
   expect(isUnmarked(limits('1099511627776'))).toBe(false)
   expect(isUnmarked('')).toBe(false)
 })
 
-it('gives every run another mark, as an option of prlimit', () => {
+it('creates random marks and the option of prlimit', () => {
   const marks = Array.from({ length: 100 }, newProcessMark)
   expect(new Set(marks).size).toBe(100)
   expect(marks.every((mark) => mark >= 2 ** 40 && mark < 2 ** 41)).toBe(true)

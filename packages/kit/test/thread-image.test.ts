@@ -38,7 +38,7 @@ const answerOf = async (from: ThreadImage, data: unknown, options = {}): Promise
   return answer
 }
 
-it('runs what was read, also when the files have changed since', async () => {
+it('runs the recorded code after the files have changed', async () => {
   const read = image()
   await read.load()
   spoil()
@@ -46,13 +46,13 @@ it('runs what was read, also when the files have changed since', async () => {
   await expect(answerOf(image(), 2)).rejects.toThrow('changed on disk')
 })
 
-it('needs no right to read files once it is read', async () => {
+it('needs no permission to read files after loading', async () => {
   const read = image()
   await read.load()
   expect(await answerOf(read, 3, { execArgv: ['--permission'] })).toEqual(['old style', 'typed', 3])
 })
 
-it('reads with the first thread that starts', async () => {
+it('loads with the first thread', async () => {
   const read = image()
   expect(await answerOf(read, 4)).toEqual(['old style', 'typed', 4])
   await read.load()
@@ -60,7 +60,7 @@ it('reads with the first thread that starts', async () => {
   expect(await answerOf(read, undefined)).toEqual(['old style', 'typed', undefined])
 })
 
-it('says why the code cannot be loaded, and tries again', async () => {
+it('rejects if the code cannot be loaded, and can be retried', async () => {
   const read = image()
   write('typed.ts', "export const typed = ''; throw new Error('broken')")
   await expect(read.load()).rejects.toThrow('broken')
@@ -70,7 +70,7 @@ it('says why the code cannot be loaded, and tries again', async () => {
 })
 
 // On a busy machine about one load in sixteen reported the exit of the thread before the message with its code.
-it('has the code when the thread has ended, in whatever order both are reported', async () => {
+it('has the code after the thread has ended, in either order of events', async () => {
   const busy = setInterval(() => {
     for (const end = performance.now() + 20; performance.now() < end;);
   }, 21)
@@ -85,7 +85,7 @@ it('has the code when the thread has ended, in whatever order both are reported'
   }
 })
 
-it('throws in the thread where its work fails', async () => {
+it('reports a failure in the thread as an error of the worker', async () => {
   write('entry.ts', "export async function run() { throw new Error('in the work') }")
   await expect(answerOf(image(), 6)).rejects.toThrow('in the work')
 })

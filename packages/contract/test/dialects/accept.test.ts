@@ -10,7 +10,7 @@ import { anyCode } from '../samples/outcomes.ts'
 const failed = errorOf('ToolExecutionFailed')
 const text = [{ type: 'text' as const, text: 'hi' }]
 
-describe('what an execute returned', () => {
+describe('a return value', () => {
   it.each<[string, Json | undefined, OutcomeBody]>([
     ['nothing', undefined, { type: 'output', data: null }],
     ['null', null, { type: 'output', data: null }],
@@ -51,17 +51,17 @@ describe('what an execute returned', () => {
     ['success that is a number', { success: 1, output: 2 }],
     ['success that is a rate', { success: 0.9 }],
     ['success with data of another kind', { success: true, data: [1, 2] }],
-  ])('stays data where it merely has %s', (_, value) => {
+  ])('stays data if it only has %s', (_, value) => {
     expect(acceptReturn(value)).toStrictEqual({ type: 'output', data: value })
   })
 
-  it('is an outcome whatever it is', () => {
+  it('of any kind gives an outcome', () => {
     fc.assert(fc.property(anyJson, (value) => {
       expect(['output', 'error']).toContain(acceptReturn(value).type)
     }))
   })
 
-  it('may claim only what a tool can know; every other code is the host’s to say', () => {
+  it('may have only error codes that a tool can know', () => {
     const own = new Set(['ToolExecutionFailed', 'NotFound', 'InputInvalid', 'ResourceBusy', 'ExecutionTimeout'])
     fc.assert(fc.property(anyCode, (code) => {
       const settled = errorOf(own.has(code) ? code : 'ToolExecutionFailed')
@@ -74,7 +74,7 @@ describe('what an execute returned', () => {
     expect(acceptReturn({ content: [{ type: 'text', text: 'Cancelled' }], isError: true })).toMatchObject({ error: failed })
   })
 
-  it('comes with what the tool claims of the metadata', () => {
+  it('carries the metadata that the tool claims', () => {
     expect(readReturn({ content: [], details: null, child_loop_id: 'l1' }).metadata).toStrictEqual({ child_loop_id: 'l1' })
     expect(readReturn({ success: true, output: 1, tokens_used: 5 }).metadata).toStrictEqual({ tokens_used: 5 })
     expect(readReturn(7)).toStrictEqual({ body: { type: 'output', data: 7 }, metadata: {} })

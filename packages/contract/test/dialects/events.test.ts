@@ -13,7 +13,7 @@ const failure = { durationMs: 5, errorClass: 'ToolTerminal' as const, message: '
 const ext = 'weather'
 const approval = { approvalId: 'a1', scope: 'project' as const, tool: 'forecast', approvalKey: 'Oslo', origin }
 
-/** One of each, so that an event without a decision here does not compile. */
+/** One event of each type, so that a new type does not compile without an entry here. */
 const every: { readonly [Type in EventType]: Extract<EventBody, { readonly type: Type }> } = {
   ToolInvocationProposed: { type: 'ToolInvocationProposed', ...call, args: { city: 'Oslo' } },
   ToolInvocationDecided: {
@@ -61,7 +61,7 @@ const names = (project: (event: BulkheadEvent) => readonly string[]) =>
     .filter(([, name]) => name !== ''))
 const typesOf = (body: EventBody) => toPhiEvents(stamp(body)).map(({ type }) => type)
 
-describe('events in other words', () => {
+describe('events in other dialects', () => {
   it('have these names in phi', () => {
     const ended = 'ToolExecutionEnd MessageStart MessageEnd'
     expect(names((event) => toPhiEvents(event).map(({ type }) => type))).toStrictEqual({
@@ -93,7 +93,7 @@ describe('events in other words', () => {
 })
 
 describe('events of phi', () => {
-  it('carry the call, and what was at hand', () => {
+  it('carry the call and the given context', () => {
     const ids = { loop_id: 's1', tool_call_id: 'c1', tool_name: 'forecast' }
     expect(toPhiEvents(stamp(every.ToolInvocationStarted), { args: { city: 'Oslo' } }))
       .toStrictEqual([{ type: 'ToolExecutionStart', ...ids, args: { city: 'Oslo' } }])
@@ -114,19 +114,19 @@ describe('events of phi', () => {
     expect(begun).toMatchObject({ message: { toolCallId: 'c1', toolName: 'forecast', isError: true, content: [{ type: 'text', text: 'no' }] } })
   })
 
-  it('have neither start nor end for a call that never began, however it was stopped: only its result is reported', () => {
+  it('have no start and end for a call that never began, only its result', () => {
     for (const errorCode of ['HookVetoed', 'RuleDenied', 'ToolNotRegistered', 'ToolCancelled'] as const) {
       expect(typesOf({ ...every.ToolInvocationCancelled, attempt: 0, errorCode })).toEqual(['MessageStart', 'MessageEnd'])
     }
   })
 
-  it('have both for a call that gave way to a message of the user', () => {
+  it('have both for a call that was skipped for a user message', () => {
     expect(typesOf({ ...every.ToolInvocationStarted, attempt: 0 })).toEqual(['ToolExecutionStart'])
     expect(typesOf({ ...every.ToolInvocationCancelled, attempt: 0, errorCode: 'SkippedBySteering' }))
       .toEqual(['ToolExecutionEnd', 'MessageStart', 'MessageEnd'])
   })
 
-  it('have one start for a call that is tried several times', () => {
+  it('have one start for a call that is retried', () => {
     expect(typesOf({ ...every.ToolInvocationStarted, attempt: 2 })).toEqual([])
   })
 })
@@ -143,7 +143,7 @@ describe('events of steerable', () => {
     ])
   })
 
-  it('end the run for a cancelled call, and not for a failed or a steered one', () => {
+  it('end the run for a cancelled call, but not for a failed or skipped one', () => {
     expect(toSteerableEvents(stamp(every.ToolInvocationFailed)))
       .toMatchObject([{ result: { success: false, needsFollowup: true, error: 'no' } }])
     expect(toSteerableEvents(stamp(every.ToolInvocationCancelled)))
@@ -154,7 +154,7 @@ describe('events of steerable', () => {
 })
 
 describe('an exhausted budget', () => {
-  it('comes on its own after the result', () => {
+  it('is a separate event after the result', () => {
     const cancelled = { ...every.ToolInvocationCancelled, attempt: 0, errorCode: 'BudgetExhausted' as const, reason: 'used up' }
     expect(toSteerableEvents(stamp(cancelled))).toMatchObject([
       { type: 'tool_result', result: { success: false, error: 'used up' } }, { type: 'budget_exhausted', message: 'used up' },
@@ -163,7 +163,7 @@ describe('an exhausted budget', () => {
 })
 
 describe('events of stud', () => {
-  it('carry the call with the layer it came from', () => {
+  it('carry the call with the layer of its tool', () => {
     expect(toStudEvent(stamp(every.ToolInvocationFailed))?.payload).toStrictEqual({
       toolCallId: 'c1', toolName: 'forecast', layer: 'project', ...failure, errorCode: 'ToolExecutionFailed',
     })
@@ -181,7 +181,7 @@ describe('events of stud', () => {
     expect(toStudEvent(stamp({ ...every.ToolInvocationCancelled, errorCode }))).toStrictEqual(cancelled)
   })
 
-  it('give a cancelled call the reason stud has for it', () => {
+  it('use the reason of stud for a cancelled call', () => {
     expect(toStudEvent(stamp(every.ToolInvocationCancelled))?.payload).toMatchObject({ reason: 'session-cancelled' })
   })
 })

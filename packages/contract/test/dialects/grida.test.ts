@@ -32,19 +32,19 @@ describe("grida's envelope", () => {
     })
   })
 
-  it('gives back what it carries of any outcome', () => {
+  it('preserves its part of any outcome', () => {
     fc.assert(fc.property(anyOutcome, (outcome) => {
       expect(fromGrida(toGrida(outcome))).toStrictEqual(carried(outcome))
     }))
   })
 
-  it('gives back any envelope unchanged', () => {
+  it('preserves any envelope', () => {
     fc.assert(fc.property(anyEnvelope, (envelope) => {
       expect(toGrida(completeOutcome(fromGrida(envelope)!, base))).toStrictEqual(envelope)
     }))
   })
 
-  it('reads an envelope whose measuring was left to the host', () => {
+  it('reads an envelope without measurements', () => {
     expect(fromGrida({ type: 'error', error_text: 'no' })?.metadata).toEqual({})
   })
 
@@ -53,10 +53,10 @@ describe("grida's envelope", () => {
     ['no data', { type: 'output', metadata: { duration_ms: 1 } }],
     ['an unknown key', { type: 'output', data: 1, rows: 2, metadata: { duration_ms: 1 } }],
     ['an error with data', { type: 'error', data: 1 }],
-    ['a duration that is no whole number', { type: 'output', data: 1, metadata: { duration_ms: 1.5 } }],
+    ['a fractional duration', { type: 'output', data: 1, metadata: { duration_ms: 1.5 } }],
     ['metadata of another kind', { type: 'output', data: 1, metadata: { author: 'x' } }],
-    ['no object', 'output'],
-  ])('does not take %s for an envelope', (_, value) => {
+    ['a string', 'output'],
+  ])('does not recognize %s', (_, value) => {
     expect(fromGrida(value)).toBeUndefined()
   })
 })

@@ -6,21 +6,21 @@ import { isJsonObject } from '@bulkhead/kit/json'
 import { anyOutcome, base } from '../samples/outcomes.ts'
 
 describe("an MCP server's result", () => {
-  it('is its structured content where it has one, else its text', () => {
+  it('becomes its structured content, or its text', () => {
     const content = [{ type: 'text', text: 'a' }, { type: 'text', text: 'b' }]
     expect(fromMcp({ content, structuredContent: { n: 1 } })?.body).toStrictEqual({ type: 'output', data: { n: 1 }, content })
     expect(fromMcp({ content, isError: false })?.body).toStrictEqual({ type: 'output', data: 'a\nb', content })
     expect(fromMcp({ content: [] })?.body).toStrictEqual({ type: 'output', data: null, content: [] })
   })
 
-  it('is an error where it says so', () => {
+  it('becomes an error if isError is set', () => {
     const content = [{ type: 'text', text: 'no' }]
     expect(fromMcp({ content, structuredContent: { n: 1 }, isError: true })?.body)
       .toStrictEqual({ type: 'error', error_text: 'no', error: errorOf('ToolExecutionFailed', { n: 1 }), content })
     expect(fromMcp({ content: [], isError: true })?.body).toMatchObject({ error_text: 'The tool failed and did not say why.' })
   })
 
-  it('shows as text what a model cannot be shown, and drops annotations', () => {
+  it('shows unsupported blocks as text, and drops annotations', () => {
     const read = fromMcp({
       _meta: { trace: 1 },
       content: [
@@ -45,9 +45,9 @@ describe("an MCP server's result", () => {
   it.each([
     ['an unknown key', { content: [], rows: 1 }],
     ['an unknown block', { content: [{ type: 'video' }] }],
-    ['structured content that is no object', { content: [], structuredContent: [1] }],
+    ['structured content that is a list', { content: [], structuredContent: [1] }],
     ['no content', { isError: true }],
-  ])('is not one with %s', (_, value) => {
+  ])('is not recognized with %s', (_, value) => {
     expect(fromMcp(value)).toBeUndefined()
   })
 })
@@ -64,14 +64,14 @@ describe('a result for an MCP client', () => {
     })
   })
 
-  it('shows what an error says once, and what its tool shows beside it', () => {
+  it('shows the error text once, and the content of the tool', () => {
     const image = { type: 'image', data: 'AA==', mimeType: 'image/png' } as const
     const error = { type: 'error', error_text: 'no', error: errorOf('ToolExecutionFailed'), metadata: base } as const
     expect(toMcp({ ...error, content: [{ type: 'text', text: 'no' }] }).content).toStrictEqual([{ type: 'text', text: 'no' }])
     expect(toMcp({ ...error, content: [image] }).content).toStrictEqual([{ type: 'text', text: 'no' }, image])
   })
 
-  it('is read back as what was said, but for what is documented as lost', () => {
+  it('is read back, except for documented losses', () => {
     fc.assert(fc.property(anyOutcome, (outcome) => {
       const result = toMcp(outcome)
       const body = fromMcp(result)?.body

@@ -43,7 +43,7 @@ describe("morphix's result", () => {
     ['ExecutionTimeout', 'tool_timeout'],
     ['MaxRetriesExceeded', 'max_retries_exceeded'],
     ['ToolExecutionFailed', 'tool_reported_failure'],
-  ])('says %s as %s and reads it back', (code, string) => {
+  ])('writes %s as %s and reads it back', (code, string) => {
     expect(toMorphix(failed(code))).toMatchObject({ error: string })
     expect(fromMorphix({ success: false, error: string, output: 'no' })?.body)
       .toStrictEqual({ type: 'error', error_text: 'no', error: errorOf(code) })
@@ -53,7 +53,7 @@ describe("morphix's result", () => {
     ['CapabilityDenied', 'permission_denied'], ['RuleDenied', 'permission_denied'], ['WatchdogDenied', 'permission_denied'],
     ['GuardDenied', 'permission_denied'], ['CommandRejected', 'permission_denied'], ['HookVetoed', 'permission_denied'],
     ['CompartmentCrashed', 'tool_reported_failure'], ['SessionCancelled', 'tool_reported_failure'],
-  ])('says %s, for which it has no string, as %s', (code, string) => {
+  ])('writes %s, which has no string of its own, as %s', (code, string) => {
     expect(toMorphix(failed(code))).toMatchObject({ error: string })
   })
 
@@ -61,19 +61,19 @@ describe("morphix's result", () => {
     ['tests_failed', 'ToolExecutionFailed'], ['empty_tool_name', 'ToolNotRegistered'],
     ['mcp_client_not_found', 'ToolNotRegistered'],
     ['ValueError: boom', 'ToolExecutionFailed'],
-  ])('reads %s as %s and remembers how it was said', (string, code) => {
+  ])('reads %s as %s and keeps the original', (string, code) => {
     const read = fromMorphix({ success: false, error: string, output: 'no' })!
     expect(read.body).toMatchObject({ error: { code, data: { morphix: { error: string } } } })
     expect(toMorphix(completeOutcome(read, base))).toMatchObject({ error: string })
   })
 
-  it('quotes a string only where it means the code the host settled on', () => {
+  it('repeats an original string only if it means the same code', () => {
     const outcome: Outcome = { type: 'error', error_text: 'no',
       error: errorOf('RuleDenied', { morphix: { error: 'tests_failed' } }), metadata: base }
     expect(toMorphix(outcome)).toMatchObject({ error: 'permission_denied' })
   })
 
-  it('gives back what it carries of any output', () => {
+  it('preserves its part of any output', () => {
     fc.assert(fc.property(anyOutput, (outcome) => {
       const { tool, duration_ms, attempt, tokens_used = 0 } = outcome.metadata
       const carried: Reading = { body: { type: 'output', data: outcome.data },
@@ -82,20 +82,20 @@ describe("morphix's result", () => {
     }))
   })
 
-  it('settles after one turn: what it gives back of any outcome comes back the same again', () => {
+  it('is stable after one round trip of any outcome', () => {
     fc.assert(fc.property(anyOutcome, (outcome) => {
       const once = toMorphix(outcome)
       expect(toMorphix(completeOutcome(fromMorphix(once)!, base))).toStrictEqual(once)
     }))
   })
 
-  it('gives back any result unchanged', () => {
+  it('preserves any result', () => {
     fc.assert(fc.property(fc.oneof(anySuccess, anyFailure), (result) => {
       expect(toMorphix(completeOutcome(fromMorphix(result)!, base))).toStrictEqual(result)
     }))
   })
 
-  it('always has something to tell the model', () => {
+  it('always has output for the model', () => {
     expect(fromMorphix({ success: false, error: 'tests_failed', output: null })?.body)
       .toMatchObject({ error_text: 'The tool failed: tests_failed.' })
     expect(fromMorphix({ success: false, error: 'tests_failed', output: { failed: 2 } })?.body)
@@ -111,7 +111,7 @@ describe("morphix's result", () => {
     ['a negative duration', { success: true, output: 1, duration: -1 }],
     ['an attempt of zero', { success: true, output: 1, attempt: 0 }],
     ['success that is no boolean', { success: 1, output: 1 }],
-  ])('is not one with %s', (_, value) => {
+  ])('is not recognized with %s', (_, value) => {
     expect(fromMorphix(value)).toBeUndefined()
   })
 })

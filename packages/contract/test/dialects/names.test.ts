@@ -4,30 +4,30 @@ import { LOCKED_TOOLS } from '../../src/model/names.ts'
 
 const registry = (...names: string[]) => (name: string) => new Set<string>([...LOCKED_TOOLS, ...names]).has(name)
 
-describe('the name that is meant', () => {
+describe('the tool name', () => {
   it.each([
     ['web-fetch', 'web_fetch'], ['web-search', 'web_search'], ['tool-search', 'tool_search'], ['ask-user', 'question'],
     ['ask_user', 'question'], ['ask_clarification', 'question'], ['read_file', 'read'], ['write_file', 'write'],
     ['edit_file', 'edit'],
     ['list_files', 'glob'], ['search', 'grep'], ['code_search', 'grep'], ['bash_manager', 'bash'], ['file_manager.read', 'read'],
     ['file_manager.write', 'write'],
-  ])('by %s is %s', (foreign, ours) => {
+  ])('for %s is %s', (foreign, ours) => {
     expect(canonicalToolName(foreign, registry())).toBe(ours)
   })
 
   it.each([
     ['mcp:git.log', 'git_log'], ['git__log', 'git_log'], ['mcp_git_log', 'git_log'], ['mcp__git__log', 'git_log'],
     ['mcp:my-server.do.it', 'my_server_do_it'], ['git__log__all', 'git_log__all'],
-  ])('by the MCP form %s is %s', (foreign, ours) => {
+  ])('for the MCP form %s is %s', (foreign, ours) => {
     expect(canonicalToolName(foreign, registry(ours))).toBe(ours)
   })
 
-  it('is itself where a tool has it, so an alias never reaches past that tool', () => {
+  it('is unchanged if a tool has it, so an alias cannot hide that tool', () => {
     expect(canonicalToolName('read_file', registry('read_file'))).toBe('read_file')
     expect(canonicalToolName('git__log', registry('git__log', 'git_log'))).toBe('git__log')
   })
 
-  it('is returned as it came where it leads nowhere', () => {
+  it('is unchanged if it is unknown', () => {
     expect(canonicalToolName('read_file', () => false)).toBe('read_file')
     expect(canonicalToolName('mcp:git.log', registry())).toBe('mcp:git.log')
     const names = ['', 'constructor', '__proto__', 'mcp:', 'mcp:.', '__']
@@ -35,10 +35,10 @@ describe('the name that is meant', () => {
   })
 })
 
-describe('arguments under the names a tool knows', () => {
+describe('argument names', () => {
   const edit = { type: 'object', properties: { path: {}, old_string: {}, new_string: {} } }
 
-  it('are renamed, in their order', () => {
+  it('are renamed in order', () => {
     const renamed = renameArguments({ file_path: 'a', old_text: 'b', new_text: 'c', dry: true }, edit)
     expect(renamed).toStrictEqual({ path: 'a', old_string: 'b', new_string: 'c', dry: true })
     expect(Object.keys(renamed)).toStrictEqual(['path', 'old_string', 'new_string', 'dry'])
@@ -48,26 +48,26 @@ describe('arguments under the names a tool knows', () => {
   })
 
   it.each([
-    ['the schema knows the foreign name', { file_path: 'a' }, { properties: { file_path: {}, path: {} } }],
-    ['the schema does not know ours', { file_path: 'a' }, { properties: { url: {} } }],
-    ['ours was given too', { file_path: 'a', path: 'b' }, edit],
+    ['the schema has the alias', { file_path: 'a' }, { properties: { file_path: {}, path: {} } }],
+    ['the schema does not have our name', { file_path: 'a' }, { properties: { url: {} } }],
+    ['our name is also given', { file_path: 'a', path: 'b' }, edit],
     ['the schema has no properties', { file_path: 'a' }, { type: 'object' }],
-    ['the schema merely inherits ours', { cmd: 'a' }, { properties: Object.create({ command: {} }) as Record<string, never> }],
+    ['the schema only inherits our name', { cmd: 'a' }, { properties: Object.create({ command: {} }) as Record<string, never> }],
     ['there is nothing to rename', { path: 'a' }, edit],
-  ])('are left alone where %s', (_, args, schema) => {
+  ])('are unchanged if %s', (_, args, schema) => {
     expect(renameArguments(args, schema)).toBe(args)
   })
 
-  it('never become one: of two foreign names for one, the second is left for the validation', () => {
+  it('never collide: the second of two aliases of one name is unchanged', () => {
     expect(renameArguments({ file_path: 'a', filepath: 'b' }, edit)).toStrictEqual({ path: 'a', filepath: 'b' })
   })
 })
 
-describe('a call in the words of another agent', () => {
+describe('a call with names of another agent', () => {
   const schemas = new Map([['read', { type: 'object', properties: { path: {} } }], ['git_log', { type: 'object', properties: { file_path: {} } }]])
   const toolNamed = (name: string) => schemas.has(name) ? { inputSchema: schemas.get(name)! } : undefined
 
-  it('is of the tool that is meant, with the arguments it knows, and is else the same', () => {
+  it('gets our tool and argument names, and is otherwise unchanged', () => {
     expect(canonicalCall({ id: 'c', name: 'read_file', arguments: { file_path: 'a' } }, toolNamed)).toEqual({ id: 'c', name: 'read', arguments: { path: 'a' } })
     expect(canonicalCall({ name: 'mcp:git.log', arguments: { file_path: 'a' } }, toolNamed)).toEqual({ name: 'git_log', arguments: { file_path: 'a' } })
     expect(canonicalCall({ name: 'read', arguments: 'a' }, toolNamed)).toEqual({ name: 'read', arguments: 'a' })

@@ -3,13 +3,13 @@ import { completeOutcome, endsRun, errorOf, present } from '../../src/dialects/r
 import { ERRORS, type ErrorCode } from '../../src/model/errors.ts'
 import { base } from '../samples/outcomes.ts'
 
-describe('what a codec reads', () => {
-  it('goes over what the reader knows', () => {
+describe('a reading', () => {
+  it('overrides the base metadata', () => {
     expect(completeOutcome({ body: { type: 'output', data: 1 }, metadata: { tool: 'x' } }, base))
       .toStrictEqual({ type: 'output', data: 1, metadata: { ...base, tool: 'x' } })
   })
 
-  it('has absent fields where there is no value, and keeps null', () => {
+  it('omits undefined fields and keeps null', () => {
     expect(present({ a: undefined, b: null, c: 0, ['__proto__']: 1 })).toStrictEqual({ b: null, c: 0, ['__proto__']: 1 })
   })
 
@@ -19,7 +19,7 @@ describe('what a codec reads', () => {
     }
   })
 
-  it('ends the run for these codes alone', () => {
+  it('ends the run only for these codes', () => {
     expect(Object.keys(ERRORS).filter((code) => endsRun(code as ErrorCode)))
       .toStrictEqual(['SessionCancelled', 'TurnCancelled', 'ToolCancelled'])
   })

@@ -39,7 +39,7 @@ const anyResult: fc.Arbitrary<SteerableToolResult> = fc.tuple(
 ).map(([known, completion, extras]) => ({ ...known, ...completion, ...extras }) as SteerableToolResult)
 
 describe("steerable's call", () => {
-  it('is closed', () => {
+  it('rejects unknown fields', () => {
     const call = { id: 'c_42', name: 'create_event', arguments: { title: 'Lunch' } }
     expect(fromSteerableCall(call)).toStrictEqual(call)
     expect(fromSteerableCall({ ...call, trace: 1 })).toBeUndefined()
@@ -49,20 +49,20 @@ describe("steerable's call", () => {
     ['no id', { name: 'a', arguments: {} }],
     ['no arguments', { id: 'c', name: 'a' }],
     ['arguments that are a list', { id: 'c', name: 'a', arguments: [] }],
-    ['a name that is no text', { id: 'c', name: 1, arguments: {} }],
+    ['a name that is not a string', { id: 'c', name: 1, arguments: {} }],
   ])('is not one with %s', (_, value) => {
     expect(fromSteerableCall(value)).toBeUndefined()
   })
 })
 
 describe("steerable's result", () => {
-  it('gives back what it carries of any outcome', () => {
+  it('preserves its part of any outcome', () => {
     fc.assert(fc.property(anyOutcome, (outcome) => {
       expect(fromSteerable(toSteerable(outcome))).toStrictEqual(carried(outcome))
     }))
   })
 
-  it('gives back any result unchanged, with unknown fields', () => {
+  it('preserves any result, including unknown fields', () => {
     fc.assert(fc.property(anyResult, (result) => {
       const again = toSteerable(completeOutcome(fromSteerable(result)!, base))
       expect(again).toStrictEqual(result)
@@ -70,7 +70,7 @@ describe("steerable's result", () => {
     }))
   })
 
-  it('shows a model what a tool put beside the known fields', () => {
+  it('shows unknown fields to the model', () => {
     expect(fromSteerable({ success: true, count: 5 })?.body).toMatchObject({ type: 'output', data: { count: 5 } })
     expect(fromSteerable({ success: false, reason: 'full' })?.body)
       .toMatchObject({ error_text: 'The tool failed with {"reason":"full"}.' })
@@ -78,13 +78,13 @@ describe("steerable's result", () => {
     expect(fromSteerable({ success: false, message: 'Please retry.' })?.body).toMatchObject({ error_text: 'Please retry.' })
   })
 
-  it('reads null as absent, as serialisers of records write it', () => {
+  it('reads null as absent', () => {
     const dumped = { success: false, terminal: null, needsFollowup: null, nextAction: null, message: null, error: 'x',
       data: null }
     expect(fromSteerable(dumped)).toStrictEqual(fromSteerable({ success: false, error: 'x' }))
   })
 
-  it('does not let kept fields replace known ones', () => {
+  it('does not replace known fields by kept ones', () => {
     const details = { steerable: { success: true, terminal: false, message: 'all is well', more: 1 } }
     expect(toSteerable({ ...error('RuleDenied'), details }))
       .toStrictEqual({ success: false, needsFollowup: true, error: 'no', more: 1 })
@@ -103,13 +103,13 @@ describe("steerable's result", () => {
 describe('whether the run ends', () => {
   const ending = Object.entries(ERRORS)
     .map(([code, row]) => [code as ErrorCode, row.class === 'Cancellation' && code !== 'SkippedBySteering'] as const)
-  it.each(ending)('after the host said %s: %s', (code, ends) => {
+  it.each(ending)('after the error %s: %s', (code, ends) => {
     expect(isTerminalOutcome(error(code))).toBe(ends)
     expect(isTerminalResult(toSteerable(error(code)))).toBe(ends)
     expect(toSteerable(error(code))).toMatchObject(ends ? { terminal: true } : { needsFollowup: true })
   })
 
-  it('is what a tool said of its own result', () => {
+  it('is decided by the tool for its own result', () => {
     expect(isTerminalOutcome(error('ToolExecutionFailed', {}))).toBe(true)
     expect(isTerminalOutcome(error('ToolExecutionFailed', { needsFollowup: true }))).toBe(false)
     expect(isTerminalOutcome(error('ToolExecutionFailed', { needsFollowup: true, terminal: true }))).toBe(true)

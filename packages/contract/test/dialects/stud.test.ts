@@ -44,13 +44,13 @@ describe("stud's result", () => {
     })
   })
 
-  it('gives back what it carries of any outcome', () => {
+  it('preserves its part of any outcome', () => {
     fc.assert(fc.property(anyOutcome, (outcome) => {
       expect(fromStud(toStud(outcome))).toStrictEqual(carried(outcome))
     }))
   })
 
-  it('gives back any result unchanged', () => {
+  it('preserves any result', () => {
     fc.assert(fc.property(anyResult, (result) => {
       expect(toStud(completeOutcome(fromStud(result)!, base))).toStrictEqual(result)
     }))
@@ -63,14 +63,14 @@ describe("stud's result", () => {
     ['Cancellation', 'StageCancelled', 'ToolCancelled'],
     ['ToolTerminal', 'Unheard', 'ToolExecutionFailed'],
     ['ToolTransient', 'NotFound', 'NotFound'],
-  ])('reads %s/%s as %s and remembers how it was said', (cls, code, ours) => {
+  ])('reads %s/%s as %s and keeps the original', (cls, code, ours) => {
     const result = { ok: false, error: { class: cls, code, context: { message: 'no' } } }
     const read = fromStud(result)!
     expect(read.body).toMatchObject({ error: { code: ours, data: { stud: { class: cls, code } } } })
     expect(toStud(completeOutcome(read, base))).toStrictEqual(result)
   })
 
-  it('quotes a class and code only where they mean the code the host settled on', () => {
+  it('repeats an original class and code only if they mean the same code', () => {
     const data = { stud: { class: 'Cancellation', code: 'SessionCancelled' } }
     expect(toStud({ type: 'error', error_text: 'no', error: errorOf('ToolExecutionFailed', data), metadata: base }))
       .toStrictEqual({
@@ -78,7 +78,7 @@ describe("stud's result", () => {
     })
   })
 
-  it('tells the model the class and code of an error without a message', () => {
+  it('shows the class and code of an error without a message', () => {
     expect(fromStud({ ok: false, error: { class: 'ToolTerminal', code: 'Forbidden' } })?.body)
       .toMatchObject({ error_text: 'The tool failed with ToolTerminal/Forbidden and did not say more.' })
   })
@@ -86,10 +86,10 @@ describe("stud's result", () => {
   it.each([
     ['no value', { ok: true }],
     ['an unknown key', { ok: true, value: 1, rows: 2 }],
-    ['an error that is a text', { ok: false, error: 'no' }],
+    ['an error that is a string', { ok: false, error: 'no' }],
     ['an unknown class', { ok: false, error: { class: 'Oops', code: 'X', context: {} } }],
     ['ok that is no boolean', { ok: 1, value: 1 }],
-  ])('is not one with %s', (_, value) => {
+  ])('is not recognized with %s', (_, value) => {
     expect(fromStud(value)).toBeUndefined()
   })
 })

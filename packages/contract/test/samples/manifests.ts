@@ -1,4 +1,4 @@
-/** A manifest with the least that is needed. */
+/** The smallest valid manifest. */
 export const smallest = {
   kind: 'Tool', contractVersion: '1.0.0', requiredCoreVersion: '^1.0.0', id: 'weather', version: '1.4.0',
   tools: [{ name: 'forecast', description: 'The weather to come.', inputSchema: { type: 'object' } }],
@@ -39,7 +39,7 @@ export const valid: readonly (readonly [string, unknown])[] = [
 
 /** Each with the path of the fault. */
 export const invalid: readonly (readonly [string, unknown, string])[] = [
-  ['no object', [], ''],
+  ['a list', [], ''],
   ['an unknown key', { ...smallest, permissions: ['all'] }, ''],
   ['another kind', { ...smallest, kind: 'Hook' }, '/kind'],
   ['no kind', (({ kind: _, ...rest }) => rest)(smallest), '/kind'],
@@ -64,7 +64,7 @@ export const invalid: readonly (readonly [string, unknown, string])[] = [
   ['a state without a version', { ...smallest, stateSlot: { schema: {} } }, '/stateSlot'],
   ['a state with an unknown policy', { ...smallest, stateSlot: { slotVersion: '1', schema: {}, driftPolicy: 'ignore' } },
     '/stateSlot'],
-  ['a state that is a text', { ...smallest, stateSlot: 'some' }, '/stateSlot'],
+  ['a state that is a string', { ...smallest, stateSlot: 'some' }, '/stateSlot'],
   ['a cardinality of zero', { ...smallest, loadedCardinality: { kind: 'n', n: 0 } }, '/loadedCardinality/n'],
   ['an unknown activation', { ...smallest, discoveryRules: { activation: 'lazy' } }, '/discoveryRules/activation'],
   ['another folder', { ...smallest, discoveryRules: { folder: '../tools' } }, '/discoveryRules/folder'],
@@ -83,16 +83,16 @@ export const invalid: readonly (readonly [string, unknown, string])[] = [
   ['a tool name with a dot', withTool({ name: 'a.b' }), '/tools/0/name'],
   ['a tool name that is too long', withTool({ name: 'a'.repeat(65) }), '/tools/0/name'],
   ['an empty description of a tool', withTool({ description: '' }), '/tools/0/description'],
-  ['an input schema that is no object’s', withTool({ inputSchema: { type: 'string' } }), '/tools/0/inputSchema/type'],
+  ['an input schema that is not of type object', withTool({ inputSchema: { type: 'string' } }), '/tools/0/inputSchema/type'],
   ['no input schema', withTool({ inputSchema: undefined }), '/tools/0/inputSchema'],
-  ['an output schema that is a text', withTool({ outputSchema: 'string' }), '/tools/0/outputSchema'],
+  ['an output schema that is a string', withTool({ outputSchema: 'string' }), '/tools/0/outputSchema'],
   ['an unknown power', withTool({ requires: { gpu: true } }), '/tools/0/requires'],
-  ['gated that is a text', withTool({ gated: 'yes' }), '/tools/0/gated'],
+  ['gated that is a string', withTool({ gated: 'yes' }), '/tools/0/gated'],
   ['an empty approval key', withTool({ approvalKey: '' }), '/tools/0/approvalKey'],
   ['an unknown mode', withTool({ mode: 'harmless' }), '/tools/0/mode'],
   ['an unknown kind of tool', withTool({ kind: 'paint' }), '/tools/0/kind'],
-  ['no time at all', withTool({ timeoutMs: 0 }), '/tools/0/timeoutMs'],
-  ['more than an hour', withTool({ timeoutMs: 3_600_001 }), '/tools/0/timeoutMs'],
-  ['half a millisecond', withTool({ timeoutMs: 0.5 }), '/tools/0/timeoutMs'],
+  ['a timeout of zero', withTool({ timeoutMs: 0 }), '/tools/0/timeoutMs'],
+  ['a timeout over an hour', withTool({ timeoutMs: 3_600_001 }), '/tools/0/timeoutMs'],
+  ['a fractional timeout', withTool({ timeoutMs: 0.5 }), '/tools/0/timeoutMs'],
   ['a size in another unit', withTool({ maxOutput: '1GB' }), '/tools/0/maxOutput'],
 ]

@@ -48,9 +48,9 @@ const anyError: fc.Arbitrary<ErrorOutcome> = fc.record({
 
 export const anyOutcome = fc.oneof(anyOutput, anyError)
 
-/** What stands in for everything a dialect does not carry. */
+/** Replaces metadata that a dialect does not carry. */
 export const base: OutcomeMetadata = { call_id: 'c0', tool: 'base', origin: null, duration_ms: 0, attempt: 1 }
 
-/** For results that a dialect's own world wrote. */
+/** Results as other runtimes write them. */
 export const anyText = text
 export const plainRecord = plain

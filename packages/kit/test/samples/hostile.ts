@@ -19,7 +19,7 @@ export class Point {
 }
 class Rows extends Array<unknown> {}
 
-/** What may not cross a boundary: what it is, where in it the fault lies, and of what kind that is. */
+/** Values that may not cross a boundary, each with the path and the code of its fault. */
 export const HOSTILE: readonly (readonly [name: string, value: unknown, path: string, code: string])[] = [
   ['undefined', undefined, '', 'kind'],
   ['a function inside', { a: [() => 1] }, '/a/0', 'kind'],
@@ -32,10 +32,10 @@ export const HOSTILE: readonly (readonly [name: string, value: unknown, path: st
   ['bytes', { a: new Uint8Array(2) }, '/a', 'kind'],
   ['shared memory', new SharedArrayBuffer(8), '', 'kind'],
   ['an instance of a class', [new Point()], '/0', 'kind'],
-  ['a boxed text', Object('text'), '', 'kind'],
+  ['a boxed string', Object('text'), '', 'kind'],
   ['a promise', Promise.resolve(1), '', 'kind'],
   ['an array of a class', [new Rows()], '/0', 'kind'],
-  ['an array with a prototype of its own', Object.setPrototypeOf([1], { toJSON: () => 2 }), '', 'kind'],
+  ['an array with another prototype', Object.setPrototypeOf([1], { toJSON: () => 2 }), '', 'kind'],
   ['an array with a named property', Object.assign([1], { extra: 2 }), '', 'kind'],
   ['an array with a symbol', Object.assign([1], { [Symbol.iterator]: 1 }), '', 'kind'],
   ['a hole', [1, , 3], '/1', 'hole'], // eslint-disable-line no-sparse-arrays
@@ -43,16 +43,16 @@ export const HOSTILE: readonly (readonly [name: string, value: unknown, path: st
   ['an accessor', Object.defineProperty({}, 'a', { enumerable: true, get: () => 1 }), '/a', 'kind'],
   ['an accessor in an array', Object.defineProperty([0], 0, { get: () => 1 }), '/0', 'kind'],
   ['a hidden property', Object.defineProperty({}, 'a', { value: 1 }), '/a', 'kind'],
-  ['a symbol for a key', { [Symbol('x')]: 1 }, '', 'key'],
+  ['a symbol as a key', { [Symbol('x')]: 1 }, '', 'key'],
   ['an own __proto__', JSON.parse('{"a":{"__proto__":{"admin":true}}}'), '/a/__proto__', 'key'],
-  ['half a surrogate pair in a text', { a: ['ok', 'x\ud800'] }, '/a/1', 'text'],
+  ['half a surrogate pair in a string', { a: ['ok', 'x\ud800'] }, '/a/1', 'text'],
   ['half a surrogate pair in a key', { '\udc00': 1 }, '/\udc00', 'text'],
   ['a cycle', cycle(), '/list/1/back', 'cycle'],
   ['a key to escape', { 'a/b~c': undefined }, '/a~1b~0c', 'kind'],
   ['depth', nested(65), '/0'.repeat(64), 'depth'],
   ['a graph shared 40 levels deep', shared(40), expect.stringMatching(/^(?:\/[01]){40}$/) as unknown as string, 'size'],
   ['a proxy that throws', { a: throwing(new Error('boom')) }, '/a', 'kind'],
-  ['a proxy that throws nothing printable', throwing(Object.create(null)), '', 'kind'],
+  ['a proxy that throws an unprintable value', throwing(Object.create(null)), '', 'kind'],
   ['a proxy that throws an unprintable error', throwing(unprintable), '', 'kind'],
   ['a revoked proxy', (() => { const { proxy, revoke } = Proxy.revocable({}, {}); revoke(); return [proxy] })(), '/0', 'kind'],
 ]

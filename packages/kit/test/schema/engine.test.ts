@@ -17,19 +17,19 @@ const faultsOf = (schema: Json) => {
   return reading.ok ? [] : reading.faults.map(({ path }) => path)
 }
 
-describe('multiples', () => {
-  it.each([[19.99, 0.01], [0.3, 0.1], [1e21, 7e20 / 7], [-4.5, 1.5], [12391239123, 1e-8], [0, 0.7]])('%d is one of %d', (value, factor) => {
+describe('isMultipleOf', () => {
+  it.each([[19.99, 0.01], [0.3, 0.1], [1e21, 7e20 / 7], [-4.5, 1.5], [12391239123, 1e-8], [0, 0.7]])('%d is a multiple of %d', (value, factor) => {
     expect(isMultipleOf(value, factor)).toBe(true)
   })
-  it.each([[19.999, 0.01], [0.35, 0.1], [1e308, 0.123456789], [1, 3]])('%d is none of %d', (value, factor) => {
+  it.each([[19.999, 0.01], [0.35, 0.1], [1e308, 0.123456789], [1, 3]])('%d is not a multiple of %d', (value, factor) => {
     expect(isMultipleOf(value, factor)).toBe(false)
   })
-  it('of what is written with two digits behind the point', () => {
+  it('any number with two decimals is a multiple of 0.01', () => {
     fc.assert(fc.property(fc.integer({ min: -1e9, max: 1e9 }), (cents) => isMultipleOf(Number((cents / 100).toFixed(2)), 0.01)))
   })
 })
 
-it('a value satisfies the schema that only it satisfies', () => {
+it('const and enum accept exactly the equal value', () => {
   fc.assert(fc.property(fc.jsonValue(), (value) => check({ const: value as Json })(value as Json) === undefined))
   fc.assert(fc.property(fc.jsonValue(), fc.jsonValue(), (one, other) =>
     (check({ enum: [one as Json] })(other as Json) === undefined) === (check({ uniqueItems: true })([one as Json, other as Json]) !== undefined)))
@@ -42,7 +42,7 @@ it('a fault names the constants that a value may equal', () => {
   expect(check({ not: {}, enum: [{}] })(1)).toMatchObject({ keyword: 'enum' })
 })
 
-it('a fault names the place from the root of the value, and the member that is missing or too many', () => {
+it('a fault has the path from the root of the value, and the missing or forbidden member', () => {
   const closed = { type: 'object', properties: { 'a/b': { type: 'array', items: { type: 'object', required: ['x'], additionalProperties: false, properties: { x: true } } } } }
   expect(check(closed)({ 'a/b': [{ x: 1 }, {}] })).toMatchObject({ path: '/a~1b/1', keyword: 'required', member: 'x' })
   expect(check(closed)({ 'a/b': [{ x: 1, y: 2 }] })).toMatchObject({ path: '/a~1b/0', keyword: 'additionalProperties', member: 'y' })
@@ -51,39 +51,39 @@ it('a fault names the place from the root of the value, and the member that is m
 it.each<[string, JsonObject, string]>([
   ['a length below zero', { properties: { a: { minLength: -1 } } }, '/properties/a/minLength'],
   ['a factor of zero', { multipleOf: 0 }, '/multipleOf'],
-  ['names that are none', { required: [1] }, '/required'],
-  ['a name twice', { required: ['a', 'a'] }, '/required'],
-  ['a list for a schema', { items: [{}] }, '/items'],
-  ['a schema that is none', { properties: { a: 7 } }, '/properties'],
+  ['required names that are not strings', { required: [1] }, '/required'],
+  ['a duplicate name', { required: ['a', 'a'] }, '/required'],
+  ['a list instead of a schema', { items: [{}] }, '/items'],
+  ['a number instead of a schema', { properties: { a: 7 } }, '/properties'],
   ['no alternative', { anyOf: [] }, '/anyOf'],
   ['an identifier with a fragment', { $defs: { a: { $id: 'https://example.com/#x' } } }, '/$defs/a/$id'],
-  ['an identifier twice', { $defs: { a: { $id: 'urn:x' }, b: { $id: 'urn:x' } } }, '/$defs/b/$id'],
-  ['an anchor that is none', { $anchor: '#a' }, '/$anchor'],
-  ['a dynamic reference to nothing', { $dynamicRef: '#a' }, '/$dynamicRef'],
-  ['a reference elsewhere', { $ref: 'https://example.com/other' }, '/$ref'],
-  ['a reference to itself without end', { anyOf: [{ $dynamicRef: '#a' }], $dynamicAnchor: 'a' }, ''],
+  ['a duplicate identifier', { $defs: { a: { $id: 'urn:x' }, b: { $id: 'urn:x' } } }, '/$defs/b/$id'],
+  ['an invalid anchor', { $anchor: '#a' }, '/$anchor'],
+  ['a dynamic reference without a target', { $dynamicRef: '#a' }, '/$dynamicRef'],
+  ['a reference to another document', { $ref: 'https://example.com/other' }, '/$ref'],
+  ['an endless reference to itself', { anyOf: [{ $dynamicRef: '#a' }], $dynamicAnchor: 'a' }, ''],
   ['another dialect', { $schema: 'https://json-schema.org/draft/2019-09/schema' }, '/$schema'],
 ])('%s is a fault of the schema', (_, schema, path) => {
   expect(faultsOf(schema)).toEqual([path])
 })
 
-it('keywords that no dialect has are no fault, and are told with the nearest name', () => {
+it('unknown keywords are no fault, and are reported with the nearest name', () => {
   const reading = readSchema({ type: 'string', minlength: 1, 'x-order': 2, dependencies: { a: ['b'] } })
   expect(reading).toMatchObject({ ok: true, document: { unknownKeywords: [{ path: '/minlength', message: expect.stringContaining('"minLength"') }, { path: '/dependencies' }] } })
 })
 
-describe('what Ajv by itself judges wrongly', () => {
+describe('corrects Ajv for', () => {
   it.each<[string, JsonObject, Json, Json]>([
     ['contains beside prefixItems', { prefixItems: [true, {}], contains: { type: 'string' } }, [1, 'a'], [2]],
-    ['a name that every object inherits', { required: ['constructor'] }, { constructor: 1 }, {}],
+    ['a name that objects inherit', { required: ['constructor'] }, { constructor: 1 }, {}],
     ['the name __proto__', { properties: JSON.parse('{"__proto__":{"type":"number"}}') as JsonObject }, JSON.parse('{"__proto__":1}') as Json, JSON.parse('{"__proto__":"a"}') as Json],
     ['a condition that does not hold', { if: { properties: { a: { const: 1 } }, required: ['a'] }, unevaluatedProperties: false }, { a: 1 }, { a: 2 }],
     ['an alternative that does not hold', { anyOf: [{ prefixItems: [{ const: 1 }, true] }, { maxItems: 9 }], unevaluatedItems: false }, [1, 2], [3]],
-    ['items that contains looked at', { contains: { const: 1 }, unevaluatedItems: { const: 2 } }, [1, 2], [1, 3]],
+    ['items that contains evaluated', { contains: { const: 1 }, unevaluatedItems: { const: 2 } }, [1, 2], [1, 3]],
     ['members behind a reference', { $ref: '#/$defs/a', unevaluatedProperties: { type: 'number' }, $defs: { a: { properties: { x: { type: 'string' } } } } }, { x: 'x', y: 1 }, { x: 'x', y: 'y' }],
     ['a closed schema inside another', { properties: { a: { unevaluatedProperties: false } }, unevaluatedProperties: false }, { a: {} }, { a: { b: 1 } }],
-    ['no value', { anyOf: [{ enum: [] }, { const: 1 }] }, 1, 2],
-    ['a member named valueOf, compared with none', { const: {} }, {}, { valueOf: [] }],
+    ['an empty enum', { anyOf: [{ enum: [] }, { const: 1 }] }, 1, 2],
+    ['a member named valueOf, compared with an empty object', { const: {} }, {}, { valueOf: [] }],
     ['a member named valueOf', { const: { valueOf: [] } }, { valueOf: [] }, { valueOf: [1] }],
     ['a member named toString', { enum: [1, { toString: 'a' }] }, { toString: 'a' }, { toString: 'b' }],
     ['a member named constructor', { const: [{ constructor: {} }] }, [{ constructor: {} }], [{ constructor: [] }]],
@@ -91,32 +91,32 @@ describe('what Ajv by itself judges wrongly', () => {
     expect([check(schema)(right), check(schema)(wrong) === undefined]).toEqual([undefined, false])
   })
 
-  it('a dynamic reference with several targets is refused', () => {
+  it('a dynamic reference with several targets, which is rejected', () => {
     const node = (id: string, more: JsonObject) => ({ $id: id, $dynamicAnchor: 'node', ...more })
     expect(faultsOf(node('https://example.com/a', { $defs: { b: node('b', { properties: { next: { $dynamicRef: '#node' } } }) } }))).toEqual(['/$defs/b/properties/next/$dynamicRef'])
     expect(check({ $defs: { a: { $dynamicAnchor: 'a', type: 'string' } }, $dynamicRef: '#a' })(1)).toMatchObject({ keyword: 'type' })
   })
 })
 
-it('a boolean is a schema, and a number is none', () => {
+it('a boolean is a schema, and a number is not', () => {
   expect([check(true)(1), check(false)(1)?.keyword, faultsOf(1)]).toEqual([undefined, 'false schema', ['']])
 })
 
 describe('patterns', () => {
   const refusing = { translateRegExp: (source: string) => source, compile: (source: string) => {
-    if (source.includes('(?')) throw new Error('no looking around')
+    if (source.includes('(?')) throw new Error('no look-around')
     const pattern = new RegExp(source, 'u')
     return { test: (text: string) => pattern.test(text), programSize: () => source.length }
   } }
   const engine = patternEngine(refusing)
 
-  it('that the library cannot run do not run', () => {
+  it('that the library does not support are not compiled', () => {
     expect([engine.compile('^(?=a)'), engine.compile('^a')?.test('ab')]).toEqual([undefined, true])
     expect([engine.findFault('^(?=a)'), engine.findFault('^(?=a)', false), engine.findFault('(', false)])
       .toEqual([expect.stringContaining('linear time'), undefined, expect.stringContaining('Unterminated')])
   })
 
-  it('name categories by their long names or their short ones, and a backslash before a brace is none', () => {
+  it('accept long and short category names, but not after an escaped backslash', () => {
     expect([engine.compile('^\\p{Letter}$')?.test('é'), engine.compile('^\\p{gc=Decimal_Number}$')?.test('٣'), engine.compile('^\\\\p\\{Letter\\}$')?.test('\\p{Letter}')])
       .toEqual([true, true, true])
   })
