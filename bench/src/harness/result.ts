@@ -50,8 +50,8 @@ export interface Noise extends MachineNoise {
 }
 
 /**
- * Above these values the machine did too much other work: the spread of the calibration loop, the typical spread of a side,
- * and the load per core before the run.
+ * Above these values the machine did too much other work: the spread of the calibration loop, the typical spread of a
+ * side, and the load per core before the run.
  */
 const QUIET = { spin: 0.1, typical: 0.2, load: 1 }
 

@@ -74,9 +74,9 @@ function firstFault(error: unknown): unknown {
 }
 
 /**
- * The order of the sides in each round: a Williams design. Within one cycle each side takes each position equally often and
- * follows each other side equally often. So drift of the machine and garbage of the previous side affect all sides alike. A
- * shuffle achieves this only on average.
+ * The order of the sides in each round: a Williams design. Within one cycle each side takes each position equally often
+ * and follows each other side equally often. So drift of the machine and garbage of the previous side affect all sides
+ * alike. A shuffle achieves this only on average.
  */
 export function fairOrders<T>(sides: readonly T[]): T[][] {
   const n = sides.length

@@ -11,7 +11,9 @@ export interface Series {
 
 /** A started side and its results so far. Contract: every failure is a SideError with the name of the side. */
 export interface StartedSide {
-  /** Checks the answers of one call, then of as many concurrent calls as the modes use, because a side may mix those up. */
+  /**
+   * Checks the answers of one call, then of as many concurrent calls as the modes use, because a side may mix those up.
+   */
   check(modes: readonly Mode[]): Promise<void>
   /** Calls without measuring. */
   warmUp(mode: Mode, ms: number): Promise<void>

@@ -65,7 +65,9 @@ export function measuresOf(mode: Mode): Measure[] {
   }
 }
 
-/** Returns the subject unchanged. Throws if it is inconsistent, so that the fault is found before anything is measured. */
+/**
+ * Returns the subject unchanged. Throws if it is inconsistent, so that the fault is found before anything is measured.
+ */
 export function defineSubject<const Name extends string>(subject: Subject<Name>): Subject {
   const names = new Set<string>(subject.sides.map((side) => side.name))
   const measures = subject.modes.flatMap(measuresOf)

@@ -1,5 +1,5 @@
-// Starts several instances of one kind and prints the megabytes of each when idle: resident (RSS), or proportional (PSS),
-// where pages that processes share are divided among them.
+// Starts several instances of one kind and prints the megabytes of each when idle: resident (RSS), or proportional
+// (PSS), where pages that processes share are divided among them.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFile } from 'node:fs/promises'

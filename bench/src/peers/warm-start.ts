@@ -4,7 +4,9 @@ import { loadLayer } from '../loads/extension-layer.ts'
 
 export interface WarmStart {
   readonly count: number
-  /** CPU time of the load, of the load and reading every manifest, and of the whole process until the load has ended. */
+  /**
+   * CPU time of the load, of the load and reading every manifest, and of the whole process until the load has ended.
+   */
   readonly loadMs: number
   readonly readMs: number
   readonly processMs: number

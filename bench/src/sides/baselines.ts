@@ -12,7 +12,10 @@ import { FrameReader, framed } from '../loads/framed-text.ts'
 import { payload, type Payload } from '../loads/payload.ts'
 import type { EchoPeer } from '../peers/comlink-echo.ts'
 
-/** The minimum for threads: a worker that posts messages back. Messages keep their order, so a queue matches the answers. */
+/**
+ * The minimum for threads: a worker that posts messages back. Messages keep their order, so a queue matches the
+ * answers.
+ */
 export const rawPostMessageOf = (carried: Payload) => ({
   name: 'raw postMessage round trip',
   answer: carried,
@@ -44,8 +47,8 @@ export const comlinkThreadOf = (carried: Payload) => ({
 export const comlinkThread = comlinkThreadOf(payload)
 
 /**
- * The minimum for processes: a child that returns each string over a socket pair, in frames of a length and UTF-8. No JSON,
- * no ids, no batches. Frames keep their order, so a queue matches the answers.
+ * The minimum for processes: a child that returns each string over a socket pair, in frames of a length and UTF-8. No
+ * JSON, no ids, no batches. Frames keep their order, so a queue matches the answers.
  */
 export const framedSocketOf = (carried: Payload) => ({
   name: 'bare framed socket round trip',

@@ -14,8 +14,8 @@ export interface GuardedCall<Name extends string> {
 }
 
 /**
- * A complete call through the facade with all guards: the arguments are validated, the tool is gated and approved for the
- * session, hooks run before and after it, and the journal and the audit are written to a store on disk.
+ * A complete call through the facade with all guards: the arguments are validated, the tool is gated and approved for
+ * the session, hooks run before and after it, and the journal and the audit are written to a store on disk.
  */
 export function guardedCall<const Name extends string>({ name, placement, tools, audit }: GuardedCall<Name>) {
   return {

@@ -75,8 +75,8 @@ const CHECKS: Readonly<Record<RequirementId, Check>> = {
 }
 
 /**
- * Runs every check in its own compartment, without any power. Contract: does not throw for anything the extension does, and
- * leaves no compartment behind. Rejects with ConfigInvalid for an invalid target.
+ * Runs every check in its own compartment, without any power. Contract: does not throw for anything the extension does,
+ * and leaves no compartment behind. Rejects with ConfigInvalid for an invalid target.
  */
 export async function conform(target: ConformanceTarget): Promise<readonly ConformanceResult[]> {
   requireOptions('conform', target, TARGET, 'extension', 'sandbox')

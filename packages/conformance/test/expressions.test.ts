@@ -16,7 +16,9 @@ const NOT_MEASURED: Readonly<Record<string, string>> = {
   'packages/sandbox/src/process/source-graph.ts': 'reads our own sources to build the script of a worker',
 }
 
-/** Files that build expressions at run time, with the reason that these are linear. Their literal parts are measured. */
+/**
+ * Files that build expressions at run time, with the reason that these are linear. Their literal parts are measured.
+ */
 const COMPOSED: Readonly<Record<string, string>> = {
   'packages/contract/src/validation/fields.ts': 'versions of at most 64 characters',
   'packages/kit/src/text.ts': 'alternatives of literals',
@@ -43,7 +45,8 @@ afterAll(() => worker?.terminate())
 async function slowStringFor(expression: Expression): Promise<string | undefined> {
   const used = worker ??= new Worker(new URL('./expressions/measure-worker.ts', import.meta.url))
   let hasAnswered = false
-  // The worker may hang on an expression that takes exponential time. Then the test times out, and the next one starts a new worker.
+  // The worker may hang on an expression that takes exponential time. Then the test times out, and the next one starts
+  // a new worker.
   onTestFinished(async () => {
     if (hasAnswered) return
     worker = undefined

@@ -1,8 +1,8 @@
 /**
- * Writes the generated files that are committed: the JSON Schemas for editors, and the reference pages of errors, events,
- * limits, the manifest and the configuration.
- *   --check       writes nothing; the exit code is 1 if a file differs
- *   --root FOLDER the root of the repository; default: the one of this file
+ * Writes the generated files that are committed: the JSON Schemas for editors, and the reference pages of errors,
+ * events, limits, the manifest and the configuration.
+ * --check writes nothing; the exit code is 1 if a file differs
+ * --root FOLDER the root of the repository; default: the one of this file
  */
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { dirname, relative } from 'node:path'

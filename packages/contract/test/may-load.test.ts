@@ -7,7 +7,7 @@ const OTHER = 'b'.repeat(128)
 it.each([
   ['trusted', SEEN, true], ['once', SEEN, true], ['declined', SEEN, false],
   ['trusted', OTHER, false], ['once', OTHER, false], ['declined', OTHER, false],
-] as const)('a layer under "%s" is used only with the content it was said of', (trust, layer, may) => {
+] as const)('a layer under "%s" is used only with the content of the decision', (trust, layer, may) => {
   expect(mayLoad(layer, { trust, projectDigest: SEEN })).toBe(may)
 })
 

@@ -14,8 +14,8 @@ export interface TimeLimit {
 }
 
 /**
- * Settles as `work` does, or rejects when the time is over or the signal is aborted. A throw of `work` is a rejection. A
- * result that comes too late is ignored, and no timer or listener stays behind.
+ * Settles as `work` does, or rejects when the time is over or the signal is aborted. A throw of `work` is a rejection.
+ * A result that comes too late is ignored, and no timer or listener stays behind.
  */
 export function within<Value>({ clock, ms, late, signal }: TimeLimit, work: () => PromiseLike<Value>): Promise<Value> {
   return new Promise<Value>((resolve, reject) => {
@@ -50,7 +50,9 @@ export function within<Value>({ clock, ms, late, signal }: TimeLimit, work: () =
   })
 }
 
-/** Whether `work` settled, either way, before the time was over. Its rejection is handled by the caller that started it. */
+/**
+ * Whether `work` settled, either way, before the time was over. Its rejection is handled by the caller that started it.
+ */
 export function settlesWithin(clock: Timer, ms: number, work: PromiseLike<unknown>): Promise<boolean> {
   return new Promise((resolve) => {
     const stopTimer = clock.after(ms, () => resolve(false))
@@ -87,7 +89,10 @@ export function untilAborted<Value>(work: PromiseLike<Value>, signal: AbortSigna
   })
 }
 
-/** Runs `cancel` once when the signal is aborted, at once if it already is. Returns a function that removes the listener. */
+/**
+ * Runs `cancel` once when the signal is aborted, at once if it already is. Returns a function that removes the
+ * listener.
+ */
 export function onAbort(signal: AbortSignal, cancel: () => void): () => void {
   if (signal.aborted) {
     cancel()

@@ -3,8 +3,8 @@ import { dirname } from 'node:path'
 import { errorCode } from './error-message.ts'
 
 /**
- * Creates a folder and its missing parents. Does not use `recursive` of Node, which loops forever where creating a folder
- * fails with ENOENT although its parent exists, as in /proc. Throws the system's error.
+ * Creates a folder and its missing parents. Does not use `recursive` of Node, which loops forever where creating a
+ * folder fails with ENOENT although its parent exists, as in /proc. Throws the system's error.
  */
 export function makeFolder(path: string, mode = 0o777): void {
   const refused = makeOne(path, mode)

@@ -1,7 +1,7 @@
 /**
- * Path patterns of requirements and rules. `*` stays inside one segment, `**` as a whole segment matches any number of segments,
- * everything else is literal. A pattern of a folder covers everything below it. Takes time linear in pattern × path, because it builds
- * no regular expression from untrusted text.
+ * Path patterns of requirements and rules. `*` stays inside one segment, `**` as a whole segment matches any number of
+ * segments, everything else is literal. A pattern of a folder covers everything below it. Takes time linear in pattern
+ * × path, because it builds no regular expression from untrusted text.
  */
 export function matchGlob(pattern: string, path: string): boolean {
   return compileGlob(pattern)(pathSegments(path)).covers
@@ -75,8 +75,8 @@ export const matchSegment = (pattern: string, text: string): boolean =>
   pattern.includes('*') ? matchRow(pattern, text, '*', (part, char) => part === char) : pattern === text
 
 /**
- * Matches a list of parts with a list of items: `star` matches any number of items, every other part one. Greedy with one backtracking
- * point: linear in practice and never exponential.
+ * Matches a list of parts with a list of items: `star` matches any number of items, every other part one. Greedy with
+ * one backtracking point: linear in practice and never exponential.
  */
 export function matchRow<Part, Item>(
   parts: ArrayLike<Part>, items: ArrayLike<Item>, star: Part, fits: (part: Part, item: Item) => boolean,

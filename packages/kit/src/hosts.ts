@@ -9,8 +9,8 @@ interface HostPattern {
 }
 
 /**
- * `*` covers every name; `*.example.com` covers every subdomain but not example.com; neither covers an IP address. A pattern without a
- * port covers the ports of http and https. An invalid pattern neither covers nor is covered.
+ * `*` covers every name; `*.example.com` covers every subdomain but not example.com; neither covers an IP address. A
+ * pattern without a port covers the ports of http and https. An invalid pattern neither covers nor is covered.
  */
 export function hostCovers(wide: string, narrow: string): boolean {
   const [one, other] = [read(wide), read(narrow)]
@@ -42,5 +42,7 @@ function nameCovers(wide: string, narrow: string): boolean {
   return wide.startsWith('*.') && narrow.endsWith(wide.slice(1)) && narrow.length > wide.length - 1
 }
 
-/** Whether a URL has a loopback name or address, so that unencrypted traffic stays on this machine. Resolves no names. */
+/**
+ * Whether a URL has a loopback name or address, so that unencrypted traffic stays on this machine. Resolves no names.
+ */
 export const isThisMachine = ({ hostname }: Pick<URL, 'hostname'>): boolean => LOOPBACK.test(hostname)

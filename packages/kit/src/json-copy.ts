@@ -6,8 +6,8 @@ export type CopiedJson =
   | { readonly ok: false; readonly fault: JsonFault }
 
 /**
- * A frozen copy of an untrusted value. Checks and copies in one pass, so that what was checked is what was copied. Rejects what
- * `findJsonFault` rejects, under the same contract.
+ * A frozen copy of an untrusted value. Checks and copies in one pass, so that what was checked is what was copied.
+ * Rejects what `findJsonFault` rejects, under the same contract.
  */
 export function copyJson(value: unknown, limits: JsonLimits = JSON_LIMITS): CopiedJson {
   const copy = new Copy(limits)

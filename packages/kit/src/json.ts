@@ -30,8 +30,8 @@ export const pointerStep = (key: string | number): string => '/' + String(key).r
 export const atPointer = (path: string): string => path === '' ? '' : ` at "${path}"`
 
 /**
- * Why a value is not acceptable JSON, or undefined. Contract: never throws, reads each property once, takes time bounded by `limits`, and
- * reads own properties only.
+ * Why a value is not acceptable JSON, or undefined. Contract: never throws, reads each property once, takes time
+ * bounded by `limits`, and reads own properties only.
  */
 export function findJsonFault(value: unknown, limits: JsonLimits = JSON_LIMITS): JsonFault | undefined {
   const walk = new Walk(limits, false)

@@ -86,8 +86,9 @@ export interface OptionFault {
 }
 
 /**
- * The first invalid option of the function `called`. An undefined option counts as absent; options in `needed` are required. Unknown
- * names are ignored, except one that looks like a misspelt absent option and has a valid value for it.
+ * The first invalid option of the function `called`. An undefined option counts as absent; options in `needed` are
+ * required. Unknown names are ignored, except one that looks like a misspelt absent option and has a valid value for
+ * it.
  */
 export function findOptionFault<Options extends object>(
   called: string, options: Options, table: OptionForms<Options>, needed: readonly (keyof Options & string)[] = [],

@@ -43,8 +43,9 @@ function distance(from: string, to: string): number {
 }
 
 /**
- * Characters that can hide or overpaint text: control, format, bidirectional, private-use and unassigned characters, lone surrogates,
- * invisible letters and marks, and variation selectors without effect. Also marks without a base character, and stacks of marks.
+ * Characters that can hide or overpaint text: control, format, bidirectional, private-use and unassigned characters,
+ * lone surrogates, invisible letters and marks, and variation selectors without effect. Also marks without a base
+ * character, and stacks of marks.
  */
 const INVISIBLE = new RegExp([
   /[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Cn}\p{Zl}\p{Zp}\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\uffa0]|[\u{e0100}-\u{e01ef}]/u,

@@ -6,7 +6,9 @@ interface Recording {
   readonly sources: ReadonlyMap<string, { readonly format: string; readonly source: string | Uint8Array }>
 }
 
-/** Runs first in the thread. Without a recording it loads from disk and sends one back; with one it loads nothing else. */
+/**
+ * Runs first in the thread. Without a recording it loads from disk and sends one back; with one it loads nothing else.
+ */
 const BOOTSTRAP = `
 const { isBuiltin, registerHooks } = require('node:module')
 const { workerData: { entry, recording, port, data } } = require('node:worker_threads')
@@ -45,8 +47,8 @@ import(entry).then(({ run }) => {
 `
 
 /**
- * The code of a thread, read from disk once. Threads that start later run what was read, whatever the files hold by then. The entry
- * exports `run`, which receives the data of the thread, and imports everything it needs statically.
+ * The code of a thread, read from disk once. Threads that start later run what was read, whatever the files hold by
+ * then. The entry exports `run`, which receives the data of the thread, and imports everything it needs statically.
  */
 export class ThreadImage {
   readonly #entry: string
@@ -62,7 +64,10 @@ export class ThreadImage {
     return this.#recording !== undefined
   }
 
-  /** Reads the code. From then on no thread reads it from disk. Rejects where no thread can be started or the code cannot be loaded. */
+  /**
+   * Reads the code. From then on no thread reads it from disk. Rejects where no thread can be started or the code
+   * cannot be loaded.
+   */
   load(): Promise<void> {
     if (this.#recording) return Promise.resolve()
     this.#loading ??= this.#record().finally(() => void (this.#loading = undefined))

@@ -3,8 +3,9 @@ import { join, posix } from 'node:path'
 import { sourceFiles, type SourceFile } from './source-files.ts'
 
 /**
- * The folders below `src` of each package, from top to bottom. A file imports from its own floor or a lower one. Folders that
- * share a floor do not import each other. `*` means the unlisted files at the root of `src`; without it they are the top floor.
+ * The folders below `src` of each package, from top to bottom. A file imports from its own floor or a lower one.
+ * Folders that share a floor do not import each other. `*` means the unlisted files at the root of `src`; without it
+ * they are the top floor.
  */
 const FLOORS: Readonly<Record<string, readonly (string | readonly string[])[]>> = {
   'packages/kit': ['schema', '*'],

@@ -70,7 +70,10 @@ const portsOnlyHost: Rule = {
       .map((specifier) => `${file.path} imports ${specifier}`)),
 }
 
-/** The imports of each folder of the sandbox besides itself. `extension` runs on both sides: in a compartment, and inline in the host. */
+/**
+ * The imports of each folder of the sandbox besides itself. `extension` runs on both sides: in a compartment, and
+ * inline in the host.
+ */
 const SANDBOX_IMPORTS: Readonly<Record<string, readonly string[]>> = {
   wire: [], extension: ['wire'], worker: ['wire', 'extension'],
   os: [], process: ['wire', 'os'], pool: ['os', 'process'], session: ['wire', 'extension', 'process', 'pool'],

@@ -20,8 +20,8 @@ export interface Attack {
 }
 
 /**
- * Attacks on every part of an expression that can match repeatedly: each letter that a part matches after each lead, each
- * pair of letters, and each prefix of a match of the whole expression.
+ * Attacks on every part of an expression that can match repeatedly: each letter that a part matches after each lead,
+ * each pair of letters, and each prefix of a match of the whole expression.
  */
 export function attacksOn({ pattern, flags }: Expression): readonly Attack[] {
   const parts = partsOf(pattern).map((part) => lettersOf(part, flags)).filter((letters) => letters.length > 0)

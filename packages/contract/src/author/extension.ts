@@ -7,8 +7,8 @@ export interface ExtensionContext {
   readonly config: JsonObject
   readonly log: Log
   /**
-   * Only during `init`, if a tool of the extension declares `interact`: to sign in with a device code or a password. The deadline of the
-   * phase is paused while a person is asked.
+   * Only during `init`, if a tool of the extension declares `interact`: to sign in with a device code or a password.
+   * The deadline of the phase is paused while a person is asked.
    */
   readonly interact?: Interact
 }
@@ -71,8 +71,8 @@ export function defineTool<
 }
 
 /**
- * Adds types and returns the same object. `args` is typed by each tool's `input`, `runtime` by its `requires` and the extension's `env`
- * and `secrets`.
+ * Adds types and returns the same object. `args` is typed by each tool's `input`, `runtime` by its `requires` and the
+ * extension's `env` and `secrets`.
  */
 export function defineExtension<
   const Inputs extends Record<string, unknown>,
@@ -102,7 +102,9 @@ export function defineExtension<
 
 type RequirementsOf<Declared> = Declared extends RequirementSet ? Declared : Record<never, never>
 
-/** Sets the error code of the call, instead of ToolExecutionFailed. Any thrown error with a known `code` does the same. */
+/**
+ * Sets the error code of the call, instead of ToolExecutionFailed. Any thrown error with a known `code` does the same.
+ */
 export class ToolError extends Error {
   override readonly name = 'ToolError'
   readonly code: string

@@ -46,14 +46,15 @@ export interface FileReader {
   list(path: string): Promise<readonly DirectoryEntry[]>
   stat(path: string): Promise<FileStat>
   /**
-   * Regular files below `path` (default: the workspace) whose relative path matches: `*` stays inside one name, `**` crosses folders,
-   * `{a,b}` is either, everything else is literal. Finds only files inside the grant, does not follow links, and sorts by name, folder by
-   * folder. `limit` is the maximum number of results.
+   * Regular files below `path` (default: the workspace) whose relative path matches: `*` stays inside one name, `**`
+   * crosses folders, `{a,b}` is either, everything else is literal. Finds only files inside the grant, does not follow
+   * links, and sorts by name, folder by folder. `limit` is the maximum number of results.
    */
   glob(pattern: string, options?: { readonly path?: string; readonly limit?: number }): Promise<readonly string[]>
   /**
-   * Regular files below `path` whose relative path matches, newest first. As `glob`; in addition `?` is one character and `[ab]` is one
-   * of these characters or the literal brackets. Skips ignored files and the folders of version control.
+   * Regular files below `path` whose relative path matches, newest first. As `glob`; in addition `?` is one character
+   * and `[ab]` is one of these characters or the literal brackets. Skips ignored files and the folders of version
+   * control.
    */
   find(pattern: string, options?: { readonly path?: string; readonly limit?: number }): Promise<FilesFound>
   /** Lines of text files that match a regular expression in ripgrep's syntax. Skips binary and ignored files. */
@@ -116,8 +117,9 @@ export interface FileWriter {
   /** Atomic. Creates missing folders if the grant covers them. */
   write(path: string, content: string | Uint8Array): Promise<{ readonly bytes: number; readonly created: boolean }>
   /**
-   * Replaces a string that occurs exactly once, or all occurrences. Other bytes stay unchanged. In a file with CRLF line ends, both
-   * strings get CRLF too. Edits of one file run one after another. The tool must also be allowed to read the file.
+   * Replaces a string that occurs exactly once, or all occurrences. Other bytes stay unchanged. In a file with CRLF
+   * line ends, both strings get CRLF too. Edits of one file run one after another. The tool must also be allowed to
+   * read the file.
    */
   edit(path: string, oldText: string, newText: string, options?: { readonly all?: boolean }): Promise<Edited>
   /** Removes a file or an empty folder. */
@@ -164,8 +166,8 @@ export interface Shell {
 }
 
 /**
- * Where an output goes. `out`: the next command of a pipe, or the result's stdout. `err`: the result's stderr. A file must be writable for
- * the tool, and is truncated first unless `append` is set.
+ * Where an output goes. `out`: the next command of a pipe, or the result's stdout. `err`: the result's stderr. A file
+ * must be writable for the tool, and is truncated first unless `append` is set.
  */
 export type ShellTarget = 'out' | 'err' | 'nothing' | { readonly path: string; readonly append?: boolean }
 export interface ShellStage {
@@ -177,7 +179,10 @@ export interface ShellStage {
   readonly stdout?: ShellTarget
   /** Default: `err`. */
   readonly stderr?: ShellTarget
-  /** For bundled tools: the requested command, if the tool runs a safer form of it. Ceilings check this command. Ignored for other tools. */
+  /**
+   * For bundled tools: the requested command, if the tool runs a safer form of it. Ceilings check this command. Ignored
+   * for other tools.
+   */
   readonly as?: { readonly cmd: string; readonly args: readonly string[] }
 }
 export interface PipeOptions {
@@ -185,8 +190,8 @@ export interface PipeOptions {
   /** After this time the commands are killed; the result has their output so far. */
   readonly timeoutMs?: number
   /**
-   * Isolation by the operating system. `read`: no writing and no network. `work`: writing to the workspace only. Where the system does
-   * not support it, the commands run without, unless `sandbox.os` is `require`.
+   * Isolation by the operating system. `read`: no writing and no network. `work`: writing to the workspace only. Where
+   * the system does not support it, the commands run without, unless `sandbox.os` is `require`.
    */
   readonly wall?: 'read' | 'work'
   /** Whether to suppress live output. */
@@ -208,9 +213,9 @@ export interface Env<Name extends string = string> {
 
 export interface Secrets<Name extends string = string> {
   /**
-   * A placeholder for the secret: use it in a header value of `net.fetch`, or in an argument or the input of `shell.run`, for a host or
-   * command that the manifest names for the secret. The host inserts the value; code never sees it. Valid for this call. Rejects with
-   * EnvNameNotSet if the secret has no value.
+   * A placeholder for the secret: use it in a header value of `net.fetch`, or in an argument or the input of
+   * `shell.run`, for a host or command that the manifest names for the secret. The host inserts the value; code never
+   * sees it. Valid for this call. Rejects with EnvNameNotSet if the secret has no value.
    */
   handle(name: Name): Promise<string>
 }
@@ -246,8 +251,8 @@ export interface SessionMemory<Data = Json> {
 type Has<Part, Yes> = Part extends readonly unknown[] ? Yes : unknown
 
 /**
- * The runtime of one tool: exactly what its requirements give. Using anything else does not compile. At run time, reading an absent part
- * throws CapabilityDenied with what to declare, and the broker of the host would deny it.
+ * The runtime of one tool: exactly what its requirements give. Using anything else does not compile. At run time,
+ * reading an absent part throws CapabilityDenied with what to declare, and the broker of the host would deny it.
  */
 export type Runtime<Requires extends RequirementSet = RequirementSet, EnvName extends string = never, Slot = never, SecretName extends string = never> =
   & BaseRuntime

@@ -26,8 +26,8 @@ export interface McpResult {
 }
 
 /**
- * An object becomes structured content, and text if the tool gave no content; other data becomes text. The code of an error is in `_meta`.
- * Loses details, completion, the data of an error and all metadata.
+ * An object becomes structured content, and text if the tool gave no content; other data becomes text. The code of an
+ * error is in `_meta`. Loses details, completion, the data of an error and all metadata.
  */
 export function toMcp(outcome: Outcome): McpResult {
   if (outcome.type === 'error') {
@@ -43,7 +43,10 @@ export function toMcp(outcome: Outcome): McpResult {
 /** In the form that MCP requires for such keys. */
 const ERROR_KEY = 'bulkhead/error'
 
-/** The result of an MCP server or a similar tool; undefined for any other value. Loses _meta, annotations, and the bytes of audio and binary resources. */
+/**
+ * The result of an MCP server or a similar tool; undefined for any other value. Loses _meta, annotations, and the bytes
+ * of audio and binary resources.
+ */
 export function fromMcp(value: unknown): Reading | undefined {
   const parsed = callToolResult.safeParse(value)
   if (!parsed.success) return undefined

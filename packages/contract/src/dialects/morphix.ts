@@ -49,7 +49,10 @@ function stringOf(code: ErrorCode): string {
   return 'tool_reported_failure'
 }
 
-/** Loses content, details, completion, call_id, origin, truncation, codes without a string, and the measurements of a failure. */
+/**
+ * Loses content, details, completion, call_id, origin, truncation, codes without a string, and the measurements of a
+ * failure.
+ */
 export function toMorphix(outcome: Outcome): MorphixResult {
   const { tool, tokens_used = 0, duration_ms, attempt } = outcome.metadata
   if (outcome.type === 'error') return { success: false, tool, ...failureOf(outcome) }

@@ -31,7 +31,10 @@ const ARGUMENT_ALIASES: ReadonlyMap<string, string> = new Map([
   ['new_str', 'new_string'],
 ])
 
-/** Resolves an alias to a registered name. A registered name always means itself. An unknown name is returned unchanged, for the error. */
+/**
+ * Resolves an alias to a registered name. A registered name always means itself. An unknown name is returned unchanged,
+ * for the error.
+ */
 export function canonicalToolName(name: string, has: (name: string) => boolean): string {
   if (has(name)) return name
   return candidates(name).find(has) ?? name
@@ -50,8 +53,8 @@ function candidates(name: string): readonly string[] {
 }
 
 /**
- * Renames arguments to the names that the schema has. An argument is renamed only if the schema has our name and not the alias, and our
- * name was not given. Validation handles the rest.
+ * Renames arguments to the names that the schema has. An argument is renamed only if the schema has our name and not
+ * the alias, and our name was not given. Validation handles the rest.
  */
 export function renameArguments(args: JsonObject, inputSchema: JsonObject): JsonObject {
   const known: Json | undefined = inputSchema['properties']

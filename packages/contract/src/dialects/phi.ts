@@ -47,7 +47,10 @@ const rowOf = (variant: Variant) => VARIANTS.find((row) => row.variant === varia
 export const phiErrorText = (error: PhiToolError): string =>
   rowOf(error.variant).prefix + (error.variant === 'Cancelled' ? '' : error.message)
 
-/** Loses data if there is content, otherwise the type of data; completion; metadata except child_loop_id; of an error all but variant and text. */
+/**
+ * Loses data if there is content, otherwise the type of data; completion; metadata except child_loop_id; of an error
+ * all but variant and text.
+ */
 export function toPhi(outcome: Outcome): PhiToolResult | PhiToolError {
   if (outcome.type === 'error') return toPhiError(outcome)
   return {
@@ -133,8 +136,8 @@ export type PhiEvent =
 type EndEvent = EventOf<'ToolInvocationSucceeded' | 'ToolInvocationFailed' | 'ToolInvocationCancelled'>
 
 /**
- * The events of phi for one of ours; empty if phi has none. A call starts and ends once, also if it is retried. A call that never began,
- * because it was denied or vetoed, has no start and no end: only its result.
+ * The events of phi for one of ours; empty if phi has none. A call starts and ends once, also if it is retried. A call
+ * that never began, because it was denied or vetoed, has no start and no end: only its result.
  */
 export function toPhiEvents(event: BulkheadEvent, context: EventContext = {}): readonly PhiEvent[] {
   switch (event.type) {

@@ -11,8 +11,8 @@ export interface Reading {
 }
 
 /**
- * Metadata as the author of the result claims it. For a result of a third party the host uses `child_loop_id` and `tokens_used` at most,
- * and measures everything else itself.
+ * Metadata as the author of the result claims it. For a result of a third party the host uses `child_loop_id` and
+ * `tokens_used` at most, and measures everything else itself.
  */
 export type CarriedMetadata = Partial<Omit<OutcomeMetadata, 'origin'>>
 

@@ -20,7 +20,10 @@ export type Layer = (typeof LAYERS)[number]
 export const layerRank = (layer: Layer): number => LAYERS.indexOf(layer)
 
 export const PLACEMENTS = ['inline', 'thread', 'process'] as const
-/** inline: the host's own thread, for bundled tools only. thread: a worker of the host. process: a worker in a child process. */
+/**
+ * inline: the host's own thread, for bundled tools only. thread: a worker of the host. process: a worker in a child
+ * process.
+ */
 export type Placement = (typeof PLACEMENTS)[number]
 
 export const SECURITY_MODES = ['ask', 'allowlist', 'yolo'] as const
@@ -47,7 +50,9 @@ export type CommandSeverity = (typeof COMMAND_SEVERITIES)[number]
 /** Flat names, which every model API accepts. */
 export const TOOL_NAME_PATTERN = /^[A-Za-z][A-Za-z0-9_-]{0,63}$/
 
-/** Models have learned these names. A tool of another layer may take one only with the same schema and no more powers. */
+/**
+ * Models have learned these names. A tool of another layer may take one only with the same schema and no more powers.
+ */
 export const LOCKED_TOOLS = [
   'read', 'write', 'edit', 'glob', 'grep', 'bash', 'todo', 'task', 'question', 'web_search', 'web_fetch', 'skill', 'tool_search',
 ] as const
@@ -60,11 +65,14 @@ const locked: ReadonlySet<string> = new Set(LOCKED_TOOLS)
 export const isLockedTool = (name: string): name is LockedTool => locked.has(name)
 
 export const TOOL_MODES = ['read', 'safe_write', 'destructive', 'local', 'external'] as const
-/** read: only reads. safe_write: a bounded change. destructive: cannot be undone. local: the user's machine. external: other services. */
+/**
+ * read: only reads. safe_write: a bounded change. destructive: cannot be undone. local: the user's machine. external:
+ * other services.
+ */
 export type ToolMode = (typeof TOOL_MODES)[number]
 
 export const TOOL_KINDS = ['read', 'edit', 'delete', 'move', 'search', 'execute', 'think', 'fetch', 'switch_mode', 'other'] as const
-/** How an editor that speaks ACP draws the call. */
+/** How an editor that supports ACP displays the call. */
 export type ToolKind = (typeof TOOL_KINDS)[number]
 
 /** Keys that every tool configuration accepts besides its own. */

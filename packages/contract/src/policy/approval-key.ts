@@ -5,11 +5,12 @@ import { CALL_LIMITS } from '../model/limits.ts'
 export type ApprovalKeyTemplate = (args: JsonObject) => string
 
 /**
- * Compiles a template such as `{action}:{path}` once, at load. Two different sets of named arguments never give the same key:
+ * Compiles a template such as `{action}:{path}` once, at load. Two different sets of named arguments never give the
+ * same key:
  * - In values, `%`, control characters and the separators of the template are written as `%xx`, byte by byte in UTF-8.
  * - An absent argument is `%-`.
  * - A value that is not a string is written as JSON, and a string that looks like such JSON gets the prefix `%'`.
- * Throws ApprovalKeyInvalid for an invalid or ambiguous template.
+ *   Throws ApprovalKeyInvalid for an invalid or ambiguous template.
  */
 export function compileApprovalKey(template: string): ApprovalKeyTemplate {
   const parts = template.split(/\{([^{}]*)\}/)
@@ -34,8 +35,8 @@ export function compileApprovalKey(template: string): ApprovalKeyTemplate {
 }
 
 /**
- * Returns the key, or throws ApprovalKeyInvalid: 1 to 1024 bytes, well formed, no control characters. `madeOf` names the arguments to
- * shorten.
+ * Returns the key, or throws ApprovalKeyInvalid: 1 to 1024 bytes, well formed, no control characters. `madeOf` names
+ * the arguments to shorten.
  */
 export function checkApprovalKey(key: unknown, madeOf = ''): string {
   if (typeof key !== 'string' || key === '') throw invalid('The approval key is empty or not a string.')

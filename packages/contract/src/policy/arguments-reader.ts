@@ -2,11 +2,11 @@ import type { JsonObject } from '@bulkhead/kit/json'
 
 /** One thing that a call would do. */
 export interface CallSubject {
-  /** What an approval or an allow rule refers to. A wide key stands only for uses that are known to be alike. */
+  /** What an approval or an allow rule refers to. A wide key covers only uses that are known to be alike. */
   readonly key: string
   /**
-   * Other names of the same thing. Rules that deny or ask match any of them; rules that allow match only the key. Absent for a key
-   * that is a path or a host.
+   * Other names of the same thing. Rules that deny or ask match any of them; rules that allow match only the key.
+   * Absent for a key that is a path or a host.
    */
   readonly names?: readonly string[]
   /** Wider keys, nearest first. An approval of one of them covers this one. */
@@ -40,7 +40,7 @@ export interface ArgumentsReading {
   readonly onlyReads?: boolean
   /** What the call needs. A ceiling that forbids one of these denies the call before a person is asked. */
   readonly needs?: readonly CallNeed[]
-  /** What rules on files and hosts judge, for a bundled tool. Absent: everything the tool may do. */
+  /** What rules on files and hosts apply to, for a bundled tool. Absent: everything the tool may do. */
   readonly effects?: CallEffects
 }
 
@@ -67,7 +67,7 @@ export interface ReaderContext {
 }
 
 /**
- * Reads the arguments of a tool with a locked name for the host, also if a third party implements the tool: the code that runs a call
- * does not describe it. Contract: pure and quick. A throw denies the call.
+ * Reads the arguments of a tool with a locked name for the host, also if a third party implements the tool: the code
+ * that runs a call does not describe it. Contract: pure and quick. A throw denies the call.
  */
 export type ArgumentsReader = (args: JsonObject, context: ReaderContext) => ArgumentsReading

@@ -88,8 +88,8 @@ function secretBeyond({ name, hosts, commands }: SecretPower, allowed: SecretPow
 const stateCovers = (allowed: readonly string[], owner: string): boolean => allowed.includes(owner) || allowed.includes(ANY_STATE)
 
 /**
- * A power under a ceiling: `*` under X is X. Patterns of both are kept, and each use must match one pattern of the power and one of
- * every ceiling. Only patterns that cannot match both are dropped.
+ * A power under a ceiling: `*` under X is X. Patterns of both are kept, and each use must match one pattern of the
+ * power and one of every ceiling. Only patterns that cannot match both are dropped.
  */
 export function narrowPower(power: Power, ceiling: Power): Power {
   const meeting = <Pattern>(kind: PatternKind<Pattern>): readonly Pattern[] =>

@@ -14,16 +14,16 @@ export interface SecretPower {
 }
 
 /**
- * Everything a tool may do. The broker enforces this type, nested calls and ceilings compare it, and people see and accept it. Paths
- * are absolute patterns, or patterns as in a manifest while variables have no values.
+ * Everything a tool may do. The broker enforces this type, nested calls and ceilings compare it, and people see and
+ * accept it. Paths are absolute patterns, or patterns as in a manifest while variables have no values.
  */
 export interface Power {
   readonly fs: {
     readonly read: readonly string[]
     readonly write: readonly string[]
     /**
-     * The values of the variables. The broker follows links up to and at these folders, because the operator chose them. Below, a
-     * link must lead into the grant. Absent if there is no pattern.
+     * The values of the variables. The broker follows links up to and at these folders, because the operator chose
+     * them. Below, a link must lead into the grant. Absent if there is no pattern.
      */
     readonly roots?: readonly string[]
   }

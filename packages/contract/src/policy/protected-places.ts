@@ -1,6 +1,6 @@
 /**
- * Names that a wide pattern does not include, because other programs run the content later without asking. Each name stands for itself
- * and everything below it, anywhere in a granted folder.
+ * Names that a wide pattern does not include, because other programs run the content later without asking. Each name
+ * covers itself and everything below it, anywhere in a granted folder.
  */
 const NAMED: ReadonlySet<string> = new Set([
   // A repository: hooks and settings name programs.
@@ -28,8 +28,8 @@ export const mustBeNamed = (name: string): boolean => {
 }
 
 /**
- * One spelling for all names that some file system treats as equal: either case, composed or not, with characters that some systems
- * ignore, and with trailing dots and spaces.
+ * One spelling for all names that some file system treats as equal: either case, composed or not, with characters that
+ * some systems ignore, and with trailing dots and spaces.
  */
 export function looseName(name: string): string {
   const plain = /^[\x20-\x7e]*$/.test(name) ? name : name.normalize('NFKC').replaceAll(/\p{Default_Ignorable_Code_Point}/gu, '')

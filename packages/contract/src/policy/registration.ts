@@ -21,7 +21,10 @@ export interface RegistrationFault {
   readonly message: string
 }
 
-/** Extensions of one layer that claim the same id. None of them is used. Across layers the higher one shadows the lower one. */
+/**
+ * Extensions of one layer that claim the same id. None of them is used. Across layers the higher one shadows the lower
+ * one.
+ */
 export const findIdConflicts = <R extends Registrant>(registrants: readonly R[]): Map<R, RegistrationFault> =>
   findConflicts(registrants, ({ id }) => [id], 'id', () => '/id')
 
@@ -53,8 +56,8 @@ function findConflicts<R extends Registrant>(
 type ComparedTool = Pick<ToolManifest, 'name' | 'inputSchema' | 'requires'>
 
 /**
- * Why a tool outside the bundled layer may not take a locked name. It needs the input schema of the bundled tool and no power
- * beyond it. Without the bundled tool there is nothing to compare with, so the name stays unused.
+ * Why a tool outside the bundled layer may not take a locked name. It needs the input schema of the bundled tool and no
+ * power beyond it. Without the bundled tool there is nothing to compare with, so the name stays unused.
  */
 export function findLockedToolFault(tool: ComparedTool, index: number, original: ComparedTool | undefined): RegistrationFault | undefined {
   const { name } = tool

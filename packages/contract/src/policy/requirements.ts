@@ -25,20 +25,24 @@ function splitPattern(pattern: string): { readonly variable: RequirementVariable
 const invalid = (pattern: string, fault: string): BulkheadError =>
   new BulkheadError('RequirementInvalid', `The path pattern "${pattern}" ${fault}`, { data: { pattern } })
 
-/** One spelling for all ways to write a path pattern, so that two patterns can be compared. Throws RequirementInvalid. */
+/**
+ * One spelling for all ways to write a path pattern, so that two patterns can be compared. Throws RequirementInvalid.
+ */
 export function canonicalPattern(pattern: string): string {
   const { variable, rest } = splitPattern(pattern)
   return rest === '' ? `{${variable}}` : `{${variable}}/${rest}`
 }
 
-/** Checks every pattern without values, so that a mistake is found when the manifest is read. Throws RequirementInvalid. */
+/**
+ * Checks every pattern without values, so that a mistake is found when the manifest is read. Throws RequirementInvalid.
+ */
 export function checkRequirements(requires: RequirementSet): void {
   for (const pattern of [...(requires.fs?.read ?? []), ...(requires.fs?.write ?? [])]) splitPattern(pattern)
 }
 
 /**
- * Replaces the variable by each of its values. Without a value the result is empty, so calls fail closed. `root` is the part of the
- * path that is the value: a `*` in it is an ordinary character.
+ * Replaces the variable by each of its values. Without a value the result is empty, so calls fail closed. `root` is the
+ * part of the path that is the value: a `*` in it is an ordinary character.
  */
 export function expandPattern(pattern: string, values: VariableValues): readonly { readonly root: string; readonly path: string }[] {
   const { variable, rest } = splitPattern(pattern)
@@ -66,8 +70,8 @@ const NAME_PATTERNS: readonly (readonly [RegExp, ToolMode])[] = [
 ]
 
 /**
- * The declared mode, else by name, else by requirements, else `local`, which asks. A name cannot hide powers: a tool named `read_…`
- * that can write or run something is classified by its requirements.
+ * The declared mode, else by name, else by requirements, else `local`, which asks. A name cannot hide powers: a tool
+ * named `read_…` that can write or run something is classified by its requirements.
  */
 export function classifyToolMode(tool: { readonly name: string; readonly mode?: ToolMode | undefined; readonly requires?: RequirementSet | undefined }): ToolMode {
   if (tool.mode) return tool.mode
@@ -105,7 +109,7 @@ export function commandsOverlap(a: ShellRequirement, b: ShellRequirement): boole
   return aArgs.slice(0, bArgs.length).every((pattern, index) => argCovers(pattern, bArgs[index]!) || argCovers(bArgs[index]!, pattern))
 }
 
-/** A command as a pattern: `*` stands for any one argument, `…` for any number. */
+/** A command as a pattern: `*` is any one argument, `…` any number. */
 export const commandText = ({ cmd, args = [] }: ShellRequirement): string => [cmd, ...args.map(argumentText)].join(' ')
 
 function argumentText(arg: ArgPattern): string {

@@ -16,7 +16,7 @@ export interface ScopedRule extends Rule {
   readonly source: string
   /** Set for a rule from the file of the user, which has the scope of the project. */
   readonly author?: 'user'
-  /** The permission as written, if it stands for several capabilities. */
+  /** The permission as written, if it means several capabilities. */
   readonly written?: string
 }
 
@@ -26,8 +26,8 @@ export interface RuleQuestion {
   readonly source?: string
   readonly approvalKey: string
   /**
-   * Other names of the same thing: rules that deny or ask match them, rules that allow do not. If present, the key is a string such as
-   * a command line, in which `/` is an ordinary character.
+   * Other names of the same thing: rules that deny or ask match them, rules that allow do not. If present, the key is a
+   * string such as a command line, in which `/` is an ordinary character.
    */
   readonly names?: readonly string[]
   /** What the call is known to touch. Each entry is matched separately and the strictest answer applies. */
@@ -39,8 +39,8 @@ export interface RuleVerdict {
 }
 
 /**
- * The capabilities that a misspelt permission such as `net` or `fs.wrtie` may mean, by its prefix, so that a rule that denies is not
- * lost. undefined for an exact name and for an unknown prefix.
+ * The capabilities that a misspelt permission such as `net` or `fs.wrtie` may mean, by its prefix, so that a rule that
+ * denies is not lost. undefined for an exact name and for an unknown prefix.
  */
 export function capabilitiesMeant(permission: string): readonly RuleCapability[] | undefined {
   if (capabilities.has(permission)) return undefined
@@ -53,8 +53,8 @@ const strictness: Readonly<Record<RuleAction, number>> = { allow: 0, ask: 1, den
 const capabilities: ReadonlySet<string> = new Set(RULE_CAPABILITIES)
 
 /**
- * The rule that decides, or undefined if none does. A manifest deny is final. An allow decides only if rules match everything the call
- * touches.
+ * The rule that decides, or undefined if none does. A manifest deny is final. An allow decides only if rules match
+ * everything the call touches.
  */
 export function judgeRules(rules: readonly ScopedRule[], question: RuleQuestion): RuleVerdict | undefined {
   const touches = question.touches.length > 0 ? question.touches : [undefined]
@@ -91,7 +91,10 @@ function matchNames({ pattern, action }: Rule, { approvalKey, names = [] }: Rule
 const matchPattern = (pattern: string, subject: string): boolean =>
   pattern === '*' || pattern === '**' || (pattern.includes('/') || subject.includes('/') ? matchGlob(pattern, subject) : matchSegment(pattern, subject))
 
-/** Exact permission over glob over capability over `*`; then the longer pattern, the nearer scope, the stricter action, the later rule. */
+/**
+ * Exact permission over glob over capability over `*`; then the longer pattern, the nearer scope, the stricter action,
+ * the later rule.
+ */
 function outranks(rule: ScopedRule, best: ScopedRule): boolean {
   const order = [
     permissionRank(rule) - permissionRank(best),

@@ -8,13 +8,22 @@ export interface Clock {
   now(): number
   /** Milliseconds that never decrease, for durations. */
   monotonic(): number
-  /** Calls once after at least `ms`. Returns a function that cancels the timer. A pending timer does not keep the process alive. */
+  /**
+   * Calls once after at least `ms`. Returns a function that cancels the timer. A pending timer does not keep the
+   * process alive.
+   */
   after(ms: number, run: () => void): () => void
 }
 
-/** Answers questions, usually by asking a person. The signal is aborted when the question was answered elsewhere or is void. */
+/**
+ * Answers questions, usually by asking a person. The signal is aborted when the question was answered elsewhere or is
+ * void.
+ */
 export interface Interactor {
-  /** Whether it accepts several questions at once and answers them in any order. Read for each question. Default: one at a time. */
+  /**
+   * Whether it accepts several questions at once and answers them in any order. Read for each question. Default: one at
+   * a time.
+   */
   readonly takesMany?: boolean
   /** Whether it only observes questions and answers none. */
   readonly isNobody?: boolean
@@ -38,8 +47,9 @@ export interface MachineStage {
 }
 
 /**
- * A workflow attached to a session. Tools that its current stage lists are approved; for any other tool a person grants the single
- * call, or it is denied. It replaces the security mode and cannot allow what a rule, watchdog or guard denies.
+ * A workflow attached to a session. Tools that its current stage lists are approved; for any other tool a person grants
+ * the single call, or it is denied. It replaces the security mode and cannot allow what a rule, watchdog or guard
+ * denies.
  */
 export interface StateMachine {
   readonly id: string

@@ -41,8 +41,8 @@ export interface ConnectedServer {
 }
 
 /**
- * An extension without a folder: a server offers its tools, and a module of the host forwards the calls. Its manifest passes the same
- * stages as one from a folder.
+ * An extension without a folder: a server offers its tools, and a module of the host forwards the calls. Its manifest
+ * passes the same stages as one from a folder.
  */
 export interface ConnectedExtension {
   readonly layer: Layer
@@ -123,7 +123,9 @@ export interface LoadReport {
   readonly diagnostics: readonly Diagnostic[]
   /** Extensions that were found but are disabled or refused, by id, with the known names of their tools. */
   readonly absent?: ReadonlyMap<string, readonly string[]>
-  /** Lower-case hex sha512 of the project's `openapi` documents, as its trust was decided; null for an unreadable one. */
+  /**
+   * Lower-case hex sha512 of the project's `openapi` documents, as its trust was decided; null for an unreadable one.
+   */
   readonly projectDocuments?: ReadonlyMap<string, string | null>
   /** The decision about the project layer, if the workspace has one. declined: it was not used. */
   readonly projectTrust?: ProjectStanding & { readonly path: string }
@@ -134,8 +136,8 @@ export interface Loader {
   /** Contract: rejects only if the workspace cannot be opened; runs no code that it finds. */
   load(request: LoadRequest): Promise<LoadReport>
   /**
-   * Adds connected extensions to a report of `load`. A tool that is invalid or whose name is taken is left out with a diagnostic.
-   * Contract: never rejects, runs no code.
+   * Adds connected extensions to a report of `load`. A tool that is invalid or whose name is taken is left out with a
+   * diagnostic. Contract: never rejects, runs no code.
    */
   connect(report: LoadReport, connected: readonly ConnectedExtension[]): Promise<LoadReport>
   /** Whether the workspace has its own layer, which must be trusted first. Opens nothing in it. */
@@ -143,8 +145,8 @@ export interface Loader {
   /** The record of trusted projects. */
   readonly trust: TrustLedger
   /**
-   * Calls back once after each burst of changes to what a load would read, with the changed layers, until the returned function is
-   * called. Start to watch before you load, so that no change is missed. Throws ProjectPathInvalid.
+   * Calls back once after each burst of changes to what a load would read, with the changed layers, until the returned
+   * function is called. Start to watch before you load, so that no change is missed. Throws ProjectPathInvalid.
    */
   watch(request: WatchRequest, onChange: (layers: readonly Layer[]) => void): () => void
 }

@@ -25,8 +25,8 @@ export interface TrustRecord {
   /** ISO 8601. */
   readonly decidedAt: string
   /**
-   * Lower-case hex sha512 of everything in the project that would be used. null for revoked, and in older records for declined, which
-   * then applies to any content.
+   * Lower-case hex sha512 of everything in the project that would be used. null for revoked, and in older records for
+   * declined, which then applies to any content.
    */
   readonly digest: string | null
 }
@@ -49,15 +49,15 @@ export interface TrustReport {
 }
 
 /**
- * The record of decisions about projects: outside every project, and append-only. Each decision applies to one content, identified by
- * its hash. Hashing uses nothing of the project.
+ * The record of decisions about projects: outside every project, and append-only. Each decision applies to one content,
+ * identified by its hash. Hashing uses nothing of the project.
  */
 export interface TrustLedger {
   /** Contract: rejects only if the workspace cannot be opened. An unreadable record contains no decision. */
   standing(workspace: string): Promise<TrustReport>
   /**
-   * `seen`: the digest of the content that the decision applies to. Default: the current content. Rejects with TrustStoreUnavailable,
-   * or TrustScopeViolation if the record would be inside the project.
+   * `seen`: the digest of the content that the decision applies to. Default: the current content. Rejects with
+   * TrustStoreUnavailable, or TrustScopeViolation if the record would be inside the project.
    */
   decide(workspace: string, decision: TrustDecision, seen?: string): Promise<TrustRecord>
   /** The digest of the current project layer. Uses nothing of it. */

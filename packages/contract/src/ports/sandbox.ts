@@ -30,7 +30,10 @@ export interface CompartmentRequest {
   readonly config: JsonObject
   readonly limits: CompartmentLimits
   readonly services: CompartmentServices
-  /** For code that keeps nothing between calls: how many compartments share its calls. Default: 1. Phases run in each. Not for inline. */
+  /**
+   * For code that keeps nothing between calls: how many compartments share its calls. Default: 1. Phases run in each.
+   * Not for inline.
+   */
   readonly concurrency?: number
   readonly signal?: AbortSignal
 }
@@ -49,8 +52,8 @@ export interface ToolInvocation {
   /** The calling call: the same object that was passed to `call` for it. */
   readonly parent?: ToolInvocation | undefined
   /**
-   * Calls one listener on cancellation, at once if the call is already cancelled. With it the sandbox reads `signal` only if necessary,
-   * so the host need not create one for each call.
+   * Calls one listener on cancellation, at once if the call is already cancelled. With it the sandbox reads `signal`
+   * only if necessary, so the host need not create one for each call.
    */
   onCancel?(listener: (reason: BulkheadError) => void): void
   /** Contract of both callbacks: must not throw. */
@@ -71,18 +74,22 @@ export interface CompartmentSession {
   /** Runs a phase under its deadline. A missing phase succeeds at once. */
   lifecycle(phase: LifecyclePhase): Promise<void>
   /**
-   * Resolves with the tool's return value as JSON. Rejects with ToolExecutionFailed, or with the code that the tool gives. Waits if too
-   * many calls run. Rejects with CompartmentGone if the compartment failed before the call was sent.
+   * Resolves with the tool's return value as JSON. Rejects with ToolExecutionFailed, or with the code that the tool
+   * gives. Waits if too many calls run. Rejects with CompartmentGone if the compartment failed before the call was
+   * sent.
    */
   call(invocation: ToolInvocation): Promise<Json>
   /** Rejects with CompartmentGone as `call` does. */
   deriveApprovalKey(tool: string, args: JsonObject, signal: AbortSignal): Promise<string>
-  /** Migrates stored state; the result is not validated. Rejects with SlotMigrationFailed, also if the code has no migration. */
+  /**
+   * Migrates stored state; the result is not validated. Rejects with SlotMigrationFailed, also if the code has no
+   * migration.
+   */
   migrateState(stored: StoredState, signal: AbortSignal): Promise<Json>
   readonly inFlight: number
   /**
-   * Set while a cancelled call still runs; settles when the call or its compartment has ended. A call that is sent earlier could be
-   * killed together with it.
+   * Set while a cancelled call still runs; settles when the call or its compartment has ended. A call that is sent
+   * earlier could be killed together with it.
    */
   readonly quiet: Promise<void> | undefined
   /** Settles once, never rejects. */
@@ -129,13 +136,19 @@ export interface SecretGrant {
   readonly commands: readonly string[]
 }
 
-/** The data that a session keeps for one extension, accessed by a running call. Rejects with StateInvalid for an invalid value. */
+/**
+ * The data that a session keeps for one extension, accessed by a running call. Rejects with StateInvalid for an invalid
+ * value.
+ */
 export interface SessionAccess {
   read(callId: string): Promise<{ readonly id: string; readonly data: Json }>
   write(callId: string, data: Json): Promise<void>
 }
 
-/** What the broker needs from the host, per compartment. An absent service is a power that the compartment does not have. */
+/**
+ * What the broker needs from the host, per compartment. An absent service is a power that the compartment does not
+ * have.
+ */
 export interface CompartmentServices {
   /** Contract: must not throw and must not block. */
   log(entry: LogEntry): void
@@ -157,7 +170,9 @@ export interface CompartmentServices {
 /** The parts of `runtime` that a tool can be given. The broker checks each use again. */
 export type RuntimePart = 'fs.read' | 'fs.write' | 'net' | 'shell' | 'env' | 'secrets' | 'state' | 'interact' | 'tools' | 'session'
 
-/** What a compartment may request of the broker, each with the part of `runtime` it belongs to. `null`: every call may. */
+/**
+ * What a compartment may request of the broker, each with the part of `runtime` it belongs to. `null`: every call may.
+ */
 export const BROKER_METHODS = {
   'fs.read': 'fs.read',
   'fs.list': 'fs.read',

@@ -12,8 +12,8 @@ export interface StoredRecord {
 }
 
 /**
- * One record of the audit. A link is a digest of the previous link and the records since then, so any change breaks all later links.
- * null: the record was written together with the next one and is covered by its link.
+ * One record of the audit. A link is a digest of the previous link and the records since then, so any change breaks all
+ * later links. null: the record was written together with the next one and is covered by its link.
  */
 export interface AuditEntry {
   readonly position: number
@@ -37,7 +37,10 @@ export interface AuditGroup {
   readonly forms: readonly AuditForm[]
   /** The JSON of one AuditRow each, without the brackets. */
   readonly rows: readonly string[]
-  /** One per row: a string of which the store keeps only the SHA-256, in hex, as the last value of the row. undefined: none. */
+  /**
+   * One per row: a string of which the store keeps only the SHA-256, in hex, as the last value of the row. undefined:
+   * none.
+   */
   readonly texts: readonly (string | undefined)[]
 }
 
@@ -57,8 +60,8 @@ export interface AuditSpan {
 }
 
 /**
- * Notes about running work, by owner. All notes of one moment are saved by one system call, without waiting. They survive the process;
- * a power failure may lose the last ones.
+ * Notes about running work, by owner. All notes of one tick are saved by one system call, without waiting. They survive
+ * the process; a power failure may lose the last ones.
  */
 export interface Notes {
   /** The name must be unique, now and later. Throws StoreUnavailable. */
@@ -74,7 +77,9 @@ export interface Notebook {
   put(id: number, text: string): void
   /** Idempotent. Saved soon; must not throw. */
   drop(id: number): void
-  /** When this returns, all notes survive the process. Throws StoreUnavailable; notes that could not be saved are lost. */
+  /**
+   * When this returns, all notes survive the process. Throws StoreUnavailable; notes that could not be saved are lost.
+   */
   save(): void
 }
 
@@ -86,24 +91,28 @@ export interface Store {
   write(collection: StoreCollection, key: string, value: Json): Promise<void>
   remove(collection: StoreCollection, key: string): Promise<void>
   /**
-   * Reads, changes and writes atomically, also between processes. undefined removes the record. Resolves with the stored value.
-   * `change` must be pure, because it may run more than once. If it throws, nothing changes and this rejects with the same error.
+   * Reads, changes and writes atomically, also between processes. undefined removes the record. Resolves with the
+   * stored value. `change` must be pure, because it may run more than once. If it throws, nothing changes and this
+   * rejects with the same error.
    */
   update(collection: StoreCollection, key: string, change: (value: Json | undefined) => Json | undefined): Promise<Json | undefined>
   /** Ordered by key. Includes damaged records. */
   list(collection: StoreCollection, prefix?: string): Promise<readonly StoredRecord[]>
   /**
-   * Changes whenever any process writes or removes an approval. Cheap enough to read for every call. Absent if no other process can
-   * write. Throws StoreUnavailable.
+   * Changes whenever any process writes or removes an approval. Cheap enough to read for every call. Absent if no other
+   * process can write. Throws StoreUnavailable.
    */
   approvalRevision?(): number
   /** Appends to the audit; resolves with the position, from 1. */
   append(record: Json): Promise<number>
-  /** Appends several records at a fraction of the cost: all or none. The store does not check them. Resolves with the last position. */
+  /**
+   * Appends several records at a fraction of the cost: all or none. The store does not check them. Resolves with the
+   * last position.
+   */
   appendAll?(group: AuditGroup): Promise<number>
   /**
-   * Atomically removes the records up to `last`, whose link must be `link`, and appends a record of the removal by `by`. The caller has
-   * saved the removed records. Resolves with the position of the appended record.
+   * Atomically removes the records up to `last`, whose link must be `link`, and appends a record of the removal by
+   * `by`. The caller has saved the removed records. Resolves with the position of the appended record.
    */
   archive?(last: number, link: string, by: string): Promise<number>
   readonly notes?: Notes

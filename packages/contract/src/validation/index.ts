@@ -1,4 +1,7 @@
-/** Validators of files and values: zod schemas, and version checks. Kept apart because loading zod and semver takes longer than the rest. */
+/**
+ * Validators of files and values: zod schemas, and version checks. Kept apart because loading zod and semver takes
+ * longer than the rest.
+ */
 export { configFileSchema } from './config.ts'
 export { lockFileSchema } from './lock.ts'
 export { contractCompatible, coreSatisfies, manifestSchema } from './manifest.ts'

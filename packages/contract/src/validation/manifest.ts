@@ -90,8 +90,9 @@ export type StateSlot = z.output<typeof stateSlot>
 
 /**
  * Whether a host with contract version `host` runs a manifest written for contract version `manifest`:
- * - The major versions are equal, and the manifest's minor version is not newer. A later minor version only adds optional fields and
- *   codes, so a newer host understands an older manifest. An older host would ignore what a newer manifest relies on.
+ * - The major versions are equal, and the manifest's minor version is not newer. A later minor version only adds
+ *   optional fields and codes, so a newer host understands an older manifest. An older host would ignore what a newer
+ *   manifest relies on.
  * - Patch versions change no format and do not count.
  * - Before 1.0.0 every minor version is incompatible with the others.
  * - A prerelease is compatible with itself only.

@@ -43,7 +43,10 @@ export const ceilingSet = requirementSet.extend({
 })
 export type Ceiling = z.infer<typeof ceilingSet>
 
-/** A value that code uses without seeing it: the code has a handle, and the host inserts the value for these hosts or commands only. */
+/**
+ * A value that code uses without seeing it: the code has a handle, and the host inserts the value for these hosts or
+ * commands only.
+ */
 export const secretManifest = z.strictObject({
   name: envName.describe('Name of the host\'s environment variable that holds the secret.'),
   hosts: z.array(hostPattern).min(1).max(16).optional()

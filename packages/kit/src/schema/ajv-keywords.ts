@@ -44,8 +44,8 @@ function keywordCheck<Value, Found>(
 }
 
 /**
- * `const` and `enum` with lists or objects. Ajv compares those with a function that calls `valueOf` and `toString` of the
- * value and compares its `constructor`, so that members with these names make it throw or give a wrong result.
+ * `const` and `enum` with lists or objects. Ajv compares those with a function that calls `valueOf` and `toString` of
+ * the value and compares its `constructor`, so that members with these names make it throw or give a wrong result.
  */
 export const DEEP_CONST = 'deepConst'
 export const DEEP_ENUM = 'deepEnum'

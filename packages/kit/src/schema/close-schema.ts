@@ -22,8 +22,9 @@ export interface ClosedSchema {
 }
 
 /**
- * Translates a checked schema to 2020-12 with all references as pointers into `$defs`, without identifiers and without keywords that do
- * not constrain. `runs`: whether a pattern can run; others are ignored. `apart`: schemas that must be callable separately.
+ * Translates a checked schema to 2020-12 with all references as pointers into `$defs`, without identifiers and without
+ * keywords that do not constrain. `runs`: whether a pattern can run; others are ignored. `apart`: schemas that must be
+ * callable separately.
  */
 export function closeSchema({ root, tree, references }: SchemaDocument, runs: (pattern: string) => boolean, apart: Iterable<Json>): ClosedSchema {
   if (!isJsonObject(root)) return { schema: root !== false, names: new Map(), unevaluated: [] }

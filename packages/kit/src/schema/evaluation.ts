@@ -20,8 +20,8 @@ export interface Checks {
 const listOf = (value: Json | undefined): readonly Json[] => Array.isArray(value) ? value as readonly Json[] : []
 
 /**
- * Finds the members of a value that a schema did not evaluate, because Ajv counts too many. Contract: the value satisfies all other
- * keywords of the schema, or has already failed.
+ * Finds the members of a value that a schema did not evaluate, because Ajv counts too many. Contract: the value
+ * satisfies all other keywords of the schema, or has already failed.
  */
 export class Evaluation {
   readonly #document: SchemaDocument

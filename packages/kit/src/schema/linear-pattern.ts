@@ -13,7 +13,10 @@ export interface LinearPattern {
   readonly size: number
 }
 
-/** Runs the patterns of schemas in linear time. `^(a+)+$` on forty characters would block the platform's engine for hours. */
+/**
+ * Runs the patterns of schemas in linear time. `^(a+)+$` on forty characters would block the platform's engine for
+ * hours.
+ */
 export interface PatternEngine {
   /** undefined for a pattern with look-around or back references, which cannot run in linear time. */
   compile(source: string): LinearPattern | undefined

@@ -40,8 +40,8 @@ const NO_LIMITS: SchemaLimits = {
 }
 
 /**
- * Checks a schema of JSON Schema 2020-12 or draft-07: its size, its references and its keywords. Unknown keywords are ignored, as the
- * standard requires. Contract: compiles nothing.
+ * Checks a schema of JSON Schema 2020-12 or draft-07: its size, its references and its keywords. Unknown keywords are
+ * ignored, as the standard requires. Contract: compiles nothing.
  */
 export function readSchema(schema: Json, { limits = NO_LIMITS, patternFault }: SchemaTerms = {}): SchemaReading {
   if (typeof schema === 'boolean') return { ok: true, document: { root: schema, tree: undefined, references: undefined, subschemas: 1, unknownKeywords: [] } }
@@ -94,8 +94,8 @@ function patternFaults({ schema, path }: SchemaNode, { patternChars }: SchemaLim
 }
 
 /**
- * The largest number of schemas that apply to one value, references included; Infinity for a schema that applies itself. Twenty small
- * definitions that each refer twice to the next one make a million, which would block the host.
+ * The largest number of schemas that apply to one value, references included; Infinity for a schema that applies
+ * itself. Twenty small definitions that each refer twice to the next one make a million, which would block the host.
  */
 function costPerValue(tree: SchemaTree, { targets, dynamicTargets }: References): number {
   const costs = new Map<JsonObject, number>()

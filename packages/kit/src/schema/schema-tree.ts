@@ -163,7 +163,10 @@ export function resolveReferences(tree: SchemaTree): References {
   return { targets, dynamicTargets, faults }
 }
 
-/** Whether several resources have the same `$dynamicAnchor`, so that the target depends on the path to the reference. Ajv gets it wrong. */
+/**
+ * Whether several resources have the same `$dynamicAnchor`, so that the target depends on the path to the reference.
+ * Ajv gets it wrong.
+ */
 function isAmbiguous({ target, fragment }: Exclude<Found, { fault: SchemaFault }>, tree: SchemaTree): boolean {
   const isDynamic = isJsonObject(target) && target['$dynamicAnchor'] === fragment
   return isDynamic && tree.resources.values().filter(({ dynamicAnchors }) => dynamicAnchors.has(fragment)).toArray().length > 1
