@@ -88,13 +88,15 @@ function readRequest(argv: readonly string[], known: readonly string[]): Request
   try {
     const { values, positionals } = parseArgs({ args: [...argv], options: OPTIONS, allowPositionals: true })
     if (values.help) return { kind: 'help' }
-    const named = new Map(positionals.map((name) => [name, known.filter((one) => one === name || one.startsWith(`${name}-`))]))
+    const matching = (name: string) => known.filter((one) => one === name || one.startsWith(`${name}-`))
+    const named = new Map(positionals.map((name) => [name, matching(name)]))
     const unknown = positionals.filter((name) => named.get(name)?.length === 0)
     if (unknown.length > 0) {
       return complaint(`Unknown subject: ${unknown.join(', ')}. Known subjects: ${known.join(', ')}.`)
     }
     const { json, quick, strict, out } = values
-    return { kind: 'measure', names: positionals.length > 0 ? [...new Set([...named.values()].flat())] : known, json, quick, strict, out }
+    const names = positionals.length > 0 ? [...new Set([...named.values()].flat())] : known
+    return { kind: 'measure', names, json, quick, strict, out }
   } catch (error) {
     if (!(error instanceof TypeError)) throw error
     return complaint(`${error.message}\n\n${USAGE}`)

@@ -64,7 +64,7 @@ measure   of     against   ratio   half of the rounds   goal
 p50       ours   theirs     0.25   0.20 – 0.30          ≤ 0.5   met
 64-way    ours   theirs     4.00   0.20 – 0.30          ≥ 5     missed
 
-Noise: a side against itself 6 %, at most 30 % (theirs, 64-way); calibration loop 1.20 ms, 5 %; load 0.1 before, 1.5 after.
+Noise: spread of a side 6 %, at most 30 % (theirs, 64-way); calibration loop 1.20 ms, 5 %; load 0.1 before, 1.5 after.
 30 rounds in 12.3 s on Node v26.0.0, linux x64, 2 × Abacus
 `)
   })

@@ -47,14 +47,18 @@ async function callInSequence(caller: Caller, ms: number): Promise<{ micros: num
   }
 }
 
-async function read(caller: Caller, measure: Measure, reading: (() => Promise<number>) | undefined, name: string): Promise<Turn> {
+async function read(
+  caller: Caller, measure: Measure, reading: (() => Promise<number>) | undefined, name: string,
+): Promise<Turn> {
   if (reading === undefined) throw new TypeError(`Its runner has no ${name}().`)
   const i = caller.next++
   return { values: [[measure, await reading()]], micros: [], last: { i, answer: await caller.runner.run(i) } }
 }
 
 /** Keeps `concurrency` calls in flight for `ms`, at least one per lane, and counts until the last answer. */
-async function callConcurrently(caller: Caller, ms: number, concurrency: number): Promise<{ perSecond: number; last: Answered }> {
+async function callConcurrently(
+  caller: Caller, ms: number, concurrency: number,
+): Promise<{ perSecond: number; last: Answered }> {
   const first = caller.next
   const start = performance.now()
   const end = start + ms

@@ -62,8 +62,9 @@ function verdict({ met, clear }: RatioResult): Cell {
 
 function noiseLine(noise: Noise): string {
   const { widest, spinMs } = noise
+  const most = `${percent(widest.spread)} (${widest.side}, ${widest.measure})`
   const seen = [
-    `a side against itself ${percent(noise.typical)}, at most ${percent(widest.spread)} (${widest.side}, ${widest.measure})`,
+    `spread of a side ${percent(noise.typical)}, at most ${most}`,
     `calibration loop ${spinMs.median.toFixed(2)} ms, ${percent(spinMs.spread)}`,
     `load ${noise.loadBefore.toFixed(1)} before, ${noise.loadAfter.toFixed(1)} after`,
   ]

@@ -102,7 +102,8 @@ function noiseOf(sides: readonly SideResult[], machine: MachineNoise, cores: num
     .map(({ measure, spread }) => ({ side: side.name, measure, spread })))
   const typical = summarize(spreads.map(({ spread }) => spread)).median
   const widest = spreads.reduce((wider, one) => (one.spread > wider.spread ? one : wider))
-  const quiet = machine.spinMs.spread <= QUIET.spin && typical <= QUIET.typical && machine.loadBefore < QUIET.load * cores
+  const quiet = machine.spinMs.spread <= QUIET.spin && typical <= QUIET.typical
+    && machine.loadBefore < QUIET.load * cores
   return { ...machine, typical, widest, quiet }
 }
 
@@ -116,7 +117,8 @@ export function latestOf(results: Iterable<readonly [string, Result]>): Latest {
 }
 
 export function serialize(latest: Latest): string {
-  return `${JSON.stringify(latest, (_, value: unknown) => (typeof value === 'number' ? significant(value) : value), 2)}\n`
+  const rounded = (_: string, value: unknown) => (typeof value === 'number' ? significant(value) : value)
+  return `${JSON.stringify(latest, rounded, 2)}\n`
 }
 
 /** Replaces the results of these subjects and keeps the others. The file is replaced atomically. */
@@ -143,7 +145,8 @@ async function readSubjects(file: string): Promise<[string, Result][]> {
     const { subjects } = JSON.parse(text) as Latest
     return Object.entries(subjects)
   } catch (error) {
-    const message = `${file} does not contain benchmark results and was not changed. Remove it, or name another file with --out.`
+    const message = `${file} does not contain benchmark results and was not changed.`
+      + ' Remove it, or name another file with --out.'
     throw new Error(message, { cause: error })
   }
 }

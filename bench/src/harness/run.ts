@@ -82,7 +82,7 @@ export function fairOrders<T>(sides: readonly T[]): T[][] {
   const n = sides.length
   // 0, n−1, 1, n−2, 2, …: all steps between neighbours differ, so each shift makes new neighbours.
   const zigzag = Array.from({ length: n }, (_, place) => (place % 2 === 0 ? place / 2 : n - (place + 1) / 2))
-  const rows = sides.map((_, shift) => zigzag.flatMap((step) => sides.slice((step + shift) % n, ((step + shift) % n) + 1)))
+  const rows = sides.map((_, shift) => zigzag.map((step) => sides[(step + shift) % n]!))
   // With an odd number of sides, each row has every step twice in one direction. The reversed rows balance that.
   return n % 2 === 0 ? rows : [...rows, ...rows.map((row) => row.toReversed())]
 }

@@ -1,4 +1,5 @@
 import { inspect, isDeepStrictEqual } from 'node:util'
+import { messageOf } from '@bulkhead/kit/error-message'
 import { takeTurn, type Answered, type Caller } from './measure.ts'
 import { ascending, quantile, summarize } from './statistics.ts'
 import type { Measure, Mode, Side } from './subject.ts'
@@ -70,7 +71,8 @@ export async function startSide(side: Side, timeoutMs: number): Promise<StartedS
         if (measure === 'p99') return quantile(sorted, 0.99)
         return summarize(values).median
       }
-      return new Map(Array.from(byRound, ([measure, values]) => [measure, { byRound: values, whole: whole(measure, values) }]))
+      return new Map(Array.from(byRound, ([measure, values]) =>
+        [measure, { byRound: values, whole: whole(measure, values) }]))
     },
     stop: () => attributed(side.name, 'stop', timeoutMs, () => runner.stop()),
   }
@@ -102,13 +104,14 @@ async function attributed<T>(
 ): Promise<T> {
   const late = Promise.withResolvers<never>()
   const timer = setTimeout(() => {
-    late.reject(new SideError(side, `did not finish ${doing} within ${timeoutMs} ms. Check whether its peer still answers.`))
+    const message = `did not finish ${doing} within ${timeoutMs} ms. Check whether its peer still answers.`
+    late.reject(new SideError(side, message))
   }, timeoutMs)
   try {
     return await Promise.race([work(), late.promise, ...(died === undefined ? [] : [died])])
   } catch (error) {
     if (error instanceof SideError) throw error
-    throw new SideError(side, `failed in ${doing}: ${error instanceof Error ? error.message : String(error)}`, { cause: error })
+    throw new SideError(side, `failed in ${doing}: ${messageOf(error)}`, { cause: error })
   } finally {
     clearTimeout(timer)
   }

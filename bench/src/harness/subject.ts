@@ -111,7 +111,8 @@ export async function openCatalog(folder: URL): Promise<Catalog> {
       if (file === undefined) throw new RangeError(`There is no subject "${name}" in ${folder.pathname}.`)
       const { subject } = (await import(file.href)) as { subject?: Subject }
       if (subject === undefined) {
-        throw new TypeError(`${file.pathname} exports no subject. Add "export const subject = defineSubject({ … })" to it.`)
+        const cure = 'Add "export const subject = defineSubject({ … })" to it.'
+        throw new TypeError(`${file.pathname} exports no subject. ${cure}`)
       }
       return subject
     },

@@ -11,7 +11,9 @@ export async function echoRequest(placement: 'thread' | 'process'): Promise<Comp
     extension: { id: 'echo', version: '1.0.0', layer: 'project' },
     placement,
     code: { kind: 'files', main: './index.js', files: new Map([['index.js', await readFile(main)]]) },
-    tools: [{ name: 'echo', requires: {}, inputSchema: { type: 'object' }, grant: compileGrant(requirementSet.parse({}), {}) }],
+    tools: [{
+      name: 'echo', requires: {}, inputSchema: { type: 'object' }, grant: compileGrant(requirementSet.parse({}), {}),
+    }],
     config: {},
     limits: DEFAULT_LIMITS,
     services: { log: () => undefined, env: new Map(), envDeclared: new Set() },

@@ -43,7 +43,9 @@ async function createLayer(count: number): Promise<ExtensionLayer> {
   const base = await mkdtemp(join(tmpdir(), 'bulkhead-layer-'))
   const layer = { count, globalRoot: join(base, 'home'), workspace: join(base, 'work'), cache: join(base, 'cache') }
   await mkdir(layer.workspace)
-  for (let index = 0; index < count; index++) await createExtension(join(layer.globalRoot, 'tools', `ext-${index}`), index)
+  for (let index = 0; index < count; index++) {
+    await createExtension(join(layer.globalRoot, 'tools', `ext-${index}`), index)
+  }
   await wait(SETTLE_MS)
   return layer
 }
@@ -79,14 +81,20 @@ function manifestOf(index: number): ManifestInput {
 
 function integrityOf(files: ReadonlyMap<string, string>): string {
   const digests = new Map([...files].map(([path, text]) => [path, hash('sha512', text, 'hex')]))
-  const root = hash('sha512', [...digests.keys()].toSorted().map((path) => `${path}\0${digests.get(path)}\n`).join(''), 'hex')
+  const lines = [...digests.keys()].toSorted().map((path) => `${path}\0${digests.get(path)}\n`)
+  const root = hash('sha512', lines.join(''), 'hex')
   return JSON.stringify({ algorithm: 'sha512', files: Object.fromEntries(digests), root })
 }
 
 /** One load by a new loader. `warm`: with a cache, which the first load writes. */
-export async function loadLayer({ globalRoot, workspace, cache }: ExtensionLayer, warm: boolean): Promise<readonly ExtensionDescriptor[]> {
-  const loader = createLoader({ coreVersion: '1.0.0', roots: { global: globalRoot }, bundled: [], ...(warm && { cache }) })
-  const { extensions, diagnostics } = await loader.load({ workspace, trust: 'declined', projectDigest: 'any', overrides: { policy: { lock: { global: 'off' } } } })
+export async function loadLayer(
+  { globalRoot, workspace, cache }: ExtensionLayer, warm: boolean,
+): Promise<readonly ExtensionDescriptor[]> {
+  const roots = { global: globalRoot }
+  const loader = createLoader({ coreVersion: '1.0.0', roots, bundled: [], ...(warm && { cache }) })
+  const overrides = { policy: { lock: { global: 'off' } } } as const
+  const { extensions, diagnostics } =
+    await loader.load({ workspace, trust: 'declined', projectDigest: 'any', overrides })
   if (diagnostics.length > 0) throw new Error(`${diagnostics[0]!.code}: ${diagnostics[0]!.message}`)
   if (extensions.some(({ integrity }) => integrity !== 'verified')) throw new Error('An extension was not verified.')
   return extensions

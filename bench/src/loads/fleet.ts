@@ -20,7 +20,8 @@ export async function layOutFleet(loaded: number): Promise<{ readonly workspace:
     const folder = join(workspace, '.bulkhead', 'tools', nameOf(index))
     await mkdir(folder, { recursive: true })
     await writeFile(join(folder, 'bulkhead.json'), JSON.stringify(manifestOf(index)))
-    await writeFile(join(folder, 'index.js'), `export default { tools: { ${nameOf(index)}: { execute: ({ n }) => n + ${index} } } }\n`)
+    const tools = `{ ${nameOf(index)}: { execute: ({ n }) => n + ${index} } }`
+    await writeFile(join(folder, 'index.js'), `export default { tools: ${tools} }\n`)
   }))
   return { workspace, remove: () => rm(workspace, { recursive: true, force: true }) }
 }
@@ -34,7 +35,9 @@ export async function startFleet(host: Host, { active, sessions }: FleetSize): P
   const opened = await Promise.all(Array.from({ length: sessions }, () => host.openSession({ mode: 'yolo' })))
   for (let index = 0; index < active; index++) {
     const outcome = await opened[index % sessions]!.call({ id: `c${index}`, name: nameOf(index), arguments: { n: 1 } })
-    if (outcome.type === 'error' || outcome.data !== index + 1) throw new Error(`${nameOf(index)} answered ${JSON.stringify(outcome)}`)
+    if (outcome.type === 'error' || outcome.data !== index + 1) {
+      throw new Error(`${nameOf(index)} answered ${JSON.stringify(outcome)}`)
+    }
   }
   const running = host.extensions().filter(({ state }) => state === 'active').length
   if (running !== active) throw new Error(`${running} extensions are active instead of ${active}.`)
@@ -44,12 +47,14 @@ export async function startFleet(host: Host, { active, sessions }: FleetSize): P
 const nameOf = (index: number): string => `tool${index}`
 
 const manifestOf = (index: number) => ({
-  kind: 'Tool', contractVersion: '1.0.0', requiredCoreVersion: '^1.0.0', id: nameOf(index), version: '1.0.0', main: './index.js',
+  kind: 'Tool', contractVersion: '1.0.0', requiredCoreVersion: '^1.0.0',
+  id: nameOf(index), version: '1.0.0', main: './index.js',
   tools: [{
     name: nameOf(index),
     description: `Adds ${index} to a number.`,
     inputSchema: {
-      type: 'object', properties: { n: { type: 'number', minimum: -index } }, required: ['n'], additionalProperties: false,
+      type: 'object', properties: { n: { type: 'number', minimum: -index } },
+      required: ['n'], additionalProperties: false,
     },
     gated: false, mode: 'read',
   }],

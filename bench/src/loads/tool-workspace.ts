@@ -47,7 +47,8 @@ async function openWorkspace(): Promise<Opened> {
   opened.defer(() => rm(folder, { recursive: true, force: true }))
   const workspace = join(folder, 'workspace')
   for (let at = 0; at < FOLDERS; at++) {
-    await fillFolder(join(workspace, TREE, `p${at % 10}`, `q${Math.floor(at / 10) % 10}`, `r${Math.floor(at / 100)}`), at)
+    const path = [`p${at % 10}`, `q${Math.floor(at / 10) % 10}`, `r${Math.floor(at / 100)}`]
+    await fillFolder(join(workspace, TREE, ...path), at)
   }
   const host = await createHost({ workspace, home: join(folder, 'home'), trust: 'declined' })
   opened.defer(async () => void (await host.close()))
@@ -70,7 +71,8 @@ async function fillFolder(folder: string, at: number): Promise<void> {
   await mkdir(folder, { recursive: true })
   await Promise.all(Array.from({ length: FILES_IN_EACH }, (_, file) => {
     const isNote = file === 7
-    const text = `export const value${file} = ${at}\n`.repeat(8) + (isNote && at % 5 === 0 ? 'the needle is here\n' : 'hay\n')
+    const last = isNote && at % 5 === 0 ? 'the needle is here\n' : 'hay\n'
+    const text = `export const value${file} = ${at}\n`.repeat(8) + last
     return writeFile(join(folder, `f${file}.${isNote ? 'md' : file % 3 === 0 ? 'json' : 'ts'}`), text)
   }))
 }

@@ -53,7 +53,8 @@ async function perProcess(start: () => Promise<unknown>, footprint: Footprint): 
   const earlier = new Set(await childPids())
   await each(start)
   await atRest()
-  const sizes = await Promise.all((await childPids()).filter((pid) => !earlier.has(pid)).map((pid) => treeMb(pid, footprint)))
+  const pids = (await childPids()).filter((pid) => !earlier.has(pid))
+  const sizes = await Promise.all(pids.map((pid) => treeMb(pid, footprint)))
   return sizes.reduce((sum, size) => sum + size, 0) / COUNT
 }
 
@@ -90,14 +91,16 @@ async function measured(kind: IdleKind, footprint: Footprint): Promise<number> {
     }, footprint)
   }
   const isGivenBack = kind === 'given back'
-  const sandbox = createSandbox({ workspace: '/', spares: { process: 0, thread: 0 }, ...(isGivenBack && { idleMs: IDLE_MS }) })
+  const spares = { process: 0, thread: 0 }
+  const sandbox = createSandbox({ workspace: '/', spares, ...(isGivenBack && { idleMs: IDLE_MS }) })
   const request = await echoRequest(isGivenBack ? 'thread' : kind)
   const first = await sandbox.open(request)
   const open = async () => {
     await sandbox.open(request)
     if (isGivenBack) while (sandbox.census().thread.used > 0) await sleep(IDLE_MS)
   }
-  const perOne = await (kind === 'process' ? perProcess(open, footprint) : perThread(open, isGivenBack ? withoutKeptPages : atRest))
+  const settled = isGivenBack ? withoutKeptPages : atRest
+  const perOne = await (kind === 'process' ? perProcess(open, footprint) : perThread(open, settled))
   await first.close()
   return perOne
 }

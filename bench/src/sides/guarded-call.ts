@@ -68,7 +68,8 @@ async function layOutTools(folder: string, count: number): Promise<void> {
     const own = names.slice(first, first + TOOLS_EACH)
     await mkdir(join(folder, id), { recursive: true })
     await writeFile(join(folder, id, 'bulkhead.json'), JSON.stringify(manifestOf(id, own)))
-    await writeFile(join(folder, id, 'index.js'), `export default { tools: { ${own.map((tool) => `${tool}: { execute: (args) => args }`).join(', ')} } }\n`)
+    const code = own.map((tool) => `${tool}: { execute: (args) => args }`).join(', ')
+    await writeFile(join(folder, id, 'index.js'), `export default { tools: { ${code} } }\n`)
   }
 }
 
@@ -77,7 +78,9 @@ const manifestOf = (id: string, tools: readonly string[]) => ({
   tools: tools.map((name) => ({
     name,
     description: 'Returns the given text.',
-    inputSchema: { type: 'object', properties: { text: { type: 'string' } }, required: ['text'], additionalProperties: false },
+    inputSchema: {
+      type: 'object', properties: { text: { type: 'string' } }, required: ['text'], additionalProperties: false,
+    },
     gated: true,
     mode: 'read',
   })),

@@ -37,8 +37,8 @@ const EXTENSIONS = 1_000
 
 export const subject = defineSubject({
   title: `CPU time of the first cached load in a new process, ${EXTENSIONS} extensions of ${FILES_PER_EXTENSION} files`,
-  compares: 'User and system time of all threads: the load, the load and parsing every manifest, and the whole process from its '
-    + 'start, including stripping types from imported sources.',
+  compares: 'User and system time of all threads: the load, the load and parsing every manifest, and the whole process '
+    + 'from its start, including stripping types from imported sources.',
   sides: warmStartSides(EXTENSIONS),
   modes: [{ kind: 'cpu' }],
   rounds: 6,

@@ -32,8 +32,8 @@ export const residentHull = idle('hull, resident', 'process', 'Rss')
 
 export const subject = defineSubject({
   title: 'Memory of a compartment without calls: one more thread in a process, and the share of a hull',
-  compares: 'Eight of each. The share (PSS) divides pages among the processes that use them, such as those of Node itself. The goal '
-    + 'of a hull applies to its share; its resident memory (RSS) is shown for comparison.',
+  compares: 'Eight of each. The share (PSS) divides pages among the processes that use them, such as those of Node. '
+    + 'The goal of a hull applies to its share; its resident memory (RSS) is shown for comparison.',
   sides: [idleWorker, awakeThread, nodeShare, hullShare, residentNode, residentHull],
   modes: [{ kind: 'memory' }],
   goals: [

@@ -12,7 +12,9 @@ const FLOORS = [
 ] as const
 
 /** Calls with this payload: the cost of a compartment against the minimum and against other transports. */
-export const sandboxCalls = (size: string, carried: Payload, goals: typeof FLOORS | readonly []): Subject => defineSubject({
+export const sandboxCalls = (
+  size: string, carried: Payload, goals: typeof FLOORS | readonly [],
+): Subject => defineSubject({
   title: `Call into a compartment that returns ${size}`,
   compares: 'The sandbox without the host. Our side has a gate, limits and cancellation; the others have none.'
     + ' For sequential calls our side busy-polls (decision 107); the others sleep.',

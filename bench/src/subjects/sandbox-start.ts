@@ -73,8 +73,8 @@ const coldProcess = activation('cold process', 'process', 0)
 
 export const subject = defineSubject({
   title: 'Opening a compartment: start, lockdown, import of the code and comparison with the manifest',
-  compares: 'A host that has opened one before, with all isolation features of this system, against empty threads and processes. '
-    + 'A cold process is an isolated Node with a thread; without code, this alone takes 1.8 × a bare node.',
+  compares: 'A host that has opened one before, with all isolation features of this system, against empty threads and '
+    + 'processes. A cold process is an isolated Node with a thread; without code, this alone takes 1.8 × a bare node.',
   sides: [bareWorker, bareNode, warmThread, coldThread, warmProcess, coldProcess],
   modes: [{ kind: 'latency' }],
   goals: [

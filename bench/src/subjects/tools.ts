@@ -115,7 +115,8 @@ const globTool = tool('glob', { pattern: '**/*.md', path: TREE }, NOTES)
 
 export const subject = defineSubject({
   title: `Bundled tools over ${FILES} files, and the programs and functions they use`,
-  compares: 'Complete calls through the facade: grep and glob against ripgrep, read of 100 KB and edit of 1 MB against node:fs.',
+  compares: 'Complete calls through the facade: grep and glob against ripgrep, read of 100 KB and edit of 1 MB against '
+    + 'node:fs.',
   sides: [bareSearch, grepTool, bareList, globTool, readTwice, readTool, readAndWrite, editTool],
   modes: [{ kind: 'latency' }],
   goals: [
