@@ -32,7 +32,7 @@ export type Mode =
 /** `p50` and `p99`: microseconds of one call. `64-way`: calls per second with 64 in flight. */
 export type Measure = 'p50' | 'p99' | `${number}-way` | 'idle' | 'cpu'
 
-/** The measure of `side` must be ≤ (or ≥) `ratio` × the measure of `against`, or `ratio` itself without `against`. */
+/** The measure of `side` must be ≤ or ≥ `ratio` × the measure of `against`, or `ratio` itself without `against`. */
 export interface Goal<Name extends string = string> {
   readonly side: Name
   readonly measure: Measure

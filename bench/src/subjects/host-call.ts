@@ -7,8 +7,8 @@ const GUARDED = { tools: 1, audit: true } as const
 
 export const subject = defineSubject({
   title: `Guarded call of a tool that returns ${PAYLOAD_BYTES} bytes`,
-  compares: 'A call with validation, cached approval, hooks, journal and audit on disk, against transports without guards.'
-    + ' For sequential calls our side busy-polls (decision 107); the others sleep.',
+  compares: 'A call with validation, cached approval, hooks, journal and audit on disk, against transports without '
+    + 'guards. For sequential calls our side busy-polls (decision 107); the others sleep.',
   sides: [
     rawPostMessage, comlinkThread, mcpStdio,
     guardedCall({ name: 'guarded call in a process', placement: 'process', ...GUARDED }),

@@ -1,5 +1,6 @@
 import {
-  BulkheadError, DEFAULT_LIMITS, LIFECYCLE_PHASES, NO_GRANT, requireOptions, type CompartmentSession, type ExtensionDescriptor, type Sandbox,
+  BulkheadError, DEFAULT_LIMITS, LIFECYCLE_PHASES, NO_GRANT, requireOptions, type CompartmentSession,
+  type ExtensionDescriptor, type Sandbox,
 } from '@bulkhead/contract'
 import { messageOf } from '@bulkhead/kit/error-message'
 import type { JsonObject } from '@bulkhead/kit/json'
@@ -31,7 +32,9 @@ export interface ConformanceTarget {
 }
 
 const TARGET: OptionForms<ConformanceTarget> = {
-  extension: forms.whole({ id: forms.text, manifest: forms.whole({ tools: forms.list(forms.object) }), code: forms.object }),
+  extension: forms.whole({
+    id: forms.text, manifest: forms.whole({ tools: forms.list(forms.object) }), code: forms.object,
+  }),
   sandbox: forms.having('open'), config: forms.object,
 }
 
@@ -57,7 +60,8 @@ const CHECKS: Readonly<Record<RequirementId, Check>> = {
     const session = await started(open)
     for (const tool of extension.manifest.tools) {
       for (const [index, args] of worstArguments().entries()) {
-        await answered(session.call({ callId: `worst-${tool.name}-${index}`, tool: tool.name, args, signal: AbortSignal.timeout(ANSWER_MS) }))
+        const [callId, signal] = [`worst-${tool.name}-${index}`, AbortSignal.timeout(ANSWER_MS)]
+        await answered(session.call({ callId, tool: tool.name, args, signal }))
       }
     }
   },
@@ -69,7 +73,8 @@ const CHECKS: Readonly<Record<RequirementId, Check>> = {
       cancel.abort(new BulkheadError('ToolCancelled', 'Cancelled by the conformance suite.'))
       await answered(call)
       // A tool that ignores the cancellation is killed with its compartment. Then this call fails.
-      await answered(session.call({ callId: `after-${tool.name}`, tool: tool.name, args: {}, signal: AbortSignal.timeout(ANSWER_MS) }))
+      const signal = AbortSignal.timeout(ANSWER_MS)
+      await answered(session.call({ callId: `after-${tool.name}`, tool: tool.name, args: {}, signal }))
     }
   },
 }
@@ -111,7 +116,8 @@ async function openCompartment({ extension, sandbox, config = {} }: ConformanceT
     extension: { id, version, layer },
     placement: code.kind === 'module' ? 'inline' : 'process',
     code: code.kind === 'module' ? code : { kind: 'files', main: manifest.main, files: await code.readFiles() },
-    tools: manifest.tools.map(({ name, inputSchema, requires }) => ({ name, grant: NO_GRANT, inputSchema, requires: requires as JsonObject })),
+    tools: manifest.tools.map(({ name, inputSchema, requires }) =>
+      ({ name, grant: NO_GRANT, inputSchema, requires: requires as JsonObject })),
     config,
     limits: DEFAULT_LIMITS,
     services: { log: () => {}, env: new Map(), envDeclared: new Set(manifest.env) },

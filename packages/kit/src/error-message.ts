@@ -20,8 +20,10 @@ export const errorCode = (error: unknown): string | undefined => {
 export function messageOf(thrown: unknown): string {
   try {
     if (isQuotaFault(thrown)) return 'EDQUOT: disk quota exceeded'
-    const text = thrown instanceof Error ? thrown.message : typeof thrown === 'string' ? thrown : `threw ${String(thrown)}`
-    return typeof text === 'string' && text !== '' ? text.slice(0, 10_000).toWellFormed() : 'threw an error without a message'
+    const text = thrown instanceof Error ? thrown.message
+      : typeof thrown === 'string' ? thrown : `threw ${String(thrown)}`
+    if (typeof text !== 'string' || text === '') return 'threw an error without a message'
+    return text.slice(0, 10_000).toWellFormed()
   } catch {
     return 'threw something that cannot be printed'
   }

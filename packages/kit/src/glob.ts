@@ -106,7 +106,8 @@ export function globCovers(wide: string, narrow: string): boolean {
   const wideParts = pathSegments(wide)
   const narrowParts = pathSegments(narrow)
   const rest = wideParts.at(-1) === '**' ? wideParts.slice(0, -1) : wideParts
-  if (rest.includes('**') || narrowParts.slice(0, rest.length).includes('**') || narrowParts.length < rest.length) return false
+  if (narrowParts.length < rest.length) return false
+  if (rest.includes('**') || narrowParts.slice(0, rest.length).includes('**')) return false
   return rest.every((part, index) => {
     const other = narrowParts[index]!
     return part === other || (!other.includes('*') && matchSegment(part, other)) || part === '*'

@@ -25,7 +25,8 @@ export function hostsOverlap(a: string, b: string): boolean {
   return nameCovers(one.host, other.host) || nameCovers(other.host, one.host)
 }
 
-export const hostMatches = (patterns: readonly string[], host: string): boolean => patterns.some((pattern) => hostCovers(pattern, host))
+export const hostMatches = (patterns: readonly string[], host: string): boolean =>
+  patterns.some((pattern) => hostCovers(pattern, host))
 
 function read(pattern: string): HostPattern | undefined {
   const [, host, port] = HOST_AND_PORT.exec(pattern) ?? []

@@ -104,12 +104,15 @@ class Walk {
       if (fault) return fault
       this.#keys.pop()
     }
-    return Reflect.ownKeys(value).length === length + 1 ? undefined : this.fault('kind', 'is an array with named properties')
+    if (Reflect.ownKeys(value).length === length + 1) return undefined
+    return this.fault('kind', 'is an array with named properties')
   }
 
   #object(value: object, depth: number): JsonFault | undefined {
     const prototype: unknown = Object.getPrototypeOf(value)
-    if (prototype !== null && prototype !== Object.prototype) return this.fault('kind', `a ${className(value)} is not JSON`)
+    if (prototype !== null && prototype !== Object.prototype) {
+      return this.fault('kind', `a ${className(value)} is not JSON`)
+    }
     for (const key of Reflect.ownKeys(value)) {
       if (typeof key === 'symbol') return this.fault('key', 'has a symbol for a key')
       this.#keys.push(key)
@@ -156,7 +159,8 @@ class Walk {
 
   #text(text: string): JsonFault | undefined {
     this.#chars += text.length
-    if (this.#chars > this.#limits.maxChars) return this.fault('size', `has more than ${this.#limits.maxChars} characters`)
+    const { maxChars } = this.#limits
+    if (this.#chars > maxChars) return this.fault('size', `has more than ${maxChars} characters`)
     return text.isWellFormed() ? undefined : this.fault('text', 'contains half of a surrogate pair')
   }
 }

@@ -6,7 +6,8 @@ declare const process: { readonly versions: { readonly node: string } }
 /** Why Bulkhead does not run on this version of Node, or undefined. */
 export function nodeVersionFault(version: string = process.versions.node): string | undefined {
   if (Number(version.split('.')[0]) >= LEAST_MAJOR) return undefined
-  return `Bulkhead needs Node ${LEAST_MAJOR} or newer, because older versions cannot block the network for a tool. This is Node ${version}.`
+  return `Bulkhead needs Node ${LEAST_MAJOR} or newer, because older versions cannot block the network for a tool.`
+    + ` This is Node ${version}.`
 }
 
 /** Throws if Bulkhead does not run on this version of Node. */

@@ -53,7 +53,8 @@ export const forms = Object.freeze({
     isObject(value) && typeof value['aborted'] === 'boolean' && typeof value['addEventListener'] === 'function'),
   /** Checked elsewhere. */
   anything: form('anything', () => true),
-  above: (least: number): OptionForm => form(`a number above ${least}`, (value) => typeof value === 'number' && value > least),
+  above: (least: number): OptionForm =>
+    form(`a number above ${least}`, (value) => typeof value === 'number' && value > least),
   oneOf: (...values: readonly (string | null)[]): OptionForm =>
     form(values.map((value) => JSON.stringify(value)).join(' or '), (value) => values.some((one) => one === value)),
   /** An object with these functions, own or inherited. */
@@ -63,7 +64,8 @@ export const forms = Object.freeze({
   object: form('an object', isObject),
   /** An object with these optional fields. */
   fields: (fields: Fields): OptionForm =>
-    partwise(fieldWords(fields), isObject, (value) => Object.entries(fields).map(([name, expected]) => [name, value[name], expected] as const)),
+    partwise(fieldWords(fields), isObject, (value) =>
+      Object.entries(fields).map(([name, expected]) => [name, value[name], expected] as const)),
   /** An object with all of these fields. */
   whole: (fields: Fields): OptionForm =>
     partwise(fieldWords(fields), isObject, (value) =>
@@ -93,7 +95,9 @@ export interface OptionFault {
 export function findOptionFault<Options extends object>(
   called: string, options: Options, table: OptionForms<Options>, needed: readonly (keyof Options & string)[] = [],
 ): OptionFault | undefined {
-  if (!isObject(options)) return { path: '', message: `The options of ${called} cannot be ${inWords(options)}. Pass an object.` }
+  if (!isObject(options)) {
+    return { path: '', message: `The options of ${called} cannot be ${inWords(options)}. Pass an object.` }
+  }
   for (const [name, { words, wrongIn }] of Object.entries<OptionForm>(table)) {
     const value = options[name]
     const path = pointerStep(name)
@@ -103,13 +107,17 @@ export function findOptionFault<Options extends object>(
     const wrong = value === undefined ? undefined : wrongIn(value)
     if (!wrong) continue
     const { at, found } = wrong
-    return { path: `${path}${at}`, message: `The option "${name}${at}" of ${called} cannot be ${inWords(found)}. Pass ${words}${at === '' ? '' : ` as "${name}"`}.` }
+    const expected = at === '' ? words : `${words} as "${name}"`
+    const message = `The option "${name}${at}" of ${called} cannot be ${inWords(found)}. Pass ${expected}.`
+    return { path: `${path}${at}`, message }
   }
   for (const [name, value] of Object.entries(options)) {
     if (value === undefined || Object.hasOwn(table, name)) continue
     const meant = closeNames(name, Object.keys(table)).find((known) =>
       options[known] === undefined && table[known as keyof Options].wrongIn(value) === undefined)
-    if (meant !== undefined) return { path: pointerStep(name), message: `${called} has no option "${visibleText(name)}". Did you mean "${meant}"?` }
+    if (meant === undefined) continue
+    const message = `${called} has no option "${visibleText(name)}". Did you mean "${meant}"?`
+    return { path: pointerStep(name), message }
   }
   return undefined
 }

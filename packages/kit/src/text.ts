@@ -34,7 +34,8 @@ function distance(from: string, to: string): number {
     for (let j = 1; j <= to.length; j++) {
       const isSwapped = i > 1 && j > 1 && from[i - 1] === to[j - 2] && from[i - 2] === to[j - 1]
       next.push(Math.min(
-        row[j]! + 1, next[j - 1]! + 1, row[j - 1]! + (from[i - 1] === to[j - 1] ? 0 : 1), isSwapped ? before[j - 2]! + 1 : Number.POSITIVE_INFINITY))
+        row[j]! + 1, next[j - 1]! + 1, row[j - 1]! + (from[i - 1] === to[j - 1] ? 0 : 1),
+        isSwapped ? before[j - 2]! + 1 : Number.POSITIVE_INFINITY))
     }
     before = row
     row = next
@@ -48,7 +49,8 @@ function distance(from: string, to: string): number {
  * character, and stacks of marks.
  */
 const INVISIBLE = new RegExp([
-  /[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Cn}\p{Zl}\p{Zp}\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\uffa0]|[\u{e0100}-\u{e01ef}]/u,
+  /[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Cn}\p{Zl}\p{Zp}\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\uffa0]/u,
+  /[\u{e0100}-\u{e01ef}]/u,
   /[\ufe00-\ufe0f](?<!\p{Extended_Pictographic}.)(?<![\d#*]\ufe0f(?=\u20e3))/u,
   /\p{M}(?<=(?:^|[\s\p{P}\p{Cc}])\p{M})/u,
   /\p{M}(?<=\p{M}{5})/u,

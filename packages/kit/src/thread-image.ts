@@ -90,9 +90,13 @@ export class ThreadImage {
   /** Without data the thread loads its code and ends. */
   #spawn(data: { readonly value: unknown } | undefined, options: WorkerOptions): Worker {
     const entry = this.#entry
-    if (this.#recording) return new Worker(BOOTSTRAP, { ...options, eval: true, workerData: { entry, recording: this.#recording, data } })
+    if (this.#recording) {
+      return new Worker(BOOTSTRAP, { ...options, eval: true, workerData: { entry, recording: this.#recording, data } })
+    }
     const { port1, port2 } = new MessageChannel()
-    const worker = new Worker(BOOTSTRAP, { ...options, eval: true, workerData: { entry, port: port2, data }, transferList: [port2, ...(options.transferList ?? [])] })
+    const transferList = [port2, ...(options.transferList ?? [])]
+    const workerData = { entry, port: port2, data }
+    const worker = new Worker(BOOTSTRAP, { ...options, eval: true, workerData, transferList })
     const receive = (recording: Recording): void => void (this.#recording ??= recording)
     port1.once('message', receive).unref()
     // The exit can be reported before the message that the thread sent first.

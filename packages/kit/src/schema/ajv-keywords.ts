@@ -54,9 +54,10 @@ function isEqual(one: Json, other: Json): boolean {
   if (one === other) return true
   if (typeof one !== 'object' || typeof other !== 'object' || one === null || other === null) return false
   if (Array.isArray(one) !== Array.isArray(other)) return false
-  const names = Object.keys(one)
-  return names.length === Object.keys(other).length
-    && names.every((name) => Object.hasOwn(other, name) && isEqual((one as JsonObject)[name]!, (other as JsonObject)[name]!))
+  const [left, right] = [one as JsonObject, other as JsonObject]
+  const names = Object.keys(left)
+  return names.length === Object.keys(right).length
+    && names.every((name) => Object.hasOwn(right, name) && isEqual(left[name]!, right[name]!))
 }
 
 /** Replacements of Ajv's keywords that are slow or wrong. */
@@ -64,10 +65,11 @@ const KEYWORDS: readonly AjvKeyword[] = [
   {
     // Ajv compares all pairs: 25,000 objects take half a minute.
     keyword: 'uniqueItems', type: 'array', errors: true,
-    compile: (isWanted: boolean) => keywordCheck('uniqueItems', () => 'must NOT have duplicate items', (items: readonly Json[]) => {
-      const seen = new Set<Json>()
-      return isWanted && items.some((item) => seen.size === seen.add(keyOf(item)).size) ? items : undefined
-    }),
+    compile: (isWanted: boolean) => keywordCheck('uniqueItems', () => 'must NOT have duplicate items',
+      (items: readonly Json[]) => {
+        const seen = new Set<Json>()
+        return isWanted && items.some((item) => seen.size === seen.add(keyOf(item)).size) ? items : undefined
+      }),
   },
   {
     // Ajv divides in binary, where 19.99 is not a multiple of 0.01.
@@ -84,7 +86,8 @@ const KEYWORDS: readonly AjvKeyword[] = [
   {
     keyword: DEEP_ENUM, before: 'not', errors: true,
     compile: (allowedValues: readonly Json[]) => keywordCheck('enum', () => 'must be equal to one of the allowed values',
-      (value: Json) => allowedValues.some((allowed) => isEqual(value, allowed)) ? undefined : true, () => ({ allowedValues })),
+      (value: Json) => allowedValues.some((allowed) => isEqual(value, allowed)) ? undefined : true,
+      () => ({ allowedValues })),
   },
 ]
 
@@ -98,7 +101,8 @@ const unevaluatedKeywords = (current: () => Evaluating): readonly AjvKeyword[] =
     keyword: 'unevaluatedProperties', type: 'object', errors: true,
     compile(index: number) {
       const { unevaluated, evaluation } = current()
-      return keywordCheck('unevaluatedProperties', (name: string) => `must NOT have unevaluated properties (${JSON.stringify(name)})`,
+      const message = (name: string) => `must NOT have unevaluated properties (${JSON.stringify(name)})`
+      return keywordCheck('unevaluatedProperties', message,
         (value: JsonObject) => evaluation.wrongProperty(unevaluated[index]!, value))
     },
   },
@@ -113,7 +117,8 @@ const unevaluatedKeywords = (current: () => Evaluating): readonly AjvKeyword[] =
 ]
 
 /** Keywords that replace those of Ajv. `current` is the schema that is being compiled. */
-export const ajvKeywords = (current: () => Evaluating): readonly AjvKeyword[] => [...KEYWORDS, ...unevaluatedKeywords(current)]
+export const ajvKeywords = (current: () => Evaluating): readonly AjvKeyword[] =>
+  [...KEYWORDS, ...unevaluatedKeywords(current)]
 
 /** Whether a number is a multiple of another in decimal: 19.99 is a multiple of 0.01, although not in binary. */
 export function isMultipleOf(value: number, factor: number): boolean {

@@ -5,8 +5,9 @@ import type { SchemaDocument } from './schema-document.ts'
 
 /** Keywords that do not constrain a value, or that this translation replaces. */
 const LEFT_OUT: ReadonlySet<string> = new Set([
-  '$anchor', '$comment', '$defs', '$dynamicAnchor', '$dynamicRef', '$id', '$ref', '$schema', '$vocabulary', 'contentEncoding', 'contentMediaType',
-  'contentSchema', 'default', 'definitions', 'deprecated', 'description', 'examples', 'format', 'readOnly', 'title', 'writeOnly',
+  '$anchor', '$comment', '$defs', '$dynamicAnchor', '$dynamicRef', '$id', '$ref', '$schema', '$vocabulary',
+  'contentEncoding', 'contentMediaType', 'contentSchema', 'default', 'definitions', 'deprecated', 'description',
+  'examples', 'format', 'readOnly', 'title', 'writeOnly',
 ])
 
 /** Ajv treats a property of this name as the prototype. A pattern for it works. */
@@ -26,7 +27,9 @@ export interface ClosedSchema {
  * keywords that do not constrain. `runs`: whether a pattern can run; others are ignored. `apart`: schemas that must be
  * callable separately.
  */
-export function closeSchema({ root, tree, references }: SchemaDocument, runs: (pattern: string) => boolean, apart: Iterable<Json>): ClosedSchema {
+export function closeSchema(
+  { root, tree, references }: SchemaDocument, runs: (pattern: string) => boolean, apart: Iterable<Json>,
+): ClosedSchema {
   if (!isJsonObject(root)) return { schema: root !== false, names: new Map(), unevaluated: [] }
   const { targets, dynamicTargets } = references!
   const isTarget = new Set<Json>([...targets.values(), ...dynamicTargets.values(), ...apart])
@@ -44,7 +47,8 @@ export function closeSchema({ root, tree, references }: SchemaDocument, runs: (p
     return { $ref: `#/$defs/${definition.name}` }
   }
 
-  const below = (schema: Json): Json => !isJsonObject(schema) ? schema : isTarget.has(schema) ? referTo(schema) : close(schema)
+  const below = (schema: Json): Json =>
+    !isJsonObject(schema) ? schema : isTarget.has(schema) ? referTo(schema) : close(schema)
 
   const close = (schema: JsonObject): JsonObject => {
     const { dialect } = tree!.of(schema)!.resource
@@ -102,7 +106,8 @@ function withPlainNames(schema: JsonObject): JsonObject {
   const pattern = `^${PROTOTYPE}$`
   const also = isJsonObject(patternProperties) ? patternProperties[pattern] : undefined
   const meant = also === undefined ? properties[PROTOTYPE]! : { allOf: [properties[PROTOTYPE]!, also] }
-  return { ...schema, properties: Object.fromEntries(others), patternProperties: { ...patternProperties as JsonObject | undefined, [pattern]: meant } }
+  const patterns = { ...patternProperties as JsonObject | undefined, [pattern]: meant }
+  return { ...schema, properties: Object.fromEntries(others), patternProperties: patterns }
 }
 
 /** Ajv rejects an empty enum. No value satisfies it. */
@@ -127,7 +132,10 @@ function withSafeEquality(schema: JsonObject): JsonObject {
 function withContainsApart(schema: JsonObject): JsonObject {
   const { contains, minContains, maxContains, ...rest } = schema
   if (contains === undefined || schema['prefixItems'] === undefined) return schema
-  return withSchemas(rest, [{ contains, ...(minContains !== undefined && { minContains }), ...(maxContains !== undefined && { maxContains }) }])
+  const limits = {
+    ...(minContains !== undefined && { minContains }), ...(maxContains !== undefined && { maxContains }),
+  }
+  return withSchemas(rest, [{ contains, ...limits }])
 }
 
 const withSchemas = (schema: JsonObject, more: readonly Json[]): JsonObject =>

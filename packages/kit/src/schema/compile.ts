@@ -98,7 +98,8 @@ export function schemaCompiler(Library: SchemaLibrary, { compile }: Pick<Pattern
   }
 }
 
-const checkOf = (validate: Validate) => (value: Json): ValueFault | undefined => validate(value) ? undefined : toFault(validate.errors?.[0])
+const checkOf = (validate: Validate) => (value: Json): ValueFault | undefined =>
+  validate(value) ? undefined : toFault(validate.errors?.[0])
 
 function toFault(error: AjvError | undefined): ValueFault {
   if (error === undefined) return { path: '', keyword: '', message: 'does not satisfy the schema' }

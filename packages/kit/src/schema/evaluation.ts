@@ -45,14 +45,16 @@ export class Evaluation {
   wrongProperty(schema: JsonObject, value: JsonObject): string | undefined {
     const seen = this.#seen(schema, value)
     if (seen.hasAllNames) return undefined
-    return Object.keys(value).find((name) => !seen.names.has(name) && !this.#checks.isValid(schema['unevaluatedProperties']!, value[name]!))
+    const rest = schema['unevaluatedProperties']!
+    return Object.keys(value).find((name) => !seen.names.has(name) && !this.#checks.isValid(rest, value[name]!))
   }
 
   /** The same for the items of a list. */
   wrongItem(schema: JsonObject, value: readonly Json[]): number | undefined {
     const seen = this.#seen(schema, value as Json)
     if (seen.hasAllItems) return undefined
-    const found = value.findIndex((item, index) => !seen.indexes.has(index) && !this.#checks.isValid(schema['unevaluatedItems']!, item))
+    const rest = schema['unevaluatedItems']!
+    const found = value.findIndex((item, index) => !seen.indexes.has(index) && !this.#checks.isValid(rest, item))
     return found === -1 ? undefined : found
   }
 
@@ -78,19 +80,25 @@ export class Evaluation {
     else if (Array.isArray(value)) this.#collectItems(keywords, value as readonly Json[], seen)
     const { allOf, anyOf, oneOf, if: condition, then: consequence, else: otherwise, dependentSchemas } = keywords
     for (const one of listOf(allOf)) this.#add(one, value, seen)
-    for (const one of [...listOf(anyOf), ...listOf(oneOf)]) if (this.#checks.isValid(one, value)) this.#add(one, value, seen)
+    for (const one of [...listOf(anyOf), ...listOf(oneOf)]) {
+      if (this.#checks.isValid(one, value)) this.#add(one, value, seen)
+    }
     if (condition !== undefined) {
       const holds = this.#checks.isValid(condition, value)
       if (holds) this.#add(condition, value, seen)
       this.#add(holds ? consequence : otherwise, value, seen)
     }
     if (isJsonObject(dependentSchemas) && isJsonObject(value)) {
-      for (const [name, one] of Object.entries(dependentSchemas)) if (Object.hasOwn(value, name)) this.#add(one, value, seen)
+      for (const [name, one] of Object.entries(dependentSchemas)) {
+        if (Object.hasOwn(value, name)) this.#add(one, value, seen)
+      }
     }
-    for (const target of [references!.targets.get(schema), references!.dynamicTargets.get(schema)]) this.#add(target, value, seen)
+    const { targets, dynamicTargets } = references!
+    for (const target of [targets.get(schema), dynamicTargets.get(schema)]) this.#add(target, value, seen)
   }
 
-  #collectNames({ properties, patternProperties, additionalProperties, unevaluatedProperties }: JsonObject, value: JsonObject, seen: Evaluated): void {
+  #collectNames(keywords: JsonObject, value: JsonObject, seen: Evaluated): void {
+    const { properties, patternProperties, additionalProperties, unevaluatedProperties } = keywords
     if (additionalProperties !== undefined || unevaluatedProperties !== undefined) seen.hasAllNames = true
     const patterns = Object.keys(patternProperties ?? {})
     for (const name of Object.keys(value)) {
@@ -104,7 +112,8 @@ export class Evaluation {
     }
   }
 
-  #collectItems({ prefixItems, items, contains, unevaluatedItems }: JsonObject, value: readonly Json[], seen: Evaluated): void {
+  #collectItems(keywords: JsonObject, value: readonly Json[], seen: Evaluated): void {
+    const { prefixItems, items, contains, unevaluatedItems } = keywords
     if (items !== undefined || unevaluatedItems !== undefined) seen.hasAllItems = true
     for (const index of listOf(prefixItems).keys()) seen.indexes.add(index)
     if (contains === undefined) return

@@ -12,10 +12,13 @@ const text: ValueRule = (value) => typeof value === 'string' ? undefined : 'must
 const flag: ValueRule = (value) => typeof value === 'boolean' ? undefined : 'must be boolean'
 const list: ValueRule = (value) => Array.isArray(value) ? undefined : 'must be array'
 const number: ValueRule = (value) => typeof value === 'number' ? undefined : 'must be number'
-const count: ValueRule = (value) => typeof value === 'number' && Number.isInteger(value) && value >= 0 ? undefined : 'must be an integer that is not negative'
+const count: ValueRule = (value) => typeof value === 'number' && Number.isInteger(value) && value >= 0
+  ? undefined : 'must be an integer that is not negative'
 const factor: ValueRule = (value) => typeof value === 'number' && value > 0 ? undefined : 'must be a number above 0'
-const anchor: ValueRule = (value) => typeof value === 'string' && ANCHOR.test(value) ? undefined : 'must be a name of letters, digits, ".", "-" and "_"'
-const schema: ValueRule = (value) => typeof value === 'boolean' || isJsonObject(value) ? undefined : 'must be object,boolean'
+const anchor: ValueRule = (value) => typeof value === 'string' && ANCHOR.test(value)
+  ? undefined : 'must be a name of letters, digits, ".", "-" and "_"'
+const schema: ValueRule = (value) =>
+  typeof value === 'boolean' || isJsonObject(value) ? undefined : 'must be object,boolean'
 const oneType = (value: Json): boolean => typeof value === 'string' && TYPES.includes(value)
 const type: ValueRule = (value) =>
   oneType(value) || (Array.isArray(value) && value.length > 0 && value.every(oneType)) ? undefined
@@ -33,15 +36,18 @@ const mapOf = (rule: ValueRule): ValueRule => (value) => {
 }
 
 const RULES: ReadonlyMap<string, ValueRule> = new Map<string, ValueRule>([
-  ...['$id', '$schema', '$ref', '$dynamicRef', '$comment', 'title', 'description', 'format', 'pattern', 'contentEncoding', 'contentMediaType']
-    .map((keyword) => [keyword, text] as const),
+  ...[
+    '$id', '$schema', '$ref', '$dynamicRef', '$comment', 'title', 'description', 'format', 'pattern', 'contentEncoding',
+    'contentMediaType',
+  ].map((keyword) => [keyword, text] as const),
   ...['$anchor', '$dynamicAnchor'].map((keyword) => [keyword, anchor] as const),
   ...['uniqueItems', 'deprecated', 'readOnly', 'writeOnly'].map((keyword) => [keyword, flag] as const),
   ...['enum', 'examples'].map((keyword) => [keyword, list] as const),
   ...['maximum', 'minimum', 'exclusiveMaximum', 'exclusiveMinimum'].map((keyword) => [keyword, number] as const),
   ...['maxContains', 'minContains', 'maxItems', 'minItems', 'maxLength', 'minLength', 'maxProperties', 'minProperties']
     .map((keyword) => [keyword, count] as const),
-  ['multipleOf', factor], ['type', type], ['required', names], ['dependentRequired', mapOf(names)], ['$vocabulary', mapOf(flag)],
+  ['multipleOf', factor], ['type', type], ['required', names], ['dependentRequired', mapOf(names)],
+  ['$vocabulary', mapOf(flag)],
   ['dependencies', mapOf((value) => Array.isArray(value) ? names(value) : schema(value))],
 ])
 

@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject } from '../json.ts'
+import { isJsonObject, type Json, type JsonObject } from '../json.ts'
 
 /** The supported versions of JSON Schema. The default is 2020-12. */
 export type Dialect = '2020-12' | 'draft-07'
@@ -23,9 +23,10 @@ const BOTH: Table = {
   // $defs and definitions belong to one dialect each, but are used in both. They do not constrain.
   map: ['$defs', 'definitions', 'patternProperties', 'properties'],
   plain: [
-    '$comment', '$id', '$ref', '$schema', 'const', 'contentEncoding', 'contentMediaType', 'default', 'description', 'enum', 'examples',
-    'exclusiveMaximum', 'exclusiveMinimum', 'format', 'maxItems', 'maxLength', 'maxProperties', 'maximum', 'minItems', 'minLength',
-    'minProperties', 'minimum', 'multipleOf', 'pattern', 'readOnly', 'required', 'title', 'type', 'uniqueItems', 'writeOnly',
+    '$comment', '$id', '$ref', '$schema', 'const', 'contentEncoding', 'contentMediaType', 'default', 'description',
+    'enum', 'examples', 'exclusiveMaximum', 'exclusiveMinimum', 'format', 'maxItems', 'maxLength', 'maxProperties',
+    'maximum', 'minItems', 'minLength', 'minProperties', 'minimum', 'multipleOf', 'pattern', 'readOnly', 'required',
+    'title', 'type', 'uniqueItems', 'writeOnly',
   ],
 }
 
@@ -34,20 +35,25 @@ const ONLY: Readonly<Record<Dialect, Table>> = {
     subschema: ['contentSchema', 'unevaluatedItems', 'unevaluatedProperties'],
     list: ['prefixItems'],
     map: ['dependentSchemas'],
-    plain: ['$anchor', '$dynamicAnchor', '$dynamicRef', '$vocabulary', 'dependentRequired', 'deprecated', 'maxContains', 'minContains'],
+    plain: [
+      '$anchor', '$dynamicAnchor', '$dynamicRef', '$vocabulary', 'dependentRequired', 'deprecated', 'maxContains',
+      'minContains',
+    ],
   },
   'draft-07': { subschema: ['additionalItems'], list: [], map: ['dependencies'], plain: [] },
 }
 
 const formsOf = (tables: readonly Table[]): ReadonlyMap<string, KeywordForm> => new Map(tables.flatMap((table) =>
-  Object.entries(table).flatMap(([form, keywords]) => keywords.map((keyword) => [keyword, form as KeywordForm] as const))))
+  Object.entries(table).flatMap(([form, keywords]) =>
+    keywords.map((keyword) => [keyword, form as KeywordForm] as const))))
 
 const FORMS: Readonly<Record<Dialect, ReadonlyMap<string, KeywordForm>>> = {
   '2020-12': formsOf([BOTH, ONLY['2020-12']]), 'draft-07': formsOf([BOTH, ONLY['draft-07']]),
 }
 
 /** undefined for a keyword that the dialect does not define. */
-export const schemaKeywordForm = (keyword: string, dialect: Dialect = '2020-12'): KeywordForm | undefined => FORMS[dialect].get(keyword)
+export const schemaKeywordForm = (keyword: string, dialect: Dialect = '2020-12'): KeywordForm | undefined =>
+  FORMS[dialect].get(keyword)
 
 export const schemaKeywords = (dialect: Dialect): Iterable<string> => FORMS[dialect].keys()
 
@@ -63,18 +69,19 @@ export const UNEVALUATED = ['unevaluatedProperties', 'unevaluatedItems'] as cons
 
 /** Translates the keywords of one draft-07 schema to 2020-12. Drops keywords that draft-07 does not define. */
 export function inModernKeywords(schema: JsonObject): JsonObject {
-  const known = Object.fromEntries(Object.entries(schema).filter(([keyword]) => schemaKeywordForm(keyword, 'draft-07') !== undefined))
+  const isKnown = (keyword: string): boolean => schemaKeywordForm(keyword, 'draft-07') !== undefined
+  const known = Object.fromEntries(Object.entries(schema).filter(([keyword]) => isKnown(keyword)))
   const { items, additionalItems, dependencies, ...rest } = known
   return { ...rest, ...itemKeywords(items, additionalItems), ...dependentKeywords(dependencies) }
 }
 
-function itemKeywords(items: JsonObject[string] | undefined, additionalItems: JsonObject[string] | undefined): JsonObject {
+function itemKeywords(items: Json | undefined, additionalItems: Json | undefined): JsonObject {
   if (!Array.isArray(items)) return items === undefined ? {} : { items }
   return { prefixItems: items, ...(additionalItems !== undefined && { items: additionalItems }) }
 }
 
 /** Draft-07 has names and schemas under one keyword. */
-function dependentKeywords(dependencies: JsonObject[string] | undefined): JsonObject {
+function dependentKeywords(dependencies: Json | undefined): JsonObject {
   if (!isJsonObject(dependencies)) return {}
   const entries = Object.entries(dependencies)
   const lists = entries.filter(([, needs]) => Array.isArray(needs))

@@ -36,7 +36,8 @@ export type SchemaReading =
   | { readonly ok: false; readonly faults: readonly [SchemaFault, ...SchemaFault[]] }
 
 const NO_LIMITS: SchemaLimits = {
-  schemaChars: Infinity, schemaDepth: Infinity, subschemas: Infinity, patternChars: Infinity, inPlaceSubschemas: Number.MAX_VALUE,
+  schemaChars: Infinity, schemaDepth: Infinity, subschemas: Infinity, patternChars: Infinity,
+  inPlaceSubschemas: Number.MAX_VALUE,
 }
 
 /**
@@ -44,43 +45,51 @@ const NO_LIMITS: SchemaLimits = {
  * ignored, as the standard requires. Contract: compiles nothing.
  */
 export function readSchema(schema: Json, { limits = NO_LIMITS, patternFault }: SchemaTerms = {}): SchemaReading {
-  if (typeof schema === 'boolean') return { ok: true, document: { root: schema, tree: undefined, references: undefined, subschemas: 1, unknownKeywords: [] } }
-  if (!isJsonObject(schema)) return refused([{ path: '', message: 'must be object,boolean' }])
+  if (typeof schema === 'boolean') {
+    const document = { root: schema, tree: undefined, references: undefined, subschemas: 1, unknownKeywords: [] }
+    return { ok: true, document }
+  }
+  if (!isJsonObject(schema)) return refuse('', 'must be object,boolean')
   const chars = limits.schemaChars === Infinity ? 0 : canonicalJson(schema).length
-  if (chars > limits.schemaChars) return refused([{ path: '', message: `has ${chars} characters; ${limits.schemaChars} are allowed` }])
+  if (chars > limits.schemaChars) return refuse('', `has ${chars} characters; ${limits.schemaChars} are allowed`)
 
   const tree = new SchemaTree(schema)
   for (let index = 0; index < tree.all.length; index++) {
     const node = tree.all[index]!
-    if (node.depth > limits.schemaDepth) return refused([{ path: node.path, message: `is nested more than ${limits.schemaDepth} deep` }])
+    if (node.depth > limits.schemaDepth) return refuse(node.path, `is nested more than ${limits.schemaDepth} deep`)
     tree.addChildren(node)
-    if (tree.all.length > limits.subschemas) return refused([{ path: '', message: `has more than ${limits.subschemas} subschemas` }])
+    if (tree.all.length > limits.subschemas) return refuse('', `has more than ${limits.subschemas} subschemas`)
   }
   const references = resolveReferences(tree)
   const faults = [
     ...tree.faults, ...references.faults,
     ...tree.all.flatMap((node) => [...keywordFaults(node), ...patternFaults(node, limits, patternFault)]),
   ]
-  if (faults.length > 0) return refused(faults as [SchemaFault, ...SchemaFault[]])
-  if (costPerValue(tree, references) > limits.inPlaceSubschemas) return refused([{ path: '', message: tooManyInPlace(limits) }])
-  return { ok: true, document: { root: schema, tree, references, subschemas: tree.all.length, unknownKeywords: tree.all.flatMap(unknownKeywords) } }
+  if (faults.length > 0) return { ok: false, faults: faults as [SchemaFault, ...SchemaFault[]] }
+  if (costPerValue(tree, references) > limits.inPlaceSubschemas) return refuse('', tooManyInPlace(limits))
+  const unknown = tree.all.flatMap(unknownKeywords)
+  return { ok: true, document: { root: schema, tree, references, subschemas: tree.all.length, unknownKeywords: unknown } }
 }
 
-const refused = (faults: readonly [SchemaFault, ...SchemaFault[]]): SchemaReading => ({ ok: false, faults })
+const refuse = (path: string, message: string): SchemaReading => ({ ok: false, faults: [{ path, message }] })
 
 const tooManyInPlace = ({ inPlaceSubschemas: most }: SchemaLimits): string => most === NO_LIMITS.inPlaceSubschemas
   ? 'refers to itself without end' : `applies more than ${most} subschemas to one value, or refers to itself without end`
 
 function unknownKeywords({ schema, path, resource: { dialect } }: SchemaNode): SchemaFault[] {
-  const names = Object.keys(schema).filter((keyword) => schemaKeywordForm(keyword, dialect) === undefined && !keyword.startsWith('x-'))
+  const names = Object.keys(schema)
+    .filter((keyword) => schemaKeywordForm(keyword, dialect) === undefined && !keyword.startsWith('x-'))
   return names.map((name) => {
     const meant = closeNames(name, schemaKeywords(dialect))[0]
     const advice = meant === undefined ? '' : `; perhaps it is "${meant}"`
-    return { path: path + pointerStep(name), message: `has the keyword "${visibleText(name)}", which JSON Schema does not define and ignores${advice}` }
+    const message = `has the keyword "${visibleText(name)}", which JSON Schema does not define and ignores${advice}`
+    return { path: path + pointerStep(name), message }
   })
 }
 
-function patternFaults({ schema, path }: SchemaNode, { patternChars }: SchemaLimits, findFault: SchemaTerms['patternFault']): SchemaFault[] {
+function patternFaults(
+  { schema, path }: SchemaNode, { patternChars }: SchemaLimits, findFault: SchemaTerms['patternFault'],
+): SchemaFault[] {
   const { pattern, patternProperties } = schema
   const sources = [
     ...(typeof pattern === 'string' ? [{ at: `${path}/pattern`, source: pattern }] : []),

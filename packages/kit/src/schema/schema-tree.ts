@@ -50,7 +50,8 @@ export class SchemaTree {
     const { schema, path, depth, resource } = node
     for (const [keyword, value] of Object.entries(schema)) {
       for (const [step, child] of membersOf(keyword, value, resource.dialect)) {
-        if (isJsonObject(child)) this.#add({ path: path + pointerStep(keyword) + step, depth: depth + 1, schema: child }, resource)
+        if (!isJsonObject(child)) continue
+        this.#add({ path: path + pointerStep(keyword) + step, depth: depth + 1, schema: child }, resource)
       }
     }
   }
@@ -59,7 +60,9 @@ export class SchemaTree {
     const resource = this.#resourceOf(node, around)
     const { $anchor, $dynamicAnchor } = node.schema
     if (resource.dialect === '2020-12') {
-      for (const anchor of [$anchor, $dynamicAnchor]) if (typeof anchor === 'string') addFirst(resource.anchors, anchor, node.schema)
+      for (const anchor of [$anchor, $dynamicAnchor]) {
+        if (typeof anchor === 'string') addFirst(resource.anchors, anchor, node.schema)
+      }
       if (typeof $dynamicAnchor === 'string') addFirst(resource.dynamicAnchors, $dynamicAnchor, node.schema)
     }
     const full = { ...node, resource }
@@ -72,10 +75,13 @@ export class SchemaTree {
     // Only the root of a resource may choose its dialect.
     const chosen = typeof $schema === 'string' && (around === undefined || typeof $id === 'string') ? $schema : undefined
     const known = chosen === undefined ? undefined : dialectOf(chosen)
-    if (chosen !== undefined && known === undefined) this.#fault(`${path}/$schema`, 'must name JSON Schema 2020-12 or draft-07, or be left out')
+    if (chosen !== undefined && known === undefined) {
+      this.#fault(`${path}/$schema`, 'must name JSON Schema 2020-12 or draft-07, or be left out')
+    }
     const dialect = known ?? around?.dialect ?? '2020-12'
     // In draft-07 keywords beside a reference are ignored.
-    const id = typeof $id === 'string' && !(dialect === 'draft-07' && typeof schema['$ref'] === 'string') ? $id : undefined
+    const isIgnored = dialect === 'draft-07' && typeof schema['$ref'] === 'string'
+    const id = typeof $id === 'string' && !isIgnored ? $id : undefined
     if (id !== undefined && dialect === 'draft-07' && id.startsWith('#') && around !== undefined) {
       addFirst(around.anchors, id.slice(1), schema)
       return around
@@ -84,7 +90,9 @@ export class SchemaTree {
     return this.#newResource(schema, path, dialect, id, around)
   }
 
-  #newResource(schema: JsonObject, path: string, dialect: Dialect, id: string | undefined, around: Resource | undefined): Resource {
+  #newResource(
+    schema: JsonObject, path: string, dialect: Dialect, id: string | undefined, around: Resource | undefined,
+  ): Resource {
     const url = parseUrl(id ?? '', around?.uri ?? NO_BASE)
     if (url === undefined) this.#fault(`${path}/$id`, 'must be a URI')
     else if (url.fragment !== '' && dialect === '2020-12') this.#fault(`${path}/$id`, 'must be a URI without a fragment')
@@ -102,7 +110,7 @@ export class SchemaTree {
 }
 
 /** The resource and the fragment of a reference. undefined for an invalid one. */
-export function parseUrl(reference: string, base: string): { readonly uri: string; readonly fragment: string } | undefined {
+function parseUrl(reference: string, base: string): { readonly uri: string; readonly fragment: string } | undefined {
   try {
     const url = new URL(reference, base)
     const fragment = decodeURIComponent(url.hash.slice(1))
@@ -141,6 +149,8 @@ export interface References {
 
 type Found = { readonly target: JsonObject | boolean; readonly fragment: string } | { readonly fault: SchemaFault }
 
+const AMBIGUOUS = 'leads to one of several schemas, which is not supported; use "$ref"'
+
 /** Resolves all references of a schema. A reference to another document is a fault: nothing is fetched. */
 export function resolveReferences(tree: SchemaTree): References {
   const targets = new Map<JsonObject, JsonObject | boolean>()
@@ -156,7 +166,7 @@ export function resolveReferences(tree: SchemaTree): References {
     if (typeof $dynamicRef === 'string' && node.resource.dialect === '2020-12') {
       const found = find($dynamicRef, '/$dynamicRef', node, tree)
       if ('fault' in found) faults.push(found.fault)
-      else if (isAmbiguous(found, tree)) faults.push({ path: `${node.path}/$dynamicRef`, message: 'leads to one of several schemas, which is not supported; use "$ref"' })
+      else if (isAmbiguous(found, tree)) faults.push({ path: `${node.path}/$dynamicRef`, message: AMBIGUOUS })
       else dynamicTargets.set(node.schema, found.target)
     }
   }
@@ -169,16 +179,19 @@ export function resolveReferences(tree: SchemaTree): References {
  */
 function isAmbiguous({ target, fragment }: Exclude<Found, { fault: SchemaFault }>, tree: SchemaTree): boolean {
   const isDynamic = isJsonObject(target) && target['$dynamicAnchor'] === fragment
-  return isDynamic && tree.resources.values().filter(({ dynamicAnchors }) => dynamicAnchors.has(fragment)).toArray().length > 1
+  if (!isDynamic) return false
+  return tree.resources.values().filter(({ dynamicAnchors }) => dynamicAnchors.has(fragment)).toArray().length > 1
 }
 
 function find(reference: string, keyword: string, { resource, path }: SchemaNode, tree: SchemaTree): Found {
-  const refuse = (why: string): Found => ({ fault: { path: path + keyword, message: `refers to "${visibleText(reference)}"${why}` } })
+  const refuse = (why: string): Found =>
+    ({ fault: { path: path + keyword, message: `refers to "${visibleText(reference)}"${why}` } })
   const url = parseUrl(reference, resource.uri)
   const owner = url && tree.resources.get(url.uri)
   if (owner === undefined) return refuse('; only references inside the schema are followed')
   const { fragment } = url!
-  const target = fragment === '' ? owner.root : fragment.startsWith('/') ? atPointer(owner.root, fragment) : owner.anchors.get(fragment)
+  const target = fragment === '' ? owner.root
+    : fragment.startsWith('/') ? atPointer(owner.root, fragment) : owner.anchors.get(fragment)
   // A value that is not a schema, such as a default, was not checked.
   if (typeof target === 'boolean' || (isJsonObject(target) && tree.of(target) !== undefined)) return { target, fragment }
   return refuse(', where there is no schema')
