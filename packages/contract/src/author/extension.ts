@@ -16,7 +16,9 @@ export interface ExtensionContext {
 /** A plain value, or a result in one of the dialects. */
 export type ToolReturn = Json | object | undefined | void
 
-export interface ToolDeclaration<Input, Requires extends RequirementSet, EnvName extends string, Slot, SecretName extends string = never> {
+export interface ToolDeclaration<
+  Input, Requires extends RequirementSet, EnvName extends string, Slot, SecretName extends string = never,
+> {
   /** The input schema, which gives `args` its type. A plain JSON Schema must equal the manifest's. */
   readonly input?: Input
   /** Gives `runtime` its type. Must equal the manifest's. */
@@ -91,7 +93,8 @@ export function defineExtension<
     & {
       readonly [Name in keyof Inputs]:
         ToolDeclaration<
-          Inputs[Name], RequirementsOf<Name extends keyof Requirements ? Requirements[Name] : undefined>, EnvName, Slot, SecretName
+          Inputs[Name], RequirementsOf<Name extends keyof Requirements ? Requirements[Name] : undefined>,
+          EnvName, Slot, SecretName
         >
     }
   /** Migrates stored state of another version, if driftPolicy is `migrate`. */
@@ -141,8 +144,10 @@ type FromType<Type, S> =
       : Type extends 'number' | 'integer' ? number
         : Type extends 'boolean' ? boolean
           : Type extends 'null' ? null
-            : Type extends 'array' ? readonly (S extends { readonly items: infer Items } ? FromJsonSchema<Items> : unknown)[]
+            : Type extends 'array' ? readonly ItemOf<S>[]
               : Type extends 'object' ? FromObject<S> : unknown
+
+type ItemOf<S> = S extends { readonly items: infer Items } ? FromJsonSchema<Items> : unknown
 
 type FromObject<S> = S extends { readonly properties: infer Properties }
   ? Flat<

@@ -4,8 +4,8 @@ export type {
   ArgsOf, ExtensionContext, ExtensionModule, ExtensionPhases, FromJsonSchema, StoredState, ToolDeclaration, ToolReturn,
 } from './extension.ts'
 export type {
-  BaseRuntime, DirectoryEntry, Edited, Env, FileChange, FileReader, FilesFound, FileStat, FileWatch, FileWriter, Interact, LineFound, LinesFound,
-  Log, Net, NetRequest, NetResponse, PipeOptions, PipeResult, ReadRange, Runtime, SearchOptions, Secrets, SessionMemory, Shell, ShellResult,
-  ShellStage, ShellTarget, State, Tools,
+  BaseRuntime, DirectoryEntry, Edited, Env, FileChange, FileReader, FilesFound, FileStat, FileWatch, FileWriter,
+  Interact, LineFound, LinesFound, Log, Net, NetRequest, NetResponse, PipeOptions, PipeResult, ReadRange, Runtime,
+  SearchOptions, Secrets, SessionMemory, Shell, ShellResult, ShellStage, ShellTarget, State, Tools,
 } from './runtime.ts'
 export type { Json, JsonObject } from '@bulkhead/kit/json'

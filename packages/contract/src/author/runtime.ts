@@ -160,7 +160,9 @@ export interface ShellResult {
   readonly truncated: boolean
 }
 export interface Shell {
-  run(cmd: string, args?: readonly string[], options?: { readonly cwd?: string; readonly input?: string }): Promise<ShellResult>
+  run(
+    cmd: string, args?: readonly string[], options?: { readonly cwd?: string; readonly input?: string },
+  ): Promise<ShellResult>
   /** A pipeline: each command reads the output of the one before it. All start at once. */
   pipe(stages: readonly ShellStage[], options?: PipeOptions): Promise<PipeResult>
 }
@@ -254,7 +256,10 @@ type Has<Part, Yes> = Part extends readonly unknown[] ? Yes : unknown
  * The runtime of one tool: exactly what its requirements give. Using anything else does not compile. At run time,
  * reading an absent part throws CapabilityDenied with what to declare, and the broker of the host would deny it.
  */
-export type Runtime<Requires extends RequirementSet = RequirementSet, EnvName extends string = never, Slot = never, SecretName extends string = never> =
+export type Runtime<
+  Requires extends RequirementSet = RequirementSet, EnvName extends string = never, Slot = never,
+  SecretName extends string = never,
+> =
   & BaseRuntime
   & FsPart<Requires extends { readonly fs: infer Fs } ? Fs : undefined>
   & (Requires extends { readonly net: { readonly hosts: infer Hosts } } ? Has<Hosts, { readonly net: Net }> : unknown)
@@ -265,7 +270,11 @@ export type Runtime<Requires extends RequirementSet = RequirementSet, EnvName ex
   & ([Slot] extends [never] ? unknown : { readonly state: State<Slot> })
 
 type FsPart<Fs> = Fs extends object
-  ? { readonly fs: (Fs extends { readonly read: readonly unknown[] } ? FileReader : unknown) & (Fs extends { readonly write: readonly unknown[] } ? FileWriter : unknown) }
+  ? {
+    readonly fs:
+      & (Fs extends { readonly read: readonly unknown[] } ? FileReader : unknown)
+      & (Fs extends { readonly write: readonly unknown[] } ? FileWriter : unknown)
+  }
   : unknown
 
 type CapabilityPart<Name> =

@@ -6,9 +6,12 @@ export { fromMorphix, toMorphix, type MorphixFailure, type MorphixResult, type M
 export { canonicalCall, canonicalToolName, renameArguments } from './names.ts'
 export { fromPhi, fromPhiMessage, phiErrorText, toPhi, toPhiEvents, toPhiMessage } from './phi.ts'
 export type { PhiEvent, PhiToolError, PhiToolResult, PhiToolResultMessage } from './phi.ts'
-export { completeOutcome, noteOfCut, textOfContent, textOfData, type CarriedMetadata, type EventContext, type Reading } from './reading.ts'
 export {
-  fromSteerable, fromSteerableCall, isTerminalOutcome, isTerminalResult, steerableToolCall, steerableToolResult, toSteerable, toSteerableEvents,
+  completeOutcome, noteOfCut, textOfContent, textOfData, type CarriedMetadata, type EventContext, type Reading,
+} from './reading.ts'
+export {
+  fromSteerable, fromSteerableCall, isTerminalOutcome, isTerminalResult, steerableToolCall, steerableToolResult,
+  toSteerable, toSteerableEvents,
 } from './steerable.ts'
 export type { SteerableEvent, SteerableToolCall, SteerableToolResult } from './steerable.ts'
 export { fromStud, toStud, toStudEvent, type StudEvent, type StudResult } from './stud.ts'

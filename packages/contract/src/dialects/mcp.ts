@@ -9,7 +9,9 @@ const block = z.discriminatedUnion('type', [
   z.looseObject({ type: z.literal('image'), data: z.string(), mimeType: z.string() }),
   z.looseObject({ type: z.literal('audio'), data: z.string(), mimeType: z.string() }),
   z.looseObject({ type: z.literal('resource_link'), uri: z.string(), name: z.string() }),
-  z.looseObject({ type: z.literal('resource'), resource: z.looseObject({ uri: z.string(), text: z.string().exactOptional() }) }),
+  z.looseObject({
+    type: z.literal('resource'), resource: z.looseObject({ uri: z.string(), text: z.string().exactOptional() }),
+  }),
 ])
 const callToolResult = z.strictObject({
   content: z.array(block),

@@ -38,7 +38,8 @@ const STRINGS: ReadonlyMap<string, ErrorCode> = new Map<string, ErrorCode>([
   ['tests_failed', 'ToolExecutionFailed'],
 ])
 const REFUSALS: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
-  'CapabilityDenied', 'RuleDenied', 'WatchdogDenied', 'GuardDenied', 'CommandRejected', 'HookVetoed', 'ArgumentsUnsettled',
+  'CapabilityDenied', 'RuleDenied', 'WatchdogDenied', 'GuardDenied', 'CommandRejected', 'HookVetoed',
+  'ArgumentsUnsettled',
 ])
 
 const codeOf = (error: string): ErrorCode => STRINGS.get(error) ?? 'ToolExecutionFailed'
@@ -89,10 +90,10 @@ const textOfString = (error: string): string => error === '' ? FAILED_WITHOUT_TE
 
 function failureOf({ error, error_text }: ErrorOutcome): { readonly error: string; readonly output: Json } {
   const memory = isJsonObject(error.data) && isJsonObject(error.data['morphix']) ? error.data['morphix'] : {}
-  const { error: said, output } = memory
+  const { error: original, output } = memory
   return {
     // Used only if it still means the code of the outcome.
-    error: typeof said === 'string' && codeOf(said) === error.code ? said : stringOf(error.code),
+    error: typeof original === 'string' && codeOf(original) === error.code ? original : stringOf(error.code),
     output: output === undefined ? error_text : output,
   }
 }

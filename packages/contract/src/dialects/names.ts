@@ -62,7 +62,8 @@ export function renameArguments(args: JsonObject, inputSchema: JsonObject): Json
   const taken = new Set(Object.keys(args))
   const renamed = Object.entries(args).map(([name, value]): readonly [string, Json] => {
     const ours = ARGUMENT_ALIASES.get(name)
-    if (ours === undefined || Object.hasOwn(known, name) || !Object.hasOwn(known, ours) || taken.has(ours)) return [name, value]
+    if (ours === undefined || taken.has(ours)) return [name, value]
+    if (Object.hasOwn(known, name) || !Object.hasOwn(known, ours)) return [name, value]
     taken.add(ours)
     return [ours, value]
   })
@@ -75,5 +76,6 @@ export function canonicalCall<Call extends { readonly name: string; readonly arg
 ): Call {
   const name = canonicalToolName(call.name, (known) => toolNamed(known) !== undefined)
   const tool = toolNamed(name)
-  return { ...call, name, arguments: tool && isJsonObject(call.arguments) ? renameArguments(call.arguments, tool.inputSchema) : call.arguments }
+  if (!tool || !isJsonObject(call.arguments)) return { ...call, name }
+  return { ...call, name, arguments: renameArguments(call.arguments, tool.inputSchema) }
 }

@@ -4,7 +4,8 @@ import type { ErrorCode } from '../model/errors.ts'
 import type { BulkheadEvent, EventOf } from '../model/events.ts'
 import type { Content, ErrorOutcome, Outcome, OutcomeBody } from '../model/outcome.ts'
 import {
-  contentBlock, endsRun, errorOf, FAILED_WITHOUT_TEXT, json, present, textOfContent, textOfData, type CallEvent, type EventContext, type Reading,
+  contentBlock, endsRun, errorOf, FAILED_WITHOUT_TEXT, json, present, textOfContent, textOfData, type CallEvent,
+  type EventContext, type Reading,
 } from './reading.ts'
 
 const toolResult = z.strictObject({
@@ -107,7 +108,8 @@ function toPhiError({ error, error_text, metadata }: ErrorOutcome): PhiToolError
     : VARIANTS.find((row) => row.code === error.code) ?? rowOf('Failed')
   if (variant === 'Cancelled') return { variant }
   if (error_text.startsWith(prefix)) return { variant, message: error_text.slice(prefix.length) }
-  const subject: Partial<Record<Variant, string>> = { NotFound: metadata.tool, Timeout: `${metadata.duration_ms / 1000}s` }
+  const subject: Partial<Record<Variant, string>> =
+    { NotFound: metadata.tool, Timeout: `${metadata.duration_ms / 1000}s` }
   return { variant, message: subject[variant] ?? error_text }
 }
 
@@ -143,11 +145,13 @@ export function toPhiEvents(event: BulkheadEvent, context: EventContext = {}): r
   switch (event.type) {
     case 'ToolInvocationStarted':
       return event.attempt > 1 ? [] : [{ type: 'ToolExecutionStart', ...phiCall(event), args: context.args ?? null }]
-    case 'ToolInvocationUpdated': return [{ type: 'ToolExecutionUpdate', ...phiCall(event), partial_result: event.partial }]
+    case 'ToolInvocationUpdated':
+      return [{ type: 'ToolExecutionUpdate', ...phiCall(event), partial_result: event.partial }]
     case 'ToolInvocationProgress': return [{ type: 'ProgressMessage', ...phiCall(event), text: event.text }]
     case 'ToolInvocationSucceeded':
     case 'ToolInvocationFailed': return [end(event, context), ...messages(event, context)]
-    case 'ToolInvocationCancelled': return [...(hasBegun(event) ? [end(event, context)] : []), ...messages(event, context)]
+    case 'ToolInvocationCancelled':
+      return [...(hasBegun(event) ? [end(event, context)] : []), ...messages(event, context)]
     default: return []
   }
 }
@@ -172,7 +176,8 @@ const end = (event: EndEvent, { outcome }: EventContext): PhiEvent => ({
 function messages(event: EndEvent, { outcome }: EventContext): readonly PhiEvent[] {
   const timestamp = Date.parse(event.at)
   const message = outcome ? toPhiMessage(outcome, timestamp) : {
-    role: 'toolResult' as const, toolCallId: event.callId, toolName: event.tool, content: contentOf(event), isError: isError(event), timestamp,
+    role: 'toolResult' as const, toolCallId: event.callId, toolName: event.tool, content: contentOf(event),
+    isError: isError(event), timestamp,
   }
   const { sessionId: loop_id } = event
   return [{ type: 'MessageStart', loop_id, message }, { type: 'MessageEnd', loop_id, message }]

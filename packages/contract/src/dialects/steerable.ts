@@ -3,7 +3,9 @@ import { z } from 'zod'
 import type { ErrorCode } from '../model/errors.ts'
 import type { BulkheadEvent } from '../model/events.ts'
 import type { Completion, Outcome } from '../model/outcome.ts'
-import { endsRun, errorOf, FAILED_WITHOUT_TEXT, json, present, type CallEvent, type EventContext, type Reading } from './reading.ts'
+import {
+  endsRun, errorOf, FAILED_WITHOUT_TEXT, json, present, type CallEvent, type EventContext, type Reading,
+} from './reading.ts'
 
 /** Closed: other information about a call is passed separately. */
 export const steerableToolCall = z.strictObject({
@@ -33,7 +35,8 @@ export interface SteerableToolResult extends Completion {
 
 const FIELDS: ReadonlySet<string> = new Set(Object.keys(steerableToolResult.shape))
 
-export const fromSteerableCall = (value: unknown): SteerableToolCall | undefined => steerableToolCall.safeParse(value).data
+export const fromSteerableCall = (value: unknown): SteerableToolCall | undefined =>
+  steerableToolCall.safeParse(value).data
 
 /** Loses content, other details, the error code and the metadata; data that is not an object becomes `{ value }`. */
 export function toSteerable(outcome: Outcome): SteerableToolResult {
@@ -87,10 +90,11 @@ export function fromSteerable(value: unknown): Reading | undefined {
       metadata: {},
     }
   }
+  const fallback = hasExtras ? `The tool failed with ${JSON.stringify(extras)}.` : FAILED_WITHOUT_TEXT
   return {
     body: {
       type: 'error',
-      error_text: error ?? message ?? (hasExtras ? `The tool failed with ${JSON.stringify(extras)}.` : FAILED_WITHOUT_TEXT),
+      error_text: error ?? message ?? fallback,
       error: errorOf('ToolExecutionFailed', data),
       // Present even if empty: a result of the tool without a follow-up ends the run.
       completion,

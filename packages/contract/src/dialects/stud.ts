@@ -11,7 +11,9 @@ const STUD_CLASSES = [
 ] as const
 type StudClass = (typeof STUD_CLASSES)[number]
 
-const studError = z.strictObject({ class: z.enum(STUD_CLASSES), code: z.string().min(1), context: z.record(z.string(), json) })
+const studError = z.strictObject({
+  class: z.enum(STUD_CLASSES), code: z.string().min(1), context: z.record(z.string(), json),
+})
 const result = z.discriminatedUnion('ok', [
   z.strictObject({ ok: z.literal(true), value: json }),
   z.strictObject({ ok: z.literal(false), error: studError }),
@@ -21,7 +23,7 @@ const returned = z.discriminatedUnion('ok', [
   z.strictObject({ ok: z.literal(false), error: studError.partial({ context: true }) }),
 ])
 
-const remembered = studError.omit({ context: true })
+const originalError = studError.omit({ context: true })
 
 export type StudResult = z.infer<typeof result>
 
@@ -42,7 +44,9 @@ export function fromStud(value: unknown): Reading | undefined {
   if (!parsed.success) return undefined
   const { data: read } = parsed
   return {
-    body: read.ok ? { type: 'output', data: read.value } : errorBody(read.error.class, read.error.code, read.error.context ?? {}),
+    body: read.ok
+      ? { type: 'output', data: read.value }
+      : errorBody(read.error.class, read.error.code, read.error.context ?? {}),
     metadata: {},
   }
 }
@@ -68,15 +72,17 @@ function errorBody(cls: StudClass, code: string, context: JsonObject): Omit<Erro
 
 function toStudError({ error, error_text }: ErrorOutcome): z.infer<typeof studError> {
   const { stud, ...rest } = contextOf(error.data)
-  const said = remembered.safeParse(stud).data
+  const original = originalError.safeParse(stud).data
   // Used only if it still means the code of the outcome.
-  const quoted = said !== undefined && codeOf(said.class, said.code) === error.code
-  const named = quoted ? said : { class: ERRORS[error.code].class, code: error.code }
-  const facts = quoted ? rest : contextOf(error.data)
-  return { ...named, context: error_text === wordless(named.class, named.code) ? facts : { ...facts, message: error_text } }
+  const isSame = original !== undefined && codeOf(original.class, original.code) === error.code
+  const named = isSame ? original : { class: ERRORS[error.code].class, code: error.code }
+  const facts = isSame ? rest : contextOf(error.data)
+  const isDefault = error_text === wordless(named.class, named.code)
+  return { ...named, context: isDefault ? facts : { ...facts, message: error_text } }
 }
 
-const contextOf = (data: Json | undefined): JsonObject => data === undefined ? {} : isJsonObject(data) ? data : { value: data }
+const contextOf = (data: Json | undefined): JsonObject =>
+  data === undefined ? {} : isJsonObject(data) ? data : { value: data }
 const wordless = (cls: StudClass, code: string): string => `The tool failed with ${cls}/${code} and did not say more.`
 
 export interface StudEvent {
@@ -86,8 +92,9 @@ export interface StudEvent {
 
 /** Calls that never ran. stud reports them as cancelled; we have the code of the denial. */
 const NEVER_RAN: ReadonlyMap<ErrorCode, 'approval-denied' | 'tool-not-available'> = new Map([
-  ...(['ApprovalDenied', 'RoleDenied', 'RuleDenied', 'WatchdogDenied', 'GuardDenied', 'ArgumentsUnsettled', 'HookVetoed'] as const)
-    .map((code) => [code, 'approval-denied'] as const),
+  ...([
+    'ApprovalDenied', 'RoleDenied', 'RuleDenied', 'WatchdogDenied', 'GuardDenied', 'ArgumentsUnsettled', 'HookVetoed',
+  ] as const).map((code) => [code, 'approval-denied'] as const),
   ...(['ToolNotRegistered', 'ToolsDisabled'] as const).map((code) => [code, 'tool-not-available'] as const),
 ])
 
@@ -96,7 +103,8 @@ export function toStudEvent(event: BulkheadEvent): StudEvent | undefined {
   switch (event.type) {
     case 'ToolInvocationProposed': return { name: event.type, payload: { ...studCall(event), args: event.args } }
     case 'ToolInvocationStarted': return { name: event.type, payload: studCall(event) }
-    case 'ToolInvocationSucceeded': return { name: event.type, payload: { ...studCall(event), durationMs: event.durationMs } }
+    case 'ToolInvocationSucceeded':
+      return { name: event.type, payload: { ...studCall(event), durationMs: event.durationMs } }
     case 'ToolInvocationFailed': {
       const { durationMs, errorClass, errorCode, message } = event
       const reason = NEVER_RAN.get(errorCode)
@@ -107,21 +115,25 @@ export function toStudEvent(event: BulkheadEvent): StudEvent | undefined {
       const reason = NEVER_RAN.get(event.errorCode) ?? 'session-cancelled'
       return { name: event.type, payload: { ...studCall(event), durationMs: event.durationMs, reason } }
     }
-    case 'LifecyclePhaseStart': return { name: event.type, payload: { extensionId: event.extensionId, phase: event.phase } }
+    case 'LifecyclePhaseStart':
+      return { name: event.type, payload: { extensionId: event.extensionId, phase: event.phase } }
     case 'LifecyclePhaseEnd': {
       const { extensionId, phase, durationMs } = event
       return { name: event.type, payload: { extensionId, phase, durationMs } }
     }
     case 'ExtensionReloaded':
     case 'ExtensionReloadRefused': return { name: event.type, payload: { extensionId: event.extensionId } }
-    case 'InteractionRaised': return { name: event.type, payload: { correlationId: event.correlationId, kind: event.kind } }
-    case 'InteractionAnswered': return { name: event.type, payload: { correlationId: event.correlationId, status: event.status } }
+    case 'InteractionRaised':
+      return { name: event.type, payload: { correlationId: event.correlationId, kind: event.kind } }
+    case 'InteractionAnswered':
+      return { name: event.type, payload: { correlationId: event.correlationId, status: event.status } }
     case 'TrustDecision': return { name: event.type, payload: { canonicalPath: event.path, decision: event.decision } }
     case 'StateSlotDrift': {
       const { extensionId, storedVersion, currentVersion, decision } = event
       return { name: event.type, payload: { extensionId, storedVersion, currentVersion, decision } }
     }
-    case 'SuppressedError': return { name: event.type, payload: { reason: event.source, cause: event.message, at: event.at } }
+    case 'SuppressedError':
+      return { name: event.type, payload: { reason: event.source, cause: event.message, at: event.at } }
     case 'TurnEnded': return { name: 'SessionTurnEnd', payload: { sessionId: event.sessionId } }
     default: return undefined
   }

@@ -31,14 +31,16 @@ const WRITE: PatternKind<string> = {
   kind: 'fs.write', of: ({ fs }) => fs.write, ...paths,
   covers: (wide, narrow) => pathCovers(wide, narrow) && namesProtected(wide, narrow),
 }
-const NET: PatternKind<string> = { kind: 'net', of: ({ net }) => net.hosts, covers: hostCovers, overlaps: hostsOverlap, text: (host) => host }
+const NET: PatternKind<string> =
+  { kind: 'net', of: ({ net }) => net.hosts, covers: hostCovers, overlaps: hostsOverlap, text: (host) => host }
 const SHELL: PatternKind<ShellRequirement> =
   { kind: 'shell', of: ({ shell }) => shell, covers: shellCovers, overlaps: commandsOverlap, text: commandText }
 
 /** Everything a power allows under its ceilings: files, hosts and commands first. */
 export function powerItems(power: Power): readonly PowerItem[] {
   const patterns = <Pattern>(kind: PatternKind<Pattern>) =>
-    narrowed(kind, power).map((all): PowerItem => ({ kind: kind.kind, subject: all.map((one) => kind.text(one)).join(' within ') }))
+    narrowed(kind, power).map((all): PowerItem =>
+      ({ kind: kind.kind, subject: all.map((one) => kind.text(one)).join(' within ') }))
   return [...patterns(READ), ...patterns(WRITE), ...patterns(NET), ...patterns(SHELL), ...namedItems(power)]
 }
 
@@ -51,7 +53,8 @@ function namedItems({ capabilities, env, secrets, state }: Power): readonly Powe
   ]
 }
 
-const secretUses = ({ name, hosts, commands }: SecretPower): readonly string[] => [...hosts, ...commands].map((to) => `${name} to ${to}`)
+const secretUses = ({ name, hosts, commands }: SecretPower): readonly string[] =>
+  [...hosts, ...commands].map((to) => `${name} to ${to}`)
 
 /** What `asked` allows and `allowed` does not. Contract: never throws. */
 export function beyond(asked: Power, allowed: Power): readonly PowerItem[] {
@@ -62,10 +65,12 @@ export function beyond(asked: Power, allowed: Power): readonly PowerItem[] {
   const more: Pick<Power, 'capabilities' | 'env' | 'secrets' | 'state'> = {
     capabilities: asked.capabilities.filter((name) => !allowed.capabilities.includes(name)),
     env: asked.env.filter((name) => !allowed.env.includes(name)),
-    secrets: asked.secrets.flatMap((secret) => secretBeyond(secret, allowed.secrets.find(({ name }) => name === secret.name))),
+    secrets: asked.secrets.flatMap((secret) =>
+      secretBeyond(secret, allowed.secrets.find(({ name }) => name === secret.name))),
     state: asked.state.filter((owner) => !stateCovers(allowed.state, owner)),
   }
-  return [...patterns(READ), ...patterns(WRITE), ...patterns(NET), ...patterns(SHELL), ...namedItems({ ...asked, ...more })]
+  const named = namedItems({ ...asked, ...more })
+  return [...patterns(READ), ...patterns(WRITE), ...patterns(NET), ...patterns(SHELL), ...named]
 }
 
 /** Whether `within` covers everything that matches the pattern and one pattern of each ceiling. */
@@ -73,7 +78,8 @@ function isCovered<Pattern>(
   kind: PatternKind<Pattern>, item: Pattern, ceilings: readonly Power[], within: readonly Pattern[],
 ): boolean {
   const covered = (one: Pattern) => within.some((wide) => kind.covers(wide, one))
-  return covered(item) || ceilings.some((ceiling) => kind.of(ceiling).filter((one) => kind.overlaps(one, item)).every(covered))
+  return covered(item) || ceilings.some((ceiling) =>
+    kind.of(ceiling).filter((one) => kind.overlaps(one, item)).every(covered))
 }
 
 function secretBeyond({ name, hosts, commands }: SecretPower, allowed: SecretPower | undefined): readonly SecretPower[] {
@@ -85,7 +91,8 @@ function secretBeyond({ name, hosts, commands }: SecretPower, allowed: SecretPow
   return more.hosts.length + more.commands.length > 0 ? [more] : []
 }
 
-const stateCovers = (allowed: readonly string[], owner: string): boolean => allowed.includes(owner) || allowed.includes(ANY_STATE)
+const stateCovers = (allowed: readonly string[], owner: string): boolean =>
+  allowed.includes(owner) || allowed.includes(ANY_STATE)
 
 /**
  * A power under a ceiling: `*` under X is X. Patterns of both are kept, and each use must match one pattern of the
@@ -102,7 +109,8 @@ export function narrowPower(power: Power, ceiling: Power): Power {
     shell: meeting(SHELL),
     capabilities: power.capabilities.filter((name) => ceiling.capabilities.includes(name)),
     env: power.env.filter((name) => ceiling.env.includes(name)),
-    secrets: power.secrets.flatMap((secret) => secretWithin(secret, ceiling.secrets.find(({ name }) => name === secret.name))),
+    secrets: power.secrets.flatMap((secret) =>
+      secretWithin(secret, ceiling.secrets.find(({ name }) => name === secret.name))),
     state: power.state.filter((owner) => stateCovers(ceiling.state, owner)),
     ceilings: [...power.ceilings ?? [], ceiling, ...ceiling.ceilings ?? []],
   }
@@ -139,8 +147,10 @@ export const allowsNeed = (power: Power, { kind, subject, below, args }: CallNee
     switch (kind) {
       case 'net': return hostMatches(layer.net.hosts, subject)
       case 'shell': return layer.shell.some((command) =>
-        (command.cmd === subject || command.cmd === ANY_COMMAND) && (args === undefined || matchArguments(command.args, args)))
-      default: return READING[kind].of(layer).some((pattern) => compileGlob(pattern)(pathSegments(subject))[below ? 'leads' : 'covers'])
+        (command.cmd === subject || command.cmd === ANY_COMMAND)
+        && (args === undefined || matchArguments(command.args, args)))
+      default: return READING[kind].of(layer).some((pattern) =>
+        compileGlob(pattern)(pathSegments(subject))[below ? 'leads' : 'covers'])
     }
   })
 

@@ -86,14 +86,16 @@ export function declaredCeiling({ env, secrets = [], state = false, ...requires 
 }
 
 /** Throws RequirementInvalid for an invalid pattern. */
-export const compileCeiling = (ceiling: Ceiling, values: VariableValues): Power => withValues(declaredCeiling(ceiling), values)
+export const compileCeiling = (ceiling: Ceiling, values: VariableValues): Power =>
+  withValues(declaredCeiling(ceiling), values)
 
 function withValues(power: Power, values: VariableValues): Power {
   const roots = new Set<string>()
-  const expand = (patterns: readonly string[]): string[] => patterns.flatMap((pattern) => expandPattern(pattern, values).map(({ root, path }) => {
-    roots.add(root)
-    return path
-  }))
+  const expand = (patterns: readonly string[]): string[] => patterns.flatMap((pattern) => {
+    const expanded = expandPattern(pattern, values)
+    for (const { root } of expanded) roots.add(root)
+    return expanded.map(({ path }) => path)
+  })
   const fs = { read: expand(power.fs.read), write: expand(power.fs.write) }
   return { ...power, fs: roots.size === 0 ? fs : { ...fs, roots: [...roots] } }
 }

@@ -6,8 +6,9 @@ const NAMED: ReadonlySet<string> = new Set([
   // A repository: hooks and settings name programs.
   '.git',
   // Shells run these when they start, end, or enter the folder.
-  '.profile', '.bash_profile', '.bash_login', '.bash_logout', '.bashrc', '.bash_aliases', '.zshenv', '.zprofile', '.zshrc', '.zlogin', '.zlogout',
-  '.kshrc', '.mkshrc', '.cshrc', '.tcshrc', '.login', '.logout', 'config.fish', 'microsoft.powershell_profile.ps1', '.envrc',
+  '.profile', '.bash_profile', '.bash_login', '.bash_logout', '.bashrc', '.bash_aliases', '.zshenv', '.zprofile',
+  '.zshrc', '.zlogin', '.zlogout', '.kshrc', '.mkshrc', '.cshrc', '.tcshrc', '.login', '.logout', 'config.fish',
+  'microsoft.powershell_profile.ps1', '.envrc',
   // Editors run programs that these name when they open a folder.
   '.vscode', '.idea', '.zed', '.fleet', '.vimrc', '.exrc', '.nvimrc', '.nvim.lua', '.dir-locals.el',
 ])
@@ -32,7 +33,8 @@ export const mustBeNamed = (name: string): boolean => {
  * some systems ignore, and with trailing dots and spaces.
  */
 export function looseName(name: string): string {
-  const plain = /^[\x20-\x7e]*$/.test(name) ? name : name.normalize('NFKC').replaceAll(/\p{Default_Ignorable_Code_Point}/gu, '')
+  const plain = /^[\x20-\x7e]*$/.test(name)
+    ? name : name.normalize('NFKC').replaceAll(/\p{Default_Ignorable_Code_Point}/gu, '')
   return plain.toLowerCase().replace(/(?<![. ])[. ]+$/, '')
 }
 
@@ -48,7 +50,9 @@ export class ProtectedPlaces {
   /** `root`: the folder that the operator chose. Names up to it are not checked. */
   find(path: string, root: string): Protection | undefined {
     const names = looseSegments(path)
-    if (this.#never.some((place) => place.length <= names.length && place.every((name, at) => name === names[at]))) return NEVER
+    const isAtOrBelow = (place: readonly string[]): boolean =>
+      place.length <= names.length && place.every((name, at) => name === names[at])
+    if (this.#never.some(isAtOrBelow)) return NEVER
     const from = looseSegments(root).length
     const at = names.findIndex((name, index) => index >= from && mustBeNamed(name))
     return at < 0 ? undefined : { strength: 'named', name: names[at]!, at }

@@ -33,7 +33,8 @@ export const findToolNameConflicts = <R extends Registrant>(registrants: readonl
   findConflicts(registrants, ({ toolNames }) => toolNames, 'tool name', (index) => `/tools/${index}/name`)
 
 function findConflicts<R extends Registrant>(
-  registrants: readonly R[], namesOf: (registrant: R) => readonly string[], what: string, pathOf: (index: number) => string,
+  registrants: readonly R[], namesOf: (registrant: R) => readonly string[],
+  what: string, pathOf: (index: number) => string,
 ): Map<R, RegistrationFault> {
   const claims = registrants.flatMap((registrant) => namesOf(registrant).map((name, index) =>
     ({ registrant, name, index, key: `${registrant.layer}/${name}` })))
@@ -41,13 +42,15 @@ function findConflicts<R extends Registrant>(
   const byKey = Map.groupBy(claims, ({ key }) => key)
   const faults = new Map<R, RegistrationFault>()
   for (const { registrant, name, index, key } of claims) {
-    const rivals = byKey.get(key)!
+    const same = byKey.get(key)!
     // The first contested name of an extension is reason enough.
-    if (rivals.length === 1 || faults.has(registrant)) continue
-    const others = rivals.filter((claim) => claim.registrant !== registrant).map((claim) => visibleText(claim.registrant.location))
+    if (same.length === 1 || faults.has(registrant)) continue
+    const others = same.filter((claim) => claim.registrant !== registrant)
+      .map((claim) => visibleText(claim.registrant.location))
     const shown = others.length > 3 ? [...others.slice(0, 3), `${others.length - 3} more places`] : others
     const also = shown.length === 0 ? '' : ` It is also in ${shown.join(', ')}.`
-    const message = `The ${registrant.layer} layer has the ${what} "${name}" more than once, so none of them is used.${also}`
+    const message =
+      `The ${registrant.layer} layer has the ${what} "${name}" more than once, so none of them is used.${also}`
     faults.set(registrant, { code: 'RegistrationConflict', path: pathOf(index), message })
   }
   return faults
@@ -59,12 +62,16 @@ type ComparedTool = Pick<ToolManifest, 'name' | 'inputSchema' | 'requires'>
  * Why a tool outside the bundled layer may not take a locked name. It needs the input schema of the bundled tool and no
  * power beyond it. Without the bundled tool there is nothing to compare with, so the name stays unused.
  */
-export function findLockedToolFault(tool: ComparedTool, index: number, original: ComparedTool | undefined): RegistrationFault | undefined {
+export function findLockedToolFault(
+  tool: ComparedTool, index: number, original: ComparedTool | undefined,
+): RegistrationFault | undefined {
   const { name } = tool
   if (!isLockedTool(name)) return undefined
   const redefined = (field: string, message: string): RegistrationFault =>
     ({ code: 'LockedIdRedefined', path: `/tools/${index}/${field}`, message })
-  if (original === undefined) return redefined('name', `The tool name "${name}" is reserved for a bundled tool, which is not loaded.`)
+  if (original === undefined) {
+    return redefined('name', `The tool name "${name}" is reserved for a bundled tool, which is not loaded.`)
+  }
   if (canonicalJson(tool.inputSchema) !== canonicalJson(original.inputSchema)) {
     return redefined('inputSchema', `The tool "${name}" replaces a bundled tool and must have the same input schema.`)
   }
@@ -127,8 +134,11 @@ function cycleFrom(start: string, waiting: ReadonlyMap<string, Dependent>): read
 }
 
 /** `reason` continues the sentence: "is not loaded". */
-export const missingDependencyFault = ({ id, dependsOn }: Dependent, index: number, reason: string): RegistrationFault => ({
-  code: 'DependencyMissing', path: `/dependsOn/${index}`, message: `The extension "${id}" depends on "${dependsOn[index]}", which ${reason}.`,
+export const missingDependencyFault = (
+  { id, dependsOn }: Dependent, index: number, reason: string,
+): RegistrationFault => ({
+  code: 'DependencyMissing', path: `/dependsOn/${index}`,
+  message: `The extension "${id}" depends on "${dependsOn[index]}", which ${reason}.`,
 })
 
 /** `cycle` as `orderDependencies` returns it. */
@@ -136,6 +146,7 @@ export function dependencyCycleFault({ id, dependsOn }: Dependent, cycle: readon
   const index = dependsOn.findIndex((other) => cycle.includes(other))
   const shown = [...cycle, ...cycle.slice(0, 1)].join(' → ')
   return {
-    code: 'DependencyCycle', path: `/dependsOn/${Math.max(index, 0)}`, message: `The dependencies of "${id}" form a cycle: ${shown}.`,
+    code: 'DependencyCycle', path: `/dependsOn/${Math.max(index, 0)}`,
+    message: `The dependencies of "${id}" form a cycle: ${shown}.`,
   }
 }

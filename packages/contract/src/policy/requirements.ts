@@ -1,5 +1,7 @@
 import { BulkheadError } from '../model/bulkhead-error.ts'
-import { ANY_COMMAND, REQUIREMENT_VARIABLES, isLockedTool, type RequirementVariable, type LockedTool, type ToolMode } from '../model/names.ts'
+import {
+  ANY_COMMAND, isLockedTool, REQUIREMENT_VARIABLES, type LockedTool, type RequirementVariable, type ToolMode,
+} from '../model/names.ts'
 import type { ArgPattern, RequirementSet, ShellRequirement } from '../validation/requirements.ts'
 
 /** The values of each variable. A variable with an empty list matches nothing. */
@@ -19,7 +21,8 @@ function splitPattern(pattern: string): { readonly variable: RequirementVariable
   if (/[{}\0\\]/.test(rest) || rest.startsWith('/') || rest.split('/').includes('..')) {
     throw invalid(pattern, 'must stay below its variable: no braces, backslashes, "..", or absolute paths.')
   }
-  return { variable: variable as RequirementVariable, rest: rest.split('/').filter((part) => part !== '' && part !== '.').join('/') }
+  const parts = rest.split('/').filter((part) => part !== '' && part !== '.')
+  return { variable: variable as RequirementVariable, rest: parts.join('/') }
 }
 
 const invalid = (pattern: string, fault: string): BulkheadError =>
@@ -44,14 +47,19 @@ export function checkRequirements(requires: RequirementSet): void {
  * Replaces the variable by each of its values. Without a value the result is empty, so calls fail closed. `root` is the
  * part of the path that is the value: a `*` in it is an ordinary character.
  */
-export function expandPattern(pattern: string, values: VariableValues): readonly { readonly root: string; readonly path: string }[] {
+export function expandPattern(
+  pattern: string, values: VariableValues,
+): readonly { readonly root: string; readonly path: string }[] {
   const { variable, rest } = splitPattern(pattern)
-  return (values[variable] ?? []).map((root) => ({ root, path: rest === '' ? root : `${root === '/' ? '' : root}/${rest}` }))
+  return (values[variable] ?? []).map((root) =>
+    ({ root, path: rest === '' ? root : `${root === '/' ? '' : root}/${rest}` }))
 }
 
 /** Whether a tool with these requirements can change or reach anything. Such a tool is always gated. */
 export function hasEffects(requires: RequirementSet): boolean {
-  return (requires.fs?.write?.length ?? 0) > 0 || (requires.net?.hosts?.length ?? 0) > 0 || (requires.shell?.length ?? 0) > 0
+  return (requires.fs?.write?.length ?? 0) > 0
+    || (requires.net?.hosts?.length ?? 0) > 0
+    || (requires.shell?.length ?? 0) > 0
     || (requires.capabilities ?? []).includes('tools.call')
 }
 
@@ -73,13 +81,16 @@ const NAME_PATTERNS: readonly (readonly [RegExp, ToolMode])[] = [
  * The declared mode, else by name, else by requirements, else `local`, which asks. A name cannot hide powers: a tool
  * named `read_…` that can write or run something is classified by its requirements.
  */
-export function classifyToolMode(tool: { readonly name: string; readonly mode?: ToolMode | undefined; readonly requires?: RequirementSet | undefined }): ToolMode {
+export function classifyToolMode(tool: {
+  readonly name: string; readonly mode?: ToolMode | undefined; readonly requires?: RequirementSet | undefined
+}): ToolMode {
   if (tool.mode) return tool.mode
   if (isLockedTool(tool.name)) return LOCKED_MODES[tool.name]
   const requires = tool.requires ?? {}
   const named = NAME_PATTERNS.find(([pattern]) => pattern.test(tool.name))?.[1]
   if (named && !(named === 'read' && hasEffects(requires))) return named
-  if (requires.shell?.length || requires.fs?.write?.length || requires.capabilities?.includes('tools.call')) return 'local'
+  if (requires.shell?.length || requires.fs?.write?.length) return 'local'
+  if (requires.capabilities?.includes('tools.call')) return 'local'
   if (requires.net?.hosts?.length) return 'external'
   return requires.fs?.read?.length ? 'read' : 'local'
 }
@@ -106,7 +117,8 @@ export function commandsOverlap(a: ShellRequirement, b: ShellRequirement): boole
   const [aArgs, aOpen] = fixedArguments(a.args)
   const [bArgs, bOpen] = fixedArguments(b.args)
   if ((!aOpen && bArgs.length > aArgs.length) || (!bOpen && aArgs.length > bArgs.length)) return false
-  return aArgs.slice(0, bArgs.length).every((pattern, index) => argCovers(pattern, bArgs[index]!) || argCovers(bArgs[index]!, pattern))
+  return aArgs.slice(0, bArgs.length).every((pattern, index) =>
+    argCovers(pattern, bArgs[index]!) || argCovers(bArgs[index]!, pattern))
 }
 
 /** A command as a pattern: `*` is any one argument, `…` any number. */

@@ -63,7 +63,8 @@ export function judgeRules(rules: readonly ScopedRule[], question: RuleQuestion)
   for (const touch of touches) {
     const matching = rules.filter((rule) => matches(rule, question, touch))
     const pinned = matching.find((rule) => rule.scope === 'manifest' && rule.action === 'deny')
-    const winner = pinned ?? matching.reduce<ScopedRule | undefined>((best, rule) => best === undefined || outranks(rule, best) ? rule : best, undefined)
+    const winner = pinned ?? matching.reduce<ScopedRule | undefined>(
+      (best, rule) => best === undefined || outranks(rule, best) ? rule : best, undefined)
     if (winner === undefined) unmatched = true
     else if (strictest === undefined || strictness[winner.action] > strictness[strictest.action]) {
       strictest = { action: winner.action, rule: winner }
@@ -75,11 +76,14 @@ export function judgeRules(rules: readonly ScopedRule[], question: RuleQuestion)
 function matches(rule: Rule, question: RuleQuestion, touch: RuleQuestion['touches'][number] | undefined): boolean {
   if (capabilities.has(rule.permission)) {
     if (touch?.capability !== rule.permission) return false
-    return touch.capability === 'shell.run' && question.names ? matchNames(rule, question) : matchPattern(rule.pattern, touch.subject)
+    return touch.capability === 'shell.run' && question.names
+      ? matchNames(rule, question) : matchPattern(rule.pattern, touch.subject)
   }
   const { tool, source } = question
-  if (!matchSegment(rule.permission, tool) && (source === undefined || !matchSegment(rule.permission, source))) return false
-  return (question.names ? matchNames(rule, question) : matchPattern(rule.pattern, question.approvalKey)) || (rule.permission === '*' && touch !== undefined && matchPattern(rule.pattern, touch.subject))
+  const isNamed = matchSegment(rule.permission, tool) || (source !== undefined && matchSegment(rule.permission, source))
+  if (!isNamed) return false
+  if (question.names ? matchNames(rule, question) : matchPattern(rule.pattern, question.approvalKey)) return true
+  return rule.permission === '*' && touch !== undefined && matchPattern(rule.pattern, touch.subject)
 }
 
 function matchNames({ pattern, action }: Rule, { approvalKey, names = [] }: RuleQuestion): boolean {
@@ -89,7 +93,8 @@ function matchNames({ pattern, action }: Rule, { approvalKey, names = [] }: Rule
 
 /** A pattern without `/` is compared as one segment, which takes a sixth of the time. */
 const matchPattern = (pattern: string, subject: string): boolean =>
-  pattern === '*' || pattern === '**' || (pattern.includes('/') || subject.includes('/') ? matchGlob(pattern, subject) : matchSegment(pattern, subject))
+  pattern === '*' || pattern === '**'
+  || (pattern.includes('/') || subject.includes('/') ? matchGlob(pattern, subject) : matchSegment(pattern, subject))
 
 /**
  * Exact permission over glob over capability over `*`; then the longer pattern, the nearer scope, the stricter action,
