@@ -1,8 +1,7 @@
 // Prints the resident memory, in MB, of an idle host of the given size.
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
-import { startFleet, layOutFleet, openFleet } from '../loads/fleet.ts'
-import type { FleetSize } from '../sides/host-fleet.ts'
+import { layOutFleet, openFleet, startFleet, type FleetSize } from '../loads/fleet.ts'
 
 const size = JSON.parse(process.argv[2]!) as FleetSize
 const { workspace, remove } = await layOutFleet(size.loaded)
