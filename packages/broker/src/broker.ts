@@ -1,13 +1,14 @@
-import type { Json } from '@bulkhead/kit/json'
+import { createRequire } from 'node:module'
 import {
-  BROKER_METHODS, BulkheadError, type BrokerMethod, type CapabilityName, type CompartmentLimits,
-  type CompartmentRequest, type RuntimePart,
+  BROKER_METHODS, BulkheadError, type BrokerMethod, type CapabilityName, type CompartmentLimits, type CompartmentRequest, type RuntimePart,
 } from '@bulkhead/contract'
+import type { Json } from '@bulkhead/kit/json'
 import { fsCapability } from './fs/fs.ts'
+import { findRipgrep } from './fs/search/ripgrep.ts'
 import { askPerson, interactCapability } from './interact.ts'
-import { Denial, requireUnderCeilings, type Capabilities, type CapabilityUnit, type OpenCall } from './model/capability.ts'
-import { EffectCounter } from './model/effects.ts'
-import { powersOf } from './model/powers.ts'
+import {
+  Denial, EffectCounter, powersOf, requireUnderCeilings, type Capabilities, type CapabilityUnit, type OpenCall,
+} from './model/capability.ts'
 import { netCapability } from './net/net.ts'
 import { secretsCapability } from './secrets/secrets.ts'
 import type { UsedSecrets } from './secrets/vault.ts'
@@ -191,3 +192,11 @@ export function publicError(error: unknown): BulkheadError {
   delete answer.stack
   return answer
 }
+
+/** undici loads one of these with the first connection, depending on the CPU. */
+const PARSERS = ['undici/lib/llhttp/llhttp-wasm.js', 'undici/lib/llhttp/llhttp_simd-wasm.js']
+const load = createRequire(import.meta.url)
+
+/** Loads what requests of tools would load later, before a tool could replace it on disk. One promise per part. */
+export const preloadCode = (): readonly Promise<unknown>[] =>
+  [findRipgrep(), import('undici'), ...PARSERS.map(async (parser) => { load(parser) })]

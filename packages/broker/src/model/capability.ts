@@ -1,6 +1,7 @@
-import type { Json } from '@bulkhead/kit/json'
-import { BulkheadError, type BrokerMethod, type CompartmentTool, type Power } from '@bulkhead/contract'
-import type { EffectCounter } from './effects.ts'
+import {
+  BulkheadError, COMPARTMENT_LIMITS, type BrokerMethod, type CompartmentServices, type CompartmentTool, type Power, type RuntimePart,
+} from '@bulkhead/contract'
+import { isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
 
 /** A running tool call: what it may do, and where its progress goes. */
 export interface OpenCall {
@@ -64,4 +65,64 @@ export function requireUnderCeilings(
   if (ceilings.every(allows)) return
   const message = `A ceiling does not let the tool ${name} ${deed}. Ask the operator to raise it.`
   throw new BulkheadError('CapabilityDenied', message, { data: { power } })
+}
+
+/** What the broker counts of one call. */
+export type CallEffect = 'readBytes' | 'writtenBytes' | 'sentBytes' | 'nestedCalls'
+
+/** Counts the effects of one call, each up to its limit. */
+export class EffectCounter {
+  readonly #limits: Readonly<Record<CallEffect, number>>
+  readonly #counts = new Map<CallEffect, number>()
+
+  constructor(limits: Readonly<Record<CallEffect, number>>) {
+    this.#limits = limits
+  }
+
+  /** Call it before the effect. Contract: throws the error of the limit, and counts nothing, if the sum would exceed it. */
+  add(effect: CallEffect, amount: number): void {
+    const sum = (this.#counts.get(effect) ?? 0) + amount
+    const most = this.#limits[effect]
+    if (sum > most) {
+      const message = `${effect} would exceed its limit of ${most}. Do less, or raise the limit.`
+      throw new BulkheadError(COMPARTMENT_LIMITS[effect].error, message, { data: { limit: effect } })
+    }
+    this.#counts.set(effect, sum)
+  }
+}
+
+/**
+ * The parts of `runtime` a tool gets: those it declared, even if the grant is empty. A denial explains more than a
+ * missing object.
+ */
+export function powersOf({ grant, requires }: CompartmentTool, services: CompartmentServices): ReadonlySet<RuntimePart> {
+  const fs = isJsonObject(requires['fs']) ? requires['fs'] : ({} satisfies JsonObject as JsonObject)
+  const powers = new Set<RuntimePart>()
+  if (grant.fs.read.length > 0 || Array.isArray(fs['read'])) powers.add('fs.read')
+  if (grant.fs.write.length > 0 || Array.isArray(fs['write'])) powers.add('fs.write')
+  if (grant.net.hosts.length > 0 || requires['net'] !== undefined) powers.add('net')
+  if (grant.shell.length > 0 || Array.isArray(requires['shell'])) powers.add('shell')
+  if (grant.capabilities.includes('interact')) powers.add('interact')
+  if (grant.capabilities.includes('tools.call')) powers.add('tools')
+  if (grant.capabilities.includes('session')) powers.add('session')
+  if (services.envDeclared.size > 0) powers.add('env')
+  if (services.secrets !== undefined && services.secrets.size > 0) powers.add('secrets')
+  if (services.state !== undefined) powers.add('state')
+  return powers
+}
+
+/** A declared power that this platform cannot enforce is an error, never a warning. */
+export function refuseUnenforceable({ name, grant }: CompartmentTool, services: CompartmentServices): void {
+  const missing = [
+    // Without process groups a command cannot be ended together with what it started.
+    ...(grant.shell.length > 0 && process.platform === 'win32' ? ['shell'] : []),
+    ...(grant.capabilities.includes('tools.call') && services.callTool === undefined ? ['tools.call'] : []),
+  ]
+  if (missing.length === 0) return
+  throw new BulkheadError(
+    'CapabilityUnavailable',
+    `The tool ${name} declares ${missing.join(', ')}, which this host cannot enforce, so its compartment was not opened. `
+      + 'Drop the declaration, or use a host that enforces it.',
+    { data: { tool: name, missing } },
+  )
 }

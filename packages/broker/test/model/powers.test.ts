@@ -1,6 +1,6 @@
 import { NO_GRANT } from '@bulkhead/contract'
 import { describe, expect, it } from 'vitest'
-import { powersOf } from '../../src/model/powers.ts'
+import { powersOf } from '../../src/model/capability.ts'
 import { codeOf, newSandbox, requestOf, running } from '../../../sandbox/test/fixture.ts'
 import { toolOf } from '../fixture.ts'
 
