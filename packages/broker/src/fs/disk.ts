@@ -1,7 +1,8 @@
 import { lstat, readdir, readlink, realpath } from 'node:fs/promises'
 import { errorCode } from '@bulkhead/kit/error-message'
+import { isResourceShortage } from '../process/resources.ts'
 import { isMissing } from './file-errors.ts'
-import type { PathModel } from './paths.ts'
+import { joinNames, parentOf, type PathModel } from './paths.ts'
 
 export interface FileInfo {
   readonly kind: 'file' | 'folder' | 'link' | 'other'
@@ -47,4 +48,63 @@ export function systemDisk(paths: PathModel): Disk {
       return read.path
     },
   }
+}
+
+/** Which differences in names a file system ignores. */
+export interface NameFolding {
+  readonly case: boolean
+  /** Unicode normalization. */
+  readonly normal: boolean
+}
+
+export const EXACT: NameFolding = { case: false, normal: false }
+
+/**
+ * One spelling for all spellings of a name. Only letters with one counterpart are folded, because file systems differ on
+ * the others. A spelling that is equal on disk but not here is denied; the reverse cannot happen.
+ */
+export function foldNames(path: string, folding: NameFolding): string {
+  const normal = folding.normal ? path.normalize('NFC') : path
+  return folding.case ? Array.from(normal, foldLetter).join('') : normal
+}
+
+function foldLetter(letter: string): string {
+  const lower = letter.toLowerCase()
+  return lower.toUpperCase() === letter ? lower : letter
+}
+
+/** The name in the other case; undefined if it has no letter that folds. */
+function otherCase(name: string): string | undefined {
+  const other = Array.from(name, (letter) => {
+    const lower = foldLetter(letter)
+    if (lower !== letter) return lower
+    const upper = letter.toUpperCase()
+    return foldLetter(upper) === letter ? upper : letter
+  }).join('')
+  return other === name ? undefined : other
+}
+
+/**
+ * Finds out how the file system folds names in a folder: looks up an entry, or the folder itself, in the other case.
+ * Nothing is written. On macOS every file system normalizes.
+ */
+export async function probeFolding(
+  folder: string, disk: Disk, paths: PathModel, platform: NodeJS.Platform,
+): Promise<NameFolding> {
+  const folding = { case: await foldsCase(folder, disk, paths), normal: platform === 'darwin' }
+  return folding.case || folding.normal ? folding : EXACT
+}
+
+async function foldsCase(folder: string, disk: Disk, paths: PathModel): Promise<boolean> {
+  // A folder that cannot be listed has no entries to try. During a shortage, its parent, which may fold differently, is no substitute.
+  const names = await disk.names(folder).catch((error: unknown) => {
+    if (isResourceShortage(error)) throw error
+    return []
+  })
+  const inside = names.find((name) => otherCase(name) !== undefined)
+  const asked = inside === undefined ? parentOf(folder, paths) : { folder, name: inside }
+  const other = otherCase(asked.name)
+  if (other === undefined) return false
+  const [one, two] = [await disk.look(joinNames(asked.folder, asked.name)), await disk.look(joinNames(asked.folder, other))]
+  return one !== undefined && two !== undefined && one.device === two.device && one.node === two.node
 }

@@ -1,6 +1,6 @@
 import { mustBeNamed, type ProtectedPlaces, type Protection } from '@bulkhead/contract'
 import { compileGlob, pathSegments, type GlobMatch } from '@bulkhead/kit/glob'
-import { EXACT, foldNames, type NameFolding } from './name-folding.ts'
+import { EXACT, foldNames, type NameFolding } from './disk.ts'
 import { joinNames, liesIn, type PathModel } from './paths.ts'
 
 /** A pattern, split into the folder that the operator chose and the rest from the manifest. */

@@ -1,13 +1,11 @@
 import type { GlobMatch } from '@bulkhead/kit/glob'
 import { BulkheadError, ProtectedPlaces, protectionReason } from '@bulkhead/contract'
 import { Denial, type Remedies } from '../model/capability.ts'
-import type { Disk } from './disk.ts'
+import { EXACT, foldNames, type Disk, type NameFolding } from './disk.ts'
 import { withFileErrors } from './file-errors.ts'
-import { EXACT, foldNames, type NameFolding } from './name-folding.ts'
 import type { UnverifiedFile } from './sync-read.ts'
 import { joinNames, liesIn, type PathModel } from './paths.ts'
-import { RealRoots, type RealRoot } from './real-roots.ts'
-import { resolvePath, type Position } from './resolve-path.ts'
+import { RealRoots, resolvePath, type RealRoot, type Position } from './resolve-path.ts'
 import { intersection, rootPatterns, PathPatterns, type Patterns, type Reach, type RootedPattern } from './path-patterns.ts'
 
 const PATH_CHARS = 4_096

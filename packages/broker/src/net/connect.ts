@@ -1,12 +1,10 @@
 import { lookup as resolve } from 'node:dns/promises'
-import type { LookupFunction, Socket } from 'node:net'
-import { connect as connectPlain, isIP } from 'node:net'
+import { connect as connectPlain, isIP, type LookupFunction, type Socket } from 'node:net'
 import { connect as connectSecure } from 'node:tls'
 import { callbackify } from 'node:util'
 import { BulkheadError } from '@bulkhead/contract'
 import type { buildConnector } from 'undici'
-import type { HostAllowList } from '../hosts/host-allow-list.ts'
-import { portOf, requireAllowedAddress } from '../hosts/url-policy.ts'
+import { portOf, requireAllowedAddress, type HostAllowList } from '../hosts/url-policy.ts'
 
 /** All addresses of a name. */
 export type Lookup = (host: string) => Promise<readonly string[]>

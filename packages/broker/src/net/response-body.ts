@@ -2,9 +2,8 @@ import { pipeline, type Readable } from 'node:stream'
 import { BulkheadError } from '@bulkhead/contract'
 import { errorCode } from '@bulkhead/kit/error-message'
 import type { RedactingStream, Redaction } from '../secrets/redaction.ts'
-import type { Decoder } from './response-head.ts'
+import { netError, type Decoder } from './response.ts'
 import type { NetLimits } from './limits.ts'
-import { netError } from './net-errors.ts'
 
 export interface BodyParts {
   readonly host: string

@@ -1,8 +1,8 @@
-import { RollingSearch, type SearchTerm, type Span } from './rolling-search.ts'
+import { randomInt } from 'node:crypto'
 
 export const REDACTED = '[REDACTED]'
 
-/** Removes secrets from responses and output before a tool sees them. Only the encodings in `encodings.ts` are found. */
+/** Removes secrets from responses and output before a tool sees them. It finds only the forms in its terms. */
 export class Redaction {
   readonly #terms: readonly SearchTerm[]
 
@@ -82,5 +82,107 @@ export class RedactingStream {
       else joined.push([start, end])
     }
     return joined
+  }
+}
+
+export type Span = readonly [start: number, end: number]
+
+/** Odd and random, so that an attacker cannot construct collisions. */
+const BASE = randomInt(2 ** 30) * 2 + 1
+
+/** A byte string to find. */
+export class SearchTerm {
+  readonly bytes: Buffer
+  /** Whether a match currently counts. */
+  readonly counts: () => boolean
+  readonly hash: number
+  /** The factor by which a byte that leaves the window entered its hash. */
+  readonly leaving: number
+
+  /** Contract: `bytes` is not empty. */
+  constructor(bytes: Buffer, counts: () => boolean) {
+    let [hash, leaving] = [0, 1]
+    for (const byte of bytes) {
+      hash = (Math.imul(hash, BASE) + byte) | 0
+      leaving = Math.imul(leaving, BASE)
+    }
+    this.bytes = bytes
+    this.counts = counts
+    this.hash = hash
+    this.leaving = leaving
+  }
+}
+
+/**
+ * Finds byte strings in a stream by rolling hashes. The work per byte does not depend on the bytes. A search that compares
+ * byte by byte would take longer the more of a secret was guessed, and that time can be measured.
+ */
+export class RollingSearch {
+  /** No term contains a line end. The search then restarts with each line. */
+  readonly endsAtLines: boolean
+  /** Bytes of the longest term. */
+  readonly longest: number
+  readonly #windows: readonly Window[]
+
+  constructor(terms: readonly SearchTerm[]) {
+    this.endsAtLines = !terms.some(({ bytes }) => bytes.includes(LINE_END))
+    this.longest = Math.max(0, ...terms.map(({ bytes }) => bytes.length))
+    const byLength = Map.groupBy(terms, ({ bytes }) => bytes.length)
+    this.#windows = [...byLength].map(([length, same]) => new Window(length, same, this.endsAtLines))
+  }
+
+  /** Matches that end after `from`. Contract: `bytes` has the last `longest` bytes before `from`, as far as the line goes. */
+  next(bytes: Buffer, from: number): readonly Span[] {
+    return this.#windows.flatMap((window) => window.next(bytes, from))
+  }
+}
+
+/** Terms of one length. */
+class Window {
+  readonly #length: number
+  readonly #terms: readonly SearchTerm[]
+  readonly #hashes: Int32Array
+  readonly #endsAtLines: boolean
+  #hash = 0
+  /** Bytes since the last restart, up to the length. */
+  #filled = 0
+
+  constructor(length: number, terms: readonly SearchTerm[], endsAtLines: boolean) {
+    this.#length = length
+    this.#terms = terms
+    this.#hashes = Int32Array.from(terms, ({ hash }) => hash)
+    this.#endsAtLines = endsAtLines
+  }
+
+  next(bytes: Buffer, from: number): Span[] {
+    const found: Span[] = []
+    const length = this.#length
+    const endsAtLines = this.#endsAtLines
+    const { leaving } = this.#terms[0]!
+    const hashes = this.#hashes
+    let hash = this.#hash
+    let filled = this.#filled
+    for (let at = from; at < bytes.length; at++) {
+      const byte = bytes[at]!
+      if (byte === LINE_END && endsAtLines) {
+        hash = 0
+        filled = 0
+        continue
+      }
+      hash = (Math.imul(hash, BASE) + byte) | 0
+      if (filled === length) hash = (hash - Math.imul(bytes[at - length]!, leaving)) | 0
+      else if (++filled < length) continue
+      for (let index = 0; index < hashes.length; index++) {
+        if (hashes[index] === hash && this.#isMatch(index, bytes, at + 1)) found.push([at + 1 - length, at + 1])
+      }
+    }
+    this.#hash = hash
+    this.#filled = filled
+    return found
+  }
+
+  #isMatch(index: number, bytes: Buffer, end: number): boolean {
+    const term = this.#terms[index]!
+    return term.counts() && term.bytes.compare(bytes, end - this.#length, end) === 0
   }
 }

@@ -1,8 +1,9 @@
-import type { SecretGrant } from '@bulkhead/contract'
-import { BulkheadError } from '@bulkhead/contract'
+import { randomBytes } from 'node:crypto'
+import { BulkheadError, type SecretGrant } from '@bulkhead/contract'
+import { addressKind } from '../hosts/address-policy.ts'
+import { isLocalName, type Target } from '../hosts/url-policy.ts'
 import { requireUnderCeilings, stringArgument, type CapabilityUnit } from '../model/capability.ts'
-import { SecretHandles, type CallSecrets } from './handles.ts'
-import { SECRET_CHARS, Vault } from './vault.ts'
+import { SECRET_CHARS, Vault, type StoredSecret } from './vault.ts'
 
 export interface SecretsCapability extends CapabilityUnit {
   /** The secrets of a call, for other capabilities. */
@@ -52,3 +53,92 @@ const unusable = (name: string): BulkheadError =>
       + 'so it cannot be redacted reliably. Use a longer or shorter secret.',
     { data: { name } },
   )
+
+/** Characters that a header can carry. */
+const SENDABLE = /^[\t\x20-\x7e\x80-\xff]*$/
+
+/** The secrets of one call, as net and shell use them. */
+export interface CallSecrets {
+  /** Replaces handles in headers by their values. Throws CapabilityDenied if the secret is not for this target. */
+  inHeaders(headers: ReadonlyMap<string, string>, target: Target): ReadonlyMap<string, string>
+  /** The same for an argument or the input of a command. */
+  inText(text: string, command: string): string
+  readonly vault: Vault
+}
+
+/** The handles that were given to one call. */
+export class SecretHandles implements CallSecrets {
+  readonly vault: Vault
+  readonly #byName = new Map<string, string>()
+  readonly #byHandle = new Map<string, StoredSecret>()
+
+  constructor(vault: Vault) {
+    this.vault = vault
+  }
+
+  /** One handle per secret. */
+  handle(secret: StoredSecret): string {
+    const known = this.#byName.get(secret.name)
+    if (known !== undefined) return known
+    const handle = newHandle(secret.name)
+    this.#byName.set(secret.name, handle)
+    this.#byHandle.set(handle, secret)
+    return handle
+  }
+
+  inHeaders(headers: ReadonlyMap<string, string>, target: Target): ReadonlyMap<string, string> {
+    return new Map([...headers].map(([name, text]) => [name, this.#replace(text, (secret) => forHost(secret, target))]))
+  }
+
+  inText(text: string, command: string): string {
+    return this.#replace(text, (secret) => forCommand(secret, command))
+  }
+
+  #replace(text: string, valueFor: (secret: StoredSecret) => string): string {
+    return replaceHandles(text, (handle) => {
+      const secret = this.#byHandle.get(handle)
+      if (secret === undefined) throw denied('The handle is unknown in this call. Get a new handle in each call.')
+      const value = valueFor(secret)
+      this.vault.use(secret)
+      return value
+    })
+  }
+}
+
+function forHost(secret: StoredSecret, target: Target): string {
+  const [{ name, value }, { url, host }] = [secret, target]
+  if (!secret.isFor(target)) {
+    throw denied(`The secret ${name} may not be sent to ${url.host}. Name the host in \`secrets\` of the manifest.`, name)
+  }
+  // Unencrypted traffic to another machine can be read on the way.
+  if (url.protocol !== 'https:' && !isThisMachine(host)) {
+    throw denied(`The secret ${name} is not sent over http. Use https.`, name)
+  }
+  if (!SENDABLE.test(value)) throw denied(`The secret ${name} contains characters that a header cannot carry.`, name)
+  return value
+}
+
+const isThisMachine = (host: string): boolean => isLocalName(host) || addressKind(host) === 'loopback'
+
+function forCommand({ name, value, commands }: StoredSecret, command: string): string {
+  if (!commands.includes(command)) {
+    throw denied(`The secret ${name} may not be given to ${command}. Name the command in \`secrets\` of the manifest.`, name)
+  }
+  if (value.includes('\0')) throw denied(`The secret ${name} contains a NUL, which an argument cannot carry.`, name)
+  return value
+}
+
+const denied = (message: string, name?: string): BulkheadError =>
+  new BulkheadError('CapabilityDenied', message, { data: { power: 'secrets', ...(name !== undefined && { name }) } })
+
+const HANDLE = /\{\{secret:[A-Za-z_][A-Za-z0-9_]{0,127}:[A-Za-z0-9_-]{22}\}\}/g
+
+/**
+ * A placeholder for a secret. It is random, so that an argument of a model or a page from the network cannot contain one.
+ */
+export const newHandle = (name: string): string => `{{secret:${name}:${randomBytes(16).toString('base64url')}}}`
+
+export const hasHandle = (text: string): boolean => text.search(HANDLE) >= 0
+
+export const replaceHandles = (text: string, valueOf: (handle: string) => string): string =>
+  text.replaceAll(HANDLE, (handle) => valueOf(handle))

@@ -1,9 +1,7 @@
-import type { CompartmentTool, Power } from '@bulkhead/contract'
-import type { Json } from '@bulkhead/kit/json'
-import { ANY_COMMAND, BulkheadError, matchArguments } from '@bulkhead/contract'
-import { isJsonObject } from '@bulkhead/kit/json'
+import { ANY_COMMAND, BulkheadError, matchArguments, type CompartmentTool, type Power } from '@bulkhead/contract'
+import { isJsonObject, type Json } from '@bulkhead/kit/json'
 import { Denial, stringArgument, type Remedies } from '../model/capability.ts'
-import type { CallSecrets } from '../secrets/handles.ts'
+import type { CallSecrets } from '../secrets/secrets.ts'
 
 /** The limit of Linux for one argument. Here it applies to all of them together. */
 const ARGUMENT_BYTES = 128 * 1024 - 1

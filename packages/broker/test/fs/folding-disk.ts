@@ -1,5 +1,4 @@
-import type { Disk, FileInfo } from '../../src/fs/disk.ts'
-import type { NameFolding } from '../../src/fs/name-folding.ts'
+import type { Disk, FileInfo, NameFolding } from '../../src/fs/disk.ts'
 
 export type Tree = { readonly [name: string]: Tree | string | { readonly link: string } }
 

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { thoroughly } from '../../../../scripts/thoroughly.ts'
-import { EXACT, type NameFolding } from '../../src/fs/name-folding.ts'
+import { EXACT, type NameFolding } from '../../src/fs/disk.ts'
 import { POSIX_PATHS, WINDOWS_PATHS } from '../../src/fs/paths.ts'
 import { rootPatterns, PathPatterns } from '../../src/fs/path-patterns.ts'
 

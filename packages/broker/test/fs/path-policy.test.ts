@@ -1,12 +1,10 @@
 import { describe, expect, it } from 'vitest'
-import type { Disk } from '../../src/fs/disk.ts'
-import type { NameFolding } from '../../src/fs/name-folding.ts'
+import type { Disk, NameFolding } from '../../src/fs/disk.ts'
 import { PathPolicy } from '../../src/fs/path-policy.ts'
 import { pathsOf } from '../../src/fs/paths.ts'
 import type { Reach } from '../../src/fs/path-patterns.ts'
 import { codeOf } from './ground.ts'
-import type { Tree } from './folding-disk.ts'
-import { FoldingDisk } from './folding-disk.ts'
+import { FoldingDisk, type Tree } from './folding-disk.ts'
 
 interface World {
   readonly platform: NodeJS.Platform

@@ -1,10 +1,9 @@
 import { lstatSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { BulkheadError } from '@bulkhead/contract'
+import { ProtectedPlaces, type BulkheadError } from '@bulkhead/contract'
 import { describe, expect, it } from 'vitest'
-import { EXACT, type NameFolding } from '../../src/fs/name-folding.ts'
+import { EXACT, type NameFolding } from '../../src/fs/disk.ts'
 import { PathPatterns } from '../../src/fs/path-patterns.ts'
-import { ProtectedPlaces } from '@bulkhead/contract'
 import { temporaryFolder } from '../fixture.ts'
 import { codeOf, openFs, put } from './ground.ts'
 

@@ -1,11 +1,10 @@
 import { rename, symlink, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
-import type { Disk } from '../../src/fs/disk.ts'
-import { systemDisk } from '../../src/fs/disk.ts'
+import { systemDisk, type Disk } from '../../src/fs/disk.ts'
 import { FileScope } from '../../src/fs/file-scope.ts'
 import { POSIX_PATHS } from '../../src/fs/paths.ts'
-import { RealRoots } from '../../src/fs/real-roots.ts'
+import { RealRoots } from '../../src/fs/resolve-path.ts'
 import { temporaryFolder } from '../fixture.ts'
 import { put } from './ground.ts'
 

@@ -1,8 +1,7 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { thoroughly } from '../../../../scripts/thoroughly.ts'
-import { WINDOWS_PATHS } from '../../src/fs/paths.ts'
-import { windowsPath } from '../../src/fs/windows-path.ts'
+import { WINDOWS_PATHS, windowsPath } from '../../src/fs/paths.ts'
 
 const BASE = 'C:/Users/me/ws'
 const read = (given: string, base = BASE): string | undefined => {

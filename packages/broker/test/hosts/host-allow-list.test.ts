@@ -2,7 +2,7 @@ import { hostMatches } from '@bulkhead/kit/hosts'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { thoroughly } from '../../../../scripts/thoroughly.ts'
-import { HostAllowList } from '../../src/hosts/host-allow-list.ts'
+import { HostAllowList } from '../../src/hosts/url-policy.ts'
 
 const covers = (pattern: string, host: string, port = 443): boolean => new HostAllowList([pattern]).covers(host, port)
 const refuses = (hosts: readonly string[], address: string, host: string, port = 443): string | undefined =>

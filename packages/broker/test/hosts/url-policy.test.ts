@@ -2,8 +2,7 @@ import { BulkheadError } from '@bulkhead/contract'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { thoroughly } from '../../../../scripts/thoroughly.ts'
-import { HostAllowList } from '../../src/hosts/host-allow-list.ts'
-import { checkUrl, requireAllowedAddress } from '../../src/hosts/url-policy.ts'
+import { HostAllowList, checkUrl, requireAllowedAddress } from '../../src/hosts/url-policy.ts'
 
 const HOSTS = ['api.example.com', '*.wide.test', 'local.test:8080', 'xn--bcher-kva.example', '127.0.0.1:9000', '0.0.0.0']
 const scope = new HostAllowList(HOSTS)

@@ -4,10 +4,9 @@ import type { RequestListener } from 'node:http'
 import type { TLSSocket } from 'node:tls'
 import { describe, expect, it } from 'vitest'
 import { checkedConnector } from '../../src/net/connect.ts'
-import { HostAllowList } from '../../src/hosts/host-allow-list.ts'
+import { HostAllowList } from '../../src/hosts/url-policy.ts'
 import type { NetOptions } from '../../src/net/net.ts'
-import type { Listening } from './loopback.ts'
-import { callOf, codeOf, fetchRaw, listen, newNet, reach, refusal, said, serve } from './loopback.ts'
+import { callOf, codeOf, fetchRaw, listen, newNet, reach, refusal, said, serve, type Listening } from './loopback.ts'
 
 const pem = (name: string): Promise<string> => readFile(new URL(`fixtures/${name}.pem`, import.meta.url), 'utf8')
 const [key, cert] = [await pem('key'), await pem('certificate')]

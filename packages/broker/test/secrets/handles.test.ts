@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { hasHandle, newHandle, replaceHandles } from '../../src/secrets/handles.ts'
+import { hasHandle, newHandle, replaceHandles } from '../../src/secrets/secrets.ts'
 
 it('a handle names its secret and is never the same twice', () => {
   const handles = Array.from({ length: 1_000 }, () => newHandle('TOKEN'))

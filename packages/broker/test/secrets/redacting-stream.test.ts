@@ -1,8 +1,7 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { thoroughly } from '../../../../scripts/thoroughly.ts'
-import { SearchTerm } from '../../src/secrets/rolling-search.ts'
-import { RedactingStream } from '../../src/secrets/redaction.ts'
+import { SearchTerm, RedactingStream } from '../../src/secrets/redaction.ts'
 
 const streamOf = (texts: readonly string[], counts = () => true): RedactingStream =>
   new RedactingStream(texts.map((text) => new SearchTerm(Buffer.from(text), counts)), Buffer.from('#'))

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { SearchTerm } from '../../src/secrets/rolling-search.ts'
-import { Redaction, REDACTED } from '../../src/secrets/redaction.ts'
-import { encodedForms } from '../../src/secrets/encodings.ts'
+import { SearchTerm, Redaction, REDACTED } from '../../src/secrets/redaction.ts'
+import { encodedForms } from '../../src/secrets/vault.ts'
 
 const redactionOf = (...values: readonly string[]): Redaction =>
   new Redaction(values.flatMap(encodedForms).map((form) => new SearchTerm(form, () => true)))

@@ -1,7 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { HostAllowList } from '../../src/hosts/host-allow-list.ts'
-import type { Target } from '../../src/hosts/url-policy.ts'
-import { checkUrl } from '../../src/hosts/url-policy.ts'
+import { HostAllowList, checkUrl, type Target } from '../../src/hosts/url-policy.ts'
 import { secretsCapability } from '../../src/secrets/secrets.ts'
 import { UsedSecrets } from '../../src/secrets/vault.ts'
 import { callOf, codeOf, handleOf, SECRET, vaultOf } from './ground.ts'

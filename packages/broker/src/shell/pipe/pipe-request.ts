@@ -1,9 +1,7 @@
-import type { CompartmentTool } from '@bulkhead/contract'
-import type { Json, JsonObject } from '@bulkhead/kit/json'
-import { BulkheadError } from '@bulkhead/contract'
-import { isJsonObject } from '@bulkhead/kit/json'
+import { BulkheadError, type CompartmentTool } from '@bulkhead/contract'
+import { isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
 import { stringArgument } from '../../model/capability.ts'
-import { hasHandle, type CallSecrets } from '../../secrets/handles.ts'
+import { hasHandle, type CallSecrets } from '../../secrets/secrets.ts'
 import { COMMAND_CHARS, INPUT_CHARS, checkRequest, readArguments, type ShellRequest } from '../request.ts'
 
 const STAGES = 32
