@@ -2,15 +2,15 @@ import { basename, dirname } from 'node:path'
 import type { Json, JsonObject } from '@bulkhead/kit/json'
 import { BulkheadError } from '@bulkhead/contract'
 import { stringArgument, type CapabilityUnit, type OpenCall } from '../model/capability.ts'
-import { editFile } from './edit/edit-file.ts'
+import { editFile } from './edit-file.ts'
 import { FileScope, scopeOf, type HostFolders } from './file-scope.ts'
-import { GLOB_LIMITS, globFiles, readGlobRequest, type GlobLimits } from './glob.ts'
+import { GLOB_LIMITS, globFiles, type GlobLimits } from './search/glob.ts'
 import { listFolder, MAX_BYTES, readFile, readRange, statFile } from './read-file.ts'
 import { compileFilePattern } from './search/file-pattern.ts'
 import { findFiles } from './search/find-files.ts'
 import { findRipgrep } from './search/ripgrep.ts'
 import { searchLines } from './search/search-lines.ts'
-import { readFindRequest, readSearchRequest } from './search/request.ts'
+import { readFindRequest, readGlobRequest, readSearchRequest } from './search/request.ts'
 import { shownPath } from './paths.ts'
 import { WATCH_LIMITS, type WatchLimits } from './watch.ts'
 import { Watches } from './watches.ts'
@@ -66,7 +66,7 @@ export function fsCapability(workspace: string, options: FsOptions): CapabilityU
         return statFile(read, await read.locate(path))
       },
       async 'fs.glob'(call, args) {
-        const request = readGlobRequest(stringArgument(args, 0, 'The pattern'), args[1], globLimits)
+        const request = readGlobRequest(stringArgument(args, 0, 'The pattern'), args[1], globLimits.results)
         const { read } = scopesOf(call)
         const found = await searches.run(call, async (signal) =>
           globFiles(read, await read.locate(request.path, 'leads'), request, globLimits, signal))

@@ -1,6 +1,5 @@
 import { BulkheadError } from '@bulkhead/contract'
-import { matchRow } from '@bulkhead/kit/glob'
-import { alternativesOf } from '../glob.ts'
+import { compileGlob, matchRow, type GlobMatch } from '@bulkhead/kit/glob'
 
 /** A compiled pattern over paths below a folder. */
 export interface FilePattern {
@@ -93,4 +92,99 @@ export function narrowingArguments(pattern: string): readonly string[] {
   const isWhole = name === pattern || !/[{}]/.test(pattern)
   const tells = PLAIN_NAME.test(name) && !/^(?:\*+|\.+)$|\*\*/.test(name)
   return isWhole && tells ? [`--type-add=wanted:${name}`, '--type=wanted'] : []
+}
+
+const PATTERN_CHARS = 1_024
+/** Strings that the braces of a pattern may expand to. */
+const ALTERNATIVES = 64
+
+/**
+ * Compiles a pattern over paths below a folder: `*` within one name, `**` across folders, `{a,b}` alternatives. All else is
+ * literal, brackets and question marks too, because names contain them. Throws InputInvalid for a pattern that cannot match.
+ */
+export function compileGlobPattern(pattern: string): (names: readonly string[]) => GlobMatch {
+  const tests = alternativesOf(pattern).map((names) => compileGlob(names.join('/'), { below: false }))
+  return (names) => {
+    const matches = tests.map((test) => test(names))
+    return { covers: matches.some(({ covers }) => covers), leads: matches.some(({ leads }) => leads) }
+  }
+}
+
+/** The components of each expansion of a pattern. Throws InputInvalid if it leaves its folder. */
+export function alternativesOf(pattern: string): readonly (readonly string[])[] {
+  if (pattern === '' || pattern.length > PATTERN_CHARS || pattern.includes('\0')) {
+    throw new BulkheadError('InputInvalid', `The pattern is empty, longer than ${PATTERN_CHARS} characters, or contains a NUL.`)
+  }
+  return expandBraces(pattern).map((alternative) => {
+    const names = alternative.split('/').filter((name, index) => name !== '.' && (name !== '' || index === 0))
+    if (names[0] === '' || names.includes('..')) {
+      throw new BulkheadError('InputInvalid', `The pattern "${pattern}" must not begin with "/" or contain "..".`)
+    }
+    return names
+  })
+}
+
+/** Expands braces. Braces that do not close, or contain no comma, are literal. */
+export function expandBraces(pattern: string): readonly string[] {
+  const found = firstBraces(pattern)
+  if (found === undefined) return [pattern]
+  const { before, choices, after } = found
+  const tails = expandBraces(after)
+  const expanded = choices.flatMap(expandBraces).flatMap((choice) => tails.map((tail) => before + choice + tail))
+  if (expanded.length > ALTERNATIVES) {
+    throw new BulkheadError('InputInvalid', `The braces of the pattern expand to more than ${ALTERNATIVES} strings. Split the search.`)
+  }
+  return expanded
+}
+
+interface Braces {
+  readonly before: string
+  readonly choices: readonly string[]
+  readonly after: string
+}
+
+function firstBraces(pattern: string): Braces | undefined {
+  for (let open = pattern.indexOf('{'); open >= 0; open = pattern.indexOf('{', open + 1)) {
+    const choices: string[] = []
+    let depth = 0
+    let from = open + 1
+    for (let at = open + 1; at < pattern.length; at++) {
+      const char = pattern[at]
+      if (char === '{') depth++
+      else if (char === '}' && depth > 0) depth--
+      else if (depth === 0 && (char === ',' || char === '}')) {
+        choices.push(pattern.slice(from, at))
+        from = at + 1
+        if (char === '}') break
+      }
+    }
+    const closed = pattern[from - 1] === '}' && from > open + 1
+    if (closed && choices.length > 1) return { before: pattern.slice(0, open), choices, after: pattern.slice(from) }
+  }
+  return undefined
+}
+
+/** Time for all searches together in one turn of the event loop. */
+const SLICE_MS = 10
+
+const waiting: (() => void)[] = []
+let ends = -Infinity
+
+/**
+ * Whether searches have used up their time in this turn. Pattern and names are untrusted: the cost of one match is bounded,
+ * their number is not. Call it before each match.
+ */
+export const isSliceSpent = (): boolean => performance.now() > ends
+
+/** Resolves in a later turn. First come, first served. */
+export function nextSlice(): Promise<void> {
+  return new Promise((resolve) => {
+    if (waiting.push(resolve) === 1) setImmediate(begin)
+  })
+}
+
+function begin(): void {
+  ends = performance.now() + SLICE_MS
+  waiting.shift()?.()
+  if (waiting.length > 0) setImmediate(begin)
 }

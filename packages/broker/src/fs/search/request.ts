@@ -1,12 +1,19 @@
-import type { SearchOptions } from '@bulkhead/contract'
-import type { Json, JsonObject } from '@bulkhead/kit/json'
-import { BulkheadError } from '@bulkhead/contract'
-import { isJsonObject } from '@bulkhead/kit/json'
+import { BulkheadError, type SearchOptions } from '@bulkhead/contract'
+import type { GlobMatch } from '@bulkhead/kit/glob'
+import { isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
+import { compileGlobPattern } from './file-pattern.ts'
 
 const PATTERN_CHARS = 10_000
 const CONTEXT_LINES = 100
 /** Paths or matches in one result. */
 export const MAX_RESULTS = 10_000
+
+export interface GlobRequest {
+  readonly match: (names: readonly string[]) => GlobMatch
+  readonly path: string
+  /** Absent if the tool set none. */
+  readonly limit: number | undefined
+}
 
 export interface FindRequest {
   readonly path: string
@@ -19,7 +26,14 @@ export type SearchRequest = Required<Omit<SearchOptions, 'glob' | 'type'>> & {
   readonly type: string | undefined
 }
 
-/** Both functions throw InputInvalid. */
+/** Like the other two functions, throws InputInvalid. */
+export function readGlobRequest(pattern: string, options: Json | undefined, maxResults: number): GlobRequest {
+  const given = objectOf(options)
+  return {
+    path: text(given, 'path') ?? '.', limit: count(given, 'limit', 1, maxResults), match: compileGlobPattern(pattern),
+  }
+}
+
 export function readFindRequest(options: Json | undefined): FindRequest {
   const given = objectOf(options)
   return { path: text(given, 'path') ?? '.', limit: count(given, 'limit', 1, MAX_RESULTS) ?? MAX_RESULTS }

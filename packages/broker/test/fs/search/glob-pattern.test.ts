@@ -1,7 +1,7 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { thoroughly } from '../../../../scripts/thoroughly.ts'
-import { compileGlobPattern, expandBraces } from '../../src/fs/glob.ts'
+import { thoroughly } from '../../../../../scripts/thoroughly.ts'
+import { compileGlobPattern, expandBraces } from '../../../src/fs/search/file-pattern.ts'
 
 const covers = (pattern: string, path: string): boolean => compileGlobPattern(pattern)(path.split('/')).covers
 

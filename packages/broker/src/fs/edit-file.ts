@@ -1,12 +1,66 @@
+import { isUtf8 } from 'node:buffer'
 import { BulkheadError } from '@bulkhead/contract'
-import { MAX_BYTES } from '../read-file.ts'
-import { tooLong } from '../write-file.ts'
+import type { EffectCounter } from '../model/capability.ts'
+import type { FileScope } from './file-scope.ts'
+import type { ResolvedPath } from './path-policy.ts'
+import { MAX_BYTES, readFile } from './read-file.ts'
+import { queueForFile, replaceFile, tooLong } from './write-file.ts'
+import { unifiedDiff, type Change } from './unified-diff.ts'
 
-/** A replacement in the old content. */
-export interface Change {
-  readonly at: number
-  readonly before: Buffer
-  readonly after: Buffer
+export interface Edit {
+  readonly before: string
+  readonly after: string
+  readonly all: boolean
+}
+
+export interface EditedFile {
+  readonly replacements: number
+  diff(): string
+}
+
+/** Replaces a string that occurs once, or all occurrences. Contract: otherwise rejects with InputInvalid and changes nothing. */
+export function editFile(scope: FileScope, resolved: ResolvedPath, edit: Edit, effects?: EffectCounter): Promise<EditedFile> {
+  const { given } = resolved
+  return queueForFile(resolved.real, async () => {
+    const read = await readFile(scope, resolved, {})
+    effects?.add('readBytes', read.length)
+    const text = openText(read, given)
+    const { bytes, changes } = replaceText(text.bytes, edit, given)
+    if (!text.isUtf8 && /[^\0-\x7f]/.test(edit.after)) {
+      throw new BulkheadError('InputInvalid', `"${given}" is not UTF-8, so the new string must be plain ASCII.`)
+    }
+    const written = text.close(bytes)
+    effects?.add('writtenBytes', written.length)
+    await scope.inFolder(resolved, (folder, name) => replaceFile(folder, name, given, written))
+    return { replacements: changes.length, diff: () => unifiedDiff(given, text.bytes, changes) }
+  })
+}
+
+/** The content of a file as UTF-8, or as it is if the encoding is unknown. */
+export interface OpenedText {
+  readonly bytes: Buffer
+  readonly isUtf8: boolean
+  /** Converts back to the encoding of the file. */
+  close(bytes: Buffer): Buffer
+}
+
+const LITTLE = Buffer.from([0xff, 0xfe])
+const BIG = Buffer.from([0xfe, 0xff])
+
+/** Throws InputInvalid for malformed UTF-16, which could not be written back unchanged. */
+export function openText(bytes: Buffer, path: string): OpenedText {
+  const mark = bytes.subarray(0, 2)
+  const big = mark.equals(BIG)
+  if (!big && !mark.equals(LITTLE)) return { bytes, isUtf8: isUtf8(bytes), close: (changed) => changed }
+  const text = bytes.length % 2 === 0 ? (big ? Buffer.from(bytes).swap16() : bytes).toString('utf16le') : ''
+  if (text === '' || !text.isWellFormed()) {
+    throw new BulkheadError('InputInvalid', `"${path}" has a UTF-16 byte order mark but is not valid UTF-16. Write the whole file instead.`)
+  }
+  const close = (changed: Buffer): Buffer => {
+    const encoded = Buffer.from(changed.toString('utf8'), 'utf16le')
+    return big ? encoded.swap16() : encoded
+  }
+  return { bytes: Buffer.from(text), isUtf8: true, close }
 }
 
 export interface Replaced {
@@ -15,17 +69,11 @@ export interface Replaced {
   readonly changes: readonly Change[]
 }
 
-export interface Replacement {
-  readonly before: string
-  readonly after: string
-  readonly all: boolean
-}
-
 const LF = 10
 const CR = 13
 
 /** Throws InputInvalid if the string does not occur, or occurs more than once without `all`. */
-export function replaceText(content: Buffer, { before, after, all }: Replacement, path: string): Replaced {
+export function replaceText(content: Buffer, { before, after, all }: Edit, path: string): Replaced {
   if (before === '') throw refused('The old string is empty. To create a file, write it.')
   if (before === after) throw refused('The old and the new string are the same.')
   const [old, fresh, places] = find(content, { before, after, all })
@@ -55,7 +103,7 @@ export function replaceText(content: Buffer, { before, after, all }: Replacement
  * strings are tried as given first, then with CRLF.
  */
 function find(
-  content: Buffer, { before, after, all }: Replacement,
+  content: Buffer, { before, after, all }: Edit,
 ): readonly [old: Buffer, fresh: Buffer, places: readonly number[]] {
   const spansLines = /\n/.test(before + after)
   if (!spansLines || !endsInCrlf(content)) {
@@ -65,7 +113,7 @@ function find(
   return attempt(content, { before: withCrlf(before), after: withCrlf(after), all })
 }
 
-function attempt(content: Buffer, { before, after, all }: Replacement): readonly [Buffer, Buffer, readonly number[]] {
+function attempt(content: Buffer, { before, after, all }: Edit): readonly [Buffer, Buffer, readonly number[]] {
   const old = Buffer.from(before)
   // Overlapping occurrences are ambiguous if only one is to be replaced.
   return [old, Buffer.from(after), placesOf(old, content, { most: MANY, overlapping: !all })]

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { thoroughly } from '../../../../../scripts/thoroughly.ts'
-import { placesOf, type PlacesOptions } from '../../../src/fs/edit/replace-text.ts'
+import { thoroughly } from '../../../../scripts/thoroughly.ts'
+import { placesOf, type PlacesOptions } from '../../src/fs/edit-file.ts'
 
 /** One question to the platform for each place. */
 function askedOneByOne(sought: Buffer, content: Buffer, { most, overlapping }: PlacesOptions): readonly number[] {

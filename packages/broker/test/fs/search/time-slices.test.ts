@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { isSliceSpent, nextSlice } from '../../src/fs/time-slices.ts'
+import { isSliceSpent, nextSlice } from '../../../src/fs/search/file-pattern.ts'
 
 const PIECE_MS = 2
 

@@ -1,5 +1,3 @@
-import type { Change } from './replace-text.ts'
-
 const AROUND = 3
 /** Longer lines are cut. */
 const LINE_CHARS = 1_000
@@ -7,6 +5,13 @@ const LINE_CHARS = 1_000
 const DIFF_CHARS = 64 * 1024
 const REST = '[The rest of the diff is not shown. All replacements were made.]\n'
 const LF = 10
+
+/** A replacement in the old content. */
+export interface Change {
+  readonly at: number
+  readonly before: Buffer
+  readonly after: Buffer
+}
 
 /** Changed lines. `at` and `end` are byte offsets, `line` counts from 1. */
 interface Block {

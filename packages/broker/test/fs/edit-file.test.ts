@@ -2,9 +2,9 @@ import { chmod, readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { thoroughly } from '../../../../../scripts/thoroughly.ts'
-import { temporaryFolder } from '../../fixture.ts'
-import { codeOf, openFs } from '../ground.ts'
+import { thoroughly } from '../../../../scripts/thoroughly.ts'
+import { temporaryFolder } from '../fixture.ts'
+import { codeOf, openFs } from './ground.ts'
 import { applyUnifiedDiff } from './apply-unified-diff.ts'
 
 async function editor(content: string | Uint8Array) {

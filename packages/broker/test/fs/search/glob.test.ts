@@ -1,8 +1,8 @@
 import { mkdir, symlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { temporaryFolder } from '../fixture.ts'
-import { codeOf, openFs, put } from './ground.ts'
+import { temporaryFolder } from '../../fixture.ts'
+import { codeOf, openFs, put } from '../ground.ts'
 
 async function ground(): Promise<string> {
   const root = await temporaryFolder()
