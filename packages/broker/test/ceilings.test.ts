@@ -3,8 +3,8 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import {
-  compileCeiling, compileGrant, DEFAULT_LIMITS, narrowPower, type BrokerMethod, type BulkheadError, type Ceiling, type CompartmentServices,
-  type CompartmentTool,
+  compileCeiling, compileGrant, DEFAULT_LIMITS, narrowPower, type BrokerMethod, type BulkheadError, type Ceiling,
+  type CompartmentServices, type CompartmentTool,
 } from '@bulkhead/contract'
 import { requirementSet } from '@bulkhead/contract/validation'
 import type { Json, JsonObject } from '@bulkhead/kit/json'

@@ -48,7 +48,7 @@ const LITTLE = Buffer.from([0xff, 0xfe])
 const BIG = Buffer.from([0xfe, 0xff])
 
 /** Throws InputInvalid for malformed UTF-16, which could not be written back unchanged. */
-export function openText(bytes: Buffer, path: string): OpenedText {
+function openText(bytes: Buffer, path: string): OpenedText {
   const mark = bytes.subarray(0, 2)
   const big = mark.equals(BIG)
   if (!big && !mark.equals(LITTLE)) return { bytes, isUtf8: isUtf8(bytes), close: (changed) => changed }
@@ -73,7 +73,7 @@ const LF = 10
 const CR = 13
 
 /** Throws InputInvalid if the string does not occur, or occurs more than once without `all`. */
-export function replaceText(content: Buffer, { before, after, all }: Edit, path: string): Replaced {
+function replaceText(content: Buffer, { before, after, all }: Edit, path: string): Replaced {
   if (before === '') throw refused('The old string is empty. To create a file, write it.')
   if (before === after) throw refused('The old and the new string are the same.')
   const [old, fresh, places] = find(content, { before, after, all })

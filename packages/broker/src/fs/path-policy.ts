@@ -6,7 +6,9 @@ import { withFileErrors } from './file-errors.ts'
 import type { UnverifiedFile } from './sync-read.ts'
 import { joinNames, liesIn, type PathModel } from './paths.ts'
 import { RealRoots, resolvePath, type RealRoot, type Position } from './resolve-path.ts'
-import { intersection, rootPatterns, PathPatterns, type Patterns, type Reach, type RootedPattern } from './path-patterns.ts'
+import {
+  intersection, rootPatterns, PathPatterns, type Patterns, type Reach, type RootedPattern,
+} from './path-patterns.ts'
 
 const PATH_CHARS = 4_096
 const OUTSIDE: Remedies = {

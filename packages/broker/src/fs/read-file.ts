@@ -52,7 +52,7 @@ async function readBytes(handle: FileHandle, path: string, { start = 0, end }: B
 }
 
 /** Entries of one folder. */
-export const MAX_ENTRIES = 10_000
+const MAX_ENTRIES = 10_000
 
 /** The entries of a folder, sorted by name. Rejects with OutputTooLarge if there are more than `most`. */
 export async function entriesOf(folder: FolderHandle, most = MAX_ENTRIES): Promise<DirectoryEntry[]> {

@@ -85,7 +85,7 @@ export class RedactingStream {
   }
 }
 
-export type Span = readonly [start: number, end: number]
+type Span = readonly [start: number, end: number]
 
 /** Odd and random, so that an attacker cannot construct collisions. */
 const BASE = randomInt(2 ** 30) * 2 + 1
@@ -117,7 +117,7 @@ export class SearchTerm {
  * Finds byte strings in a stream by rolling hashes. The work per byte does not depend on the bytes. A search that compares
  * byte by byte would take longer the more of a secret was guessed, and that time can be measured.
  */
-export class RollingSearch {
+class RollingSearch {
   /** No term contains a line end. The search then restarts with each line. */
   readonly endsAtLines: boolean
   /** Bytes of the longest term. */

@@ -67,7 +67,7 @@ export interface CallSecrets {
 }
 
 /** The handles that were given to one call. */
-export class SecretHandles implements CallSecrets {
+class SecretHandles implements CallSecrets {
   readonly vault: Vault
   readonly #byName = new Map<string, string>()
   readonly #byHandle = new Map<string, StoredSecret>()

@@ -3,7 +3,7 @@ import { chmod, lstat, mkdir, realpath, rmdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { BulkheadError } from '@bulkhead/contract'
 import { withFileErrors } from '../fs/file-errors.ts'
-import { succeeds, type Argv } from './launcher.ts'
+import { succeeds, type Argv } from './command-environment.ts'
 import type { Executables } from '../process/executable.ts'
 import { reaper } from '../process/reaper.ts'
 
@@ -154,7 +154,7 @@ export interface MountPoint {
  * bubblewrap can only mount on existing paths. A missing folder is created while commands run, so that no command can
  * create it. Contract: undefined for a path that cannot be mounted on, such as a link.
  */
-export async function holdMountPoint(path: string): Promise<MountPoint | undefined> {
+async function holdMountPoint(path: string): Promise<MountPoint | undefined> {
   const known = made.get(path)
   const entry = known ?? { users: 0, ready: makeEmpty(path) }
   entry.users++

@@ -1,14 +1,12 @@
-import type { ChildProcess } from 'node:child_process'
-import { spawn } from 'node:child_process'
+import { spawn, type ChildProcess } from 'node:child_process'
 import type { BulkheadError, ShellResult } from '@bulkhead/contract'
 import type { RedactingStream, Redaction } from '../secrets/redaction.ts'
 import { reaper } from '../process/reaper.ts'
 import { BoundedOutput, type LiveOutput, type StreamName } from './output.ts'
-import { startMasked, type Stdio } from '../process/descriptors.ts'
+import { startMasked, startError, type Stdio } from '../process/spawn.ts'
 import {
   processesOf, processRow, processTable, signalProcess, type LeftoverProcesses, type ProcessRow, type RunIdentity,
 } from '../process/run-processes.ts'
-import { startError } from '../process/resources.ts'
 
 /** Output after the end of a command is read for at most this many times `drainMs`. */
 const DRAIN_PAUSES = 10

@@ -7,20 +7,15 @@ import type { OpenCall } from '../model/capability.ts'
 import { FileScope, type HostFolders } from '../fs/file-scope.ts'
 import type { Redaction } from '../secrets/redaction.ts'
 import type { SecretsCapability } from '../secrets/secrets.ts'
-import type { StartedCommand } from './running-commands.ts'
 import { Executables, requireUnchanged, type UntrustedFolders } from '../process/executable.ts'
-import { inheritableDescriptors, isInheritable } from '../process/descriptors.ts'
-import { Launcher, type Argv, type Launch } from './launcher.ts'
+import { inheritableDescriptors, isInheritable, startError } from '../process/spawn.ts'
+import { Launcher, type Argv, type Launch, type CommandEnvironment } from './command-environment.ts'
 import { LeftoverProcesses } from '../process/run-processes.ts'
 import { LiveOutput, type StreamName } from './output.ts'
-import { Fifos } from './pipe/fifos.ts'
-import type { PipeRequest } from './pipe/pipe-request.ts'
-import { crossed, isPlainWiring, Pipeline, streamsOf } from './pipe/pipeline.ts'
-import { StreamFiles } from './pipe/stream-files.ts'
-import type { ShellRequest } from './request.ts'
+import { Fifos, StreamFiles } from './streams.ts'
+import type { PipeRequest, ShellRequest } from './request.ts'
+import { crossed, isPlainWiring, Pipeline, streamsOf } from './pipeline.ts'
 import { Run, type RunParts } from './run.ts'
-import { startError } from '../process/resources.ts'
-import type { CommandEnvironment } from './command-environment.ts'
 import { CommandSandbox, type CommandSandboxOptions } from './command-sandbox.ts'
 import { withFileErrors } from '../fs/file-errors.ts'
 
@@ -46,6 +41,13 @@ type SpawnParts = Pick<RunParts, 'input' | 'streams' | 'redaction'> & {
   readonly isQuiet?: boolean
   /** Replaces PATH of the environment. */
   readonly path?: string | undefined
+}
+
+/** A command or pipe, from its start until no process of it is left. */
+export interface StartedCommand {
+  readonly result: Promise<object>
+  readonly gone: Promise<void>
+  end(reason: BulkheadError): void
 }
 
 /** Starts checked commands: pinned programs, in a verified folder, in a sandbox where one works. */
@@ -156,7 +158,7 @@ export class Starter {
  * Runs `work` with the working folder of a command: the workspace, or a folder inside it that the tool may read. The
  * path refers to the folder that was checked, as long as `work` runs.
  */
-export async function inWorkingFolder<T>(
+async function inWorkingFolder<T>(
   workspace: string, { tool }: OpenCall, given: string | undefined, work: (path: string) => T,
 ): Promise<T> {
   const root = given === undefined || resolve(workspace, given) === resolve(workspace)

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { newProcessMark } from '@bulkhead/kit/process-mark'
 import { afterAll, describe, expect, it } from 'vitest'
 import { Executables, UntrustedFolders } from '../../src/process/executable.ts'
-import { Launcher } from '../../src/shell/launcher.ts'
+import { Launcher } from '../../src/shell/command-environment.ts'
 import { any, ShellGround } from './shell-ground.ts'
 
 const ground = new ShellGround()

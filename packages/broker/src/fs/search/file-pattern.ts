@@ -111,7 +111,7 @@ export function compileGlobPattern(pattern: string): (names: readonly string[]) 
 }
 
 /** The components of each expansion of a pattern. Throws InputInvalid if it leaves its folder. */
-export function alternativesOf(pattern: string): readonly (readonly string[])[] {
+function alternativesOf(pattern: string): readonly (readonly string[])[] {
   if (pattern === '' || pattern.length > PATTERN_CHARS || pattern.includes('\0')) {
     throw new BulkheadError('InputInvalid', `The pattern is empty, longer than ${PATTERN_CHARS} characters, or contains a NUL.`)
   }

@@ -6,7 +6,7 @@ import { compileGlobPattern } from './file-pattern.ts'
 const PATTERN_CHARS = 10_000
 const CONTEXT_LINES = 100
 /** Paths or matches in one result. */
-export const MAX_RESULTS = 10_000
+const MAX_RESULTS = 10_000
 
 export interface GlobRequest {
   readonly match: (names: readonly string[]) => GlobMatch

@@ -1,7 +1,7 @@
 import type { Json } from '@bulkhead/kit/json'
 import { describe, expect, it } from 'vitest'
-import { readPipeRequest, withStageSecrets } from '../../../src/shell/pipe/pipe-request.ts'
-import { callOf, handleOf, SECRET, vaultOf } from '../../secrets/ground.ts'
+import { readPipeRequest, withStageSecrets } from '../../src/shell/request.ts'
+import { callOf, handleOf, SECRET, vaultOf } from '../secrets/ground.ts'
 
 const CAT = { cmd: 'cat' }
 

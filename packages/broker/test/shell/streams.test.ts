@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterEach, describe, expect, it, vi } from 'vitest'
-import { Fifos } from '../../../src/shell/pipe/fifos.ts'
+import { Fifos } from '../../src/shell/streams.ts'
 
 afterEach(() => vi.unstubAllEnvs())
 
@@ -26,7 +26,7 @@ describe('pipes are made in', () => {
 
   it('no writable folder: reported with the names, not retryable', () => {
     const script = `
-      const { Fifos } = require(${JSON.stringify(new URL('../../../src/shell/pipe/fifos.ts', import.meta.url).pathname)})
+      const { Fifos } = require(${JSON.stringify(new URL('../../src/shell/streams.ts', import.meta.url).pathname)})
       Fifos.open(1, ${JSON.stringify(MKFIFO)}).then(() => console.log('made'), ({ code, message }) => console.log(code, message))`
     // Without the right to write anywhere. Node's own model stands in for a system that is read-only.
     const { stdout } = spawnSync(process.execPath, ['--no-warnings', '--permission', '--allow-fs-read=*', '--allow-child-process', '-e', script], {

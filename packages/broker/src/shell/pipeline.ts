@@ -1,7 +1,7 @@
 import type { BulkheadError, PipeResult } from '@bulkhead/contract'
-import type { Run, RunStreams } from '../run.ts'
-import type { StageRequest, StageTarget } from './pipe-request.ts'
-import type { StreamFiles } from './stream-files.ts'
+import type { Run, RunStreams } from './run.ts'
+import type { StageRequest, StageTarget } from './request.ts'
+import type { StreamFiles } from './streams.ts'
 
 type StartStage = (index: number) => Run
 

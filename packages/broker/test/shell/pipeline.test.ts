@@ -1,10 +1,12 @@
-import { linkSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  linkSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, symlinkSync, writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeEach, describe, expect, it } from 'vitest'
 import type { Power } from '@bulkhead/contract'
 import { ANY_COMMAND, BulkheadError } from '@bulkhead/contract'
-import { ShellGround } from '../shell-ground.ts'
+import { ShellGround } from './shell-ground.ts'
 
 let ground = new ShellGround()
 beforeEach(async () => {
