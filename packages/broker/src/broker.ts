@@ -49,8 +49,8 @@ export interface OpenInit {
 const NAMED: Partial<Record<RuntimePart, CapabilityName>> = { interact: 'interact', tools: 'tools.call', session: 'session' }
 
 /**
- * The only authority over what a compartment does outside itself. Each request names its tool call and is checked against
- * the grant of that call's tool, as long as the call runs.
+ * The only authority over what a compartment does outside itself. Each request names its tool call and is checked
+ * against the grant of that call's tool, as long as the call runs.
  */
 export class Broker {
   /** What the compartment can call. It has no prototype, so that only names of the table resolve. */

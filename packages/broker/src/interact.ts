@@ -30,7 +30,8 @@ interface Asker {
 const pending = new WeakMap<object, Promise<unknown>>()
 
 /**
- * One question at a time for each asker. People answer slowly; between the questions of one call, others get their turn.
+ * One question at a time for each asker. People answer slowly; between the questions of one call, others get their
+ * turn.
  */
 export async function askPerson(
   services: CompartmentServices, { callId, signal, key }: Asker, given: Json | undefined,

@@ -91,7 +91,10 @@ function toolsCapability(services: CompartmentServices): Capabilities {
   }
 }
 
-/** Log lines of an extension, up to `maxBytes` per compartment. The line that crosses the limit is replaced by a warning. */
+/**
+ * Log lines of an extension, up to `maxBytes` per compartment. The line that crosses the limit is replaced by a
+ * warning.
+ */
 export function logCapability(services: CompartmentServices, maxBytes: number): (callId: string | null, args: readonly Json[]) => void {
   let left = maxBytes
   return (callId, [level, text]) => {

@@ -60,8 +60,8 @@ export interface NameFolding {
 export const EXACT: NameFolding = { case: false, normal: false }
 
 /**
- * One spelling for all spellings of a name. Only letters with one counterpart are folded, because file systems differ on
- * the others. A spelling that is equal on disk but not here is denied; the reverse cannot happen.
+ * One spelling for all spellings of a name. Only letters with one counterpart are folded, because file systems differ
+ * on the others. A spelling that is equal on disk but not here is denied; the reverse cannot happen.
  */
 export function foldNames(path: string, folding: NameFolding): string {
   const normal = folding.normal ? path.normalize('NFC') : path
@@ -96,7 +96,8 @@ export async function probeFolding(
 }
 
 async function foldsCase(folder: string, disk: Disk, paths: PathModel): Promise<boolean> {
-  // A folder that cannot be listed has no entries to try. During a shortage, its parent, which may fold differently, is no substitute.
+  // A folder that cannot be listed has no entries to try. During a shortage, its parent, which may fold differently, is
+  // no substitute.
   const names = await disk.names(folder).catch((error: unknown) => {
     if (isResourceShortage(error)) throw error
     return []

@@ -18,7 +18,10 @@ export interface EditedFile {
   diff(): string
 }
 
-/** Replaces a string that occurs once, or all occurrences. Contract: otherwise rejects with InputInvalid and changes nothing. */
+/**
+ * Replaces a string that occurs once, or all occurrences. Contract: otherwise rejects with InputInvalid and changes
+ * nothing.
+ */
 export function editFile(scope: FileScope, resolved: ResolvedPath, edit: Edit, effects?: EffectCounter): Promise<EditedFile> {
   const { given } = resolved
   return queueForFile(resolved.real, async () => {
@@ -99,8 +102,8 @@ function replaceText(content: Buffer, { before, after, all }: Edit, path: string
 }
 
 /**
- * If all lines of the file end in CRLF, both strings are converted to CRLF, because models write LF. In a mixed file the
- * strings are tried as given first, then with CRLF.
+ * If all lines of the file end in CRLF, both strings are converted to CRLF, because models write LF. In a mixed file
+ * the strings are tried as given first, then with CRLF.
  */
 function find(
   content: Buffer, { before, after, all }: Edit,

@@ -126,7 +126,9 @@ function belowLiteral(root: string, rest: string): (segments: readonly string[])
   }
 }
 
-/** Why a pattern does not write a path that it covers. A segment of the pattern that equals the protected name lifts it. */
+/**
+ * Why a pattern does not write a path that it covers. A segment of the pattern that equals the protected name lifts it.
+ */
 function protects({ root, rest, folding }: PlacedPattern, places: ProtectedPlaces): (path: string) => Protection | undefined {
   const parts = namesOf(rest)
   const naming = parts.flatMap((part, index) =>

@@ -5,7 +5,9 @@ export interface SplitPath {
   readonly names: readonly string[]
 }
 
-/** Path syntax of a platform. Inside the broker paths have one form: absolute, without `.` and `..`, separated by `/`. */
+/**
+ * Path syntax of a platform. Inside the broker paths have one form: absolute, without `.` and `..`, separated by `/`.
+ */
 export interface PathModel {
   /** Parses a path, relative to `base`; or says why it is not accepted. */
   read(given: string, base: string): { readonly path: string } | { readonly refused: string }

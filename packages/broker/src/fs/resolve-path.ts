@@ -33,9 +33,9 @@ export interface Resolution {
 }
 
 /**
- * Resolves a path component by component. Only paths that the grant covers, and folders above them, are inspected: a link
- * that leads elsewhere ends the search, so that a tool learns nothing about the target. A path that does not exist yet
- * resolves to where it would be. Contract: rejects with `denied()`, or with an error of the disk.
+ * Resolves a path component by component. Only paths that the grant covers, and folders above them, are inspected: a
+ * link that leads elsewhere ends the search, so that a tool learns nothing about the target. A path that does not exist
+ * yet resolves to where it would be. Contract: rejects with `denied()`, or with an error of the disk.
  */
 export async function resolvePath(path: string, context: ResolveContext): Promise<Resolution> {
   const { disk, paths } = context

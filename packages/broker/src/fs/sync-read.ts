@@ -15,7 +15,10 @@ export interface UnverifiedFile {
 
 /** A larger read may have to wait for the disk. */
 const MAX_BYTES = 256 * 1024
-/** A descriptor that identifies a file without opening it. Node lacks the constant; Linux has one value for all platforms of Node. */
+/**
+ * A descriptor that identifies a file without opening it. Node lacks the constant; Linux has one value for all
+ * platforms of Node.
+ */
 const O_PATH = 0o10000000
 const NAMED = O_PATH | (constants.O_NOFOLLOW ?? 0)
 const READ = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0) | (constants.O_NOCTTY ?? 0)
@@ -24,9 +27,10 @@ const READ = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0) | (constants.O_NOC
 const scratch = Buffer.alloc(MAX_BYTES)
 
 /**
- * Reads a regular file, or a range of it, synchronously: on a local disk the thread pool takes ten times as long as each
- * step. The path that the kernel reports for the descriptor is verified before the file is opened. The bytes are valid
- * only while `take` runs. Contract: undefined if anything is unexpected; the asynchronous way then reports the error.
+ * Reads a regular file, or a range of it, synchronously: on a local disk the thread pool takes ten times as long as
+ * each step. The path that the kernel reports for the descriptor is verified before the file is opened. The bytes are
+ * valid only while `take` runs. Contract: undefined if anything is unexpected; the asynchronous way then reports the
+ * error.
  */
 export function readSmallFile<T>(file: UnverifiedFile, range: ByteRange, take: (bytes: Buffer) => T): T | undefined {
   const length = fillScratch(file, range)

@@ -45,8 +45,8 @@ interface WatchedFolder {
 }
 
 /**
- * Watches a file, or everything below a folder. The system only reports where something happened. The watch then inspects
- * the folder that was checked, and reports only what the grant covers.
+ * Watches a file, or everything below a folder. The system only reports where something happened. The watch then
+ * inspects the folder that was checked, and reports only what the grant covers.
  */
 export class Watch {
   readonly #parts: WatchParts

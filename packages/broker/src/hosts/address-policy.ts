@@ -1,6 +1,8 @@
 import { isIPv4, isIPv6 } from 'node:net'
 
-/** The kind of an address by the IANA special-purpose registries. All but `public` must be in the allow list by address. */
+/**
+ * The kind of an address by the IANA special-purpose registries. All but `public` must be in the allow list by address.
+ */
 export type AddressKind =
   | 'public' | 'loopback' | 'private' | 'link-local' | 'shared' | 'metadata' | 'multicast' | 'broadcast' | 'documentation'
   | 'benchmark' | 'reserved' | 'unspecified' | 'unreadable'

@@ -19,7 +19,9 @@ export interface Target {
   readonly port: number
 }
 
-/** Checks a URL as a tool wrote it. Throws InputInvalid if it cannot be parsed, CapabilityDenied if it is not allowed. */
+/**
+ * Checks a URL as a tool wrote it. Throws InputInvalid if it cannot be parsed, CapabilityDenied if it is not allowed.
+ */
 export function checkUrl(text: string, scope: HostAllowList): Target {
   if (text.length > URL_CHARS) throw invalid(`is longer than ${URL_CHARS} characters`)
   if (AMBIGUOUS.test(text)) throw invalid('contains white space, control characters or backslashes; encode them')
@@ -58,7 +60,10 @@ export function checkParsedUrl(parsed: URL, scope: HostAllowList): Target {
 export const portOf = ({ protocol, port }: { readonly protocol: string; readonly port: string }): number =>
   port === '' ? (protocol === 'https:' ? 443 : 80) : Number(port)
 
-/** Throws CapabilityDenied for an address that the allow list does not admit. The message does not disclose the address of a name. */
+/**
+ * Throws CapabilityDenied for an address that the allow list does not admit. The message does not disclose the address
+ * of a name.
+ */
 export function requireAllowedAddress(address: string, host: string, port: number, scope: HostAllowList): void {
   const kind = scope.refuses(address, host, port)
   if (kind === undefined) return

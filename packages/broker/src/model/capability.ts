@@ -80,7 +80,9 @@ export class EffectCounter {
     this.#limits = limits
   }
 
-  /** Call it before the effect. Contract: throws the error of the limit, and counts nothing, if the sum would exceed it. */
+  /**
+   * Call it before the effect. Contract: throws the error of the limit, and counts nothing, if the sum would exceed it.
+   */
   add(effect: CallEffect, amount: number): void {
     const sum = (this.#counts.get(effect) ?? 0) + amount
     const most = this.#limits[effect]

@@ -31,8 +31,8 @@ interface FinalResponse {
 }
 
 /**
- * All traffic of one call. Grant, connections and bodies begin and end together. Calls do not share connections, because
- * another call may belong to a tool with another grant.
+ * All traffic of one call. Grant, connections and bodies begin and end together. Calls do not share connections,
+ * because another call may belong to a tool with another grant.
  */
 export class CallTraffic {
   readonly #context: NetContext

@@ -42,8 +42,8 @@ const DECODERS: ReadonlyMap<string, Decoder> = new Map<string, Decoder>([
 ])
 
 /**
- * Reads the head of a response. A body in one known encoding is decoded, and the headers then describe the decoded body. A
- * body in several encodings, which only decompression bombs use, or in an unknown one is passed on as it is.
+ * Reads the head of a response. A body in one known encoding is decoded, and the headers then describe the decoded
+ * body. A body in several encodings, which only decompression bombs use, or in an unknown one is passed on as it is.
  */
 export function readResponseHead({ statusCode, headers: given }: RawHead, method: string, limits: NetLimits): ResponseHead {
   const headers = new Map<string, string>()

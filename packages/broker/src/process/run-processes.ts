@@ -15,8 +15,8 @@ const PAUSE_MS = 5
 /**
  * What identifies the processes of one run: group and session of its leader, a marker in the environment, a mark among
  * the limits, and parentage. Without a mark (no prlimit), a process escapes by starting its own session with another
- * environment and losing its parent before a look. With a mark it must also change that limit. Only a process namespace,
- * which the command sandbox has, prevents that.
+ * environment and losing its parent before a look. With a mark it must also change that limit. Only a process
+ * namespace, which the command sandbox has, prevents that.
  */
 export interface RunIdentity {
   readonly leader: ProcessRow

@@ -55,7 +55,9 @@ export function isInheritable(descriptor: number): boolean {
 
 export type Stdio = readonly ('pipe' | 'ignore' | number)[]
 
-/** Starts a child without these descriptors. `ignore` leaves them open in the child, so each is replaced by /dev/null. */
+/**
+ * Starts a child without these descriptors. `ignore` leaves them open in the child, so each is replaced by /dev/null.
+ */
 export function startMasked<Child>(stdio: Stdio, masked: readonly number[], start: (stdio: [...Stdio]) => Child): Child {
   if (masked.length === 0) return start([...stdio])
   const devNull = openSync('/dev/null', 'r')

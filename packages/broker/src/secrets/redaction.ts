@@ -41,7 +41,9 @@ export class RedactingStream {
     this.#mark = mark
   }
 
-  /** Returns what is safe to pass on: whole lines if no term contains a line end, else all but the last `longest` bytes. */
+  /**
+   * Returns what is safe to pass on: whole lines if no term contains a line end, else all but the last `longest` bytes.
+   */
   push(chunk: Buffer): Buffer {
     const bytes = this.#buffered.length === 0 ? chunk : Buffer.concat([this.#buffered, chunk])
     this.#found = [...this.#found, ...this.#search.next(bytes, this.#buffered.length)]
@@ -114,8 +116,8 @@ export class SearchTerm {
 }
 
 /**
- * Finds byte strings in a stream by rolling hashes. The work per byte does not depend on the bytes. A search that compares
- * byte by byte would take longer the more of a secret was guessed, and that time can be measured.
+ * Finds byte strings in a stream by rolling hashes. The work per byte does not depend on the bytes. A search that
+ * compares byte by byte would take longer the more of a secret was guessed, and that time can be measured.
  */
 class RollingSearch {
   /** No term contains a line end. The search then restarts with each line. */
@@ -131,7 +133,10 @@ class RollingSearch {
     this.#windows = [...byLength].map(([length, same]) => new Window(length, same, this.endsAtLines))
   }
 
-  /** Matches that end after `from`. Contract: `bytes` has the last `longest` bytes before `from`, as far as the line goes. */
+  /**
+   * Matches that end after `from`. Contract: `bytes` has the last `longest` bytes before `from`, as far as the line
+   * goes.
+   */
   next(bytes: Buffer, from: number): readonly Span[] {
     return this.#windows.flatMap((window) => window.next(bytes, from))
   }

@@ -10,7 +10,9 @@ export interface SecretsCapability extends CapabilityUnit {
   of(callId: string): CallSecrets
 }
 
-/** Gives out secrets as handles. Values go only to their hosts and commands. `used`: names of the secrets already sent. */
+/**
+ * Gives out secrets as handles. Values go only to their hosts and commands. `used`: names of the secrets already sent.
+ */
 export function secretsCapability(secrets: ReadonlyMap<string, SecretGrant>, used = new Set<string>()): SecretsCapability {
   const vault = new Vault(secrets, used)
   const calls = new Map<string, SecretHandles>()
@@ -134,7 +136,8 @@ const denied = (message: string, name?: string): BulkheadError =>
 const HANDLE = /\{\{secret:[A-Za-z_][A-Za-z0-9_]{0,127}:[A-Za-z0-9_-]{22}\}\}/g
 
 /**
- * A placeholder for a secret. It is random, so that an argument of a model or a page from the network cannot contain one.
+ * A placeholder for a secret. It is random, so that an argument of a model or a page from the network cannot contain
+ * one.
  */
 export const newHandle = (name: string): string => `{{secret:${name}:${randomBytes(16).toString('base64url')}}}`
 

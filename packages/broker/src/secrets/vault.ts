@@ -88,8 +88,8 @@ const IN_JSON: readonly RegExp[] = [/(?!)/g, /[\x7f-\uffff]/g, /[<>&\u2028\u2029
 const HTML: ReadonlyMap<string, string> = new Map([['&', '&amp;'], ['<', '&lt;'], ['>', '&gt;'], ['"', '&quot;']])
 
 /**
- * The usual encodings in which a server or command echoes a value: as is, as misread bytes, in a URL, in JSON, in HTML, or
- * as a host name. Most values have only one or two different ones.
+ * The usual encodings in which a server or command echoes a value: as is, as misread bytes, in a URL, in JSON, in HTML,
+ * or as a host name. Most values have only one or two different ones.
  */
 export function encodedForms(value: string): readonly Buffer[] {
   const texts = [value, value.toLowerCase(), ...inUrls(value), ...inJson(value), ...inPages(value)]

@@ -82,7 +82,9 @@ interface Prefixes {
   readonly prlimit: Executable | undefined
 }
 
-/** Puts setpriv and prlimit before a command, where they work. Each replaces itself by exec, so the pid stays the same. */
+/**
+ * Puts setpriv and prlimit before a command, where they work. Each replaces itself by exec, so the pid stays the same.
+ */
 export class Launcher {
   readonly #executables: Executables
   #found: Promise<Prefixes> | undefined
@@ -133,8 +135,8 @@ function unlessBusy(error: unknown): undefined {
 const TRIAL_MS = 10_000
 
 /**
- * Tries a program. Rejects with ResourceBusy during a shortage of resources or a timeout: then the answer is unknown, and
- * must not count as a no.
+ * Tries a program. Rejects with ResourceBusy during a shortage of resources or a timeout: then the answer is unknown,
+ * and must not count as a no.
  */
 export function succeeds([file = '', ...args]: Argv): Promise<boolean> {
   return new Promise((resolve, reject) => {

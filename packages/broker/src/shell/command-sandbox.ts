@@ -59,8 +59,8 @@ export class CommandSandbox {
   }
 
   /**
-   * Without a kind, or without a working bubblewrap, the prefix is empty. Rejects with ResourceBusy during a shortage of
-   * resources, and with CapabilityUnavailable if a sandbox is required and none works.
+   * Without a kind, or without a working bubblewrap, the prefix is empty. Rejects with ResourceBusy during a shortage
+   * of resources, and with CapabilityUnavailable if a sandbox is required and none works.
    */
   async prepare(kind: SandboxKind | undefined): Promise<SandboxPrefix> {
     const { workspace, projectLayer, missingSandbox, requiresSandbox = false } = this.#options
@@ -105,7 +105,8 @@ export class CommandSandbox {
       '--ro-bind', '/', '/', '--dev', '/dev', '--proc', '/proc', ...(kind === 'work' ? ['--tmpfs', '/tmp'] : []),
       ...hidden.filter((place) => !isInside(place)).flatMap(covered),
       kind === 'work' ? '--bind' : '--ro-bind', workspace, workspace,
-      // Later mounts cover earlier ones: if the workspace is a home folder, its bind would expose the credentials again.
+      // Later mounts cover earlier ones: if the workspace is a home folder, its bind would expose the credentials
+      // again.
       ...hidden.filter(isInside).flatMap(covered),
     ]
   }

@@ -1,8 +1,8 @@
 import { StringDecoder } from 'node:string_decoder'
 
 /**
- * The head of a stream, up to a number of bytes. One growing buffer: a list of one-byte chunks would use far more memory
- * than the limit.
+ * The head of a stream, up to a number of bytes. One growing buffer: a list of one-byte chunks would use far more
+ * memory than the limit.
  */
 export class BoundedOutput {
   readonly #maxBytes: number

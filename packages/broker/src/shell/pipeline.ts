@@ -70,8 +70,8 @@ type Wiring = { readonly stdout: StageTarget; readonly stderr: StageTarget }
 export const isPlainWiring = ({ stdout, stderr }: Wiring): boolean => stdout !== 'err' && stderr !== 'out'
 
 /**
- * A shell that redirects one output to the other and then execs the command. The script contains only fixed strings; the
- * command is passed as arguments, so that no shell parses it.
+ * A shell that redirects one output to the other and then execs the command. The script contains only fixed strings;
+ * the command is passed as arguments, so that no shell parses it.
  */
 export function crossed(shell: string, wiring: Wiring, argv: readonly string[]): readonly string[] {
   const to = (target: StageTarget, file: number): string =>

@@ -131,14 +131,16 @@ export function readPipeRequest(given: readonly Json[]): PipeRequest {
 }
 
 /**
- * Contract: throws CapabilityDenied unless the grant allows every command. `isBundled`: the code ships with the host and
- * runs in its thread, so its `as` can be trusted.
+ * Contract: throws CapabilityDenied unless the grant allows every command. `isBundled`: the code ships with the host
+ * and runs in its thread, so its `as` can be trusted.
  */
 export function checkPipe(tool: Pick<CompartmentTool, 'name' | 'grant'>, { stages }: PipeRequest, isBundled: boolean): void {
   for (const stage of stages) checkRequest(tool, stage, isBundled ? stage.as : undefined)
 }
 
-/** Contract: throws CapabilityDenied if a secret is not for its command, or output with secrets would go into a file. */
+/**
+ * Contract: throws CapabilityDenied if a secret is not for its command, or output with secrets would go into a file.
+ */
 export function withStageSecrets(request: PipeRequest, secrets: CallSecrets): PipeRequest {
   const isGivenSecret = ({ args, input }: StageRequest): boolean =>
     [...args, input].some((text) => typeof text === 'string' && hasHandle(text))

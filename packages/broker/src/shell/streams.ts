@@ -117,7 +117,10 @@ export class Fifos {
     this.#ends = ends
   }
 
-  /** Contract: rejects with ResourceBusy, or with ToolExecutionFailed if no folder is writable. `mkfifo`: path of the program. */
+  /**
+   * Contract: rejects with ResourceBusy, or with ToolExecutionFailed if no folder is writable. `mkfifo`: path of the
+   * program.
+   */
   static async open(count: number, mkfifo: string): Promise<Fifos> {
     if (count === 0) return new Fifos([])
     const folder = await temporaryFolder()

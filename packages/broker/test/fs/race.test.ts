@@ -14,8 +14,8 @@ const ATTEMPTS = thoroughly(300, 1_500)
 const QUICK_ATTEMPTS = thoroughly(6_000, 30_000)
 
 /**
- * Does something over and over while another process exchanges a name for a link that leads outside, and back: so often,
- * and on until both were met.
+ * Does something over and over while another process exchanges a name for a link that leads outside, and back: so
+ * often, and on until both were met.
  */
 async function whileFlipping(
   name: string, kind: 'file' | 'folder', decoy: string, attempt: (index: number) => Promise<boolean>, attempts = ATTEMPTS,

@@ -5,7 +5,9 @@ import { thoroughly } from '../../../../scripts/thoroughly.ts'
 import type { AddressKind } from '../../src/hosts/address-policy.ts'
 import { addressBytes, addressKind, canonicalAddress } from '../../src/hosts/address-policy.ts'
 
-/** The oracle: Node's own list, filled from the IANA registries of special-purpose addresses and the metadata services. */
+/**
+ * The oracle: Node's own list, filled from the IANA registries of special-purpose addresses and the metadata services.
+ */
 const V4_SPECIAL: readonly (readonly [string, number])[] = [
   ['0.0.0.0', 8], ['10.0.0.0', 8], ['100.64.0.0', 10], ['127.0.0.0', 8], ['169.254.0.0', 16], ['172.16.0.0', 12],
   ['192.0.0.0', 24], ['192.0.2.0', 24],

@@ -1,7 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import { callOf, codeOf, fetchRaw, newNet, reach, refusal, said, serve } from './loopback.ts'
 
-/** Two servers at one port: the one at 127.0.0.1 is granted by its address, the one at 127.0.0.2 must never hear anything. */
+/**
+ * Two servers at one port: the one at 127.0.0.1 is granted by its address, the one at 127.0.0.2 must never hear
+ * anything.
+ */
 async function pair() {
   const granted = await serve((_request, response) => response.setHeader('connection', 'close').end('granted'))
   const canary = await serve((_request, response) => response.end('canary'), { host: '127.0.0.2', port: granted.port })

@@ -11,7 +11,9 @@ function redact(texts: readonly string[], chunks: readonly string[]): string {
   return Buffer.concat([...chunks.map((chunk) => stream.push(Buffer.from(chunk))), stream.end()]).toString()
 }
 
-/** Marks each letter that is covered, looking at the whole text at once; then one mark for each stretch of an overlap. */
+/**
+ * Marks each letter that is covered, looking at the whole text at once; then one mark for each stretch of an overlap.
+ */
 function oracle(texts: readonly string[], whole: string): string {
   const spans = [...whole].flatMap((_, at) =>
     texts.filter((text) => whole.startsWith(text, at)).map((text) => [at, at + text.length] as const))

@@ -10,9 +10,9 @@ export interface FilePattern {
 }
 
 /**
- * `*` and `?` match within one name, `**` across folders, `{a,b}` are alternatives, and `[ab]` is a character class or the
- * literal brackets, because folder names contain them. Matching takes pattern × path steps; no regular expression is used.
- * Throws InputInvalid for a pattern that cannot match.
+ * `*` and `?` match within one name, `**` across folders, `{a,b}` are alternatives, and `[ab]` is a character class or
+ * the literal brackets, because folder names contain them. Matching takes pattern × path steps; no regular expression
+ * is used. Throws InputInvalid for a pattern that cannot match.
  */
 export function compileFilePattern(pattern: string): FilePattern {
   if (pattern.startsWith('!')) {
@@ -84,8 +84,8 @@ function charSet(members: string, negated: boolean): (char: string) => boolean {
 const PLAIN_NAME = /^[\w.*{},-]+$/
 
 /**
- * Options that make ripgrep skip files whose name cannot match; none if ripgrep might interpret the pattern differently. A
- * file type and not a glob, because a glob overrides ignore files.
+ * Options that make ripgrep skip files whose name cannot match; none if ripgrep might interpret the pattern
+ * differently. A file type and not a glob, because a glob overrides ignore files.
  */
 export function narrowingArguments(pattern: string): readonly string[] {
   const name = pattern.slice(pattern.lastIndexOf('/') + 1)
@@ -99,8 +99,9 @@ const PATTERN_CHARS = 1_024
 const ALTERNATIVES = 64
 
 /**
- * Compiles a pattern over paths below a folder: `*` within one name, `**` across folders, `{a,b}` alternatives. All else is
- * literal, brackets and question marks too, because names contain them. Throws InputInvalid for a pattern that cannot match.
+ * Compiles a pattern over paths below a folder: `*` within one name, `**` across folders, `{a,b}` alternatives. All
+ * else is literal, brackets and question marks too, because names contain them. Throws InputInvalid for a pattern that
+ * cannot match.
  */
 export function compileGlobPattern(pattern: string): (names: readonly string[]) => GlobMatch {
   const tests = alternativesOf(pattern).map((names) => compileGlob(names.join('/'), { below: false }))
@@ -171,8 +172,8 @@ const waiting: (() => void)[] = []
 let ends = -Infinity
 
 /**
- * Whether searches have used up their time in this turn. Pattern and names are untrusted: the cost of one match is bounded,
- * their number is not. Call it before each match.
+ * Whether searches have used up their time in this turn. Pattern and names are untrusted: the cost of one match is
+ * bounded, their number is not. Call it before each match.
  */
 export const isSliceSpent = (): boolean => performance.now() > ends
 

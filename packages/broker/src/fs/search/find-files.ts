@@ -15,8 +15,8 @@ const SORTED_HERE = 2_000
 const STATS_PER_TURN = 50
 
 /**
- * Regular files of the grant that match, newest first. If the pattern begins with folders, the search starts there, even
- * if ignore files exclude them.
+ * Regular files of the grant that match, newest first. If the pattern begins with folders, the search starts there,
+ * even if ignore files exclude them.
  */
 export async function findFiles(
   scope: FileScope, pattern: FilePattern, request: FindRequest, signal: AbortSignal,
@@ -109,8 +109,8 @@ function modifiedAt(path: string): bigint | undefined {
 }
 
 /**
- * Sorts by modification time, then by path. Removed files, and names that are not valid UTF-8, are left out. Synchronous
- * lstat in small batches is ten times as fast as awaiting each.
+ * Sorts by modification time, then by path. Removed files, and names that are not valid UTF-8, are left out.
+ * Synchronous lstat in small batches is ten times as fast as awaiting each.
  */
 async function newestFirst(folder: FolderHandle, paths: readonly string[]): Promise<readonly string[]> {
   const aged: { readonly path: string; readonly modified: bigint }[] = []

@@ -23,8 +23,8 @@ export interface GlobLimits {
 export const GLOB_LIMITS: GlobLimits = { results: 10_000, names: 200_000, depth: 64, timeMs: 20_000 }
 
 /**
- * Regular files of the grant below a folder, sorted by name within each folder. Links are neither followed nor returned.
- * Each folder is opened from its parent, so that no component can be replaced by a link.
+ * Regular files of the grant below a folder, sorted by name within each folder. Links are neither followed nor
+ * returned. Each folder is opened from its parent, so that no component can be replaced by a link.
  */
 export async function globFiles(
   scope: FileScope, resolved: ResolvedPath, { match, limit }: GlobRequest, limits: GlobLimits, signal: AbortSignal,

@@ -34,8 +34,8 @@ export interface LineResultsOptions {
 }
 
 /**
- * Collects the output of `--json`. Files arrive in any order. The first matches by path and line are kept, the others are
- * only counted, so that memory is bounded.
+ * Collects the output of `--json`. Files arrive in any order. The first matches by path and line are kept, the others
+ * are only counted, so that memory is bounded.
  */
 export class LineResults {
   readonly #options: LineResultsOptions

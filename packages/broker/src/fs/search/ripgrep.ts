@@ -51,8 +51,8 @@ export interface RipgrepRun {
 }
 
 /**
- * Runs ripgrep. Resolves with the number of files and folders it could not read. Contract: rejects with InputInvalid for an
- * invalid pattern, and with the reason of the signal.
+ * Runs ripgrep. Resolves with the number of files and folders it could not read. Contract: rejects with InputInvalid
+ * for an invalid pattern, and with the reason of the signal.
  */
 export async function runRipgrep({ args, cwd, input, signal, take }: RipgrepRun): Promise<number> {
   const executable = await findRipgrep()
