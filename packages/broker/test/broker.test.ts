@@ -19,7 +19,7 @@ function open(broker: Broker, callId: string, tool: string, signal = new AbortCo
   return () => broker.end(call)
 }
 
-/** As the gate would pass it on: any known method with any plain arguments. */
+/** Like the gate of the sandbox: any known method with any JSON arguments. */
 const ask = (broker: Broker, method: BrokerMethod, ...args: readonly Json[]): Promise<string> =>
   broker.methods[method](args[0], ...args.slice(1)).then(() => 'granted', (error: { code: string }) => error.code)
 
@@ -35,7 +35,7 @@ describe('the broker', () => {
     }
   })
 
-  it('tells an author what to declare, and the caller of a tool whose code is the host\'s own what to ask for', async () => {
+  it('tells an author what to declare, and the caller of a bundled tool what to use instead', async () => {
     const tool = toolOf('all', { fs: { read: ['docs/**'] }, net: { hosts: ['example.com', 'localhost:1'] }, shell: [{ cmd: 'git', args: ['log'] }] }, '/nowhere')
     const services = { log: () => undefined, env: new Map(), envDeclared: new Set<string>() }
     const refusals = async (layer: Layer, more: Pick<BrokerRequest, 'code'> = {}): Promise<readonly string[]> => {
@@ -62,7 +62,7 @@ describe('the broker', () => {
     expect(await refusals('global', { code: { kind: 'module', module: { tools: {} } } })).toEqual(toCallers)
   })
 
-  it('knows no call but those in flight', async () => {
+  it('denies requests for a call that is not running', async () => {
     const broker = brokerOf()
     const close = open(broker, 'b', 'reader')
     for (const callId of ['other', null, 5, ['b'], { b: 1 }, '__proto__']) {
@@ -72,7 +72,7 @@ describe('the broker', () => {
     expect(await ask(broker, 'fs.read', 'b', 'docs/x', 'text', null)).toBe('CapabilityDenied')
   })
 
-  it('refuses everything to a call that was cancelled', async () => {
+  it('rejects every request of a cancelled call', async () => {
     const broker = brokerOf()
     const controller = new AbortController()
     open(broker, 'b', 'reader', controller.signal)
@@ -80,7 +80,7 @@ describe('the broker', () => {
     expect(await ask(broker, 'progress', 'b', 'x')).toBe('ToolCancelled')
   })
 
-  it('counts lines of a log that have nothing in them', async () => {
+  it('counts empty log lines against the limit', async () => {
     const logged: LogEntry[] = []
     const services = { log: (entry: LogEntry) => void logged.push(entry), env: new Map(), envDeclared: new Set<string>() }
     const broker = new Broker({ tools: [], services, limits: { ...DEFAULT_LIMITS, logBytes: 100 } }, '/nowhere')
@@ -89,7 +89,7 @@ describe('the broker', () => {
     expect(logged.at(-1)).toMatchObject({ code: 'LogTruncated' })
   })
 
-  it('takes no argument on trust', async () => {
+  it('rejects arguments of the wrong type', async () => {
     const broker = brokerOf({ envDeclared: new Set(['A']), interact: async () => ({ status: 'timeout' }) })
     open(broker, 'b', 'reader')
     expect(await ask(broker, 'fs.read', 'b', 5)).toBe('InputInvalid')
@@ -99,7 +99,7 @@ describe('the broker', () => {
     expect(await ask(broker, 'env.get', 'b', ['A'])).toBe('InputInvalid')
   })
 
-  it('asks the host for the session of a call, for tools that declare it', async () => {
+  it('reads and writes session data only for tools that declare session', async () => {
     const tool = toolOf('noter', { capabilities: ['session'] })
     const asked: Json[] = []
     const session = {
@@ -116,7 +116,7 @@ describe('the broker', () => {
     expect(await ask(broker, 'session.read', 'b')).toBe('CapabilityDenied')
   })
 
-  it('asks the host for another tool by the call as the host knows it, for tools that declare it', async () => {
+  it('calls another tool with the call id of the host, for tools that declare tools.call', async () => {
     const tool = toolOf('caller', { capabilities: ['tools.call', 'session'] })
     const asked: Json[] = []
     const callTool: NonNullable<CompartmentServices['callTool']> = async (callId, name, args) => {
@@ -141,7 +141,7 @@ describe('the broker', () => {
     expect(await ask(without, 'session.read', '1')).toBe('CapabilityUnavailable')
   })
 
-  it('gives a variable that is declared and set, and no other', async () => {
+  it('returns only variables that are declared and set', async () => {
     const tool = toolOf('plain')
     const services = { log: () => undefined, env: new Map([['HOME_PORT', 'Oslo'], ['SECRET', 'x']]), envDeclared: new Set(['HOME_PORT', 'UNSET']) }
     const broker = new Broker({ tools: [tool], services, limits: DEFAULT_LIMITS }, '/nowhere')

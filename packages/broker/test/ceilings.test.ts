@@ -42,7 +42,7 @@ beforeEach(async () => {
 
 const filled = <T>(value: T): T => JSON.parse(JSON.stringify(value).replaceAll('$port', String(port))) as T
 
-/** A tool that asks for everything, under these ceilings. */
+/** A tool that requires everything, under these ceilings. */
 function toolUnder(ceilings: readonly Ceiling[], requires: JsonObject = EVERYTHING): CompartmentTool {
   const values = { workspace: [workspace] }
   const asked = requirementSet.parse(filled(requires))
@@ -60,13 +60,13 @@ function under(...ceilings: readonly Ceiling[]) {
     .catch((error: BulkheadError) => { if (error.code !== 'CapabilityDenied') throw error; return 'refused' })
 }
 
-describe('files', () => {
+describe('ceilings on files', () => {
   const SRC: Ceiling = { fs: { read: ['src/**'], write: ['src/**'] } }
 
-  it('are read and written where both patterns match', async () => {
+  it('allow reading and writing only where grant and ceiling both match', async () => {
     const ask = under(SRC)
     expect(await ask('fs.read', 'src/a.ts', 'text', null)).toBe('needle in src/a.ts\n')
-    // A second time from what was compiled.
+    // The second read uses the compiled patterns.
     expect(await ask('fs.read', 'src/a.ts', 'text', null)).toBe('needle in src/a.ts\n')
     for (const path of ['e.ts', 'docs/d.ts', '../x', '/etc/passwd', 'src/../e.ts']) expect(await ask('fs.read', path, 'text', null), path).toBe('refused')
     expect(await ask('fs.write', 'src/new.ts', 'text', 'x')).not.toBe('refused')
@@ -78,7 +78,7 @@ describe('files', () => {
     expect(readFileSync(join(workspace, 'docs/d.ts'), 'utf8')).toBe('needle in docs/d.ts\n')
   })
 
-  it('are found and searched where every pattern of several ceilings matches', async () => {
+  it('limit glob, find and search to paths that match every ceiling', async () => {
     const ask = under(SRC, { fs: { read: ['**/*.ts'] } })
     const found = async (method: BrokerMethod, ...args: readonly Json[]) => JSON.stringify(await ask(method, ...args))
     expect(await ask('fs.glob', '**', { path: 'src' })).toEqual(['src/a.ts', 'src/deep/c.ts'])
@@ -91,15 +91,15 @@ describe('files', () => {
     expect(await ask('fs.write', 'src/a.ts', 'text', 'x')).toBe('refused')
   })
 
-  it('are watched where both patterns match', async () => {
+  it('allow watching only where grant and ceiling both match', async () => {
     const ask = under(SRC)
     expect(await ask('fs.watch', 'docs')).toBe('refused')
     expect(await ask('fs.watch', 'src')).not.toBe('refused')
   })
 })
 
-describe('hosts', () => {
-  it('* under a ceiling is the ceiling, and addresses are checked by both', async () => {
+describe('ceilings on hosts', () => {
+  it('narrow * to their own hosts, for names and addresses', async () => {
     const ask = under({ net: { hosts: ['127.0.0.1:$port'] } })
     expect(await ask('net.fetch', `http://127.0.0.1:${port}/`, {})).toMatchObject({ status: 200 })
     for (const url of [`http://127.0.0.2:${port}/`, 'http://docs.example.com/', `http://localhost:${port}/`]) {
@@ -107,13 +107,13 @@ describe('hosts', () => {
     }
   })
 
-  it('of a redirect are checked by both', async () => {
+  it('apply to the target of a redirect', async () => {
     expect(await under({ net: { hosts: ['127.0.0.1:$port'] } })('net.fetch', `http://127.0.0.1:${port}/away`, {})).toBe('refused')
     expect(await under({ net: { hosts: ['127.0.0.1:$port', '127.0.0.2:$port'] } })('net.fetch', `http://127.0.0.1:${port}/away`, {}))
       .toMatchObject({ status: 200 })
   })
 
-  it('what a tool did not ask for is not given by a ceiling', async () => {
+  it('grant nothing that the tool did not require', async () => {
     const tool = toolUnder([{ net: { hosts: ['localhost:$port'] } }], { net: { hosts: ['*', '*:$port'] } })
     const broker = new Broker({ tools: [tool], services: SERVICES, limits: DEFAULT_LIMITS }, workspace)
     onTestFinished(() => broker.close())
@@ -122,17 +122,17 @@ describe('hosts', () => {
   })
 })
 
-describe('commands', () => {
+describe('ceilings on commands', () => {
   const LS: Ceiling = { shell: [{ cmd: 'printf', args: [{ wildcard: true }] }], fs: { read: ['src/**'], write: ['src/**'] } }
 
-  it('every one under one is that one, with its arguments', async () => {
+  it('narrow * to their own commands and arguments', async () => {
     const ask = under(LS)
     expect(await ask('shell.run', 'printf', ['hello'], {})).toMatchObject({ exitCode: 0, stdout: 'hello' })
     expect(await ask('shell.run', 'printf', ['%s', 'x'], {})).toBe('refused')
     expect(await ask('shell.run', 'id', [], {})).toBe('refused')
   })
 
-  it('in a pipe, its files and its working folder too', async () => {
+  it('apply to every stage of a pipe, its files and its working folder', async () => {
     const ask = under(LS)
     const stage = (cmd: string, more: JsonObject = {}) => ({ cmd, args: ['x'], ...more })
     expect(await ask('shell.pipe', [stage('printf')], {})).toMatchObject({ stdout: 'x' })
@@ -145,8 +145,8 @@ describe('commands', () => {
   })
 })
 
-describe('variables, secrets, state and capabilities', () => {
-  it('are given where the ceiling names them', async () => {
+describe('ceilings on variables, secrets, state and capabilities', () => {
+  it('allow what they name', async () => {
     const ask = under({ env: ['A'], secrets: ['S'], net: { hosts: ['*'] }, state: true, capabilities: ['session'] })
     expect(await ask('env.get', 'A')).toBe('a')
     expect(await ask('env.get', 'B')).toBe('refused')
@@ -157,7 +157,7 @@ describe('variables, secrets, state and capabilities', () => {
     expect(await ask('interact', { kind: 'Confirm', prompt: '?' })).toBe('refused')
   })
 
-  it('are not given where it does not', async () => {
+  it('deny what they do not name', async () => {
     const ask = under({ fs: { read: ['**'] } })
     for (const [method, ...args] of [['env.get', 'A'], ['secrets.handle', 'S'], ['state.read'], ['state.write', {}], ['session.read']] as const) {
       expect(await ask(method, ...args), method).toBe('refused')
@@ -165,7 +165,7 @@ describe('variables, secrets, state and capabilities', () => {
   })
 })
 
-it.each(['inline', 'thread', 'process'] as const)('a call is held to a narrower grant of its own: %s', async (placement) => {
+it.each(['inline', 'thread', 'process'] as const)('checks a call against its own narrower grant (%s)', async (placement) => {
   const tool = toolUnder([])
   const source = running('return [await runtime.fs.readText("src/a.ts"), await runtime.fs.readText("e.ts").catch((error) => error.code)]')
   const request = requestOf({ placement: placement === 'inline' ? 'thread' : placement, source, tools: [tool], services: SERVICES })

@@ -31,8 +31,8 @@ const reached = (limit: CallEffect): object => ({ code: COMPARTMENT_LIMITS[limit
 const refusal = (promise: Promise<Json>): Promise<unknown> =>
   promise.then((value) => ({ value }), ({ code, data }: { readonly code: string; readonly data?: Json }) => ({ code, data }))
 
-describe('what one call does outside its compartment is counted', () => {
-  it('bytes that are written, before they are', async () => {
+describe('the limits of one call', () => {
+  it('reject a write before it exceeds writtenBytes', async () => {
     const { ask, askInAnother } = await limited({ writtenBytes: 25 })
     await ask('fs.write', 'a.txt', 'text', 'x'.repeat(10))
     expect(await refusal(ask('fs.write', 'b.txt', 'text', 'x'.repeat(16)))).toEqual(reached('writtenBytes'))
@@ -43,7 +43,7 @@ describe('what one call does outside its compartment is counted', () => {
     await askInAnother('fs.write', 'b.txt', 'text', 'x'.repeat(25))
   })
 
-  it('bytes that are read, of files and of bodies', async () => {
+  it('count bytes read from files and response bodies', async () => {
     const { ask, url } = await limited({ readBytes: 1_550 })
     await ask('fs.write', 'a.txt', 'text', 'x'.repeat(300))
     await ask('fs.read', 'a.txt')
@@ -54,7 +54,7 @@ describe('what one call does outside its compartment is counted', () => {
     expect(await refusal(ask('net.read', again.bodyId))).toEqual(reached('readBytes'))
   })
 
-  it('bytes that are sent, to hosts and commands', async () => {
+  it('count bytes sent to hosts and commands', async () => {
     const { ask, url, server } = await limited({ sentBytes: 1_000 })
     const post = (length: number): Promise<Json> =>
       ask('net.fetch', url, { method: 'POST', body: { kind: 'text', content: 'x'.repeat(length) } })
@@ -66,7 +66,7 @@ describe('what one call does outside its compartment is counted', () => {
     expect(await refusal(ask('shell.pipe', [{ cmd: 'cat', input: 'x'.repeat(900) }]))).toEqual(reached('sentBytes'))
   })
 
-  it('calls of other tools', async () => {
+  it('count calls of other tools', async () => {
     const { ask, askInAnother, nested } = await limited({ nestedCalls: 2 })
     await ask('tools.call', 'other', {})
     await ask('tools.call', 'other', {})

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import * as broker from '../src/index.ts'
 
-it('exports these names', async () => {
+it('exports exactly these names', async () => {
   expect(Object.keys(broker).toSorted()).toEqual([
     'Broker', 'UsedSecrets', 'inheritableDescriptors', 'isInheritable', 'isResourceShortage',
     'mentionsResourceShortage', 'powersOf', 'preloadCode', 'publicError', 'refuseUnenforceable',

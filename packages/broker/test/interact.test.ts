@@ -7,7 +7,7 @@ import { toolOf } from './fixture.ts'
 
 const tool = toolOf('asker', { capabilities: ['interact'] })
 
-/** People who answer when the test says so, and two calls that may ask them. */
+/** A person who answers when the test says so, and two calls that may ask questions. */
 function ground() {
   const asked: string[] = []
   const answers: ((response: InteractionResponse) => void)[] = []
@@ -24,7 +24,7 @@ function ground() {
   return { asked, answers, ask, flooder }
 }
 
-it('a call that asks a thousand questions asks one, and others come in between', async () => {
+it('asks one question per call at a time and lets other calls ask in between', async () => {
   const { asked, answers, ask } = ground()
   const flood = Array.from({ length: 1_000 }, () => ask('flooder'))
   void ask('other')
@@ -36,7 +36,7 @@ it('a call that asks a thousand questions asks one, and others come in between',
   expect(asked).toEqual(['flooder', 'the other', 'flooder'])
 })
 
-it('queued questions reject at once when their call ends', async () => {
+it('rejects queued questions as soon as their call ends', async () => {
   const { asked, ask, flooder } = ground()
   void ask('flooder').catch(() => undefined)
   const waiting = ask('flooder')
@@ -45,7 +45,7 @@ it('queued questions reject at once when their call ends', async () => {
   expect(asked).toEqual(['flooder'])
 })
 
-/** What a person was asked when a call gave this away. */
+/** The request that reaches the person when a call sends `given`. */
 async function heard(given: Json, isThere = true): Promise<InteractionRequest> {
   let request: InteractionRequest | undefined
   const interact: NonNullable<CompartmentServices['interact']> = (_call, asked) => {
@@ -59,7 +59,7 @@ async function heard(given: Json, isThere = true): Promise<InteractionRequest> {
   return request!
 }
 
-it('a question is rebuilt from the known fields of its kind', async () => {
+it('rebuilds a question from the known fields of its kind', async () => {
   expect(await heard({ kind: 'Ask', prompt: 'Who?', approval: true })).toEqual({ kind: 'Ask', prompt: 'Who?' })
   expect(await heard({ kind: 'Select', prompt: 'Which?', options: [{ label: 'a', extra: 1 }, { label: 'b', description: 'the other' }], multiple: 1 }))
     .toEqual({ kind: 'Select', prompt: 'Which?', options: [{ label: 'a' }, { label: 'b', description: 'the other' }], multiple: false })
@@ -72,21 +72,21 @@ it('a question is rebuilt from the known fields of its kind', async () => {
 })
 
 it.each<[string, Json]>([
-  ['no object', 'Who?'],
-  ['nothing', null],
-  ['of a kind that is the host\'s own', { kind: 'Approve', prompt: 'May I?' }],
-  ['without a text', { kind: 'Confirm' }],
-  ['longer than anybody reads', { kind: 'Ask', prompt: 'x'.repeat(10_001) }],
+  ['that is not an object', 'Who?'],
+  ['that is null', null],
+  ['of a kind that only the host may use', { kind: 'Approve', prompt: 'May I?' }],
+  ['without a prompt', { kind: 'Confirm' }],
+  ['with a prompt that is too long', { kind: 'Ask', prompt: 'x'.repeat(10_001) }],
   ['without options', { kind: 'Select', prompt: 'Which?', options: [] }],
-  ['with options that are no list', { kind: 'Select', prompt: 'Which?', options: { length: 1 } }],
-  ['with more options than anybody reads', { kind: 'Select', prompt: 'Which?', options: Array.from({ length: 101 }, () => ({ label: 'a' })) }],
-  ['with an option that is no object', { kind: 'Select', prompt: 'Which?', options: ['a'] }],
-  ['with an option that is nothing', { kind: 'Select', prompt: 'Which?', options: [null] }],
-  ['with a description that is no text', { kind: 'Select', prompt: 'Which?', options: [{ label: 'a', description: 1 }] }],
-])('a question %s reaches no user', async (_, given) => {
+  ['with options that are not an array', { kind: 'Select', prompt: 'Which?', options: { length: 1 } }],
+  ['with too many options', { kind: 'Select', prompt: 'Which?', options: Array.from({ length: 101 }, () => ({ label: 'a' })) }],
+  ['with an option that is not an object', { kind: 'Select', prompt: 'Which?', options: ['a'] }],
+  ['with an option that is null', { kind: 'Select', prompt: 'Which?', options: [null] }],
+  ['with a description that is not a string', { kind: 'Select', prompt: 'Which?', options: [{ label: 'a', description: 1 }] }],
+])('rejects a question %s', async (_, given) => {
   await expect(heard(given)).rejects.toMatchObject({ code: 'InputInvalid' })
 })
 
-it('a question without a user is refused', async () => {
+it('rejects a question when no person is available', async () => {
   await expect(heard({ kind: 'Ask', prompt: 'Who?' }, false)).rejects.toMatchObject({ code: 'InteractionUnavailable' })
 })

@@ -1,4 +1,4 @@
-/** What a diff makes of a text; throws where what it says of the text is not so. */
+/** Applies a diff. Throws if the diff does not match the text. */
 export function applyUnifiedDiff(text: string, diff: string): string {
   const lines = text.match(/[^\n]*\n|[^\n]+$/g) ?? []
   const result: string[] = []

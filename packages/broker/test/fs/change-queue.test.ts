@@ -12,8 +12,8 @@ const both = async (first: FileChange['change'], second: FileChange['change']): 
   return (await queue.next()).filter(({ path }) => path === 'a').map(({ change }) => change).join()
 }
 
-describe('changes that wait', () => {
-  it('are one for each path', async () => {
+describe('the change queue', () => {
+  it('merges changes of one path', async () => {
     expect(await both('created', 'changed')).toBe('created')
     expect(await both('created', 'removed')).toBe('')
     expect(await both('changed', 'changed')).toBe('changed')
@@ -21,7 +21,7 @@ describe('changes that wait', () => {
     expect(await both('removed', 'created')).toBe('changed')
   })
 
-  it('are delivered together, to an early or a waiting reader', async () => {
+  it('delivers changes together, to a waiting or a later reader', async () => {
     const queue = new ChangeQueue(10)
     queue.add('a', 'created')
     queue.add('b', 'removed')
@@ -34,7 +34,7 @@ describe('changes that wait', () => {
     expect(await waiting).toEqual([{ path: 'c', change: 'changed' }])
   })
 
-  it('fail beyond the limit', async () => {
+  it('fails beyond the limit', async () => {
     const queue = new ChangeQueue(2)
     for (const path of ['a', 'b', 'a', 'c']) queue.add(path, 'changed')
     expect(await codeOf(queue.next())).toBe('OutputTooLarge')
@@ -42,7 +42,7 @@ describe('changes that wait', () => {
     expect(await codeOf(queue.next())).toBe('OutputTooLarge')
   })
 
-  it('end once, for waiting and later reads', async () => {
+  it('ends once, for pending and later reads', async () => {
     const queue = new ChangeQueue(2)
     const waiting = codeOf(queue.next())
     queue.end(new BulkheadError('ToolCancelled', 'over'))

@@ -18,7 +18,7 @@ async function editor(content: string | Uint8Array) {
 const REST = '[The rest of the diff is not shown. All replacements were made.]\n'
 
 describe('editing', () => {
-  it('shows what it did', async () => {
+  it('returns a diff', async () => {
     const { fs, text } = await editor('1\n2\n3\n4\n5\n6\n7\n8\n9\n')
     expect(await fs.edit('f.txt', '5\n', 'five\nand a half\n')).toEqual({
       replacements: 1,
@@ -31,15 +31,15 @@ describe('editing', () => {
   })
 
   it.each([
-    ['nothing', 'x', 'nothing', 'y'], ['an empty text', 'x', '', 'y'], ['the same', 'x', 'x', 'x'],
-    ['two', 'x x', 'x', 'y'], ['two that overlap', 'aaa', 'aa', 'b'],
-  ])('changes nothing when there is %s to replace', async (_, content, before, after) => {
+    ['nothing', 'x', 'nothing', 'y'], ['an empty string', 'x', '', 'y'], ['the same string', 'x', 'x', 'x'],
+    ['two occurrences', 'x x', 'x', 'y'], ['two overlapping occurrences', 'aaa', 'aa', 'b'],
+  ])('rejects an edit with %s to replace and changes nothing', async (_, content, before, after) => {
     const { fs, text } = await editor(content)
     expect(await codeOf(fs.edit('f.txt', before, after))).toBe('InputInvalid')
     expect(await text()).toBe(content)
   })
 
-  it('keeps the ends of lines', async () => {
+  it('keeps line ends', async () => {
     const crlf = await editor('a\r\nb\r\nc\r\n')
     expect(await crlf.fs.edit('f.txt', 'a\nb', 'x\ny\nz')).toMatchObject({ replacements: 1 })
     expect(await crlf.text()).toBe('x\r\ny\r\nz\r\nc\r\n')
@@ -51,7 +51,7 @@ describe('editing', () => {
     expect(await mixed.text()).toBe('a\r\nB\nC\nD\r\nE\r\n')
   })
 
-  it('keeps encodings, and bytes that are in none', async () => {
+  it('keeps encodings and invalid bytes', async () => {
     const latin = await editor(Buffer.from('caf\xe9 old \xff', 'latin1'))
     await latin.fs.edit('f.txt', 'old', 'new')
     expect((await latin.bytes()).toString('latin1')).toBe('caf\xe9 new \xff')
@@ -84,26 +84,26 @@ describe('editing', () => {
     expect((await stat(join(workspace, 'f.sh'))).mode & 0o777).toBe(0o777)
   })
 
-  it('looks for a text in the time that reading takes, whatever it is made of', async () => {
+  it('searches in linear time, whatever the strings are', async () => {
     const { fs } = await editor('a'.repeat(2_000_000))
     expect(await codeOf(fs.edit('f.txt', `${'a'.repeat(300)}b${'a'.repeat(500_000)}`, 'x'))).toBe('InputInvalid')
     expect(await codeOf(fs.edit('f.txt', 'a'.repeat(500_000), 'x'))).toBe('InputInvalid')
   })
 
-  it('shows a change of many places in one line as soon as one of few', async () => {
+  it('builds a diff of many changes in one line in linear time', async () => {
     const { fs } = await editor('a'.repeat(99_000))
     const { replacements, diff } = await fs.edit('f.txt', 'a', 'b', { all: true })
     expect(replacements).toBe(99_000)
     expect(diff).toContain(`\n+${'b'.repeat(1_000)}…\n`)
   })
 
-  it('does not fail over a change that is too long to be shown', async () => {
+  it('does not fail if the diff is too long', async () => {
     const { fs, bytes } = await editor('x')
     expect(await fs.edit('f.txt', 'x', '\n'.repeat(1_000_000))).toEqual({ replacements: 1, diff: `--- a/f.txt\n+++ b/f.txt\n${REST}` })
     expect(await bytes()).toHaveLength(1_000_000)
   })
 
-  it('refuses what would become too long before it is made', async () => {
+  it('rejects a result that is too long before it allocates it', async () => {
     const { fs, bytes } = await editor('a'.repeat(3_000))
     const before = process.resourceUsage().maxRSS
     expect(await codeOf(fs.edit('f.txt', 'a', 'b'.repeat(1024 * 1024), { all: true }))).toBe('InputInvalid')
@@ -111,25 +111,25 @@ describe('editing', () => {
     expect(await bytes()).toHaveLength(3_000)
   })
 
-  it('replaces all of them or none', async () => {
+  it('replaces all occurrences or none', async () => {
     const { fs, text } = await editor('a\n'.repeat(1_100_000))
     expect(await codeOf(fs.edit('f.txt', 'a', 'b', { all: true }))).toBe('InputInvalid')
     expect(await text()).not.toContain('b')
   })
 
-  it('loses no edit of many at once', async () => {
+  it('loses no concurrent edit', async () => {
     const { fs, text } = await editor(Array.from({ length: 50 }, (_, i) => `<${i}>\n`).join(''))
     await Promise.all(Array.from({ length: 50 }, (_, i) => fs.edit('f.txt', `<${i}>`, `[${i}]`)))
     expect(await text()).toBe(Array.from({ length: 50 }, (_, i) => `[${i}]\n`).join(''))
   })
 
-  it.each([['more hunks than fit', 5_000], ['more places than are looked at', 20_000]])('says so where a diff is not whole: %s', async (_, times) => {
+  it.each([['more hunks than fit', 5_000], ['more changes than are examined', 20_000]])('marks an incomplete diff: %s', async (_, times) => {
     const { fs } = await editor('a\n1\n2\n3\n4\n5\n6\n7\n8\n'.repeat(times))
     const { replacements, diff } = await fs.edit('f.txt', 'a\n', 'b\n', { all: true })
     expect([replacements, diff!.endsWith(` 3\n${REST}`)]).toEqual([times, true])
   })
 
-  it('equals split and join, and its diff shows that', async () => {
+  it('equals split and join, and its diff applies', async () => {
     const { fs, text } = await editor('')
     const piece = fc.constantFrom('a', 'b', 'ab', '\n', 'x\n', 'é', ' ')
     const piecesOf = (most: number) => fc.array(piece, { minLength: 1, maxLength: most }).map((pieces) => pieces.join(''))

@@ -5,7 +5,7 @@ import { withFileErrors } from '../../src/fs/file-errors.ts'
 
 const failing = (code: string, errno: number) => withFileErrors('notes.md', () => Promise.reject(Object.assign(new Error(code), { code, errno })))
 
-it('a full disk and a used-up quota have different messages', async () => {
+it('gives a full disk and an exceeded quota different messages', async () => {
   await expect(failing('ENOSPC', -constants.errno.ENOSPC)).rejects.toThrow('"notes.md" cannot be written because the disk is full.')
   const quota = -constants.errno.EDQUOT
   await expect(failing(getSystemErrorName(quota), quota)).rejects.toThrow('"notes.md" cannot be written because the disk quota of the user is used up.')

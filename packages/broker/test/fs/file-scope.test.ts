@@ -9,7 +9,7 @@ import { codeOf, invocation, newSandbox, refusal, requestOf, running } from '../
 import { toolOf } from '../fixture.ts'
 import { CANARY, ground, openFs, put } from './ground.ts'
 
-/** A tool that does one file operation, straight at the broker through the runtime. */
+/** A tool that does one file operation through its runtime. */
 const CLERK = running('return runtime.fs[args.do](...args.with)')
 
 type Clerk = (method: string, ...args: readonly (string | boolean | JsonObject)[]) => Promise<unknown>
@@ -49,7 +49,7 @@ describe('reading', () => {
     expect(await codeOf(fs('readText', 'docs/a.md/b'))).toBe('NotFound')
   })
 
-  it('lists and looks at folders without following their links', async () => {
+  it('lists folders without following their links', async () => {
     const { workspace } = await ground()
     const fs = await clerk(workspace, { fs: { read: ['docs/**'] } })
     expect(await fs('list', 'docs')).toEqual([
@@ -68,7 +68,7 @@ describe('reading', () => {
     expect(await codeOf(fs('list', 'docs/a.md'))).toBe('NotFound')
   })
 
-  it('takes regular files only, and only as much as is read at once', async () => {
+  it('accepts regular files only, up to the largest read', async () => {
     const { workspace } = await ground()
     execFileSync('mkfifo', [join(workspace, 'docs', 'pipe')])
     await writeFile(join(workspace, 'docs', 'big'), Buffer.alloc(8 * 1024 * 1024 + 1))
@@ -82,7 +82,7 @@ describe('reading', () => {
     expect(await codeOf(fs('readText', 'docs/a.md', { start: -1 }))).toBe('InputInvalid')
   })
 
-  it('works in a workspace that is itself reached through a link', async () => {
+  it('works in a workspace behind a link', async () => {
     const { workspace, outside } = await ground()
     const linked = join(outside, 'linked-workspace')
     await symlink(workspace, linked)
@@ -95,7 +95,7 @@ describe('reading', () => {
 })
 
 describe('writing', () => {
-  it('lands inside the grant in one step and nowhere else', async () => {
+  it('stays inside the grant and is atomic', async () => {
     const { workspace, outside } = await ground()
     const fs = await clerk(workspace, { fs: { read: ['**'], write: ['docs/**'] } })
     expect(await fs('write', 'docs/new.txt', 'one')).toEqual({ bytes: 3, created: true })
@@ -120,7 +120,7 @@ describe('writing', () => {
     expect((await readdir(join(workspace, 'docs'))).filter((name) => name.endsWith('.tmp'))).toEqual([])
   })
 
-  it('edits what occurs, once or everywhere, and removes files', async () => {
+  it('edits one or all occurrences, and removes files', async () => {
     const { workspace } = await ground()
     const fs = await clerk(workspace, { fs: { read: ['docs/*.md'], write: ['docs/*.md'] } })
     await writeFile(join(workspace, 'docs', 'b.md'), 'x y x', { mode: 0o640 })
@@ -134,7 +134,7 @@ describe('writing', () => {
     expect(await codeOf(fs('write', 'docs/c.txt', ''))).toBe('CapabilityDenied')
   })
 
-  it('for reading does not allow writing, and the reverse', async () => {
+  it('needs its own grant, as reading does', async () => {
     const { workspace } = await ground()
     const reader = await clerk(workspace, { fs: { read: ['**'] } })
     const writer = await clerk(workspace, { fs: { write: ['**'] } })
@@ -144,7 +144,7 @@ describe('writing', () => {
 })
 
 describe('a link', () => {
-  it('is followed into the grant and nowhere else, however it is written', async () => {
+  it('is followed into the grant only, in whatever form', async () => {
     const { workspace, outside } = await ground()
     await put(workspace, 'docs/deep/b.md', 'other/c.md')
     const links: readonly (readonly [name: string, target: string])[] = [
@@ -164,7 +164,7 @@ describe('a link', () => {
     expect((await fs.list('docs')).find(({ name }) => name === 'relative')?.kind).toBe('other')
   })
 
-  it('in the part of a pattern that the manifest chose does not widen the grant', async () => {
+  it('in the part of a pattern from the manifest does not widen the grant', async () => {
     const { workspace, outside } = await ground()
     await symlink(outside, join(workspace, 'src'))
     await symlink('docs', join(workspace, 'alias'))
@@ -197,7 +197,7 @@ describe('a link', () => {
 })
 
 describe('a special file', () => {
-  it('is refused at once', async () => {
+  it('is rejected at once', async () => {
     const { workspace } = await ground()
     execFileSync('mkfifo', [join(workspace, 'docs', 'pipe')])
     const server = createServer().listen(join(workspace, 'docs', 'socket'))
@@ -226,8 +226,8 @@ describe('a special file', () => {
   })
 })
 
-describe('a file of several names', () => {
-  it('is a file of the grant where one of them lies, and its other names keep what they had', async () => {
+describe('a file with several hard links', () => {
+  it('is accessible by a name inside the grant, and its other names keep their content', async () => {
     const { workspace, outside } = await ground()
     await link(join(outside, 'secret.txt'), join(workspace, 'docs', 'twin.txt'))
     const { fs } = openFs(workspace, { read: ['docs/**'], write: ['docs/**'] })
@@ -238,8 +238,8 @@ describe('a file of several names', () => {
   })
 })
 
-describe('a workspace that moves', () => {
-  it('is found where its link leads now, and no longer where it led', async () => {
+describe('a moved workspace', () => {
+  it('is found where its link leads now', async () => {
     const { root, workspace, outside } = await ground()
     const [first, second, linked] = [join(root, 'first'), join(root, 'second'), join(root, 'linked')]
     await put(root, ['first/f.txt', 'one'], ['second/f.txt', 'two'])
@@ -254,7 +254,7 @@ describe('a workspace that moves', () => {
     expect(await codeOf(openFs(workspace, { read: ['**'] }).fs.readText(join(outside, 'secret.txt')))).toBe('CapabilityDenied')
   })
 
-  it('is found again when a folder above it has become a link', async () => {
+  it('is found if a parent folder has become a link', async () => {
     const { root } = await ground()
     await put(root, ['home/ws/f.txt', 'here'])
     const { fs } = openFs(join(root, 'home/ws'), { read: ['**'] })
@@ -265,7 +265,7 @@ describe('a workspace that moves', () => {
     expect(await realpath(join(root, 'home/ws'))).toBe(join(root, 'moved/ws'))
   })
 
-  it('need not be there yet', async () => {
+  it('may be created later', async () => {
     const { root } = await ground()
     const { fs } = openFs(join(root, 'later'), { read: ['**'], write: ['**'] })
     expect(await codeOf(fs.readText('f.txt'))).toBe('NotFound')

@@ -21,8 +21,8 @@ const closing = (handle: FileHandle): FileHandle => {
   return handle
 }
 
-describe.each([['by descriptor', openByDescriptor], ['by path', openByPath]] as const)('opened %s', (_, opening) => {
-  it('everything that a tool does with files is done', async () => {
+describe.each([['by descriptor', openByDescriptor], ['by path', openByPath]] as const)('a folder opened %s', (_, opening) => {
+  it('supports all file operations', async () => {
     const { root } = await ground()
     const scope = new FileScope('fs.write', [join(root, 'ws/docs')], join(root, 'ws'), { openFolder: opening })
     const at = (path: string) => scope.locate(path)
@@ -37,7 +37,7 @@ describe.each([['by descriptor', openByDescriptor], ['by path', openByPath]] as 
     expect(await codeOf(statFile(scope, await at('docs/new')))).toBe('NotFound')
   })
 
-  it('a folder is refused when its last name is a link', async () => {
+  it('is rejected if its last component is a link', async () => {
     const { docs, outside } = await ground()
     await symlink(outside, join(docs, 'link'))
     expect(await codeOf(opening(join(docs, 'link')))).toMatch(/ENOTDIR|ELOOP/)
@@ -56,8 +56,8 @@ describe.each([['by descriptor', openByDescriptor], ['by path', openByPath]] as 
   })
 })
 
-describe('held by descriptor', () => {
-  it('stays the checked folder when a link replaces its name', async () => {
+describe('a folder held by descriptor', () => {
+  it('stays the checked folder if a link replaces its name', async () => {
     const { docs, outside } = await ground()
     const held = await openByDescriptor(docs)
     await rename(docs, `${docs}-aside`)
@@ -68,8 +68,8 @@ describe('held by descriptor', () => {
   })
 })
 
-describe('held by path', () => {
-  it('a file that was replaced at its path is rejected', async () => {
+describe('a folder held by path', () => {
+  it('rejects a file that was replaced at its path', async () => {
     const { docs, outside } = await ground()
     const held = await openByPath(docs)
     const path = held.at('a.txt')

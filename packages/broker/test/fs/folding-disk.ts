@@ -11,8 +11,8 @@ interface Entry {
 }
 
 /**
- * A file system in memory that takes different texts for one name, as those of macOS and Windows do, and keeps the name
- * a thing was made with. `aliases` are further names that nothing lists, such as short forms.
+ * A file system in memory that folds names, like those of macOS and Windows, and keeps the name an entry was created
+ * with. `aliases` are further names that are not listed, such as short (8.3) names.
  */
 export class FoldingDisk implements Disk {
   readonly #top: Entry
@@ -22,7 +22,7 @@ export class FoldingDisk implements Disk {
   #nodes = 0
 
   constructor(root: string, tree: Tree, folding: NameFolding, aliases: ReadonlyMap<string, string> = new Map()) {
-    // Not the way the code under test folds: every letter by its upper case, characters taken apart.
+    // Folds differently than the code under test: to upper case and decomposed.
     this.#fold = (name) => {
       const normal = folding.normal ? name.normalize('NFD') : name
       return folding.case ? normal.toUpperCase() : normal

@@ -5,7 +5,7 @@ import { temporaryFolder } from '../fixture.ts'
 import { codeOf, openFs, put } from './ground.ts'
 
 describe('the file capability', () => {
-  it('leaves no descriptor open, whatever comes of what it is asked', async () => {
+  it('leaves no descriptor open, whatever the result', async () => {
     const workspace = await temporaryFolder()
     await put(workspace, 'docs/a.txt', 'docs/deep/b.txt')
     const { fs, endCall, close } = openFs(workspace, { read: ['docs/**'], write: ['docs/**'] })
@@ -21,7 +21,7 @@ describe('the file capability', () => {
     await ask()
     endCall()
     await close()
-    // By now the loop has what it keeps for itself.
+    // By now the event loop has opened its own descriptors.
     const before = readdirSync('/proc/self/fd').length
     for (let round = 0; round < 5; round++) await ask()
     endCall()
@@ -40,7 +40,7 @@ describe('the file capability', () => {
     expect(await codeOf(other.fs.readText(join(workspace, 'a/x.txt')))).toBe('CapabilityDenied')
   })
 
-  it('takes no argument on trust', async () => {
+  it('rejects arguments of the wrong type', async () => {
     const workspace = await temporaryFolder()
     const { fs } = openFs(workspace, { read: ['**'], write: ['**'] })
     const odd = [null, 5, {}, ['a'], true] as unknown as string[]

@@ -11,7 +11,7 @@ import { temporaryFolder, toolOf } from '../fixture.ts'
 
 export const CANARY = 'the canary sings'
 
-/** A workspace with links of every kind out of it and into it, and a canary outside. */
+/** A workspace with all kinds of links out of it and into it, and a canary outside. */
 export async function ground(): Promise<{ readonly root: string; readonly workspace: string; readonly outside: string }> {
   const root = await temporaryFolder()
   const [workspace, outside] = [join(root, 'workspace'), join(root, 'outside')]
@@ -34,7 +34,7 @@ export async function ground(): Promise<{ readonly root: string; readonly worksp
 }
 
 export interface OpenedFs {
-  /** As a tool has it, with nothing between it and the capability but JSON. */
+  /** `runtime.fs` of a tool, directly on the capability. Values pass through JSON. */
   readonly fs: FileReader & FileWriter
   endCall(): void
   close(): Promise<void>
@@ -44,7 +44,7 @@ export interface OpenedFs {
 const BOTH: ReadonlySet<RuntimePart> = new Set(['fs.read', 'fs.write'])
 let calls = 0
 
-/** A tool of this grant in a call of its own; with `beside`, another call of the same compartment. */
+/** A tool with this grant in its own call. `beside` opens another call of the same compartment. */
 export function openFs(workspace: string, requires: JsonObject, options: FsOptions = {}): OpenedFs & { beside(): OpenedFs } {
   const unit = fsCapability(workspace, options)
   onTestFinished(() => unit.close())
@@ -61,7 +61,7 @@ export function openFs(workspace: string, requires: JsonObject, options: FsOptio
   return { ...open(), beside: open }
 }
 
-/** Files by their path, empty where nothing else is said. */
+/** Writes files, empty by default. */
 export async function put(folder: string, ...files: readonly (string | readonly [path: string, text: string])[]): Promise<void> {
   for (const entry of files) {
     const [path, content] = typeof entry === 'string' ? [entry, ''] : entry

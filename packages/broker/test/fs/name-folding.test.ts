@@ -21,7 +21,7 @@ describe('folding', () => {
     expect(foldNames('Äb', EXACT)).toBe('Äb')
   })
 
-  it('never makes one name of two that differ in more than case', () => {
+  it('never merges names that differ in more than case', () => {
     fc.assert(fc.property(fc.string({ unit: 'binary' }), fc.string({ unit: 'binary' }), (one, other) => {
       const same = (text: string) => foldNames(text, { case: true, normal: false })
       if (same(one) === same(other)) expect(one.toUpperCase()).toBe(other.toUpperCase())
@@ -30,18 +30,18 @@ describe('folding', () => {
   })
 })
 
-describe('asking a file system', () => {
+describe('probing a file system', () => {
   const probe = (disk: FoldingDisk, platform: NodeJS.Platform = 'linux') => probeFolding('/Top/ws', disk, POSIX_PATHS, platform)
 
   it.each([
     [true, 'in it', { 'Name.txt': '' }], [true, 'of itself', {}], [false, 'in it', { 'Name.txt': '' }],
     [false, 'of itself', { '1': '' }],
-  ] as const)('that folds %s, by a name %s', async (folds, _, tree) => {
+  ] as const)('detects whether case folds (%s) by a name %s', async (folds, _, tree) => {
     const folding = { case: folds, normal: false }
     expect(await probe(new FoldingDisk('/Top/ws', tree, folding))).toEqual(folding)
   })
 
-  it('is answered by a folder itself, or not at all while its names cannot be read', async () => {
+  it('uses the folder itself, and fails while its names cannot be read', async () => {
     class CrowdedDisk extends FoldingDisk {
       override async names(): Promise<never> {
         throw Object.assign(new Error('too many open files'), { code: 'EMFILE' })
@@ -54,15 +54,15 @@ describe('asking a file system', () => {
     expect(await probe(new FoldingDisk('/Top/ws', { name: '', NAME: '' }, EXACT))).toBe(EXACT)
   })
 
-  it('knows that macOS folds composed characters', async () => {
+  it('assumes that macOS normalizes names', async () => {
     expect(await probe(new FoldingDisk('/Top/ws', {}, EXACT), 'darwin')).toEqual({ case: false, normal: true })
   })
 
-  it('without a letter anywhere folds nothing', async () => {
+  it('detects no folding without a letter in any name', async () => {
     expect(await probeFolding('/', new FoldingDisk('/1', {}, { case: true, normal: true }), POSIX_PATHS, 'linux')).toBe(EXACT)
   })
 
-  it('of this machine writes nothing', async () => {
+  it('writes nothing', async () => {
     const folder = await temporaryFolder()
     await mkdir(join(folder, 'empty'))
     await writeFile(join(folder, 'File'), '')

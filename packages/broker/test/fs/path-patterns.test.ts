@@ -6,7 +6,7 @@ import { POSIX_PATHS, WINDOWS_PATHS } from '../../src/fs/paths.ts'
 import { rootPatterns, PathPatterns } from '../../src/fs/path-patterns.ts'
 
 describe('the root of a pattern', () => {
-  it('is the longest folder that the configuration of the host names', () => {
+  it('is the longest configured folder that contains it', () => {
     const patterns = ['/ws/docs/**', '/ws/sub/x', '/ws', '/wsx/a', '/data']
     expect(rootPatterns(patterns, ['/ws', '/ws/sub', '/data'], POSIX_PATHS)).toEqual([
       { root: '/ws', rest: 'docs/**' }, { root: '/ws/sub', rest: 'x' }, { root: '/ws', rest: '' },
@@ -16,14 +16,14 @@ describe('the root of a pattern', () => {
     expect(rootPatterns(['/docs/**'], ['/'], POSIX_PATHS)).toEqual([{ root: '/', rest: 'docs/**' }])
   })
 
-  it('that cannot be named covers nothing', () => {
+  it('covers nothing if it is invalid', () => {
     const patterns = ['\\\\.\\C:\\ws/a', 'C:\\ws/docs/**']
     expect(rootPatterns(patterns, ['\\\\.\\C:\\ws', 'C:\\ws'], WINDOWS_PATHS)).toEqual([{ root: 'C:/ws', rest: 'docs/**' }])
   })
 })
 
-describe('patterns together', () => {
-  it('cover all of a folder unless something in it is excluded', () => {
+describe('a union of patterns', () => {
+  it('covers all of a folder unless something in it is excluded', () => {
     const patterns = new PathPatterns([{ root: '/ws', rest: '', folding: EXACT }], { special: ['/ws/own/kept', '/proc'] })
     expect(['/ws', '/ws/own', '/ws/own/kept', '/ws/own/kept/a', '/'].filter((folder) => patterns.coversAll(folder))).toEqual([])
     expect(['/ws/a', '/ws/own/keptnot'].filter((folder) => patterns.coversAll(folder))).toHaveLength(2)
@@ -34,7 +34,7 @@ describe('patterns together', () => {
     return new PathPatterns(rooted.map((pattern) => ({ ...pattern, folding: EXACT })), { special: POSIX_PATHS.special })
   }
 
-  it('cover what any of them covers, and lead where any of them leads', () => {
+  it('covers and leads wherever one of its patterns does', () => {
     const patterns = scope('/ws/docs/**', '/ws/src/*.ts')
     const match = (path: string) => patterns.match(path)
     expect(match('/ws/docs/a')).toEqual({ covers: true, leads: true })
@@ -45,7 +45,7 @@ describe('patterns together', () => {
     expect(match('/ws-evil/docs/a')).toEqual({ covers: false, leads: false })
   })
 
-  it('have nothing of the kernel unless their root lies there', () => {
+  it('excludes pseudo file systems unless a root is inside them', () => {
     const everything = new PathPatterns([{ root: '/', rest: '**', folding: EXACT }], { special: POSIX_PATHS.special })
     for (const path of ['/proc', '/proc/self/mem', '/dev/null', '/sys']) {
       expect(everything.match(path)).toEqual({ covers: false, leads: false })
@@ -56,7 +56,7 @@ describe('patterns together', () => {
     expect(shared.match('/dev/null').covers).toBe(false)
   })
 
-  it('have nothing of what the host keeps, in any spelling, unless their root lies there', () => {
+  it('excludes folders of the host, in every spelling, unless a root is inside them', () => {
     const home = (folding: NameFolding) => new PathPatterns([{ root: '/home/me', rest: '**', folding }], { special: ['/home/me/.bulkhead'] })
     expect(home(EXACT).match('/home/me/.bulkhead/config.json').covers).toBe(false)
     expect(home(EXACT).match('/home/me/.bulkheads').covers).toBe(true)
@@ -65,8 +65,8 @@ describe('patterns together', () => {
     expect(own.match('/home/me/.bulkhead/data/mine').covers).toBe(true)
   })
 
-  it('cover no path that an independent reading of them does not', () => {
-    /** By backtracking over names, as one would explain it. */
+  it('agrees with an independent oracle', () => {
+    /** Plain backtracking over names. */
     const oracle = (pattern: readonly string[], path: readonly string[]): boolean => {
       const [part, ...rest] = pattern
       if (part === undefined) return true

@@ -45,8 +45,8 @@ const tree: Tree = {
   alias: { link: 'DOCS' }, 'way-out': { link: '../ws-evil' },
 }
 
-describe('on a file system that folds nothing', () => {
-  it('another spelling is another file', async () => {
+describe('on a case-sensitive file system', () => {
+  it('treats another spelling as another file', async () => {
     const patterns = ['Secret.txt', 'Docs/**']
     const { where } = policyOf({ platform: 'linux', workspace: '/home/ws', tree, folding: SENSITIVE, patterns })
     expect(await where('Secret.txt')).toBe('/home/ws/Secret.txt')
@@ -60,7 +60,7 @@ describe('on a file system that folds nothing', () => {
 describe('on a file system that folds names', () => {
   const world = { platform: 'darwin', workspace: '/Users/me/ws', tree, folding: BOTH } as const
 
-  it('every spelling is checked by the name on disk', async () => {
+  it('checks every spelling by the name on disk', async () => {
     const { where } = policyOf({ ...world, patterns: ['Secret.txt', 'docs/**', COMPOSED] })
     for (const given of ['Secret.txt', 'secret.TXT', 'SECRET.TXT', '/users/ME/ws/secret.txt']) {
       expect(await where(given), given).toBe('/Users/me/ws/Secret.txt')
@@ -71,7 +71,7 @@ describe('on a file system that folds names', () => {
     }
   })
 
-  it('what the grant does not name is outside in every spelling', async () => {
+  it('denies names outside the grant in every spelling', async () => {
     const { where } = policyOf({ ...world, patterns: ['Secret.txt', 'docs/*.me', 'Docs/Deep'] })
     const outside = ['Other/x.txt', 'OTHER/X.TXT', 'docs/DEEP/../../other/x.txt', 'docs', 'way-out', 'WAY-OUT', '..', '../WS-evil']
     for (const given of outside) {
@@ -80,7 +80,7 @@ describe('on a file system that folds names', () => {
     expect(await where('DOCS/read.ME')).toBe('/Users/me/ws/Docs/Read.Me')
   })
 
-  it('a path that does not exist yet is checked in every spelling', async () => {
+  it('checks a path that does not exist yet in every spelling', async () => {
     const { where } = policyOf({ ...world, patterns: ['New.txt', 'docs/*.md'] })
     expect(await where('new.TXT')).toBe('/Users/me/ws/new.TXT')
     expect(await where('DOCS/later.MD')).toBe('/Users/me/ws/Docs/later.MD')
@@ -88,12 +88,12 @@ describe('on a file system that folds names', () => {
     expect(await where('other/later.md')).toBe('CapabilityDenied')
   })
 
-  it('a link leads where its own spelling is found', async () => {
+  it('resolves a link by the name on disk', async () => {
     const { where } = policyOf({ ...world, patterns: ['docs/**', 'alias/**'] })
     expect(await where('ALIAS/read.me')).toBe('/Users/me/ws/Docs/Read.Me')
   })
 
-  it('a name that no folder lists is the name of something else', async () => {
+  it('denies a name that its folder does not list', async () => {
     const aliases = new Map([['SECRET~1.TXT', 'Secret.txt'], ['OTHER~1', 'Other']])
     const { where } = policyOf({ ...world, folding: CASE, patterns: ['**'], aliases })
     expect(await where('SECRET~1.TXT')).toBe('CapabilityDenied')
@@ -101,7 +101,7 @@ describe('on a file system that folds names', () => {
     expect(await where('secret.txt')).toBe('/Users/me/ws/Secret.txt')
   })
 
-  it('letters without one counterpart are never taken for another', async () => {
+  it('does not fold letters without a single counterpart', async () => {
     const odd: Tree = { 'kelvin.txt': '', strasse: '', '\u0130': '' }
     const patterns = ['\u212aelvin.txt', 'stra\u00dfe', 'i\u0307']
     const { where } = policyOf({ ...world, platform: 'linux', tree: odd, folding: CASE, patterns })
@@ -117,7 +117,7 @@ describe('on Windows', () => {
     aliases: new Map([['LONGNA~1', 'Docs']]),
   } as const
 
-  it('every way to write a path of the grant leads there', async () => {
+  it('accepts every form of a path inside the grant', async () => {
     const { where } = policyOf(world)
     for (const given of [
       'docs\\read.me', 'DOCS/Read.Me', 'c:\\users\\ME\\WS\\docs\\read.me', '\\\\?\\C:\\Users\\me\\ws\\Docs\\Read.Me',
@@ -125,7 +125,7 @@ describe('on Windows', () => {
     ]) expect(await where(given), given).toBe('C:/Users/me/ws/Docs/Read.Me')
   })
 
-  it('every other name of a file is refused before anything is looked at', async () => {
+  it('denies alternative names of a file without accessing the disk', async () => {
     const { where, disk } = policyOf(world)
     await where('docs')
     const before = disk.touched.length
@@ -140,7 +140,7 @@ describe('on Windows', () => {
     expect(disk.touched.length).toBe(before)
   })
 
-  it('a link of any kind is read by the same rules', async () => {
+  it('parses every kind of link by the same rules', async () => {
     const links: Tree = {
       Docs: {
         'a.md': '', junction: { link: 'C:\\Users\\me\\ws\\Docs' }, verbatim: { link: '\\\\?\\C:\\Users\\me\\ws\\docs\\a.md' },
@@ -156,7 +156,7 @@ describe('on Windows', () => {
     }
   })
 
-  it('the path of an open folder is parsed by the same rules', async () => {
+  it('parses the path of an open folder by the same rules', async () => {
     const { isAt, where } = policyOf(world)
     await where('docs')
     const real = 'C:/Users/me/ws/Docs'
@@ -164,7 +164,7 @@ describe('on Windows', () => {
     for (const said of ['\\\\.\\C:\\Users\\me\\ws\\Docs', 'C:Docs', 'C:\\Users\\me\\ws', '']) expect(isAt(said, real), said).toBe(false)
   })
 
-  it('a workspace on a share, or one that cannot be named, is taken as strictly', async () => {
+  it('is equally strict for a workspace on a share or with an invalid path', async () => {
     const share = policyOf({ ...world, workspace: '\\\\server\\share\\ws' })
     expect(await share.where('docs\\read.me')).toBe('//server/share/ws/Docs/Read.Me')
     expect(await share.where('C:\\Users\\me\\ws\\docs\\read.me')).toBe('CapabilityDenied')
@@ -173,8 +173,8 @@ describe('on Windows', () => {
   })
 })
 
-describe('inspected paths', () => {
-  it('is never outside the grant and what leads there', async () => {
+describe('disk access', () => {
+  it('stays inside the grant and the folders above it', async () => {
     const { where, disk } = policyOf({
       platform: 'linux', workspace: '/home/ws', folding: SENSITIVE, patterns: ['docs/**', 'src/*.ts'],
       tree: {
@@ -192,7 +192,7 @@ describe('inspected paths', () => {
     expect(disk.touched.filter((path) => /shadow|private|^\/etc/.test(path))).toEqual([])
   })
 
-  it('are none for an invalid path', async () => {
+  it('does not happen for an invalid path', async () => {
     const { where, disk } = policyOf({ platform: 'linux', workspace: '/ws', folding: SENSITIVE, tree: {}, patterns: ['**'] })
     for (const given of ['', 'a\0b', 'x'.repeat(4_097), '\ud800', 'a\udc00']) {
       expect(await where(given), given).toBe('InputInvalid')
@@ -200,7 +200,7 @@ describe('inspected paths', () => {
     expect(disk.touched).toEqual([])
   })
 
-  it('is asked for again when a root could not be looked at, without keeping others from being used', async () => {
+  it('retries a root that could not be read, and does not block other roots', async () => {
     const paths = pathsOf('linux')
     const disk = new FoldingDisk('/good', { 'a.txt': '' }, SENSITIVE)
     const unlessBad = <T>(path: string, ask: (path: string) => Promise<T>): Promise<T> =>

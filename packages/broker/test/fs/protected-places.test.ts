@@ -11,7 +11,7 @@ const exists = (path: string): boolean => lstatSync(path, { throwIfNoEntry: fals
 const messageOf = (promise: Promise<unknown>): Promise<string> =>
   promise.then(() => 'not refused', (error: BulkheadError) => `${error.code}: ${error.message}`)
 
-describe('folders that are never written', () => {
+describe('a read-only folder', () => {
   const opened = async () => {
     const workspace = await temporaryFolder()
     const layer = join(workspace, '.bulkhead')
@@ -27,7 +27,7 @@ describe('folders that are never written', () => {
     await fs.write('.bulkheads/a', 'x')
   })
 
-  it('is not made under another spelling that a file system may take for it', async () => {
+  it('is not created under a spelling that a file system may treat as equal', async () => {
     const { workspace, fs } = await opened()
     for (const name of ['.BULKHEAD', '.Bulkhead', '.bul\u212ahead', '.bulkhead.', '.bulkhead ', '.bul\u200bkhead', '\u2024bulkhead']) {
       expect([name, await codeOf(fs.write(`${name}/config.json`, '{}'))]).toEqual([name, 'CapabilityDenied'])
@@ -35,7 +35,7 @@ describe('folders that are never written', () => {
     }
   })
 
-  it('is not changed, edited or removed, by its name or through a link, and stays readable', async () => {
+  it('is not written, edited or removed, by name or through a link, and stays readable', async () => {
     const { workspace, layer, fs } = await opened()
     await put(workspace, ['.bulkhead/config.json', 'mine'], 'docs/a')
     symlinkSync('../.bulkhead', join(workspace, 'docs/link'))
@@ -51,7 +51,7 @@ describe('folders that are never written', () => {
   })
 })
 
-describe('what must be named', () => {
+describe('a path that must be named', () => {
   const PLACES = [
     '.git/hooks/pre-commit', '.git/config', 'vendor/lib/.git/config', '.bashrc', '.profile', '.zshrc', 'sub/.envrc',
     '.vscode/tasks.json', '.vscode/settings.json', '.vscode/launch.json', '.idea/workspace.xml', 'a.code-workspace',
@@ -68,7 +68,7 @@ describe('what must be named', () => {
     expect(await messageOf(fs.write('plain/.git/config', 'x'))).toMatch(/Declare a pattern .* that names it/)
   })
 
-  it('is not changed, edited or removed through a link either, and is read as before', async () => {
+  it('is not written, edited or removed through a link, and stays readable', async () => {
     const workspace = await temporaryFolder()
     await put(workspace, ['.git/config', 'mine'])
     symlinkSync('.git', join(workspace, 'link'))
@@ -87,7 +87,7 @@ describe('what must be named', () => {
     ['**/.envrc', ['.envrc', 'a/b/.envrc'], ['.git/.envrc', '.bashrc']],
     ['*/.vscode/*.json', ['a/.vscode/tasks.json'], ['.vscode/tasks.json', 'a/.vscode/x.txt', '.git/.vscode/a.json']],
     ['.git/hooks/**', ['.git/hooks/pre-commit'], ['.git/config']],
-  ])('is written by %j where it says so', async (pattern, written, refused) => {
+  ])('is written by %j only where the pattern names it', async (pattern, written, refused) => {
     const workspace = await temporaryFolder()
     const { fs } = openFs(workspace, { write: [pattern] })
     for (const path of [...written, ...refused]) mkdirSync(join(workspace, path, '..'), { recursive: true })
@@ -95,7 +95,7 @@ describe('what must be named', () => {
     for (const path of refused) expect([path, await codeOf(fs.write(path, 'x'))]).toEqual([path, 'CapabilityDenied'])
   })
 
-  it('is not asked of a workspace that lies in such a folder itself', async () => {
+  it('may be written in a workspace that is inside such a folder', async () => {
     const workspace = join(await temporaryFolder(), '.vscode', 'ws')
     mkdirSync(workspace, { recursive: true })
     writeFileSync(join(workspace, 'a'), '')
@@ -104,7 +104,7 @@ describe('what must be named', () => {
     expect(await codeOf(fs.write('.vscode/a', 'x'))).toBe('CapabilityDenied')
   })
 
-  it.each<NameFolding>([EXACT, { case: true, normal: true }])('is named by the name as the file system folds it: %j', (folding) => {
+  it.each<NameFolding>([EXACT, { case: true, normal: true }])('is named as the file system folds names: %j', (folding) => {
     const bounds = { special: [], protectedPlaces: new ProtectedPlaces(['/ws/.bulkhead']) }
     const patterns = new PathPatterns([{ root: '/ws', rest: '.Git/**', folding }, { root: '/ws', rest: '**', folding }], bounds)
     expect(patterns.match('/ws/.Git/config').covers).toBe(true)

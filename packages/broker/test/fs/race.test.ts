@@ -14,8 +14,8 @@ const ATTEMPTS = thoroughly(300, 1_500)
 const QUICK_ATTEMPTS = thoroughly(6_000, 30_000)
 
 /**
- * Does something over and over while another process exchanges a name for a link that leads outside, and back: so
- * often, and on until both were met.
+ * Repeats work while another process replaces a name by a link that leads outside, and back. Repeats it a number of
+ * times, and then until both states were observed.
  */
 async function whileFlipping(
   name: string, kind: 'file' | 'folder', decoy: string, attempt: (index: number) => Promise<boolean>, attempts = ATTEMPTS,
@@ -52,7 +52,7 @@ async function snapshot(folder: string): Promise<Json[]> {
 }
 type Json = readonly (string | number)[]
 
-/** What came of an attempt: the value, or the code it was refused with. */
+/** The value of an attempt, or its error code. */
 const outcome = (promise: Promise<unknown>): Promise<unknown> =>
   promise.catch((error: { code: string }) => ({ code: error.code }))
 
@@ -67,8 +67,8 @@ function tally(seen: Map<string, number>, value: unknown): void {
 
 const bothMet = (seen: ReadonlyMap<string, number>): boolean => seen.has('granted') && seen.size > 1
 
-describe('while a name is exchanged for a link and back', () => {
-  it('a folder on the way never leads outside: reading, looking, listing and searching', async () => {
+describe('while a name is replaced by a link and back', () => {
+  it('read, stat, list and search never follow a folder outside', async () => {
     const { workspace, outside, untouched } = await ground()
     const { fs } = openFs(workspace, { read: ['docs/**'] })
     const seen = new Map<string, number>()
@@ -90,9 +90,9 @@ describe('while a name is exchanged for a link and back', () => {
     await untouched()
   })
 
-  it('a folder on the way never leads outside: writing, editing, making folders and removing', async () => {
+  it('write, edit, create and remove never follow a folder outside', async () => {
     const { workspace, outside, untouched } = await ground()
-    // Not the folder itself: the tool would make it where it is missing, and be in the way of the flipping.
+    // Not the folder itself: the tool would create it while it is missing and disturb the flipping.
     const { fs } = openFs(workspace, { read: ['docs/**'], write: ['docs/sub/*', 'docs/sub/*/**'] })
     const seen = new Map<string, number>()
     await whileFlipping(join(workspace, 'docs/sub'), 'folder', outside, async (index) => {
@@ -110,14 +110,14 @@ describe('while a name is exchanged for a link and back', () => {
     await untouched()
   })
 
-  it('the last name never leads outside', async () => {
+  it('no operation follows the last component outside', async () => {
     const { workspace, outside, untouched } = await ground()
     const { fs } = openFs(workspace, { read: ['docs/**'], write: ['docs/**'] })
     const seen = new Map<string, number>()
     await whileFlipping(join(workspace, 'docs/f.txt'), 'file', join(outside, 'f.txt'), async (index) => {
       const ways = [
         () => fs.readText('docs/f.txt'), () => fs.stat('docs/f.txt'), () => fs.edit('docs/f.txt', CANARY, 'gone'),
-        // Of the same length as before, so that a look outside would show.
+        // Same length as before, so that access outside is detected.
         () => fs.write('docs/f.txt', 'inside'),
       ]
       const value = await outcome(ways[index % ways.length]!())
@@ -130,15 +130,15 @@ describe('while a name is exchanged for a link and back', () => {
     await untouched()
   })
 
-  it.each([['a folder on the way', 'docs/sub', 'folder'], ['the last name', 'docs/f.txt', 'file']] as const)(
-    'a synchronous read comes from inside or not at all: %s',
+  it.each([['a folder', 'docs/sub', 'folder'], ['the last component', 'docs/f.txt', 'file']] as const)(
+    'a synchronous read never leaves the grant: %s',
     async (_, name, kind) => {
       const { workspace, outside } = await ground()
       const path = join(workspace, kind === 'folder' ? 'docs/sub/f.txt' : 'docs/f.txt')
       const seen = new Set<string | undefined>()
       await whileFlipping(join(workspace, name), kind, kind === 'folder' ? outside : join(outside, 'f.txt'), async (index) => {
         seen.add(readSmallFile({ path, root: workspace }, {}, (bytes) => bytes.toString()))
-        // Lets the message arrive that the flipping is over.
+        // Let the message arrive that the flipping has ended.
         if (index % 64 === 0) await new Promise((resolve) => setImmediate(resolve))
         return seen.size > 1
       }, QUICK_ATTEMPTS)
@@ -146,7 +146,7 @@ describe('while a name is exchanged for a link and back', () => {
     },
   )
 
-  it('the race is real: an unchecked read leads outside', async () => {
+  it('an unchecked read leads outside, which proves the race', async () => {
     const { workspace, outside } = await ground()
     const path = join(workspace, 'docs/sub/f.txt')
     const read = new Set<string>()

@@ -8,7 +8,7 @@ import { RealRoots } from '../../src/fs/resolve-path.ts'
 import { temporaryFolder } from '../fixture.ts'
 import { put } from './ground.ts'
 
-/** The real disk, and how often it was asked. */
+/** The real disk, with a count of accesses. */
 function counted(): { readonly disk: Disk; readonly asked: () => number } {
   const disk = systemDisk(POSIX_PATHS)
   let count = 0
@@ -28,7 +28,7 @@ function counted(): { readonly disk: Disk; readonly asked: () => number } {
 
 const rootsOn = (disk: Disk): RealRoots => new RealRoots({ disk, paths: POSIX_PATHS, platform: 'linux' })
 
-it('a root without links is looked at once', async () => {
+it('resolves a root without links once', async () => {
   const folder = await temporaryFolder()
   const { disk, asked } = counted()
   const roots = rootsOn(disk)
@@ -40,7 +40,7 @@ it('a root without links is looked at once', async () => {
   expect(await roots.refresh(folder)).toBe(first)
 })
 
-it('a root behind a link is asked each time whether it still leads there', async () => {
+it('checks the link of a root every time', async () => {
   const folder = await temporaryFolder()
   await put(folder, 'one/a', 'two/a')
   const link = join(folder, 'link')
@@ -56,7 +56,7 @@ it('a root behind a link is asked each time whether it still leads there', async
   expect((await roots.find(link)).real).toBe(join(folder, 'two'))
 })
 
-it('a root that is missing is where it would be, and is looked for again', async () => {
+it('resolves a missing root to where it would be, and tries again', async () => {
   const folder = await temporaryFolder()
   const roots = rootsOn(systemDisk(POSIX_PATHS))
   await symlink('target', join(folder, 'way'))
@@ -67,7 +67,7 @@ it('a root that is missing is where it would be, and is looked for again', async
   expect((await roots.find(join(folder, 'way/later/deep'))).real).toBe(join(folder, 'target/later/deep'))
 })
 
-it('a path without links costs one question, whatever the number of patterns', async () => {
+it('resolves a path without links by one access, whatever the number of patterns', async () => {
   const folder = await temporaryFolder()
   await put(folder, 'a/b/c/d.txt')
   const { disk, asked } = counted()

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest'
 import { thoroughly } from '../../../../scripts/thoroughly.ts'
 import { placesOf, type PlacesOptions } from '../../src/fs/edit-file.ts'
 
-/** One question to the platform for each place. */
+/** The oracle: one indexOf per occurrence. */
 function askedOneByOne(sought: Buffer, content: Buffer, { most, overlapping }: PlacesOptions): readonly number[] {
   const places: number[] = []
   const step = overlapping ? 1 : sought.length
@@ -11,7 +11,7 @@ function askedOneByOne(sought: Buffer, content: Buffer, { most, overlapping }: P
   return places
 }
 
-it('finds what the platform finds, with those that overlap or without', () => {
+it('agrees with indexOf, with and without overlaps', () => {
   const few = fc.constantFrom('a', 'b', 'ab', 'aab')
   const textOf = (least: number, most: number) => fc.array(few, { minLength: least, maxLength: most }).map((parts) => Buffer.from(parts.join('')))
   const options = fc.record({ most: fc.nat(20), overlapping: fc.boolean() })

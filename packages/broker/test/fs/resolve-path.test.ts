@@ -27,7 +27,7 @@ const thing: fc.Arbitrary<Thing> = fc.record({
   ),
 })
 
-/** Makes what can be made: whatever stands in the way of something stays. */
+/** Creates what it can. Existing entries stay. */
 function make(root: string, things: readonly Thing[]): void {
   mkdirSync(join(root, 'ws'), { recursive: true })
   mkdirSync(join(root, 'outside'), { recursive: true })
@@ -51,7 +51,7 @@ const real = (path: string): string | undefined => {
   }
 }
 
-it('nothing is above a file, also behind a link', async () => {
+it('rejects .. after a file, also behind a link', async () => {
   const folder = await temporaryFolder()
   writeFileSync(join(folder, 'c'), '')
   symlinkSync('c/../c', join(folder, 'a'))
@@ -59,7 +59,7 @@ it('nothing is above a file, also behind a link', async () => {
   await expect(new FileScope('fs.read', [folder], folder).locate('a')).rejects.toMatchObject({ code: 'CapabilityDenied' })
 })
 
-it('forty links are followed, as Linux does, and not one more', async () => {
+it('follows up to forty links, like Linux', async () => {
   const folder = realpathSync(await temporaryFolder())
   writeFileSync(join(folder, '0'), '')
   for (let count = 1; count <= 41; count++) symlinkSync(`${count - 1}`, join(folder, `${count}`))
@@ -68,7 +68,7 @@ it('forty links are followed, as Linux does, and not one more', async () => {
   await expect(scope.locate('41')).rejects.toMatchObject({ code: 'CapabilityDenied' })
 })
 
-it('a path never resolves outside the grant, and always as the system resolves it', async () => {
+it('resolves like the system, and never outside the grant', async () => {
   const folder = await temporaryFolder()
   let round = 0
   let granted = 0
@@ -88,7 +88,7 @@ it('a path never resolves outside the grant, and always as the system resolves i
         const place = await scope.locate(given).catch(() => undefined)
         const found = real(written)
         if (place === undefined) {
-          // What is refused lies outside as it is written, or behind a link.
+          // A denied path is outside as written, or behind a link.
           if (isInside(written) && found === written) throw new Error(`refused without a reason: ${given}`)
           if (isInside(written)) refusedLinks++
           continue
@@ -101,7 +101,7 @@ it('a path never resolves outside the grant, and always as the system resolves i
       rmSync(root, { recursive: true })
     },
   ), { numRuns: thoroughly(125, 250) })
-  // The draw had both kinds in it.
+  // The random paths included both kinds.
   expect(granted).toBeGreaterThan(0)
   expect(refusedLinks).toBeGreaterThan(0)
 })

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { temporaryFolder } from '../fixture.ts'
 import { codeOf, openFs, put } from './ground.ts'
 
-it.each(['glob', 'find', 'search'] as const)('%s ends with its call, also while it is awaited', async (method) => {
+it.each(['glob', 'find', 'search'] as const)('stops %s when its call ends, even while it is awaited', async (method) => {
   const workspace = await temporaryFolder()
   await put(workspace, ...Array.from({ length: 200 }, (_, index) => `folder${index}/file${index}.txt`))
   const { fs, endCall, beside, close } = openFs(workspace, { read: ['**'] })
@@ -12,7 +12,7 @@ it.each(['glob', 'find', 'search'] as const)('%s ends with its call, also while 
   endCall()
   expect(await mine).toBe('ToolCancelled')
   await theirs
-  // With the compartment too, although its host has cancelled nothing.
+  // Closing the compartment stops it too, without a cancellation.
   const last = codeOf(other.fs[method](pattern))
   await close()
   expect(await last).toBe('ToolCancelled')

@@ -11,16 +11,16 @@ const TABLE = [
   mount('/home/me/cloud/local', 'ext4'), mount('/mnt/my\\040share', 'nfs4'), mount('/mnt/my\\040share/deep', 'cifs'), mount('/w', '9p'),
 ].join('')
 
-describe('far folders', () => {
-  it('are those of file systems that are not of this machine, each with all that is mounted in it', () => {
+describe('slow mounts', () => {
+  it('are mounts of non-local file systems, with everything below them', () => {
     expect(slowMountsIn(TABLE)).toEqual(['/proc', '/home/me/cloud', '/mnt/my share', '/w'])
     expect(slowMountsIn(mount('/', 'overlay') + mount('/var', 'xfs') + mount('/data', 'zfs'))).toEqual([])
   })
 
   it.each([
-    ['the top itself', mount('/', 'nfs') + mount('/tmp', 'tmpfs')], ['an unknown kind', mount('/', 'newfs')],
-    ['a table of another form', 'nothing of the kind\n'], ['an empty table', ''],
-  ])('are everything with %s', (_, table) => {
+    ['a slow root', mount('/', 'nfs') + mount('/tmp', 'tmpfs')], ['an unknown file system', mount('/', 'newfs')],
+    ['a table of another format', 'nothing of the kind\n'], ['an empty table', ''],
+  ])('cover everything with %s', (_, table) => {
     expect(slowMountsIn(table)).toEqual(['/'])
   })
 
@@ -30,7 +30,7 @@ describe('far folders', () => {
     return new SlowMounts(path)
   }
 
-  it('are everything until they are known, and where they cannot be', async () => {
+  it('cover everything until the table is read, and if it cannot be read', async () => {
     const far = await foldersOf(TABLE)
     expect(far.has('/home/me/a.txt')).toBe(true)
     await far.read()
@@ -42,7 +42,7 @@ describe('far folders', () => {
     expect(none.has('/home/me/a.txt')).toBe(true)
   })
 
-  it('are everything for a while when a disk kept somebody', async () => {
+  it('cover everything for some time after a slow read', async () => {
     const far = await foldersOf(mount('/', 'ext4'))
     await far.read()
     far.record(5)

@@ -5,8 +5,8 @@ import { UntrustedFolders } from '../../src/process/executable.ts'
 import { temporaryFolder } from '../fixture.ts'
 import { codeOf, openFs, put } from './ground.ts'
 
-describe.each(['*', '**', 'a*b', '[ab]', '{a,b}', '?', '!a', 'a b'])('a workspace called %j', (name) => {
-  it('is worked in like any other, and its neighbours are not', async () => {
+describe.each(['*', '**', 'a*b', '[ab]', '{a,b}', '?', '!a', 'a b'])('a workspace named %j', (name) => {
+  it('is accessible, and its siblings are not', async () => {
     const root = await temporaryFolder()
     const workspace = join(root, name)
     await put(workspace, ['docs/a.md', 'inside'], ['src/b.ts', 'needle'])
@@ -30,7 +30,7 @@ describe.each(['*', '**', 'a*b', '[ab]', '{a,b}', '?', '!a', 'a b'])('a workspac
   })
 })
 
-it('programs beside a workspace with a star in its name may be run', async () => {
+it('allows programs next to a workspace with a star in its name', async () => {
   const root = await temporaryFolder()
   for (const folder of ['*', 'bin']) mkdirSync(join(root, folder))
   writeFileSync(join(root, 'bin/tool'), '')

@@ -17,7 +17,7 @@ async function ground() {
   return { root, outside: join(top, 'outside'), read }
 }
 
-/** Mounts as a machine with one disk has them, or with a network on top of it. */
+/** The mounts of a machine with one disk, optionally with a network mount. */
 async function mounts(kind: string): Promise<SlowMounts> {
   const path = join(await temporaryFolder(), 'mountinfo')
   await writeFile(path, `29 1 254:0 / / rw - ${kind} /dev/vda rw\n`)
@@ -26,8 +26,8 @@ async function mounts(kind: string): Promise<SlowMounts> {
   return far
 }
 
-describe('a near file', () => {
-  it('is read as a whole or in part', async () => {
+describe('a synchronous read', () => {
+  it('returns a whole file or a range', async () => {
     const { read } = await ground()
     expect(read('a.txt')).toBe('inside')
     expect(read('sub/deep/b.txt')).toBe('inside too')
@@ -37,7 +37,7 @@ describe('a near file', () => {
     expect(read('a.txt', { start: 1_000 })).toBe('')
   })
 
-  it('is left to the way that waits when it is large, missing, or no regular file', async () => {
+  it('returns undefined for a large, missing or special file', async () => {
     const { root, read } = await ground()
     execFileSync('mkfifo', [join(root, 'pipe')])
     await writeFile(join(root, 'large'), 'x')
@@ -46,7 +46,7 @@ describe('a near file', () => {
     expect(read('large', { start: 1 })).toHaveLength(256 * 1024)
   })
 
-  it('is left to it when a link is on the way, wherever it leads', async () => {
+  it('returns undefined for a path with links, wherever they lead', async () => {
     const { root, outside, read } = await ground()
     await symlink(join(outside, 'a.txt'), join(root, 'link.txt'))
     await symlink('a.txt', join(root, 'harmless.txt'))
@@ -54,9 +54,9 @@ describe('a near file', () => {
     for (const path of ['link.txt', 'harmless.txt', 'folder/a.txt', 'folder/deep/b.txt']) expect(read(path), path).toBeUndefined()
   })
 
-  it('is not read by another name than the one it was asked for', async () => {
+  it('does not read a file under another path than the requested one', async () => {
     const { root, outside, read } = await ground()
-    // What is below the root cannot be told from what was there before it moved but by the path of the descriptor.
+    // After the move, only the path of the descriptor reveals that the root is another folder.
     await rename(root, `${root}-moved`)
     await symlink(`${root}-moved`, root)
     expect(read('a.txt')).toBeUndefined()
@@ -70,19 +70,19 @@ describe('a near file', () => {
   })
 })
 
-describe('a file of a grant', () => {
-  it('is read at once on a disk of this machine and waited for on any other, with the same answer', async () => {
+describe('a read inside a grant', () => {
+  it('is synchronous on a local disk and asynchronous elsewhere, with the same result', async () => {
     const { root } = await ground()
     for (const [kind, atOnce] of [['ext4', 'inside'], ['nfs4', undefined], ['fuse.sshfs', undefined]] as const) {
       const scope = new FileScope('fs.read', [root], root, { slowMounts: await mounts(kind) })
-      // Nothing is known of the root before it was looked at.
+      // The root is unknown before the first access.
       expect(scope.readAtOnce('a.txt', {}, text)).toBeUndefined()
       await scope.locate('a.txt')
       expect(scope.readAtOnce('a.txt', {}, text), kind).toBe(atOnce)
     }
   })
 
-  it('is waited for outside the grant, behind a root that is a link, and on other systems', async () => {
+  it('is asynchronous outside the grant, behind a linked root, and on other platforms', async () => {
     const { root, outside } = await ground()
     await symlink(root, join(root, '../way'))
     const far = await mounts('ext4')
@@ -105,7 +105,7 @@ describe('a file of a grant', () => {
     expect(elsewhere.readAtOnce('a.txt', {}, text)).toBeUndefined()
   })
 
-  it('is found again when its root was moved and a link left in its place', async () => {
+  it('works after its root was moved and replaced by a link', async () => {
     const { root } = await ground()
     const { fs } = openFs(root, { read: ['**'] })
     expect(await fs.readText('a.txt')).toBe('inside')

@@ -7,7 +7,7 @@ import { invocation, newSandbox, requestOf, running } from '../../../sandbox/tes
 import { temporaryFolder, toolOf } from '../fixture.ts'
 import { CANARY, codeOf, openFs, put } from './ground.ts'
 
-/** Reads changes until all of these were reported, with or without others. */
+/** Reads changes until all of these are reported. Others are ignored. */
 async function until(watch: FileWatch, ...expected: readonly string[]): Promise<FileChange[]> {
   const missing = new Set(expected)
   const seen: FileChange[] = []
@@ -39,7 +39,7 @@ describe('a watch', () => {
     await until(watch, 'removed src/a.txt')
   })
 
-  it('follows into folders that come, with what they hold already, and out of those that go', async () => {
+  it('watches new folders with their content, and stops watching removed ones', async () => {
     const workspace = await temporaryFolder()
     await put(workspace, 'src/a.txt', 'aside/in/b.txt')
     const { fs } = openFs(workspace, { read: ['src/**'] })
@@ -50,13 +50,13 @@ describe('a watch', () => {
     await until(watch, 'created src/came/in/c.txt')
     await rename(join(workspace, 'src/came'), join(workspace, 'aside'))
     await until(watch, 'removed src/came', 'removed src/came/in/b.txt', 'removed src/came/in/c.txt')
-    // What happens to it from here on is not reported.
+    // Later changes in it are not reported.
     await writeFile(join(workspace, 'aside/in/secret.txt'), '')
     await writeFile(join(workspace, 'src/last.txt'), '')
     expect((await until(watch, 'created src/last.txt')).map(({ path }) => path)).toEqual(['src/last.txt'])
   })
 
-  it('of a file tells of that file alone, also when it is replaced, or not there yet', async () => {
+  it('of a file reports only that file, even if it is replaced or does not exist yet', async () => {
     const workspace = await temporaryFolder()
     await put(workspace, 'a.txt', 'b.txt')
     const { fs } = openFs(workspace, { read: ['a.txt', 'later.txt'] })
@@ -68,7 +68,7 @@ describe('a watch', () => {
     expect(await until(later, 'created later.txt')).toEqual([{ path: 'later.txt', change: 'created' }])
   })
 
-  it('tells nothing that the grant does not cover', async () => {
+  it('reports nothing outside the grant', async () => {
     const root = await temporaryFolder()
     await put(root, 'ws/src/a.ts', ['outside/canary.txt', CANARY])
     const workspace = join(root, 'ws')
@@ -88,7 +88,7 @@ describe('a watch', () => {
     expect(await codeOf(fs.watch('src/sub/none/x').started)).toBe('NotFound')
   })
 
-  it('sees writes of its own tool, without temporary files', async () => {
+  it('reports writes of its own tool, without temporary files', async () => {
     const workspace = await temporaryFolder()
     const { fs } = openFs(workspace, { read: ['**'], write: ['**'] })
     const watch = await watching(fs, '.')
@@ -98,7 +98,7 @@ describe('a watch', () => {
     expect((await until(watch, 'changed a.txt')).map(({ path }) => path)).toEqual(['a.txt'])
   })
 
-  it('drops a folder that was exchanged for a link', async () => {
+  it('stops watching a folder that is replaced by a link', async () => {
     const root = await temporaryFolder()
     await put(root, 'ws/src/sub/a.txt', ['outside/a.txt', CANARY], 'outside/canary.txt')
     const { fs } = openFs(join(root, 'ws'), { read: ['src/**'] })
@@ -112,12 +112,12 @@ describe('a watch', () => {
     expect((await until(watch, 'created src/end.txt')).map(({ path }) => path)).toEqual(['src/end.txt'])
   })
 
-  it('ends with its call, for waiting and later reads', async () => {
+  it('ends with its call, for pending and later reads', async () => {
     const workspace = await temporaryFolder()
     const { fs, endCall, beside } = openFs(workspace, { read: ['**'] })
     const watch = await watching(fs, '.')
     const waiting = codeOf(watch[Symbol.asyncIterator]().next())
-    // The question is on its way when everything that was ready has run.
+    // After this turn the request has been sent.
     await nextTurn()
     const other = beside()
     const beginning = codeOf(other.fs.watch('.').started)
@@ -127,7 +127,7 @@ describe('a watch', () => {
     expect(await beginning).toBe('ToolCancelled')
   })
 
-  it('holds nothing open once its call or its compartment is over', async () => {
+  it('holds nothing open after its call or compartment ends', async () => {
     const workspace = await temporaryFolder()
     await put(workspace, 'a/b.txt', 'c/d.txt')
     const { fs, endCall, beside, close } = openFs(workspace, { read: ['**'] }, { watchLimits: { folders: 3 } })
@@ -141,7 +141,7 @@ describe('a watch', () => {
     expect(await waiting).toBe('ToolCancelled')
   })
 
-  it('gives its place back when the reader stops', async () => {
+  it('releases its slot when the reader stops', async () => {
     const workspace = await temporaryFolder()
     const { fs } = openFs(workspace, { read: ['**'] }, { watchLimits: { watches: 1 } })
     const watch = await watching(fs, '.')
@@ -157,7 +157,7 @@ describe('a watch', () => {
   it.each([
     ['folders', { folders: 2 }, 'ResourceBusy'], ['names', { names: 2 }, 'OutputTooLarge'],
     ['depth', { depth: 1 }, 'OutputTooLarge'],
-  ] as const)('is not begun beyond its limit of %s, and takes no place', async (_, watchLimits, code) => {
+  ] as const)('does not start beyond its limit of %s, and releases its slots', async (_, watchLimits, code) => {
     const workspace = await temporaryFolder()
     await put(workspace, 'a/b/c.txt', 'small/x.txt')
     const { fs } = openFs(workspace, { read: ['**'] }, { watchLimits: { watches: 1, ...watchLimits } })
@@ -165,7 +165,7 @@ describe('a watch', () => {
     await watching(fs, 'small')
   })
 
-  it('fails when there are too many unread changes', async () => {
+  it('fails with too many unread changes', async () => {
     const workspace = await temporaryFolder()
     const { fs } = openFs(workspace, { read: ['**'] }, { watchLimits: { changes: 3 } })
     const watch = await watching(fs, '.')
@@ -173,14 +173,14 @@ describe('a watch', () => {
     const read = async (): Promise<void> => {
       for await (const change of watch) expect(change.change).toBe('created')
     }
-    // Reading starts after all of it has happened.
+    // Reading starts after all changes.
     const control = await watching(openFs(workspace, { read: ['**'] }).fs, '.')
     await writeFile(join(workspace, 'end.txt'), '')
     await until(control, 'created end.txt')
     expect(await codeOf(read())).toBe('OutputTooLarge')
   })
 
-  it('goes on when the folder it was given is emptied and removed', async () => {
+  it('continues after its folder is emptied and removed', async () => {
     const workspace = await temporaryFolder()
     await put(workspace, 'src/a.txt', 'src/deep/b.txt')
     const { fs } = openFs(workspace, { read: ['src/**'] })
@@ -190,8 +190,8 @@ describe('a watch', () => {
   })
 })
 
-describe('over the wire', () => {
-  it('a tool watches, reads and stops', async () => {
+describe('in a compartment', () => {
+  it('lets a tool watch, read and stop', async () => {
     const workspace = await temporaryFolder()
     const source = running(`
       const watch = runtime.fs.watch('.')

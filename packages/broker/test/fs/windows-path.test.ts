@@ -9,7 +9,7 @@ const read = (given: string, base = BASE): string | undefined => {
   return 'path' in result ? result.path : undefined
 }
 
-describe('a path on Windows', () => {
+describe('a Windows path', () => {
   it.each<[string, string]>([
     // Relative, from the workspace.
     ['a.txt', 'C:/Users/me/ws/a.txt'],
@@ -44,7 +44,7 @@ describe('a path on Windows', () => {
     ['D:\\x\\..\\y', 'D:/y'],
     ['C:\\Users\\me\\ws\\..\\ws-evil\\a', 'C:/Users/me/ws-evil/a'],
     ['C:\\..\\..\\x', 'C:/x'],
-    // The root of the drive of the workspace.
+    // Relative to the drive of the workspace.
     ['\\x', 'C:/x'],
     ['/Windows/System32', 'C:/Windows/System32'],
     // Shares.
@@ -76,7 +76,7 @@ describe('a path on Windows', () => {
     ['C:\\x\\y:z', 'stream'],
     ['\\\\?\\C:\\x:y', 'stream'],
     ['ab:\\x', 'stream'],
-    // Devices, wherever they stand and whatever follows.
+    // Devices, at any position and with any extension.
     ['NUL', 'device'], ['nul', 'device'], ['CON', 'device'], ['con.txt', 'device'], ['aux.tar.gz', 'device'],
     ['PRN.', 'dot or space'],
     ['COM1', 'device'], ['com9.log', 'device'], ['LPT1', 'device'], ['lpt0', 'device'], ['COM¹', 'device'],
@@ -85,14 +85,14 @@ describe('a path on Windows', () => {
     ['docs\\NUL', 'device'], ['docs\\nul\\x', 'device'], ['C:\\aux', 'device'], ['\\\\?\\C:\\NUL', 'device'], ['NUL:', 'stream'],
     ['\\\\.\\PhysicalDrive0', 'device'], ['\\\\.\\C:\\x', 'device'], ['\\\\.\\pipe\\x', 'device'], ['//./C:/x', 'device'],
     ['\\\\.', 'device'], ['\\/.\\x', 'device'],
-    // What the system drops at the end of a name.
+    // Characters that Windows drops at the end of a name.
     ['a.txt.', 'dot or space'], ['a.txt ', 'dot or space'], ['a.txt. .', 'dot or space'], ['docs.\\a', 'dot or space'],
     ['docs \\a', 'dot or space'], ['...', 'dot or space'], ['. ', 'dot or space'], ['.. \\x', 'dot or space'],
     ['..\\...\\x', 'dot or space'], ['\\\\?\\C:\\x.', 'dot or space'],
-    // Short forms.
+    // Short (8.3) names.
     ['SECRET~1.TXT', 'short (8.3) name'], ['secret~1', 'short (8.3) name'], ['PROGRA~1\\x', 'short (8.3) name'], ['C:\\PROGRA~2', 'short (8.3) name'],
     ['a~12.c', 'short (8.3) name'], ['docs\\LONGNA~1.MD', 'short (8.3) name'], ['AB~123', 'short (8.3) name'], ['WORKSP~1\\a', 'short (8.3) name'],
-    // What depends on where a current folder of a drive to be.
+    // Relative to the current folder of a drive.
     ['C:', 'current folder of a drive'], ['C:x', 'current folder of a drive'], ['c:docs\\a', 'current folder of a drive'], ['D:..\\x', 'current folder of a drive'],
     ['C:.', 'current folder of a drive'],
     // Verbatim, where a plain path would mean something else.
@@ -101,20 +101,20 @@ describe('a path on Windows', () => {
     ['\\\\?\\GLOBALROOT\\Device\\HarddiskVolume1\\x', 'neither'],
     ['\\\\?\\Volume{b75e2c83-0000-0000-0000-602f00000000}\\x', 'neither'],
     ['\\??\\PhysicalDrive0', 'neither'], ['\\\\?\\UNC\\server', 'share'], ['\\\\?\\UNC', 'share'], ['/??/C:/x', 'slashes'],
-    // No shares.
+    // Incomplete shares.
     ['\\\\server', 'share'], ['\\\\', 'share'], ['\\\\\\share', 'share'], ['\\\\server\\\\a', 'share'],
     ['\\\\..\\share\\a', 'share'],
     ['\\\\server\\..\\a', 'share'], ['\\\\server\\share:x', 'stream'],
-    // Characters that no name has.
+    // Characters that names cannot contain.
     ['a*', 'character'], ['a?b', 'character'], ['a<b', 'character'], ['a>b', 'character'], ['a|b', 'character'],
     ['a"b', 'character'],
     ['a\u0001b', 'character'], ['a\nb', 'character'], ['a\u0085b', 'character'],
-  ])('%j is refused: %s', (given, why) => {
+  ])('%j is rejected: %s', (given, why) => {
     const result = WINDOWS_PATHS.read(given, BASE)
     expect(result).toEqual({ refused: expect.stringContaining(why) as string })
   })
 
-  it('that is accepted has one spelling, which parses to itself', () => {
+  it('has one canonical form, which parses to itself', () => {
     const pieces = ['a', 'B', '.', '..', '', 'nul', 'a.', ' ', 'x~1', ':', 'C:', '\\', '/', '?', '\\\\', '\\\\?\\', 'UNC', '??']
     const part = fc.tuple(fc.constantFrom(...pieces), fc.constantFrom('\\', '/', ''))
     const given = fc.array(part, { maxLength: 8 }).map((parts) => parts.flat().join(''))
@@ -129,14 +129,14 @@ describe('a path on Windows', () => {
     }), { numRuns: thoroughly(1_000, 5_000) })
   })
 
-  it('starts from a share where the workspace lies on one', () => {
+  it('is relative to a share if the workspace is on one', () => {
     const base = { root: '//server/share/', names: ['ws'] }
     expect(windowsPath('a\\..\\b', base)).toEqual({ ok: true, root: '//server/share/', names: ['ws', 'b'] })
     expect(windowsPath('\\x', base)).toEqual({ ok: true, root: '//server/share/', names: ['x'] })
     expect(read('a', '//server/share/')).toBe('//server/share/a')
   })
 
-  it('of a link is read like any other', () => {
+  it('of a link target follows the same rules', () => {
     expect(WINDOWS_PATHS.splitTarget('..\\x/y')).toEqual({ root: undefined, names: ['..', 'x', 'y'] })
     expect(WINDOWS_PATHS.splitTarget('\\\\?\\D:\\x')).toMatchObject({ root: 'D:/', names: ['x'] })
     expect(WINDOWS_PATHS.splitTarget('\\\\?\\Volume{1}\\x')).toBeUndefined()

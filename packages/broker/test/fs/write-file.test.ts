@@ -12,7 +12,7 @@ const execFile = promisify(execute)
 const NOBODY = 65_534
 
 describe('writing', () => {
-  it('makes the folders that are missing on the way, where the grant covers them', async () => {
+  it('creates missing folders that the grant covers', async () => {
     const workspace = await temporaryFolder()
     const { fs } = openFs(workspace, { read: ['**'], write: ['out/**', 'flat/*.md', 'a/b/c.txt'] })
     expect(await fs.write('out/x/y/z.txt', 'deep')).toEqual({ bytes: 4, created: true })
@@ -27,14 +27,14 @@ describe('writing', () => {
     expect(await fs.write('flat/a.md', '')).toEqual({ bytes: 0, created: true })
   })
 
-  it('makes the same folders once for writes that come together', async () => {
+  it('creates the same folders once for concurrent writes', async () => {
     const workspace = await temporaryFolder()
     const { fs } = openFs(workspace, { write: ['**'] })
     await Promise.all(Array.from({ length: 20 }, (_, index) => fs.write(`a/b/c/${index}.txt`, `${index}`)))
     expect((await readdir(join(workspace, 'a/b/c'))).length).toBe(20)
   })
 
-  it('makes no folder through a link that leads outside', async () => {
+  it('creates no folder through a link that leads outside', async () => {
     const root = await temporaryFolder()
     await put(root, 'ws/a.txt', 'outside/x.txt')
     await symlink('../outside', join(root, 'ws/out'))
@@ -43,7 +43,7 @@ describe('writing', () => {
     expect(await readdir(join(root, 'outside'))).toEqual(['x.txt'])
   })
 
-  it('keeps the mode of a file, and leaves nothing half written', async () => {
+  it('keeps the mode of a file and leaves no partial file', async () => {
     const workspace = await temporaryFolder()
     await put(workspace, ['run.sh', 'old'])
     await chmod(join(workspace, 'run.sh'), 0o750)
@@ -71,7 +71,7 @@ describe('writing', () => {
     expect((await readdir(workspace)).toSorted()).toEqual(['free', 'fresh', 'kept'])
   })
 
-  it('does not make a workspace anew that was removed', async () => {
+  it('does not recreate a removed workspace', async () => {
     const workspace = join(await temporaryFolder(), 'workspace')
     await put(workspace, 'docs/a.md')
     const { fs } = openFs(workspace, { write: ['**'] })
@@ -90,7 +90,7 @@ describe('writing', () => {
 })
 
 describe('removing', () => {
-  it('takes files, and folders that are empty', async () => {
+  it('deletes files and empty folders', async () => {
     const workspace = await temporaryFolder()
     await put(workspace, 'docs/a.md', 'docs/full/b.md')
     await mkdir(join(workspace, 'docs/empty'))
@@ -103,7 +103,7 @@ describe('removing', () => {
     expect((await readdir(workspace, { recursive: true })).toSorted()).toEqual(['docs', 'docs/full', 'docs/full/b.md'])
   })
 
-  it('leaves the folder that the tool was given', async () => {
+  it('rejects a root of the grant', async () => {
     const workspace = await temporaryFolder()
     const { fs } = openFs(workspace, { write: ['**'] })
     for (const path of ['.', workspace, './']) expect(await codeOf(fs.remove(path)), path).toBe('CapabilityDenied')

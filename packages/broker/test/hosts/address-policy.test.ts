@@ -6,7 +6,7 @@ import type { AddressKind } from '../../src/hosts/address-policy.ts'
 import { addressBytes, addressKind, canonicalAddress } from '../../src/hosts/address-policy.ts'
 
 /**
- * The oracle: Node's own list, filled from the IANA registries of special-purpose addresses and the metadata services.
+ * The oracle: a BlockList of Node with the IANA registries of special-purpose addresses and the metadata services.
  */
 const V4_SPECIAL: readonly (readonly [string, number])[] = [
   ['0.0.0.0', 8], ['10.0.0.0', 8], ['100.64.0.0', 10], ['127.0.0.0', 8], ['169.254.0.0', 16], ['172.16.0.0', 12],
@@ -19,7 +19,7 @@ const V6_SPECIAL: readonly (readonly [string, number])[] = [
   // Everything outside global unicast.
   ['::', 3], ['4000::', 2], ['8000::', 1],
 ]
-/** Prefixes of addresses that hold one of the fourth version. */
+/** Prefixes of IPv6 addresses that embed an IPv4 address. */
 const V6_EMBEDDING: readonly (readonly [string, number])[] = [
   ['::', 96], ['::ffff:0:0', 96], ['::ffff:0:0:0', 96], ['64:ff9b::', 96], ['2001::', 32], ['2002::', 16],
 ]
@@ -38,7 +38,7 @@ const groups = (value: bigint): string =>
   Array.from({ length: 8 }, (_, index) => ((value >> BigInt(112 - 16 * index)) & 0xffffn).toString(16)).join(':')
 const number = (text: string): bigint => addressBytes(text)!.reduce((sum, byte) => (sum << 8n) | BigInt(byte), 0n)
 
-/** Any address, and often one at the very edge of a range. */
+/** Any address, often at the edge of a range. */
 const anyFour = fc.oneof(
   fc.integer({ min: 0, max: 0xffffffff }),
   fc.tuple(fc.constantFrom(...V4_SPECIAL), fc.integer({ min: -2, max: 2 }), fc.boolean()).map(([[start, bits], offset, end]) =>
@@ -85,11 +85,11 @@ describe('the address policy', () => {
       '', 'localhost', '1.2.3', '1.2.3.4.5', '256.1.1.1', '01.2.3.4', '0x7f.0.0.1', 'fe80::1%eth0', '[::1]', '::1 ', '1.2.3.4\0',
       ':::',
     ]],
-  ])('recognizes %s', (kind, addresses) => {
+  ])('classifies addresses as %s', (kind, addresses) => {
     expect(addresses.map((address) => [address, addressKind(address)])).toEqual(addresses.map((address) => [address, kind]))
   })
 
-  it('tells by Teredo both the server and the client, whose bits are inverted', () => {
+  it('checks the server and the inverted client address of Teredo', () => {
     const teredo = (server: string, client: string): string =>
       groups((0x20010000n << 96n) | (number(server) << 64n) | (number(client) ^ 0xffffffffn))
     expect(addressKind(teredo('1.1.1.1', '8.8.8.8'))).toBe('public')
@@ -97,14 +97,14 @@ describe('the address policy', () => {
     expect(addressKind(teredo('10.0.0.1', '8.8.8.8'))).toBe('private')
   })
 
-  it('agrees with an independent list on addresses of the fourth version', () => {
+  it('agrees with an independent list on IPv4', () => {
     fc.assert(fc.property(anyFour, (value) => {
       const text = dotted(value)
       expect(addressKind(text) === 'public', text).toBe(!four.check(text, 'ipv4') && text !== '100.100.100.200')
     }), RUNS)
   })
 
-  it('agrees with an independent list on addresses of the sixth version', () => {
+  it('agrees with an independent list on IPv6', () => {
     fc.assert(fc.property(anySix, (value) => {
       const text = groups(value)
       if (embedding.check(text, 'ipv6')) return
@@ -112,7 +112,7 @@ describe('the address policy', () => {
     }), RUNS)
   })
 
-  it('treats an embedded address like the address itself', () => {
+  it('treats an embedded address like the IPv4 address', () => {
     fc.assert(fc.property(anyFour, (value) => {
       const inside = BigInt(value)
       const kind = addressKind(dotted(value))
@@ -124,7 +124,7 @@ describe('the address policy', () => {
     }), FEWER_RUNS)
   })
 
-  it('does not care how an address is spelled, or whether it is text or bytes', () => {
+  it('gives the same result for every spelling, as string or bytes', () => {
     fc.assert(fc.property(anySix, (value) => {
       const long = groups(value)
       const short = new URL(`http://[${long}]`).hostname.slice(1, -1)
@@ -136,13 +136,13 @@ describe('the address policy', () => {
     }), FEWER_RUNS)
   })
 
-  it('takes a mapped address for the one it leads to, and no other', () => {
+  it('compares a mapped address as its IPv4 address, and no other', () => {
     expect(canonicalAddress('::ffff:127.0.0.1')).toBe(canonicalAddress('127.0.0.1'))
     expect(canonicalAddress('::127.0.0.1')).not.toBe(canonicalAddress('127.0.0.1'))
     expect(canonicalAddress('64:ff9b::127.0.0.1')).not.toBe(canonicalAddress('127.0.0.1'))
   })
 
-  it('never throws, and takes no text for public that is not an address', () => {
+  it('never throws, and never classifies an invalid string as public', () => {
     fc.assert(fc.property(fc.oneof(fc.string({ unit: 'binary' }), fc.stringMatching(/^[0-9a-fA-F:.%x[\]]{0,40}$/)), (text) => {
       if (addressKind(text) === 'public') expect(addressBytes(text)).toBeDefined()
     }), FEWER_RUNS)

@@ -8,22 +8,22 @@ const covers = (pattern: string, host: string, port = 443): boolean => new HostA
 const refuses = (hosts: readonly string[], address: string, host: string, port = 443): string | undefined =>
   new HostAllowList(hosts).refuses(address, host, port)
 
-describe('the hosts of a grant', () => {
-  it('are exactly those named', () => {
+describe('the host allow list', () => {
+  it('covers exactly the named hosts', () => {
     expect(covers('api.example.com', 'api.example.com')).toBe(true)
     for (const host of ['example.com', 'xapi.example.com', 'a.api.example.com', 'api.example.com.evil.test', 'api.example.co']) {
       expect(covers('api.example.com', host), host).toBe(false)
     }
   })
 
-  it('are with *. those below, at any depth, but not the name itself', () => {
+  it('covers with *. subdomains at any depth, but not the name itself', () => {
     for (const host of ['a.example.com', 'a.b.example.com']) expect(covers('*.example.com', host), host).toBe(true)
     for (const host of ['example.com', 'evilexample.com', '.example.com', 'a.example.com.evil.test']) {
       expect(covers('*.example.com', host), host).toBe(false)
     }
   })
 
-  it('are with * every name with public addresses, but no literal address', () => {
+  it('covers with * every name with public addresses, but no literal address', () => {
     const scope = new HostAllowList(['*'])
     expect(scope.covers('anything.example', 443)).toBe(true)
     expect(scope.covers('anything.example', 8080)).toBe(false)
@@ -34,7 +34,7 @@ describe('the hosts of a grant', () => {
     expect(new HostAllowList(['*.*']).covers('a.b', 443)).toBe(false)
   })
 
-  it('are reached at 80 and 443, or at the one port that is named', () => {
+  it('covers ports 80 and 443, or the one port that is named', () => {
     expect([80, 443].every((port) => covers('a.test', 'a.test', port))).toBe(true)
     expect([1, 22, 8080, 8443].some((port) => covers('a.test', 'a.test', port))).toBe(false)
     expect(covers('a.test:8443', 'a.test', 8443)).toBe(true)
@@ -42,20 +42,20 @@ describe('the hosts of a grant', () => {
     expect(covers('*.a.test:8443', 'x.a.test', 8443)).toBe(true)
   })
 
-  it('never take an address for a name below something', () => {
+  it('never matches an address as a subdomain', () => {
     expect(covers('*.0.0.1', '127.0.0.1')).toBe(false)
     expect(covers('*.1', '127.0.0.1')).toBe(false)
     expect(covers('*.127.0.0.1', '127.0.0.1')).toBe(false)
   })
 
-  it('know one address in several spellings', () => {
+  it('matches an address in every spelling', () => {
     expect(covers('[::1]:8080', '::1', 8080)).toBe(true)
     expect(covers('[0:0:0:0:0:0:0:1]', '::1')).toBe(true)
     expect(covers('[::1]', '::2')).toBe(false)
     expect(covers('127.0.0.1', '::ffff:7f00:1')).toBe(true)
   })
 
-  it('are empty for an invalid pattern', () => {
+  it('covers nothing for an invalid pattern', () => {
     const odd = ['', '*.', 'a*.test', '*.*.test', 'a.test:', 'a.test:x', 'a.test:123456', '[::1', '::1', 'a:80:80']
     for (const pattern of odd) {
       expect(covers(pattern, 'a.test'), pattern).toBe(false)
@@ -63,7 +63,7 @@ describe('the hosts of a grant', () => {
     }
   })
 
-  it('never exceed what hostMatches says', () => {
+  it('never covers more than hostMatches', () => {
     const label = fc.constantFrom('a', 'b', 'api', 'example', 'test', '1', '127')
     const name = fc.array(label, { minLength: 1, maxLength: 4 }).map((labels) => labels.join('.'))
     const port = fc.constantFrom(80, 443, 8080)
@@ -75,19 +75,19 @@ describe('the hosts of a grant', () => {
   })
 })
 
-describe('the addresses of a grant', () => {
-  it('are all that are public, whatever the name', () => {
+describe('addresses of an allowed host', () => {
+  it('may be any public address', () => {
     expect(refuses(['a.test'], '93.184.216.34', 'a.test')).toBeUndefined()
     expect(refuses(['*.a.test'], '2606:4700::1111', 'x.a.test')).toBeUndefined()
   })
 
   it.each([
     '127.0.0.1', '10.0.0.1', '169.254.169.254', '100.64.0.1', '::1', 'fd00:ec2::254', '::ffff:10.0.0.1',
-  ])('are not %s because of a name that resolves to it', (address) => {
+  ])('may not be %s unless the grant lists the address', (address) => {
     for (const host of ['a.test', '*.test', 'a.test:443']) expect(refuses([host], address, 'a.test'), host).toBeDefined()
   })
 
-  it('are those that the grant names, for this port', () => {
+  it('may be an address that the grant lists with this port', () => {
     expect(refuses(['a.test', '10.0.0.1'], '10.0.0.1', 'a.test')).toBeUndefined()
     expect(refuses(['a.test', '10.0.0.1'], '10.0.0.2', 'a.test')).toBe('private')
     expect(refuses(['a.test', '10.0.0.1:8080'], '10.0.0.1', 'a.test')).toBe('private')
@@ -95,7 +95,7 @@ describe('the addresses of a grant', () => {
     expect(refuses(['169.254.169.254'], '169.254.169.254', '169.254.169.254', 80)).toBeUndefined()
   })
 
-  it('are loopback for localhost where it is named exactly', () => {
+  it('may be loopback for localhost if it is listed exactly', () => {
     expect(refuses(['localhost:8080'], '127.0.0.1', 'localhost', 8080)).toBeUndefined()
     expect(refuses(['localhost:8080'], '::1', 'localhost', 8080)).toBeUndefined()
     expect(refuses(['app.localhost'], '127.0.0.1', 'app.localhost')).toBeUndefined()
@@ -107,7 +107,7 @@ describe('the addresses of a grant', () => {
     expect(refuses(['localhost'], '127.0.0.1', 'other.test')).toBe('loopback')
   })
 
-  it('are never those of a name without an address', () => {
+  it('are never admitted if they are unspecified, multicast or invalid', () => {
     expect(refuses(['0.0.0.0'], '0.0.0.0', '0.0.0.0')).toBe('unspecified')
     expect(refuses(['224.0.0.1'], '224.0.0.1', '224.0.0.1')).toBe('multicast')
     expect(refuses(['255.255.255.255'], '255.255.255.255', '255.255.255.255')).toBe('broadcast')

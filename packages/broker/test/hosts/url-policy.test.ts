@@ -28,26 +28,26 @@ describe('the URL policy', () => {
     ['http://local.test:8080/', 'local.test 8080 http://local.test:8080/'],
     ['https://bücher.example/', 'xn--bcher-kva.example 443 https://xn--bcher-kva.example/'],
     ['http://127.0.0.1:9000/', '127.0.0.1 9000 http://127.0.0.1:9000/'],
-    // Other spellings of a named address are that address.
+    // Other spellings of a listed address.
     ['http://2130706433:9000/', '127.0.0.1 9000 http://127.0.0.1:9000/'],
-  ])('reads %s', (text, expected) => expect(verdict(text)).toBe(expected))
+  ])('accepts %s', (text, expected) => expect(verdict(text)).toBe(expected))
 
   it.each([
     // Schemes.
     'file:///etc/passwd', 'ftp://api.example.com/', 'data:text/plain,x', 'blob:https://api.example.com/x', 'javascript:alert(1)',
     'ws://api.example.com/', 'unix:/run/docker.sock',
-    // Somebody else in front of the host.
+    // Credentials before the host.
     'https://user@api.example.com/', 'https://user:password@api.example.com/', 'https://:x@api.example.com/',
     'https://api.example.com@evil.test/', 'https://api.example.com%2f@evil.test/',
     'https://api.example.com:443@evil.test/', 'https://a@b@api.example.com/',
-    // Names that only look like it.
+    // Names that look similar.
     'https://evil.test/', 'https://evilapi.example.com/', 'https://api.example.com.evil.test/', 'https://example.com/',
     'https://wide.test/', 'https://evil.test#api.example.com',
     'https://evil.test/api.example.com', 'https://evil.test?api.example.com', 'https://api。example。com.evil.test/',
     // Ports.
     'https://api.example.com:8443/', 'http://api.example.com:22/', 'http://api.example.com:0/', 'http://local.test/',
     'https://local.test:8081/', 'http://127.0.0.1/', 'http://127.0.0.1:9001/',
-    // This machine and its neighbours in every spelling.
+    // This machine and its network, in every spelling.
     'http://localhost/', 'http://localhost./', 'http://127.0.0.2:9000/', 'http://127.1/', 'http://2130706433/',
     'http://0x7f000001/', 'http://0177.0.0.1/', 'http://0x7f.0.0.1/', 'http://017700000001/',
     'http://127.0.0.1./', 'http://１２７．０．０．１/', 'http://[::1]/', 'http://[::ffff:127.0.0.1]/', 'http://[::ffff:7f00:1]/',
@@ -69,7 +69,7 @@ describe('the URL policy', () => {
     'http://[::1%25lo]/', 'http://[fe80::1%eth0]/', 'http://1.2.3.4.5/',
     `https://api.example.com/${'x'.repeat(8_192)}`, `https://${'a'.repeat(64)}.wide.test/`,
     `https://${'a.'.repeat(124)}wide.test/`,
-  ])('cannot read %j', (text) => expect(verdict(text)).toBe('InputInvalid'))
+  ])('rejects %j as invalid', (text) => expect(verdict(text)).toBe('InputInvalid'))
 
   it('accepts the longest allowed URL', () => {
     const long = `https://api.example.com/${'x'.repeat(8_192)}`
@@ -78,7 +78,7 @@ describe('the URL policy', () => {
     expect([verdict(`https://${name}/`), verdict(`https://b${name}/`)]).toEqual([expect.stringContaining(name), 'InputInvalid'])
   })
 
-  it('never leads anywhere but to a granted host and port, and only ever refuses with its two codes', () => {
+  it('never accepts a host or port outside the grant, and rejects with two codes only', () => {
     const part = fc.constantFrom(
       'http://', 'https://', 'file://', '//', '/', '\\', '@', ':', '#', '?', '.', '..', '%2e', '%00', '[', ']', '::1',
       '127.0.0.1',
@@ -100,7 +100,7 @@ describe('the URL policy', () => {
     }), { numRuns: thoroughly(2_000, 10_000) })
   })
 
-  it('names a remedy, but not the address of a name', () => {
+  it('gives a remedy and does not disclose the address of a name', () => {
     expect(() => checkUrl('https://evil.test/', scope))
       .toThrow('The tool may not reach the host evil.test:443. Declare it in `requires.net.hosts`')
     expect(() => checkUrl('http://0.0.0.0/', scope)).toThrow('0.0.0.0:80 is an address that is not public (unspecified).')

@@ -7,7 +7,7 @@ import { toolOf } from '../fixture.ts'
 const services = { log: () => undefined, env: new Map<string, string>(), envDeclared: new Set<string>() }
 
 describe('the powers of a tool', () => {
-  it('are those it declared, and those of its extension', () => {
+  it('are those it declares and those of its extension', () => {
     expect([...powersOf(toolOf('run'), services)]).toEqual([])
     expect(
       [...powersOf(toolOf('run', { fs: { read: ['a'], write: ['b'] }, capabilities: ['interact'] }), services)],
@@ -21,11 +21,11 @@ describe('the powers of a tool', () => {
     expect([...powersOf(toolOf('run'), { ...services, secrets: new Map() })]).toEqual([])
   })
 
-  it('stay where the grant behind them came out empty, so that their use is refused by name', () => {
+  it('remain when their grant is empty, so that using them is denied by name', () => {
     expect([...powersOf({ ...toolOf('run', { fs: { read: ['a'] } }), grant: NO_GRANT }, services)]).toEqual(['fs.read'])
   })
 
-  it('that cannot be enforced keep its compartment shut', async () => {
+  it('keep the compartment closed if they cannot be enforced', async () => {
     const tools = [toolOf('run', { capabilities: ['tools.call'] })]
     expect(await codeOf(newSandbox().open(requestOf({ placement: 'thread', source: running(''), tools })))).toBe('CapabilityUnavailable')
   })

@@ -5,11 +5,11 @@ import { callOf, closed, codeOf, fetchRaw, newNet, reach, readRaw, refusal, serv
 
 const reason = new BulkheadError('TurnCancelled', 'The turn was cancelled.')
 
-/** A server that begins a body and does not end it. */
+/** A server that starts a body and does not finish it. */
 const begun = () => serve((_request, response) => response.write('first'))
 
-describe('when a call ends', () => {
-  it('a body being read fails, and its connection is closed', async () => {
+describe('the end of a call', () => {
+  it('fails a pending read and closes its connection', async () => {
     const server = await begun()
     const [net, call] = [newNet(), callOf([server.place])]
     const { bodyId } = await fetchRaw(net, call, `${server.base}/`)
@@ -21,7 +21,7 @@ describe('when a call ends', () => {
     await gone
   })
 
-  it('by an abort in the middle of a body, the reader gets the reason and the server sees it', async () => {
+  it('by an abort rejects the read with its reason and disconnects from the server', async () => {
     const server = await begun()
     const stop = new AbortController()
     const [net, call] = [newNet(), callOf([server.place], stop.signal)]
@@ -35,7 +35,7 @@ describe('when a call ends', () => {
     expect(await codeOf(fetchRaw(net, call, `${server.base}/`))).toBe('TurnCancelled')
   })
 
-  it('an unread body is closed too, and so is one that waits for its reader', async () => {
+  it('closes unread and half-read bodies', async () => {
     const server = await serve((_request, response) => response.write(Buffer.alloc(10 * 1024 * 1024)))
     const [net, call] = [newNet(), callOf([server.place])]
     for (let count = 0; count < 3; count++) await fetchRaw(net, call, `${server.base}/`)
@@ -44,7 +44,7 @@ describe('when a call ends', () => {
     expect(await gone).toHaveLength(3)
   })
 
-  it('a fetch that waits for headers fails, and its connection is closed', async () => {
+  it('fails a fetch that waits for headers and closes its connection', async () => {
     const came = Promise.withResolvers<Socket>()
     const server = await serve((request) => came.resolve(request.socket))
     const stop = new AbortController()
@@ -56,7 +56,7 @@ describe('when a call ends', () => {
     await gone
   })
 
-  it('a fetch that is still sending its body fails, and its connection is closed', async () => {
+  it('fails a fetch that is sending its body and closes its connection', async () => {
     const came = Promise.withResolvers<Socket>()
     const { port } = await serveRaw((socket) => came.resolve(socket.pause()))
     const [net, call] = [newNet(), callOf([`127.0.0.1:${port}`])]
@@ -70,7 +70,7 @@ describe('when a call ends', () => {
     await gone
   })
 
-  it('a fetch that waits for a name fails, and nothing is connected when the name comes', async () => {
+  it('fails a fetch during a DNS lookup and does not connect afterwards', async () => {
     const server = await serve((_request, response) => response.end())
     const [asked, answer] = [Promise.withResolvers<void>(), Promise.withResolvers<string[]>()]
     const net = newNet({ lookup: () => (asked.resolve(), answer.promise) })
@@ -80,13 +80,13 @@ describe('when a call ends', () => {
     net.endCall(call.callId)
     expect(await waiting).toBe('ToolCancelled')
     answer.resolve(['127.0.0.1'])
-    // A request of another call comes after whatever the answer could have begun.
+    // A request of another call arrives after anything that the lookup could have started.
     await (await reach(net, callOf([server.place])).fetch(`${server.base}/other`)).text()
     expect(server.seen).toEqual(['GET /other'])
     expect(server.sockets).toHaveLength(1)
   })
 
-  it('connections that are kept for later are closed', async () => {
+  it('closes idle connections', async () => {
     const server = await serve((_request, response) => response.end('x'))
     const [net, call] = [newNet(), callOf([server.place])]
     await (await reach(net, call).fetch(`${server.base}/`)).text()
@@ -95,7 +95,7 @@ describe('when a call ends', () => {
     await gone
   })
 
-  it('other calls go on', async () => {
+  it('does not affect other calls', async () => {
     const server = await begun()
     const net = newNet()
     const [first, second] = [callOf([server.place]), callOf([server.place])]
@@ -107,7 +107,7 @@ describe('when a call ends', () => {
     expect(await readRaw(net, second, bodyId!)).toBe(Buffer.from('first').toString('base64'))
   })
 
-  it('the signal of the call is let go of', async () => {
+  it('removes its listener from the signal of the call', async () => {
     const server = await begun()
     const signals = new Set<unknown>()
     const { signal } = new AbortController()
@@ -124,8 +124,8 @@ describe('when a call ends', () => {
   })
 })
 
-describe('when a compartment is closed', () => {
-  it('every call ends, and no socket is left once it is done', async () => {
+describe('the end of a compartment', () => {
+  it('ends every call and resolves when no socket is left', async () => {
     const server = await begun()
     const net = newNet()
     const calls = Array.from({ length: 4 }, () => callOf([server.place]))
@@ -140,7 +140,7 @@ describe('when a compartment is closed', () => {
     await gone
   })
 
-  it('connections that were never made are given up', async () => {
+  it('aborts pending connections', async () => {
     const net = newNet({ lookup: () => new Promise(() => undefined) })
     const waiting = codeOf(fetchRaw(net, callOf(['a.test']), 'http://a.test/'))
     await net.close()
@@ -148,7 +148,7 @@ describe('when a compartment is closed', () => {
     await net.close()
   })
 
-  it('nothing is begun any more', async () => {
+  it('rejects new requests', async () => {
     const server = await begun()
     const net = newNet()
     await net.close()
@@ -156,7 +156,7 @@ describe('when a compartment is closed', () => {
     expect(server.sockets).toHaveLength(0)
   })
 
-  it('connections to many hosts are not kept in any number', async () => {
+  it('does not keep connections to many hosts open', async () => {
     const server = await serve((_request, response) => response.end('x'))
     const net = newNet({ lookup: async () => ['127.0.0.1'], limits: { requestsPerCall: 4 } })
     const hosts = Array.from({ length: 30 }, (_, index) => `h${index}.test:${server.port}`)

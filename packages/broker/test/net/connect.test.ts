@@ -13,11 +13,11 @@ const [key, cert] = [await pem('key'), await pem('certificate')]
 
 const secure = (listener: RequestListener): Promise<Listening> => listen(createServer({ key, cert }, listener))
 
-/** Any name is this machine, which the grants here name by its address. */
+/** Every name resolves to this machine, which the grants list by its address. */
 const local: NetOptions = { lookup: async () => ['127.0.0.1'], ca: cert }
 
 describe('a connection over TLS', () => {
-  it('goes to the checked address, with the requested name', async () => {
+  it('goes to the checked address and sends the requested name', async () => {
     const names: unknown[] = []
     const { port } = await secure((request, response) => {
       const { servername, alpnProtocol } = request.socket as TLSSocket & { readonly servername: unknown }
@@ -30,12 +30,12 @@ describe('a connection over TLS', () => {
     expect(names).toEqual(['secure.test', 'http/1.1', `secure.test:${port}`])
   })
 
-  it('is made to an address without a name', async () => {
+  it('works for an address without a name', async () => {
     const { place } = await secure((_request, response) => response.end('secure'))
     expect(await (await reach(newNet(local), callOf([place])).fetch(`https://${place}/`)).text()).toBe('secure')
   })
 
-  it('needs a certificate for that very name, by someone trusted', async () => {
+  it('requires a trusted certificate for the name', async () => {
     const { port } = await secure((_request, response) => response.end('secure'))
     const hosts = [`secure.test:${port}`, `wrong.test:${port}`, `127.0.0.1:${port}`]
     expect(await refusal(fetchRaw(newNet(local), callOf(hosts), `https://wrong.test:${port}/`))).toMatchObject({
@@ -46,7 +46,7 @@ describe('a connection over TLS', () => {
     })
   })
 
-  it('is verified whatever the environment says', async () => {
+  it('is verified whatever the environment variables say', async () => {
     const { port } = await secure((_request, response) => response.end('secure'))
     const { NODE_TLS_REJECT_UNAUTHORIZED: before } = process.env
     process.env['NODE_TLS_REJECT_UNAUTHORIZED'] = '0'
@@ -60,7 +60,7 @@ describe('a connection over TLS', () => {
     }
   })
 
-  it('is not left for one without', async () => {
+  it('is not replaced by an unencrypted one', async () => {
     const plain = await serve((_request, response) => response.end('plain'))
     const location = `http://secure.test:${plain.port}/`
     const { port } = await secure((_request, response) => response.writeHead(302, { location }).end())
@@ -70,7 +70,7 @@ describe('a connection over TLS', () => {
     expect(plain.sockets).toHaveLength(0)
   })
 
-  it('fails with a server that does not speak it, and the other way round', async () => {
+  it('fails if only one side uses TLS', async () => {
     const plain = await serve((_request, response) => response.end())
     const { place } = await secure((_request, response) => response.end())
     expect(await codeOf(fetchRaw(newNet(local), callOf([plain.place]), `https://${plain.place}/`))).toBe('ToolExecutionFailed')
@@ -79,7 +79,7 @@ describe('a connection over TLS', () => {
 })
 
 describe('a connection', () => {
-  it('is checked for the caller that makes it, whatever was checked before', async () => {
+  it('is checked against the grant of its own call', async () => {
     const server = await serve((_request, response) => response.end())
     const connect = checkedConnector({
       scope: new HostAllowList(['a.test']), lookup: async () => ['127.0.0.1'], ca: undefined, timeoutMs: 1_000, sockets: new Set(),
@@ -96,14 +96,14 @@ describe('a connection', () => {
     expect(server.sockets).toHaveLength(0)
   })
 
-  it('is tried at every address of a name', async () => {
+  it('tries every address of a name', async () => {
     const server = await serve((_request, response) => response.end('there'))
     const net = newNet({ lookup: async () => ['127.0.0.9', '127.0.0.1'] })
     const call = callOf([`a.test:${server.port}`, server.place, `127.0.0.9:${server.port}`])
     expect(await (await reach(net, call).fetch(`http://a.test:${server.port}/`)).text()).toBe('there')
   })
 
-  it('by the system of names reaches localhost', async () => {
+  it('reaches localhost through the resolver of the system', async () => {
     const server = await serve((_request, response) => response.end('there'))
     const place = `localhost:${server.port}`
     expect(await (await reach(newNet(), callOf([place])).fetch(`http://${place}/`)).text()).toBe('there')

@@ -14,16 +14,16 @@ import { netCapability } from '../../src/net/net.ts'
 
 export interface Listening {
   readonly port: number
-  /** As a grant names it. */
+  /** Host and port, as a grant lists it. */
   readonly place: string
-  /** A URL but for its path. */
+  /** The origin of its URLs. */
   readonly base: string
-  /** Every connection there was. */
+  /** All connections so far. */
   readonly sockets: Socket[]
 }
 
 export interface Loopback extends Listening {
-  /** `METHOD url` of each request that came. */
+  /** `METHOD url` of each received request. */
   readonly seen: string[]
   readonly requests: IncomingMessage[]
 }
@@ -47,7 +47,7 @@ export async function serve(answer: RequestListener, at: ResolvedPath = {}): Pro
   return { ...listening, seen, requests }
 }
 
-/** A server of bytes, for what no server of HTTP would send. */
+/** A raw TCP server, for responses that no HTTP server sends. */
 export async function serveRaw(answer: (socket: Socket) => void): Promise<Listening> {
   return listen(createRawServer((socket) => {
     socket.on('error', () => undefined)
@@ -68,7 +68,7 @@ export async function listen(server: Server, { host = '127.0.0.1', port: wanted 
   return { port, place: `${host}:${port}`, base: `http://${host}:${port}`, sockets }
 }
 
-/** Resolves when the other side is gone, however and whenever it went. */
+/** Resolves when the peer has disconnected, even if it already has. */
 export const closed = (socket: Socket): Promise<void> =>
   new Promise((resolve) => (socket.closed ? resolve() : void socket.once('close', () => resolve())))
 
@@ -85,7 +85,7 @@ export function callOf(hosts: readonly string[], signal: AbortSignal = new Abort
   return { callId: `call-${++calls}`, tool, signal }
 }
 
-/** What a tool of this grant has as `runtime.net`, with nothing between it and the capability but JSON. */
+/** `runtime.net` of a tool with this grant, directly on the capability. Values pass through JSON. */
 export function reach(net: CapabilityUnit, call: OpenCall): Net {
   return netAccess(async (method, ...args) => {
     const plain = JSON.parse(JSON.stringify(args)) as Json[]
@@ -99,7 +99,7 @@ export const fetchRaw = async (net: CapabilityUnit, call: OpenCall, url: string,
 export const readRaw = async (net: CapabilityUnit, call: OpenCall, ...args: Json[]): Promise<Json> =>
   net.capabilities['net.read']!(call, args)
 
-/** The error something was refused with; fails when it was not refused, or not with one of ours. */
+/** The error of a rejected promise. Fails if it resolves or rejects with another kind of error. */
 export async function refusal(promise: Promise<unknown>): Promise<BulkheadError> {
   const [error] = await Promise.allSettled([promise])
   if (error.status === 'fulfilled') throw new Error(`not refused: ${JSON.stringify(error.value)}`)
@@ -109,5 +109,5 @@ export async function refusal(promise: Promise<unknown>): Promise<BulkheadError>
 
 export const codeOf = async (promise: Promise<unknown>): Promise<string> => (await refusal(promise)).code
 
-/** What such an error looks like to a matcher. */
+/** A matcher for such an error. */
 export const said = (code: ErrorCode, text: string): object => ({ code, message: expect.stringContaining(text) as string })

@@ -3,8 +3,8 @@ import { describe, expect, it } from 'vitest'
 import { netAccess } from '../../../sandbox/src/extension/net-access.ts'
 import { callOf, closed, newNet, reach, said, serve } from './loopback.ts'
 
-describe('the network of a runtime', () => {
-  it('reads a body as text, JSON, bytes or piece by piece', async () => {
+describe('runtime.net', () => {
+  it('reads a body as text, JSON, bytes or chunks', async () => {
     const server = await serve((_request, response) => response.end('\ufeff{"å":1}'))
     const net = reach(newNet(), callOf([server.place]))
     const url = `${server.base}/`
@@ -24,14 +24,14 @@ describe('the network of a runtime', () => {
     await expect(response.json()).rejects.toMatchObject(said('ToolExecutionFailed', 'of status 502, is not JSON.'))
   })
 
-  it('gives a body once', async () => {
+  it('returns a body once', async () => {
     const server = await serve((_request, response) => response.end('x'))
     const response = await reach(newNet(), callOf([server.place])).fetch(`${server.base}/`)
     await response.text()
     await expect(response.text()).rejects.toMatchObject({ code: 'InputInvalid' })
   })
 
-  it('closes the connection of a body that is left in the middle', async () => {
+  it('closes the connection if a body is abandoned', async () => {
     const server = await serve((_request, response) => response.write('first'))
     const response = await reach(newNet(), callOf([server.place])).fetch(`${server.base}/`)
     const gone = closed(server.sockets[0]!)
@@ -42,7 +42,7 @@ describe('the network of a runtime', () => {
     await gone
   })
 
-  it('asks for nothing more once a body has ended or failed', async () => {
+  it('sends no requests after a body has ended or failed', async () => {
     const asked: unknown[][] = []
     const answers: Json[] = [{ url: 'u', status: 200, headers: {}, bodyId: '1' }, 'eA==', null]
     const net = netAccess(async (...question) => {
@@ -60,7 +60,7 @@ describe('the network of a runtime', () => {
     expect(asked.slice(3)).toEqual([['net.fetch', 'u', {}], ['net.read', '2']])
   })
 
-  it('cannot be changed by the tool it is given to', async () => {
+  it('cannot be modified by the tool', async () => {
     const net = netAccess(async () => ({ url: 'u', status: 200, headers: { a: '1' }, bodyId: null }))
     const response = await net.fetch('u')
     expect([net, response, response.headers, response.body].every((part) => Object.isFrozen(part))).toBe(true)

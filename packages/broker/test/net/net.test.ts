@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { callOf, closed, codeOf, fetchRaw, newNet, reach, readRaw, refusal, said, serve, serveRaw } from './loopback.ts'
 
 describe('a fetch', () => {
-  it('brings status, headers and body of a granted host', async () => {
+  it('returns status, headers and body of a granted host', async () => {
     const server = await serve((_request, response) => {
       response.writeHead(201, { 'content-type': 'text/x', 'content-length': 13, 'x-a': ['1', '2'], 'set-cookie': ['a=1,2', 'b'] })
       response.end('{"answer":42}')
@@ -42,7 +42,7 @@ describe('a fetch', () => {
     expect(server.requests[1]!.headers).not.toHaveProperty('content-type')
   })
 
-  it('has no body after HEAD, 204 and 304, and leaves nothing open', async () => {
+  it('has no body after HEAD, 204 and 304, and releases its slot', async () => {
     const server = await serve((request, response) => {
       if (request.method === 'HEAD') response.setHeader('content-length', '5').end()
       else response.writeHead(request.url === '/204' ? 204 : 304, { 'content-encoding': 'gzip' }).end()
@@ -56,7 +56,7 @@ describe('a fetch', () => {
     expect(await (await reach(net, call).fetch(`${url}/204`)).text()).toBe('')
   })
 
-  it('uses connections again within a call, and never those of another call', async () => {
+  it('reuses connections within a call, but not those of another call', async () => {
     const server = await serve((_request, response) => response.end('x'))
     const net = newNet()
     const [first, second] = [reach(net, callOf([server.place])), reach(net, callOf([server.place]))]
@@ -68,7 +68,7 @@ describe('a fetch', () => {
     expect(server.sockets).toHaveLength(ofFirst + 1)
   })
 
-  it('takes nothing from the environment of the host', async () => {
+  it('ignores the environment variables of the host', async () => {
     const proxy = await serve((_request, response) => response.end('proxy'))
     const server = await serve((_request, response) => response.end('server'))
     const names = ['http_proxy', 'HTTP_PROXY', 'https_proxy', 'HTTPS_PROXY', 'all_proxy', 'ALL_PROXY']
@@ -83,14 +83,14 @@ describe('a fetch', () => {
     }
   })
 
-  it('keeps no cookies', async () => {
+  it('stores no cookies', async () => {
     const server = await serve((_request, response) => response.setHeader('set-cookie', 'a=1').end())
     const net = reach(newNet(), callOf([server.place]))
     for (let count = 0; count < 2; count++) await (await net.fetch(`${server.base}/`)).text()
     expect(server.requests[1]!.headers).not.toHaveProperty('cookie')
   })
 
-  it('is refused outside the grant before anything is looked up or sent', async () => {
+  it('is denied outside the grant before anything is resolved or sent', async () => {
     const server = await serve((_request, response) => response.end())
     let lookups = 0
     const net = newNet({ lookup: async () => (lookups++, ['127.0.0.1']) })
@@ -103,14 +103,14 @@ describe('a fetch', () => {
     expect(server.sockets).toHaveLength(0)
   })
 
-  it('is refused with an empty grant', async () => {
+  it('is denied with an empty grant', async () => {
     expect(await codeOf(fetchRaw(newNet(), callOf([]), 'https://example.com/'))).toBe('CapabilityDenied')
   })
 })
 
 describe('a fetch that fails', () => {
   it('reports a refused connection with a remedy', async () => {
-    // The port is free at the other address.
+    // Nothing listens on this port of the other address.
     const { port } = await serve(() => undefined)
     const error = await refusal(fetchRaw(newNet(), callOf([`127.0.0.9:${port}`]), `http://127.0.0.9:${port}/`))
     expect(error.code).toBe('ToolExecutionFailed')
@@ -126,22 +126,22 @@ describe('a fetch that fails', () => {
   })
 
   it.each([
-    ['lines that end in LF alone', 'HTTP/1.1 200 OK\nx: y\ncontent-length: 2\n\nok'],
-    ['a length below nothing', 'HTTP/1.1 200 OK\r\ncontent-length: -1\r\n\r\nx'],
+    ['line ends without CR', 'HTTP/1.1 200 OK\nx: y\ncontent-length: 2\n\nok'],
+    ['a negative length', 'HTTP/1.1 200 OK\r\ncontent-length: -1\r\n\r\nx'],
     ['another protocol', 'SSH-2.0-OpenSSH_9.9\r\n'],
-  ])('says of an answer with %s that it is none', async (_, answer) => {
+  ])('reports a response with %s as invalid HTTP', async (_, answer) => {
     const server = await serveRaw((socket) => void socket.once('data', () => socket.write(answer)))
     const error = await refusal(fetchRaw(newNet(), callOf([server.place]), `${server.base}/`))
     expect(error).toMatchObject(said('ToolExecutionFailed', 'answered with something that is not HTTP'))
   })
 
-  it('tells the tool nothing of addresses', async () => {
+  it('does not disclose addresses', async () => {
     const error = await refusal(fetchRaw(newNet({ lookup: async () => ['10.11.12.13'] }), callOf(['a.test']), 'http://a.test/'))
     expect(error).toMatchObject(said('CapabilityDenied', 'has an address that is not public (private)'))
     expect(JSON.stringify([error.message, error.data])).not.toContain('10.11.12.13')
   })
 
-  it('ends at the deadline for headers, also when interim responses go on and on', async () => {
+  it('fails at the deadline for headers, even if interim responses keep arriving', async () => {
     const server = await serve((_request, response) => {
       const more = setInterval(() => response.writeEarlyHints({ link: '</a>; rel=preload' }), 5)
       response.once('close', () => clearInterval(more))
@@ -151,7 +151,7 @@ describe('a fetch that fails', () => {
     expect(error).toMatchObject(said('ToolExecutionFailed', 'did not answer within 100 ms'))
   })
 
-  it('ends when there are many interim responses, long before the deadline', async () => {
+  it('fails after too many interim responses, before the deadline', async () => {
     const server = await serveRaw((socket) => {
       const flood = Buffer.from('HTTP/1.1 103 Early Hints\r\nlink: x\r\n\r\n'.repeat(1_000))
       const send = (): void => {
@@ -164,21 +164,21 @@ describe('a fetch that fails', () => {
     await closed(server.sockets[0]!)
   })
 
-  it('ends at the deadline for headers before there is a connection', async () => {
+  it('fails at the deadline for headers while it connects', async () => {
     const net = newNet({ lookup: () => new Promise(() => undefined), limits: { headersMs: 50 } })
     const error = await refusal(fetchRaw(net, callOf(['a.test']), 'http://a.test/'))
     expect(error.message).toBe('The host a.test did not answer within 50 ms. Try again later.')
   })
 
-  it('ends at the deadline for connecting, while a name is still being looked up', async () => {
+  it('fails at the deadline for connecting while the name is resolved', async () => {
     const net = newNet({ lookup: () => new Promise(() => undefined), limits: { connectMs: 50 } })
     const error = await refusal(fetchRaw(net, callOf(['a.test']), 'http://a.test/'))
     expect(error).toMatchObject(said('ToolExecutionFailed', 'took longer than 50 ms'))
   })
 })
 
-describe('the places for requests', () => {
-  it('are bounded per call, and given back when a body is read or dropped', async () => {
+describe('request slots', () => {
+  it('are limited per call, and released when a body is read or discarded', async () => {
     const server = await serve((_request, response) => response.end('x'))
     const [net, call] = [newNet({ limits: { requestsPerCall: 2 } }), callOf([server.place])]
     const url = `${server.base}/`
@@ -195,7 +195,7 @@ describe('the places for requests', () => {
     expect(await readRaw(net, call, third!)).toBe('eA==')
   })
 
-  it('are bounded over all calls, and given back by what fails', async () => {
+  it('are limited across calls, and released by failed requests', async () => {
     const server = await serve((_request, response) => response.end('x'))
     const net = newNet({ limits: { requestsAtOnce: 1 } })
     const [first, second] = [callOf([server.place]), callOf([server.place, '127.0.0.9:1'])]
@@ -207,7 +207,7 @@ describe('the places for requests', () => {
     expect(await fetchRaw(net, second, url)).toMatchObject({ status: 200 })
   })
 
-  it('limit lookups, which outlive their call', async () => {
+  it('also limit DNS lookups, which outlive their call', async () => {
     const net = newNet({ lookup: () => new Promise(() => undefined), limits: { lookupsAtOnce: 1 } })
     const [first, second] = [callOf(['a.test']), callOf(['a.test'])]
     const waiting = codeOf(fetchRaw(net, first, 'http://a.test/'))
@@ -216,7 +216,7 @@ describe('the places for requests', () => {
     expect(await codeOf(fetchRaw(net, second, 'http://a.test/'))).toBe('ResourceBusy')
   })
 
-  it('are no names for bodies of other calls', async () => {
+  it('do not give access to bodies of other calls', async () => {
     const server = await serve((_request, response) => response.end('x'))
     const [net, first, second] = [newNet(), callOf([server.place]), callOf([server.place])]
     const { bodyId } = await fetchRaw(net, first, `${server.base}/`)

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { callOf, codeOf, fetchRaw, newNet, reach, refusal, said, serve } from './loopback.ts'
 
 /**
- * Two servers at one port: the one at 127.0.0.1 is granted by its address, the one at 127.0.0.2 must never hear
+ * Two servers on one port. The grant lists the one at 127.0.0.1. The one at 127.0.0.2 must never receive
  * anything.
  */
 async function pair() {
@@ -13,7 +13,7 @@ async function pair() {
 }
 
 describe('a name that changes its address', () => {
-  it('is resolved once per connection, and connected to at the checked address', async () => {
+  it('is resolved once per connection, which goes to the checked address', async () => {
     const { granted, canary, hosts, url } = await pair()
     const answers = [['127.0.0.1'], ['127.0.0.2'], ['127.0.0.2']]
     let lookups = 0
@@ -24,7 +24,7 @@ describe('a name that changes its address', () => {
     expect(canary.sockets).toHaveLength(0)
   })
 
-  it('is refused at the next connection of the same call', async () => {
+  it('is denied at the next connection of the same call', async () => {
     const { granted, canary, hosts, url } = await pair()
     const answers = [['127.0.0.1'], ['127.0.0.2']]
     const net = newNet({ lookup: async () => answers.shift()! })
@@ -35,7 +35,7 @@ describe('a name that changes its address', () => {
     expect(canary.sockets).toHaveLength(0)
   })
 
-  it('is refused when it redirects to itself and then has another address', async () => {
+  it('is denied if it redirects to itself and then has another address', async () => {
     const head = { location: '/again', connection: 'close' }
     const { port, seen, place } = await serve((_request, response) => response.writeHead(302, head).end())
     const canary = await serve((_request, response) => response.end(), { host: '127.0.0.2', port })
@@ -51,26 +51,26 @@ describe('a name that changes its address', () => {
     [['127.0.0.1', '127.0.0.2']], [['127.0.0.2', '127.0.0.1']], [['93.184.216.34', '127.0.0.2']], [['127.0.0.2']], [['::1']],
     [['::ffff:127.0.0.2']], [['10.0.0.1']], [['169.254.169.254']],
     [['0.0.0.0']], [['::']], [['fe80::1%lo']], [['not an address']], [['']],
-  ])('is refused altogether for %j', async (addresses) => {
+  ])('is denied completely for %j', async (addresses) => {
     const { granted, canary, hosts, url } = await pair()
     expect(await codeOf(fetchRaw(newNet({ lookup: async () => addresses }), callOf(hosts), url))).toBe('CapabilityDenied')
     expect(granted.sockets).toHaveLength(0)
     expect(canary.sockets).toHaveLength(0)
   })
 
-  it('may have an address that the grant names in another spelling', async () => {
+  it('may have an address that the grant lists in another spelling', async () => {
     const { hosts, url } = await pair()
     const net = newNet({ lookup: async () => ['::ffff:127.0.0.1'] })
     expect(await (await reach(net, callOf(hosts)).fetch(url)).text()).toBe('granted')
   })
 
-  it.each(['localhost', 'api.localhost'])('is not followed to another machine when it is %s', async (host) => {
+  it.each(['localhost', 'api.localhost'])('may not lead to another machine if it is %s', async (host) => {
     const net = newNet({ lookup: async () => ['93.184.216.34'] })
     const error = await refusal(fetchRaw(net, callOf([host]), `http://${host}/`))
     expect(error).toMatchObject(said('CapabilityDenied', 'does not resolve to this machine'))
   })
 
-  it('gains nothing from a grant of another tool, whose connections it does not share', async () => {
+  it('does not use the grant or connections of another tool', async () => {
     const { granted, url } = await pair()
     const net = newNet({ lookup: async () => ['127.0.0.1'] })
     const wide = callOf([`rebind.test:${granted.port}`, `127.0.0.1:${granted.port}`])

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import type { Denial } from '../../src/model/capability.ts'
 import { callOf, closed, codeOf, fetchRaw, newNet, reach, refusal, said, serve } from './loopback.ts'
 
-/** `/302?http://…` answers with that status and location; anything else is an answer. */
+/** `/302?http://…` responds with that status and location, any other path with 200. */
 const redirecting = (request: IncomingMessage, response: ServerResponse): void => {
   const match = /^\/(\d{3})\?(.*)$/.exec(request.url ?? '')
   if (match === null) return void response.end('answer')
@@ -36,7 +36,7 @@ describe('a redirect', () => {
     expect(lookups).toBe(0)
   })
 
-  it('that is denied names its target and a remedy', async () => {
+  it('that is denied reports its target and a remedy', async () => {
     const server = await serve(redirecting)
     const error = await refusal(fetchRaw(newNet(), callOf([server.place]), `${server.base}/302?https://evil.test/`)) as Denial
     const what = 'The host 127.0.0.1 redirects elsewhere. The tool may not reach the host evil.test:443.'
@@ -48,12 +48,12 @@ describe('a redirect', () => {
     expect(scheme.data).toEqual({ power: 'net', host: 'evil.test' })
   })
 
-  it.each(['http://', 'http://a b/', 'http://[::1', 'http://a:99999/', 'http://-a.test/'])('to %j, which is no URL, fails', async (location) => {
+  it.each(['http://', 'http://a b/', 'http://[::1', 'http://a:99999/', 'http://-a.test/'])('to %j, which is not a URL, fails', async (location) => {
     const server = await serve((_request, response) => response.writeHead(302, { location }).end())
     expect(await codeOf(fetchRaw(newNet(), callOf([server.place]), `${server.base}/`))).toBe('ToolExecutionFailed')
   })
 
-  it('that is denied leaves no connection to the host that sent it', async () => {
+  it('that is denied closes the connection to the host that sent it', async () => {
     const head = { location: 'http://evil.test/' }
     const server = await serve((_request, response) => response.writeHead(302, head).write('more to come'))
     const denied = codeOf(fetchRaw(newNet(), callOf([server.place]), `${server.base}/`))
@@ -61,7 +61,7 @@ describe('a redirect', () => {
     await closed(server.sockets[0]!)
   })
 
-  it('given twice fails', async () => {
+  it('with two locations fails', async () => {
     const head = ['location', '/a', 'location', 'http://evil.test/']
     const server = await serve((_request, response) => response.writeHead(302, head).end())
     const url = `${server.base}/`
@@ -70,7 +70,7 @@ describe('a redirect', () => {
     expect(response.code).toBe('ToolExecutionFailed')
   })
 
-  it('is an answer without a location, and with redirect manual', async () => {
+  it('is returned if it has no location, or if redirect is manual', async () => {
     const server = await serve((request, response) => {
       if (request.url === '/bare') response.writeHead(302).end('bare')
       else redirecting(request, response)
@@ -88,7 +88,7 @@ describe('a redirect', () => {
     expect([response.status, response.url]).toEqual([status, `${server.base}/${status}?http://evil.test/`])
   })
 
-  it('is followed five times and not a sixth', async () => {
+  it('is followed at most five times', async () => {
     const server = await serve((request, response) => {
       const left = Number(request.url!.slice(1))
       if (left === 0) response.end('answer')
@@ -104,7 +104,7 @@ describe('a redirect', () => {
   it.each([
     [301, 'POST', 'GET'], [302, 'POST', 'GET'], [303, 'POST', 'GET'], [303, 'PUT', 'GET'], [303, 'HEAD', 'HEAD'],
     [301, 'PUT', 'PUT'], [302, 'DELETE', 'DELETE'], [307, 'POST', 'POST'], [308, 'PATCH', 'PATCH'],
-  ])('of %i makes of %s a %s', async (status, method, then) => {
+  ])('of %i turns %s into %s', async (status, method, then) => {
     const server = await serve(redirecting)
     const net = reach(newNet(), callOf([server.place]))
     const ofBody = { 'content-type': 'text/x', 'content-encoding': 'identity', 'content-language': 'nb', 'content-location': '/x' }
@@ -121,7 +121,7 @@ describe('a redirect', () => {
     }
   })
 
-  it('takes credentials along within an origin, and nothing that may be one across', async () => {
+  it('keeps credentials within an origin and drops every other header across origins', async () => {
     const [first, second] = [await serve(redirecting), await serve(redirecting)]
     const net = reach(newNet(), callOf([first.place, second.place]))
     const credentials = { authorization: 'Bearer secret', cookie: 'a=secret', 'x-api-key': 'secret' }
@@ -137,7 +137,7 @@ describe('a redirect', () => {
     expect(JSON.stringify(second.requests[0]!.rawHeaders)).not.toContain('secret')
   })
 
-  it('does not give credentials back that were dropped on the way', async () => {
+  it('does not restore credentials that an earlier redirect dropped', async () => {
     const [first, second] = [await serve(redirecting), await serve(redirecting)]
     const net = reach(newNet(), callOf([first.place, second.place]))
     await net.fetch(`${first.base}/302?${second.base}/302?${first.base}/end`, { headers: { authorization: 'secret' } })

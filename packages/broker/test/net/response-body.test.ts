@@ -17,7 +17,7 @@ async function answering(answer: (response: ServerResponse) => void, limits: Par
   return { server, net, call, url: `${server.base}/`, tool: reach(net, call) }
 }
 
-/** Writes for as long as somebody reads. */
+/** Writes as long as the peer reads. */
 function endless(response: ServerResponse, piece: Buffer, wrote: (bytes: number) => void = () => undefined): void {
   const more = (): void => {
     for (let room = true; room && !response.destroyed;) {
@@ -40,18 +40,18 @@ describe('the body of a response', () => {
     expect(await response.text()).toBe(TEXT)
   })
 
-  it.each(['gzip, gzip', 'compress', 'identity', 'constructor'])('in %s comes as it is', async (coding) => {
+  it.each(['gzip, gzip', 'compress', 'identity', 'constructor'])('in %s is passed on unchanged', async (coding) => {
     const { tool, url } = await answering((response) => response.setHeader('content-encoding', coding).end('as it is'))
     const response = await tool.fetch(url)
     expect([response.headers['content-encoding'], await response.text()]).toEqual([coding, 'as it is'])
   })
 
-  it.each(Object.keys(CODINGS))('of no bytes is empty, also in %s', async (coding) => {
+  it.each(Object.keys(CODINGS))('without bytes is empty in %s', async (coding) => {
     const { tool, url } = await answering((response) => response.setHeader('content-encoding', coding).end())
     expect(await (await tool.fetch(url)).text()).toBe('')
   })
 
-  it.each(Object.keys(CODINGS))('fails when it is not valid %s, or truncated', async (coding) => {
+  it.each(Object.keys(CODINGS))('fails if it is invalid or truncated %s', async (coding) => {
     const packed = CODINGS[coding]!(TEXT)
     const broken = [Buffer.from('not compressed at all, and long enough to be noticed'), packed.subarray(0, packed.length - 9)]
     const { tool, url } = await answering((response) => response.setHeader('content-encoding', coding).end(broken.shift()))
@@ -61,13 +61,13 @@ describe('the body of a response', () => {
     }
   })
 
-  it('fails when reading it would take more memory than its coding may', async () => {
+  it('fails if its window needs more memory than allowed', async () => {
     const packed = zstdCompressSync(randomBytes(9 * 1024 * 1024), { params: { [constants.ZSTD_c_windowLog]: 27 } })
     const { tool, url } = await answering((response) => response.setHeader('content-encoding', 'zstd').end(packed))
     expect(await refusal((await tool.fetch(url)).bytes())).toMatchObject(said('ToolExecutionFailed', 'cannot be decompressed'))
   })
 
-  it('waits for memory while other bodies are decoded, and is decoded when one of them has ended', async () => {
+  it('waits for decoder memory until another body has ended', async () => {
     const packed = brotliCompressSync(randomBytes(400_000))
     const { net, call, url } = await answering((response) => response.setHeader('content-encoding', 'br').end(packed), { decoderBytes: 45_000_000 })
     const [first, second, third] = [await fetchRaw(net, call, url), await fetchRaw(net, call, url), await fetchRaw(net, call, url)]
@@ -85,7 +85,7 @@ describe('the body of a response', () => {
     expect(order.slice(2)).toEqual(['first again', 'third'])
   })
 
-  it.each(['br', 'zstd', 'gzip'])('of %s that finds no memory to be decoded in says so, and takes none', async (coding) => {
+  it.each(['br', 'zstd', 'gzip'])('in %s fails with ResourceBusy if no decoder memory becomes free, and holds none', async (coding) => {
     const packed = CODINGS[coding]!(TEXT)
     const answer = (response: ServerResponse): unknown => response.setHeader('content-encoding', coding).end(packed)
     const { tool, url } = await answering(answer, { decoderBytes: 1_000, idleMs: 50 })
@@ -106,7 +106,7 @@ describe('the body of a response', () => {
     expect(new Set(texts)).toEqual(new Set([TEXT]))
   })
 
-  it('comes in pieces of at most 64 KB', async () => {
+  it('arrives in chunks of at most 64 KB', async () => {
     const { net, call, url } = await answering((response) => response.end(Buffer.alloc(1_000_000, 7)))
     const { bodyId } = await fetchRaw(net, call, url)
     const sizes: number[] = []
@@ -117,7 +117,7 @@ describe('the body of a response', () => {
     expect(sizes.reduce((sum, size) => sum + size, 0)).toBe(1_000_000)
   })
 
-  it('comes in few pieces, however small its sender has cut it', async () => {
+  it('arrives in few chunks, however small the sender splits it', async () => {
     const server = await serveRaw((socket) => socket.once('data', () =>
       socket.end(`HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n${'1\r\nx\r\n'.repeat(100_000)}0\r\n\r\n`)))
     const [net, call] = [newNet(), callOf([server.place])]
@@ -131,7 +131,7 @@ describe('the body of a response', () => {
     expect(pieces).toBeLessThan(10_000)
   })
 
-  it('comes in order to readers that do not wait for each other', async () => {
+  it('arrives in order for concurrent reads', async () => {
     const bytes = Buffer.from(Array.from({ length: 500_000 }, (_, index) => index % 251))
     const { net, call, url } = await answering((response) => response.end(bytes))
     const { bodyId } = await fetchRaw(net, call, url)
@@ -140,7 +140,7 @@ describe('the body of a response', () => {
     expect(pieces.at(-1)).toBeNull()
   })
 
-  it('is not read ahead of its reader', async () => {
+  it('is not received before it is read', async () => {
     const written = { '/read': 0, '/unread': 0 }
     const server = await serve((request, response) => endless(response, Buffer.alloc(64 * 1024), (bytes) => {
       written[request.url as '/read' | '/unread'] += bytes
@@ -148,7 +148,7 @@ describe('the body of a response', () => {
     const [net, call] = [newNet(), callOf([server.place])]
     await fetchRaw(net, call, `${server.base}/unread`)
     const { body } = await reach(net, call).fetch(`${server.base}/read`)
-    // As much as is read of the one could have come of the other; buffers of the system hold some of it.
+    // The unread body could have sent as much as was read of the other. System buffers hold some of it.
     let taken = 0
     for await (const piece of body) if ((taken += piece.length) > 30 * 1024 * 1024) break
     expect(written['/read']).toBeGreaterThan(30 * 1024 * 1024)
@@ -164,8 +164,8 @@ describe('the body of a response', () => {
     await gone
   })
 
-  it.each(Object.keys(CODINGS))('ends at the limit of bytes when %s makes it larger', async (coding) => {
-    // Random text, so that it is the size and not the ratio that is met.
+  it.each(Object.keys(CODINGS))('fails at the byte limit after decompressing %s', async (coding) => {
+    // Random, so that it reaches the size limit and not the ratio.
     const text = randomBytes(225_000).toString('base64')
     const packed = CODINGS[coding]!(text)
     const answer = (response: ServerResponse): unknown => response.setHeader('content-encoding', coding).end(packed)
@@ -173,7 +173,7 @@ describe('the body of a response', () => {
     expect(await codeOf((await tool.fetch(url)).bytes())).toBe('OutputTooLarge')
   })
 
-  it.each(Object.keys(CODINGS))('is given up when it is a bomb of %s', async (coding) => {
+  it.each(Object.keys(CODINGS))('fails if it is a %s bomb', async (coding) => {
     const bomb = CODINGS[coding]!('0'.repeat(30 * 1024 * 1024))
     const { tool, url } = await answering((response) => response.setHeader('content-encoding', coding).end(bomb))
     const response = await tool.fetch(url)
@@ -185,8 +185,8 @@ describe('the body of a response', () => {
     expect(taken).toBeLessThan(12 * 1024 * 1024)
   })
 
-  it('is given up when it goes on and on and decompresses to nothing', async () => {
-    // The head of a gzip member, then empty stored blocks.
+  it('fails if it is endless and decompresses to nothing', async () => {
+    // The header of a gzip member, then empty stored blocks.
     const blocks = Buffer.concat(Array.from({ length: 10_000 }, () => Buffer.from([0, 0, 0, 0xff, 0xff])))
     const { tool, url } = await answering((response) => {
       response.setHeader('content-encoding', 'gzip').write(gzipSync('').subarray(0, 10))
@@ -195,7 +195,7 @@ describe('the body of a response', () => {
     expect(await codeOf((await tool.fetch(url)).bytes())).toBe('OutputTooLarge')
   })
 
-  it('fails for its reader when nothing comes for a while, and the connection is closed', async () => {
+  it('fails after the idle timeout and closes the connection', async () => {
     const { server, net, call, url } = await answering((response) => response.write('first'), { idleMs: 50 })
     const { bodyId } = await fetchRaw(net, call, url)
     const gone = closed(server.sockets[0]!)
@@ -206,7 +206,7 @@ describe('the body of a response', () => {
     await gone
   })
 
-  it('fails when the connection ends before it', async () => {
+  it('fails if the connection ends early', async () => {
     const { tool, url } = await answering((response) => {
       response.setHeader('content-length', '10').write('half', () => response.destroy())
     })
@@ -223,20 +223,20 @@ describe('the head of a response', () => {
     return fetchRaw(newNet(), callOf([`127.0.0.1:${port}`]), `http://127.0.0.1:${port}/`)
   }
 
-  it('may have names that mean something to JavaScript', async () => {
+  it('may contain names such as __proto__ and constructor', async () => {
     const names = ['__proto__: a', '__proto__: b', 'constructor: c', 'toString: d', 'content-length: 4']
     const { headers } = await fromRaw('HTTP/1.1 200 OK', ...names)
     expect(headers).toEqual({ constructor: 'c', tostring: 'd', 'content-length': '4' })
     expect(Object.getPrototypeOf(headers)).toBe(Object.prototype)
   })
 
-  it('tells nothing of the connection', async () => {
+  it('has no headers of the connection', async () => {
     const hidden = ['connection: close, x', 'keep-alive: timeout=5', 'proxy-authenticate: x', 'upgrade: h2c', 'trailer: x']
     const { headers } = await fromRaw('HTTP/1.1 200 OK', ...hidden, 'x-own: 1')
     expect(headers).toEqual({ 'x-own': '1' })
   })
 
-  it('fails with more headers than are read', async () => {
+  it('fails with too many headers', async () => {
     const many = Array.from({ length: 300 }, (_, index) => `x-${index}: 1`)
     expect(await codeOf(fromRaw('HTTP/1.1 200 OK', ...many))).toBe('ToolExecutionFailed')
     expect(await codeOf(fromRaw('HTTP/1.1 200 OK', ...Array.from({ length: 300 }, () => 'x: 1')))).toBe('ToolExecutionFailed')
@@ -244,12 +244,12 @@ describe('the head of a response', () => {
   })
 
   it.each([
-    ['no HTTP', ['SSH-2.0-OpenSSH']],
-    ['two lengths', ['HTTP/1.1 200 OK', 'content-length: 4', 'content-length: 400']],
-    ['a length and a transfer coding', ['HTTP/1.1 200 OK', 'content-length: 4', 'transfer-encoding: chunked']],
-    ['a protocol that was not requested', ['HTTP/1.1 101 Switching Protocols', 'connection: upgrade', 'upgrade: websocket']],
-    ['a broken header', ['HTTP/1.1 200 OK', 'x y: 1']],
-  ])('fails when it is %s', async (_name, lines) => {
+    ['not HTTP', ['SSH-2.0-OpenSSH']],
+    ['a response with two lengths', ['HTTP/1.1 200 OK', 'content-length: 4', 'content-length: 400']],
+    ['a response with a length and a transfer encoding', ['HTTP/1.1 200 OK', 'content-length: 4', 'transfer-encoding: chunked']],
+    ['a switch to a protocol that was not requested', ['HTTP/1.1 101 Switching Protocols', 'connection: upgrade', 'upgrade: websocket']],
+    ['a response with a malformed header', ['HTTP/1.1 200 OK', 'x y: 1']],
+  ])('fails if it is %s', async (_name, lines) => {
     expect(await codeOf(fromRaw(...lines))).toBe('ToolExecutionFailed')
   })
 })

@@ -15,13 +15,13 @@ afterAll(() => ground.clear())
 const denied = (why: RegExp) => expect.objectContaining({ code: 'CapabilityDenied', message: expect.stringMatching(why) })
 const run = (cmd: string, options = {}, grant = {}) => ground.open({ shell: any(cmd), ...grant }, options).shell.run(cmd)
 
-describe('a command is looked for in the list and nowhere else', () => {
-  it('one that lies in the workspace only is not found', async () => {
+describe('the search for a command', () => {
+  it('does not find a command that is only in the workspace', async () => {
     ground.command('mine', '#!/bin/sh\necho mine', ground.workspace)
     await expect(run('mine')).rejects.toMatchObject({ code: 'NotFound' })
   })
 
-  it('one on the PATH of the host only is not found', async () => {
+  it('does not find a command that is only in PATH of the host', async () => {
     const elsewhere = join(ground.root, 'elsewhere')
     mkdirSync(elsewhere)
     ground.command('hosts-own', '#!/bin/sh\necho hosts', elsewhere)
@@ -34,7 +34,7 @@ describe('a command is looked for in the list and nowhere else', () => {
     }
   })
 
-  it('the first folder that has a program of that name counts; folders and plain files of that name do not', async () => {
+  it('returns the first program of that name and skips folders and plain files', async () => {
     const first = join(ground.root, 'first')
     const second = join(ground.root, 'second')
     for (const folder of [first, second]) mkdirSync(folder)
@@ -44,100 +44,100 @@ describe('a command is looked for in the list and nowhere else', () => {
     expect((await run('tool', { path: [first, second, ground.bin] })).stdout).toBe('found\n')
   })
 
-  it('a missing program may be installed later', async () => {
+  it('finds a program that is installed later', async () => {
     const { shell } = ground.open({ shell: any('late') })
     await expect(shell.run('late')).rejects.toMatchObject({ code: 'NotFound' })
     ground.sh('late', 'echo here')
     expect((await shell.run('late')).stdout).toBe('here\n')
   })
 
-  it.each(['bin', './bin', '', '/bin:/usr/bin'])('"%s" cannot be in the list', (folder) => {
+  it.each(['bin', './bin', '', '/bin:/usr/bin'])('rejects "%s" as a folder of the list', (folder) => {
     expect(() => ground.open({}, { path: [folder] })).toThrow(expect.objectContaining({ code: 'ConfigInvalid' }))
   })
 })
 
-describe('a file that must not be run is refused', () => {
-  it('in the workspace, even if PATH contains the folder', async () => {
+describe('a program', () => {
+  it('in the workspace is denied, even if PATH contains the folder', async () => {
     ground.command('mine', '#!/bin/sh\necho mine', ground.workspace)
     await expect(run('mine', { path: [ground.workspace] })).rejects.toEqual(denied(/tools can write/))
   })
 
-  it('behind a link into the workspace', async () => {
+  it('behind a link into the workspace is denied', async () => {
     symlinkSync(ground.command('target', '#!/bin/sh\necho mine', ground.workspace), join(ground.bin, 'linked'))
     await expect(run('linked')).rejects.toEqual(denied(/tools can write/))
   })
 
-  it('behind a link that only passes through the workspace', async () => {
+  it('behind a link that passes through the workspace is denied', async () => {
     symlinkSync('/bin/sh', join(ground.workspace, 'hop'))
     symlinkSync(join(ground.workspace, 'hop'), join(ground.bin, 'linked'))
     await expect(run('linked')).rejects.toEqual(denied(/tools can write/))
   })
 
-  it('behind a folder that is a link in the workspace', async () => {
+  it('behind a folder that is a link in the workspace is denied', async () => {
     symlinkSync('/bin', join(ground.workspace, 'folder'))
     symlinkSync('../workspace/folder/../bin/sh', join(ground.bin, 'linked'))
     await expect(run('linked')).rejects.toEqual(denied(/tools can write/))
   })
 
-  it('in a workspace that is opened through a link', async () => {
+  it('in a workspace that is opened through a link is denied', async () => {
     const alias = join(ground.root, 'alias')
     symlinkSync(ground.workspace, alias)
     ground.command('mine', '#!/bin/sh\necho mine', ground.workspace)
     await expect(run('mine', { workspace: alias, path: [ground.workspace] })).rejects.toEqual(denied(/tools can write/))
   })
 
-  it.each(['', '/*.txt', '/**'])('where a tool of the compartment may write: %s', async (rest) => {
+  it.each(['', '/*.txt', '/**'])('where a tool of the compartment may write is denied: %s', async (rest) => {
     ground.sh('written', 'echo written')
     const fs = { read: [], write: [`${ground.bin}${rest}`] }
     await expect(run('written', {}, { fs })).rejects.toEqual(denied(/tools can write/))
   })
 
-  it('wherever it lies, where a tool of the compartment may write everywhere', async () => {
+  it('is denied anywhere if a tool of the compartment may write everywhere', async () => {
     ground.sh('written', 'echo written')
     await expect(run('written', {}, { fs: { read: [], write: ['/**'] } })).rejects.toEqual(denied(/tools can write/))
   })
 
-  it('but not in a folder beside the workspace whose name begins alike', async () => {
+  it('is allowed in a sibling folder that shares a prefix with the workspace', async () => {
     const beside = `${ground.workspace}-tools`
     mkdirSync(beside)
     ground.command('beside', '#!/bin/sh\necho beside', beside)
     expect((await run('beside', { path: [beside] })).stdout).toBe('beside\n')
   })
 
-  it('but a link from system folder to system folder is fine, and is called by its own name', async () => {
+  it('is allowed behind a link between system folders, and runs under the name of the link', async () => {
     const real = ground.sh('real', 'echo "${0##*/}"')
     symlinkSync(real, join(ground.bin, 'alias'))
     expect((await run('alias')).stdout).toBe('alias\n')
   })
 
-  it('a circle of links is not found', async () => {
+  it('behind circular links is not found', async () => {
     symlinkSync(join(ground.bin, 'b'), join(ground.bin, 'a'))
     symlinkSync(join(ground.bin, 'a'), join(ground.bin, 'b'))
     await expect(run('a')).rejects.toMatchObject({ code: 'NotFound' })
   })
 
-  it.each([['setuid', 0o4755], ['setgid', 0o2755]])('with %s', async (_, mode) => {
+  it.each([['setuid', 0o4755], ['setgid', 0o2755]])('with %s is denied', async (_, mode) => {
     chmodSync(ground.sh('other', 'id'), mode)
     await expect(run('other')).rejects.toEqual(denied(/another user or group/))
   })
 
-  it('that anyone can write', async () => {
+  it('that is writable by all users is denied', async () => {
     chmodSync(ground.sh('open', 'id'), 0o777)
     await expect(run('open')).rejects.toEqual(denied(/written by anyone/))
   })
 
   it.each([
-    ['text', 'echo from a shell\n'],
-    ['nothing', ''],
-    ['a blank before the interpreter', ' #!/bin/sh\necho from a shell\n'],
-  ])('that only a shell could run: %s', async (_, content) => {
+    ['plain text', 'echo from a shell\n'],
+    ['an empty file', ''],
+    ['a space before the interpreter line', ' #!/bin/sh\necho from a shell\n'],
+  ])('that only a shell can run is denied: %s', async (_, content) => {
     ground.command('headless', content)
     await expect(run('headless')).rejects.toEqual(denied(/interpreter/))
   })
 })
 
-describe('a command is pinned to the file that was first used', () => {
-  it('another file in its place is refused, and run by the next compartment', async () => {
+describe('a pinned command', () => {
+  it('is denied if another file replaces it, until the next compartment', async () => {
     ground.sh('tool', 'echo first')
     const { shell } = ground.open({ shell: any('tool') })
     expect((await shell.run('tool')).stdout).toBe('first\n')
@@ -147,7 +147,7 @@ describe('a command is pinned to the file that was first used', () => {
     expect((await run('tool')).stdout).toBe('other\n')
   })
 
-  it('a write in place with the old size and time is refused', async () => {
+  it('is denied after a write that keeps size and time', async () => {
     const path = ground.sh('tool', 'echo first')
     utimesSync(path, 1_000_000, 1_000_000)
     const { shell } = ground.open({ shell: any('tool') })
@@ -159,7 +159,7 @@ describe('a command is pinned to the file that was first used', () => {
     await expect(shell.run('tool')).rejects.toEqual(denied(/has changed since/))
   })
 
-  it('a new hard link, as package managers create it, is accepted; a write after that is refused', async () => {
+  it('is allowed after a new hard link and denied after a write', async () => {
     const path = ground.sh('tool', 'echo first')
     utimesSync(path, 1_000_000, 1_000_000)
     const { shell } = ground.open({ shell: any('tool') })
@@ -173,7 +173,7 @@ describe('a command is pinned to the file that was first used', () => {
     await expect(shell.run('tool')).rejects.toEqual(denied(/has changed since/))
   })
 
-  it('a link that leads elsewhere is refused', async () => {
+  it('is denied if its link leads elsewhere', async () => {
     const link = join(ground.bin, 'tool')
     symlinkSync(ground.sh('one', 'echo one'), link)
     const { shell } = ground.open({ shell: any('tool') })
@@ -183,7 +183,7 @@ describe('a command is pinned to the file that was first used', () => {
     await expect(shell.run('tool')).rejects.toEqual(denied(/has changed since/))
   })
 
-  it('one that was taken away is refused', async () => {
+  it('is denied after it is removed', async () => {
     const path = ground.sh('tool', 'echo first')
     const { shell } = ground.open({ shell: any('tool') })
     await shell.run('tool')
@@ -191,7 +191,7 @@ describe('a command is pinned to the file that was first used', () => {
     await expect(shell.run('tool')).rejects.toEqual(denied(/has changed since/))
   })
 
-  it('a better one in front of it in the list changes nothing', async () => {
+  it('stays the same if an earlier folder gets a program of that name', async () => {
     const front = join(ground.root, 'front')
     mkdirSync(front)
     ground.sh('tool', 'echo first')

@@ -19,11 +19,11 @@ const fixture = (path: string): string => join(import.meta.dirname, path)
 const starts = (source: string, options: string): string =>
   `require('node:child_process').spawn(process.execPath, ['-e', ${JSON.stringify(source)}], ${options});`
 
-describe('a host that is killed with SIGKILL leaves nothing behind:', () => {
+describe('after SIGKILL of the host, the reaper', () => {
   it.each([
-    ['a child of a command and its child', '{ stdio: "inherit" }'],
-    ['those in a session of their own, without environment', '{ stdio: "ignore", detached: true, env: {} }'],
-  ])('%s', async (_, options) => {
+    ['a child and a grandchild of a command', '{ stdio: "inherit" }'],
+    ['processes in their own session without environment', '{ stdio: "ignore", detached: true, env: {} }'],
+  ])('ends %s', async (_, options) => {
     const lines = await ground.lifelines()
     const child = `${starts(lines.hold('grandchild'), options)}${lines.hold('child')}`
     ground.node('family', `${starts(child, options)}${lines.hold('command')}`)
@@ -33,12 +33,12 @@ describe('a host that is killed with SIGKILL leaves nothing behind:', () => {
     await Promise.all(family.map(({ died }) => died))
   })
 
-  it('a file that was being written', async () => {
+  it('removes a partly written file', async () => {
     const workspace = await temporaryFolder()
     const unfinished = (): readonly string[] => readdirSync(workspace).filter(isTemporaryName)
     const host = spawn(process.execPath, [fixture('fixtures/writing-host.ts'), workspace], { stdio: ['ignore', 'pipe', 'inherit'] })
     await once(host.stdout, 'data')
-    // Stopped, it does not finish while the folder is looked at.
+    // A stopped process does not finish the write while the test reads the folder.
     for (host.kill('SIGSTOP'); unfinished().length === 0; host.kill('SIGSTOP')) {
       host.kill('SIGCONT')
       await turn()

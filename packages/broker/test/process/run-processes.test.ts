@@ -14,22 +14,22 @@ beforeEach(async () => {
 })
 afterAll(() => ground.clear())
 
-/** Ended, or only its exit code is left. */
+/** Whether the process has ended or is a zombie. */
 const isOver = (pid: number): boolean => processRow(pid)?.ended ?? true
 const cancelled = new BulkheadError('ToolCancelled', 'The person thought better of it.')
 const DEAF = 'process.on("SIGTERM", () => {});'
-/** Source of a Node script that starts another one, which is given as source too. */
+/** Source of a Node script that starts another script. */
 const starts = (source: string, options = '{ stdio: "inherit" }'): string =>
   `require('node:child_process').spawn(process.execPath, ['-e', ${JSON.stringify(source)}], ${options});`
 
-describe('a cancelled call takes its processes with it', () => {
+describe('a cancelled call', () => {
   it.each([
     ['a child and a grandchild', '', '{ stdio: "inherit" }'],
-    ['those that do not listen to SIGTERM', DEAF, '{ stdio: "inherit" }'],
-    ['those in a session of their own', '', '{ stdio: "inherit", detached: true }'],
-    ['those in a session of their own, deaf, without environment', DEAF, '{ stdio: "inherit", detached: true, env: {} }'],
-    ['those that have let go of the pipes', '', '{ stdio: "ignore", detached: true }'],
-  ])('%s', async (_, deaf, options) => {
+    ['processes that ignore SIGTERM', DEAF, '{ stdio: "inherit" }'],
+    ['processes in their own session', '', '{ stdio: "inherit", detached: true }'],
+    ['processes in their own session that ignore SIGTERM and have no environment', DEAF, '{ stdio: "inherit", detached: true, env: {} }'],
+    ['processes that have closed their pipes', '', '{ stdio: "ignore", detached: true }'],
+  ])('ends %s', async (_, deaf, options) => {
     const lines = await ground.lifelines()
     const grandchild = `${deaf}${lines.hold('grandchild')}`
     const child = `${deaf}${starts(grandchild, options)}${lines.hold('child')}`
@@ -44,7 +44,7 @@ describe('a cancelled call takes its processes with it', () => {
     await Promise.all(family.map(({ died }) => died))
   })
 
-  it('those that have left its session, its environment and their parent before anyone looked, however it ends', async () => {
+  it('ends processes that left session, environment and parent before the first scan', async () => {
     const lines = await ground.lifelines()
     const AWAY = '{ stdio: "ignore", detached: true, env: {} }'
     ground.node('brief', `const away = ${starts('setInterval(() => {}, 1e6)', AWAY)} process.stdout.write(String(away.pid), () => process.exit())`)
@@ -60,7 +60,7 @@ describe('a cancelled call takes its processes with it', () => {
     await Promise.all(family.map(({ died }) => died))
   })
 
-  it('and is reported at once, before they are gone', async () => {
+  it('rejects at once, before its processes have ended', async () => {
     const lines = await ground.lifelines()
     ground.node('deaf', `${DEAF} ${lines.hold('deaf')}`)
     const { shell, cancel } = ground.open({ shell: any('deaf') }, { graceMs: 60_000 })
@@ -72,7 +72,7 @@ describe('a cancelled call takes its processes with it', () => {
     process.kill(pid, 'SIGKILL')
   })
 
-  it('and a command that listens to SIGTERM can put things in order', async () => {
+  it('lets a command clean up on SIGTERM', async () => {
     const lines = await ground.lifelines()
     const tidied = await ground.lifelines()
     ground.node('tidy', `process.on('SIGTERM', () => { ${tidied.hold('tidied')} }); ${lines.hold('tidy')}`)
@@ -85,7 +85,7 @@ describe('a cancelled call takes its processes with it', () => {
     process.kill(pid, 'SIGKILL')
   })
 
-  it('also one that was stopped', async () => {
+  it('ends a stopped process', async () => {
     const lines = await ground.lifelines()
     ground.node('still', lines.hold('still'))
     const { shell, cancel } = ground.open({ shell: any('still') })
@@ -97,7 +97,7 @@ describe('a cancelled call takes its processes with it', () => {
     await died
   })
 
-  it('but no other processes', async () => {
+  it('ends no other processes', async () => {
     const lines = await ground.lifelines()
     ground.node('mine', lines.hold('mine'))
     ground.node('other', lines.hold('other'))
@@ -115,10 +115,10 @@ describe('a cancelled call takes its processes with it', () => {
   })
 })
 
-describe('a command that ends takes what it started with it', () => {
+describe('the end of a command', () => {
   const left = async (options: string): Promise<void> => {
     const lines = await ground.lifelines()
-    // Ends when what it started has begun.
+    // Ends when its child has started.
     ground.node('leaves', `process.stdout.write('said'); ${starts(lines.hold('left'), options)} ${lines.hold('command')}`)
     const { shell, capability } = ground.open({ shell: any('leaves') })
     const result = shell.run('leaves')
@@ -131,16 +131,16 @@ describe('a command that ends takes what it started with it', () => {
     await died
   }
 
-  it('that holds the pipes', () => left('{ stdio: "inherit" }'))
-  it('that holds the pipes in its own session', () => left('{ stdio: "inherit", detached: true }'))
-  it('that has closed the pipes', () => left('{ stdio: "ignore" }'))
-  it('that has closed the pipes, in its own session', () => left('{ stdio: "ignore", detached: true }'))
-  it('that has cleared its environment', () => left('{ stdio: "ignore", env: {} }'))
+  it('ends a child that holds the pipes', () => left('{ stdio: "inherit" }'))
+  it('ends a child that holds the pipes in its own session', () => left('{ stdio: "inherit", detached: true }'))
+  it('ends a child that has closed the pipes', () => left('{ stdio: "ignore" }'))
+  it('ends a child that has closed the pipes, in its own session', () => left('{ stdio: "ignore", detached: true }'))
+  it('ends a child that has cleared its environment', () => left('{ stdio: "ignore", env: {} }'))
 
-  it('that has cleared its environment, in its own group', async () => {
+  it('ends a child that has cleared its environment, in its own group', async () => {
     const lines = await ground.lifelines()
     const holder = ground.node('holder', lines.hold('left'))
-    // A shell with job control gives each job a group.
+    // A shell with job control starts each job in its own group.
     ground.command('leaves', `#!/bin/bash\nset -m; mkfifo gate; env -i ${holder} </dev/null >/dev/null 2>&1 & read -r go <gate`)
     const { shell, capability } = ground.open({ shell: any('leaves') })
     const result = shell.run('leaves')
@@ -154,7 +154,7 @@ describe('a command that ends takes what it started with it', () => {
     await died
   })
 
-  it('except a process that has escaped every check; it delays nothing', async () => {
+  it('does not wait for a process that has escaped every check', async () => {
     const lines = await ground.lifelines()
     const apart = '{ stdio: "inherit", detached: true, env: {} }'
     const limited = JSON.stringify(['--locks=5', '--', process.execPath, '-e', lines.hold('escaped')])
@@ -173,7 +173,7 @@ describe('a command that ends takes what it started with it', () => {
     await escaped!.died
   })
 
-  it('also in a host that had no descriptors left when it ended', async () => {
+  it('ends children even if the host had no descriptors left', async () => {
     ground.node('leaves', `
       const child = require('node:child_process').spawn('/bin/sleep', ['1000'], { stdio: 'ignore', detached: true })
       child.unref()
@@ -187,7 +187,7 @@ describe('a command that ends takes what it started with it', () => {
     expect(stdout).toBe('gone')
   })
 
-  it('and one that goes on talking into the pipes gets a bounded time', async () => {
+  it('waits a bounded time for a child that keeps writing', async () => {
     ground.sh('talks', '(while :; do echo more; sleep 0.02; done) & echo first')
     const { shell } = ground.open({ shell: any('talks') })
     const { exitCode, stdout } = await shell.run('talks')
@@ -195,9 +195,9 @@ describe('a command that ends takes what it started with it', () => {
     expect(stdout).toContain('first\n')
   })
 
-  it('and output just after the end is read', async () => {
+  it('includes output written just after it', async () => {
     ground.sh('echoes', '(sleep 0.05; echo last) & echo first')
-    // Its pipes close when it has spoken, so the long pause is never waited for.
+    // Its pipes close after the output, so the test does not wait for the long pause.
     const { shell } = ground.open({ shell: any('echoes') }, { drainMs: 20_000 })
     expect((await shell.run('echoes')).stdout).toBe('first\nlast\n')
   })

@@ -9,7 +9,7 @@ import type { Loopback } from '../net/loopback.ts'
 import { reach, serve } from '../net/loopback.ts'
 import { callOf, codeOf, handleOf, SECRET, vaultOf } from './ground.ts'
 
-/** A tool with a secret for the first of some servers, all of which it may reach. */
+/** A tool that may reach several servers and has a secret for the first. */
 async function fetching(...given: readonly (Loopback | NetOptions)[]): Promise<{ readonly net: Net; readonly handle: string }> {
   const servers = given.filter((one) => 'place' in one)
   const vault = vaultOf({ TOKEN: { hosts: [servers[0]!.place] } })
@@ -25,7 +25,7 @@ const echo = (request: IncomingMessage, response: ServerResponse): void => {
 }
 
 describe('a request with a handle in a header', () => {
-  it('carries the value to the declared host, and no echo of it comes back', async () => {
+  it('sends the value to the declared host and redacts its echo', async () => {
     const server = await serve(echo)
     const { net, handle } = await fetching(server)
     const headers = { authorization: `Bearer ${handle}`, 'x-two': `${handle} ${handle}` }
@@ -43,7 +43,7 @@ describe('a request with a handle in a header', () => {
     expect(await (await net.fetch(`${other.base}/`)).text()).toBe('you sent undefined')
   })
 
-  it('loses the header where a redirect leaves the origin, whatever its name', async () => {
+  it('drops the header when a redirect leaves the origin, whatever its name', async () => {
     const other = await serve((request, response) => response.end(JSON.stringify(request.headers)))
     const mine = await serve((request, response) => {
       if (request.url === '/same') response.writeHead(302, { location: '/there' }).end()
@@ -60,7 +60,7 @@ describe('a request with a handle in a header', () => {
     expect(other.requests[0]!.headers).not.toHaveProperty('user-agent')
   })
 
-  it('is a text like any other outside headers', async () => {
+  it('leaves a handle outside headers unchanged', async () => {
     const server = await serve((request, response) => {
       let body = ''
       request.on('data', (piece: Buffer) => (body += piece.toString())).on('end', () => response.end(`${request.url} ${body}`))
@@ -73,8 +73,8 @@ describe('a request with a handle in a header', () => {
   })
 })
 
-describe('an answer that has the value in it', () => {
-  it('is cleaned across chunks, in compressed bodies, in every call, and in where it came from', async () => {
+describe('a response that contains the value', () => {
+  it('is redacted across chunks, in compressed bodies, in every call, and in its URL', async () => {
     const server = await serve((request, response) => {
       if (request.url === '/gzip') response.setHeader('content-encoding', 'gzip').end(gzipSync(`<${SECRET}>`))
       else if (request.url === '/away') response.writeHead(302, { location: `/?token=${SECRET}` }).end()
@@ -96,7 +96,7 @@ describe('an answer that has the value in it', () => {
     expect((await net.fetch(`${server.base}/away`, { redirect: 'manual' })).headers['location']).toBe(`/?token=${REDACTED}`)
   })
 
-  it('is cleaned where it is the host that a redirect leads to', async () => {
+  it('is redacted in the host name of a redirect', async () => {
     const server = await serve((request, response) =>
       void response.writeHead(302, { location: `http://${request.headers.authorization}.test/` }).end())
     const { net, handle } = await fetching(server)
@@ -106,7 +106,7 @@ describe('an answer that has the value in it', () => {
     expect(String(refused)).not.toContain(SECRET)
   })
 
-  it('is as it came from other hosts, and from its own before it was used', async () => {
+  it('is unchanged from other hosts, and from its own host before the first use', async () => {
     const answer = (_request: IncomingMessage, response: ServerResponse): void => {
       response.setHeader('x-key', SECRET).end(`guessed: ${SECRET}`)
     }
@@ -122,7 +122,7 @@ describe('an answer that has the value in it', () => {
     expect(await shown(other)).toEqual([SECRET, `guessed: ${SECRET}`])
   })
 
-  it('is cleaned in a body that was open before the first use', async () => {
+  it('is redacted in a body that was open before the first use', async () => {
     const open: ServerResponse[] = []
     const server = await serve((request, response) => {
       if (request.url !== '/log') return void response.end()
@@ -138,7 +138,7 @@ describe('an answer that has the value in it', () => {
     expect(await next()).toBe(`got ${REDACTED}\n`)
   })
 
-  it('is cleaned where a redirect of its host led elsewhere', async () => {
+  it('is redacted after a redirect from its host to another', async () => {
     const other = await serve((request, response) => response.end(`asked for ${request.url}`))
     const mine = await serve((request, response) =>
       void response.writeHead(302, { location: `${other.base}/${request.headers.authorization}` }).end())
@@ -147,7 +147,7 @@ describe('an answer that has the value in it', () => {
     expect([response.url, await response.text()]).toEqual([`${other.base}/${REDACTED}`, `asked for /${REDACTED}`])
   })
 
-  it('comes line by line as it is sent, and does not time out while bytes come', async () => {
+  it('arrives line by line, and does not time out while bytes arrive', async () => {
     const lines = ['data: 1\n\n', 'data: 2\n\n']
     const server = await serve((request, response) => {
       if (request.url === '/slow') {
@@ -157,7 +157,7 @@ describe('an answer that has the value in it', () => {
       } else response.write(lines[0])
     })
     const { net } = await fetching(server, { limits: { idleMs: 500 } })
-    // Less than the secret is long, for longer than a reader waits for one piece.
+    // Fewer bytes than the secret has, for longer than the idle timeout.
     expect(await (await net.fetch(`${server.base}/slow`)).text()).toBe('.'.repeat(40))
     for await (const piece of (await net.fetch(`${server.base}/`)).body) {
       expect(Buffer.from(piece).toString()).toBe(lines[0])
@@ -165,7 +165,7 @@ describe('an answer that has the value in it', () => {
     }
   })
 
-  it('is otherwise what it was, to the last byte', async () => {
+  it('is otherwise unchanged', async () => {
     const bytes = Buffer.from(Array.from({ length: 300_000 }, (_, index) => (index * 7) % 256))
     const server = await serve((_request, response) => response.end(bytes))
     const { net, handle } = await fetching(server)

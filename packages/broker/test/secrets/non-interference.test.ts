@@ -3,10 +3,10 @@ import { expect, it } from 'vitest'
 import { thoroughly } from '../../../../scripts/thoroughly.ts'
 import type { Program } from './non-interference/program.ts'
 import { programs } from './non-interference/program.ts'
-import { ResolveContext } from './non-interference/world.ts'
+import { ProgramRunner } from './non-interference/world.ts'
 
-it('a tool sees the same pieces of the same bytes, whatever the secret is and whatever lies in files it may not read', async () => {
-  const ground = await ResolveContext.open()
+it('shows a tool the same chunks, whatever the secret and the files outside its grant contain', async () => {
+  const ground = await ProgramRunner.open()
   await fc.assert(fc.asyncProperty(programs, async (program) => {
     const one = await ground.run(program, { secret: program.secrets.one, closedFile: 'one' })
     const other = await ground.run(program, { secret: program.secrets.other, closedFile: undefined })
@@ -14,8 +14,8 @@ it('a tool sees the same pieces of the same bytes, whatever the secret is and wh
   }), { numRuns: thoroughly(30, 150) })
 })
 
-it('the first letters of an unused secret are indistinguishable from others', async () => {
-  const ground = await ResolveContext.open()
+it('does not reveal the first letters of an unused secret', async () => {
+  const ground = await ProgramRunner.open()
   const [one, other] = ['correct-horse-battery', 'battery-correct-horse']
   for (const from of ['own', 'foreign'] as const) {
     const chunks = Array.from({ length: one.length - 1 }, (_, index) => [

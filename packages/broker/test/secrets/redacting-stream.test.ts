@@ -28,28 +28,28 @@ function oracle(texts: readonly string[], whole: string): string {
   return out
 }
 
-describe('taking texts out of a stream', () => {
+describe('the redacting stream', () => {
   it.each<[string, readonly string[], readonly string[], string]>([
-    ['one in the middle', ['secret'], ['a secret!'], 'a #!'],
-    ['cut by chunks', ['secret'], ['a se', 'cr', 'et!'], 'a #!'],
-    ['single letters', ['secret'], [...'xsecrety'], 'x#y'],
-    ['nearly one', ['secret'], ['secre', 'x'], 'secrex'],
-    ['the beginning of one at the end', ['secret'], ['sec'], 'sec'],
-    ['several', ['secret'], ['secretsecret'], '##'],
-    ['a false start inside one', ['aab'], ['aa', 'ab'], 'a#'],
-    ['one that is the beginning of another', ['abcd', 'abcdefgh'], ['xabcd', 'efghx'], 'x#x'],
-    ['one that is the beginning of another, which does not come', ['abcd', 'abcdefgh'], ['xabcd', 'efx'], 'x#efx'],
-    ['two that overlap', ['abcX', 'Xdef'], ['abcX', 'def'], '#'],
-    ['two that touch', ['abc', 'def'], ['abcdef'], '##'],
-    ['one within another', ['abcdef', 'cd'], ['abcdef'], '#'],
-    ['nothing to look for', [], ['abc'], 'abc'],
-    ['nothing at all', ['abc'], [], ''],
+    ['replaces a term in the middle', ['secret'], ['a secret!'], 'a #!'],
+    ['replaces a term that chunks split', ['secret'], ['a se', 'cr', 'et!'], 'a #!'],
+    ['replaces a term in one-byte chunks', ['secret'], [...'xsecrety'], 'x#y'],
+    ['keeps a partial match', ['secret'], ['secre', 'x'], 'secrex'],
+    ['keeps the beginning of a term at the end', ['secret'], ['sec'], 'sec'],
+    ['replaces adjacent terms one by one', ['secret'], ['secretsecret'], '##'],
+    ['replaces a term after a false start', ['aab'], ['aa', 'ab'], 'a#'],
+    ['replaces the longer of two terms with the same beginning', ['abcd', 'abcdefgh'], ['xabcd', 'efghx'], 'x#x'],
+    ['replaces the shorter term if the longer does not follow', ['abcd', 'abcdefgh'], ['xabcd', 'efx'], 'x#efx'],
+    ['replaces overlapping terms once', ['abcX', 'Xdef'], ['abcX', 'def'], '#'],
+    ['replaces touching terms one by one', ['abc', 'def'], ['abcdef'], '##'],
+    ['replaces a term inside another once', ['abcdef', 'cd'], ['abcdef'], '#'],
+    ['passes everything on without terms', [], ['abc'], 'abc'],
+    ['passes an empty stream on', ['abc'], [], ''],
   ])('%s', (_, texts, chunks, out) => {
     expect(redact(texts, chunks)).toBe(out)
     expect(oracle(texts, chunks.join(''))).toBe(out)
   })
 
-  it('gives the same wherever the chunks are cut, and what an independent reading gives', () => {
+  it('gives the same result for every chunking, and agrees with an oracle', () => {
     const text = fc.string({ unit: fc.constantFrom('a', 'b'), minLength: 1, maxLength: 5 })
     const chunks = fc.array(fc.string({ unit: fc.constantFrom('a', 'b', 'c'), maxLength: 6 }), { maxLength: 8 })
     fc.assert(fc.property(fc.array(text, { minLength: 1, maxLength: 3 }), chunks, (texts, pieces) => {
@@ -57,7 +57,7 @@ describe('taking texts out of a stream', () => {
     }), { numRuns: thoroughly(2_000, 10_000) })
   })
 
-  it('gives the same where texts and chunks have line ends', () => {
+  it('gives the same result if terms and chunks contain line ends', () => {
     const letters = fc.constantFrom('a', 'b', '\n')
     const texts = fc.array(fc.string({ unit: letters, minLength: 1, maxLength: 5 }), { minLength: 1, maxLength: 3 })
     const chunks = fc.array(fc.string({ unit: letters, maxLength: 6 }), { maxLength: 8 })
@@ -66,7 +66,7 @@ describe('taking texts out of a stream', () => {
     }), { numRuns: thoroughly(1_000, 5_000) })
   })
 
-  it('keeps back as much whatever the texts are, when they are of one length', () => {
+  it('buffers the same number of bytes for all terms of one length', () => {
     const text = fc.string({ unit: fc.constantFrom('a', 'b', 'c'), minLength: 8, maxLength: 8 })
     const chunks = fc.array(fc.string({ unit: fc.constantFrom('a', 'b', 'c', '\n'), maxLength: 12 }), { maxLength: 12 })
     fc.assert(fc.property(text, text, chunks, (one, other, pieces) => {
@@ -77,7 +77,7 @@ describe('taking texts out of a stream', () => {
     }), { numRuns: thoroughly(400, 2_000) })
   })
 
-  it('hands whole lines on at once, and of a line without end all but the length of the longest text', () => {
+  it('passes whole lines on at once, and of an unfinished line all but the length of the longest term', () => {
     const stream = streamOf(['0123456789', 'x'])
     const pushed = (text: string): string => stream.push(Buffer.from(text)).toString()
     expect(['data: 01', '23\n\nda', 'ta: 012345678', '\n'].map(pushed)).toEqual(['', 'data: 0123\n\n', 'data:', ' 012345678\n'])
@@ -87,7 +87,7 @@ describe('taking texts out of a stream', () => {
     expect(Buffer.concat([spanning.push(Buffer.from('6789\n')), spanning.end()]).toString()).toBe('two\n#\n')
   })
 
-  it('takes nothing out before a text counts, also in a stream that was open by then', () => {
+  it('replaces nothing before a term counts, even in an open stream', () => {
     let used = false
     const stream = streamOf(['secret'], () => used)
     expect(stream.push(Buffer.from('secret\nsec')).toString()).toBe('secret\n')

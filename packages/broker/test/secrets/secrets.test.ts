@@ -42,7 +42,7 @@ describe('a handle', () => {
     expect(secrets.vault.redactionOfCommands(['gh'])!.text(`${values.join(' ')} 7654321`)).toBe('[REDACTED] [REDACTED] 7654321')
   })
 
-  it('has its value taken out where it can come back from, once it was used', async () => {
+  it('causes redaction of its value, in responses of its hosts and commands, after its first use', async () => {
     const vault = vaultOf({ TOKEN: { hosts: ['api.example.com'], commands: ['gh'] } })
     const call = callOf({})
     const secrets = vault.of(call.callId)
@@ -58,7 +58,7 @@ describe('a handle', () => {
     expect([secrets.vault.redactionOf([other]), secrets.vault.redactionOfCommands(['cat'])]).toEqual([undefined, undefined])
   })
 
-  it('was used by an extension, not by one compartment of it', async () => {
+  it('counts as used for all compartments of the extension', async () => {
     const used = new UsedSecrets()
     const grants = new Map([['TOKEN', { value: SECRET, hosts: [], commands: ['gh'] }]])
     const [first, next, foreign] = ['mine', 'mine', 'other'].map((id) => secretsCapability(grants, used.of(id)))
@@ -68,7 +68,7 @@ describe('a handle', () => {
     expect(shown).toEqual(['[REDACTED]', SECRET])
   })
 
-  it('stands for the value on the way to its hosts, over https', async () => {
+  it('is replaced by the value in requests to its hosts over https', async () => {
     const [vault, call] = [vaultOf({ TOKEN: { hosts: ['api.example.com'] } }), callOf({})]
     const given = headers(`Bearer ${await handleOf(vault, call)}`)
     const sent = vault.of(call.callId).inHeaders(given, target('https://api.example.com/x'))
@@ -80,7 +80,7 @@ describe('a handle', () => {
     expect(() => vault.of(call.callId).inHeaders(given, target('http://api.example.com'))).toThrow(denied)
   })
 
-  it('may go over http to this machine alone', async () => {
+  it('is replaced over http only for this machine', async () => {
     const [vault, call] = [vaultOf({ TOKEN: { hosts: ['127.0.0.1', 'localhost', 'other.example'] } }), callOf({})]
     const given = headers(await handleOf(vault, call))
     for (const url of ['http://127.0.0.1/', 'http://localhost/']) {
@@ -89,7 +89,7 @@ describe('a handle', () => {
     expect(() => vault.of(call.callId).inHeaders(given, target('http://other.example'))).toThrow('over http')
   })
 
-  it('stands for the value in what its commands are given', async () => {
+  it('is replaced by the value in arguments and input of its commands', async () => {
     const [vault, call] = [vaultOf({ TOKEN: { commands: ['gh', 'git'] } }), callOf({})]
     const handle = await handleOf(vault, call)
     expect(vault.of(call.callId).inText(`--token=${handle}`, 'gh')).toBe(`--token=${SECRET}`)
@@ -108,7 +108,7 @@ describe('a handle', () => {
     expect(() => vault.of(call.callId).inText(again, 'gh')).toThrow('unknown in this call')
   })
 
-  it('is refused where the value could not be carried', async () => {
+  it('is rejected where a header or argument cannot carry the value', async () => {
     const vault = vaultOf({
       LINES: { value: 'first line\r\nx: y', hosts: ['api.example.com'] }, NUL: { value: 'abcdefgh\0', commands: ['gh'] },
     })

@@ -32,8 +32,8 @@ async function running(commands: readonly string[]): Promise<Running> {
 }
 
 describe('a command', () => {
-  it('is given the value in an argument or as input, and no echo of it comes back', async () => {
-    // Says what it was given by its length and by its letters, so that the test can tell both from outside.
+  it('receives the value as argument or input, and its echo is redacted', async () => {
+    // Prints the length and the letters, so that the test sees both.
     ground.node('show', `
       const input = require('node:fs').readFileSync(0, 'utf8')
       console.log(process.argv[2].length, process.argv[2])
@@ -49,7 +49,7 @@ describe('a command', () => {
     await close()
   })
 
-  it('that writes it letter by letter gives nothing away, not even while it runs', async () => {
+  it('that writes it letter by letter is redacted, in live output too', async () => {
     ground.node('show', `
       const letters = [...process.argv[2]]
       const next = () => letters.length > 0 && process.stdout.write(letters.shift(), () => setTimeout(next, 1))
@@ -61,7 +61,7 @@ describe('a command', () => {
     await close()
   })
 
-  it('that the secret is not for is shown as it is, also what it happens to know', async () => {
+  it('that the secret is not for is not redacted', async () => {
     const { shell, handle, close } = await running(['echo'])
     expect((await shell.run('echo', [SECRET])).stdout).toBe(`${SECRET}\n`)
     await shell.run('echo', [handle])
@@ -73,7 +73,7 @@ describe('a command', () => {
     await close()
   })
 
-  it('that the secret is not for is not run', async () => {
+  it('that the secret is not for is denied its value', async () => {
     ground.sh('other', 'touch ran')
     const { shell, handle, close } = await running(['show'])
     expect(await codeOf(shell.run('other', [handle]))).toBe('CapabilityDenied')
@@ -81,7 +81,7 @@ describe('a command', () => {
     await close()
   })
 
-  it('does not write what it was given into a file', async () => {
+  it('does not redirect its output into a file if it receives a secret', async () => {
     const { shell, handle, close } = await running(['echo'])
     const into = { path: 'kept.txt' }
     expect(await codeOf(shell.pipe([{ cmd: 'echo', args: [handle], stdout: into }]))).toBe('CapabilityDenied')
@@ -95,7 +95,7 @@ describe('a command', () => {
   it('that cannot be started does not reveal its arguments', async () => {
     ground.command('show', '#!/no/such/interpreter\n')
     const { shell, handle, close } = await running(['show'])
-    // By the launcher where there is one, by the system otherwise.
+    // setpriv or prlimit reports it if they are in use, the system otherwise.
     const [outcome] = await Promise.allSettled([shell.run('show', [handle])])
     const shown = outcome.status === 'fulfilled' ? JSON.stringify(outcome.value) : (outcome.reason as Error).message
     expect(shown).toMatch(/"exitCode":[1-9]|could not be started/)

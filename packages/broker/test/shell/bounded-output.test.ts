@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { BoundedOutput } from '../../src/shell/output.ts'
 
-/** Feeds bytes in pieces that end wherever they end. */
+/** Adds bytes in arbitrary chunks. */
 function feed(output: BoundedOutput, bytes: Buffer, cuts: readonly number[]): void {
   const ends = [...cuts.map((cut) => cut % (bytes.length + 1)), bytes.length].toSorted((a, b) => a - b)
   ends.reduce((from, end) => {
@@ -14,7 +14,7 @@ function feed(output: BoundedOutput, bytes: Buffer, cuts: readonly number[]): vo
 const texts = fc.string({ unit: fc.constantFrom('a', 'é', '漢', '🚢', '\0', '\n') })
 const cuts = fc.array(fc.nat(), { maxLength: 8 })
 
-it('a text is the same however it was cut', () => {
+it('gives the same text for every chunking', () => {
   fc.assert(fc.property(texts, cuts, (text, where) => {
     const output = new BoundedOutput(10_000)
     feed(output, Buffer.from(text), where)
@@ -23,7 +23,7 @@ it('a text is the same however it was cut', () => {
   }))
 })
 
-it('a head is the longest start of the text that fits, and never ends within a character', () => {
+it('keeps the longest head that fits and does not end inside a character', () => {
   fc.assert(fc.property(texts, cuts, fc.integer({ min: 0, max: 40 }), (text, where, limit) => {
     const output = new BoundedOutput(limit)
     feed(output, Buffer.from(text), where)
@@ -37,7 +37,7 @@ it('a head is the longest start of the text that fits, and never ends within a c
   }))
 })
 
-it('bytes that are no text are decoded as every decoder does', () => {
+it('decodes invalid UTF-8 like TextDecoder', () => {
   fc.assert(fc.property(fc.uint8Array({ maxLength: 64 }), cuts, (bytes, where) => {
     const output = new BoundedOutput(10_000)
     feed(output, Buffer.from(bytes), where)
@@ -45,7 +45,7 @@ it('bytes that are no text are decoded as every decoder does', () => {
   }))
 })
 
-it('the kept part of each chunk is returned', () => {
+it('returns the kept part of each chunk', () => {
   const output = new BoundedOutput(5)
   expect(['abc', 'defg', 'h'].map((piece) => String(output.add(Buffer.from(piece))))).toEqual(['abc', 'de', ''])
 })

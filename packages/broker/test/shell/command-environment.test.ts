@@ -8,7 +8,7 @@ import { any, ShellGround } from './shell-ground.ts'
 const ground = new ShellGround()
 afterAll(() => ground.clear())
 
-it('holds these four variables and nothing of the host', async () => {
+it('contains four variables and none of the host', async () => {
   // Node passes the second one on, whatever environment a child gets.
   vi.stubEnv('BULKHEAD_TEST_SECRET', 'secret')
   vi.stubEnv('NODE_V8_COVERAGE', ground.root)
@@ -20,20 +20,20 @@ it('holds these four variables and nothing of the host', async () => {
   expect(stdout.replace(marker, 'BULKHEAD_RUN=…')).toBe('PATH=/usr/bin:/bin\nHOME=/dev/null\nLANG=C.UTF-8\nBULKHEAD_RUN=…\n')
 })
 
-it('HOME is a place where not even root can put something', async () => {
+it('sets HOME to a path where not even root can create files', async () => {
   ground.sh('settle', 'mkdir -p "$HOME/.config" 2>/dev/null; echo $?; ls "$HOME/.config" 2>/dev/null; echo $?')
   const { shell } = ground.open({ shell: any('settle') })
   expect((await shell.run('settle')).stdout).toMatch(/^[1-9]\d*\n[1-9]\d*\n$/)
 })
 
-it('a command has the three standard descriptors and no open file of the host', async () => {
+it('gives a command the three standard descriptors only', async () => {
   writeFileSync(join(ground.root, 'opened'), 'secret')
   const descriptor = openSync(join(ground.root, 'opened'), 'r')
   try {
     const { shell } = ground.open({ shell: any('ls') })
     const { stdout } = await shell.run('ls', ['-l', '/proc/self/fd'])
     const open = [...stdout.matchAll(/(\d+) -> (.+)$/gm)].map(([, number, target]) => `${number} ${target!.replace(/\d+/g, 'N')}`)
-    // The folder that is being listed is the program's own; what the host was started with is replaced by nothing.
+    // Ignores the listed folder itself and masked descriptors.
     const listed = open.filter((line) => !/^\d+ (\/proc\/N\/fd|\/dev\/null)$/.test(line))
     expect(listed).toEqual(['1 socket:[N]', '2 socket:[N]'])
     expect(open).toContain('0 /dev/null')
@@ -43,12 +43,12 @@ it('a command has the three standard descriptors and no open file of the host', 
 })
 
 it.each([
-  ['', ''], [', also after there were none left', 'crowded'],
-])('a descriptor that the host was started with is not passed on%s', async (_, crowded) => {
+  ['', ''], [', even after a shortage of descriptors', 'crowded'],
+])('does not pass on a descriptor that the host inherited%s', async (_, crowded) => {
   const secret = join(ground.root, 'secret')
   writeFileSync(secret, 'from the parent of the host')
   const descriptor = openSync(secret, 'r')
-  // Beyond the first gap in its descriptors, Node does not close what it was started with.
+  // Node does not close inherited descriptors beyond the first gap.
   const stdio: ('ignore' | 'pipe' | 'inherit' | number)[] = Array.from({ length: 41 }, () => 'ignore')
   stdio[1] = 'pipe'
   stdio[2] = 'inherit'

@@ -22,19 +22,19 @@ const wall = (): CommandSandbox => {
 }
 const prefix = async (standing: CommandSandbox, kind: SandboxKind): Promise<readonly string[]> => (await standing.prepare(kind)).argv
 
-it('that does not work here is none', async () => {
+it('is absent if bubblewrap does not work', async () => {
   ground.sh('bwrap', 'echo "bwrap: No permissions to create new namespace" >&2; exit 1')
   expect(await prefix(wall(), 'read')).toEqual([])
 })
 
-describe('that does not work here', () => {
+describe('a sandbox that does not work', () => {
   const lacking = (options: Partial<CommandSandboxOptions>): CommandSandbox => {
     ground.sh('bwrap', 'echo "bwrap: No permissions to create new namespace" >&2; exit 1')
     const executables = new Executables([ground.bin, '/usr/bin', '/bin'], new UntrustedFolders([]))
     return new CommandSandbox({ workspace: ground.workspace, executables, home: undefined, ...options })
   }
 
-  it('is reported once, by the first command that should have had one', async () => {
+  it('is reported by the first command that needs it', async () => {
     const walls = new MissingWalls()
     const reported: string[] = []
     walls.watch(({ message }) => reported.push(message))
@@ -45,18 +45,18 @@ describe('that does not work here', () => {
     expect(reported).toEqual([expect.stringMatching(/^Commands run without a sandbox/)])
   })
 
-  it.each(['read', 'work', undefined] as const)('refuses a command where it is required, for %s', async (kind) => {
+  it.each(['read', 'work', undefined] as const)('rejects a command if it is required, for %s', async (kind) => {
     await expect(lacking({ requiresSandbox: true }).prepare(kind)).rejects.toMatchObject({ code: 'CapabilityUnavailable', data: { missing: ['bubblewrap'] } })
   })
 })
 
-it('that is required and works lets a command without one run as before', async () => {
+it('runs a command without a sandbox if one is required and works', async () => {
   ground.sh('bwrap', 'exit 0')
   const executables = new Executables([ground.bin, '/usr/bin', '/bin'], new UntrustedFolders([]))
   expect((await new CommandSandbox({ workspace: ground.workspace, executables, home: undefined, requiresSandbox: true }).prepare(undefined)).argv).toEqual([])
 })
 
-it('that cannot be tried during a shortage is tried again, and commands fail until then', async () => {
+it('is tried again after a shortage of resources, and commands fail until then', async () => {
   const tried = join(ground.root, 'tried')
   const words = 'bwrap: Creating new namespace failed: Resource temporarily unavailable'
   const path = ground.sh('bwrap', `[ -e '${tried}' ] && exit 0; : > '${tried}'; echo '${words}' >&2; exit 1`)
@@ -65,7 +65,7 @@ it('that cannot be tried during a shortage is tried again, and commands fail unt
   expect((await prefix(tries, 'read'))[0]).toBe(path)
 })
 
-it('is not ruled out because the workspace is missing for a moment', async () => {
+it('is tried again if the workspace was missing', async () => {
   const path = ground.sh('bwrap', 'exit 0')
   const lasting = wall()
   renameSync(ground.workspace, `${ground.workspace}-moved`)
@@ -74,7 +74,7 @@ it('is not ruled out because the workspace is missing for a moment', async () =>
   expect((await prefix(lasting, 'read'))[0]).toBe(path)
 })
 
-it('around a read-only command gives it no helper that would write or start something', async () => {
+it('hides session sockets from a read-only command', async () => {
   ground.sh('bwrap', 'exit 0')
   const servants = ['/run/user', '/run/dbus', '/run/systemd/private', '/tmp/.X11-unix', '/tmp/.ICE-unix'].filter((path) => existsSync(path))
   const hidden = async (kind: 'read' | 'work') => {
@@ -84,8 +84,8 @@ it('around a read-only command gives it no helper that would write or start some
   expect([await hidden('read'), await hidden('work')]).toEqual([servants, []])
 })
 
-describe('keys in a home', () => {
-  /** A home with a key in it by each of the ways there are. */
+describe('credentials in a home folder', () => {
+  /** A home folder with a credential of each kind: file, folder and link. */
   function homeAt(home: string): string {
     const elsewhere = join(ground.root, 'elsewhere')
     for (const folder of [elsewhere, join(home, '.gnupg')]) mkdirSync(folder, { recursive: true })
@@ -97,17 +97,17 @@ describe('keys in a home', () => {
   const prefixOf = async (home: string, workspace: string, path: readonly string[]): Promise<readonly string[]> =>
     await prefix(new CommandSandbox({ workspace, home, executables: new Executables(path, new UntrustedFolders([])) }), 'read')
 
-  it.each(['a home', 'a home that is the workspace'])('of %s are behind it, linked or of another kind than usual', async (which) => {
+  it.each(['a home', 'a home that is the workspace'])('of %s are hidden, behind links and of unusual kinds too', async (which) => {
     const home = homeAt(which === 'a home' ? join(ground.root, 'home') : ground.workspace)
     const walls = ['/nowhere', home].map((each) => prefixOf(each, ground.workspace, ['/usr/bin', '/bin']))
     const [plain, [bwrap, ...args]] = await Promise.all(walls) as [readonly string[], readonly string[]]
-    // A machine may have no such sandbox; what would be asked of it is looked at below.
+    // Without bubblewrap there is nothing to run. The tests below check its arguments.
     if (plain.length === 0) return
     const read = CREDENTIALS.map((key) => spawnSync(bwrap!, [...args, '/bin/cat', join(home, key)], { encoding: 'utf8' }).stdout)
     expect(read).toEqual(['', '', '', ''])
   })
 
-  it('are looked for before each command: some are made while a host runs, and some are taken away', async () => {
+  it('are looked up before each command, because they change while the host runs', async () => {
     ground.sh('bwrap', 'exit 0')
     const home = join(ground.root, 'home')
     mkdirSync(join(home, '.ssh'), { recursive: true })
@@ -119,7 +119,7 @@ describe('keys in a home', () => {
     expect(await hidden()).toEqual([join(realpathSync(home), '.aws')])
   })
 
-  it('are covered by their own place, a folder by an empty one and a file by nothing, those in the workspace after it', async () => {
+  it('are covered by an empty folder or file, those in the workspace after the bind of the workspace', async () => {
     ground.sh('bwrap', 'exit 0')
     const own = ['--unshare-all', '--die-with-parent', '--ro-bind', '/', '/', '--dev', '/dev', '--proc', '/proc']
     const workspace = realpathSync(ground.workspace)
@@ -132,7 +132,7 @@ describe('keys in a home', () => {
     expect(await seen(homeAt(ground.workspace))).toEqual([...own, ...elsewhere, '--ro-bind', workspace, workspace, ...covers(workspace)])
   })
 
-  it('are all that people keep there to open other doors with', async () => {
+  it('include all usual files with credentials', async () => {
     ground.sh('bwrap', 'exit 0')
     const home = realpathSync(ground.root)
     mkdirSync(join(home, '.config'))
@@ -148,7 +148,7 @@ describe('keys in a home', () => {
 
 describe('the project layer', () => {
   const real = { path: ['/usr/bin', '/bin'] }
-  /** Whether this machine has such a sandbox at all. */
+  /** Whether bubblewrap works on this machine. */
   const stands = async (): Promise<boolean> =>
     (await prefix(new CommandSandbox({ workspace: ground.workspace, home: undefined, executables: new Executables(real.path, new UntrustedFolders([])) }), 'work')).length > 0
   const layer = (): string => join(ground.workspace, '.bulkhead')
@@ -168,7 +168,7 @@ describe('the project layer', () => {
     expect(readFileSync(join(ground.workspace, 'seen'), 'utf8')).toBe('mine')
   })
 
-  it('is not made by a command inside a wall, and no empty folder stays behind, however many run', async () => {
+  it('cannot be created by a command in the sandbox, and leaves no empty folder behind', async () => {
     if (!await stands()) return
     const make = 'mkdir -p .bulkhead/tools; rmdir .bulkhead; echo x > .bulkhead/config.json; mv .bulkhead a; ln -s a .bulkhead; ls -A .bulkhead'
     const { sh, capability } = open()
@@ -178,7 +178,7 @@ describe('the project layer', () => {
     expect(readdirSync(ground.workspace)).toEqual([])
   })
 
-  it('that somebody made meanwhile stays', async () => {
+  it('stays if it was created meanwhile', async () => {
     if (!await stands()) return
     const { sh, capability } = open()
     const running = sh('until test -e go; do :; done')
@@ -193,7 +193,7 @@ describe('the project layer', () => {
     expect(statSync(layer()).mode & 0o700).toBe(0o700)
   })
 
-  it('that a killed host left without rights goes with the next command', async () => {
+  it('is removed by the next command if a killed host left it without permissions', async () => {
     if (!await stands()) return
     mkdirSync(layer(), 0)
     const { sh, capability } = open()

@@ -10,32 +10,32 @@ const ground = new ShellGround()
 afterAll(() => ground.clear())
 const launcher = (): Launcher => new Launcher(new Executables([ground.bin], new UntrustedFolders([])))
 
-it('without setpriv and prlimit a command runs as it is', async () => {
+it('leaves a command unchanged without setpriv and prlimit', async () => {
   expect((await launcher().prepare())(['/bin/true', 'x'], newProcessMark())).toEqual(['/bin/true', 'x'])
 })
 
-it('each run has a number among the limits of its processes', async () => {
+it('sets a process mark among the limits of each run', async () => {
   const system = new Launcher(new Executables(['/usr/bin', '/bin'], new UntrustedFolders([])))
   const argv = (await system.prepare())(['/bin/true'], 2 ** 40 + 7)
   expect(argv.slice(-4)).toEqual(['/usr/bin/prlimit', `--locks=${2 ** 40 + 7}`, '--', '/bin/true'])
   expect(newProcessMark()).not.toBe(newProcessMark())
 })
 
-describe('rights', () => {
-  it('are not gained by what a command executes', async () => {
+describe('setpriv', () => {
+  it('keeps a command from gaining privileges', async () => {
     const { shell } = ground.open({ shell: any('grep') })
     expect((await shell.run('grep', ['NoNewPrivs', '/proc/self/status'])).stdout).toBe('NoNewPrivs:\t1\n')
   })
 
-  it('a program called setpriv that knows other options is not used', async () => {
+  it('is not used if it does not know the options', async () => {
     ground.sh('setpriv', 'exit 1')
     expect((await launcher().prepare())(['/bin/true'], newProcessMark())).toEqual(['/bin/true'])
   })
 
   it.each([
-    ['says that there is no room for it', 'echo "setpriv: fork: Resource temporarily unavailable" >&2; exit 1'],
-    ['is ended from outside', 'kill -KILL $$'],
-  ])('one that %s is tried again: nothing runs without it meanwhile', async (_, script) => {
+    ['reports a shortage of resources', 'echo "setpriv: fork: Resource temporarily unavailable" >&2; exit 1'],
+    ['is killed', 'kill -KILL $$'],
+  ])('is tried again if it %s, and no command runs without it meanwhile', async (_, script) => {
     const tried = join(ground.root, `tried ${script.length}`)
     const path = ground.sh('setpriv', `[ -e '${tried}' ] && exit 0; : > '${tried}'; ${script}`)
     const preparing = launcher()
@@ -44,7 +44,7 @@ describe('rights', () => {
   })
 })
 
-it('a command does not outlive a host that is killed', async () => {
+it('ends a command when its host is killed', async () => {
   const lines = await ground.lifelines()
   ground.node('lingers', lines.hold('lingers'))
   const args = [join(import.meta.dirname, 'fixtures/dying-host.ts'), ground.workspace, ground.bin, 'lingers']

@@ -9,7 +9,7 @@ function listen() {
   return { sent, live: new LiveOutput((stream, text) => sent.push(`${stream} ${text}`), 100) }
 }
 
-it('gathers, and tells each stream at most once in its time', () => {
+it('collects output and sends each stream at most once per interval', () => {
   const { sent, live } = listen()
   for (const piece of ['a', 'b', 'c']) live.add('stdout', Buffer.from(piece))
   live.add('stderr', Buffer.from('e'))
@@ -25,7 +25,7 @@ it('gathers, and tells each stream at most once in its time', () => {
   expect(vi.getTimerCount()).toBe(0)
 })
 
-it('keeps a character together that comes in two pieces, and the streams apart', () => {
+it('does not split characters between chunks or mix streams', () => {
   const { sent, live } = listen()
   const ship = Buffer.from('🚢')
   live.add('stdout', ship.subarray(0, 2))
@@ -36,7 +36,7 @@ it('keeps a character together that comes in two pieces, and the streams apart',
   expect(sent).toEqual(['stderr x', 'stdout 🚢'])
 })
 
-it('tells the rest at once when asked to, or forgets it, and leaves no timer behind', () => {
+it('sends the rest on flush, discards it on drop, and leaves no timer', () => {
   const { sent, live } = listen()
   live.add('stdout', Buffer.from('rest'))
   live.flush()

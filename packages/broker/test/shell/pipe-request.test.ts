@@ -5,8 +5,8 @@ import { callOf, handleOf, SECRET, vaultOf } from '../secrets/ground.ts'
 
 const CAT = { cmd: 'cat' }
 
-describe('commands for a pipe', () => {
-  it('have defaults', () => {
+describe('a pipe request', () => {
+  it('has defaults', () => {
     expect(readPipeRequest([[CAT]])).toEqual({
       stages: [{ cmd: 'cat', args: [], input: undefined, stdout: 'out', stderr: 'err' }], cwd: undefined, timeoutMs: undefined, wall: undefined, quiet: false,
     })
@@ -20,29 +20,29 @@ describe('commands for a pipe', () => {
     expect(readPipeRequest([[CAT], { wall: 'work', quiet: 1 }])).toMatchObject({ wall: 'work', quiet: false })
   })
 
-  it('may be as many, and take as long, as there is room for', () => {
+  it('may reach the limits of commands and time', () => {
     const { stages, timeoutMs } = readPipeRequest([Array.from({ length: 32 }, () => CAT), { timeoutMs: 3_600_000 }])
     expect([stages.length, timeoutMs]).toEqual([32, 3_600_000])
   })
 
   it.each<[string, readonly Json[]]>([
-    ['there are none', [[]]],
-    ['there are too many', [Array.from({ length: 33 }, () => CAT)]],
-    ['they are no list', [CAT]],
-    ['one is no object', [['cat']]],
-    ['one has no name', [[{}]]],
-    ['the options are no object', [[CAT], 'read']],
-    ['the wall is another', [[CAT], { wall: 'none' }]],
-    ['the time is none', [[CAT], { timeoutMs: 0 }]],
-    ['the time is no whole number', [[CAT], { timeoutMs: 1.5 }]],
-    ['the time is too long', [[CAT], { timeoutMs: 3_600_001 }]],
-    ['the time is a text', [[CAT], { timeoutMs: '1' }]],
-    ['a later one has an input', [[CAT, { cmd: 'cat', input: 'x' }]]],
+    ['it has no commands', [[]]],
+    ['it has too many commands', [Array.from({ length: 33 }, () => CAT)]],
+    ['the commands are not an array', [CAT]],
+    ['a command is not an object', [['cat']]],
+    ['a command has no name', [[{}]]],
+    ['the options are not an object', [[CAT], 'read']],
+    ['the wall is unknown', [[CAT], { wall: 'none' }]],
+    ['the timeout is 0', [[CAT], { timeoutMs: 0 }]],
+    ['the timeout is not a whole number', [[CAT], { timeoutMs: 1.5 }]],
+    ['the timeout is too long', [[CAT], { timeoutMs: 3_600_001 }]],
+    ['the timeout is a string', [[CAT], { timeoutMs: '1' }]],
+    ['a later command has an input', [[CAT, { cmd: 'cat', input: 'x' }]]],
     ['an input is a folder', [[{ cmd: 'cat', input: { path: 'src/' } }]]],
     ['an output is a folder', [[{ cmd: 'cat', stdout: { path: 'src/.' } }]]],
-    ['an output goes nowhere that is', [[{ cmd: 'cat', stdout: 'err2' }]]],
-    ['a complaint goes nowhere that is', [[{ cmd: 'cat', stderr: true }]]],
-  ])('are refused when %s', (_, given) => {
+    ['stdout has an unknown target', [[{ cmd: 'cat', stdout: 'err2' }]]],
+    ['stderr has an unknown target', [[{ cmd: 'cat', stderr: true }]]],
+  ])('is rejected if %s', (_, given) => {
     expect(() => readPipeRequest(given)).toThrow(expect.objectContaining({ code: 'InputInvalid' }))
   })
 })
@@ -53,7 +53,7 @@ describe('secrets in a pipe', () => {
     return { handle: await handleOf(vault, call), secrets: vault.of(call.callId) }
   }
 
-  it('stand in the arguments and the input of their commands alone', async () => {
+  it('are replaced only in arguments and input of their commands', async () => {
     const { handle, secrets } = await given()
     const filled = withStageSecrets(readPipeRequest([[{ cmd: 'gh', args: [handle], input: `${handle}.` }, CAT]]), secrets)
     expect(filled.stages.map(({ args, input }) => [args, input])).toEqual([[[SECRET], `${SECRET}.`], [[], undefined]])
@@ -64,7 +64,7 @@ describe('secrets in a pipe', () => {
     expect(withStageSecrets(readPipeRequest([[file]]), secrets).stages[0]!.input).toEqual({ path: 'a' })
   })
 
-  it.each(['stdout', 'stderr'])('keep what any of the commands says on %s out of files', async (stream) => {
+  it.each(['stdout', 'stderr'])('deny redirection of %s into a file, for every command', async (stream) => {
     const { handle, secrets } = await given()
     const written = { cmd: 'cat', [stream]: { path: 'a' } }
     for (const secret of [{ cmd: 'gh', args: [handle] }, { cmd: 'gh', input: handle }]) {

@@ -21,8 +21,8 @@ const everything = (): Partial<Power> => ({
 const opened = () => ground.open(everything())
 const inWorkspace = (name: string): string => readFileSync(join(ground.workspace, name), 'utf8')
 
-describe('commands in a pipe', () => {
-  it('each reads what the one before writes', async () => {
+describe('a pipe', () => {
+  it('connects each command to the next', async () => {
     const { shell } = opened()
     const result = await shell.pipe([
       { cmd: 'printf', args: ['b\\na\\nb\\n'] }, { cmd: 'sort' }, { cmd: 'uniq', args: ['-c'] },
@@ -32,14 +32,14 @@ describe('commands in a pipe', () => {
     })
   })
 
-  it('one that writes without end stops when its reader has enough', async () => {
+  it('ends an endless writer when its reader ends', async () => {
     const { shell } = opened()
     const { stdout, exits } = await shell.pipe([{ cmd: 'yes' }, { cmd: 'head', args: ['-n', '2'] }])
     expect(stdout).toBe('y\ny\n')
     expect(exits).toEqual([{ exitCode: null, signal: 'SIGPIPE' }, { exitCode: 0, signal: null }])
   })
 
-  it('carries more than is kept, and every byte of it', async () => {
+  it('carries more bytes than the output limit', async () => {
     const { shell } = opened()
     const { stdout } = await shell.pipe([
       { cmd: 'head', args: ['-c', '20000000', '/dev/zero'] }, { cmd: 'tr', args: ['\\0', '\\377'] }, { cmd: 'wc', args: ['-c'] },
@@ -47,7 +47,7 @@ describe('commands in a pipe', () => {
     expect(stdout.trim()).toBe('20000000')
   })
 
-  it('tells how each ended, and what all of them complained about', async () => {
+  it('reports the exit of each command and all of stderr', async () => {
     const { shell } = opened()
     ground.sh('fails', 'echo "$1 failed" >&2; exit "$1"')
     const { exits, stderr } = await shell.pipe([{ cmd: 'fails', args: ['3'] }, { cmd: 'fails', args: ['4'] }])
@@ -55,7 +55,7 @@ describe('commands in a pipe', () => {
     expect(stderr).toBe('3 failed\n4 failed\n')
   })
 
-  it('hands words on as they are, whatever a shell would make of them', async () => {
+  it('passes arguments on unchanged, whatever a shell would do with them', async () => {
     const { shell } = opened()
     ground.node('words', 'console.log(JSON.stringify(process.argv.slice(2)))')
     const args = ['$(id)', '`id`', '; ls', '*', '', "'", '"$@"', '-c', '\n', '2>&1']
@@ -65,7 +65,7 @@ describe('commands in a pipe', () => {
     }
   })
 
-  it('refuses all when one is not granted, or not there', async () => {
+  it('starts nothing if one command is denied or missing', async () => {
     const { shell } = ground.open({ shell: [{ cmd: 'echo', args: [{ rest: true }] }, { cmd: 'missing' }] })
     await expect(shell.pipe([{ cmd: 'echo', args: ['a', 'b'] }, { cmd: 'cat' }])).rejects.toMatchObject({ code: 'CapabilityDenied' })
     await expect(shell.pipe([{ cmd: 'echo' }, { cmd: 'missing' }])).rejects.toMatchObject({ code: 'NotFound' })
@@ -73,16 +73,16 @@ describe('commands in a pipe', () => {
   })
 })
 
-describe('outputs that go elsewhere', () => {
+describe('redirected output', () => {
   const both = 'echo out; echo err >&2'
   it.each([
-    ['as usual', {}, 'out\n', 'err\n'],
-    ['both to the result', { stderr: 'out' }, 'out\nerr\n', ''],
-    ['both to the errors', { stdout: 'err' }, '', 'out\nerr\n'],
-    ['exchanged', { stdout: 'err', stderr: 'out' }, 'err\n', 'out\n'],
-    ['nowhere', { stdout: 'nothing', stderr: 'nothing' }, '', ''],
-    ['errors alone', { stdout: 'nothing', stderr: 'out' }, 'err\n', ''],
-  ] as const)('%s', async (_, where, stdout, stderr) => {
+    ['not at all', {}, 'out\n', 'err\n'],
+    ['both to stdout', { stderr: 'out' }, 'out\nerr\n', ''],
+    ['both to stderr', { stdout: 'err' }, '', 'out\nerr\n'],
+    ['swapped', { stdout: 'err', stderr: 'out' }, 'err\n', 'out\n'],
+    ['both discarded', { stdout: 'nothing', stderr: 'nothing' }, '', ''],
+    ['stderr alone', { stdout: 'nothing', stderr: 'out' }, 'err\n', ''],
+  ] as const)('goes to its target: %s', async (_, where, stdout, stderr) => {
     const { shell } = opened()
     ground.sh('both', both)
     expect(await shell.pipe([{ cmd: 'both', ...where }])).toMatchObject({ stdout, stderr })
@@ -91,7 +91,7 @@ describe('outputs that go elsewhere', () => {
     }
   })
 
-  it('into files, emptied or appended to, in the folder the commands start in', async () => {
+  it('goes into files, truncated or appended, relative to the working folder', async () => {
     const { shell } = opened()
     ground.sh('both', both)
     mkdirSync(join(ground.workspace, 'sub'))
@@ -104,7 +104,7 @@ describe('outputs that go elsewhere', () => {
     expect([inWorkspace('only'), inWorkspace('errors')]).toEqual(['out\n', 'ERR\n'])
   })
 
-  it('reads a text or a file', async () => {
+  it('takes input from a string or a file', async () => {
     const { shell } = opened()
     writeFileSync(join(ground.workspace, 'in'), 'from a file')
     expect((await shell.pipe([{ cmd: 'cat', input: 'a text' }])).stdout).toBe('a text')
@@ -112,7 +112,7 @@ describe('outputs that go elsewhere', () => {
     expect((await shell.pipe([{ cmd: 'cat' }])).stdout).toBe('')
   })
 
-  it.each(['../outside', '/etc/passwd', 'link', 'up/x', 'twin', '.', '/proc/self/mem'])('not to or from %s', async (path) => {
+  it.each(['../outside', '/etc/passwd', 'link', 'up/x', 'twin', '.', '/proc/self/mem'])('denies redirection to or from %s', async (path) => {
     const { shell } = opened()
     const outside = join(ground.root, 'outside')
     writeFileSync(outside, 'precious')
@@ -130,8 +130,8 @@ describe('outputs that go elsewhere', () => {
   })
 })
 
-describe('the end', () => {
-  it('by a deadline of its own keeps what was written', async () => {
+describe('the end of a pipe', () => {
+  it('by its timeout keeps the output so far', async () => {
     const { shell } = opened()
     ground.sh('slow', 'echo begun; exec sleep 600')
     const result = await shell.pipe([{ cmd: 'slow' }, { cmd: 'cat' }], { timeoutMs: 1_500 })
@@ -139,7 +139,7 @@ describe('the end', () => {
     expect(result.exits[0]).toEqual({ exitCode: null, signal: 'SIGTERM' })
   })
 
-  it('by cancelling takes all of them, and what they started', async () => {
+  it('by cancellation ends all commands and their children', async () => {
     const lines = await ground.lifelines()
     ground.node('first', lines.hold('first'))
     ground.node('second', `require('node:child_process').spawn(process.execPath, ['-e', ${JSON.stringify(lines.hold('grandchild'))}], { detached: true, stdio: 'inherit' }); ${lines.hold('second')}`)
@@ -162,8 +162,8 @@ describe('the end', () => {
   })
 })
 
-describe('a wall of the system', () => {
-  // A machine may have none; then commands run without, which is all that can be said there.
+describe('the command sandbox', () => {
+  // Without bubblewrap commands run without a sandbox, and there is nothing more to check.
   const probe = async (kind: 'read' | 'work'): Promise<readonly string[]> => {
     const outside = realpathSync(mkdtempSync(join(tmpdir(), 'bulkhead-outside-')))
     ground.sh('probe', `
@@ -179,7 +179,7 @@ describe('a wall of the system', () => {
     }
   }
 
-  it('lets nothing be written, or the workspace alone', async () => {
+  it('allows no writes, or writes to the workspace only', async () => {
     const [none, read, work] = [await probe('work').catch(() => []), await probe('read'), await probe('work')]
     expect(none).toEqual(work)
     const walled = !read.includes('inside')

@@ -11,30 +11,30 @@ const ground = new ShellGround()
 afterAll(() => ground.clear())
 ground.node('argv', 'process.stdout.write(JSON.stringify(process.argv.slice(2)))')
 
-describe('arguments reach the program as they are', () => {
+describe('arguments of a command', () => {
   it.each([
-    ['blanks', ['a b', ' ', '']],
+    ['spaces', ['a b', ' ', '']],
     ['quotes', ['"', '\'', '"x" \'y\'']],
-    ['what a shell would expand', ['$(id)', '`id`', '$HOME', '~', '*', '{a,b}']],
-    ['what a shell would split at', ['; rm -rf x', '&& id', '| cat', '> file', '&']],
-    ['lines', ['a\nb', '\r\n', '\t']],
+    ['shell expansions', ['$(id)', '`id`', '$HOME', '~', '*', '{a,b}']],
+    ['shell operators', ['; rm -rf x', '&& id', '| cat', '> file', '&']],
+    ['line ends', ['a\nb', '\r\n', '\t']],
     ['options', ['--', '-rf', '--version']],
     ['other scripts', ['żółw', '漢字', '🚢']],
     ['control characters', ['\u0001\u001b[2J\u007f']],
-  ])('%s', async (_, args) => {
+  ])('reach the program unchanged: %s', async (_, args) => {
     const { shell } = ground.open({ shell: any('argv', 8) })
     const { stdout, ...rest } = await shell.run('argv', args)
     expect(JSON.parse(stdout)).toEqual(args)
     expect(rest).toEqual({ exitCode: 0, signal: null, stderr: '', truncated: false })
   })
 
-  it('also none at all', async () => {
+  it('may be empty', async () => {
     const { shell } = ground.open({ shell: [{ cmd: 'argv' }] })
     expect((await shell.run('argv')).stdout).toBe('[]')
   })
 })
 
-describe('what the grant does not say is refused', () => {
+describe('the grant of a command', () => {
   const grant: ShellRequirement[] = [
     { cmd: 'argv', args: ['status', { prefix: '--format=' }, { wildcard: true }] },
     { cmd: 'argv', args: ['log'] },
@@ -42,59 +42,59 @@ describe('what the grant does not say is refused', () => {
   ]
 
   it.each([
-    ['the first of its patterns', 'argv', ['status', '--format=x', 'anything']],
-    ['another of its patterns', 'argv', ['log']],
-    ['an empty end of a prefix and an empty wildcard', 'argv', ['status', '--format=', '']],
-  ])('but %s is allowed', async (_, cmd, args) => {
+    ['the first pattern', 'argv', ['status', '--format=x', 'anything']],
+    ['another pattern', 'argv', ['log']],
+    ['an empty rest of a prefix and an empty wildcard', 'argv', ['status', '--format=', '']],
+  ])('allows %s', async (_, cmd, args) => {
     const { shell } = ground.open({ shell: grant })
     expect(JSON.parse((await shell.run(cmd, args)).stdout)).toEqual(args)
   })
 
   it.each([
     ['another command', 'env', []],
-    ['no command', '', []],
+    ['an empty command', '', []],
     ['a path to an allowed command', `${ground.bin}/argv`, ['log']],
     ['a relative path to it', './argv', ['log']],
-    ['its name in other letters', 'ARGV', ['log']],
+    ['its name in upper case', 'ARGV', ['log']],
     ['an argument too many', 'argv', ['log', '--all']],
     ['an argument too few', 'argv', ['status', '--format=x']],
-    ['arguments of a command without any', 'bare', ['x']],
+    ['arguments of a command that takes none', 'bare', ['x']],
     ['another order', 'argv', ['--format=x', 'status', 'y']],
-    ['less than the prefix', 'argv', ['status', '--format', 'y']],
-    ['something before the prefix', 'argv', ['status', ' --format=x', 'y']],
-    ['an exact argument that goes on', 'argv', ['logs']],
+    ['part of the prefix', 'argv', ['status', '--format', 'y']],
+    ['a character before the prefix', 'argv', ['status', ' --format=x', 'y']],
+    ['a longer string than an exact argument', 'argv', ['logs']],
     ['two arguments in one', 'argv', ['status --format=x y']],
-  ])('%s', async (_, cmd, args) => {
+  ])('denies %s', async (_, cmd, args) => {
     const { shell } = ground.open({ shell: grant })
     await expect(shell.run(cmd, args)).rejects.toMatchObject({ code: 'CapabilityDenied', data: { power: 'shell', cmd } })
   })
 
-  it('and a path is not run even where a grant was made up to name one', async () => {
+  it('denies a path even if the grant contains it', async () => {
     const cmd = `${ground.bin}/argv`
     await expect(ground.open({ shell: [{ cmd }] }).shell.run(cmd)).rejects.toMatchObject({ code: 'CapabilityDenied' })
   })
 })
 
-describe('what cannot be handed to a program is refused', () => {
+describe('an invalid command', () => {
   it.each<[string, Json[]]>([
     ['a NUL', ['argv', ['a\0b']]],
-    ['half a character', ['argv', ['\ud800']]],
+    ['an unpaired surrogate', ['argv', ['\ud800']]],
     ['a number', ['argv', [1]]],
-    ['arguments that are no list', ['argv', 'x']],
+    ['arguments that are not an array', ['argv', 'x']],
     ['too many arguments', ['argv', Array<string>(1_025).fill('x')]],
     ['an argument that is too long', ['argv', ['x'.repeat(128 * 1024)]]],
     ['arguments that are too long together', ['argv', Array<string>(3).fill('é'.repeat(22_000))]],
-    ['a command that is no text', [null, []]],
+    ['a command that is not a string', [null, []]],
     ['a command that is too long', ['x'.repeat(129), []]],
-    ['options that are no object', ['argv', [], 'x']],
-    ['a folder that is no text', ['argv', [], { cwd: 1 }]],
-    ['input that is no text', ['argv', [], { input: {} }]],
+    ['options that are not an object', ['argv', [], 'x']],
+    ['a folder that is not a string', ['argv', [], { cwd: 1 }]],
+    ['input that is not a string', ['argv', [], { input: {} }]],
     ['too much input', ['argv', [], { input: 'x'.repeat(1024 * 1024 + 1) }]],
-  ])('%s', (_, given) => {
+  ])('is rejected: %s', (_, given) => {
     expect(() => readRequest(given)).toThrow(expect.objectContaining({ code: 'InputInvalid' }))
   })
 
-  it('the longest arguments there may be do arrive', async () => {
+  it('may have arguments up to the limit', async () => {
     const { shell } = ground.open({ shell: any('argv') })
     const longest = 'x'.repeat(128 * 1024 - 2)
     expect((await shell.run('argv', [longest])).stdout).toBe(JSON.stringify([longest]))
@@ -102,7 +102,7 @@ describe('what cannot be handed to a program is refused', () => {
 })
 
 it('agrees with an independent oracle', () => {
-  // Few letters, so that patterns and arguments meet often; the marks of regular expressions among them.
+  // Few letters, so that patterns and arguments match often, with characters of regular expressions.
   const text = fc.string({ unit: fc.constantFrom('a', 'b', '-', '.', '*', '\n', ' '), maxLength: 4 })
   const pattern: fc.Arbitrary<ArgPattern> = fc.oneof(
     text,

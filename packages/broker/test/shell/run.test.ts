@@ -11,49 +11,49 @@ const ground = new ShellGround()
 afterAll(() => ground.clear())
 const MB = 1024 * 1024
 
-describe('how a command ended is reported', () => {
-  it.each([0, 1, 42, 255])('exit code %d', async (code) => {
+describe('the result of a command', () => {
+  it.each([0, 1, 42, 255])('has the exit code %d', async (code) => {
     ground.sh('ends', 'exit "$1"')
     const { shell } = ground.open({ shell: any('ends') })
     const ended = await shell.run('ends', [String(code)])
     expect(ended).toEqual({ exitCode: code, signal: null, stdout: '', stderr: '', truncated: false })
   })
 
-  it.each(['SIGTERM', 'SIGKILL', 'SIGSEGV'])('signal %s', async (signal) => {
+  it.each(['SIGTERM', 'SIGKILL', 'SIGSEGV'])('has the signal %s', async (signal) => {
     ground.sh('falls', 'kill -s "$1" $$')
     const { shell } = ground.open({ shell: any('falls') })
     expect(await shell.run('falls', [signal.slice(3)])).toMatchObject({ exitCode: null, signal })
   })
 
-  it('a script whose interpreter is missing ends without having run', async () => {
+  it('reports a script whose interpreter is missing', async () => {
     ground.command('broken', '#!/nowhere/interpreter\n')
     const { shell } = ground.open({ shell: any('broken') })
-    // The launcher says so by its exit code; without one, the system does by an error.
+    // setpriv or prlimit reports it by exit code if they are in use, the system by an error otherwise.
     const ended = await shell.run('broken').then(({ exitCode }) => exitCode, (error: unknown) => (error as BulkheadError).code)
     expect([127, 'ToolExecutionFailed']).toContain(ended)
   })
 })
 
 describe('input', () => {
-  it('is given as it is, and then ends', async () => {
+  it('reaches the command unchanged and then ends', async () => {
     const { shell } = ground.open({ shell: any('cat') }, { outputBytes: MB })
     const input = `first\n\0\u{1f6a2}${'x'.repeat(300_000)}last`
     const { exitCode, stdout } = await shell.run('cat', [], { input })
     expect({ exitCode, same: stdout === input }).toEqual({ exitCode: 0, same: true })
   })
 
-  it('is empty when there is none', async () => {
+  it('is empty by default', async () => {
     const { shell } = ground.open({ shell: any('wc') })
     expect((await shell.run('wc', ['-c'])).stdout.trim()).toBe('0')
     expect((await shell.run('wc', ['-c'], { input: '' })).stdout.trim()).toBe('0')
   })
 
-  it('that is not read does no harm', async () => {
+  it('may stay unread', async () => {
     const { shell } = ground.open({ shell: any('true') })
     expect(await shell.run('true', [], { input: 'x'.repeat(MB) })).toMatchObject({ exitCode: 0 })
   })
 
-  it('a command has no terminal to ask a person by', async () => {
+  it('is not a terminal', async () => {
     ground.sh('asks', 'read -r answer </dev/tty || echo no terminal')
     const { shell } = ground.open({ shell: any('asks') })
     expect((await shell.run('asks')).stdout).toBe('no terminal\n')
@@ -61,31 +61,31 @@ describe('input', () => {
 })
 
 describe('output', () => {
-  it('comes by stream', async () => {
+  it('is separate for stdout and stderr', async () => {
     ground.sh('both', 'echo out; echo err >&2')
     const { shell } = ground.open({ shell: any('both') })
     expect(await shell.run('both')).toMatchObject({ stdout: 'out\n', stderr: 'err\n' })
   })
 
-  it('is truncated after the head of each stream, and marked as truncated', async () => {
+  it('is truncated at the limit of each stream and marked as truncated', async () => {
     ground.node('much', `process.stdout.write('o'.repeat(300000)); process.stderr.write('e'.repeat(10))`)
     const { shell } = ground.open({ shell: any('much') }, { outputBytes: 1_000 })
     const kept = { stdout: 'o'.repeat(1_000), stderr: 'e'.repeat(10), truncated: true }
     expect(await shell.run('much')).toEqual({ exitCode: 0, signal: null, ...kept })
   })
 
-  it('of exactly the limit is whole', async () => {
+  it('of exactly the limit is not truncated', async () => {
     const { shell } = ground.open({ shell: any('head') }, { outputBytes: 1_000 })
     expect(await shell.run('head', ['-c', '1000', '/dev/zero'])).toMatchObject({ stdout: '\0'.repeat(1_000), truncated: false })
   })
 
-  it('has a limit of 200 KB on each stream by default', async () => {
+  it('has a default limit of 200 KB per stream', async () => {
     ground.sh('floods', 'head -c 500000 /dev/zero; head -c 500000 /dev/zero >&2')
     const { stdout, stderr } = await ground.open({ shell: any('floods') }).shell.run('floods')
     expect([stdout.length, stderr.length]).toEqual([200 * 1024, 200 * 1024])
   })
 
-  it('without end costs no memory', async () => {
+  it('without end uses bounded memory', async () => {
     const { shell } = ground.open({ shell: any('head') })
     const before = process.memoryUsage.rss()
     let peak = before
@@ -98,21 +98,21 @@ describe('output', () => {
     expect(Math.max(peak, process.memoryUsage.rss()) - before).toBeLessThan(128 * MB)
   })
 
-  it('that is not UTF-8 is shown with replacement characters', async () => {
+  it('that is not UTF-8 contains replacement characters', async () => {
     ground.sh('bytes', String.raw`printf 'a\377b\303'`)
     expect((await ground.open({ shell: any('bytes') }).shell.run('bytes')).stdout).toBe('a\ufffdb\ufffd')
   })
 
-  it('is complete although the command ends at once', async () => {
+  it('is complete if the command ends at once', async () => {
     ground.sh('quick', 'echo "$1"')
     const { shell } = ground.open({ shell: any('quick') })
     for (let time = 0; time < thoroughly(20, 100); time++) expect((await shell.run('quick', [String(time)])).stdout).toBe(`${time}\n`)
   })
 })
 
-describe('an observer of the call', () => {
-  it('hears of output while the command runs', async () => {
-    // The command goes on only when its first line was heard of.
+describe('live output', () => {
+  it('arrives while the command runs', async () => {
+    // The command continues only after its first line has arrived.
     ground.sh('waits', 'mkfifo gate; echo first; read -r go <gate; echo "$go" >&2')
     const heard: Json[] = []
     let answered: Promise<void> | undefined
@@ -129,7 +129,7 @@ describe('an observer of the call', () => {
     ])
   })
 
-  it('is throttled, and gets exactly the output that is kept', async () => {
+  it('is throttled and equals the output of the result', async () => {
     ground.sh('chatters', 'i=0; while [ $i -lt 3000 ]; do echo "line $i"; i=$((i+1)); done')
     const { shell, updates } = ground.open({ shell: any('chatters') }, { outputBytes: 20_000, updateMs: 10_000 })
     const { stdout } = await shell.run('chatters')

@@ -14,12 +14,12 @@ import { shellCapability } from '../../src/shell/shell.ts'
 
 const ANY = { wildcard: true } as const
 
-/** A command with up to this many arguments, whatever they are. */
+/** A command with up to this many arbitrary arguments. */
 export const any = (cmd: string, upTo = 3): ShellRequirement[] =>
   Array.from({ length: upTo + 1 }, (_, count) => ({ cmd, args: Array.from({ length: count }, () => ANY) }))
 
 export interface OpenedShell {
-  /** As a tool has it. */
+  /** `runtime.shell` of a tool. */
   readonly shell: { run(...args: Parameters<Shell['run']>): Promise<BoundedShellResult> } & Pick<Shell, 'pipe'>
   readonly capability: CapabilityUnit
   readonly updates: Json[]
@@ -27,7 +27,7 @@ export interface OpenedShell {
   cancel(reason: unknown): void
 }
 
-/** Folders for commands and a workspace, and shells over them; all of it is gone after `clear`. */
+/** Folders for commands, a workspace, and shells that use them. `clear` removes everything. */
 export class ShellGround {
   readonly root = realpathSync(mkdtempSync(join(tmpdir(), 'bulkhead-shell-')))
   readonly workspace = join(this.root, 'workspace')
@@ -40,7 +40,7 @@ export class ShellGround {
     mkdirSync(this.bin)
   }
 
-  /** Puts a script where commands are found. */
+  /** Installs a script as a command. */
   command(name: string, source: string, folder = this.bin): string {
     const path = join(folder, name)
     writeFileSync(path, source)
@@ -65,7 +65,7 @@ export class ShellGround {
     const controller = new AbortController()
     const onUpdate = (partial: Json): void => void updates.push(partial)
     const open: OpenCall = { callId: 'call', tool, signal: controller.signal, onUpdate, ...call }
-    // Through JSON as over the wire.
+    // Through JSON, as over the wire.
     const ask = async (method: BrokerMethod, ...args: readonly unknown[]): Promise<Json> =>
       JSON.parse(JSON.stringify(await capability.capabilities[method]!(open, JSON.parse(JSON.stringify(args)) as Json[]))) as Json
     return {
@@ -91,11 +91,11 @@ export class ShellGround {
 
 interface Lifeline {
   readonly pid: number
-  /** Resolves when the process at the other end is no more. */
+  /** Resolves when the process at the other end has ended. */
   readonly died: Promise<void>
 }
 
-/** Processes hold a connection to the test for as long as they live: their begin and end are events. */
+/** Processes hold a connection to the test while they run, so that their start and end are events. */
 export class Lifelines {
   readonly listening: Promise<this>
   readonly #path: string
@@ -109,12 +109,12 @@ export class Lifelines {
     this.listening = new Promise((resolve) => this.#server.listen(path, () => resolve(this)))
   }
 
-  /** The process that calls itself so, once it is there. */
+  /** Resolves when the process of this name has connected. */
   of(label: string): Promise<Lifeline> {
     return this.#line(label).promise
   }
 
-  /** Source of a Node script: connects, and stays alive until the test lets go. */
+  /** Source of a Node script that connects and runs until the test disconnects. */
   hold(label: string): string {
     return `{
       const line = require('node:net').connect(${JSON.stringify(this.#path)}, () => line.write('${label} ' + process.pid + '\\n'))

@@ -12,8 +12,8 @@ beforeEach(async () => {
 afterAll(() => ground.clear())
 const cancelled = new BulkheadError('ExecutionTimeout', 'It took too long.')
 
-describe('as many commands at once as may be', () => {
-  it('one more is refused, and there is room again when one has ended', async () => {
+describe('the limit of concurrent commands', () => {
+  it('rejects one more command until one has ended', async () => {
     const lines = await ground.lifelines()
     ground.node('one', lines.hold('one'))
     ground.node('two', lines.hold('two'))
@@ -29,7 +29,7 @@ describe('as many commands at once as may be', () => {
     await running[1]
   })
 
-  it('one that is cancelled counts until it is gone', async () => {
+  it('counts a cancelled command until its processes have ended', async () => {
     const lines = await ground.lifelines()
     ground.node('deaf', `process.on('SIGTERM', () => {}); ${lines.hold('deaf')}`)
     ground.sh('next', 'echo next')
@@ -44,7 +44,7 @@ describe('as many commands at once as may be', () => {
     await capability.close()
   })
 
-  it('a refused one takes no room', async () => {
+  it('does not count a denied command', async () => {
     ground.sh('tool', 'echo here')
     const { shell } = ground.open({ shell: [...any('tool'), ...any('missing')] }, { concurrentRuns: 1 })
     await expect(shell.run('missing')).rejects.toMatchObject({ code: 'NotFound' })
@@ -52,7 +52,7 @@ describe('as many commands at once as may be', () => {
     expect((await shell.run('tool')).stdout).toBe('here\n')
   })
 
-  it('eight times eight in a row find room', async () => {
+  it('allows eight at a time, many times in a row', async () => {
     ground.sh('tool', 'echo "$1"')
     const { shell } = ground.open({ shell: any('tool') })
     for (let round = 0; round < 8; round++) {
@@ -63,7 +63,7 @@ describe('as many commands at once as may be', () => {
 })
 
 describe('the end', () => {
-  it('of a call ends its commands and no others', async () => {
+  it('of a call ends its own commands only', async () => {
     const lines = await ground.lifelines()
     ground.node('one', lines.hold('one'))
     ground.node('two', lines.hold('two'))
@@ -79,7 +79,7 @@ describe('the end', () => {
     await died
   })
 
-  it('of the compartment ends everything, and nothing begins after it', async () => {
+  it('of a compartment ends all commands and rejects new ones', async () => {
     const lines = await ground.lifelines()
     ground.node('tool', lines.hold('tool'))
     const { shell, capability } = ground.open({ shell: any('tool') })
@@ -94,7 +94,7 @@ describe('the end', () => {
     await died
   })
 
-  it('that comes before a command has started keeps it from starting', async () => {
+  it('of a call before its command starts prevents the start', async () => {
     ground.sh('tool', 'touch ran')
     const { shell, cancel } = ground.open({ shell: any('tool') })
     const result = shell.run('tool')
@@ -104,7 +104,7 @@ describe('the end', () => {
     expect((await ground.open({ shell: any('ls') }).shell.run('ls')).stdout).toBe('')
   })
 
-  it('after the command has ended changes nothing', async () => {
+  it('of a call after its command has ended changes nothing', async () => {
     ground.sh('tool', 'echo here')
     const { shell, cancel, capability } = ground.open({ shell: any('tool') })
     const result = await shell.run('tool')
@@ -115,12 +115,12 @@ describe('the end', () => {
   })
 })
 
-it('where a command could not be ended with what it started, it is not given', () => {
+it('offers no shell on platforms without process groups', () => {
   const { capability } = ground.open({ shell: any('tool') }, { platform: 'win32' })
   expect(capability.capabilities).toEqual({})
 })
 
-it('commands, cancelled at their start, at their first word or never, settle once each and leave nothing', async () => {
+it('settles each command once and leaves no process, whenever it is cancelled', async () => {
   const THIRDS = thoroughly(2, 7)
   const trace = `9${process.pid}`
   ground.sh('tool', `setsid sleep ${trace} & echo begun; test -z "$1" || sleep ${trace}`)
@@ -147,7 +147,7 @@ it('commands, cancelled at their start, at their first word or never, settle onc
   expect(commandLines().filter((line) => line.includes(trace))).toEqual([])
 })
 
-/** Of every process that there is. */
+/** The command lines of all processes. */
 function commandLines(): readonly string[] {
   return readdirSync('/proc').filter((name) => /^\d+$/.test(name)).map((pid) => {
     try {

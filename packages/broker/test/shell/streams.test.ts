@@ -9,26 +9,26 @@ afterEach(() => vi.unstubAllEnvs())
 
 const MKFIFO = ['/usr/bin/mkfifo', '/bin/mkfifo'].find((path) => existsSync(path))!
 
-it('a shortage of descriptors leaves no pipes behind', async () => {
+it('leaves no pipes behind during a shortage of descriptors', async () => {
   const fixture = join(import.meta.dirname, 'fixtures/crowded-pipes.ts')
   const script = 'ulimit -n 512; exec "$0" --no-warnings "$@"'
   const { stdout } = await promisify(execFile)('/bin/sh', ['-c', script, process.execPath, fixture, MKFIFO])
   expect(JSON.parse(stdout)).toEqual([['made', 0], ['ResourceBusy', 0], ['ResourceBusy', 0], ['ResourceBusy', 0]])
 })
 
-describe('pipes are made in', () => {
-  it('another folder where the temporary one is not there', async () => {
+describe('the folder for pipes', () => {
+  it('is another one if the temporary folder is missing', async () => {
     vi.stubEnv('TMPDIR', '/nowhere/at/all')
     const pipes = await Fifos.open(2, MKFIFO)
     expect(pipes.readEnd(0)).toBeTypeOf('number')
     await pipes.close()
   })
 
-  it('no writable folder: reported with the names, not retryable', () => {
+  it('is reported with all candidates if none is writable', () => {
     const script = `
       const { Fifos } = require(${JSON.stringify(new URL('../../src/shell/streams.ts', import.meta.url).pathname)})
       Fifos.open(1, ${JSON.stringify(MKFIFO)}).then(() => console.log('made'), ({ code, message }) => console.log(code, message))`
-    // Without the right to write anywhere. Node's own model stands in for a system that is read-only.
+    // The permission model of Node simulates a read-only system.
     const { stdout } = spawnSync(process.execPath, ['--no-warnings', '--permission', '--allow-fs-read=*', '--allow-child-process', '-e', script], {
       encoding: 'utf8', env: { TMPDIR: '/a/place' },
     })

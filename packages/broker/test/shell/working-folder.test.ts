@@ -22,37 +22,37 @@ const pwd = async (cwd?: string): Promise<string> => {
 
 it.each([
   ['the workspace by default', undefined, ''],
-  ['the workspace by name', '.', ''],
+  ['the workspace as a dot', '.', ''],
   ['the workspace by its path', ground.workspace, ''],
   ['a folder the tool may read', 'src', 'src'],
-  ['one below it', 'src/deep', 'src/deep'],
-  ['one with a way round', 'src/../src/deep/', 'src/deep'],
-  ['one by its whole path', inside('src'), 'src'],
-  ['one through a link that stays inside', 'linked/deep', 'src/deep'],
-])('a command starts in %s', async (_, cwd, folder) => {
+  ['a folder below it', 'src/deep', 'src/deep'],
+  ['a folder by a path with ..', 'src/../src/deep/', 'src/deep'],
+  ['a folder by its absolute path', inside('src'), 'src'],
+  ['a folder behind a link that stays inside', 'linked/deep', 'src/deep'],
+])('starts a command in %s', async (_, cwd, folder) => {
   expect(await pwd(cwd)).toBe(join(ground.workspace, folder))
 })
 
-it('the workspace is given without any right to read', async () => {
+it('starts a command in the workspace without a grant to read', async () => {
   const { shell } = ground.open({ shell: any('pwd') })
   expect((await shell.run('pwd', ['-P'])).stdout.trim()).toBe(ground.workspace)
 })
 
 it.each([
   ['a folder the tool may not read', 'private', 'CapabilityDenied'],
-  ['above the workspace', '..', 'CapabilityDenied'],
+  ['the parent of the workspace', '..', 'CapabilityDenied'],
   ['a folder outside, though readable', join(ground.root, 'outside'), 'CapabilityDenied'],
   ['a link out of the workspace', 'out', 'CapabilityDenied'],
-  ['a link out of what is readable', 'src/aside', 'CapabilityDenied'],
+  ['a link out of the readable folders', 'src/aside', 'CapabilityDenied'],
   ['a file', 'file', 'NotFound'],
-  ['nothing', 'missing', 'NotFound'],
+  ['a missing folder', 'missing', 'NotFound'],
   ['an empty name', '', 'InputInvalid'],
   ['a NUL', 'src\0', 'InputInvalid'],
-])('but not in %s', async (_, cwd, code) => {
+])('does not start a command in %s', async (_, cwd, code) => {
   await expect(pwd(cwd)).rejects.toMatchObject({ code })
 })
 
-it('a workspace that is gone is reported as missing', async () => {
+it('reports a removed workspace as missing', async () => {
   const gone = new ShellGround()
   onTestFinished(() => gone.clear())
   const { shell } = gone.open({ shell: any('pwd') })

@@ -5,7 +5,7 @@ import { compileGlobPattern, expandBraces } from '../../../src/fs/search/file-pa
 
 const covers = (pattern: string, path: string): boolean => compileGlobPattern(pattern)(path.split('/')).covers
 
-describe('a pattern of a search', () => {
+describe('a glob pattern', () => {
   it.each<[string, string, boolean]>([
     ['*.ts', 'a.ts', true], ['*.ts', 'src/a.ts', false], ['**/*.ts', 'a.ts', true], ['**/*.ts', 'src/deep/a.ts', true],
     ['src', 'src', true], ['src', 'src/a', false], ['src/**', 'src/a/b', true], ['./src/*', 'src/a', true],
@@ -21,12 +21,12 @@ describe('a pattern of a search', () => {
 
   it.each([
     '', '/abs', '../up', 'a/../b', 'a\0b', 'x'.repeat(1_025), '{a,/b}', '{a,..}/b', '{a,b}'.repeat(7),
-  ])('%j is refused', (pattern) => {
+  ])('%j is rejected', (pattern) => {
     expect(() => compileGlobPattern(pattern)).toThrow(expect.objectContaining({ code: 'InputInvalid' }))
   })
 
-  it('expands braces as a reading from the inside out does', () => {
-    /** Replaces the innermost braces first, over and over; undefined once it comes to more than a pattern may. */
+  it('expands braces like an expansion from the inside out', () => {
+    /** Replaces the innermost braces first, repeatedly. undefined: more alternatives than allowed. */
     const oracle = (text: string): Set<string> | undefined => {
       const waiting = [text]
       const whole: string[] = []
@@ -53,7 +53,7 @@ describe('a pattern of a search', () => {
     }), { numRuns: thoroughly(100, 500) })
   })
 
-  it('tells which folders lead to matches', () => {
+  it('reports which folders lead to matches', () => {
     const match = compileGlobPattern('src/*.ts')
     expect(match(['src'])).toEqual({ covers: false, leads: true })
     expect(match(['lib'])).toEqual({ covers: false, leads: false })

@@ -16,8 +16,8 @@ async function ground(): Promise<string> {
   return workspace
 }
 
-describe('a search', () => {
-  it('finds the files that a pattern matches, in the order of their names, and follows no link', async () => {
+describe('fs.glob', () => {
+  it('returns matching files sorted by name, and follows no links', async () => {
     const { fs } = openFs(await ground(), { read: ['**'] })
     expect(await fs.glob('**/*.ts')).toEqual(['.hidden/h.ts', 'a.ts', 'b.ts', 'src/deep/y.ts', 'src/z.ts', 'src.ts'])
     expect(await fs.glob('*')).toEqual(['a.ts', 'b.ts', 'src.ts'])
@@ -25,7 +25,7 @@ describe('a search', () => {
     expect(await fs.glob('nothing/*')).toEqual([])
   })
 
-  it('starts at the given folder, and gives paths that can be passed back', async () => {
+  it('starts at the given folder and returns paths that can be passed back', async () => {
     const workspace = await ground()
     const { fs } = openFs(workspace, { read: ['**'] })
     expect(await fs.glob('*.ts', { path: 'src' })).toEqual(['src/z.ts'])
@@ -37,7 +37,7 @@ describe('a search', () => {
     expect(await codeOf(fs.glob('*', { path: 'none' }))).toBe('NotFound')
   })
 
-  it('sees of a folder only what the grant covers', async () => {
+  it('returns only paths that the grant covers', async () => {
     const workspace = await ground()
     const { fs } = openFs(workspace, { read: ['src/deep/**', '*.ts', 'docs/*.md'] })
     expect(await fs.glob('**/*')).toEqual(['a.ts', 'b.ts', 'docs/d.md', 'src/deep/x.js', 'src/deep/y.ts', 'src.ts'])
@@ -48,7 +48,7 @@ describe('a search', () => {
     expect(await codeOf(fs.glob('*', { path: '/' }))).toBe('CapabilityDenied')
   })
 
-  it('gives the first so many when asked to', async () => {
+  it('returns the first results up to a limit', async () => {
     const { fs } = openFs(await ground(), { read: ['**'] })
     expect(await fs.glob('**/*.ts', { limit: 3 })).toEqual(['.hidden/h.ts', 'a.ts', 'b.ts'])
     expect(await fs.glob('**/*.ts', { limit: 1_000_000 })).toHaveLength(6)
@@ -57,7 +57,7 @@ describe('a search', () => {
 
   it.each([
     ['results', { results: 5 }], ['names', { names: 8 }], ['depth', { depth: 1 }], ['time', { timeMs: -1 }],
-  ])('is given up when it goes beyond its limit of %s', async (_, globLimits) => {
+  ])('fails beyond its limit of %s', async (_, globLimits) => {
     const { fs } = openFs(await ground(), { read: ['**'] }, { globLimits })
     expect(await codeOf(fs.glob('**/*.ts'))).toBe('OutputTooLarge')
   })
@@ -72,7 +72,7 @@ describe('a search', () => {
     await expect(search).rejects.toThrow('enough')
   })
 
-  it('keeps its time inside one folder too, however long names take to match', async () => {
+  it('yields to the event loop inside one large folder', async () => {
     const workspace = await temporaryFolder()
     await put(workspace, ...Array.from({ length: 3_000 }, (_, index) => `${'a'.repeat(200)}${index}`))
     const { fs } = openFs(workspace, { read: ['**'] }, { globLimits: { timeMs: 25 } })

@@ -15,7 +15,7 @@ const MB = 1024 * 1024
 
 const record = (type: string, data: object): Buffer => Buffer.from(`${JSON.stringify({ type, data })}\n`)
 
-it('buffers no more context than the result may have', () => {
+it('buffers no more context than the result may contain', () => {
   const found = new LineResults({ limit: 10_000, context: 100, keptChars: 2 * MB, shownPath: (path) => path })
   const before = usedAfterCollecting()
   for (let file = 0; file < 20; file++) {
@@ -27,7 +27,7 @@ it('buffers no more context than the result may have', () => {
     }
     found.add(record('end', { path }))
   }
-  // More than 36 MB were around them.
+  // The context has more than 36 MB.
   expect(usedAfterCollecting() - before).toBeLessThan(20 * MB)
   const { total, files, matches } = found.end()
   expect([total, files]).toEqual([100, 20])

@@ -17,6 +17,6 @@ it('keeps messages about the pattern', () => {
   expect(heard('x'.repeat(5_000), '\ny\n').text).toBe(`${'x'.repeat(5_000)}\n`)
 })
 
-it('knows that a name with a line end in it is a name', () => {
+it('counts a file name with a line end once', () => {
   expect(heard('rg: ./a\nb: Permission denied (os error 13)\n')).toMatchObject({ unread: 1, hasRead: true })
 })

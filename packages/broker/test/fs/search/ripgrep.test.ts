@@ -13,12 +13,12 @@ beforeEach(() => {
 })
 afterEach(() => rmSync(folder, { recursive: true, force: true }))
 
-/** Much longer than ripgrep takes to list two files and to end. */
+/** Much longer than ripgrep needs to list two files and exit. */
 const LATE_MS = 500
 
 const listing = () => ({ args: ['--files', '--null'], cwd: folder, signal: new AbortController().signal })
 
-test('what it said last counts, also where it is looked through only after its end', async () => {
+test('processes the last output even after ripgrep has ended', async () => {
   let heard = ''
   await runRipgrep({
     ...listing(),
@@ -31,7 +31,7 @@ test('what it said last counts, also where it is looked through only after its e
   expect(heard.split('\0').toSorted()).toEqual(['', './one', './two'])
 })
 
-test('an error during the search is reported', async () => {
+test('reports an error during the search', async () => {
   const run = runRipgrep({
     ...listing(),
     take: async () => {
@@ -42,7 +42,7 @@ test('an error during the search is reported', async () => {
   await expect(run).rejects.toThrow('unreadable')
 })
 
-test('a host without descriptors at that moment finds it later', () => {
+test('finds ripgrep after a shortage of descriptors', () => {
   const crowded = join(import.meta.dirname, 'fixtures', 'crowded-host.ts')
   const { stdout, stderr } = spawnSync('/bin/sh', ['-c', `ulimit -n 512; exec '${process.execPath}' --no-warnings '${crowded}'`], { encoding: 'utf8' })
   expect(stderr).toBe('')

@@ -26,19 +26,19 @@ describe('finding files', () => {
     expect(await fs.find('**/*.ts', { limit: 1 })).toEqual({ paths: ['c.ts'], total: 4 })
     expect(await fs.find('*.ts', { path: 'src' })).toEqual({ paths: ['src/a.ts'], total: 1 })
     expect(await fs.find('*.ts', { path: join(workspace, 'src') })).toEqual({ paths: [join(workspace, 'src/a.ts')], total: 1 })
-    // What is named is looked into.
+    // A named folder is searched even if it is ignored.
     expect((await fs.find('dist/**')).paths.toSorted()).toEqual(['dist/f.ts', 'dist/keep/g.ts'])
     expect(await fs.find('nowhere/**')).toEqual({ paths: [], total: 0 })
     expect(await fs.find('src/a.ts')).toEqual({ paths: ['src/a.ts'], total: 1 })
   })
 
-  it('does not count what it cannot name', async () => {
+  it('does not count names that are not UTF-8', async () => {
     const { workspace, fs } = await tree('a.txt')
     await writeFile(Buffer.concat([Buffer.from(`${workspace}/b`), Buffer.of(0xff), Buffer.from('.txt')]), '')
     expect(await fs.find('*.txt')).toEqual({ paths: ['a.txt'], total: 1 })
   })
 
-  it('sorts more files than it sorts itself', async () => {
+  it('lets ripgrep sort a large number of files', async () => {
     const { workspace, fs } = await tree(...Array.from({ length: 2_100 }, (_, i) => `d${i % 7}/f${i}.txt`))
     await utimes(join(workspace, 'd3/f3.txt'), new Date(2_000_000_000_000), new Date(2_000_000_000_000))
     const { paths, total } = await fs.find('**/*.txt', { limit: 10 })
@@ -73,14 +73,14 @@ describe('finding files', () => {
     const rule = fc.constantFrom('a', 'b/', '*.log', '/a', 'a/b', '**/c.ts', '!d.log', '.e')
     await fc.assert(fc.asyncProperty(
       fc.uniqueArray(path, { minLength: 1, maxLength: 12 }), fc.array(rule, { maxLength: 3 }), async (paths, rules) => {
-        // A file is no folder of others.
+        // A file cannot be the parent of another.
         const files = paths.filter((one) => !paths.some((other) => other.startsWith(`${one}/`)))
         const { fs } = await tree(...files, ['.ignore', rules.join('\n')])
         const ignored = ignore().add(rules)
         const expected = files.filter((file) => !ignored.ignores(file))
         const found = (await fs.find('**')).paths.filter((file) => file !== '.ignore')
         expect(found.toSorted(), rules.join(' ')).toEqual(expected.toSorted())
-        // ripgrep is spared files of other names, and finds no others for that.
+        // Narrowing must not change the result.
         for (const pattern of ['**/*.ts', '*.log', '**/{c.ts,.e}', 'a/*', '**/.e', '**/a', 'b/**/d.*', '{a,b}/*.ts', '**/./c.ts', 'c.t?']) {
           const { matches, folder } = compileFilePattern(pattern)
           const { paths: some, total } = await fs.find(pattern)
@@ -135,7 +135,7 @@ describe('searching lines', () => {
     expect(await paths({ path: 'src/c.log' })).toEqual(['src/c.log'])
   })
 
-  it('keeps the first of very many and counts them all', async () => {
+  it('returns the first matches and counts all', async () => {
     const { fs } = await tree(...Array.from({ length: 50 }, (_, i) => [`f${String(i).padStart(2, '0')}`, 'hit\n'.repeat(100)] as const))
     const { matches, total, files } = await fs.search('hit', { limit: 150, context: 2 })
     expect([total, files, matches.length]).toEqual([5_000, 50, 150])
@@ -143,7 +143,7 @@ describe('searching lines', () => {
     expect((await fs.search('hit', { limit: 3, context: 1 })).matches.at(-1)).toEqual({ path: 'f00', line: 3, text: 'hit', before: ['hit'], after: ['hit'] })
   })
 
-  it('shows the start of lines that are long, whatever they are made of', async () => {
+  it('returns the start of long lines, whatever they contain', async () => {
     const { fs } = await tree(['a.js', `${'é'.repeat(1_500)}needle`], ['b.js', `${'"\\\n'.repeat(3)}${'\\"é'.repeat(100_000)}needle`])
     const { matches } = await fs.search('needle')
     expect(matches.map(({ path, line, cut }) => [path, line, cut])).toEqual([['a.js', 1, true], ['b.js', 4, true]])
@@ -161,7 +161,7 @@ describe('searching lines', () => {
     ])
   })
 
-  it('sees nothing outside the grant, whatever files are called', async () => {
+  it('returns nothing outside the grant, whatever the file names', async () => {
     const { workspace, outside } = await ground()
     await put(workspace, ['open/a', CANARY], ['shut/b', CANARY], ['shut/x\n./open/c', CANARY], ['open/d\nshut:1:x', CANARY])
     await symlink(join(outside, 'secret.txt'), join(workspace, 'open/link'))
@@ -174,11 +174,11 @@ describe('searching lines', () => {
   })
 
   it.each([
-    ['a pattern that is none', '(', {}], ['an empty one', '', {}], ['a NUL', 'a\0', {}], ['an unknown type', 'x', { type: 'nope' }],
-    ['an option for a type', 'x', { type: '--pre=sh' }], ['a glob that leaves', 'x', { glob: '../*' }],
-    ['a glob that would leave out', 'x', { glob: '!*.ts' }],
-    ['a context that is none', 'x', { context: -1 }], ['a look behind', '(?<=a)b', {}], ['half a character', '\ud800', {}],
-  ])('refuses %s', async (_, pattern, options) => {
+    ['an invalid pattern', '(', {}], ['an empty pattern', '', {}], ['a NUL', 'a\0', {}], ['an unknown type', 'x', { type: 'nope' }],
+    ['an option as type', 'x', { type: '--pre=sh' }], ['a glob that leaves the folder', 'x', { glob: '../*' }],
+    ['a negated glob', 'x', { glob: '!*.ts' }],
+    ['a negative context', 'x', { context: -1 }], ['a lookbehind', '(?<=a)b', {}], ['an unpaired surrogate', '\ud800', {}],
+  ])('rejects %s', async (_, pattern, options) => {
     const { fs } = await tree('a')
     expect(await codeOf(fs.search(pattern, options))).toBe('InputInvalid')
   })
@@ -186,17 +186,17 @@ describe('searching lines', () => {
   it.each([
     ['(?<=a)b', 'look-ahead and look-behind, is not supported here. Write the pattern without it.'], ['(a)\\1', 'backreferences are not supported here. Write the pattern without it.'],
     ['a\\nb', 'is not allowed in a regex. Set `multiline` to search across lines.'],
-  ])('advises what can be done here: %s', async (pattern, message) => {
+  ])('gives advice that applies to tools: %s', async (pattern, message) => {
     const { fs } = await tree('a')
     await expect(fs.search(pattern)).rejects.toThrow(message)
   })
 
-  it('does not take a pattern for an option', async () => {
+  it('does not interpret a pattern as an option', async () => {
     const { fs } = await tree(['a', '--pre=id\n'])
     expect((await fs.search('--pre=id')).total).toBe(1)
   })
 
-  it('ends with its call, and nothing of it goes on', async () => {
+  it('ends with its call and leaves no process', async () => {
     const { workspace, fs, call } = await tree('huge')
     await truncate(join(workspace, 'huge'), 256 * 1024 ** 3)
     const children = (): Promise<string> => readFile(`/proc/self/task/${process.pid}/children`, 'utf8')

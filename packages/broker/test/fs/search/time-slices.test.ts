@@ -7,7 +7,7 @@ function workFor(ms: number): void {
   for (const until = performance.now() + ms; performance.now() < until;);
 }
 
-it('gives all searches together one slice of each turn', async () => {
+it('gives all searches together one slice per turn', async () => {
   let queueForFile = 0
   let most = 0
   let going = true
@@ -24,6 +24,6 @@ it('gives all searches together one slice of each turn', async () => {
     }
   }))
   going = false
-  // Ten milliseconds of each turn, and the piece that was begun in them.
+  // Ten milliseconds per turn, plus the last piece of work.
   expect(most).toBeLessThanOrEqual(10 / PIECE_MS + 1)
 })

@@ -1,18 +1,18 @@
 import { createHash } from 'node:crypto'
 import * as fc from 'fast-check'
 
-/** Two secrets of the same length, with the same kind of character at every place. */
+/** Two secrets of the same length, with the same kind of character at every position. */
 export interface Secrets {
   readonly one: string
   readonly other: string
 }
 
-/** A stretch of a body, an argument or a path. */
+/** A part of a body, an argument or a path. */
 export type Part =
   | { readonly kind: 'filler'; readonly text: string }
   /** What a tool can guess: never the whole secret. */
   | { readonly kind: 'guess'; readonly of: keyof Secrets; readonly from: number; readonly length: number }
-  /** What the server or the command received in place of the handle. */
+  /** The value that the server or command received for the handle. */
   | { readonly kind: 'echo' }
 
 export type ResolvedPath = 'own' | 'foreign'
@@ -82,7 +82,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   },
 )
 
-/** The text of some parts. `echoed` stands where a value comes back. */
+/** Joins parts. `echoed` replaces the parts that echo the value. */
 export const textOf = (given: readonly Part[], { one, other }: Secrets, echoed: string): string =>
   given.map((one_) => {
     if (one_.kind === 'filler') return one_.text
@@ -90,7 +90,7 @@ export const textOf = (given: readonly Part[], { one, other }: Secrets, echoed: 
     return (one_.of === 'one' ? one : other).slice(one_.from, one_.from + one_.length)
   }).join('')
 
-/** Whether guesses add up to a whole secret: a tool that knows one may see that it was right. */
+/** Whether guesses form a whole secret. A tool that knows the secret may see that it is right. */
 function guessesWhole({ secrets: both, steps }: Program): boolean {
   const guesses = steps.flatMap((one): readonly (readonly Part[])[] => {
     if (one.do === 'fetch') return [one.query, one.header, one.chunks.flat(), one.redirect?.location ?? []]

@@ -16,19 +16,19 @@ import { textOf } from './program.ts'
 /** Everything the tool of a program sees of the broker, in order. */
 export type Trace = readonly Json[]
 
-/** What differs between two runs of a program: a tool must not be able to tell. */
+/** What differs between two runs of a program. A tool must not notice the difference. */
 export interface World {
   readonly secret: string
-  /** Of the file that no tool may read; undefined: there is none. */
+  /** Content of the file that no tool may read. undefined: the file does not exist. */
   readonly closedFile: string | undefined
 }
 
 const COMMANDS: Readonly<Record<ResolvedPath, string>> = { own: 'echo', foreign: 'printf' }
-/** Loopback hands bytes over at once; these are more turns than a piece needs to come through the broker. */
+/** More turns of the event loop than a chunk needs to pass through the broker over loopback. */
 const TURNS = 12
 
-/** Servers and folders for programs. The server that answers is the tool's accomplice: it knows both secrets. */
-export class ResolveContext {
+/** Servers and folders for programs. The server cooperates with the tool and knows both secrets. */
+export class ProgramRunner {
   readonly #servers: Readonly<Record<ResolvedPath, Loopback>>
   readonly #root: string
   #answer: (response: ServerResponse, echoed: string) => void = () => undefined
@@ -38,7 +38,7 @@ export class ResolveContext {
     this.#servers = servers
   }
 
-  static async open(): Promise<ResolveContext> {
+  static async open(): Promise<ProgramRunner> {
     const root = await temporaryFolder()
     await Promise.all([mkdir(join(root, 'workspace', 'closed'), { recursive: true }), mkdir(join(root, 'beside'))])
     await writeFile(join(root, 'workspace', 'open.txt'), 'open')
@@ -46,7 +46,7 @@ export class ResolveContext {
       response.sendDate = false
       ground.#answer(response, request.headers['x-key'] as string | undefined ?? 'nothing')
     })
-    const ground = new ResolveContext(root, { own: await listen(), foreign: await listen() })
+    const ground = new ProgramRunner(root, { own: await listen(), foreign: await listen() })
     return ground
   }
 
@@ -85,7 +85,7 @@ export class ResolveContext {
       await ask(step.method, step.path)
       return
     }
-    // It has a nonce, which is no news of the secret.
+    // The handle contains a nonce, which reveals nothing about the secret.
     const handle = step.withHandle ? await broker.methods['secrets.handle']('call', 'TOKEN') as string : 'none'
     if (step.do === 'fetch') {
       await this.#fetch(step, secrets, handle, ask, broker, seen)
