@@ -12,18 +12,18 @@ export interface FileInfo {
 
 /** File system access for resolving paths. It opens no files. */
 export interface Disk {
-  /** lstat; undefined if nothing exists there. */
-  look(path: string): Promise<FileInfo | undefined>
-  /** readlink; undefined if it is not a link. */
-  target(path: string): Promise<string | undefined>
-  names(folder: string): Promise<readonly string[]>
-  /** realpath. Rejects if nothing exists there. */
-  real(path: string): Promise<string>
+  /** undefined if nothing exists there. */
+  lstat(path: string): Promise<FileInfo | undefined>
+  /** undefined if it is not a link. */
+  readlink(path: string): Promise<string | undefined>
+  readdir(folder: string): Promise<readonly string[]>
+  /** Rejects if nothing exists there. */
+  realpath(path: string): Promise<string>
 }
 
 export function systemDisk(paths: PathModel): Disk {
   return {
-    async look(path) {
+    async lstat(path) {
       try {
         const found = await lstat(paths.write(path))
         const kind = found.isFile() ? 'file' : found.isDirectory() ? 'folder' : found.isSymbolicLink() ? 'link' : 'other'
@@ -33,7 +33,7 @@ export function systemDisk(paths: PathModel): Disk {
         throw error
       }
     },
-    async target(path) {
+    async readlink(path) {
       try {
         return await readlink(paths.write(path))
       } catch (error) {
@@ -41,8 +41,8 @@ export function systemDisk(paths: PathModel): Disk {
         throw error
       }
     },
-    names: (folder) => readdir(paths.write(folder)),
-    async real(path) {
+    readdir: (folder) => readdir(paths.write(folder)),
+    async realpath(path) {
       const read = paths.read(await realpath(paths.write(path)), '/')
       if ('refused' in read) throw new Error('The system returned an invalid path.')
       return read.path
@@ -98,7 +98,7 @@ export async function probeFolding(
 async function foldsCase(folder: string, disk: Disk, paths: PathModel): Promise<boolean> {
   // A folder that cannot be listed has no entries to try. During a shortage, its parent, which may fold differently, is
   // no substitute.
-  const names = await disk.names(folder).catch((error: unknown) => {
+  const names = await disk.readdir(folder).catch((error: unknown) => {
     if (isResourceShortage(error)) throw error
     return []
   })
@@ -106,6 +106,6 @@ async function foldsCase(folder: string, disk: Disk, paths: PathModel): Promise<
   const asked = inside === undefined ? parentOf(folder, paths) : { folder, name: inside }
   const other = otherCase(asked.name)
   if (other === undefined) return false
-  const [one, two] = [await disk.look(joinNames(asked.folder, asked.name)), await disk.look(joinNames(asked.folder, other))]
+  const [one, two] = [await disk.lstat(joinNames(asked.folder, asked.name)), await disk.lstat(joinNames(asked.folder, other))]
   return one !== undefined && two !== undefined && one.device === two.device && one.node === two.node
 }

@@ -79,23 +79,23 @@ const CR = 13
 function replaceText(content: Buffer, { before, after, all }: Edit, path: string): Replaced {
   if (before === '') throw refused('The old string is empty. To create a file, write it.')
   if (before === after) throw refused('The old and the new string are the same.')
-  const [old, fresh, places] = find(content, { before, after, all })
-  if (places.length === 0) throw refused(`The old string does not occur in "${path}". Read the file and copy it exactly.`)
-  if (places.length > 1 && !all) {
-    const times = places.length === MANY ? `${MANY} times or more` : `${places.length} times`
+  const [old, replacement, offsets] = find(content, { before, after, all })
+  if (offsets.length === 0) throw refused(`The old string does not occur in "${path}". Read the file and copy it exactly.`)
+  if (offsets.length > 1 && !all) {
+    const times = offsets.length === MANY ? `${MANY} times or more` : `${offsets.length} times`
     throw refused(`The old string occurs ${times} in "${path}". Make it longer until it is unique, or replace all.`)
   }
-  if (places.length === MANY) {
+  if (offsets.length === MANY) {
     throw refused(`The old string occurs ${MANY} times or more in "${path}", too often to replace. Write the whole file instead.`)
   }
-  const changes = places.map((at) => ({ at, before: old, after: fresh }))
-  const bytes = content.length + changes.length * (fresh.length - old.length)
+  const changes = offsets.map((at) => ({ at, before: old, after: replacement }))
+  const bytes = content.length + changes.length * (replacement.length - old.length)
   // Checked before allocating. Twice the limit, because UTF-16 content may be longer as UTF-8.
   if (bytes > 2 * MAX_BYTES) throw tooLong(path, bytes)
   const pieces: Buffer[] = []
   let from = 0
   for (const { at } of changes) {
-    pieces.push(content.subarray(from, at), fresh)
+    pieces.push(content.subarray(from, at), replacement)
     from = at + old.length
   }
   return { bytes: Buffer.concat([...pieces, content.subarray(from)]), changes }
@@ -107,7 +107,7 @@ function replaceText(content: Buffer, { before, after, all }: Edit, path: string
  */
 function find(
   content: Buffer, { before, after, all }: Edit,
-): readonly [old: Buffer, fresh: Buffer, places: readonly number[]] {
+): readonly [old: Buffer, replacement: Buffer, offsets: readonly number[]] {
   const spansLines = /\n/.test(before + after)
   if (!spansLines || !endsInCrlf(content)) {
     const exact = attempt(content, { before, after, all })
@@ -119,7 +119,7 @@ function find(
 function attempt(content: Buffer, { before, after, all }: Edit): readonly [Buffer, Buffer, readonly number[]] {
   const old = Buffer.from(before)
   // Overlapping occurrences are ambiguous if only one is to be replaced.
-  return [old, Buffer.from(after), placesOf(old, content, { most: MANY, overlapping: !all })]
+  return [old, Buffer.from(after), offsetsOf(old, content, { most: MANY, overlapping: !all })]
 }
 
 const MANY = 100_000
@@ -139,7 +139,7 @@ const refused = (message: string): BulkheadError => new BulkheadError('InputInva
 /** Buffer.indexOf is fast, but quadratic for some long needles. It searches for the first bytes only. */
 const HEAD_BYTES = 128
 
-export interface PlacesOptions {
+export interface OffsetsOptions {
   readonly most: number
   /** Whether an occurrence counts that begins inside the previous one. */
   readonly overlapping: boolean
@@ -149,21 +149,21 @@ export interface PlacesOptions {
  * Offsets of a byte string, in linear time (Knuth-Morris-Pratt): both strings are untrusted and the host waits.
  * Contract: `sought` is not empty.
  */
-export function placesOf(sought: Buffer, content: Buffer, { most, overlapping }: PlacesOptions): readonly number[] {
+export function offsetsOf(sought: Buffer, content: Buffer, { most, overlapping }: OffsetsOptions): readonly number[] {
   const head = sought.subarray(0, HEAD_BYTES)
   const borders = bordersOf(sought)
-  const places: number[] = []
+  const offsets: number[] = []
   let matched = 0
-  for (let at = 0; at < content.length && places.length < most; at++) {
+  for (let at = 0; at < content.length && offsets.length < most; at++) {
     if (matched === 0) at = content.indexOf(head, at)
     if (at < 0) break
     while (matched > 0 && content[at] !== sought[matched]) matched = borders[matched - 1]!
     if (content[at] === sought[matched]) matched++
     if (matched < sought.length) continue
-    places.push(at + 1 - matched)
+    offsets.push(at + 1 - matched)
     matched = overlapping ? borders[matched - 1]! : 0
   }
-  return places
+  return offsets
 }
 
 /** For each prefix: the length of its longest proper prefix that is also a suffix. */

@@ -66,7 +66,7 @@ export class FileScope {
    * Reads a small file synchronously from a local disk. The bytes are valid only while `take` runs.
    * Contract: undefined if that is not possible, for whatever reason; use the asynchronous way then.
    */
-  readAtOnce<T>(given: string, range: ByteRange, take: (bytes: Buffer) => T): T | undefined {
+  readSync<T>(given: string, range: ByteRange, take: (bytes: Buffer) => T): T | undefined {
     const file = this.#policy.unverified(given)
     if (file === undefined || this.#slowMounts === undefined || this.#slowMounts.has(file.path)) return undefined
     const began = performance.now()
@@ -101,8 +101,8 @@ export class FileScope {
   }
 
   /** undefined if nothing exists there. */
-  look({ given, real }: ResolvedPath): Promise<FileInfo | undefined> {
-    return withFileErrors(given, () => this.#disk.look(real))
+  lstat({ given, real }: ResolvedPath): Promise<FileInfo | undefined> {
+    return withFileErrors(given, () => this.#disk.lstat(real))
   }
 
   /** Works on a name in its folder. The folder is open and verified to be the one that was checked. */
@@ -123,7 +123,7 @@ export class FileScope {
     } catch (error) {
       if (hasStarted || !BulkheadError.is(error) || error.code !== 'NotFound') throw error
     }
-    if (liesIn(resolved.real, this.#workspace) && await this.#disk.look(this.#workspace) === undefined) throw workspaceGone(resolved.given)
+    if (liesIn(resolved.real, this.#workspace) && await this.#disk.lstat(this.#workspace) === undefined) throw workspaceGone(resolved.given)
     const match = await this.matcher()
     await withFileErrors(resolved.given, () => this.#create(resolved.given, this.parent(resolved).folder, match))
     try {
@@ -163,7 +163,7 @@ export class FileScope {
   }
 
   async #create(given: string, path: string, match: (real: string) => GlobMatch): Promise<void> {
-    if (!match(path).covers || await this.#disk.look(path) !== undefined) return
+    if (!match(path).covers || await this.#disk.lstat(path) !== undefined) return
     const { folder: above, name } = parentOf(path, this.#paths)
     if (above === path) return
     await this.#create(given, above, match)

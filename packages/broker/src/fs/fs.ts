@@ -54,7 +54,7 @@ export function fsCapability(workspace: string, options: FsOptions): CapabilityU
           call.effects?.add('readBytes', bytes.length)
           return bytes.toString(args[1] === 'bytes' ? 'base64' : 'utf8')
         }
-        return read.readAtOnce(path, range, encoded) ?? encoded(await readFile(read, await read.locate(path), range))
+        return read.readSync(path, range, encoded) ?? encoded(await readFile(read, await read.locate(path), range))
       },
       async 'fs.list'(call, args) {
         const { read } = scopesOf(call)
@@ -109,7 +109,7 @@ export function fsCapability(workspace: string, options: FsOptions): CapabilityU
         const [before, after] = [stringArgument(args, 1, 'The old string'), stringArgument(args, 2, 'The new string')]
         const { read, write } = scopesOf(call)
         const resolved = await write.locate(path)
-        // An edit tells whether a string occurs, so it needs the right to read, too.
+        // An edit reveals whether a string occurs, so it also needs the right to read.
         await read.locate(path)
         const { replacements, diff } = await editFile(write, resolved, { before, after, all: args[3] === true }, call.effects)
         return { replacements, diff: diff() }

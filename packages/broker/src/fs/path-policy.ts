@@ -147,7 +147,7 @@ export class PathPolicy {
     const { at, ahead } = this.#enter(roots, root, names)
     const expected = joinNames(at, ...ahead)
     if (foldingAt(roots, expected) !== EXACT || !patterns.reaches(expected, reach)) return undefined
-    const real = await this.#parts.disk.real(expected).catch(() => undefined)
+    const real = await this.#parts.disk.realpath(expected).catch(() => undefined)
     return real === expected ? { given, real, linked: false } : undefined
   }
 
@@ -168,17 +168,17 @@ export class PathPolicy {
   }
 
   #enter(roots: readonly RealRoot[], top: string, names: readonly string[]): Position {
-    let station: Position = { at: top, ahead: names }
+    let position: Position = { at: top, ahead: names }
     for (const { written, real, folding } of roots) {
       for (const path of [written, real]) {
         const root = this.#parts.paths.split(path)
         const isBelow = root.root === top && root.names.length <= names.length
           && root.names.every((name, index) => foldNames(name, folding) === foldNames(names[index]!, folding))
         const ahead = names.slice(root.names.length)
-        if (isBelow && ahead.length <= station.ahead.length) station = { at: real, ahead }
+        if (isBelow && ahead.length <= position.ahead.length) position = { at: real, ahead }
       }
     }
-    return station
+    return position
   }
 
   #current(): Promise<Compiled> {

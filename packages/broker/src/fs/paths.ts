@@ -9,7 +9,7 @@ export interface SplitPath {
  * Path syntax of a platform. Inside the broker paths have one form: absolute, without `.` and `..`, separated by `/`.
  */
 export interface PathModel {
-  /** Parses a path, relative to `base`; or says why it is not accepted. */
+  /** Parses a path, relative to `base`; or returns why it is not accepted. */
   read(given: string, base: string): { readonly path: string } | { readonly refused: string }
   /** In the syntax of the system. */
   write(path: string): string

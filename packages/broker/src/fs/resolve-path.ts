@@ -54,7 +54,7 @@ export async function resolvePath(path: string, context: ResolveContext): Promis
     const here = joinNames(at, name)
     const { covers, leads } = context.match(here)
     if (!covers && !leads) throw context.denied(here)
-    const found = await disk.look(here)
+    const found = await disk.lstat(here)
     if (found === undefined) {
       // `..` after a missing component.
       if (ahead.includes('..')) throw context.denied()
@@ -69,7 +69,7 @@ export async function resolvePath(path: string, context: ResolveContext): Promis
     }
     if (++links > LINKS) throw context.denied()
     linked ||= ahead.length === 0
-    const written = await disk.target(here)
+    const written = await disk.readlink(here)
     const target = written === undefined ? undefined : paths.splitTarget(written)
     if (target === undefined) throw context.denied()
     const next = target.root === undefined ? { at, ahead: target.names } : context.enter(target.root, target.names)
@@ -85,11 +85,11 @@ export async function resolvePath(path: string, context: ResolveContext): Promis
 async function trueName(folder: string, name: string, found: FileInfo, { disk, denied, foldingIn }: ResolveContext): Promise<string> {
   const folding = foldingIn(folder)
   if (folding === EXACT) return name
-  const names = await disk.names(folder)
+  const names = await disk.readdir(folder)
   if (names.includes(name)) return name
-  const alike = names.filter((other) => foldNames(other, ANY) === foldNames(name, ANY))
-  for (const other of alike) {
-    const same = await disk.look(joinNames(folder, other))
+  const candidates = names.filter((other) => foldNames(other, ANY) === foldNames(name, ANY))
+  for (const other of candidates) {
+    const same = await disk.lstat(joinNames(folder, other))
     if (same?.device === found.device && same.node === found.node) return other
   }
   throw denied()
@@ -127,7 +127,7 @@ export class RealRoots {
     const known = this.#known.get(written)
     if (known?.real === written) return known
     if (known === undefined) return this.refresh(written)
-    const real = await this.#parts.disk.real(written).catch(() => undefined)
+    const real = await this.#parts.disk.realpath(written).catch(() => undefined)
     return real === known.real ? known : this.refresh(written)
   }
 
@@ -137,7 +137,7 @@ export class RealRoots {
     const before = this.#known.get(written)
     this.#known.delete(written)
     const real = await this.#locate(written).catch(() => undefined)
-    const found = real === undefined ? undefined : await disk.look(real).catch(() => undefined)
+    const found = real === undefined ? undefined : await disk.lstat(real).catch(() => undefined)
     // An inaccessible root must not block the others.
     if (real === undefined || found === undefined) return { written, real: real ?? written, folding: EXACT, exists: false }
     const folder = found.kind === 'folder' ? real : parentOf(real, paths).folder
@@ -151,7 +151,7 @@ export class RealRoots {
   async #locate(path: string): Promise<string> {
     const { disk, paths } = this.#parts
     try {
-      return await disk.real(path)
+      return await disk.realpath(path)
     } catch (error) {
       const { folder, name } = parentOf(path, paths)
       if (!isMissing(error) || folder === path) throw error

@@ -94,7 +94,7 @@ export class Watch {
     const { scope } = this.#parts
     this.#given = resolved.given
     this.#granted = await scope.matcher()
-    const found = await scope.look(resolved)
+    const found = await scope.lstat(resolved)
     if (found?.kind === 'folder') return this.#add(resolved.real, [], false)
     const { folder, name } = scope.parent(resolved)
     this.#only = name

@@ -60,11 +60,11 @@ export class Denial extends BulkheadError {
 
 /** Checks a service that all tools of the extension share against the ceilings of the call. */
 export function requireUnderCeilings(
-  { name, grant: { ceilings = [] } }: Pick<CompartmentTool, 'name' | 'grant'>, power: string, deed: string,
+  { name, grant: { ceilings = [] } }: Pick<CompartmentTool, 'name' | 'grant'>, power: string, action: string,
   allows: (ceiling: Power) => boolean,
 ): void {
   if (ceilings.every(allows)) return
-  const message = `A ceiling does not let the tool ${name} ${deed}. Ask the operator to raise it.`
+  const message = `A ceiling does not let the tool ${name} ${action}. Ask the operator to raise it.`
   throw new BulkheadError('CapabilityDenied', message, { data: { power } })
 }
 

@@ -25,7 +25,7 @@ export interface NetContext {
 
 interface FinalResponse {
   readonly hop: Hop
-  /** Removes secrets that any target on the way may have received. */
+  /** Removes secrets that any target of the redirects may have received. */
   readonly redaction: Redaction | undefined
   readonly response: Dispatcher.ResponseData
 }
@@ -72,9 +72,9 @@ export class CallTraffic {
       const message = `The host ${target.host} did not answer within ${limits.headersMs} ms. Try again later.`
       stop.abort(new BulkheadError('ToolExecutionFailed', message))
     }, limits.headersMs)
-    const way: Target[] = []
+    const visited: Target[] = []
     try {
-      const answer = await this.#follow({ target, request }, way, stop.signal)
+      const answer = await this.#follow({ target, request }, visited, stop.signal)
       // The call may have ended meanwhile, and nothing would release the slot later.
       stop.signal.throwIfAborted()
       return this.#handOver(answer, released)
@@ -82,7 +82,7 @@ export class CallTraffic {
       // A response that arrived anyway must not stay half read.
       stop.abort()
       released()
-      throw redactError(error, this.#secrets?.vault.redactionOf(way))
+      throw redactError(error, this.#secrets?.vault.redactionOf(visited))
     } finally {
       clearTimeout(late)
     }
@@ -126,17 +126,17 @@ export class CallTraffic {
     return claim()
   }
 
-  /** Follows redirects. `way` collects every target that was asked. */
-  async #follow(first: Hop, way: Target[], signal: AbortSignal): Promise<FinalResponse> {
+  /** Follows redirects. `visited` collects every target. */
+  async #follow(first: Hop, visited: Target[], signal: AbortSignal): Promise<FinalResponse> {
     const { redirects } = this.#context.limits
     let hop = first
     for (let followed = 0; ; followed++) {
-      way.push(hop.target)
+      visited.push(hop.target)
       const response = await this.#send(hop, signal)
       // Two locations joined are not a valid URL, so the redirect fails.
       const location = [response.headers['location'] ?? []].flat().join(', ')
       const next = hop.request.follow ? nextHop(hop, response.statusCode, location, this.#scope) : undefined
-      if (next === undefined) return { hop, response, redaction: this.#secrets?.vault.redactionOf(way) }
+      if (next === undefined) return { hop, response, redaction: this.#secrets?.vault.redactionOf(visited) }
       response.body.on('error', () => undefined).destroy()
       if (followed === redirects) {
         throw new BulkheadError('ToolExecutionFailed', `The host ${first.target.host} redirects more than ${redirects} times.`)

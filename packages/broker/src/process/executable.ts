@@ -65,7 +65,7 @@ export class Executables {
       if ((file.mode & SET_ID) !== 0n) throw refused(name, 'runs as another user or group')
       if ((file.mode & WRITABLE_BY_ALL) !== 0n) throw refused(name, 'can be written by anyone')
       if (await this.#untrusted.reaches(path)) throw refused(name, 'lies in, or is linked through, a folder that tools can write')
-      // execvp() would hand any other file to a shell.
+      // execvp() would run any other file in a shell.
       const content = await readProgram(path, file)
       if (content === undefined) throw refused(name, 'is neither a program nor a script that names its interpreter')
       return { name, path, identity: identityOf(file), changedNs: file.ctimeNs, digest: content.digest }

@@ -8,33 +8,33 @@ import { isResourceShortage } from './spawn.ts'
 export const RUN_VARIABLE = 'BULKHEAD_RUN'
 
 /** About four seconds in all. A process that survives this long waits in the kernel, for example for a dead disk. */
-const LOOKS = 40
-/** The pause before the second look. Each later pause is longer by as much. */
+const SCANS = 40
+/** The pause before the second scan. Each later pause is longer by as much. */
 const PAUSE_MS = 5
 
 /**
  * What identifies the processes of one run: group and session of its leader, a marker in the environment, a mark among
  * the limits, and parentage. Without a mark (no prlimit), a process escapes by starting its own session with another
- * environment and losing its parent before a look. With a mark it must also change that limit. Only a process
+ * environment and losing its parent before a scan. With a mark it must also change that limit. Only a process
  * namespace, which the command sandbox has, prevents that.
  */
 export interface RunIdentity {
   readonly leader: ProcessRow
   readonly marker: string
   readonly mark: number
-  /** Processes found to belong to the run. Every look adds to it. */
+  /** Processes found to belong to the run. Every scan adds to it. */
   readonly seen: Set<string>
 }
 
 /** Finds and kills the remaining processes of runs. Concurrent runs share one scan of /proc. */
 export class LeftoverProcesses {
-  #waiting: { readonly identity: RunIdentity; readonly done: () => void; looks: number }[] = []
+  #waiting: { readonly identity: RunIdentity; readonly done: () => void; scans: number }[] = []
   #working = false
 
   /** Resolves when no process of the run is found. Contract: never rejects. */
   end(identity: RunIdentity): Promise<void> {
     return new Promise((done) => {
-      this.#waiting.push({ identity, done, looks: 0 })
+      this.#waiting.push({ identity, done, scans: 0 })
       if (!this.#working) void this.#work()
     })
   }
@@ -49,10 +49,10 @@ export class LeftoverProcesses {
         const left = table && await processesOf(entry.identity, table)
         left?.forEach((row) => signalProcess(row, 'SIGKILL'))
         // A failed scan does not prove that nothing is left.
-        if (left?.length === 0 || ++entry.looks >= LOOKS) entry.done()
+        if (left?.length === 0 || ++entry.scans >= SCANS) entry.done()
         else this.#waiting.push(entry)
       }
-      if (this.#waiting.length > 0) await delay(PAUSE_MS * Math.min(...this.#waiting.map(({ looks }) => looks)))
+      if (this.#waiting.length > 0) await delay(PAUSE_MS * Math.min(...this.#waiting.map(({ scans }) => scans)))
     }
     this.#working = false
   }
@@ -67,7 +67,7 @@ export async function processesOf(identity: RunIdentity, table: readonly Process
   const found = new Set<ProcessRow>()
   let isWhole = true
   await Promise.all(young.map(async (row) => {
-    const known = row.group === leader.pid || row.session === leader.pid || seen.has(nameOf(row))
+    const known = row.group === leader.pid || row.session === leader.pid || seen.has(processKey(row))
     const signs: readonly (boolean | undefined)[] = known ? [true]
       : await Promise.all([hasMarker(row.pid, marker), hasMark(row.pid, mark)])
     if (signs.includes(true)) found.add(row)
@@ -77,7 +77,7 @@ export async function processesOf(identity: RunIdentity, table: readonly Process
   for (const parent of found) {
     for (const row of young) if (row.parent === parent.pid) found.add(row)
   }
-  for (const row of found) seen.add(nameOf(row))
+  for (const row of found) seen.add(processKey(row))
   return isWhole ? [...found] : undefined
 }
 
@@ -91,7 +91,7 @@ export function signalProcess({ pid, started }: ProcessRow, signal: NodeJS.Signa
   }
 }
 
-const nameOf = ({ pid, started }: ProcessRow): string => `${pid}@${started}`
+const processKey = ({ pid, started }: ProcessRow): string => `${pid}@${started}`
 
 /** A process as /proc/PID/stat shows it. */
 export interface ProcessRow {

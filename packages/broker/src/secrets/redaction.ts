@@ -24,7 +24,7 @@ const LINE_END = 0x0a
 
 /**
  * Replaces every match, however the stream is chunked. How much it buffers depends only on line ends and lengths, never
- * on a partial match: otherwise the delay would tell the reader that a guess is right so far.
+ * on a partial match: otherwise the delay would reveal that a guess is right so far.
  */
 export class RedactingStream {
   readonly #search: RollingSearch
@@ -60,7 +60,7 @@ export class RedactingStream {
     const pieces: Buffer[] = []
     let at = 0
     let marked = Math.max(0, this.#marked - until)
-    for (const [start, end] of this.#stretches()) {
+    for (const [start, end] of this.#mergedSpans()) {
       if (start >= until) break
       pieces.push(bytes.subarray(at, start))
       if (start > 0 || this.#marked === 0) pieces.push(this.#mark)
@@ -75,7 +75,7 @@ export class RedactingStream {
   }
 
   /** The matches in order, joined where they overlap. */
-  #stretches(): readonly Span[] {
+  #mergedSpans(): readonly Span[] {
     const spans: readonly Span[] = this.#marked > 0 ? [[0, this.#marked], ...this.#found] : this.#found
     const joined: [start: number, end: number][] = []
     for (const [start, end] of spans.toSorted((one, other) => one[0] - other[0])) {

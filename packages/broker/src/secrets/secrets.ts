@@ -16,10 +16,10 @@ export interface SecretsCapability extends CapabilityUnit {
 export function secretsCapability(secrets: ReadonlyMap<string, SecretGrant>, used = new Set<string>()): SecretsCapability {
   const vault = new Vault(secrets, used)
   const calls = new Map<string, SecretHandles>()
-  const handedTo = (callId: string): SecretHandles => {
-    const handed = calls.get(callId) ?? new SecretHandles(vault)
-    calls.set(callId, handed)
-    return handed
+  const handlesOf = (callId: string): SecretHandles => {
+    const handles = calls.get(callId) ?? new SecretHandles(vault)
+    calls.set(callId, handles)
+    return handles
   }
   return {
     capabilities: {
@@ -37,10 +37,10 @@ export function secretsCapability(secrets: ReadonlyMap<string, SecretGrant>, use
         }
         const usable = vault.get(name)
         if (usable === undefined) throw unusable(name)
-        return handedTo(callId).handle(usable)
+        return handlesOf(callId).handle(usable)
       },
     },
-    of: handedTo,
+    of: handlesOf,
     endCall: (callId) => void calls.delete(callId),
     async close() {
       calls.clear()

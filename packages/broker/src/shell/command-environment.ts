@@ -27,7 +27,7 @@ export interface OperatorEnvironment {
 
 export const restrictedEnvironment = (path: readonly string[], outputBytes: number, untrusted: UntrustedFolders): CommandEnvironment => ({
   executables: new Executables(path, untrusted), outputBytes, variables: (marker) => cleanVariables(path, marker),
-  cleanPath: once(() => outsideOf(untrusted, path)),
+  cleanPath: once(() => trustedPath(untrusted, path)),
 })
 
 export const operatorEnvironment = (
@@ -36,10 +36,10 @@ export const operatorEnvironment = (
   executables: new Executables(path, untrusted),
   outputBytes,
   variables: (marker) => ({ ...cleanVariables(path, marker), ...env, PATH: path.join(':') }),
-  cleanPath: once(() => outsideOf(untrusted, path)),
+  cleanPath: once(() => trustedPath(untrusted, path)),
 })
 
-async function outsideOf(untrusted: UntrustedFolders, path: readonly string[]): Promise<string> {
+async function trustedPath(untrusted: UntrustedFolders, path: readonly string[]): Promise<string> {
   const reached = await Promise.all(path.map((folder) => untrusted.reaches(folder).catch(() => true)))
   return path.filter((_, index) => !reached[index]).join(':')
 }

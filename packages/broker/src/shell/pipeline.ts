@@ -64,19 +64,19 @@ function startAll(count: number, start: StartStage): readonly Run[] {
 /** Descriptors of the files that redirected outputs go to. */
 const FILE_FD = { stdout: 3, stderr: 4 } as const
 
-type Wiring = { readonly stdout: StageTarget; readonly stderr: StageTarget }
+type OutputTargets = { readonly stdout: StageTarget; readonly stderr: StageTarget }
 
 /** Whether spawn() alone can connect the outputs. */
-export const isPlainWiring = ({ stdout, stderr }: Wiring): boolean => stdout !== 'err' && stderr !== 'out'
+export const isPlainOutput = ({ stdout, stderr }: OutputTargets): boolean => stdout !== 'err' && stderr !== 'out'
 
 /**
  * A shell that redirects one output to the other and then execs the command. The script contains only fixed strings;
  * the command is passed as arguments, so that no shell parses it.
  */
-export function crossed(shell: string, wiring: Wiring, argv: readonly string[]): readonly string[] {
+export function throughShell(shell: string, targets: OutputTargets, argv: readonly string[]): readonly string[] {
   const to = (target: StageTarget, file: number): string =>
     target === 'out' ? '&5' : target === 'err' ? '&6' : target === 'nothing' ? '/dev/null' : `&${file}`
-  const [stdout, stderr] = [to(wiring.stdout, FILE_FD.stdout), to(wiring.stderr, FILE_FD.stderr)]
+  const [stdout, stderr] = [to(targets.stdout, FILE_FD.stdout), to(targets.stderr, FILE_FD.stderr)]
   return [shell, '-c', `exec "$@" 5>&1 6>&2 1>${stdout} 2>${stderr} 3>&- 4>&- 5>&- 6>&-`, 'sh', ...argv]
 }
 
@@ -92,7 +92,7 @@ export function streamsOf(stage: StageRequest, files: StreamFiles, ends: PipeEnd
   const stdin = typeof input === 'object' ? files.input(input.path) : ends.read
   const onward = ends.write ?? 'kept'
   const file = (target: StageTarget): number | undefined => typeof target === 'object' ? files.output(target) : undefined
-  if (!isPlainWiring(stage)) return { stdin, stdout: onward, stderr: 'kept', extra: [file(stdout), file(stderr)] }
+  if (!isPlainOutput(stage)) return { stdin, stdout: onward, stderr: 'kept', extra: [file(stdout), file(stderr)] }
   return {
     stdin,
     stdout: stdout === 'nothing' ? 'nothing' : file(stdout) ?? onward,

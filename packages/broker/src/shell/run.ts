@@ -11,7 +11,7 @@ import {
 /** Output after the end of a command is read for at most this many times `drainMs`. */
 const DRAIN_PAUSES = 10
 /** Time to find the processes of a run before the first signal, after which they may lose their parents. */
-const LOOK_MS = 100
+const SCAN_MS = 100
 /** After SIGKILL a process ends at once, unless it waits in the kernel, for example for a dead disk. */
 const GIVE_UP_MS = 5_000
 
@@ -55,7 +55,7 @@ export interface RunStreams {
 
 /**
  * One command in its own session, from its start until no process of it is left. The result does not wait for other
- * processes that hold its pipes: it waits for the command itself, and a moment for the rest of the output.
+ * processes that hold its pipes: it waits for the command itself, and a bounded time for the rest of the output.
  */
 export class Run {
   /** Settles once. */
@@ -85,7 +85,7 @@ export class Run {
     this.gone = this.#gone.promise
     this.#outputs = { stdout: new BoundedOutput(parts.outputBytes), stderr: new BoundedOutput(parts.outputBytes) }
     this.#redactions = { stdout: parts.redaction?.stream(), stderr: parts.redaction?.stream() }
-    // Before the start, because the host may be killed at any moment after it.
+    // Before the start, because the host may be killed at any time after it.
     const releaseMark = reaper.hold('mark', parts.mark)
     try {
       this.#child = start(parts)
@@ -187,8 +187,8 @@ export class Run {
     if (this.#child.pid === undefined) return
     const leader = this.#child.pid
     const identity = this.#identity
-    const look = identity && processTable().then((table) => table && processesOf(identity, table))
-    const members = look && await within(look, LOOK_MS) || []
+    const scan = identity && processTable().then((table) => table && processesOf(identity, table))
+    const members = scan && await within(scan, SCAN_MS) || []
     this.#signalGroup('SIGTERM')
     for (const row of members) if (row.group !== leader) signalProcess(row, 'SIGTERM')
     await within(this.#exited.promise, this.#parts.graceMs)

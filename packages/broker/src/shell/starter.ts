@@ -14,7 +14,7 @@ import { LeftoverProcesses } from '../process/run-processes.ts'
 import { LiveOutput, type StreamName } from './output.ts'
 import { Fifos, StreamFiles } from './streams.ts'
 import type { PipeRequest, ShellRequest } from './request.ts'
-import { crossed, isPlainWiring, Pipeline, streamsOf } from './pipeline.ts'
+import { throughShell, isPlainOutput, Pipeline, streamsOf } from './pipeline.ts'
 import { Run, type RunParts } from './run.ts'
 import { CommandSandbox, type CommandSandboxOptions } from './command-sandbox.ts'
 import { withFileErrors } from '../fs/file-errors.ts'
@@ -111,11 +111,11 @@ export class Starter {
         return new Pipeline(request.stages.length, (index) => {
           const stage = request.stages[index]!
           const argv = [programs[index]!.path, ...stage.args]
-          const wired = isPlainWiring(stage) ? argv : crossed(shell.path, stage, argv)
+          const redirected = isPlainOutput(stage) ? argv : throughShell(shell.path, stage, argv)
           const ends = { read: fifos.readEnd(index - 1), write: fifos.writeEnd(index) }
           const input = typeof stage.input === 'string' ? stage.input : undefined
           const streams = streamsOf(stage, files, ends)
-          return this.#spawn(call, cwd, { command: [...prefix, ...wired], launch, input, streams, redaction, path, isQuiet: request.quiet })
+          return this.#spawn(call, cwd, { command: [...prefix, ...redirected], launch, input, streams, redaction, path, isQuiet: request.quiet })
         }, request.timeoutMs)
       })
     } finally {

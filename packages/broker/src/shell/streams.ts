@@ -155,9 +155,9 @@ export class Fifos {
   }
 }
 
-/** open() waits for the other end, unless it is non-blocking. A non-blocking reader stands in until both are open. */
+/** open() waits for the other end, unless it is non-blocking. A temporary non-blocking reader is open until both are. */
 async function openEnds(path: string): Promise<{ readonly read: FileHandle; readonly write: FileHandle }> {
-  const standIn = await open(path, constants.O_RDONLY | constants.O_NONBLOCK)
+  const temporary = await open(path, constants.O_RDONLY | constants.O_NONBLOCK)
   let write: FileHandle | undefined
   try {
     write = await open(path, constants.O_WRONLY)
@@ -166,7 +166,7 @@ async function openEnds(path: string): Promise<{ readonly read: FileHandle; read
     await write?.close()
     throw error
   } finally {
-    await standIn.close()
+    await temporary.close()
   }
 }
 

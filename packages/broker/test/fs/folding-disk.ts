@@ -38,21 +38,21 @@ export class FoldingDisk implements Disk {
     at.entries.push(...this.#entries(tree))
   }
 
-  async look(path: string): Promise<FileInfo | undefined> {
+  async lstat(path: string): Promise<FileInfo | undefined> {
     this.touched.push(path)
     const entry = this.#find(path, false)?.entry
     return entry && { kind: entry.kind, device: 1, node: entry.node }
   }
 
-  async target(path: string): Promise<string> {
+  async readlink(path: string): Promise<string> {
     return this.#find(path, false)!.entry.target
   }
 
-  async names(folder: string): Promise<readonly string[]> {
+  async readdir(folder: string): Promise<readonly string[]> {
     return this.#find(folder, true)?.entry.entries.map(({ name }) => name) ?? []
   }
 
-  async real(path: string): Promise<string> {
+  async realpath(path: string): Promise<string> {
     const found = this.#find(path, true)
     if (found === undefined) throw Object.assign(new Error('missing'), { code: 'ENOENT' })
     const slashes = /^\/*/.exec(path)![0]

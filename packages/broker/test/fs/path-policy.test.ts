@@ -206,10 +206,10 @@ describe('disk access', () => {
     const unlessBad = <T>(path: string, ask: (path: string) => Promise<T>): Promise<T> =>
       (path.startsWith('/bad') ? Promise.reject(Object.assign(new Error('no'), { code: 'EACCES' })) : ask(path))
     const failing: Disk = {
-      look: (path) => unlessBad(path, (good) => disk.look(good)),
-      target: (path) => disk.target(path),
-      names: (path) => disk.names(path),
-      real: (path) => unlessBad(path, (good) => disk.real(good)),
+      lstat: (path) => unlessBad(path, (good) => disk.lstat(good)),
+      readlink: (path) => disk.readlink(path),
+      readdir: (path) => disk.readdir(path),
+      realpath: (path) => unlessBad(path, (good) => disk.realpath(good)),
     }
     const policy = new PathPolicy({
       power: 'fs.write', platform: 'linux', paths, disk: failing, workspace: '/good', roots: ['/good', '/bad'], reserved: [], readOnly: [],

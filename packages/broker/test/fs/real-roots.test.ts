@@ -17,7 +17,7 @@ function counted(): { readonly disk: Disk; readonly asked: () => number } {
     return work(...args)
   }
   return {
-    disk: { look: counting(disk.look), target: counting(disk.target), names: counting(disk.names), real: counting(disk.real) },
+    disk: { lstat: counting(disk.lstat), readlink: counting(disk.readlink), readdir: counting(disk.readdir), realpath: counting(disk.realpath) },
     asked: () => {
       const before = count
       count = 0

@@ -90,8 +90,8 @@ const PLAIN_NAME = /^[\w.*{},-]+$/
 export function narrowingArguments(pattern: string): readonly string[] {
   const name = pattern.slice(pattern.lastIndexOf('/') + 1)
   const isWhole = name === pattern || !/[{}]/.test(pattern)
-  const tells = PLAIN_NAME.test(name) && !/^(?:\*+|\.+)$|\*\*/.test(name)
-  return isWhole && tells ? [`--type-add=wanted:${name}`, '--type=wanted'] : []
+  const isSelective = PLAIN_NAME.test(name) && !/^(?:\*+|\.+)$|\*\*/.test(name)
+  return isWhole && isSelective ? [`--type-add=wanted:${name}`, '--type=wanted'] : []
 }
 
 const PATTERN_CHARS = 1_024

@@ -13,7 +13,7 @@ import type { SearchRequest } from './request.ts'
 export async function searchLines(
   scope: FileScope, resolved: ResolvedPath, request: SearchRequest, signal: AbortSignal,
 ): Promise<LinesFound> {
-  const found = await scope.look(resolved)
+  const found = await scope.lstat(resolved)
   return found?.kind === 'file' ? searchFile(scope, resolved, request, signal) : searchFolder(scope, resolved, request, signal)
 }
 
