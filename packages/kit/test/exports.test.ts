@@ -14,6 +14,7 @@ const ENTRIES: Readonly<Record<string, readonly string[]>> = {
   'process-mark': ['MARK_LIMIT', 'hasProcessMark', 'isUnmarked', 'markOption', 'newProcessMark'],
   schema: ['dialectOf', 'inModernKeywords', 'patternEngine', 'readSchema', 'schemaCompiler', 'schemaKeywordForm'],
   'thread-image': ['ThreadImage'],
+  'try-program': ['isResourceShortage', 'mentionsResourceShortage', 'succeeds'],
   text: ['closeNames', 'givesAdvice', 'meantNames', 'visibleJson', 'visibleText'],
 }
 

@@ -1,6 +1,6 @@
 import { lstat, readdir, readlink, realpath } from 'node:fs/promises'
 import { errorCode } from '@bulkhead/kit/error-message'
-import { isResourceShortage } from '../process/spawn.ts'
+import { isResourceShortage } from '@bulkhead/kit/try-program'
 import { isMissing } from './file-errors.ts'
 import { joinNames, parentOf, type PathModel } from './paths.ts'
 

@@ -3,8 +3,9 @@ import { constants, readFileSync, statSync, type BigIntStats } from 'node:fs'
 import { access, open, readlink, realpath, stat, type FileHandle } from 'node:fs/promises'
 import { isAbsolute, join } from 'node:path'
 import { BulkheadError } from '@bulkhead/contract'
-import { isResourceShortage, startError } from './spawn.ts'
+import { isResourceShortage } from '@bulkhead/kit/try-program'
 import { Denial, type Remedies } from '../model/capability.ts'
+import { startError } from './spawn.ts'
 
 /** As in requirements: a name, never a path. */
 const BARE_NAME = /^[A-Za-z0-9][A-Za-z0-9._+-]{0,127}$/

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { readFileSync } from 'node:fs'
 import { readdir, readFile } from 'node:fs/promises'
 import { hasProcessMark } from '@bulkhead/kit/process-mark'
-import { isResourceShortage } from './spawn.ts'
+import { isResourceShortage } from '@bulkhead/kit/try-program'
 
 /** The environment variable that identifies the run a process belongs to. */
 export const RUN_VARIABLE = 'BULKHEAD_RUN'

@@ -1,16 +1,7 @@
 import { closeSync, openSync, readdirSync, readFileSync } from 'node:fs'
 import { BulkheadError } from '@bulkhead/contract'
 import { errorCode } from '@bulkhead/kit/error-message'
-
-const CODES: ReadonlySet<string | undefined> = new Set(['EAGAIN', 'EMFILE', 'ENFILE', 'ENOMEM', 'ERR_WORKER_INIT_FAILED'])
-/** The same conditions as programs print them, Node included. */
-const WORDS =
-  /resource temporarily unavailable|too many open files|cannot allocate memory|uv_thread_create|\bE(?:AGAIN|MFILE|NFILE|NOMEM)\b/i
-
-/** Whether the system currently lacks processes, threads, descriptors or memory. */
-export const isResourceShortage = (error: unknown): boolean => CODES.has(errorCode(error))
-
-export const mentionsResourceShortage = (output: string): boolean => WORDS.test(output)
+import { isResourceShortage } from '@bulkhead/kit/try-program'
 
 /** The extension is not to blame, and a later attempt may succeed. */
 export const resourceShortage = (what: string, why: string, cause?: unknown): BulkheadError =>

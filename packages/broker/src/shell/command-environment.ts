@@ -1,10 +1,10 @@
-import { execFile, type ExecFileException } from 'node:child_process'
 import { readFile } from 'node:fs/promises'
 import { ANY_COMMAND, BulkheadError, type CompartmentTool } from '@bulkhead/contract'
 import { isUnmarked, markOption, newProcessMark } from '@bulkhead/kit/process-mark'
+import { succeeds } from '@bulkhead/kit/try-program'
 import { Executables, requireUnchanged, type Executable, type UntrustedFolders } from '../process/executable.ts'
 import { RUN_VARIABLE } from '../process/run-processes.ts'
-import { isResourceShortage, mentionsResourceShortage, startError } from '../process/spawn.ts'
+import { startError } from '../process/spawn.ts'
 
 /** Where the commands of a tool are searched, their variables, and how much output is kept. */
 export interface CommandEnvironment {
@@ -119,12 +119,12 @@ function through(program: Executable | undefined, options: Argv): Argv {
 }
 
 /** Not every implementation of setpriv knows these options. */
-const canSetpriv = ({ path }: Executable): Promise<boolean> => succeeds([path, ...SETPRIV, '--', path, '--version'])
+const canSetpriv = ({ path }: Executable): Promise<boolean> => isWorking([path, ...SETPRIV, '--', path, '--version'])
 
 /** If the host itself has a mark, its children cannot get another. */
 async function canMark({ path }: Executable): Promise<boolean> {
   const limits = await readFile('/proc/self/limits', 'latin1').catch(() => '')
-  return isUnmarked(limits) && succeeds([path, markOption(newProcessMark()), '--', path, '--version'])
+  return isUnmarked(limits) && isWorking([path, markOption(newProcessMark()), '--', path, '--version'])
 }
 
 /** A shortage of resources must not be cached as "not installed". */
@@ -132,26 +132,9 @@ function unlessBusy(error: unknown): undefined {
   if (BulkheadError.is(error) && error.code === 'ResourceBusy') throw error
 }
 
-const TRIAL_MS = 10_000
-
 /**
- * Tries a program. Rejects with ResourceBusy during a shortage of resources or a timeout: then the answer is unknown,
- * and must not count as a no.
+ * Whether a program works here. Rejects with ResourceBusy during a shortage of resources: then the answer is unknown, and
+ * must not count as a no.
  */
-export function succeeds([file = '', ...args]: Argv): Promise<boolean> {
-  return new Promise((resolve, reject) => {
-    const answer = (error: ExecFileException | null, _stdout: string, stderr: string): void => {
-      const isUnknown = error !== null && (isResourceShortage(error) || mentionsResourceShortage(stderr) || wasEnded(error))
-      if (isUnknown) reject(startError(isResourceShortage(error) ? error : { code: 'EAGAIN' }))
-      else resolve(error === null)
-    }
-    try {
-      execFile(file, args, { cwd: '/', env: {}, timeout: TRIAL_MS, killSignal: 'SIGKILL' }, answer)
-    } catch (error) {
-      reject(startError(error))
-    }
-  })
-}
-
-/** Killed by the timeout or for lack of memory. Other signals mean that the program does not work here. */
-const wasEnded = ({ signal }: { readonly signal?: unknown }): boolean => signal === 'SIGKILL' || signal === 'SIGABRT'
+export const isWorking = (argv: Argv): Promise<boolean> =>
+  succeeds(argv).catch((error: unknown) => { throw startError(error) })

@@ -3,7 +3,7 @@ import { chmod, lstat, mkdir, realpath, rmdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { BulkheadError } from '@bulkhead/contract'
 import { withFileErrors } from '../fs/file-errors.ts'
-import { succeeds, type Argv } from './command-environment.ts'
+import { isWorking, type Argv } from './command-environment.ts'
 import type { Executables } from '../process/executable.ts'
 import { reaper } from '../process/reaper.ts'
 
@@ -92,7 +92,7 @@ export class CommandSandbox {
 
   async #try(kind: SandboxKind, workspace: string): Promise<string | undefined> {
     const [bwrap, trial] = await Promise.all(['bwrap', 'true'].map((name) => this.#options.executables.find(name)))
-    return await succeeds([bwrap!.path, ...this.#args(kind, workspace), '--', trial!.path]) ? bwrap!.path : undefined
+    return await isWorking([bwrap!.path, ...this.#args(kind, workspace), '--', trial!.path]) ? bwrap!.path : undefined
   }
 
   #args(kind: SandboxKind, workspace: string): Argv {

@@ -5,11 +5,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { BulkheadError } from '@bulkhead/contract'
+import { isResourceShortage } from '@bulkhead/kit/try-program'
 import { notRegular } from '../fs/file-errors.ts'
 import { scopeOf, type FileScope, type HostFolders } from '../fs/file-scope.ts'
 import type { OpenCall } from '../model/capability.ts'
 import { reaper } from '../process/reaper.ts'
-import { isResourceShortage } from '../process/spawn.ts'
 import type { PipeRequest, StageTarget } from './request.ts'
 
 const SAFE = (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0) | (constants.O_NOCTTY ?? 0)

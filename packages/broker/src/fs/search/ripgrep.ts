@@ -2,7 +2,8 @@ import { spawn, type ChildProcess } from 'node:child_process'
 import { basename, dirname } from 'node:path'
 import { BulkheadError } from '@bulkhead/contract'
 import { messageOf } from '@bulkhead/kit/error-message'
-import { mentionsResourceShortage, startError } from '../../process/spawn.ts'
+import { mentionsResourceShortage } from '@bulkhead/kit/try-program'
+import { startError } from '../../process/spawn.ts'
 import { Executables, UntrustedFolders, requireUnchanged, type Executable } from '../../process/executable.ts'
 
 /** No configuration and no global ignore files. Links are not followed. */

@@ -1,6 +1,7 @@
-import { type ChildProcess, spawn } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
 import { accessSync, constants, readdirSync, readFileSync } from 'node:fs'
 import { hasProcessMark, isUnmarked, markOption, newProcessMark } from '@bulkhead/kit/process-mark'
+import { succeeds } from '@bulkhead/kit/try-program'
 
 const leaders = new Map<number, number | undefined>()
 let isWatching = false
@@ -100,12 +101,16 @@ export function holders(): Promise<Holders> {
 async function find(): Promise<Holders> {
   const [setpriv, prlimit] = process.platform === 'linux' ? ['setpriv', 'prlimit'].map(pathOf) : []
   const [dies, marks] = await Promise.all([
-    setpriv !== undefined && succeeds(setpriv, DEATH), prlimit !== undefined && canMark() && succeeds(prlimit, [markOption(newProcessMark()), '--']),
+    setpriv !== undefined && canRun(setpriv, DEATH),
+    prlimit !== undefined && canMark() && canRun(prlimit, [markOption(newProcessMark()), '--']),
   ])
   return { deathSignal: dies ? [setpriv!, ...DEATH] : [], prlimit: marks ? prlimit : undefined }
 }
 
 const pathOf = (name: string): string | undefined => FOLDERS.map((folder) => `${folder}/${name}`).find(isExecutable)
+
+/** Other programs of these names do not know the options. */
+const canRun = (path: string, options: readonly string[]): Promise<boolean> => succeeds([path, ...options, path, '--version'])
 
 function isExecutable(path: string): boolean {
   try {
@@ -114,13 +119,4 @@ function isExecutable(path: string): boolean {
   } catch {
     return false
   }
-}
-
-/** There is more than one program of these names. */
-function succeeds(path: string, options: readonly string[]): Promise<boolean> {
-  return new Promise((resolve, reject) => {
-    const child = spawn(path, [...options, path, '--version'], { cwd: '/', env: {}, stdio: 'ignore' })
-    child.once('error', reject)
-    child.once('exit', (code) => resolve(code === 0))
-  })
 }
