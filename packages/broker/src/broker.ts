@@ -46,7 +46,9 @@ export interface OpenInit {
 }
 
 /** Parts of `runtime` that a grant lists as capabilities. */
-const NAMED: Partial<Record<RuntimePart, CapabilityName>> = { interact: 'interact', tools: 'tools.call', session: 'session' }
+const NAMED: Partial<Record<RuntimePart, CapabilityName>> = {
+  interact: 'interact', tools: 'tools.call', session: 'session',
+}
 
 /**
  * The only authority over what a compartment does outside itself. Each request names its tool call and is checked
@@ -71,8 +73,9 @@ export class Broker {
 
   constructor(
     { tools, services, limits, extension, code }: BrokerRequest, workspace: string,
-    { operator, reserved, ownCode = [], projectLayer, usedSecrets, missingSandbox, requiresSandbox }: BrokerOptions = {},
+    options: BrokerOptions = {},
   ) {
+    const { operator, reserved, ownCode = [], projectLayer, usedSecrets, missingSandbox, requiresSandbox } = options
     // In the home folder, the project layer is the home of the host, where tools keep data.
     const layer = projectLayer === undefined || reserved?.includes(projectLayer) ? [] : [projectLayer]
     const folders = { reserved, readOnly: [...layer, ...ownCode] }
@@ -84,7 +87,8 @@ export class Broker {
     const secrets = anyHas('secrets') && services.secrets !== undefined
       ? secretsCapability(services.secrets, usedSecrets?.of(extension?.id ?? '')) : undefined
     this.#units = [
-      ...(anyHas('fs.read') || anyHas('fs.write') ? [fsCapability(workspace, { ...folders, extraFiles: services.lentFiles })] : []),
+      ...(anyHas('fs.read') || anyHas('fs.write')
+        ? [fsCapability(workspace, { ...folders, extraFiles: services.lentFiles })] : []),
       ...(secrets !== undefined ? [secrets] : []),
       ...(anyHas('net') ? [netCapability({ secrets })] : []),
       ...(anyHas('shell') ? [shellCapability({
@@ -100,7 +104,10 @@ export class Broker {
     const mayAsk = anyHas('interact')
     this.#askInInit = async (phase, [request]) => {
       if (!mayAsk) {
-        throw new BulkheadError('CapabilityDenied', 'init asked a question, but no tool of the extension declares `interact`.')
+        throw new BulkheadError(
+          'CapabilityDenied',
+          'init asked a question, but no tool of the extension declares `interact`.',
+        )
       }
       const resume = phase.pause()
       try {
@@ -162,10 +169,15 @@ export class Broker {
         )
       }
       const named = power === null ? undefined : NAMED[power]
-      if (named !== undefined) requireUnderCeilings(call.tool, named, `use ${named}`, ({ capabilities }) => capabilities.includes(named))
+      if (named !== undefined) {
+        requireUnderCeilings(call.tool, named, `use ${named}`, ({ capabilities }) => capabilities.includes(named))
+      }
       const capability = this.#capabilities[method]
       if (capability === undefined) {
-        throw new BulkheadError('CapabilityUnavailable', `${method} is unavailable because this sandbox cannot enforce it.`)
+        throw new BulkheadError(
+          'CapabilityUnavailable',
+          `${method} is unavailable because this sandbox cannot enforce it.`,
+        )
       }
       call.effects ??= new EffectCounter(this.#limits)
       return await capability(call, args)

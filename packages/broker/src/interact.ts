@@ -59,7 +59,9 @@ function readRequest(given: Json | undefined): InteractionRequest {
     case 'Auth.Password':
       return { kind, prompt: text(given, 'prompt') }
     case 'Select':
-      return { kind, prompt: text(given, 'prompt'), options: options(given['options']), multiple: given['multiple'] === true }
+      return {
+        kind, prompt: text(given, 'prompt'), options: options(given['options']), multiple: given['multiple'] === true,
+      }
     case 'Auth.DeviceCode':
       return { kind, url: text(given, 'url'), code: text(given, 'code'), expiresAt: text(given, 'expiresAt') }
     default:

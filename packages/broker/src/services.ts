@@ -38,7 +38,11 @@ function envCapability(services: CompartmentServices): Capabilities {
       requireUnderCeilings(tool, 'env', `read the variable ${name}`, ({ env }) => env.includes(name))
       const value = services.env.get(name)
       if (value === undefined) {
-        throw new BulkheadError('EnvNameNotSet', `The variable ${name} is not set. Set it for the host.`, { data: { name } })
+        throw new BulkheadError(
+          'EnvNameNotSet',
+          `The variable ${name} is not set. Set it for the host.`,
+          { data: { name } },
+        )
       }
       return value
     },
@@ -68,7 +72,8 @@ function sessionCapability({ session }: CompartmentServices): Capabilities {
     throw new BulkheadError('CapabilityUnavailable', 'This host does not store data for sessions.')
   }
   return {
-    'session.read': async ({ callId, hostCallId }) => await access().read(hostCallId ?? callId) as unknown as JsonObject,
+    'session.read': async ({ callId, hostCallId }) =>
+      await access().read(hostCallId ?? callId) as unknown as JsonObject,
     async 'session.write'({ callId, hostCallId }, args) {
       await access().write(hostCallId ?? callId, args[0] ?? null)
       return null
@@ -95,7 +100,9 @@ function toolsCapability(services: CompartmentServices): Capabilities {
  * Log lines of an extension, up to `maxBytes` per compartment. The line that crosses the limit is replaced by a
  * warning.
  */
-export function logCapability(services: CompartmentServices, maxBytes: number): (callId: string | null, args: readonly Json[]) => void {
+export function logCapability(
+  services: CompartmentServices, maxBytes: number,
+): (callId: string | null, args: readonly Json[]) => void {
   let left = maxBytes
   return (callId, [level, text]) => {
     if (left <= 0 || typeof text !== 'string') return

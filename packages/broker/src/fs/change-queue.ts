@@ -40,7 +40,9 @@ export class ChangeQueue {
   /** Resolves with at least one change. Rejects with the reason once the queue has ended. */
   async next(): Promise<readonly FileChange[]> {
     if (this.#end !== undefined) throw this.#end
-    if (this.#waiting !== undefined) throw new BulkheadError('InputInvalid', 'Another read of this watch is already waiting.')
+    if (this.#waiting !== undefined) {
+      throw new BulkheadError('InputInvalid', 'Another read of this watch is already waiting.')
+    }
     if (this.#changes.size > 0) return this.#take()
     this.#waiting = Promise.withResolvers()
     return this.#waiting.promise

@@ -1,3 +1,4 @@
+import type { Stats } from 'node:fs'
 import { lstat, readdir, readlink, realpath } from 'node:fs/promises'
 import { errorCode } from '@bulkhead/kit/error-message'
 import { isResourceShortage } from '@bulkhead/kit/try-program'
@@ -26,8 +27,7 @@ export function systemDisk(paths: PathModel): Disk {
     async lstat(path) {
       try {
         const found = await lstat(paths.write(path))
-        const kind = found.isFile() ? 'file' : found.isDirectory() ? 'folder' : found.isSymbolicLink() ? 'link' : 'other'
-        return { kind, device: found.dev, node: found.ino }
+        return { kind: kindOf(found), device: found.dev, node: found.ino }
       } catch (error) {
         if (isMissing(error)) return undefined
         throw error
@@ -49,6 +49,9 @@ export function systemDisk(paths: PathModel): Disk {
     },
   }
 }
+
+const kindOf = (found: Stats): FileInfo['kind'] =>
+  found.isFile() ? 'file' : found.isDirectory() ? 'folder' : found.isSymbolicLink() ? 'link' : 'other'
 
 /** Which differences in names a file system ignores. */
 export interface NameFolding {
@@ -106,6 +109,7 @@ async function foldsCase(folder: string, disk: Disk, paths: PathModel): Promise<
   const asked = inside === undefined ? parentOf(folder, paths) : { folder, name: inside }
   const other = otherCase(asked.name)
   if (other === undefined) return false
-  const [one, two] = [await disk.lstat(joinNames(asked.folder, asked.name)), await disk.lstat(joinNames(asked.folder, other))]
+  const one = await disk.lstat(joinNames(asked.folder, asked.name))
+  const two = await disk.lstat(joinNames(asked.folder, other))
   return one !== undefined && two !== undefined && one.device === two.device && one.node === two.node
 }

@@ -22,7 +22,9 @@ export interface EditedFile {
  * Replaces a string that occurs once, or all occurrences. Contract: otherwise rejects with InputInvalid and changes
  * nothing.
  */
-export function editFile(scope: FileScope, resolved: ResolvedPath, edit: Edit, effects?: EffectCounter): Promise<EditedFile> {
+export function editFile(
+  scope: FileScope, resolved: ResolvedPath, edit: Edit, effects?: EffectCounter,
+): Promise<EditedFile> {
   const { given } = resolved
   return queueForFile(resolved.real, async () => {
     const read = await readFile(scope, resolved, {})
@@ -57,7 +59,10 @@ function openText(bytes: Buffer, path: string): OpenedText {
   if (!big && !mark.equals(LITTLE)) return { bytes, isUtf8: isUtf8(bytes), close: (changed) => changed }
   const text = bytes.length % 2 === 0 ? (big ? Buffer.from(bytes).swap16() : bytes).toString('utf16le') : ''
   if (text === '' || !text.isWellFormed()) {
-    throw new BulkheadError('InputInvalid', `"${path}" has a UTF-16 byte order mark but is not valid UTF-16. Write the whole file instead.`)
+    throw new BulkheadError(
+      'InputInvalid',
+      `"${path}" has a UTF-16 byte order mark but is not valid UTF-16. Write the whole file instead.`,
+    )
   }
   const close = (changed: Buffer): Buffer => {
     const encoded = Buffer.from(changed.toString('utf8'), 'utf16le')
@@ -80,13 +85,17 @@ function replaceText(content: Buffer, { before, after, all }: Edit, path: string
   if (before === '') throw refused('The old string is empty. To create a file, write it.')
   if (before === after) throw refused('The old and the new string are the same.')
   const [old, replacement, offsets] = find(content, { before, after, all })
-  if (offsets.length === 0) throw refused(`The old string does not occur in "${path}". Read the file and copy it exactly.`)
+  if (offsets.length === 0) {
+    throw refused(`The old string does not occur in "${path}". Read the file and copy it exactly.`)
+  }
   if (offsets.length > 1 && !all) {
     const times = offsets.length === MANY ? `${MANY} times or more` : `${offsets.length} times`
     throw refused(`The old string occurs ${times} in "${path}". Make it longer until it is unique, or replace all.`)
   }
   if (offsets.length === MANY) {
-    throw refused(`The old string occurs ${MANY} times or more in "${path}", too often to replace. Write the whole file instead.`)
+    throw refused(
+      `The old string occurs ${MANY} times or more in "${path}", too often to replace. Write the whole file instead.`,
+    )
   }
   const changes = offsets.map((at) => ({ at, before: old, after: replacement }))
   const bytes = content.length + changes.length * (replacement.length - old.length)

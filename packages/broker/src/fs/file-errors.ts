@@ -56,7 +56,9 @@ export const folderMissing = (path: string): BulkheadError => new BulkheadError(
 
 /** A deleted workspace is not recreated: the user must not find an empty one in its place. */
 export const workspaceGone = (path: string): BulkheadError => new BulkheadError(
-  'NotFound', `"${path}" was not written: the workspace no longer exists. Restore it, or open another one.`, { data: { path } },
+  'NotFound',
+  `"${path}" was not written: the workspace no longer exists. Restore it, or open another one.`,
+  { data: { path } },
 )
 
 export const notRegular = (path: string): BulkheadError =>

@@ -44,7 +44,9 @@ export class FileScope {
   readonly #slowMounts: SlowMounts | undefined
   readonly #workspace: string
 
-  constructor(power: 'fs.read' | 'fs.write', patterns: readonly string[], workspace: string, options: FileScopeOptions = {}) {
+  constructor(
+    power: 'fs.read' | 'fs.write', patterns: readonly string[], workspace: string, options: FileScopeOptions = {},
+  ) {
     const { platform = process.platform, roots = [workspace], reserved = [], readOnly = [], ceilings = [] } = options
     this.#paths = pathsOf(platform)
     const read = this.#paths.read(workspace, '/')
@@ -112,7 +114,9 @@ export class FileScope {
   }
 
   /** The same, but first creates missing folders that the grant covers. */
-  async inCreatedFolder<T>(resolved: ResolvedPath, work: (folder: FolderHandle, name: string) => Promise<T>): Promise<T> {
+  async inCreatedFolder<T>(
+    resolved: ResolvedPath, work: (folder: FolderHandle, name: string) => Promise<T>,
+  ): Promise<T> {
     let hasStarted = false
     const begin = (folder: FolderHandle, name: string): Promise<T> => {
       hasStarted = true
@@ -123,13 +127,16 @@ export class FileScope {
     } catch (error) {
       if (hasStarted || !BulkheadError.is(error) || error.code !== 'NotFound') throw error
     }
-    if (liesIn(resolved.real, this.#workspace) && await this.#disk.lstat(this.#workspace) === undefined) throw workspaceGone(resolved.given)
+    if (liesIn(resolved.real, this.#workspace) && await this.#disk.lstat(this.#workspace) === undefined) {
+      throw workspaceGone(resolved.given)
+    }
     const match = await this.matcher()
     await withFileErrors(resolved.given, () => this.#create(resolved.given, this.parent(resolved).folder, match))
     try {
       return await this.inFolder(resolved, begin)
     } catch (error) {
-      throw !hasStarted && BulkheadError.is(error) && errorCode(error.cause) === 'ENOENT' ? folderMissing(resolved.given) : error
+      const isMissingFolder = !hasStarted && BulkheadError.is(error) && errorCode(error.cause) === 'ENOENT'
+      throw isMissingFolder ? folderMissing(resolved.given) : error
     }
   }
 

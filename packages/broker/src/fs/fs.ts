@@ -37,13 +37,16 @@ export function fsCapability(workspace: string, options: FsOptions): CapabilityU
   const scopesOf = ({ tool: { grant } }: OpenCall): Scopes => {
     const known = compiled.get(grant)
     if (known !== undefined) return known
-    const scopes = { read: scopeOf(grant, 'fs.read', workspace, options), write: scopeOf(grant, 'fs.write', workspace, options) }
+    const scopes = {
+      read: scopeOf(grant, 'fs.read', workspace, options), write: scopeOf(grant, 'fs.write', workspace, options),
+    }
     compiled.set(grant, scopes)
     return scopes
   }
   /** The scope for a path that names one file. */
   const reading = (call: OpenCall, path: string): FileScope =>
-    options.extraFiles?.(call.hostCallId ?? call.callId).has(path) === true ? singleFileScope(path, workspace) : scopesOf(call).read
+    options.extraFiles?.(call.hostCallId ?? call.callId).has(path) === true
+      ? singleFileScope(path, workspace) : scopesOf(call).read
 
   return {
     capabilities: {
@@ -111,7 +114,8 @@ export function fsCapability(workspace: string, options: FsOptions): CapabilityU
         const resolved = await write.locate(path)
         // An edit reveals whether a string occurs, so it also needs the right to read.
         await read.locate(path)
-        const { replacements, diff } = await editFile(write, resolved, { before, after, all: args[3] === true }, call.effects)
+        const edit = { before, after, all: args[3] === true }
+        const { replacements, diff } = await editFile(write, resolved, edit, call.effects)
         return { replacements, diff: diff() }
       },
       async 'fs.remove'(call, args) {

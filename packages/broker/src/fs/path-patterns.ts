@@ -14,10 +14,13 @@ export interface RootedPattern {
  * The root of a pattern is the longest of `roots` that contains it; otherwise everything before its first wildcard. An
  * invalid root covers nothing.
  */
-export function rootPatterns(patterns: readonly string[], roots: readonly string[], paths: PathModel): readonly RootedPattern[] {
+export function rootPatterns(
+  patterns: readonly string[], roots: readonly string[], paths: PathModel,
+): readonly RootedPattern[] {
   const longestFirst = roots.toSorted((one, other) => other.length - one.length)
   return patterns.flatMap((pattern) => {
-    const known = longestFirst.find((root) => pattern === root || pattern.startsWith(root.endsWith('/') ? root : `${root}/`))
+    const known = longestFirst.find((root) =>
+      pattern === root || pattern.startsWith(root.endsWith('/') ? root : `${root}/`))
     const root = known ?? fixedPart(pattern)
     const read = paths.read(root, '/')
     return 'refused' in read ? [] : [{ root: read.path, rest: pattern.slice(root.length).replace(/^\/+/, '') }]
@@ -62,7 +65,8 @@ export class PathPatterns {
       return (path) => liesIn(foldNames(path, folding), folder)
     })
     const covering = patterns.map((pattern) => coverageOf(pattern, special))
-    const protections = protectedPlaces === undefined ? [] : patterns.map((pattern) => protects(pattern, protectedPlaces))
+    const protections = protectedPlaces === undefined ? []
+      : patterns.map((pattern) => protects(pattern, protectedPlaces))
     this.#tests = covering.map((test, index) => (path, segments) => {
       const match = test(path, segments)
       return match.covers && protections[index]?.(path) !== undefined ? OUTSIDE : match
@@ -109,7 +113,8 @@ function coverageOf(
   const test = root.includes('*')
     ? belowLiteral(foldNames(root, folding), foldNames(rest, folding))
     : compileGlob(foldNames(rest === '' ? root : joinNames(root, rest), folding))
-  const refused = special.map((folder) => foldNames(folder, folding)).filter((folder) => !liesIn(foldNames(root, folding), folder))
+  const refused = special.map((folder) => foldNames(folder, folding))
+    .filter((folder) => !liesIn(foldNames(root, folding), folder))
   return (path, segments) => {
     if (refused.length > 0 && isInOne(foldNames(path, folding), refused)) return OUTSIDE
     return test(folding === EXACT ? segments : pathSegments(foldNames(path, folding)))
@@ -129,7 +134,9 @@ function belowLiteral(root: string, rest: string): (segments: readonly string[])
 /**
  * Why a pattern does not write a path that it covers. A segment of the pattern that equals the protected name lifts it.
  */
-function protects({ root, rest, folding }: PlacedPattern, places: ProtectedPlaces): (path: string) => Protection | undefined {
+function protects(
+  { root, rest, folding }: PlacedPattern, places: ProtectedPlaces,
+): (path: string) => Protection | undefined {
   const parts = namesOf(rest)
   const naming = parts.flatMap((part, index) =>
     part.includes('*') || !mustBeNamed(part) ? []

@@ -71,14 +71,18 @@ export class PathPolicy {
     this.#layers = [patterns, ...ceilings].map((layer) => rootPatterns(layer, roots, paths))
     this.#rootPaths = [...new Set(this.#layers.flat().map(({ root }) => root))]
     this.#realRoots = new RealRoots(parts)
-    const never = parts.readOnly.map((folder) => paths.read(folder, '/')).flatMap((read) => 'path' in read ? [read.path] : [])
+    const never = parts.readOnly.map((folder) =>
+      paths.read(folder, '/')).flatMap((read) => 'path' in read ? [read.path] : [])
     this.#protectedPlaces = parts.power === 'fs.write' ? new ProtectedPlaces(never) : undefined
   }
 
   /** Contract: rejects with CapabilityDenied for everything outside, whether it exists or not. */
   async locate(given: string, reach: Reach): Promise<ResolvedPath> {
     if (!isPath(given)) {
-      throw new BulkheadError('InputInvalid', 'The path is empty, too long, or contains a NUL or an unpaired surrogate.')
+      throw new BulkheadError(
+        'InputInvalid',
+        'The path is empty, too long, or contains a NUL or an unpaired surrogate.',
+      )
     }
     const read = this.#parts.paths.read(given, this.#workspace)
     if ('refused' in read) throw this.denied(given, `is not accepted as a path: ${read.refused}. Write it differently`)
@@ -115,19 +119,25 @@ export class PathPolicy {
     const reported = this.#parts.paths.read(where, '/')
     if ('refused' in reported) return false
     const folding = foldingAt(this.#compiled?.roots ?? [], real)
-    return reported.path === real || (folding !== EXACT && foldNames(reported.path, folding) === foldNames(real, folding))
+    return reported.path === real
+      || (folding !== EXACT && foldNames(reported.path, folding) === foldNames(real, folding))
   }
 
   /** Whether a path is a root of the grant. Its parent is then outside the grant. */
   async isRoot({ real }: ResolvedPath): Promise<boolean> {
-    return (await this.#current()).roots.some((root) => foldNames(root.real, root.folding) === foldNames(real, root.folding))
+    const { roots } = await this.#current()
+    return roots.some((root) => foldNames(root.real, root.folding) === foldNames(real, root.folding))
   }
 
   denied(given: string, why?: string): BulkheadError {
     const { power } = this.#parts
     const data = { power, path: given }
     if (why !== undefined) return new BulkheadError('CapabilityDenied', `"${given}" ${why}.`, { data })
-    return new Denial(`"${given}" is outside what the tool may ${power === 'fs.read' ? 'read' : 'write'}.`, OUTSIDE, data)
+    return new Denial(
+      `"${given}" is outside what the tool may ${power === 'fs.read' ? 'read' : 'write'}.`,
+      OUTSIDE,
+      data,
+    )
   }
 
   /** Like `denied`, but explains it if a pattern covers the path and the path is protected. */
@@ -137,12 +147,15 @@ export class PathPolicy {
     const data = { power: this.#parts.power, path: given }
     const reason = `"${given}" ${protectionReason(protection)}.`
     if (protection.strength === 'never') return new BulkheadError('CapabilityDenied', reason, { data })
-    const author = `Declare a pattern in \`requires.fs.write\` that names it, for example {workspace}/${protection.name}.`
+    const example = `{workspace}/${protection.name}`
+    const author = `Declare a pattern in \`requires.fs.write\` that names it, for example ${example}.`
     return new Denial(reason, { author, caller: '' }, data)
   }
 
   /** Most paths have no link below their root. One realpath() proves that. */
-  async #directly(given: string, path: string, reach: Reach, { roots, real: patterns }: Compiled): Promise<ResolvedPath | undefined> {
+  async #directly(
+    given: string, path: string, reach: Reach, { roots, real: patterns }: Compiled,
+  ): Promise<ResolvedPath | undefined> {
     const { root, names } = this.#parts.paths.split(path)
     const { at, ahead } = this.#enter(roots, root, names)
     const expected = joinNames(at, ...ahead)
@@ -187,12 +200,15 @@ export class PathPolicy {
 
   async #compile(find: (root: string) => Promise<RealRoot>): Promise<Compiled> {
     const roots = await Promise.all(this.#rootPaths.map(find))
-    if (this.#compiled !== undefined && roots.every((root, index) => root === this.#compiled?.roots[index])) return this.#compiled
+    if (this.#compiled !== undefined && roots.every((root, index) => root === this.#compiled?.roots[index])) {
+      return this.#compiled
+    }
     const { paths, reserved } = this.#parts
     const bounds = { special: [...paths.special, ...reserved], protectedPlaces: this.#protectedPlaces }
-    const placed = this.#layers.map((layer) => layer.map(({ root, rest }) => ({ rest, ...roots[this.#rootPaths.indexOf(root)]! })))
+    const placed = this.#layers.map((layer) =>
+      layer.map(({ root, rest }) => ({ rest, ...roots[this.#rootPaths.indexOf(root)]! })))
     const compile = (rootOf: (root: RealRoot) => string): Patterns => intersection(placed.map((layer) =>
-      new PathPatterns(layer.map((pattern) => ({ root: rootOf(pattern), rest: pattern.rest, folding: pattern.folding })), bounds)))
+      new PathPatterns(layer.map((root) => ({ root: rootOf(root), rest: root.rest, folding: root.folding })), bounds)))
     this.#compiled = {
       roots,
       plain: roots.every(({ written, real, folding, exists }) => exists && written === real && folding === EXACT),

@@ -24,7 +24,8 @@ export const joinNames = (folder: string, ...names: readonly string[]): string =
   names.length === 0 ? folder : `${folder.endsWith('/') ? folder : `${folder}/`}${names.join('/')}`
 
 /** Whether a path is the folder or inside it. */
-export const liesIn = (path: string, folder: string): boolean => path === folder || path.startsWith(joinNames(folder, ''))
+export const liesIn = (path: string, folder: string): boolean =>
+  path === folder || path.startsWith(joinNames(folder, ''))
 
 /** The root is its own parent. */
 export function parentOf(path: string, { split }: PathModel): { readonly folder: string; readonly name: string } {
@@ -38,7 +39,9 @@ export const POSIX_PATHS: PathModel = {
   read: (given, base) => ({ path: posix.resolve(base, given) }),
   write: (path) => path,
   split: (path) => ({ root: '/', names: path.split('/').filter(isName) }),
-  splitTarget: (target) => ({ root: target.startsWith('/') ? '/' : undefined, names: target.split('/').filter(isName) }),
+  splitTarget: (target) => ({
+    root: target.startsWith('/') ? '/' : undefined, names: target.split('/').filter(isName),
+  }),
   special: ['/proc', '/sys', '/dev'],
 }
 
@@ -93,7 +96,9 @@ const DEVICE = /^(?:con|prn|aux|nul|conin\$|conout\$|clock\$|com[0-9¹²³]|lpt[
 const SHORT_NAME = /^[^~]{1,6}~[0-9]{1,6}(?:\.[^.]{0,3})?$/
 
 /** `base` has the form of the result. */
-export function windowsPath(given: string, base: { readonly root: string; readonly names: readonly string[] }): WindowsPath {
+export function windowsPath(
+  given: string, base: { readonly root: string; readonly names: readonly string[] },
+): WindowsPath {
   if (DEVICE_SPACE.test(given.replaceAll('/', '\\'))) return refused('it names a device')
   if (VERBATIM.test(given)) return verbatim(given.replace(VERBATIM, ''))
   const text = given.replaceAll('/', '\\')
@@ -123,7 +128,8 @@ function verbatim(rest: string): WindowsPath {
 }
 
 function ofShare(server: string, share: string, names: readonly string[]): WindowsPath {
-  const fault = [server, share].map((name) => (name === '' || name === '.' || name === '..' ? 'it is not a share' : nameFault(name)))
+  const fault = [server, share].map((name) =>
+    (name === '' || name === '.' || name === '..' ? 'it is not a share' : nameFault(name)))
     .find((why) => why !== undefined)
   return fault === undefined ? named(`//${server}/${share}/`, [], names) : refused(fault)
 }

@@ -11,7 +11,8 @@ import type { FolderHandle } from './folder-handle.ts'
 /** Largest read or write. A larger file is read in ranges. */
 export const MAX_BYTES = 8 * 1024 * 1024
 // Non-blocking, because opening a pipe without a writer blocks. O_NOCTTY, so that no terminal becomes the host's.
-export const READ = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0) | (constants.O_NOCTTY ?? 0)
+export const READ =
+  constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0) | (constants.O_NOCTTY ?? 0)
 
 export function readRange(given: Json | undefined): ByteRange {
   if (given === undefined || given === null) return {}

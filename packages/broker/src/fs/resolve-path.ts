@@ -82,7 +82,9 @@ export async function resolvePath(path: string, context: ResolveContext): Promis
  * The name as stored on disk. Where names fold, the folder is listed. A name that is not listed, such as a short (8.3)
  * name, cannot be matched against patterns and is denied.
  */
-async function trueName(folder: string, name: string, found: FileInfo, { disk, denied, foldingIn }: ResolveContext): Promise<string> {
+async function trueName(
+  folder: string, name: string, found: FileInfo, { disk, denied, foldingIn }: ResolveContext,
+): Promise<string> {
   const folding = foldingIn(folder)
   if (folding === EXACT) return name
   const names = await disk.readdir(folder)
@@ -139,7 +141,9 @@ export class RealRoots {
     const real = await this.#locate(written).catch(() => undefined)
     const found = real === undefined ? undefined : await disk.lstat(real).catch(() => undefined)
     // An inaccessible root must not block the others.
-    if (real === undefined || found === undefined) return { written, real: real ?? written, folding: EXACT, exists: false }
+    if (real === undefined || found === undefined) {
+      return { written, real: real ?? written, folding: EXACT, exists: false }
+    }
     const folder = found.kind === 'folder' ? real : parentOf(real, paths).folder
     const folding = before?.real === real ? before.folding : await probeFolding(folder, disk, paths, platform)
     const known = before?.real === real ? before : { written, real, folding, exists: true }

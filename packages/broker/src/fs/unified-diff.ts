@@ -37,7 +37,9 @@ export function unifiedDiff(path: string, content: Buffer, changes: readonly Cha
 }
 
 /** As many blocks as can be shown. */
-function blocksOf(content: Buffer, changes: readonly Change[]): { readonly blocks: readonly Block[]; readonly isAll: boolean } {
+function blocksOf(
+  content: Buffer, changes: readonly Change[],
+): { readonly blocks: readonly Block[]; readonly isAll: boolean } {
   const blocks: Block[] = []
   let line = 1
   let counted = 0
@@ -91,7 +93,9 @@ function fewestChars(content: Buffer, blocks: readonly Block[]): number {
   return 2 * lines
 }
 
-function writeHunk(content: Buffer, blocks: readonly Block[], shift: number): { readonly text: string; readonly added: number } {
+function writeHunk(
+  content: Buffer, blocks: readonly Block[], shift: number,
+): { readonly text: string; readonly added: number } {
   const [first, last] = [blocks[0]!, blocks.at(-1)!]
   const above = linesAbove(content, first.at)
   const lines = above.map((line) => shown(' ', line))
@@ -112,8 +116,10 @@ function writeHunk(content: Buffer, blocks: readonly Block[], shift: number): { 
   removed += below.length
   added += below.length
   const start = first.line - above.length
-  const range = (line: number, count: number): string => `${count === 0 ? line - 1 : line}${count === 1 ? '' : `,${count}`}`
-  return { text: `@@ -${range(start, removed)} +${range(start + shift, added)} @@\n${lines.join('')}`, added: added - removed }
+  const range = (line: number, count: number): string =>
+    `${count === 0 ? line - 1 : line}${count === 1 ? '' : `,${count}`}`
+  const header = `@@ -${range(start, removed)} +${range(start + shift, added)} @@\n`
+  return { text: header + lines.join(''), added: added - removed }
 }
 
 /** Common lines at the start and end are context. */

@@ -192,7 +192,9 @@ export class Watch {
     for (const { name, kind } of held) await this.#compare(folder, name, kind, names !== null)
   }
 
-  async #compare(folder: WatchedFolder, name: string, kind: DirectoryEntry['kind'] | undefined, isNamed: boolean): Promise<void> {
+  async #compare(
+    folder: WatchedFolder, name: string, kind: DirectoryEntry['kind'] | undefined, isNamed: boolean,
+  ): Promise<void> {
     if (this.#folders.get(folder.real) !== folder) return
     const before = folder.known.get(name)
     if (before === kind) {
@@ -251,4 +253,7 @@ function watchError(error: unknown): BulkheadError {
 }
 
 const tooLarge = (what: string): BulkheadError =>
-  new BulkheadError('OutputTooLarge', `The folder contains more than ${what}, which is too much for one watch. Watch a part of it.`)
+  new BulkheadError(
+    'OutputTooLarge',
+    `The folder contains more than ${what}, which is too much for one watch. Watch a part of it.`,
+  )

@@ -83,4 +83,5 @@ export class Watches {
   }
 }
 
-const over = (): BulkheadError => new BulkheadError('ToolCancelled', 'The watch was stopped by the tool, or because its call ended.')
+const over = (): BulkheadError =>
+  new BulkheadError('ToolCancelled', 'The watch was stopped by the tool, or because its call ended.')

@@ -41,7 +41,9 @@ export async function removeFile(scope: FileScope, resolved: ResolvedPath): Prom
  * Replaces a file atomically: readers never see half of it, a link of that name is not followed, and other hard links
  * keep the old content.
  */
-export async function replaceFile(folder: FolderHandle, name: string, path: string, bytes: Buffer): Promise<JsonObject> {
+export async function replaceFile(
+  folder: FolderHandle, name: string, path: string, bytes: Buffer,
+): Promise<JsonObject> {
   if (bytes.length > MAX_BYTES) throw tooLong(path, bytes.length)
   const existing = await lstat(folder.at(name)).catch((error: unknown) => {
     if (isMissing(error)) return undefined
@@ -68,7 +70,9 @@ interface Replacement {
   readonly existing: Stats | undefined
 }
 
-async function putInPlace(folder: FolderHandle, { name, path, temporary, existing }: Replacement, bytes: Buffer): Promise<JsonObject> {
+async function putInPlace(
+  folder: FolderHandle, { name, path, temporary, existing }: Replacement, bytes: Buffer,
+): Promise<JsonObject> {
   const handle = await open(temporary, CREATE, existing === undefined ? 0o666 : existing.mode & 0o777)
   try {
     if (!await folder.holds(handle, temporary)) throw replaced(path)
@@ -93,7 +97,10 @@ async function keepRights(handle: FileHandle, { uid, gid, mode }: Stats): Promis
 }
 
 const replaced = (path: string): BulkheadError =>
-  new BulkheadError('CapabilityDenied', `The folder of "${path}" was replaced during the write. Check the folder, then write again.`)
+  new BulkheadError(
+    'CapabilityDenied',
+    `The folder of "${path}" was replaced during the write. Check the folder, then write again.`,
+  )
 
 export const tooLong = (path: string, bytes: number): BulkheadError =>
   new BulkheadError('InputInvalid', `"${path}" would have ${bytes} bytes; at most ${MAX_BYTES} can be written at once.`)

@@ -4,8 +4,8 @@ import { isIPv4, isIPv6 } from 'node:net'
  * The kind of an address by the IANA special-purpose registries. All but `public` must be in the allow list by address.
  */
 export type AddressKind =
-  | 'public' | 'loopback' | 'private' | 'link-local' | 'shared' | 'metadata' | 'multicast' | 'broadcast' | 'documentation'
-  | 'benchmark' | 'reserved' | 'unspecified' | 'unreadable'
+  | 'public' | 'loopback' | 'private' | 'link-local' | 'shared' | 'metadata' | 'multicast' | 'broadcast'
+  | 'documentation' | 'benchmark' | 'reserved' | 'unspecified' | 'unreadable'
 
 interface Range<Meaning> {
   readonly start: Uint8Array
@@ -37,7 +37,8 @@ type Embedding = readonly { readonly at: number; readonly inverted?: boolean }[]
 const V6 = ranges<AddressKind | Embedding>([
   ['::/128', 'unspecified'], ['::1/128', 'loopback'],
   // Mapped, translated, compatible: the IPv4 address is in the last four bytes.
-  ['::ffff:0:0/96', [{ at: 12 }]], ['::ffff:0:0:0/96', [{ at: 12 }]], ['::/96', [{ at: 12 }]], ['64:ff9b::/96', [{ at: 12 }]],
+  ['::ffff:0:0/96', [{ at: 12 }]], ['::ffff:0:0:0/96', [{ at: 12 }]], ['::/96', [{ at: 12 }]],
+  ['64:ff9b::/96', [{ at: 12 }]],
   // Translation by rules of the local network.
   ['64:ff9b:1::/48', 'private'],
   // Teredo contains its server and its client, 6to4 its router.
@@ -92,7 +93,8 @@ function kindOfSix(bytes: Uint8Array): AddressKind {
 /** Contract: the text is an IPv6 address without a zone. */
 function sixBytes(text: string): Uint8Array {
   const tail = /(\d{1,3})\.(\d{1,3})\.(\d{1,3})\.(\d{1,3})$/.exec(text)
-  const hex = tail === null ? text : text.slice(0, tail.index) + pair(tail[1]!, tail[2]!) + ':' + pair(tail[3]!, tail[4]!)
+  const hex = tail === null ? text
+    : `${text.slice(0, tail.index)}${pair(tail[1]!, tail[2]!)}:${pair(tail[3]!, tail[4]!)}`
   const [head = '', rest] = hex.split('::')
   const left = head === '' ? [] : head.split(':')
   const right = rest === undefined || rest === '' ? [] : rest.split(':')

@@ -67,8 +67,11 @@ export const portOf = ({ protocol, port }: { readonly protocol: string; readonly
 export function requireAllowedAddress(address: string, host: string, port: number, scope: HostAllowList): void {
   const kind = scope.refuses(address, host, port)
   if (kind === undefined) return
-  if (kind === 'public') throw denied(`The host ${authority(host, port)} does not resolve to this machine. Use another host.`, host)
-  const what = isIP(host) === 0 ? `The host ${authority(host, port)} has an address` : `${authority(host, port)} is an address`
+  if (kind === 'public') {
+    throw denied(`The host ${authority(host, port)} does not resolve to this machine. Use another host.`, host)
+  }
+  const name = authority(host, port)
+  const what = isIP(host) === 0 ? `The host ${name} has an address` : `${name} is an address`
   throw new Denial(`${what} that is not public (${kind}).`, NOT_PUBLIC, { power: 'net', host })
 }
 
@@ -133,7 +136,8 @@ export class HostAllowList {
       if (!reaches(pattern, port)) return false
       if (address !== undefined) return !pattern.below && pattern.address === address
       if (pattern.host === EVERY_NAME) return !pattern.below
-      return pattern.below ? host.endsWith(`.${pattern.host}`) && host.length > pattern.host.length + 1 : pattern.host === host
+      if (!pattern.below) return pattern.host === host
+      return host.endsWith(`.${pattern.host}`) && host.length > pattern.host.length + 1
     }))
   }
 

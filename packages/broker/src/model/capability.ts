@@ -54,7 +54,11 @@ export class Denial extends BulkheadError {
   }
 
   toCaller(): BulkheadError {
-    return new BulkheadError(this.code, `${this.what} ${this.remedies.caller}`, { cause: this, data: this.data ?? null })
+    return new BulkheadError(
+      this.code,
+      `${this.what} ${this.remedies.caller}`,
+      { cause: this, data: this.data ?? null },
+    )
   }
 }
 
@@ -98,7 +102,9 @@ export class EffectCounter {
  * The parts of `runtime` a tool gets: those it declared, even if the grant is empty. A denial explains more than a
  * missing object.
  */
-export function powersOf({ grant, requires }: CompartmentTool, services: CompartmentServices): ReadonlySet<RuntimePart> {
+export function powersOf(
+  { grant, requires }: CompartmentTool, services: CompartmentServices,
+): ReadonlySet<RuntimePart> {
   const fs = isJsonObject(requires['fs']) ? requires['fs'] : ({} satisfies JsonObject as JsonObject)
   const powers = new Set<RuntimePart>()
   if (grant.fs.read.length > 0 || Array.isArray(fs['read'])) powers.add('fs.read')
@@ -124,8 +130,8 @@ export function refuseUnenforceable({ name, grant }: CompartmentTool, services: 
   if (missing.length === 0) return
   throw new BulkheadError(
     'CapabilityUnavailable',
-    `The tool ${name} declares ${missing.join(', ')}, which this host cannot enforce, so its compartment was not opened. `
-      + 'Drop the declaration, or use a host that enforces it.',
+    `The tool ${name} declares ${missing.join(', ')}, which this host cannot enforce, `
+      + 'so its compartment was not opened. Drop the declaration, or use a host that enforces it.',
     { data: { tool: name, missing } },
   )
 }

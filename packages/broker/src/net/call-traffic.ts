@@ -139,7 +139,10 @@ export class CallTraffic {
       if (next === undefined) return { hop, response, redaction: this.#secrets?.vault.redactionOf(visited) }
       response.body.on('error', () => undefined).destroy()
       if (followed === redirects) {
-        throw new BulkheadError('ToolExecutionFailed', `The host ${first.target.host} redirects more than ${redirects} times.`)
+        throw new BulkheadError(
+          'ToolExecutionFailed',
+          `The host ${first.target.host} redirects more than ${redirects} times.`,
+        )
       }
       hop = next
     }
@@ -171,7 +174,9 @@ export class CallTraffic {
     const { limits, lookup, ca } = this.#context
     const undici = await import('undici')
     return new undici.Agent({
-      connect: checkedConnector({ scope: this.#scope, lookup, ca, timeoutMs: limits.connectMs, sockets: this.#sockets }),
+      connect: checkedConnector({
+        scope: this.#scope, lookup, ca, timeoutMs: limits.connectMs, sockets: this.#sockets,
+      }),
       // One per request: a request queued behind unread bodies would wait forever.
       connections: limits.requestsPerCall,
       allowH2: false,
@@ -184,7 +189,9 @@ export class CallTraffic {
     })
   }
 
-  #handOver({ hop: { target: { url, host }, request }, response, redaction }: FinalResponse, released: () => void): JsonObject {
+  #handOver(
+    { hop: { target: { url, host }, request }, response, redaction }: FinalResponse, released: () => void,
+  ): JsonObject {
     const { limits } = this.#context
     const { headers, decoder, hasBody } = readResponseHead(response, request.method, limits)
     const clean = (text: string): string => redaction?.text(text) ?? text

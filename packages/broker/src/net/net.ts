@@ -75,7 +75,8 @@ export function netCapability({ lookup = systemLookup, ca, limits: given, secret
       },
     },
     endCall(callId) {
-      if (calls.has(callId)) end(callId, new BulkheadError('ToolCancelled', 'The call has ended, so its connections were closed.'))
+      if (!calls.has(callId)) return
+      end(callId, new BulkheadError('ToolCancelled', 'The call has ended, so its connections were closed.'))
     },
     async close() {
       closed ??= new BulkheadError('ToolCancelled', 'The compartment was closed, so its connections were closed.')
@@ -89,7 +90,12 @@ export function netCapability({ lookup = systemLookup, ca, limits: given, secret
 function slots(count: number, of: string): () => () => void {
   let free = count
   return () => {
-    if (free === 0) throw new BulkheadError('ResourceBusy', `The compartment already has ${count} ${of} open. Wait until one of them ends.`)
+    if (free === 0) {
+      throw new BulkheadError(
+        'ResourceBusy',
+        `The compartment already has ${count} ${of} open. Wait until one of them ends.`,
+      )
+    }
     free--
     let held = true
     return () => {

@@ -47,7 +47,9 @@ function readMethod(given: Json | undefined): string {
 }
 
 function readRedirect(given: Json | undefined): boolean {
-  if (given !== undefined && given !== 'follow' && given !== 'manual') throw invalid('redirect must be follow or manual')
+  if (given !== undefined && given !== 'follow' && given !== 'manual') {
+    throw invalid('redirect must be follow or manual')
+  }
   return given !== 'manual'
 }
 
@@ -58,12 +60,13 @@ interface Body {
 
 function readBody(given: Json | undefined, maxBytes: number): Body | undefined {
   if (given === undefined || given === null) return undefined
-  if (!isJsonObject(given) || typeof given['content'] !== 'string' || (given['kind'] !== 'text' && given['kind'] !== 'bytes')) {
+  const { kind, content } = isJsonObject(given) ? given : ({} satisfies JsonObject as JsonObject)
+  if (typeof content !== 'string' || (kind !== 'text' && kind !== 'bytes')) {
     throw invalid('the body must be a string or bytes')
   }
-  const bytes = Buffer.from(given['content'], given['kind'] === 'bytes' ? 'base64' : 'utf8')
+  const bytes = Buffer.from(content, kind === 'bytes' ? 'base64' : 'utf8')
   if (bytes.length > maxBytes) throw invalid(`the body has more than ${maxBytes} bytes`)
-  return { kind: given['kind'], bytes }
+  return { kind, bytes }
 }
 
 function readHeaders(given: Json | undefined, body: Body | undefined): ReadonlyMap<string, string> {
@@ -75,7 +78,9 @@ function readHeaders(given: Json | undefined, body: Body | undefined): ReadonlyM
     if (!HEADER_NAME_PATTERN.test(name)) throw invalid('a header name is not a valid token')
     if (FORBIDDEN.has(key) || key.startsWith('proxy-')) throw invalid(`tools may not set the header ${key}`)
     if (headers.has(key)) throw invalid(`the header ${key} is given twice`)
-    if (typeof value !== 'string' || !VALUE.test(value)) throw invalid(`the header ${key} must be a string of Latin-1 characters`)
+    if (typeof value !== 'string' || !VALUE.test(value)) {
+      throw invalid(`the header ${key} must be a string of Latin-1 characters`)
+    }
     chars += name.length + value.length
     headers.set(key, value.trim())
   }
@@ -110,10 +115,12 @@ const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308])
  * of headers that carry none. A header with a secret handle is dropped in any case.
  */
 const CARRIED: ReadonlySet<string> = new Set([
-  'accept', 'accept-encoding', 'accept-language', 'cache-control', 'content-encoding', 'content-language', 'content-type',
+  'accept', 'accept-encoding', 'accept-language', 'cache-control', 'content-encoding', 'content-language',
+  'content-type',
   'if-match', 'if-modified-since', 'if-none-match', 'if-range', 'if-unmodified-since', 'range', 'user-agent',
 ])
-const OF_BODY: ReadonlySet<string> = new Set(['content-encoding', 'content-language', 'content-location', 'content-type'])
+const OF_BODY: ReadonlySet<string> =
+  new Set(['content-encoding', 'content-language', 'content-location', 'content-type'])
 
 /** The next request if the response is a redirect. Its URL is checked like any other. */
 export function nextHop(hop: Hop, status: number, location: string, scope: HostAllowList): Hop | undefined {
@@ -124,14 +131,19 @@ export function nextHop(hop: Hop, status: number, location: string, scope: HostA
   const isCrossOrigin = next.url.origin !== target.url.origin
   const headers = [...request.headers].filter(([name, value]) =>
     (!isGet || !OF_BODY.has(name)) && (!isCrossOrigin || (CARRIED.has(name) && !hasHandle(value))))
-  return { target: next, request: { ...request, headers: new Map(headers), ...(isGet && { method: 'GET', body: null }) } }
+  const changed = isGet ? { method: 'GET', body: null } : {}
+  return { target: next, request: { ...request, headers: new Map(headers), ...changed } }
 }
 
 function checkLocation({ url, host }: Target, location: string, scope: HostAllowList): Target {
   const parsed = URL.parse(location, url)
   if (parsed === null) throw new BulkheadError('ToolExecutionFailed', `The host ${host} redirects to an invalid URL.`)
   if (url.protocol === 'https:' && parsed.protocol === 'http:') {
-    throw new Denial(`The host ${host} redirects from https to http. Such a redirect is not followed.`, UNFOLLOWED, { power: 'net', host })
+    throw new Denial(
+      `The host ${host} redirects from https to http. Such a redirect is not followed.`,
+      UNFOLLOWED,
+      { power: 'net', host },
+    )
   }
   try {
     return checkParsedUrl(parsed, scope)

@@ -75,9 +75,7 @@ export class ResponseBody {
   /** The next chunk before redaction; undefined at the end. */
   async #pull(): Promise<Buffer | undefined> {
     const { host, limits } = this.#parts
-    const idle = setTimeout(() => this.#end(this.#decoding?.isGranted() === false
-      ? new BulkheadError('ResourceBusy', `The compartment has no memory left for another compressed body. ${FEWER_BODIES}`)
-      : new BulkheadError('ToolExecutionFailed', `The host ${host} sent nothing for ${limits.idleMs} ms. Try again later.`)), limits.idleMs)
+    const idle = setTimeout(() => this.#end(this.#idleError()), limits.idleMs)
     try {
       const pieces = this.#pieces ?? await this.#open()
       const { done, value } = await pieces.next()
@@ -95,13 +93,24 @@ export class ResponseBody {
     }
   }
 
+  #idleError(): BulkheadError {
+    const { host, limits } = this.#parts
+    if (this.#decoding?.isGranted() === false) {
+      const what = 'The compartment has no memory left for another compressed body.'
+      return new BulkheadError('ResourceBusy', `${what} ${FEWER_BODIES}`)
+    }
+    const what = `The host ${host} sent nothing for ${limits.idleMs} ms. Try again later.`
+    return new BulkheadError('ToolExecutionFailed', what)
+  }
+
   async #open(): Promise<AsyncIterator<Buffer>> {
     const { source, decoder, decoders, limits } = this.#parts
     if (decoder !== undefined) {
       this.#decoding = decoders.claim(decoder.bytes)
       await this.#decoding.granted
       if (this.#failure !== undefined) throw this.#failure
-      this.#stream = pipeline(source, (pieces: AsyncIterable<Buffer>) => this.#counted(pieces), decoder.open(limits.chunkBytes), ignore)
+      const count = (pieces: AsyncIterable<Buffer>): AsyncGenerator<Buffer> => this.#counted(pieces)
+      this.#stream = pipeline(source, count, decoder.open(limits.chunkBytes), ignore)
     }
     this.#pieces = coalesced(this.#stream, limits.chunkBytes)[Symbol.asyncIterator]()
     return this.#pieces

@@ -37,7 +37,8 @@ const DECODERS: ReadonlyMap<string, Decoder> = new Map<string, Decoder>([
   ['br', { bytes: 20 * MB, open: (chunkSize) => createBrotliDecompress({ chunkSize }) }],
   ['zstd', {
     bytes: 10 * MB,
-    open: (chunkSize) => createZstdDecompress({ chunkSize, params: { [constants.ZSTD_d_windowLogMax]: ZSTD_WINDOW_LOG } }),
+    open: (chunkSize) =>
+      createZstdDecompress({ chunkSize, params: { [constants.ZSTD_d_windowLogMax]: ZSTD_WINDOW_LOG } }),
   }],
 ])
 
@@ -45,13 +46,16 @@ const DECODERS: ReadonlyMap<string, Decoder> = new Map<string, Decoder>([
  * Reads the head of a response. A body in one known encoding is decoded, and the headers then describe the decoded
  * body. A body in several encodings, which only decompression bombs use, or in an unknown one is passed on as it is.
  */
-export function readResponseHead({ statusCode, headers: given }: RawHead, method: string, limits: NetLimits): ResponseHead {
+export function readResponseHead(
+  { statusCode, headers: given }: RawHead, method: string, limits: NetLimits,
+): ResponseHead {
   const headers = new Map<string, string>()
   let count = 0
   for (const [name, value] of Object.entries(given)) {
     const values = Array.isArray(value) ? value : [value ?? '']
     count += values.length
-    if (!HIDDEN.has(name) && !name.startsWith('proxy-')) headers.set(name, values.join(name === 'set-cookie' ? '\n' : ', '))
+    if (HIDDEN.has(name) || name.startsWith('proxy-')) continue
+    headers.set(name, values.join(name === 'set-cookie' ? '\n' : ', '))
   }
   if (count > limits.headerCount) {
     throw new BulkheadError('ToolExecutionFailed', `The response has more than ${limits.headerCount} headers.`)

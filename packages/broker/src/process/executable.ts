@@ -40,7 +40,10 @@ export class Executables {
   constructor(folders: readonly string[], untrusted: UntrustedFolders) {
     const relative = folders.find((folder) => !isAbsolute(folder) || folder.includes(':'))
     if (relative !== undefined) {
-      throw new BulkheadError('ConfigInvalid', `"${relative}" is not an absolute folder. Commands are searched in absolute folders only.`)
+      throw new BulkheadError(
+        'ConfigInvalid',
+        `"${relative}" is not an absolute folder. Commands are searched in absolute folders only.`,
+      )
     }
     this.#folders = folders
     this.#untrusted = untrusted
@@ -65,7 +68,9 @@ export class Executables {
       if (file?.isFile() !== true || !await isExecutable(path)) continue
       if ((file.mode & SET_ID) !== 0n) throw refused(name, 'runs as another user or group')
       if ((file.mode & WRITABLE_BY_ALL) !== 0n) throw refused(name, 'can be written by anyone')
-      if (await this.#untrusted.reaches(path)) throw refused(name, 'lies in, or is linked through, a folder that tools can write')
+      if (await this.#untrusted.reaches(path)) {
+        throw refused(name, 'lies in, or is linked through, a folder that tools can write')
+      }
       // execvp() would run any other file in a shell.
       const content = await readProgram(path, file)
       if (content === undefined) throw refused(name, 'is neither a program nor a script that names its interpreter')
@@ -81,7 +86,8 @@ export class Executables {
 export function requireUnchanged(executable: Executable): void {
   const { name, path, identity, changedNs } = executable
   const file = statSync(path, { bigint: true, throwIfNoEntry: false })
-  if (file !== undefined && identityOf(file) === identity && (file.ctimeNs === changedNs || isSameContent(executable, file))) return
+  const isSameFile = file !== undefined && identityOf(file) === identity
+  if (isSameFile && (file.ctimeNs === changedNs || isSameContent(executable, file))) return
   const what = `The command "${name}" was not run: the file has changed since it was first used.`
   throw new Denial(what, CHANGED, { power: 'shell', cmd: name })
 }
@@ -161,7 +167,8 @@ export class UntrustedFolders {
 
 function rootOf(pattern: string, literal: readonly string[]): string {
   const segments = pattern.split('/')
-  const known = literal.filter((folder) => pattern === folder || pattern.startsWith(`${folder}/`)).map((folder) => folder.split('/').length)
+  const known = literal.filter((folder) => pattern === folder || pattern.startsWith(`${folder}/`))
+    .map((folder) => folder.split('/').length)
   const fixed = Math.max(0, ...known)
   const wild = segments.findIndex((segment, index) => index >= fixed && segment.includes('*'))
   return (wild < 0 ? segments : segments.slice(0, wild)).join('/').replace(/(?<!\/)\/+$/, '') || '/'
@@ -183,7 +190,10 @@ async function* pathSteps(path: string): AsyncGenerator<string> {
       continue
     }
     if (++links > LINKS) {
-      throw new BulkheadError('CapabilityDenied', 'The command was not run: its path has too many links. Use a different command.')
+      throw new BulkheadError(
+        'CapabilityDenied',
+        'The command was not run: its path has too many links. Use a different command.',
+      )
     }
     if (isAbsolute(target)) at = '/'
     ahead = [...target.split('/'), ...ahead]

@@ -61,7 +61,9 @@ export class LeftoverProcesses {
 /**
  * The processes of a run, its leader included. Contract: never rejects; undefined when they cannot be determined now.
  */
-export async function processesOf(identity: RunIdentity, table: readonly ProcessRow[]): Promise<readonly ProcessRow[] | undefined> {
+export async function processesOf(
+  identity: RunIdentity, table: readonly ProcessRow[],
+): Promise<readonly ProcessRow[] | undefined> {
   const { leader, marker, mark, seen } = identity
   const young = table.filter(({ started }) => started >= leader.started)
   const found = new Set<ProcessRow>()
@@ -123,7 +125,8 @@ export async function processTable(): Promise<readonly ProcessRow[] | undefined>
   const pids = names?.filter((name) => /^\d+$/.test(name)).map(Number)
   const texts = pids && await Promise.all(pids.map((pid) => textOf(pid, 'stat')))
   if (texts === undefined || texts.includes(undefined)) return undefined
-  return pids!.map((pid, index) => parse(pid, texts[index]!)).filter((row) => row !== undefined).filter(({ ended }) => !ended)
+  const rows = pids!.map((pid, index) => parse(pid, texts[index]!))
+  return rows.filter((row) => row !== undefined).filter(({ ended }) => !ended)
 }
 
 /** Contract: never rejects; undefined as above. */

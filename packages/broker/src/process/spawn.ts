@@ -12,7 +12,11 @@ export function startError(error: unknown): BulkheadError {
   const code = errorCode(error)
   const why = code === undefined ? '' : ` (${code})`
   if (isResourceShortage(error)) {
-    return new BulkheadError('ResourceBusy', `The system has no room for a process${why}. Try again later.`, { cause: error })
+    return new BulkheadError(
+      'ResourceBusy',
+      `The system has no room for a process${why}. Try again later.`,
+      { cause: error },
+    )
   }
   return new BulkheadError('ToolExecutionFailed', `The command could not be started${why}.`, { cause: error })
 }
@@ -26,7 +30,8 @@ const CLOSE_ON_EXEC = 0o2000000
  */
 export function inheritableDescriptors(): readonly number[] {
   try {
-    return readdirSync('/proc/self/fdinfo').map(Number).filter((descriptor) => descriptor > 2 && isInheritable(descriptor))
+    const open = readdirSync('/proc/self/fdinfo').map(Number)
+    return open.filter((descriptor) => descriptor > 2 && isInheritable(descriptor))
   } catch (error) {
     if (errorCode(error) === 'ENOENT') return []
     throw error
@@ -49,7 +54,9 @@ export type Stdio = readonly ('pipe' | 'ignore' | number)[]
 /**
  * Starts a child without these descriptors. `ignore` leaves them open in the child, so each is replaced by /dev/null.
  */
-export function startMasked<Child>(stdio: Stdio, masked: readonly number[], start: (stdio: [...Stdio]) => Child): Child {
+export function startMasked<Child>(
+  stdio: Stdio, masked: readonly number[], start: (stdio: [...Stdio]) => Child,
+): Child {
   if (masked.length === 0) return start([...stdio])
   const devNull = openSync('/dev/null', 'r')
   try {

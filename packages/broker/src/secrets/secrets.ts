@@ -13,7 +13,9 @@ export interface SecretsCapability extends CapabilityUnit {
 /**
  * Gives out secrets as handles. Values go only to their hosts and commands. `used`: names of the secrets already sent.
  */
-export function secretsCapability(secrets: ReadonlyMap<string, SecretGrant>, used = new Set<string>()): SecretsCapability {
+export function secretsCapability(
+  secrets: ReadonlyMap<string, SecretGrant>, used = new Set<string>(),
+): SecretsCapability {
   const vault = new Vault(secrets, used)
   const calls = new Map<string, SecretHandles>()
   const handlesOf = (callId: string): SecretHandles => {
@@ -30,7 +32,8 @@ export function secretsCapability(secrets: ReadonlyMap<string, SecretGrant>, use
           const message = `The manifest does not name the secret ${name}. Add it to \`secrets\`.`
           throw new BulkheadError('EnvNameUndeclared', message, { data: { name } })
         }
-        requireUnderCeilings(tool, 'secrets', `use the secret ${name}`, (ceiling) => ceiling.secrets.some((one) => one.name === name))
+        requireUnderCeilings(tool, 'secrets', `use the secret ${name}`, (ceiling) =>
+          ceiling.secrets.some((one) => one.name === name))
         if (secret.value === undefined || secret.value === '') {
           const message = `The secret ${name} has no value here. Set the variable for the host.`
           throw new BulkheadError('EnvNameNotSet', message, { data: { name } })
@@ -110,7 +113,10 @@ class SecretHandles implements CallSecrets {
 function forHost(secret: StoredSecret, target: Target): string {
   const [{ name, value }, { url, host }] = [secret, target]
   if (!secret.isFor(target)) {
-    throw denied(`The secret ${name} may not be sent to ${url.host}. Name the host in \`secrets\` of the manifest.`, name)
+    throw denied(
+      `The secret ${name} may not be sent to ${url.host}. Name the host in \`secrets\` of the manifest.`,
+      name,
+    )
   }
   // Unencrypted traffic to another machine can be read on the way.
   if (url.protocol !== 'https:' && !isThisMachine(host)) {
@@ -124,7 +130,10 @@ const isThisMachine = (host: string): boolean => isLocalName(host) || addressKin
 
 function forCommand({ name, value, commands }: StoredSecret, command: string): string {
   if (!commands.includes(command)) {
-    throw denied(`The secret ${name} may not be given to ${command}. Name the command in \`secrets\` of the manifest.`, name)
+    throw denied(
+      `The secret ${name} may not be given to ${command}. Name the command in \`secrets\` of the manifest.`,
+      name,
+    )
   }
   if (value.includes('\0')) throw denied(`The secret ${name} contains a NUL, which an argument cannot carry.`, name)
   return value

@@ -25,8 +25,12 @@ export interface OperatorEnvironment {
   readonly outputBytes?: number
 }
 
-export const restrictedEnvironment = (path: readonly string[], outputBytes: number, untrusted: UntrustedFolders): CommandEnvironment => ({
-  executables: new Executables(path, untrusted), outputBytes, variables: (marker) => cleanVariables(path, marker),
+export const restrictedEnvironment = (
+  path: readonly string[], outputBytes: number, untrusted: UntrustedFolders,
+): CommandEnvironment => ({
+  executables: new Executables(path, untrusted),
+  outputBytes,
+  variables: (marker) => cleanVariables(path, marker),
   cleanPath: once(() => trustedPath(untrusted, path)),
 })
 
@@ -133,8 +137,8 @@ function unlessBusy(error: unknown): undefined {
 }
 
 /**
- * Whether a program works here. Rejects with ResourceBusy during a shortage of resources: then the answer is unknown, and
- * must not count as a no.
+ * Whether a program works here. Rejects with ResourceBusy during a shortage of resources: then the answer is unknown,
+ * and must not count as a no.
  */
 export const isWorking = (argv: Argv): Promise<boolean> =>
   succeeds(argv).catch((error: unknown) => { throw startError(error) })

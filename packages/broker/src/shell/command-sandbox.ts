@@ -74,7 +74,8 @@ export class CommandSandbox {
     // A read-only sandbox already covers the whole workspace.
     const layer = kind === 'work' && projectLayer !== undefined ? await holdMountPoint(projectLayer) : undefined
     if (layer === undefined) return { argv: [bwrap, ...args, '--'], release: NO_SANDBOX.release }
-    const readOnly = layer.isEmpty ? ['--tmpfs', projectLayer!, '--remount-ro', projectLayer!] : ['--ro-bind', projectLayer!, projectLayer!]
+    const readOnly = layer.isEmpty
+      ? ['--tmpfs', projectLayer!, '--remount-ro', projectLayer!] : ['--ro-bind', projectLayer!, projectLayer!]
     return { argv: [bwrap, ...args, ...readOnly, '--'], release: layer.release }
   }
 
@@ -134,7 +135,8 @@ function hiddenPathAt(given: string): readonly HiddenPath[] {
   }
 }
 
-const covered = ({ path, isFolder }: HiddenPath): readonly string[] => isFolder ? ['--tmpfs', path] : ['--ro-bind', '/dev/null', path]
+const covered = ({ path, isFolder }: HiddenPath): readonly string[] =>
+  isFolder ? ['--tmpfs', path] : ['--ro-bind', '/dev/null', path]
 
 /** This mode identifies a mount point, also for the loader and after a crash of the host. */
 const NO_RIGHTS = 0o000
@@ -163,7 +165,8 @@ async function holdMountPoint(path: string): Promise<MountPoint | undefined> {
   if (!await entry.ready) {
     if (made.get(path) === entry) made.delete(path)
     const found = await lstat(path).catch(() => undefined)
-    return found === undefined || found.isSymbolicLink() ? undefined : { isEmpty: false, release: async () => undefined }
+    const isMountable = found !== undefined && !found.isSymbolicLink()
+    return isMountable ? { isEmpty: false, release: async () => undefined } : undefined
   }
   let held = true
   const forget = reaper.hold('empty', path)

@@ -91,7 +91,8 @@ export function streamsOf(stage: StageRequest, files: StreamFiles, ends: PipeEnd
   const { input, stdout, stderr } = stage
   const stdin = typeof input === 'object' ? files.input(input.path) : ends.read
   const onward = ends.write ?? 'kept'
-  const file = (target: StageTarget): number | undefined => typeof target === 'object' ? files.output(target) : undefined
+  const file = (target: StageTarget): number | undefined =>
+    typeof target === 'object' ? files.output(target) : undefined
   if (!isPlainOutput(stage)) return { stdin, stdout: onward, stderr: 'kept', extra: [file(stdout), file(stderr)] }
   return {
     stdin,

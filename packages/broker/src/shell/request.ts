@@ -24,8 +24,8 @@ export function readRequest(given: readonly Json[]): ShellRequest {
   return {
     cmd: stringArgument(given, 0, 'The name of the command', COMMAND_CHARS),
     args: readArguments(given[1] ?? []),
-    cwd: cwd === undefined || cwd === null ? undefined : stringArgument([cwd], 0, 'The working folder'),
-    input: input === undefined || input === null ? undefined : stringArgument([input], 0, 'The input of the command', INPUT_CHARS),
+    cwd: isGiven(cwd) ? stringArgument([cwd], 0, 'The working folder') : undefined,
+    input: isGiven(input) ? stringArgument([input], 0, 'The input of the command', INPUT_CHARS) : undefined,
   }
 }
 
@@ -118,13 +118,13 @@ export function readPipeRequest(given: readonly Json[]): PipeRequest {
   if (!isJsonObject(options)) throw invalidPipe('its options must be an object')
   const { cwd, timeoutMs, wall, quiet } = options
   if (isGiven(wall) && wall !== 'read' && wall !== 'work') throw invalidPipe('its wall must be read or work')
-  if (isGiven(timeoutMs) && !(Number.isInteger(timeoutMs) && timeoutMs as number >= 1 && timeoutMs as number <= MAX_TIMEOUT_MS)) {
+  if (isGiven(timeoutMs) && !isTimeout(timeoutMs)) {
     throw invalidPipe(`its timeoutMs must be a whole number from 1 to ${MAX_TIMEOUT_MS}`)
   }
   return {
     stages: stages.map(readStage),
     cwd: isGiven(cwd) ? stringArgument([cwd], 0, 'The working folder') : undefined,
-    timeoutMs: isGiven(timeoutMs) ? timeoutMs as number : undefined,
+    timeoutMs: isGiven(timeoutMs) ? timeoutMs : undefined,
     wall: isGiven(wall) ? wall : undefined,
     quiet: quiet === true,
   }
@@ -134,7 +134,9 @@ export function readPipeRequest(given: readonly Json[]): PipeRequest {
  * Contract: throws CapabilityDenied unless the grant allows every command. `isBundled`: the code ships with the host
  * and runs in its thread, so its `as` can be trusted.
  */
-export function checkPipe(tool: Pick<CompartmentTool, 'name' | 'grant'>, { stages }: PipeRequest, isBundled: boolean): void {
+export function checkPipe(
+  tool: Pick<CompartmentTool, 'name' | 'grant'>, { stages }: PipeRequest, isBundled: boolean,
+): void {
   for (const stage of stages) checkRequest(tool, stage, isBundled ? stage.as : undefined)
 }
 
@@ -144,11 +146,13 @@ export function checkPipe(tool: Pick<CompartmentTool, 'name' | 'grant'>, { stage
 export function withStageSecrets(request: PipeRequest, secrets: CallSecrets): PipeRequest {
   const isGivenSecret = ({ args, input }: StageRequest): boolean =>
     [...args, input].some((text) => typeof text === 'string' && hasHandle(text))
-  const writesFile = ({ stdout, stderr }: StageRequest): boolean => typeof stdout === 'object' || typeof stderr === 'object'
+  const writesFile = ({ stdout, stderr }: StageRequest): boolean =>
+    typeof stdout === 'object' || typeof stderr === 'object'
   if (request.stages.some(isGivenSecret) && request.stages.some(writesFile)) {
     throw new BulkheadError(
       'CapabilityDenied',
-      'Output of commands that get a secret cannot go into a file, because it is not redacted there. Return it, then write it.',
+      'Output of commands that get a secret cannot go into a file, because it is not redacted there. '
+        + 'Return it, then write it.',
       { data: { power: 'secrets' } },
     )
   }
@@ -179,7 +183,8 @@ const readCommand = ({ cmd, args }: JsonObject): Pick<ShellRequest, 'cmd' | 'arg
   ({ cmd: stringArgument([cmd ?? null], 0, 'The name of the command', COMMAND_CHARS), args: readArguments(args ?? []) })
 
 function readInput(given: Json): StageRequest['input'] {
-  return isJsonObject(given) ? { path: readPath(given.path) } : stringArgument([given], 0, 'The input of the command', INPUT_CHARS)
+  if (isJsonObject(given)) return { path: readPath(given.path) }
+  return stringArgument([given], 0, 'The input of the command', INPUT_CHARS)
 }
 
 function readTarget(given: Json | undefined, usual: 'out' | 'err'): StageTarget {
@@ -194,6 +199,9 @@ function readPath(given: Json | undefined): string {
   if (/\/\.?$/.test(path)) throw invalidPipe(`"${path}" ends in a slash, so it names a folder`)
   return path
 }
+
+const isTimeout = (value: Json): value is number =>
+  typeof value === 'number' && Number.isInteger(value) && value >= 1 && value <= MAX_TIMEOUT_MS
 
 const isGiven = <T extends Json>(value: T | undefined | null): value is T => value !== undefined && value !== null
 

@@ -218,7 +218,8 @@ function start(parts: RunParts): ChildProcess {
   const { argv, cwd, env, masked } = parts
   const [file = '', ...args] = argv
   try {
-    return startMasked(stdioOf(parts), masked, (stdio) => spawn(file, args, { cwd, env, stdio, detached: true, shell: false }))
+    return startMasked(stdioOf(parts), masked, (stdio) =>
+      spawn(file, args, { cwd, env, stdio, detached: true, shell: false }))
   } catch (error) {
     throw startError(error)
   }

@@ -52,7 +52,8 @@ export function shellCapability(options: ShellOptions): CapabilityUnit {
   if (platform === 'win32') return { capabilities: {}, endCall: () => undefined, close: async () => undefined }
 
   const untrusted = new UntrustedFolders(
-    [workspace, ...tools.flatMap(({ grant }) => grant.fs.write)], [workspace, ...tools.flatMap(({ grant }) => grant.fs.roots ?? [])],
+    [workspace, ...tools.flatMap(({ grant }) => grant.fs.write)],
+    [workspace, ...tools.flatMap(({ grant }) => grant.fs.roots ?? [])],
   )
   const restricted = restrictedEnvironment(path, outputBytes, untrusted)
   const operators = operator === undefined ? restricted : operatorEnvironment(operator, untrusted)
@@ -141,7 +142,10 @@ class RunningCommands {
   #admit(callId: string): Attempt {
     if (this.#closed) throw closedError()
     if ([...this.#open].filter(({ busy }) => busy).length >= this.#most) {
-      throw new BulkheadError('TooManyCalls', `The extension already runs ${this.#most} commands. Wait until one of them ends.`)
+      throw new BulkheadError(
+        'TooManyCalls',
+        `The extension already runs ${this.#most} commands. Wait until one of them ends.`,
+      )
     }
     const attempt: Attempt = { callId, stop: new AbortController(), busy: true, over: Promise.resolve() }
     this.#open.add(attempt)

@@ -22,7 +22,9 @@ import { withFileErrors } from '../fs/file-errors.ts'
 /** Folders that only the administrator writes. */
 export const SYSTEM_PATH: readonly string[] = ['/usr/local/bin', '/usr/bin', '/bin']
 
-interface StarterParts extends Pick<RunParts, 'graceMs' | 'drainMs'>, Pick<CommandSandboxOptions, 'missingSandbox' | 'requiresSandbox'> {
+type SandboxNeeds = Pick<CommandSandboxOptions, 'missingSandbox' | 'requiresSandbox'>
+
+interface StarterParts extends Pick<RunParts, 'graceMs' | 'drainMs'>, SandboxNeeds {
   readonly workspace: string
   readonly untrusted: UntrustedFolders
   /** The home folder of the operator. */
@@ -66,7 +68,9 @@ export class Starter {
     this.#parts = parts
     this.#system = new Executables(SYSTEM_PATH, untrusted)
     this.#launcher = new Launcher(this.#system)
-    this.#sandbox = new CommandSandbox({ workspace, executables: this.#system, home, projectLayer, missingSandbox, requiresSandbox })
+    this.#sandbox = new CommandSandbox({
+      workspace, executables: this.#system, home, projectLayer, missingSandbox, requiresSandbox,
+    })
   }
 
   async start(call: OpenCall, request: ShellRequest, stop: AbortSignal): Promise<Run> {
@@ -78,7 +82,8 @@ export class Starter {
     return inWorkingFolder(workspace, call, request.cwd, (cwd) => {
       stop.throwIfAborted()
       requireUnchanged(executable)
-      return this.#spawn(call, cwd, { command: [executable.path, ...request.args], launch, input: request.input, redaction })
+      const command = [executable.path, ...request.args]
+      return this.#spawn(call, cwd, { command, launch, input: request.input, redaction })
     })
   }
 
@@ -86,7 +91,8 @@ export class Starter {
     const sandbox = await this.#sandbox.prepare(request.wall)
     try {
       const pipeline = await this.#startStages(call, request, stop, sandbox.argv)
-      return { result: pipeline.result, gone: pipeline.gone.then(() => sandbox.release()), end: (reason) => pipeline.end(reason) }
+      const gone = pipeline.gone.then(() => sandbox.release())
+      return { result: pipeline.result, gone, end: (reason) => pipeline.end(reason) }
     } catch (error) {
       await sandbox.release()
       throw error
@@ -115,7 +121,8 @@ export class Starter {
           const ends = { read: fifos.readEnd(index - 1), write: fifos.writeEnd(index) }
           const input = typeof stage.input === 'string' ? stage.input : undefined
           const streams = streamsOf(stage, files, ends)
-          return this.#spawn(call, cwd, { command: [...prefix, ...redirected], launch, input, streams, redaction, path, isQuiet: request.quiet })
+          const command = [...prefix, ...redirected]
+          return this.#spawn(call, cwd, { command, launch, input, streams, redaction, path, isQuiet: request.quiet })
         }, request.timeoutMs)
       })
     } finally {
@@ -129,7 +136,8 @@ export class Starter {
     const run = ++this.#started
     const marker = `${this.#compartment}.${run}`
     const mark = newProcessMark()
-    const update = (stream: StreamName, text: string): void => call.onUpdate?.({ type: 'shell.output', run, stream, text })
+    const update = (stream: StreamName, text: string): void =>
+      call.onUpdate?.({ type: 'shell.output', run, stream, text })
     const live = isQuiet || !call.onUpdate ? undefined : new LiveOutput(update, updateMs)
     return new Run({
       ...parts, cwd, marker, mark, live, graceMs, drainMs, outputBytes,
@@ -168,9 +176,11 @@ async function inWorkingFolder<T>(
   const resolved = await scope.locate(given ?? '.')
   const real = await withFileErrors(resolved.given, () => realpath(workspace))
   if (resolved.real !== real && !resolved.real.startsWith(real.endsWith(sep) ? real : real + sep)) {
-    throw new BulkheadError('CapabilityDenied', `"${resolved.given}" is outside the workspace. Commands start inside it.`, {
-      data: { power: 'shell', path: resolved.given },
-    })
+    throw new BulkheadError(
+      'CapabilityDenied',
+      `"${resolved.given}" is outside the workspace. Commands start inside it.`,
+      { data: { power: 'shell', path: resolved.given } },
+    )
   }
   return scope.asFolder(resolved, async (folder) => work(folder.at('.')))
 }

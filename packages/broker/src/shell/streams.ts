@@ -34,7 +34,8 @@ export class StreamFiles {
     for (const { input } of stages) {
       if (typeof input === 'object') await this.#keep(inputKey(input.path), () => this.#openToRead(input.path))
     }
-    const targets = stages.flatMap(({ stdout, stderr }) => [stdout, stderr]).filter((target) => typeof target === 'object')
+    const targets = stages.flatMap(({ stdout, stderr }) =>
+      [stdout, stderr]).filter((target) => typeof target === 'object')
     for (const target of targets) await this.#keep(outputKey(target), () => this.#openToWrite(target))
     for (const target of targets) if (!target.append) await this.#open.get(outputKey(target))!.truncate(0)
   }
@@ -58,7 +59,8 @@ export class StreamFiles {
   async #openToRead(path: string): Promise<FileHandle> {
     const scope = this.#scope('fs.read')
     const resolved = await scope.locate(this.#fromFolder(path))
-    return scope.inFolder(resolved, async (folder, name) => checked(await open(folder.at(name), constants.O_RDONLY | SAFE), path))
+    return scope.inFolder(resolved, async (folder, name) =>
+      checked(await open(folder.at(name), constants.O_RDONLY | SAFE), path))
   }
 
   async #openToWrite({ path, append }: Extract<StageTarget, object>): Promise<FileHandle> {
@@ -151,11 +153,14 @@ export class Fifos {
 
   /** Call it once the commands have inherited the ends, so that each sees the end of the other. */
   async close(): Promise<void> {
-    await Promise.all(this.#ends.flatMap(({ read, write }) => [read, write]).map((end) => end.close().catch(() => undefined)))
+    const ends = this.#ends.flatMap(({ read, write }) => [read, write])
+    await Promise.all(ends.map((end) => end.close().catch(() => undefined)))
   }
 }
 
-/** open() waits for the other end, unless it is non-blocking. A temporary non-blocking reader is open until both are. */
+/**
+ * open() waits for the other end, unless it is non-blocking. A temporary non-blocking reader is open until both are.
+ */
 async function openEnds(path: string): Promise<{ readonly read: FileHandle; readonly write: FileHandle }> {
   const temporary = await open(path, constants.O_RDONLY | constants.O_NONBLOCK)
   let write: FileHandle | undefined
@@ -172,7 +177,8 @@ async function openEnds(path: string): Promise<{ readonly read: FileHandle; read
 
 /** Folders for pipes. The first that works is used. */
 const pipeFolders = (): readonly string[] =>
-  [...new Set([tmpdir(), process.env['XDG_RUNTIME_DIR'], '/tmp', '/var/tmp', '/dev/shm'])].filter((folder) => folder !== undefined)
+  [...new Set([tmpdir(), process.env['XDG_RUNTIME_DIR'], '/tmp', '/var/tmp', '/dev/shm'])]
+    .filter((folder) => folder !== undefined)
 
 async function temporaryFolder(): Promise<string> {
   const folders = pipeFolders()

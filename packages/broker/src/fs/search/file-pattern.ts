@@ -20,7 +20,8 @@ export function compileFilePattern(pattern: string): FilePattern {
     throw new BulkheadError('InputInvalid', why)
   }
   // `folder/**` does not match the folder itself.
-  const alternatives = alternativesOf(pattern).map((parts) => parts.length > 1 && parts.at(-1) === '**' ? [...parts, '*'] : parts)
+  const alternatives = alternativesOf(pattern).map((parts) =>
+    parts.length > 1 && parts.at(-1) === '**' ? [...parts, '*'] : parts)
   const tests = alternatives.map((parts) => parts.map(compilePart))
   const [only] = alternatives.length === 1 ? alternatives : []
   const folder = only?.slice(0, Math.min(only.length - 1, only.findIndex(isWild) >>> 0)) ?? []
@@ -64,10 +65,12 @@ const ANY_CHARS = Symbol('*')
 const anyChar = (): boolean => true
 
 const matchChars = (tokens: readonly CharTest[], chars: readonly string[]): boolean =>
-  matchRow<CharTest, string>(tokens, chars, ANY_CHARS, (token, char) => (typeof token === 'function' ? token(char) : token === char))
+  matchRow<CharTest, string>(tokens, chars, ANY_CHARS, (token, char) =>
+    (typeof token === 'function' ? token(char) : token === char))
 
 function tokensOf(part: string, sets: boolean): readonly CharTest[] {
-  return Array.from(part.matchAll(/\[([!^]?)(\]?[^\]]*)\]|[^]/gu)).flatMap(([text, negated, members]): readonly CharTest[] => {
+  const parts = Array.from(part.matchAll(/\[([!^]?)(\]?[^\]]*)\]|[^]/gu))
+  return parts.flatMap(([text, negated, members]): readonly CharTest[] => {
     if (text === '*') return [ANY_CHARS]
     if (text === '?') return [anyChar]
     return sets && members ? [charSet(members, negated !== '')] : Array.from(text)
@@ -75,7 +78,8 @@ function tokensOf(part: string, sets: boolean): readonly CharTest[] {
 }
 
 function charSet(members: string, negated: boolean): (char: string) => boolean {
-  const ranges = Array.from(members.matchAll(/([^])-([^])|[^]/gu), ([text, low = text, high = text]) => [low, high] as const)
+  const matches = members.matchAll(/([^])-([^])|[^]/gu)
+  const ranges = Array.from(matches, ([text, low = text, high = text]) => [low, high] as const)
   const code = (char: string): number => char.codePointAt(0)!
   return (char) => ranges.some(([low, high]) => code(char) >= code(low) && code(char) <= code(high)) !== negated
 }
@@ -114,7 +118,10 @@ export function compileGlobPattern(pattern: string): (names: readonly string[]) 
 /** The components of each expansion of a pattern. Throws InputInvalid if it leaves its folder. */
 function alternativesOf(pattern: string): readonly (readonly string[])[] {
   if (pattern === '' || pattern.length > PATTERN_CHARS || pattern.includes('\0')) {
-    throw new BulkheadError('InputInvalid', `The pattern is empty, longer than ${PATTERN_CHARS} characters, or contains a NUL.`)
+    throw new BulkheadError(
+      'InputInvalid',
+      `The pattern is empty, longer than ${PATTERN_CHARS} characters, or contains a NUL.`,
+    )
   }
   return expandBraces(pattern).map((alternative) => {
     const names = alternative.split('/').filter((name, index) => name !== '.' && (name !== '' || index === 0))
@@ -133,7 +140,10 @@ export function expandBraces(pattern: string): readonly string[] {
   const tails = expandBraces(after)
   const expanded = choices.flatMap(expandBraces).flatMap((choice) => tails.map((tail) => before + choice + tail))
   if (expanded.length > ALTERNATIVES) {
-    throw new BulkheadError('InputInvalid', `The braces of the pattern expand to more than ${ALTERNATIVES} strings. Split the search.`)
+    throw new BulkheadError(
+      'InputInvalid',
+      `The braces of the pattern expand to more than ${ALTERNATIVES} strings. Split the search.`,
+    )
   }
   return expanded
 }

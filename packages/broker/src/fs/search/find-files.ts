@@ -39,7 +39,9 @@ export async function findFiles(
   })
 }
 
-async function startOf(scope: FileScope, base: ResolvedPath, { folder }: FilePattern): Promise<ResolvedPath | undefined> {
+async function startOf(
+  scope: FileScope, base: ResolvedPath, { folder }: FilePattern,
+): Promise<ResolvedPath | undefined> {
   if (folder.length === 0) return base
   const resolved = await scope.locate(joinNames(base.given, ...folder), 'leads').catch(missing)
   const found = resolved && await scope.lstat(resolved).catch(missing)

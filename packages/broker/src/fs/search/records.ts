@@ -35,7 +35,8 @@ function readShortRecord(record: Buffer): SearchRecord | undefined {
   return { type, line: data.line_number ?? 0, ...shown(bytesOf(data.lines)) }
 }
 
-const bytesOf = ({ text, bytes = '' }: Written): Buffer => text === undefined ? Buffer.from(bytes, 'base64') : Buffer.from(text)
+const bytesOf = ({ text, bytes = '' }: Written): Buffer =>
+  text === undefined ? Buffer.from(bytes, 'base64') : Buffer.from(text)
 
 /** Quotes inside strings are escaped, so the searched keys cannot occur in them. */
 function readLongRecord(record: Buffer): SearchRecord | undefined {

@@ -41,11 +41,15 @@ export function readFindRequest(options: Json | undefined): FindRequest {
 
 export function readSearchRequest(pattern: string, options: Json | undefined): SearchRequest {
   if (pattern === '' || pattern.length > PATTERN_CHARS || pattern.includes('\0') || !pattern.isWellFormed()) {
-    throw invalid(`its pattern is empty, longer than ${PATTERN_CHARS} characters, or contains a NUL or an unpaired surrogate`)
+    throw invalid(
+      `its pattern is empty, longer than ${PATTERN_CHARS} characters, or contains a NUL or an unpaired surrogate`,
+    )
   }
   const given = objectOf(options)
   const type = text(given, 'type')
-  if (type !== undefined && !/^[a-z0-9][a-z0-9_+-]{0,63}$/i.test(type)) throw invalid('its type must be a file type such as ts or py')
+  if (type !== undefined && !/^[a-z0-9][a-z0-9_+-]{0,63}$/i.test(type)) {
+    throw invalid('its type must be a file type such as ts or py')
+  }
   const want = text(given, 'want') ?? 'lines'
   if (want !== 'lines' && want !== 'counts') throw invalid('want must be lines or counts')
   return {

@@ -73,7 +73,9 @@ export class LineResults {
       case 'match':
         if (file === undefined) break
         file.count++
-        if (file.shown && (file.matched.length < this.#options.limit || this.#options.context > 0)) this.#keep(file, record)
+        if (file.shown && (file.matched.length < this.#options.limit || this.#options.context > 0)) {
+          this.#keep(file, record)
+        }
         break
       case 'context':
         if (file?.shown === true && this.#options.context > 0) this.#keep(file, record)
@@ -89,8 +91,12 @@ export class LineResults {
   #begin(record: Buffer): void {
     const begun = readRecord(record)
     const path = begun?.type === 'begin' ? this.#options.shownPath(begun.path.replace(/^\.\//, '')) : undefined
-    this.#file = path === undefined ? undefined
-      : { path, matched: [], lines: new Map(), chars: 0, count: 0, shown: this.#last === undefined || path <= this.#last }
+    if (path === undefined) {
+      this.#file = undefined
+      return
+    }
+    const shown = this.#last === undefined || path <= this.#last
+    this.#file = { path, matched: [], lines: new Map(), chars: 0, count: 0, shown }
   }
 
   #keep(file: FileLines, record: Buffer): void {
@@ -142,7 +148,8 @@ export class LineResults {
       for (const line of file.matched) {
         if (matches.length === limit || room <= 0) return matches
         const match = this.#found(file, line)
-        room -= [match.path, match.text, ...match.before ?? [], ...match.after ?? []].reduce((sum, text) => sum + text.length, 0)
+        const texts = [match.path, match.text, ...match.before ?? [], ...match.after ?? []]
+        room -= texts.reduce((sum, text) => sum + text.length, 0)
         matches.push(match)
       }
     }
@@ -154,7 +161,8 @@ export class LineResults {
     const { text, cut } = lines.get(line)!
     const next = line + text.split('\n').length
     const between = (from: number, to: number): readonly string[] =>
-      Array.from({ length: to - from }, (_, index) => lines.get(from + index)?.text).filter((shown) => shown !== undefined)
+      Array.from({ length: to - from }, (_, index) => lines.get(from + index)?.text)
+        .filter((shown) => shown !== undefined)
     const [before, after] = [between(line - context, line), between(next, next + context)]
     return {
       path, line, text, ...(cut && { cut }), ...(before.length > 0 && { before }), ...(after.length > 0 && { after }),
@@ -173,7 +181,7 @@ export class CountResults {
   #total = 0
   #files = 0
 
-  constructor({ limit, shownPath }: { readonly limit: number; readonly shownPath: (path: string) => string | undefined }) {
+  constructor({ limit, shownPath }: Pick<LineResultsOptions, 'limit' | 'shownPath'>) {
     this.#limit = limit
     this.#shownPath = shownPath
   }

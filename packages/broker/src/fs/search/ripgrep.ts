@@ -8,7 +8,8 @@ import { Executables, UntrustedFolders, requireUnchanged, type Executable } from
 
 /** No configuration and no global ignore files. Links are not followed. */
 const ALWAYS = [
-  '--no-config', '--no-ignore-messages', '--color=never', '--hidden', '--no-follow', '--no-require-git', '--no-ignore-global',
+  '--no-config', '--no-ignore-messages', '--color=never', '--hidden', '--no-follow', '--no-require-git',
+  '--no-ignore-global',
   '--glob=!.git', '--glob=!.hg', '--glob=!.svn', '--glob=!.jj',
 ]
 
@@ -33,9 +34,14 @@ async function locate(): Promise<Executable> {
     return await new Executables([dirname(rgPath)], new UntrustedFolders([])).find(basename(rgPath))
   } catch (cause) {
     if (mentionsResourceShortage(messageOf(cause))) {
-      throw new BulkheadError('ResourceBusy', 'The system lacks resources to start ripgrep. Try again later.', { cause })
+      throw new BulkheadError(
+        'ResourceBusy',
+        'The system lacks resources to start ripgrep. Try again later.',
+        { cause },
+      )
     }
-    const why = 'ripgrep is not installed for this platform, so files cannot be searched. Install the optional dependencies.'
+    const why = 'ripgrep is not installed for this platform, so files cannot be searched. '
+      + 'Install the optional dependencies.'
     throw new BulkheadError('CapabilityUnavailable', why, { cause })
   }
 }
@@ -96,7 +102,10 @@ export async function runRipgrep({ args, cwd, input, signal, take }: RipgrepRun)
     const message = errors.end()
     if (enough || code === 0 || code === 1 || (code === 2 && (message === '' || errors.hasRead))) resolve()
     else if (code === 2) reject(new BulkheadError('InputInvalid', cleaned(message)))
-    else reject(new BulkheadError('ToolExecutionFailed', `ripgrep ended early (${killed ?? code}). ${cleaned(message)}`.trim()))
+    else {
+      const why = `ripgrep ended early (${killed ?? code}). ${cleaned(message)}`.trim()
+      reject(new BulkheadError('ToolExecutionFailed', why))
+    }
   })
   try {
     await promise

@@ -14,20 +14,26 @@ export async function searchLines(
   scope: FileScope, resolved: ResolvedPath, request: SearchRequest, signal: AbortSignal,
 ): Promise<LinesFound> {
   const found = await scope.lstat(resolved)
-  return found?.kind === 'file' ? searchFile(scope, resolved, request, signal) : searchFolder(scope, resolved, request, signal)
+  const search = found?.kind === 'file' ? searchFile : searchFolder
+  return search(scope, resolved, request, signal)
 }
 
 /** Passes a descriptor, so that ripgrep reads the file that was checked. */
-function searchFile(scope: FileScope, resolved: ResolvedPath, request: SearchRequest, signal: AbortSignal): Promise<LinesFound> {
+function searchFile(
+  scope: FileScope, resolved: ResolvedPath, request: SearchRequest, signal: AbortSignal,
+): Promise<LinesFound> {
   return scope.withFile(resolved, READ, async (handle) => {
     if (!(await handle.stat()).isFile()) throw notRegular(resolved.given)
     const lines = collectorOf(request, () => resolved.given)
-    const unread = await runRipgrep({ args: argumentsOf(request), cwd: '/', input: handle.fd, signal, take: (bytes) => lines.add(bytes) })
+    const args = argumentsOf(request)
+    const unread = await runRipgrep({ args, cwd: '/', input: handle.fd, signal, take: (bytes) => lines.add(bytes) })
     return { ...lines.end(), unread }
   })
 }
 
-function searchFolder(scope: FileScope, resolved: ResolvedPath, request: SearchRequest, signal: AbortSignal): Promise<LinesFound> {
+function searchFolder(
+  scope: FileScope, resolved: ResolvedPath, request: SearchRequest, signal: AbortSignal,
+): Promise<LinesFound> {
   const wanted = request.glob === undefined ? undefined : globTest(request.glob)
   return scope.asFolder(resolved, async (folder) => {
     const granted = await scope.matcher()
@@ -46,7 +52,8 @@ function searchFolder(scope: FileScope, resolved: ResolvedPath, request: SearchR
 type ShownPath = (path: string) => string | undefined
 
 const collectorOf = ({ want, limit, context }: SearchRequest, shown: ShownPath): CountResults | LineResults =>
-  want === 'counts' ? new CountResults({ limit, shownPath: shown }) : new LineResults({ limit, context, shownPath: shown })
+  want === 'counts'
+    ? new CountResults({ limit, shownPath: shown }) : new LineResults({ limit, context, shownPath: shown })
 
 function argumentsOf({ pattern, ignoreCase, multiline, context, want, type }: SearchRequest): readonly string[] {
   return [
