@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import type { AddressInfo, Socket } from 'node:net'
 import { connect, createServer } from 'node:net'
-import { expect, it, onTestFinished } from 'vitest'
+import { expect, it, onTestFinished, vi } from 'vitest'
 import { encodeFrame } from '../src/wire/frame.ts'
 import { socketTransport } from '../src/wire/socket-transport.ts'
 
@@ -62,4 +62,28 @@ it('reads on at once after those that do not', async () => {
   const { turns } = await comingAfterWork('x'.repeat(1_000), 1, 50)
   // In one turn or the next: while a timer is waited for, the loop turns many times.
   expect(Math.min(...gapsOf(turns))).toBeLessThanOrEqual(1)
+})
+
+it('keeps the order of packets that arrive before, during and after a pause', async () => {
+  const [here, there] = await socketPair()
+  const got: string[] = []
+  const all = Promise.withResolvers<void>()
+  socketTransport(here, { maxFrameBytes: 2 ** 20, readOnlyWhenDrained: true }).listen({
+    packet(packet) {
+      got.push(packet as string)
+      if (packet === 'a') here.pause()
+      if (packet === 'd') all.resolve()
+    },
+    closed: () => undefined,
+  })
+  there.write(encodeFrame('a'))
+  await vi.waitFor(() => expect(got).toEqual(['a']))
+  there.write(encodeFrame('b'))
+  await vi.waitFor(() => expect(here.readableLength).toBeGreaterThan(0))
+  there.write(encodeFrame('c'))
+  expect(got).toEqual(['a'])
+  here.resume()
+  there.write(encodeFrame('d'))
+  await all.promise
+  expect(got).toEqual(['a', 'b', 'c', 'd'])
 })
