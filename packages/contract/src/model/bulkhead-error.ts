@@ -35,7 +35,8 @@ export class BulkheadError extends Error {
   /** Unlike `instanceof`, also true for errors of another copy of this package. Contract: never throws. */
   static is(value: unknown): value is BulkheadError {
     try {
-      return typeof value === 'object' && value !== null && brand in value && isErrorCode((value as { code?: unknown }).code)
+      if (typeof value !== 'object' || value === null || !(brand in value)) return false
+      return isErrorCode((value as { code?: unknown }).code)
     } catch {
       // A foreign proxy or accessor threw.
       return false
@@ -58,7 +59,8 @@ export function requireOptions<Options extends object>(
 
 /** The stages of loading an extension, in order. The first failure stops it. */
 export const VALIDATION_STAGES = [
-  'locate', 'trust', 'read', 'shape', 'contractVersion', 'requiredCoreVersion', 'configSchema', 'integrity', 'signature', 'lock', 'register',
+  'locate', 'trust', 'read', 'shape', 'contractVersion', 'requiredCoreVersion', 'configSchema', 'integrity',
+  'signature', 'lock', 'register',
 ] as const
 export type ValidationStage = (typeof VALIDATION_STAGES)[number]
 

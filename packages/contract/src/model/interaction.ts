@@ -3,20 +3,33 @@ import type { Json } from '@bulkhead/kit/json'
 /** Every question to a person. Tools and host have no other way to ask. */
 export type InteractionRequest =
   | { readonly kind: 'Ask'; readonly prompt: string }
-  | { readonly kind: 'Select'; readonly prompt: string; readonly options: readonly InteractionOption[]; readonly multiple?: boolean }
+  | {
+      readonly kind: 'Select'
+      readonly prompt: string
+      readonly options: readonly InteractionOption[]
+      readonly multiple?: boolean
+    }
   | { readonly kind: 'Confirm'; readonly prompt: string }
   | { readonly kind: 'Approve'; readonly approval: ApprovalRequest }
   | { readonly kind: 'Auth.DeviceCode'; readonly url: string; readonly code: string; readonly expiresAt: string }
   | { readonly kind: 'Auth.Password'; readonly prompt: string }
   /** Grants one call; `approval` is what the person sees. */
-  | { readonly kind: 'grantStageTool'; readonly tool: string; readonly stage: string; readonly argsDigest: string; readonly approval: ApprovalRequest }
+  | {
+      readonly kind: 'grantStageTool'
+      readonly tool: string
+      readonly stage: string
+      readonly argsDigest: string
+      readonly approval: ApprovalRequest
+    }
   /** The answer is trusted, once, declined, or false for no decision. */
   | { readonly kind: 'trustProject'; readonly path: string; readonly summary: string }
 
 export type InteractionKind = InteractionRequest['kind']
 
 /** The kinds that a tool may use; the others belong to the host. */
-export const TOOL_INTERACTION_KINDS = ['Ask', 'Select', 'Confirm', 'Auth.DeviceCode', 'Auth.Password'] as const satisfies readonly InteractionKind[]
+export const TOOL_INTERACTION_KINDS = [
+  'Ask', 'Select', 'Confirm', 'Auth.DeviceCode', 'Auth.Password',
+] as const satisfies readonly InteractionKind[]
 
 export interface InteractionOption {
   readonly label: string

@@ -54,7 +54,8 @@ export const TOOL_NAME_PATTERN = /^[A-Za-z][A-Za-z0-9_-]{0,63}$/
  * Models have learned these names. A tool of another layer may take one only with the same schema and no more powers.
  */
 export const LOCKED_TOOLS = [
-  'read', 'write', 'edit', 'glob', 'grep', 'bash', 'todo', 'task', 'question', 'web_search', 'web_fetch', 'skill', 'tool_search',
+  'read', 'write', 'edit', 'glob', 'grep', 'bash', 'todo', 'task', 'question', 'web_search', 'web_fetch', 'skill',
+  'tool_search',
 ] as const
 export type LockedTool = (typeof LOCKED_TOOLS)[number]
 
@@ -71,7 +72,9 @@ export const TOOL_MODES = ['read', 'safe_write', 'destructive', 'local', 'extern
  */
 export type ToolMode = (typeof TOOL_MODES)[number]
 
-export const TOOL_KINDS = ['read', 'edit', 'delete', 'move', 'search', 'execute', 'think', 'fetch', 'switch_mode', 'other'] as const
+export const TOOL_KINDS = [
+  'read', 'edit', 'delete', 'move', 'search', 'execute', 'think', 'fetch', 'switch_mode', 'other',
+] as const
 /** How an editor that supports ACP displays the call. */
 export type ToolKind = (typeof TOOL_KINDS)[number]
 
@@ -83,6 +86,7 @@ const COMMON_CONFIG_PROPERTIES: JsonObject = {
 
 /** Adds the common keys to a configSchema, except those that it defines itself. */
 export function withCommonConfig(schema: JsonObject): JsonObject {
-  const properties = typeof schema['properties'] === 'object' && schema['properties'] !== null ? (schema['properties'] as JsonObject) : {}
-  return { ...schema, properties: { ...COMMON_CONFIG_PROPERTIES, ...properties } }
+  const { properties } = schema
+  const own = typeof properties === 'object' && properties !== null ? properties as JsonObject : {}
+  return { ...schema, properties: { ...COMMON_CONFIG_PROPERTIES, ...own } }
 }

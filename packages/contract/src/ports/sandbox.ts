@@ -168,7 +168,8 @@ export interface CompartmentServices {
 }
 
 /** The parts of `runtime` that a tool can be given. The broker checks each use again. */
-export type RuntimePart = 'fs.read' | 'fs.write' | 'net' | 'shell' | 'env' | 'secrets' | 'state' | 'interact' | 'tools' | 'session'
+export type RuntimePart =
+  | 'fs.read' | 'fs.write' | 'net' | 'shell' | 'env' | 'secrets' | 'state' | 'interact' | 'tools' | 'session'
 
 /**
  * What a compartment may request of the broker, each with the part of `runtime` it belongs to. `null`: every call may.

@@ -95,7 +95,9 @@ export interface Store {
    * stored value. `change` must be pure, because it may run more than once. If it throws, nothing changes and this
    * rejects with the same error.
    */
-  update(collection: StoreCollection, key: string, change: (value: Json | undefined) => Json | undefined): Promise<Json | undefined>
+  update(
+    collection: StoreCollection, key: string, change: (value: Json | undefined) => Json | undefined,
+  ): Promise<Json | undefined>
   /** Ordered by key. Includes damaged records. */
   list(collection: StoreCollection, prefix?: string): Promise<readonly StoredRecord[]>
   /**

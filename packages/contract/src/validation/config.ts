@@ -8,7 +8,10 @@ import { commandSafetyConfigSchema, packagePolicy, perLayer, ruleSchema } from '
 const thirdPartyPlacement = z.enum(['thread', 'process'])
 const secretName = envName.describe('Name of an environment variable. Values are never written here.')
 const packageName = z.string().max(214)
-  .regex(/^(?:@[a-z0-9~-][a-z0-9._~-]*\/)?[a-z0-9~-][a-z0-9._~-]*$/, 'the name of an npm package, such as weather or @acme/weather')
+  .regex(
+    /^(?:@[a-z0-9~-][a-z0-9._~-]*\/)?[a-z0-9~-][a-z0-9._~-]*$/,
+    'the name of an npm package, such as weather or @acme/weather',
+  )
 const positive = z.int().positive()
 /** A longer timer of the platform would fire at once. */
 const bound = positive.max(LONGEST_TIMER_MS)
@@ -26,8 +29,13 @@ const toolConfig = z.looseObject({
 const extensionConfig = z.strictObject({
   enabled: z.boolean().optional().describe('Whether the extension is loaded.'),
   isolation: thirdPartyPlacement.optional().describe('Where its code runs.'),
-  activation: z.enum(['first-call', 'eager']).optional().describe('Whether it starts with its first call or with the host.'),
-  config: z.record(z.string(), z.json()).optional().describe('Configuration of the extension, by its configSchema. enabled and timeoutMs apply to each of its tools without an own value, unless the configSchema defines them itself.'),
+  activation: z.enum(['first-call', 'eager']).optional()
+    .describe('Whether it starts with its first call or with the host.'),
+  config: z.record(z.string(), z.json()).optional()
+    .describe(
+      'Configuration of the extension, by its configSchema. enabled and timeoutMs apply to each of its tools without '
+      + 'an own value, unless the configSchema defines them itself.',
+    ),
   limits: limits.optional().describe('Bounds on its compartment.'),
   compartments: positive.max(64).optional()
     .describe('How many compartments share its calls. Only for an extension that keeps nothing between calls.'),
@@ -42,19 +50,25 @@ const mcpServer = z.discriminatedUnion('type', [
   z.strictObject({
     type: z.literal('local').describe('A process that the host starts and talks to over its standard streams.'),
     command: z.array(z.string()).min(1).describe('The executable and its arguments.'),
-    env: z.array(envName).optional().describe('Names of environment variables that the process gets, besides those for programs, settings and language.'),
+    env: z.array(envName).optional()
+      .describe(
+        'Names of environment variables that the process gets, besides those for programs, settings and language.',
+      ),
     ...remoteCall,
   }),
   z.strictObject({
     type: z.literal('remote').describe('A server that is reached over HTTP.'),
     url: webUrl.describe('Its address.'),
-    headers: z.record(headerName, z.strictObject({ secret: secretName })).optional().describe('Headers whose values are secrets.'),
+    headers: z.record(headerName, z.strictObject({ secret: secretName })).optional()
+      .describe('Headers whose values are secrets.'),
     ...remoteCall,
   }),
 ])
 
 const openapiAuth = z.discriminatedUnion('type', [
-  z.strictObject({ type: z.literal('bearer').describe('In the header Authorization, after Bearer.'), secret: secretName }),
+  z.strictObject({
+    type: z.literal('bearer').describe('In the header Authorization, after Bearer.'), secret: secretName,
+  }),
   z.strictObject({
     type: z.literal('apiKey').describe('In a separate header.'),
     header: headerName.describe('The name of the header, such as X-Api-Key.'),
@@ -63,13 +77,21 @@ const openapiAuth = z.discriminatedUnion('type', [
 ])
 
 const openapiSource = z.strictObject({
-  document: z.string().max(4096).regex(/^(?![A-Za-z][A-Za-z0-9+.-]*:\/\/)[^\0]+$/, 'a path; download a remote document first and give the path of the file')
-    .describe('Path of the document, in JSON or YAML. It is relative to the project folder, or to the home folder in the configuration of a user.'),
-  baseUrl: webUrl.optional().describe('Base URL of the operations. Default: the first server of the document. Required if a secret is sent.'),
+  document: z.string().max(4096).regex(
+    /^(?![A-Za-z][A-Za-z0-9+.-]*:\/\/)[^\0]+$/,
+    'a path; download a remote document first and give the path of the file',
+  )
+    .describe(
+      'Path of the document, in JSON or YAML. It is relative to the project folder, or to the home folder in the '
+      + 'configuration of a user.',
+    ),
+  baseUrl: webUrl.optional()
+    .describe('Base URL of the operations. Default: the first server of the document. Required if a secret is sent.'),
   prefix: toolName.optional().describe('Prefix of each tool name, followed by two underscores.'),
   operations: z.array(z.string()).optional().describe('Only these operationIds.'),
   tags: z.array(z.string()).optional().describe('Only operations with one of these tags.'),
-  paths: z.array(z.string().regex(/^\//, 'a path that begins with a slash')).optional().describe('Only operations at one of these paths, or below it.'),
+  paths: z.array(z.string().regex(/^\//, 'a path that begins with a slash')).optional()
+    .describe('Only operations at one of these paths, or below it.'),
   auth: openapiAuth.optional().describe('How requests are authorised.'),
   ...remoteCall,
 })
@@ -86,7 +108,11 @@ const search = z.strictObject({
 })
 
 const sandbox = z.strictObject({
-  idleMs: positive.exactOptional().describe('After how many milliseconds without a call a compartment stops. The next call starts it again. Default: 300000.'),
+  idleMs: positive.exactOptional()
+    .describe(
+      'After how many milliseconds without a call a compartment stops. The next call starts it again. Default: '
+      + '300000.',
+    ),
   spares: z.strictObject({
     process: z.int().nonnegative().exactOptional().describe('Child processes.'),
     thread: z.int().nonnegative().exactOptional().describe('Threads.'),
@@ -94,16 +120,23 @@ const sandbox = z.strictObject({
   most: z.strictObject({
     hulls: positive.exactOptional().describe('Child processes.'),
     threads: positive.exactOptional().describe('Threads.'),
-  }).exactOptional().describe('How many processes and threads may exist at once, spares included. An extension that finds none free waits.'),
+  }).exactOptional().describe(
+    'How many processes and threads may exist at once, spares included. An extension that finds none free waits.',
+  ),
   os: z.enum(['auto', 'require']).exactOptional()
-    .describe('Isolation of child processes and commands by the operating system. auto: what works on this machine. require: all of it, or nothing runs.'),
+    .describe(
+      'Isolation of child processes and commands by the operating system. auto: what works on this machine. require: '
+      + 'all of it, or nothing runs.',
+    ),
 })
 
 const approvals = z.strictObject({
   sessionMinutes: positive.max(525_600).exactOptional()
     .describe('After how many minutes an approval for the session ends. Default: when the session ends.'),
   projectDays: positive.max(3_650).exactOptional()
-    .describe('After how many days an approval for the project ends. A project can lower it, never raise it. Default: 30.'),
+    .describe(
+      'After how many days an approval for the project ends. A project can lower it, never raise it. Default: 30.',
+    ),
 })
 
 export const configFileSchema = z.strictObject({
@@ -112,7 +145,9 @@ export const configFileSchema = z.strictObject({
   allowlist: z.array(z.string().min(1).max(1024)).optional()
     .describe('Entries such as read, bash:git status or web_fetch:*.example.com, for the mode allowlist.'),
   rules: z.array(ruleSchema).optional().describe('Permission rules of this layer.'),
-  roles: z.record(z.string().regex(/^allow_[A-Za-z0-9_-]+$/, 'a flag such as allow_bash or allow_bash_reviewer'), z.boolean())
+  roles: z.record(
+    z.string().regex(/^allow_[A-Za-z0-9_-]+$/, 'a flag such as allow_bash or allow_bash_reviewer'), z.boolean(),
+  )
     .optional().describe('Flags allow_<tool> and allow_<tool>_<role>.'),
   approvals: approvals.optional().describe('How long approvals last.'),
   toolsEnabled: z.boolean().optional().describe('false disables every tool.'),
@@ -122,8 +157,13 @@ export const configFileSchema = z.strictObject({
   packages: z.array(packageName).optional().describe('npm packages in node_modules to load extensions from.'),
   isolation: perLayer(z.enum(PLACEMENTS), thirdPartyPlacement).optional().describe('Where code of each layer runs.'),
   policy: packagePolicy.optional().describe('What packages must prove before they are used.'),
-  mcp: z.record(toolName, mcpServer).optional().describe('MCP servers by name. Their tools are named server_tool. A server is not started or contacted before it is needed.'),
-  openapi: z.record(toolName, openapiSource).optional().describe('OpenAPI documents by name. Each operation becomes a tool with its operationId as name.'),
+  mcp: z.record(toolName, mcpServer).optional()
+    .describe(
+      'MCP servers by name. Their tools are named server_tool. A server is not started or contacted before it is '
+      + 'needed.',
+    ),
+  openapi: z.record(toolName, openapiSource).optional()
+    .describe('OpenAPI documents by name. Each operation becomes a tool with its operationId as name.'),
   search: search.optional().describe('Settings of web_search.'),
   skills: z.strictObject({
     paths: z.array(z.string()).optional().describe('Further folders with skills.'),
@@ -144,10 +184,15 @@ export const configFileSchema = z.strictObject({
     post: z.array(z.string().min(1).max(128)).optional().describe('Guards that run after the call.'),
   }).optional().describe('The order of guards, by id. Other guards follow in the order of their registration.'),
   audit: z.strictObject({
-    enabled: z.boolean().optional().describe('Whether decisions and calls are recorded. Default: true if the store outlives the host.'),
-    arguments: z.boolean().optional().describe('Whether the arguments of calls are recorded, not only their digest. Default: false.'),
+    enabled: z.boolean().optional()
+      .describe('Whether decisions and calls are recorded. Default: true if the store outlives the host.'),
+    arguments: z.boolean().optional()
+      .describe('Whether the arguments of calls are recorded, not only their digest. Default: false.'),
     require: z.boolean().optional()
-      .describe('Whether a call is refused unless its decision is recorded first. It overrides `enabled`, needs a store that outlives the host, and no later layer can disable it.'),
+      .describe(
+        'Whether a call is refused unless its decision is recorded first. It overrides `enabled`, needs a store that '
+        + 'outlives the host, and no later layer can disable it.',
+      ),
   }).optional().describe('The record of decisions and calls.'),
 })
 

@@ -18,14 +18,16 @@ const number = '(?:0|[1-9]\\d*)'
 const prereleasePart = `(?:${number}|\\d*[A-Za-z-][0-9A-Za-z-]*)`
 const prerelease = `(?:-${prereleasePart}(?:\\.${prereleasePart})*)?`
 const build = '(?:\\+[0-9A-Za-z-]+(?:\\.[0-9A-Za-z-]+)*)?'
-export const exactVersion = z.string().max(64).regex(new RegExp(`^${number}\\.${number}\\.${number}$`), 'a version such as 1.0.0')
+export const exactVersion = z.string().max(64)
+  .regex(new RegExp(`^${number}\\.${number}\\.${number}$`), 'a version such as 1.0.0')
 /** A full semver version. */
 export const packageVersion = z.string().max(256)
   .regex(new RegExp(`^${number}\\.${number}\\.${number}${prerelease}${build}$`), 'a version such as 1.4.0')
 
 /** A number of bytes, or a string such as `200KB`. */
-export const byteSize = z.union([z.int().positive(), z.string().regex(/^[1-9]\d{0,9}(?:B|KB|MB)?$/, 'a size such as 200KB')])
-  .describe('A size in bytes, or a string such as 200KB.')
+export const byteSize = z.union([
+  z.int().positive(), z.string().regex(/^[1-9]\d{0,9}(?:B|KB|MB)?$/, 'a size such as 200KB'),
+]).describe('A size in bytes, or a string such as 200KB.')
 
 // JSON Schemas inside a manifest: only the outline is checked here. The loader compiles them under limits.
 type JsonSchemaField = z.ZodType<JsonObject>

@@ -25,10 +25,13 @@ const capabilities = z.strictObject({
 const lockEntry = z.strictObject({
   version: packageVersion.describe('The accepted version.'),
   root: digest.describe('Digest of all files of the package.'),
-  source: z.string().max(512).regex(/^(?:npm:.+@.+|tarball:.+|folder:.+|in-place)$/s, 'npm:NAME@VERSION, tarball:FILE, folder:NAME or in-place')
+  source: z.string().max(512).regex(
+    /^(?:npm:.+@.+|tarball:.+|folder:.+|in-place)$/s, 'npm:NAME@VERSION, tarball:FILE, folder:NAME or in-place',
+  )
     .describe('Where the package came from.'),
   signer: signer.nullable().describe('Who signed it, or null for an unsigned package.'),
-  signedBy: z.enum(['bundle', 'npm']).nullable().describe('Whether a bundle inside the package or the registry attests the signature.'),
+  signedBy: z.enum(['bundle', 'npm']).nullable()
+    .describe('Whether a bundle inside the package or the registry attests the signature.'),
   capability: digest.describe('Digest of what it may do.'),
   capabilities,
   tools: z.record(toolKey, digest).describe('Digest of the definition of each tool.'),

@@ -2,7 +2,9 @@ import { parse, satisfies } from 'semver'
 import { z } from 'zod'
 import { MANIFEST_LIMITS } from '../model/limits.ts'
 import { CONTRACT_VERSION, EXTENSION_ID_PATTERN, TOOL_KINDS, TOOL_MODES } from '../model/names.ts'
-import { anySchema, byteSize, configSchema, envName, exactVersion, objectSchema, packageVersion, toolName } from './fields.ts'
+import {
+  anySchema, byteSize, configSchema, envName, exactVersion, objectSchema, packageVersion, toolName,
+} from './fields.ts'
 import { refuseStraySecrets, requirementSet, secretManifest } from './requirements.ts'
 
 // Each segment is a name: not empty, not . or .., and without a backslash, a colon or a control character.
@@ -14,20 +16,28 @@ const containedPath = z.string().max(512).regex(
 const toolManifest = z.strictObject({
   name: toolName.describe('The name that a model calls.'),
   label: z.string().min(1).max(128).optional().describe('The name that a person sees.'),
-  description: z.string().min(1).max(MANIFEST_LIMITS.descriptionChars).describe('What a model reads to decide whether to call the tool.'),
+  description: z.string().min(1).max(MANIFEST_LIMITS.descriptionChars)
+    .describe('What a model reads to decide whether to call the tool.'),
   inputSchema: objectSchema.describe('JSON Schema (2020-12) of the arguments, of type object.'),
-  outputSchema: anySchema.optional().describe('JSON Schema (2020-12) of the result. The model sees it; the host does not enforce it.'),
+  outputSchema: anySchema.optional()
+    .describe('JSON Schema (2020-12) of the result. The model sees it; the host does not enforce it.'),
   requires: requirementSet.default({}).describe('What the tool needs. It gets nothing else.'),
-  gated: z.boolean().default(true).describe('Whether calls need approval. false applies only if requires has no effects.'),
+  gated: z.boolean().default(true)
+    .describe('Whether calls need approval. false applies only if requires has no effects.'),
   approvalKey: z.string().min(1).max(512).optional()
-    .describe('Template of the approval key over the arguments, such as "{city}". Without it, and without deriveApprovalKey in code, the key is the name of the tool.'),
+    .describe(
+      'Template of the approval key over the arguments, such as "{city}". Without it, and without deriveApprovalKey '
+      + 'in code, the key is the name of the tool.',
+    ),
   mode: z.enum(TOOL_MODES).optional().describe('How the tool acts. Default: derived from name and requirements.'),
   kind: z.enum(TOOL_KINDS).optional().describe('How an editor shows the call.'),
-  idempotent: z.boolean().default(false).describe('Whether repeating a call is harmless, so that the host may retry it.'),
+  idempotent: z.boolean().default(false)
+    .describe('Whether repeating a call is harmless, so that the host may retry it.'),
   timeoutMs: z.int().min(1).max(3_600_000).optional().describe('Deadline of a call, in milliseconds.'),
   maxEntries: z.int().min(1).max(100_000).optional()
     .describe('How many entries of each list in a result the model sees; the rest goes to a file.'),
-  maxOutput: byteSize.optional().describe('How much of a result the model sees; the rest goes to a file. Default: 200KB.'),
+  maxOutput: byteSize.optional()
+    .describe('How much of a result the model sees; the rest goes to a file. Default: 200KB.'),
 })
 
 const cardinality = z.union([
@@ -38,7 +48,8 @@ const cardinality = z.union([
 const stateSlot = z.strictObject({
   slotVersion: z.string().min(1).max(64).describe('Version of the format of the state.'),
   schema: anySchema.describe('JSON Schema (2020-12) of the state.'),
-  driftPolicy: z.enum(['migrate', 'warn', 'reject']).default('reject').describe('What happens to stored state of another version.'),
+  driftPolicy: z.enum(['migrate', 'warn', 'reject']).default('reject')
+    .describe('What happens to stored state of another version.'),
 })
 
 function refuseSameNames(tools: readonly { readonly name: string }[], context: z.RefinementCtx): void {
@@ -55,30 +66,40 @@ export const manifestSchema = z.strictObject({
   kind: z.literal('Tool').describe('What the extension adds.'),
   contractVersion: exactVersion.describe('The contract version this manifest is written for.'),
   requiredCoreVersion: z.string().min(1).max(256).describe('The range of host versions it runs on, such as ^1.0.0.'),
-  id: z.string().regex(EXTENSION_ID_PATTERN, 'a lower-case letter, then up to 63 lower-case letters, digits or -').describe('The id of the extension.'),
+  id: z.string().regex(EXTENSION_ID_PATTERN, 'a lower-case letter, then up to 63 lower-case letters, digits or -')
+    .describe('The id of the extension.'),
   version: packageVersion.describe('The version of the extension.'),
   title: z.string().min(1).max(128).optional().describe('The name of the extension that a person sees.'),
-  description: z.string().max(MANIFEST_LIMITS.descriptionChars).optional().describe('What the extension is for, for people.'),
+  description: z.string().max(MANIFEST_LIMITS.descriptionChars).optional()
+    .describe('What the extension is for, for people.'),
   main: containedPath.default('./index.js').describe('The ES module whose default export is the extension.'),
   configSchema: configSchema.default({ type: 'object', additionalProperties: false, properties: {} })
     .describe('JSON Schema (2020-12) of the configuration, closed. enabled and timeoutMs are always accepted.'),
-  stateSlot: z.union([z.null(), z.literal('none').transform(() => null), stateSlot]).default(null).describe('The state that the extension keeps, or null.'),
+  stateSlot: z.union([z.null(), z.literal('none').transform(() => null), stateSlot]).default(null)
+    .describe('The state that the extension keeps, or null.'),
   loadedCardinality: cardinality.default('unlimited').describe('How many generations may be loaded at once.'),
-  activeCardinality: z.enum(['unlimited', 'one', 'one-attached']).default('unlimited').describe('How many generations may be active at once.'),
+  activeCardinality: z.enum(['unlimited', 'one', 'one-attached']).default('unlimited')
+    .describe('How many generations may be active at once.'),
   discoveryRules: z.strictObject({
     folder: z.literal('tools').default('tools').describe('The folder of a layer that contains the extension.'),
     activation: z.enum(['first-call', 'eager']).default('first-call')
       .describe('Whether it starts with its first call or with the host.'),
   }).prefault({}).describe('Where it is found and when it starts.'),
-  reloadBehavior: z.enum(['in-turn', 'between-turns', 'never']).default('between-turns').describe('When a changed version may take over.'),
+  reloadBehavior: z.enum(['in-turn', 'between-turns', 'never']).default('between-turns')
+    .describe('When a changed version may take over.'),
   env: z.array(envName).max(64).default([])
     .describe('Names of environment variables it may read, one by one.'),
   secrets: z.array(secretManifest).max(16).default([])
-    .describe('Secrets it may use without seeing them, each for the hosts and commands named here. Its code gets handles, never values.'),
-  dependsOn: z.array(z.string().regex(EXTENSION_ID_PATTERN)).max(64).default([]).describe('Ids of extensions that start before it.'),
+    .describe(
+      'Secrets it may use without seeing them, each for the hosts and commands named here. Its code gets handles, '
+      + 'never values.',
+    ),
+  dependsOn: z.array(z.string().regex(EXTENSION_ID_PATTERN)).max(64).default([])
+    .describe('Ids of extensions that start before it.'),
   tools: z.array(toolManifest).min(1).max(MANIFEST_LIMITS.tools).superRefine(refuseSameNames)
     .describe('The tools of the extension, with distinct names.'),
-  _meta: z.record(z.string(), z.json()).optional().describe('Data for other programs, by reverse domain name. Bulkhead does not read it.'),
+  _meta: z.record(z.string(), z.json()).optional()
+    .describe('Data for other programs, by reverse domain name. Bulkhead does not read it.'),
 }).superRefine(refuseStraySecrets)
 
 /** A manifest after validation, with defaults. */

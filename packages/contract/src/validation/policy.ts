@@ -3,8 +3,13 @@ import { COMMAND_SEVERITIES, RULE_ACTIONS, type CommandSeverity, type Layer } fr
 import { ceilingSet } from './requirements.ts'
 
 export const ruleSchema = z.strictObject({
-  permission: z.string().min(1).max(128).describe('A tool name, a tool name ending in *, mcp:server:tool, openapi:document:operationId, a capability such as fs.write, or *.'),
-  pattern: z.string().min(1).max(1024).default('*').describe('What the rule applies to: an approval key, a path, a host or a command; * and ** as in paths.'),
+  permission: z.string().min(1).max(128)
+    .describe(
+      'A tool name, a tool name ending in *, mcp:server:tool, openapi:document:operationId, a capability such as '
+      + 'fs.write, or *.',
+    ),
+  pattern: z.string().min(1).max(1024).default('*')
+    .describe('What the rule applies to: an approval key, a path, a host or a command; * and ** as in paths.'),
   action: z.enum(RULE_ACTIONS).describe('What happens to a matching call.'),
 })
 export type Rule = z.output<typeof ruleSchema>
@@ -16,7 +21,9 @@ export const commandSafetyPatternSchema = z.strictObject({
   label: z.string().min(1).max(100).describe('What it finds, in a few words.'),
   description: z.string().min(1).max(500).describe('Why that is dangerous.'),
   pattern: z.string().min(1).max(2_000)
-    .describe('A regular expression that may match anywhere in a command. RE2 syntax: no look-around, no back references.'),
+    .describe(
+      'A regular expression that may match anywhere in a command. RE2 syntax: no look-around, no back references.',
+    ),
   category: z.string().min(1).max(50).describe('What is in danger, such as filesystem or credentials.'),
   severity: z.enum(COMMAND_SEVERITIES).describe('warning asks a person, critical refuses.'),
   platform: z.enum(['all', 'unix', 'windows']).default('all').describe('Where such commands exist.'),
@@ -25,7 +32,8 @@ export const commandSafetyPatternSchema = z.strictObject({
 export type CommandSafetyPattern = z.output<typeof commandSafetyPatternSchema>
 
 export const commandSafetyConfigSchema = z.strictObject({
-  enabled: z.boolean().optional().describe('Whether commands are compared with the patterns. Default: true. A project cannot disable it.'),
+  enabled: z.boolean().optional()
+    .describe('Whether commands are compared with the patterns. Default: true. A project cannot disable it.'),
   severity: z.record(patternId, z.enum(['off', ...COMMAND_SEVERITIES])).optional()
     .describe('Another severity for patterns, by id. A project can only raise one.'),
   patterns: z.array(commandSafetyPatternSchema).max(200).optional().describe('Further patterns.'),
@@ -39,7 +47,9 @@ export interface CommandClassification {
 }
 
 /** One value per layer. What ships with the host may have another schema than third-party code. */
-export const perLayer = <Bundled extends z.ZodType, Others extends z.ZodType>(bundled: Bundled, others: Others) => z.strictObject({
+export const perLayer = <Bundled extends z.ZodType, Others extends z.ZodType>(
+  bundled: Bundled, others: Others,
+) => z.strictObject({
   bundled: bundled.optional().describe('For extensions that ship with the host.'),
   global: others.optional().describe('For extensions that the user installed.'),
   project: others.optional().describe('For extensions of the project.'),
@@ -55,7 +65,10 @@ const identity = z.strictObject({
 }).describe('The required signer.')
 
 const widening = z.enum(['refuse', 'consent', 'major'])
-  .describe('What an update that wants more powers needs. consent: a person. major (the default): a new major version and a person. refuse: it is refused.')
+  .describe(
+    'What an update that wants more powers needs. consent: a person. major (the default): a new major version and a '
+    + 'person. refuse: it is refused.',
+  )
 
 /** The requirements for packages. */
 export const packagePolicy = z.strictObject({
@@ -65,9 +78,15 @@ export const packagePolicy = z.strictObject({
   identities: z.record(z.string(), identity).optional()
     .describe('Pinned signers by extension id, id prefix followed by *, or npm scope. The narrowest key applies.'),
   lock: perLayer(policyLevel, policyLevel).omit({ bundled: true }).optional()
-    .describe('Whether a package must be signed or accepted in bulkhead.lock. Default: warn for global, require for a project that has a lock.'),
+    .describe(
+      'Whether a package must be signed or accepted in bulkhead.lock. Default: warn for global, require for a '
+      + 'project that has a lock.',
+    ),
   scopes: z.record(
-    z.string().regex(/^(?:@[a-z0-9~-][a-z0-9._~-]{0,212}|[a-z][a-z0-9-]{0,63}\*?)$/, 'an extension id, an id prefix followed by *, or an npm scope such as @acme'),
+    z.string().regex(
+      /^(?:@[a-z0-9~-][a-z0-9._~-]{0,212}|[a-z][a-z0-9-]{0,63}\*?)$/,
+      'an extension id, an id prefix followed by *, or an npm scope such as @acme',
+    ),
     z.strictObject({
       integrity: policyLevel.optional().describe('Whether they must carry an integrity file.'),
       signature: policyLevel.optional().describe('Whether they must be signed.'),
@@ -76,5 +95,6 @@ export const packagePolicy = z.strictObject({
     }),
   ).optional().describe('The policy of some packages, instead of the policy of their layer. The narrowest key applies.'),
   update: z.strictObject({ widening: widening.optional() }).optional().describe('The policy for updates.'),
-  ceiling: ceilingSet.optional().describe('The most any tool may be granted. Anything that it does not name is not granted.'),
+  ceiling: ceilingSet.optional()
+    .describe('The most any tool may be granted. Anything that it does not name is not granted.'),
 })

@@ -4,16 +4,22 @@ import { ANY_COMMAND, CAPABILITY_NAMES } from '../model/names.ts'
 import { commandName, envName, hostPattern } from './fields.ts'
 
 const pathPattern = z.string().min(1).max(1024)
-  .describe('A path pattern. It starts with {workspace}, {ad-hoc} or {user-data}, or is relative to {workspace}; * stays inside one folder name, ** crosses folders.')
+  .describe(
+    'A path pattern. It starts with {workspace}, {ad-hoc} or {user-data}, or is relative to {workspace}; * stays '
+    + 'inside one folder name, ** crosses folders.',
+  )
 const argPattern = z.union([
   z.string().max(4096).describe('Exactly this argument.'),
   z.strictObject({ wildcard: z.literal(true).describe('Any value.') }).describe('Any one argument.'),
-  z.strictObject({ prefix: z.string().min(1).max(4096).describe('How the argument starts.') }).describe('An argument with this prefix.'),
-  z.strictObject({ rest: z.literal(true).describe('Any values.') }).describe('Any number of arguments; the last pattern only.'),
+  z.strictObject({ prefix: z.string().min(1).max(4096).describe('How the argument starts.') })
+    .describe('An argument with this prefix.'),
+  z.strictObject({ rest: z.literal(true).describe('Any values.') })
+    .describe('Any number of arguments; the last pattern only.'),
 ])
 const isRest = (pattern: z.infer<typeof argPattern>): boolean => typeof pattern === 'object' && 'rest' in pattern
 const shellRequirement = z.strictObject({
-  cmd: z.union([commandName, z.literal(ANY_COMMAND)]).describe('Name of an executable, without a path; * for every executable.'),
+  cmd: z.union([commandName, z.literal(ANY_COMMAND)])
+    .describe('Name of an executable, without a path; * for every executable.'),
   args: z.array(argPattern).max(64).refine((args) => !args.slice(0, -1).some(isRest), '{ rest } only as the last pattern')
     .optional().describe('Patterns of the arguments, in order. Absent: no arguments.'),
 })
@@ -22,10 +28,15 @@ const shellRequirement = z.strictObject({
 export const requirementSet = z.strictObject({
   fs: z.strictObject({
     read: z.array(pathPattern).max(64).optional().describe('What the tool may read.'),
-    write: z.array(pathPattern).max(64).optional().describe('What the tool may write, create and remove. A pattern must name `.git`, start-up files of shells and the folders of editors to include them.'),
+    write: z.array(pathPattern).max(64).optional()
+      .describe(
+        'What the tool may write, create and remove. A pattern must name `.git`, start-up files of shells and the '
+        + 'folders of editors to include them.',
+      ),
   }).optional().describe('Files and folders.'),
   net: z.strictObject({
-    hosts: z.array(hostPattern).max(64).optional().describe('Host names. A leading *. matches every subdomain, a trailing :port one port.'),
+    hosts: z.array(hostPattern).max(64).optional()
+      .describe('Host names. A leading *. matches every subdomain, a trailing :port one port.'),
   }).optional().describe('Hosts that the tool may reach.'),
   shell: z.array(shellRequirement).max(64).optional().describe('Commands that the tool may run, without a shell.'),
   capabilities: z.array(z.enum(CAPABILITY_NAMES)).max(CAPABILITY_NAMES.length).optional().describe('Further powers.'),
@@ -73,7 +84,9 @@ export function refuseStraySecrets({ env, secrets, tools }: Declaring, context: 
     const refuse = (message: string, ...path: (string | number)[]): void =>
       context.addIssue({ code: 'custom', path: ['secrets', index, ...path], message })
     if (known.has(secret.name)) refuse(`another secret of this manifest has the name ${secret.name}`, 'name')
-    if (env.includes(secret.name)) refuse(`${secret.name} is also in env, which makes its value readable: keep one of the two`, 'name')
+    if (env.includes(secret.name)) {
+      refuse(`${secret.name} is also in env, which makes its value readable: keep one of the two`, 'name')
+    }
     known.add(secret.name)
     if (secret.hosts === undefined && secret.commands === undefined) refuse('a secret needs hosts or commands')
     secret.hosts?.forEach((host, at) => {
