@@ -3,7 +3,7 @@ import type { AuditEntry, AuditGroup, AuditSpan, Store, StoreCollection, StoredR
 import type { Json } from '@bulkhead/kit/json'
 import { auditPage, byKey, checkAddress, storeClosed, nameOf, readRecord, storedRecord, writeRecord } from '../records/stored-record.ts'
 import { AuditPages, draftGroup } from '../records/audit-group.ts'
-import { removeMark } from './audit/audit-mark.ts'
+import { removeMark } from '../records/audit-chain.ts'
 import { AuditWriter } from './audit/audit-writer.ts'
 import { CommitQueue } from './commit-queue.ts'
 import { JournalFiles } from './journal-file.ts'

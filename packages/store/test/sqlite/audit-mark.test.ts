@@ -1,6 +1,6 @@
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { expect, it } from 'vitest'
-import { AuditMark, markFile, readMark } from '../../src/sqlite/audit/audit-mark.ts'
+import { AuditMark, markFile, readMark } from '../../src/records/audit-chain.ts'
 import { StoreFolder } from './store-folder.ts'
 
 const link = (digit: string): string => digit.repeat(64)

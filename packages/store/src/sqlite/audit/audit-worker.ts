@@ -1,9 +1,7 @@
 import { DatabaseSync } from 'node:sqlite'
 import { parentPort } from 'node:worker_threads'
-import type { AuditDraft } from '../../records/audit-chain.ts'
+import { AuditMark, AuditEnd, type AuditDraft } from '../../records/audit-chain.ts'
 import { LockWait, LOCK_WAIT_MS, settingsFor, FileIdentity } from '../database-file.ts'
-import { AuditEnd } from './audit-end.ts'
-import { AuditMark } from './audit-mark.ts'
 
 export interface ThreadStart {
   readonly file: string

@@ -1,11 +1,9 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { archiveRecord } from '../../records/audit-group.ts'
-import type { AuditDraft } from '../../records/audit-chain.ts'
+import { AuditMark, AuditEnd, ChainPoint, type AuditDraft, type ChainEnd } from '../../records/audit-chain.ts'
 import { storeError } from '../../records/stored-record.ts'
 import type { CommitQueue } from '../commit-queue.ts'
 import { pragmaNumber } from '../schema.ts'
-import { AuditEnd, ChainPoint } from './audit-end.ts'
-import { AuditMark, type ChainEnd } from './audit-mark.ts'
 import { AuditThread } from './audit-thread.ts'
 
 /** Where the chain begins: behind the last record that was taken out of it. */
