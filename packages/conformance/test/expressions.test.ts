@@ -24,7 +24,7 @@ const COMPOSED: Readonly<Record<string, string>> = {
   'packages/kit/src/text.ts': 'alternatives of literals',
   'packages/host/src/records/redaction.ts': 'alternatives of literals and escaped secrets',
   'packages/loader/src/load/connect.ts': 'a number between literals',
-  'packages/loader/src/discover/npm-packages.ts': 'one path segment after a literal prefix',
+  'packages/loader/src/discover/layer-sources.ts': 'one path segment after a literal prefix',
   'packages/kit/src/schema/linear-pattern.ts': 'compiled to check its syntax, never matched',
   'packages/sandbox/src/os/installed-layers.ts': 'reads files of the kernel',
   'packages/sandbox/src/os/util-linux.ts': 'reads a file of the kernel',

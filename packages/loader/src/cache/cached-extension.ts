@@ -5,7 +5,7 @@ import type {
 import type { Located } from '../discover/extension-folders.ts'
 import { INTEGRITY_FILE, SIGNATURE_FILE } from '../files/integrity.ts'
 import type { FolderContents } from '../files/read-package.ts'
-import { hasStamp, type Stamp } from '../files/stamp.ts'
+import { hasStamp, type Stamp } from '../files/read-file.ts'
 import { deepFreeze } from '../model/plain-data.ts'
 import { pass, type Fault, type Passed } from '../model/result.ts'
 import type { SchemaFault } from '../schema/schema-compiler.ts'

@@ -1,10 +1,13 @@
 import { join } from 'node:path'
 import { sha512 } from '../model/digest.ts'
 import type { FolderContents } from '../files/read-package.ts'
-import { isSettled } from '../files/stamp.ts'
+import { isSettled } from '../files/read-file.ts'
 import type { Yielder } from '../model/yielder.ts'
 import { readIndexFile, writeIndexFile, type IndexContent } from './index-file.ts'
-import { folderEntry, bundledEntry, CachedExtension, stampNumbersOf, type CacheEntry, type CachedDetails, type CachedSummary, type Row } from './cached-extension.ts'
+import {
+  folderEntry, bundledEntry, CachedExtension, stampNumbersOf, type CacheEntry, type CachedDetails, type CachedSummary,
+  type Row,
+} from './cached-extension.ts'
 
 /** How many packages are checked before the event loop may run. */
 const BATCH = 16

@@ -1,8 +1,13 @@
+import { realpathSync, statSync } from 'node:fs'
+import { dirname, isAbsolute, join, relative, sep } from 'node:path'
 import type { Layer, LayerConfig } from '@bulkhead/contract'
+import { messageOf } from '@bulkhead/kit/error-message'
+import { pointerStep } from '@bulkhead/kit/json'
+import { visibleText } from '@bulkhead/kit/text'
 import type { Settings } from '../config/settings.ts'
 import { lockOf, readLayerLock, type LayerLocks } from '../lock/layer-lock.ts'
+import type { Fault } from '../model/result.ts'
 import { discover, discoverInstalled, type Discovery, type Located } from './extension-folders.ts'
-import { discoverPackages, packageFoldersOf, type PackageBase } from './npm-packages.ts'
 
 /** A project that may be read. */
 export interface OpenProject {
@@ -36,7 +41,7 @@ export function layerSources(
     layer,
     root: root ?? '',
     packageFolders: configsOf(layer).flatMap((config) => packageFoldersOf(config, bases[config.layer])),
-    discovery: join([
+    discovery: mergeDiscoveries([
       ...(root === null ? [] : [discover(layer, root, limits.extensions), discoverInstalled(layer, root, lockOf(locks, layer))]),
       ...configsOf(layer).map((config) => discoverPackages(layer, config, bases[config.layer])),
     ]),
@@ -48,7 +53,7 @@ export function layerSources(
 }
 
 /** Two configurations may name the same package. */
-function join(discoveries: readonly Discovery[]): Discovery {
+function mergeDiscoveries(discoveries: readonly Discovery[]): Discovery {
   const found = new Map<string, Located>()
   for (const discovery of discoveries) for (const located of discovery.found) found.set(located.location, located)
   return {
@@ -63,3 +68,66 @@ export function locksOf({ globalRoot, limits }: Settings, project: OpenProject |
   const roots = [['global', globalRoot], ['project', project?.root ?? null]] as const
   return new Map(roots.flatMap(([layer, root]) => root === null ? [] : [[layer, readLayerLock(root, limits)] as const]))
 }
+
+const PACKAGES_FOLDER = 'node_modules'
+
+/** Where to look for the packages of a configuration. */
+export interface PackageBase {
+  /** The folder with node_modules; null for none. */
+  readonly folder: string | null
+  /** Whether a package may be a link out of the folder. Only for folders of the operator. */
+  readonly linksLeadOut: boolean
+}
+
+/** The npm packages of one configuration, in its order. Other packages in node_modules are ignored. */
+export function discoverPackages(layer: Layer, { config, location }: LayerConfig, base: PackageBase): Discovery {
+  const found: Located[] = []
+  const refused: Discovery['refused'][number][] = []
+  const names = config.packages ?? []
+  for (const [index, name] of names.entries()) {
+    if (names.indexOf(name) !== index) continue
+    const part = `${PACKAGES_FOLDER}/${name}`
+    const resolved = resolve(part, base)
+    if ('path' in resolved) found.push({ layer, location: resolved.path, part })
+    else refused.push({ located: { layer, location, part }, fault: { ...resolved, path: `/packages${pointerStep(index)}`, location } })
+  }
+  return { found, refused, faults: [] }
+}
+
+/** The parent folders of these packages: node_modules and the folders of scopes. */
+export const packageFoldersOf = ({ config }: LayerConfig, { folder }: PackageBase): readonly string[] =>
+  folder === null ? [] : [...new Set((config.packages ?? []).map((name) => dirname(join(folder, PACKAGES_FOLDER, name))))]
+
+/** The npm scope of a package, such as @acme. */
+export const scopeOfPart = (part: string): string | undefined => SCOPED_PART.exec(part)?.[1]
+const SCOPED_PART = new RegExp(`^${PACKAGES_FOLDER}/(@[^/]+)/`)
+
+/** Package managers create links in node_modules, so the target is checked. */
+function resolve(part: string, { folder, linksLeadOut }: PackageBase): { readonly path: string } | Omit<Fault, 'path'> {
+  const called = `The package "${visibleText(part.slice(PACKAGES_FOLDER.length + 1))}"`
+  if (folder === null) return missing(`${called} is configured, but there is no folder to look for it.`)
+  let path: string
+  try {
+    path = realpathSync(join(folder, part))
+    if (!statSync(path).isDirectory()) return unsafe(`${called} is not a folder.`)
+    if (!linksLeadOut && !isInside(realpathSync(folder), path)) {
+      return unsafe(`${called} is a link that leads out of "${visibleText(folder)}".`)
+    }
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    if (code === 'ENOENT' || code === 'ENOTDIR') return missing(`${called} is not in "${visibleText(join(folder, PACKAGES_FOLDER))}".`)
+    return unsafe(`${called} cannot be read: ${messageOf(error)}`)
+  }
+  return { path }
+}
+
+function isInside(folder: string, path: string): boolean {
+  const way = relative(folder, path)
+  return way !== '' && way !== '..' && !way.startsWith(`..${sep}`) && !isAbsolute(way)
+}
+
+const missing = (message: string): Omit<Fault, 'path'> => ({
+  stage: 'locate', code: 'ExtensionNotFound', message, cure: 'Install the package there, or remove its name from the configuration.',
+})
+const unsafe = (message: string): Omit<Fault, 'path'> =>
+  ({ stage: 'locate', code: 'PackageUnsafe', message, cure: 'Replace it with the package, or remove its name from the configuration.' })

@@ -1,7 +1,7 @@
 import { lstatSync, opendirSync, readdirSync, type Dirent } from 'node:fs'
 import { messageOf } from '@bulkhead/kit/error-message'
 import { byteOrder } from '../model/digest.ts'
-import { stampOf, type Stamp } from './stamp.ts'
+import { stampOf, type Stamp } from './read-file.ts'
 
 export interface FolderEntry {
   readonly name: string

@@ -7,8 +7,7 @@ import { pass, refuse, type Fault, type StageResult } from '../model/result.ts'
 import type { Yielder } from '../model/yielder.ts'
 import { INTEGRITY_FILE, SIGNATURE_FILE } from './integrity.ts'
 import { findNameFault, findPathFault, foldName, listFolder } from './list-folder.ts'
-import { FileHasher, readRegularFile } from './read-file.ts'
-import type { Stamp } from './stamp.ts'
+import { FileHasher, readRegularFile, type Stamp } from './read-file.ts'
 
 /** The files of a package by path, with `/` between segments. */
 export interface PackageContents {

@@ -1,6 +1,6 @@
 import type { ConfigFile, Layer, ResolvedConfig } from '@bulkhead/contract'
 import type { Outline } from '../describe/extension.ts'
-import { scopeOfPart } from '../discover/npm-packages.ts'
+import { scopeOfPart } from '../discover/layer-sources.ts'
 import { lockOf, npmScopeOf, type LayerLock, type LayerLocks } from '../lock/layer-lock.ts'
 import type { LoaderLimits } from '../model/limits.ts'
 import type { Yielder } from '../model/yielder.ts'

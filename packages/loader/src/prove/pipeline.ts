@@ -1,12 +1,14 @@
 import { MANIFEST_FILE, type ConnectedExtension, type ExtensionDescriptor } from '@bulkhead/contract'
 import { messageOf } from '@bulkhead/kit/error-message'
 import { canonicalJson } from '@bulkhead/kit/json'
-import { bundledFromCache, detailsOf, folderFromCache, summaryOf, type CachedExtension } from '../cache/cached-extension.ts'
+import {
+  bundledFromCache, detailsOf, folderFromCache, summaryOf, type CachedExtension,
+} from '../cache/cached-extension.ts'
 import type { PackageIndex } from '../cache/package-index.ts'
 import type { BundledExtension } from '../config/settings.ts'
-import { describe } from '../describe/descriptor.ts'
 import {
-  constant, type Checked, type Compiled, type ManifestInfo, type ManifestPlace, type Outline, type Shaped, type Written,
+  describe, constant, type Checked, type Compiled, type ManifestInfo, type ManifestPlace, type Outline, type Shaped,
+  type Written,
 } from '../describe/extension.ts'
 import { idOfFolder, idOfManifest, type Located } from '../discover/extension-folders.ts'
 import { isCovered, SIGNATURE_FILE } from '../files/integrity.ts'
