@@ -5,7 +5,7 @@ import { messageOf } from '@bulkhead/kit/error-message'
 import { isJsonObject } from '@bulkhead/kit/json'
 import { visibleText } from '@bulkhead/kit/text'
 import { findNameFault, listFolder } from '../files/list-folder.ts'
-import { INSTALLED_FOLDER, installedFolder, installedPart, isInstalled, type LayerLock } from '../lock/layer-lock.ts'
+import { INSTALLED_FOLDER, installedFolder, installedPart, isInstalled, type LayerLock } from '../lock/lock-file.ts'
 import type { Fault } from '../model/result.ts'
 
 /** The folder of extensions below the root of a layer. */

@@ -5,7 +5,7 @@ import { messageOf } from '@bulkhead/kit/error-message'
 import { pointerStep } from '@bulkhead/kit/json'
 import { visibleText } from '@bulkhead/kit/text'
 import type { Settings } from '../config/settings.ts'
-import { lockOf, readLayerLock, type LayerLocks } from '../lock/layer-lock.ts'
+import { lockOf, readLayerLock, type LayerLocks } from '../lock/lock-file.ts'
 import type { Fault } from '../model/result.ts'
 import { discover, discoverInstalled, type Discovery, type Located } from './extension-folders.ts'
 

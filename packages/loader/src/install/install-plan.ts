@@ -3,11 +3,12 @@ import type { Json } from '@bulkhead/kit/json'
 import { eq, lt, major, minor } from 'semver'
 import type { LoaderOptions } from '../config/settings.ts'
 import type { PackageContents } from '../files/read-package.ts'
-import { capabilityDiff, capabilityDiffInWords, type CapabilityDiff } from '../lock/capability-diff.ts'
+import {
+  capabilityDiff, capabilityDiffInWords, definitionDiff, type CapabilityDiff, type DefinitionDiff,
+} from '../lock/version-diff.ts'
 import { capabilitiesOf } from '../lock/lock-file.ts'
 import type { PackagePolicy } from '../prove/package-policy.ts'
 import { findSignerChange } from '../signature/signer.ts'
-import { definitionDiff, type DefinitionDiff } from './definition-diff.ts'
 import type { RegistryOptions } from './registry.ts'
 
 export interface InstallerOptions {

@@ -12,15 +12,14 @@ import { coveredFiles, SIGNATURE_FILE } from '../files/integrity.ts'
 import { readPackage } from '../files/read-package.ts'
 import { createLoader } from '../load/loader.ts'
 import { register, type ProvenExtension } from '../load/register.ts'
-import { installedFolder, isInstalled } from '../lock/layer-lock.ts'
-import { lockEntryOf } from '../lock/lock-file.ts'
+import { installedFolder, isInstalled, lockEntryOf, type LockChange } from '../lock/lock-file.ts'
 import { packageDigest } from '../model/digest.ts'
 import type { Fault } from '../model/result.ts'
 import { Yielder } from '../model/yielder.ts'
 import { packagePolicy } from '../prove/package-policy.ts'
 import { isMetadata } from '../prove/pipeline.ts'
 import { compare, evaluate, type InstallerOptions, type InstallPlan, type NewerVersion } from './install-plan.ts'
-import { LayerFiles, type Change } from './layer-files.ts'
+import { LayerFiles } from './layer-files.ts'
 import { obtainPackage, parseInstallSpec, type ObtainedPackage } from './obtain-package.ts'
 import { provePackage } from './prove-package.ts'
 import { Registry } from './registry.ts'
@@ -105,7 +104,7 @@ export class Installer {
     return { id, name, current: entry.version, latest: version, isNewer: gt(version, entry.version), spec: `${name}@${version}` }
   }
 
-  async #apply(change: Change): Promise<void> {
+  async #apply(change: LockChange): Promise<void> {
     const { layer, workspace } = this.#options
     const trust = layer === 'project' ? await TrustRenewal.begin(workspace, this.#settings) : null
     const lockDigest = await this.#files.apply(change)

@@ -1,25 +1,20 @@
-import { lstatSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs'
+import {
+  closeSync, fsyncSync, lstatSync, mkdirSync, mkdtempSync, openSync, readdirSync, renameSync, rmSync, statSync,
+  writeSync,
+} from 'node:fs'
 import { basename, dirname, join } from 'node:path'
-import { BulkheadError, LOCK_FILE, type LockEntry } from '@bulkhead/contract'
+import { DatabaseSync } from 'node:sqlite'
+import { BulkheadError, LOCK_FILE } from '@bulkhead/contract'
 import { messageOf } from '@bulkhead/kit/error-message'
+import { makeFolder } from '@bulkhead/kit/folders'
 import { packageDifferences } from '../files/integrity.ts'
 import { readPackage, type PackageContents } from '../files/read-package.ts'
-import { INSTALLED_FOLDER, installedFolder, isInstalled, readLayerLock } from '../lock/layer-lock.ts'
-import { formatLock, type Lock } from '../lock/lock-file.ts'
+import {
+  formatLock, INSTALLED_FOLDER, installedFolder, isInstalled, readLayerLock, type Lock, type LockChange,
+} from '../lock/lock-file.ts'
 import { sha512 } from '../model/digest.ts'
 import type { LoaderLimits } from '../model/limits.ts'
 import { Yielder } from '../model/yielder.ts'
-import { claimExclusively, syncFolder, writeAtomically, writeDurably } from './durable-files.ts'
-
-export interface Change {
-  readonly id: string
-  /** The entry that the decision was based on. The change fails if it differs now. */
-  readonly before: LockEntry | null
-  /** null to uninstall. */
-  readonly after: LockEntry | null
-  /** The files of `after`; absent if they are already in place. */
-  readonly contents?: PackageContents
-}
 
 /**
  * Writes the folder of a layer. A new package gets a new folder, and replacing the lock atomically installs it. A crash before that
@@ -42,7 +37,7 @@ export class LayerFiles {
   }
 
   /** Resolves with the digest of the new lock. */
-  async apply(change: Change): Promise<string> {
+  async apply(change: LockChange): Promise<string> {
     const installed = join(this.#root, INSTALLED_FOLDER)
     refuseLinks(this.#root, installed)
     const release = claimExclusively(join(installed, '.busy'))
@@ -53,7 +48,7 @@ export class LayerFiles {
     }
   }
 
-  async #applyAlone({ id, before, after, contents }: Change, installed: string): Promise<string> {
+  async #applyAlone({ id, before, after, contents }: LockChange, installed: string): Promise<string> {
     const lock = this.lock()
     if (JSON.stringify(lock.get(id) ?? null) !== JSON.stringify(before)) {
       throw new BulkheadError('InstallBusy', `The accepted version of "${id}" has changed meanwhile. Review it again.`)
@@ -127,4 +122,65 @@ function writeFiles(folder: string, { bytes }: PackageContents): void {
     writeDurably(join(folder, path), content)
   }
   for (const written of folders) syncFolder(written)
+}
+
+/** Replaces a file atomically: readers find the old or the new content, also after a crash. */
+export function writeAtomically(path: string, text: string): void {
+  const temporary = `${path}.${crypto.randomUUID()}.tmp`
+  try {
+    writeDurably(temporary, Buffer.from(text))
+    renameSync(temporary, path)
+  } catch (error) {
+    rmSync(temporary, { force: true })
+    throw error
+  }
+  syncFolder(dirname(path))
+}
+
+/** Creates a file and syncs it. Does not follow links or replace files. */
+export function writeDurably(path: string, bytes: Uint8Array): void {
+  const descriptor = openSync(path, 'wx', 0o644)
+  try {
+    for (let at = 0; at < bytes.length;) at += writeSync(descriptor, bytes, at)
+    fsyncSync(descriptor)
+  } finally {
+    closeSync(descriptor)
+  }
+}
+
+/** Syncs the entries of a folder. Some systems cannot open folders. */
+export function syncFolder(path: string): void {
+  let descriptor: number
+  try {
+    descriptor = openSync(path, 'r')
+  } catch {
+    return
+  }
+  try {
+    fsyncSync(descriptor)
+  } catch {
+    // Some file systems do not support this for folders.
+  } finally {
+    closeSync(descriptor)
+  }
+}
+
+/**
+ * Takes an exclusive lock and returns its release. Uses the lock of an empty SQLite database, which the system releases when a process
+ * dies, unlike a file with a process id. Throws InstallBusy.
+ */
+export function claimExclusively(path: string, waitMs = 10_000): () => void {
+  let database: DatabaseSync | undefined
+  try {
+    makeFolder(dirname(path))
+    database = new DatabaseSync(path, { timeout: waitMs })
+    // No journal on disk: uninstalling must work on a full disk.
+    database.exec('PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE')
+  } catch (error) {
+    database?.close()
+    if (/locked|busy/i.test(messageOf(error))) throw new BulkheadError('InstallBusy', `Another process is installing below ${dirname(path)}.`, { cause: error })
+    throw new BulkheadError('InstallFailed', `${path} cannot be opened: ${messageOf(error)}`, { cause: error })
+  }
+  const held = database
+  return () => held.close()
 }

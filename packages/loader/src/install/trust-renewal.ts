@@ -3,12 +3,11 @@ import { realpathSync } from 'node:fs'
 import { join } from 'node:path'
 import { BulkheadError, LOCK_FILE } from '@bulkhead/contract'
 import type { Settings } from '../config/settings.ts'
-import { installedPart, isInstalled } from '../lock/layer-lock.ts'
+import { installedPart, isInstalled, type LockChange } from '../lock/lock-file.ts'
 import { packageDigest } from '../model/digest.ts'
 import { measureParts, projectDigest, type ProjectPart } from '../trust/project-digest.ts'
 import { appendTrustEntry, latestDecisions, readTrustFile, TRUST_FILE } from '../trust/trust-file.ts'
 import { createTrustLedger } from '../trust/trust-ledger.ts'
-import type { Change } from './layer-files.ts'
 
 /**
  * Keeps a trusted project trusted after an installation that a person approved: the new record covers the earlier content with exactly
@@ -36,7 +35,7 @@ export class TrustRenewal {
   }
 
   /** Call after the change, with the digest of the new lock. If the trust file cannot be written, the project needs a new decision. */
-  renew(change: Change, lockDigest: string): void {
+  renew(change: LockChange, lockDigest: string): void {
     const latest = latestDecisions(readTrustFile(this.#file).lines).get(this.#path)?.record
     // Trust may have been revoked meanwhile.
     if (latest?.decision !== 'trusted' || latest.digest !== projectDigest(this.#parts)) return
@@ -49,7 +48,7 @@ export class TrustRenewal {
   }
 }
 
-function partsAfter(parts: readonly ProjectPart[], { id, before, after, contents }: Change, lockDigest: string): readonly ProjectPart[] {
+function partsAfter(parts: readonly ProjectPart[], { id, before, after, contents }: LockChange, lockDigest: string): readonly ProjectPart[] {
   const replaced = before !== null && isInstalled(before) ? installedPart(id, before.root) : undefined
   const added = after === null || contents === undefined
     ? [] : [{ name: installedPart(id, after.root), digest: packageDigest(contents.digests) }]

@@ -1,7 +1,7 @@
 import type { ConfigFile, Layer, ResolvedConfig } from '@bulkhead/contract'
 import type { Outline } from '../describe/extension.ts'
 import { scopeOfPart } from '../discover/layer-sources.ts'
-import { lockOf, npmScopeOf, type LayerLock, type LayerLocks } from '../lock/layer-lock.ts'
+import { lockOf, npmScopeOf, type LayerLock, type LayerLocks } from '../lock/lock-file.ts'
 import type { LoaderLimits } from '../model/limits.ts'
 import type { Yielder } from '../model/yielder.ts'
 import type { SchemaChecker } from '../schema/schema-checker.ts'

@@ -1,6 +1,6 @@
 import { manifestSchema } from '@bulkhead/contract/validation'
 import { expect, test } from 'vitest'
-import { definitionDiff } from '../../src/install/definition-diff.ts'
+import { definitionDiff } from '../../src/lock/version-diff.ts'
 import { manifestOf, toolOf } from '../home-fixture.ts'
 
 const of = (...tools: Record<string, unknown>[]) => manifestSchema.parse(manifestOf({ tools: tools.map((tool) => toolOf(tool)) }))

@@ -3,10 +3,10 @@ import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
-import { claimExclusively } from '../../src/install/durable-files.ts'
+import { claimExclusively } from '../../src/install/layer-files.ts'
 import { HomeFixture } from '../home-fixture.ts'
 
-const source = fileURLToPath(new URL('../../src/install/durable-files.ts', import.meta.url))
+const source = fileURLToPath(new URL('../../src/install/layer-files.ts', import.meta.url))
 
 test('is held against others until it is given back', () => {
   using home = new HomeFixture()

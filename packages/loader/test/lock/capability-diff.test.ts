@@ -1,6 +1,6 @@
 import type { AcceptedCapabilities, RequirementSet, SecretManifest } from '@bulkhead/contract'
 import { describe, expect, test } from 'vitest'
-import { capabilityDiff, capabilityDiffInWords } from '../../src/lock/capability-diff.ts'
+import { capabilityDiff, capabilityDiffInWords } from '../../src/lock/version-diff.ts'
 
 const powers = (tools: Record<string, RequirementSet>, env: string[] = [], secrets: SecretManifest[] = []): AcceptedCapabilities => ({ env, secrets, tools })
 const compare = (before: AcceptedCapabilities, after: AcceptedCapabilities) => {
