@@ -23,7 +23,7 @@ import { LayerFiles } from './layer-files.ts'
 import { obtainPackage, parseInstallSpec, type ObtainedPackage } from './obtain-package.ts'
 import { provePackage } from './prove-package.ts'
 import { Registry } from './registry.ts'
-import { TrustRenewal } from './trust-renewal.ts'
+import { TrustRenewal } from '../trust/trust-ledger.ts'
 
 const OPTIONS: OptionForms<InstallerOptions> = {
   loader: forms.object, layer: forms.oneOf('global', 'project'), workspace: forms.text, cwd: forms.text, npmKeys: forms.anything,

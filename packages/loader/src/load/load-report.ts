@@ -3,7 +3,7 @@ import type { Located } from '../discover/extension-folders.ts'
 import { diagnose } from '../model/diagnostics.ts'
 import { packageDigest } from '../model/digest.ts'
 import type { FolderProof, Proof, Proven } from '../prove/pipeline.ts'
-import { projectDigest, type ProjectPart } from '../trust/project-digest.ts'
+import { projectDigest, type ProjectPart } from '../trust/project-layer.ts'
 
 /** Collects the results of a load. */
 export class LoadReportBuilder {

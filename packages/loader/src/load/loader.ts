@@ -15,8 +15,9 @@ import { placed, proveBundled, proveFolder } from '../prove/pipeline.ts'
 import { InProcessSchemaChecker, WorkerSchemaChecker } from '../schema/schema-checker.ts'
 import { PackageSignatures } from '../signature/package-signatures.ts'
 import { reportMaterial } from '../signature/trust-material.ts'
-import { documentParts, readDocuments } from '../trust/project-digest.ts'
-import { changedSince, findProjectFault, locateProjectLayer } from '../trust/project-layer.ts'
+import {
+  documentParts, readDocuments, changedSince, findProjectFault, locateProjectLayer,
+} from '../trust/project-layer.ts'
 import { createTrustLedger } from '../trust/trust-ledger.ts'
 import { connect } from './connect.ts'
 import { LoadReportBuilder } from './load-report.ts'

@@ -8,8 +8,7 @@ import { layerSources, locksOf, type OpenProject } from '../discover/layer-sourc
 import { listFolder } from '../files/list-folder.ts'
 import { stampOf } from '../files/read-file.ts'
 import { sha512 } from '../model/digest.ts'
-import { EMPTY_LAYER } from '../trust/project-digest.ts'
-import { findProjectFault, locateProjectLayer } from '../trust/project-layer.ts'
+import { EMPTY_LAYER, findProjectFault, locateProjectLayer } from '../trust/project-layer.ts'
 import { FolderWatchers } from './folder-watchers.ts'
 
 /** Changes are reported after this long without another one, and at the latest after MAX_DELAY_MS. */

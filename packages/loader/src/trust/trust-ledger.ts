@@ -2,17 +2,20 @@ import { randomUUID } from 'node:crypto'
 import { realpathSync } from 'node:fs'
 import { dirname, isAbsolute, join, relative, sep } from 'node:path'
 import {
-  BulkheadError, type Diagnostic, type TrustDecision, type TrustLedger, type TrustRecord, type TrustReport,
+  BulkheadError, LOCK_FILE, type Diagnostic, type TrustDecision, type TrustLedger, type TrustRecord, type TrustReport,
   type TrustStanding,
 } from '@bulkhead/contract'
 import type { Settings } from '../config/settings.ts'
 import type { OpenProject } from '../discover/layer-sources.ts'
+import { installedPart, isInstalled, type LockChange } from '../lock/lock-file.ts'
 import { diagnose } from '../model/diagnostics.ts'
-import { byteOrder } from '../model/digest.ts'
-import { EMPTY_LAYER, measureProject } from './project-digest.ts'
-import { locateProjectLayer, type ProjectLayer } from './project-layer.ts'
+import { byteOrder, packageDigest } from '../model/digest.ts'
 import {
-  appendTrustEntry, isBroken, isDigest, latestDecisions, readTrustFile, TRUST_FILE, type LatestDecision, type TrustLines,
+  EMPTY_LAYER, locateProjectLayer, measureParts, measureProject, projectDigest, type ProjectLayer, type ProjectPart,
+} from './project-layer.ts'
+import {
+  appendTrustEntry, isBroken, isDigest, latestDecisions, readTrustFile, TRUST_FILE, type LatestDecision,
+  type TrustLines,
 } from './trust-file.ts'
 
 /** Manages the trust file in the folder of the global layer. */
@@ -125,3 +128,49 @@ function canonical(path: string): string {
 const inside = (file: string, path: string): BulkheadError => new BulkheadError(
   'TrustScopeViolation', `The trust file "${file}" is inside the project "${path}", so it cannot record trust in it.`, { data: { file, path } },
 )
+
+/**
+ * Keeps a trusted project trusted after an installation that a person approved: the new record covers the earlier content with exactly
+ * that change. Any other change needs a new decision.
+ */
+export class TrustRenewal {
+  readonly #file: string
+  readonly #path: string
+  readonly #parts: readonly ProjectPart[]
+
+  private constructor(file: string, path: string, parts: readonly ProjectPart[]) {
+    this.#file = file
+    this.#path = path
+    this.#parts = parts
+  }
+
+  /** Call before the change. Resolves with null if the project is not trusted as it is. */
+  static async begin(workspace: string, settings: Settings): Promise<TrustRenewal | null> {
+    const { globalRoot, projectFolder } = settings
+    const { standing } = await createTrustLedger(settings).standing(workspace)
+    if (standing.kind !== 'trusted' || globalRoot === null) return null
+    const path = realpathSync(workspace)
+    const parts = await measureParts({ workspace: path, root: join(path, projectFolder) }, settings)
+    return projectDigest(parts) === standing.digest ? new TrustRenewal(join(globalRoot, TRUST_FILE), path, parts) : null
+  }
+
+  /** Call after the change, with the digest of the new lock. If the trust file cannot be written, the project needs a new decision. */
+  renew(change: LockChange, lockDigest: string): void {
+    const latest = latestDecisions(readTrustFile(this.#file).lines).get(this.#path)?.record
+    // Trust may have been revoked meanwhile.
+    if (latest?.decision !== 'trusted' || latest.digest !== projectDigest(this.#parts)) return
+    const digest = projectDigest(partsAfter(this.#parts, change, lockDigest))
+    try {
+      appendTrustEntry(this.#file, { path: this.#path, decision: 'trusted', decidedAt: new Date().toISOString(), digest, id: randomUUID() })
+    } catch (error) {
+      if (!BulkheadError.is(error)) throw error
+    }
+  }
+}
+
+function partsAfter(parts: readonly ProjectPart[], { id, before, after, contents }: LockChange, lockDigest: string): readonly ProjectPart[] {
+  const replaced = before !== null && isInstalled(before) ? installedPart(id, before.root) : undefined
+  const added = after === null || contents === undefined
+    ? [] : [{ name: installedPart(id, after.root), digest: packageDigest(contents.digests) }]
+  return [...parts.filter(({ name }) => name !== LOCK_FILE && name !== replaced), { name: LOCK_FILE, digest: lockDigest }, ...added]
+}
