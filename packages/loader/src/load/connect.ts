@@ -6,7 +6,7 @@ import type { Fault } from '../model/result.ts'
 import { Yielder } from '../model/yielder.ts'
 import type { ProofContext } from '../prove/package-policy.ts'
 import { proveConnected, type Proof } from '../prove/pipeline.ts'
-import { lookAlikeKeys } from './look-alikes.ts'
+import { lookAlikeKeys } from './register.ts'
 
 type ConnectContext = Omit<ProofContext, 'config' | 'yielder'>
 

@@ -1,26 +1,27 @@
 import {
-  CONFIG_FILE, LOCK_FILE, mayLoad, type Loader, type LoadReport, type LoadRequest, type ProjectTrust,
+  CONFIG_FILE, LOCK_FILE, mayLoad, type Diagnostic, type Loader, type LoadReport, type LoadRequest, type Manifest,
+  type ProjectTrust, type ToolManifest,
 } from '@bulkhead/contract'
 import { PackageIndex } from '../cache/package-index.ts'
 import { resolveConfig } from '../config/resolve-config.ts'
 import { resolveSettings, type BundledExtension, type LoaderOptions, type Settings } from '../config/settings.ts'
 import { idOfFolder, idOfManifest, type Located } from '../discover/extension-folders.ts'
-import { locksOf, layerSources, type OpenProject, type LayerSource } from '../discover/layer-sources.ts'
+import { layerSources, locksOf, type LayerSource, type OpenProject } from '../discover/layer-sources.ts'
 import { lockDigest, lockOf } from '../lock/lock-file.ts'
 import { diagnose, withFallbacks } from '../model/diagnostics.ts'
+import { packageDigest } from '../model/digest.ts'
 import type { Fault } from '../model/result.ts'
 import { inOrder, Yielder } from '../model/yielder.ts'
 import type { ProofContext } from '../prove/package-policy.ts'
-import { placed, proveBundled, proveFolder } from '../prove/pipeline.ts'
+import { placed, proveBundled, proveFolder, type FolderProof, type Proof, type Proven } from '../prove/pipeline.ts'
 import { InProcessSchemaChecker, WorkerSchemaChecker } from '../schema/schema-checker.ts'
 import { PackageSignatures } from '../signature/package-signatures.ts'
 import { reportMaterial } from '../signature/trust-material.ts'
 import {
-  documentParts, readDocuments, changedSince, findProjectFault, locateProjectLayer,
+  changedSince, documentParts, findProjectFault, locateProjectLayer, projectDigest, readDocuments, type ProjectPart,
 } from '../trust/project-layer.ts'
 import { createTrustLedger } from '../trust/trust-ledger.ts'
 import { connect } from './connect.ts'
-import { LoadReportBuilder } from './load-report.ts'
 import { register } from './register.ts'
 import { watchLayers } from './watch.ts'
 
@@ -136,3 +137,54 @@ function locateBundled({ manifest }: BundledExtension, index: number): Located {
   const name = `bundled:${idOfManifest(manifest) ?? index}`
   return { layer: 'bundled', location: name, part: name }
 }
+
+/** Collects the results of a load. */
+export class LoadReportBuilder {
+  readonly proven: Proven[] = []
+  readonly diagnostics: Diagnostic[] = []
+  /** Bundled tools by name, including those of disabled extensions: their names stay locked. */
+  readonly bundledTools = new Map<string, ToolManifest>()
+  /** Why an extension that was found is not proven, by id. Continues a sentence. */
+  readonly absent = new Map<string, string>()
+  /** The known tools of these extensions. */
+  readonly absentTools = new Map<string, readonly string[]>()
+  readonly #projectParts: ProjectPart[] = []
+
+  /** The digest of the parts of the project that were read. */
+  get projectDigest(): string {
+    return projectDigest(this.#projectParts)
+  }
+
+  addProjectParts(...parts: readonly ProjectPart[]): void {
+    this.#projectParts.push(...parts)
+  }
+
+  addFolder(located: Located, { proof, digests }: FolderProof): void {
+    if (located.layer === 'project') this.addProjectParts({ name: located.part, digest: digests === null ? null : packageDigest(digests()) })
+    this.add(located, proof)
+  }
+
+  add({ layer, location }: Located, proof: Proof): void {
+    const subject = (extensionId: string | null) => ({ layer, location, extensionId })
+    if (proof.kind === 'refused') {
+      this.diagnostics.push(...proof.faults.map((fault) => diagnose(subject(proof.id), fault)))
+      const [first] = proof.faults
+      if (proof.id !== null && first !== undefined) {
+        this.absent.set(proof.id, `was refused (${first.code})`)
+        this.absentTools.set(proof.id, [])
+      }
+      return
+    }
+    if (layer === 'bundled') for (const tool of manifestOf(proof).tools) this.bundledTools.set(tool.name, tool)
+    if (proof.kind === 'disabled') {
+      this.absent.set(proof.id, 'is disabled by the configuration')
+      this.absentTools.set(proof.id, manifestOf(proof).tools.map(({ name }) => name))
+      return
+    }
+    this.proven.push(proof)
+    this.diagnostics.push(...proof.warnings.map((fault) => diagnose(subject(proof.outline.id), fault, 'warning')))
+  }
+}
+
+const manifestOf = (proof: Exclude<Proof, { kind: 'refused' }>): Manifest =>
+  proof.kind === 'proven' ? proof.descriptor.manifest : proof.info.manifest()
