@@ -3,9 +3,8 @@ import {
   CONFIG_FILE, type ConfigFile, type Diagnostic, type Layer, type LayerConfig, type ResolvedConfig,
 } from '@bulkhead/contract'
 import { findJsonFault, isJsonObject, JSON_LIMITS, type Json, type JsonObject } from '@bulkhead/kit/json'
-import { diagnose } from '../model/diagnostics.ts'
+import { diagnose, type Fault } from '../model/result.ts'
 import { deepFreeze } from '../model/plain-data.ts'
-import type { Fault } from '../model/result.ts'
 import { readConfigFile, unreadable, validateConfig, type ConfigSource } from './config-file.ts'
 import type { Settings } from './settings.ts'
 

@@ -4,7 +4,7 @@ import { resolveSettings, type LoaderOptions, type Settings } from '../config/se
 import { isCovered } from '../files/integrity.ts'
 import type { PackageContents } from '../files/read-package.ts'
 import type { LayerLock } from '../lock/lock-file.ts'
-import { faultError } from '../model/diagnostics.ts'
+import { faultError } from '../model/result.ts'
 import { Yielder } from '../model/yielder.ts'
 import type { ProofContext } from '../prove/package-policy.ts'
 import { proveContents } from '../prove/pipeline.ts'

@@ -1,4 +1,9 @@
-import type { ErrorCode, ValidationStage } from '@bulkhead/contract'
+import { isAbsolute, join } from 'node:path'
+import {
+  BulkheadError, ERRORS, layerRank, MANIFEST_FILE, type Diagnostic, type ErrorCode, type ExtensionDescriptor,
+  type Layer, type ValidationStage,
+} from '@bulkhead/contract'
+import { givesAdvice } from '@bulkhead/kit/text'
 
 /** One problem, as a stage reports it. A stage does not know the layer or the folder. */
 export interface Fault {
@@ -47,3 +52,60 @@ export async function nextAsync<From, To>(
 
 const withWarnings = <T>(earlier: readonly Fault[], result: StageResult<T>): StageResult<T> =>
   !result.ok || earlier.length === 0 ? result : pass(result.value, [...earlier, ...result.warnings])
+
+export interface Subject {
+  readonly layer: Layer
+  readonly extensionId: string | null
+  readonly location: string
+}
+
+/** Adds layer, location and cure to a fault. */
+export function diagnose(subject: Subject, fault: Fault, severity: Diagnostic['severity'] = 'error'): Diagnostic {
+  return Object.freeze({
+    severity,
+    stage: fault.stage,
+    code: fault.code,
+    layer: subject.layer,
+    extensionId: subject.extensionId,
+    location: placeOf(subject, fault),
+    path: fault.path,
+    message: fault.message,
+    cure: fault.cure ?? ERRORS[fault.code].cure,
+  })
+}
+
+function placeOf({ location }: Subject, fault: Fault): string {
+  if (fault.location !== undefined) return fault.location
+  if (fault.file !== undefined) return join(location, fault.file)
+  // A pointer without a file points into the manifest. A bundled module has no manifest file.
+  return fault.path === '' || !isAbsolute(location) ? location : join(location, MANIFEST_FILE)
+}
+
+/** A refused extension is a warning if a lower layer has one with the same id, which is used instead. */
+export function withFallbacks(diagnostics: readonly Diagnostic[], loaded: readonly ExtensionDescriptor[]): readonly Diagnostic[] {
+  if (!diagnostics.some(({ severity, extensionId }) => severity === 'error' && extensionId !== null)) return diagnostics
+  const layersById = Map.groupBy(loaded, ({ id }) => id)
+  return diagnostics.map((diagnostic) => {
+    if (diagnostic.severity === 'warning' || diagnostic.extensionId === null) return diagnostic
+    const below = layersById.get(diagnostic.extensionId)?.filter(({ layer }) => layerRank(layer) < layerRank(diagnostic.layer))
+    const fallback = below?.at(-1)
+    if (fallback === undefined) return diagnostic
+    return Object.freeze({ ...diagnostic, severity: 'warning' as const, fallbackTo: fallback.layer })
+  })
+}
+
+/** The most faults in one error message. */
+const MAX_SHOWN = 4
+
+/** The faults of a package as one error: each with its file, then the cures. */
+export function faultError(faults: readonly Fault[]): BulkheadError {
+  const first = faults[0]!
+  const shown = faults.slice(0, MAX_SHOWN)
+  const said = shown.map(({ file, message }, index) => file === undefined || message.includes(file) || file === faults[index - 1]?.file
+    ? message : `${file}: ${message}`)
+  const text = [...said, ...(faults.length > MAX_SHOWN ? [`(and ${faults.length - MAX_SHOWN} more)`] : [])].join(' ')
+  const own = new Set(shown.flatMap(({ cure }) => cure ?? []))
+  // The command line adds no cure to a message that already gives advice.
+  const cures = own.size === 0 && givesAdvice(text) ? [ERRORS[first.code].cure] : own
+  return new BulkheadError(first.code, [text, ...cures].join(' '), { data: { stage: first.stage, path: first.path } })
+}

@@ -16,15 +16,14 @@ import { readPackage, type PackageContents } from '../files/read-package.ts'
 import { sha512 } from '../model/digest.ts'
 import { ownMember } from '../model/plain-data.ts'
 import { next, nextAsync, type Fault, type Passed, type StageResult } from '../model/result.ts'
-import { checkConfig, warnAboutMissingConfig } from './check-config.ts'
+import { checkConfig, warnAboutMissingConfig, checkSchemas } from './check-schemas.ts'
 import {
   checkApprovalKeys, checkContractVersion, checkCoreVersion, checkMainFile, checkToolNames, checkToolRequirements,
+  checkShape, OWN_FILE, PACKAGE_FILE, readManifest, readManifestValue,
 } from './check-manifest.ts'
 import { checkIntegrity, checkLock, checkSignature } from './check-package.ts'
-import { checkSchemas } from './check-schemas.ts'
 import { checkTexts } from './check-texts.ts'
 import type { ProofContext } from './package-policy.ts'
-import { checkShape, OWN_FILE, PACKAGE_FILE, readManifest, readManifestValue } from './read-manifest.ts'
 
 /** The result for one extension, before it is compared with others. */
 export type Proof =

@@ -8,7 +8,7 @@ import {
 import type { Settings } from '../config/settings.ts'
 import type { OpenProject } from '../discover/layer-sources.ts'
 import { installedPart, isInstalled, type LockChange } from '../lock/lock-file.ts'
-import { diagnose } from '../model/diagnostics.ts'
+import { diagnose } from '../model/result.ts'
 import { byteOrder, packageDigest } from '../model/digest.ts'
 import {
   EMPTY_LAYER, locateProjectLayer, measureParts, measureProject, projectDigest, type ProjectLayer, type ProjectPart,

@@ -1,6 +1,5 @@
 import { expect, it } from 'vitest'
-import { faultError } from '../../src/model/diagnostics.ts'
-import type { Fault } from '../../src/model/result.ts'
+import { faultError, type Fault } from '../../src/model/result.ts'
 
 const changed = (file: string): Fault => ({ stage: 'integrity', code: 'IntegrityFailed', path: '', file, message: `The package differs from its integrity file: ${file} has changed.` })
 
