@@ -16,9 +16,8 @@ export { SIGNATURE_FILE } from './files/integrity.ts'
 export {
   verifyNpmAttestations, type NpmAttestationRequest, type NpmAttestations, type NpmVerification,
 } from './signature/npm-attestations.ts'
-export { NPM_KEYS } from './signature/public-good/npm-keys.ts'
-export { PUBLIC_GOOD_ROOT } from './signature/public-good/trusted-root.ts'
+export { NPM_KEYS, PUBLIC_GOOD_ROOT } from './signature/public-good.ts'
 export { parseTrustRoot, refreshTrustRoot, type RefreshOptions } from './install/trust-root.ts'
-export { ageInDays, type TrustMaterial } from './signature/trust-material.ts'
+export { ageInDays, type TrustMaterial } from './signature/package-signatures.ts'
 export type { VerificationStep } from './signature/verification.ts'
 export { schemaThread } from './schema/schema-worker-client.ts'

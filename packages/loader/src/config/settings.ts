@@ -1,12 +1,14 @@
 import { isAbsolute } from 'node:path'
-import { BulkheadError, CONTRACT_VERSION, requireOptions, type ConfigFile, type ExtensionModule } from '@bulkhead/contract'
+import {
+  BulkheadError, CONTRACT_VERSION, requireOptions, type ConfigFile, type ExtensionModule,
+} from '@bulkhead/contract'
 import { canonicalJson, type Json } from '@bulkhead/kit/json'
 import { forms, type OptionForms } from '@bulkhead/kit/options'
 import { valid } from 'semver'
 import { sha512 } from '../model/digest.ts'
 import { LOADER_LIMITS, type LoaderLimits } from '../model/limits.ts'
-import { PUBLIC_GOOD_ROOT } from '../signature/public-good/trusted-root.ts'
-import type { TrustMaterial } from '../signature/trust-material.ts'
+import { PUBLIC_GOOD_ROOT } from '../signature/public-good.ts'
+import type { TrustMaterial } from '../signature/package-signatures.ts'
 
 /** The default folder of the project layer. */
 export const PROJECT_FOLDER = '.bulkhead'

@@ -14,8 +14,7 @@ import { inOrder, Yielder } from '../model/yielder.ts'
 import type { ProofContext } from '../prove/package-policy.ts'
 import { placed, proveBundled, proveFolder, type FolderProof, type Proof, type Proven } from '../prove/pipeline.ts'
 import { InProcessSchemaChecker, WorkerSchemaChecker } from '../schema/schema-checker.ts'
-import { PackageSignatures } from '../signature/package-signatures.ts'
-import { reportMaterial } from '../signature/trust-material.ts'
+import { PackageSignatures, reportMaterial } from '../signature/package-signatures.ts'
 import {
   changedSince, documentParts, findProjectFault, locateProjectLayer, projectDigest, readDocuments, type ProjectPart,
 } from '../trust/project-layer.ts'

@@ -1,11 +1,11 @@
 import type { ExtensionSigner } from '@bulkhead/contract'
 import { isJsonObject, type Json } from '@bulkhead/kit/json'
 import { visibleText } from '@bulkhead/kit/text'
-import { NPM_KEYS } from './public-good/npm-keys.ts'
-import { PUBLIC_GOOD_ROOT } from './public-good/trusted-root.ts'
+import { NPM_KEYS, PUBLIC_GOOD_ROOT } from './public-good.ts'
 import type { BundleVerifier } from './sigstore.ts'
-import { isAbout, PROVENANCE_V1, type Statement } from './statement.ts'
-import { unverified, verified, type Verification, type VerificationStep } from './verification.ts'
+import {
+  isAbout, PROVENANCE_V1, unverified, verified, type Statement, type Verification, type VerificationStep,
+} from './verification.ts'
 
 export interface NpmAttestationRequest {
   /** The registry's answer for one version: `{ attestations: [{ predicateType, bundle }] }`. */

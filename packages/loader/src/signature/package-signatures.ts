@@ -1,12 +1,12 @@
 import { hash } from 'node:crypto'
-import type { ExtensionSigner } from '@bulkhead/contract'
+import type { ExtensionSigner, TrustRootReport } from '@bulkhead/contract'
 import type { Json } from '@bulkhead/kit/json'
-import { sha512 } from '../model/digest.ts'
 import { parseStrictJson } from '../files/strict-json.ts'
+import { sha512 } from '../model/digest.ts'
 import type { BundleVerifier } from './sigstore.ts'
-import { isAbout, PROVENANCE_V1 } from './statement.ts'
-import { materialInWords, type TrustMaterial } from './trust-material.ts'
-import { unverified, verified, type Verification, type VerificationStep } from './verification.ts'
+import {
+  isAbout, PROVENANCE_V1, unverified, verified, type Verification, type VerificationStep,
+} from './verification.ts'
 
 /** Steps that may fail because the trust root is too old or belongs to another instance. */
 const ROOT_MATTERS: ReadonlySet<VerificationStep> = new Set(['trustRoot', 'time', 'certificate', 'log'])
@@ -63,3 +63,25 @@ function verifyOver(verifier: BundleVerifier, bundle: Json, integrityFile: Uint8
   const digests = new Map([['sha512', sha512(integrityFile)], ['sha256', hash('sha256', integrityFile, 'hex')]])
   return isAbout(statement, digests) ? verified(signer) : unverified('subject', 'states the provenance of another file')
 }
+
+/** Trusted authorities and their source. Authorities change, so old material does not know newer ones. */
+export interface TrustMaterial {
+  readonly source: string
+  /** The day it was published, or null if unknown. */
+  readonly date: string | null
+  readonly json: Json
+}
+
+const DAY_MS = 24 * 60 * 60 * 1000
+
+/** In whole days, or null if unknown. */
+export const ageInDays = ({ date }: TrustMaterial, now = new Date()): number | null =>
+  date === null ? null : Math.max(0, Math.floor((now.getTime() - Date.parse(date)) / DAY_MS))
+
+export function materialInWords(material: TrustMaterial, now?: Date): string {
+  const age = ageInDays(material, now)
+  return age === null ? material.source : `${material.source} of ${material.date}, ${age} ${age === 1 ? 'day' : 'days'} old`
+}
+
+export const reportMaterial = (material: TrustMaterial): TrustRootReport =>
+  Object.freeze({ source: material.source, date: material.date, ageDays: ageInDays(material) })

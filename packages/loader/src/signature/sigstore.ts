@@ -10,8 +10,9 @@ import {
 import { PublicKey, TrustedRoot } from '@sigstore/protobuf-specs'
 import { toSignedEntity, toTrustMaterial, VerificationError, Verifier, type KeyFinderFunc } from '@sigstore/verify'
 import { signerOf } from './signer.ts'
-import { readStatement, type Statement } from './statement.ts'
-import { unverified, verified, type Verification, type VerificationStep } from './verification.ts'
+import {
+  readStatement, unverified, verified, type Statement, type Verification, type VerificationStep,
+} from './verification.ts'
 
 // Import this file dynamically: the sigstore libraries take about 100 ms to load.
 

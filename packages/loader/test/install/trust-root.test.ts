@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { BulkheadError } from '@bulkhead/contract'
 import { describe, expect, test } from 'vitest'
 import { refreshTrustRoot } from '../../src/install/trust-root.ts'
-import { PUBLIC_GOOD_ROOT } from '../../src/signature/public-good/trusted-root.ts'
+import { PUBLIC_GOOD_ROOT } from '../../src/signature/public-good.ts'
 import { HomeFixture } from '../home-fixture.ts'
 import { TufFixture } from './tuf-fixture.ts'
 

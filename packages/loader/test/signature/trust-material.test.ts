@@ -1,9 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { describe, expect, test } from 'vitest'
-import { NPM_KEYS } from '../../src/signature/public-good/npm-keys.ts'
-import { PUBLIC_GOOD_ROOT } from '../../src/signature/public-good/trusted-root.ts'
-import { ageInDays, materialInWords } from '../../src/signature/trust-material.ts'
+import { NPM_KEYS, PUBLIC_GOOD_ROOT } from '../../src/signature/public-good.ts'
+import { ageInDays, materialInWords } from '../../src/signature/package-signatures.ts'
 
 describe('what is shipped', () => {
   const require = createRequire(import.meta.url)
