@@ -1,6 +1,7 @@
 import {
   BulkheadError, type ConnectedExtension, type ConnectedServer, type ExtensionCode, type ExtensionDescriptor,
   type ExtensionDigests, type ExtensionModule, type ExtensionSigner, type IntegrityStatus, type Layer, type Manifest,
+  type ResolvedConfig,
 } from '@bulkhead/contract'
 import type { Json } from '@bulkhead/kit/json'
 import type { Located } from '../discover/extension-folders.ts'
@@ -9,10 +10,12 @@ import {
   type PackageDifference,
 } from '../files/integrity.ts'
 import { readPackage, type PackageContents } from '../files/read-package.ts'
+import type { LayerLocks } from '../lock/lock-file.ts'
 import { bundledDigest, capabilityDigest, packageDigest, powersDigest, toolDigests } from '../model/digest.ts'
 import type { LoaderLimits } from '../model/limits.ts'
 import type { Fault } from '../model/result.ts'
 import { Yielder } from '../model/yielder.ts'
+import type { SchemaChecker } from '../schema/schema-checker.ts'
 import type { SchemaFault } from '../schema/schema-compiler.ts'
 import type { PackageSignatures } from '../signature/package-signatures.ts'
 import { unverified, type Verification } from '../signature/verification.ts'
@@ -88,6 +91,17 @@ export interface Checked extends Compiled {
   readonly integrity: IntegrityStatus
   /** Set when `integrity` is `signed`. */
   readonly signer?: ExtensionSigner
+}
+
+/** What the stages check an extension against. */
+export interface ProofContext {
+  readonly coreVersion: string
+  readonly config: ResolvedConfig
+  readonly limits: LoaderLimits
+  readonly schemas: SchemaChecker
+  readonly signatures: PackageSignatures
+  readonly locks: LayerLocks
+  readonly yielder: Yielder
 }
 
 /** The part of a manifest that is needed to compare an extension with others. Available before the manifest is parsed. */

@@ -4,7 +4,7 @@ import { EXTENSION_ID_PATTERN, type Layer } from '@bulkhead/contract'
 import { messageOf } from '@bulkhead/kit/error-message'
 import { isJsonObject } from '@bulkhead/kit/json'
 import { visibleText } from '@bulkhead/kit/text'
-import { findNameFault, listFolder } from '../files/list-folder.ts'
+import { findNameFault, listFolder } from '../files/read-package.ts'
 import { INSTALLED_FOLDER, installedFolder, installedPart, isInstalled, type LayerLock } from '../lock/lock-file.ts'
 import type { Fault } from '../model/result.ts'
 

@@ -2,7 +2,7 @@ import { gunzip } from 'node:zlib'
 import { messageOf } from '@bulkhead/kit/error-message'
 import { visibleText } from '@bulkhead/kit/text'
 import type { LoaderLimits } from '../model/limits.ts'
-import { findNameFault, findPathFault, foldName } from './list-folder.ts'
+import { findNameFault, findPathFault, foldName } from './read-package.ts'
 import { BLOCK, ENTRY_KINDS, readHeader, readPaxRecords } from './tar-format.ts'
 
 export type TarballRead =

@@ -7,7 +7,7 @@ import {
   capabilityDiff, capabilityDiffInWords, definitionDiff, type CapabilityDiff, type DefinitionDiff,
 } from '../lock/version-diff.ts'
 import { capabilitiesOf } from '../lock/lock-file.ts'
-import type { PackagePolicy } from '../prove/package-policy.ts'
+import type { PackagePolicy } from '../prove/check-package.ts'
 import { findSignerChange } from '../signature/signer.ts'
 import type { RegistryOptions } from './registry.ts'
 

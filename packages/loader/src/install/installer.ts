@@ -16,7 +16,7 @@ import { installedFolder, isInstalled, lockEntryOf, type LockChange } from '../l
 import { packageDigest } from '../model/digest.ts'
 import type { Fault } from '../model/result.ts'
 import { Yielder } from '../model/yielder.ts'
-import { packagePolicy } from '../prove/package-policy.ts'
+import { packagePolicy } from '../prove/check-package.ts'
 import { isMetadata } from '../prove/pipeline.ts'
 import { compare, evaluate, type InstallerOptions, type InstallPlan, type NewerVersion } from './install-plan.ts'
 import { LayerFiles } from './layer-files.ts'

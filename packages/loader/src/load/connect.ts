@@ -1,9 +1,9 @@
 import { layerRank, LOCKED_TOOLS, type ConnectedExtension, type Diagnostic, type LoadReport } from '@bulkhead/contract'
+import type { ProofContext } from '../describe/extension.ts'
 import type { Located } from '../discover/extension-folders.ts'
 import { diagnose, type Fault } from '../model/result.ts'
 import { byteOrder } from '../model/digest.ts'
 import { Yielder } from '../model/yielder.ts'
-import type { ProofContext } from '../prove/package-policy.ts'
 import { proveConnected, type Proof } from '../prove/pipeline.ts'
 import { lookAlikeKeys } from './register.ts'
 

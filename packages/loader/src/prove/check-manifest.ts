@@ -6,13 +6,14 @@ import { contractCompatible, coreSatisfies, manifestSchema } from '@bulkhead/con
 import { findJsonFault, isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
 import { visibleText } from '@bulkhead/kit/text'
 import { validRange } from 'semver'
-import { evidenceOf, type Connection, type ManifestPlace, type Shaped, type Written } from '../describe/extension.ts'
+import {
+  evidenceOf, type Connection, type ManifestPlace, type Shaped, type Written, type ProofContext,
+} from '../describe/extension.ts'
 import type { Located } from '../discover/extension-folders.ts'
 import type { PackageContents } from '../files/read-package.ts'
 import { placeIssues, pointerOf } from '../files/schema-issues.ts'
 import { parseStrictJson } from '../files/strict-json.ts'
 import { MAX_FAULTS, pass, passUnless, refuse, type Fault, type StageResult } from '../model/result.ts'
-import type { ProofContext } from './package-policy.ts'
 
 export const PACKAGE_FILE = 'package.json'
 /** The member of package.json that holds the manifest when there is no manifest file. */

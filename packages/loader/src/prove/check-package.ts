@@ -1,12 +1,16 @@
-import { LOCK_FILE, type ExtensionSigner, type LockEntry } from '@bulkhead/contract'
-import type { Checked, Compiled, Origin } from '../describe/extension.ts'
+import {
+  LOCK_FILE, type ConfigFile, type ExtensionSigner, type Layer, type LockEntry, type ResolvedConfig,
+} from '@bulkhead/contract'
+import type { Checked, Compiled, Origin, Outline, ProofContext } from '../describe/extension.ts'
+import { scopeOfPart } from '../discover/layer-sources.ts'
 import { INTEGRITY_FILE, SIGNATURE_FILE } from '../files/integrity.ts'
+import {
+  attestedSigner, capabilitiesOf, entryOf, lockOf, npmScopeOf, type LayerLock, type LayerLocks,
+} from '../lock/lock-file.ts'
 import { capabilityDiff, capabilityDiffInWords } from '../lock/version-diff.ts'
-import { attestedSigner, entryOf, lockOf, capabilitiesOf } from '../lock/lock-file.ts'
 import { pass, passUnless, refuse, type Fault, type StageResult } from '../model/result.ts'
 import { findPinFault, findSignerChange, type IdentityPin } from '../signature/signer.ts'
 import { CURES, type VerificationFault } from '../signature/verification.ts'
-import { packagePolicy, type ProofContext } from './package-policy.ts'
 
 /** Compares the package with its integrity file. This finds damage and left-over files; only a signature proves who packed it. */
 export function checkIntegrity(compiled: Compiled, context: ProofContext): StageResult<Checked> {
@@ -104,3 +108,51 @@ const consentFault = (message: string): Fault => ({
   stage: 'lock', code: 'ConsentRequired', path: '', message,
   cure: 'Review the difference and accept it with `bulkhead install`, or restore the accepted version.',
 })
+
+type Policy = NonNullable<ConfigFile['policy']>
+type Level = 'require' | 'warn' | 'off'
+
+/** What one package must prove. An undefined level is not configured. */
+export interface PackagePolicy {
+  readonly integrity: Level | undefined
+  readonly signature: Level | undefined
+  readonly lock: Level
+  readonly widening: NonNullable<NonNullable<Policy['update']>['widening']>
+  readonly pin: IdentityPin | undefined
+}
+
+/** The narrowest setting applies: the id, its longest configured prefix, the npm scope, the layer. */
+export function packagePolicy(
+  { config, locks }: { readonly config: ResolvedConfig; readonly locks: LayerLocks },
+  { layer, part, outline: { id } }: { readonly layer: Layer; readonly part: string; readonly outline: Pick<Outline, 'id'> },
+): PackagePolicy {
+  const policy: Policy = config.merged.policy ?? {}
+  const lock = lockOf(locks, layer)
+  const npmScope = (): string | undefined => scopeOfPart(part) ?? npmScopeOf(lock, id)
+  const scopes = narrowestFirst(policy.scopes, id, npmScope)
+  return {
+    integrity: layer === 'bundled' ? 'require'
+      : scopes.find((scope) => scope.integrity !== undefined)?.integrity ?? policy.integrity?.[layer],
+    signature: scopes.find((scope) => scope.signature !== undefined)?.signature ?? policy.signature?.[layer],
+    lock: scopes.find((scope) => scope.lock !== undefined)?.lock
+      ?? (layer === 'bundled' ? 'off' : policy.lock?.[layer] ?? defaultLockLevel(layer, lock)),
+    widening: scopes.find((scope) => scope.widening !== undefined)?.widening ?? policy.update?.widening ?? 'major',
+    pin: narrowestFirst(policy.identities, id, npmScope)[0],
+  }
+}
+
+/** A project with a lock enforces it. A project without one was trusted as a whole. */
+const defaultLockLevel = (layer: Layer, lock: LayerLock): Level =>
+  layer === 'global' ? 'warn' : lock.kind === 'none' ? 'off' : 'require'
+
+function narrowestFirst<T>(record: Readonly<Record<string, T>> | undefined, id: string, npmScope: () => string | undefined): readonly T[] {
+  if (record === undefined) return []
+  const scope = npmScope()
+  const rank = (key: string): number => {
+    if (key === id) return Number.MAX_SAFE_INTEGER
+    if (key.endsWith('*') && id.startsWith(key.slice(0, -1))) return key.length
+    return key === scope ? 0 : -1
+  }
+  return Object.entries(record).map(([key, value]) => ({ at: rank(key), value }))
+    .filter(({ at }) => at >= 0).toSorted((left, right) => right.at - left.at).map(({ value }) => value)
+}

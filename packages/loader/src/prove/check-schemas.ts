@@ -1,12 +1,11 @@
 import { withCommonConfig, type ResolvedConfig } from '@bulkhead/contract'
 import { isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
 import { visibleText } from '@bulkhead/kit/text'
-import { manifestInfo, outlineOf, type Compiled, type Shaped } from '../describe/extension.ts'
+import { manifestInfo, outlineOf, type Compiled, type Shaped, type ProofContext } from '../describe/extension.ts'
 import { pointerOf } from '../files/schema-issues.ts'
 import { ownMember } from '../model/plain-data.ts'
 import { MAX_FAULTS, pass, passUnless, refuse, type Fault, type StageResult } from '../model/result.ts'
 import type { SchemaFault } from '../schema/schema-compiler.ts'
-import type { ProofContext } from './package-policy.ts'
 
 interface DeclaredSchema {
   readonly path: string

@@ -8,7 +8,7 @@ import type { PackageIndex } from '../cache/package-index.ts'
 import type { BundledExtension } from '../config/settings.ts'
 import {
   describe, constant, type Checked, type Compiled, type ManifestInfo, type ManifestPlace, type Outline, type Shaped,
-  type Written,
+  type Written, type ProofContext,
 } from '../describe/extension.ts'
 import { idOfFolder, idOfManifest, type Located } from '../discover/extension-folders.ts'
 import { isCovered, SIGNATURE_FILE } from '../files/integrity.ts'
@@ -23,7 +23,6 @@ import {
 } from './check-manifest.ts'
 import { checkIntegrity, checkLock, checkSignature } from './check-package.ts'
 import { checkTexts } from './check-texts.ts'
-import type { ProofContext } from './package-policy.ts'
 
 /** The result for one extension, before it is compared with others. */
 export type Proof =

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { findNameFault, findPathFault, findWindowsFault, foldName } from '../../src/files/list-folder.ts'
+import { findNameFault, findPathFault, findWindowsFault, foldName } from '../../src/files/read-package.ts'
 
 test.each([
   ['index.js', 'INDEX.js'],

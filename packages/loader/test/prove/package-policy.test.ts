@@ -1,6 +1,6 @@
 import type { ConfigFile } from '@bulkhead/contract'
 import { describe, expect, test } from 'vitest'
-import { packagePolicy } from '../../src/prove/package-policy.ts'
+import { packagePolicy } from '../../src/prove/check-package.ts'
 import { HomeFixture } from '../home-fixture.ts'
 
 const policyOf = (policy: ConfigFile['policy'], id = 'acme-weather', source = 'npm:@acme/weather@1.0.0', part = 'installed/x') => packagePolicy({
