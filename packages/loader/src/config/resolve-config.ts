@@ -81,7 +81,7 @@ export interface ConfigWarning {
   readonly fault: Fault
 }
 
-export function configWarnings(layers: readonly LayerConfig[]): readonly ConfigWarning[] {
+function configWarnings(layers: readonly LayerConfig[]): readonly ConfigWarning[] {
   return layers.flatMap((source) =>
     allowlistWithoutMode(source.config, layers).map((fault) => ({ source, fault })))
 }
@@ -107,7 +107,7 @@ const MERGED_MAPS: ReadonlySet<string> = new Set([
 const JOINED_LISTS: ReadonlySet<string> = new Set(['rules', 'allowlist', 'watchdogs/commandSafety/patterns'])
 
 /** Later layers override earlier ones. Maps in the result have no prototype, because a tool may be named `constructor`. */
-export function mergeConfigs(configs: readonly ConfigFile[]): ConfigFile {
+function mergeConfigs(configs: readonly ConfigFile[]): ConfigFile {
   return deepFreeze(configs.reduce<Json>((merged, config) => merge(merged, config as unknown as Json, ''), {}) as ConfigFile)
 }
 

@@ -9,7 +9,7 @@ const ANY: JsonObject = {
 }
 
 /** Keeps the valid fields of a dangerous-command pattern and replaces the rest by the strictest values. An unknown key may have widened it. */
-export function strictestPattern(written: Json): JsonObject {
+function strictestPattern(written: Json): JsonObject {
   const known = isJsonObject(written) ? written : {}
   const { shape } = commandSafetyPatternSchema
   const hasUnknownKey = Object.keys(known).some((name) => !Object.hasOwn(shape, name))
@@ -17,7 +17,7 @@ export function strictestPattern(written: Json): JsonObject {
   return { ...ANY, ...Object.fromEntries(kept.map(([name]) => [name, known[name]!])), ...(hasUnknownKey && { pattern: ANY['pattern']! }) }
 }
 
-export const ANY_PATTERN: readonly Json[] = [ANY]
+const ANY_PATTERN: readonly Json[] = [ANY]
 
 /** Applies while a prohibition cannot be read: no tool is offered, and no other layer can undo this. */
 export const TOOLS_OFF = { toolsEnabled: false }

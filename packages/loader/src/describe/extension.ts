@@ -190,7 +190,7 @@ const filesOf = (
  * Reads a proven package again when its code is needed, so its bytes need not stay in memory. Returns only bytes with the proven
  * digests. Rejects with IntegrityFailed, which names the first file that differs.
  */
-export async function readVerifiedFiles(
+async function readVerifiedFiles(
   id: string, folder: string, proven: ReadonlyMap<string, string>, limits: LoaderLimits,
 ): Promise<ReadonlyMap<string, Uint8Array>> {
   const read = await readPackage(folder, limits, new Yielder(), isCovered)

@@ -80,7 +80,7 @@ export interface PackageBase {
 }
 
 /** The npm packages of one configuration, in its order. Other packages in node_modules are ignored. */
-export function discoverPackages(layer: Layer, { config, location }: LayerConfig, base: PackageBase): Discovery {
+function discoverPackages(layer: Layer, { config, location }: LayerConfig, base: PackageBase): Discovery {
   const found: Located[] = []
   const refused: Discovery['refused'][number][] = []
   const names = config.packages ?? []
@@ -95,7 +95,7 @@ export function discoverPackages(layer: Layer, { config, location }: LayerConfig
 }
 
 /** The parent folders of these packages: node_modules and the folders of scopes. */
-export const packageFoldersOf = ({ config }: LayerConfig, { folder }: PackageBase): readonly string[] =>
+const packageFoldersOf = ({ config }: LayerConfig, { folder }: PackageBase): readonly string[] =>
   folder === null ? [] : [...new Set((config.packages ?? []).map((name) => dirname(join(folder, PACKAGES_FOLDER, name))))]
 
 /** The npm scope of a package, such as @acme. */

@@ -65,12 +65,12 @@ export interface Described {
 const WRAPPERS: ReadonlySet<unknown> = new Set(['optional', 'nullable', 'default', 'prefault', 'nonoptional', 'readonly', 'catch'])
 
 /** The keys of the object at this path; empty if it is not an object, or has arbitrary keys. */
-export function knownKeys(schema: Described, path: readonly PropertyKey[]): readonly string[] {
+function knownKeys(schema: Described, path: readonly PropertyKey[]): readonly string[] {
   return placesAt([schema], path).flatMap((place) => Object.keys(definition(place)['shape'] ?? {}))
 }
 
 /** The allowed strings at this path, if they are listed. */
-export function knownValues(schema: Described, path: readonly PropertyKey[]): readonly string[] {
+function knownValues(schema: Described, path: readonly PropertyKey[]): readonly string[] {
   return placesAt([schema], path).flatMap((place) => (definition(place)['values'] ?? []) as readonly unknown[]).filter((value) => typeof value === 'string')
 }
 

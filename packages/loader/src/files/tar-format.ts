@@ -33,7 +33,7 @@ export function readHeader(block: Uint8Array): HeaderRead {
   return { ok: true, header: { name: prefix === '' ? name : `${prefix}/${name}`, size, type: latin(block, 156, 1) } }
 }
 
-export function writeHeader({ name, size, type }: TarHeader, mtime: number): Uint8Array {
+function writeHeader({ name, size, type }: TarHeader, mtime: number): Uint8Array {
   const block = Buffer.alloc(BLOCK)
   const put = (value: string, at: number): void => void block.write(value, at, 'utf8')
   const number = (value: number, length: number): string => `${value.toString(8).padStart(length - 1, '0')}\0`

@@ -143,7 +143,7 @@ export class Installer {
 const registrantOf = (descriptor: ExtensionDescriptor): ProvenExtension => ({ descriptor, outline: outlineOf(descriptor.manifest) })
 
 /** Why an extension conflicts with the others, in either direction. */
-export function findConflict(
+function findConflict(
   extension: ExtensionDescriptor, others: readonly ExtensionDescriptor[], bundled: readonly BundledExtension[],
 ): Fault | undefined {
   const tools = new Map<string, ToolManifest>(bundled.flatMap(({ manifest }) => {

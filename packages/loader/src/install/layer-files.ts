@@ -125,7 +125,7 @@ function writeFiles(folder: string, { bytes }: PackageContents): void {
 }
 
 /** Replaces a file atomically: readers find the old or the new content, also after a crash. */
-export function writeAtomically(path: string, text: string): void {
+function writeAtomically(path: string, text: string): void {
   const temporary = `${path}.${crypto.randomUUID()}.tmp`
   try {
     writeDurably(temporary, Buffer.from(text))
@@ -138,7 +138,7 @@ export function writeAtomically(path: string, text: string): void {
 }
 
 /** Creates a file and syncs it. Does not follow links or replace files. */
-export function writeDurably(path: string, bytes: Uint8Array): void {
+function writeDurably(path: string, bytes: Uint8Array): void {
   const descriptor = openSync(path, 'wx', 0o644)
   try {
     for (let at = 0; at < bytes.length;) at += writeSync(descriptor, bytes, at)
@@ -149,7 +149,7 @@ export function writeDurably(path: string, bytes: Uint8Array): void {
 }
 
 /** Syncs the entries of a folder. Some systems cannot open folders. */
-export function syncFolder(path: string): void {
+function syncFolder(path: string): void {
   let descriptor: number
   try {
     descriptor = openSync(path, 'r')

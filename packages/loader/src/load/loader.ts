@@ -137,7 +137,7 @@ function locateBundled({ manifest }: BundledExtension, index: number): Located {
 }
 
 /** Collects the results of a load. */
-export class LoadReportBuilder {
+class LoadReportBuilder {
   readonly proven: Proven[] = []
   readonly diagnostics: Diagnostic[] = []
   /** Bundled tools by name, including those of disabled extensions: their names stay locked. */

@@ -138,7 +138,7 @@ const LOCKED: ReadonlyMap<string, string> = new Map(LOCKED_TOOLS.flatMap((name) 
 const ROUGHLY_LOCKED: ReadonlySet<string> = new Set(roughKeys(LOCKED_TOOLS))
 
 /** Tools that a model or a person could mistake for a bundled tool with a locked name. */
-export function lockedLookAlikes(registrants: readonly Registrant[]): ReadonlyMap<Registrant, LookAlikeFault> {
+function lockedLookAlikes(registrants: readonly Registrant[]): ReadonlyMap<Registrant, LookAlikeFault> {
   if (!roughKeys(registrants.flatMap(TOOLS.namesOf)).some((key) => ROUGHLY_LOCKED.has(key))) return new Map()
   return firstFaults(registrants.filter(({ layer }) => layer !== 'bundled'), TOOLS, (name) => {
     const twin = lookAlikeKeys(name).map((key) => LOCKED.get(key)).find((other) => other !== undefined)
@@ -148,7 +148,7 @@ export function lockedLookAlikes(registrants: readonly Registrant[]): ReadonlyMa
 }
 
 /** Ids and tool names that look like others. In one layer neither is used; across layers the higher one is not. */
-export function lookAlikes(below: readonly Registrant[], registrants: readonly Registrant[]): ReadonlyMap<Registrant, LookAlikeFault> {
+function lookAlikes(below: readonly Registrant[], registrants: readonly Registrant[]): ReadonlyMap<Registrant, LookAlikeFault> {
   const all = [...below, ...registrants]
   return new Map([...lookAlikesAmong(all, TOOLS, registrants), ...lookAlikesAmong(all, IDS, registrants)])
 }

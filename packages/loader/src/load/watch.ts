@@ -142,7 +142,7 @@ interface Watched {
 }
 
 /** Reports possible changes in a set of folders. Does not keep the process alive. Must be closed. */
-export class FolderWatchers {
+class FolderWatchers {
   readonly #onHint: () => void
   readonly #watched = new Map<string, Watched>()
   #poll: NodeJS.Timeout | undefined

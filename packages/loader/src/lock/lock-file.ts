@@ -104,7 +104,7 @@ export type LayerLock =
 
 export type LayerLocks = ReadonlyMap<Layer, LayerLock>
 
-export const NO_LOCK: LayerLock = { kind: 'none' }
+const NO_LOCK: LayerLock = { kind: 'none' }
 
 export const lockOf = (locks: LayerLocks, layer: Layer): LayerLock => locks.get(layer) ?? NO_LOCK
 

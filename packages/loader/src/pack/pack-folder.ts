@@ -107,11 +107,11 @@ const ALWAYS = /^(?:package\.json|(?:readme|licen[cs]e|notice|changelog)(?:\..*)
 const OURS: ReadonlySet<string> = new Set([MANIFEST_FILE, INTEGRITY_FILE, SIGNATURE_FILE])
 
 /** Never packed: dot files, which may be settings or secrets, installed dependencies, and earlier packages. */
-export const isNeverPacked = (path: string): boolean =>
+const isNeverPacked = (path: string): boolean =>
   path.split('/').some((name) => name.startsWith('.') || name === 'node_modules') || /^[^/]+\.tgz$/.test(path)
 
 /** The files to pack: all of them, or those in `files` of package.json. */
-export function packedPaths(paths: readonly string[], packageJson: Uint8Array | undefined): readonly string[] {
+function packedPaths(paths: readonly string[], packageJson: Uint8Array | undefined): readonly string[] {
   const listed = filesOf(packageJson)
   const globs = listed?.map((pattern) => compileGlob(pattern.replace(/^\.?\//, '').replace(/\/$/, '')))
   if (globs === undefined) return paths
@@ -137,7 +137,7 @@ const PROVIDED = '@bulkhead/contract'
  * Whether the code mentions a package in `node_modules`, so that it must be bundled. Does not parse: any quoted name counts, because an
  * unnecessary bundle costs less than a missing dependency.
  */
-export function usesDependencies(folder: string, files: ReadonlyMap<string, Uint8Array>): boolean {
+function usesDependencies(folder: string, files: ReadonlyMap<string, Uint8Array>): boolean {
   const about = files.get('package.json')
   const parsed = about && parseStrictJson(about)
   // Import maps may point at dependencies; the bundler resolves them.

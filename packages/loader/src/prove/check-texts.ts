@@ -76,14 +76,14 @@ const SIGNS: readonly (readonly [pattern: RegExp, what: string])[] = [
 ]
 
 /** Why a text looks like hidden instructions to a model. Each reason continues a sentence that starts with the name of the text. */
-export const findHiddenInstructions = (text: string): readonly string[] =>
+const findHiddenInstructions = (text: string): readonly string[] =>
   SIGNS.filter(([pattern]) => pattern.test(text)).map(([, what]) => what)
 
 /** Untrusted text as models and people see it: normalized, with invisible characters escaped. */
-export const plainText = (text: string): string => visibleText(text.normalize('NFC'), { keepLines: true })
+const plainText = (text: string): string => visibleText(text.normalize('NFC'), { keepLines: true })
 
 /** For names and values, which escaping would change. */
-export const isPlain = (text: string): boolean => visibleText(text, { keepLines: true }) === text
+const isPlain = (text: string): boolean => visibleText(text, { keepLines: true }) === text
 
 /** Keywords that hold descriptions. Other strings in a schema are data. */
 const WORDS: ReadonlySet<string> = new Set(['title', 'description', '$comment'])
@@ -96,7 +96,7 @@ export interface TextReader {
 }
 
 /** The schema with its descriptions replaced by the reader. Returns the same object if nothing changes. */
-export function visibleSchema(schema: JsonObject, path: string, reader: TextReader): JsonObject {
+function visibleSchema(schema: JsonObject, path: string, reader: TextReader): JsonObject {
   return rewrite(schema, (value, keyword) => {
     const at = path + pointerStep(keyword)
     if (!isPlain(keyword)) reader.hidden(at)

@@ -139,7 +139,7 @@ const MEDIA_TYPES: ReadonlySet<string> = new Set([
  * Parses a bundle strictly. The library ignores unknown members, decodes base64 leniently, and reads only one of two places that repeat
  * a value, so different bytes could verify. Here each value must be one that the library reads. Throws what the library throws.
  */
-export function readBundle(json: Json): Verification<Bundle> {
+function readBundle(json: Json): Verification<Bundle> {
   const bundle = bundleFromJSON(json)
   if (!MEDIA_TYPES.has(bundle.mediaType)) return unverified('form', 'has an unknown media type')
   const extra = findUnread(json, bundleToJSON(bundle) as unknown as Json, '')?.slice(0, 200)

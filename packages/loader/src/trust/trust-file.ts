@@ -100,11 +100,11 @@ const KEYS: ReadonlySet<string> = new Set(['version', 'id', 'path', 'decision', 
 
 export const isDigest = (value: unknown): value is string => typeof value === 'string' && /^[0-9a-f]{128}$/.test(value)
 
-export const writeEntry = ({ id, path, decision, decidedAt, digest }: TrustEntry): string =>
+const writeEntry = ({ id, path, decision, decidedAt, digest }: TrustEntry): string =>
   `${JSON.stringify({ version: VERSION, id, path, decision, decidedAt, digest })}\n`
 
 /** The entry, or what is wrong with the line. */
-export function parseEntry(line: Uint8Array): TrustEntry | string {
+function parseEntry(line: Uint8Array): TrustEntry | string {
   const parsed = parseStrictJson(line)
   if (!parsed.ok) return parsed.message
   if (!isJsonObject(parsed.value)) return 'is not an object'
