@@ -2,7 +2,7 @@ import type { ExtensionDigests, ExtensionSigner, Manifest } from '@bulkhead/cont
 import type {
   Compiled, ManifestPlace, Origin, Outline, PackageEvidence, ManifestInfo, Checked, Written,
 } from '../describe/extension.ts'
-import type { Located } from '../discover/extension-folders.ts'
+import type { ExtensionCandidate } from '../discover/extension-folders.ts'
 import { INTEGRITY_FILE, SIGNATURE_FILE } from '../files/integrity.ts'
 import type { FolderContents } from '../files/read-package.ts'
 import { hasStamp, type Stamp } from '../files/read-file.ts'
@@ -157,13 +157,13 @@ function write(row: Omit<Row, 'textBytes'>, stamps: readonly Stamp[], details: D
 }
 
 /** The state after the schemas were compiled. */
-export function folderFromCache(located: Located, cached: CachedExtension): Passed<Compiled> {
-  return restore(located, { kind: 'files', evidence: cached }, cached)
+export function folderFromCache(candidate: ExtensionCandidate, cached: CachedExtension): Passed<Compiled> {
+  return restore(candidate, { kind: 'files', evidence: cached }, cached)
 }
 
 export const bundledFromCache = (written: Written, cached: CachedExtension): Passed<Compiled> => restore(written, written.origin, cached)
 
-function restore({ layer, location, part }: Located, origin: Origin, cached: CachedExtension): Passed<Compiled> {
+function restore({ layer, location, part }: ExtensionCandidate, origin: Origin, cached: CachedExtension): Passed<Compiled> {
   const { outline, manifestAt, emptyConfigFault, warnings } = cached.row
   return pass({ layer, location, part, origin, manifestAt, outline, info: cached, emptyConfigFault }, warnings)
 }

@@ -4,7 +4,7 @@ import {
   type ResolvedConfig,
 } from '@bulkhead/contract'
 import type { Json } from '@bulkhead/kit/json'
-import type { Located } from '../discover/extension-folders.ts'
+import type { ExtensionCandidate } from '../discover/extension-folders.ts'
 import {
   compareIntegrity, coveredFiles, differenceInWords, INTEGRITY_FILE, isCovered, packageDifferences, SIGNATURE_FILE,
   type PackageDifference,
@@ -65,14 +65,14 @@ export interface ManifestPlace {
 // The states of an extension on its way through the stages. Each stage takes one and returns the same or the next.
 
 /** The manifest is parsed JSON. */
-export interface Written extends Located {
+export interface Written extends ExtensionCandidate {
   readonly origin: Origin
   readonly manifestAt: ManifestPlace
   readonly json: Json
 }
 
 /** The manifest satisfies its schema. */
-export interface Shaped extends Located {
+export interface Shaped extends ExtensionCandidate {
   readonly origin: Origin
   readonly manifestAt: ManifestPlace
   readonly manifest: Manifest

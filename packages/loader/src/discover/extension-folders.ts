@@ -11,20 +11,20 @@ import type { Fault } from '../model/result.ts'
 /** The folder of extensions below the root of a layer. */
 export const TOOLS_FOLDER = 'tools'
 
-/** A folder that may contain an extension. Not opened yet. */
-export interface Located {
+/** A folder that may contain an extension. Not opened yet. Bundled modules and servers have a name in place of a folder. */
+export interface ExtensionCandidate {
   readonly layer: Layer
   readonly location: string
-  /** Its path inside the layer, such as tools/weather. */
+  /** The path inside the layer, such as tools/weather. */
   readonly part: string
   /** Set if it is known before the manifest is read. */
   readonly id?: string
 }
 
 export interface Discovery {
-  readonly found: readonly Located[]
+  readonly found: readonly ExtensionCandidate[]
   /** Entries that are not usable folders. */
-  readonly refused: readonly { readonly located: Located; readonly fault: Fault }[]
+  readonly refused: readonly { readonly candidate: ExtensionCandidate; readonly fault: Fault }[]
   /** Why the layer could not be searched. */
   readonly faults: readonly Fault[]
 }
@@ -43,16 +43,16 @@ export function discover(layer: Layer, root: string, maxExtensions: number): Dis
   const listing = listFolder(tools, maxExtensions)
   if (!listing.ok) return without(unusable(tools, `The tools folder of the ${layer} layer ${listing.message}.`))
 
-  const found: Located[] = []
+  const found: ExtensionCandidate[] = []
   const refused: Discovery['refused'][number][] = []
   for (const { name, kind } of listing.entries) {
-    const located: Located = { layer, location: `${tools}${sep}${name}`, part: `${TOOLS_FOLDER}/${name}` }
+    const candidate: ExtensionCandidate = { layer, location: `${tools}${sep}${name}`, part: `${TOOLS_FOLDER}/${name}` }
     const nameFault = kind === 'folder' ? findNameFault(name) : undefined
     const refuse = (what: string, cure: string) =>
-      refused.push({ located, fault: unusable(located.location, `"${visibleText(name)}" ${what}.`, cure) })
+      refused.push({ candidate, fault: unusable(candidate.location, `"${visibleText(name)}" ${what}.`, cure) })
     if (kind === 'link') refuse('is a link', 'Replace the link with the folder.')
     else if (nameFault !== undefined) refuse(nameFault, 'Rename the folder.')
-    else if (kind === 'folder' && !name.startsWith('.')) found.push(located)
+    else if (kind === 'folder' && !name.startsWith('.')) found.push(candidate)
   }
   return { found, refused, faults: [] }
 }
@@ -80,16 +80,16 @@ export function discoverInstalled(layer: Layer, root: string, lock: LayerLock): 
   if (lock.kind === 'unreadable') return { found: [], refused: [], faults: [lock.fault] }
   if (lock.kind !== 'read') return { found: [], refused: [], faults: [] }
   const isThere = entryKind(join(root, INSTALLED_FOLDER)) === 'folder'
-  const found: Located[] = []
+  const found: ExtensionCandidate[] = []
   const refused: Discovery['refused'][number][] = []
   for (const [id, entry] of lock.entries) {
     if (!isInstalled(entry)) continue
     const location = installedFolder(root, id, entry.root)
-    const located: Located = { layer, location, part: installedPart(id, entry.root), id }
-    const stat = isThere ? entryKind(located.location) : 'nothing'
-    if (stat === 'folder') found.push(located)
+    const candidate: ExtensionCandidate = { layer, location, part: installedPart(id, entry.root), id }
+    const stat = isThere ? entryKind(candidate.location) : 'nothing'
+    if (stat === 'folder') found.push(candidate)
     else refused.push({
-      located,
+      candidate,
       fault: {
         stage: 'lock', code: 'LockMismatch', path: '',
         message: `"${id}" ${entry.version} was accepted, and its folder ${stat === 'nothing' ? 'is missing' : 'is not a folder'}.`,
@@ -114,4 +114,4 @@ const asId = (value: unknown): string | null => typeof value === 'string' && EXT
 export const idOfManifest = (manifest: unknown): string | null => isJsonObject(manifest) ? asId(manifest['id']) : null
 
 /** Folders usually have the name of their extension: the best guess if no manifest can be read. */
-export const idOfFolder = ({ location, id }: Located): string | null => id ?? asId(basename(location))
+export const idOfFolder = ({ location, id }: ExtensionCandidate): string | null => id ?? asId(basename(location))

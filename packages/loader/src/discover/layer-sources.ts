@@ -7,7 +7,7 @@ import { visibleText } from '@bulkhead/kit/text'
 import type { Settings } from '../config/settings.ts'
 import { lockOf, readLayerLock, type LayerLocks } from '../lock/lock-file.ts'
 import type { Fault } from '../model/result.ts'
-import { discover, discoverInstalled, type Discovery, type Located } from './extension-folders.ts'
+import { discover, discoverInstalled, type Discovery, type ExtensionCandidate } from './extension-folders.ts'
 
 /** A project that may be read. */
 export interface OpenProject {
@@ -54,8 +54,8 @@ export function layerSources(
 
 /** Two configurations may name the same package. */
 function mergeDiscoveries(discoveries: readonly Discovery[]): Discovery {
-  const found = new Map<string, Located>()
-  for (const discovery of discoveries) for (const located of discovery.found) found.set(located.location, located)
+  const found = new Map<string, ExtensionCandidate>()
+  for (const discovery of discoveries) for (const candidate of discovery.found) found.set(candidate.location, candidate)
   return {
     found: [...found.values()],
     refused: discoveries.flatMap(({ refused }) => refused),
@@ -81,7 +81,7 @@ export interface PackageBase {
 
 /** The npm packages of one configuration, in its order. Other packages in node_modules are ignored. */
 function discoverPackages(layer: Layer, { config, location }: LayerConfig, base: PackageBase): Discovery {
-  const found: Located[] = []
+  const found: ExtensionCandidate[] = []
   const refused: Discovery['refused'][number][] = []
   const names = config.packages ?? []
   for (const [index, name] of names.entries()) {
@@ -89,7 +89,7 @@ function discoverPackages(layer: Layer, { config, location }: LayerConfig, base:
     const part = `${PACKAGES_FOLDER}/${name}`
     const resolved = resolve(part, base)
     if ('path' in resolved) found.push({ layer, location: resolved.path, part })
-    else refused.push({ located: { layer, location, part }, fault: { ...resolved, path: `/packages${pointerStep(index)}`, location } })
+    else refused.push({ candidate: { layer, location, part }, fault: { ...resolved, path: `/packages${pointerStep(index)}`, location } })
   }
   return { found, refused, faults: [] }
 }

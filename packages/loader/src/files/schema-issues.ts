@@ -47,8 +47,8 @@ function placeUnion(
   branches: readonly (readonly SchemaIssue[])[], schema: Described, steps: readonly (string | number)[],
 ): readonly PlacedIssue[] {
   const isInside = ({ path, code }: SchemaIssue): boolean => path.length > 0 || code === 'unrecognized_keys'
-  const meant = branches.find((issues) => issues.length > 0 && issues.every(isInside))
-  if (meant !== undefined) return placeIssues(meant, schema, steps)
+  const matching = branches.find((issues) => issues.length > 0 && issues.every(isInside))
+  if (matching !== undefined) return placeIssues(matching, schema, steps)
   const expectations = branches.flatMap((issues) => issues.map(({ message }) => message))
   // The discriminator matches no branch.
   const values = branches.length === 0 ? knownValues(schema, steps) : []

@@ -83,7 +83,7 @@ async function followRedirects(asked: URL, headers: Readonly<Record<string, stri
 const unavailable = (url: URL, what: string, data?: JsonObject) =>
   new BulkheadError('InstallSourceUnavailable', `${url.origin}${visibleText(url.pathname)} ${visibleText(what)}.`, data && { data })
 
-/** The network of a host, judged by its literal address. Names are not resolved. */
+/** The network of a host, by its literal address. Names are not resolved. */
 export type NetworkZone = 'this machine' | 'a private network' | 'elsewhere'
 
 const ORDER: readonly NetworkZone[] = ['elsewhere', 'a private network', 'this machine']

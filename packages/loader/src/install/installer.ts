@@ -79,7 +79,7 @@ export class Installer {
     const { extension, source, signedBy, before, contents, verdict } = plan
     if (verdict.kind === 'refused') throw new BulkheadError('UpdateRefused', verdict.message)
     const entry = lockEntryOf(extension, { source, signedBy, at: new Date(), by: by.slice(0, 256) })
-    // No one was asked, so the earlier consent stands.
+    // No consent was requested, so the earlier one remains valid.
     const after = before !== null && verdict.kind === 'unchanged' ? { ...entry, accepted: before.accepted } : entry
     await this.#apply({ id: extension.id, before, after, ...(isInstalled(after) && { contents }) })
     return after

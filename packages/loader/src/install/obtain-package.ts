@@ -80,7 +80,7 @@ export interface Sources {
 /** Fetches or reads a package. Writes nothing and runs nothing. Rejects with the fault of the package. */
 export async function obtainPackage(spec: InstallSpec, sources: Sources, layerRoot: string): Promise<ObtainedPackage> {
   const { limits } = sources
-  // An honest tarball is smaller than its content.
+  // A tarball is compressed, so a valid one is smaller than its content.
   const maxBytes = limits.packageBytes
   const local = { attested: null, version: null, warnings: [] }
   switch (spec.kind) {

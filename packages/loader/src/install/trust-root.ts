@@ -36,7 +36,7 @@ export async function refreshTrustRoot({ cacheFolder, mirror, initialRoot }: Ref
   let tried: string | undefined
   try {
     makeFolder(cacheFolder)
-    // The initial root is kept only after it verified something. Otherwise a wrong one would stay.
+    // Stored only after it verified a target, so that a wrong initial root is not reused.
     if (!isKnown) tried = mkdtempSync(`${place}-`)
     const client = await tuf.initTUF({
       cachePath: tried ?? place, timeout: TIMEOUT_MS, retry: 1, mirrorURL, ...(initialRoot !== undefined && { rootPath: initialRoot }),

@@ -1,6 +1,6 @@
 import { layerRank, LOCKED_TOOLS, type ConnectedExtension, type Diagnostic, type LoadReport } from '@bulkhead/contract'
 import type { ProofContext } from '../describe/extension.ts'
-import type { Located } from '../discover/extension-folders.ts'
+import type { ExtensionCandidate } from '../discover/extension-folders.ts'
 import { diagnose, type Fault } from '../model/result.ts'
 import { byteOrder } from '../model/digest.ts'
 import { Yielder } from '../model/yielder.ts'
@@ -50,7 +50,7 @@ function freeNames(report: LoadReport, connected: readonly ConnectedExtension[])
  * dropped from the end.
  */
 async function proveTools(extension: ConnectedExtension, context: ProofContext): Promise<Connected> {
-  const prove = (tools: Tools) => proveConnected({ ...extension, manifest: { ...extension.manifest, tools } }, locate(extension), context)
+  const prove = (tools: Tools) => proveConnected({ ...extension, manifest: { ...extension.manifest, tools } }, candidateOf(extension), context)
   const alone = await Promise.all(extension.manifest.tools.map(async (tool) => ({ tool, proof: await prove([tool]) })))
   const faults = alone.flatMap(({ tool, proof }) => faultsOf(proof).map((fault) => named(fault, [tool])))
   // A fault of the whole extension is found once for each tool.
@@ -94,7 +94,7 @@ function named(fault: Fault, tools: Tools): Fault {
   return { ...fault, path: rename(fault.path), message: rename(fault.message) }
 }
 
-const locate = ({ layer, location, manifest: { id } }: ConnectedExtension): Located => ({ layer, location, part: location, id })
+const candidateOf = ({ layer, location, manifest: { id } }: ConnectedExtension): ExtensionCandidate => ({ layer, location, part: location, id })
 
 const diagnosticOf = ({ layer, location, manifest: { id } }: ConnectedExtension, fault: Fault, severity?: Diagnostic['severity']): Diagnostic =>
   diagnose({ layer, location, extensionId: id }, { ...fault, location: fault.location ?? location }, severity)

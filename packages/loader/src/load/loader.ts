@@ -6,7 +6,7 @@ import { PackageIndex } from '../cache/package-index.ts'
 import { resolveConfig } from '../config/resolve-config.ts'
 import { resolveSettings, type BundledExtension, type LoaderOptions, type Settings } from '../config/settings.ts'
 import type { ProofContext } from '../describe/extension.ts'
-import { idOfFolder, idOfManifest, type Located } from '../discover/extension-folders.ts'
+import { idOfFolder, idOfManifest, type ExtensionCandidate } from '../discover/extension-folders.ts'
 import { layerSources, locksOf, type LayerSource, type OpenProject } from '../discover/layer-sources.ts'
 import { lockDigest, lockOf } from '../lock/lock-file.ts'
 import { diagnose, withFallbacks, type Fault } from '../model/result.ts'
@@ -108,9 +108,9 @@ async function loadLayers(
 
 async function addBundled(builder: LoadReportBuilder, settings: Settings, context: ProofContext): Promise<void> {
   const index = PackageIndex.open(settings.cache, settings.cacheKey, 'bundled')
-  const located = settings.bundled(context.config.merged).map((bundled, at) => ({ bundled, located: locateBundled(bundled, at) }))
-  await inOrder(located, context.yielder, (one) => proveBundled(one.bundled, one.located, context, index),
-    (one, proof) => builder.add(one.located, proof))
+  const candidates = settings.bundled(context.config.merged).map((bundled, at) => ({ bundled, candidate: bundledCandidate(bundled, at) }))
+  await inOrder(candidates, context.yielder, (one) => proveBundled(one.bundled, one.candidate, context, index),
+    (one, proof) => builder.add(one.candidate, proof))
   index.save()
 }
 
@@ -119,19 +119,19 @@ async function addSource(
 ): Promise<void> {
   const { found, refused, faults } = discovery
   builder.diagnostics.push(...faults.map((fault) => diagnose({ layer, extensionId: null, location: root }, fault)))
-  for (const { located, fault } of refused) {
-    builder.addFolder(located, { proof: { kind: 'refused', id: idOfFolder(located), faults: [fault] }, digests: null })
+  for (const { candidate, fault } of refused) {
+    builder.addFolder(candidate, { proof: { kind: 'refused', id: idOfFolder(candidate), faults: [fault] }, digests: null })
   }
   // Bundled extensions may require more than others, so their results must not be used for another layer.
   const index = PackageIndex.open(settings.cache, settings.cacheKey, layer === 'bundled' ? `bundled:${root}` : root)
   const cached = await index.findAll(found, context.yielder)
-  await inOrder(found, context.yielder, (located) => proveFolder(located, cached.get(located.location), context, index),
-    (located, proof) => builder.addFolder(located, proof))
+  await inOrder(found, context.yielder, (candidate) => proveFolder(candidate, cached.get(candidate.location), context, index),
+    (candidate, proof) => builder.addFolder(candidate, proof))
   index.save()
 }
 
 /** A bundled extension has no folder, so its name is its location. */
-function locateBundled({ manifest }: BundledExtension, index: number): Located {
+function bundledCandidate({ manifest }: BundledExtension, index: number): ExtensionCandidate {
   const name = `bundled:${idOfManifest(manifest) ?? index}`
   return { layer: 'bundled', location: name, part: name }
 }
@@ -157,12 +157,12 @@ class LoadReportBuilder {
     this.#projectParts.push(...parts)
   }
 
-  addFolder(located: Located, { proof, digests }: FolderProof): void {
-    if (located.layer === 'project') this.addProjectParts({ name: located.part, digest: digests === null ? null : packageDigest(digests()) })
-    this.add(located, proof)
+  addFolder(candidate: ExtensionCandidate, { proof, digests }: FolderProof): void {
+    if (candidate.layer === 'project') this.addProjectParts({ name: candidate.part, digest: digests === null ? null : packageDigest(digests()) })
+    this.add(candidate, proof)
   }
 
-  add({ layer, location }: Located, proof: Proof): void {
+  add({ layer, location }: ExtensionCandidate, proof: Proof): void {
     const subject = (extensionId: string | null) => ({ layer, location, extensionId })
     if (proof.kind === 'refused') {
       this.diagnostics.push(...proof.faults.map((fault) => diagnose(subject(proof.id), fault)))

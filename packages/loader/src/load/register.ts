@@ -19,7 +19,7 @@ export interface Registration<One extends ProvenExtension> {
   readonly refused: ReadonlyMap<One, Fault>
 }
 
-/** Which registrants of a layer cannot stand beside the others, and why. A rule has no effects and may run again. */
+/** The registrants of a layer that conflict with others, with the reason. A rule has no effects and may run again. */
 type RegistrationRule<One> = (registrants: readonly Entry<One>[]) => ReadonlyMap<Registrant, RegistrationFault>
 type Entry<One> = Registrant & { readonly extension: One }
 

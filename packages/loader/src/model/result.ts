@@ -101,9 +101,9 @@ const MAX_SHOWN = 4
 export function faultError(faults: readonly Fault[]): BulkheadError {
   const first = faults[0]!
   const shown = faults.slice(0, MAX_SHOWN)
-  const said = shown.map(({ file, message }, index) => file === undefined || message.includes(file) || file === faults[index - 1]?.file
+  const shownMessages = shown.map(({ file, message }, index) => file === undefined || message.includes(file) || file === faults[index - 1]?.file
     ? message : `${file}: ${message}`)
-  const text = [...said, ...(faults.length > MAX_SHOWN ? [`(and ${faults.length - MAX_SHOWN} more)`] : [])].join(' ')
+  const text = [...shownMessages, ...(faults.length > MAX_SHOWN ? [`(and ${faults.length - MAX_SHOWN} more)`] : [])].join(' ')
   const own = new Set(shown.flatMap(({ cure }) => cure ?? []))
   // The command line adds no cure to a message that already gives advice.
   const cures = own.size === 0 && givesAdvice(text) ? [ERRORS[first.code].cure] : own

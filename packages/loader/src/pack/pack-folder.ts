@@ -79,11 +79,11 @@ function nameFaults(path: string): readonly Fault[] {
 /** Contradictions between package.json and the manifest. */
 function packageWarnings(packageJson: Uint8Array | undefined, version: string, skipped: readonly string[]): readonly string[] {
   const parsed = packageJson && parseStrictJson(packageJson)
-  const { version: said = version, dependencies = {} } = parsed?.ok && isJsonObject(parsed.value) ? parsed.value : {}
-  const isOther = typeof said === 'string' && said !== version
+  const { version: packageVersion = version, dependencies = {} } = parsed?.ok && isJsonObject(parsed.value) ? parsed.value : {}
+  const isOther = typeof packageVersion === 'string' && packageVersion !== version
   const lacks = isJsonObject(dependencies) && Object.keys(dependencies).length > 0 && !skipped.includes('node_modules')
   return [
-    ...(isOther ? [`package.json has version ${visibleText(said)} and ${MANIFEST_FILE} has ${version}. A package from a registry can be installed only if both are equal`] : []),
+    ...(isOther ? [`package.json has version ${visibleText(packageVersion)} and ${MANIFEST_FILE} has ${version}. A package from a registry can be installed only if both are equal`] : []),
     ...(lacks ? ['package.json has dependencies, but there is no node_modules to bundle them from. If the code uses them, install them and pack again'] : []),
   ]
 }

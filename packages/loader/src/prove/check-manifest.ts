@@ -9,7 +9,7 @@ import { validRange } from 'semver'
 import {
   evidenceOf, type Connection, type ManifestPlace, type Shaped, type Written, type ProofContext,
 } from '../describe/extension.ts'
-import type { Located } from '../discover/extension-folders.ts'
+import type { ExtensionCandidate } from '../discover/extension-folders.ts'
 import type { PackageContents } from '../files/read-package.ts'
 import { placeIssues, pointerOf } from '../files/schema-issues.ts'
 import { parseStrictJson } from '../files/strict-json.ts'
@@ -23,15 +23,15 @@ export const OWN_FILE: ManifestPlace = { file: MANIFEST_FILE, pointer: '' }
 const IN_PACKAGE_FILE: ManifestPlace = { file: PACKAGE_FILE, pointer: `/${PACKAGE_KEY}` }
 
 /** Parses the manifest of a package. */
-export function readManifest(located: Located, contents: PackageContents): StageResult<Written> {
+export function readManifest(candidate: ExtensionCandidate, contents: PackageContents): StageResult<Written> {
   const bytes = contents.bytes.get(MANIFEST_FILE)
-  if (bytes === undefined) return manifestInPackageFile(located, contents)
+  if (bytes === undefined) return manifestInPackageFile(candidate, contents)
   const parsed = parseStrictJson(bytes)
-  return parsed.ok ? manifestOf(located, contents, OWN_FILE, parsed.value) : unreadable(MANIFEST_FILE, parsed)
+  return parsed.ok ? manifestOf(candidate, contents, OWN_FILE, parsed.value) : unreadable(MANIFEST_FILE, parsed)
 }
 
 /** The member may omit the version, which package.json has. */
-function manifestInPackageFile(located: Located, contents: PackageContents): StageResult<Written> {
+function manifestInPackageFile(candidate: ExtensionCandidate, contents: PackageContents): StageResult<Written> {
   const bytes = contents.bytes.get(PACKAGE_FILE)
   if (bytes === undefined) return none(`The folder is not an extension: it has no ${MANIFEST_FILE}.`)
   const parsed = parseStrictJson(bytes)
@@ -40,12 +40,12 @@ function manifestInPackageFile(located: Located, contents: PackageContents): Sta
   if (member === undefined) return none(`The folder is not an extension: it has no ${MANIFEST_FILE}, and ${PACKAGE_FILE} has no "${PACKAGE_KEY}".`)
   const { version } = parsed.value as { readonly version?: Json }
   const json = isJsonObject(member) && version !== undefined ? { version, ...member } : member
-  return manifestOf(located, contents, IN_PACKAGE_FILE, json)
+  return manifestOf(candidate, contents, IN_PACKAGE_FILE, json)
 }
 
 /** A manifest that a program passes. Copied, so that freezing it does not affect the caller. */
 export function readManifestValue(
-  located: Located, manifest: unknown, module: ExtensionModule, connection?: Connection,
+  candidate: ExtensionCandidate, manifest: unknown, module: ExtensionModule, connection?: Connection,
 ): StageResult<Written> {
   const fault = findJsonFault(manifest)
   if (fault !== undefined) {
@@ -53,11 +53,11 @@ export function readManifestValue(
     return refuse({ stage: 'shape', code: 'ShapeInvalid', path: fault.path, message })
   }
   const json = JSON.parse(JSON.stringify(manifest)) as Json
-  return pass({ ...located, origin: { kind: 'module', module, ...(connection && { connection }) }, manifestAt: OWN_FILE, json })
+  return pass({ ...candidate, origin: { kind: 'module', module, ...(connection && { connection }) }, manifestAt: OWN_FILE, json })
 }
 
-const manifestOf = (located: Located, contents: PackageContents, manifestAt: ManifestPlace, json: Json): StageResult<Written> =>
-  pass({ ...located, origin: { kind: 'files', evidence: evidenceOf(contents) }, manifestAt, json })
+const manifestOf = (candidate: ExtensionCandidate, contents: PackageContents, manifestAt: ManifestPlace, json: Json): StageResult<Written> =>
+  pass({ ...candidate, origin: { kind: 'files', evidence: evidenceOf(contents) }, manifestAt, json })
 
 const none = (message: string): StageResult<never> => refuse({
   stage: 'shape', code: 'ShapeInvalid', path: '', message,

@@ -40,7 +40,7 @@ export async function checkSchemas(shaped: Shaped, { schemas: compiler, limits, 
   const emptyConfigFault = needsNothing(full) ? null : await compiler.check(full, {}) ?? null
   if (emptyConfigFault?.noThread) return refuse(invalid('/configSchema', emptyConfigFault))
   const warnings = isConnected(shaped) ? [] : [config, ...verdicts].flatMap((verdict, index) =>
-    verdict.ok ? (verdict.unknownKeywords ?? []).map((slip) => invalid(declared[index - 1]?.path ?? '/configSchema', slip)) : [])
+    verdict.ok ? (verdict.unknownKeywords ?? []).map((unknown) => invalid(declared[index - 1]?.path ?? '/configSchema', unknown)) : [])
   return pass({ ...rest, outline: outlineOf(manifest), info: manifestInfo(shaped, coreVersion), emptyConfigFault }, warnings.slice(0, MAX_FAULTS))
 }
 

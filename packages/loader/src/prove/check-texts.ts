@@ -58,7 +58,7 @@ const suspicious = (path: string, what: string): Fault => ({
   stage: 'shape', code: 'TextSuspicious', path, message: `The text at ${visibleText(path)} ${what}.`,
 })
 
-/** Patterns that honest descriptions do not contain, matched against the text that a model sees. */
+/** Patterns that ordinary descriptions do not contain, matched against the text that a model sees. */
 const SIGNS: readonly (readonly [pattern: RegExp, what: string])[] = [
   [/<\s*(?:\/\s*)?(?:important|system|instructions?|secret|hidden|assistant|admin)\b[^>]{0,500}>/i, 'marks a part of it as an instruction to the model'],
   [/\b(?:ignore|disregard|forget|override)\b.{0,40}\b(?:previous|prior|above|earlier|all|other|system)\b.{0,40}\b(?:instructions?|prompts?|rules|messages|guidelines)\b/is,

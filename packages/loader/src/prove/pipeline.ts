@@ -10,7 +10,7 @@ import {
   describe, constant, type Checked, type Compiled, type ManifestInfo, type ManifestPlace, type Outline, type Shaped,
   type Written, type ProofContext,
 } from '../describe/extension.ts'
-import { idOfFolder, idOfManifest, type Located } from '../discover/extension-folders.ts'
+import { idOfFolder, idOfManifest, type ExtensionCandidate } from '../discover/extension-folders.ts'
 import { isCovered, SIGNATURE_FILE } from '../files/integrity.ts'
 import { readPackage, type PackageContents } from '../files/read-package.ts'
 import { sha512 } from '../model/digest.ts'
@@ -49,44 +49,44 @@ export const isMetadata = (path: string): boolean => path === MANIFEST_FILE || p
 
 /** `cached` is the entry of the index for this folder, if the folder has not changed. */
 export async function proveFolder(
-  located: Located, cached: CachedExtension | undefined, context: ProofContext, index: PackageIndex,
+  candidate: ExtensionCandidate, cached: CachedExtension | undefined, context: ProofContext, index: PackageIndex,
 ): Promise<FolderProof> {
-  if (cached === undefined) return readAndProve(located, context, index)
-  return { proof: await guarded(located, () => checkPolicy(folderFromCache(located, cached), context)), digests: cached.fileDigests }
+  if (cached === undefined) return readAndProve(candidate, context, index)
+  return { proof: await guarded(candidate, () => checkPolicy(folderFromCache(candidate, cached), context)), digests: cached.fileDigests }
 }
 
-async function readAndProve(located: Located, context: ProofContext, index: PackageIndex): Promise<FolderProof> {
+async function readAndProve(candidate: ExtensionCandidate, context: ProofContext, index: PackageIndex): Promise<FolderProof> {
   const readAt = Date.now()
   let digests: FolderProof['digests'] = null
-  const proof = await guarded(located, async () => {
-    const contents = await readPackage(located.location, context.limits, context.yielder, isMetadata)
-    if (!contents.ok) return { kind: 'refused', id: idOfFolder(located), faults: contents.faults }
+  const proof = await guarded(candidate, async () => {
+    const contents = await readPackage(candidate.location, context.limits, context.yielder, isMetadata)
+    if (!contents.ok) return { kind: 'refused', id: idOfFolder(candidate), faults: contents.faults }
     const read = contents.value
     digests = () => read.digests
-    return prove(readManifest(located, read), located, context, (checked, { digests: taken }, warnings) => {
+    return prove(readManifest(candidate, read), candidate, context, (checked, { digests: taken }, warnings) => {
       // A signature that was not checked must not be cached.
       if (read.digests.has(SIGNATURE_FILE) && checked.signer === undefined) return
-      index.keep(located.location, read, summaryOf(checked, taken, warnings), detailsOf(checked, taken), readAt)
+      index.keep(candidate.location, read, summaryOf(checked, taken, warnings), detailsOf(checked, taken), readAt)
     })
   })
   return { proof, digests }
 }
 
-/** Proves a package that is only in memory. `located` names its source. */
-export const proveContents = (located: Located, contents: PackageContents, context: ProofContext): Promise<Proof> =>
-  guarded(located, () => prove(readManifest(located, contents), located, context, undefined, warnAboutMissingConfig))
+/** Proves a package that is only in memory. `candidate` names its source. */
+export const proveContents = (candidate: ExtensionCandidate, contents: PackageContents, context: ProofContext): Promise<Proof> =>
+  guarded(candidate, () => prove(readManifest(candidate, contents), candidate, context, undefined, warnAboutMissingConfig))
 
 export function proveBundled(
-  { manifest, module }: BundledExtension, located: Located, context: ProofContext, index: PackageIndex,
+  { manifest, module }: BundledExtension, candidate: ExtensionCandidate, context: ProofContext, index: PackageIndex,
 ): Promise<Proof> {
-  return guarded(located, async () => {
-    const written = readManifestValue(located, manifest, module)
+  return guarded(candidate, async () => {
+    const written = readManifestValue(candidate, manifest, module)
     if (!written.ok) return { kind: 'refused', id: idOfManifest(manifest), faults: written.faults }
     const digest = sha512(canonicalJson(written.value.json))
-    const cached = index.findBundled(located.location, digest)
+    const cached = index.findBundled(candidate.location, digest)
     if (cached !== undefined) return checkPolicy(bundledFromCache(written.value, cached), context)
-    return prove(written, located, context, (checked, { digests }, warnings) =>
-      index.keepBundled(located.location, digest, summaryOf(checked, digests, warnings), detailsOf(checked, digests)))
+    return prove(written, candidate, context, (checked, { digests }, warnings) =>
+      index.keepBundled(candidate.location, digest, summaryOf(checked, digests, warnings), detailsOf(checked, digests)))
   })
 }
 
@@ -94,11 +94,11 @@ export function proveBundled(
  * Proves a module that forwards calls to a server. The code of the server is elsewhere, so integrity, signature and lock do not
  * apply. Its tool definitions are untrusted input like any other.
  */
-export function proveConnected(connected: ConnectedExtension, located: Located, context: ProofContext): Promise<Proof> {
+export function proveConnected(connected: ConnectedExtension, candidate: ExtensionCandidate, context: ProofContext): Promise<Proof> {
   const { manifest, server, identity, definitions } = connected
-  return guarded(located, async () => {
+  return guarded(candidate, async () => {
     const module = connected.module(manifest.tools.map(({ name }) => name))
-    const shaped = next(readManifestValue(located, manifest, module, { server, identity, definitions }), shape)
+    const shaped = next(readManifestValue(candidate, manifest, module, { server, identity, definitions }), shape)
     if (!shaped.ok) return { kind: 'refused', id: manifest.id, faults: shaped.faults }
     if (isDisabled(manifest.id, context)) return { kind: 'disabled', id: manifest.id, info: { manifest: constant(shaped.value.manifest) } }
     const compiled = await nextAsync(shaped, (value) => compile(value, context))
@@ -111,12 +111,12 @@ export function proveConnected(connected: ConnectedExtension, located: Located, 
 }
 
 /** Stages do not throw. If one does anyway, only this extension is lost. */
-async function guarded(located: Located, work: () => Promise<Proof>): Promise<Proof> {
+async function guarded(candidate: ExtensionCandidate, work: () => Promise<Proof>): Promise<Proof> {
   try {
     return await work()
   } catch (error) {
     const message = `Bulkhead failed while it checked the extension: ${messageOf(error)}`
-    return { kind: 'refused', id: idOfFolder(located), faults: [{ stage: 'read', code: 'InternalError', path: '', message }] }
+    return { kind: 'refused', id: idOfFolder(candidate), faults: [{ stage: 'read', code: 'InternalError', path: '', message }] }
   }
 }
 
@@ -124,12 +124,12 @@ type OnChecked = (checked: Checked, descriptor: ExtensionDescriptor, warnings: r
 
 /** The stages in order. The first refusal ends the list. */
 async function prove(
-  written: StageResult<Written>, located: Located, context: ProofContext, onChecked?: OnChecked, checkConfiguration = checkConfig,
+  written: StageResult<Written>, candidate: ExtensionCandidate, context: ProofContext, onChecked?: OnChecked, checkConfiguration = checkConfig,
 ): Promise<Proof> {
-  if (!written.ok) return { kind: 'refused', id: idOfFolder(located), faults: written.faults }
+  if (!written.ok) return { kind: 'refused', id: idOfFolder(candidate), faults: written.faults }
   const { json, manifestAt } = written.value
   const shaped = next(written, shape)
-  if (!shaped.ok) return { kind: 'refused', id: idOfManifest(json) ?? idOfFolder(located), faults: placed(shaped.faults, manifestAt) }
+  if (!shaped.ok) return { kind: 'refused', id: idOfManifest(json) ?? idOfFolder(candidate), faults: placed(shaped.faults, manifestAt) }
   const { manifest } = shaped.value
   if (isDisabled(manifest.id, context)) return { kind: 'disabled', id: manifest.id, info: { manifest: constant(manifest) } }
   const compiled = await nextAsync(shaped, (value) => compile(value, context))

@@ -115,10 +115,10 @@ export async function measureParts(project: OpenProject, settings: Settings): Pr
   const index = PackageIndex.open(settings.cache, settings.cacheKey, project.root)
   for (const { layer, discovery } of layerSources(bare, project, [{ layer: 'project', location, config }], locks)) {
     if (layer !== 'project') continue
-    parts.push(...discovery.refused.map(({ located: { part } }) => ({ name: part, digest: null })))
-    for (const located of discovery.found) {
-      const digests = index.find(located.location)?.fileDigests() ?? await digestsOf(located.location, limits, yielder)
-      parts.push({ name: located.part, digest: digests === null ? null : packageDigest(digests) })
+    parts.push(...discovery.refused.map(({ candidate: { part } }) => ({ name: part, digest: null })))
+    for (const candidate of discovery.found) {
+      const digests = index.find(candidate.location)?.fileDigests() ?? await digestsOf(candidate.location, limits, yielder)
+      parts.push({ name: candidate.part, digest: digests === null ? null : packageDigest(digests) })
     }
   }
   return parts

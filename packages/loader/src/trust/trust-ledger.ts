@@ -37,7 +37,7 @@ export function createTrustLedger(settings: Settings): TrustLedger {
     if (layer.kind !== 'folder') return { standing: { kind: 'nothing', digest: EMPTY_LAYER }, diagnostics }
     // A trust file inside the project is under the project's control.
     if (file !== null && isInside(layer.root, file)) return { standing: { kind: 'unknown' }, diagnostics }
-    return { standing: await stand(latestDecisions(lines.lines).get(path), { workspace: path, root: layer.root }, settings), diagnostics }
+    return { standing: await standingOf(latestDecisions(lines.lines).get(path), { workspace: path, root: layer.root }, settings), diagnostics }
   }
 
   const measure = (path: string, layer: ProjectLayer): Promise<string> | string =>
@@ -70,7 +70,7 @@ export function createTrustLedger(settings: Settings): TrustLedger {
 
   const list: TrustLedger['list'] = async () => {
     const lines = read()
-    const records = [...latestDecisions(lines.lines).values()].filter(isStanding).map(({ record }) => record)
+    const records = [...latestDecisions(lines.lines).values()].filter(isActive).map(({ record }) => record)
     return {
       records: records.toSorted((one, other) => byteOrder(one.path, other.path)),
       diagnostics: file === null ? [] : report(file, lines),
@@ -85,12 +85,12 @@ export function createTrustLedger(settings: Settings): TrustLedger {
   }
 }
 
-const isStanding = ({ record, usedBy }: LatestDecision): boolean => record.decision !== 'revoked' && usedBy === undefined
+const isActive = ({ record, usedBy }: LatestDecision): boolean => record.decision !== 'revoked' && usedBy === undefined
 
 /** Reads the project only if there is a decision to compare it with. */
-async function stand(word: LatestDecision | undefined, project: OpenProject, settings: Settings): Promise<TrustStanding> {
-  if (word === undefined || !isStanding(word)) return { kind: 'unknown' }
-  const { decision, decidedAt: since, digest } = word.record
+async function standingOf(latest: LatestDecision | undefined, project: OpenProject, settings: Settings): Promise<TrustStanding> {
+  if (latest === undefined || !isActive(latest)) return { kind: 'unknown' }
+  const { decision, decidedAt: since, digest } = latest.record
   if (decision === 'revoked') return { kind: 'unknown' }
   if (digest === null) return { kind: 'declined', since, digest: 'any' }
   return await measureProject(project, settings) === digest ? { kind: decision, since, digest } : { kind: 'changed', since }
