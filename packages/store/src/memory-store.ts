@@ -1,28 +1,31 @@
-import type { AuditEntry, AuditSpan, Store, StoreCollection } from '@bulkhead/contract'
-import { STORE_COLLECTIONS } from '@bulkhead/contract'
+import {
+  STORE_COLLECTIONS, type AuditEntry, type AuditSpan, type Store, type StoreCollection,
+} from '@bulkhead/contract'
 import type { Json } from '@bulkhead/kit/json'
-import { auditPage, byKey, checkAddress, storeClosed, nameOf, readRecord, storedRecord, writeRecord } from './records/stored-record.ts'
+import {
+  auditPage, byKey, checkAddress, nameOf, readRecord, storeClosed, storedRecord, writeRecord,
+} from './records/stored-record.ts'
 import { CHAIN_START, linkOf } from './records/audit-chain.ts'
 
-/** What is older is forgotten, so that a host that runs for long does not grow. */
-const AUDIT_RECORDS = 10_000
+/** Older records are dropped, so that memory stays bounded. */
+const MAX_AUDIT_RECORDS = 10_000
 
-interface KeptRecord {
+interface LinkedText {
   readonly text: string
   readonly link: string
 }
 
-/** The store that forgets: the twin of the durable one, for tests and for hosts that must leave nothing behind. */
+/** A store that keeps nothing after the process ends, for tests and for hosts that must not write to disk. */
 export function createMemoryStore(): Store {
   return new MemoryStore()
 }
 
-/** Keeps text, as the durable one does, so that what comes back is the same to the last key. */
+/** Stores JSON text like the durable store, so that both return the same values. */
 class MemoryStore implements Store {
   readonly forgets = true
   readonly #collections = new Map(STORE_COLLECTIONS.map((name) => [name, new Map<string, string>()]))
-  /** By position, the oldest first. */
-  readonly #audit = new Map<number, KeptRecord>()
+  /** By position, oldest first. */
+  readonly #audit = new Map<number, LinkedText>()
   #before = CHAIN_START
   #last = 0
   #link = CHAIN_START
@@ -73,7 +76,7 @@ class MemoryStore implements Store {
     const text = writeRecord(record)
     this.#link = linkOf(this.#link, ++this.#last, text)
     this.#audit.set(this.#last, { text, link: this.#link })
-    if (this.#audit.size > AUDIT_RECORDS) this.#forgetOldest()
+    if (this.#audit.size > MAX_AUDIT_RECORDS) this.#dropOldest()
     return this.#last
   }
 
@@ -91,17 +94,16 @@ class MemoryStore implements Store {
 
   async auditSpan(): Promise<AuditSpan> {
     this.#mustBeOpen()
-    return {
-      first: this.#last === 0 ? 0 : this.#last - this.#audit.size + 1, before: this.#before, last: this.#last, link: this.#link,
-    }
+    const first = this.#last === 0 ? 0 : this.#last - this.#audit.size + 1
+    return { first, before: this.#before, last: this.#last, link: this.#link }
   }
 
   async close(): Promise<void> {
     this.#closed = true
   }
 
-  #forgetOldest(): void {
-    const [[position, { link }]] = this.#audit.entries() as unknown as [[number, KeptRecord]]
+  #dropOldest(): void {
+    const [[position, { link }]] = this.#audit.entries() as unknown as [[number, LinkedText]]
     this.#audit.delete(position)
     this.#before = link
   }

@@ -2,37 +2,41 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import type { AuditEntry, AuditForm, AuditGroup, AuditRow } from '@bulkhead/contract'
 import { auditRecord } from '@bulkhead/contract'
 import { isJsonObject, type Json } from '@bulkhead/kit/json'
-import { type AuditDraft, BETWEEN, GAP } from './audit-chain.ts'
+import { type AuditDraft, type ChainPosition, DIGEST_PLACEHOLDER, RECORD_SEPARATOR } from './audit-chain.ts'
 import { checkLength, damagedRecord, readRecord, writeRecord } from './stored-record.ts'
 
-/** Begins the line of forms. No text of a record begins with it. */
+/** Starts the line of forms. No record starts with it. */
 const FORMS = '\t'
 
-/** A group as it will be kept: a line of its forms, then a line for each record. */
+/** The text of a group: a line with its forms, then a line for each record. */
 export function draftGroup({ forms, rows, texts }: AuditGroup): AuditDraft {
   const digested: string[] = []
   let text = FORMS + JSON.stringify(forms)
   for (const [index, row] of rows.entries()) {
-    const whole = texts[index]
-    if (whole !== undefined) digested.push(whole)
-    text += `${BETWEEN}[${checkLength(row)}${whole === undefined ? ']' : `,"${GAP}"]`}`
+    const toDigest = texts[index]
+    if (toDigest !== undefined) digested.push(toDigest)
+    text += `${RECORD_SEPARATOR}[${checkLength(row)}${toDigest === undefined ? ']' : `,"${DIGEST_PLACEHOLDER}"]`}`
   }
   return { text, digested, count: rows.length }
 }
 
-/** What was kept as one text, opened. Each record is read when it is asked for, and refused by its position where it is damaged. */
-export interface KeptGroup {
+/** The records of one row. Each is parsed on access, and a damaged one throws an error with its position. */
+export interface StoredGroup {
   readonly size: number
-  /** Whether it has forms, and so is another text than those of its records. */
+  /** Whether the records have forms, so that the text is not the JSON of the records. */
   readonly formed: boolean
   recordAt(index: number): Json
 }
 
 /** `first`: the position of the first record. */
-export function readGroup(text: string, first: number): KeptGroup {
-  const lines = text.split(BETWEEN)
+export function readGroup(text: string, first: number): StoredGroup {
+  const lines = text.split(RECORD_SEPARATOR)
   if (!text.startsWith(FORMS)) {
-    return { size: lines.length, formed: false, recordAt: (index) => readRecord(lines[index] ?? '', nameOf(first + index), CURE) }
+    return {
+      size: lines.length,
+      formed: false,
+      recordAt: (index) => readRecord(lines[index] ?? '', nameOf(first + index), CURE),
+    }
   }
   let forms: readonly Json[] | undefined
   return {
@@ -43,31 +47,32 @@ export function readGroup(text: string, first: number): KeptGroup {
       forms ??= listIn(readRecord(lines[0]!.slice(FORMS.length), where, CURE), where)
       const row = listIn(readRecord(lines[index + 1] ?? '', where, CURE), where)
       const form = typeof row[0] === 'number' ? forms[row[0]] : undefined
-      if (!isForm(form) || row.length !== form.own.length + 1) throw damagedRecord(where, 'has no form', CURE)
+      if (!isForm(form) || row.length !== form.own.length + 1) throw damagedRecord(where, 'does not match a form', CURE)
       return auditRecord(form, row as unknown as AuditRow)
     },
   }
 }
 
-/** Nobody writes one anew, or takes one away. */
-const CURE = 'Restore a copy, or look for it in an export'
+/** Audit records cannot be written again or removed one by one. */
+const CURE = 'Restore a backup, or look for the record in an export'
 
 const nameOf = (position: number): string => `audit record ${position}`
 
 function listIn(value: Json, where: string): readonly Json[] {
-  if (!Array.isArray(value)) throw damagedRecord(where, 'is no list', CURE)
+  if (!Array.isArray(value)) throw damagedRecord(where, 'is not a list', CURE)
   return value
 }
 
 const isForm = (value: Json | undefined): value is AuditForm & Json =>
-  isJsonObject(value) && isJsonObject(value['same']) && Array.isArray(value['own']) && value['own'].every((name) => typeof name === 'string')
+  isJsonObject(value) && isJsonObject(value['same'])
+  && Array.isArray(value['own']) && value['own'].every((name) => typeof name === 'string')
 
 /** Reads audit rows. A row holds one record or a group of records that were written together. */
 export class AuditPages {
   readonly #rows: StatementSync
 
   constructor(database: DatabaseSync) {
-    // From the row that the position falls into.
+    // Starts with the row that contains the position.
     this.#rows = database.prepare(`
       SELECT position, record, link FROM audit
       WHERE position >= coalesce((SELECT max(position) FROM audit WHERE position <= ?), ?) ORDER BY position`)
@@ -90,18 +95,12 @@ export class AuditPages {
   }
 }
 
-/** The last of the records that were taken out. */
-interface Last {
-  readonly position: number
-  readonly link: string
-}
-
 const TYPE = 'AuditArchived'
 
-/** The text of the record that says of others that they were taken out, and by whom. */
-export const archiveRecord = (first: number, { position: last, link }: Last, by: string): string =>
+/** The text of the record that documents an archiving: which records were removed, and by whom. */
+export const archiveRecord = (first: number, { position: last, link }: ChainPosition, by: string): string =>
   writeRecord({ type: TYPE, at: new Date().toISOString(), first, last, link, by })
 
-/** Whether it says so of all up to this one. */
-export const recordsArchive = (record: Json, { position, link }: Last): boolean =>
+/** Whether the record documents that all records up to `last` were archived. */
+export const documentsArchive = (record: Json, { position, link }: ChainPosition): boolean =>
   isJsonObject(record) && record['type'] === TYPE && record['last'] === position && record['link'] === link

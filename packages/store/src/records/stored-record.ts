@@ -1,6 +1,7 @@
-import type { StoreCollection, StoredRecord } from '@bulkhead/contract'
-import { BulkheadError, STORE_COLLECTIONS } from '@bulkhead/contract'
-import { atPointer, canonicalJson, findJsonFault, type Json, JSON_LIMITS, type JsonObject, parseJson } from '@bulkhead/kit/json'
+import { BulkheadError, STORE_COLLECTIONS, type StoreCollection, type StoredRecord } from '@bulkhead/contract'
+import {
+  atPointer, canonicalJson, findJsonFault, JSON_LIMITS, parseJson, type Json, type JsonObject,
+} from '@bulkhead/kit/json'
 
 /** Why a store is unavailable, as `data.reason` of the error. Programs branch on this, people read the message. */
 export type StoreFaultReason =
@@ -26,64 +27,63 @@ export function storeError(reason: StoreFaultReason, message: string, details: S
   return new BulkheadError('StoreUnavailable', message, 'cause' in details ? { cause: details.cause, data } : { data })
 }
 
-export const storeClosed = (): BulkheadError => storeError('closed', 'The store is closed. Open it again to go on using it.')
+export const storeClosed = (): BulkheadError => storeError('closed', 'The store is closed. Open it again to use it.')
 
 /** Serializes a value. `readRecord` can read every result. */
 export function writeRecord(value: Json): string {
   const fault = findJsonFault(value)
-  if (fault) throw refused(`what it holds${atPointer(fault.path)} ${fault.message}`)
+  if (fault) throw refused(`the value${atPointer(fault.path)} ${fault.message}`)
   return checkLength(canonicalJson(value))
 }
 
-/** The same text. Throws for one that could not be read again. */
+/** Returns the text. Throws if it is too long to be read again. */
 export function checkLength(text: string): string {
-  if (text.length > JSON_LIMITS.maxChars) throw refused(`as text it has more than ${JSON_LIMITS.maxChars} characters`)
+  if (text.length > JSON_LIMITS.maxChars) throw refused(`its JSON has more than ${JSON_LIMITS.maxChars} characters`)
   return text
 }
 
-/** `where` names the record in the message, should it not be what was written. */
+/** `where` names the record in the error message. */
 export function readRecord(text: string, where: string, cure?: string): Json {
   const parsed = parseJson(text)
   if (parsed.ok) return parsed.value
   throw damagedRecord(where, parsed.fault.message, cure)
 }
 
-/** One of several values. Each may be unreadable. */
+/** For lists: one unreadable value does not affect the others. */
 export function storedRecord(key: string, text: string): StoredRecord {
   const parsed = parseJson(text)
   return parsed.ok ? { key, value: parsed.value } : { key, value: null, damage: parsed.fault.message }
 }
 
-export function damagedRecord(where: string, what: string, cure = 'Remove it or write it anew'): BulkheadError {
-  return storeError(
-    'damaged-record', `The stored ${where} is damaged: it ${what}. ${cure}; other records are not affected.`, { data: { record: where } },
-  )
+export function damagedRecord(where: string, what: string, cure = 'Remove it or write it again'): BulkheadError {
+  const message = `The stored ${where} is damaged: it ${what}. ${cure}; other records are not affected.`
+  return storeError('damaged-record', message, { data: { record: where } })
 }
 
 function refused(why: string) {
   return storeError('refused-value', `The value cannot be stored: ${why}. Store plain JSON within the limits.`)
 }
 
-/** Room for two of the longest paths and a message about them. */
+/** Long enough for two paths of maximum length and some text. */
 const MAX_KEY_CHARS = 16_384
 const collections: ReadonlySet<string> = new Set(STORE_COLLECTIONS)
 
-/** Throws for what no store keeps. A key that is not well formed would become another key on its way through UTF-8. */
+/** Throws for an invalid collection or key. Encoding a malformed key as UTF-8 would change it. */
 export function checkAddress(collection: StoreCollection, key: string): void {
   if (!collections.has(collection)) throw invalidKey(`there is no collection "${String(collection)}"`)
-  if (typeof key !== 'string') throw invalidKey('a key is a text')
-  if (key.length > MAX_KEY_CHARS) throw invalidKey(`a key has at most ${MAX_KEY_CHARS} characters`)
+  if (typeof key !== 'string') throw invalidKey('a key must be a string')
+  if (key.length > MAX_KEY_CHARS) throw invalidKey(`a key may have at most ${MAX_KEY_CHARS} characters`)
   if (!key.isWellFormed()) throw invalidKey('the key contains half of a surrogate pair')
 }
 
-/** The order in which `list` gives records: by UTF-16 unit, as JavaScript compares. SQLite compares by UTF-8 byte. */
+/** The order of `list`: by UTF-16 unit, as JavaScript compares. SQLite compares by UTF-8 byte. */
 export function byKey(a: { readonly key: string }, b: { readonly key: string }): number {
   return a.key < b.key ? -1 : a.key > b.key ? 1 : 0
 }
 
 export const nameOf = (collection: StoreCollection, key: string): string => `${collection} "${key}"`
 
-/** A stretch of the audit, whatever numbers were asked for. */
+/** Clamps the arguments of `records` to valid numbers. */
 export function auditPage(from: number, limit: number): { readonly from: number; readonly limit: number } {
   return {
     from: from >= 1 ? Math.min(Math.ceil(from), Number.MAX_SAFE_INTEGER) : 1,
@@ -91,4 +91,4 @@ export function auditPage(from: number, limit: number): { readonly from: number;
   }
 }
 
-const invalidKey = (why: string) => storeError('refused-value', `The store cannot keep or find this: ${why}.`)
+const invalidKey = (why: string) => storeError('refused-value', `The collection or the key is invalid: ${why}.`)

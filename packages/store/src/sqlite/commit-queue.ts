@@ -6,14 +6,16 @@ import { BulkheadError } from '@bulkhead/contract'
 import { LockWait, FileIdentity } from './database-file.ts'
 import { isBusy, isSystemError, retryWhileBusy, sqliteError } from './sqlite-error.ts'
 
-// Use descriptors: Node ends the process when a FileHandle is garbage-collected, as with a store that was never closed.
+// Descriptors, because Node ends the process when a FileHandle is garbage-collected, as in a store that was never
+// closed.
 const opened = promisify(open)
 const synced = promisify(fdatasync)
 const closed = promisify(close)
 
 /**
- * Syncs the write-ahead log without blocking the thread, as SQLite would with each commit. The log holds all commits that are not
- * in the database yet; a checkpoint syncs both (`synchronous = NORMAL`). Locks are on the other files, so closing this one drops none.
+ * Syncs the write-ahead log without blocking the thread. SQLite would block it in each commit. The log holds all
+ * commits that are not in the database yet; a checkpoint syncs both (`synchronous = NORMAL`). The locks are on other
+ * files, so closing the log drops none.
  */
 class LogSync {
   readonly #log: string
@@ -23,7 +25,7 @@ class LogSync {
     this.#log = `${file}-wal`
   }
 
-  /** Resolves when everything committed so far would survive a loss of power. */
+  /** Resolves when everything committed so far would survive a power loss. */
   async sync(): Promise<void> {
     this.#descriptor ??= opened(this.#log, 'r+')
     this.#descriptor.catch(() => {
@@ -32,7 +34,7 @@ class LogSync {
     await synced(await this.#descriptor)
   }
 
-  /** Contract: when no sync is under way. */
+  /** Contract: no sync is running. */
   async close(): Promise<void> {
     const descriptor = await this.#descriptor?.catch(() => undefined)
     this.#descriptor = undefined
@@ -40,7 +42,7 @@ class LogSync {
   }
 }
 
-/** Bounds how long one transaction keeps the thread and other processes waiting. */
+/** Bounds how long one transaction blocks the thread and other processes. */
 const MAX_BATCH = 512
 
 interface Operation {
@@ -53,17 +55,17 @@ interface Operation {
 type Result = { readonly value: unknown } | { readonly error: BulkheadError }
 
 /**
- * Group commit: what is asked for in one turn of the event loop, in the order it was asked for, shares one transaction and
- * so one wait for the disk. Each promise settles once, and resolves only after the commit that made it durable.
+ * Group commit: the operations of one event loop turn share one transaction, in their order, and so wait for the disk
+ * once. Each promise settles once, and resolves only after the commit that made it durable.
  *
  *     enqueue ──▶ waiting ──(next turn)──▶ BEGIN IMMEDIATE · run each · COMMIT ──(disk, thread free)──▶ resolve each
- *                                             │ held by another process: again, later
- *                                             └ failed: rolled back, then each half separately, until only the culprit fails
+ *                                             │ locked by another process: retry later
+ *                                             └ failed: roll back and retry each half, until only the faulty one fails
  */
 export class CommitQueue {
   readonly #database: DatabaseSync
   readonly #file: string
-  readonly #hold: LockWait
+  readonly #lockWait: LockWait
   readonly #begin: StatementSync
   readonly #end: StatementSync
   readonly #log: LogSync
@@ -71,24 +73,24 @@ export class CommitQueue {
   #waiting: Operation[] = []
   #draining: Promise<void> | undefined
 
-  constructor(database: DatabaseSync, file: string, hold = new LockWait()) {
+  constructor(database: DatabaseSync, file: string, lockWait = new LockWait()) {
     this.#database = database
     this.#file = file
-    this.#hold = hold
+    this.#lockWait = lockWait
     this.#begin = database.prepare('BEGIN IMMEDIATE')
     this.#end = database.prepare('COMMIT')
     this.#log = new LogSync(file)
     this.#identity = new FileIdentity(file)
   }
 
-  /** True when nothing that was asked for is still to be done. */
+  /** Whether no operation is pending. */
   get idle(): boolean {
     return this.#draining === undefined
   }
 
   /**
-   * `run` may be called again after a rollback. A BulkheadError it throws is its own; the others of the batch go on. Where
-   * nothing `changes`, the disk is not waited for.
+   * `run` may be called again after a rollback. If it throws a BulkheadError, only this operation fails. A batch
+   * without `changes` does not wait for the disk.
    */
   enqueue<T>(run: () => T, changes = true): Promise<T> {
     const { promise, resolve, reject } = Promise.withResolvers<T>()
@@ -97,12 +99,12 @@ export class CommitQueue {
     return promise
   }
 
-  /** Resolves when all that was asked for is settled. */
+  /** Resolves when no operation is pending. */
   async settled(): Promise<void> {
     await this.#draining
   }
 
-  /** When all is settled. */
+  /** Waits for pending operations. */
   async close(): Promise<void> {
     await this.settled()
     await this.#log.close()
@@ -121,7 +123,7 @@ export class CommitQueue {
   async #commit(batch: readonly Operation[]): Promise<void> {
     let results: readonly Result[]
     try {
-      results = await retryWhileBusy(() => this.#transact(batch), this.#hold)
+      results = await retryWhileBusy(() => this.#transact(batch), this.#lockWait)
       if (batch.some(({ changes }) => changes)) await this.#log.sync()
       this.#identity.check()
     } catch (error) {
@@ -144,7 +146,7 @@ export class CommitQueue {
       this.#end.run()
       return results
     } catch (error) {
-      // Some failures, a full disk among them, have already rolled back.
+      // After some failures, such as a full disk, SQLite has already rolled back.
       if (this.#database.isTransaction) this.#database.exec('ROLLBACK')
       throw error
     }

@@ -1,17 +1,17 @@
 import { statSync } from 'node:fs'
 
-// The thread of the audit loads this too: nothing else is imported here.
+// The audit thread loads this file. It imports only built-in modules, so that the thread starts quickly.
 
-/** How long another process may hold the file before that is an error. */
+/** How long another process may lock the file before operations fail. */
 export const LOCK_WAIT_MS = 5_000
 /** The shorter timeout after the first one expired: a series of requests must not wait the full time for each. */
 const SHORT_LOCK_WAIT_MS = 100
 
-/** Whether another process keeps the file. It was waited for once; from then on, until it lets go, what is asked is refused soon. */
+/** The lock timeout. After it expired once, operations fail sooner until the file is free again. */
 export class LockWait {
   readonly #waitMs: number
   readonly #now: () => number
-  #ranOutAt = -Infinity
+  #timedOutAt = -Infinity
 
   constructor(waitMs = LOCK_WAIT_MS, now = () => performance.now()) {
     this.#waitMs = waitMs
@@ -20,28 +20,26 @@ export class LockWait {
 
   /** How long to wait for the file now. After a pause without requests the full timeout applies again. */
   get waitMs(): number {
-    return this.#now() - this.#ranOutAt < this.#waitMs ? Math.min(SHORT_LOCK_WAIT_MS, this.#waitMs) : this.#waitMs
+    return this.#now() - this.#timedOutAt < this.#waitMs ? Math.min(SHORT_LOCK_WAIT_MS, this.#waitMs) : this.#waitMs
   }
 
-  /** It was waited for in vain. */
+  /** Call when the file was still locked after the timeout. */
   timedOut(): void {
-    this.#ranOutAt = this.#now()
+    this.#timedOutAt = this.#now()
   }
 
-  /** It could be had. */
+  /** Call when the file was free. */
   end(): void {
-    this.#ranOutAt = -Infinity
+    this.#timedOutAt = -Infinity
   }
 }
 
-// The thread of the audit loads this too: nothing else is imported here.
-
-/** SQLITE_READONLY_DBMOVED: SQLite itself looks for this only where it keeps no log. */
-export const MOVED = 1032
+/** SQLITE_READONLY_DBMOVED. With a write-ahead log, SQLite does not check for it. */
+export const DATABASE_MOVED = 1032
 
 /**
- * Identifies the opened file. A file that was removed or moved can still be written while it is open, but the data is lost, so
- * such a write must not be acknowledged.
+ * Identifies the opened file. A file that was removed or moved can still be written while it is open, but the data is
+ * lost, so such a write must not be acknowledged.
  */
 export class FileIdentity {
   readonly #path: string
@@ -56,18 +54,19 @@ export class FileIdentity {
     this.#number = ino
   }
 
-  /** Throws where it does not stand in its place any more. */
+  /** Throws if another file, or none, is at the path. */
   check(): void {
     const found = statSync(this.#path, { throwIfNoEntry: false })
     if (found?.ino === this.#number && found.dev === this.#device) return
-    throw Object.assign(new Error('another stands there, or none'), { errcode: MOVED, syscall: 'stat' })
+    const error = new Error('another file, or none, is at its path')
+    throw Object.assign(error, { errcode: DATABASE_MOVED, syscall: 'stat' })
   }
 }
 
-/** What the log shrinks to after it has been written back; it grows beyond this only while a long read goes on. */
+/** The size of the log after a checkpoint. It grows beyond this only during a long read. */
 const LOG_BYTES = 4 * 1024 ** 2
 
-/** Settings of a connection, made each time. `synchronous`: FULL where a commit itself waits for the disk. */
+/** Settings that each connection needs. `synchronous`: with FULL, a commit waits for the disk. */
 export const settingsFor = (maxPages: number, synchronous: 'NORMAL' | 'FULL'): string => `
   PRAGMA synchronous = ${synchronous};
   PRAGMA journal_size_limit = ${LOG_BYTES};

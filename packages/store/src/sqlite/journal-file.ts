@@ -4,14 +4,14 @@ import { basename, dirname, join } from 'node:path'
 import type { Notebook, Notes } from '@bulkhead/contract'
 import { storeClosed, storeError } from '../records/stored-record.ts'
 
-/** A file that has grown to this is written anew, with what still stands in it. */
-const LARGEST_BYTES = 1024 ** 2
+/** A larger file is replaced by one with only the open entries. */
+const MAX_FILE_BYTES = 1024 ** 2
 const OWNER_ONLY_FILE = 0o600
 
 /**
- * One file for each owner beside the store's own, only ever added to: `+id text` puts a note, `-id` drops it. Not in the
- * database, because a commit is a wait for the disk, or for another process, and a note must cost neither. When it is written anew it
- * gets the next number, and only then the old one is removed: of several files the last counts.
+ * The journal files of all owners, next to the database file. A journal is append-only: `+id text` adds an entry, `-id`
+ * removes it. It is not in the database, because a commit waits for the disk or for another process. A rewritten
+ * journal gets the next number before the old file is removed, so the file with the highest number is valid.
  */
 export class JournalFiles implements Notes {
   readonly #prefix: string
@@ -26,31 +26,34 @@ export class JournalFiles implements Notes {
 
   open(owner: string): Notebook {
     if (this.#closed) throw storeClosed()
-    const notebook = new JournalFile(this.#fileOf(owner))
-    this.#open.add(notebook)
-    return notebook
+    const journal = new JournalFile(this.#fileOf(owner))
+    this.#open.add(journal)
+    return journal
   }
 
   async owners(): Promise<readonly string[]> {
-    const names = await faulty(this.#folder, () => readdir(this.#folder))
-    const ofOwners = names.filter((name) => name.startsWith(this.#prefix) && !name.endsWith(DRAFT))
-    return [...new Set(ofOwners.flatMap((name) => ownerIn(withoutNumber(name.slice(this.#prefix.length)))))]
+    const names = await withFault(this.#folder, () => readdir(this.#folder))
+    const journals = names.filter((name) => name.startsWith(this.#prefix) && !name.endsWith(DRAFT))
+    return [...new Set(journals.flatMap((name) => decodeOwner(withoutNumber(name.slice(this.#prefix.length)))))]
   }
 
   async left(owner: string): Promise<readonly string[]> {
     const last = (await this.#filesOf(owner)).at(-1)
-    return last === undefined ? [] : [...standing(await faulty(last, () => readFile(last, 'utf8').catch(goneIsEmpty))).values()]
+    if (last === undefined) return []
+    return [...openEntries(await withFault(last, () => readFile(last, 'utf8').catch(emptyIfMissing))).values()]
   }
 
   async discard(owner: string): Promise<void> {
-    // The last at last: none of those before it may come to count.
-    for (const file of [`${this.#fileOf(owner)}${DRAFT}`, ...await this.#filesOf(owner)]) await faulty(file, () => rm(file, { force: true }))
+    // The valid file goes last. Otherwise a crash could make an older one valid again.
+    for (const file of [`${this.#fileOf(owner)}${DRAFT}`, ...await this.#filesOf(owner)]) {
+      await withFault(file, () => rm(file, { force: true }))
+    }
   }
 
   /** Open entries stay in the files for the next host. */
   close(): void {
     this.#closed = true
-    for (const notebook of this.#open) notebook.close()
+    for (const journal of this.#open) journal.close()
   }
 
   #fileOf(owner: string): string {
@@ -58,16 +61,16 @@ export class JournalFiles implements Notes {
   }
 
   async #filesOf(owner: string): Promise<readonly string[]> {
-    return filesOf(this.#fileOf(owner), await faulty(this.#folder, () => readdir(this.#folder)))
+    return filesOf(this.#fileOf(owner), await withFault(this.#folder, () => readdir(this.#folder)))
   }
 }
 
-/** Neither stands in the name of an owner. */
+/** No owner contains `~`, and `+` is encoded. */
 const DRAFT = '~'
 const NUMBER = /\+\d+$/
 
-/** None where it is no name of ours. */
-function ownerIn(name: string): string[] {
+/** Empty for a name that no journal has. */
+function decodeOwner(name: string): string[] {
   try {
     return [decodeURIComponent(name)]
   } catch {
@@ -75,8 +78,8 @@ function ownerIn(name: string): string[] {
   }
 }
 
-/** Of several hosts that look for what one has left, another may have been quicker. */
-function goneIsEmpty(error: unknown): string {
+/** Another host may have removed the file since it was listed. */
+function emptyIfMissing(error: unknown): string {
   if ((error as NodeJS.ErrnoException).code === 'ENOENT') return ''
   throw error
 }
@@ -85,28 +88,31 @@ const withoutNumber = (name: string): string => name.replace(NUMBER, '')
 const numberOf = (name: string): number => Number(NUMBER.exec(name)?.[0] ?? 0)
 const numbered = (file: string, number: number): string => number === 0 ? file : `${file}+${number}`
 
-/** Those of one owner, from the oldest. */
+/** The files of one owner, oldest first. */
 function filesOf(file: string, names: readonly string[]): readonly string[] {
-  return names.filter((name) => withoutNumber(name) === basename(file)).toSorted((one, other) => numberOf(one) - numberOf(other))
-    .map((name) => join(dirname(file), name))
+  return names.filter((name) => withoutNumber(name) === basename(file))
+    .toSorted((one, other) => numberOf(one) - numberOf(other)).map((name) => join(dirname(file), name))
 }
 
-/** How long a note, or that it was dropped, may wait for others to be saved with. */
-const GATHERING_MS = 20
+/** How long a line may wait, so that several are written at once. */
+const BATCH_MS = 20
 
 class JournalFile implements Notebook {
   readonly #file: string
-  /** By number. No map: one that many notes pass through is made anew again and again, and each old one keeps them alive for a while. */
-  readonly #identity: (string | undefined)[] = []
-  /** Made by the first note: most processes have none to make. */
+  /**
+   * By id. Not a Map: with many short-lived entries it reallocates often, and each old table keeps them in memory for a
+   * while.
+   */
+  readonly #entries: (string | undefined)[] = []
+  /** Opened with the first entry, because most processes have none. */
   #descriptor: number | undefined
   #number = 0
   #bytes = 0
-  /** Lines that are not saved yet. */
+  /** Lines that are not written yet. */
   #lines = ''
   #timer: NodeJS.Timeout | undefined
-  /** What stands in the file may not be what stands: it is written anew. */
-  #isTorn = false
+  /** Set after a failed write, which may have written a part of a line. */
+  #needsRewrite = false
   #closed = false
 
   constructor(file: string) {
@@ -115,13 +121,13 @@ class JournalFile implements Notebook {
 
   put(id: number, text: string): void {
     if (this.#closed) throw storeClosed()
-    this.#identity[id] = text
+    this.#entries[id] = text
     this.#add(`+${id} ${text}\n`)
   }
 
   drop(id: number): void {
-    if (this.#identity[id] === undefined) return
-    this.#identity[id] = undefined
+    if (this.#entries[id] === undefined) return
+    this.#entries[id] = undefined
     if (!this.#closed) this.#add(`-${id}\n`)
   }
 
@@ -131,59 +137,61 @@ class JournalFile implements Notebook {
     this.#lines = ''
     try {
       this.#write(lines)
-      this.#isTorn = false
+      this.#needsRewrite = false
     } catch (error) {
-      this.#isTorn = true
-      throw noteFault(this.#file, error)
+      this.#needsRewrite = true
+      throw journalFault(this.#file, error)
     }
   }
 
   close(): void {
     if (this.#closed) return
-    this.#saveAnyway()
+    this.#trySave()
     this.#closed = true
     if (this.#descriptor === undefined) return
     closeSync(this.#descriptor)
-    if (this.#identity.every((text) => text === undefined)) rmSync(numbered(this.#file, this.#number), { force: true })
+    if (this.#entries.every((text) => text === undefined)) rmSync(numbered(this.#file, this.#number), { force: true })
   }
 
   #add(line: string): void {
     this.#lines += line
-    this.#timer ??= setTimeout(this.#saveAnyway, GATHERING_MS)
+    this.#timer ??= setTimeout(this.#trySave, BATCH_MS)
   }
 
-  readonly #saveAnyway = (): void => {
+  readonly #trySave = (): void => {
     clearTimeout(this.#timer)
     this.#timer = undefined
     try {
       this.save()
     } catch {
-      // They go with the next that can be saved. Until then what was dropped counts as open, which is the safe side.
+      // The next successful save rewrites the file. Until then removed entries count as open, which is safe.
     }
   }
 
   #write(lines: string): void {
     if (this.#descriptor === undefined) {
-      if (filesOf(this.#file, readdirSync(dirname(this.#file))).length > 0) throw new Error('others use them')
+      const existing = filesOf(this.#file, readdirSync(dirname(this.#file)))
+      if (existing.length > 0) throw new Error('another host uses a journal of this name')
       this.#descriptor = openSync(this.#file, 'ax', OWNER_ONLY_FILE)
-      this.#bytes = writeWhole(this.#descriptor, this.#whole())
-    } else if (this.#isTorn || this.#bytes > LARGEST_BYTES) {
-      this.#beginAnew(this.#descriptor)
+      this.#bytes = writeFully(this.#descriptor, this.#contents())
+    } else if (this.#needsRewrite || this.#bytes > MAX_FILE_BYTES) {
+      this.#rewrite(this.#descriptor)
     } else {
-      this.#bytes += writeWhole(this.#descriptor, lines)
+      this.#bytes += writeFully(this.#descriptor, lines)
     }
   }
 
   /**
-   * Whole at every moment: the old file is there until the new one is. Never in its place: file systems that guard against a loss of
-   * power then wait for the disk, which takes as long as a thousand notes.
+   * Writes the open entries to a new file, and removes the old one afterwards, so that a crash loses nothing. The new
+   * file gets another name: some file systems sync to disk when a rename replaces a file, which takes as long as a
+   * thousand entries.
    */
-  #beginAnew(old: number): void {
+  #rewrite(old: number): void {
     const draft = `${this.#file}${DRAFT}`
     rmSync(draft, { force: true })
     const descriptor = openSync(draft, 'ax', OWNER_ONLY_FILE)
     try {
-      this.#bytes = writeWhole(descriptor, this.#whole())
+      this.#bytes = writeFully(descriptor, this.#contents())
       renameSync(draft, numbered(this.#file, this.#number + 1))
     } catch (error) {
       closeSync(descriptor)
@@ -194,17 +202,17 @@ class JournalFile implements Notebook {
     rmSync(numbered(this.#file, this.#number++), { force: true })
   }
 
-  #whole(): string {
-    return this.#identity.map((text, id) => text === undefined ? '' : `+${id} ${text}\n`).join('')
+  #contents(): string {
+    return this.#entries.map((text, id) => text === undefined ? '' : `+${id} ${text}\n`).join('')
   }
 }
 
-/** Short lines are put into bytes here, without memory of their own. */
+/** Reused for short writes, so that they allocate no buffer. */
 const scratch = Buffer.allocUnsafeSlow(256 * 1024)
 const MAX_BYTES_PER_CHAR = 3
 
-/** Returns how many bytes that were. */
-function writeWhole(descriptor: number, text: string): number {
+/** Returns the number of bytes. */
+function writeFully(descriptor: number, text: string): number {
   const isShort = text.length * MAX_BYTES_PER_CHAR <= scratch.length
   const bytes = isShort ? scratch : Buffer.from(text)
   const length = isShort ? scratch.write(text) : bytes.length
@@ -212,24 +220,26 @@ function writeWhole(descriptor: number, text: string): number {
   return length
 }
 
-/** The entries that were not removed. An incomplete line was never acknowledged. */
-function standing(text: string): Map<number, string> {
-  const notes = new Map<number, string>()
+/** The entries that were not removed, by id. An incomplete last line was never acknowledged. */
+function openEntries(text: string): Map<number, string> {
+  const entries = new Map<number, string>()
   for (const line of text.split('\n').slice(0, -1)) {
     const space = line.indexOf(' ')
-    if (line.startsWith('+') && space > 0) notes.set(Number(line.slice(1, space)), line.slice(space + 1))
-    else if (line.startsWith('-')) notes.delete(Number(line.slice(1)))
+    if (line.startsWith('+') && space > 0) entries.set(Number(line.slice(1, space)), line.slice(space + 1))
+    else if (line.startsWith('-')) entries.delete(Number(line.slice(1)))
   }
-  return notes
+  return entries
 }
 
-const noteFault = (file: string, cause: unknown) =>
-  storeError('disk', `The notes in ${file} cannot be used: ${String(cause)}. See that the folder can be written to.`, { cause, data: { file } })
+const journalFault = (file: string, cause: unknown) => {
+  const message = `The call journal ${file} cannot be used: ${String(cause)}. Check that its folder is writable.`
+  return storeError('disk', message, { cause, data: { file } })
+}
 
-async function faulty<Value>(file: string, work: () => Promise<Value>): Promise<Value> {
+async function withFault<Value>(file: string, work: () => Promise<Value>): Promise<Value> {
   try {
     return await work()
   } catch (error) {
-    throw noteFault(file, error)
+    throw journalFault(file, error)
   }
 }

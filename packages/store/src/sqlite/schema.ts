@@ -1,12 +1,12 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { storeError } from '../records/stored-record.ts'
 
-/** "BKHD", at byte 68 of the file: tells a store from any other database. */
+/** "BKHD", at byte 68 of the file. Identifies a store. */
 const APPLICATION_ID = 0x424b4844
 
 /**
- * Forward only. A file at version N has had the first N of these; one that was published is never changed.
- * Positions of the audit need no AUTOINCREMENT: where it ends is kept, also when what stood there was taken out.
+ * Forward only. A file of version N has the first N of these. A published migration never changes.
+ * Audit positions need no AUTOINCREMENT, because audit_end keeps the last one, also after its record was archived.
  */
 const MIGRATIONS: readonly string[] = [
   `CREATE TABLE entry (
@@ -36,9 +36,9 @@ const MIGRATIONS: readonly string[] = [
      BEGIN UPDATE approval_revision SET number = number + 1; END;
    CREATE TRIGGER approval_removed AFTER DELETE ON entry WHEN old.collection = 'approval'
      BEGIN UPDATE approval_revision SET number = number + 1; END;`,
-  // Rows of the audit may hold groups with forms from here on: an older host would call them damaged, so it must not open them.
+  // From here on, audit rows may contain groups with forms. The version keeps older hosts from opening them as damaged.
   '',
-  // What was archived is taken out; an older host would call what is left broken.
+  // From here on, archived records may be missing at the start. An older host would report a broken chain.
   `CREATE TABLE audit_start (
      one INTEGER PRIMARY KEY CHECK (one = 1),
      position INTEGER NOT NULL,
@@ -59,14 +59,16 @@ export function refuseForeignFile(database: DatabaseSync, file: string, migratio
   if (version > migrations.length) {
     throw storeError(
       'newer',
-      `The store ${file} has version ${version}, but this host supports versions up to ${migrations.length}. It was not changed. ` +
-        'Update the host, or name another place for the store.',
+      `The store ${file} has version ${version}, but this host supports versions up to ${migrations.length}. `
+        + 'It was not changed. Update the host, or use another path for the store.',
       { data: { file, version, known: migrations.length } },
     )
   }
 }
 
-/** Each step in a transaction of its own that starts by looking again: another host may have been quicker. */
+/**
+ * Each step has its own transaction, and reads the version again, because another host may migrate at the same time.
+ */
 export function migrate(database: DatabaseSync, migrations = MIGRATIONS): void {
   while (pragmaNumber(database, 'user_version') < migrations.length) {
     database.exec('BEGIN IMMEDIATE')
@@ -88,7 +90,7 @@ export function pragmaNumber(database: DatabaseSync, name: string): number {
   return Number(Object.values(database.prepare(`PRAGMA ${name}`).get() ?? {})[0])
 }
 
-/** In one transaction: between two looks another host may make of a blank file a store. */
+/** In one transaction, because another host may turn an empty file into a store in between. */
 function identify(database: DatabaseSync) {
   database.exec('BEGIN')
   try {

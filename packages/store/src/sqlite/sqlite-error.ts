@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { BulkheadError } from '@bulkhead/contract'
 import { messageOf } from '@bulkhead/kit/error-message'
 import { storeError, type StoreFaultReason } from '../records/stored-record.ts'
-import { LockWait, MOVED, LOCK_WAIT_MS } from './database-file.ts'
+import { DATABASE_MOVED, LOCK_WAIT_MS, LockWait } from './database-file.ts'
 
 interface Explanation {
   readonly reason: StoreFaultReason
@@ -11,38 +11,52 @@ interface Explanation {
 }
 
 const busy: Explanation = {
-  reason: 'busy', what: `has been held by another process for more than ${LOCK_WAIT_MS / 1_000} s`, cure: 'Try again, or end the process that keeps it',
+  reason: 'busy',
+  what: `has been locked by another process for more than ${LOCK_WAIT_MS / 1_000} s`,
+  cure: 'Try again, or end that process',
 }
 const location: Explanation = {
-  reason: 'location', what: 'cannot be opened for writing', cure: 'Check the permissions of the file and of its folder; to look at one on a disk that is read-only, copy it with the files beside it',
+  reason: 'location',
+  what: 'cannot be opened for writing',
+  cure: 'Check the permissions of the file and its folder. '
+    + 'To read a store on a read-only disk, copy it with its companion files',
 }
 const moved: Explanation = {
-  reason: 'location', what: 'was removed or moved away while it was in use', cure: 'Put it back, with the files beside it, or start the host again to begin anew',
+  reason: 'location',
+  what: 'was removed or moved while it was in use',
+  cure: 'Restore it with its companion files, or restart the host to create an empty store',
 }
 const corrupt: Explanation = {
-  reason: 'corrupt', what: 'is damaged or not a store at all',
-  cure: 'It was not changed: close every host, move it away with its companion files, and restore a backup or start with an empty store',
+  reason: 'corrupt',
+  what: 'is damaged or not a store',
+  cure: 'It was not changed. Close all hosts, move it away with its companion files, '
+    + 'and restore a backup or start with an empty store',
 }
 const full: Explanation = {
-  reason: 'full', what: 'is full: it has reached maxBytes, or its disk has no room left',
-  cure: 'Free the disk, raise maxBytes, or archive what is old of the audit (bulkhead audit archive FILE); nothing is dropped for room',
+  reason: 'full',
+  what: 'is full: it has reached maxBytes, or the disk is full',
+  cure: 'Free disk space, raise maxBytes, or archive old audit records (bulkhead audit archive FILE)',
 }
-const disk: Explanation = { reason: 'disk', what: 'could not be read or written', cure: 'Check the disk, and whether there is room on it' }
+const disk: Explanation = {
+  reason: 'disk', what: 'could not be read or written', cure: 'Check the disk and its free space',
+}
 
 /**
- * By the primary result code of SQLite, or one that says more (https://sqlite.org/rescode.html). 1 and 19: what is asked is always the same, so a table that is not
- * there, or a place that is taken, is a file that has changed.
+ * By primary or extended result code of SQLite (https://sqlite.org/rescode.html). The statements are fixed, so 1
+ * (missing table) and 19 (constraint) mean that the file was changed from outside.
  */
 const explanations: ReadonlyMap<number, Explanation> = new Map([
-  [1, corrupt], [3, location], [5, busy], [6, busy], [8, location], [10, disk], [11, corrupt], [13, full], [14, location], [19, corrupt], [26, corrupt],
-  [MOVED, moved],
+  [1, corrupt], [3, location], [5, busy], [6, busy], [8, location], [10, disk], [11, corrupt], [13, full],
+  [14, location], [19, corrupt], [26, corrupt], [DATABASE_MOVED, moved],
 ])
 
-/** Whatever went wrong with the file, as StoreUnavailable with its cure. Our own errors pass as they are. */
+/** Turns any error into StoreUnavailable with its cure. A BulkheadError is returned as it is. */
 export function sqliteError(thrown: unknown, file: string): BulkheadError {
   if (BulkheadError.is(thrown)) return thrown
-  const { reason, what, cure } = explanations.get(extendedCode(thrown)) ?? explanations.get(resultCode(thrown)) ?? (isSystemError(thrown) ? location : disk)
-  return storeError(reason, `The store ${file} ${what} (${messageOf(thrown)}). ${cure}.`, { cause: thrown, data: { file } })
+  const known = explanations.get(extendedCode(thrown)) ?? explanations.get(resultCode(thrown))
+  const { reason, what, cure } = known ?? (isSystemError(thrown) ? location : disk)
+  const message = `The store ${file} ${what} (${messageOf(thrown)}). ${cure}.`
+  return storeError(reason, message, { cause: thrown, data: { file } })
 }
 
 export function isBusy(thrown: unknown): boolean {
@@ -53,7 +67,7 @@ export function isSystemError(thrown: unknown): thrown is NodeJS.ErrnoException 
   return thrown instanceof Error && 'syscall' in thrown
 }
 
-/** Extended codes carry the primary one in their lowest byte. */
+/** Extended codes contain the primary one in their lowest byte. */
 const resultCode = (thrown: unknown): number => extendedCode(thrown) & 0xff
 
 function extendedCode(thrown: unknown): number {
@@ -61,26 +75,26 @@ function extendedCode(thrown: unknown): number {
   return typeof code === 'number' ? code : 0
 }
 
-/** How long SQLite itself may wait for a lock. It blocks the thread meanwhile, so it is a blink; `retryWhileBusy` does the waiting. */
+/** How long SQLite may wait for a lock. Short, because it blocks the thread; `retryWhileBusy` waits longer. */
 export const BLOCKING_WAIT_MS = 10
-const LONGEST_PAUSE_MS = 8
+const MAX_PAUSE_MS = 8
 
-/** Attempts again while another process holds the file, leaving the thread free in between. */
-export async function retryWhileBusy<T>(attempt: () => T, hold = new LockWait()): Promise<T> {
-  const deadline = performance.now() + hold.waitMs
-  for (let longest = 1; ; longest = Math.min(longest * 2, LONGEST_PAUSE_MS)) {
+/** Retries with backoff while another process locks the file. Does not block the thread. */
+export async function retryWhileBusy<T>(attempt: () => T, lockWait = new LockWait()): Promise<T> {
+  const deadline = performance.now() + lockWait.waitMs
+  for (let pauseMs = 1; ; pauseMs = Math.min(pauseMs * 2, MAX_PAUSE_MS)) {
     try {
       const result = attempt()
-      hold.end()
+      lockWait.end()
       return result
     } catch (error) {
       if (!isBusy(error)) throw error
       if (performance.now() >= deadline) {
-        hold.timedOut()
+        lockWait.timedOut()
         throw error
       }
     }
-    // Two that wait for each other's file must not wake in step.
-    await pause(longest * Math.random())
+    // Random, so that two processes do not keep retrying at the same time.
+    await pause(pauseMs * Math.random())
   }
 }

@@ -1,7 +1,9 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import type { AuditEntry, AuditGroup, AuditSpan, Store, StoreCollection, StoredRecord } from '@bulkhead/contract'
 import type { Json } from '@bulkhead/kit/json'
-import { auditPage, byKey, checkAddress, storeClosed, nameOf, readRecord, storedRecord, writeRecord } from '../records/stored-record.ts'
+import {
+  auditPage, byKey, checkAddress, nameOf, readRecord, storeClosed, storedRecord, writeRecord,
+} from '../records/stored-record.ts'
 import { AuditPages, draftGroup } from '../records/audit-group.ts'
 import { removeMark } from '../records/audit-chain.ts'
 import { AuditWriter } from './audit/audit-writer.ts'
@@ -11,8 +13,8 @@ import { isBusy, sqliteError } from './sqlite-error.ts'
 import { FileIdentity } from './database-file.ts'
 
 /**
- * The durable store over a database that is open, migrated and its own. Operations take effect in the order they were asked
- * for: a read that follows a write sees it, awaited or not. Of an audit under load it may see what was asked for later as well.
+ * The durable store over an open and migrated database. Operations take effect in the order of the calls: a read after
+ * a write sees it, awaited or not. A read of the audit under load may also see later records.
  */
 export class SqliteStore implements Store {
   readonly #database: DatabaseSync
@@ -36,7 +38,9 @@ export class SqliteStore implements Store {
     this.#queue = new CommitQueue(database, file)
     this.notes = new JournalFiles(file)
     this.#select = database.prepare('SELECT value FROM entry WHERE collection = ? AND key = ?')
-    this.#upsert = database.prepare('INSERT INTO entry VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET value = excluded.value')
+    this.#upsert = database.prepare(
+      'INSERT INTO entry VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET value = excluded.value',
+    )
     this.#delete = database.prepare('DELETE FROM entry WHERE collection = ? AND key = ?')
     this.#scan = database.prepare('SELECT key, value FROM entry WHERE collection = ? AND key >= ? ORDER BY key')
     this.#revision = database.prepare('SELECT number FROM approval_revision')
@@ -46,7 +50,7 @@ export class SqliteStore implements Store {
 
   async read(collection: StoreCollection, key: string): Promise<Json | undefined> {
     this.#check(collection, key)
-    return this.#look(() => {
+    return this.#query(() => {
       const row = this.#select.get(collection, key)
       return row && readRecord(String(row['value']), nameOf(collection, key))
     })
@@ -91,11 +95,11 @@ export class SqliteStore implements Store {
 
   async list(collection: StoreCollection, prefix = ''): Promise<readonly StoredRecord[]> {
     this.#check(collection, prefix)
-    return this.#look(() => {
+    return this.#query(() => {
       const found: StoredRecord[] = []
       for (const row of this.#scan.iterate(collection, prefix)) {
         const key = String(row['key'])
-        // In the order of the index, those with the prefix come first and together.
+        // In the order of the index, all keys with the prefix come first.
         if (!key.startsWith(prefix)) break
         found.push(storedRecord(key, String(row['value'])))
       }
@@ -122,19 +126,20 @@ export class SqliteStore implements Store {
     this.#mustBeOpen()
     const page = auditPage(from, limit)
     if (this.#audit.isThreaded) await this.#audit.settled()
-    return this.#look(() => this.#pages.read(page.from, page.limit))
+    return this.#query(() => this.#pages.read(page.from, page.limit))
   }
 
   async auditSpan(): Promise<AuditSpan> {
     this.#mustBeOpen()
     if (this.#audit.isThreaded) await this.#audit.settled()
-    return this.#look(() => {
+    return this.#query(() => {
       const [start, end] = [this.#audit.start(), this.#audit.end()]
-      return { first: end.position === 0 ? 0 : start.position + 1, before: start.link, last: end.position, link: end.link }
+      const first = end.position === 0 ? 0 : start.position + 1
+      return { first, before: start.link, last: end.position, link: end.link }
     })
   }
 
-  /** What was asked for before is done first. */
+  /** Waits for pending operations. */
   close(): Promise<void> {
     this.#closing ??= this.#close()
     return this.#closing
@@ -147,7 +152,7 @@ export class SqliteStore implements Store {
     try {
       this.#database.exec('PRAGMA wal_checkpoint(TRUNCATE)')
     } catch {
-      // Everything acknowledged is already in the log. The next process that opens the file recovers it.
+      // Acknowledged writes are in the log. The next process that opens the file recovers them.
     }
     try {
       this.#database.close()
@@ -157,8 +162,11 @@ export class SqliteStore implements Store {
     }
   }
 
-  /** At once when nothing is waiting; otherwise in its turn, so that it sees what was asked for before it and not after. */
-  async #look<T>(run: () => T): Promise<T> {
+  /**
+   * Runs at once if no operation is pending, and otherwise through the queue, so that it sees exactly the earlier
+   * writes.
+   */
+  async #query<T>(run: () => T): Promise<T> {
     if (!this.#queue.idle) return this.#queue.enqueue(run, false)
     try {
       this.#identity.check()

@@ -10,12 +10,12 @@ interface Pending {
   readonly reject: (error: unknown) => void
 }
 
-/** The code of the thread, which many calls at once make the host start. */
+/** The code of the audit thread. The host loads it early, because the thread starts under load. */
 export const auditThread = new ThreadImage(new URL('./audit-worker.ts', import.meta.url))
 
 /**
- * Writes to the audit in a separate thread with its own connection, so that hashing, commits and disk waits do not block the host.
- * Answers come in the order of the drafts.
+ * Writes to the audit in a separate thread with its own connection, so that hashing, commits and disk waits do not
+ * block the host. Answers come in the order of the drafts.
  */
 export class AuditThread {
   readonly #file: string
@@ -25,16 +25,16 @@ export class AuditThread {
   #idle: PromiseWithResolvers<void> | undefined
   #state: 'starting' | 'ready' | 'ended' = 'starting'
 
-  /** Throws where no thread can be started. */
+  /** Throws if no thread can be started. */
   constructor(file: string, maxPages: number, image = auditThread) {
     this.#file = file
     this.#worker = image.start({ file, maxPages } satisfies ThreadStart, {
       name: 'bulkhead audit', env: {},
-      // The thread has no output: a thread that can write to standard output makes the pipes of the process non-blocking.
+      // A thread that shares standard output makes the pipes of the process non-blocking.
       stdout: true, stderr: true,
     })
     this.#worker.unref()
-    this.#worker.on('message', (answer: Answer) => this.#hear(answer))
+    this.#worker.on('message', (answer: Answer) => this.#onAnswer(answer))
     let reason: unknown = 'it ended'
     this.#worker.on('error', (error) => void (reason = error))
     this.#exited = new Promise((resolve) => {
@@ -54,7 +54,7 @@ export class AuditThread {
     return this.#pending.length === 0
   }
 
-  /** Contract: only where it is ready. Resolves with the position of the last record when it is on the disk. */
+  /** Contract: the thread is ready. Resolves with the position of the last record when it is on disk. */
   add(draft: AuditDraft): Promise<number> {
     const { promise, resolve, reject } = Promise.withResolvers<number>()
     if (this.#pending.push({ resolve, reject }) === 1) this.#worker.ref()
@@ -69,7 +69,7 @@ export class AuditThread {
     await this.#idle.promise
   }
 
-  /** When all is settled. */
+  /** Waits until everything that was added is settled. */
   async close(): Promise<void> {
     await this.settled()
     if (this.#state === 'ended') return
@@ -78,7 +78,7 @@ export class AuditThread {
     await this.#exited
   }
 
-  #hear(answer: Answer): void {
+  #onAnswer(answer: Answer): void {
     if (answer === 'ready') {
       this.#state = 'ready'
       return
@@ -86,10 +86,10 @@ export class AuditThread {
     const pending = this.#pending.shift()
     if ('position' in answer) pending?.resolve(answer.position)
     else pending?.reject(sqliteError(Object.assign(new Error(answer.message), { errcode: answer.errcode }), this.#file))
-    if (this.isIdle) this.#rest()
+    if (this.isIdle) this.#becomeIdle()
   }
 
-  #rest(): void {
+  #becomeIdle(): void {
     this.#worker.unref()
     this.#idle?.resolve()
     this.#idle = undefined
@@ -98,8 +98,9 @@ export class AuditThread {
   /** Unanswered writes may or may not be stored. Callers must treat them as lost. */
   #end(reason: unknown): void {
     this.#state = 'ended'
-    const fault = storeError('disk', `The thread that writes the audit of ${this.#file} has ended: ${String(reason)}.`, { cause: reason })
+    const message = `The thread that writes the audit of ${this.#file} has ended: ${String(reason)}.`
+    const fault = storeError('disk', message, { cause: reason })
     for (const { reject } of this.#pending.splice(0)) reject(fault)
-    this.#rest()
+    this.#becomeIdle()
   }
 }

@@ -5,40 +5,43 @@ import { LockWait, LOCK_WAIT_MS, settingsFor, FileIdentity } from '../database-f
 
 export interface ThreadStart {
   readonly file: string
-  /** The file does not grow beyond this. */
+  /** The size limit of the file. */
   readonly maxPages: number
 }
 
-/** One to each draft, in their order, after the one that says it is ready. */
-export type Answer = 'ready' | { readonly position: number } | { readonly message: string; readonly errcode: number | undefined }
+/** `ready` first, then one answer per draft, in their order. */
+export type Answer =
+  | 'ready'
+  | { readonly position: number }
+  | { readonly message: string; readonly errcode: number | undefined }
 
-// The thread loads this file and its imports only, so that it starts quickly: it makes no errors of the contract.
+// Imports little, so that the thread starts quickly. The host turns errors into those of the contract.
 
-/** SQLITE_BUSY and SQLITE_LOCKED; extended codes carry them in their lowest byte. */
-const isHeld = (errcode = 0): boolean => [5, 6].includes(errcode & 0xff)
+/** SQLITE_BUSY or SQLITE_LOCKED. Extended codes contain the primary one in their lowest byte. */
+const isLocked = (errcode = 0): boolean => [5, 6].includes(errcode & 0xff)
 
 export function run({ file, maxPages }: ThreadStart): void {
   const port = parentPort!
-  // SQLite itself may wait: nothing else runs in this thread.
+  // SQLite may block here, because nothing else runs in this thread.
   const database = new DatabaseSync(file, { timeout: LOCK_WAIT_MS, allowExtension: false, defensive: true })
-  // FULL: a commit returns when it would survive a loss of power.
+  // FULL: a commit returns when it would survive a power loss.
   database.exec(settingsFor(maxPages, 'FULL'))
-  const hold = new LockWait()
+  const lockWait = new LockWait()
   const identity = new FileIdentity(file)
   const audit = new AuditEnd(database)
   const mark = new AuditMark(file)
   const [begin, commit] = [database.prepare('BEGIN IMMEDIATE'), database.prepare('COMMIT')]
-  let waiting = LOCK_WAIT_MS
+  let timeoutMs = LOCK_WAIT_MS
 
-  const waitFor = (waitMs: number): void => {
-    if (waiting !== waitMs) database.exec(`PRAGMA busy_timeout = ${waitMs}`)
-    waiting = waitMs
+  const setTimeoutTo = (waitMs: number): void => {
+    if (timeoutMs !== waitMs) database.exec(`PRAGMA busy_timeout = ${waitMs}`)
+    timeoutMs = waitMs
   }
   const write = (draft: AuditDraft): Answer => {
     try {
-      waitFor(hold.waitMs)
+      setTimeoutTo(lockWait.waitMs)
       begin.run()
-      hold.end()
+      lockWait.end()
       const end = audit.add(draft)
       commit.run()
       identity.check()
@@ -47,7 +50,7 @@ export function run({ file, maxPages }: ThreadStart): void {
     } catch (error) {
       if (database.isTransaction) database.exec('ROLLBACK')
       const { message, errcode } = error as { readonly message: string; readonly errcode?: number }
-      if (isHeld(errcode)) hold.timedOut()
+      if (isLocked(errcode)) lockWait.timedOut()
       return { message, errcode }
     }
   }

@@ -1,12 +1,12 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { archiveRecord } from '../../records/audit-group.ts'
-import { AuditMark, AuditEnd, ChainPoint, type AuditDraft, type ChainEnd } from '../../records/audit-chain.ts'
+import { AuditMark, AuditEnd, ChainPoint, type AuditDraft, type ChainPosition } from '../../records/audit-chain.ts'
 import { storeError } from '../../records/stored-record.ts'
 import type { CommitQueue } from '../commit-queue.ts'
 import { pragmaNumber } from '../schema.ts'
 import { AuditThread } from './audit-thread.ts'
 
-/** Where the chain begins: behind the last record that was taken out of it. */
+/** The start of the chain, after the last archived record. */
 class AuditStart {
   readonly #point: ChainPoint
   readonly #group: StatementSync
@@ -16,35 +16,40 @@ class AuditStart {
   constructor(database: DatabaseSync) {
     this.#point = new ChainPoint(database, 'audit_start')
     this.#group = database.prepare('SELECT link FROM audit WHERE position <= ? ORDER BY position DESC LIMIT 1')
-    this.#next = database.prepare(
-      'SELECT coalesce((SELECT min(position) FROM audit WHERE position > ?), (SELECT position + 1 FROM audit_end)) AS position',
-    )
+    this.#next = database.prepare(`
+      SELECT coalesce(
+        (SELECT min(position) FROM audit WHERE position > ?), (SELECT position + 1 FROM audit_end)
+      ) AS position`)
     this.#delete = database.prepare('DELETE FROM audit WHERE position <= ?')
   }
 
-  /** What the first record continues. */
-  read(): ChainEnd {
+  /** The last archived record. */
+  read(): ChainPosition {
     return this.#point.read()
   }
 
-  /** Contract: within a transaction of the caller's. Throws StoreUnavailable, having changed nothing. */
-  takeOut(last: ChainEnd): void {
+  /**
+   * Removes the records up to `last`. Contract: call within a transaction. Throws StoreUnavailable before any change.
+   */
+  removeUpTo(last: ChainPosition): void {
     const { position, link } = last
-    // What was written together has one link, and is kept or taken out together.
-    if (this.#group.get(position)?.['link'] !== link || Number(this.#next.get(position)?.['position']) !== position + 1) {
-      throw storeError('refused-value', `No records of the audit end at ${position} with that link: they were taken out before, or were never there. Nothing was taken out.`)
+    // Records that were written together share a link, so they are removed together.
+    const isEndOfRow = Number(this.#next.get(position)?.['position']) === position + 1
+    if (this.#group.get(position)?.['link'] !== link || !isEndOfRow) {
+      const message = `The audit has no record ${position} with that link. It may have been archived before.`
+      throw storeError('refused-value', `${message} Nothing was removed.`)
     }
     this.#delete.run(position)
     this.#point.move(last)
   }
 }
 
-/** So many records at once are worth a thread: it costs some memory, and as much time to start as to write thousands of them. */
-const WORTH_A_THREAD = 128
+/** The batch size that starts a thread. Starting one takes memory, and as long as writing thousands of records. */
+const THREAD_THRESHOLD = 128
 
 /**
- * Who writes the audit: this thread, as one of the things its queue does, until there is much to write. From then on a thread of its own
- * does all of it. Never both at once, so that records keep their order.
+ * Writes the audit: through the commit queue at first, and in a separate thread once batches become large. Never both
+ * at once, so that records keep their order.
  */
 export class AuditWriter {
   readonly #database: DatabaseSync
@@ -54,9 +59,9 @@ export class AuditWriter {
   readonly #end: AuditEnd
   readonly #mark: AuditMark
   #thread: AuditThread | 'none' | undefined
-  /** Drafts that this thread has not settled. */
-  #here = 0
-  /** The last of them that was given a place. */
+  /** The number of pending drafts in the commit queue. */
+  #queued = 0
+  /** The last position that the commit queue assigned. */
   #latest = 0
 
   constructor(database: DatabaseSync, file: string, queue: CommitQueue) {
@@ -70,50 +75,52 @@ export class AuditWriter {
 
   /** Resolves with the position of the last record. */
   async add(draft: AuditDraft): Promise<number> {
-    if (draft.count >= WORTH_A_THREAD) this.#thread ??= this.#startThread()
+    if (draft.count >= THREAD_THRESHOLD) this.#thread ??= this.#startThread()
     const thread = this.#ready
-    return thread && this.#here === 0 ? thread.add(draft) : this.#addHere(() => draft)
+    return thread && this.#queued === 0 ? thread.add(draft) : this.#enqueue(() => draft)
   }
 
-  /** Takes out what stands up to there, and adds the record that says so. Resolves with its position. */
-  async archive(last: ChainEnd, by: string): Promise<number> {
-    // From the moment that the thread has nothing left to write, this one does it all.
+  /**
+   * Removes the records up to `last`, and adds a record that documents it. Resolves with the position of that record.
+   */
+  async archive(last: ChainPosition, by: string): Promise<number> {
+    // Once the thread is idle, `#queued` sends all drafts to the queue.
     while (this.#ready?.isIdle === false) await this.settled()
-    return this.#addHere(() => {
+    return this.#enqueue(() => {
       const text = archiveRecord(this.#start.read().position + 1, last, by)
-      this.#start.takeOut(last)
+      this.#start.removeUpTo(last)
       return { text, digested: [], count: 1 }
     })
   }
 
-  async #addHere(draft: () => AuditDraft): Promise<number> {
-    this.#here++
+  async #enqueue(draft: () => AuditDraft): Promise<number> {
+    this.#queued++
     try {
       const end = await this.#queue.enqueue(() => this.#place(draft()))
-      // Of those that share a commit, the last.
+      // Several drafts may share a commit. Only the last one is recorded.
       if (end.position === this.#latest) this.#mark.note(end)
       return end.position
     } finally {
-      this.#here--
+      this.#queued--
     }
   }
 
-  /** What the first record continues. */
-  start(): ChainEnd {
+  /** The last archived record. */
+  start(): ChainPosition {
     return this.#start.read()
   }
 
-  /** Where the chain ends. Contract: within a transaction, or when all is settled. */
-  end(): ChainEnd {
+  /** The last record. Contract: call within a transaction, or when all drafts are settled. */
+  end(): ChainPosition {
     return this.#end.read()
   }
 
-  /** Whether a thread of its own writes. */
+  /** Whether the separate thread writes. */
   get isThreaded(): boolean {
     return this.#ready !== undefined
   }
 
-  /** Resolves when all that the thread was given is there. */
+  /** Resolves when the thread has written all its drafts. */
   async settled(): Promise<void> {
     await this.#ready?.settled()
   }
@@ -124,7 +131,7 @@ export class AuditWriter {
     this.#mark.close()
   }
 
-  #place(draft: AuditDraft): ChainEnd {
+  #place(draft: AuditDraft): ChainPosition {
     const end = this.#end.add(draft)
     this.#latest = end.position
     return end
@@ -134,7 +141,7 @@ export class AuditWriter {
     return this.#thread === undefined || this.#thread === 'none' || !this.#thread.ready ? undefined : this.#thread
   }
 
-  /** Once: where it cannot be started, or has ended, this thread goes on alone. */
+  /** Tried once. If the thread cannot be started, or ends, the commit queue writes the audit. */
   #startThread(): AuditThread | 'none' {
     try {
       return new AuditThread(this.#file, pragmaNumber(this.#database, 'max_page_count'))
