@@ -1,5 +1,5 @@
-// Kills a writing process 200 times at random moments: `pnpm soak`. `--rounds` says another number, `--seed` chooses the same
-// moments again. What is found broken stays in its folder, to be looked at.
+// Kills a writer process 200 times at random: `pnpm soak`. `--rounds` sets another number, and `--seed` repeats a run.
+// The files of a failed run are kept.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -14,9 +14,9 @@ const seed = Number(values.seed)
 const folder = mkdtempSync(join(tmpdir(), 'bulkhead-soak-'))
 try {
   const acknowledged = await killRounds(folder, { rounds, seed, onFile: tell })
-  console.log(`${rounds} rounds of SIGKILL: every store is whole, and all ${acknowledged} acknowledged records are there.`)
+  console.log(`${rounds} rounds of SIGKILL: all stores are intact, and all ${acknowledged} acknowledged records are stored.`)
 } catch (error) {
-  console.error(`Broken with --rounds ${rounds} --seed ${seed}, to be seen in ${folder}`)
+  console.error(`Failed with --rounds ${rounds} --seed ${seed}. The files are in ${folder}`)
   throw error
 }
 rmSync(folder, { recursive: true, force: true })

@@ -1,7 +1,7 @@
 import { describe } from 'vitest'
 import { createMemoryStore } from '../src/index.ts'
-import { describesAStore } from './twin.ts'
+import { testStoreBehaviour } from './store-behaviour.ts'
 
 describe('the memory store', () => {
-  describesAStore(async () => createMemoryStore())
+  testStoreBehaviour(async () => createMemoryStore())
 })

@@ -2,7 +2,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { expect, it } from 'vitest'
 import { StoreFolder } from './store-folder.ts'
 
-it('tells of what another connection has changed, at once', async () => {
+it('shows changes of another connection immediately', async () => {
   await using folder = new StoreFolder()
   const [here, there] = [await folder.open(), await folder.open()]
   const before = here.approvalRevision!()
@@ -15,14 +15,14 @@ it('tells of what another connection has changed, at once', async () => {
   expect(here.approvalRevision!()).toBe(there.approvalRevision!())
 })
 
-it('a record that two connections change at once loses neither change', async () => {
+it('loses no change when two connections update the same record', async () => {
   await using folder = new StoreFolder()
   const stores = [await folder.open(), await folder.open()]
   await Promise.all(Array.from({ length: 40 }, (_, index) => stores[index % 2]!.update('approval', 'a', (value) => Number(value ?? 0) + 1)))
   expect(await stores[0]!.read('approval', 'a')).toBe(40)
 })
 
-it('a store of the version before goes on with what it has', async () => {
+it('migrates a store of the previous version without losing records', async () => {
   await using folder = new StoreFolder()
   const first = await folder.open()
   await first.write('approval', 'a', 1)

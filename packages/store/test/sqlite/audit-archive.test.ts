@@ -16,7 +16,7 @@ const numbers = (from: number, count: number): AuditGroup =>
 
 const linkAt = async (store: Store, position: number): Promise<string> => (await store.records(position, 1))[0]!.link!
 
-/** 1 by itself, 2 to 4 together, 5 by itself. */
+/** Record 1, a group of 2 to 4, record 5. */
 async function five() {
   const folder = newFolder()
   const store = await folder.open()
@@ -26,7 +26,7 @@ async function five() {
   return { folder, store }
 }
 
-it('what was archived is taken out, a record says so, and the chain holds from there on', async () => {
+it('removes archived records, documents it in a record, and keeps the chain valid', async () => {
   const { folder, store } = await five()
   const link = await linkAt(store, 4)
   expect(await store.archive!(4, link, 'Ada')).toBe(6)
@@ -44,11 +44,11 @@ it('what was archived is taken out, a record says so, and the chain holds from t
 })
 
 it.each<[what: string, last: number, of: number]>([
-  ['ends in the middle of what was written together', 3, 4],
-  ['ends with the link of another', 4, 1],
-  ['ends before the first', 0, 1],
-  ['ends beyond the last', 6, 5],
-])('a part is refused that %s, and nothing is taken out', async (_, last, of) => {
+  ['ends inside a group', 3, 4],
+  ['ends with the link of another record', 4, 1],
+  ['ends before the first record', 0, 1],
+  ['ends after the last record', 6, 5],
+])('rejects a range that %s, and removes nothing', async (_, last, of) => {
   const { store } = await five()
   const before = await store.records()
   await expect(store.archive!(last, await linkAt(store, of), 'Ada')).rejects.toMatchObject({ code: 'StoreUnavailable', data: { reason: 'refused-value' } })
@@ -56,7 +56,7 @@ it.each<[what: string, last: number, of: number]>([
   expect(await verifyAudit(store)).toMatchObject({ ok: true, records: 5 })
 })
 
-it('of two that archive the same part, one learns that it is done', async () => {
+it('rejects the second of two concurrent archives of the same range', async () => {
   const { folder, store } = await five()
   const other = await folder.open()
   const link = await linkAt(store, 4)
@@ -66,10 +66,10 @@ it('of two that archive the same part, one learns that it is done', async () => 
 })
 
 it.each<[what: string, sql: string, position: number]>([
-  ['where nothing was archived', 'INSERT INTO audit_start SELECT 1, 4, link FROM audit WHERE position = 2; DELETE FROM audit WHERE position <= 4', 4],
-  ['where less was', 'UPDATE audit_start SET position = 4, link = (SELECT link FROM audit WHERE position = 2); DELETE FROM audit WHERE position <= 4', 4],
-  ['and left the start as it was', 'DELETE FROM audit WHERE position <= 4', 2],
-])('what somebody else takes out from the beginning shows, %s', async (what, sql, position) => {
+  ['without an archive', 'INSERT INTO audit_start SELECT 1, 4, link FROM audit WHERE position = 2; DELETE FROM audit WHERE position <= 4', 4],
+  ['after a smaller archive', 'UPDATE audit_start SET position = 4, link = (SELECT link FROM audit WHERE position = 2); DELETE FROM audit WHERE position <= 4', 4],
+  ['with an unchanged start', 'DELETE FROM audit WHERE position <= 4', 2],
+])('detects records that were deleted from the start %s', async (what, sql, position) => {
   const { folder, store } = await five()
   if (what !== 'where nothing was archived') await store.archive!(1, await linkAt(store, 1), 'Ada')
   await store.close()
@@ -78,7 +78,7 @@ it.each<[what: string, sql: string, position: number]>([
   expect(await verifyAudit(await folder.open())).toMatchObject({ ok: false, position })
 })
 
-it('a link that was noted is compared with the end of the archive, and one of before is looked for there', async () => {
+it('compares a saved link with the end of the archive, and refers an earlier one to the archive', async () => {
   const { store } = await five()
   const [first, link] = [await linkAt(store, 1), await linkAt(store, 4)]
   await store.archive!(4, link, 'Ada')
@@ -87,7 +87,7 @@ it('a link that was noted is compared with the end of the archive, and one of be
   expect(await verifyAudit(store, { position: 1, link: first })).toMatchObject({ ok: false, position: 1, reason: expect.stringContaining('archive') })
 })
 
-it('a store that was full has room again', async () => {
+it('frees space in a full store', async () => {
   const folder = newFolder()
   const store = await folder.open({ maxBytes: 256 * 1024 })
   const fill = async () => { for (;;) await store.append({ text: 'x'.repeat(4_000) }) }
@@ -99,7 +99,7 @@ it('a store that was full has room again', async () => {
   expect(await verifyAudit(store)).toMatchObject({ ok: true, records: 1 })
 })
 
-it('records keep their order while a thread of its own writes and some are archived', async () => {
+it('keeps the order of records while the audit thread writes', async () => {
   const store = await newFolder().open()
   for (let n = 1; n <= 1_000; n += 200) await store.appendAll!(numbers(n, 200))
   const { last, link } = await store.auditSpan()
@@ -113,7 +113,7 @@ it('records keep their order while a thread of its own writes and some are archi
   expect(kept).toEqual(Array.from({ length: 2_000 }, (_, n) => 1_001 + n))
 })
 
-it('a proof that records are archived under begins again', async () => {
+it('restarts a verification when records are archived meanwhile', async () => {
   const { store } = await five()
   const link = await linkAt(store, 4)
   let archived = false

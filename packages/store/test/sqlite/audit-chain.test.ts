@@ -11,7 +11,7 @@ afterEach(async () => {
   folders = new AsyncDisposableStack()
 })
 
-/** A store with ten records that a stranger then had his hands on, while no host was there. */
+/** A store with ten records that was changed by SQL while it was closed. */
 async function tampered(sql: string, then?: (database: DatabaseSync) => void) {
   const folder = newFolder()
   const before = await folder.open()
@@ -25,35 +25,35 @@ async function tampered(sql: string, then?: (database: DatabaseSync) => void) {
   return { store, noted: { position: last, link } }
 }
 
-describe('the chain of the audit', () => {
+describe('the audit chain', () => {
   it.each<[what: string, sql: string, position: number]>([
     ['a changed record', `UPDATE audit SET record = '{"n":4,"text":"other"}' WHERE position = 4`, 4],
-    ['a record that is no JSON any more', `UPDATE audit SET record = '{"n":4' WHERE position = 4`, 4],
+    ['a record that is not JSON', `UPDATE audit SET record = '{"n":4' WHERE position = 4`, 4],
     ['a changed link', `UPDATE audit SET link = '${'f'.repeat(64)}' WHERE position = 5`, 5],
-    ['a record taken out', 'DELETE FROM audit WHERE position = 6', 6],
-    ['a record taken out, and the others moved up', 'DELETE FROM audit WHERE position = 6; UPDATE audit SET position = position - 1 WHERE position > 6', 6],
-    ['the first taken out', 'DELETE FROM audit WHERE position = 1', 1],
-    ['the last taken out', 'DELETE FROM audit WHERE position = 10', 10],
-    ['all taken out', 'DELETE FROM audit', 1],
+    ['a removed record', 'DELETE FROM audit WHERE position = 6', 6],
+    ['a removed record with renumbered followers', 'DELETE FROM audit WHERE position = 6; UPDATE audit SET position = position - 1 WHERE position > 6', 6],
+    ['a removed first record', 'DELETE FROM audit WHERE position = 1', 1],
+    ['a removed last record', 'DELETE FROM audit WHERE position = 10', 10],
+    ['an emptied table', 'DELETE FROM audit', 1],
     [
       'two that changed places',
       'UPDATE audit SET position = 99 WHERE position = 3; UPDATE audit SET position = 3 WHERE position = 7; UPDATE audit SET position = 7 WHERE position = 99',
       3,
     ],
-    ['a record put in', `INSERT INTO audit SELECT 11, record, link FROM audit WHERE position = 10`, 11],
-    ['an end that was forgotten', 'DELETE FROM audit_end', 1],
-  ])('shows %s', async (_, sql, position) => {
+    ['an inserted record', `INSERT INTO audit SELECT 11, record, link FROM audit WHERE position = 10`, 11],
+    ['a removed end', 'DELETE FROM audit_end', 1],
+  ])('detects %s', async (_, sql, position) => {
     const { store } = await tampered(sql)
     expect(await verifyAudit(store)).toMatchObject({ ok: false, position, reason: expect.any(String) })
   })
 
-  it('holds when nothing was touched, and goes on', async () => {
+  it('is valid when nothing was changed, and continues', async () => {
     const { store, noted } = await tampered('')
     await store.append('later')
     expect(await verifyAudit(store, noted)).toMatchObject({ ok: true, records: 11, last: 11 })
   })
 
-  it('that was made anew from beginning to end shows only against a link that was noted elsewhere', async () => {
+  it('detects a completely rewritten chain only with a link that was saved elsewhere', async () => {
     const { store, noted } = await tampered(`UPDATE audit SET record = '"forged"' WHERE position = 2`, (database) => {
       let link = '0'.repeat(64)
       for (const { position, record } of database.prepare('SELECT position, record FROM audit ORDER BY position').all()) {
@@ -66,7 +66,7 @@ describe('the chain of the audit', () => {
     expect(await verifyAudit(store, noted)).toMatchObject({ ok: false, position: 10 })
   })
 
-  it('holds while hosts go on writing it', async () => {
+  it('is valid while hosts write to it', async () => {
     const { store } = await tampered('')
     const meanwhile = async <Value>(look: () => Promise<Value>): Promise<Value> => {
       const seen = await look()
@@ -80,7 +80,7 @@ describe('the chain of the audit', () => {
     expect(await verifyAudit(busy)).toMatchObject({ ok: true, records: 10 })
   })
 
-  it('is one chain, however many hosts write it', async () => {
+  it('is a single chain for all hosts', async () => {
     const folder = newFolder()
     const stores = await Promise.all([folder.open(), folder.open(), folder.open()])
     await Promise.all(Array.from({ length: 300 }, (_, n) => stores[n % 3]!.append(n)))

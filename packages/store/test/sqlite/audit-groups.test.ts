@@ -14,7 +14,7 @@ afterEach(async () => {
 
 const numbers = (...values: number[]): AuditGroup => ({ forms: [{ same: {}, own: ['n'] }], rows: values.map((n) => `0,${n}`), texts: [] })
 
-/** One record, three together, one, two of different forms together. */
+/** One record, a group of three, one record, a group of two with different forms. */
 async function grouped() {
   const folder = folders.use(new StoreFolder())
   const store = await folder.open()
@@ -27,7 +27,7 @@ async function grouped() {
   return { folder, store }
 }
 
-it('records that are written together have positions of their own and one link, and are read from any of them', async () => {
+it('gives the records of a group their own positions and one link, and reads from any position', async () => {
   const { store } = await grouped()
   const entries = await store.records()
   expect(entries.map(({ position }) => position)).toEqual([1, 2, 3, 4, 5, 6, 7])
@@ -42,19 +42,19 @@ it('records that are written together have positions of their own and one link, 
 })
 
 it.each<[what: string, sql: string, position: number]>([
-  ['one of them changed', `UPDATE audit SET record = replace(record, '[0,3]', '[0,9]') WHERE position = 2`, 2],
-  ['what they have in common changed', `UPDATE audit SET record = replace(record, '"own":["n"]', '"own":["m"]') WHERE position = 2`, 2],
-  ['one of them taken out', `UPDATE audit SET record = replace(record, '[0,3]' || char(10), '') WHERE position = 2`, 2],
-  ['two that changed places', `UPDATE audit SET record = replace(record, '[0,2]' || char(10) || '[0,3]', '[0,3]' || char(10) || '[0,2]') WHERE position = 2`, 2],
-  ['one of them unreadable', `UPDATE audit SET record = replace(record, '[0,3]', '[0,3') WHERE position = 2`, 3],
-  ['one of them without a form', `UPDATE audit SET record = replace(record, '[0,3]', '[1,3]') WHERE position = 2`, 3],
-  ['one of them with too few values', `UPDATE audit SET record = replace(record, '[0,3]', '[0]') WHERE position = 2`, 3],
-  ['one of them that is no row', `UPDATE audit SET record = replace(record, '[0,3]', '3') WHERE position = 2`, 3],
-  ['forms that are none', `UPDATE audit SET record = replace(record, '"own":["n"]', '"own":[1]') WHERE position = 2`, 2],
-  ['a group that was made records', `UPDATE audit SET record = trim(record, char(9)) WHERE position = 2`, 2],
-  ['all of them taken out', 'DELETE FROM audit WHERE position = 2', 2],
-  ['the last taken out', 'DELETE FROM audit WHERE position = 6', 6],
-])('the chain shows %s', async (_, sql, position) => {
+  ['a changed record', `UPDATE audit SET record = replace(record, '[0,3]', '[0,9]') WHERE position = 2`, 2],
+  ['a changed form', `UPDATE audit SET record = replace(record, '"own":["n"]', '"own":["m"]') WHERE position = 2`, 2],
+  ['a removed record', `UPDATE audit SET record = replace(record, '[0,3]' || char(10), '') WHERE position = 2`, 2],
+  ['two swapped records', `UPDATE audit SET record = replace(record, '[0,2]' || char(10) || '[0,3]', '[0,3]' || char(10) || '[0,2]') WHERE position = 2`, 2],
+  ['a record that is not JSON', `UPDATE audit SET record = replace(record, '[0,3]', '[0,3') WHERE position = 2`, 3],
+  ['a record without a form', `UPDATE audit SET record = replace(record, '[0,3]', '[1,3]') WHERE position = 2`, 3],
+  ['a record with too few values', `UPDATE audit SET record = replace(record, '[0,3]', '[0]') WHERE position = 2`, 3],
+  ['a record that is not a list', `UPDATE audit SET record = replace(record, '[0,3]', '3') WHERE position = 2`, 3],
+  ['invalid forms', `UPDATE audit SET record = replace(record, '"own":["n"]', '"own":[1]') WHERE position = 2`, 2],
+  ['a group without its form marker', `UPDATE audit SET record = trim(record, char(9)) WHERE position = 2`, 2],
+  ['a removed group', 'DELETE FROM audit WHERE position = 2', 2],
+  ['a removed last group', 'DELETE FROM audit WHERE position = 6', 6],
+])('detects %s', async (_, sql, position) => {
   const { folder, store } = await grouped()
   await store.close()
   using database = new DatabaseSync(folder.file)
@@ -62,7 +62,7 @@ it.each<[what: string, sql: string, position: number]>([
   expect(await verifyAudit(await folder.open())).toMatchObject({ ok: false, position })
 })
 
-it('of a value that is digested no more is kept than its digest', async () => {
+it('stores only the digest of a digested string', async () => {
   const { folder, store } = await grouped()
   const forms = [{ same: { tool: 't' }, own: ['n', 'argsSha256'] }, { same: {}, own: ['n'] }]
   await store.appendAll!({ forms, rows: ['0,8', '1,9', `0,${JSON.stringify('\0')}`], texts: ['{"secret":1}', undefined, ''] })
@@ -74,7 +74,7 @@ it('of a value that is digested no more is kept than its digest', async () => {
   expect(readFileSync(folder.file, 'latin1')).not.toContain('secret')
 })
 
-/** As it would be read from an export that somebody had his hands on. */
+/** Verifies an export after a change. */
 async function verdictOf(change: (entries: AuditEntry[]) => void) {
   const { store } = await grouped()
   const entries = structuredClone(await store.records()) as AuditEntry[]
@@ -84,17 +84,17 @@ async function verdictOf(change: (entries: AuditEntry[]) => void) {
 }
 
 it.each<[what: string, change: (entries: AuditEntry[]) => void, position: number]>([
-  ['one of them changed, and which', (entries) => { entries[2] = { ...entries[2]!, record: { n: 9 } } }, 3],
-  ['the last of them changed, and which', (entries) => { entries[6] = { ...entries[6]!, record: { n: 9 } } }, 7],
-  ['one of them taken out', (entries) => { entries.splice(2, 1) }, 3],
-  ['the text of all of them changed', (entries) => { entries[3] = { ...entries[3]!, text: entries[3]!.text!.replace('[0,3]', '[0,9]') } }, 2],
-  ['the text of all of them taken out', ([,,, entry]) => { delete (entry as { text?: string }).text }, 2],
-])('in an export the chain shows %s', async (_, change, position) => {
+  ['a changed record', (entries) => { entries[2] = { ...entries[2]!, record: { n: 9 } } }, 3],
+  ['a changed last record', (entries) => { entries[6] = { ...entries[6]!, record: { n: 9 } } }, 7],
+  ['a removed record', (entries) => { entries.splice(2, 1) }, 3],
+  ['a changed text', (entries) => { entries[3] = { ...entries[3]!, text: entries[3]!.text!.replace('[0,3]', '[0,9]') } }, 2],
+  ['a removed text', ([,,, entry]) => { delete (entry as { text?: string }).text }, 2],
+])('detects %s in an export', async (_, change, position) => {
   expect(await verdictOf(() => {})).toMatchObject({ ok: true })
   expect(await verdictOf(change)).toMatchObject({ ok: false, position })
 })
 
-it('a text that was forged with its link and cannot be read is a record that is not there', async () => {
+it('reports an unreadable text with a forged link as a changed record', async () => {
   const text = '\t[]\n[0]'
   const link = hash('sha256', `${'0'.repeat(64)} 1 ${text}`)
   const span = { first: 1, before: '0'.repeat(64), last: 1, link }
@@ -102,7 +102,7 @@ it('a text that was forged with its link and cannot be read is a record that is 
   expect(verdict).toMatchObject({ ok: false, position: 1 })
 })
 
-it('records that were written together by an older version are read and proven as they are', async () => {
+it('reads and verifies groups of an older version', async () => {
   const { folder, store } = await grouped()
   const { link: before } = await store.auditSpan()
   await store.close()

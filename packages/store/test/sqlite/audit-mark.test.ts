@@ -5,7 +5,7 @@ import { StoreFolder } from './store-folder.ts'
 
 const link = (digit: string): string => digit.repeat(64)
 
-it('tells what was noted last, whichever is longer', async () => {
+it('reads the last mark, also if it is shorter than the one before', async () => {
   await using folder = new StoreFolder()
   const mark = new AuditMark(folder.file)
   expect(readMark(folder.file)).toBeUndefined()
@@ -17,13 +17,13 @@ it('tells what was noted last, whichever is longer', async () => {
   expect(readMark(folder.file)).toEqual({ position: 7, link: link('b') })
 })
 
-it.each(['', '7', `7 ${link('b')}`, `0 ${link('b')}\n`, `7 ${link('g')}\n`, '\0'.repeat(82)])('%j is none', async (text) => {
+it.each(['', '7', `7 ${link('b')}`, `0 ${link('b')}\n`, `7 ${link('g')}\n`, '\0'.repeat(82)])('ignores %j', async (text) => {
   await using folder = new StoreFolder()
   writeFileSync(markFile(folder.file), text)
   expect(readMark(folder.file)).toBeUndefined()
 })
 
-it('what cannot be noted is not, and no link is followed', async () => {
+it('ignores write failures and does not follow links', async () => {
   await using folder = new StoreFolder()
   const target = `${folder.file}-precious`
   writeFileSync(target, 'x')

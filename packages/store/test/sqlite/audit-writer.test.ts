@@ -23,7 +23,7 @@ async function newStore(options: { readonly maxBytes?: number } = {}) {
   return { folder, store: await folder.open(options) }
 }
 
-/** Numbers from `first` on, each with a text that is digested. */
+/** Numbered records from `first` on, each with a digested string. */
 function group(first: number, length: number): AuditGroup {
   const numbers = Array.from({ length }, (_, index) => first + index)
   return {
@@ -42,7 +42,7 @@ async function readyThread(file: string, maxPages: number): Promise<AuditThread>
   return thread
 }
 
-it('hands over to a thread when there is much to write, and records keep their order', async () => {
+it('moves to a thread under load and keeps the order of records', async () => {
   const { folder, store } = await newStore()
   using database = new DatabaseSync(folder.file)
   const queue = new CommitQueue(database, folder.file)
@@ -70,7 +70,7 @@ it('hands over to a thread when there is much to write, and records keep their o
   expect(await verifyAudit(store)).toMatchObject({ ok: true, records: next - 1 })
 })
 
-it('a store under load reads what was written, by any writer, and closes when all is written', async () => {
+it('reads the records of both writers under load, and closes after the last write', async () => {
   const { folder, store } = await newStore()
   let last = 0
   const added: Promise<number>[] = []
@@ -87,7 +87,7 @@ it('a store under load reads what was written, by any writer, and closes when al
   expect(await verifyAudit(again)).toMatchObject({ ok: true, records: last + 201 })
 })
 
-it('what a thread had not answered when it ended is refused', async () => {
+it('rejects drafts that the thread had not answered when it ended', async () => {
   const { folder } = await newStore()
   const thread = new AuditThread(folder.file, 1_000, new ThreadImage(new URL('fixtures/dying-thread.ts', import.meta.url)))
   while (!thread.ready) await nextTurn()
@@ -102,7 +102,7 @@ it('what a thread had not answered when it ended is refused', async () => {
   await thread.close()
 })
 
-it('a thread keeps to the size of the file, and to the turn of others', async () => {
+it('respects the size limit and the locks of other connections in the thread', async () => {
   const { folder, store } = await newStore()
   using other = new DatabaseSync(folder.file)
   const thread = await readyThread(folder.file, pragmaNumber(other, 'page_count') + 10)
@@ -116,7 +116,7 @@ it('a thread keeps to the size of the file, and to the turn of others', async ()
   expect(await numbersIn(store)).toEqual(upTo(5))
 })
 
-it('a thread waits once for a file that another process keeps', async () => {
+it('waits once for a locked file in the thread', async () => {
   const { folder } = await newStore()
   using other = new DatabaseSync(folder.file)
   const thread = await readyThread(folder.file, 1_000)
@@ -127,14 +127,14 @@ it('a thread waits once for a file that another process keeps', async () => {
   await expect(drafts[0]).rejects.toMatchObject(refused)
   const first = performance.now()
   for (const draft of drafts.slice(1)) await expect(draft).rejects.toMatchObject(refused)
-  // Both together wait a small part of what the first one has waited for: `pnpm soak` compares the times.
+  // Both wait much shorter than the first one. `pnpm soak` compares the times.
   if (thoroughly(false, true)) expect(performance.now() - first).toBeLessThan(first - began)
   other.exec('COMMIT')
   expect(await thread.add(draftGroup(group(4, 1)))).toBe(1)
   await thread.close()
 })
 
-it('a thread that cannot open the file is none, and this one goes on', async () => {
+it('continues without a thread if the thread cannot open the file', async () => {
   const { folder } = await newStore()
   const thread = new AuditThread(`${folder.file}/none`, 1_000)
   await thread.close()

@@ -28,14 +28,14 @@ describe('the commit queue', () => {
     await folder[Symbol.asyncDispose]()
   })
 
-  it('commits what one turn asked for together, and resolves only then', async () => {
+  it('commits the operations of one turn together, and resolves after that', async () => {
     const seenWhileRunning: unknown[] = []
     const seenWhenResolved: unknown[] = []
     const one = (n: number) => queue.enqueue(() => {
       seenWhileRunning.push(committed())
       return insert(n)
     })
-    // The third is asked for after a few microtasks: still the same turn.
+    // The third is added after a few microtasks, in the same turn.
     const later = Promise.resolve().then(() => Promise.resolve()).then(() => one(3))
     const watched = one(1).then(() => seenWhenResolved.push(committed()))
     await Promise.all([watched, one(2), later])
@@ -44,7 +44,7 @@ describe('the commit queue', () => {
     expect(queue.idle).toBe(true)
   })
 
-  it('fails only the culprit, and does the others exactly once and in order', async () => {
+  it('rejects only the faulty operation, and runs the others exactly once and in order', async () => {
     const asked = Array.from({ length: 2_000 }, (_, n) => queue.enqueue(() => insert(n % 500 === 250 ? null : n)))
     const settled = await Promise.allSettled(asked)
     const expected = Array.from({ length: 2_000 }, (_, n) => n).filter((n) => n % 500 !== 250)
@@ -56,7 +56,7 @@ describe('the commit queue', () => {
     }
   })
 
-  it('does not roll back for an error of ours', async () => {
+  it('does not roll back for a BulkheadError', async () => {
     let runs = 0
     const own = new BulkheadError('StoreUnavailable', 'mine')
     const [first, second] = await Promise.allSettled([
@@ -67,7 +67,7 @@ describe('the commit queue', () => {
     expect(runs).toBe(1)
   })
 
-  it('gives up on all of a batch together when another process keeps the file', async () => {
+  it('rejects the whole batch when another process locks the file', async () => {
     const hasty = new CommitQueue(database, folder.file, new LockWait(30))
     onlooker.exec('BEGIN IMMEDIATE')
     const settled = await Promise.allSettled([1, 2, 3].map((n) => hasty.enqueue(() => insert(n))))
@@ -79,7 +79,7 @@ describe('the commit queue', () => {
     await hasty.close()
   })
 
-  it('waits once for a file that another process keeps, and again when it was let go', async () => {
+  it('waits once for a locked file, and again after it was free', async () => {
     const waits: number[] = []
     class Watched extends LockWait {
       override get waitMs(): number {
@@ -96,7 +96,7 @@ describe('the commit queue', () => {
     await hasty.close()
   })
 
-  it('is settled when all that was asked for is, what was asked for meanwhile included', async () => {
+  it('settles after all operations, including those added meanwhile', async () => {
     const order: string[] = []
     const first = queue.enqueue(() => insert(1)).then(() => {
       order.push('first')

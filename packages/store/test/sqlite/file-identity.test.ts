@@ -11,7 +11,7 @@ let folder: StoreFolder
 beforeEach(() => { folder = new StoreFolder() })
 afterEach(() => folder[Symbol.asyncDispose]())
 
-it('what is written to a file that was moved away is not acknowledged, nor is it read, until it is back', async () => {
+it('rejects reads and writes while the file is moved away', async () => {
   const store = await folder.open()
   await store.write('state', 'a', 1)
   renameSync(folder.file, `${folder.file}.away`)
@@ -24,7 +24,7 @@ it('what is written to a file that was moved away is not acknowledged, nor is it
   expect(await store.read('state', 'b')).toBe(3)
 })
 
-it('nor is what a thread wrote', async () => {
+it('rejects writes of the audit thread while the file is moved away', async () => {
   await folder.open()
   const thread = new AuditThread(folder.file, 1_000)
   while (!thread.ready) await nextTurn()

@@ -10,7 +10,7 @@ afterEach(() => folder[Symbol.asyncDispose]())
 
 const files = () => readdirSync(dirname(folder.file)).filter((name) => name.includes('-notes-'))
 
-it('a number that is used again stands for what was put under it last', async () => {
+it('returns the latest entry of a reused id', async () => {
   const notebook = new JournalFiles(folder.file).open('me')
   notebook.put(1, 'first')
   notebook.put(2, 'second')
@@ -25,7 +25,7 @@ it('a number that is used again stands for what was put under it last', async ()
   expect(await next.left('me')).toEqual(['second'])
 })
 
-it('what was put, saved and not dropped is there for the next process', async () => {
+it('keeps saved entries for the next process until they are dropped', async () => {
   const notebook = new JournalFiles(folder.file).open('a/b 1')
   notebook.put(1, '{"one":1}')
   notebook.put(2, '{"two":2}')
@@ -45,7 +45,7 @@ it('what was put, saved and not dropped is there for the next process', async ()
   expect(await next.owners()).toEqual([])
 })
 
-it('no file is made before the first note, none is left after the last, and it is the owner\'s alone', async () => {
+it('creates an owner-only file with the first entry, and removes it after the last', async () => {
   const notes = new JournalFiles(folder.file)
   const [quiet, busy] = [notes.open('quiet'), notes.open('busy')]
   busy.put(1, 'x')
@@ -59,7 +59,7 @@ it('no file is made before the first note, none is left after the last, and it i
   expect(() => quiet.put(1, 'late')).toThrow(expect.objectContaining({ data: { reason: 'closed' } }))
 })
 
-it('what still stands at the end stays, and a line that was not finished was never promised', async () => {
+it('keeps open entries after close, and ignores an incomplete line', async () => {
   const notes = new JournalFiles(folder.file)
   notes.open('me').put(1, 'open')
   notes.close()
@@ -69,7 +69,7 @@ it('what still stands at the end stays, and a line that was not finished was nev
   expect(await new JournalFiles(folder.file).left('me')).toEqual(['open'])
 })
 
-it('a file that grows is written anew, and loses nothing that stands', async () => {
+it('rewrites a large file without losing open entries', async () => {
   const notebook = new JournalFiles(folder.file).open('me')
   notebook.put(0, 'stands')
   for (let id = 1; id <= 3_000; id++) {
@@ -92,7 +92,7 @@ it('a file that grows is written anew, and loses nothing that stands', async () 
   expect(files()).toEqual([])
 })
 
-it('killed between two files, the last one counts, and is the last to be removed', async () => {
+it('uses the file with the highest number after a crash during a rewrite', async () => {
   const notes = new JournalFiles(folder.file)
   notes.open('me').put(1, 'old')
   notes.close()
@@ -106,19 +106,19 @@ it('killed between two files, the last one counts, and is the last to be removed
   expect(files()).toEqual([])
 })
 
-it('what somebody else has taken away since it was listed is nothing that was left', async () => {
+it('treats a file that disappears after listing as empty', async () => {
   symlinkSync('nowhere', `${folder.file}-notes-me`)
   const notes = new JournalFiles(folder.file)
   expect([await notes.owners(), await notes.left('me')]).toEqual([['me'], []])
 })
 
-it('a foreign file is passed over', async () => {
+it('ignores files with other names', async () => {
   writeFileSync(`${folder.file}-notes-100%`, '+1 x\n')
   writeFileSync(`${folder.file}-notes-me`, '+1 y\n')
   expect(await new JournalFiles(folder.file).owners()).toEqual(['me'])
 })
 
-it('is saved without a request', async () => {
+it('saves automatically', async () => {
   const notebook = new JournalFiles(folder.file).open('me')
   notebook.put(1, 'one')
   notebook.put(2, 'two')
@@ -129,7 +129,7 @@ it('is saved without a request', async () => {
   await expect.poll(() => next.left('me')).toEqual([])
 })
 
-it('a folder that cannot be written to is reported, and a name that is taken is not shared', async () => {
+it('rejects a second journal of the same name', async () => {
   const notes = new JournalFiles(folder.file)
   const mine = notes.open('me')
   mine.put(1, 'x')
@@ -142,7 +142,7 @@ it('a folder that cannot be written to is reported, and a name that is taken is 
   expect(await notes.left('me')).toEqual(['x'])
 })
 
-it('what could not be saved is, once the folder can be written to', async () => {
+it('saves failed entries once the folder is writable', async () => {
   const place = join(dirname(folder.file), 'later')
   const notes = new JournalFiles(join(place, 'host.db'))
   const notebook = notes.open('me')

@@ -11,17 +11,17 @@ export interface KillOptions {
   readonly rounds: number
   /** Chooses when each writer is killed. */
   readonly seed: number
-  /** A few rounds are over, those on one file. */
+  /** Called after the rounds on one file. */
   readonly onFile?: (round: number, acknowledged: number) => void
 }
 
 /**
- * Kills writing processes at random, several after each other on one file, and confirms after each death what all of them
- * were told. On every file the first dies while it makes it, and at the last two write and die together.
- * Returns how many appends had been acknowledged.
+ * Kills writer processes at random times, several in a row on one file, and checks all acknowledged writes after each
+ * kill. The first writer of a file is killed while it creates the file. In the last round two writers run and are
+ * killed together. Returns the number of acknowledged appends.
  */
 export async function killRounds(folder: string, { rounds, seed, onFile }: KillOptions): Promise<number> {
-  // One that ends by itself leaves its code compiled for those that will not live to.
+  // A writer that exits normally fills the compile cache for those that are killed.
   await runWriter(join(folder, 'rehearsal.db'), 'rehearsal', { bursts: 1 })
   let acknowledged = 0
   for (let first = 0; first < rounds; first += ROUNDS_ON_A_FILE) {
@@ -37,7 +37,7 @@ async function killOnOneFile(file: string, rounds: number, seed: string): Promis
   const witnesses: Witness[] = []
   for (let round = 0; round < rounds; round++) {
     const names = round === rounds - 1 ? [`${round}a`, `${round}b`] : [`${round}`]
-    // The first line comes before the file is opened.
+    // The first line is printed before the file is opened.
     const linesOf = (name: string) => round === 0 ? 1 : 2 + Math.floor(chance(`${seed} ${name}`) ** 2 * MOST_LINES)
     const runs = await Promise.all(names.map((name) => runWriter(file, name, { lines: linesOf(name) })))
     for (const { signal, exitCode, witness } of runs) {
@@ -51,5 +51,5 @@ async function killOnOneFile(file: string, rounds: number, seed: string): Promis
   return witnesses
 }
 
-/** At least 0, less than 1; the same for the same seed. */
+/** A number in [0, 1) that depends only on the seed. */
 const chance = (seed: string): number => createHash('sha256').update(seed).digest().readUInt32LE() / 2 ** 32

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { LockWait, LOCK_WAIT_MS } from '../../src/sqlite/database-file.ts'
 
-it('a file that is held is waited for once, and soon refused from then on, until it can be had', () => {
+it('waits the full time once, and only shortly after that until the file is free', () => {
   let now = 0
   const hold = new LockWait(LOCK_WAIT_MS, () => now)
   expect(hold.waitMs).toBe(LOCK_WAIT_MS)
@@ -13,7 +13,7 @@ it('a file that is held is waited for once, and soon refused from then on, until
   expect(hold.waitMs).toBe(LOCK_WAIT_MS)
 })
 
-it('a hold that was not refreshed for as long is waited for anew', () => {
+it('waits the full time again after a pause without requests', () => {
   let now = 0
   const hold = new LockWait(LOCK_WAIT_MS, () => now)
   hold.timedOut()
@@ -21,7 +21,7 @@ it('a hold that was not refreshed for as long is waited for anew', () => {
   expect(hold.waitMs).toBe(LOCK_WAIT_MS)
 })
 
-it('who has little patience has no more for being refused', () => {
+it('never waits longer than its own limit', () => {
   const hold = new LockWait(30)
   hold.timedOut()
   expect(hold.waitMs).toBe(30)

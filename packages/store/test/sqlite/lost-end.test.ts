@@ -13,13 +13,13 @@ afterEach(async () => {
   await other[Symbol.asyncDispose]()
 })
 
-/** The files as they are now, in the other folder: what a host leaves that is killed. */
+/** Copies the files as a killed host would leave them. */
 function leave(): string {
   for (const name of readdirSync(folder.path)) copyFileSync(join(folder.path, name), join(other.path, name))
   return join(other.path, basename(folder.file))
 }
 
-/** Except those that opening the store creates again. */
+/** All files except those that opening the store creates again. */
 const filesOf = (file: string) => readdirSync(dirname(file)).filter((name) => !name.endsWith('-shm'))
   .map((name) => [name, readFileSync(join(dirname(file), name), 'base64')]).filter(([name, bytes]) => name === basename(file) || bytes !== '')
 
@@ -34,11 +34,11 @@ const flip = (path: string): void => {
 }
 
 it.each([
-  ['a log with one bit that is another', (file: string) => flip(`${file}-wal`)],
-  ['a log that was cut', (file: string) => truncateSync(`${file}-wal`, 30_000)],
-  ['a log that was emptied', (file: string) => truncateSync(`${file}-wal`)],
-  ['a log that was removed', (file: string) => rmSync(`${file}-wal`)],
-])('refuses %s, leaves all of it, and goes on with the option to do so', async (_, damage) => {
+  ['a log with a flipped bit', (file: string) => flip(`${file}-wal`)],
+  ['a truncated log', (file: string) => truncateSync(`${file}-wal`, 30_000)],
+  ['an empty log', (file: string) => truncateSync(`${file}-wal`)],
+  ['a missing log', (file: string) => rmSync(`${file}-wal`)],
+])('rejects %s, changes nothing, and opens after the mark was removed', async (_, damage) => {
   await write(await folder.open(), 40)
   const file = leave()
   damage(file)
@@ -57,7 +57,7 @@ it.each([
 it.each([
   ['emptied', (file: string) => truncateSync(file)],
   ['removed', (file: string) => rmSync(file)],
-])('refuses a file that was %s beside its log, and leaves both', async (_, damage) => {
+])('rejects a file that was %s while its log exists, and changes nothing', async (_, damage) => {
   await write(await folder.open(), 3)
   const file = leave()
   damage(file)
@@ -68,7 +68,7 @@ it.each([
   expect(filesOf(file)).toEqual(before)
 })
 
-it('refuses a file that was emptied without its log, and an older copy beside what a host left that was killed', async () => {
+it('rejects an emptied file without a log, and an older copy next to the files of a killed host', async () => {
   const store = await folder.open()
   await write(store, 3)
   await store.close()
@@ -81,7 +81,7 @@ it('refuses a file that was emptied without its log, and an older copy beside wh
   expect(readFileSync(file)).toHaveLength(0)
 })
 
-it('refuses another store in the place of one', async () => {
+it('rejects another store in place of the original', async () => {
   await (await folder.open()).append('one')
   const store = await other.open()
   await store.append('other')
@@ -90,7 +90,7 @@ it('refuses another store in the place of one', async () => {
   await expect(openSqliteStore({ file: other.file })).rejects.toMatchObject({ data: { reason: 'corrupt', acknowledged: 1, last: 1 } })
 })
 
-it('opens what is whole, written by this thread, by one of its own, or by both', async () => {
+it('opens an intact store, written by the queue, by the thread, or by both', async () => {
   const store = await folder.open()
   const group = { forms: [{ same: {}, own: ['n'] }], rows: Array.from({ length: 200 }, (_, n) => `0,${n}`), texts: [] }
   for (let round = 0; round < 20; round++) {
@@ -103,7 +103,7 @@ it('opens what is whole, written by this thread, by one of its own, or by both',
   expect(readFileSync(`${folder.file}-end`, 'utf8').trim().split(' ')).toEqual(['4040', (await store.auditSpan()).link])
 })
 
-it('is not asked of a store that was closed: its one file may be replaced by a copy of before', async () => {
+it('removes the mark when the last connection closes', async () => {
   const [one, two] = [await folder.open(), await folder.open()]
   await write(one, 3)
   await one.close()
@@ -112,7 +112,7 @@ it('is not asked of a store that was closed: its one file may be replaced by a c
   expect(readdirSync(folder.path)).toEqual([basename(folder.file)])
 })
 
-it('a store that was taken away is begun anew', async () => {
+it('creates a new store after the old one was removed', async () => {
   await write(await folder.open(), 3)
   const file = leave()
   rmSync(file)

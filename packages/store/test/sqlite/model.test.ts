@@ -16,7 +16,7 @@ interface Real {
 }
 
 const collection = fc.constantFrom(...STORE_COLLECTIONS)
-/** Few, so that operations meet; odd, so that order and prefix are tried. */
+/** Few, so that operations collide, and unusual, to test order and prefixes. */
 const key = fc.constantFrom('', 'a', 'a/', 'a/b', 'a\0', 'b', '__proto__', '\u{ff5e}', '\u{1f6a2}', '\u{1f6a2}a')
 const value = fc.jsonValue({ stringUnit: 'binary', maxDepth: 3 })
   .map((any) => JSON.parse(JSON.stringify(any).replaceAll('__proto__', 'p')) as Json)
@@ -70,7 +70,7 @@ const steps = [
   })),
 ]
 
-it('is a Map and an array that remember, whatever is done to it', async () => {
+it('behaves like a durable Map and array for any sequence of operations', async () => {
   await fc.assert(fc.asyncProperty(fc.commands(steps, { maxCommands: 40 }), async (commands) => {
     await using folder = new StoreFolder()
     const real: Real = { store: await folder.open(), reopen: () => folder.open() }

@@ -8,7 +8,7 @@ import { StoreFolder } from './store-folder.ts'
 const unavailable = (reason: string, cure: string) =>
   ({ code: 'StoreUnavailable', data: { reason }, message: expect.stringContaining(cure) })
 const PAGE = 4_096
-/** Overwrites from one byte to another, as a failing disk would. */
+/** Overwrites a range of bytes, like a failing disk. */
 function scribble(file: string, from: number, to?: number): void {
   writeFileSync(file, readFileSync(file).fill(0xff, from, to))
 }
@@ -19,7 +19,7 @@ describe('opening a sqlite store', () => {
   beforeEach(() => { folder = new StoreFolder() })
   afterEach(() => folder[Symbol.asyncDispose]())
 
-  /** A store on disk with something in it, not in use. */
+  /** A closed store with some records. */
   async function filled(): Promise<void> {
     const store = await folder.open()
     await Promise.all(Array.from({ length: 400 }, (_, n) => store.append({ n, filler: 'x'.repeat(500) })))
@@ -27,7 +27,7 @@ describe('opening a sqlite store', () => {
     await store.close()
   }
 
-  it('makes folder and file for the owner alone', async () => {
+  it('creates the folder and the file with owner-only permissions', async () => {
     const file = join(folder.path, 'new', 'deep', 'host.db')
     const store = await folder.open({ file })
     await store.append(1)
@@ -35,7 +35,7 @@ describe('opening a sqlite store', () => {
     expect([file, `${file}-wal`, `${file}-shm`, `${file}-end`].map(modeOf)).toEqual([0o600, 0o600, 0o600, 0o600])
   })
 
-  it('takes a store of its own away from the eyes of others', async () => {
+  it('removes permissions of other users from an existing store', async () => {
     await filled()
     chmodSync(folder.file, 0o644)
     const store = await folder.open()
@@ -43,7 +43,7 @@ describe('opening a sqlite store', () => {
     expect(['', '-wal', '-shm'].map((suffix) => modeOf(`${folder.file}${suffix}`))).toEqual([0o600, 0o600, 0o600])
   })
 
-  it('keeps every table strict and a log ahead of the file', async () => {
+  it('uses strict tables and a write-ahead log', async () => {
     await filled()
     using database = new DatabaseSync(folder.file)
     expect(database.prepare('PRAGMA journal_mode').get()).toEqual({ journal_mode: 'wal' })
@@ -53,10 +53,10 @@ describe('opening a sqlite store', () => {
 
   it.each([
     ['text', (file: string) => writeFileSync(file, 'not a database, but long enough to be one. '.repeat(20))],
-    ['a store whose header is gone', (file: string) => scribble(file, 0, 100)],
-    ['a store that was cut off', (file: string) => truncateSync(file, 5_000)],
-    ['a store whose first page is scribbled over', (file: string) => scribble(file, 100, PAGE)],
-  ])('refuses %s and leaves it as it is', async (_, damage) => {
+    ['a store without a header', (file: string) => scribble(file, 0, 100)],
+    ['a truncated store', (file: string) => truncateSync(file, 5_000)],
+    ['a store with an overwritten first page', (file: string) => scribble(file, 100, PAGE)],
+  ])('rejects %s and leaves it unchanged', async (_, damage) => {
     await filled()
     damage(folder.file)
     const before = readFileSync(folder.file)
@@ -64,14 +64,14 @@ describe('opening a sqlite store', () => {
     expect(readFileSync(folder.file).equals(before)).toBe(true)
   })
 
-  it('refuses to give what stands on a damaged page', async () => {
+  it('rejects a read from a damaged page', async () => {
     await filled()
     scribble(folder.file, 5 * PAGE)
     const store = await folder.open()
     await expect(store.records()).rejects.toMatchObject(unavailable('corrupt', 'restore a backup'))
   })
 
-  it.each(['DROP TABLE audit_end', 'ALTER TABLE audit RENAME COLUMN link TO lynk'])('refuses a store after %s', async (change) => {
+  it.each(['DROP TABLE audit_end', 'ALTER TABLE audit RENAME COLUMN link TO lynk'])('rejects a store after %s', async (change) => {
     await filled()
     using database = new DatabaseSync(folder.file)
     database.exec(change)
@@ -79,7 +79,7 @@ describe('opening a sqlite store', () => {
     await expect(openSqliteStore({ file: folder.file })).rejects.toMatchObject(unavailable('corrupt', 'restore a backup'))
   })
 
-  it('refuses to write where the end of the audit is not the end', async () => {
+  it('rejects a write if audit records exist after the stored end', async () => {
     await filled()
     using database = new DatabaseSync(folder.file)
     database.exec('UPDATE audit_end SET position = 7')
@@ -89,7 +89,7 @@ describe('opening a sqlite store', () => {
     expect(await store.read('state', 'a')).toBe(1)
   })
 
-  it('refuses the store of a newer version and leaves it as it is', async () => {
+  it('rejects a store of a newer version and leaves it unchanged', async () => {
     await filled()
     using newer = new DatabaseSync(folder.file)
     newer.exec('PRAGMA user_version = 99')
@@ -101,7 +101,7 @@ describe('opening a sqlite store', () => {
     expect(readFileSync(folder.file).equals(before)).toBe(true)
   })
 
-  it('refuses the database of another program and leaves it as it is', async () => {
+  it('rejects the database of another program and leaves it unchanged', async () => {
     using other = new DatabaseSync(folder.file)
     other.exec('CREATE TABLE mine (x); INSERT INTO mine VALUES (1)')
     other.close()
@@ -110,7 +110,7 @@ describe('opening a sqlite store', () => {
     expect(readFileSync(folder.file).equals(before)).toBe(true)
   })
 
-  it.each(['', '-wal', '-shm', '-journal', '-end'])('refuses a link in place of its file%s', async (suffix) => {
+  it.each(['', '-wal', '-shm', '-journal', '-end'])('rejects a symbolic link in place of file%s', async (suffix) => {
     const target = join(folder.path, 'precious')
     writeFileSync(target, '')
     symlinkSync(target, `${folder.file}${suffix}`)
@@ -118,14 +118,14 @@ describe('opening a sqlite store', () => {
     expect(readFileSync(target, 'utf8')).toBe('')
   })
 
-  it('refuses a link to nowhere without making what it names, and a folder', async () => {
+  it('rejects a dangling link without creating its target, and rejects a folder', async () => {
     symlinkSync(join(folder.path, 'nowhere'), folder.file)
     await expect(openSqliteStore({ file: folder.file })).rejects.toMatchObject(unavailable('link', 'symbolic link'))
     expect(existsSync(join(folder.path, 'nowhere'))).toBe(false)
     await expect(openSqliteStore({ file: folder.path })).rejects.toMatchObject(unavailable('link', 'not a plain file'))
   })
 
-  it('refuses a folder it may not write in, whether the file is there or not', async () => {
+  it('rejects a folder without write permission, with or without the file', async () => {
     await filled()
     chmodSync(folder.path, 0o555)
     chmodSync(folder.file, 0o444)
@@ -135,18 +135,18 @@ describe('opening a sqlite store', () => {
     chmodSync(folder.path, 0o700)
   })
 
-  it('refuses a file below a file', async () => {
+  it('rejects a path below a file', async () => {
     writeFileSync(join(folder.path, 'file'), '')
     const opening = openSqliteStore({ file: join(folder.path, 'file', 'host.db') })
     await expect(opening).rejects.toMatchObject(unavailable('location', 'permissions'))
   })
 
-  it.each([0, -1, 1.5, Number.NaN, Infinity, 65_535])('refuses a bound of %d bytes', async (maxBytes) => {
+  it.each([0, -1, 1.5, Number.NaN, Infinity, 65_535])('rejects a maxBytes of %d', async (maxBytes) => {
     await expect(openSqliteStore({ file: folder.file, maxBytes })).rejects.toMatchObject({ code: 'ConfigInvalid' })
     expect(existsSync(folder.file)).toBe(false)
   })
 
-  it('stays within its bound, keeps what it has, and goes on when there is room again', async () => {
+  it('stays below maxBytes, keeps its records, and accepts writes again once there is space', async () => {
     const maxBytes = 256 * 1024
     const store = await folder.open({ maxBytes })
     await store.write('state', 'big', 'x'.repeat(50_000))
@@ -155,7 +155,7 @@ describe('opening a sqlite store', () => {
     await expect(fill()).rejects.toMatchObject(unavailable('full', 'raise maxBytes'))
     expect(statSync(folder.file).size).toBeLessThanOrEqual(maxBytes)
     expect(await store.records()).toHaveLength(kept)
-    // One that does not fit fails alone.
+    // Only the write that does not fit fails.
     const together = await Promise.allSettled([store.append(1), store.append('z'.repeat(100_000)), store.remove('state', 'big')])
     expect(together.map((each) => each.status)).toEqual(['fulfilled', 'rejected', 'fulfilled'])
     expect(await store.append('y'.repeat(5_000))).toBe(kept + 2)
@@ -171,7 +171,7 @@ describe('opening a sqlite store', () => {
   })
 })
 
-/** Without the privileges of root, to whom no folder is closed. What is opened before the first await is opened as nobody. */
+/** Drops root privileges, because root can write everywhere. Applies until the first await. */
 function asNobody<T>(act: () => T): T {
   const root = process.geteuid?.() === 0
   if (root) process.seteuid?.(65_534)

@@ -7,13 +7,13 @@ import { runWriter } from './writer-process.ts'
 
 const ROUNDS = thoroughly(5, 20)
 
-describe('a store and the processes that write to it', () => {
-  it('is whole after each of several deaths by SIGKILL, and has all that was acknowledged', async () => {
+describe('a store with several processes', () => {
+  it('has all acknowledged records after each SIGKILL', async () => {
     await using folder = new StoreFolder()
     expect(await killRounds(folder.path, { rounds: ROUNDS, seed: Date.now() })).toBeGreaterThan(ROUNDS * 5)
   })
 
-  it('counts for several at once without a gap, from its making on', async () => {
+  it('assigns positions without gaps to concurrent writers of a new file', async () => {
     await using folder = new StoreFolder()
     const runs = await Promise.all(['a', 'b', 'c'].map((writer) => runWriter(folder.file, writer, { bursts: thoroughly(15, 60) })))
     expect(runs.map((run) => run.exitCode)).toEqual([0, 0, 0])
@@ -25,10 +25,10 @@ describe('a store and the processes that write to it', () => {
 
   it.each<[string, string[], RegExp]>([
     ['lost', ['appended 2 9\n'], /acknowledged at 2/],
-    ['in another place', ['appended 2 1\n'], /acknowledged at 2 and is at 1/],
-    ['there twice', [], /there twice/],
-    ['older in a slot than was acknowledged', ['wrote slot', '-1 2\n'], /holds 1/],
-  ])('would be found out if something were %s', async (_, heard, complaint) => {
+    ['at another position', ['appended 2 1\n'], /acknowledged at 2 and is at 1/],
+    ['duplicated', [], /there twice/],
+    ['older than acknowledged', ['wrote slot', '-1 2\n'], /holds 1/],
+  ])('detects data that is %s', async (_, heard, complaint) => {
     await using folder = new StoreFolder()
     const store = await folder.open()
     const witness = new Witness('w')

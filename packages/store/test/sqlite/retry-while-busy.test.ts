@@ -4,8 +4,8 @@ import { retryWhileBusy } from '../../src/sqlite/sqlite-error.ts'
 
 const busy = () => Object.assign(new Error('database is locked'), { errcode: 5 })
 
-describe('patience', () => {
-  it('attempts again while the file is held, by extended code as well', async () => {
+describe('retryWhileBusy', () => {
+  it('retries while the file is locked, also for extended codes', async () => {
     let attempts = 0
     const held = [busy(), Object.assign(busy(), { errcode: 517 }), Object.assign(busy(), { errcode: 6 })]
     expect(await retryWhileBusy(() => {
@@ -16,12 +16,12 @@ describe('patience', () => {
     expect(attempts).toBe(4)
   })
 
-  it('ends', async () => {
+  it('fails after the timeout', async () => {
     const error = busy()
     await expect(retryWhileBusy(() => { throw error }, new LockWait(30))).rejects.toBe(error)
   })
 
-  it('has none with other errors', async () => {
+  it('does not retry other errors', async () => {
     let attempts = 0
     await expect(retryWhileBusy(() => { attempts++; throw new Error('disk') })).rejects.toThrow('disk')
     expect(attempts).toBe(1)

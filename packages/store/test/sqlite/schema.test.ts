@@ -9,7 +9,7 @@ const steps = [
   'CREATE TABLE b (x TEXT) STRICT',
 ]
 
-/** As where the disk is full: SQLite ends the transaction itself and says why. */
+/** Simulates a full disk: SQLite rolls back and reports the error. */
 class FailingDatabase extends DatabaseSync {
   override prepare(): never {
     this.exec('ROLLBACK')
@@ -18,7 +18,7 @@ class FailingDatabase extends DatabaseSync {
 }
 
 describe('migrations', () => {
-  it('go forward from wherever the file is, once', () => {
+  it('apply only the steps that a file lacks', () => {
     using database = new DatabaseSync(':memory:')
     migrate(database, steps.slice(0, 1))
     expect(pragmaNumber(database, 'user_version')).toBe(1)
@@ -29,7 +29,7 @@ describe('migrations', () => {
     refuseForeignFile(database, 'it', steps)
   })
 
-  it('undo a step that fails, and keep those before it', () => {
+  it('roll back a failed step and keep the earlier ones', () => {
     using database = new DatabaseSync(':memory:')
     const failing = 'CREATE TABLE c (x TEXT) STRICT; CREATE TABLE a (x TEXT)'
     expect(() => migrate(database, [...steps.slice(0, 1), failing])).toThrow('already exists')
@@ -38,12 +38,12 @@ describe('migrations', () => {
     expect(database.isTransaction).toBe(false)
   })
 
-  it('a disk error while a file is inspected is what is reported', () => {
+  it('report a disk error during identification', () => {
     using database = new FailingDatabase(':memory:')
     expect(() => refuseForeignFile(database, 'it', steps)).toThrow('disk I/O error')
   })
 
-  it('of two hosts that start together happen once', async () => {
+  it('run once when two hosts start at the same time', async () => {
     await using folder = new StoreFolder()
     const stores = await Promise.all(Array.from({ length: 8 }, () => folder.open()))
     await Promise.all(stores.map((store, n) => store.append(n)))

@@ -5,7 +5,7 @@ import { applySettings } from '../../src/sqlite/open-sqlite-store.ts'
 import { StoreFolder } from './store-folder.ts'
 
 describe('the settings of a connection', () => {
-  it('are those that the promises of the store rest on', async () => {
+  it('make commits durable and protect the schema', async () => {
     await using folder = new StoreFolder()
     using database = new DatabaseSync(folder.file)
     applySettings(database, folder.file, 1_000_000)
@@ -18,7 +18,7 @@ describe('the settings of a connection', () => {
     expect(pragmaNumber(database, 'journal_size_limit')).toBe(4_194_304)
   })
 
-  it('are refused by a disk that cannot keep a log', () => {
+  it('are rejected on a disk without write-ahead log support', () => {
     using database = new DatabaseSync(':memory:')
     expect(() => applySettings(database, 'it', 1_000_000)).toThrow(expect.objectContaining({
       code: 'StoreUnavailable', data: { reason: 'location', file: 'it' }, message: expect.stringContaining('local disk'),

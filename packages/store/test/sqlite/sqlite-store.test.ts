@@ -2,7 +2,7 @@ import { readdirSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { afterEach, describe, expect, it } from 'vitest'
-import { describesAStore } from '../twin.ts'
+import { testStoreBehaviour } from '../store-behaviour.ts'
 import { StoreFolder } from './store-folder.ts'
 
 describe('the sqlite store', () => {
@@ -13,9 +13,9 @@ describe('the sqlite store', () => {
     folders = new AsyncDisposableStack()
   })
 
-  describesAStore(() => newFolder().open())
+  testStoreBehaviour(() => newFolder().open())
 
-  it('remembers, and goes on counting where it stopped', async () => {
+  it('keeps records after it is reopened, and continues the audit positions', async () => {
     const folder = newFolder()
     const before = await folder.open()
     await before.write('state', 'weather', { data: 3 })
@@ -26,7 +26,7 @@ describe('the sqlite store', () => {
     expect(await after.append('two')).toBe(2)
   })
 
-  it('leaves one file when the last one closes it', async () => {
+  it('leaves one file after the last connection closes', async () => {
     const folder = newFolder()
     const store = await folder.open()
     await store.append('one')
@@ -34,7 +34,7 @@ describe('the sqlite store', () => {
     expect(readdirSync(folder.path)).toEqual(['host.db'])
   })
 
-  it('is shared by several in one process', async () => {
+  it('supports several connections in one process', async () => {
     const folder = newFolder()
     const stores = await Promise.all([folder.open(), folder.open(), folder.open()])
     const positions = await Promise.all(Array.from({ length: 300 }, (_, n) => stores[n % 3]?.append(n)))
@@ -45,7 +45,7 @@ describe('the sqlite store', () => {
     expect(await stores[2].append('on')).toBe(301)
   })
 
-  it('says which record is damaged, and gives the others', async () => {
+  it('names a damaged record and returns the others', async () => {
     const folder = newFolder()
     const store = await folder.open()
     await store.write('state', 'good', 1)
@@ -63,7 +63,7 @@ describe('the sqlite store', () => {
     expect(await store.list('state', 'g')).toEqual([{ key: 'good', value: 1 }])
     expect(await store.records(3)).toMatchObject([{ position: 3, record: 'three' }])
 
-    // Asked for in the same turn, it takes nothing else down with it.
+    // Operations of the same turn are not affected.
     const together = await Promise.allSettled([store.append('four'), store.read('state', 'bad'), store.append('five')])
     expect(together.map((each) => each.status === 'fulfilled' ? each.value : 'failed')).toEqual([4, 'failed', 5])
 
@@ -71,14 +71,14 @@ describe('the sqlite store', () => {
     expect(await store.read('state', 'bad')).toBe('mended')
   })
 
-  it('waits for another process that is writing, with the thread free meanwhile', async () => {
+  it('waits for another writing process without blocking the thread', async () => {
     const folder = newFolder()
     const store = await folder.open()
     using other = new DatabaseSync(folder.file)
     other.exec('BEGIN IMMEDIATE')
     const appended = store.append('patient')
     const read = store.read('state', 'a')
-    // Were the thread blocked, these turns would not come before the patience of the append has ended.
+    // If the thread were blocked, these turns would not run before the append times out.
     for (let turn = 0; turn < 10; turn++) await nextTurn()
     other.exec('COMMIT')
     expect(await Promise.all([appended, read])).toEqual([1, undefined])

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import type { Store } from '@bulkhead/contract'
 import { openSqliteStore, type SqliteStoreOptions } from '../../src/index.ts'
 
-/** A folder of a test's own, gone with the stores that were opened in it when it goes out of scope. */
+/** A temporary folder. Disposing it closes the stores in it and removes it. */
 export class StoreFolder implements AsyncDisposable {
   readonly path = realpathSync(mkdtempSync(join(tmpdir(), 'bulkhead-store-')))
   readonly file = join(this.path, 'host.db')

@@ -6,7 +6,7 @@ import { StoreFolder } from './store-folder.ts'
 
 const FORGETS = fileURLToPath(new URL('./fixtures/forgotten-store.ts', import.meta.url))
 
-it('a store that was never closed does not end the process when its memory is freed', async () => {
+it('does not end the process when an unclosed store is garbage-collected', async () => {
   await using folder = new StoreFolder()
   const { stdout } = await promisify(execFile)(process.execPath, ['--expose-gc', '--no-warnings', FORGETS, folder.file])
   expect(stdout).toBe('alive')

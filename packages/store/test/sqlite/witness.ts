@@ -5,7 +5,7 @@ import { verifyAudit } from '../../src/index.ts'
 
 const digest = (text: string): string => createHash('sha256').update(text).digest('hex')
 
-/** A record that shows when it is torn. Some take several pages. */
+/** A record with a checksum. Some records take several pages. */
 export function makeRecord(writer: string, n: number) {
   const filler = String(n).repeat(Math.floor(Math.random() * (n % 20 === 0 ? 4_000 : 100)))
   return { writer, n, filler, digest: digest(`${writer} ${n} ${filler}`) }
@@ -19,7 +19,7 @@ function openRecord(record: Json | undefined): { readonly writer: string; readon
   return { writer: String(writer), n: Number(n) }
 }
 
-/** By writer, where each of its records is. Throws for a gap, and for a record that is torn or there twice. */
+/** The positions of the records by writer. Throws for a gap, and for a damaged or duplicate record. */
 async function readAudit(store: Store): Promise<ReadonlyMap<string, ReadonlyMap<number, number>>> {
   const audit = new Map<string, Map<number, number>>()
   for (const [index, { position, record }] of (await store.records()).entries()) {
@@ -32,7 +32,7 @@ async function readAudit(store: Store): Promise<ReadonlyMap<string, ReadonlyMap<
   return audit
 }
 
-/** Throws unless all that was acknowledged to any of them is there, and nothing twice, torn or out of place. */
+/** Throws unless all acknowledged records are stored at their positions, intact and once. */
 export async function confirm(store: Store, witnesses: readonly Witness[]): Promise<void> {
   const chain = await verifyAudit(store)
   if (!chain.ok) throw new Error(`the chain breaks at ${chain.position}: ${chain.reason}`)
@@ -40,7 +40,7 @@ export async function confirm(store: Store, witnesses: readonly Witness[]): Prom
   for (const witness of witnesses) await witness.confirm(store, audit.get(witness.writer) ?? new Map<number, number>())
 }
 
-/** What a writer was told is safe, read from its output line by line. */
+/** The acknowledgements of a writer, read from its output line by line. */
 export class Witness {
   readonly writer: string
   readonly #positions = new Map<number, number>()
@@ -56,7 +56,7 @@ export class Witness {
     return this.#positions.size
   }
 
-  /** Returns how many whole lines have come so far. */
+  /** Returns the number of complete lines so far. */
   hear(chunk: string): number {
     const lines = (this.#rest + chunk).split('\n')
     this.#rest = lines.pop() ?? ''

@@ -14,7 +14,7 @@ export interface WriterRun {
 
 type WriterEnd = { readonly bursts: number } | { readonly lines: number }
 
-/** Runs a writer to its end: after so many bursts, or by SIGKILL as soon as so many lines have come from it. */
+/** Runs a writer until it has written some bursts, or kills it after some lines of output. */
 export async function runWriter(file: string, writer: string, until: WriterEnd): Promise<WriterRun> {
   const bursts = 'bursts' in until ? until.bursts : Infinity
   const child = spawn(process.execPath, [WRITER, file, writer, String(bursts)], {

@@ -3,9 +3,9 @@ import type { Json } from '@bulkhead/kit/json'
 import { expect, it } from 'vitest'
 import { verifyAudit } from '../src/index.ts'
 
-/** What every store does. `open` gives an empty one. */
-export function describesAStore(open: () => Promise<Store>): void {
-  it('gives back what was written, as a copy taken when it was asked for', async () => {
+/** Tests for every store. `open` returns an empty one. */
+export function testStoreBehaviour(open: () => Promise<Store>): void {
+  it('returns a copy of the value at the time of the write', async () => {
     const store = await open()
     const value = { list: [1, 2] }
     const written = store.write('state', 'weather', value)
@@ -29,13 +29,13 @@ export function describesAStore(open: () => Promise<Store>): void {
     expect(await store.records()).toMatchObject([{ position: 1, record: value }])
   })
 
-  it('gives keys back sorted, whatever order they were written in', async () => {
+  it('returns members in sorted order', async () => {
     const store = await open()
     await store.write('state', 'it', { b: 1, a: { d: 1, c: 2 } })
     expect(JSON.stringify(await store.read('state', 'it'))).toBe('{"a":{"c":2,"d":1},"b":1}')
   })
 
-  it('keeps collections apart and knows what is absent', async () => {
+  it('separates collections and returns undefined for missing keys', async () => {
     const store = await open()
     for (const collection of STORE_COLLECTIONS) await store.write(collection, 'a', collection)
     for (const collection of STORE_COLLECTIONS) expect(await store.read(collection, 'a')).toBe(collection)
@@ -46,7 +46,7 @@ export function describesAStore(open: () => Promise<Store>): void {
     expect(await store.list('state')).toEqual([])
   })
 
-  it('lets one of many have the same thing', async () => {
+  it('lets one of several concurrent updates win', async () => {
     const store = await open()
     await store.write('paused', 'a', 'free')
     const claims = Array.from({ length: 20 }, (_, index) => store.update('paused', 'a', (value) => value === 'free' ? index : value))
@@ -55,7 +55,7 @@ export function describesAStore(open: () => Promise<Store>): void {
     expect(await store.read('paused', 'a')).toBe(winners[0])
   })
 
-  it('changes a record in one step, however many ask at once', async () => {
+  it('updates a record atomically', async () => {
     const store = await open()
     const increase = (value: Json | undefined) => Number(value ?? 0) + 1
     expect(await store.update('approval', 'a', increase)).toBe(1)
@@ -71,7 +71,7 @@ export function describesAStore(open: () => Promise<Store>): void {
     await expect(store.update('approval', 'a', () => Number.NaN)).rejects.toMatchObject({ code: 'StoreUnavailable' })
   })
 
-  it('tells by a number that approvals have changed, and by no other change', async () => {
+  it('increments the approval revision for changes of approvals only', async () => {
     const store = await open()
     const seen = new Set([store.approvalRevision!()])
     const changes = [
@@ -92,7 +92,7 @@ export function describesAStore(open: () => Promise<Store>): void {
     expect(() => store.approvalRevision!()).toThrow(expect.objectContaining({ code: 'StoreUnavailable' }))
   })
 
-  it('lists in the order of keys, by prefix', async () => {
+  it('lists records by prefix in key order', async () => {
     const store = await open()
     const keys = ['b/2', 'a/1', 'b/1', '__proto__', 'b', 'b/', 'b0', '', 'b/\0', '\u{ff5e}', '\u{1f6a2}', '%', '_']
     for (const key of keys) await store.write('approval', key, key)
@@ -102,7 +102,7 @@ export function describesAStore(open: () => Promise<Store>): void {
     expect(await store.list('approval', '%')).toEqual([{ key: '%', value: '%' }])
   })
 
-  it('numbers the audit from 1 and pages through it', async () => {
+  it('numbers audit records from 1 and returns pages', async () => {
     const store = await open()
     const positions: number[] = []
     for (const record of ['one', 'two', 'three']) positions.push(await store.append(record))
@@ -117,7 +117,7 @@ export function describesAStore(open: () => Promise<Store>): void {
     }
   })
 
-  it('links each record to those before it, and knows the end of the chain', async () => {
+  it('links each record to the previous ones and returns the end of the chain', async () => {
     const store = await open()
     expect(await verifyAudit(store)).toEqual({ ok: true, records: 0, first: 0, before: '0'.repeat(64), last: 0, link: '0'.repeat(64) })
     for (const record of ['one', { b: 2, a: 1 }, 'one']) await store.append(record)
@@ -130,7 +130,7 @@ export function describesAStore(open: () => Promise<Store>): void {
     expect(await verifyAudit(store, { position: 4, link: links[0]! })).toMatchObject({ ok: false, position: 4 })
   })
 
-  it('takes operations in the order they were asked for, awaited or not', async () => {
+  it('runs operations in the order of the calls, awaited or not', async () => {
     const store = await open()
     const seen = await Promise.all([
       store.read('state', 'a'), store.write('state', 'a', 1), store.read('state', 'a'),
@@ -143,7 +143,7 @@ export function describesAStore(open: () => Promise<Store>): void {
     ])
   })
 
-  it('does what was asked for before it is closed, and nothing after', async () => {
+  it('completes pending operations on close and rejects later ones', async () => {
     const store = await open()
     const appended = store.append('last')
     const closed = store.close()
@@ -160,18 +160,18 @@ export function describesAStore(open: () => Promise<Store>): void {
     ['half of a surrogate pair in a key', (store) => store.write('state', '\ud83d', 1)],
     ['half of a surrogate pair in a prefix', (store) => store.list('state', '\ud83d')],
     ['a key that is too long', (store) => store.remove('state', 'k'.repeat(20_000))],
-    ['a key that is no text', (store) => store.read('state', 7 as unknown as string)],
+    ['a key that is not a string', (store) => store.read('state', 7 as unknown as string)],
     ['a value that is not JSON', (store) => store.write('state', 'a', { at: new Date(0) } as unknown as Json)],
     ['a value that contains itself', (store) => store.append(cycle)],
-    ['a value whose text is too long', (store) => store.append('\n'.repeat(9_000_000))],
+    ['a value that is too long', (store) => store.append('\n'.repeat(9_000_000))],
     ...(['read', 'remove', 'list'] as const).map((method): [string, (store: Store) => Promise<unknown>] => [
-      `to ${method} when closed`, async (store) => { await store.close(); await store[method]('state', 'a') },
+      `${method} after close`, async (store) => { await store.close(); await store[method]('state', 'a') },
     ]),
-    ['to write when closed', async (store) => { await store.close(); await store.write('state', 'a', 1) }],
-    ['to update when closed', async (store) => { await store.close(); await store.update('state', 'a', () => 1) }],
-    ['to give records when closed', async (store) => { await store.close(); await store.records() }],
+    ['write after close', async (store) => { await store.close(); await store.write('state', 'a', 1) }],
+    ['update after close', async (store) => { await store.close(); await store.update('state', 'a', () => 1) }],
+    ['records after close', async (store) => { await store.close(); await store.records() }],
   ]
-  it.each(refused)('refuses %s with StoreUnavailable', async (_, act) => {
+  it.each(refused)('rejects %s with StoreUnavailable', async (_, act) => {
     await expect(act(await open())).rejects.toMatchObject({ code: 'StoreUnavailable', data: { reason: expect.any(String) } })
   })
 }
