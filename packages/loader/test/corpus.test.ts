@@ -13,14 +13,14 @@ beforeAll(async () => {
 })
 afterAll(() => sigstore[Symbol.asyncDispose]())
 
-/** What was seen, in the order of what must be: the refusal, what followed it, the neighbour, and that nothing ran. */
+/** The refusal, the result of the follow-up, whether the neighbour loads, and whether code ran. */
 async function attack({ decided, lay, policy, options, follow }: PackageAttack): Promise<readonly unknown[]> {
   using ground = await PackageGround.lay(sigstore)
   const standing = await decided?.(ground)
   await lay(ground)
   const { refused, extension } = outcomeOf(await ground.load(policy, options, standing), ground)
   const followed = extension === undefined || follow === undefined ? 'held' : await follow(extension, ground)
-  // As any host that the neighbour was made for would find it.
+  // With the options that the neighbour supports.
   const { neighbour, ran } = outcomeOf(await ground.load(policy), ground)
   return [refused, followed, neighbour, ran]
 }
@@ -53,9 +53,9 @@ describe('a hostile archive', () => {
   })
 })
 
-test('covers every number of the section', () => {
+test('covers all attack numbers on packages', () => {
   const numbers = new Set([...PACKAGE_ATTACKS, ...ARCHIVE_ATTACKS].map(({ id }) => id))
-  // 251 is a matter of opening a compartment, and in the corpus of the sandbox.
+  // 251 is about opening a compartment. It is in the corpus of the sandbox.
   const wanted = [193, 194, 195, ...Array.from({ length: 18 }, (_, at) => 241 + at).filter((id) => id !== 251), 360, 361]
   expect([...numbers].toSorted((one, other) => one - other)).toEqual(wanted)
 })

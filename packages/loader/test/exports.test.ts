@@ -1,14 +1,14 @@
 import { expect, test } from 'vitest'
 import * as loader from '../src/index.ts'
 
-test('the public surface is exactly this', () => {
+test('exports the documented names', () => {
   expect(Object.keys(loader).toSorted()).toEqual([
     'INTEGRITY_FILE', 'Installer', 'LOADER_LIMITS', 'NPM_KEYS', 'PROJECT_FOLDER', 'PUBLIC_GOOD_ROOT', 'SIGNATURE_FILE', 'ageInDays', 'capabilityDiffInWords',
     'createLoader', 'inspectPackage', 'looseningSettings', 'packFolder', 'parseTrustRoot', 'refreshTrustRoot', 'schemaThread', 'signerInWords', 'verifyNpmAttestations',
   ])
 })
 
-test('names that others rely on', () => {
+test('keeps the values of exported constants', () => {
   expect(loader.INTEGRITY_FILE).toBe('bulkhead.integrity.json')
   expect(loader.SIGNATURE_FILE).toBe('bulkhead.sigstore.json')
   expect(loader.PROJECT_FOLDER).toBe('.bulkhead')

@@ -16,7 +16,7 @@ class WarmFixture extends HomeFixture {
     return this.load({ cache: this.cache, ...over }, trust, overrides)
   }
 
-  /** Loads until all is remembered: what was written a moment ago is not. */
+  /** Loads until everything is cached. Files that were just written are not cached at first. */
   async remember(over: Parameters<HomeFixture['load']>[0] = {}): Promise<void> {
     const count = (await this.warm(over)).extensions.length
     await vi.waitUntil(async () => {
@@ -34,20 +34,20 @@ class WarmFixture extends HomeFixture {
   }
 }
 
-/** The first part of what is remembered in a file: after its first line, as long as that says. */
+/** The rows of an index file. The first line has their length. */
 function rowsOf(bytes: Buffer): readonly unknown[] {
   const start = bytes.indexOf(0x0a) + 1
   const length = Number(bytes.toString('latin1', 0, start).split(' ')[2])
   return JSON.parse(bytes.toString('utf8', start, start + length)) as readonly unknown[]
 }
 
-/** Another content under the same key, whole as far as its sum says. */
+/** Replaces the content, with a valid key and checksum. */
 function rewrite(file: string, change: (content: IndexContent) => IndexContent): void {
   const key = readFileSync(file, 'latin1').split(' ')[1]!
   writeIndexFile(file, key, change(readIndexFile(file, key)!))
 }
 
-/** Reads like a report, without what is made anew each time. */
+/** The parts of a report that are equal for equal input. */
 const told = ({ extensions, diagnostics, config }: LoadReport) => JSON.parse(JSON.stringify({
   extensions: extensions.map(({ code, digests, ...rest }) => ({ ...rest, kind: code.kind, digests: { ...digests, tools: [...digests.tools] } })),
   diagnostics, config,
@@ -119,17 +119,17 @@ describe('the cache', () => {
 
 describe('detects a change:', () => {
   const changes: readonly (readonly [string, (at: string, home: WarmFixture) => void])[] = [
-    ['other bytes of the same length', (at) => writeFileSync(join(at, 'lib/a.js'), 'export const a = 2')],
-    ['other bytes, with the old time set back', (at) => {
+    ['different bytes of the same length', (at) => writeFileSync(join(at, 'lib/a.js'), 'export const a = 2')],
+    ['different bytes with the old modification time', (at) => {
       const { atime, mtime } = statSync(join(at, 'lib/a.js'))
       writeFileSync(join(at, 'lib/a.js'), 'export const a = 2')
       utimesSync(join(at, 'lib/a.js'), atime, mtime)
     }],
-    ['a file more', (at) => writeFileSync(join(at, 'lib/c.js'), '')],
-    ['a file less', (at) => rmSync(join(at, 'data/b.json'))],
-    ['a file of another name', (at) => renameSync(join(at, 'lib/a.js'), join(at, 'lib/b.js'))],
-    ['a folder more', (at) => mkdirSync(join(at, 'empty'))],
-    ['another folder in its place', (at, home) => {
+    ['an added file', (at) => writeFileSync(join(at, 'lib/c.js'), '')],
+    ['a removed file', (at) => rmSync(join(at, 'data/b.json'))],
+    ['a renamed file', (at) => renameSync(join(at, 'lib/a.js'), join(at, 'lib/b.js'))],
+    ['an added folder', (at) => mkdirSync(join(at, 'empty'))],
+    ['a replaced folder', (at, home) => {
       renameSync(at, join(home.base, 'old'))
       home.extension(home.globalRoot, 'weather', manifestOf(), { ...files, 'lib/a.js': 'export const a = 2' })
     }],
@@ -167,18 +167,18 @@ describe('detects a change:', () => {
 describe('an index file that is', () => {
   const spoiled: readonly (readonly [string, (file: string) => void])[] = [
     ['damaged', (file) => writeFileSync(file, readFileSync(file, 'latin1').replaceAll('forecast', 'fore_ast'), 'latin1')],
-    ['damaged where a quick look sees nothing', (file) => {
+    ['damaged with a valid structure', (file) => {
       const bytes = readFileSync(file)
       const at = bytes.lastIndexOf('What the weather')
       expect(at).toBeGreaterThan(0)
       bytes.write('Not', at)
       writeFileSync(file, bytes)
     }],
-    ['of parts that do not fit', (file) => rewrite(file, (parts) => ({ ...parts, stamps: parts.stamps.subarray(1) }))],
-    ['of no form at all', (file) => rewrite(file, (parts) => ({ ...parts, rows: 7 }))],
-    ['cut short', (file) => writeFileSync(file, readFileSync(file).subarray(0, 300))],
+    ['inconsistent', (file) => rewrite(file, (parts) => ({ ...parts, stamps: parts.stamps.subarray(1) }))],
+    ['malformed', (file) => rewrite(file, (parts) => ({ ...parts, rows: 7 }))],
+    ['truncated', (file) => writeFileSync(file, readFileSync(file).subarray(0, 300))],
     ['empty', (file) => writeFileSync(file, '')],
-    ['open to others', (file) => {
+    ['writable by others', (file) => {
       chmodSync(file, 0o666)
     }],
     ['a folder', (file) => {

@@ -12,7 +12,7 @@ describe('merging', () => {
     return (await home.load({ ...(layers.defaults && { defaults: layers.defaults }) }, 'trusted', layers.overrides)).config.merged
   }
 
-  test('the later layer has the say', async () => {
+  test('a later layer overrides an earlier one', async () => {
     expect(await merged({ defaults: { mode: 'ask' } })).toEqual({ mode: 'ask' })
     expect(await merged({ defaults: { mode: 'ask' }, global: { mode: 'yolo' } })).toEqual({ mode: 'yolo' })
     expect(await merged({ global: { mode: 'yolo' }, project: { mode: 'ask' } })).toEqual({ mode: 'ask' })
@@ -21,7 +21,7 @@ describe('merging', () => {
     )
   })
 
-  test('rules and allowlists of all layers count, in their order', async () => {
+  test('concatenates rules and allowlists in layer order', async () => {
     const rule = (permission: string) => ({ permission, pattern: '*', action: 'deny' })
     expect(await merged({
       global: { rules: [rule('a')], allowlist: ['x'], packages: ['p'] },
@@ -30,7 +30,7 @@ describe('merging', () => {
     })).toEqual({ rules: [rule('a'), rule('b'), rule('c')], allowlist: ['x', 'y'], packages: ['q'] })
   })
 
-  test('what is left out of a list is named, so that the places of the others can be told', async () => {
+  test('reports the pointers of omitted list entries', async () => {
     using home = new HomeFixture()
     home.write(configOf(home.globalRoot), { rules: [{ permission: 'a', action: 'allow', role: 'x' }, { permission: 'b', action: 'deny' }], allowlist: ['a', 7] })
     const { config: { layers } } = await home.load()
@@ -38,7 +38,7 @@ describe('merging', () => {
     expect(layers.find(({ layer }) => layer === 'bundled')).not.toHaveProperty('omitted')
   })
 
-  test('maps are merged key by key', async () => {
+  test('merges maps key by key', async () => {
     expect(await merged({
       global: {
         roles: { allow_a: true, allow_b: true }, tools: { t: { timeoutMs: 1, unit: 'c' } },
@@ -60,7 +60,7 @@ describe('merging', () => {
     })
   })
 
-  test('patterns of dangerous commands of all layers count, and the order of guards is the later layer\'s', async () => {
+  test('concatenates command patterns, and replaces the order of guards', async () => {
     const pattern = (id: string) => ({ id, label: 'l', description: 'd', pattern: 'x', category: 'c', severity: 'warning', platform: 'all' })
     expect(await merged({
       global: { watchdogs: { commandSafety: { patterns: [pattern('a')], severity: { shutdown: 'warning' } } }, guards: { pre: ['a'], post: ['a'] } },
@@ -71,7 +71,7 @@ describe('merging', () => {
     })
   })
 
-  test('a server and a ceiling are replaced as a whole', async () => {
+  test('replaces servers and ceilings as a whole', async () => {
     expect(await merged({
       global: {
         mcp: { s: { type: 'remote', url: 'https://mine.example', headers: { Authorization: { secret: 'TOKEN' } } } },
@@ -81,12 +81,12 @@ describe('merging', () => {
     })).toEqual({ mcp: { s: { type: 'remote', url: 'https://theirs.example' } }, policy: { ceiling: { fs: { read: ['**'] } } } })
   })
 
-  test('walls that must stand stay, whatever a later layer says', async () => {
+  test('keeps a required OS sandbox and audit in later layers', async () => {
     expect(await merged({ global: { sandbox: { os: 'require', idleMs: 1 } }, project: { sandbox: { os: 'auto', idleMs: 2 } } }))
       .toEqual({ sandbox: { os: 'require', idleMs: 2 } })
   })
 
-  test('a name that every object has is a name like any other', async () => {
+  test('accepts names of inherited properties', async () => {
     const config = await merged(
       { global: { tools: { constructor: { timeoutMs: 1 } } }, project: { tools: { constructor: { enabled: false } } } },
     )
@@ -96,7 +96,7 @@ describe('merging', () => {
 })
 
 describe('faults and warnings', () => {
-  test('an allowlist that no mode consults', async () => {
+  test('warns about an allowlist without the allowlist mode', async () => {
     using home = new HomeFixture()
     const location = home.write(configOf(home.globalRoot), { allowlist: ['read'] })
     expect((await home.load()).diagnostics).toMatchObject([
@@ -105,7 +105,7 @@ describe('faults and warnings', () => {
     expect((await home.load({}, 'trusted', { mode: 'allowlist' })).diagnostics).toEqual([])
   })
 
-  test('a document that would have to be fetched, and a key without the header it goes into', async () => {
+  test('rejects a document URL, and an API key without a header', async () => {
     using home = new HomeFixture()
     const location = home.write(configOf(home.globalRoot), { openapi: {
       far: { document: 'https://harbour.example/openapi.json' }, near: { document: 'harbour.json' },
@@ -119,7 +119,7 @@ describe('faults and warnings', () => {
     expect(Object.keys(config.merged.openapi ?? {})).toEqual(['near'])
   })
 
-  test('a way of signing in that is not offered', async () => {
+  test('rejects an unknown sign-in method', async () => {
     using home = new HomeFixture()
     const harbour = { type: 'remote', url: 'https://harbour.example/mcp', oauth: { clientId: 'x' } }
     home.write(configOf(home.globalRoot), { mcp: { harbour } })
@@ -141,11 +141,11 @@ describe('the configuration of an extension', () => {
   const base = 'https://api.example'
 
   test.each([
-    ['fits', { extensions: { weather: { config: { base, days: 3 } } } }, undefined],
-    ['is not there and must be', {}, '/extensions/weather/config/base'],
-    ['is of another type', { extensions: { weather: { config: { base, days: '3' } } } }, '/extensions/weather/config/days'],
+    ['is valid', { extensions: { weather: { config: { base, days: 3 } } } }, undefined],
+    ['lacks a required value', {}, '/extensions/weather/config/base'],
+    ['has a value of the wrong type', { extensions: { weather: { config: { base, days: '3' } } } }, '/extensions/weather/config/days'],
     ['has an unknown key', { extensions: { weather: { config: { base, dayz: 3 } } } }, '/extensions/weather/config/dayz'],
-    ['breaks a pattern', { extensions: { weather: { config: { base: 'nowhere at all' } } } }, '/extensions/weather/config/base'],
+    ['has a value that does not match the pattern', { extensions: { weather: { config: { base: 'nowhere at all' } } } }, '/extensions/weather/config/base'],
     [
       'fits for a tool, over that of the extension',
       { extensions: { weather: { config: { base } } }, tools: { forecast: { days: 3, timeoutMs: 5, enabled: true } } }, undefined,
@@ -158,7 +158,7 @@ describe('the configuration of an extension', () => {
       'is unknown for a tool', { extensions: { weather: { config: { base } } }, tools: { forecast: { dayz: 3 } } },
       '/tools/forecast/dayz',
     ],
-    ['is of another tool', { extensions: { weather: { config: { base } } }, tools: { other: { dayz: 3 } } }, undefined],
+    ['is for another tool', { extensions: { weather: { config: { base } } }, tools: { other: { dayz: 3 } } }, undefined],
   ])('%s', async (_, config, path) => {
     using home = new HomeFixture()
     const folder = home.extension(home.globalRoot, 'weather', manifest)
@@ -171,7 +171,7 @@ describe('the configuration of an extension', () => {
     }])
   })
 
-  test('a pattern that would take for ever takes no time', async () => {
+  test('checks a value against an exponential pattern in linear time', async () => {
     using home = new HomeFixture()
     home.extension(home.globalRoot, 'weather', manifest)
     const { diagnostics } = await home.load(

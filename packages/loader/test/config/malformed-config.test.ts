@@ -14,7 +14,7 @@ interface Malformed {
   readonly message: RegExp
   readonly kept: ConfigFile
   readonly code?: ErrorCode
-  /** A second place that is reported. */
+  /** A second path that is reported. */
   readonly also?: string
 }
 
@@ -26,11 +26,11 @@ const malformed: readonly Malformed[] = [
   { name: 'not JSON', config: '{ "mode": ', path: '', message: /is not JSON.*disabled/, kept: { toolsEnabled: false } },
   { name: 'not an object', config: '[]', path: '', message: /must contain an object/, kept: { toolsEnabled: false } },
   {
-    name: 'a key twice', config: '{"mode":"ask","mode":"yolo"}', path: '/mode', message: /duplicate key/, kept: { toolsEnabled: false },
+    name: 'a duplicate key', config: '{"mode":"ask","mode":"yolo"}', path: '/mode', message: /duplicate key/, kept: { toolsEnabled: false },
     code: 'DuplicateJsonKey',
   },
   {
-    name: 'a prototype', config: '{"tools":{"__proto__":{}}}', path: '/tools/__proto__', message: /__proto__/,
+    name: 'a __proto__ key', config: '{"tools":{"__proto__":{}}}', path: '/tools/__proto__', message: /__proto__/,
     kept: { toolsEnabled: false },
   },
   {
@@ -38,54 +38,54 @@ const malformed: readonly Malformed[] = [
     kept: { mode: 'ask' },
   },
   {
-    name: 'a severity that is none is the worst',
+    name: 'an unknown severity becomes critical',
     config: { watchdogs: { commandSafety: { severity: { mkfs: 'fine', shutdown: 'warning' } } } },
     path: '/watchdogs/commandSafety/severity/mkfs', message: /expected one of.*is "critical"\.$/,
     kept: { watchdogs: { commandSafety: { severity: { mkfs: 'critical', shutdown: 'warning' } } } },
   },
   {
-    name: 'a pattern of dangerous commands without a severity finds what it says, and refuses it',
+    name: 'a command pattern without a severity becomes critical',
     config: { watchdogs: { commandSafety: { patterns: [{ ...DEPLOY, severity: 'fatal' }, DEPLOY] } } },
     path: '/watchdogs/commandSafety/patterns/0/severity', message: /expected one of.*patterns\/0 is \{"id":"deploy".*"severity":"critical"/,
     kept: { watchdogs: { commandSafety: { patterns: [{ ...DEPLOY, severity: 'critical' }, DEPLOY] } } },
   },
   {
-    name: 'a pattern of dangerous commands with an unknown key finds every command',
+    name: 'a command pattern with an unknown key matches all commands',
     config: { watchdogs: { commandSafety: { patterns: [{ ...DEPLOY, flags: 'i' }] } } },
     path: '/watchdogs/commandSafety/patterns/0/flags', message: /not a known key/,
     kept: { watchdogs: { commandSafety: { patterns: [{ ...DEPLOY, pattern: '^' }] } } },
   },
   {
-    name: 'a pattern of dangerous commands of which nothing can be read finds every command',
+    name: 'an unreadable command pattern matches all commands',
     config: { watchdogs: { commandSafety: { patterns: ['make deploy'] } } },
     path: '/watchdogs/commandSafety/patterns/0', message: /object/,
     kept: { watchdogs: { commandSafety: { patterns: [expect.objectContaining({ pattern: '^', severity: 'critical', platform: 'all' })] } } },
   },
   {
-    name: 'patterns of dangerous commands that are no list find every command',
+    name: 'command patterns that are not a list match all commands',
     config: { watchdogs: { commandSafety: { patterns: DEPLOY } } },
     path: '/watchdogs/commandSafety/patterns', message: /array/,
     kept: { watchdogs: { commandSafety: { patterns: [expect.objectContaining({ pattern: '^', severity: 'critical' })] } } },
   },
   {
-    name: 'a mode that is none', config: { mode: 'sudo', toolsEnabled: false }, path: '/mode', message: /expected one of/,
+    name: 'an unknown mode', config: { mode: 'sudo', toolsEnabled: false }, path: '/mode', message: /expected one of/,
     kept: { mode: 'ask', toolsEnabled: false },
   },
   {
-    name: 'a wrong switch is off', config: { toolsEnabled: 'no', mode: 'ask' }, path: '/toolsEnabled', message: /boolean.*all tools are disabled\.$/,
+    name: 'an invalid toolsEnabled disables all tools', config: { toolsEnabled: 'no', mode: 'ask' }, path: '/toolsEnabled', message: /boolean.*all tools are disabled\.$/,
     kept: { mode: 'ask', toolsEnabled: false },
   },
   {
-    name: 'a tool whose switch cannot be read is off', config: { tools: { bash: { enabled: 'no', timeoutMs: 5 }, read: false } },
+    name: 'a tool with an invalid `enabled` is disabled', config: { tools: { bash: { enabled: 'no', timeoutMs: 5 }, read: false } },
     path: '/tools/bash/enabled', also: '/tools/read', message: /boolean.*is false\.$/,
     kept: { tools: { bash: { enabled: false, timeoutMs: 5 }, read: { enabled: false } } },
   },
   {
-    name: 'an extension whose switch cannot be read is off', config: { extensions: { weather: { enabled: 'no' } } },
+    name: 'an extension with an invalid `enabled` is disabled', config: { extensions: { weather: { enabled: 'no' } } },
     path: '/extensions/weather/enabled', message: /boolean/, kept: { extensions: { weather: { enabled: false } } },
   },
   {
-    name: 'a wrong flag of a role is off', config: { roles: { allow_bash: 'no', allow_read: true } }, path: '/roles/allow_bash', message: /boolean/,
+    name: 'an invalid role flag is false', config: { roles: { allow_bash: 'no', allow_read: true } }, path: '/roles/allow_bash', message: /boolean/,
     kept: { roles: { allow_bash: false, allow_read: true } },
   },
   {
@@ -93,20 +93,20 @@ const malformed: readonly Malformed[] = [
     kept: { sandbox: { os: 'require' } },
   },
   {
-    name: 'rules of which nothing can be read', config: { rules: { bash: 'deny' } }, path: '/rules', message: /array.*all tools are disabled\.$/,
+    name: 'unreadable rules', config: { rules: { bash: 'deny' } }, path: '/rules', message: /array.*all tools are disabled\.$/,
     kept: { toolsEnabled: false },
   },
   {
-    name: 'a policy of which nothing can be read', config: { mode: 'ask', policy: 'require' }, path: '/policy', message: /object.*all tools are disabled\.$/,
+    name: 'an unreadable policy', config: { mode: 'ask', policy: 'require' }, path: '/policy', message: /object.*all tools are disabled\.$/,
     kept: { mode: 'ask', toolsEnabled: false },
   },
   {
-    name: 'one wrong rule of two', path: '/rules/0/action', message: /expected one of/,
+    name: 'one invalid rule of two', path: '/rules/0/action', message: /expected one of/,
     config: { rules: [{ permission: 'bash', action: 'denny' }, { permission: 'read', action: 'allow' }] },
     kept: { rules: [{ permission: 'bash', pattern: '*', action: 'deny' }, { permission: 'read', pattern: '*', action: 'allow' }] },
   },
   {
-    name: 'a rule with a wrong pattern goes as a whole, since without it it would allow more',
+    name: 'an allow rule with an invalid pattern is left out',
     config: { rules: [{ permission: 'bash', pattern: 5, action: 'allow' }] },
     path: '/rules/0/pattern', message: /string/, kept: { rules: [] },
   },
@@ -120,29 +120,29 @@ const malformed: readonly Malformed[] = [
     path: '/rules/0/permission', also: '/rules/0/permision', message: /string/, kept: { rules: [{ permission: '*', pattern: '*', action: 'deny' }] },
   },
   {
-    name: 'one wrong entry of an allowlist', config: { mode: 'allowlist', allowlist: ['read', 7] }, path: '/allowlist/1',
+    name: 'one invalid entry of an allowlist', config: { mode: 'allowlist', allowlist: ['read', 7] }, path: '/allowlist/1',
     message: /string/, kept: { mode: 'allowlist', allowlist: ['read'] },
   },
   {
-    name: 'a role flag that is none', config: { roles: { bash: true, allow_bash: false } }, path: '/roles/bash',
+    name: 'an unknown role flag', config: { roles: { bash: true, allow_bash: false } }, path: '/roles/bash',
     message: /a flag such as/, kept: { roles: { allow_bash: false } },
   },
   {
-    name: 'a wrong timeout beside a switch', config: {
+    name: 'an invalid timeout next to `enabled`', config: {
       tools: { bash: { enabled: false, timeoutMs: '5s' }, read: { timeoutMs: 5 } },
     },
     path: '/tools/bash/timeoutMs', message: /number/, kept: { tools: { bash: { enabled: false }, read: { timeoutMs: 5 } } },
   },
   {
-    name: 'a tool name that is none', config: { tools: { 'a b': {}, read: {} } }, path: '/tools/a b', message: /key/,
+    name: 'an invalid tool name', config: { tools: { 'a b': {}, read: {} } }, path: '/tools/a b', message: /key/,
     kept: { tools: { read: {} } },
   },
   {
-    name: 'a stranger inline', config: { extensions: { weather: { isolation: 'inline', enabled: false } } },
+    name: 'inline isolation for an extension', config: { extensions: { weather: { isolation: 'inline', enabled: false } } },
     path: '/extensions/weather/isolation', message: /expected one of/, kept: { extensions: { weather: { isolation: 'process', enabled: false } } },
   },
   {
-    name: 'one wrong limit of two', config: { extensions: { weather: { limits: { heapMb: -1, memoryMb: 64 } } } },
+    name: 'one invalid limit of two', config: { extensions: { weather: { limits: { heapMb: -1, memoryMb: 64 } } } },
     path: '/extensions/weather/limits/heapMb', message: /Too small/, kept: {
       extensions: { weather: { limits: { memoryMb: 64 } } },
     },
@@ -152,11 +152,11 @@ const malformed: readonly Malformed[] = [
     kept: { limits: { heapMb: 64 } },
   },
   {
-    name: 'a layer that is none', config: { isolation: { project: 'process', system: 'thread' } }, path: '/isolation/system',
+    name: 'an unknown layer', config: { isolation: { project: 'process', system: 'thread' } }, path: '/isolation/system',
     message: /not a known key/, kept: { isolation: { project: 'process' } },
   },
   {
-    name: 'a policy that cannot be read is taken at its strictest', config: {
+    name: 'an unreadable policy value becomes the strictest', config: {
       policy: { integrity: { global: 'requier', project: 'warn' } },
     },
     path: '/policy/integrity/global', message: /expected one of/, kept: {
@@ -164,7 +164,7 @@ const malformed: readonly Malformed[] = [
     },
   },
   {
-    name: 'a ceiling that cannot be read allows nothing', config: {
+    name: 'an unreadable ceiling allows nothing', config: {
       policy: { ceiling: { fs: { read: ['**'] }, net: { hosts: [5] } } },
     },
     path: '/policy/ceiling/net/hosts/0', message: /string/, kept: { policy: { ceiling: {} } },
@@ -176,34 +176,34 @@ const malformed: readonly Malformed[] = [
     path: '/policy/ceiling', message: /unknown variable \{home\}/, kept: { mode: 'ask', policy: { ceiling: {} } },
   },
   {
-    name: 'a signer that cannot be read stays pinned', config: { policy: { identities: { weather: { issuer: 5, ref: 'x' } } } },
+    name: 'an unreadable signer pin matches no signer', config: { policy: { identities: { weather: { issuer: 5, ref: 'x' } } } },
     path: '/policy/identities/weather/issuer', message: /string/, kept: { policy: { identities: { weather: {} } } },
   },
   {
-    name: 'a policy of the wrong form is taken at its strictest', config: { policy: { signature: 'require' } },
+    name: 'a policy of the wrong type becomes the strictest', config: { policy: { signature: 'require' } },
     path: '/policy/signature', message: /object/, kept: { policy: { signature: { global: 'require', project: 'require' } } },
   },
   {
-    name: 'one wrong server of two', config: { mcp: { a: { type: 'pigeon' }, b: { type: 'local', command: ['x'] } } },
+    name: 'one invalid server of two', config: { mcp: { a: { type: 'pigeon' }, b: { type: 'local', command: ['x'] } } },
     path: '/mcp/a/type', message: /must be "local" or "remote"\.$/, kept: { mcp: { b: { type: 'local', command: ['x'] } } },
   },
   {
-    name: 'a secret written down', config: {
+    name: 'a secret in plain text', config: {
       mcp: { a: { type: 'remote', url: 'https://a.example', headers: { Authorization: 'Bearer abc' } } },
     },
     path: '/mcp/a/headers/Authorization', message: /object/, kept: { mcp: {} },
   },
   {
-    name: 'approvals that never end', config: { approvals: { projectDays: 0, sessionMinutes: 5 } }, path: '/approvals/projectDays', message: /Too small/,
+    name: 'approvals of zero days', config: { approvals: { projectDays: 0, sessionMinutes: 5 } }, path: '/approvals/projectDays', message: /Too small/,
     kept: { approvals: { projectDays: 1, sessionMinutes: 5 } },
   },
   {
-    name: 'a budget of nothing', config: { budget: { tokens: 0, calls: 5 } }, path: '/budget/tokens', message: /Too small/,
+    name: 'a budget of zero', config: { budget: { tokens: 0, calls: 5 } }, path: '/budget/tokens', message: /Too small/,
     kept: { budget: { tokens: 1, calls: 5 } },
   },
 ]
 
-describe('a configuration that is partly wrong', () => {
+describe('a configuration with an invalid part', () => {
   test.each(malformed)('$name', async ({ config, path, message, kept, code = 'ConfigInvalid', also }) => {
     using home = new HomeFixture()
     const location = home.write(configOf(home.projectRoot), config)
@@ -231,7 +231,7 @@ describe('a configuration that is partly wrong', () => {
     expect(config.merged).toEqual({ mode: 'ask', rules: [unread, { permission: 'a', pattern: '*', action: 'ask' }, unread], tools: { a: { enabled: false } } })
   })
 
-  test('a file that cannot be read', async () => {
+  test('disables all tools if the file cannot be read', async () => {
     using home = new HomeFixture()
     execFileSync('mkdir', ['-p', home.projectRoot])
     execFileSync('mkfifo', [configOf(home.projectRoot)])
@@ -252,7 +252,7 @@ describe('a configuration that is partly wrong', () => {
     expect(config.merged).toEqual({ toolsEnabled: false })
   })
 
-  test('a person may link to their own settings, a project may not', async () => {
+  test('follows a link in the global layer, and not in a project', async () => {
     using home = new HomeFixture()
     const dotfiles = home.write(join(home.base, 'dotfiles.json'), { mode: 'yolo' })
     symlinkSync(dotfiles, configOf(home.globalRoot))

@@ -49,7 +49,7 @@ test.each([
     'a changed manifest', 'changed', 'bulkhead.json',
     (home: HomeFixture, at: string) => home.write(join(at, 'bulkhead.json'), manifestOf({ version: '2.0.0' })),
   ],
-])('%s is reported and nothing is returned', async (_, change, path, spoil) => {
+])('reports %s and returns nothing', async (_, change, path, spoil) => {
   using home = new HomeFixture()
   const { location, read } = await loaded(home)
   spoil(home, location)
@@ -74,15 +74,15 @@ test.each([
     rmSync(join(at, 'index.js'))
     mkdirSync(join(at, 'index.js'))
   }],
-  ['a folder that is gone', 'does not exist', (_: HomeFixture, at: string) => rmSync(at, { recursive: true })],
-])('%s', async (_, message, spoil) => {
+  ['a removed folder', 'does not exist', (_: HomeFixture, at: string) => rmSync(at, { recursive: true })],
+])('rejects %s', async (_, message, spoil) => {
   using home = new HomeFixture()
   const { location, read } = await loaded(home)
   spoil(home, location)
   await expect(read()).rejects.toMatchObject({ code: 'IntegrityFailed', message: expect.stringContaining(message) as string })
 })
 
-test('loading again accepts the change under another digest', async () => {
+test('accepts the change under another digest when loaded again', async () => {
   using home = new HomeFixture()
   const { location, read } = await loaded(home)
   const before = (await home.load()).extensions[0]!

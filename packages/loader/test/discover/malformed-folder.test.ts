@@ -54,27 +54,27 @@ const folders: readonly MalformedFolder[] = [
     },
   },
   { name: 'a link to a folder', message: /is a link/, file: 'up', spoil: (at) => symlinkSync('..', join(at, 'up')) },
-  { name: 'a link to nothing', message: /is a link/, file: 'gone', spoil: (at) => symlinkSync('nowhere', join(at, 'gone')) },
+  { name: 'a dangling link', message: /is a link/, file: 'gone', spoil: (at) => symlinkSync('nowhere', join(at, 'gone')) },
   { name: 'a pipe', message: /not a regular file/, file: 'pipe', spoil: (at) => execFileSync('mkfifo', [join(at, 'pipe')]) },
   {
     name: 'a name with a line feed', message: /a\\u\{a\}b\.js/, file: 'a\nb.js',
     spoil: (at, home) => home.write(join(at, 'a\nb.js'), ''),
   },
   {
-    name: 'a name that turns the text around', message: /invisible/, file: 'a\u{202e}sj.js',
+    name: 'a name with a text direction mark', message: /invisible/, file: 'a\u{202e}sj.js',
     spoil: (at, home) => home.write(join(at, 'a\u{202e}sj.js'), ''),
   },
   {
-    name: 'a name with a back-slash', message: /backslash/, file: 'a\\b.js',
+    name: 'a name with a backslash', message: /backslash/, file: 'a\\b.js',
     spoil: (at, home) => home.write(join(at, 'a\\b.js'), ''),
   },
   {
-    name: 'folders without end', message: /32 folders deep/, file: Array(33).fill('d').join('/'),
+    name: 'folders that are nested too deep', message: /32 folders deep/, file: Array(33).fill('d').join('/'),
     spoil: (at) => mkdirSync(join(at, ...Array<string>(40).fill('d')), { recursive: true }),
   },
 ]
 
-describe('a folder that is refused', () => {
+describe('refuses a folder with', () => {
   test.each(folders)('$name', async ({ spoil, message, file, stage = 'read', code = 'PackageUnsafe' }) => {
     using home = new HomeFixture()
     const location = home.extension(home.globalRoot, 'weather')
@@ -92,7 +92,7 @@ describe('a folder that is refused', () => {
       home.globalRoot, 'weather', manifestOf(), { 'index.js': '', 'Lib/a.js': '1', 'lib/b.js': '2' },
     )
     const { extensions, diagnostics } = await home.load()
-    // A file system that folds names has merged the two folders before anybody could look.
+    // A file system that ignores case has merged the two folders.
     const folded = readdirSync(location).length === 3
     expect(extensions).toHaveLength(folded ? 1 : 0)
     expect(diagnostics.map(({ code, location: at }) => [code, at])).toEqual(

@@ -20,8 +20,8 @@ class PackagesFixture extends HomeFixture {
   }
 }
 
-describe('a package that a configuration names', () => {
-  test('with a manifest of its own, in each layer, scoped or not', async () => {
+describe('a configured package', () => {
+  test('loads with a manifest file in each layer, scoped or not', async () => {
     using home = new PackagesFixture()
     home.npm(home.globalRoot, 'weather', { 'bulkhead.json': manifestOf(), 'package.json': { name: 'weather', version: '9.9.9' } })
     home.npm(home.workspace, '@acme/storms', { 'bulkhead.json': manifestOf({ id: 'storms' }) })
@@ -36,7 +36,7 @@ describe('a package that a configuration names', () => {
     ])
   })
 
-  test('with a bulkhead key, which need not repeat the version', async () => {
+  test('loads with a bulkhead key, which may omit the version', async () => {
     using home = new PackagesFixture()
     const { version: _, ...manifest } = manifestOf()
     home.npm(home.globalRoot, 'weather', { 'package.json': { name: 'weather', version: '2.0.1', bulkhead: manifest } })
@@ -47,7 +47,7 @@ describe('a package that a configuration names', () => {
     expect(code.kind === 'files' && [...(await code.readFiles()).keys()].toSorted()).toEqual(['index.js', 'package.json'])
   })
 
-  test('of the embedder may be a link to anywhere', async () => {
+  test('of the embedder may be a link to any folder', async () => {
     using home = new PackagesFixture()
     const app = join(home.base, 'app')
     const store = home.npm(join(home.base, 'store'), 'weather', { 'bulkhead.json': manifestOf() })
@@ -70,7 +70,7 @@ describe('a package that a configuration names', () => {
     expect(diagnostics).toMatchObject([{ stage: 'locate', code: 'PackageUnsafe', path: '/packages/0', location: join(home.projectRoot, 'config.json') }])
   })
 
-  test('is not read before the project is trusted, and is part of what is trusted', async () => {
+  test('is not read before the project is trusted, and is part of its digest', async () => {
     using home = new PackagesFixture()
     const at = home.npm(home.workspace, 'weather', { 'bulkhead.json': manifestOf() })
     home.named(home.projectRoot, ['weather', 'gone'])
@@ -98,22 +98,22 @@ describe('a package that a configuration names', () => {
   })
 })
 
-describe('a package that is refused', () => {
+describe('refuses a package', () => {
   const lacking: readonly (readonly [string, Files, string, string, RegExp])[] = [
     ['no manifest', { 'package.json': { name: 'weather' } }, '', '', /has no "bulkhead"/],
     ['neither file', {}, '', '', /no bulkhead\.json/],
-    ['a package.json that is no JSON', { 'package.json': '{' }, 'package.json', '', /package\.json is not JSON/],
-    ['a key twice', { 'package.json': '{"bulkhead":{},"bulkhead":{}}' }, 'package.json', '/bulkhead', /duplicate key/],
-    ['a manifest that is a text', { 'package.json': { bulkhead: './tool.json' } }, 'package.json', '/bulkhead', /expected object/],
-    ['a wrong member', { 'package.json': { bulkhead: manifestOf({ id: '../x', tools: [toolOf()] }) } }, 'package.json', '/bulkhead/id', /lower-case/],
-    ['a version that is none', { 'package.json': { version: 'x', bulkhead: { ...manifestOf(), version: undefined } } }, 'package.json',
+    ['an invalid package.json', { 'package.json': '{' }, 'package.json', '', /package\.json is not JSON/],
+    ['a duplicate key', { 'package.json': '{"bulkhead":{},"bulkhead":{}}' }, 'package.json', '/bulkhead', /duplicate key/],
+    ['a manifest that is a string', { 'package.json': { bulkhead: './tool.json' } }, 'package.json', '/bulkhead', /expected object/],
+    ['an invalid id', { 'package.json': { bulkhead: manifestOf({ id: '../x', tools: [toolOf()] }) } }, 'package.json', '/bulkhead/id', /lower-case/],
+    ['an invalid version', { 'package.json': { version: 'x', bulkhead: { ...manifestOf(), version: undefined } } }, 'package.json',
       '/bulkhead/version', /a version/],
     ['a schema that does not compile', { 'package.json': { bulkhead: manifestOf({ tools: [toolOf({ inputSchema: { type: 'object', required: 1 } })] }) } },
       'package.json', '/bulkhead/tools/0/inputSchema/required', /must be array/],
     ['a locked name', { 'package.json': { bulkhead: manifestOf({ tools: [toolOf({ name: 'bash' })] }) } }, 'package.json',
       '/bulkhead/tools/0/name', /reserved for/],
   ]
-  test.each(lacking)('for %s', async (_, files, file, path, message) => {
+  test.each(lacking)('with %s', async (_, files, file, path, message) => {
     using home = new PackagesFixture()
     const at = home.npm(home.globalRoot, 'weather', files)
     home.named(home.globalRoot, ['weather'])
@@ -123,13 +123,13 @@ describe('a package that is refused', () => {
     expect(diagnostics[0]!.message).toMatch(message)
   })
 
-  test.each(['../up', '/etc', 'a/b', '.bin', '@acme', '@acme/../x', 'UPPER', 'a\u200bb', '', 5])('for the name %j', async (name) => {
+  test.each(['../up', '/etc', 'a/b', '.bin', '@acme', '@acme/../x', 'UPPER', 'a\u200bb', '', 5])('with the name %j', async (name) => {
     using home = new PackagesFixture()
     home.named(home.globalRoot, [name])
     expect((await home.load()).diagnostics).toMatchObject([{ stage: 'configSchema', code: 'ConfigInvalid', path: '/packages/0' }])
   })
 
-  test('when it is missing, or not a folder', async () => {
+  test('that is missing or not a folder', async () => {
     using home = new PackagesFixture()
     home.named(home.globalRoot, ['gone', 'file'])
     home.write(join(home.globalRoot, 'node_modules/file'), '')

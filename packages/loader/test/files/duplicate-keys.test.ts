@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { thoroughly } from '../../../../scripts/thoroughly.ts'
 import { findDuplicateKey } from '../../src/files/strict-json.ts'
 
-describe('a key twice', () => {
+describe('finds a duplicate key', () => {
   test.each([
     ['{"a":1,"a":2}', '/a'],
     ['{"a":{"b":1,"c":2,"b":3}}', '/a/b'],
@@ -14,7 +14,7 @@ describe('a key twice', () => {
     ['{"a":[{"b":"}","c":"\\"","c":1}]}', '/a/0/c'],
     ['{"a":"\\\\","a":1}', '/a'],
     ['{"toString":1,"toString":2}', '/toString'],
-  ])('%s', (text, pointer) => {
+  ])('in %s', (text, pointer) => {
     expect(JSON.parse(text)).toBeDefined()
     expect(findDuplicateKey(text)).toBe(pointer)
   })
@@ -22,17 +22,17 @@ describe('a key twice', () => {
   test.each([
     '{}', '[]', '"a"', '1', '{"a":{"a":{"a":1}}}', '[{"a":1},{"a":1}]', '{"a":"a","b":"a"}', '{"a":["a","a"],"b":{"a":1}}',
     '{"a,b":1,"a":"\\"a\\":"}',
-  ])('not in %s', (text) => {
+  ])('but not in %s', (text) => {
     expect(findDuplicateKey(text)).toBeUndefined()
   })
 
-  test('what JSON.stringify writes never has one', () => {
+  test('but never in the output of JSON.stringify', () => {
     fc.assert(fc.property(fc.json(), fc.nat(3), (json, indent) => {
       expect(findDuplicateKey(JSON.stringify(JSON.parse(json), null, indent))).toBeUndefined()
     }), { numRuns: thoroughly(100, 500) })
   })
 
-  test('wherever a member is written again it is found', () => {
+  test('at any place', () => {
     const records = fc.dictionary(fc.string(), fc.jsonValue(), { minKeys: 1 })
     fc.assert(fc.property(records, fc.nat(), fc.jsonValue({ maxDepth: 2 }), (record, pick, around) => {
       const entries = Object.entries(record)

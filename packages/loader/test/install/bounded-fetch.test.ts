@@ -23,7 +23,7 @@ test.each([
   ['http://10.0.0.5/x', 'https://10.0.0.4', /must start with https/],
 ])('%s may not be named by %s', (to, from, why) => expect(() => link(to, from)).toThrow(why))
 
-describe('a registry elsewhere', () => {
+describe('a remote registry', () => {
   const asked: string[] = []
   let server: Server
   let near: string
@@ -55,7 +55,7 @@ describe('a registry elsewhere', () => {
     ['a tarball', () => steer({ tarball: `${near}x` })],
     ['attestations', () => steer({ tarball: 'https://registry.example/x', attestations: { url: `${near}x` } }, new Response())],
     ['a redirect', () => steer({ tarball: 'https://registry.example/x' }, new Response(null, { status: 302, headers: { location: `${near}x` } }))],
-  ])('does not lead to this machine by %s', async (_, work) => {
+  ])('cannot refer to this machine with %s', async (_, work) => {
     await expect(work()).rejects.toMatchObject({ code: 'InstallSourceInvalid', message: expect.stringContaining('on this machine') })
     expect(asked).toEqual([])
   })

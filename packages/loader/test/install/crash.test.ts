@@ -4,12 +4,12 @@ import { HomeFixture } from '../home-fixture.ts'
 import { dieAtWrites, installIn, NEW, OLD, stateOf } from './die-at-writes.ts'
 import { folderOf, install, installerFor, packageFiles } from './install-fixture.ts'
 
-test('ended at any write, the previous state is whole, or the new one is', async () => {
-  // A sample, from another write on each time: `pnpm soak` tries every write.
+test('leaves the previous or the new state when it stops at any write', async () => {
+  // Tests a sample that differs on each run. `pnpm soak` tests every write.
   expect(await dieAtWrites(5)).toBeGreaterThan(3)
 })
 
-test('killed for good at a write, and at any moment, likewise', async () => {
+test('leaves the previous or the new state when the process is killed', async () => {
   using home = new HomeFixture()
   const specs = [folderOf(home, packageFiles('1.0.1'), 'newer'), '-weather', folderOf(home, packageFiles('1.0.0'), 'older')].join()
   await install(installerFor(home), './older')
@@ -24,7 +24,7 @@ test('killed for good at a write, and at any moment, likewise', async () => {
   }
 })
 
-test('two at once: one waits for the other', async () => {
+test('runs concurrent installations one after the other', async () => {
   using home = new HomeFixture()
   folderOf(home, packageFiles('1.0.0'), 'one')
   folderOf(home, packageFiles('1.0.0', [], { id: 'storms', tools: [{ name: 'storm', description: 'x', inputSchema: { type: 'object' } }] }), 'two')

@@ -8,7 +8,7 @@ import { HomeFixture } from '../home-fixture.ts'
 
 const source = fileURLToPath(new URL('../../src/install/layer-files.ts', import.meta.url))
 
-test('is held against others until it is given back', () => {
+test('excludes others until it is released', () => {
   using home = new HomeFixture()
   const path = join(home.globalRoot, 'installed', '.busy')
   const release = claimExclusively(path)
@@ -18,10 +18,10 @@ test('is held against others until it is given back', () => {
   expect(readdirSync(join(home.globalRoot, 'installed'))).toEqual(['.busy'])
 })
 
-test('needs no space: with a full disk, a user may want to uninstall something', () => {
+test('writes nothing, so that uninstalling works on a full disk', () => {
   using home = new HomeFixture()
   const code = `const { claimExclusively } = await import(process.argv[1]); claimExclusively(process.argv[2])(); console.log('held')`
-  // Not a byte may be written to any file.
+  // No write to any file is allowed.
   const { stdout, stderr } = spawnSync('sh', ['-c', 'ulimit -f 0; exec "$0" "$@"', process.execPath, '--input-type=module', '-e', code, source, join(home.globalRoot, 'installed', '.busy')], { encoding: 'utf8' })
   expect([stdout, stderr]).toEqual(['held\n', ''])
 })

@@ -23,7 +23,7 @@ const loaded = async (home: HomeFixture) => {
 }
 
 describe('installing', () => {
-  test('a folder: planned without writing, then there, locked and loaded', async () => {
+  test('installs a folder: the plan writes nothing, then it is locked and loaded', async () => {
     using home = new HomeFixture()
     const installer = installerFor(home)
     const plan = await installer.plan(folderOf(home, packageFiles()))
@@ -39,14 +39,14 @@ describe('installing', () => {
     expect(await (await home.load()).extensions[0]!.code).toMatchObject({ kind: 'files' })
   })
 
-  test('a tarball, and into a project', async () => {
+  test('installs a tarball into a project', async () => {
     using home = new HomeFixture()
     writeFileSync(join(home.base, 'weather-1.0.0.tgz'), await tarballOf(packageFiles()))
     await install(installerFor(home, { layer: 'project' }), 'weather-1.0.0.tgz')
     expect(await loaded(home)).toEqual([['project weather@1.0.0 verified'], []])
   })
 
-  test('an npm package by name, version, range and tag; nothing but its document and its tarball is asked for', async () => {
+  test('installs an npm package by name, version, range and tag, and requests only its document and its tarball', async () => {
     using home = new HomeFixture()
     await using registry = await RegistryFixture.start()
     for (const version of ['1.0.0', '1.1.0', '2.0.0']) registry.publish('@acme/weather', version, { tarball: await tarballOf(packageFiles(version)) })
@@ -61,7 +61,7 @@ describe('installing', () => {
     expect(await loaded(home)).toEqual([['global weather@1.0.0 verified'], []])
   })
 
-  test('what stands in its place already is accepted where it is', async () => {
+  test('accepts a folder in the layer in place', async () => {
     using home = new HomeFixture()
     const at = home.extension(home.globalRoot, 'weather')
     expect(await install(installerFor(home), at)).toMatchObject({ source: 'in-place' })
@@ -69,7 +69,7 @@ describe('installing', () => {
     expect(await loaded(home)).toEqual([['global weather@1.4.0 verified'], []])
   })
 
-  test('the same again changes nothing, and mends what was damaged', async () => {
+  test('repeats without a change, and repairs damaged files', async () => {
     using home = new HomeFixture()
     const installer = installerFor(home)
     const spec = folderOf(home, packageFiles())
@@ -86,7 +86,7 @@ describe('installing', () => {
     expect(await loaded(home)).toEqual([['global weather@1.0.0 verified'], []])
   })
 
-  test('uninstalling takes it away, and what is left over goes with the next change', async () => {
+  test('uninstalls, and removes left-over folders with the next change', async () => {
     using home = new HomeFixture()
     const installer = installerFor(home)
     await install(installer, folderOf(home, packageFiles()))
@@ -98,10 +98,10 @@ describe('installing', () => {
   })
 })
 
-describe('what cannot be installed', () => {
+describe('refuses to install', () => {
   test.each([
-    ['nothing', ''], ['a path that is not there', './nowhere'], ['a name that is none', 'Weather Tool'], ['a file that is no archive', './notes.txt'],
-    ['no registry', 'weather@1.0.0'], ['a climbing name', '@acme/../x'], ['a path that no disk can have', `./${'x'.repeat(300)}`],
+    ['an empty name', ''], ['a missing path', './nowhere'], ['an invalid name', 'Weather Tool'], ['a file that is not an archive', './notes.txt'],
+    ['a name without a registry', 'weather@1.0.0'], ['a name with ..', '@acme/../x'], ['a path that is too long', `./${'x'.repeat(300)}`],
   ])('%s', async (_, spec) => {
     using home = new HomeFixture()
     home.write(join(home.base, 'notes.txt'), '')
@@ -109,32 +109,32 @@ describe('what cannot be installed', () => {
   })
 
   test.each([
-    ['a manifest that is none', { 'bulkhead.json': '{' }, 'ShapeInvalid'],
-    ['no manifest', { 'index.js': '' }, 'ShapeInvalid'],
-    ['a lie about its files', { ...packageFiles(), 'bulkhead.integrity.json': '{"algorithm":"sha512","files":{},"root":""}' }, 'IntegrityFailed'],
-    ['a signature that is none', { ...packageFiles(), 'bulkhead.sigstore.json': '{}' }, 'SignatureInvalid'],
+    ['an invalid manifest', { 'bulkhead.json': '{' }, 'ShapeInvalid'],
+    ['a folder without a manifest', { 'index.js': '' }, 'ShapeInvalid'],
+    ['a wrong integrity file', { ...packageFiles(), 'bulkhead.integrity.json': '{"algorithm":"sha512","files":{},"root":""}' }, 'IntegrityFailed'],
+    ['an invalid signature', { ...packageFiles(), 'bulkhead.sigstore.json': '{}' }, 'SignatureInvalid'],
     ['a locked name', packageFiles('1.0.0', [], {}, { name: 'bash', requires: { shell: [{ cmd: 'sh' }] } }), 'LockedIdRedefined'],
-    ['a dependency that is not there', packageFiles('1.0.0', [], { dependsOn: ['elsewhere'] }), 'DependencyMissing'],
+    ['a missing dependency', packageFiles('1.0.0', [], { dependsOn: ['elsewhere'] }), 'DependencyMissing'],
   ])('%s', async (_, files, code) => {
     using home = new HomeFixture()
     expect(await codeOf(install(installerFor(home), folderOf(home, files)))).toBe(code)
     expect(await loaded(home)).toEqual([[], []])
   })
 
-  test('an archive that climbs out', async () => {
+  test('an archive with a path outside', async () => {
     using home = new HomeFixture()
     writeFileSync(join(home.base, 'evil.tgz'), archive(entry({ name: 'package/../../evil.txt', body: 'x' })))
     expect(await codeOf(installerFor(home).plan('evil.tgz'))).toBe('PackageUnsafe')
     expect(readdirSync(home.base).toSorted()).toEqual(['evil.tgz', 'home', 'work'])
   })
 
-  test('names that are too long for any disk, before a person is asked', async () => {
+  test('names that are too long, before asking for consent', async () => {
     using home = new HomeFixture()
     writeFileSync(join(home.base, 'long.tgz'), await tarballOf({ ...packageFiles(), ['x'.repeat(300)]: '' }))
     await expect(installerFor(home).plan('./long.tgz')).rejects.toMatchObject({ code: 'PackageUnsafe', message: expect.stringContaining('a name of more than 255 bytes') })
   })
 
-  test('what cannot be written, and nothing of it stays on the disk', async () => {
+  test('a package that cannot be written, and removes its files', async () => {
     using home = new HomeFixture()
     writeFileSync(join(home.base, 'large.tgz'), await tarballOf({ ...packageFiles(), 'large.txt': 'x'.repeat(100_000) }))
     const options = JSON.stringify({ layer: 'global', workspace: home.workspace, cwd: home.base, loader: home.options() })
@@ -145,7 +145,7 @@ describe('what cannot be installed', () => {
     expect(existsSync(join(home.globalRoot, 'bulkhead.lock'))).toBe(false)
   })
 
-  test('something that would take the name of another of its layer', async () => {
+  test('a package whose tool name is taken in its layer', async () => {
     using home = new HomeFixture()
     home.extension(home.globalRoot, 'storms', manifestOf({ id: 'storms', tools: packageToolsNamed('forecast') }))
     expect(await codeOf(install(installerFor(home), folderOf(home, packageFiles())))).toBe('RegistrationConflict')
@@ -160,14 +160,14 @@ describe('what cannot be installed', () => {
     expect(readdirSync(join(home.base, 'precious'))).toEqual(['keep.txt'])
   })
 
-  test('over a lock that cannot be read', async () => {
+  test('with an unreadable lock', async () => {
     using home = new HomeFixture()
     home.write(join(home.globalRoot, 'bulkhead.lock'), '{')
     expect(await codeOf(install(installerFor(home), folderOf(home, packageFiles())))).toBe('LockInvalid')
     expect(readFileSync(join(home.globalRoot, 'bulkhead.lock'), 'utf8')).toBe('{')
   })
 
-  test('a concurrent change', async () => {
+  test('after a concurrent change', async () => {
     using home = new HomeFixture()
     const installer = installerFor(home)
     const plan = await installer.plan(folderOf(home, packageFiles()))
@@ -179,15 +179,15 @@ describe('what cannot be installed', () => {
 
 const packageToolsNamed = (name: string) => [{ name, description: 'x', inputSchema: { type: 'object' as const } }]
 
-describe('a registry that lies', () => {
+describe('refuses a registry with', () => {
   test.each([
-    ['another tarball than it says', { integrity: `sha512-${Buffer.alloc(64).toString('base64')}` }, 'IntegrityFailed'],
+    ['another tarball', { integrity: `sha512-${Buffer.alloc(64).toString('base64')}` }, 'IntegrityFailed'],
     ['no digest', { integrity: undefined }, 'InstallSourceInvalid'],
     ['a weak digest', { integrity: 'sha1-2jmj7l5rSw0yVb/vlWAYkK/YBwk=' }, 'InstallSourceInvalid'],
     ['two digests', { integrity: `sha512-${Buffer.alloc(64).toString('base64')} sha512-${Buffer.alloc(64, 1).toString('base64')}` }, 'InstallSourceInvalid'],
-    ['a tarball in the open', { tarball: 'http://tarballs.example/x.tgz' }, 'InstallSourceInvalid'],
-    ['a tarball that is a file', { tarball: 'file:///etc/passwd' }, 'InstallSourceInvalid'],
-    ['a tarball that is not there', { tarball: 'http://127.0.0.1:1/x.tgz' }, 'InstallSourceUnavailable'],
+    ['a tarball over http', { tarball: 'http://tarballs.example/x.tgz' }, 'InstallSourceInvalid'],
+    ['a file URL', { tarball: 'file:///etc/passwd' }, 'InstallSourceInvalid'],
+    ['an unreachable tarball', { tarball: 'http://127.0.0.1:1/x.tgz' }, 'InstallSourceUnavailable'],
   ])('%s', async (_, dist, code) => {
     using home = new HomeFixture()
     await using registry = await RegistryFixture.start()
@@ -196,7 +196,7 @@ describe('a registry that lies', () => {
     expect(readdirSync(home.globalRoot)).toEqual([])
   })
 
-  test('another version inside than outside', async () => {
+  test('another version in the manifest', async () => {
     using home = new HomeFixture()
     await using registry = await RegistryFixture.start()
     registry.publish('weather', '1.0.1', { tarball: await tarballOf(packageFiles('1.0.0')) })
@@ -207,7 +207,7 @@ describe('a registry that lies', () => {
   })
 })
 
-test('a version that its publisher has deprecated is reported as one', async () => {
+test('warns about a deprecated version', async () => {
   using home = new HomeFixture()
   await using registry = await RegistryFixture.start()
   const tarball = await tarballOf(packageFiles())
@@ -219,8 +219,8 @@ test('a version that its publisher has deprecated is reported as one', async () 
   for (const none of [undefined, '']) expect(await warnings(none)).toEqual([])
 })
 
-describe('a registry that leads elsewhere', () => {
-  test('is followed, and the token is not given to others', async () => {
+describe('a redirect of a registry', () => {
+  test('is followed, without the token for other origins', async () => {
     using home = new HomeFixture()
     await using registry = await RegistryFixture.start()
     await using other = await RegistryFixture.start()
@@ -236,11 +236,11 @@ describe('a registry that leads elsewhere', () => {
   })
 
   test.each([
-    ['into the open', 'http://registry.example/weather', 'InstallSourceInvalid'],
+    ['to http', 'http://registry.example/weather', 'InstallSourceInvalid'],
     ['to a file', 'file:///etc/passwd', 'InstallSourceInvalid'],
-    ['nowhere', 'http://[', 'InstallSourceInvalid'],
-    ['in a circle', '/weather', 'InstallSourceUnavailable'],
-  ])('%s is not', async (_, location, code) => {
+    ['to an invalid URL', 'http://[', 'InstallSourceInvalid'],
+    ['in a loop', '/weather', 'InstallSourceUnavailable'],
+  ])('%s is refused', async (_, location, code) => {
     using home = new HomeFixture()
     await using registry = await RegistryFixture.start()
     registry.redirects.set('weather', location)
@@ -249,7 +249,7 @@ describe('a registry that leads elsewhere', () => {
 })
 
 describe('trust in a project', () => {
-  test('is bound to its lock and to what is installed there', async () => {
+  test('is bound to its lock and its installed packages', async () => {
     using home = new HomeFixture()
     const loader = createLoader(home.options())
     home.write(join(home.projectRoot, 'config.json'), {})
@@ -267,7 +267,7 @@ describe('trust in a project', () => {
   })
 })
 
-test('what is remembered of earlier starts does not outlive the lock', async () => {
+test('ignores cached results after the lock changed', async () => {
   using home = new HomeFixture()
   const cached = { cache: join(home.base, 'cache') }
   await install(installerFor(home), home.extension(home.globalRoot, 'weather'))

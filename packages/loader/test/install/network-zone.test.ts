@@ -9,7 +9,7 @@ test.each(['localhost', 'LOCALHOST.', 'a.localhost', '127.0.0.1', '127.9.9.9', '
 
 test.each([
   '10.0.0.1', '172.31.0.1', '192.168.1.1', '169.254.169.254', '100.100.100.200', '168.63.129.16', '[fd00::1]', '[fe80::1]', '[::ffff:10.0.0.1]', '[::a00:1]', '[64:ff9b::a00:1]', '[2002:7f00:1::]',
-])('%s is of a private network', (host) => {
+])('%s is in a private network', (host) => {
   expect(nearness(host)).toBe('a private network')
 })
 
@@ -17,7 +17,7 @@ test.each(['registry.example', 'localhost.example', 'notlocalhost', '93.184.216.
   expect(nearness(host)).toBe('elsewhere')
 })
 
-test('this machine is nearer than its network, which is nearer than all else', () => {
+test('orders zones by distance: this machine, a private network, elsewhere', () => {
   expect(isCloser('this machine', 'a private network')).toBe(true)
   expect(isCloser('a private network', 'elsewhere')).toBe(true)
   expect(isCloser('elsewhere', 'elsewhere')).toBe(false)

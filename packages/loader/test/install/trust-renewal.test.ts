@@ -8,7 +8,7 @@ import { createLoader } from '../../src/load/loader.ts'
 import { HomeFixture, manifestOf } from '../home-fixture.ts'
 import { folderOf, install, installerFor, packageFiles } from './install-fixture.ts'
 
-/** A project with a tool of its own, to install into. */
+/** A project with its own tool, to install into. */
 class ProjectFixture extends HomeFixture {
   readonly ownAt = this.extension(this.projectRoot, 'own')
   readonly file = join(this.globalRoot, 'trust.jsonl')
@@ -26,7 +26,7 @@ class ProjectFixture extends HomeFixture {
     return existsSync(this.file) ? readFileSync(this.file, 'utf8').trim().split('\n').length : 0
   }
 
-  /** What a host loads that goes by what was trusted, and nothing else. */
+  /** The extensions that load with the recorded trust. */
   async trusted(): Promise<readonly string[]> {
     const standing = await this.standing()
     if (standing.kind !== 'trusted') return [standing.kind]
@@ -37,8 +37,8 @@ class ProjectFixture extends HomeFixture {
 
 const source = (home: HomeFixture, version = '1.0.0') => folderOf(home, packageFiles(version), `weather-${version}`)
 
-describe('a project that is trusted stays so', () => {
-  test('when something is installed into it, updated and taken away again, with exactly that', async () => {
+describe('a trusted project stays trusted', () => {
+  test('when a package is installed, updated and uninstalled', async () => {
     using home = new ProjectFixture()
     await home.ledger.decide(home.workspace, 'trusted')
     await install(home.installer, source(home))
@@ -50,7 +50,7 @@ describe('a project that is trusted stays so', () => {
     expect(home.lines()).toBe(4)
   })
 
-  test('when one of its own folders is accepted where it is', async () => {
+  test('when one of its own folders is accepted in place', async () => {
     using home = new ProjectFixture()
     await home.ledger.decide(home.workspace, 'trusted')
     await install(home.installer, home.ownAt)
@@ -58,7 +58,7 @@ describe('a project that is trusted stays so', () => {
   })
 })
 
-describe('and asks again when', () => {
+describe('a trusted project needs a new decision when', () => {
   const changes: readonly (readonly [string, (home: ProjectFixture) => void])[] = [
     ['another tool changed', (home) => home.write(join(home.ownAt, 'index.js'), 'export default []')],
     ['a tool was added', (home) => home.extension(home.projectRoot, 'more')],
@@ -76,7 +76,7 @@ describe('and asks again when', () => {
 
   test.each([
     ...changes,
-    ['what was installed changed', (home: ProjectFixture) => {
+    ['an installed package changed', (home: ProjectFixture) => {
       const installed = join(home.projectRoot, 'installed')
       const name = readdirSync(installed).find((entry) => entry.startsWith('weather-'))
       home.write(join(installed, name!, 'index.js'), 'export default []')
@@ -91,7 +91,7 @@ describe('and asks again when', () => {
   })
 })
 
-describe('no project becomes trusted without a decision', () => {
+describe('an installation does not trust a project', () => {
   test.each([null, 'declined', 'once', 'revoked'] as const)('that was %s before', async (decision: TrustDecision | null) => {
     using home = new ProjectFixture()
     if (decision !== null) await home.ledger.decide(home.workspace, decision)
@@ -101,14 +101,14 @@ describe('no project becomes trusted without a decision', () => {
     expect((await home.standing()).kind).not.toBe('trusted')
   })
 
-  test('that had nothing of its own before', async () => {
+  test('that was empty before', async () => {
     using home = new ProjectFixture()
     rmSync(home.projectRoot, { recursive: true })
     await install(home.installer, source(home))
     expect(await home.standing()).toEqual({ kind: 'unknown' })
   })
 
-  test('by an installation into the home of the user', async () => {
+  test('in the home folder of the user', async () => {
     using home = new ProjectFixture()
     await home.ledger.decide(home.workspace, 'trusted')
     home.write(join(home.ownAt, 'bulkhead.json'), manifestOf({ id: 'own', version: '2.0.0' }))
@@ -117,7 +117,7 @@ describe('no project becomes trusted without a decision', () => {
   })
 })
 
-test.each(['declined', 'once'] as const)('trust that was taken back while something was installed stays so: %s', async (decision) => {
+test.each(['declined', 'once'] as const)('does not renew trust that was replaced during the installation: %s', async (decision) => {
   using home = new ProjectFixture()
   await home.ledger.decide(home.workspace, 'trusted')
   const renewal = await TrustRenewal.begin(home.workspace, resolveSettings(home.options()))

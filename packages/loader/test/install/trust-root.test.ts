@@ -14,7 +14,7 @@ const optionsOf = (home: HomeFixture, repository: TufFixture) => ({
 const outcome = (work: Promise<unknown>) => work.then(() => 'done', (error: unknown) => BulkheadError.from(error).code)
 
 describe('refreshing the trust root', () => {
-  test('from a repository that is signed and current', async () => {
+  test('accepts a signed and current repository', async () => {
     using home = new HomeFixture()
     await using repository = await TufFixture.start()
     repository.serve(root, 1)
@@ -24,7 +24,7 @@ describe('refreshing the trust root', () => {
     const newer = { ...PUBLIC_GOOD_ROOT.json as object, tlogs: [first] }
     repository.serve(JSON.stringify(newer), 2)
     expect(await refreshTrustRoot(options)).toEqual(newer)
-    // What it said once it cannot take back.
+    // A repository cannot be rolled back.
     repository.serve(root, 1)
     expect(await outcome(refreshTrustRoot(options))).toBe('InstallSourceUnavailable')
   })
@@ -35,21 +35,21 @@ describe('refreshing the trust root', () => {
       repository.serve(root, 1)
       repository.tamper((text, path) => path === '1.targets.json' ? text.replace('"length":', '"length":1') : text)
     }, 'InstallSourceUnavailable'],
-    ['another target than was signed', (repository) => {
+    ['serving another target than was signed', (repository) => {
       repository.serve(root, 1)
       repository.tamper((text, path) => path.startsWith('targets/') ? text.replace('rekor', 'rekox') : text)
     }, 'InstallSourceUnavailable'],
     ['empty', () => {}, 'InstallSourceUnavailable'],
-    ['one that serves something else', (repository) => repository.serve('{}', 1), 'SignatureInvalid'],
-    ['one that serves no JSON', (repository) => repository.serve('hello', 1), 'SignatureInvalid'],
-  ])('not from one that is %s', async (_, prepare, code) => {
+    ['serving another document', (repository) => repository.serve('{}', 1), 'SignatureInvalid'],
+    ['serving invalid JSON', (repository) => repository.serve('hello', 1), 'SignatureInvalid'],
+  ])('refuses a repository that is %s', async (_, prepare, code) => {
     using home = new HomeFixture()
     await using repository = await TufFixture.start()
     prepare(repository)
     expect(await outcome(refreshTrustRoot(optionsOf(home, repository)))).toBe(code)
   })
 
-  test('what was begun with and proved nothing is not held on to', async () => {
+  test('does not store an initial root that verified nothing', async () => {
     using home = new HomeFixture()
     await using repository = await TufFixture.start()
     await using other = await TufFixture.start()
@@ -59,14 +59,14 @@ describe('refreshing the trust root', () => {
     expect(await outcome(refreshTrustRoot({ ...options, initialRoot: foreign }))).toBe('InstallSourceUnavailable')
     expect(readdirSync(options.cacheFolder)).toEqual([])
     expect(await refreshTrustRoot(options)).toEqual(PUBLIC_GOOD_ROOT.json)
-    // From here on it is known, and what it said counts.
+    // The repository is known now, so the initial root is ignored.
     expect(await refreshTrustRoot({ ...options, initialRoot: foreign })).toEqual(PUBLIC_GOOD_ROOT.json)
   })
 
   test.each([
-    ['that is not there', undefined, 'cannot be read'], ['that is no JSON', 'one two', 'is not JSON'],
-    ['of something else', '{"signed":{"_type":"targets"}}', 'is not TUF root metadata'],
-  ])('not with a file to begin with %s', async (_, text, why) => {
+    ['that is missing', undefined, 'cannot be read'], ['that is not JSON', 'one two', 'is not JSON'],
+    ['of another type', '{"signed":{"_type":"targets"}}', 'is not TUF root metadata'],
+  ])('refuses an initial root %s', async (_, text, why) => {
     using home = new HomeFixture()
     const initialRoot = join(home.base, 'begin.json')
     if (text !== undefined) home.write(initialRoot, text)
@@ -74,7 +74,7 @@ describe('refreshing the trust root', () => {
     await expect(work).rejects.toMatchObject({ code: 'InstallSourceInvalid', message: expect.stringMatching(`begin.json" ${why}.*Use the root metadata`) })
   })
 
-  test('not over plain HTTP, nor from an unverified root', async () => {
+  test('refuses plain HTTP, and a repository without an initial root', async () => {
     using home = new HomeFixture()
     await using repository = await TufFixture.start()
     repository.serve(root, 1)

@@ -23,10 +23,10 @@ const v = packageFiles
 
 describe('an update', () => {
   test.each([
-    ['that may do the same', v('1.0.1'), {}],
-    ['that may do less', v('1.0.1', []), {}],
-    ['that tells models something else', v('1.0.1', ['a.example'], {}, { description: 'Something else.' }), {}],
-    ['even where nothing wider is let through', v('1.0.1', []), { update: { widening: 'refuse' } }],
+    ['with the same powers', v('1.0.1'), {}],
+    ['with fewer powers', v('1.0.1', []), {}],
+    ['with another description', v('1.0.1', ['a.example'], {}, { description: 'Something else.' }), {}],
+    ['with fewer powers, where wider ones are refused', v('1.0.1', []), { update: { widening: 'refuse' } }],
   ] as const)('%s is silent', async (_, after, policy) => {
     expect((await verdictOf(v('1.0.0'), after, policy as ConfigFile['policy'])).verdict).toEqual({ kind: 'silent' })
   })
@@ -44,10 +44,10 @@ describe('an update', () => {
   })
 
   test.each([
-    ['a tool that no longer asks', v('2.0.0', ['a.example'], {}, { gated: false }), /no longer requires approval/],
+    ['a tool that no longer requires approval', v('2.0.0', ['a.example'], {}, { gated: false }), /no longer requires approval/],
     ['an older version', v('0.9.0'), /older than the accepted 1\.0\.0/],
-    ['the same version with other bytes', { ...v('1.0.0'), 'index.js': 'export default 2' }, /has the accepted version 1\.0\.0 but different content/],
-    ['the same version under a name that no order knows', v('1.0.0+other'), /has the accepted version 1\.0\.0\+other/],
+    ['the same version with different content', { ...v('1.0.0'), 'index.js': 'export default 2' }, /has the accepted version 1\.0\.0 but different content/],
+    ['the same version with other build metadata', v('1.0.0+other'), /has the accepted version 1\.0\.0\+other/],
   ])('%s needs explicit consent', async (_, after, reason) => {
     const { verdict } = await verdictOf(v('1.0.0'), after)
     expect(verdict).toMatchObject({ kind: 'consent', explicit: true })
@@ -62,12 +62,12 @@ describe('an update', () => {
     expect(verdict).toMatchObject(kind === 'refused' ? { kind } : { kind, explicit: true, reasons: [expect.stringContaining('adds net: b.example'), expect.stringContaining(`older than the accepted ${before}`)] })
   })
 
-  test('one that asks less before it acts is refused in words that can be read', async () => {
+  test('refuses fewer approvals with a readable message', async () => {
     const { verdict } = await verdictOf(v('1.0.0', [], {}, { mode: 'local' }), v('1.0.1', [], {}, { mode: 'read' }))
     expect(verdict).toEqual({ kind: 'refused', message: 'It requires more (forecast is read and was local), and 1.0.1 is not a new major version after 1.0.0.' })
   })
 
-  test('a refused one is never written', async () => {
+  test('never writes a refused plan', async () => {
     using home = new HomeFixture()
     const installer = installerFor(home)
     await install(installer, folderOf(home, v('1.0.0')))
@@ -76,7 +76,7 @@ describe('an update', () => {
     expect(installer.accepted().get('weather')).toMatchObject({ version: '1.0.0' })
   })
 
-  test('what was there and is gone cannot be compared', async () => {
+  test('needs consent if the accepted version is missing', async () => {
     using home = new HomeFixture()
     const installer = installerFor(home)
     await install(installer, folderOf(home, v('1.0.0')))
@@ -96,7 +96,7 @@ test('ignores a changed installed version when comparing', async () => {
   expect([definitions, verdict]).toMatchObject([null, { kind: 'consent', explicit: true }])
 })
 
-describe('from a registry that attests', () => {
+describe('a registry with attestations', () => {
   let sigstore: SigstoreFixture
   beforeAll(async () => { sigstore = await SigstoreFixture.start() })
   afterAll(() => sigstore[Symbol.asyncDispose]())
@@ -115,7 +115,7 @@ describe('from a registry that attests', () => {
   const installerOf = (home: HomeFixture, registry: RegistryFixture) =>
     installerFor(home, { registry: { url: registry.url }, loader: { trustRoot: sigstore.trustRoot } })
 
-  test('the builder is shown, locked, and meets a pin, also when it is loaded', async () => {
+  test('shows and locks the builder, which satisfies a pin, also at load', async () => {
     using home = new HomeFixture()
     await using registry = await RegistryFixture.start()
     home.write(join(home.globalRoot, 'config.json'), { policy: { signature: { global: 'require' }, identities: { weather: { repository: 'https://github.com/acme/weather' } } } })
@@ -127,7 +127,7 @@ describe('from a registry that attests', () => {
     expect([report.extensions.map(({ integrity }) => integrity), report.diagnostics]).toEqual([['signed'], []])
   })
 
-  test('a project cannot write itself a builder', async () => {
+  test('ignores a builder in the lock of a project', async () => {
     using home = new HomeFixture()
     await using registry = await RegistryFixture.start()
     await publish(registry, '1.0.0', at('1.0.0'))
@@ -157,7 +157,7 @@ describe('from a registry that attests', () => {
 
   test.each([
     ['another name', { name: 'storms' }], ['another tarball', { bytes: new Uint8Array(1) }],
-  ])('an attestation of %s refuses the package', async (_, over) => {
+  ])('refuses an attestation of %s', async (_, over) => {
     using home = new HomeFixture()
     await using registry = await RegistryFixture.start()
     await publish(registry, '1.0.0', at('1.0.0'), over)

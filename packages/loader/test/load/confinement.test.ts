@@ -12,18 +12,18 @@ import { SigstoreFixture } from '../signature/sigstore-fixture.ts'
 
 const child = fileURLToPath(new URL('confined-child.ts', import.meta.url))
 const repository = join(dirname(child), '..', '..', '..', '..')
-/** The system's own witness, where the machine has one. What Node itself records is asserted everywhere. */
+/** Traces system calls, if the machine can. The record of Node is checked everywhere. */
 const tracer = 'strace'
 const tracerWorks = spawnSync(tracer, ['-f', '-o', '/dev/null', 'true']).status === 0
 
 interface Confinement {
   readonly readable: readonly string[]
-  /** Runs once the child stands and its permissions are fixed. */
+  /** Runs after the child has started with fixed permissions. */
   readonly prepare?: () => void
   readonly request: ConfinedRequest
-  /** Whether it may start the thread that schemas are compiled in. */
+  /** Whether it may start the schema thread. */
   readonly threads?: boolean
-  /** Where the system's own record of touched paths goes, when this machine can make one. */
+  /** The file of the system call trace, if this machine can write one. */
   readonly trace?: string
 }
 
@@ -49,7 +49,7 @@ async function loadConfined({ readable, prepare, request, threads, trace }: Conf
 }
 
 describe('a project that is not trusted', () => {
-  /** A folder that does not exist when permissions are granted: each grant is then for one path and nothing below it. */
+  /** Does not exist when permissions are granted, so each grant covers one path and nothing below it. */
   const placesIn = (home: HomeFixture) => ({ workspace: join(home.base, 'later'), root: join(home.base, 'later', '.bulkhead') })
 
   async function visit(home: HomeFixture, trust: ProjectTrust, trace?: string): Promise<ConfinedReport> {
@@ -65,7 +65,7 @@ describe('a project that is not trusted', () => {
     )
   }
 
-  test('has nothing below its folder opened, listed or looked at', async () => {
+  test('is not opened, listed or inspected', async () => {
     using home = new HomeFixture()
     const { root } = placesIn(home)
     const trace = tracerWorks ? join(home.base, 'trace') : undefined
@@ -87,7 +87,7 @@ describe('a project that is not trusted', () => {
     }
   })
 
-  test('the check works: with trust, Node refuses the same access', async () => {
+  test('would be detected: with trust, Node denies the same access', async () => {
     using home = new HomeFixture()
     const { root } = placesIn(home)
     const report = await visit(home, 'trusted')
@@ -97,7 +97,7 @@ describe('a project that is not trusted', () => {
   })
 })
 
-/** Node itself asks for the inspector with every thread, and does without. */
+/** Node requests the inspector for each thread, and works without it. */
 const denied = ({ denials }: ConfinedReport): readonly string[] => denials.filter((denial) => !denial.startsWith('inspector'))
 
 describe('loading', () => {

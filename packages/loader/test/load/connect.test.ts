@@ -24,7 +24,7 @@ async function connect(home: HomeFixture, ...servers: readonly ConnectedExtensio
   return { found, report, told, ofServers: report.extensions.filter(({ server }) => server !== undefined) }
 }
 
-test('stands beside what was found, with digests of who the server is and of what it says', async () => {
+test('adds the tools of a server, with digests of its identity and its definitions', async () => {
   using home = new HomeFixture()
   home.extension(home.globalRoot, 'weather')
   const { report, told, ofServers: [ship] } = await connect(home, connected('ship', [toolOf({ name: 'ship_go' })]))
@@ -36,13 +36,13 @@ test('stands beside what was found, with digests of who the server is and of wha
   expect(more!.digests.capability).toBe(ship!.digests.capability)
 })
 
-test('without servers it is the very report', async () => {
+test('returns the same report without servers', async () => {
   using home = new HomeFixture()
   const { found, report } = await connect(home)
   expect(report).toBe(found)
 })
 
-test('leaves out a tool that is at fault, says so by its name, and offers the rest', async () => {
+test('leaves out a faulty tool with a diagnostic, and keeps the others', async () => {
   using home = new HomeFixture()
   const schema = (more: object) => ({ type: 'object', ...more })
   const { report, ofServers: [ship] } = await connect(home, connected('ship', [
@@ -61,7 +61,7 @@ test('leaves out a tool that is at fault, says so by its name, and offers the re
   expect(report.diagnostics).toContainEqual(expect.objectContaining({ severity: 'warning', code: 'TextSuspicious', path: '/tools/ship_f/description' }))
 })
 
-test('takes no name in use, and gives a name that two servers claim to neither', async () => {
+test('leaves out names that are taken or claimed by two servers', async () => {
   using home = new HomeFixture()
   home.extension(home.globalRoot, 'weather', manifestOf({ id: 'weather', tools: [toolOf({ name: 'acme_go' })] }))
   const { report, told, ofServers } = await connect(
@@ -78,7 +78,7 @@ test('takes no name in use, and gives a name that two servers claim to neither',
   ])
 })
 
-test('is switched off like any other extension', async () => {
+test('can be disabled like any other extension', async () => {
   using home = new HomeFixture()
   home.write(`${home.globalRoot}/config.json`, { extensions: { 'mcp-ship': { enabled: false } } })
   const { report, ofServers } = await connect(home, connected('ship', [toolOf({ name: 'ship_go' })]))

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 
 const child = fileURLToPath(new URL('crowded-child.ts', import.meta.url))
 
-test('loads what failed for lack of file descriptors once there are some', () => {
+test('loads again after it ran out of file descriptors', () => {
   const script = `ulimit -n 256; exec '${process.execPath}' --no-warnings '${child}'`
   const { stdout, stderr } = spawnSync('/bin/sh', ['-c', script], { encoding: 'utf8' })
   expect(stderr).toBe('')

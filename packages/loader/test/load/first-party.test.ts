@@ -24,7 +24,7 @@ describe('an extension in the bundled folder', () => {
     expect(extensions).toMatchObject([{ id: 'weather', layer: 'bundled', integrity: 'verified', code: { kind: 'files' } }])
   })
 
-  test.each([['by default', {}], ['whatever a configuration says', LAX]])('without its integrity file is refused, %s', async (_, config) => {
+  test.each([['by default', {}], ['with any configuration', LAX]])('is refused without an integrity file %s', async (_, config) => {
     using home = new ShippedFixture()
     rmSync(join(new PackageFixture('weather').install(home, undefined, home.shippedRoot), 'bulkhead.integrity.json'))
     for (const cache of [undefined, join(home.base, 'cache'), join(home.base, 'cache')]) {
@@ -94,14 +94,14 @@ describe('a scope that requires integrity', () => {
     expect(await codes(home, scope)).toEqual([['stranger'], refused('acme-weather')])
   })
 
-  test('fails in a project too, and loads with a token', async () => {
+  test('refuses it in a project too, and loads it with an integrity file', async () => {
     using home = new HomeFixture()
     home.extension(home.projectRoot, 'acme-storms')
     new PackageFixture('acme-weather').install(home, undefined)
     expect(await codes(home, 'acme-*')).toEqual([['acme-weather'], refused('acme-storms')])
   })
 
-  test('is also a package that a configuration names by its npm scope, which is not installed', async () => {
+  test('applies to a configured package by its npm scope', async () => {
     using home = new HomeFixture()
     for (const name of ['@acme/weather', '@other/storms']) {
       const id = name.split('/')[1]!

@@ -12,7 +12,7 @@ import { PackageFixture } from '../signature/signed-package.ts'
 
 const mutations = fc.array(mutation, { minLength: 1, maxLength: 4 })
 
-/** Every file and folder with what would show a write, apart from the one that the test writes itself. */
+/** Size and times of all files and folders, except the file that the test writes. */
 function snapshot(base: string, except: string): readonly string[] {
   return readdirSync(base, { recursive: true, encoding: 'utf8' }).map((path) => join(base, path)).filter((path) => path !== except).map((path) => {
     const { size, mtimeMs, ctimeMs, ino } = lstatSync(path)
@@ -22,7 +22,7 @@ function snapshot(base: string, except: string): readonly string[] {
 
 const RUNS = thoroughly(60, 300)
 
-/** Lays any bytes in the place of one file, again and again; nothing else may change on disk. */
+/** Writes arbitrary bytes to one file again and again. Nothing else may change on disk. */
 async function withAnyBytes(
   home: HomeFixture, file: string, contents: fc.Arbitrary<string | Uint8Array>, numRuns: number, see: (written: Buffer) => Promise<void>,
 ): Promise<void> {
@@ -42,7 +42,7 @@ const valueIn = (bytes: Uint8Array): unknown => {
   }
 }
 
-test('an integrity file of any bytes is either right or refused', async () => {
+test('accepts or refuses an integrity file with any bytes', async () => {
   using home = new HomeFixture()
   const honest = new PackageFixture()
   const at = honest.install(home, undefined)
@@ -68,7 +68,7 @@ test('an integrity file of any bytes is either right or refused', async () => {
   expect(refused).toBeGreaterThan(RUNS * 0.6)
 })
 
-test('a package.json of any bytes gives a descriptor or a diagnostic', async () => {
+test('returns a descriptor or a diagnostic for a package.json with any bytes', async () => {
   using home = new HomeFixture()
   home.write(join(home.globalRoot, 'config.json'), { packages: ['weather'] })
   home.write(join(home.globalRoot, 'node_modules/weather/index.js'), '')
@@ -87,7 +87,7 @@ test('a package.json of any bytes gives a descriptor or a diagnostic', async () 
   })
 })
 
-test('a record of trust of any bytes trusts nothing that was not trusted', async () => {
+test('trusts no other project with any bytes in the trust file', async () => {
   using home = new HomeFixture()
   home.extension(home.projectRoot, 'weather')
   const { trust } = createLoader(home.options())
@@ -107,7 +107,7 @@ test('a record of trust of any bytes trusts nothing that was not trusted', async
   })
 })
 
-test('a cache of any bytes changes nothing in the report', async () => {
+test('returns the same report with any bytes in the cache', async () => {
   using home = new HomeFixture()
   home.extension(home.globalRoot, 'weather')
   const cache = join(home.base, 'cache')

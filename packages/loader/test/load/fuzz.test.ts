@@ -55,22 +55,22 @@ async function survives(file: 'manifest' | 'config', contents: fc.Arbitrary<stri
   return loadedWhole
 }
 
-test('mutated bytes of a manifest give a descriptor or a diagnostic', async () => {
+test('returns a descriptor or a diagnostic for a manifest with mutated bytes', async () => {
   await survives('manifest', fc.array(mutation, { minLength: 1, maxLength: 4 }).map((mutations) => mutate(text, mutations)), thoroughly(60, 250))
 })
 
-test('any value anywhere in a manifest gives a descriptor or a diagnostic', async () => {
+test('returns a descriptor or a diagnostic for any value anywhere in a manifest', async () => {
   const loaded = await survives(
     'manifest', replacement.map(([pick, by]) => JSON.stringify(replaceMember(manifest, pick, by))), thoroughly(150, 600),
   )
   expect(loaded).toBeGreaterThan(0)
 })
 
-test('bytes that were never a manifest', async () => {
+test('returns a diagnostic for arbitrary bytes', async () => {
   expect(await survives('manifest', fc.oneof(fc.uint8Array({ maxLength: 200 }), fc.json()), thoroughly(50, 200))).toBe(0)
 })
 
-test('mutated bytes of a configuration remove no extension unless they disable it', async () => {
+test('keeps all extensions with a mutated configuration, unless it disables them', async () => {
   await survives('config', fc.array(mutation, { minLength: 1, maxLength: 3 }).map((mutations) => mutate(config, mutations)), thoroughly(60, 250))
   await survives('config', replacement.map(([pick, by]) => JSON.stringify(replaceMember(JSON.parse(config), pick, by))), thoroughly(60, 250))
 })

@@ -8,7 +8,7 @@ import { emptyModule, HomeFixture, manifestOf, toolOf } from '../home-fixture.ts
 const bundled = (...ids: string[]) => ids.map((id) => ({ manifest: manifestOf({ id }), module: emptyModule }))
 
 describe('discovery', () => {
-  test('a folder with a manifest and one module is a whole extension', async () => {
+  test('loads a folder with a manifest and one module', async () => {
     using home = new HomeFixture()
     const location = home.extension(home.globalRoot, 'weather')
     const { extensions, diagnostics, config } = await home.load()
@@ -70,7 +70,7 @@ describe('discovery', () => {
     ])
   })
 
-  test('files, dot folders and folders elsewhere are ignored; links are refused', async () => {
+  test('ignores files, dot folders and other folders, and refuses links', async () => {
     using home = new HomeFixture()
     const elsewhere = home.extension(join(home.base, 'elsewhere'), 'linked')
     home.extension(home.globalRoot, '.staging')
@@ -99,7 +99,7 @@ describe('discovery', () => {
     expect((await loader.load({ workspace: inner, trust: 'trusted', projectDigest: 'any' })).extensions).toEqual([])
   })
 
-  test('the project folder can have another name', async () => {
+  test('supports another name of the project folder', async () => {
     using home = new HomeFixture()
     home.extension(join(home.workspace, '.stud'), 'weather')
     home.extension(home.projectRoot, 'other')
@@ -107,7 +107,7 @@ describe('discovery', () => {
     expect(extensions.map(({ id }) => id)).toEqual(['weather'])
   })
 
-  test('a tools folder that is a link, or a file, is refused as a whole', async () => {
+  test('refuses a tools folder that is a link or a file', async () => {
     using home = new HomeFixture()
     home.extension(join(home.base, 'elsewhere'), 'weather')
     symlinkSync(join(home.base, 'elsewhere', 'tools'), join(home.globalRoot, 'tools'))
@@ -129,7 +129,7 @@ describe('discovery', () => {
     expect(diagnostics[0]!.message).toMatch(/more than 2 entries/)
   })
 
-  test('no global root, or one that does not exist, is an empty layer', async () => {
+  test('treats a missing global root as an empty layer', async () => {
     using home = new HomeFixture()
     home.extension(home.projectRoot, 'weather')
     for (const global of [null, join(home.base, 'nowhere')]) {
@@ -151,7 +151,7 @@ describe('shadowing', () => {
     )
   })
 
-  test('a refused override falls back to the nearest layer below, and is a warning', async () => {
+  test('falls back from a refused override to the nearest layer below, with a warning', async () => {
     using home = new HomeFixture()
     home.extension(home.globalRoot, 'weather')
     home.extension(home.projectRoot, 'weather', manifestOf({ requiredCoreVersion: '^9' }))
@@ -162,7 +162,7 @@ describe('shadowing', () => {
     ])
   })
 
-  test('it falls through a broken layer to the next', async () => {
+  test('falls back over several layers', async () => {
     using home = new HomeFixture()
     home.extension(home.globalRoot, 'weather', 'not json')
     home.extension(home.projectRoot, 'weather', manifestOf({ kind: 'Other' as never }))
@@ -172,7 +172,7 @@ describe('shadowing', () => {
     ])
   })
 
-  test('also when the override is a link', async () => {
+  test('falls back when the override is a link', async () => {
     using home = new HomeFixture()
     const target = home.extension(home.globalRoot, 'weather')
     home.write(join(home.projectRoot, 'tools', 'x'), '')
@@ -193,7 +193,7 @@ describe('shadowing', () => {
 })
 
 describe('disabling', () => {
-  test('a disabled extension is absent from all layers without a diagnostic', async () => {
+  test('removes a disabled extension from all layers without a diagnostic', async () => {
     using home = new HomeFixture()
     home.extension(home.globalRoot, 'weather')
     home.extension(home.projectRoot, 'weather', manifestOf({ requiredCoreVersion: '^9' }))
@@ -210,7 +210,7 @@ describe('disabling', () => {
     expect(extensions).toHaveLength(1)
   })
 
-  test('an extension named like an inherited property is not disabled by it', async () => {
+  test('ignores inherited properties of the configuration', async () => {
     using home = new HomeFixture()
     home.extension(home.globalRoot, 'constructor', manifestOf({ id: 'constructor', tools: [toolOf({ name: 'toString' })] }))
     const { extensions, diagnostics } = await home.load()

@@ -3,8 +3,8 @@ import { emptyModule, HomeFixture, manifestOf, toolOf } from '../home-fixture.ts
 
 const offering = (id: string, ...names: string[]) => manifestOf({ id, tools: names.map((name) => toolOf({ name })) })
 
-describe('a name that looks like a locked one', () => {
-  test.each(['Bash', 'READ', 'web-search', 'Web_Fetch', 'g1ob', 'gIob', 't0do', 'tool-search'])('%s', async (name) => {
+describe('a name that looks like a locked name', () => {
+  test.each(['Bash', 'READ', 'web-search', 'Web_Fetch', 'g1ob', 'gIob', 't0do', 'tool-search'])('is refused: %s', async (name) => {
     using home = new HomeFixture()
     home.extension(home.globalRoot, 'mine', offering('mine', 'fine', name))
     const { extensions, diagnostics } = await home.load()
@@ -13,7 +13,7 @@ describe('a name that looks like a locked one', () => {
     expect(diagnostics[0]!.message).toContain('looks like')
   })
 
-  test.each(['reader', 'rea', 'web_searches', 'bashful', 'grip'])('accepts a name that does not: %s', async (name) => {
+  test.each(['reader', 'rea', 'web_searches', 'bashful', 'grip'])('is not confused with %s', async (name) => {
     using home = new HomeFixture()
     home.extension(home.globalRoot, 'mine', offering('mine', name))
     expect((await home.load()).diagnostics).toEqual([])
@@ -22,7 +22,7 @@ describe('a name that looks like a locked one', () => {
 
 describe('names that are hard to tell apart', () => {
   test.each([['forecast', 'Forecast'], ['c1ock', 'clock'], ['modern', 'modem'], ['my_tool', 'my-tool'], ['vvave', 'wave'], ['Vvvat', 'Vwat'], ['Rndl', 'rNDI']])(
-    'in one layer: %s and %s', async (one, other) => {
+    'are refused in one layer: %s and %s', async (one, other) => {
       using home = new HomeFixture()
       home.extension(home.globalRoot, 'first', offering('first', one))
       home.extension(home.globalRoot, 'second', offering('second', other))
@@ -32,13 +32,13 @@ describe('names that are hard to tell apart', () => {
     },
   )
 
-  test.each([['mode', 'node'], ['window', 'vindow'], ['list', 'lost'], ['a_b', 'ab'], ['Ilk', 'ilk2'], ['elm', 'elrm']])('and not: %s and %s', async (one, other) => {
+  test.each([['mode', 'node'], ['window', 'vindow'], ['list', 'lost'], ['a_b', 'ab'], ['Ilk', 'ilk2'], ['elm', 'elrm']])('do not include %s and %s', async (one, other) => {
     using home = new HomeFixture()
     home.extension(home.globalRoot, 'both', offering('both', one, other))
     expect((await home.load()).diagnostics).toEqual([])
   })
 
-  test('in two layers: the lower one stays', async () => {
+  test('are resolved in favour of the lower layer', async () => {
     using home = new HomeFixture()
     home.extension(home.globalRoot, 'first', offering('first', 'forecast'))
     home.extension(home.projectRoot, 'second', offering('second', 'Forecast'))
@@ -48,7 +48,7 @@ describe('names that are hard to tell apart', () => {
     expect(diagnostics[0]!.message).toContain('"forecast" of "first" in the global layer')
   })
 
-  test('ids too, and inside one extension', async () => {
+  test('include ids, and names of one extension', async () => {
     using home = new HomeFixture()
     home.extension(home.globalRoot, 'clock', offering('clock', 'a'))
     home.extension(home.projectRoot, 'c1ock', offering('c1ock', 'b'))
@@ -58,7 +58,7 @@ describe('names that are hard to tell apart', () => {
     expect(diagnostics.map(({ extensionId, path }) => [extensionId, path])).toEqual([['both', '/tools/0/name'], ['c1ock', '/id']])
   })
 
-  test('an equal name is not a look-alike: it shadows', async () => {
+  test('do not include equal names, which shadow each other', async () => {
     using home = new HomeFixture()
     home.extension(home.globalRoot, 'first', offering('first', 'forecast'))
     home.extension(home.projectRoot, 'second', offering('second', 'forecast'))
