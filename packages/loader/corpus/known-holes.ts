@@ -1,2 +1,2 @@
-/** Attacks of this corpus that are not withstood yet, each with what is missing. One that is withstood must leave the list. */
+/** Attacks that still succeed, each with the missing defence. A test fails when a listed attack no longer succeeds. */
 export const KNOWN_HOLES: ReadonlyMap<number, string> = new Map()

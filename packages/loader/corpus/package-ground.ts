@@ -13,8 +13,8 @@ import type { SigstoreFixture } from '../test/signature/sigstore-fixture.ts'
 const NEIGHBOUR = 'neighbour'
 
 /**
- * A home with one honest package in it, and room for a hostile one. Whatever that one is, nothing of it may run: each of
- * its files leaves a mark when it does.
+ * A home folder with a valid package, and a place for a hostile one. No file of the hostile package may run: each would
+ * create a marker file.
  */
 export class PackageGround {
   readonly home = new HomeFixture()
@@ -33,17 +33,17 @@ export class PackageGround {
     return ground
   }
 
-  /** Code that would be noticed. */
+  /** Code that creates the marker file. */
   get code(): string {
     return `import { writeFileSync } from 'node:fs'\nwriteFileSync(${JSON.stringify(this.mark)}, 'ran')\nexport default {}\n`
   }
 
-  /** A package below the global layer; where it names no files it has one that would be noticed. */
+  /** Writes a package to the global layer. By default its module creates the marker file. */
   package(manifest: string | Uint8Array | object = manifestOf(), files: Record<string, string | Uint8Array> = {}): string {
     return this.home.extension(this.home.globalRoot, 'weather', manifest, { 'index.js': this.code, ...files })
   }
 
-  /** A tool and settings of the project's own. */
+  /** Writes a project layer with a tool and settings. */
   project(settings: ConfigFile): void {
     this.home.extension(this.home.projectRoot, 'weather', manifestOf(), { 'index.js': this.code })
     this.home.write(join(this.home.projectRoot, 'config.json'), settings)
@@ -55,7 +55,7 @@ export class PackageGround {
     return createLoader(this.home.options(over)).load({ workspace: this.home.workspace, ...standing, overrides: { policy } })
   }
 
-  /** As a person would who looked at it and agreed. */
+  /** Installs a package with the consent of a person. */
   async accept(spec: string): Promise<void> {
     const { home: { workspace, base: cwd }, home, sigstore: { trustRoot } } = this
     const installer = new Installer({ layer: 'global', workspace, cwd, loader: home.options({ trustRoot }) })
@@ -67,14 +67,14 @@ export class PackageGround {
   }
 }
 
-/** What became of the hostile package. */
+/** The result for the hostile package. */
 export interface PackageOutcome {
-  /** The code it was refused with, or `loaded`. */
+  /** The error code, or `loaded`. */
   readonly refused: ErrorCode | 'loaded'
   readonly extension: ExtensionDescriptor | undefined
-  /** Whether the honest one is there as before. */
+  /** Whether the valid package still loads. */
   readonly neighbour: boolean
-  /** Whether anything of the hostile one ran. */
+  /** Whether code of the hostile package ran. */
   readonly ran: boolean
 }
 
@@ -89,7 +89,7 @@ export function outcomeOf({ extensions, diagnostics }: LoadReport, { mark }: Pac
   }
 }
 
-/** The files of a package as they would be handed to a compartment: the code they are refused with, or their paths. */
+/** Reads the files of a package like a compartment does. Returns the error code, or the paths. */
 export async function handedOut({ code }: ExtensionDescriptor): Promise<ErrorCode | readonly string[]> {
   if (code.kind !== 'files') return []
   try {

@@ -2,8 +2,9 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 
 /**
- * Copies the trust material of the public-good instance from the installed @sigstore/tuf into src/signature/public-good.ts.
- * Run it after an update of that package, with its publication date: `node scripts/generate-trust-material.ts 2026-06-14`.
+ * Copies the trust material of the public-good instance from the installed @sigstore/tuf into
+ * src/signature/public-good.ts. Run it after an update of that package, with its publication date: `node
+ * scripts/generate-trust-material.ts 2026-06-14`.
  */
 const [date] = process.argv.slice(2)
 if (date === undefined || Number.isNaN(Date.parse(date))) throw new Error('Pass the publication date of the installed version, such as 2026-06-14.')

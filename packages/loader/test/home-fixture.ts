@@ -7,7 +7,7 @@ import { createLoader } from '../src/load/loader.ts'
 
 const CORE_VERSION = '1.2.3'
 
-/** The smallest manifest that passes, with what a test wants over it. */
+/** A minimal valid manifest, with overrides. */
 export function manifestOf(over: Partial<ManifestInput> & Record<string, unknown> = {}): ManifestInput & Record<string, unknown> {
   const id = typeof over.id === 'string' ? over.id : 'weather'
   return {
@@ -32,7 +32,7 @@ const bytesOf = (content: Content): string | Uint8Array =>
   typeof content === 'string' || content instanceof Uint8Array ? content : JSON.stringify(content)
 const oneModule: Readonly<Record<string, Content>> = { 'index.js': 'export default {}' }
 
-/** A home and a workspace of a test's own, on disk, removed when it goes out of scope. */
+/** A temporary home folder and workspace. Removed on dispose. */
 export class HomeFixture {
   readonly base = realpathSync(mkdtempSync(join(tmpdir(), 'bulkhead-loader-')))
   readonly globalRoot = join(this.base, 'home', '.bulkhead')
@@ -50,7 +50,7 @@ export class HomeFixture {
     return path
   }
 
-  /** An extension folder below a layer's root; without files of its own it has a manifest and a module. */
+  /** Writes an extension folder into a layer. Default: a manifest and a module. */
   extension(root: string, folder: string, manifest: Content = manifestOf({ id: folder }), files = oneModule): string {
     const location = join(root, 'tools', folder)
     this.write(join(location, 'bulkhead.json'), manifest)
@@ -62,7 +62,7 @@ export class HomeFixture {
     return { coreVersion: CORE_VERSION, roots: { global: this.globalRoot }, bundled: [], ...over }
   }
 
-  /** Without the warnings about unsigned packages: most tests are about something else. */
+  /** Loads without the warnings about unsigned packages. */
   async load(over: Partial<LoaderOptions> = {}, trust: ProjectTrust = 'trusted', overrides?: ConfigFile): Promise<LoadReport> {
     const report = await this.loadAsItIs(over, trust, overrides)
     return { ...report, diagnostics: report.diagnostics.filter(({ stage, severity }) => stage !== 'lock' || severity === 'error') }

@@ -3,7 +3,7 @@ import type { ErrorCode, ValidationStage } from '@bulkhead/contract'
 import { expect } from 'vitest'
 import { HomeFixture } from './home-fixture.ts'
 
-/** A manifest with the one diagnostic it must lead to. */
+/** A manifest and its expected diagnostic. */
 export interface MalformedManifest {
   readonly name: string
   readonly manifest: string | Uint8Array | object

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 
 export type Mutation = { readonly at: number; readonly remove: number; readonly insert: Uint8Array }
-/** Some bytes cut out, others put in, at any place. */
+/** Removes and inserts bytes at any place. */
 export const mutation: fc.Arbitrary<Mutation> = fc.record({
   at: fc.nat(10_000), remove: fc.oneof(fc.constant(0), fc.constant(1), fc.nat(60)),
   insert: fc.oneof(
@@ -21,7 +21,7 @@ export function mutate(source: string, mutations: readonly Mutation[]): Uint8Arr
   }, new TextEncoder().encode(source))
 }
 
-/** Any JSON value in the place of any member. */
+/** Replaces any member with any JSON value. */
 export const replacement = fc.tuple(fc.nat(), fc.jsonValue({ maxDepth: 4 }))
 export function replaceMember(value: unknown, pick: number, by: unknown): unknown {
   const places: [Record<string, unknown>, string][] = []

@@ -4,7 +4,7 @@ interface Entry {
   readonly name?: string
   readonly type?: string
   readonly body?: string | Uint8Array
-  /** What the header claims, where that is not the truth. */
+  /** Overrides the correct value in the header. */
   readonly size?: number | string
   readonly link?: string
   readonly prefix?: string
@@ -15,7 +15,7 @@ interface Entry {
 
 const octal = (value: number, length: number) => `${value.toString(8).padStart(length - 1, '0')}\0`
 
-/** A tar entry with whatever lies in it, written against the format and not with the code under test. */
+/** A tar entry with any content, written by hand from the format and not with the tested code. */
 export function entry({ name = 'package/a.js', type = '0', body = '', size, link = '', prefix = '', magic = 'ustar\u000000', checksum, rawName }: Entry = {}): Buffer {
   const bytes = Buffer.from(body as string)
   const header = Buffer.alloc(512)

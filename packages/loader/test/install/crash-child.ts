@@ -1,7 +1,6 @@
 /**
- * Installs the given package and dies at a given write, by SIGKILL. With `every N`, it goes through every Nth write instead, from
- * one of the first N on, each time on a fresh copy of the layer: from the write on at which it would have died none takes effect any
- * more, which leaves the disk as death would.
+ * Installs a package and kills itself with SIGKILL at a given write. With `every N` it tests every Nth write instead,
+ * each time on a fresh copy of the layer: it drops all writes from that one on, which leaves the disk like a kill.
  */
 import fs from 'node:fs'
 import { syncBuiltinESMExports } from 'node:module'

@@ -14,7 +14,7 @@ export interface Ran {
   readonly printed: string
 }
 
-/** Installs in a process of its own. `when`: at which of its writes it dies, or `every N`; see crash-child.ts. */
+/** Installs in a child process. `when`: the write at which it is killed, or `every N`; see crash-child.ts. */
 export async function installIn(home: HomeFixture, specs: string, when: string, killAfterMs?: number): Promise<Ran> {
   const options = JSON.stringify({ layer: 'global', workspace: home.workspace, cwd: home.base, loader: home.options() })
   const running = spawn(process.execPath, [child, specs, options, when], { stdio: ['ignore', 'pipe', 'inherit'], env: { NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] } })
@@ -26,7 +26,7 @@ export async function installIn(home: HomeFixture, specs: string, when: string, 
   return { signal, printed }
 }
 
-/** What a layer holds, in one line. Throws where files of an extension are missing. */
+/** The content of a layer in one line. Throws if files of an extension are missing. */
 export async function stateOf(home: HomeFixture, root = home.globalRoot): Promise<string> {
   const { extensions, diagnostics } = await home.loadAsItIs({ roots: { global: root } })
   for (const { code } of extensions) if (code.kind === 'files') assert.equal((await code.readFiles()).size, 3)
@@ -34,8 +34,8 @@ export async function stateOf(home: HomeFixture, root = home.globalRoot): Promis
 }
 
 /**
- * An update that ends at one write of every `step`, each time on a copy of the layer: throws unless it leaves the previous state whole
- * or the new one, and the next update works. Returns how many times it ended.
+ * Stops an update at every `step`th write, each time on a copy of the layer. Throws unless it leaves the complete
+ * previous or new state, and the next update works. Returns the number of stops.
  */
 export async function dieAtWrites(step: number): Promise<number> {
   using home = new HomeFixture()
@@ -45,10 +45,10 @@ export async function dieAtWrites(step: number): Promise<number> {
   const copies = JSON.parse(printed) as string[]
   const seen = await Promise.all(copies.map((root) => stateOf(home, root)))
   assert.deepEqual(new Set(seen), new Set([OLD, NEW]))
-  // Once it is installed it stays installed.
+  // Later stops must not go back to the previous state.
   assert.equal(seen.lastIndexOf(OLD), seen.indexOf(NEW) - 1)
 
-  // Whatever was left over does not stand in the way of the next one.
+  // Left-over files do not affect the next update.
   for (const root of copies) {
     await install(installerFor(home, { loader: { roots: { global: root } } }), newer)
     assert.equal(await stateOf(home, root), NEW)

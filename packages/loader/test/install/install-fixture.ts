@@ -13,7 +13,7 @@ interface Options extends Partial<Omit<InstallerOptions, 'loader'>> {
 export const installerFor = (home: HomeFixture, { loader = {}, ...over }: Options = {}): Installer =>
   new Installer({ layer: 'global', workspace: home.workspace, cwd: home.base, ...over, loader: home.options(loader) })
 
-/** A package that reaches these hosts. */
+/** A package that requires these hosts. */
 export const packageFiles = (version = '1.0.0', hosts: readonly string[] = ['a.example'], over: Record<string, unknown> = {}, tool: Record<string, unknown> = {}): Files => ({
   'bulkhead.json': manifestOf({ version, tools: [toolOf({ requires: { net: { hosts } }, ...tool })], ...over }),
   'index.js': `export default ${JSON.stringify(version)}`, 'lib/more.js': 'export const more = 1',
@@ -22,13 +22,13 @@ export const packageFiles = (version = '1.0.0', hosts: readonly string[] = ['a.e
 export const tarballOf = (files: Files): Promise<Uint8Array> =>
   writeTarball(new Map(Object.entries(files).map(([path, content]) => [path, Buffer.from(typeof content === 'string' ? content : JSON.stringify(content))])))
 
-/** A folder outside every layer, to install from. */
+/** A folder outside of all layers, to install from. */
 export function folderOf(home: HomeFixture, files: Files, name = 'weather-source'): string {
   for (const [path, content] of Object.entries(files)) home.write(join(home.base, name, path), content)
   return `./${name}`
 }
 
-/** Plans and installs as somebody who agrees to whatever may be agreed to. */
+/** Plans and installs with consent. */
 export async function install(installer: Installer, spec: string): Promise<InstallPlan> {
   const plan = await installer.plan(spec)
   await installer.install(plan, 'ann')

@@ -7,15 +7,15 @@ import type { Json } from '@bulkhead/kit/json'
 interface Published {
   readonly tarball: Uint8Array
   readonly attestations?: Json
-  /** What the registry says of it, where that is not the truth. */
+  /** Overrides the correct metadata. */
   readonly dist?: Record<string, unknown>
   readonly deprecated?: string
 }
 
-/** An npm registry of a test's own, on loopback. Every request is noted. */
+/** An npm registry on loopback. Records all requests. */
 export class RegistryFixture {
   readonly requests: { readonly path: string; readonly authorization: string | undefined }[] = []
-  /** Where a path leads instead. */
+  /** Redirects by path. */
   readonly redirects = new Map<string, string>()
   readonly #packages = new Map<string, Map<string, Published>>()
   readonly #server: Server

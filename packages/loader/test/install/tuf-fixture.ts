@@ -7,7 +7,7 @@ import { canonicalJson, type Json } from '@bulkhead/kit/json'
 type Role = 'root' | 'timestamp' | 'snapshot' | 'targets'
 const ROLES: readonly Role[] = ['root', 'timestamp', 'snapshot', 'targets']
 
-/** A TUF repository of a test's own, on loopback, with one key for everything. */
+/** A TUF repository on loopback, with one key for all roles. */
 export class TufFixture {
   readonly #files = new Map<string, string>()
   readonly #server: Server
@@ -43,7 +43,7 @@ export class TufFixture {
     })
   }
 
-  /** Serves this content under the version of everything. `expires`: when it is out of date. */
+  /** Serves this content. `version` applies to all roles. */
   serve(target: string, version: number, expires = '2099-01-01T00:00:00Z'): void {
     const sha256 = createHash('sha256').update(target).digest('hex')
     this.#files.clear()
@@ -53,7 +53,7 @@ export class TufFixture {
     this.#files.set(`targets/${sha256}.trusted_root.json`, target)
   }
 
-  /** Changes what is served without signing it again. */
+  /** Changes a served file without signing it again. */
   tamper(change: (text: string, path: string) => string): void {
     for (const [path, text] of this.#files) this.#files.set(path, change(text, path))
   }

@@ -1,4 +1,4 @@
-/** Run in a process of its own under Node's permission model: loads the given folders and reports everything it touched. */
+/** Runs in a child process with Node's permission model: loads the given folders and reports all file accesses. */
 import diagnosticsChannel from 'node:diagnostics_channel'
 import fs from 'node:fs'
 import { syncBuiltinESMExports } from 'node:module'
@@ -10,7 +10,7 @@ export interface ConfinedRequest {
   readonly workspace: string
   readonly trust: ProjectTrust
   readonly trustRoot?: Json
-  /** Manifests of what ships with the host. */
+  /** Manifests of bundled extensions. */
   readonly bundled?: readonly ManifestInput[]
 }
 export interface ConfinedReport {
@@ -18,9 +18,9 @@ export interface ConfinedReport {
   readonly diagnostics: readonly Diagnostic[]
   readonly hasProjectLayer: boolean
   readonly standing: TrustStanding['kind']
-  /** Function and path of every call on node:fs. */
+  /** Function and path of each call to node:fs. */
   readonly calls: readonly (readonly [string, string])[]
-  /** What Node refused, also where the refusal was caught. */
+  /** Accesses that Node denied, also if the error was caught. */
   readonly denials: readonly string[]
 }
 
@@ -30,7 +30,7 @@ for (const kind of ['fs', 'child', 'worker', 'net', 'addon', 'wasi', 'inspector'
   diagnosticsChannel.subscribe(`node:permission-model:${kind}`, (message) => denials.push(`${kind} ${JSON.stringify(message)}`))
 }
 
-/** The real functions still run; they only leave a note. */
+/** Records calls, and passes them on to the real functions. */
 function record(holder: object): void {
   for (const [name, value] of Object.entries(holder)) {
     if (typeof value !== 'function' || /^[A-Z_]/.test(name)) continue

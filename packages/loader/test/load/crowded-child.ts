@@ -1,4 +1,4 @@
-/** Judges a schema of the host's own and a signature when there are no descriptors left, and again when there are. */
+/** Checks a schema and a signature without free file descriptors, and again with some. */
 import { closeSync, openSync } from 'node:fs'
 import { LOADER_LIMITS } from '../../src/model/limits.ts'
 import { InProcessSchemaChecker } from '../../src/schema/schema-checker.ts'

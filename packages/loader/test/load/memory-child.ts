@@ -1,4 +1,4 @@
-/** Run with --expose-gc: prints how many bytes a loaded extension uses, besides its files. */
+/** Runs with --expose-gc: prints the memory of a loaded extension in bytes, without its files. */
 import { createLoader } from '../../src/load/loader.ts'
 import { schemaThread } from '../../src/schema/schema-worker-client.ts'
 
@@ -11,7 +11,7 @@ const used = (): number => {
 const load = (root: string | null) => createLoader({ coreVersion: '1.0.0', roots: { global: root }, bundled: [], cache }).load({ workspace, trust: 'declined', projectDigest: 'any' })
 
 await load(null)
-// The code of the schema thread is kept once for a process.
+// Loads the code of the schema thread once, so that it does not count.
 await schemaThread.load()
 const before = used()
 const { extensions } = await load(global)

@@ -9,7 +9,7 @@ const child = fileURLToPath(new URL('memory-child.ts', import.meta.url))
 const COUNT = 300
 const MAX_BYTES_EACH = 20 * 1024
 
-test('an extension costs little until its code is needed, from bytes and from memory', async () => {
+test('uses little memory per extension until its code is needed', async () => {
   using home = new HomeFixture()
   for (let index = 0; index < COUNT; index++) {
     const manifest = manifestOf({ id: `ext-${index}`, tools: [toolOf({ name: `tool_${index}`, description: `Tells the weather, number ${index}.` })] })

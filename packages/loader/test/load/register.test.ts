@@ -6,8 +6,8 @@ const readTool = toolOf({ name: 'read', inputSchema: readInput, requires: { fs: 
 const bundledRead = [{ manifest: manifestOf({ id: 'read', tools: [readTool] }), module: emptyModule }]
 const depending = (id: string, ...dependsOn: string[]) => manifestOf({ id, dependsOn })
 
-describe('two of one layer', () => {
-  test('with one id: both refused, the lower layer serves', async () => {
+describe('two extensions of one layer', () => {
+  test('with the same id are refused, and the lower layer is used', async () => {
     using home = new HomeFixture()
     home.extension(home.globalRoot, 'one', manifestOf({ id: 'same', tools: [toolOf({ name: 'a' })] }))
     home.extension(home.globalRoot, 'two', manifestOf({ id: 'same', tools: [toolOf({ name: 'b' })] }))
@@ -25,7 +25,7 @@ describe('two of one layer', () => {
     expect(diagnostics[0]!.message).toContain('two')
   })
 
-  test('with one tool name: both refused, at the tool', async () => {
+  test('with the same tool name are refused, at the tool', async () => {
     using home = new HomeFixture()
     home.extension(
       home.projectRoot, 'one',
@@ -41,7 +41,7 @@ describe('two of one layer', () => {
     ])
   })
 
-  test('one tool name in two layers is no conflict', async () => {
+  test('may have the name of a tool in another layer', async () => {
     using home = new HomeFixture()
     home.extension(home.globalRoot, 'one', manifestOf({ id: 'one', tools: [toolOf({ name: 'shared' })] }))
     home.extension(home.projectRoot, 'two', manifestOf({ id: 'two', tools: [toolOf({ name: 'shared' })] }))
@@ -49,7 +49,7 @@ describe('two of one layer', () => {
     expect([extensions.length, diagnostics]).toEqual([2, []])
   })
 
-  test('a conflict with something disabled is none', async () => {
+  test('do not conflict if one is disabled', async () => {
     using home = new HomeFixture()
     home.extension(home.globalRoot, 'one', manifestOf({ id: 'one', tools: [toolOf()] }))
     home.extension(home.globalRoot, 'two', manifestOf({ id: 'two', tools: [toolOf()] }))
@@ -58,9 +58,9 @@ describe('two of one layer', () => {
   })
 })
 
-describe('a locked name', () => {
+describe('a tool with a locked name', () => {
   test.each([
-    ['the very same', {}, undefined],
+    ['as an equal definition', {}, undefined],
     ['with keys in another order', { inputSchema: Object.fromEntries(Object.entries(readInput).toReversed()) }, undefined],
     ['with less power', { requires: { fs: { read: ['src/**'] } } }, undefined],
     ['with another schema', { inputSchema: { ...readInput, additionalProperties: true } }, '/tools/0/inputSchema'],
@@ -76,7 +76,7 @@ describe('a locked name', () => {
     )
   })
 
-  test('that is not there yet is kept', async () => {
+  test('is refused if no bundled tool has it', async () => {
     using home = new HomeFixture()
     home.extension(home.globalRoot, 'mine', manifestOf({ id: 'mine', tools: [toolOf({ name: 'bash' })] }))
     const { extensions, diagnostics } = await home.load({ bundled: bundledRead })
@@ -84,7 +84,7 @@ describe('a locked name', () => {
     expect(diagnostics).toMatchObject([{ code: 'LockedIdRedefined', path: '/tools/0/name' }])
   })
 
-  test('stays locked, and can be taken rightly, when the bundled one is switched off', async () => {
+  test('is accepted with an equal definition if the bundled tool is disabled', async () => {
     using home = new HomeFixture()
     home.extension(home.globalRoot, 'right', manifestOf({ id: 'right', tools: [readTool] }))
     home.extension(home.projectRoot, 'wrong', manifestOf({ id: 'wrong', tools: [toolOf({ name: 'read' })] }))
@@ -106,7 +106,7 @@ describe('dependencies', () => {
     }
   }
 
-  test('in the same layer and below', async () => {
+  test('are found in the same layer and below', async () => {
     using home = new HomeFixture()
     home.extension(home.globalRoot, 'base')
     home.extension(home.projectRoot, 'top', depending('top', 'middle', 'base'))
@@ -114,7 +114,7 @@ describe('dependencies', () => {
     expect(await outcome(home)).toMatchObject({ loaded: ['global:base', 'project:middle', 'project:top'], refused: [] })
   })
 
-  test('a gap refuses the extension, and its dependents too', async () => {
+  test('refuse an extension with a missing one, and its dependents', async () => {
     using home = new HomeFixture()
     home.extension(home.globalRoot, 'top', depending('top', 'middle'))
     home.extension(home.globalRoot, 'middle', depending('middle', 'base', 'gone'))
@@ -125,7 +125,7 @@ describe('dependencies', () => {
     })
   })
 
-  test('a layer cannot lean on one above', async () => {
+  test('are not found in a higher layer', async () => {
     using home = new HomeFixture()
     home.extension(home.globalRoot, 'low', depending('low', 'high'))
     home.extension(home.projectRoot, 'high')
@@ -134,7 +134,7 @@ describe('dependencies', () => {
     )
   })
 
-  test('on one that is disabled is a gap', async () => {
+  test('are missing if disabled', async () => {
     using home = new HomeFixture()
     home.extension(home.globalRoot, 'low')
     home.extension(home.globalRoot, 'high', depending('high', 'low'))
@@ -142,7 +142,7 @@ describe('dependencies', () => {
     expect([extensions, diagnostics.map(({ code }) => code)]).toEqual([[], ['DependencyMissing']])
   })
 
-  test('a circle refuses its members, and names them', async () => {
+  test('refuse all members of a cycle, and name them', async () => {
     using home = new HomeFixture()
     home.extension(home.globalRoot, 'a', depending('a', 'free', 'b'))
     home.extension(home.globalRoot, 'b', depending('b', 'c'))
@@ -159,7 +159,7 @@ describe('dependencies', () => {
     expect(messages).toContainEqual(expect.stringContaining('a → b → c → a'))
   })
 
-  test('an override that closes a circle is refused, and those below stay', async () => {
+  test('refuse an override that closes a cycle, and keep the layers below', async () => {
     using home = new HomeFixture()
     home.extension(home.globalRoot, 'a')
     home.extension(home.globalRoot, 'b', depending('b', 'a'))

@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest'
 import { createLoader } from '../../src/load/loader.ts'
 import { HomeFixture, manifestOf } from '../home-fixture.ts'
 
-/** Changes as they come, each awaited; the rest is left over. */
+/** Collects change events, and waits for the next one. */
 class Watching implements Disposable {
   readonly seen: (readonly Layer[])[] = []
   readonly #waiting: (() => void)[] = []
@@ -30,20 +30,20 @@ class Watching implements Disposable {
   }
 }
 
-describe('a change is reported, with its layer:', () => {
+describe('reports a change with its layer:', () => {
   const changes: readonly (readonly [string, Layer, (home: HomeFixture, at: string) => void])[] = [
-    ['other code', 'global', (_, at) => writeFileSync(join(at, 'index.js'), 'export default []')],
-    ['code deep inside', 'global', (_, at) => writeFileSync(join(at, 'lib/deep/a.js'), '2')],
+    ['code', 'global', (_, at) => writeFileSync(join(at, 'index.js'), 'export default []')],
+    ['code in a nested folder', 'global', (_, at) => writeFileSync(join(at, 'lib/deep/a.js'), '2')],
     ['a new extension', 'global', (home) => void home.extension(home.globalRoot, 'storms')],
-    ['one less', 'global', (_, at) => rmSync(at, { recursive: true })],
-    ['another in its place', 'global', (home, at) => {
+    ['a removed extension', 'global', (_, at) => rmSync(at, { recursive: true })],
+    ['a replaced extension', 'global', (home, at) => {
       renameSync(at, join(home.base, 'old'))
       home.extension(home.globalRoot, 'weather', manifestOf({ version: '2.0.0' }))
     }],
     ['settings', 'global', (home) => void home.write(join(home.globalRoot, 'config.json'), { mode: 'ask' })],
     ['settings of the project', 'project', (home) => void home.write(join(home.projectRoot, 'config.json'), { mode: 'ask' })],
     ['an extension of the project', 'project', (home) => void home.extension(home.projectRoot, 'storms')],
-    ['a project that has no layer any more', 'project', (home) => rmSync(home.projectRoot, { recursive: true })],
+    ['a removed project layer', 'project', (home) => rmSync(home.projectRoot, { recursive: true })],
   ]
   test.each(changes)('%s', async (_, layer, change) => {
     using home = new HomeFixture()
@@ -53,7 +53,7 @@ describe('a change is reported, with its layer:', () => {
     expect(await watching.after(() => change(home, at))).toEqual([layer])
   })
 
-  test('a package that a configuration names', async () => {
+  test('a configured package', async () => {
     using home = new HomeFixture()
     home.write(join(home.globalRoot, 'config.json'), { packages: ['weather'] })
     const main = home.write(join(home.globalRoot, 'node_modules/weather/index.js'), '')
@@ -61,7 +61,7 @@ describe('a change is reported, with its layer:', () => {
     expect(await watching.after(() => appendFileSync(main, 'x'))).toEqual(['global'])
   })
 
-  test('a document that a configuration names', async () => {
+  test('a configured document', async () => {
     using home = new HomeFixture()
     home.write(join(home.globalRoot, 'config.json'), { openapi: { shop: { document: 'apis/shop.json' }, none: { document: 'nowhere/none.json' } } })
     home.write(join(home.projectRoot, 'config.json'), { openapi: { own: { document: 'own.json' } } })
@@ -83,7 +83,7 @@ describe('a change is reported, with its layer:', () => {
 })
 
 describe('watches a replaced folder:', () => {
-  /** Takes away what is there and puts the same there again, as builds, installers and checkouts do. */
+  /** Removes a folder and creates it again, like builds, installers and checkouts do. */
   const replace = (home: HomeFixture, folder: string, file: string): void => {
     rmSync(folder, { recursive: true })
     home.write(file, '2')
@@ -126,7 +126,7 @@ describe('watches a replaced folder:', () => {
     expect(await watching.after(() => rmSync(home.projectRoot, { recursive: true }))).toEqual(['project'])
   })
 
-  test('a package that is configured, installed, linked elsewhere and removed', async () => {
+  test('a package that is configured, installed, linked and removed', async () => {
     using home = new HomeFixture()
     home.write(join(home.globalRoot, 'config.json'), { packages: ['@acme/weather'] })
     const modules = join(home.globalRoot, 'node_modules')
@@ -144,7 +144,7 @@ describe('watches a replaced folder:', () => {
   })
 })
 
-test('notices a global layer that is created later', async () => {
+test('reports a global layer that is created later', async () => {
   using home = new HomeFixture()
   rmSync(join(home.base, 'home'), { recursive: true })
   using watching = new Watching(home)

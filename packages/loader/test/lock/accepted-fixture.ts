@@ -4,7 +4,7 @@ import type { LoaderOptions } from '../../src/config/settings.ts'
 import { formatLock, lockEntryOf } from '../../src/lock/lock-file.ts'
 import type { HomeFixture } from '../home-fixture.ts'
 
-/** Accepts everything that a layer has at present, as `bulkhead install` in place would. */
+/** Accepts all extensions of a layer in place, like `bulkhead install`. */
 export async function acceptAll(home: HomeFixture, root: string, options: Partial<LoaderOptions> = {}, over: Partial<LockEntry> = {}): Promise<string> {
   const { extensions } = await home.load(options)
   const entries = extensions.filter(({ location }) => location.startsWith(root)).map((extension) => [extension.id, {

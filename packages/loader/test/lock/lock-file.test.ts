@@ -16,7 +16,7 @@ const entry = (over: Partial<LockEntry> = {}): LockEntry => ({
 const lock = new Map([['weather', entry()], ['constructor', entry()], ['storms', entry()]])
 const text = formatLock(lock)
 
-describe('the text of a lock', () => {
+describe('a lock file', () => {
   test('round-trips', () => {
     expect(parseLock(Buffer.from(text))).toEqual({ ok: true, lock: new Map([...lock].toSorted()) })
   })
@@ -30,16 +30,16 @@ describe('the text of a lock', () => {
   })
 
   test.each([
-    ['a digest of other powers', { capability: hex('0') }, '/extensions/weather'],
-    ['tools of two kinds', { tools: { a_tool: hex('b') } }, '/extensions/weather'],
-    ['half a signature', { signedBy: 'bundle' as const }, '/extensions/weather'],
-  ])('with %s contradicts itself', (_, over, path) => {
+    ['a digest of other capabilities', { capability: hex('0') }, '/extensions/weather'],
+    ['different lists of tools', { tools: { a_tool: hex('b') } }, '/extensions/weather'],
+    ['an incomplete signature', { signedBy: 'bundle' as const }, '/extensions/weather'],
+  ])('is refused with %s', (_, over, path) => {
     expect(parseLock(Buffer.from(formatLock(new Map([['weather', entry(over)]]))))).toMatchObject({ ok: false, path })
   })
 })
 
-describe('a hostile lock', () => {
-  test('is parsed or refused with a message, for any bytes', () => {
+describe('an untrusted lock file', () => {
+  test('with any bytes is parsed or refused with a message', () => {
     const mutation = fc.tuple(fc.nat(text.length), fc.nat(40), fc.oneof(fc.uint8Array({ maxLength: 8 }), fc.constantFrom('"__proto__":{},', '{', '[', '1e999', '\u{feff}', 'null').map((part) => Buffer.from(part))))
     fc.assert(fc.property(fc.array(mutation, { minLength: 1, maxLength: 4 }), (mutations) => {
       const bytes = mutations.reduce<Uint8Array>((now, [at, length, insert]) => Buffer.concat([now.subarray(0, at), insert, now.subarray(at + length)]), Buffer.from(text))
@@ -51,7 +51,7 @@ describe('a hostile lock', () => {
     }), { numRuns: thoroughly(100, 500) })
   })
 
-  test('that is very deep or very wide is refused at once', () => {
+  test('that is very deep or very large is refused quickly', () => {
     for (const hostile of ['['.repeat(100_000), `{"extensions":${'{"a":'.repeat(50_000)}`, `[${'1,'.repeat(300_000)}1]`]) {
       expect(parseLock(Buffer.from(hostile)).ok).toBe(false)
     }

@@ -12,7 +12,7 @@ const seen = ({ diagnostics }: Awaited<ReturnType<HomeFixture['load']>>) =>
   diagnostics.map(({ severity, stage, code, extensionId }) => [severity, stage, code, extensionId])
 
 describe('an unsigned package', () => {
-  test('is a warning in the global layer', async () => {
+  test('gives a warning in the global layer', async () => {
     using home = new HomeFixture()
     home.extension(home.globalRoot, 'weather')
     const report = await home.loadAsItIs()
@@ -46,8 +46,8 @@ describe('refuses a package that differs from the accepted one', () => {
   const withHost = (...hosts: string[]) => manifestOf({ tools: [toolOf({ requires: { net: { hosts } } })] })
 
   test.each([
-    ['another byte', 'LockMismatch', /its files have changed/, (home: HomeFixture, at: string): string => home.write(join(at, 'index.js'), 'export default 1')],
-    ['another file', 'LockMismatch', /its files have changed/, (home: HomeFixture, at: string): string => home.write(join(at, 'more.js'), '')],
+    ['a changed byte', 'LockMismatch', /its files have changed/, (home: HomeFixture, at: string): string => home.write(join(at, 'index.js'), 'export default 1')],
+    ['an added file', 'LockMismatch', /its files have changed/, (home: HomeFixture, at: string): string => home.write(join(at, 'more.js'), '')],
     ['an older version', 'LockMismatch', /1\.4\.0 was accepted, and 1\.3\.9 is installed/, (home: HomeFixture, at: string): string =>
       home.write(join(at, 'bulkhead.json'), { ...withHost('a.example', 'b.example'), version: '1.3.9' })],
     ['fewer powers', 'LockMismatch', /it drops net: b\.example/, (home: HomeFixture, at: string): string => home.write(join(at, 'bulkhead.json'), withHost('a.example'))],
@@ -59,7 +59,7 @@ describe('refuses a package that differs from the accepted one', () => {
     await acceptAll(home, home.globalRoot)
     expect(seen(await home.loadAsItIs())).toEqual([])
     change(home, at)
-    // Off is about packages that were not accepted, never about one that differs from what was accepted.
+    // `off` applies to packages that were not accepted, and not to one that differs from the accepted one.
     for (const policy of [{}, { lock: { global: 'off' as const } }]) {
       const report = await home.loadAsItIs({}, 'trusted', { policy })
       expect(report.extensions).toEqual([])
@@ -72,7 +72,7 @@ describe('refuses a package that differs from the accepted one', () => {
 describe('a lock from before state was recorded', () => {
   const keepsState = manifestOf({ stateSlot: { slotVersion: '1', schema: { type: 'object' } } })
 
-  /** As the code of then wrote it: without state in the words and in the digest over them. */
+  /** A lock of an earlier version, without state in the capabilities and their digest. */
   async function oldLock(home: HomeFixture): Promise<void> {
     const path = await acceptAll(home, home.globalRoot)
     const lock = JSON.parse(readFileSync(path, 'utf8')) as { extensions: Record<string, LockEntry> }
@@ -82,7 +82,7 @@ describe('a lock from before state was recorded', () => {
     home.write(path, { ...lock, extensions: { weather: { ...entry, capabilities, capability: capabilityDigest({ ...capabilities, tools }) } } })
   }
 
-  test('still accepts its bytes', async () => {
+  test('still accepts the same bytes', async () => {
     using home = new HomeFixture()
     home.extension(home.globalRoot, 'weather', keepsState)
     await oldLock(home)
@@ -90,7 +90,7 @@ describe('a lock from before state was recorded', () => {
     expect([report.extensions.length, seen(report)]).toEqual([1, []])
   })
 
-  test('did not accept the state of other bytes', async () => {
+  test('does not accept state for other bytes', async () => {
     using home = new HomeFixture()
     const at = home.extension(home.globalRoot, 'weather', keepsState)
     await oldLock(home)
@@ -100,7 +100,7 @@ describe('a lock from before state was recorded', () => {
     expect(report.diagnostics[0]!.message).toContain('it adds state: kept by the extension')
   })
 
-  test('is unchanged for an extension without state', async () => {
+  test('is equal to a new one for an extension without state', async () => {
     using home = new HomeFixture()
     home.extension(home.globalRoot, 'weather')
     const path = await acceptAll(home, home.globalRoot)
@@ -135,20 +135,20 @@ describe('the signer', () => {
     ['another repository', { ...BUILD, sub: BUILD.sub.replace('acme', 'evil'), repository: 'evil/weather' }],
     ['another workflow', { ...BUILD, sub: BUILD.sub.replace('release.yml', 'test.yml') }],
     ['another issuer', { ...BUILD, iss: 'https://issuer.evil.example' }],
-    ['no signer any more', undefined],
+    ['no signer', undefined],
     ['a branch in place of a tag', { ...BUILD, sub: BUILD.sub.replace('refs/tags/v1.4.0', 'refs/heads/main'), ref: 'refs/heads/main' }],
-  ])('is refused with %s until a person accepts it', async (_, claims) => {
+  ])('is refused with %s until it is accepted', async (_, claims) => {
     const report = await signedBy(claims)
     expect(seen(report)).toEqual([['error', 'lock', 'ConsentRequired', 'weather']])
     expect(report.diagnostics[0]!.message).toMatch(/was signed by .* and is (?:not signed|signed by .*) now/)
   })
 })
 
-describe('a lock that cannot be read', () => {
+describe('an invalid lock', () => {
   const broken = [['nothing', ''], ['half of it', (text: string) => text.slice(0, 200)], ['a list', '[]'],
-    ['a key twice', (text: string) => text.replace('{', '{"lockVersion":1,')], ['another form', (text: string) => text.replace('1', '9')],
-    ['powers that are not those of the digest', (text: string) => text.replace('"env": []', '"env": ["TOKEN"]')],
-    ['a prototype', (text: string) => text.replace('{', '{"__proto__":{},')]] as const
+    ['a duplicate key', (text: string) => text.replace('{', '{"lockVersion":1,')], ['another version', (text: string) => text.replace('1', '9')],
+    ['capabilities that do not match the digest', (text: string) => text.replace('"env": []', '"env": ["TOKEN"]')],
+    ['a __proto__ key', (text: string) => text.replace('{', '{"__proto__":{},')]] as const
 
   test.each(broken)('%s: loads only the other layers', async (_, change) => {
     using home = new HomeFixture()

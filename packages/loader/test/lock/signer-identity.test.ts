@@ -27,6 +27,6 @@ test.each<[string, ExtensionSigner, ExtensionSigner | null]>([
   ['a person instead of a build', BUILD, PERSON],
   ['another person', PERSON, { ...PERSON, subject: 'eve@example.com' }],
   ['a person of another issuer', PERSON, { ...PERSON, issuer: 'https://elsewhere.example' }],
-])('%s is another', (_, accepted, actual) => {
+])('%s is another signer', (_, accepted, actual) => {
   expect(findSignerChange(accepted, actual)).toMatch(/^was signed by .+ and is (not )?signed .*now$/)
 })

@@ -8,14 +8,14 @@ const sha512 = (text: string) => createHash('sha512').update(text).digest('hex')
 const parse = (over: Record<string, unknown> = {}) => manifestSchema.parse(manifestOf(over))
 
 describe('the digest of a package', () => {
-  test('is over sorted lines of path, zero and digest', () => {
+  test('covers sorted lines of path, NUL and digest', () => {
     expect(packageDigest(new Map([['b', sha512('2')], ['a', sha512('1')]]))).toBe(
       sha512(`a\0${sha512('1')}\nb\0${sha512('2')}\n`),
     )
     expect(packageDigest(new Map())).toBe(sha512(''))
   })
 
-  test('sorts by bytes, unlike UTF-16', () => {
+  test('sorts by UTF-8 bytes', () => {
     const beyond = '\u{1f600}'
     const inside = '\u{ffe5}'
     expect([beyond, inside].toSorted()).toEqual([beyond, inside])
@@ -23,7 +23,7 @@ describe('the digest of a package', () => {
     expect(packageDigest(new Map([[beyond, 'x'], [inside, 'y']]))).toBe(sha512(`${inside}\0y\n${beyond}\0x\n`))
   })
 
-  test('of a bundled extension follows its manifest and the version of the host', () => {
+  test('of a bundled extension depends on its manifest and the version of the host', () => {
     const digests = [
       bundledDigest(parse(), '1.0.0'), bundledDigest(parse(), '1.0.1'), bundledDigest(parse({ version: '1.4.1' }), '1.0.0'),
     ]
@@ -52,7 +52,7 @@ describe('the digest of capabilities', () => {
     ]) expect(capabilityDigest(parse(changed))).not.toBe(base)
   })
 
-  test('and nothing else', () => {
+  test('covers nothing else', () => {
     const changed = {
       version: '7.0.0', tools: [toolOf({ description: 'Other.', requires: { net: { hosts: ['a.example'] } } })], env: ['B', 'A'],
     }

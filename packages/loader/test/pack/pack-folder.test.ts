@@ -13,7 +13,7 @@ const pack = (home: HomeFixture, files: Parameters<typeof folderOf>[1], bundle?:
 const codeOf = (work: Promise<unknown>) => work.then(() => 'done', (error: unknown) => BulkheadError.from(error).code)
 
 describe('packing a folder', () => {
-  test('adds an integrity file, and what comes out verifies', async () => {
+  test('adds an integrity file that verifies', async () => {
     using home = new HomeFixture()
     const packed = await pack(home, packageFiles())
     expect([...packed.files.keys()].toSorted()).toEqual(['bulkhead.integrity.json', 'bulkhead.json', 'index.js', 'lib/more.js'])
@@ -22,7 +22,7 @@ describe('packing a folder', () => {
     expect(await inspectPackage('packed.tgz', home.base, home.options())).toMatchObject({ files: 4, extension: { integrity: 'verified', digests: packed.extension.digests } })
   })
 
-  test('gives the packed code, from memory and from the tarball', async () => {
+  test('returns the packed code, in memory and in the tarball', async () => {
     using home = new HomeFixture()
     const files = { ...packageFiles(), 'lib/more.js': 'import "dep"', 'node_modules/dep/index.js': 'module.exports = 1' }
     const packed = await pack(home, files, async () => 'export default "bundled"')
@@ -87,13 +87,13 @@ describe('packing a folder', () => {
   })
 
   test.each<[string, boolean, Parameters<typeof folderOf>[1]]>([
-    ['nothing of what is installed', false, { 'lib/more.js': '// dep is not needed\nexport const depth = "my-dep dep2"', 'README.md': 'import "dep"' }],
-    ['what every compartment has', false, { 'lib/more.js': 'import "@bulkhead/contract"; import "@bulkhead/contract/author"' }],
+    ['none', false, { 'lib/more.js': '// dep is not needed\nexport const depth = "my-dep dep2"', 'README.md': 'import "dep"' }],
+    ['a provided module', false, { 'lib/more.js': 'import "@bulkhead/contract"; import "@bulkhead/contract/author"' }],
     ['a module', true, { 'lib/more.js': "export * from'dep'" }],
-    ['a part of one', true, { 'lib/more.js': 'const x = await import(`dep/part.js`)' }],
-    ['one of a scope', true, { 'lib/more.cjs': 'require("@acme/dep")' }],
-    ['one by a path', true, { 'lib/more.js': 'import "../node_modules/other/x.js"' }],
-    ['one by a name of its own', true, { 'package.json': { imports: { '#dep': 'dep' } } }],
+    ['a file of a module', true, { 'lib/more.js': 'const x = await import(`dep/part.js`)' }],
+    ['a scoped module', true, { 'lib/more.cjs': 'require("@acme/dep")' }],
+    ['a path to a module', true, { 'lib/more.js': 'import "../node_modules/other/x.js"' }],
+    ['an import map', true, { 'package.json': { imports: { '#dep': 'dep' } } }],
   ])('bundles only for code that uses a dependency: %s', async (_, bundled, files) => {
     using home = new HomeFixture()
     const installed = { 'node_modules/dep/index.js': '', 'node_modules/@acme/dep/index.js': '', 'node_modules/@bulkhead/contract/index.js': '', 'node_modules/.bin/dep': '' }
@@ -103,14 +103,14 @@ describe('packing a folder', () => {
 
   test.each([
     ['no manifest', { 'bulkhead.json': '' }, 'ShapeInvalid'],
-    ['a main that is not there', { 'bulkhead.json': manifestOf({ main: './dist/index.js' }) }, 'ShapeInvalid'],
+    ['a missing main', { 'bulkhead.json': manifestOf({ main: './dist/index.js' }) }, 'ShapeInvalid'],
     ['a main that `files` leaves out', { 'package.json': { files: ['lib'] } }, 'ShapeInvalid'],
-    ['`files` that are none', { 'package.json': { files: 'lib' } }, 'ShapeInvalid'],
+    ['invalid `files`', { 'package.json': { files: 'lib' } }, 'ShapeInvalid'],
     ['an old signature', { 'bulkhead.sigstore.json': '{}' }, 'SignatureInvalid'],
-    ['twins', { 'Lib/more.js': '' }, 'PackageUnsafe'],
+    ['names that differ in case', { 'Lib/more.js': '' }, 'PackageUnsafe'],
     ['code that cannot be parsed', { 'index.js': 'export default {{{' }, 'CompartmentStartFailed'],
     ['an import that is not installed', { 'index.js': 'import "left-pad"' }, 'ModuleNotFound'],
-    ['a path that no archive may have', { [`${'a'.repeat(250)}/`.repeat(5) + 'b']: '' }, 'PackageUnsafe'],
+    ['a path that is too long', { [`${'a'.repeat(250)}/`.repeat(5) + 'b']: '' }, 'PackageUnsafe'],
   ])('refuses %s', async (_, over, code) => {
     using home = new HomeFixture()
     expect(await codeOf(pack(home, { ...packageFiles(), ...over }))).toBe(code)
@@ -183,7 +183,7 @@ describe('signing', () => {
       const changed = Uint8Array.from(packed.tarball)
       changed[at]! ^= 0x10
       writeFileSync(join(home.base, 'changed.tgz'), changed)
-      // A few bits of a zip mean nothing, such as those that fill its last byte: then it is the same package.
+      // Some bits of a gzip file have no meaning, such as the padding of its last byte. Then the package is the same.
       const seen = await inspectPackage('./changed.tgz', home.base, home.options())
         .then(({ extension }) => extension.digests.package, (error: unknown) => BulkheadError.from(error).code)
       expect(['PackageUnsafe', 'IntegrityFailed', 'ShapeInvalid', packed.extension.digests.package], `byte ${at}`).toContain(seen)

@@ -9,7 +9,7 @@ const sources = {
   'index.js': 'export default {}', 'lib/ä.js': 'export const a = 1', 'bulkhead.json': JSON.stringify(manifestOf()),
 }
 
-/** Written against the format, not with the code under test. */
+/** Written by hand from the format, not with the tested code. */
 function integrityOf(files: Record<string, string>) {
   const digests = Object.entries(files).map(([path, text]) => [path, sha512(text)] as const)
   const lines = digests.toSorted(([left], [right]) => Buffer.compare(Buffer.from(left), Buffer.from(right)))
@@ -26,7 +26,7 @@ function packed(home: HomeFixture, integrity: object | string = integrityOf(sour
 }
 
 describe('an integrity file', () => {
-  test('that is right makes the package verified, and its root is the digest of the package', async () => {
+  test('that matches makes the package verified, and its root is the digest of the package', async () => {
     using home = new HomeFixture()
     packed(home)
     const { extensions, diagnostics } = await home.load()
@@ -34,7 +34,7 @@ describe('an integrity file', () => {
     expect(extensions).toMatchObject([{ integrity: 'verified', digests: { package: integrityOf(sources).root } }])
   })
 
-  test('changes nothing about the digest of the package', async () => {
+  test('does not change the digest of the package', async () => {
     using home = new HomeFixture()
     rmSync(join(packed(home), 'bulkhead.integrity.json'))
     const { extensions } = await home.load()
@@ -81,13 +81,13 @@ describe('an integrity file', () => {
 
   const right = integrityOf(sources)
   test.each([
-    ['is no JSON', 'nonsense', ''],
-    ['is no object', '[]', ''],
-    ['names a key twice', JSON.stringify(right).replace('{', '{"algorithm":"sha512",'), '/algorithm'],
+    ['is not JSON', 'nonsense', ''],
+    ['is not an object', '[]', ''],
+    ['has a duplicate key', JSON.stringify(right).replace('{', '{"algorithm":"sha512",'), '/algorithm'],
     ['has an unknown key', { ...right, signature: 'x' }, '/signature'],
     ['has another algorithm', { ...right, algorithm: 'md5' }, '/algorithm'],
     ['has no files', { ...right, files: [] }, '/files'],
-    ['has a digest that is none', { ...right, files: { ...right.files, 'index.js': 'abc' } }, '/files'],
+    ['has an invalid digest', { ...right, files: { ...right.files, 'index.js': 'abc' } }, '/files'],
     [
       'has a digest in capitals', { ...right, files: { ...right.files, 'index.js': right.files['index.js']!.toUpperCase() } },
       '/files',

@@ -11,11 +11,11 @@ const policyOf = (policy: ConfigFile['policy'], id = 'acme-weather', source = 'n
 describe('the narrowest setting applies', () => {
   const scopes = { '@acme': { signature: 'require', widening: 'refuse' }, 'acme-*': { signature: 'warn' }, 'acme-w*': { integrity: 'require' }, 'acme-weather': { lock: 'off' } } as const
   test.each([
-    ['nothing is said', {}, { integrity: undefined, signature: undefined, lock: 'warn', widening: 'major', pin: undefined }],
+    ['no setting', {}, { integrity: undefined, signature: undefined, lock: 'warn', widening: 'major', pin: undefined }],
     ['the layer', { signature: { global: 'off' } }, { signature: 'off' }],
-    ['all of them', { signature: { global: 'off' }, scopes }, { integrity: 'require', signature: 'warn', lock: 'off', widening: 'refuse' }],
+    ['all settings', { signature: { global: 'off' }, scopes }, { integrity: 'require', signature: 'warn', lock: 'off', widening: 'refuse' }],
     ['pins', { identities: { '@acme': { issuer: 'scope' }, 'acme-*': { issuer: 'prefix' } } }, { pin: { issuer: 'prefix' } }],
-    ['an id over everything', { identities: { 'acme-weather': { issuer: 'id' }, 'acme-*': { issuer: 'prefix' } } }, { pin: { issuer: 'id' } }],
+    ['an id over all others', { identities: { 'acme-weather': { issuer: 'id' }, 'acme-*': { issuer: 'prefix' } } }, { pin: { issuer: 'id' } }],
   ] as const)('%s', (_, policy, expected) => expect(policyOf(policy as ConfigFile['policy'])).toMatchObject(expected))
 
   test('takes the scope from the installed package, not from a similar name', () => {

@@ -19,7 +19,7 @@ const schema = (name: string, manifest: object, path: string, message: RegExp): 
 
 const manifests: readonly MalformedManifest[] = [
   schema(
-    'a type that is none', withInput({ properties: { a: { type: 'text' } } }), '/tools/0/inputSchema/properties/a/type',
+    'an unknown type', withInput({ properties: { a: { type: 'text' } } }), '/tools/0/inputSchema/properties/a/type',
     /it must be one of "array", "boolean"/,
   ),
 
@@ -32,7 +32,7 @@ const manifests: readonly MalformedManifest[] = [
     '/tools/0/inputSchema/properties/a/$ref', /only references inside/,
   ),
   schema(
-    'a reference to nothing', withInput({ properties: { a: { $ref: '#/$defs/a' } } }), '/tools/0/inputSchema/properties/a/$ref',
+    'a reference without a target', withInput({ properties: { a: { $ref: '#/$defs/a' } } }), '/tools/0/inputSchema/properties/a/$ref',
     /there is no schema/,
   ),
   schema(
@@ -45,15 +45,15 @@ const manifests: readonly MalformedManifest[] = [
     /2020-12/,
   ),
   schema(
-    'a pattern that is none', withInput({ properties: { a: { type: 'string', pattern: '(' } } }),
+    'an invalid pattern', withInput({ properties: { a: { type: 'string', pattern: '(' } } }),
     '/tools/0/inputSchema/properties/a/pattern', /Unterminated group/,
   ),
   schema(
-    'a pattern that looks ahead', withInput({ properties: { a: { type: 'string', pattern: '^(?!x)' } } }),
+    'a pattern with look-ahead', withInput({ properties: { a: { type: 'string', pattern: '^(?!x)' } } }),
     '/tools/0/inputSchema/properties/a/pattern', /linear time/,
   ),
   schema(
-    'a pattern without end', withInput({ patternProperties: { ['a'.repeat(1_025)]: true } }),
+    'a pattern that is too long', withInput({ patternProperties: { ['a'.repeat(1_025)]: true } }),
     `/tools/0/inputSchema/patternProperties/${'a'.repeat(1_025)}`, /1024 characters/,
   ),
 
@@ -94,7 +94,7 @@ const manifests: readonly MalformedManifest[] = [
 
 test.each(manifests)('$name', expectRefusal)
 
-test('an unknown keyword is reported, and has no effect', async () => {
+test('reports an unknown keyword, which has no effect', async () => {
   using home = new HomeFixture()
   const inputSchema = { type: 'object', properties: { a: { type: 'string', maxlength: 5, 'x-order': 1 } } }
   home.extension(home.globalRoot, 'weather', manifestOf({ tools: [toolOf({ inputSchema })] }))

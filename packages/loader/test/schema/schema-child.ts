@@ -1,4 +1,6 @@
-/** Run in a process of its own that keeps compiled code: how many files of it has the thread of schemas added by its first answer? */
+/**
+ * Runs in a child process with a compile cache: prints how many files the schema thread added before its first answer.
+ */
 import { readdirSync } from 'node:fs'
 import { flushCompileCache, getCompileCacheDir } from 'node:module'
 import { LOADER_LIMITS } from '../../src/model/limits.ts'

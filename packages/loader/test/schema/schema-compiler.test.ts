@@ -9,7 +9,7 @@ const faultOf = (schema: object, value: unknown) => {
   return compiled.validate(value as never)
 }
 
-describe('idioms of honest schemas compile', () => {
+describe('compiles', () => {
   test.each<[string, object]>([
     ['a nullable string', { type: ['string', 'null'] }],
     [
@@ -61,7 +61,7 @@ describe('idioms of honest schemas compile', () => {
         },
       },
     ],
-    ['a format that is unknown', { type: 'string', format: 'colour' }],
+    ['an unknown format', { type: 'string', format: 'colour' }],
     ['a keyword of another type', { type: 'string', uniqueItems: true }],
     ['a condition without a consequence', { if: { required: ['a'] } }],
     ['draft-07', { $schema: 'http://json-schema.org/draft-07/schema#', items: [{ type: 'string' }], dependencies: { a: ['b'] } }],
@@ -73,7 +73,7 @@ describe('idioms of honest schemas compile', () => {
 })
 
 describe('schemas do not affect each other', () => {
-  test('one id in two schemas is two schemas', () => {
+  test('when two have the same id', () => {
     const text = { $id: 'https://example.com/same', type: 'object', properties: { a: { type: 'string' } } }
     const number = { $id: 'https://example.com/same', type: 'object', properties: { a: { type: 'number' } } }
     expect(faultOf(text, { a: 'x' })).toBeUndefined()
@@ -81,14 +81,14 @@ describe('schemas do not affect each other', () => {
     expect(faultOf(text, { a: 'x' })).toBeUndefined()
   })
 
-  test('a reference to itself means itself', () => {
+  test('when each refers to itself', () => {
     const tree = (type: string) =>
       ({ type: 'object', additionalProperties: false, properties: { value: { type }, next: { $ref: '#' } } })
     expect(faultOf(tree('string'), { next: { next: { value: 'x' } } })).toBeUndefined()
     expect(faultOf(tree('number'), { next: { next: { value: 'x' } } })).toMatchObject({ path: '/next/next/value' })
   })
 
-  test('two patterns are told apart', () => {
+  test('when they have different patterns', () => {
     const schema = {
       type: 'object', properties: { a: { type: 'string', pattern: '^a+$' }, b: { type: 'string', pattern: '^b+$' } },
     }
@@ -98,7 +98,7 @@ describe('schemas do not affect each other', () => {
   })
 })
 
-describe('faults of values', () => {
+describe('reports the path of a fault in', () => {
   const schema = {
     type: 'object', additionalProperties: false, required: ['a/b'],
     properties: { 'a/b': { type: 'integer' }, c: { type: 'array', items: { enum: [1] } } },
@@ -111,14 +111,14 @@ describe('faults of values', () => {
   })
 })
 
-test('a schema that is only told to a model may use any pattern', () => {
+test('allows any pattern in a schema that is only shown to a model', () => {
   const schema = { type: 'string', pattern: '^(?!\\.)x' }
   expect(compiler.compile(schema)).toMatchObject({ ok: false, faults: [{ path: '/pattern' }] })
   expect(compiler.inspect(schema)).toMatchObject({ ok: false, faults: [{ path: '/pattern' }] })
   expect(compiler.inspect(schema, false)).toMatchObject({ ok: true })
 })
 
-test('the largest schema that is allowed compiles', () => {
+test('compiles the largest allowed schema', () => {
   const schema = {
     type: 'object',
     properties: Object.fromEntries(Array.from({ length: 990 }, (_, index) => [`p${index}`, { type: 'string', minLength: 1 }])),

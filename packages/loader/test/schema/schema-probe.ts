@@ -1,4 +1,4 @@
-/** The schema thread, which also reports over a port which files it can open. */
+/** The schema thread. Also reports on a port which files it can open. */
 import { readFileSync, writeFileSync } from 'node:fs'
 import type { MessagePort } from 'node:worker_threads'
 import { run as runThread } from '../../src/schema/schema-worker.ts'

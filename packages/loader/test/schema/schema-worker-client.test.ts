@@ -18,7 +18,7 @@ const large = {
   properties: Object.fromEntries(Array.from({ length: 300 }, (_, index) => [`p${index}`, { type: 'string', minLength: 1, pattern: `^a{${index}}$` }])),
 }
 const hurried = { ...LOADER_LIMITS, schemaMs: 1 }
-/** Also where the machine has better things to do. */
+/** Long enough for a busy machine. */
 const unhurried = { ...LOADER_LIMITS, schemaMs: 60_000 }
 const ask = (thread: SchemaWorkerClient, schema: object, limits = LOADER_LIMITS) =>
   thread.request({ limits, schema: schema as never, runsPatterns: true })
@@ -33,7 +33,7 @@ test('refuses a schema that takes too long, and checks those behind it', async (
   expect((await ask(thread, large, unhurried)).verdict.ok).toBe(true)
 })
 
-/** Speaks as the thread of schemas does, and answers after so many ms in which it does not run, or never. */
+/** Behaves like the schema thread, and answers after it slept for some ms, or never. */
 const sleeper = (ms: number): ThreadImage => new ThreadImage(new URL(`data:text/javascript,${encodeURIComponent(`
   import { parentPort } from 'node:worker_threads'
   const cpuMs = () => { const { user, system } = process.threadCpuUsage(); return (user + system) / 1000 }
@@ -63,7 +63,7 @@ test('checks values too', async () => {
   expect(await Promise.all([check({ a: 1 }), check({ a: 'x' })])).toMatchObject([{ verdict: { ok: true } }, { fault: { path: '/a' } }])
 })
 
-test('does not block the host meanwhile', async () => {
+test('does not block the host', async () => {
   const thread = new SchemaWorkerClient()
   await ask(thread, {})
   let turns = 0
@@ -82,7 +82,7 @@ test('leaves out only the extension whose schema takes too long', async () => {
   expect((await home.load({ limits: { schemaMs: 60_000 } })).extensions).toHaveLength(1)
 })
 
-test('the thread cannot access files once it handles untrusted input', async () => {
+test('denies the thread access to files once it handles untrusted input', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'bulkhead-schema-'))
   const file = join(folder, 'file')
   writeFileSync(file, 'x')

@@ -11,7 +11,7 @@ const person: ExtensionSigner = {
   issuer: 'https://issuer.example', subject: 'ada@acme.example', repository: null, workflow: null, ref: null,
 }
 
-describe('a signer fits', () => {
+describe('a signer matches', () => {
   test.each<[IdentityPin, ExtensionSigner]>([
     [{ issuer: signer.issuer }, signer], [{ repository: 'https://git.example/a/b' }, signer],
     [{ workflow: 'https://git.example/a/b/release.yml' }, signer], [{ workflow: signer.subject }, signer],
@@ -21,7 +21,7 @@ describe('a signer fits', () => {
   ])('%j', (pin, who) => expect(findPinFault(pin, who)).toBeUndefined())
 })
 
-describe('a signer does not fit', () => {
+describe('a signer does not match', () => {
   test.each<[IdentityPin, ExtensionSigner]>([
     [{}, signer], [{ issuer: 'https://issuer.example/' }, signer], [{ issuer: 'https://issuer' }, signer],
     [{ repository: 'a/b' }, signer], [{ repository: 'https://git.example/a/*' }, signer],
@@ -33,7 +33,7 @@ describe('a signer does not fit', () => {
   ])('%j', (pin, who) => expect(findPinFault(pin, who)).toBeTypeOf('string'))
 })
 
-test('what cannot be seen in a name is shown', () => {
+test('escapes invisible characters in a name', () => {
   const fault = findPinFault({ ref: 'refs/heads/main' }, { ...signer, ref: 'refs/heads/main\u{202e}' })
   expect(fault).toContain('"refs/heads/main\\u{202e}"')
 })

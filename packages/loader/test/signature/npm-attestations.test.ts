@@ -22,7 +22,7 @@ test(`the attestations of a real npm package are ${here ? 'here' : 'not on this 
   expect(answers.length === 1).toBe(here)
 })
 
-describe.each(answers)('the attestations of a package that is on npm', (attestations) => {
+describe.each(answers)('the attestations of a package on npm', (attestations) => {
   const { payload } = attestations.attestations[0]!.bundle['dsseEnvelope'] as { readonly payload: string }
   const { subject: [subject] } = JSON.parse(Buffer.from(payload, 'base64').toString('utf8')) as
     { readonly subject: readonly [{ readonly digest: { readonly sha512: string } }] }
@@ -30,7 +30,7 @@ describe.each(answers)('the attestations of a package that is on npm', (attestat
     attestations, name: '@playwright/cli', version: '0.1.1', tarballSha512: subject.digest.sha512,
   }
 
-  test('verify offline, and name who built it', async () => {
+  test('verify offline, and name the builder', async () => {
     expect(await verifyNpmAttestations(request)).toEqual({
       ok: true,
       value: {
@@ -49,7 +49,7 @@ describe.each(answers)('the attestations of a package that is on npm', (attestat
   test.each<[string, Partial<NpmAttestationRequest>]>([
     ['name', { name: '@playwright/cla' }], ['scope', { name: 'cli' }], ['version', { version: '0.1.2' }],
     ['digest', { tarballSha512: subject.digest.sha512.replace(/^./, (digit) => digit === '0' ? '1' : '0') }],
-  ])('do not verify for another %s, each alone', async (_, over) => {
+  ])('do not verify for another %s', async (_, over) => {
     for (const attestation of attestations.attestations) {
       const one = { attestations: [attestation] } as unknown as Json
       expect(await verifyNpmAttestations({ ...request, attestations: one })).toMatchObject({ ok: true })
@@ -60,7 +60,7 @@ describe.each(answers)('the attestations of a package that is on npm', (attestat
   })
 })
 
-describe('attestations made here', () => {
+describe('generated attestations', () => {
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   const tarballSha512 = 'ab'.repeat(64)
   const statement = (predicateType: string, over: JsonObject = {}): JsonObject => ({
@@ -99,26 +99,26 @@ describe('attestations made here', () => {
   const refused = (step: string, message: RegExp) =>
     ({ ok: false, code: 'SignatureInvalid', step, message: expect.stringMatching(message) })
 
-  test('verify together and alone, and say what each proves', async () => {
+  test('verify together and alone, and report what each proves', async () => {
     const builder = { subject: BUILD.sub, repository: 'https://github.com/acme/weather' }
     expect(await verify([published, built])).toMatchObject({ ok: true, value: { published: true, builder } })
     expect(await verify([published])).toMatchObject({ ok: true, value: { published: true, builder: null } })
     expect(await verify([built])).toMatchObject({ ok: true, value: { published: false, builder } })
   })
 
-  test('one that is wrong spoils the whole', async () => {
+  test('fail if one is invalid', async () => {
     const other = await byBuild(PROVENANCE, { subject: [{ name: 'pkg:npm/%40acme/weather@1.4.0', digest: { sha512: '00' } }] })
     expect(await verify([published, other])).toMatchObject(
       refused('subject', /^The attestation of @acme\/weather@1\.4\.0 \(provenance\) is about a tarball with another sha512\.$/),
     )
   })
 
-  test('publication counts only when the registry signed it, and provenance only when a build did', async () => {
+  test('prove publication only by the registry, and provenance only by a build', async () => {
     expect(await verify([await byBuild(PUBLISH)])).toMatchObject(refused('signer', /not signed with a key of the registry/))
     expect(await verify([await byKey(PROVENANCE)])).toMatchObject(refused('signer', /not signed with the certificate of a build/))
   })
 
-  test('a key counts for what it is listed for, and for its time', async () => {
+  test('accept a key only for its usage and its validity', async () => {
     expect(await verify([published], { keys: keysFor('npm:signatures') })).toMatchObject(refused('key', /no key is listed/))
     expect(await verify([published], { keys: keysFor('npm:attestations', { end: '2021-01-01T00:00:00Z' }) })).toMatchObject(
       refused('key', /not valid for timestamp/),
@@ -128,7 +128,7 @@ describe('attestations made here', () => {
     )
     const itsTime = { start: '2020-01-01T00:00:00Z', end: '2999-01-01T00:00:00Z' }
     expect(await verify([published], { keys: keysFor('npm:attestations', itsTime) })).toMatchObject({ ok: true })
-    // By default only the registry's own are believed.
+    // By default only the keys of the registry are trusted.
     const { ok } = await verifyNpmAttestations({
       attestations: { attestations: [published] } as unknown as Json, name: '@acme/weather', version: '1.4.0', tarballSha512,
       trustRoot: sigstore.trustRoot,
@@ -137,10 +137,10 @@ describe('attestations made here', () => {
   })
 
   test.each<[string, () => Promise<readonly Listed[]>, string, RegExp]>([
-    ['nothing', async () => [], 'statement', /neither publication nor provenance/],
-    ['only types that are not known', async () => [{ ...built, predicateType: 'https://example.org/x' }], 'statement', /neither/],
-    ['two of a kind', async () => [built, built], 'statement', /states the provenance twice/],
-    ['one under another type', async () => [{ ...built, predicateType: PUBLISH }], 'statement', /listed under another type/],
+    ['an empty list', async () => [], 'statement', /neither publication nor provenance/],
+    ['an unknown type', async () => [{ ...built, predicateType: 'https://example.org/x' }], 'statement', /neither/],
+    ['two of the same kind', async () => [built, built], 'statement', /states the provenance twice/],
+    ['an attestation listed under another type', async () => [{ ...built, predicateType: PUBLISH }], 'statement', /listed under another type/],
     [
       'a predicate about another version',
       async () => [await byKey(PUBLISH, { predicate: { name: '@acme/weather', version: '9.0.0' } })],
@@ -167,7 +167,7 @@ describe('attestations made here', () => {
 
   test.each([
     null, [], 'x', { attestations: {} }, { attestations: [null, 5] }, { attestations: Array.from({ length: 17 }, () => ({})) },
-  ])('an answer like %j is refused', async (attestations) => {
+  ])('are refused in an answer like %j', async (attestations) => {
     expect(await verify([], { attestations: attestations as Json })).toMatchObject({ ok: false, code: 'SignatureInvalid' })
   })
 })

@@ -39,8 +39,8 @@ async function refusal(home: HomeFixture, policy?: Policy, trustRoot?: Json) {
   return diagnostic!
 }
 
-describe('a package whose integrity file is signed', () => {
-  test('is signed, by whom the certificate names', async () => {
+describe('a package with a signed integrity file', () => {
+  test('is signed by the subject of the certificate', async () => {
     using home = new HomeFixture()
     weather.install(home, bundle)
     const { extensions, diagnostics } = await load(home)
@@ -48,7 +48,7 @@ describe('a package whose integrity file is signed', () => {
     expect(extensions).toMatchObject([{ id: 'weather', integrity: 'signed', signer }])
   })
 
-  test('has the digest and the files it would have without the signature', async () => {
+  test('has the same digest and files as without the signature', async () => {
     using home = new HomeFixture()
     const location = weather.install(home, bundle)
     const [signed] = (await load(home)).extensions
@@ -60,7 +60,7 @@ describe('a package whose integrity file is signed', () => {
     expect(code.kind === 'files' && [...(await code.readFiles()).keys()]).toEqual(['bulkhead.json', 'index.js'])
   })
 
-  test.each(['sha256', 'sha512'])('is as good with a statement of provenance over its %s', async (algorithm) => {
+  test.each(['sha256', 'sha512'])('may have a provenance statement over its %s instead', async (algorithm) => {
     using home = new HomeFixture()
     weather.install(home, await sigstore.attest(weather.statement({ subject: [weather.subject(algorithm)] })))
     expect((await load(home)).extensions).toMatchObject([{ integrity: 'signed', signer }])
@@ -75,8 +75,8 @@ describe('a package whose integrity file is signed', () => {
   })
 })
 
-describe('what was signed is something else', () => {
-  test.each(['index.js', 'bulkhead.json'])('a byte of %s: the integrity file tells before', async (file) => {
+describe('refuses a signature', () => {
+  test.each(['index.js', 'bulkhead.json'])('after a change of %s, because of the integrity file', async (file) => {
     using home = new HomeFixture()
     home.write(join(weather.install(home, bundle), file), `${weather.files[file]} `)
     const { extensions, diagnostics } = await load(home)
@@ -84,7 +84,7 @@ describe('what was signed is something else', () => {
     expect(diagnostics).toMatchObject([{ stage: 'integrity', code: 'IntegrityFailed' }])
   })
 
-  test('a byte of the integrity file that changes nothing else', async () => {
+  test('after a change of white space in the integrity file', async () => {
     using home = new HomeFixture()
     const location = weather.install(home, bundle)
     home.write(join(location, 'bulkhead.integrity.json'), `${weather.integrityFile}\n`)
@@ -94,7 +94,7 @@ describe('what was signed is something else', () => {
     expect(place).toBe(join(location, 'bulkhead.sigstore.json'))
   })
 
-  test.each(['another package', 'another version'])('the bundle of %s', async (which) => {
+  test.each(['another package', 'another version'])('of %s', async (which) => {
     using home = new HomeFixture()
     const other = which === 'another package' ? new PackageFixture('storms') : new PackageFixture('weather', '1.3.0')
     weather.install(home, await sigstore.sign(other.integrityFile))
@@ -103,7 +103,7 @@ describe('what was signed is something else', () => {
     expect((await refusal(home)).message).toMatch(/provenance of another file/)
   })
 
-  test('an integrity file that is not there', async () => {
+  test('without an integrity file', async () => {
     using home = new HomeFixture()
     rmSync(join(weather.install(home, bundle), 'bulkhead.integrity.json'))
     expect((await refusal(home)).message).toMatch(/exists without bulkhead\.integrity\.json/)
@@ -119,15 +119,15 @@ describe('what was signed is something else', () => {
       'one right and one wrong digest',
       { subject: [{ name: 'x', digest: { ...right['digest'] as JsonObject, sha512: '00' } }] }, /another file/,
     ],
-    ['another statement than provenance', { predicateType: 'https://example.org/found-harmful/v1' }, /does not state provenance/],
-    ['another kind of statement', { _type: 'https://example.org/Statement' }, /no in-toto statement/],
-  ])('a statement with %s', async (_, over, message) => {
+    ['another predicate than provenance', { predicateType: 'https://example.org/found-harmful/v1' }, /does not state provenance/],
+    ['another type', { _type: 'https://example.org/Statement' }, /no in-toto statement/],
+  ])('over a statement with %s', async (_, over, message) => {
     using home = new HomeFixture()
     weather.install(home, await sigstore.attest(weather.statement(over)))
     expect((await refusal(home)).message).toMatch(message)
   })
 
-  test('an envelope with another payload than a statement', async () => {
+  test('over another payload than a statement', async () => {
     using home = new HomeFixture()
     weather.install(home, await sigstore.attest(weather.statement(), BUILD, 'text/plain'))
     expect((await refusal(home)).message).toMatch(/payload of the type "text\/plain"/)
@@ -135,7 +135,7 @@ describe('what was signed is something else', () => {
 })
 
 describe('the trust root', () => {
-  test('of another instance covers no certificate, and the message names the root', async () => {
+  test('of another instance covers no certificate, and is named in the message', async () => {
     using home = new HomeFixture()
     await using other = await SigstoreFixture.start()
     weather.install(home, bundle)
@@ -143,7 +143,7 @@ describe('the trust root', () => {
     expect(message).toMatch(/compared with the trust root \(set by the host\)\.$/)
   })
 
-  test('is the public one unless the host gives another, and its age is reported', async () => {
+  test('is the public one by default, and its age is reported', async () => {
     using home = new HomeFixture()
     weather.install(home, bundle)
     const { extensions, diagnostics } = await home.load({}, 'trusted', { policy: required })
@@ -152,7 +152,7 @@ describe('the trust root', () => {
     expect(diagnostics[0]!.cure).toMatch(/root is not too old/)
   })
 
-  test('that had expired when the package was signed', async () => {
+  test('is refused if it had expired at the time of signing', async () => {
     using home = new HomeFixture()
     await using expired = await SigstoreFixture.start({ start: '2020-01-01T00:00:00Z', end: '2021-01-01T00:00:00Z' })
     weather.install(home, await expired.sign(weather.integrityFile))
@@ -160,7 +160,7 @@ describe('the trust root', () => {
   })
 
   test.each<[string, (root: JsonObject) => Json, RegExp]>([
-    ['is nonsense', () => 'nonsense', /names no certificate authority/],
+    ['is not an object', () => 'nonsense', /names no certificate authority/],
     ['names no authority', () => ({}), /names no certificate authority/],
     [
       'has a broken certificate',
@@ -171,7 +171,7 @@ describe('the trust root', () => {
       'does not say since when',
       (root) => JSON.parse(JSON.stringify(root).replaceAll('"start"', '"begin"')) as Json, /start of validity/,
     ],
-  ])('that %s refuses what is signed, and says so', async (_, rootOf, message) => {
+  ])('that %s refuses signed packages', async (_, rootOf, message) => {
     using home = new HomeFixture()
     weather.install(home, bundle)
     const diagnostic = await refusal(home, required, rootOf(sigstore.trustRoot))
@@ -187,7 +187,7 @@ describe('policies', () => {
     [{ identities: { weather: { repository: signer.repository } } }, 'error'],
     [{ signature: { global: 'off' }, identities: { weather: { repository: signer.repository } } }, 'error'],
     [{ identities: { storms: { repository: signer.repository } } }, undefined],
-  ])('%j for a package that is not signed', async (policy, severity) => {
+  ])('%j for an unsigned package', async (policy, severity) => {
     using home = new HomeFixture()
     weather.install(home, undefined)
     const { extensions, diagnostics } = await load(home, policy)
@@ -198,14 +198,14 @@ describe('policies', () => {
   test.each<[Policy, string | undefined]>([
     [{}, undefined], [{ signature: { global: 'warn' } }, undefined], [{ signature: { global: 'require' } }, undefined],
     [{ signature: { global: 'off' } }, 'verified'],
-  ])('%j for a package whose signature is wrong', async (policy, integrity) => {
+  ])('%j for a package with an invalid signature', async (policy, integrity) => {
     using home = new HomeFixture()
     weather.install(home, { nonsense: true })
     const { extensions } = await load(home, policy)
     expect(extensions.map((extension) => extension.integrity)).toEqual(integrity === undefined ? [] : [integrity])
   })
 
-  test('each layer has its own', async () => {
+  test('apply per layer', async () => {
     using home = new HomeFixture()
     weather.install(home, bundle)
     new PackageFixture('storms').install(home, undefined, home.projectRoot)
@@ -219,7 +219,7 @@ describe('a pinned signer', () => {
   const pin = { issuer: signer.issuer, repository: signer.repository, workflow: signer.workflow, ref: 'refs/tags/v*' }
   const pinned: Policy = { identities: { weather: pin } }
 
-  test('that signed is accepted', async () => {
+  test('is accepted', async () => {
     using home = new HomeFixture()
     weather.install(home, bundle)
     expect((await load(home, pinned)).extensions).toMatchObject([{ integrity: 'signed', signer }])
@@ -231,7 +231,7 @@ describe('a pinned signer', () => {
     ['repository', { repository: 'evil/weather' }, /its repository is "https:\/\/github\.com\/evil\/weather"/],
     ['workflow', { sub: `https://github.com/${elsewhere}` }, /its workflow is "https:\/\/github\.com\/evil/],
     ['ref', { ref: 'refs/heads/main' }, /its ref is "refs\/heads\/main", and "refs\/tags\/v\*" is pinned/],
-  ])('by another %s is refused by name', async (_, claims, message) => {
+  ])('is refused with another %s', async (_, claims, message) => {
     using home = new HomeFixture()
     weather.install(home, await sigstore.sign(weather.integrityFile, { ...BUILD, ...claims }))
     const diagnostic = await refusal(home, pinned)
@@ -240,7 +240,7 @@ describe('a pinned signer', () => {
     expect(diagnostic.cure).toMatch(/Check who published/)
   })
 
-  test('that cannot be read matches no signer', async () => {
+  test('matches no signer if the pin cannot be read', async () => {
     using home = new HomeFixture()
     weather.install(home, bundle)
     expect((await refusal(home, { identities: { weather: {} } })).message).toMatch(/without fields/)

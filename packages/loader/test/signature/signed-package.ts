@@ -4,7 +4,7 @@ import { type HomeFixture, manifestOf } from '../home-fixture.ts'
 
 const digestOf = (algorithm: string, data: string): string => createHash(algorithm).update(data).digest('hex')
 
-/** The files of a package and its integrity file, written against the format and not with the code under test. */
+/** The files of a package and its integrity file, written by hand from the format and not with the tested code. */
 export class PackageFixture {
   readonly id: string
   readonly files: Readonly<Record<string, string>>
@@ -18,7 +18,7 @@ export class PackageFixture {
     this.integrityFile = JSON.stringify({ algorithm: 'sha512', files: Object.fromEntries(digests), root })
   }
 
-  /** Provenance of the integrity file, as a build states it. */
+  /** A provenance statement about the integrity file. */
   statement(over: JsonObject = {}): Json {
     return {
       _type: 'https://in-toto.io/Statement/v1', subject: [this.subject()], predicateType: 'https://slsa.dev/provenance/v1',

@@ -8,7 +8,7 @@ const der = (text: string): Buffer => {
   return Buffer.from([0x0c, ...length, ...bytes])
 }
 
-describe('text in a certificate', () => {
+describe('a string in a certificate', () => {
   test.each([0, 1, 127, 128, 255, 256, 4_000])('is read when it has %i bytes', (length) => {
     expect(readUtf8String(der('x'.repeat(length)))).toBe('x'.repeat(length))
   })
@@ -27,12 +27,12 @@ describe('the signer', () => {
     expect(signerOf({ subjectAlternativeName: 'ada@acme.example' })).toBeNull()
   })
 
-  test('may have its issuer in the older form', () => {
+  test('may have its issuer in the older extension', () => {
     const identity = { subjectAlternativeName: 'ada@acme.example', extensions: { issuer: 'https://issuer.example' } }
     expect(signerOf(identity)).toMatchObject({ issuer: 'https://issuer.example', subject: 'ada@acme.example', workflow: null })
   })
 
-  test('is not known to be of a repository that is named twice', () => {
+  test('has no repository if the certificate has two', () => {
     const twice = ['https://git.example/a', 'https://git.example/b'].map((repository) => extension(12, repository))
     const oids = [extension(8, 'https://issuer.example'), ...twice]
     expect(signerOf({ subjectAlternativeName: 'https://git.example/a/x.yml@refs/heads/main', oids })).toMatchObject(

@@ -12,7 +12,7 @@ import {
   DSSEBundleBuilder, FulcioSigner, MessageSignatureBundleBuilder, RekorWitness, TSAWitness, type Signer,
 } from '@sigstore/sign'
 
-/** What the issuer says of who signs; each claim becomes an extension of the certificate. */
+/** The claims of the issuer about the signer. Each becomes a certificate extension. */
 export interface Claims {
   readonly sub: string
   readonly iss: string
@@ -31,7 +31,7 @@ const base64 = (bytes: ArrayBufferView<ArrayBuffer>): string =>
   Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('base64')
 const keyIdOf = (publicKey: Buffer): string => createHash('sha256').update(publicKey).digest('base64')
 
-/** A certificate authority, a certificate log, a transparency log and a timestamp authority of a test's own, on loopback. */
+/** A certificate authority, a certificate log, a transparency log and a timestamp authority on loopback. */
 export class SigstoreFixture {
   readonly #server: Server
   readonly #url: string
@@ -44,8 +44,8 @@ export class SigstoreFixture {
   }
 
   static async start(validity: JsonObject = { start: '2020-01-01T00:00:00Z' }): Promise<SigstoreFixture> {
-    // All clocks stand at one whole second: the verifier reads fractions of three digits only, and DER drops zeros at the end.
-    // It lies ahead, since the authorities are certified from now on.
+    // All clocks show the same whole second, because the verifier reads only fractions of three digits, and DER drops
+    // trailing zeros. It is in the future, because the certificates of the authorities are valid from now on.
     const now = new Date(Math.ceil(Date.now() / 1000) * 1000 + 60_000)
     const key = () => generateKeyPairSync('ec', { namedCurve: 'P-256' })
     const ctlog = await initializeCTLog(key(), now)
@@ -61,7 +61,7 @@ export class SigstoreFixture {
       void (async () => {
         const body = await buffer(request)
         const answer = await handlers.get(request.url ?? '')!(body.toString('utf8'))
-        // A connection that is kept could be closed by its timeout just when a busy test uses it again.
+        // A kept-alive connection could time out just when a test uses it again.
         response.writeHead(answer.statusCode, { 'content-type': answer.contentType ?? 'text/plain', connection: 'close' })
         response.end(answer.response)
       })()
@@ -82,19 +82,19 @@ export class SigstoreFixture {
     })
   }
 
-  /** Signs bytes as `cosign sign-blob` does. */
+  /** Signs bytes like `cosign sign-blob`. */
   async sign(data: string | Uint8Array, claims: Claims = BUILD): Promise<JsonObject> {
     const builder = new MessageSignatureBundleBuilder(this.#parties(claims))
     return jsonOf(await builder.create({ data: Buffer.from(data as string) }))
   }
 
-  /** Signs a statement as a build attestation does. */
+  /** Signs a statement like a build attestation. */
   async attest(statement: Json, claims: Claims = BUILD, type = 'application/vnd.in-toto+json'): Promise<JsonObject> {
     const builder = new DSSEBundleBuilder(this.#parties(claims))
     return jsonOf(await builder.create({ data: Buffer.from(JSON.stringify(statement)), type }))
   }
 
-  /** Signs a statement with a key that the verifier must know by its hint. */
+  /** Signs a statement with a key that the verifier finds by its hint. */
   async attestByKey(statement: Json, privateKey: KeyObject, hint: string): Promise<JsonObject> {
     const publicKey = createPublicKey(privateKey).export({ format: 'pem', type: 'spki' }).toString()
     const signer: Signer = {

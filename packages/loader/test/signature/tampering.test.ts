@@ -25,13 +25,13 @@ const verify = (bundle: Json) => signatures.verify(Buffer.from(JSON.stringify(bu
 const entriesOf = (value: Json): readonly (readonly [string | number, Json])[] =>
   Array.isArray(value) ? [...(value as readonly Json[]).entries()] : isJsonObject(value) ? Object.entries(value) : []
 
-/** Every place in the document, containers before what is in them. */
+/** All paths in the document, containers before their members. */
 const placesIn = (value: Json, above: Path = []): readonly Path[] =>
   entriesOf(value).flatMap(([step, child]) => [[...above, step], ...placesIn(child, [...above, step])])
 const at = (value: Json, path: Path): Json =>
   path.reduce<Json>((inner, step) => (inner as Record<string | number, Json>)[step]!, value)
 
-/** The document with another value in one place, or with nothing there. */
+/** The document with one value replaced or removed. */
 function changed(value: Json, [step, ...below]: Path, replacement: Json | undefined): Json {
   const entries = entriesOf(value).flatMap(([key, child]): (readonly [string | number, Json])[] => {
     if (key !== step) return [[key, child]]
@@ -41,7 +41,7 @@ function changed(value: Json, [step, ...below]: Path, replacement: Json | undefi
   return Array.isArray(value) ? entries.map(([, child]) => child) : Object.fromEntries(entries)
 }
 
-/** One other character at the front, in the middle and near the end, and other values altogether. */
+/** The value with one character changed at the start, in the middle and near the end, and other values. */
 function forgeriesOf(leaf: Json): readonly Json[] {
   if (typeof leaf !== 'string') return [null, 'A', 7]
   const swapped = [0, Math.floor(leaf.length / 2), Math.max(0, leaf.length - 6)].map((index) =>
@@ -50,7 +50,7 @@ function forgeriesOf(leaf: Json): readonly Json[] {
 }
 
 describe.each(['signature', 'statement'])('a bundle with a %s', (kind) => {
-  test('verifies as it is', async () => {
+  test('verifies unchanged', async () => {
     expect(await verify(bundles.get(kind)!)).toMatchObject({ ok: true })
   })
 
@@ -79,14 +79,14 @@ describe.each(['signature', 'statement'])('a bundle with a %s', (kind) => {
   })
 
   /**
-   * What may be left out: one of two witnesses of the time, since one is asked for; and the name of the hash where it is the
-   * one that is meant when none is named. What is left is proven as before, and by the same signer.
+   * Optional parts: one of two time sources, because one is enough, and the name of the default hash. The rest verifies
+   * with the same signer.
    */
   const dispensable: Record<string, readonly string[]> = {
     signature: ['messageSignature/messageDigest/algorithm'],
     statement: [],
   }
-  test('does not verify with anything left out that it needs', async () => {
+  test('does not verify with a required part removed', async () => {
     const bundle = bundles.get(kind)!
     const whole = await verify(bundle)
     const survivors: string[] = []
@@ -105,7 +105,7 @@ describe.each(['signature', 'statement'])('a bundle with a %s', (kind) => {
     ])
   })
 
-  test('may call itself by another version of the form, which changes nothing of what is proven', async () => {
+  test('may have another supported media type, with the same result', async () => {
     const whole = await verify(bundles.get(kind)!)
     for (const mediaType of [
       'application/vnd.dev.sigstore.bundle+json;version=0.1', 'application/vnd.dev.sigstore.bundle+json;version=0.2',
@@ -114,7 +114,7 @@ describe.each(['signature', 'statement'])('a bundle with a %s', (kind) => {
     expect(await verify(unknown)).toMatchObject({ ok: false })
   })
 
-  test('may not say more than is read', async () => {
+  test('may not have values that are not read', async () => {
     const place = ['verificationMaterial', 'tlogEntries', 0]
     const entry = at(bundles.get(kind)!, place) as JsonObject
     const result = await verify(changed(bundles.get(kind)!, place, { ...entry, comment: 'x' }))
@@ -122,20 +122,20 @@ describe.each(['signature', 'statement'])('a bundle with a %s', (kind) => {
     expect(result).toEqual({ ok: false, fault: { step: 'form', message } })
   })
 
-  test('needs one witness of the time', async () => {
+  test('needs one source of the signing time', async () => {
     const without = changed(bundles.get(kind)!, ['verificationMaterial', 'timestampVerificationData'], undefined)
     const result = await verify(changed(without, ['verificationMaterial', 'tlogEntries', 0, 'inclusionPromise'], undefined))
     expect(result).toMatchObject({ ok: false, fault: { step: 'time' } })
   })
 
-  test('with a flood of log entries is not gone through', async () => {
+  test('is refused early with too many log entries', async () => {
     const entry = at(bundles.get(kind)!, ['verificationMaterial', 'tlogEntries', 0])
     const flood = changed(bundles.get(kind)!, ['verificationMaterial', 'tlogEntries'], Array.from({ length: 9 }, () => entry))
     const message = 'has more than 8 log entries or timestamps'
     expect(await verify(flood)).toEqual({ ok: false, fault: { step: 'form', message } })
   })
 
-  test('with a part of another bundle does not verify', async () => {
+  test('does not verify with a part of another bundle', async () => {
     const storms = new PackageFixture('storms')
     const other = kind === 'signature' ? await sigstore.sign(storms.integrityFile) : await sigstore.attest(storms.statement())
     const bundle = bundles.get(kind)!
@@ -146,7 +146,7 @@ describe.each(['signature', 'statement'])('a bundle with a %s', (kind) => {
   })
 })
 
-describe('whatever stands in the file', () => {
+describe('for any content of the file', () => {
   test.each([
     ['', /not JSON|JSON/], ['{', /JSON/], ['{"mediaType":"a","mediaType":"b"}', /has a duplicate key/],
     ['[]', /not a sigstore bundle/], ['null', /not a sigstore bundle/], ['{}', /not a sigstore bundle/],
@@ -155,7 +155,7 @@ describe('whatever stands in the file', () => {
     expect(result).toMatchObject({ ok: false, fault: { step: 'form', message: expect.stringMatching(message) } })
   })
 
-  test('nothing throws', async () => {
+  test('verification does not throw', async () => {
     const bundle = bundles.get('signature')!
     const places = placesIn(bundle)
     await fc.assert(fc.asyncProperty(fc.constantFrom(...places), fc.jsonValue(), async (path, value) => {

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { NPM_KEYS, PUBLIC_GOOD_ROOT } from '../../src/signature/public-good.ts'
 import { ageInDays, materialInWords } from '../../src/signature/package-signatures.ts'
 
-describe('what is shipped', () => {
+describe('the shipped trust material', () => {
   const require = createRequire(import.meta.url)
   const { version } = JSON.parse(readFileSync(require.resolve('@sigstore/tuf/package.json'), 'utf8')) as { version: string }
   const seeds = JSON.parse(readFileSync(require.resolve('@sigstore/tuf/seeds.json'), 'utf8')) as
@@ -13,17 +13,17 @@ describe('what is shipped', () => {
 
   test.each([
     ['trusted_root.json', PUBLIC_GOOD_ROOT], ['keys.json', NPM_KEYS],
-  ])('as %s is what the named source has', (name, material) => {
+  ])('%s equals that of its source', (name, material) => {
     const seed = targets.find(([target]) => target.endsWith(name))![1]
     expect(material.json).toEqual(JSON.parse(Buffer.from(seed, 'base64').toString('utf8')))
     expect(material.source).toBe(`@sigstore/tuf ${version}`)
   })
 })
 
-describe('its age', () => {
+describe('the age of trust material', () => {
   const material = { source: 'somewhere', date: '2026-06-14', json: {} }
 
-  test('is shown in whole days, and not where it is unknown', () => {
+  test('is in whole days, and null if it is unknown', () => {
     expect(ageInDays(material, new Date('2026-06-15T23:00:00Z'))).toBe(1)
     expect(ageInDays(material, new Date('2026-06-01T00:00:00Z'))).toBe(0)
     expect(ageInDays({ ...material, date: null })).toBeNull()

@@ -4,8 +4,8 @@ import { describe, expect, test } from 'vitest'
 import { createLoader } from '../../src/load/loader.ts'
 import { HomeFixture } from '../home-fixture.ts'
 
-describe('the trust gate', () => {
-  test.each(['trusted', 'once'] as const)('opens for %s', async (trust) => {
+describe('a load of a project', () => {
+  test.each(['trusted', 'once'] as const)('includes the project layer if it is %s', async (trust) => {
     using home = new HomeFixture()
     home.extension(home.projectRoot, 'weather')
     home.write(join(home.projectRoot, 'config.json'), { mode: 'yolo' })
@@ -13,7 +13,7 @@ describe('the trust gate', () => {
     expect([extensions.length, diagnostics, config.merged.mode]).toEqual([1, [], 'yolo'])
   })
 
-  test('stays shut for declined: only the other layers load', async () => {
+  test('excludes the project layer if it is declined', async () => {
     using home = new HomeFixture()
     home.extension(home.globalRoot, 'weather')
     home.extension(home.projectRoot, 'weather')

@@ -1,4 +1,4 @@
-/** Adds a line to the given record, and prints the result. */
+/** Appends a line to the trust file, and prints the result. */
 import { BulkheadError } from '@bulkhead/contract'
 import { appendTrustEntry } from '../../src/trust/trust-file.ts'
 

@@ -8,10 +8,10 @@ import { HomeFixture } from '../home-fixture.ts'
 
 const CHILD = fileURLToPath(new URL('trust-file-child.ts', import.meta.url))
 
-test('reports a line that was written in part, and keeps the next one intact', () => {
+test('reports a truncated line, and keeps the next one intact', () => {
   using home = new HomeFixture()
   const file = join(home.globalRoot, 'trust.jsonl')
-  // No file grows beyond a kilobyte or half of one, as on a disk that is full.
+  // Limits the file size to simulate a full disk.
   const limited = spawnSync('sh', ['-c', 'ulimit -f 1 && exec "$0" "$@"', process.execPath, CHILD, file, `/${'x'.repeat(2_000)}`], { encoding: 'utf8' })
   expect(limited.stdout).toBe('TrustStoreUnavailable')
   expect(statSync(file).size).toBeGreaterThan(0)

@@ -7,13 +7,13 @@ import { describe, expect, test } from 'vitest'
 import { createLoader } from '../../src/load/loader.ts'
 import { HomeFixture, manifestOf } from '../home-fixture.ts'
 
-/** A project with one extension and a configuration, and who remembers what was said of it. */
+/** A project with one extension and a configuration, and its trust ledger. */
 class TrustFixture extends HomeFixture {
   readonly file = join(this.globalRoot, 'trust.jsonl')
   readonly extensionAt = this.extension(this.projectRoot, 'weather')
   readonly configAt = this.write(join(this.projectRoot, 'config.json'), { mode: 'ask' })
 
-  /** As every start of a host has it: nothing is kept but what is on disk. */
+  /** A new ledger, as after a restart. */
   get ledger(): TrustLedger {
     return createLoader(this.options()).trust
   }
@@ -40,7 +40,7 @@ describe('a decision about a project', () => {
     mkdirSync(home.projectRoot)
     expect(await home.ledger.measure(home.workspace), 'an empty folder brings nothing either').toBe(digest)
     chmodSync(home.projectRoot, 0)
-    expect(await home.standing(), 'one that stands in while commands run is none').toEqual({ kind: 'nothing', digest })
+    expect(await home.standing(), 'a placeholder folder is not a layer').toEqual({ kind: 'nothing', digest })
     rmSync(home.projectRoot, { recursive: true })
     expect(await codeOf(home.ledger.decide(home.workspace, 'trusted'))).toBe('ProjectPathInvalid')
     expect((await home.ledger.decide(home.workspace, 'declined')).decision).toBe('declined')
@@ -140,14 +140,14 @@ describe('a changed project needs a new decision', () => {
     ['a manifest', (home) => void home.write(join(home.extensionAt, 'bulkhead.json'), manifestOf({ version: '1.4.1' }))],
     ['a new file', (home) => void home.write(join(home.extensionAt, 'lib/more.js'), '')],
     ['a new extension', (home) => void home.extension(home.projectRoot, 'other')],
-    ['one extension less', (home) => rmSync(home.extensionAt, { recursive: true })],
-    ['an extension of another name', (home) => {
+    ['a removed extension', (home) => rmSync(home.extensionAt, { recursive: true })],
+    ['a renamed extension', (home) => {
       rmSync(home.extensionAt, { recursive: true })
       home.extension(home.projectRoot, 'storms', manifestOf())
     }],
-    ['a link that is refused', (home) => symlinkSync('/etc/passwd', join(home.extensionAt, 'passwd'))],
+    ['a link', (home) => symlinkSync('/etc/passwd', join(home.extensionAt, 'passwd'))],
     ['settings', (home) => void home.write(home.configAt, { mode: 'yolo' })],
-    ['settings that are gone', (home) => rmSync(home.configAt)],
+    ['removed settings', (home) => rmSync(home.configAt)],
   ]
 
   test.each(changes)('%s', async (_, change) => {
@@ -155,7 +155,7 @@ describe('a changed project needs a new decision', () => {
     const { digest } = await home.ledger.decide(home.workspace, 'trusted')
     change(home)
     expect(await home.standing()).toMatchObject({ kind: 'changed' })
-    // And a load that was told what was trusted does not use it, however late it changed.
+    // A load with the trusted digest does not use the changed project.
     const { extensions, diagnostics, config } = await createLoader(home.options())
       .load({ workspace: home.workspace, trust: 'trusted', projectDigest: digest! })
     expect([extensions, config.merged]).toEqual([[], {}])
@@ -208,12 +208,12 @@ describe('the trust file', () => {
   })
 
   const broken: readonly (readonly [string, string])[] = [
-    ['half a line', '{"version":1,"id":"a"'],
-    ['no JSON', 'trusted /home\n'],
+    ['a truncated line', '{"version":1,"id":"a"'],
+    ['a line that is not JSON', 'trusted /home\n'],
     ['another version', '{"version":2}\n'],
-    ['a decision that is none', '{"version":1,"id":"a","path":"/p","decision":"admin","decidedAt":"2026-01-01T00:00:00Z","digest":null}\n'],
-    ['trust without content', '{"version":1,"id":"a","path":"/p","decision":"trusted","decidedAt":"2026-01-01T00:00:00Z","digest":null}\n'],
-    ['a key twice', '{"version":1,"version":1}\n'],
+    ['an unknown decision', '{"version":1,"id":"a","path":"/p","decision":"admin","decidedAt":"2026-01-01T00:00:00Z","digest":null}\n'],
+    ['trust without a digest', '{"version":1,"id":"a","path":"/p","decision":"trusted","decidedAt":"2026-01-01T00:00:00Z","digest":null}\n'],
+    ['a duplicate key', '{"version":1,"version":1}\n'],
     ['bytes that are not UTF-8', '\u0000\uFFFD\n'],
   ]
   test.each(broken)('with %s voids earlier trust and keeps refusals', async (_, text) => {
@@ -242,7 +242,7 @@ describe('the trust file', () => {
     expect(await codeOf(home.ledger.decide(home.workspace, 'trusted'))).toBe('TrustStoreUnavailable')
   })
 
-  test('that cannot be a file trusts no project', async () => {
+  test('that is a folder trusts no project', async () => {
     using home = new TrustFixture()
     mkdirSync(home.file)
     expect((await home.ledger.standing(home.workspace)).diagnostics).toMatchObject([{ code: 'TrustStoreUnavailable' }])
