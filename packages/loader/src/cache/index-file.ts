@@ -19,8 +19,9 @@ export interface IndexContent {
 }
 
 /**
- * The content written under the same key, or undefined. The first line holds the format, the key, the lengths of the parts and a
- * checksum. A file that is damaged, of another version, or writable by others is ignored. Contract: never throws.
+ * The content written under the same key, or undefined. The first line holds the format, the key, the lengths of the
+ * parts and a checksum. A file that is damaged, of another version, or writable by others is ignored. Contract: never
+ * throws.
  */
 export function readIndexFile(file: string, key: string): IndexContent | undefined {
   try {
@@ -52,8 +53,8 @@ function partsOf(bytes: Buffer, key: string): IndexContent | undefined {
 }
 
 /**
- * Writes atomically. Contract: never throws; without the file the next start is only slower. The draft has a fixed name, so the next
- * writer removes one that a killed process left. When two write at once, one may be lost.
+ * Writes atomically. Contract: never throws; without the file the next start is only slower. The draft has a fixed
+ * name, so the next writer removes one that a killed process left. When two write at once, one may be lost.
  */
 export function writeIndexFile(file: string, key: string, { rows, stamps, texts }: IndexContent): void {
   const draft = `${file}.tmp`

@@ -13,8 +13,8 @@ import {
 const BATCH = 16
 
 /**
- * Results of earlier starts for the extensions of one root, so that unchanged packages need not be read again. The code of a
- * package is still read and compared with its digests when it is used.
+ * Results of earlier starts for the extensions of one root, so that unchanged packages need not be read again. The code
+ * of a package is still read and compared with its digests when it is used.
  */
 export class PackageIndex {
   readonly #file: string | null
@@ -62,7 +62,10 @@ export class PackageIndex {
     return entry?.row.given === digest ? this.#markSeen(entry) : undefined
   }
 
-  /** `readAt` is when reading began. A file that changed just before may change again with the same stamp, so it is not cached. */
+  /**
+   * `readAt` is when reading began. A file that changed just before may change again with the same stamp, so it is not
+   * cached.
+   */
   keep(location: string, contents: FolderContents, known: CachedSummary, details: CachedDetails, readAt: number): void {
     if (this.#file === null) return
     const { fileStamps, folderStamps } = contents

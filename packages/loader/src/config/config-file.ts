@@ -39,8 +39,8 @@ export const unreadable = (
 type Steps = readonly (string | number)[]
 
 /**
- * The depth at which an invalid part is left out. A rule is one part: without its pattern it would allow more. In the entry of an
- * extension each key is a part: `enabled: false` must survive an invalid limit next to it.
+ * The depth at which an invalid part is left out. A rule is one part: without its pattern it would allow more. In the
+ * entry of an extension each key is a part: `enabled: false` must survive an invalid limit next to it.
  */
 const PART_DEPTH: ReadonlyMap<string | number, number> = new Map([
   ['allowlist', 2], ['rules', 2], ['roles', 2], ['packages', 2], ['mcp', 2], ['openapi', 2], ['tools', 3], ['extensions', 4],
@@ -59,7 +59,10 @@ export interface ValidConfig {
   readonly omitted: readonly string[]
 }
 
-/** Reports unknown keys and invalid values, and keeps the rest. Invalid prohibitions and limits are replaced by the strictest value. */
+/**
+ * Reports unknown keys and invalid values, and keeps the rest. Invalid prohibitions and limits are replaced by the
+ * strictest value.
+ */
 export function validateConfig(written: JsonObject): ValidConfig {
   if (Object.keys(written).length === 0) return { config: {}, faults: [], omitted: [] }
   const faults: Fault[] = []

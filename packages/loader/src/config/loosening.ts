@@ -12,8 +12,8 @@ export interface LooseningSetting {
 }
 
 /**
- * The settings of `config` that loosen `below`. Leaves out only changes that are known to tighten or to have no effect, so a new
- * configuration key is listed until it is classified here. Servers and documents are shown separately.
+ * The settings of `config` that loosen `below`. Leaves out only changes that are known to tighten or to have no effect,
+ * so a new configuration key is listed until it is classified here. Servers and documents are shown separately.
  */
 export function looseningSettings(config: ConfigFile, below: ConfigFile): readonly LooseningSetting[] {
   const { $schema: _schema, mcp: _mcp, openapi: _openapi, ...settings } = config

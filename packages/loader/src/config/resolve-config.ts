@@ -21,7 +21,10 @@ export interface ConfigResolution {
   readonly projectFileDigest: string | null
 }
 
-/** Precedence: bundled < global < project < overrides of the embedder. `projectRoot` is null until the project is trusted. */
+/**
+ * Precedence: bundled < global < project < overrides of the embedder. `projectRoot` is null until the project is
+ * trusted.
+ */
 export function resolveConfig(
   settings: Settings, projectRoot: string | null, overrides: ConfigFile | undefined,
 ): ConfigResolution {
@@ -59,7 +62,9 @@ function fromProgram(config: ConfigFile): ConfigSource {
   return unreadable('The configuration', null, fault.path, `has a value that ${fault.message}`)
 }
 
-/** Removes undefined members at any depth. Leaves values that are not plain data, or too deep, for the check to refuse. */
+/**
+ * Removes undefined members at any depth. Leaves values that are not plain data, or too deep, for the check to refuse.
+ */
 function withoutUndefined(value: unknown, depth = 0): unknown {
   if (typeof value !== 'object' || value === null || depth > JSON_LIMITS.maxDepth) return value
   if (Array.isArray(value)) return value.map((member) => withoutUndefined(member, depth + 1))
@@ -94,8 +99,8 @@ function allowlistWithoutMode(config: ConfigFile, layers: readonly LayerConfig[]
 }
 
 /**
- * Maps that are merged key by key; `*` is any name. Everything else is replaced as a whole: a server merged from two layers could
- * send the secrets of one to the other.
+ * Maps that are merged key by key; `*` is any name. Everything else is replaced as a whole: a server merged from two
+ * layers could send the secrets of one to the other.
  */
 const MERGED_MAPS: ReadonlySet<string> = new Set([
   '', 'roles', 'tools', 'tools/*', 'extensions', 'extensions/*', 'extensions/*/config', 'extensions/*/limits', 'isolation',
@@ -106,7 +111,9 @@ const MERGED_MAPS: ReadonlySet<string> = new Set([
 /** Lists that are concatenated over all layers. */
 const JOINED_LISTS: ReadonlySet<string> = new Set(['rules', 'allowlist', 'watchdogs/commandSafety/patterns'])
 
-/** Later layers override earlier ones. Maps in the result have no prototype, because a tool may be named `constructor`. */
+/**
+ * Later layers override earlier ones. Maps in the result have no prototype, because a tool may be named `constructor`.
+ */
 function mergeConfigs(configs: readonly ConfigFile[]): ConfigFile {
   return deepFreeze(configs.reduce<Json>((merged, config) => merge(merged, config as unknown as Json, ''), {}) as ConfigFile)
 }

@@ -37,7 +37,9 @@ export interface LoaderOptions {
   /** The configuration below all files. */
   readonly defaults?: ConfigFile
   readonly limits?: Partial<LoaderLimits>
-  /** The folder of the cache, so that unchanged packages are not read again. Default: no cache, and nothing is written. */
+  /**
+   * The folder of the cache, so that unchanged packages are not read again. Default: no cache, and nothing is written.
+   */
   readonly cache?: string
   /** A sigstore trusted root as JSON. Default: the public one, which ships with the loader. */
   readonly trustRoot?: Json

@@ -8,7 +8,10 @@ const ANY: JsonObject = {
   severity: 'critical', platform: 'all',
 }
 
-/** Keeps the valid fields of a dangerous-command pattern and replaces the rest by the strictest values. An unknown key may have widened it. */
+/**
+ * Keeps the valid fields of a dangerous-command pattern and replaces the rest by the strictest values. An unknown key
+ * may have widened it.
+ */
 function strictestPattern(written: Json): JsonObject {
   const known = isJsonObject(written) ? written : {}
   const { shape } = commandSafetyPatternSchema
@@ -71,7 +74,10 @@ export function strictestValue(pointer: string, written: Json): Json | undefined
   })?.[2]
 }
 
-/** Keeps the readable part of a rule and applies it to everything. An allow rule is left out, because without its pattern it would allow more. */
+/**
+ * Keeps the readable part of a rule and applies it to everything. An allow rule is left out, because without its
+ * pattern it would allow more.
+ */
 function strictestRule(written: Json): Json | undefined {
   const { permission, action } = isJsonObject(written) ? written : {}
   if (action === 'allow') return undefined

@@ -104,7 +104,9 @@ export interface ProofContext {
   readonly yielder: Yielder
 }
 
-/** The part of a manifest that is needed to compare an extension with others. Available before the manifest is parsed. */
+/**
+ * The part of a manifest that is needed to compare an extension with others. Available before the manifest is parsed.
+ */
 export interface Outline {
   readonly id: string
   readonly version: string
@@ -146,7 +148,10 @@ export function describe(checked: Checked, limits: LoaderLimits): ExtensionDescr
   return new Descriptor(checked, Object.freeze(code), server)
 }
 
-/** `manifest` and `digests` are computed on first use, and still own enumerable members, so the object can be copied as plain data. */
+/**
+ * `manifest` and `digests` are computed on first use, and still own enumerable members, so the object can be copied as
+ * plain data.
+ */
 class Descriptor implements ExtensionDescriptor {
   static readonly #MANIFEST = { get(this: Descriptor) { return this.#info.manifest() }, enumerable: true }
   static readonly #DIGESTS = { get(this: Descriptor) { return this.#info.digests() }, enumerable: true }
@@ -187,8 +192,8 @@ const filesOf = (
 ): ExtensionCode => ({ kind: 'files', readFiles: () => readVerifiedFiles(id, location, coveredFiles(digests()), limits) })
 
 /**
- * Reads a proven package again when its code is needed, so its bytes need not stay in memory. Returns only bytes with the proven
- * digests. Rejects with IntegrityFailed, which names the first file that differs.
+ * Reads a proven package again when its code is needed, so its bytes need not stay in memory. Returns only bytes with
+ * the proven digests. Rejects with IntegrityFailed, which names the first file that differs.
  */
 async function readVerifiedFiles(
   id: string, folder: string, proven: ReadonlyMap<string, string>, limits: LoaderLimits,

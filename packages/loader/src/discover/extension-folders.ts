@@ -11,7 +11,9 @@ import type { Fault } from '../model/result.ts'
 /** The folder of extensions below the root of a layer. */
 export const TOOLS_FOLDER = 'tools'
 
-/** A folder that may contain an extension. Not opened yet. Bundled modules and servers have a name in place of a folder. */
+/**
+ * A folder that may contain an extension. Not opened yet. Bundled modules and servers have a name in place of a folder.
+ */
 export interface ExtensionCandidate {
   readonly layer: Layer
   readonly location: string
@@ -30,8 +32,8 @@ export interface Discovery {
 }
 
 /**
- * The extension folders of a layer in byte order: the folders directly below `tools`. Files and folders that start with a dot are
- * ignored. Links are refused, because they could lead out of the trusted content.
+ * The extension folders of a layer in byte order: the folders directly below `tools`. Files and folders that start with
+ * a dot are ignored. Links are refused, because they could lead out of the trusted content.
  */
 export function discover(layer: Layer, root: string, maxExtensions: number): Discovery {
   const tools = join(root, TOOLS_FOLDER)

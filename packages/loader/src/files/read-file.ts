@@ -108,7 +108,10 @@ export function findOwnershipFault({ mode, uid }: Stats): string | undefined {
   return (mode & 0o022) === 0 ? undefined : 'is writable by other users; run chmod go-w on it'
 }
 
-/** Identifies the content of a file or folder. Programs cannot set the ctime, so equal stamps mean equal content unless they are recent. */
+/**
+ * Identifies the content of a file or folder. Programs cannot set the ctime, so equal stamps mean equal content unless
+ * they are recent.
+ */
 export type Stamp = readonly [size: number, mtimeMs: number, ctimeMs: number, ino: number]
 
 export const stampOf = ({ size, mtimeMs, ctimeMs, ino }: Stats): Stamp => [size, mtimeMs, ctimeMs, ino]

@@ -30,8 +30,8 @@ export interface FolderContents extends PackageContents {
 const hasher = new FileHasher()
 
 /**
- * Reads and hashes all files below a folder. Links, special files, names that collide or are not portable, and anything beyond the
- * limits refuse the package. `skip` is for packing, where some files do not become part of the package.
+ * Reads and hashes all files below a folder. Links, special files, names that collide or are not portable, and anything
+ * beyond the limits refuse the package. `skip` is for packing, where some files do not become part of the package.
  */
 export async function readPackage(
   folder: string, limits: LoaderLimits, yielder: Yielder, keep: (path: string) => boolean, skip: (path: string) => boolean = () => false,
@@ -149,7 +149,10 @@ function kindOf(entry: Dirent): FolderEntry['kind'] {
 const NAME_BYTES = 255
 const PATH_CHARS = 1_024
 
-/** Why a package may not contain a file or folder name, or undefined. A name must be unambiguous on all machines and screens. */
+/**
+ * Why a package may not contain a file or folder name, or undefined. A name must be unambiguous on all machines and
+ * screens.
+ */
 export function findNameFault(name: string, platform = process.platform): string | undefined {
   // Node replaces invalid UTF-8, so the file could not be opened by this name.
   if (name.includes('\u{fffd}') || !name.isWellFormed()) return 'has a name that is not UTF-8'
@@ -166,8 +169,8 @@ export const findPathFault = (path: string): string | undefined =>
 const DEVICE = /^(?:con|prn|aux|nul|conin\$|conout\$|clock\$|com[0-9¹²³]|lpt[0-9¹²³]) *(?:\.|$)/i
 
 /**
- * Why Windows cannot store a file under this name, or undefined. Refused on Windows, and on all systems when a package is packed:
- * elsewhere an installed one does no harm, and only its publisher can rename the file.
+ * Why Windows cannot store a file under this name, or undefined. Refused on Windows, and on all systems when a package
+ * is packed: elsewhere an installed one does no harm, and only its publisher can rename the file.
  */
 export function findWindowsFault(name: string): string | undefined {
   if (/[<>"|?*]/.test(name)) return 'has a name with one of < > " | ? *, which Windows does not allow'

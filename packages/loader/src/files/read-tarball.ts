@@ -18,9 +18,9 @@ const PAX_KEYS: ReadonlySet<string> = new Set(['path', 'size'])
 const NO_KEYS: ReadonlySet<string> = new Set()
 
 /**
- * The files of a package, from a gzipped tar with one top-level folder, as npm makes them. Writes nothing and repairs nothing: an
- * absolute path or one with `..`, a link, a device, a duplicate or colliding name, anything beyond the limits or after the end
- * refuses the archive. Contract: never throws; memory is bounded by the limits.
+ * The files of a package, from a gzipped tar with one top-level folder, as npm makes them. Writes nothing and repairs
+ * nothing: an absolute path or one with `..`, a link, a device, a duplicate or colliding name, anything beyond the
+ * limits or after the end refuses the archive. Contract: never throws; memory is bounded by the limits.
  */
 export async function readTarball(bytes: Uint8Array, limits: Limits): Promise<TarballRead> {
   // Each entry has a header and padding, there may be as many folders as files, and two blocks end the archive.

@@ -6,7 +6,10 @@ export type StrictJson =
   /** The message continues a sentence that starts with the name of the file. */
   | { readonly ok: false; readonly duplicateKey: boolean; readonly path: string; readonly message: string }
 
-/** Parses JSON that all readers understand alike: UTF-8 without a BOM, no duplicate keys, within the limits. Contract: never throws. */
+/**
+ * Parses JSON that all readers understand alike: UTF-8 without a BOM, no duplicate keys, within the limits. Contract:
+ * never throws.
+ */
 export function parseStrictJson(bytes: Uint8Array): StrictJson {
   if (!isUtf8(bytes)) return fault('', 'is not UTF-8')
   const text = new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes)
@@ -32,8 +35,8 @@ interface Frame {
 }
 
 /**
- * JSON Pointer of the first duplicate key, or undefined. `JSON.parse` silently keeps the last one, so two readers could disagree
- * about a manifest. The text must be valid JSON.
+ * JSON Pointer of the first duplicate key, or undefined. `JSON.parse` silently keeps the last one, so two readers could
+ * disagree about a manifest. The text must be valid JSON.
  */
 export function findDuplicateKey(text: string): string | undefined {
   const open: Frame[] = []

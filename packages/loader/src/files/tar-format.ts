@@ -82,7 +82,10 @@ export type PaxRead =
 /** Keys that are accepted and ignored. */
 const IGNORED = /^(?:mtime|atime|ctime|uid|gid|uname|gname|comment|SCHILY\.(?:dev|ino|nlink|fflags)|LIBARCHIVE\.creationtime)$/
 
-/** Parses an extended header: `length key=value` lines. Only path and size may override the header. Contract: never throws. */
+/**
+ * Parses an extended header: `length key=value` lines. Only path and size may override the header. Contract: never
+ * throws.
+ */
 export function readPaxRecords(bytes: Uint8Array, allowed: ReadonlySet<string>): PaxRead {
   const records = new Map<string, string>()
   let text: string

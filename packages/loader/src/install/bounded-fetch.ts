@@ -25,7 +25,10 @@ export function checkUrl(text: string, what: string): URL {
   throw invalid(what, text, 'must start with https://. Correct or remove it')
 }
 
-/** For an address from a server. It must not be in a closer network than the server itself, where services may trust local clients. */
+/**
+ * For an address from a server. It must not be in a closer network than the server itself, where services may trust
+ * local clients.
+ */
 export function checkLink(text: string, what: string, from: URL): URL {
   const url = checkUrl(text, what)
   const zone = networkZone(url)
@@ -36,7 +39,10 @@ export function checkLink(text: string, what: string, from: URL): URL {
 const invalid = (what: string, text: string, fault: string) =>
   new BulkheadError('InstallSourceInvalid', `The address of ${what} is "${visibleText(text.slice(0, 300))}": it ${fault}.`)
 
-/** The body of a successful response. Rejects with InstallSourceUnavailable for other responses and for bodies that are too long. */
+/**
+ * The body of a successful response. Rejects with InstallSourceUnavailable for other responses and for bodies that are
+ * too long.
+ */
 export async function fetchBytes(url: URL, bounds: FetchBounds): Promise<Uint8Array> {
   const { maxBytes, headers = {}, signal, onProgress } = bounds
   const deadline = AbortSignal.timeout(TIMEOUT_MS)
@@ -64,7 +70,9 @@ export async function fetchBytes(url: URL, bounds: FetchBounds): Promise<Uint8Ar
   }
 }
 
-/** `fetch` alone would follow a redirect from https to http. The authorization header is sent to its own origin only. */
+/**
+ * `fetch` alone would follow a redirect from https to http. The authorization header is sent to its own origin only.
+ */
 async function followRedirects(asked: URL, headers: Readonly<Record<string, string>>, signal: AbortSignal): Promise<Response> {
   let url = asked
   let sent = headers

@@ -17,8 +17,8 @@ import type { LoaderLimits } from '../model/limits.ts'
 import { Yielder } from '../model/yielder.ts'
 
 /**
- * Writes the folder of a layer. A new package gets a new folder, and replacing the lock atomically installs it. A crash before that
- * leaves the old state, and one after it the new state. The next change removes left-overs.
+ * Writes the folder of a layer. A new package gets a new folder, and replacing the lock atomically installs it. A crash
+ * before that leaves the old state, and one after it the new state. The next change removes left-overs.
  */
 export class LayerFiles {
   readonly #root: string
@@ -166,8 +166,8 @@ function syncFolder(path: string): void {
 }
 
 /**
- * Takes an exclusive lock and returns its release. Uses the lock of an empty SQLite database, which the system releases when a process
- * dies, unlike a file with a process id. Throws InstallBusy.
+ * Takes an exclusive lock and returns its release. Uses the lock of an empty SQLite database, which the system releases
+ * when a process dies, unlike a file with a process id. Throws InstallBusy.
  */
 export function claimExclusively(path: string, waitMs = 10_000): () => void {
   let database: DatabaseSync | undefined

@@ -24,8 +24,8 @@ const NPM_SPEC = /^((?:@[a-z0-9~-][a-z0-9._~-]*\/)?[a-z0-9~-][a-z0-9._~-]*)(?:@(
 const NPM_NAME_CHARS = 214
 
 /**
- * A path starts with a dot or a slash, ends like an archive, or contains a slash; everything else is the name of a package. Files in
- * the working directory do not change the meaning. Throws InstallSourceInvalid.
+ * A path starts with a dot or a slash, ends like an archive, or contains a slash; everything else is the name of a
+ * package. Files in the working directory do not change the meaning. Throws InstallSourceInvalid.
  */
 export function parseInstallSpec(text: string, cwd: string): InstallSpec {
   const npm = NPM_SPEC.exec(text)

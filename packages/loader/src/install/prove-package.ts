@@ -54,7 +54,10 @@ export interface Inspection {
   readonly warnings: readonly string[]
 }
 
-/** Proves a folder or a tarball under the policy of the global layer. Makes no request and writes nothing. Rejects with the fault of the package. */
+/**
+ * Proves a folder or a tarball under the policy of the global layer. Makes no request and writes nothing. Rejects with
+ * the fault of the package.
+ */
 export async function inspectPackage(path: string, cwd: string, options: LoaderOptions): Promise<Inspection> {
   const settings = resolveSettings(options)
   const spec = parseInstallSpec(path, cwd)

@@ -22,8 +22,9 @@ const ROOT_CURE = 'Use a sigstore trusted root as JSON.'
 const INITIAL_ROOT_CURE = 'Use the root metadata of the repository, its root.json.'
 
 /**
- * The current trusted root of a TUF repository, verified by TUF against the last known metadata. Rejects with InstallSourceUnavailable
- * if it cannot be fetched or verified, with SignatureInvalid if it is not a trusted root, and with InstallSourceInvalid for invalid options.
+ * The current trusted root of a TUF repository, verified by TUF against the last known metadata. Rejects with
+ * InstallSourceUnavailable if it cannot be fetched or verified, with SignatureInvalid if it is not a trusted root, and
+ * with InstallSourceInvalid for invalid options.
  */
 export async function refreshTrustRoot({ cacheFolder, mirror, initialRoot }: RefreshOptions): Promise<Json> {
   // Imported on use, because it is rarely needed.

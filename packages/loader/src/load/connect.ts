@@ -46,8 +46,8 @@ function freeNames(report: LoadReport, connected: readonly ConnectedExtension[])
 }
 
 /**
- * Proves each tool alone, so that a faulty one does not affect the others, then all together. Tools that exceed a common limit are
- * dropped from the end.
+ * Proves each tool alone, so that a faulty one does not affect the others, then all together. Tools that exceed a
+ * common limit are dropped from the end.
  */
 async function proveTools(extension: ConnectedExtension, context: ProofContext): Promise<Connected> {
   const prove = (tools: Tools) => proveConnected({ ...extension, manifest: { ...extension.manifest, tools } }, candidateOf(extension), context)

@@ -24,8 +24,9 @@ type RegistrationRule<One> = (registrants: readonly Entry<One>[]) => ReadonlyMap
 type Entry<One> = Registrant & { readonly extension: One }
 
 /**
- * Compares proven extensions with each other, layer by layer from the bottom, so that a layer takes nothing from those below it.
- * `bundled` are the bundled tools, including disabled ones; `absent` gives the reason why an extension that was found is not proven.
+ * Compares proven extensions with each other, layer by layer from the bottom, so that a layer takes nothing from those
+ * below it. `bundled` are the bundled tools, including disabled ones; `absent` gives the reason why an extension that
+ * was found is not proven.
  */
 export function register<One extends ProvenExtension>(
   proven: readonly One[], bundled: ReadonlyMap<string, ToolManifest>, absent: ReadonlyMap<string, string> = new Map(),
@@ -92,8 +93,8 @@ const missingDependencies = <One>(below: ReadonlyMap<string, Registrant>, reason
   }
 
 /**
- * The layers below have no cycle of their own, so each cycle has a member in this layer. Those are refused, and what they
- * shadow below is used again. One cycle at a time, because breaking it may break others.
+ * The layers below have no cycle of their own, so each cycle has a member in this layer. Those are refused, and what
+ * they shadow below is used again. One cycle at a time, because breaking it may break others.
  */
 const dependencyCycles = <One>(below: ReadonlyMap<string, Registrant>): RegistrationRule<One> => (registrants) => {
   if (registrants.every(({ dependsOn }) => dependsOn.length === 0)) return new Map()
@@ -103,8 +104,8 @@ const dependencyCycles = <One>(below: ReadonlyMap<string, Registrant>): Registra
 }
 
 /**
- * Two names that share a key are hard to tell apart: by case and dashes, or by characters that look alike. Names consist of Latin
- * letters, digits, dash and underscore, so this list is complete.
+ * Two names that share a key are hard to tell apart: by case and dashes, or by characters that look alike. Names
+ * consist of Latin letters, digits, dash and underscore, so this list is complete.
  */
 export function lookAlikeKeys(name: string): readonly string[] {
   const byCase = name.toLowerCase().replaceAll('-', '_')
@@ -114,8 +115,8 @@ export function lookAlikeKeys(name: string): readonly string[] {
 }
 
 /**
- * Equal for names that share a key, and for some others. Computed over all names as one string, which is fast: it nearly always
- * shows that no two names need to be compared.
+ * Equal for names that share a key, and for some others. Computed over all names as one string, which is fast: it
+ * nearly always shows that no two names need to be compared.
  */
 const roughKeys = (names: readonly string[]): readonly string[] => names.join('\n').toLowerCase()
   .replaceAll('-', '_').replaceAll('i', 'l').replaceAll('1', 'l').replaceAll('0', 'o').replaceAll('m', 'rn').replaceAll('w', 'vv')

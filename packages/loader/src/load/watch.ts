@@ -20,8 +20,8 @@ const MAX_ROUNDS = 5
 type Fingerprints = ReadonlyMap<Layer, string>
 
 /**
- * Calls back once for a burst of changes to the files that a load would read. Compares stamps, so reads and changes elsewhere do not
- * count. In a project that is not trusted, only the existence of its folder is checked.
+ * Calls back once for a burst of changes to the files that a load would read. Compares stamps, so reads and changes
+ * elsewhere do not count. In a project that is not trusted, only the existence of its folder is checked.
  */
 export function watchLayers(request: WatchRequest, settings: Settings, onChange: (layers: readonly Layer[]) => void): () => void {
   let closed = false
@@ -152,8 +152,8 @@ class FolderWatchers {
   }
 
   /**
-   * Returns whether a folder was added, since earlier changes in it were missed. For a missing folder its nearest parent is watched.
-   * The system watches an inode and not a path, so a replaced folder is added again.
+   * Returns whether a folder was added, since earlier changes in it were missed. For a missing folder its nearest
+   * parent is watched. The system watches an inode and not a path, so a replaced folder is added again.
    */
   follow(folders: ReadonlySet<string>): boolean {
     const wanted = new Map([...folders].map(nearestOf))
@@ -191,7 +191,10 @@ class FolderWatchers {
   }
 }
 
-/** The folder or its nearest existing parent, with its identity. Inode numbers are reused, so the birth time is part of it. */
+/**
+ * The folder or its nearest existing parent, with its identity. Inode numbers are reused, so the birth time is part of
+ * it.
+ */
 function nearestOf(folder: string): readonly [folder: string, identity: string] {
   try {
     const { dev, ino, birthtimeMs } = statSync(folder)

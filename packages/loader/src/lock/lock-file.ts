@@ -140,8 +140,8 @@ export function npmScopeOf(lock: LayerLock, id: string): string | undefined {
 }
 
 /**
- * The builder that the registry attested. It was verified during installation, and cannot be verified again without the tarball, so the
- * lock stores it. Only the global lock counts: a project controls its own lock.
+ * The builder that the registry attested. It was verified during installation, and cannot be verified again without the
+ * tarball, so the lock stores it. Only the global lock counts: a project controls its own lock.
  */
 export function attestedSigner(lock: LayerLock, layer: Layer, id: string, root: () => string): ExtensionSigner | undefined {
   if (lock.kind === 'deciding') return lock.attested ?? undefined
@@ -154,8 +154,8 @@ export function attestedSigner(lock: LayerLock, layer: Layer, id: string, root: 
 export const INSTALLED_FOLDER = 'installed'
 
 /**
- * The folder of an accepted package. Its name contains the digest, so the old and the new version can exist side by side, and
- * replacing the lock switches between them.
+ * The folder of an accepted package. Its name contains the digest, so the old and the new version can exist side by
+ * side, and replacing the lock switches between them.
  */
 export const installedFolder = (root: string, id: string, packageRoot: string): string =>
   join(root, installedPart(id, packageRoot))

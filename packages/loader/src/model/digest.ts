@@ -32,8 +32,8 @@ interface Powers extends Pick<Manifest, 'env' | 'secrets'> {
 }
 
 /**
- * Over the powers of the whole extension: requirements of its tools, variables, secrets and state. Without state the digest equals
- * that of locks written before state was recorded.
+ * Over the powers of the whole extension: requirements of its tools, variables, secrets and state. Without state the
+ * digest equals that of locks written before state was recorded.
  */
 export function capabilityDigest(manifest: Powers): string {
   const tools = manifest.tools.map(({ name, requires }) => ({ name, requires }))

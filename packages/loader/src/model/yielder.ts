@@ -4,8 +4,8 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 const TURN_MS = 10
 
 /**
- * The loader reads synchronously: a package is many small files, and a hop through the thread pool costs more than reading one.
- * This gives the event loop back when a turn becomes long.
+ * The loader reads synchronously: a package is many small files, and a hop through the thread pool costs more than
+ * reading one. This gives the event loop back when a turn becomes long.
  */
 export class Yielder {
   #startedAt = performance.now()

@@ -38,7 +38,10 @@ export interface Packed {
   readonly warnings: readonly string[]
 }
 
-/** Packs a folder: checks it like the loader does, and adds the integrity file. Writes nothing. Rejects with the fault of the package. */
+/**
+ * Packs a folder: checks it like the loader does, and adds the integrity file. Writes nothing. Rejects with the fault
+ * of the package.
+ */
 export async function packFolder(folder: string, { loader, bundle, config }: PackOptions): Promise<Packed> {
   const unconfigured = resolveSettings({ ...loader, roots: { ...loader.roots, global: null } })
   const skipped: string[] = []
@@ -134,8 +137,8 @@ function filesOf(packageJson: Uint8Array | undefined): readonly string[] | undef
 const PROVIDED = '@bulkhead/contract'
 
 /**
- * Whether the code mentions a package in `node_modules`, so that it must be bundled. Does not parse: any quoted name counts, because an
- * unnecessary bundle costs less than a missing dependency.
+ * Whether the code mentions a package in `node_modules`, so that it must be bundled. Does not parse: any quoted name
+ * counts, because an unnecessary bundle costs less than a missing dependency.
  */
 function usesDependencies(folder: string, files: ReadonlyMap<string, Uint8Array>): boolean {
   const about = files.get('package.json')

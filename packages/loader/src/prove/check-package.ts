@@ -12,7 +12,10 @@ import { pass, passUnless, refuse, type Fault, type StageResult } from '../model
 import { findPinFault, findSignerChange, type IdentityPin } from '../signature/signer.ts'
 import { CURES, type VerificationFault } from '../signature/verification.ts'
 
-/** Compares the package with its integrity file. This finds damage and left-over files; only a signature proves who packed it. */
+/**
+ * Compares the package with its integrity file. This finds damage and left-over files; only a signature proves who
+ * packed it.
+ */
 export function checkIntegrity(compiled: Compiled, context: ProofContext): StageResult<Checked> {
   if (compiled.origin.kind === 'module') return pass({ ...compiled, integrity: 'bundled' })
   const differences = compiled.origin.evidence.integrity()
@@ -29,8 +32,8 @@ export function checkIntegrity(compiled: Compiled, context: ProofContext): Stage
 }
 
 /**
- * Finds out who signed the package. A signature must be valid even where the policy does not require one; only a layer that is
- * explicitly `off` skips it. A pinned signer is required in every layer.
+ * Finds out who signed the package. A signature must be valid even where the policy does not require one; only a layer
+ * that is explicitly `off` skips it. A pinned signer is required in every layer.
  */
 export async function checkSignature(checked: Checked, context: ProofContext): Promise<StageResult<Checked>> {
   const { outline: { id }, layer, origin } = checked

@@ -7,8 +7,9 @@ import { deepFreeze } from '../model/plain-data.ts'
 import { MAX_FAULTS, pass, type Fault, type StageResult } from '../model/result.ts'
 
 /**
- * A model must see the same text as a person. Descriptions are normalized and invisible characters escaped. Names and values with
- * invisible characters are refused, because escaping would change their meaning. Texts that look like instructions are reported.
+ * A model must see the same text as a person. Descriptions are normalized and invisible characters escaped. Names and
+ * values with invisible characters are refused, because escaping would change their meaning. Texts that look like
+ * instructions are reported.
  */
 export function checkTexts(shaped: Shaped): StageResult<Shaped> {
   const faults: Fault[] = []
@@ -75,7 +76,10 @@ const SIGNS: readonly (readonly [pattern: RegExp, what: string])[] = [
   [/(?:[^\S\n]*\n){8}|[^\S\n]{40}/, 'has so much white space that the rest is out of view'],
 ]
 
-/** Why a text looks like hidden instructions to a model. Each reason continues a sentence that starts with the name of the text. */
+/**
+ * Why a text looks like hidden instructions to a model. Each reason continues a sentence that starts with the name of
+ * the text.
+ */
 const findHiddenInstructions = (text: string): readonly string[] =>
   SIGNS.filter(([pattern]) => pattern.test(text)).map(([, what]) => what)
 

@@ -91,8 +91,8 @@ export function proveBundled(
 }
 
 /**
- * Proves a module that forwards calls to a server. The code of the server is elsewhere, so integrity, signature and lock do not
- * apply. Its tool definitions are untrusted input like any other.
+ * Proves a module that forwards calls to a server. The code of the server is elsewhere, so integrity, signature and
+ * lock do not apply. Its tool definitions are untrusted input like any other.
  */
 export function proveConnected(connected: ConnectedExtension, candidate: ExtensionCandidate, context: ProofContext): Promise<Proof> {
   const { manifest, server, identity, definitions } = connected

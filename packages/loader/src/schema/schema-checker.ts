@@ -47,8 +47,8 @@ export class WorkerSchemaChecker implements SchemaChecker {
 }
 
 /**
- * Checks the schemas of bundled extensions by the same rules, on this thread: their code runs in the host anyway, and a thread takes
- * longer to start than they take to compile.
+ * Checks the schemas of bundled extensions by the same rules, on this thread: their code runs in the host anyway, and a
+ * thread takes longer to start than they take to compile.
  */
 export class InProcessSchemaChecker implements SchemaChecker {
   readonly #limits: LoaderLimits

@@ -15,7 +15,9 @@ interface Pending {
 
 /** A thread that is not ready after this time is treated as failed. */
 const START_MS = 60_000
-/** The limit of wall-clock time for a schema, as a multiple of its CPU time: a busy machine may give the thread little. */
+/**
+ * The limit of wall-clock time for a schema, as a multiple of its CPU time: a busy machine may give the thread little.
+ */
 const WALL_CLOCK_FACTOR = 12
 /** The thread is terminated after this time without a request. The next request starts another. */
 const IDLE_MS = 5_000
@@ -24,9 +26,9 @@ const IDLE_MS = 5_000
 export const schemaThread = new ThreadImage(new URL('./schema-worker.ts', import.meta.url))
 
 /**
- * Compiles untrusted schemas, and checks values against them, in a worker thread without rights. A schema that exceeds its CPU time or
- * crashes the thread is refused, and the requests behind it continue in a new thread. The thread starts with the first request
- * and does not keep an idle process alive.
+ * Compiles untrusted schemas, and checks values against them, in a worker thread without rights. A schema that exceeds
+ * its CPU time or crashes the thread is refused, and the requests behind it continue in a new thread. The thread starts
+ * with the first request and does not keep an idle process alive.
  */
 export class SchemaWorkerClient {
   /** In the order of the requests, which is the order of the replies. */
@@ -123,7 +125,10 @@ export class SchemaWorkerClient {
     if (isCurrent && (user + system) / 1_000 - this.#cpuMs > schemaMs) this.#abort(tooSlow(schemaMs))
   }
 
-  /** Refuses the first request and continues with the others in a new thread. If the thread never became ready, refuses all. */
+  /**
+   * Refuses the first request and continues with the others in a new thread. If the thread never became ready, refuses
+   * all.
+   */
   #abort(message: string): void {
     const wasReady = this.#ready
     void this.#drop()?.terminate()
@@ -162,8 +167,8 @@ export class SchemaWorkerClient {
 const tooSlow = (ms: number): string => `takes more than ${ms} ms of CPU time to compile`
 
 /**
- * The rights of the thread until its modules are loaded. It shares the compile cache of the process, in `cacheFolder`, because
- * compiling its modules takes a quarter of its start.
+ * The rights of the thread until its modules are loaded. It shares the compile cache of the process, in `cacheFolder`,
+ * because compiling its modules takes a quarter of its start.
  */
 export function workerRights(cacheFolder = getCompileCacheDir()): { readonly env: NodeJS.ProcessEnv; readonly execArgv: string[] } {
   const execArgv = ['--permission', '--allow-fs-read=*']

@@ -16,7 +16,10 @@ export interface NpmAttestationRequest {
   readonly tarballSha512: string
   /** A sigstore trusted root; by default the public one that ships with the loader. */
   readonly trustRoot?: Json
-  /** `{ keys: [{ keyId, keyUsage, publicKey }] }`, as sigstore distributes npm's; by default those that ship with the loader. */
+  /**
+   * `{ keys: [{ keyId, keyUsage, publicKey }] }`, as sigstore distributes npm's; by default those that ship with the
+   * loader.
+   */
   readonly keys?: Json
 }
 
@@ -49,9 +52,9 @@ const KINDS: ReadonlyMap<Json | undefined, Kind> = new Map([
 const MAX_ATTESTATIONS = 16
 
 /**
- * Verifies the npm attestations of one version: each kind has the right signer, and is about this name, this version and these bytes,
- * which a signature verifier does not check. One invalid attestation fails the whole. Makes no request. Contract: never rejects
- * because of its input.
+ * Verifies the npm attestations of one version: each kind has the right signer, and is about this name, this version
+ * and these bytes, which a signature verifier does not check. One invalid attestation fails the whole. Makes no
+ * request. Contract: never rejects because of its input.
  */
 export async function verifyNpmAttestations(request: NpmAttestationRequest): Promise<NpmVerification> {
   const result = await verifyAll(request)

@@ -15,9 +15,10 @@ const ROOT_MATTERS: ReadonlySet<VerificationStep> = new Set(['trustRoot', 'time'
 const MAX_KNOWN = 10_000
 
 /**
- * Verifies the signature bundles of packages. A bundle signs the bytes of the integrity file, which holds the root digest and so
- * covers all files. `cosign sign-blob` and build attestations sign it like any file. The libraries are imported with the first
- * bundle. A valid signature stays valid, because only the time of signing counts, so the same bytes are verified once.
+ * Verifies the signature bundles of packages. A bundle signs the bytes of the integrity file, which holds the root
+ * digest and so covers all files. `cosign sign-blob` and build attestations sign it like any file. The libraries are
+ * imported with the first bundle. A valid signature stays valid, because only the time of signing counts, so the same
+ * bytes are verified once.
  */
 export class PackageSignatures {
   readonly #root: TrustMaterial

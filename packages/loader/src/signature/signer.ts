@@ -55,8 +55,8 @@ export type IdentityPin = NonNullable<NonNullable<ConfigFile['policy']>['identit
 type PinnedField = keyof IdentityPin
 
 /**
- * Values are compared exactly; a pinned field that the certificate lacks differs. Only a ref may have wildcards, `*` within a
- * segment and `**` across segments. A workflow may be pinned with its ref.
+ * Values are compared exactly; a pinned field that the certificate lacks differs. Only a ref may have wildcards, `*`
+ * within a segment and `**` across segments. A workflow may be pinned with its ref.
  */
 const MATCHES: Readonly<Record<PinnedField, (pinned: string, signer: ExtensionSigner) => boolean>> = {
   issuer: (pinned, { issuer }) => pinned === issuer,
@@ -85,8 +85,9 @@ export const signerInWords = ({ subject, issuer }: ExtensionSigner): string =>
 const quoted = (text: string | null): string => text === null ? 'missing' : `"${visibleText(text)}"`
 
 /**
- * Why a signer is not the accepted one, or undefined. Two builds are the same signer if issuer, repository and workflow are equal and
- * both refs are tags or both are branches, because each release has its own ref. A person is identified by issuer and subject.
+ * Why a signer is not the accepted one, or undefined. Two builds are the same signer if issuer, repository and workflow
+ * are equal and both refs are tags or both are branches, because each release has its own ref. A person is identified
+ * by issuer and subject.
  */
 export function findSignerChange(accepted: ExtensionSigner, actual: ExtensionSigner | null): string | undefined {
   if (actual === null) return `was signed by ${signerInWords(accepted)} and is not signed now`

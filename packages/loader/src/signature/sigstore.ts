@@ -23,7 +23,9 @@ export type TrustedKeys = ReadonlyMap<string, PublicKey>
 export interface VerifiedBundle {
   /** null if signed with one of the trusted keys. */
   readonly signer: ExtensionSigner | null
-  /** null if the signature is over the artifact. Otherwise it is over this statement, and the artifact is not checked. */
+  /**
+   * null if the signature is over the artifact. Otherwise it is over this statement, and the artifact is not checked.
+   */
   readonly statement: Statement | null
 }
 
@@ -128,7 +130,9 @@ function failed(error: unknown): Verification<never> {
 /** Messages of the library may quote untrusted text. */
 const wordsOf = (error: unknown): string => visibleText(messageOf(error).slice(0, 200))
 
-/** The most log entries, and timestamps, in a bundle. Usual bundles have one or two, and comparing them is quadratic. */
+/**
+ * The most log entries, and timestamps, in a bundle. Usual bundles have one or two, and comparing them is quadratic.
+ */
 const MAX_WITNESSES = 8
 
 const MEDIA_TYPES: ReadonlySet<string> = new Set([
@@ -136,8 +140,9 @@ const MEDIA_TYPES: ReadonlySet<string> = new Set([
 ])
 
 /**
- * Parses a bundle strictly. The library ignores unknown members, decodes base64 leniently, and reads only one of two places that repeat
- * a value, so different bytes could verify. Here each value must be one that the library reads. Throws what the library throws.
+ * Parses a bundle strictly. The library ignores unknown members, decodes base64 leniently, and reads only one of two
+ * places that repeat a value, so different bytes could verify. Here each value must be one that the library reads.
+ * Throws what the library throws.
  */
 function readBundle(json: Json): Verification<Bundle> {
   const bundle = bundleFromJSON(json)

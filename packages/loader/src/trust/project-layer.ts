@@ -22,7 +22,10 @@ export type ProjectLayer =
   | { readonly kind: 'folder'; readonly root: string }
   | { readonly kind: 'unusable'; readonly root: string; readonly what: string }
 
-/** Checks `<workspace>/<project folder>` with `lstat` only. Parents are not searched. Throws ProjectPathInvalid for a workspace that is not a folder. */
+/**
+ * Checks `<workspace>/<project folder>` with `lstat` only. Parents are not searched. Throws ProjectPathInvalid for a
+ * workspace that is not a folder.
+ */
 export function locateProjectLayer(workspace: string, { projectFolder, globalRoot }: Settings): ProjectLayer {
   if (!isAbsolute(workspace)) throw invalid(workspace, 'is not an absolute path')
   const root = join(workspace, projectFolder)

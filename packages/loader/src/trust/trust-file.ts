@@ -129,7 +129,10 @@ export interface LatestDecision {
   readonly usedBy?: string
 }
 
-/** Later lines override earlier ones. An unreadable line may have revoked trust, so earlier trust is void; declined projects stay declined. */
+/**
+ * Later lines override earlier ones. An unreadable line may have revoked trust, so earlier trust is void; declined
+ * projects stay declined.
+ */
 export function latestDecisions(lines: TrustLines['lines']): ReadonlyMap<string, LatestDecision> {
   const decisions = new Map<string, LatestDecision>()
   for (const line of lines) {

@@ -130,8 +130,8 @@ const inside = (file: string, path: string): BulkheadError => new BulkheadError(
 )
 
 /**
- * Keeps a trusted project trusted after an installation that a person approved: the new record covers the earlier content with exactly
- * that change. Any other change needs a new decision.
+ * Keeps a trusted project trusted after an installation that a person approved: the new record covers the earlier
+ * content with exactly that change. Any other change needs a new decision.
  */
 export class TrustRenewal {
   readonly #file: string
@@ -154,7 +154,10 @@ export class TrustRenewal {
     return projectDigest(parts) === standing.digest ? new TrustRenewal(join(globalRoot, TRUST_FILE), path, parts) : null
   }
 
-  /** Call after the change, with the digest of the new lock. If the trust file cannot be written, the project needs a new decision. */
+  /**
+   * Call after the change, with the digest of the new lock. If the trust file cannot be written, the project needs a
+   * new decision.
+   */
   renew(change: LockChange, lockDigest: string): void {
     const latest = latestDecisions(readTrustFile(this.#file).lines).get(this.#path)?.record
     // Trust may have been revoked meanwhile.
