@@ -130,7 +130,9 @@ export class CachedExtension implements ManifestInfo, PackageEvidence, CacheEntr
 
   #read(): Details {
     if (this.#details === undefined) {
-      const details = JSON.parse(this.#text.toString('utf8', this.#textAt, this.#textAt + this.row.textBytes)) as Details
+      const details = JSON.parse(
+        this.#text.toString('utf8', this.#textAt, this.#textAt + this.row.textBytes),
+      ) as Details
       deepFreeze(details.manifest)
       this.#details = details
     }
@@ -140,7 +142,9 @@ export class CachedExtension implements ManifestInfo, PackageEvidence, CacheEntr
 
 export const stampNumbersOf = ({ folders, files }: Row): number => (folders.length + files.length) * STAMP_NUMBERS
 
-export function folderEntry(location: string, contents: FolderContents, known: CachedSummary, details: CachedDetails): CacheEntry {
+export function folderEntry(
+  location: string, contents: FolderContents, known: CachedSummary, details: CachedDetails,
+): CacheEntry {
   const { digests, fileStamps, folderStamps } = contents
   const files = [...digests.keys()]
   const stamps = [...folderStamps.values(), ...files.map((path) => fileStamps.get(path)!)]
@@ -148,7 +152,9 @@ export function folderEntry(location: string, contents: FolderContents, known: C
   return write({ ...known, ...at }, stamps, { ...details, files: [...digests.values()].join('') })
 }
 
-export const bundledEntry = (location: string, given: string, known: CachedSummary, details: CachedDetails): CacheEntry =>
+export const bundledEntry = (
+  location: string, given: string, known: CachedSummary, details: CachedDetails,
+): CacheEntry =>
   write({ ...known, location, given, folders: [], files: [] }, [], { ...details, files: '' })
 
 function write(row: Omit<Row, 'textBytes'>, stamps: readonly Stamp[], details: Details): CacheEntry {
@@ -161,15 +167,19 @@ export function folderFromCache(candidate: ExtensionCandidate, cached: CachedExt
   return restore(candidate, { kind: 'files', evidence: cached }, cached)
 }
 
-export const bundledFromCache = (written: Written, cached: CachedExtension): Passed<Compiled> => restore(written, written.origin, cached)
+export const bundledFromCache = (written: Written, cached: CachedExtension): Passed<Compiled> =>
+  restore(written, written.origin, cached)
 
-function restore({ layer, location, part }: ExtensionCandidate, origin: Origin, cached: CachedExtension): Passed<Compiled> {
+function restore(
+  { layer, location, part }: ExtensionCandidate, origin: Origin, cached: CachedExtension,
+): Passed<Compiled> {
   const { outline, manifestAt, emptyConfigFault, warnings } = cached.row
   return pass({ layer, location, part, origin, manifestAt, outline, info: cached, emptyConfigFault }, warnings)
 }
 
 export const summaryOf = (
-  { outline, manifestAt, origin, signer, emptyConfigFault }: Checked, { package: root }: ExtensionDigests, warnings: readonly Fault[],
+  { outline, manifestAt, origin, signer, emptyConfigFault }: Checked, { package: root }: ExtensionDigests,
+  warnings: readonly Fault[],
 ): CachedSummary => ({
   outline, manifestAt, emptyConfigFault, warnings, root,
   carriesIntegrity: carries(origin, INTEGRITY_FILE),
@@ -180,4 +190,5 @@ export const summaryOf = (
 export const detailsOf = ({ info }: Checked, { capability, tools }: ExtensionDigests): CachedDetails =>
   ({ manifest: info.manifest(), capability, tools: [...tools] })
 
-const carries = (origin: Origin, file: string): boolean => origin.kind === 'files' && origin.evidence.fileDigests().has(file)
+const carries = (origin: Origin, file: string): boolean =>
+  origin.kind === 'files' && origin.evidence.fileDigests().has(file)

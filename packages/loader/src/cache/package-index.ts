@@ -42,7 +42,9 @@ export class PackageIndex {
   }
 
   /** The entries of all packages that have not changed, by location. */
-  async findAll(found: readonly { readonly location: string }[], yielder: Yielder): Promise<ReadonlyMap<string, CachedExtension>> {
+  async findAll(
+    found: readonly { readonly location: string }[], yielder: Yielder,
+  ): Promise<ReadonlyMap<string, CachedExtension>> {
     const cached = new Map<string, CachedExtension>()
     const findSome = (from: number): void => {
       for (const { location } of found.slice(from, from + BATCH)) {

@@ -21,11 +21,19 @@ const CONSEQUENCE = 'Its rules are unknown, so all tools are disabled.'
 /** Parses a configuration file. A missing file is an empty configuration. */
 export function readConfigFile(path: string, options: ReadOptions): ConfigSource {
   const file = readRegularFile(path, options)
-  if (!file.ok) return file.problem === 'missing' ? { value: {}, faults: [], digest: null } : unreadable(CONFIG_FILE, null, '', file.message)
+  if (!file.ok) {
+    return file.problem === 'missing'
+      ? { value: {}, faults: [], digest: null } : unreadable(CONFIG_FILE, null, '', file.message)
+  }
   const digest = sha512(file.bytes)
   const parsed = parseStrictJson(file.bytes)
-  if (!parsed.ok) return unreadable(CONFIG_FILE, digest, parsed.path, parsed.message, parsed.duplicateKey ? 'DuplicateJsonKey' : 'ConfigInvalid')
-  return isJsonObject(parsed.value) ? { value: parsed.value, faults: [], digest } : unreadable(CONFIG_FILE, digest, '', 'must contain an object')
+  if (!parsed.ok) {
+    return unreadable(
+      CONFIG_FILE, digest, parsed.path, parsed.message, parsed.duplicateKey ? 'DuplicateJsonKey' : 'ConfigInvalid',
+    )
+  }
+  return isJsonObject(parsed.value)
+    ? { value: parsed.value, faults: [], digest } : unreadable(CONFIG_FILE, digest, '', 'must contain an object')
 }
 
 export const unreadable = (
@@ -43,9 +51,9 @@ type Steps = readonly (string | number)[]
  * entry of an extension each key is a part: `enabled: false` must survive an invalid limit next to it.
  */
 const PART_DEPTH: ReadonlyMap<string | number, number> = new Map([
-  ['allowlist', 2], ['rules', 2], ['roles', 2], ['packages', 2], ['mcp', 2], ['openapi', 2], ['tools', 3], ['extensions', 4],
-  ['policy', 3], ['isolation', 2], ['limits', 2], ['sandbox', 3], ['search', 2], ['skills', 2], ['budget', 2], ['audit', 2],
-  ['approvals', 2], ['watchdogs', 4], ['guards', 2],
+  ['allowlist', 2], ['rules', 2], ['roles', 2], ['packages', 2], ['mcp', 2], ['openapi', 2], ['tools', 3],
+  ['extensions', 4], ['policy', 3], ['isolation', 2], ['limits', 2], ['sandbox', 3], ['search', 2], ['skills', 2],
+  ['budget', 2], ['audit', 2], ['approvals', 2], ['watchdogs', 4], ['guards', 2],
 ])
 
 /** Leaving a part out may reveal another fault. After this many rounds the whole file is rejected. */
@@ -71,10 +79,14 @@ export function validateConfig(written: JsonObject): ValidConfig {
   for (let round = 0; round < ROUNDS; round++) {
     const parsed = configFileSchema.safeParse(remaining)
     const issues = parsed.success ? ceilingIssues(parsed.data) : placeIssues(parsed.error.issues, configFileSchema)
-    if (parsed.success && issues.length === 0) return { config: parsed.data, faults: faults.slice(0, MAX_FAULTS), omitted }
+    if (parsed.success && issues.length === 0) {
+      return { config: parsed.data, faults: faults.slice(0, MAX_FAULTS), omitted }
+    }
     faults.push(...issues.map((issue) => faultOf(issue, remaining)))
     const parts = new Set(issues.map(({ steps }) => pointerOf(partOf(steps))))
-    remaining = { ...without(remaining, parts, '', omitted) as JsonObject, ...([...parts].some(disablesTools) && TOOLS_OFF) }
+    remaining = {
+      ...without(remaining, parts, '', omitted) as JsonObject, ...([...parts].some(disablesTools) && TOOLS_OFF),
+    }
   }
   return { config: TOOLS_OFF, faults: faults.slice(0, MAX_FAULTS), omitted: [] }
 }
@@ -89,16 +101,19 @@ function ceilingIssues({ policy }: ConfigFile): readonly PlacedIssue[] {
   }
 }
 
-const faultOf = ({ steps, message }: PlacedIssue, written: Json): Fault => ({
-  stage: 'configSchema', code: 'ConfigInvalid', path: pointerOf(steps),
-  message: `${visibleText(pointerOf(steps)) || 'The configuration'} ${message}${message.endsWith('.') ? '' : '.'}${consequenceOf(partOf(steps), written)}`,
-})
+function faultOf({ steps, message }: PlacedIssue, written: Json): Fault {
+  const path = pointerOf(steps)
+  const sentence = `${visibleText(path) || 'The configuration'} ${message}${message.endsWith('.') ? '' : '.'}`
+  const consequence = consequenceOf(partOf(steps), written)
+  return { stage: 'configSchema', code: 'ConfigInvalid', path, message: sentence + consequence }
+}
 
 function consequenceOf(part: Steps, written: Json): string {
   const pointer = pointerOf(part)
   if (disablesTools(pointer)) return ' Until this is fixed, all tools are disabled.'
   const instead = strictestValue(pointer, part.reduce(memberOf, written))
-  return instead === undefined ? '' : ` Until this is fixed, ${visibleText(pointer)} is ${visibleText(JSON.stringify(instead))}.`
+  return instead === undefined
+    ? '' : ` Until this is fixed, ${visibleText(pointer)} is ${visibleText(JSON.stringify(instead))}.`
 }
 
 function memberOf(value: Json, step: string | number): Json {

@@ -19,7 +19,9 @@ export function looseningSettings(config: ConfigFile, below: ConfigFile): readon
   const { $schema: _schema, mcp: _mcp, openapi: _openapi, ...settings } = config
   return leaves(settings as unknown as Json, below as unknown as Json, [])
     .filter(({ at, value, before }) => !isDeepStrictEqual(value, before) && !tightens(at, value, before))
-    .map(({ at, value, before }) => ({ path: at.map((key) => `/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`).join(''), value, before }))
+    .map(({ at, value, before }) => ({
+      path: at.map((key) => `/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`).join(''), value, before,
+    }))
 }
 
 interface Leaf {
@@ -35,7 +37,9 @@ const WHOLE: ReadonlySet<string> = new Set(['policy/ceiling', 'policy/identities
 
 function leaves(value: Json, before: Json | undefined, at: readonly string[]): readonly Leaf[] {
   const place = placeOf(at)
-  if (Array.isArray(value) && JOINED.has(place)) return value.map((entry, index) => ({ at: [...at, String(index)], value: entry, before: undefined }))
+  if (Array.isArray(value) && JOINED.has(place)) {
+    return value.map((entry, index) => ({ at: [...at, String(index)], value: entry, before: undefined }))
+  }
   if (!isJsonObject(value) || WHOLE.has(place)) return [{ at, value, before }]
   return Object.entries(value).flatMap(([key, member]) =>
     leaves(member, isJsonObject(before) && Object.hasOwn(before, key) ? before[key] : undefined, [...at, key]))

@@ -38,7 +38,8 @@ export function resolveConfig(
     // Users may link to their settings. A link in a project could point anywhere.
     ...(globalRoot === null ? [] : [file('global', globalRoot, true)]),
     ...(projectRoot === null ? [] : [file('project', projectRoot, false)]),
-    ...(overrides === undefined ? [] : [{ layer: 'embedder' as const, location: 'overrides', written: fromProgram(overrides) }]),
+    ...(overrides === undefined
+      ? [] : [{ layer: 'embedder' as const, location: 'overrides', written: fromProgram(overrides) }]),
   ]
   const validated = sources.map((source) => ({ source, ...validateConfig(source.written.value) }))
   const layers = validated.map(({ source: { layer, location }, config, omitted }): LayerConfig =>
@@ -75,7 +76,9 @@ function withoutUndefined(value: unknown, depth = 0): unknown {
 }
 
 /** Diagnostics have no embedder layer, so its faults count as bundled. */
-function report(source: Pick<Source, 'layer' | 'location'>, fault: Fault, severity: Diagnostic['severity']): Diagnostic {
+function report(
+  source: Pick<Source, 'layer' | 'location'>, fault: Fault, severity: Diagnostic['severity'],
+): Diagnostic {
   const { location } = source
   const layer = source.layer === 'embedder' ? 'bundled' : source.layer
   return diagnose({ layer, extensionId: null, location }, { ...fault, location }, severity)
@@ -103,8 +106,9 @@ function allowlistWithoutMode(config: ConfigFile, layers: readonly LayerConfig[]
  * layers could send the secrets of one to the other.
  */
 const MERGED_MAPS: ReadonlySet<string> = new Set([
-  '', 'roles', 'tools', 'tools/*', 'extensions', 'extensions/*', 'extensions/*/config', 'extensions/*/limits', 'isolation',
-  'policy', 'policy/integrity', 'policy/signature', 'policy/identities', 'policy/lock', 'policy/scopes', 'policy/update',
+  '', 'roles', 'tools', 'tools/*', 'extensions', 'extensions/*', 'extensions/*/config', 'extensions/*/limits',
+  'isolation', 'policy', 'policy/integrity', 'policy/signature', 'policy/identities', 'policy/lock', 'policy/scopes',
+  'policy/update',
   'mcp', 'openapi', 'search', 'skills', 'limits', 'sandbox', 'sandbox/spares', 'sandbox/most', 'budget', 'audit',
   'approvals', 'watchdogs', 'watchdogs/commandSafety', 'watchdogs/commandSafety/severity', 'guards',
 ])
@@ -115,7 +119,8 @@ const JOINED_LISTS: ReadonlySet<string> = new Set(['rules', 'allowlist', 'watchd
  * Later layers override earlier ones. Maps in the result have no prototype, because a tool may be named `constructor`.
  */
 function mergeConfigs(configs: readonly ConfigFile[]): ConfigFile {
-  return deepFreeze(configs.reduce<Json>((merged, config) => merge(merged, config as unknown as Json, ''), {}) as ConfigFile)
+  const mergeNext = (merged: Json, config: ConfigFile): Json => merge(merged, config as unknown as Json, '')
+  return deepFreeze(configs.reduce<Json>(mergeNext, {}) as ConfigFile)
 }
 
 function merge(earlier: Json | undefined, later: Json, place: string): Json {

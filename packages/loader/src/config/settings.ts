@@ -67,28 +67,39 @@ const GIVEN = { source: 'set by the host', date: null }
 const OPTIONS: OptionForms<LoaderOptions> = {
   coreVersion: forms.text,
   roots: forms.fields({
-    bundled: forms.text, global: forms.either(forms.text, forms.oneOf(null)), projectFolder: forms.text, packages: forms.text,
+    bundled: forms.text, global: forms.either(forms.text, forms.oneOf(null)), projectFolder: forms.text,
+    packages: forms.text,
   }),
   bundled: forms.either(forms.method, forms.list(forms.object)),
-  defaults: forms.object, limits: forms.values(forms.number), cache: forms.text, trustRoot: forms.anything, trustRootSource: forms.object,
+  defaults: forms.object, limits: forms.values(forms.number), cache: forms.text, trustRoot: forms.anything,
+  trustRootSource: forms.object,
 }
 
 /** Validates options and fills in defaults. Throws ConfigInvalid. */
 export function resolveSettings(options: LoaderOptions): Settings {
   requireOptions('createLoader', options, OPTIONS, 'coreVersion', 'roots', 'bundled')
   const { coreVersion, roots, bundled, defaults = {}, cache = null, trustRootSource = GIVEN } = options
-  const { bundled: bundledRoot = null, global: globalRoot, projectFolder = PROJECT_FOLDER, packages: packagesRoot = globalRoot } = roots
+  const { bundled: bundledRoot = null, global: globalRoot, projectFolder = PROJECT_FOLDER } = roots
+  const { packages: packagesRoot = globalRoot } = roots
   if (valid(coreVersion) === null) throw wrong('/coreVersion', `"${coreVersion}" is not a version such as 1.0.0.`)
-  const folders = [['/roots/bundled', bundledRoot], ['/roots/global', globalRoot], ['/roots/packages', packagesRoot], ['/cache', cache]] as const
+  const folders = [
+    ['/roots/bundled', bundledRoot], ['/roots/global', globalRoot], ['/roots/packages', packagesRoot],
+    ['/cache', cache],
+  ] as const
   for (const [path, folder] of folders) {
-    if (folder !== null && !isAbsolute(folder ?? '')) throw wrong(path, `"${folder}" must be an absolute path, or null.`)
+    if (folder !== null && !isAbsolute(folder ?? '')) {
+      throw wrong(path, `"${folder}" must be an absolute path, or null.`)
+    }
   }
   if (!/^[^/\\\0]+$/.test(projectFolder) || projectFolder === '.' || projectFolder === '..') {
     throw wrong('/roots/projectFolder', `"${projectFolder}" must be the name of one folder, such as ${PROJECT_FOLDER}.`)
   }
   const limits = { ...LOADER_LIMITS, ...options.limits }
-  const trustRoot: TrustMaterial = options.trustRoot === undefined ? PUBLIC_GOOD_ROOT : { ...trustRootSource, json: options.trustRoot }
-  const cacheKey = sha512(canonicalJson({ coreVersion, contract: CONTRACT_VERSION, limits: { ...limits }, trustRoot: trustRoot.json }))
+  const trustRoot: TrustMaterial = options.trustRoot === undefined
+    ? PUBLIC_GOOD_ROOT : { ...trustRootSource, json: options.trustRoot }
+  const cacheKey = sha512(canonicalJson({
+    coreVersion, contract: CONTRACT_VERSION, limits: { ...limits }, trustRoot: trustRoot.json,
+  }))
   return {
     coreVersion, bundledRoot, globalRoot, projectFolder, packagesRoot, cache, cacheKey, defaults, limits, trustRoot,
     bundled: typeof bundled === 'function' ? bundled : () => bundled,

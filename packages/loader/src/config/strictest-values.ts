@@ -4,7 +4,9 @@ import { isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
 
 /** Matches all commands. */
 const ANY: JsonObject = {
-  id: 'unreadable', label: 'An unreadable pattern', description: 'It matches all commands because its own pattern could not be read.', pattern: '^', category: 'configuration',
+  id: 'unreadable', label: 'An unreadable pattern',
+  description: 'It matches all commands because its own pattern could not be read.', pattern: '^',
+  category: 'configuration',
   severity: 'critical', platform: 'all',
 }
 
@@ -16,8 +18,12 @@ function strictestPattern(written: Json): JsonObject {
   const known = isJsonObject(written) ? written : {}
   const { shape } = commandSafetyPatternSchema
   const hasUnknownKey = Object.keys(known).some((name) => !Object.hasOwn(shape, name))
-  const kept = Object.entries(shape).filter(([name, schema]) => Object.hasOwn(known, name) && schema.safeParse(known[name]).success)
-  return { ...ANY, ...Object.fromEntries(kept.map(([name]) => [name, known[name]!])), ...(hasUnknownKey && { pattern: ANY['pattern']! }) }
+  const kept = Object.entries(shape)
+    .filter(([name, schema]) => Object.hasOwn(known, name) && schema.safeParse(known[name]).success)
+  return {
+    ...ANY, ...Object.fromEntries(kept.map(([name]) => [name, known[name]!])),
+    ...(hasUnknownKey && { pattern: ANY['pattern']! }),
+  }
 }
 
 const ANY_PATTERN: readonly Json[] = [ANY]
@@ -34,9 +40,11 @@ export const disablesTools = (pointer: string): boolean => MAY_FORBID_ANYTHING.h
 
 const STRICTEST: ReadonlyMap<string, Json> = new Map<string, Json>([
   ['/mode', 'ask'],
-  ['/approvals', { projectDays: 1, sessionMinutes: 1 }], ['/approvals/projectDays', 1], ['/approvals/sessionMinutes', 1],
+  ['/approvals', { projectDays: 1, sessionMinutes: 1 }], ['/approvals/projectDays', 1],
+  ['/approvals/sessionMinutes', 1],
   ['/budget', { calls: 1, tokens: 1 }], ['/budget/calls', 1], ['/budget/tokens', 1],
-  ['/isolation', { global: 'process', project: 'process' }], ['/isolation/global', 'process'], ['/isolation/project', 'process'],
+  ['/isolation', { global: 'process', project: 'process' }], ['/isolation/global', 'process'],
+  ['/isolation/project', 'process'],
   ['/policy/ceiling', {}], ['/policy/update', { widening: 'refuse' }], ['/policy/update/widening', 'refuse'],
   ['/sandbox', { os: 'require' }], ['/sandbox/os', 'require'],
   ['/audit', { require: true }], ['/audit/require', true],

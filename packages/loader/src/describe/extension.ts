@@ -128,7 +128,8 @@ export interface ManifestInfo {
 export function manifestInfo({ manifest, origin }: Shaped, coreVersion: string): ManifestInfo {
   const connection = origin.kind === 'module' ? origin.connection : undefined
   const digests = Object.freeze({
-    package: connection?.identity ?? (origin.kind === 'module' ? bundledDigest(manifest, coreVersion) : origin.evidence.root()),
+    package: connection?.identity
+      ?? (origin.kind === 'module' ? bundledDigest(manifest, coreVersion) : origin.evidence.root()),
     // A server may add a tool without a new approval for the others.
     capability: connection ? powersDigest(manifest) : capabilityDigest(manifest),
     tools: connection?.definitions ?? toolDigests(manifest),
@@ -169,7 +170,8 @@ class Descriptor implements ExtensionDescriptor {
   readonly #info: ManifestInfo
 
   constructor(
-    { outline: { id, version }, layer, location, info, integrity, signer }: Checked, code: ExtensionCode, server: ConnectedServer | undefined,
+    { outline: { id, version }, layer, location, info, integrity, signer }: Checked, code: ExtensionCode,
+    server: ConnectedServer | undefined,
   ) {
     this.id = id
     this.version = version
@@ -189,7 +191,8 @@ class Descriptor implements ExtensionDescriptor {
 /** A function of its own, so that the closure captures the digests and not the bytes of the package. */
 const filesOf = (
   id: string, location: string, digests: () => ReadonlyMap<string, string>, limits: LoaderLimits,
-): ExtensionCode => ({ kind: 'files', readFiles: () => readVerifiedFiles(id, location, coveredFiles(digests()), limits) })
+): ExtensionCode =>
+  ({ kind: 'files', readFiles: () => readVerifiedFiles(id, location, coveredFiles(digests()), limits) })
 
 /**
  * Reads a proven package again when its code is needed, so its bytes need not stay in memory. Returns only bytes with

@@ -70,7 +70,8 @@ function findFolderFault(path: string): string | undefined {
 }
 
 const missing = (location: string): Fault => ({
-  stage: 'locate', code: 'ExtensionNotFound', path: '', location, message: 'The tools folder of the bundled layer does not exist.',
+  stage: 'locate', code: 'ExtensionNotFound', path: '', location,
+  message: 'The tools folder of the bundled layer does not exist.',
   cure: `Set the root to the folder that contains "${TOOLS_FOLDER}".`,
 })
 
@@ -90,13 +91,11 @@ export function discoverInstalled(layer: Layer, root: string, lock: LayerLock): 
     const candidate: ExtensionCandidate = { layer, location, part: installedPart(id, entry.root), id }
     const stat = isThere ? entryKind(candidate.location) : 'nothing'
     if (stat === 'folder') found.push(candidate)
-    else refused.push({
-      candidate,
-      fault: {
-        stage: 'lock', code: 'LockMismatch', path: '',
-        message: `"${id}" ${entry.version} was accepted, and its folder ${stat === 'nothing' ? 'is missing' : 'is not a folder'}.`,
-      },
-    })
+    else {
+      const what = stat === 'nothing' ? 'is missing' : 'is not a folder'
+      const message = `"${id}" ${entry.version} was accepted, and its folder ${what}.`
+      refused.push({ candidate, fault: { stage: 'lock', code: 'LockMismatch', path: '', message } })
+    }
   }
   return { found, refused, faults: [] }
 }
@@ -110,7 +109,8 @@ function entryKind(path: string): 'folder' | 'nothing' | 'other' {
   }
 }
 
-const asId = (value: unknown): string | null => typeof value === 'string' && EXTENSION_ID_PATTERN.test(value) ? value : null
+const asId = (value: unknown): string | null =>
+  typeof value === 'string' && EXTENSION_ID_PATTERN.test(value) ? value : null
 
 /** The id in a manifest that may be invalid otherwise. */
 export const idOfManifest = (manifest: unknown): string | null => isJsonObject(manifest) ? asId(manifest['id']) : null

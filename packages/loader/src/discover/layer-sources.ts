@@ -33,7 +33,8 @@ export function layerSources(
   const own: PackageBase = { folder: globalRoot, linksLeadOut: true }
   const embedders: PackageBase = { folder: packagesRoot, linksLeadOut: true }
   const bases: Readonly<Record<LayerConfig['layer'], PackageBase>> = {
-    bundled: embedders, embedder: embedders, global: own, project: { folder: project?.workspace ?? null, linksLeadOut: false },
+    bundled: embedders, embedder: embedders, global: own,
+    project: { folder: project?.workspace ?? null, linksLeadOut: false },
   }
   const configsOf = (layer: Layer): readonly LayerConfig[] =>
     configs.filter((config) => layer === (config.layer === 'project' ? 'project' : 'global'))
@@ -42,7 +43,8 @@ export function layerSources(
     root: root ?? '',
     packageFolders: configsOf(layer).flatMap((config) => packageFoldersOf(config, bases[config.layer])),
     discovery: mergeDiscoveries([
-      ...(root === null ? [] : [discover(layer, root, limits.extensions), discoverInstalled(layer, root, lockOf(locks, layer))]),
+      ...(root === null
+        ? [] : [discover(layer, root, limits.extensions), discoverInstalled(layer, root, lockOf(locks, layer))]),
       ...configsOf(layer).map((config) => discoverPackages(layer, config, bases[config.layer])),
     ]),
   })
@@ -89,14 +91,17 @@ function discoverPackages(layer: Layer, { config, location }: LayerConfig, base:
     const part = `${PACKAGES_FOLDER}/${name}`
     const resolved = resolve(part, base)
     if ('path' in resolved) found.push({ layer, location: resolved.path, part })
-    else refused.push({ candidate: { layer, location, part }, fault: { ...resolved, path: `/packages${pointerStep(index)}`, location } })
+    else refused.push({
+      candidate: { layer, location, part }, fault: { ...resolved, path: `/packages${pointerStep(index)}`, location },
+    })
   }
   return { found, refused, faults: [] }
 }
 
 /** The parent folders of these packages: node_modules and the folders of scopes. */
 const packageFoldersOf = ({ config }: LayerConfig, { folder }: PackageBase): readonly string[] =>
-  folder === null ? [] : [...new Set((config.packages ?? []).map((name) => dirname(join(folder, PACKAGES_FOLDER, name))))]
+  folder === null
+    ? [] : [...new Set((config.packages ?? []).map((name) => dirname(join(folder, PACKAGES_FOLDER, name))))]
 
 /** The npm scope of a package, such as @acme. */
 export const scopeOfPart = (part: string): string | undefined => SCOPED_PART.exec(part)?.[1]
@@ -115,7 +120,9 @@ function resolve(part: string, { folder, linksLeadOut }: PackageBase): { readonl
     }
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
-    if (code === 'ENOENT' || code === 'ENOTDIR') return missing(`${called} is not in "${visibleText(join(folder, PACKAGES_FOLDER))}".`)
+    if (code === 'ENOENT' || code === 'ENOTDIR') {
+      return missing(`${called} is not in "${visibleText(join(folder, PACKAGES_FOLDER))}".`)
+    }
     return unsafe(`${called} cannot be read: ${messageOf(error)}`)
   }
   return { path }
@@ -127,7 +134,11 @@ function isInside(folder: string, path: string): boolean {
 }
 
 const missing = (message: string): Omit<Fault, 'path'> => ({
-  stage: 'locate', code: 'ExtensionNotFound', message, cure: 'Install the package there, or remove its name from the configuration.',
+  stage: 'locate', code: 'ExtensionNotFound', message,
+  cure: 'Install the package there, or remove its name from the configuration.',
 })
 const unsafe = (message: string): Omit<Fault, 'path'> =>
-  ({ stage: 'locate', code: 'PackageUnsafe', message, cure: 'Replace it with the package, or remove its name from the configuration.' })
+  ({
+    stage: 'locate', code: 'PackageUnsafe', message,
+    cure: 'Replace it with the package, or remove its name from the configuration.',
+  })

@@ -28,7 +28,8 @@ export function compareIntegrity(text: Uint8Array, actual: ReadonlyMap<string, s
   const differences = packageDifferences(declared.files, actual)
   if (differences.length > 0) {
     return differences.slice(0, MAX_FAULTS).map((difference) => ({
-      ...failed(difference.path, '', `The package differs from its integrity file: ${differenceInWords(difference)}.`), cure: REPACK,
+      ...failed(difference.path, '', `The package differs from its integrity file: ${differenceInWords(difference)}.`),
+      cure: REPACK,
     }))
   }
   // Equal files have an equal root, unless the integrity file contradicts itself.
@@ -36,7 +37,8 @@ export function compareIntegrity(text: Uint8Array, actual: ReadonlyMap<string, s
   return [failed(INTEGRITY_FILE, '/root', `${INTEGRITY_FILE}/root is not the digest of its files.`)]
 }
 
-const REPACK = `Get the package again from its publisher. If it is your own and has changed, run "bulkhead pack" to write a new ${INTEGRITY_FILE}.`
+const REPACK = 'Get the package again from its publisher. '
+  + `If it is your own and has changed, run "bulkhead pack" to write a new ${INTEGRITY_FILE}.`
 
 type Declaration = { readonly files: ReadonlyMap<string, string>; readonly root: string }
 
@@ -55,7 +57,8 @@ function readDeclaration(value: Json): Declaration | { readonly path: string; re
   return { files: new Map(entries), root }
 }
 
-const isDigest = (value: Json | undefined): value is string => typeof value === 'string' && /^[0-9a-f]{128}$/.test(value)
+const isDigest = (value: Json | undefined): value is string =>
+  typeof value === 'string' && /^[0-9a-f]{128}$/.test(value)
 const failed = (file: string, path: string, message: string): Fault =>
   ({ stage: 'integrity', code: 'IntegrityFailed', path, file, message })
 

@@ -9,7 +9,9 @@ interface Unread {
   readonly message: string
 }
 export type FileRead = { readonly ok: true; readonly bytes: Uint8Array<ArrayBuffer>; readonly stamp: Stamp } | Unread
-export type FileDigest = { readonly ok: true; readonly digest: string; readonly size: number; readonly stamp: Stamp } | Unread
+export type FileDigest =
+  | { readonly ok: true; readonly digest: string; readonly size: number; readonly stamp: Stamp }
+  | Unread
 
 export interface ReadOptions {
   readonly maxBytes: number
@@ -42,7 +44,9 @@ export class FileHasher {
       if (this.#scratch.length <= stat.size) this.#scratch = new Uint8Array(stat.size + SCRATCH_BYTES)
       const length = fill(descriptor, this.#scratch.subarray(0, stat.size + 1))
       if (length !== stat.size) return changed(length, stat.size)
-      return { ok: true, digest: hash('sha512', this.#scratch.subarray(0, length), 'hex'), size: length, stamp: stampOf(stat) }
+      return {
+        ok: true, digest: hash('sha512', this.#scratch.subarray(0, length), 'hex'), size: length, stamp: stampOf(stat),
+      }
     })
   }
 }
@@ -125,7 +129,8 @@ export function hasStamp(path: string, kind: 'file' | 'folder', stamps: Float64A
   try {
     const stat = lstatSync(path, QUIETLY)
     if (stat === undefined || (stat.mode & S_IFMT) !== TYPES[kind]) return false
-    return stat.size === stamps[from] && stat.mtimeMs === stamps[from + 1] && stat.ctimeMs === stamps[from + 2] && stat.ino === stamps[from + 3]
+    return stat.size === stamps[from] && stat.mtimeMs === stamps[from + 1] && stat.ctimeMs === stamps[from + 2]
+      && stat.ino === stamps[from + 3]
   } catch {
     return false
   }

@@ -34,7 +34,8 @@ const hasher = new FileHasher()
  * beyond the limits refuse the package. `skip` is for packing, where some files do not become part of the package.
  */
 export async function readPackage(
-  folder: string, limits: LoaderLimits, yielder: Yielder, keep: (path: string) => boolean, skip: (path: string) => boolean = () => false,
+  folder: string, limits: LoaderLimits, yielder: Yielder, keep: (path: string) => boolean,
+  skip: (path: string) => boolean = () => false,
 ): Promise<StageResult<FolderContents>> {
   const digests = new Map<string, string>()
   const bytes = new Map<string, Uint8Array>()
@@ -48,7 +49,9 @@ export async function readPackage(
   for (let parent = folders.pop(); parent !== undefined; parent = folders.pop()) {
     const listing = listFolder(join(folder, parent), entriesLeft)
     if (listing.ok) folderStamps.set(parent, listing.stamp)
-    if (!listing.ok && listing.problem === 'too-many') return unsafe('', `has more than ${limits.files} files and folders`)
+    if (!listing.ok && listing.problem === 'too-many') {
+      return unsafe('', `has more than ${limits.files} files and folders`)
+    }
     if (!listing.ok) return unsafe(parent, listing.message)
     entriesLeft -= listing.entries.length
 
@@ -60,16 +63,21 @@ export async function readPackage(
       namesByFold.set(folded, path)
       const nameFault = findNameFault(name) ?? findPathFault(path)
       if (nameFault !== undefined) return unsafe(path, nameFault)
-      if (twin !== undefined) return unsafe(path, `collides with "${visibleText(twin)}" on file systems that ignore case`)
+      if (twin !== undefined) {
+        return unsafe(path, `collides with "${visibleText(twin)}" on file systems that ignore case`)
+      }
       if (kind === 'link') return unsafe(path, 'is a link')
       if (kind === 'special') return unsafe(path, 'is not a regular file')
       if (kind === 'folder') {
-        if (path.split('/').length > limits.folderDepth) return unsafe(path, `is more than ${limits.folderDepth} folders deep`)
+        if (path.split('/').length > limits.folderDepth) {
+          return unsafe(path, `is more than ${limits.folderDepth} folders deep`)
+        }
         folders.push(path)
         continue
       }
       const options = { maxBytes: boundOf(path, limits) }
-      const file = keep(path) ? readRegularFile(join(folder, path), options) : hasher.digest(join(folder, path), options)
+      const file = keep(path)
+        ? readRegularFile(join(folder, path), options) : hasher.digest(join(folder, path), options)
       if (!file.ok) return unsafe(path, file.message)
       bytesLeft -= 'bytes' in file ? file.bytes.length : file.size
       if (bytesLeft < 0) return unsafe('', `has more than ${limits.packageBytes} bytes`)
@@ -115,7 +123,9 @@ export function listFolder(path: string, maxEntries: number): FolderListing {
     // Taken before the listing, so an entry that is added meanwhile changes the stamp.
     stamp = stampOf(lstatSync(path))
     for (const entry of entriesOf(path, stamp)) {
-      if (entries.length === maxEntries) return { ok: false, problem: 'too-many', message: `has more than ${maxEntries} entries` }
+      if (entries.length === maxEntries) {
+        return { ok: false, problem: 'too-many', message: `has more than ${maxEntries} entries` }
+      }
       entries.push({ name: entry.name, kind: kindOf(entry) })
     }
   } catch (error) {

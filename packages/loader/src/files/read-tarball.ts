@@ -25,13 +25,15 @@ const NO_KEYS: ReadonlySet<string> = new Set()
 export async function readTarball(bytes: Uint8Array, limits: Limits): Promise<TarballRead> {
   // Each entry has a header and padding, there may be as many folders as files, and two blocks end the archive.
   const most = limits.packageBytes + limits.files * 4 * BLOCK + 20 * BLOCK
-  const archive = bytes[0] === 0x1f && bytes[1] === 0x8b ? await unzip(bytes, most) : refuse('is not gzipped. Use a .tgz from "bulkhead pack" or npm')
+  const archive = bytes[0] === 0x1f && bytes[1] === 0x8b
+    ? await unzip(bytes, most) : refuse('is not gzipped. Use a .tgz from "bulkhead pack" or npm')
   return archive instanceof Uint8Array ? new Unpacking(limits).read(archive) : archive
 }
 
 function unzip(bytes: Uint8Array, most: number): Promise<Uint8Array | TarballRead> {
   return new Promise((resolve) => {
-    gunzip(bytes, { maxOutputLength: most, info: true } as object, (error: (Error & { code?: string }) | null, result: unknown) => {
+    const options = { maxOutputLength: most, info: true } as object
+    gunzip(bytes, options, (error: (Error & { code?: string }) | null, result: unknown) => {
       if (error?.code === 'ERR_BUFFER_TOO_LARGE') resolve(refuse(`unpacks to more than ${most} bytes`))
       else if (error) resolve(refuse(`cannot be unzipped: ${visibleText(messageOf(error))}. Get the file again`))
       else {
@@ -60,13 +62,17 @@ class Unpacking {
     let extended: ReadonlyMap<string, string> | undefined
     for (let at = 0; at < archive.length;) {
       const block = archive.subarray(at, at + BLOCK)
-      if (isZero(block)) return extended === undefined ? this.#end(archive.subarray(at)) : refuse('ends after an extended header')
+      if (isZero(block)) {
+        return extended === undefined ? this.#end(archive.subarray(at)) : refuse('ends after an extended header')
+      }
       const read = readHeader(block)
       if (!read.ok) return refuse(read.message)
       const { header } = read
       const kind = ENTRY_KINDS.get(header.type)
       const name = extended?.get('path') ?? header.name
-      if (kind === undefined) return refuse(`has "${visibleText(name.slice(0, 200))}", which is a link, a device or an unknown type`)
+      if (kind === undefined) {
+        return refuse(`has "${visibleText(name.slice(0, 200))}", which is a link, a device or an unknown type`)
+      }
       const isPax = kind === 'pax' || kind === 'global-pax'
       if (isPax && extended !== undefined) return refuse('has two extended headers for one entry')
       const size = isPax ? header.size : sizeOf(extended, header.size)
@@ -85,7 +91,8 @@ class Unpacking {
         continue
       }
       extended = undefined
-      const message = kind === 'file' ? this.#addFile(name, body) : size > 0 ? 'has a folder with content' : this.#addFolder(name.replace(/\/$/, ''))
+      const message = kind === 'file'
+        ? this.#addFile(name, body) : size > 0 ? 'has a folder with content' : this.#addFolder(name.replace(/\/$/, ''))
       if (message !== undefined) return refuse(message)
     }
     return refuse('has no end')
@@ -102,7 +109,9 @@ class Unpacking {
     if (typeof path !== 'string') return path.message
     const shown = `"${visibleText(path)}"`
     if (path === '') return 'has a file in place of the top-level folder'
-    if (body.length > this.#limits.fileBytes) return `has ${shown} with ${body.length} bytes; ${this.#limits.fileBytes} are allowed`
+    if (body.length > this.#limits.fileBytes) {
+      return `has ${shown} with ${body.length} bytes; ${this.#limits.fileBytes} are allowed`
+    }
     this.#bytes += body.length
     if (this.#bytes > this.#limits.packageBytes) return `has more than ${this.#limits.packageBytes} bytes`
     const message = this.#claimParents(path) ?? this.#claim(path, 'file')
@@ -123,11 +132,15 @@ class Unpacking {
     const segments = name.split('/')
     const wrong = segments.find((segment) => segment === '' || segment === '.' || segment === '..')
     if (wrong !== undefined) return { message: `has ${shown}, which is not a path inside the package` }
-    const fault = findPathFault(segments.slice(1).join('/')) ?? segments.map((segment) => findNameFault(segment)).find((found) => found !== undefined)
+    const fault = findPathFault(segments.slice(1).join('/'))
+      ?? segments.map((segment) => findNameFault(segment)).find((found) => found !== undefined)
     if (fault !== undefined) return { message: `has ${shown}, which ${fault}` }
-    if (segments.length - 2 > this.#limits.folderDepth) return { message: `has ${shown}, more than ${this.#limits.folderDepth} folders deep` }
+    if (segments.length - 2 > this.#limits.folderDepth) {
+      return { message: `has ${shown}, more than ${this.#limits.folderDepth} folders deep` }
+    }
     this.#top ??= segments[0]
-    return segments[0] === this.#top ? segments.slice(1).join('/') : { message: `has ${shown} outside the folder "${visibleText(this.#top!)}"` }
+    return segments[0] === this.#top
+      ? segments.slice(1).join('/') : { message: `has ${shown} outside the folder "${visibleText(this.#top!)}"` }
   }
 
   #claimParents(path: string): string | undefined {
@@ -142,8 +155,11 @@ class Unpacking {
     const folded = foldName(path)
     const known = this.#names.get(folded)
     if (known?.path === path && known.kind === 'folder' && kind === 'folder') return undefined
-    if (known !== undefined) return known.path === path
-      ? `has "${visibleText(path)}" twice` : `has "${visibleText(path)}" and "${visibleText(known.path)}", which collide on file systems that ignore case`
+    if (known?.path === path) return `has "${visibleText(path)}" twice`
+    if (known !== undefined) {
+      const names = `"${visibleText(path)}" and "${visibleText(known.path)}"`
+      return `has ${names}, which collide on file systems that ignore case`
+    }
     this.#names.set(folded, { kind, path })
     return this.#count()
   }

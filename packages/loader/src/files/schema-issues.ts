@@ -19,7 +19,9 @@ export function placeIssues(
     const steps = [...above, ...issue.path.map((step) => typeof step === 'symbol' ? String(step) : step)]
     switch (issue.code) {
       case 'unrecognized_keys':
-        return issue.keys.map((key) => ({ steps: [...steps, key], message: `is not a known key${meantKey(key, knownKeys(schema, steps))}` }))
+        return issue.keys.map((key) => ({
+          steps: [...steps, key], message: `is not a known key${meantKey(key, knownKeys(schema, steps))}`,
+        }))
       case 'invalid_key':
         return [{ steps, message: `is not a valid key: ${issue.issues.map(({ message }) => message).join('; ')}` }]
       case 'invalid_format':
@@ -33,7 +35,8 @@ export function placeIssues(
 }
 
 /** The suggestion as part of a sentence. */
-const meantKey = (key: string, known: readonly string[]): string => meantNames(key, known).replace(/\?$/, '').replace(/^ Did you mean/, '; perhaps it is')
+const meantKey = (key: string, known: readonly string[]): string =>
+  meantNames(key, known).replace(/\?$/, '').replace(/^ Did you mean/, '; perhaps it is')
 
 /** Rewrites a message of zod for the author of the file. */
 function wrong(message: string): string {
@@ -62,7 +65,9 @@ export interface Described {
 }
 
 /** Wrappers that do not change the keys of a schema. */
-const WRAPPERS: ReadonlySet<unknown> = new Set(['optional', 'nullable', 'default', 'prefault', 'nonoptional', 'readonly', 'catch'])
+const WRAPPERS: ReadonlySet<unknown> = new Set([
+  'optional', 'nullable', 'default', 'prefault', 'nonoptional', 'readonly', 'catch',
+])
 
 /** The keys of the object at this path; empty if it is not an object, or has arbitrary keys. */
 function knownKeys(schema: Described, path: readonly PropertyKey[]): readonly string[] {
@@ -71,7 +76,8 @@ function knownKeys(schema: Described, path: readonly PropertyKey[]): readonly st
 
 /** The allowed strings at this path, if they are listed. */
 function knownValues(schema: Described, path: readonly PropertyKey[]): readonly string[] {
-  return placesAt([schema], path).flatMap((place) => (definition(place)['values'] ?? []) as readonly unknown[]).filter((value) => typeof value === 'string')
+  return placesAt([schema], path).flatMap((place) => (definition(place)['values'] ?? []) as readonly unknown[])
+    .filter((value) => typeof value === 'string')
 }
 
 function placesAt(schemas: readonly Described[], path: readonly PropertyKey[]): readonly Described[] {
@@ -82,7 +88,9 @@ function placesAt(schemas: readonly Described[], path: readonly PropertyKey[]): 
 
 function childAt(schema: Described, step: PropertyKey): Described | undefined {
   const { shape, element, valueType } = definition(schema)
-  return (shape === undefined ? element ?? valueType : new Map<PropertyKey, unknown>(Object.entries(shape)).get(step)) as Described | undefined
+  const child = shape === undefined
+    ? element ?? valueType : new Map<PropertyKey, unknown>(Object.entries(shape)).get(step)
+  return child as Described | undefined
 }
 
 function unwrap(schema: Described): readonly Described[] {
@@ -92,4 +100,5 @@ function unwrap(schema: Described): readonly Described[] {
   return WRAPPERS.has(type) ? unwrap(innerType as Described) : [schema]
 }
 
-const definition = ({ _zod: { def } }: Described): Readonly<Record<string, unknown>> & { readonly shape?: object } => def as never
+const definition = ({ _zod: { def } }: Described): Readonly<Record<string, unknown>> & { readonly shape?: object } =>
+  def as never

@@ -17,7 +17,9 @@ export interface TarHeader {
   readonly type: string
 }
 
-export type HeaderRead = { readonly ok: true; readonly header: TarHeader } | { readonly ok: false; readonly message: string }
+export type HeaderRead =
+  | { readonly ok: true; readonly header: TarHeader }
+  | { readonly ok: false; readonly message: string }
 
 /** Parses one ustar header strictly, because lenient readers disagree about malformed ones. Contract: never throws. */
 export function readHeader(block: Uint8Array): HeaderRead {
@@ -38,7 +40,8 @@ function writeHeader({ name, size, type }: TarHeader, mtime: number): Uint8Array
   const put = (value: string, at: number): void => void block.write(value, at, 'utf8')
   const number = (value: number, length: number): string => `${value.toString(8).padStart(length - 1, '0')}\0`
   put(name, 0)
-  for (const [value, at, length] of [[0o644, 100, 8], [0, 108, 8], [0, 116, 8], [size, 124, 12], [mtime, 136, 12]] as const) put(number(value, length), at)
+  const fields = [[0o644, 100, 8], [0, 108, 8], [0, 116, 8], [size, 124, 12], [mtime, 136, 12]] as const
+  for (const [value, at, length] of fields) put(number(value, length), at)
   put(type, 156)
   put('ustar\u000000', 257)
   for (const at of [329, 337]) put(number(0, 8), at)
@@ -53,7 +56,8 @@ function checksumOf(block: Uint8Array): number {
   return sum
 }
 
-const latin = (block: Uint8Array, at: number, length: number): string => Buffer.from(block.buffer, block.byteOffset + at, length).toString('latin1')
+const latin = (block: Uint8Array, at: number, length: number): string =>
+  Buffer.from(block.buffer, block.byteOffset + at, length).toString('latin1')
 
 /** Octal digits, ended by a NUL or a space. No sign, and no binary form. */
 function octal(block: Uint8Array, at: number, length: number): number | null {
@@ -80,7 +84,10 @@ export type PaxRead =
   | { readonly ok: false; readonly message: string }
 
 /** Keys that are accepted and ignored. */
-const IGNORED = /^(?:mtime|atime|ctime|uid|gid|uname|gname|comment|SCHILY\.(?:dev|ino|nlink|fflags)|LIBARCHIVE\.creationtime)$/
+const IGNORED: ReadonlySet<string> = new Set([
+  'mtime', 'atime', 'ctime', 'uid', 'gid', 'uname', 'gname', 'comment', 'SCHILY.dev', 'SCHILY.ino', 'SCHILY.nlink',
+  'SCHILY.fflags', 'LIBARCHIVE.creationtime',
+])
 
 /**
  * Parses an extended header: `length key=value` lines. Only path and size may override the header. Contract: never
@@ -103,7 +110,7 @@ export function readPaxRecords(bytes: Uint8Array, allowed: ReadonlySet<string>):
     const [, key = '', value = ''] = record
     if (records.has(key)) return paxFault('has an extended header with a duplicate key')
     if (allowed.has(key)) records.set(key, value)
-    else if (!IGNORED.test(key)) return paxFault('has an extended header with an unsupported key')
+    else if (!IGNORED.has(key)) return paxFault('has an extended header with an unsupported key')
     rest = rest.subarray(length)
   }
   return { ok: true, records }
@@ -144,4 +151,5 @@ function entryOf(name: string, bytes: Uint8Array): readonly Uint8Array[] {
   ]
 }
 
-const padded = (bytes: Uint8Array): readonly Uint8Array[] => [bytes, Buffer.alloc((BLOCK - bytes.length % BLOCK) % BLOCK)]
+const padded = (bytes: Uint8Array): readonly Uint8Array[] =>
+  [bytes, Buffer.alloc((BLOCK - bytes.length % BLOCK) % BLOCK)]

@@ -33,11 +33,15 @@ export function checkLink(text: string, what: string, from: URL): URL {
   const url = checkUrl(text, what)
   const zone = networkZone(url)
   if (!isCloser(zone, networkZone(from))) return url
-  throw invalid(what, text, `is on ${zone}, and ${from.origin}, which refers to it, is not. Report it to the operator of the registry, or configure the registry by its IP address`)
+  const fault = `is on ${zone}, and ${from.origin}, which refers to it, is not`
+  const cure = 'Report it to the operator of the registry, or configure the registry by its IP address'
+  throw invalid(what, text, `${fault}. ${cure}`)
 }
 
 const invalid = (what: string, text: string, fault: string) =>
-  new BulkheadError('InstallSourceInvalid', `The address of ${what} is "${visibleText(text.slice(0, 300))}": it ${fault}.`)
+  new BulkheadError(
+    'InstallSourceInvalid', `The address of ${what} is "${visibleText(text.slice(0, 300))}": it ${fault}.`,
+  )
 
 /**
  * The body of a successful response. Rejects with InstallSourceUnavailable for other responses and for bodies that are
@@ -73,7 +77,9 @@ export async function fetchBytes(url: URL, bounds: FetchBounds): Promise<Uint8Ar
 /**
  * `fetch` alone would follow a redirect from https to http. The authorization header is sent to its own origin only.
  */
-async function followRedirects(asked: URL, headers: Readonly<Record<string, string>>, signal: AbortSignal): Promise<Response> {
+async function followRedirects(
+  asked: URL, headers: Readonly<Record<string, string>>, signal: AbortSignal,
+): Promise<Response> {
   let url = asked
   let sent = headers
   for (let steps = 0; steps <= MAX_REDIRECTS; steps++) {
@@ -82,14 +88,18 @@ async function followRedirects(asked: URL, headers: Readonly<Record<string, stri
     if (location === null) return response
     await response.body?.cancel()
     const next = checkLink(URL.parse(location, url)?.href ?? location, `the redirect from ${url.origin}`, url)
-    if (next.origin !== url.origin) sent = Object.fromEntries(Object.entries(sent).filter(([name]) => name !== 'authorization'))
+    if (next.origin !== url.origin) {
+      sent = Object.fromEntries(Object.entries(sent).filter(([name]) => name !== 'authorization'))
+    }
     url = next
   }
   throw unavailable(asked, `redirects more than ${MAX_REDIRECTS} times`)
 }
 
 const unavailable = (url: URL, what: string, data?: JsonObject) =>
-  new BulkheadError('InstallSourceUnavailable', `${url.origin}${visibleText(url.pathname)} ${visibleText(what)}.`, data && { data })
+  new BulkheadError(
+    'InstallSourceUnavailable', `${url.origin}${visibleText(url.pathname)} ${visibleText(what)}.`, data && { data },
+  )
 
 /** The network of a host, by its literal address. Names are not resolved. */
 export type NetworkZone = 'this machine' | 'a private network' | 'elsewhere'
@@ -98,7 +108,8 @@ const ORDER: readonly NetworkZone[] = ['elsewhere', 'a private network', 'this m
 
 const MACHINE = blockList('0.0.0.0/8', '127.0.0.0/8', '::/127')
 const PRIVATE = blockList(
-  '10.0.0.0/8', '100.64.0.0/10', '168.63.129.16/32', '169.254.0.0/16', '172.16.0.0/12', '192.0.0.0/24', '192.168.0.0/16', '198.18.0.0/15',
+  '10.0.0.0/8', '100.64.0.0/10', '168.63.129.16/32', '169.254.0.0/16', '172.16.0.0/12', '192.0.0.0/24',
+  '192.168.0.0/16', '198.18.0.0/15',
   'fc00::/7', 'fe80::/10', 'fec0::/10',
   // These ranges embed IPv4 addresses.
   '::/96', '64:ff9b::/96', '64:ff9b:1::/48', '2001::/32', '2002::/16',

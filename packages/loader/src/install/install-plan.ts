@@ -65,33 +65,44 @@ export type Verdict =
 
 const NOTHING = { env: [], secrets: [], tools: {} }
 
-export function compare(before: LockEntry | null, beforeManifest: Manifest | null, { manifest }: ExtensionDescriptor): Comparison {
+export function compare(
+  before: LockEntry | null, beforeManifest: Manifest | null, { manifest }: ExtensionDescriptor,
+): Comparison {
   const capabilities = capabilityDiff(before?.capabilities ?? NOTHING, capabilitiesOf(manifest))
   return { capabilities, definitions: beforeManifest === null ? null : definitionDiff(beforeManifest, manifest) }
 }
 
 export function evaluate(
-  before: LockEntry | null, extension: ExtensionDescriptor, source: string, { capabilities, definitions }: Comparison, { widening }: PackagePolicy,
+  before: LockEntry | null, extension: ExtensionDescriptor, source: string, { capabilities, definitions }: Comparison,
+  { widening }: PackagePolicy,
 ): Verdict {
   const { id, version, digests, signer } = extension
   if (before === null) return { kind: 'consent', explicit: false, reasons: [`"${id}" has not been accepted before`] }
   const signerChange = before.signer === null ? undefined : findSignerChange(before.signer, signer ?? null)
-  if (before.root === digests.package && signerChange === undefined && before.source === source) return { kind: 'unchanged' }
+  if (before.root === digests.package && signerChange === undefined && before.source === source) {
+    return { kind: 'unchanged' }
+  }
 
   const wider = [...(capabilities.widens ? [capabilityDiffInWords(capabilities)] : []), ...definitions?.loosens ?? []]
-  if (wider.length > 0 && widening === 'refuse') return { kind: 'refused', message: `It requires more (${wider.join('; ')}), and the policy refuses such updates.` }
+  if (wider.length > 0 && widening === 'refuse') {
+    return { kind: 'refused', message: `It requires more (${wider.join('; ')}), and the policy refuses such updates.` }
+  }
   const isOlder = lt(version, before.version)
   // A rollback cannot be a new major version. It needs explicit consent, for the reason below.
   if (wider.length > 0 && widening === 'major' && !isOlder && !isMajor(before.version, version)) {
-    return { kind: 'refused', message: `It requires more (${wider.join('; ')}), and ${version} is not a new major version after ${before.version}.` }
+    const why = `${version} is not a new major version after ${before.version}`
+    return { kind: 'refused', message: `It requires more (${wider.join('; ')}), and ${why}.` }
   }
   const reasons = [
     ...wider,
     ...(signerChange === undefined ? [] : [signerChange]),
     ...(isOlder ? [`${version} is older than the accepted ${before.version}`] : []),
-    ...(eq(version, before.version) && before.root !== digests.package ? [`it has the accepted version ${version} but different content`] : []),
-    ...(originOf(source) === originOf(before.source) ? [] : [`it comes from ${source}; the accepted one came from ${before.source}`]),
-    ...(definitions === null && before.root !== digests.package ? ['the accepted version can no longer be read, so the tool definitions could not be compared'] : []),
+    ...(eq(version, before.version) && before.root !== digests.package
+      ? [`it has the accepted version ${version} but different content`] : []),
+    ...(originOf(source) === originOf(before.source)
+      ? [] : [`it comes from ${source}; the accepted one came from ${before.source}`]),
+    ...(definitions === null && before.root !== digests.package
+      ? ['the accepted version can no longer be read, so the tool definitions could not be compared'] : []),
   ]
   return reasons.length === 0 ? { kind: 'silent' } : { kind: 'consent', explicit: true, reasons }
 }
@@ -101,4 +112,5 @@ const isMajor = (before: string, after: string): boolean =>
   major(after) > major(before) || (major(after) === 0 && major(before) === 0 && minor(after) > minor(before))
 
 /** npm packages are identified by name. The names of local folders and files have no meaning. */
-const originOf = (source: string): string => source.startsWith('npm:') ? source.slice(0, source.lastIndexOf('@')) : 'local'
+const originOf = (source: string): string =>
+  source.startsWith('npm:') ? source.slice(0, source.lastIndexOf('@')) : 'local'

@@ -26,7 +26,8 @@ import { Registry } from './registry.ts'
 import { TrustRenewal } from '../trust/trust-ledger.ts'
 
 const OPTIONS: OptionForms<InstallerOptions> = {
-  loader: forms.object, layer: forms.oneOf('global', 'project'), workspace: forms.text, cwd: forms.text, npmKeys: forms.anything,
+  loader: forms.object, layer: forms.oneOf('global', 'project'), workspace: forms.text, cwd: forms.text,
+  npmKeys: forms.anything,
   registry: forms.fields({ url: forms.text, token: forms.text, signal: forms.signal, onProgress: forms.method }),
 }
 
@@ -44,7 +45,11 @@ export class Installer {
     this.#settings = resolveSettings(options.loader)
     const { globalRoot, projectFolder } = this.#settings
     const root = options.layer === 'global' ? globalRoot : join(options.workspace, projectFolder)
-    if (root === null) throw new BulkheadError('ConfigInvalid', 'There is no global layer to install into: the option /roots/global is null.')
+    if (root === null) {
+      throw new BulkheadError(
+        'ConfigInvalid', 'There is no global layer to install into: the option /roots/global is null.',
+      )
+    }
     this.#root = root
     this.#files = new LayerFiles(root, this.#settings.limits)
   }
@@ -62,12 +67,17 @@ export class Installer {
       limits, trustRoot: trustRoot.json, registry: () => this.#registry(), ...(npmKeys !== undefined && { npmKeys }),
     }, this.#root)
     const { layer } = this.#options
-    const { extension, warnings, context } = await provePackage(obtained, this.#settings, layer, layer === 'project' ? this.#root : null)
+    const { extension, warnings, context } = await provePackage(
+      obtained, this.#settings, layer, layer === 'project' ? this.#root : null,
+    )
     const before = this.#files.lock().get(extension.id) ?? null
     await this.#refuseConflicts(extension, before)
     const comparison = compare(before, before === null ? null : await this.#manifestOf(extension.id, before), extension)
-    const signedBy = extension.signer === undefined ? null : obtained.contents.digests.has(SIGNATURE_FILE) ? 'bundle' as const : 'npm' as const
-    const verdict = evaluate(before, extension, obtained.source, comparison, packagePolicy(context, { layer, part: '', outline: extension }))
+    const signedBy = extension.signer === undefined
+      ? null : obtained.contents.digests.has(SIGNATURE_FILE) ? 'bundle' as const : 'npm' as const
+    const verdict = evaluate(before, extension, obtained.source, comparison, packagePolicy(context, {
+      layer, part: '', outline: extension,
+    }))
     return Object.freeze({
       layer, source: obtained.source, extension, signedBy, before, ...comparison,
       warnings, verdict, contents: obtained.contents,
@@ -90,7 +100,10 @@ export class Installer {
     const accepted = this.#files.lock()
     const before = accepted.get(id)
     if (before === undefined) {
-      throw new BulkheadError('ExtensionNotFound', `"${id}" is not installed in the ${this.#options.layer} layer.${meantNames(id, accepted.keys())}`)
+      throw new BulkheadError(
+        'ExtensionNotFound',
+        `"${id}" is not installed in the ${this.#options.layer} layer.${meantNames(id, accepted.keys())}`,
+      )
     }
     await this.#apply({ id, before, after: null })
     return before
@@ -101,7 +114,10 @@ export class Installer {
     const name = /^npm:(.+)@[^@]+$/.exec(entry.source)?.[1]
     if (name === undefined) return null
     const { version } = await this.#registry().resolve(name, 'latest')
-    return { id, name, current: entry.version, latest: version, isNewer: gt(version, entry.version), spec: `${name}@${version}` }
+    return {
+      id, name, current: entry.version, latest: version, isNewer: gt(version, entry.version),
+      spec: `${name}@${version}`,
+    }
   }
 
   async #apply(change: LockChange): Promise<void> {
@@ -114,7 +130,9 @@ export class Installer {
   #registry(): Registry {
     const { registry } = this.#options
     if (registry !== undefined) return new Registry(registry)
-    throw new BulkheadError('InstallSourceInvalid', 'No registry is configured. Set one with --registry or BULKHEAD_REGISTRY.')
+    throw new BulkheadError(
+      'InstallSourceInvalid', 'No registry is configured. Set one with --registry or BULKHEAD_REGISTRY.',
+    )
   }
 
   /** The manifest of the accepted version, to compare definitions; null if it is missing or has changed. */
@@ -123,7 +141,9 @@ export class Installer {
     const location = installedFolder(this.#root, id, before.root)
     const read = await readPackage(location, this.#settings.limits, new Yielder(), isMetadata)
     if (!read.ok || packageDigest(coveredFiles(read.value.digests)) !== before.root) return null
-    const obtained: ObtainedPackage = { source: before.source, location, contents: read.value, attested: before.signer, version: null, warnings: [] }
+    const obtained: ObtainedPackage = {
+      source: before.source, location, contents: read.value, attested: before.signer, version: null, warnings: [],
+    }
     const proven = await provePackage(obtained, this.#settings, this.#options.layer, null).catch(() => null)
     return proven?.extension.manifest ?? null
   }
@@ -132,15 +152,19 @@ export class Installer {
   async #refuseConflicts(extension: ExtensionDescriptor, before: LockEntry | null): Promise<void> {
     const { loader: { cache: _, ...loader }, workspace, layer } = this.#options
     // Without the cache, because nothing may be written before a person agrees.
-    const report = await createLoader(loader).load({ workspace, trust: layer === 'project' ? 'once' : 'declined', projectDigest: 'any' })
-    const replaced = before !== null && isInstalled(before) ? installedFolder(this.#root, extension.id, before.root) : extension.location
+    const report = await createLoader(loader).load({
+      workspace, trust: layer === 'project' ? 'once' : 'declined', projectDigest: 'any',
+    })
+    const replaced = before !== null && isInstalled(before)
+      ? installedFolder(this.#root, extension.id, before.root) : extension.location
     const others = report.extensions.filter(({ location }) => location !== replaced)
     const fault = findConflict(extension, others, this.#settings.bundled(report.config.merged))
     if (fault !== undefined) throw new BulkheadError(fault.code, fault.message)
   }
 }
 
-const registrantOf = (descriptor: ExtensionDescriptor): ProvenExtension => ({ descriptor, outline: outlineOf(descriptor.manifest) })
+const registrantOf = (descriptor: ExtensionDescriptor): ProvenExtension =>
+  ({ descriptor, outline: outlineOf(descriptor.manifest) })
 
 /** Why an extension conflicts with the others, in either direction. */
 function findConflict(

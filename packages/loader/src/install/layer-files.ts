@@ -55,7 +55,9 @@ export class LayerFiles {
     }
     try {
       this.#sweep(installed, lock)
-      if (after !== null && contents !== undefined) await this.#place(installedFolder(this.#root, id, after.root), contents)
+      if (after !== null && contents !== undefined) {
+        await this.#place(installedFolder(this.#root, id, after.root), contents)
+      }
       const entries = new Map(lock)
       if (after === null) entries.delete(id)
       else entries.set(id, after)
@@ -64,13 +66,16 @@ export class LayerFiles {
       return sha512(text)
     } catch (error) {
       if (BulkheadError.is(error)) throw error
-      throw new BulkheadError('InstallFailed', `${this.#root} could not be written: ${messageOf(error)}`, { cause: error })
+      throw new BulkheadError(
+        'InstallFailed', `${this.#root} could not be written: ${messageOf(error)}`, { cause: error },
+      )
     }
   }
 
   /** Removes folders that the lock does not name: replaced versions and interrupted installations. */
   #sweep(installed: string, lock: Lock): void {
-    const named = new Set([...lock].filter(([, entry]) => isInstalled(entry)).map(([id, entry]) => basename(installedFolder(this.#root, id, entry.root))))
+    const named = new Set([...lock].filter(([, entry]) => isInstalled(entry))
+      .map(([id, entry]) => basename(installedFolder(this.#root, id, entry.root))))
     for (const name of readdirSync(installed)) {
       if (!named.has(name) && !name.startsWith('.busy')) rmSync(join(installed, name), { recursive: true, force: true })
     }
@@ -85,9 +90,13 @@ export class LayerFiles {
     const staging = mkdtempSync(join(parent, '.new-'))
     try {
       writeFiles(staging, contents)
-      if (!await this.#holds(staging, contents)) throw new BulkheadError('InstallFailed', `${parent} does not contain the files that were written.`)
+      if (!await this.#holds(staging, contents)) {
+        throw new BulkheadError('InstallFailed', `${parent} does not contain the files that were written.`)
+      }
       // The name contains the digest, so an existing folder with other content is damaged.
-      if (statSync(folder, { throwIfNoEntry: false }) !== undefined) renameSync(folder, join(parent, `.damaged-${crypto.randomUUID()}`))
+      if (statSync(folder, { throwIfNoEntry: false }) !== undefined) {
+        renameSync(folder, join(parent, `.damaged-${crypto.randomUUID()}`))
+      }
       renameSync(staging, folder)
     } catch (error) {
       // Free the space again, since the disk may be full.
@@ -108,7 +117,9 @@ function refuseLinks(root: string, installed: string): void {
   for (const path of [installed, join(installed, '.busy')]) {
     const stat = lstatSync(path, { throwIfNoEntry: false })
     if (stat !== undefined && !(path === installed ? stat.isDirectory() : stat.isFile())) {
-      throw new BulkheadError('PackageUnsafe', `${path} is a link or of the wrong type, so nothing was written below ${root}.`)
+      throw new BulkheadError(
+        'PackageUnsafe', `${path} is a link or of the wrong type, so nothing was written below ${root}.`,
+      )
     }
   }
 }
@@ -178,7 +189,9 @@ export function claimExclusively(path: string, waitMs = 10_000): () => void {
     database.exec('PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE')
   } catch (error) {
     database?.close()
-    if (/locked|busy/i.test(messageOf(error))) throw new BulkheadError('InstallBusy', `Another process is installing below ${dirname(path)}.`, { cause: error })
+    if (/locked|busy/i.test(messageOf(error))) {
+      throw new BulkheadError('InstallBusy', `Another process is installing below ${dirname(path)}.`, { cause: error })
+    }
     throw new BulkheadError('InstallFailed', `${path} cannot be opened: ${messageOf(error)}`, { cause: error })
   }
   const held = database

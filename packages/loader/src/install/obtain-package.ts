@@ -35,7 +35,9 @@ export function parseInstallSpec(text: string, cwd: string): InstallSpec {
     if (name.length > NPM_NAME_CHARS) throw invalid(text, `has a name of more than ${NPM_NAME_CHARS} characters`)
     return { kind: 'npm', name, wanted }
   }
-  if (!isArchive && !/^\.{0,2}[/\\]|^\.{1,2}$|[/\\]/.test(text) && !isAbsolute(text)) throw invalid(text, 'is neither a path nor a package name')
+  if (!isArchive && !/^\.{0,2}[/\\]|^\.{1,2}$|[/\\]/.test(text) && !isAbsolute(text)) {
+    throw invalid(text, 'is neither a path nor a package name')
+  }
   const path = resolve(cwd, text)
   const stat = statPath(path, text)
   if (stat === undefined) throw invalid(text, 'does not exist')
@@ -53,7 +55,10 @@ function statPath(path: string, text: string): Stats | undefined {
 }
 
 const invalid = (text: string, what: string) =>
-  new BulkheadError('InstallSourceInvalid', `"${visibleText(text.slice(0, 300))}" ${what}. Use a folder such as ./weather, a tarball such as weather-1.4.0.tgz, or a package such as @acme/weather@1.4.0.`)
+  new BulkheadError('InstallSourceInvalid', `"${visibleText(text.slice(0, 300))}" ${what}. ${SPEC_FORMS}`)
+
+const SPEC_FORMS = 'Use a folder such as ./weather, a tarball such as weather-1.4.0.tgz, '
+  + 'or a package such as @acme/weather@1.4.0.'
 
 /** A package in memory that is not accepted yet. */
 export interface ObtainedPackage {
@@ -86,14 +91,24 @@ export async function obtainPackage(spec: InstallSpec, sources: Sources, layerRo
   switch (spec.kind) {
     case 'folder': {
       const read = await readPackage(spec.path, limits, new Yielder(), () => true)
-      if (!read.ok) throw new BulkheadError(read.faults[0]!.code, `${visibleText(spec.path)}: ${read.faults[0]!.message}`)
+      if (!read.ok) {
+        throw new BulkheadError(read.faults[0]!.code, `${visibleText(spec.path)}: ${read.faults[0]!.message}`)
+      }
       const inPlace = dirname(spec.path) === join(layerRoot, 'tools')
-      return { ...local, source: inPlace ? 'in-place' : `folder:${nameOf(spec.path)}`, location: spec.path, contents: read.value }
+      return {
+        ...local, source: inPlace ? 'in-place' : `folder:${nameOf(spec.path)}`, location: spec.path,
+        contents: read.value,
+      }
     }
     case 'tarball': {
       const file = readRegularFile(spec.path, { maxBytes, followLinks: true })
-      if (!file.ok) throw new BulkheadError('InstallSourceInvalid', `The file ${visibleText(spec.path)} ${file.message}.`)
-      return { ...local, source: `tarball:${nameOf(spec.path)}`, location: spec.path, contents: await unpack(file.bytes, limits, spec.path) }
+      if (!file.ok) {
+        throw new BulkheadError('InstallSourceInvalid', `The file ${visibleText(spec.path)} ${file.message}.`)
+      }
+      return {
+        ...local, source: `tarball:${nameOf(spec.path)}`, location: spec.path,
+        contents: await unpack(file.bytes, limits, spec.path),
+      }
     }
     case 'npm': {
       const registry = sources.registry()
@@ -103,7 +118,10 @@ export async function obtainPackage(spec: InstallSpec, sources: Sources, layerRo
       const contents = await unpack(bytes, limits, location)
       const { attested, warnings } = await attest(version, bytes, registry, sources)
       const deprecation = version.deprecated === null ? [] : [`This version is deprecated: ${version.deprecated}`]
-      return { source: `npm:${location}`, location, contents, version: version.version, attested, warnings: [...deprecation, ...warnings] }
+      return {
+        source: `npm:${location}`, location, contents, version: version.version, attested,
+        warnings: [...deprecation, ...warnings],
+      }
     }
   }
 }
@@ -114,12 +132,16 @@ async function unpack(bytes: Uint8Array, limits: LoaderLimits, name: string): Pr
   if (!read.ok) throw unsafe(name, `The archive ${read.message}`)
   for (const [path, content] of read.files) {
     const bound = boundOf(path, limits)
-    if (content.length > bound) throw unsafe(name, `The file "${visibleText(path)}" has ${content.length} bytes; ${bound} are allowed`)
+    if (content.length > bound) {
+      throw unsafe(name, `The file "${visibleText(path)}" has ${content.length} bytes; ${bound} are allowed`)
+    }
   }
   return contentsOf(read.files)
 }
 
-async function attest(version: RegistryVersion, bytes: Uint8Array, registry: Registry, { trustRoot, npmKeys }: Sources) {
+async function attest(
+  version: RegistryVersion, bytes: Uint8Array, registry: Registry, { trustRoot, npmKeys }: Sources,
+) {
   if (version.attestations === null) return { attested: null, warnings: [] }
   let attestations: Json
   try {
@@ -132,7 +154,11 @@ async function attest(version: RegistryVersion, bytes: Uint8Array, registry: Reg
     attestations, name: version.name, version: version.version,
     tarballSha512: sha512(bytes), trustRoot, ...(npmKeys !== undefined && { keys: npmKeys }),
   })
-  if (!verification.ok) throw new BulkheadError(verification.code, `${verification.message} ${verification.cure}`, { data: { step: verification.step } })
+  if (!verification.ok) {
+    throw new BulkheadError(verification.code, `${verification.message} ${verification.cure}`, {
+      data: { step: verification.step },
+    })
+  }
   return { attested: verification.value.builder, warnings: [] }
 }
 

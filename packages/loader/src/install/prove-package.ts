@@ -19,17 +19,26 @@ export interface ProvenPackage {
 }
 
 /** Runs all stages except the lock, as if the package were in the layer. Rejects with the fault of the package. */
-export async function provePackage(obtained: ObtainedPackage, settings: Settings, layer: Layer, projectRoot: string | null): Promise<ProvenPackage> {
+export async function provePackage(
+  obtained: ObtainedPackage, settings: Settings, layer: Layer, projectRoot: string | null,
+): Promise<ProvenPackage> {
   const { source, attested, location, contents, version } = obtained
   const context = contextFor(settings, layer, projectRoot, { kind: 'deciding', source, attested })
   const proof = await proveContents({ layer, location, part: location }, contents, context)
-  if (proof.kind === 'disabled') throw new BulkheadError('ConfigInvalid', `The configuration disables "${proof.id}". Enable it first.`)
+  if (proof.kind === 'disabled') {
+    throw new BulkheadError('ConfigInvalid', `The configuration disables "${proof.id}". Enable it first.`)
+  }
   if (proof.kind === 'refused') throw faultError(proof.faults)
   const { descriptor, warnings } = proof
   if (version !== null && descriptor.version !== version) {
-    throw new BulkheadError('PackageUnsafe', `The package is ${location}, but its ${MANIFEST_FILE} has version ${descriptor.version}.`)
+    throw new BulkheadError(
+      'PackageUnsafe', `The package is ${location}, but its ${MANIFEST_FILE} has version ${descriptor.version}.`,
+    )
   }
-  return { extension: withCode(descriptor, contents), warnings: [...obtained.warnings, ...warnings.map(({ message }) => message)], context }
+  return {
+    extension: withCode(descriptor, contents),
+    warnings: [...obtained.warnings, ...warnings.map(({ message }) => message)], context,
+  }
 }
 
 /** The code is the proven bytes in memory, since they are not installed yet. */
@@ -62,7 +71,10 @@ export async function inspectPackage(path: string, cwd: string, options: LoaderO
   const settings = resolveSettings(options)
   const spec = parseInstallSpec(path, cwd)
   const { limits, trustRoot } = settings
-  const obtained = await obtainPackage(spec, { limits, trustRoot: trustRoot.json, registry: () => { throw new BulkheadError('InstallSourceInvalid', `"${path}" is a package name. Use a folder or a tarball.`) } }, '')
+  const registry = () => {
+    throw new BulkheadError('InstallSourceInvalid', `"${path}" is a package name. Use a folder or a tarball.`)
+  }
+  const obtained = await obtainPackage(spec, { limits, trustRoot: trustRoot.json, registry }, '')
   const { extension, warnings } = await provePackage(obtained, settings, 'global', null)
   const sizes = [...obtained.contents.bytes.values()].map(({ length }) => length)
   return { extension, warnings, files: sizes.length, bytes: sizes.reduce((sum, size) => sum + size, 0) }

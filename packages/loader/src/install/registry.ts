@@ -49,7 +49,9 @@ export class Registry {
     const version = exact ?? (validRange(wanted) === null ? null : maxSatisfying([...versions.keys()], wanted))
     const described = version === null ? undefined : versions.get(version)
     if (version === null || !isJsonObject(described)) {
-      throw new BulkheadError('InstallSourceInvalid', `The registry has no ${visibleText(name)}@${visibleText(wanted)}.`)
+      throw new BulkheadError(
+        'InstallSourceInvalid', `The registry has no ${visibleText(name)}@${visibleText(wanted)}.`,
+      )
     }
     return readVersion(name, version, described, this.#base)
   }
@@ -59,7 +61,8 @@ export class Registry {
     const { onProgress } = this.#options
     const bytes = await this.#fetch(version.tarball, maxBytes, {}, onProgress)
     if (sha512(bytes) === version.sha512) return bytes
-    throw new BulkheadError('IntegrityFailed', `The tarball of ${visibleText(version.name)}@${visibleText(version.version)} does not match the digest in the registry.`)
+    const name = `${visibleText(version.name)}@${visibleText(version.version)}`
+    throw new BulkheadError('IntegrityFailed', `The tarball of ${name} does not match the digest in the registry.`)
   }
 
   async attestations(url: URL): Promise<Json> {
@@ -71,16 +74,23 @@ export class Registry {
     const accept = 'application/vnd.npm.install-v1+json; q=1.0, application/json; q=0.8'
     const bytes = await this.#fetch(url, MAX_DOCUMENT_BYTES, { accept }).catch((error: unknown) => {
       const isUnknown = (BulkheadError.from(error).data as { readonly status?: Json } | undefined)?.status === 404
-      throw isUnknown ? new BulkheadError('InstallSourceInvalid', `The registry has no package "${visibleText(name)}".`, { cause: error }) : error
+      if (!isUnknown) throw error
+      const message = `The registry has no package "${visibleText(name)}".`
+      throw new BulkheadError('InstallSourceInvalid', message, { cause: error })
     })
     const document = jsonOf(bytes, url)
-    if (!isJsonObject(document) || document['name'] !== name) throw malformed(`returns another package than ${visibleText(name)}`)
+    if (!isJsonObject(document) || document['name'] !== name) {
+      throw malformed(`returns another package than ${visibleText(name)}`)
+    }
     return document
   }
 
-  #fetch(url: URL, maxBytes: number, headers: Record<string, string>, onProgress?: RegistryOptions['onProgress']): Promise<Uint8Array> {
+  #fetch(
+    url: URL, maxBytes: number, headers: Record<string, string>, onProgress?: RegistryOptions['onProgress'],
+  ): Promise<Uint8Array> {
     const { token, signal } = this.#options
-    const authorization = token !== undefined && url.origin === this.#base.origin ? { authorization: `Bearer ${token}` } : {}
+    const authorization = token !== undefined && url.origin === this.#base.origin
+      ? { authorization: `Bearer ${token}` } : {}
     return fetchBytes(url, {
       maxBytes, headers: { ...headers, ...authorization }, ...(signal && { signal }), ...(onProgress && { onProgress }),
     })
@@ -90,14 +100,20 @@ export class Registry {
 function readVersion(name: string, version: string, described: JsonObject, base: URL): RegistryVersion {
   const dist = objectAt(described, 'dist')
   const { tarball, integrity, attestations = null } = dist
-  if (described['version'] !== version || typeof tarball !== 'string') throw malformed(`has no tarball for ${visibleText(name)}@${visibleText(version)}`)
-  const digests = typeof integrity === 'string' ? [...integrity.matchAll(/(?:^|\s)sha512-([A-Za-z0-9+/]{86}==)(?=\s|$)/g)] : []
+  if (described['version'] !== version || typeof tarball !== 'string') {
+    throw malformed(`has no tarball for ${visibleText(name)}@${visibleText(version)}`)
+  }
+  const digests = typeof integrity === 'string'
+    ? [...integrity.matchAll(/(?:^|\s)sha512-([A-Za-z0-9+/]{86}==)(?=\s|$)/g)] : []
   const [digest] = digests
-  if (digest === undefined || digests.length > 1) throw malformed(`has no sha512, or more than one, for ${visibleText(name)}@${visibleText(version)}`)
+  if (digest === undefined || digests.length > 1) {
+    throw malformed(`has no sha512, or more than one, for ${visibleText(name)}@${visibleText(version)}`)
+  }
   const url = isJsonObject(attestations) ? attestations['url'] : undefined
   const { deprecated } = described
   return {
-    name, version, tarball: checkLink(tarball, 'a tarball', base), sha512: Buffer.from(digest[1]!, 'base64').toString('hex'),
+    name, version, tarball: checkLink(tarball, 'a tarball', base),
+    sha512: Buffer.from(digest[1]!, 'base64').toString('hex'),
     attestations: typeof url === 'string' ? checkLink(url, 'attestations', base) : null,
     deprecated: typeof deprecated === 'string' && deprecated !== '' ? visibleText(deprecated.slice(0, 300)) : null,
   }

@@ -40,7 +40,8 @@ export async function refreshTrustRoot({ cacheFolder, mirror, initialRoot }: Ref
     // Stored only after it verified a target, so that a wrong initial root is not reused.
     if (!isKnown) tried = mkdtempSync(`${place}-`)
     const client = await tuf.initTUF({
-      cachePath: tried ?? place, timeout: TIMEOUT_MS, retry: 1, mirrorURL, ...(initialRoot !== undefined && { rootPath: initialRoot }),
+      cachePath: tried ?? place, timeout: TIMEOUT_MS, retry: 1, mirrorURL,
+      ...(initialRoot !== undefined && { rootPath: initialRoot }),
     })
     text = await client.getTarget(TARGET)
     if (tried !== undefined) renameSync(tried, place)
@@ -48,10 +49,15 @@ export async function refreshTrustRoot({ cacheFolder, mirror, initialRoot }: Ref
     if (tried !== undefined) rmSync(tried, { recursive: true, force: true })
     const { cause, code } = error as { readonly cause?: unknown; readonly code?: unknown }
     if (code === 'TUF_INIT_CACHE_ERROR') {
-      throw new BulkheadError('InstallSourceInvalid', `There is no initial root for the repository ${visibleText(mirrorURL)}. ${INITIAL_ROOT_CURE}`, { cause: error })
+      throw new BulkheadError(
+        'InstallSourceInvalid',
+        `There is no initial root for the repository ${visibleText(mirrorURL)}. ${INITIAL_ROOT_CURE}`, { cause: error },
+      )
     }
     const words = [messageOf(error), ...(cause === undefined ? [] : [messageOf(cause)])].join(': ')
-    throw new BulkheadError('InstallSourceUnavailable', `The trust root cannot be refreshed: ${visibleText(words)}`, { cause: error })
+    throw new BulkheadError(
+      'InstallSourceUnavailable', `The trust root cannot be refreshed: ${visibleText(words)}`, { cause: error },
+    )
   }
   return parseTrustRoot(text)
 }
@@ -75,7 +81,9 @@ function checkInitialRoot(path: string): void {
 export async function parseTrustRoot(text: string): Promise<Json> {
   const { BundleVerifier } = await import('../signature/sigstore.ts')
   const parsed = parseJson(text)
-  if (!parsed.ok) throw new BulkheadError('SignatureInvalid', `The trust root ${visibleText(parsed.fault.message)}. ${ROOT_CURE}`)
+  if (!parsed.ok) {
+    throw new BulkheadError('SignatureInvalid', `The trust root ${visibleText(parsed.fault.message)}. ${ROOT_CURE}`)
+  }
   const opened = BundleVerifier.open(parsed.value)
   if (!opened.ok) throw new BulkheadError('SignatureInvalid', `The trust root ${opened.fault.message}. ${ROOT_CURE}`)
   return parsed.value

@@ -19,9 +19,13 @@ export async function connect(
   const ids = new Set(report.extensions.map(({ id }) => id))
   const results = await Promise.all(connected.map(async (one): Promise<Connected> => {
     if (ids.has(one.manifest.id)) return { extensions: [], diagnostics: [diagnosticOf(one, sameId(one))] }
-    const [free, taken] = [true, false].map((wanted) => one.manifest.tools.filter(({ name }) => isFree(name) === wanted)) as [Tools, Tools]
+    const free = one.manifest.tools.filter(({ name }) => isFree(name))
+    const taken = one.manifest.tools.filter(({ name }) => !isFree(name))
     const proven = await proveTools({ ...one, manifest: { ...one.manifest, tools: free } }, context)
-    return { ...proven, diagnostics: [...taken.map(({ name }) => diagnosticOf(one, sameName(one, name))), ...proven.diagnostics] }
+    return {
+      ...proven,
+      diagnostics: [...taken.map(({ name }) => diagnosticOf(one, sameName(one, name))), ...proven.diagnostics],
+    }
   }))
   const extensions = [...report.extensions, ...results.flatMap((result) => result.extensions)]
     .toSorted((a, b) => layerRank(a.layer) - layerRank(b.layer) || byteOrder(a.id, b.id))
@@ -50,7 +54,8 @@ function freeNames(report: LoadReport, connected: readonly ConnectedExtension[])
  * common limit are dropped from the end.
  */
 async function proveTools(extension: ConnectedExtension, context: ProofContext): Promise<Connected> {
-  const prove = (tools: Tools) => proveConnected({ ...extension, manifest: { ...extension.manifest, tools } }, candidateOf(extension), context)
+  const prove = (tools: Tools) =>
+    proveConnected({ ...extension, manifest: { ...extension.manifest, tools } }, candidateOf(extension), context)
   const alone = await Promise.all(extension.manifest.tools.map(async (tool) => ({ tool, proof: await prove([tool]) })))
   const faults = alone.flatMap(({ tool, proof }) => faultsOf(proof).map((fault) => named(fault, [tool])))
   // A fault of the whole extension is found once for each tool.
@@ -66,7 +71,8 @@ async function proveTools(extension: ConnectedExtension, context: ProofContext):
     }
     diagnostics.push(...proof.faults.map((fault) => diagnosticOf(extension, named(fault, tools))))
     const kept = firstAtFault(proof.faults)
-    diagnostics.push(...tools.slice(kept + 1).map(({ name }) => diagnosticOf(extension, leftOutWith(tools[kept]!.name, name, proof.faults[0]!))))
+    const leftOut = tools.slice(kept + 1).map(({ name }) => leftOutWith(tools[kept]!.name, name, proof.faults[0]!))
+    diagnostics.push(...leftOut.map((fault) => diagnosticOf(extension, fault)))
     tools = tools.slice(0, kept)
   }
   return { extensions: [], diagnostics }
@@ -77,7 +83,10 @@ type Tools = ConnectedExtension['manifest']['tools']
 const faultsOf = (proof: Proof): readonly Fault[] => proof.kind === 'refused' ? proof.faults : []
 
 const leftOutWith = (first: string, name: string, { stage, code }: Fault): Fault =>
-  ({ stage, code, path: `/tools/${name}`, message: `The tool "${name}" is left out: it comes after "${first}", which already exceeds the limit.` })
+  ({
+    stage, code, path: `/tools/${name}`,
+    message: `The tool "${name}" is left out: it comes after "${first}", which already exceeds the limit.`,
+  })
 
 const OF_TOOL = /^\/tools\/(\d+)(?=\/|$)/
 
@@ -94,16 +103,22 @@ function named(fault: Fault, tools: Tools): Fault {
   return { ...fault, path: rename(fault.path), message: rename(fault.message) }
 }
 
-const candidateOf = ({ layer, location, manifest: { id } }: ConnectedExtension): ExtensionCandidate => ({ layer, location, part: location, id })
+const candidateOf = ({ layer, location, manifest: { id } }: ConnectedExtension): ExtensionCandidate =>
+  ({ layer, location, part: location, id })
 
-const diagnosticOf = ({ layer, location, manifest: { id } }: ConnectedExtension, fault: Fault, severity?: Diagnostic['severity']): Diagnostic =>
+const diagnosticOf = (
+  { layer, location, manifest: { id } }: ConnectedExtension, fault: Fault, severity?: Diagnostic['severity'],
+): Diagnostic =>
   diagnose({ layer, location, extensionId: id }, { ...fault, location: fault.location ?? location }, severity)
 
-const NOUNS = { mcp: 'server', openapi: 'document' } as const satisfies Record<ConnectedExtension['server']['kind'], string>
+const NOUNS = {
+  mcp: 'server', openapi: 'document',
+} as const satisfies Record<ConnectedExtension['server']['kind'], string>
 
 const sameName = ({ server: { kind } }: ConnectedExtension, name: string): Fault => ({
   stage: 'register', code: 'RegistrationConflict', path: `/tools/${name}`,
-  message: `The tool name "${name}" is taken by another tool, or looks like it. The tool of the ${NOUNS[kind]} is left out.`,
+  message: `The tool name "${name}" is taken by another tool, or looks like it. `
+    + `The tool of the ${NOUNS[kind]} is left out.`,
   cure: `Give the ${NOUNS[kind]} another ${kind === 'mcp' ? 'name' : '"prefix"'} in the configuration.`,
 })
 

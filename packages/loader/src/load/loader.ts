@@ -28,7 +28,8 @@ export function createLoader(options: LoaderOptions): Loader {
   const settings = resolveSettings(options)
   const { limits, trustRoot } = settings
   const tools: Tools = {
-    schemas: new WorkerSchemaChecker(limits), bundledSchemas: new InProcessSchemaChecker(limits), signatures: new PackageSignatures(trustRoot),
+    schemas: new WorkerSchemaChecker(limits), bundledSchemas: new InProcessSchemaChecker(limits),
+    signatures: new PackageSignatures(trustRoot),
   }
   return {
     load: (request) => load(request, settings, tools),
@@ -55,9 +56,13 @@ async function load(request: LoadRequest, settings: Settings, tools: Tools): Pro
   if (layer.kind !== 'folder') return (await loadLayers(request, settings, tools, null, fault)).report
   const { workspace, trust, projectDigest: decidedAbout } = request
   const decided = (report: LoadReport, decision: ProjectTrust): LoadReport =>
-    Object.freeze({ ...report, projectTrust: Object.freeze({ path: workspace, trust: decision, projectDigest: decidedAbout }) })
+    Object.freeze({
+      ...report, projectTrust: Object.freeze({ path: workspace, trust: decision, projectDigest: decidedAbout }),
+    })
   if (fault !== undefined) return decided((await loadLayers(request, settings, tools, null, fault)).report, 'declined')
-  const { report, projectDigest } = await loadLayers(request, settings, tools, { workspace, root: layer.root }, undefined)
+  const { report, projectDigest } = await loadLayers(
+    request, settings, tools, { workspace, root: layer.root }, undefined,
+  )
   if (mayLoad(projectDigest, request)) return decided(report, trust)
   return decided((await loadLayers(request, settings, tools, null, changedSince(layer.root))).report, 'declined')
 }
@@ -70,9 +75,12 @@ interface Loaded {
 
 /** Loads all layers. The project layer only where `project` is given. */
 async function loadLayers(
-  { overrides }: LoadRequest, settings: Settings, tools: Tools, project: OpenProject | null, projectFault: Fault | undefined,
+  { overrides }: LoadRequest, settings: Settings, tools: Tools, project: OpenProject | null,
+  projectFault: Fault | undefined,
 ): Promise<Loaded> {
-  const { config, diagnostics: configDiagnostics, projectFileDigest } = resolveConfig(settings, project?.root ?? null, overrides)
+  const { config, diagnostics: configDiagnostics, projectFileDigest } = resolveConfig(
+    settings, project?.root ?? null, overrides,
+  )
   const locks = locksOf(settings, project)
   const { coreVersion, limits } = settings
   const { bundledSchemas, schemas, signatures } = tools
@@ -93,14 +101,17 @@ async function loadLayers(
   }
 
   await addBundled(builder, settings, { ...context, schemas: bundledSchemas })
-  for (const source of layerSources(settings, project, config.layers, locks)) await addSource(builder, source, settings, context)
+  for (const source of layerSources(settings, project, config.layers, locks)) {
+    await addSource(builder, source, settings, context)
+  }
 
   const { admitted, refused } = register(builder.proven, builder.bundledTools, builder.absent)
   builder.diagnostics.push(...[...refused].flatMap(([{ descriptor: { layer, id, location }, manifestAt }, fault]) =>
     placed([fault], manifestAt).map((at) => diagnose({ layer, extensionId: id, location }, at))))
   const extensions = admitted.map(({ descriptor }) => descriptor)
   const report = Object.freeze({
-    config, extensions: Object.freeze(extensions), diagnostics: Object.freeze([...withFallbacks(builder.diagnostics, extensions)]),
+    config, extensions: Object.freeze(extensions),
+    diagnostics: Object.freeze([...withFallbacks(builder.diagnostics, extensions)]),
     absent: builder.absentTools, projectDocuments: documents, trustRoot: reportMaterial(settings.trustRoot),
   })
   return { report, projectDigest: builder.projectDigest }
@@ -108,7 +119,9 @@ async function loadLayers(
 
 async function addBundled(builder: LoadReportBuilder, settings: Settings, context: ProofContext): Promise<void> {
   const index = PackageIndex.open(settings.cache, settings.cacheKey, 'bundled')
-  const candidates = settings.bundled(context.config.merged).map((bundled, at) => ({ bundled, candidate: bundledCandidate(bundled, at) }))
+  const candidates = settings.bundled(context.config.merged).map((bundled, at) => ({
+    bundled, candidate: bundledCandidate(bundled, at),
+  }))
   await inOrder(candidates, context.yielder, (one) => proveBundled(one.bundled, one.candidate, context, index),
     (one, proof) => builder.add(one.candidate, proof))
   index.save()
@@ -120,13 +133,16 @@ async function addSource(
   const { found, refused, faults } = discovery
   builder.diagnostics.push(...faults.map((fault) => diagnose({ layer, extensionId: null, location: root }, fault)))
   for (const { candidate, fault } of refused) {
-    builder.addFolder(candidate, { proof: { kind: 'refused', id: idOfFolder(candidate), faults: [fault] }, digests: null })
+    builder.addFolder(candidate, {
+      proof: { kind: 'refused', id: idOfFolder(candidate), faults: [fault] }, digests: null,
+    })
   }
   // Bundled extensions may require more than others, so their results must not be used for another layer.
   const index = PackageIndex.open(settings.cache, settings.cacheKey, layer === 'bundled' ? `bundled:${root}` : root)
   const cached = await index.findAll(found, context.yielder)
-  await inOrder(found, context.yielder, (candidate) => proveFolder(candidate, cached.get(candidate.location), context, index),
-    (candidate, proof) => builder.addFolder(candidate, proof))
+  const prove = (candidate: ExtensionCandidate) =>
+    proveFolder(candidate, cached.get(candidate.location), context, index)
+  await inOrder(found, context.yielder, prove, (candidate, proof) => builder.addFolder(candidate, proof))
   index.save()
 }
 
@@ -158,7 +174,9 @@ class LoadReportBuilder {
   }
 
   addFolder(candidate: ExtensionCandidate, { proof, digests }: FolderProof): void {
-    if (candidate.layer === 'project') this.addProjectParts({ name: candidate.part, digest: digests === null ? null : packageDigest(digests()) })
+    if (candidate.layer === 'project') {
+      this.addProjectParts({ name: candidate.part, digest: digests === null ? null : packageDigest(digests()) })
+    }
     this.add(candidate, proof)
   }
 

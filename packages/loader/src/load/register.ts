@@ -45,7 +45,8 @@ export function register<One extends ProvenExtension>(
       return fault === undefined ? absent.get(id) ?? 'is not installed' : `was refused (${fault.code})`
     }
     const rules: readonly RegistrationRule<One>[] = [
-      findIdConflicts, findToolNameConflicts, lockedLookAlikes, lockedTools(bundled), (some) => lookAlikes(admitted, some),
+      findIdConflicts, findToolNameConflicts, lockedLookAlikes, lockedTools(bundled),
+      (some) => lookAlikes(admitted, some),
       missingDependencies(below, reasonFor), dependencyCycles(below),
     ]
     admitted.push(...admit(registrants, rules, refused).toSorted((left, right) => byteOrder(left.id, right.id)))
@@ -74,7 +75,8 @@ function admit<One>(
   }
 }
 
-const lockedTools = <One extends ProvenExtension>(bundled: ReadonlyMap<string, ToolManifest>): RegistrationRule<One> => (registrants) =>
+const lockedTools = <One extends ProvenExtension>(bundled: ReadonlyMap<string, ToolManifest>): RegistrationRule<One> =>
+  (registrants) =>
   new Map(registrants.filter(({ layer, toolNames }) => layer !== 'bundled' && toolNames.some(isLockedTool))
     .flatMap((registrant) => {
       const [first] = registrant.extension.descriptor.manifest.tools
@@ -83,12 +85,16 @@ const lockedTools = <One extends ProvenExtension>(bundled: ReadonlyMap<string, T
     }))
 
 /** A dependency must be in the same layer, or admitted below it. */
-const missingDependencies = <One>(below: ReadonlyMap<string, Registrant>, reasonFor: (id: string) => string): RegistrationRule<One> =>
+const missingDependencies = <One>(
+  below: ReadonlyMap<string, Registrant>, reasonFor: (id: string) => string,
+): RegistrationRule<One> =>
   (registrants) => {
     const ids = new Set([...below.keys(), ...registrants.map(({ id }) => id)])
     return new Map(registrants.flatMap((registrant) => {
       const index = registrant.dependsOn.findIndex((id) => !ids.has(id))
-      return index < 0 ? [] : [[registrant, missingDependencyFault(registrant, index, reasonFor(registrant.dependsOn[index]!))] as const]
+      if (index < 0) return []
+      const reason = reasonFor(registrant.dependsOn[index]!)
+      return [[registrant, missingDependencyFault(registrant, index, reason)] as const]
     }))
   }
 
@@ -98,9 +104,13 @@ const missingDependencies = <One>(below: ReadonlyMap<string, Registrant>, reason
  */
 const dependencyCycles = <One>(below: ReadonlyMap<string, Registrant>): RegistrationRule<One> => (registrants) => {
   if (registrants.every(({ dependsOn }) => dependsOn.length === 0)) return new Map()
-  const view = new Map<string, Registrant>([...below, ...registrants.map((registrant) => [registrant.id, registrant] as const)])
+  const view = new Map<string, Registrant>([
+    ...below, ...registrants.map((registrant) => [registrant.id, registrant] as const),
+  ])
   const [cycle = []] = orderDependencies(view.values()).circular.values()
-  return new Map(registrants.filter(({ id }) => cycle.includes(id)).map((member) => [member, dependencyCycleFault(member, cycle)]))
+  return new Map(registrants.filter(({ id }) => cycle.includes(id)).map((member) => [
+    member, dependencyCycleFault(member, cycle),
+  ]))
 }
 
 /**
@@ -119,7 +129,8 @@ export function lookAlikeKeys(name: string): readonly string[] {
  * nearly always shows that no two names need to be compared.
  */
 const roughKeys = (names: readonly string[]): readonly string[] => names.join('\n').toLowerCase()
-  .replaceAll('-', '_').replaceAll('i', 'l').replaceAll('1', 'l').replaceAll('0', 'o').replaceAll('m', 'rn').replaceAll('w', 'vv')
+  .replaceAll('-', '_').replaceAll('i', 'l').replaceAll('1', 'l').replaceAll('0', 'o')
+  .replaceAll('m', 'rn').replaceAll('w', 'vv')
   .split('\n')
 
 interface LookAlikeFault extends RegistrationFault {
@@ -135,7 +146,8 @@ interface Naming {
 const TOOLS: Naming = { namesOf: ({ toolNames }) => toolNames, pathOf: (index) => `/tools/${index}/name` }
 const IDS: Naming = { namesOf: ({ id }) => [id], pathOf: () => '/id' }
 
-const LOCKED: ReadonlyMap<string, string> = new Map(LOCKED_TOOLS.flatMap((name) => lookAlikeKeys(name).map((key) => [key, name] as const)))
+const LOCKED: ReadonlyMap<string, string> = new Map(
+  LOCKED_TOOLS.flatMap((name) => lookAlikeKeys(name).map((key) => [key, name] as const)))
 const ROUGHLY_LOCKED: ReadonlySet<string> = new Set(roughKeys(LOCKED_TOOLS))
 
 /** Tools that a model or a person could mistake for a bundled tool with a locked name. */
@@ -144,26 +156,39 @@ function lockedLookAlikes(registrants: readonly Registrant[]): ReadonlyMap<Regis
   return firstFaults(registrants.filter(({ layer }) => layer !== 'bundled'), TOOLS, (name) => {
     const twin = lookAlikeKeys(name).map((key) => LOCKED.get(key)).find((other) => other !== undefined)
     if (twin === undefined || twin === name) return undefined
-    return { code: 'LockedIdRedefined', message: `The tool name "${name}" looks like "${twin}", which is reserved for a bundled tool.` }
+    return {
+      code: 'LockedIdRedefined',
+      message: `The tool name "${name}" looks like "${twin}", which is reserved for a bundled tool.`,
+    }
   })
 }
 
 /** Ids and tool names that look like others. In one layer neither is used; across layers the higher one is not. */
-function lookAlikes(below: readonly Registrant[], registrants: readonly Registrant[]): ReadonlyMap<Registrant, LookAlikeFault> {
+function lookAlikes(
+  below: readonly Registrant[], registrants: readonly Registrant[],
+): ReadonlyMap<Registrant, LookAlikeFault> {
   const all = [...below, ...registrants]
   return new Map([...lookAlikesAmong(all, TOOLS, registrants), ...lookAlikesAmong(all, IDS, registrants)])
 }
 
-function lookAlikesAmong(all: readonly Registrant[], naming: Naming, registrants: readonly Registrant[]): ReadonlyMap<Registrant, LookAlikeFault> {
+function lookAlikesAmong(
+  all: readonly Registrant[], naming: Naming, registrants: readonly Registrant[],
+): ReadonlyMap<Registrant, LookAlikeFault> {
   const distinct = new Set(all.flatMap(naming.namesOf))
   if (new Set(roughKeys([...distinct])).size === distinct.size) return new Map()
   const claims = all.flatMap((owner) => naming.namesOf(owner).map((name) => ({ owner, name })))
-  const byKey = Map.groupBy(claims.flatMap((claim) => lookAlikeKeys(claim.name).map((key) => ({ key, ...claim }))), ({ key }) => key)
+  const byKey = Map.groupBy(
+    claims.flatMap((claim) => lookAlikeKeys(claim.name).map((key) => ({ key, ...claim }))), ({ key }) => key,
+  )
   return firstFaults(registrants, naming, (name, registrant) => {
     const twin = lookAlikeKeys(name).flatMap((key) => byKey.get(key) ?? []).find((claim) => claim.name !== name)
     if (twin === undefined) return undefined
-    const owner = twin.owner === registrant ? 'the same extension' : `"${twin.owner.id}" in the ${twin.owner.layer} layer`
-    return { code: 'RegistrationConflict', message: `The name "${name}" is hard to tell apart from "${twin.name}" of ${owner}.` }
+    const owner = twin.owner === registrant
+      ? 'the same extension' : `"${twin.owner.id}" in the ${twin.owner.layer} layer`
+    return {
+      code: 'RegistrationConflict',
+      message: `The name "${name}" is hard to tell apart from "${twin.name}" of ${owner}.`,
+    }
   })
 }
 
@@ -177,7 +202,9 @@ function firstFaults(
     for (const [index, name] of namesOf(registrant).entries()) {
       const found = findFault(name, registrant)
       if (found === undefined) continue
-      faults.set(registrant, { path: pathOf(index), ...found, cure: 'Choose a name that cannot be mistaken for another.' })
+      faults.set(registrant, {
+        path: pathOf(index), ...found, cure: 'Choose a name that cannot be mistaken for another.',
+      })
       break
     }
   }

@@ -23,7 +23,9 @@ type Fingerprints = ReadonlyMap<Layer, string>
  * Calls back once for a burst of changes to the files that a load would read. Compares stamps, so reads and changes
  * elsewhere do not count. In a project that is not trusted, only the existence of its folder is checked.
  */
-export function watchLayers(request: WatchRequest, settings: Settings, onChange: (layers: readonly Layer[]) => void): () => void {
+export function watchLayers(
+  request: WatchRequest, settings: Settings, onChange: (layers: readonly Layer[]) => void,
+): () => void {
   let closed = false
   let timer: NodeJS.Timeout | undefined
   let burstStart = 0
@@ -42,7 +44,8 @@ export function watchLayers(request: WatchRequest, settings: Settings, onChange:
     if (closed) return
     const before = fingerprints
     fingerprints = takeFingerprints(request, settings, watchers)
-    const layers = [...new Set([...before.keys(), ...fingerprints.keys()])].filter((layer) => before.get(layer) !== fingerprints.get(layer))
+    const layers = [...new Set([...before.keys(), ...fingerprints.keys()])]
+      .filter((layer) => before.get(layer) !== fingerprints.get(layer))
     if (layers.length > 0) onChange(layers)
   }
 
@@ -58,7 +61,8 @@ function takeFingerprints(request: WatchRequest, settings: Settings, watchers: F
   for (let round = 1; ; round++) {
     const layer = locate(workspace, settings)
     // Trust in an empty project covers no content: once a layer appears, it needs a decision before it is read.
-    const open = layer?.kind === 'folder' && findProjectFault(layer, request) === undefined && request.projectDigest !== EMPTY_LAYER
+    const open = layer?.kind === 'folder' && findProjectFault(layer, request) === undefined
+      && request.projectDigest !== EMPTY_LAYER
     const found = layerFingerprints(settings, open ? { workspace, root: layer.root } : null)
     const added = watchers.follow(new Set([workspace, ...found.flatMap(({ folders }) => folders)]))
     if (added && round < MAX_ROUNDS) continue
@@ -93,7 +97,8 @@ function layerFingerprints(settings: Settings, project: OpenProject | null): rea
   return sources.filter(({ root }) => root !== '').map(({ layer, root, packageFolders, discovery }) => {
     const folders = [root, ...packageFolders]
     const lines = [lineOf(join(root, CONFIG_FILE)), lineOf(join(root, LOCK_FILE))]
-    const packages = discovery.found.map(({ location }) => location).filter((location) => !location.startsWith(join(root, TOOLS_FOLDER)))
+    const packages = discovery.found.map(({ location }) => location)
+      .filter((location) => !location.startsWith(join(root, TOOLS_FOLDER)))
     for (const tree of [join(root, TOOLS_FOLDER), ...packages]) walk(tree, lines, folders)
     for (const document of documentsOf(config.layers, layer, layer === 'project' ? project!.workspace : root)) {
       lines.push(lineOf(document))

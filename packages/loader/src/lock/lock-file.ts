@@ -42,12 +42,17 @@ export function parseLock(bytes: Uint8Array): ParsedLock {
 /** People read the capabilities of an entry, so they must match its digest. */
 function findContradiction({ capability, capabilities, tools, signer, signedBy }: LockEntry): string | undefined {
   if (declaredDigest(capabilities) !== capability) return 'has capabilities that do not match its digest'
-  if (Object.keys(tools).toSorted().join() !== Object.keys(capabilities.tools).toSorted().join()) return 'lists different tools in two places'
+  if (Object.keys(tools).toSorted().join() !== Object.keys(capabilities.tools).toSorted().join()) {
+    return 'lists different tools in two places'
+  }
   return (signer === null) === (signedBy === null) ? undefined : 'has only one of signer and signedBy'
 }
 
 const declaredDigest = ({ env, secrets, state, tools }: AcceptedCapabilities): string =>
-  capabilityDigest({ env, secrets, stateSlot: state ?? null, tools: Object.entries(tools).map(([name, requires]) => ({ name, requires })) })
+  capabilityDigest({
+    env, secrets, stateSlot: state ?? null,
+    tools: Object.entries(tools).map(([name, requires]) => ({ name, requires })),
+  })
 
 /** One value per line in a fixed order, so that diffs are small. */
 export function formatLock(lock: Lock): string {
@@ -72,7 +77,8 @@ const fault = (path: string, message: string): ParsedLock =>
   ({ ok: false, path, message: path === '' ? message : `has a value at ${visibleText(path)} that ${message}` })
 
 export const capabilitiesOf = ({ env, secrets, stateSlot, tools }: Manifest): AcceptedCapabilities => ({
-  env: [...env], secrets: [...secrets], ...(stateSlot && { state: true }), tools: Object.fromEntries(tools.map(({ name, requires }) => [name, requires])),
+  env: [...env], secrets: [...secrets], ...(stateSlot && { state: true }),
+  tools: Object.fromEntries(tools.map(({ name, requires }) => [name, requires])),
 })
 
 /** Recorded when a person accepts an extension. */
@@ -118,7 +124,8 @@ export function readLayerLock(root: string, limits: LoaderLimits): LayerLock {
   if (!file.ok) return file.problem === 'missing' ? NO_LOCK : unreadable(null, location, '', file.message)
   const digest = sha512(file.bytes)
   const parsed = parseLock(file.bytes)
-  return parsed.ok ? { kind: 'read', entries: parsed.lock, digest } : unreadable(digest, location, parsed.path, parsed.message)
+  return parsed.ok
+    ? { kind: 'read', entries: parsed.lock, digest } : unreadable(digest, location, parsed.path, parsed.message)
 }
 
 /** The digest of the lock; null if it is missing or unreadable. */
@@ -143,7 +150,9 @@ export function npmScopeOf(lock: LayerLock, id: string): string | undefined {
  * The builder that the registry attested. It was verified during installation, and cannot be verified again without the
  * tarball, so the lock stores it. Only the global lock counts: a project controls its own lock.
  */
-export function attestedSigner(lock: LayerLock, layer: Layer, id: string, root: () => string): ExtensionSigner | undefined {
+export function attestedSigner(
+  lock: LayerLock, layer: Layer, id: string, root: () => string,
+): ExtensionSigner | undefined {
   if (lock.kind === 'deciding') return lock.attested ?? undefined
   const entry = entryOf(lock, id)
   if (layer !== 'global' || entry?.signedBy !== 'npm' || entry.signer === null) return undefined
@@ -161,7 +170,8 @@ export const installedFolder = (root: string, id: string, packageRoot: string): 
   join(root, installedPart(id, packageRoot))
 
 /** The path inside the layer. */
-export const installedPart = (id: string, packageRoot: string): string => `${INSTALLED_FOLDER}/${id}-${packageRoot.slice(0, 32)}`
+export const installedPart = (id: string, packageRoot: string): string =>
+  `${INSTALLED_FOLDER}/${id}-${packageRoot.slice(0, 32)}`
 
 export const isInstalled = ({ source }: LockEntry): boolean => source !== 'in-place'
 

@@ -1,5 +1,6 @@
 import {
-  beyond, classifyToolMode, declaredPower, powerItems, type AcceptedCapabilities, type Manifest, type Power, type PowerItem, type ToolManifest,
+  beyond, classifyToolMode, declaredPower, powerItems, type AcceptedCapabilities, type Manifest, type Power,
+  type PowerItem, type ToolManifest,
 } from '@bulkhead/contract'
 import { canonicalJson, isJsonObject, pointerStep, type Json } from '@bulkhead/kit/json'
 import { visibleText } from '@bulkhead/kit/text'
@@ -21,7 +22,8 @@ export function capabilityDiff(before: AcceptedCapabilities, after: AcceptedCapa
 /** "adds net: api.x.example; drops fs.write"; empty if nothing changed. */
 export function capabilityDiffInWords({ adds, drops }: CapabilityDiff): string {
   const parts = [['adds', adds], ['drops', drops]] as const
-  return parts.filter(([, items]) => items.length > 0).map(([verb, items]) => `${verb} ${visibleText(items.join(', '))}`).join('; ')
+  return parts.filter(([, items]) => items.length > 0)
+    .map(([verb, items]) => `${verb} ${visibleText(items.join(', '))}`).join('; ')
 }
 
 /** The powers of `more` beyond `less`. `short` omits the list for a kind that `less` does not have at all. */
@@ -92,7 +94,8 @@ function changedPlaces(before: Json | undefined, after: Json | undefined, at: st
   if (after === undefined) return [`${at} was removed`]
   if (isJsonObject(before) && isJsonObject(after)) {
     const [old, now] = [new Map(Object.entries(before)), new Map(Object.entries(after))]
-    return [...new Set([...old.keys(), ...now.keys()])].flatMap((key) => changedPlaces(old.get(key), now.get(key), at + pointerStep(key)))
+    return [...new Set([...old.keys(), ...now.keys()])]
+      .flatMap((key) => changedPlaces(old.get(key), now.get(key), at + pointerStep(key)))
   }
   return canonicalJson(before) === canonicalJson(after) ? [] : [`${at} changed`]
 }

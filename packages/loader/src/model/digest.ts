@@ -39,7 +39,9 @@ export function capabilityDigest(manifest: Powers): string {
   const tools = manifest.tools.map(({ name, requires }) => ({ name, requires }))
     .toSorted((left, right) => byteOrder(left.name, right.name))
   const secrets = manifest.secrets.toSorted((left, right) => byteOrder(left.name, right.name))
-  return sha512(canonicalJson({ env: manifest.env.toSorted(byteOrder), secrets, tools, ...(manifest.stateSlot && { state: true }) } as unknown as Json))
+  return sha512(canonicalJson({
+    env: manifest.env.toSorted(byteOrder), secrets, tools, ...(manifest.stateSlot && { state: true }),
+  } as unknown as Json))
 }
 
 /** Over the distinct requirements, independent of the tools that have them. */

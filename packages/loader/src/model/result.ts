@@ -82,13 +82,15 @@ function placeOf({ location }: Subject, fault: Fault): string {
 }
 
 /** A refused extension is a warning if a lower layer has one with the same id, which is used instead. */
-export function withFallbacks(diagnostics: readonly Diagnostic[], loaded: readonly ExtensionDescriptor[]): readonly Diagnostic[] {
+export function withFallbacks(
+  diagnostics: readonly Diagnostic[], loaded: readonly ExtensionDescriptor[],
+): readonly Diagnostic[] {
   if (!diagnostics.some(({ severity, extensionId }) => severity === 'error' && extensionId !== null)) return diagnostics
   const layersById = Map.groupBy(loaded, ({ id }) => id)
   return diagnostics.map((diagnostic) => {
     if (diagnostic.severity === 'warning' || diagnostic.extensionId === null) return diagnostic
-    const below = layersById.get(diagnostic.extensionId)?.filter(({ layer }) => layerRank(layer) < layerRank(diagnostic.layer))
-    const fallback = below?.at(-1)
+    const rank = layerRank(diagnostic.layer)
+    const fallback = layersById.get(diagnostic.extensionId)?.findLast(({ layer }) => layerRank(layer) < rank)
     if (fallback === undefined) return diagnostic
     return Object.freeze({ ...diagnostic, severity: 'warning' as const, fallbackTo: fallback.layer })
   })
@@ -101,9 +103,12 @@ const MAX_SHOWN = 4
 export function faultError(faults: readonly Fault[]): BulkheadError {
   const first = faults[0]!
   const shown = faults.slice(0, MAX_SHOWN)
-  const shownMessages = shown.map(({ file, message }, index) => file === undefined || message.includes(file) || file === faults[index - 1]?.file
-    ? message : `${file}: ${message}`)
-  const text = [...shownMessages, ...(faults.length > MAX_SHOWN ? [`(and ${faults.length - MAX_SHOWN} more)`] : [])].join(' ')
+  const messages = shown.map(({ file, message }, index) => {
+    const isNamed = file === undefined || message.includes(file) || file === faults[index - 1]?.file
+    return isNamed ? message : `${file}: ${message}`
+  })
+  if (faults.length > MAX_SHOWN) messages.push(`(and ${faults.length - MAX_SHOWN} more)`)
+  const text = messages.join(' ')
   const own = new Set(shown.flatMap(({ cure }) => cure ?? []))
   // The command line adds no cure to a message that already gives advice.
   const cures = own.size === 0 && givesAdvice(text) ? [ERRORS[first.code].cure] : own

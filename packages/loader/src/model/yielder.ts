@@ -26,7 +26,8 @@ const CONCURRENCY = 32
 
 /** Runs `work` for each item, some at once, and passes the results to `take` in the order of the items. */
 export async function inOrder<Item, Result>(
-  items: readonly Item[], yielder: Yielder, work: (item: Item) => Promise<Result>, take: (item: Item, result: Result) => void,
+  items: readonly Item[], yielder: Yielder, work: (item: Item) => Promise<Result>,
+  take: (item: Item, result: Result) => void,
 ): Promise<void> {
   const running: Promise<Result>[] = []
   let started = 0

@@ -12,7 +12,8 @@ const PROVIDED: ReadonlySet<string> = new Set(['@bulkhead/contract', '@bulkhead/
 const IMPORTABLE = /\.(?:m?js|json|wasm)$/
 
 /** The URL of a file in a compartment. Escapes only characters with a meaning in URLs. */
-const urlOf = (path: string): string => new URL(`./${path.replaceAll(/[%?#\s]/g, encodeURIComponent)}`, 'tool://package/').href
+const urlOf = (path: string): string =>
+  new URL(`./${path.replaceAll(/[%?#\s]/g, encodeURIComponent)}`, 'tool://package/').href
 const pathsByUrl = new Map([...names].map((path) => [urlOf(path), path]))
 
 /** Resolves an import like a compartment does. */
@@ -53,5 +54,7 @@ try {
   const { name, message, stack = '' } = error as Error
   const line = /^module:(\d+)\n/.exec(stack)?.[1] ?? null
   // Other errors are limits of this thread, such as memory.
-  parentPort!.postMessage(name === 'SyntaxError' ? { kind: 'syntax', path: parsed, line, message } satisfies ModuleFault : null)
+  parentPort!.postMessage(
+    name === 'SyntaxError' ? { kind: 'syntax', path: parsed, line, message } satisfies ModuleFault : null,
+  )
 }

@@ -57,15 +57,21 @@ export async function packFolder(folder: string, { loader, bundle, config }: Pac
   const bundled = skipped.includes('node_modules') && usesDependencies(folder, files)
   if (bundled) {
     const main = mainOf(folder, files)
-    if (bundle === undefined) throw new BulkheadError('ModuleNotFound', 'The code uses dependencies in node_modules, and no bundler is configured.')
+    if (bundle === undefined) {
+      throw new BulkheadError(
+        'ModuleNotFound', 'The code uses dependencies in node_modules, and no bundler is configured.',
+      )
+    }
     files.set(main, Buffer.from(await bundle(main)))
   }
   const integrityFile = integrityText(coveredFiles(contentsOf(files).digests))
   files.set(INTEGRITY_FILE, Buffer.from(integrityFile))
 
-  const settings = config === undefined ? unconfigured : { ...unconfigured, defaults: configFor(manifestOf(folder, files), config) }
-  const { extension, warnings } = await provePackage(
-    { source: 'in-place', location: folder, contents: contentsOf(files), attested: null, version: null, warnings: [] }, settings, 'global', null)
+  const settings = config === undefined
+    ? unconfigured : { ...unconfigured, defaults: configFor(manifestOf(folder, files), config) }
+  const { extension, warnings } = await provePackage({
+    source: 'in-place', location: folder, contents: contentsOf(files), attested: null, version: null, warnings: [],
+  }, settings, 'global', null)
   await parseModules(extension.manifest.main.slice('./'.length), files)
   return {
     extension, files, bundled, integrityFile, tarball: await writeTarball(files),
@@ -76,22 +82,34 @@ export async function packFolder(folder: string, { loader, bundle, config }: Pac
 
 function nameFaults(path: string): readonly Fault[] {
   const found = path.split('/').flatMap((name) => findWindowsFault(name) ?? [])
-  return found.slice(0, 1).map((what) => ({ ...unsafeFile(path, what), cure: 'Rename it, so that the package can be installed on all systems.' }))
+  return found.slice(0, 1).map((what) => ({
+    ...unsafeFile(path, what), cure: 'Rename it, so that the package can be installed on all systems.',
+  }))
 }
 
 /** Contradictions between package.json and the manifest. */
-function packageWarnings(packageJson: Uint8Array | undefined, version: string, skipped: readonly string[]): readonly string[] {
+function packageWarnings(
+  packageJson: Uint8Array | undefined, version: string, skipped: readonly string[],
+): readonly string[] {
   const parsed = packageJson && parseStrictJson(packageJson)
-  const { version: packageVersion = version, dependencies = {} } = parsed?.ok && isJsonObject(parsed.value) ? parsed.value : {}
+  const { version: packageVersion = version, dependencies = {} } = parsed?.ok && isJsonObject(parsed.value)
+    ? parsed.value : {}
   const isOther = typeof packageVersion === 'string' && packageVersion !== version
   const lacks = isJsonObject(dependencies) && Object.keys(dependencies).length > 0 && !skipped.includes('node_modules')
   return [
-    ...(isOther ? [`package.json has version ${visibleText(packageVersion)} and ${MANIFEST_FILE} has ${version}. A package from a registry can be installed only if both are equal`] : []),
-    ...(lacks ? ['package.json has dependencies, but there is no node_modules to bundle them from. If the code uses them, install them and pack again'] : []),
+    ...(isOther ? [
+      `package.json has version ${visibleText(packageVersion)} and ${MANIFEST_FILE} has ${version}. `
+        + 'A package from a registry can be installed only if both are equal',
+    ] : []),
+    ...(lacks ? [
+      'package.json has dependencies, but there is no node_modules to bundle them from. '
+        + 'If the code uses them, install them and pack again',
+    ] : []),
   ]
 }
 
-const configFor = ({ id }: Manifest, config: JsonObject): ConfigFile => ({ extensions: { [id]: { config } } }) as ConfigFile
+const configFor = ({ id }: Manifest, config: JsonObject): ConfigFile =>
+  ({ extensions: { [id]: { config } } }) as ConfigFile
 
 function manifestOf(folder: string, files: ReadonlyMap<string, Uint8Array>): Manifest {
   const shaped = next(readManifest({ layer: 'global', location: folder, part: '' }, contentsOf(files)), checkShape)
@@ -101,7 +119,9 @@ function manifestOf(folder: string, files: ReadonlyMap<string, Uint8Array>): Man
 
 function mainOf(folder: string, files: ReadonlyMap<string, Uint8Array>): string {
   const main = manifestOf(folder, files).main.slice('./'.length)
-  if (!files.has(main)) throw new BulkheadError('ShapeInvalid', `The folder has no ${visibleText(main)}, which the manifest names as main.`)
+  if (!files.has(main)) {
+    throw new BulkheadError('ShapeInvalid', `The folder has no ${visibleText(main)}, which the manifest names as main.`)
+  }
   return main
 }
 
@@ -118,7 +138,8 @@ function packedPaths(paths: readonly string[], packageJson: Uint8Array | undefin
   const listed = filesOf(packageJson)
   const globs = listed?.map((pattern) => compileGlob(pattern.replace(/^\.?\//, '').replace(/\/$/, '')))
   if (globs === undefined) return paths
-  return paths.filter((path) => OURS.has(path) || ALWAYS.test(path) || globs.some((covers) => covers(pathSegments(path)).covers))
+  const isListed = (path: string): boolean => globs.some((covers) => covers(pathSegments(path)).covers)
+  return paths.filter((path) => OURS.has(path) || ALWAYS.test(path) || isListed(path))
 }
 
 function filesOf(packageJson: Uint8Array | undefined): readonly string[] | undefined {
@@ -127,10 +148,12 @@ function filesOf(packageJson: Uint8Array | undefined): readonly string[] | undef
   if (!parsed.ok) throw new BulkheadError('ShapeInvalid', `package.json ${parsed.message}.`)
   const files: Json | undefined = isJsonObject(parsed.value) ? parsed.value['files'] : undefined
   if (files === undefined) return undefined
-  if (!Array.isArray(files) || !files.every((item): item is string => typeof item === 'string' && !item.startsWith('!'))) {
-    throw new BulkheadError('ShapeInvalid', 'package.json: `files` must be a list of paths and patterns without negation.')
-  }
-  return files
+  const isPattern = (item: Json): item is string => typeof item === 'string' && !item.startsWith('!')
+  const listed: readonly Json[] = Array.isArray(files) ? files : [null]
+  if (listed.every(isPattern)) return listed
+  throw new BulkheadError(
+    'ShapeInvalid', 'package.json: `files` must be a list of paths and patterns without negation.',
+  )
 }
 
 /** Available in all compartments. */
@@ -159,4 +182,5 @@ function names(text: string, dependency: string): boolean {
 }
 
 const installedIn = (folder: string): readonly string[] =>
-  globSync(['[!@.]*', '@*/*'], { cwd: folder }).map((path) => path.replaceAll(sep, '/')).filter((name) => name !== PROVIDED)
+  globSync(['[!@.]*', '@*/*'], { cwd: folder }).map((path) => path.replaceAll(sep, '/'))
+    .filter((name) => name !== PROVIDED)

@@ -37,7 +37,11 @@ function manifestInPackageFile(candidate: ExtensionCandidate, contents: PackageC
   const parsed = parseStrictJson(bytes)
   if (!parsed.ok) return unreadable(PACKAGE_FILE, parsed)
   const member = isJsonObject(parsed.value) ? parsed.value[PACKAGE_KEY] : undefined
-  if (member === undefined) return none(`The folder is not an extension: it has no ${MANIFEST_FILE}, and ${PACKAGE_FILE} has no "${PACKAGE_KEY}".`)
+  if (member === undefined) {
+    return none(
+      `The folder is not an extension: it has no ${MANIFEST_FILE}, and ${PACKAGE_FILE} has no "${PACKAGE_KEY}".`,
+    )
+  }
   const { version } = parsed.value as { readonly version?: Json }
   const json = isJsonObject(member) && version !== undefined ? { version, ...member } : member
   return manifestOf(candidate, contents, IN_PACKAGE_FILE, json)
@@ -53,10 +57,14 @@ export function readManifestValue(
     return refuse({ stage: 'shape', code: 'ShapeInvalid', path: fault.path, message })
   }
   const json = JSON.parse(JSON.stringify(manifest)) as Json
-  return pass({ ...candidate, origin: { kind: 'module', module, ...(connection && { connection }) }, manifestAt: OWN_FILE, json })
+  return pass({
+    ...candidate, origin: { kind: 'module', module, ...(connection && { connection }) }, manifestAt: OWN_FILE, json,
+  })
 }
 
-const manifestOf = (candidate: ExtensionCandidate, contents: PackageContents, manifestAt: ManifestPlace, json: Json): StageResult<Written> =>
+const manifestOf = (
+  candidate: ExtensionCandidate, contents: PackageContents, manifestAt: ManifestPlace, json: Json,
+): StageResult<Written> =>
   pass({ ...candidate, origin: { kind: 'files', evidence: evidenceOf(contents) }, manifestAt, json })
 
 const none = (message: string): StageResult<never> => refuse({
@@ -67,7 +75,10 @@ const none = (message: string): StageResult<never> => refuse({
 const unreadable = (
   file: string, { path, message, duplicateKey }: Extract<ReturnType<typeof parseStrictJson>, { ok: false }>,
 ): StageResult<never> => refuse(
-  { stage: 'shape', code: duplicateKey ? 'DuplicateJsonKey' : 'ShapeInvalid', path, file, message: `${file} ${message}.` },
+  {
+    stage: 'shape', code: duplicateKey ? 'DuplicateJsonKey' : 'ShapeInvalid', path, file,
+    message: `${file} ${message}.`,
+  },
 )
 
 /** Checks the manifest against its schema and fills in defaults. */
@@ -91,7 +102,8 @@ export function checkShape(written: Written): StageResult<Shaped> {
 function cureForOtherContract(json: Json): string | undefined {
   const wanted = isJsonObject(json) ? json['contractVersion'] : undefined
   if (typeof wanted !== 'string' || !/^\d+\.\d+\.\d+$/.test(wanted) || contractCompatible(wanted)) return undefined
-  return `The manifest is written for contract ${wanted}, and this host supports ${CONTRACT_VERSION}. Use a host that supports it.`
+  const what = `The manifest is written for contract ${wanted}, and this host supports ${CONTRACT_VERSION}.`
+  return `${what} Use a host that supports it.`
 }
 
 /** Tool names must differ in more than case, so that a person can tell them apart. */
@@ -112,9 +124,11 @@ export function checkToolNames(shaped: Shaped): StageResult<Shaped> {
 /** Path patterns must compile for any value of their variables. Only bundled tools may require all commands. */
 export function checkToolRequirements(shaped: Shaped): StageResult<Shaped> {
   // For a server, requirements describe a process that runs unconfined.
-  const mayRunAll = shaped.layer === 'bundled' || (shaped.origin.kind === 'module' && shaped.origin.connection !== undefined)
+  const mayRunAll = shaped.layer === 'bundled'
+    || (shaped.origin.kind === 'module' && shaped.origin.connection !== undefined)
   const commands = mayRunAll ? [] : shaped.manifest.tools.flatMap(({ requires }, tool) =>
-    (requires.shell ?? []).flatMap(({ cmd }, index) => cmd === ANY_COMMAND ? [allCommandsFault(`/tools/${tool}/requires/shell/${index}/cmd`)] : []))
+    (requires.shell ?? []).flatMap(({ cmd }, index) =>
+      cmd === ANY_COMMAND ? [allCommandsFault(`/tools/${tool}/requires/shell/${index}/cmd`)] : []))
   const faults = shaped.manifest.tools.flatMap(({ requires }, tool) =>
     (['read', 'write'] as const).flatMap((access) =>
       (requires.fs?.[access] ?? []).flatMap((pattern, index) =>
@@ -149,17 +163,20 @@ export function checkApprovalKeys(shaped: Shaped): StageResult<Shaped> {
     }
     const stray = strayArgument(approvalKey, inputSchema)
     return stray === undefined ? [] : refused(
-      `The approval key "${approvalKey}" uses the argument "${stray}", which inputSchema does not have, so it cannot distinguish calls. `
-      + 'Use one of its properties.',
+      `The approval key "${approvalKey}" uses the argument "${stray}", which inputSchema does not have, `
+      + 'so it cannot distinguish calls. Use one of its properties.',
     )
   }), shaped)
 }
 
 /** The first argument of a template that no call can have, because the schema is closed and does not list it. */
-function strayArgument(template: string, { properties, patternProperties, additionalProperties }: JsonObject): string | undefined {
+function strayArgument(
+  template: string, { properties, patternProperties, additionalProperties }: JsonObject,
+): string | undefined {
   if (additionalProperties !== false || patternProperties !== undefined) return undefined
   const known = isJsonObject(properties) ? properties : {}
-  return [...template.matchAll(/\{([^{}.]+)(?:\.[^{}]*)?\}/g)].map(([, name]) => name!).find((name) => !Object.hasOwn(known, name))
+  const names = [...template.matchAll(/\{([^{}.]+)(?:\.[^{}]*)?\}/g)].map(([, name]) => name!)
+  return names.find((name) => !Object.hasOwn(known, name))
 }
 
 /** The main module must be in the package. Its code is not read here. */

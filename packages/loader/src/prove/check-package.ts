@@ -25,7 +25,8 @@ export function checkIntegrity(compiled: Compiled, context: ProofContext): Stage
   const { integrity: policy } = packagePolicy(context, compiled)
   const who = layer === 'bundled' ? 'the bundled layer' : `the policy for "${id}" in the ${layer} layer`
   const missing: Fault = {
-    stage: 'integrity', code: 'IntegrityTokenMissing', path: '', message: `The package has no ${INTEGRITY_FILE}, and ${who} requires one.`,
+    stage: 'integrity', code: 'IntegrityTokenMissing', path: '',
+    message: `The package has no ${INTEGRITY_FILE}, and ${who} requires one.`,
   }
   if (policy === 'require') return refuse(missing)
   return pass({ ...compiled, integrity: 'unpinned' }, policy === 'warn' ? [missing] : [])
@@ -45,8 +46,12 @@ export async function checkSignature(checked: Checked, context: ProofContext): P
     const attested = origin.kind === 'module' ? undefined : attestedSigner(
       lockOf(context.locks, layer), layer, id, () => origin.evidence.root())
     if (attested !== undefined) return signedBy(attested, pin, checked)
-    if (pin !== undefined) return refuse(missingSignature(`The policy pins the signer of "${id}", and the package is not signed.`))
-    const unsigned = missingSignature(`The policy for the ${layer} layer requires a signature, and the package has no ${SIGNATURE_FILE}.`)
+    if (pin !== undefined) {
+      return refuse(missingSignature(`The policy pins the signer of "${id}", and the package is not signed.`))
+    }
+    const unsigned = missingSignature(
+      `The policy for the ${layer} layer requires a signature, and the package has no ${SIGNATURE_FILE}.`,
+    )
     return level === 'require' ? refuse(unsigned) : pass(checked, level === 'warn' ? [unsigned] : [])
   }
   return verification.ok ? signedBy(verification.value, pin, checked) : refuse(invalidSignature(verification.fault))
@@ -64,7 +69,8 @@ const missingSignature = (message: string): Fault => ({
 })
 
 const invalidSignature = ({ step, message }: VerificationFault): Fault => ({
-  stage: 'signature', code: 'SignatureInvalid', path: '', file: SIGNATURE_FILE, message: `${SIGNATURE_FILE} ${message}.`,
+  stage: 'signature', code: 'SignatureInvalid', path: '', file: SIGNATURE_FILE,
+  message: `${SIGNATURE_FILE} ${message}.`,
   cure: CURES[step],
 })
 
@@ -92,7 +98,8 @@ const unaccepted = (id: string): Fault => ({
 })
 
 function findLockFault(
-  entry: LockEntry, { outline: { id, version }, signer, info }: Checked, { evidence }: Extract<Origin, { kind: 'files' }>,
+  entry: LockEntry, { outline: { id, version }, signer, info }: Checked,
+  { evidence }: Extract<Origin, { kind: 'files' }>,
   signaturesSkipped: boolean,
 ): Fault | undefined {
   if (entry.signer !== null && entry.signedBy === 'bundle' && !signaturesSkipped) {
@@ -103,8 +110,10 @@ function findLockFault(
   const diff = capabilityDiff(entry.capabilities, capabilitiesOf(info.manifest()))
   const words = capabilityDiffInWords(diff)
   if (diff.widens) return consentFault(`"${id}" differs from the accepted version: it ${words}.`)
-  const what = entry.version === version ? 'its files have changed' : `${entry.version} was accepted, and ${version} is installed`
-  return { stage: 'lock', code: 'LockMismatch', path: '', message: `"${id}" differs from the accepted version: ${what}${words === '' ? '' : `; it ${words}`}.` }
+  const what = entry.version === version
+    ? 'its files have changed' : `${entry.version} was accepted, and ${version} is installed`
+  const message = `"${id}" differs from the accepted version: ${what}${words === '' ? '' : `; it ${words}`}.`
+  return { stage: 'lock', code: 'LockMismatch', path: '', message }
 }
 
 const consentFault = (message: string): Fault => ({
@@ -127,7 +136,11 @@ export interface PackagePolicy {
 /** The narrowest setting applies: the id, its longest configured prefix, the npm scope, the layer. */
 export function packagePolicy(
   { config, locks }: { readonly config: ResolvedConfig; readonly locks: LayerLocks },
-  { layer, part, outline: { id } }: { readonly layer: Layer; readonly part: string; readonly outline: Pick<Outline, 'id'> },
+  { layer, part, outline: { id } }: {
+    readonly layer: Layer
+    readonly part: string
+    readonly outline: Pick<Outline, 'id'>
+  },
 ): PackagePolicy {
   const policy: Policy = config.merged.policy ?? {}
   const lock = lockOf(locks, layer)
@@ -148,7 +161,9 @@ export function packagePolicy(
 const defaultLockLevel = (layer: Layer, lock: LayerLock): Level =>
   layer === 'global' ? 'warn' : lock.kind === 'none' ? 'off' : 'require'
 
-function narrowestFirst<T>(record: Readonly<Record<string, T>> | undefined, id: string, npmScope: () => string | undefined): readonly T[] {
+function narrowestFirst<T>(
+  record: Readonly<Record<string, T>> | undefined, id: string, npmScope: () => string | undefined,
+): readonly T[] {
   if (record === undefined) return []
   const scope = npmScope()
   const rank = (key: string): number => {

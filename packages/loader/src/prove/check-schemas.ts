@@ -15,7 +15,9 @@ interface DeclaredSchema {
 }
 
 /** All JSON Schemas of the manifest must compile, each within its limits and together within theirs. */
-export async function checkSchemas(shaped: Shaped, { schemas: compiler, limits, coreVersion }: ProofContext): Promise<StageResult<Compiled>> {
+export async function checkSchemas(
+  shaped: Shaped, { schemas: compiler, limits, coreVersion }: ProofContext,
+): Promise<StageResult<Compiled>> {
   const { manifest, ...rest } = shaped
   const { configSchema } = manifest
   const declared = [...declaredSchemas(shaped)]
@@ -40,23 +42,33 @@ export async function checkSchemas(shaped: Shaped, { schemas: compiler, limits, 
   const emptyConfigFault = needsNothing(full) ? null : await compiler.check(full, {}) ?? null
   if (emptyConfigFault?.noThread) return refuse(invalid('/configSchema', emptyConfigFault))
   const warnings = isConnected(shaped) ? [] : [config, ...verdicts].flatMap((verdict, index) =>
-    verdict.ok ? (verdict.unknownKeywords ?? []).map((unknown) => invalid(declared[index - 1]?.path ?? '/configSchema', unknown)) : [])
-  return pass({ ...rest, outline: outlineOf(manifest), info: manifestInfo(shaped, coreVersion), emptyConfigFault }, warnings.slice(0, MAX_FAULTS))
+    (verdict.ok ? verdict.unknownKeywords ?? [] : [])
+      .map((unknown) => invalid(declared[index - 1]?.path ?? '/configSchema', unknown)))
+  return pass(
+    { ...rest, outline: outlineOf(manifest), info: manifestInfo(shaped, coreVersion), emptyConfigFault },
+    warnings.slice(0, MAX_FAULTS),
+  )
 }
 
 /** Only optional properties, so an empty object is always valid. */
 const needsNothing = (schema: JsonObject): boolean => Object.keys(schema).every((keyword) => HARMLESS.has(keyword))
-const HARMLESS: ReadonlySet<string> = new Set(['$schema', 'type', 'properties', 'additionalProperties', 'title', 'description'])
+const HARMLESS: ReadonlySet<string> = new Set([
+  '$schema', 'type', 'properties', 'additionalProperties', 'title', 'description',
+])
 
 function* declaredSchemas(shaped: Shaped): Generator<DeclaredSchema> {
   // The schemas of a server are written for other validators too, so a pattern that cannot run does not cost a tool.
   const runsPatterns = !isConnected(shaped)
   const { manifest } = shaped
-  if (manifest.stateSlot !== null) yield { path: '/stateSlot/schema', schema: manifest.stateSlot.schema, runsPatterns: true }
+  if (manifest.stateSlot !== null) {
+    yield { path: '/stateSlot/schema', schema: manifest.stateSlot.schema, runsPatterns: true }
+  }
   for (const [index, tool] of manifest.tools.entries()) {
     yield { path: `/tools/${index}/inputSchema`, schema: tool.inputSchema, runsPatterns }
     const { outputSchema } = tool
-    if (outputSchema !== undefined) yield { path: `/tools/${index}/outputSchema`, schema: outputSchema, runsPatterns: false }
+    if (outputSchema !== undefined) {
+      yield { path: `/tools/${index}/outputSchema`, schema: outputSchema, runsPatterns: false }
+    }
   }
 }
 
@@ -74,11 +86,14 @@ const invalid = (schema: string, { path, message, noThread }: SchemaFault): Faul
 export async function checkConfig(compiled: Compiled, context: ProofContext): Promise<StageResult<Compiled>> {
   const { outline: { id }, location, emptyConfigFault } = compiled
   if (isConfigured(compiled, context)) return checkConfigured(compiled, context)
-  return emptyConfigFault === null ? pass(compiled) : refuse(violation(context.config, ['extensions', id, 'config'], emptyConfigFault, location))
+  return emptyConfigFault === null
+    ? pass(compiled) : refuse(violation(context.config, ['extensions', id, 'config'], emptyConfigFault, location))
 }
 
 /** For a package that is not in use yet: a missing configuration is a warning. */
-export async function warnAboutMissingConfig(compiled: Compiled, context: ProofContext): Promise<StageResult<Compiled>> {
+export async function warnAboutMissingConfig(
+  compiled: Compiled, context: ProofContext,
+): Promise<StageResult<Compiled>> {
   const { outline: { id }, location, emptyConfigFault: fault } = compiled
   if (fault === null || fault.noThread || isConfigured(compiled, context)) return checkConfig(compiled, context)
   const missing = violation(context.config, ['extensions', id, 'config'], fault, location)
@@ -95,7 +110,9 @@ async function checkConfigured(compiled: Compiled, { config, schemas }: ProofCon
     ? emptyConfigFault ?? undefined : schemas.check(withCommonConfig(info.manifest().configSchema), value)
   const compartments = ownMember(config.merged.extensions, id)?.compartments ?? 1
   if (compartments > 1 && keepsState) {
-    const fault = { path: '', message: `sets ${compartments} compartments for an extension that keeps state between calls` }
+    const fault = {
+      path: '', message: `sets ${compartments} compartments for an extension that keeps state between calls`,
+    }
     return refuse(violation(config, ['extensions', id, 'compartments'], fault, location))
   }
   const ofExtension: JsonObject = ownMember(config.merged.extensions, id)?.config ?? {}

@@ -17,7 +17,9 @@ export function checkTexts(shaped: Shaped): StageResult<Shaped> {
   const reader: TextReader = {
     words(text, path) {
       const plain = plainText(text)
-      if (plain !== text.normalize('NFC')) warnings.push(suspicious(path, 'has invisible characters; they are shown escaped'))
+      if (plain !== text.normalize('NFC')) {
+        warnings.push(suspicious(path, 'has invisible characters; they are shown escaped'))
+      }
       warnings.push(...findHiddenInstructions(plain).map((what) => suspicious(path, what)))
       return plain
     },
@@ -61,7 +63,10 @@ const suspicious = (path: string, what: string): Fault => ({
 
 /** Patterns that ordinary descriptions do not contain, matched against the text that a model sees. */
 const SIGNS: readonly (readonly [pattern: RegExp, what: string])[] = [
-  [/<\s*(?:\/\s*)?(?:important|system|instructions?|secret|hidden|assistant|admin)\b[^>]{0,500}>/i, 'marks a part of it as an instruction to the model'],
+  [
+    /<\s*(?:\/\s*)?(?:important|system|instructions?|secret|hidden|assistant|admin)\b[^>]{0,500}>/i,
+    'marks a part of it as an instruction to the model',
+  ],
   [/\b(?:ignore|disregard|forget|override)\b.{0,40}\b(?:previous|prior|above|earlier|all|other|system)\b.{0,40}\b(?:instructions?|prompts?|rules|messages|guidelines)\b/is,
     'tells the model to ignore other instructions'],
   [/\b(?:do not|don't|never)\b.{0,30}\b(?:tell|mention|inform|reveal|show|notify|alert)\b.{0,40}\b(?:user|person|human|operator|anyone)\b/is,

@@ -52,10 +52,15 @@ export async function proveFolder(
   candidate: ExtensionCandidate, cached: CachedExtension | undefined, context: ProofContext, index: PackageIndex,
 ): Promise<FolderProof> {
   if (cached === undefined) return readAndProve(candidate, context, index)
-  return { proof: await guarded(candidate, () => checkPolicy(folderFromCache(candidate, cached), context)), digests: cached.fileDigests }
+  return {
+    proof: await guarded(candidate, () => checkPolicy(folderFromCache(candidate, cached), context)),
+    digests: cached.fileDigests,
+  }
 }
 
-async function readAndProve(candidate: ExtensionCandidate, context: ProofContext, index: PackageIndex): Promise<FolderProof> {
+async function readAndProve(
+  candidate: ExtensionCandidate, context: ProofContext, index: PackageIndex,
+): Promise<FolderProof> {
   const readAt = Date.now()
   let digests: FolderProof['digests'] = null
   const proof = await guarded(candidate, async () => {
@@ -73,8 +78,12 @@ async function readAndProve(candidate: ExtensionCandidate, context: ProofContext
 }
 
 /** Proves a package that is only in memory. `candidate` names its source. */
-export const proveContents = (candidate: ExtensionCandidate, contents: PackageContents, context: ProofContext): Promise<Proof> =>
-  guarded(candidate, () => prove(readManifest(candidate, contents), candidate, context, undefined, warnAboutMissingConfig))
+export const proveContents = (
+  candidate: ExtensionCandidate, contents: PackageContents, context: ProofContext,
+): Promise<Proof> =>
+  guarded(
+    candidate, () => prove(readManifest(candidate, contents), candidate, context, undefined, warnAboutMissingConfig),
+  )
 
 export function proveBundled(
   { manifest, module }: BundledExtension, candidate: ExtensionCandidate, context: ProofContext, index: PackageIndex,
@@ -94,13 +103,17 @@ export function proveBundled(
  * Proves a module that forwards calls to a server. The code of the server is elsewhere, so integrity, signature and
  * lock do not apply. Its tool definitions are untrusted input like any other.
  */
-export function proveConnected(connected: ConnectedExtension, candidate: ExtensionCandidate, context: ProofContext): Promise<Proof> {
+export function proveConnected(
+  connected: ConnectedExtension, candidate: ExtensionCandidate, context: ProofContext,
+): Promise<Proof> {
   const { manifest, server, identity, definitions } = connected
   return guarded(candidate, async () => {
     const module = connected.module(manifest.tools.map(({ name }) => name))
     const shaped = next(readManifestValue(candidate, manifest, module, { server, identity, definitions }), shape)
     if (!shaped.ok) return { kind: 'refused', id: manifest.id, faults: shaped.faults }
-    if (isDisabled(manifest.id, context)) return { kind: 'disabled', id: manifest.id, info: { manifest: constant(shaped.value.manifest) } }
+    if (isDisabled(manifest.id, context)) {
+      return { kind: 'disabled', id: manifest.id, info: { manifest: constant(shaped.value.manifest) } }
+    }
     const compiled = await nextAsync(shaped, (value) => compile(value, context))
     const configured = await nextAsync(compiled, (value) => checkConfig(value, context))
     if (!configured.ok) return { kind: 'refused', id: manifest.id, faults: configured.faults }
@@ -116,7 +129,9 @@ async function guarded(candidate: ExtensionCandidate, work: () => Promise<Proof>
     return await work()
   } catch (error) {
     const message = `Bulkhead failed while it checked the extension: ${messageOf(error)}`
-    return { kind: 'refused', id: idOfFolder(candidate), faults: [{ stage: 'read', code: 'InternalError', path: '', message }] }
+    return {
+      kind: 'refused', id: idOfFolder(candidate), faults: [{ stage: 'read', code: 'InternalError', path: '', message }],
+    }
   }
 }
 
@@ -124,14 +139,21 @@ type OnChecked = (checked: Checked, descriptor: ExtensionDescriptor, warnings: r
 
 /** The stages in order. The first refusal ends the list. */
 async function prove(
-  written: StageResult<Written>, candidate: ExtensionCandidate, context: ProofContext, onChecked?: OnChecked, checkConfiguration = checkConfig,
+  written: StageResult<Written>, candidate: ExtensionCandidate, context: ProofContext, onChecked?: OnChecked,
+  checkConfiguration = checkConfig,
 ): Promise<Proof> {
   if (!written.ok) return { kind: 'refused', id: idOfFolder(candidate), faults: written.faults }
   const { json, manifestAt } = written.value
   const shaped = next(written, shape)
-  if (!shaped.ok) return { kind: 'refused', id: idOfManifest(json) ?? idOfFolder(candidate), faults: placed(shaped.faults, manifestAt) }
+  if (!shaped.ok) {
+    return {
+      kind: 'refused', id: idOfManifest(json) ?? idOfFolder(candidate), faults: placed(shaped.faults, manifestAt),
+    }
+  }
   const { manifest } = shaped.value
-  if (isDisabled(manifest.id, context)) return { kind: 'disabled', id: manifest.id, info: { manifest: constant(manifest) } }
+  if (isDisabled(manifest.id, context)) {
+    return { kind: 'disabled', id: manifest.id, info: { manifest: constant(manifest) } }
+  }
   const compiled = await nextAsync(shaped, (value) => compile(value, context))
   if (!compiled.ok) return { kind: 'refused', id: manifest.id, faults: placed(compiled.faults, manifestAt) }
   return checkPolicy(compiled, context, onChecked, checkConfiguration)
@@ -171,7 +193,8 @@ async function checkPolicy(
   return { kind: 'proven', descriptor, outline, manifestAt, warnings: placed(accepted.warnings, manifestAt) }
 }
 
-const isDisabled = (id: string, { config }: ProofContext): boolean => ownMember(config.merged.extensions, id)?.enabled === false
+const isDisabled = (id: string, { config }: ProofContext): boolean =>
+  ownMember(config.merged.extensions, id)?.enabled === false
 
 /** A stage does not know which file holds the manifest. */
 export const placed = (faults: readonly Fault[], { file, pointer }: ManifestPlace): readonly Fault[] =>

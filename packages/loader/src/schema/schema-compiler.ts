@@ -20,7 +20,12 @@ export type SchemaVerdict =
   | { readonly ok: false; readonly faults: readonly [SchemaFault, ...SchemaFault[]] }
 
 export type CompiledSchema =
-  | { readonly ok: true; readonly subschemas: number; readonly unknownKeywords: readonly SchemaFault[]; validate(value: Json): SchemaFault | undefined }
+  | {
+    readonly ok: true
+    readonly subschemas: number
+    readonly unknownKeywords: readonly SchemaFault[]
+    validate(value: Json): SchemaFault | undefined
+  }
   | { readonly ok: false; readonly faults: readonly [SchemaFault, ...SchemaFault[]] }
 
 const patterns = patternEngine(RE2JS)
@@ -55,7 +60,9 @@ export class SchemaCompiler {
 
   #read(schema: JsonObject, runsPatterns: boolean): SchemaReading {
     try {
-      return readSchema(schema, { limits: this.limits, patternFault: (source) => patterns.findFault(source, runsPatterns) })
+      return readSchema(schema, {
+        limits: this.limits, patternFault: (source) => patterns.findFault(source, runsPatterns),
+      })
     } catch (error) {
       return { ok: false, faults: [{ path: '', message: `cannot be read: ${messageOf(error)}` }] }
     }

@@ -170,9 +170,13 @@ const tooSlow = (ms: number): string => `takes more than ${ms} ms of CPU time to
  * The rights of the thread until its modules are loaded. It shares the compile cache of the process, in `cacheFolder`,
  * because compiling its modules takes a quarter of its start.
  */
-export function workerRights(cacheFolder = getCompileCacheDir()): { readonly env: NodeJS.ProcessEnv; readonly execArgv: string[] } {
+export function workerRights(
+  cacheFolder = getCompileCacheDir(),
+): { readonly env: NodeJS.ProcessEnv; readonly execArgv: string[] } {
   const execArgv = ['--permission', '--allow-fs-read=*']
   // A star in an allowed path is a wildcard.
   if (cacheFolder === undefined || cacheFolder.includes('*')) return { env: {}, execArgv }
-  return { env: { NODE_COMPILE_CACHE: dirname(cacheFolder) }, execArgv: [...execArgv, `--allow-fs-write=${cacheFolder}`] }
+  return {
+    env: { NODE_COMPILE_CACHE: dirname(cacheFolder) }, execArgv: [...execArgv, `--allow-fs-write=${cacheFolder}`],
+  }
 }

@@ -114,10 +114,14 @@ function verifyOne(
   if (!result.ok) return result
   const { signer, statement } = result.value
   if (statement === null) return unverified('statement', 'holds no statement')
-  if (statement.predicateType !== predicateType) return unverified('statement', 'is listed under another type than it states')
+  if (statement.predicateType !== predicateType) {
+    return unverified('statement', 'is listed under another type than it states')
+  }
   // Anyone can get a certificate. Only the registry's key proves publication.
   if (kind === 'publication' && signer !== null) return unverified('signer', 'is not signed with a key of the registry')
-  if (kind === 'provenance' && signer === null) return unverified('signer', 'is not signed with the certificate of a build')
+  if (kind === 'provenance' && signer === null) {
+    return unverified('signer', 'is not signed with the certificate of a build')
+  }
   const fault = findSubjectFault(kind, statement, request)
   return fault === undefined ? verified(signer) : unverified('subject', fault)
 }
@@ -126,7 +130,9 @@ function findSubjectFault(
   kind: Kind, statement: Statement, { name, version, tarballSha512 }: NpmAttestationRequest,
 ): string | undefined {
   const purl = `pkg:npm/${name.replace(/^@/, '%40')}@${version}`
-  if (statement.subjectName !== purl) return `is about "${visibleText(statement.subjectName)}" and not about ${visibleText(purl)}`
+  if (statement.subjectName !== purl) {
+    return `is about "${visibleText(statement.subjectName)}" and not about ${visibleText(purl)}`
+  }
   if (!isAbout(statement, new Map([['sha512', tarballSha512]]))) return 'is about a tarball with another sha512'
   const { predicate } = statement
   if (kind === 'publication' && (predicate['name'] !== name || predicate['version'] !== version)) {

@@ -49,7 +49,9 @@ export class PackageSignatures {
     if (result.ok || !ROOT_MATTERS.has(result.fault.step)) return result
     const { step, message } = result.fault
     const root = `the trust root (${materialInWords(this.#root)})`
-    return unverified(step, step === 'trustRoot' ? `cannot be verified: ${root} ${message}` : `${message}; compared with ${root}`)
+    return unverified(
+      step, step === 'trustRoot' ? `cannot be verified: ${root} ${message}` : `${message}; compared with ${root}`,
+    )
   }
 }
 
@@ -60,7 +62,9 @@ function verifyOver(verifier: BundleVerifier, bundle: Json, integrityFile: Uint8
   if (signer === null) return unverified('key', 'is signed without a certificate')
   if (statement === null) return verified(signer)
   // A statement may say anything about a file, even that it is harmful. Only provenance states its origin.
-  if (statement.predicateType !== PROVENANCE_V1) return unverified('statement', `does not state provenance (${PROVENANCE_V1})`)
+  if (statement.predicateType !== PROVENANCE_V1) {
+    return unverified('statement', `does not state provenance (${PROVENANCE_V1})`)
+  }
   const digests = new Map([['sha512', sha512(integrityFile)], ['sha256', hash('sha256', integrityFile, 'hex')]])
   return isAbout(statement, digests) ? verified(signer) : unverified('subject', 'states the provenance of another file')
 }
@@ -81,7 +85,8 @@ export const ageInDays = ({ date }: TrustMaterial, now = new Date()): number | n
 
 export function materialInWords(material: TrustMaterial, now?: Date): string {
   const age = ageInDays(material, now)
-  return age === null ? material.source : `${material.source} of ${material.date}, ${age} ${age === 1 ? 'day' : 'days'} old`
+  return age === null
+    ? material.source : `${material.source} of ${material.date}, ${age} ${age === 1 ? 'day' : 'days'} old`
 }
 
 export const reportMaterial = (material: TrustMaterial): TrustRootReport =>

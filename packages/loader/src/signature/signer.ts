@@ -17,7 +17,9 @@ export function signerOf(identity: CertificateIdentity): ExtensionSigner | null 
   const issuer = textOf(identity, ISSUER) ?? identity.extensions?.issuer
   if (!subject || !issuer) return null
   const repository = textOf(identity, REPOSITORY)
-  return Object.freeze({ issuer, subject, repository, workflow: workflowOf(subject, repository), ref: textOf(identity, REF) })
+  return Object.freeze({
+    issuer, subject, repository, workflow: workflowOf(subject, repository), ref: textOf(identity, REF),
+  })
 }
 
 /** The subject of a build is `workflow@ref`; that of a person is an email address. */

@@ -82,7 +82,9 @@ export class BundleVerifier {
       const bundle = read.value
       const { identity } = this.#verifier.verify(toSignedEntity(bundle, Buffer.from(artifact)))
       const signer = identity === undefined ? null : signerOf(identity)
-      if (identity !== undefined && signer === null) return unverified('certificate', 'has a certificate without a subject or an issuer')
+      if (identity !== undefined && signer === null) {
+        return unverified('certificate', 'has a certificate without a subject or an issuer')
+      }
       if (bundle.content.$case === 'messageSignature') return verified({ signer, statement: null })
       const { payloadType, payload } = bundle.content.dsseEnvelope
       const statement = readStatement(payloadType, payload)
@@ -97,7 +99,8 @@ export class BundleVerifier {
 export function readKeys(json: Json, usage: string): Verification<TrustedKeys> {
   try {
     const listed = isJsonObject(json) && Array.isArray(json['keys']) ? json['keys'] as readonly Json[] : []
-    const usable = listed.filter(isJsonObject).filter(({ keyId, keyUsage }) => typeof keyId === 'string' && keyUsage === usage)
+    const usable = listed.filter(isJsonObject)
+      .filter(({ keyId, keyUsage }) => typeof keyId === 'string' && keyUsage === usage)
     if (usable.length === 0) return unverified('key', `cannot be verified: no key is listed for ${usage}`)
     return verified(new Map(usable.map(({ keyId, publicKey }) => [keyId as string, PublicKey.fromJSON(publicKey)])))
   } catch (error) {
@@ -108,7 +111,9 @@ export function readKeys(json: Json, usage: string): Verification<TrustedKeys> {
 function keyFinder(keys: TrustedKeys): KeyFinderFunc {
   return (hint) => {
     const key = keys.get(hint)
-    if (key?.rawBytes === undefined) throw new VerificationError({ code: 'PUBLIC_KEY_ERROR', message: `key not found: ${hint}` })
+    if (key?.rawBytes === undefined) {
+      throw new VerificationError({ code: 'PUBLIC_KEY_ERROR', message: `key not found: ${hint}` })
+    }
     const { start, end } = key.validFor ?? {}
     return {
       publicKey: createPublicKey({ key: key.rawBytes, format: 'der', type: 'spki' }),
@@ -148,12 +153,16 @@ function readBundle(json: Json): Verification<Bundle> {
   const bundle = bundleFromJSON(json)
   if (!MEDIA_TYPES.has(bundle.mediaType)) return unverified('form', 'has an unknown media type')
   const extra = findUnread(json, bundleToJSON(bundle) as unknown as Json, '')?.slice(0, 200)
-  if (extra !== undefined) return unverified('form', `has a value at ${visibleText(extra)} that is not part of a bundle`)
+  if (extra !== undefined) {
+    return unverified('form', `has a value at ${visibleText(extra)} that is not part of a bundle`)
+  }
   const { tlogEntries, timestampVerificationData } = bundle.verificationMaterial
   if (Math.max(tlogEntries.length, timestampVerificationData?.rfc3161Timestamps.length ?? 0) > MAX_WITNESSES) {
     return unverified('form', `has more than ${MAX_WITNESSES} log entries or timestamps`)
   }
-  if (!tlogEntries.every(hasPlainCheckpoint)) return unverified('log', 'has a log entry that does not match its checkpoint')
+  if (!tlogEntries.every(hasPlainCheckpoint)) {
+    return unverified('log', 'has a log entry that does not match its checkpoint')
+  }
   return verified(bundle)
 }
 

@@ -22,8 +22,11 @@ export const unverified = (step: VerificationStep, message: string): Verificatio
   ({ ok: false, fault: { step, message } })
 
 const RESIGN = 'Sign bulkhead.integrity.json again, and save the bundle next to it as the signing tool wrote it.'
-const OTHER_AUTHORITY = 'Check that it was signed with the sigstore instance of the trust root, and that the root is not too old.'
-const OTHER_BYTES = 'The package is not the one that was signed. Get it again from its publisher. If it is your own and has changed, delete bulkhead.sigstore.json, pack, sign bulkhead.integrity.json, and pack again.'
+const OTHER_AUTHORITY = 'Check that it was signed with the sigstore instance of the trust root, '
+  + 'and that the root is not too old.'
+const OTHER_BYTES = 'The package is not the one that was signed. Get it again from its publisher. '
+  + 'If it is your own and has changed, delete bulkhead.sigstore.json, pack, sign bulkhead.integrity.json, '
+  + 'and pack again.'
 
 /** The cure for each step. */
 export const CURES: Readonly<Record<VerificationStep, string>> = {
@@ -57,12 +60,18 @@ export interface Statement {
 
 /** Parses the payload of a signed envelope, which the signature verifier does not read. */
 export function readStatement(payloadType: string, payload: Uint8Array): Verification<Statement> {
-  if (payloadType !== PAYLOAD_TYPE) return wrong(`has a payload of the type "${visibleText(payloadType)}", not ${PAYLOAD_TYPE}`)
+  if (payloadType !== PAYLOAD_TYPE) {
+    return wrong(`has a payload of the type "${visibleText(payloadType)}", not ${PAYLOAD_TYPE}`)
+  }
   const parsed = parseStrictJson(payload)
   if (!parsed.ok) return wrong(`holds a statement that ${parsed.message}`)
-  if (!isJsonObject(parsed.value) || !STATEMENT_TYPES.has(parsed.value['_type'])) return wrong('holds no in-toto statement')
+  if (!isJsonObject(parsed.value) || !STATEMENT_TYPES.has(parsed.value['_type'])) {
+    return wrong('holds no in-toto statement')
+  }
   const { subject, predicateType, predicate = {} } = parsed.value
-  if (!Array.isArray(subject) || subject.length !== 1) return wrong('holds a statement that is not about exactly one subject')
+  if (!Array.isArray(subject) || subject.length !== 1) {
+    return wrong('holds a statement that is not about exactly one subject')
+  }
   const [about = null] = subject as readonly Json[]
   const { name = '', digest = null } = isJsonObject(about) ? about : {}
   if (!isJsonObject(digest)) return wrong('holds a statement whose subject has no digest')

@@ -120,14 +120,17 @@ export async function measureParts(project: OpenProject, settings: Settings): Pr
     if (layer !== 'project') continue
     parts.push(...discovery.refused.map(({ candidate: { part } }) => ({ name: part, digest: null })))
     for (const candidate of discovery.found) {
-      const digests = index.find(candidate.location)?.fileDigests() ?? await digestsOf(candidate.location, limits, yielder)
+      const cached = index.find(candidate.location)
+      const digests = cached?.fileDigests() ?? await digestsOf(candidate.location, limits, yielder)
       parts.push({ name: candidate.part, digest: digests === null ? null : packageDigest(digests) })
     }
   }
   return parts
 }
 
-async function digestsOf(folder: string, limits: Settings['limits'], yielder: Yielder): Promise<ReadonlyMap<string, string> | null> {
+async function digestsOf(
+  folder: string, limits: Settings['limits'], yielder: Yielder,
+): Promise<ReadonlyMap<string, string> | null> {
   const contents = await readPackage(folder, limits, yielder, () => false)
   return contents.ok ? contents.value.digests : null
 }
@@ -136,7 +139,8 @@ async function digestsOf(folder: string, limits: Settings['limits'], yielder: Yi
 export type ProjectDocuments = ReadonlyMap<string, string | null>
 
 export const readDocuments = (
-  { openapi = {} }: Pick<ConfigFile, 'openapi'>, workspace: string, { fileBytes: maxBytes }: Pick<LoaderLimits, 'fileBytes'>,
+  { openapi = {} }: Pick<ConfigFile, 'openapi'>, workspace: string,
+  { fileBytes: maxBytes }: Pick<LoaderLimits, 'fileBytes'>,
 ): ProjectDocuments => new Map(Object.entries(openapi).map(([name, { document }]) => {
   const file = readRegularFile(resolve(workspace, document), { maxBytes })
   return [name, file.ok ? sha512(file.bytes) : null]

@@ -64,7 +64,9 @@ export function appendTrustEntry(file: string, entry: TrustEntry): void {
       closeSync(descriptor)
     }
   } catch (error) {
-    throw new BulkheadError('TrustStoreUnavailable', `The trust file "${file}" cannot be written: ${messageOf(error)}.`, { cause: error })
+    throw new BulkheadError(
+      'TrustStoreUnavailable', `The trust file "${file}" cannot be written: ${messageOf(error)}.`, { cause: error },
+    )
   }
 }
 
@@ -146,7 +148,9 @@ export function latestDecisions(lines: TrustLines['lines']): ReadonlyMap<string,
   return decisions
 }
 
-function follow(before: LatestDecision | undefined, { decision, path, decidedAt, digest, id }: TrustEntry): LatestDecision | undefined {
+function follow(
+  before: LatestDecision | undefined, { decision, path, decidedAt, digest, id }: TrustEntry,
+): LatestDecision | undefined {
   if (decision !== 'used') return { record: Object.freeze({ path, decision, decidedAt, digest }) }
   // The first start to consume it wins.
   if (before?.record.decision !== 'once' || before.usedBy !== undefined) return before

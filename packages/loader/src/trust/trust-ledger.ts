@@ -27,7 +27,9 @@ export function createTrustLedger(settings: Settings): TrustLedger {
   const open = (workspace: string): { readonly path: string; readonly layer: ProjectLayer } => {
     const layer = locateProjectLayer(workspace, settings)
     const path = realpathSync(workspace)
-    return { path, layer: layer.kind === 'folder' ? { kind: 'folder', root: join(path, settings.projectFolder) } : layer }
+    return {
+      path, layer: layer.kind === 'folder' ? { kind: 'folder', root: join(path, settings.projectFolder) } : layer,
+    }
   }
 
   const standing = async (workspace: string): Promise<TrustReport> => {
@@ -37,7 +39,12 @@ export function createTrustLedger(settings: Settings): TrustLedger {
     if (layer.kind !== 'folder') return { standing: { kind: 'nothing', digest: EMPTY_LAYER }, diagnostics }
     // A trust file inside the project is under the project's control.
     if (file !== null && isInside(layer.root, file)) return { standing: { kind: 'unknown' }, diagnostics }
-    return { standing: await standingOf(latestDecisions(lines.lines).get(path), { workspace: path, root: layer.root }, settings), diagnostics }
+    return {
+      standing: await standingOf(
+        latestDecisions(lines.lines).get(path), { workspace: path, root: layer.root }, settings,
+      ),
+      diagnostics,
+    }
   }
 
   const measure = (path: string, layer: ProjectLayer): Promise<string> | string =>
@@ -50,11 +57,19 @@ export function createTrustLedger(settings: Settings): TrustLedger {
     }
     if (isInside(join(path, settings.projectFolder), file)) throw inside(file, path)
     if ((decision === 'trusted' || decision === 'once') && layer.kind !== 'folder') {
-      const what = layer.kind === 'none' ? `has no tools or settings of its own. They would be in the folder "${settings.projectFolder}"` : `has a "${settings.projectFolder}" that ${layer.what}`
-      throw new BulkheadError('ProjectPathInvalid', `There is nothing to trust: "${path}" ${what}.`, { data: { workspace: path } })
+      const what = layer.kind === 'none'
+        ? `has no tools or settings of its own. They would be in the folder "${settings.projectFolder}"`
+        : `has a "${settings.projectFolder}" that ${layer.what}`
+      throw new BulkheadError('ProjectPathInvalid', `There is nothing to trust: "${path}" ${what}.`, {
+        data: { workspace: path },
+      })
     }
     const digest = decision === 'revoked' ? null : seen ?? await measure(path, layer)
-    if (digest !== null && !isDigest(digest)) throw new BulkheadError('TrustEntryInvalid', 'A decision needs the digest of the reviewed project: 128 lower-case hex digits.')
+    if (digest !== null && !isDigest(digest)) {
+      throw new BulkheadError(
+        'TrustEntryInvalid', 'A decision needs the digest of the reviewed project: 128 lower-case hex digits.',
+      )
+    }
     const record: TrustRecord = Object.freeze({ path, decision, decidedAt: new Date().toISOString(), digest })
     appendTrustEntry(file, { ...record, id: randomUUID() })
     return record
@@ -88,12 +103,15 @@ export function createTrustLedger(settings: Settings): TrustLedger {
 const isActive = ({ record, usedBy }: LatestDecision): boolean => record.decision !== 'revoked' && usedBy === undefined
 
 /** Reads the project only if there is a decision to compare it with. */
-async function standingOf(latest: LatestDecision | undefined, project: OpenProject, settings: Settings): Promise<TrustStanding> {
+async function standingOf(
+  latest: LatestDecision | undefined, project: OpenProject, settings: Settings,
+): Promise<TrustStanding> {
   if (latest === undefined || !isActive(latest)) return { kind: 'unknown' }
   const { decision, decidedAt: since, digest } = latest.record
   if (decision === 'revoked') return { kind: 'unknown' }
   if (digest === null) return { kind: 'declined', since, digest: 'any' }
-  return await measureProject(project, settings) === digest ? { kind: decision, since, digest } : { kind: 'changed', since }
+  return await measureProject(project, settings) === digest
+    ? { kind: decision, since, digest } : { kind: 'changed', since }
 }
 
 function report(file: string, { lines, unavailable }: TrustLines): readonly Diagnostic[] {
@@ -126,7 +144,8 @@ function canonical(path: string): string {
 }
 
 const inside = (file: string, path: string): BulkheadError => new BulkheadError(
-  'TrustScopeViolation', `The trust file "${file}" is inside the project "${path}", so it cannot record trust in it.`, { data: { file, path } },
+  'TrustScopeViolation', `The trust file "${file}" is inside the project "${path}", so it cannot record trust in it.`,
+  { data: { file, path } },
 )
 
 /**
@@ -164,16 +183,23 @@ export class TrustRenewal {
     if (latest?.decision !== 'trusted' || latest.digest !== projectDigest(this.#parts)) return
     const digest = projectDigest(partsAfter(this.#parts, change, lockDigest))
     try {
-      appendTrustEntry(this.#file, { path: this.#path, decision: 'trusted', decidedAt: new Date().toISOString(), digest, id: randomUUID() })
+      appendTrustEntry(this.#file, {
+        path: this.#path, decision: 'trusted', decidedAt: new Date().toISOString(), digest, id: randomUUID(),
+      })
     } catch (error) {
       if (!BulkheadError.is(error)) throw error
     }
   }
 }
 
-function partsAfter(parts: readonly ProjectPart[], { id, before, after, contents }: LockChange, lockDigest: string): readonly ProjectPart[] {
+function partsAfter(
+  parts: readonly ProjectPart[], { id, before, after, contents }: LockChange, lockDigest: string,
+): readonly ProjectPart[] {
   const replaced = before !== null && isInstalled(before) ? installedPart(id, before.root) : undefined
   const added = after === null || contents === undefined
     ? [] : [{ name: installedPart(id, after.root), digest: packageDigest(contents.digests) }]
-  return [...parts.filter(({ name }) => name !== LOCK_FILE && name !== replaced), { name: LOCK_FILE, digest: lockDigest }, ...added]
+  return [
+    ...parts.filter(({ name }) => name !== LOCK_FILE && name !== replaced), { name: LOCK_FILE, digest: lockDigest },
+    ...added,
+  ]
 }
