@@ -60,10 +60,8 @@ async function load(request: LoadRequest, settings: Settings, tools: Tools): Pro
       ...report, projectTrust: Object.freeze({ path: workspace, trust: decision, projectDigest: decidedAbout }),
     })
   if (fault !== undefined) return decided((await loadLayers(request, settings, tools, null, fault)).report, 'declined')
-  const { report, projectDigest } = await loadLayers(
-    request, settings, tools, { workspace, root: layer.root }, undefined,
-  )
-  if (mayLoad(projectDigest, request)) return decided(report, trust)
+  const loaded = await loadLayers(request, settings, tools, { workspace, root: layer.root }, undefined)
+  if (mayLoad(loaded.projectDigest, request)) return decided(loaded.report, trust)
   return decided((await loadLayers(request, settings, tools, null, changedSince(layer.root))).report, 'declined')
 }
 

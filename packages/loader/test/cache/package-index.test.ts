@@ -150,7 +150,7 @@ describe('detects a change:', () => {
     change(at, home)
     const after = told(await home.warm())
     expect(after).toEqual(told(await home.load({}, 'trusted', {})))
-    if (_ !== 'a folder more') expect(after).not.toEqual(before)
+    if (_ !== 'an added folder') expect(after).not.toEqual(before)
   })
 
   test('drops an extension that was removed', async () => {

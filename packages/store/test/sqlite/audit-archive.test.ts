@@ -71,7 +71,7 @@ it.each<[what: string, sql: string, position: number]>([
   ['with an unchanged start', 'DELETE FROM audit WHERE position <= 4', 2],
 ])('detects records that were deleted from the start %s', async (what, sql, position) => {
   const { folder, store } = await five()
-  if (what !== 'where nothing was archived') await store.archive!(1, await linkAt(store, 1), 'Ada')
+  if (what !== 'without an archive') await store.archive!(1, await linkAt(store, 1), 'Ada')
   await store.close()
   using database = new DatabaseSync(folder.file)
   database.exec(sql)

@@ -5,7 +5,7 @@ import { draftGroup } from '../../src/records/audit-group.ts'
 import { AuditThread } from '../../src/sqlite/audit/audit-thread.ts'
 import { StoreFolder } from './store-folder.ts'
 
-const MOVED = { code: 'StoreUnavailable', data: { reason: 'location' }, message: expect.stringContaining('was removed or moved away while it was in use') }
+const MOVED = { code: 'StoreUnavailable', data: { reason: 'location' }, message: expect.stringContaining('was removed or moved while it was in use') }
 
 let folder: StoreFolder
 beforeEach(() => { folder = new StoreFolder() })
@@ -18,7 +18,7 @@ it('rejects reads and writes while the file is moved away', async () => {
   await expect(store.write('state', 'a', 2)).rejects.toMatchObject(MOVED)
   await expect(Promise.all([store.append('one'), store.append('two')])).rejects.toMatchObject(MOVED)
   await expect(store.list('state')).rejects.toMatchObject(MOVED)
-  expect(() => store.approvalRevision!()).toThrow('was removed or moved away')
+  expect(() => store.approvalRevision!()).toThrow('was removed or moved')
   renameSync(`${folder.file}.away`, folder.file)
   await store.write('state', 'b', 3)
   expect(await store.read('state', 'b')).toBe(3)

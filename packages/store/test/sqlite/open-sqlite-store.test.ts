@@ -122,7 +122,7 @@ describe('opening a sqlite store', () => {
     symlinkSync(join(folder.path, 'nowhere'), folder.file)
     await expect(openSqliteStore({ file: folder.file })).rejects.toMatchObject(unavailable('link', 'symbolic link'))
     expect(existsSync(join(folder.path, 'nowhere'))).toBe(false)
-    await expect(openSqliteStore({ file: folder.path })).rejects.toMatchObject(unavailable('link', 'not a plain file'))
+    await expect(openSqliteStore({ file: folder.path })).rejects.toMatchObject(unavailable('link', 'not a regular file'))
   })
 
   it('rejects a folder without write permission, with or without the file', async () => {

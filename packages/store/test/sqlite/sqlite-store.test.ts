@@ -58,7 +58,7 @@ describe('the sqlite store', () => {
       ({ code: 'StoreUnavailable', data: { reason: 'damaged-record', record }, message: expect.stringMatching(new RegExp(`${record}.*${cure}`)) })
     await expect(store.read('state', 'bad')).rejects.toMatchObject(damaged('state "bad"'))
     expect(await store.list('state')).toEqual([{ key: 'bad', value: null, damage: expect.stringMatching(/^is not JSON/) }, { key: 'good', value: 1 }])
-    await expect(store.records()).rejects.toMatchObject(damaged('audit record 2', 'Restore a copy'))
+    await expect(store.records()).rejects.toMatchObject(damaged('audit record 2', 'Restore a backup'))
     expect(await store.read('state', 'good')).toBe(1)
     expect(await store.list('state', 'g')).toEqual([{ key: 'good', value: 1 }])
     expect(await store.records(3)).toMatchObject([{ position: 3, record: 'three' }])
