@@ -34,7 +34,7 @@ const corrupt: Explanation = {
 }
 const full: Explanation = {
   reason: 'full',
-  what: 'is full: it has reached maxBytes, or the disk is full',
+  what: 'is full: it has reached maxBytes, or the disk has no room left',
   cure: 'Free disk space, raise maxBytes, or archive old audit records (bulkhead audit archive FILE)',
 }
 const disk: Explanation = {
