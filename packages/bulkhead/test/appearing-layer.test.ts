@@ -77,7 +77,7 @@ describe('a project layer that appears after the start', () => {
     expect(host.diagnostics).toMatchObject([{ code: 'ProjectTrustRequired', location: layer() }])
   })
 
-  it('is not used by a host that watches', async () => {
+  it('is not used by a host that watches for changes', async () => {
     const host = await open({ watch: true })
     writeLayer()
     await vi.waitUntil(() => host.diagnostics.length > 0 || host.tool('evil'), { timeout: 60_000 })
@@ -89,9 +89,9 @@ describe('a project layer that appears after the start', () => {
   })
 
   it.each<[string, () => void]>([
-    ['settings alone', () => writeConfig({ mode: 'yolo' })],
-    ['a tool alone', () => void writeExtension(layer(), { id: 'evil', tools: [{ name: 'evil' }] }, CODE)],
-  ])('is not used either where it is %s', async (_, write) => {
+    ['only settings', () => writeConfig({ mode: 'yolo' })],
+    ['only a tool', () => void writeExtension(layer(), { id: 'evil', tools: [{ name: 'evil' }] }, CODE)],
+  ])('is not used if it consists of %s', async (_, write) => {
     const host = await open()
     write()
     await host.reload()
@@ -99,7 +99,7 @@ describe('a project layer that appears after the start', () => {
     expect(host.diagnostics).toMatchObject([{ code: 'ProjectTrustRequired' }])
   })
 
-  it('is not used in a folder that the host has switched to', async () => {
+  it('is not used in a folder that the host switched to', async () => {
     const host = await open({ workspace: folder })
     await (await host.switchWorkspace(work())).unloaded
     writeLayer()
@@ -107,7 +107,7 @@ describe('a project layer that appears after the start', () => {
     expect(await used(host)).toEqual([])
   })
 
-  it('is asked about, and used only as it was then', async () => {
+  it('requires a decision, and is used only with the content that was approved', async () => {
     const { interactor, asked } = person('once')
     const host = await open({ interactor })
     expect(asked()).toBe(0)
@@ -116,7 +116,7 @@ describe('a project layer that appears after the start', () => {
     expect([asked(), await used(host)]).toEqual([1, expect.arrayContaining(['evil', 'evilOperation', 'server evil'])])
   })
 
-  it('is used where the embedder has passed `trust`, which answers for whatever comes', async () => {
+  it('is used if the embedder passed `trust`', async () => {
     const { interactor, asked } = person()
     const host = await open({ interactor, trust: 'once' })
     writeLayer()
@@ -124,7 +124,7 @@ describe('a project layer that appears after the start', () => {
     expect([asked(), await used(host)]).toEqual([0, expect.arrayContaining(['evil'])])
   })
 
-  it('is used once somebody has trusted it with the command', async () => {
+  it('is used after `bulkhead trust`', async () => {
     const host = await open()
     writeLayer()
     await inside(['trust', work(), '--home', join(folder, 'home'), '--yes'], folder)
@@ -145,7 +145,7 @@ describe('a project layer that changes after "once"', () => {
     writeConfig({ openapi: { good: { document: 'good.json' } } })
   })
 
-  it.each(changes)('is asked about again when %s changed, and not used on a no', async (_, change) => {
+  it.each(changes)('requires a new decision when %s changed, and is not used after a rejection', async (_, change) => {
     const { interactor, asked } = person('once')
     const host = await open({ interactor })
     await host.reload()
@@ -157,7 +157,7 @@ describe('a project layer that changes after "once"', () => {
     expect(asked(), 'the same content is not asked about twice').toBe(2)
   })
 
-  it('is not used where a "once" came from the record and no user can be asked', async () => {
+  it('is not used if "once" was recorded earlier and no user can be asked', async () => {
     await inside(['trust', work(), '--home', join(folder, 'home'), '--once', '--yes'], folder)
     const host = await open()
     await host.reload()
@@ -167,7 +167,7 @@ describe('a project layer that changes after "once"', () => {
     expect([await used(host), host.tool('good')]).toEqual([[], undefined])
   })
 
-  it('is not used when it changed while the question was open', async () => {
+  it('is not used if it changed while the question was open', async () => {
     for (const answer of ['once', 'trusted']) {
       rmSync(join(folder, 'home'), { recursive: true, force: true })
       const interactor: Interactor = { interact: async () => (writeLayer(), { status: 'accepted', value: answer }) }
@@ -177,7 +177,7 @@ describe('a project layer that changes after "once"', () => {
     }
   })
 
-  it('is not used after a decline either, and a change is asked about', async () => {
+  it('is not used after a decline, and a change requires a new decision', async () => {
     const { interactor, asked } = person('declined', 'once')
     const host = await open({ interactor })
     await host.reload()

@@ -28,7 +28,7 @@ async function approve(workspace: string, ...paths: readonly string[]): Promise<
 const listed = async (args: readonly string[] = []): Promise<readonly Approval[]> =>
   JSON.parse((await inside(['approvals', 'list', '--json', ...args], folder)).stdout) as Approval[]
 
-it('what a person says at the terminal for the project is known to later runs, counted, explained and revoked', async () => {
+it('a project approval given at the terminal applies to later runs, counts uses, is explained and can be revoked', async () => {
   const terminal = new PseudoTerminal(['call', ...writing('notes/a.txt')], folder)
   await terminal.see('Run it?')
   terminal.press(KEYS.up, KEYS.enter)
@@ -57,7 +57,7 @@ it('what a person says at the terminal for the project is known to later runs, c
   expect((await inside(['audit', 'verify'], folder)).code).toBe(0)
 })
 
-it('lists by project and tool, for people and for programs', async () => {
+it('lists approvals by project and tool, as a table and as JSON', async () => {
   await approve(folder, 'src/a.txt', 'docs/a.txt')
   await approve(join(folder, 'other'), 'lib/a.txt')
   const { code, stdout } = await bulkhead(['approvals', 'list'], folder)
@@ -73,7 +73,7 @@ it('lists by project and tool, for people and for programs', async () => {
   expect(shown.stdout).toMatch(/^ {2}package +[0-9a-f]{64,}$/m)
 })
 
-it('revokes those of one project, or all', async () => {
+it('revokes the approvals of one project, or all', async () => {
   await approve(folder, 'src/a.txt', 'docs/a.txt')
   await approve(join(folder, 'other'), 'lib/a.txt')
   expect((await inside(['approvals', 'revoke', '--all', '--project', 'other'], folder)).code).toBe(0)
@@ -90,7 +90,7 @@ function damage(id: string, value: string): void {
   database.exec(`UPDATE entry SET value = ${value} WHERE key LIKE '%/${id}'`)
 }
 
-it('one that is damaged answers nothing, hides no other, is named, and goes when it is revoked', async () => {
+it('a damaged approval is ignored and reported, does not hide others, and is removed by revoke', async () => {
   await approve(folder, 'src/a.txt', 'docs/a.txt', 'lib/a.txt', 'bin/a.txt')
   const ids = new Map((await listed()).map(({ approvalKey, id }) => [approvalKey, id]))
   damage(ids.get('src')!, 'substr(value, 1, 40)')
@@ -112,23 +112,23 @@ it('one that is damaged answers nothing, hides no other, is named, and goes when
 })
 
 it.each([
-  ['nothing to do', ['approvals'], 2], ['an unknown act', ['approvals', 'forget'], 2], ['no id', ['approvals', 'show'], 2],
-  ['nothing to revoke', ['approvals', 'revoke'], 2], ['too many ways', ['approvals', 'revoke', 'abcd', '--all'], 2],
-  ['too short an id', ['approvals', 'revoke', 'ab'], 2], ['an id that is none', ['approvals', 'revoke', '../x'], 2],
-  ['a contradiction', ['approvals', 'list', '--all', '--project', '.'], 2], ['a store that is not there', ['approvals', 'list'], 1],
-])('%s is refused', async (_, args, code) => {
+  ['a missing action', ['approvals'], 2], ['an unknown action', ['approvals', 'forget'], 2], ['a missing id', ['approvals', 'show'], 2],
+  ['revoke without a selection', ['approvals', 'revoke'], 2], ['two selections', ['approvals', 'revoke', 'abcd', '--all'], 2],
+  ['an id that is too short', ['approvals', 'revoke', 'ab'], 2], ['an invalid id', ['approvals', 'revoke', '../x'], 2],
+  ['contradicting options', ['approvals', 'list', '--all', '--project', '.'], 2], ['a missing store', ['approvals', 'list'], 1],
+])('refuses %s', async (_, args, code) => {
   expect((await inside(args, folder)).code).toBe(code)
   expect(existsSync(home())).toBe(false)
 })
 
-it('an id that no approval has is not found', async () => {
+it('an unknown id is reported as not found', async () => {
   await approve(folder, 'src/a.txt')
   const ran = await inside(['approvals', 'revoke', 'ffffffffffff', '--json'], folder)
   expect(ran.code).toBe(1)
   expect(JSON.parse(ran.stdout)).toMatchObject({ error: { code: 'NotFound' } })
 })
 
-it('without a terminal no one is asked: the question of a tool has its fixed refusal', async () => {
+it('without a terminal, the question of a tool fails with InteractionUnavailable', async () => {
   const { code, stdout } = await inside(['call', 'question', '--args', '{"questions":[{"question":"Which?"}]}', '--json'], folder)
   expect(code).toBe(1)
   expect(JSON.parse(stdout)).toMatchObject({

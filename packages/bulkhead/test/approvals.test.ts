@@ -46,24 +46,24 @@ const TOOL = {
 const CODE = 'export default { tools: { greet: { execute: ({ name }) => "hello " + name } } }'
 const write = (tool: object = {}, code = CODE) => writeExtension(home(), { id: 'greeter', tools: [{ ...TOOL, ...tool }] }, code)
 
-describe('what was approved for the project is asked again when, on the disk,', () => {
+describe('a project approval is asked for again when', () => {
   it.each<[string, number, () => void]>([
     ['nothing', 0, () => write()],
-    ['its description', 1, () => write({ description: 'Greets, and more.' })],
-    ['its schema', 1, () => write({ inputSchema: { ...TOOL.inputSchema, title: 'other' } })],
-    ['what it may do', 1, () => write({ requires: { fs: { read: ['{workspace}'] } } })],
-    ['one byte of its code', 1, () => write({}, `${CODE} `)],
-    ['a file beside its code', 1, () => writeFileSync(join(write(), 'more.js'), 'export {}')],
-    ['its layer', 1, () => {
+    ['the description', 1, () => write({ description: 'Greets, and more.' })],
+    ['the schema', 1, () => write({ inputSchema: { ...TOOL.inputSchema, title: 'other' } })],
+    ['its requirements', 1, () => write({ requires: { fs: { read: ['{workspace}'] } } })],
+    ['one byte of the code', 1, () => write({}, `${CODE} `)],
+    ['a file beside the code', 1, () => writeFileSync(join(write(), 'more.js'), 'export {}')],
+    ['the layer of the tool', 1, () => {
       mkdirSync(join(project(), 'tools'), { recursive: true })
       renameSync(write(), join(project(), 'tools/greeter'))
     }],
-    ['the extension that has its name', 1, () => {
+    ['the extension that provides the name', 1, () => {
       const old = write()
       rmSync(old, { recursive: true })
       writeExtension(dirname(dirname(old)), { id: 'impostor', tools: [TOOL] }, CODE)
     }],
-  ])('%s has changed', async (_, questions, change) => {
+  ])('%s has changed on disk', async (_, questions, change) => {
     write()
     const host = await open()
     const { approver, asked } = person('project')
@@ -78,7 +78,7 @@ describe('what was approved for the project is asked again when, on the disk,', 
   })
 })
 
-it('explains what changed', async () => {
+it('explain names what changed since the approval', async () => {
   write()
   const host = await open()
   const session = await host.openSession(person('project'))
@@ -93,7 +93,7 @@ it('explains what changed', async () => {
   })
 })
 
-it('an untrusted extension that claims to need no approval is not believed where it has effects', async () => {
+it('`gated: false` of an untrusted extension is ignored for a tool with effects', async () => {
   write({ gated: false, requires: { fs: { write: ['{workspace}/out'] } } })
   writeExtension(home(), { id: 'reader', tools: [{ ...TOOL, name: 'look', gated: false }] }, CODE.replace('greet', 'look'))
   const host = await open()
@@ -108,7 +108,7 @@ it('an untrusted extension that claims to need no approval is not believed where
 describe('an approved folder', () => {
   const put = (session: Session, path: string) => call(session, 'write', { path, content: 'x' })
 
-  it('covers all that lies in it, and nothing beside it', async () => {
+  it('covers everything inside it, and nothing outside it', async () => {
     const host = await open()
     const { approver, asked } = person('session')
     const session = await host.openSession({ approver })
@@ -132,7 +132,7 @@ describe('an approved folder', () => {
     expect(asked.at(-1)).toMatchObject({ tool: 'edit' })
   })
 
-  it('covers nothing that goes up from it', async () => {
+  it('does not cover paths that lead out of it', async () => {
     const host = await open()
     const { approver, asked } = person('session')
     const session = await host.openSession({ approver })
@@ -144,7 +144,7 @@ describe('an approved folder', () => {
     expect(asked).toHaveLength(2)
   })
 
-  it('of a stranger\u2019s tool covers nothing: a key is a word to it', async () => {
+  it('does not cover paths of a third-party tool, whose key is a plain string', async () => {
     writeExtension(home(), { id: 'greeter', tools: [{ ...TOOL, approvalKey: '{name}' }] }, CODE)
     const { approver, asked } = person('session')
     const session = await (await open()).openSession({ approver })
@@ -153,8 +153,8 @@ describe('an approved folder', () => {
   })
 })
 
-describe('an "always"', () => {
-  it('answers what waits for its turn, and takes back what is being asked in another session', async () => {
+describe('an "always" answer', () => {
+  it('answers waiting questions and withdraws open ones of another session', async () => {
     write()
     const host = await open()
     const [one, two] = [createProgrammaticInteractor(), createProgrammaticInteractor()]
@@ -169,7 +169,7 @@ describe('an "always"', () => {
     expect(await host.approvals.list()).toMatchObject([{ uses: 2 }])
   })
 
-  it('for the session leaves what is asked in another one', async () => {
+  it('for the session does not answer questions of another session', async () => {
     write()
     const host = await open()
     const { approver, asked } = person('session')
@@ -178,7 +178,7 @@ describe('an "always"', () => {
   })
 })
 
-it('what the command revokes while a host runs is asked for again by its next call', async () => {
+it('the next call of a running host asks again after `bulkhead approvals revoke`', async () => {
   write()
   const host = await open()
   const { approver, asked } = person('project')

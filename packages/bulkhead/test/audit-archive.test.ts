@@ -18,7 +18,7 @@ const readOnce = () => inside(['call', 'read', '--args', '{"path":"a.txt"}'], fo
 const archive = () => join(folder, 'old.jsonl')
 const anchorIn = (text: string): string => /--anchor (\S+)/.exec(text)![1]!
 
-it('what is old is in the file, proven, and no longer here; together they are one chain', async () => {
+it('moves old records to a verified file that continues the chain of the store', async () => {
   const before = (await run('export')).stdout.split('\n')
   const archived = await run('archive', archive(), '--keep', '0')
   expect(archived).toMatchObject({ code: 0, stderr: '', stdout: expect.stringMatching(/^archived (\d+) records, 1 to \1; 1 are left/) })
@@ -39,14 +39,14 @@ it('what is old is in the file, proven, and no longer here; together they are on
   expect((await run('verify')).code).toBe(0)
 })
 
-it('what is not old stays, and no file is made', async () => {
+it('keeps recent records, and writes no file without old ones', async () => {
   expect(await run('archive', archive())).toMatchObject({ code: 0, stdout: 'No records are older than 90 days.\n' })
   expect(JSON.parse((await run('archive', archive(), '--json')).stdout)).toEqual({ file: null })
   expect(existsSync(archive())).toBe(false)
   expect((await run('verify')).stdout).not.toContain('It begins')
 })
 
-it('an audit that is broken is left as it is, and no file stays behind', async () => {
+it('leaves a broken audit unchanged, and writes no file', async () => {
   using database = new DatabaseSync(join(folder, 'home/.bulkhead/bulkhead.db'))
   database.exec(`UPDATE audit SET record = replace(record, 'allow', 'deny')`)
   const { count } = database.prepare('SELECT count(*) AS count FROM audit').get() as { count: number }
@@ -55,7 +55,7 @@ it('an audit that is broken is left as it is, and no file stays behind', async (
   expect(database.prepare('SELECT count(*) AS count FROM audit').get()).toEqual({ count })
 })
 
-it('a file that is there, or a place where none can be, is refused and nothing is taken out', async () => {
+it('refuses an existing file or an unwritable path, and removes nothing', async () => {
   writeFileSync(archive(), 'mine')
   expect(await run('archive', archive(), '--keep', '0')).toMatchObject({ code: 2, stderr: expect.stringContaining('already exists') })
   expect(readFileSync(archive(), 'utf8')).toBe('mine')
@@ -64,6 +64,6 @@ it('a file that is there, or a place where none can be, is refused and nothing i
   expect((await run('verify')).stdout).not.toContain('It begins')
 })
 
-it.each([[['archive']], [['archive', 'x', 'y']], [['archive', 'x', '--keep', 'some']], [['archive', 'x', '--keep', '-1']], [['verify', '--keep', '1']]])('wrong usage: %j', async (args) => {
+it.each([[['archive']], [['archive', 'x', 'y']], [['archive', 'x', '--keep', 'some']], [['archive', 'x', '--keep', '-1']], [['verify', '--keep', '1']]])('rejects wrong usage: %j', async (args) => {
   expect((await run(...args)).code).toBe(2)
 })

@@ -25,7 +25,7 @@ async function prove(lines: readonly string[]): Promise<unknown> {
   return verifyAudit(await openExport(file))
 }
 
-it.each([0, 1, 3])('%d records are proven as they were exported', async (count) => {
+it.each([0, 1, 3])('verifies an export of %d records', async (count) => {
   expect(await prove(await exported(count))).toMatchObject({ ok: true, records: count })
 })
 
@@ -34,14 +34,14 @@ it.each([
   [3, 'one of before', (lines: readonly string[]) => lines[1]!],
   [3, 'one that was never written', () => '{"position":2,"record":{"n":9},"link":null}'],
   [0, 'one in an empty one', () => '{"position":0,"record":{"n":9},"link":null}'],
-])('with %d records, a line too much is refused: %s', async (count, _, extra) => {
+])('rejects an extra line in an export of %d records: %s', async (count, _, extra) => {
   const lines = await exported(count)
   await expect(prove([...lines, extra(lines)])).rejects.toMatchObject({
     code: 'StoreUnavailable', message: expect.stringContaining(`line ${count + 2} is not a record of an exported audit`),
   })
 })
 
-it('what was written together is proven, however long it is as a whole', async () => {
+it('verifies records that were written in one batch, however long the batch is', async () => {
   await using store = await openStore()
   const text = JSON.stringify('x'.repeat(1_000_000))
   await store.appendAll!({ forms: [{ same: {}, own: ['text'] }], rows: Array.from({ length: 17 }, () => `0,${text}`), texts: [] })
@@ -56,7 +56,7 @@ async function openStore(): Promise<Store & AsyncDisposable> {
   return Object.assign(store, { [Symbol.asyncDispose]: () => store.close() })
 }
 
-it('more than is read at once is proven, and can be asked for again', async () => {
+it('verifies an export longer than one read, and can verify it again', async () => {
   expect(await prove(await exported(2_500))).toMatchObject({ ok: true, records: 2_500 })
   using audit = await openExport(join(folder, 'audit.jsonl'))
   const positions = async (from: number, limit: number) => (await audit.records(from, limit)).map(({ position }) => position)

@@ -45,8 +45,8 @@ const write = async (host: Host) => {
   return [outcome.type === 'output' ? 'ran' : outcome.error.code, code ?? decision]
 }
 
-describe('where the audit is required', () => {
-  it('a call is not run while its record cannot be written, is again afterwards, and explain agrees', async () => {
+describe('with a required audit', () => {
+  it('a call is refused while its record cannot be written, and explain agrees', async () => {
     configure(REQUIRED)
     const host = await open()
     {
@@ -58,7 +58,7 @@ describe('where the audit is required', () => {
     expect(written()).toBe(true)
   })
 
-  it('the record of the decision is there before the tool runs', async () => {
+  it('the record of the decision is written before the tool runs', async () => {
     configure(REQUIRED)
     const host = await open()
     const session = await host.openSession({ mode: 'yolo' })
@@ -72,7 +72,7 @@ describe('where the audit is required', () => {
     expect((await started.promise).join('\n')).toContain('ToolInvocationDecided')
   })
 
-  it('neither the project nor `enabled: false` takes it back, and a value that cannot be read requires it', async () => {
+  it('neither the project nor `enabled: false` disables it, and an unreadable value enables it', async () => {
     for (const [user, project] of [[REQUIRED, '{"audit":{"require":false,"enabled":false}}'], ['{"audit":{"require":true,"enabled":false}}', '{}'], ['{"audit":{"require":"yes"}}', '{}']]) {
       configure(user!)
       configure(project!, join(folder, '.bulkhead'))
@@ -84,7 +84,7 @@ describe('where the audit is required', () => {
     expect(written()).toBe(false)
   })
 
-  it('a store that forgets is not enough', async () => {
+  it('a store in memory is refused', async () => {
     configure(REQUIRED)
     const host = await createHost({ workspace: folder, home: join(folder, 'home/.bulkhead') })
     hosts.push(host)
@@ -93,7 +93,7 @@ describe('where the audit is required', () => {
     expect(written()).toBe(false)
   })
 
-  it('the command refuses too', async () => {
+  it('the command refuses calls', async () => {
     configure(REQUIRED)
     const args = ['call', 'write', '--args', JSON.stringify(WRITE.arguments), '--mode', 'yolo', '--home', join(folder, 'home/.bulkhead')]
     await (await open()).close()
@@ -104,7 +104,7 @@ describe('where the audit is required', () => {
   })
 })
 
-it('where it is not required, a call goes on and the loss is reported', async () => {
+it('without a required audit, a call continues and the loss is reported', async () => {
   const host = await open()
   using _ = jam()
   expect(await write(host)).toEqual(['ran', 'allow'])

@@ -15,19 +15,19 @@ async function storeOf(records: readonly Json[]) {
 const positions = async (records: readonly Json[], count: number, all = false) =>
   (await latestEntries(await storeOf(records), count, all)).map(({ position }) => position)
 
-it('shows what was done, and how extensions came and went only when asked', async () => {
+it('shows calls, and extension lifecycle records only on request', async () => {
   const records = [called('a'), moved('active'), ended(null), moved('disposed'), called('b')]
   expect(await positions(records, 20)).toEqual([1, 5])
   expect(await positions(records, 20, true)).toEqual([1, 2, 3, 4, 5])
 })
 
-it('hides no fault, and no gap', async () => {
+it('shows every fault and every gap', async () => {
   expect(await positions([moved('failed'), ended('CompartmentCrashed'), { ...moved('active'), lostBefore: 3 }, moved('active')], 20)).toEqual([1, 2, 3])
   const [entry] = await latestEntries(await storeOf([{ ...moved('active'), lostBefore: 3 }]), 1, false)
   expect(auditTable([entry!])).toContain('(3 earlier records were lost) loaded to active')
 })
 
-it('finds as many as were wanted however many lie between', async () => {
+it('finds the requested number of records, however many others lie between them', async () => {
   const many = Array.from({ length: 1_300 }, (_, at) => at % 400 === 0 ? called(`t${at}`) : moved('active'))
   expect(await positions(many, 2)).toEqual([801, 1201])
   expect(await positions(many, 3)).toEqual([401, 801, 1201])
@@ -35,7 +35,7 @@ it('finds as many as were wanted however many lie between', async () => {
   expect(await positions(many, 3, true)).toEqual([1298, 1299, 1300])
 })
 
-it('of nothing there is nothing', async () => {
+it('shows nothing for an empty audit', async () => {
   expect(await positions([], 5)).toEqual([])
   expect(auditTable([])).toBe('No records.\n')
 })

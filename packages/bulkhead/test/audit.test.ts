@@ -14,7 +14,7 @@ afterEach(() => rmSync(folder, { recursive: true }))
 
 const file = () => join(folder, 'home/.bulkhead/bulkhead.db')
 
-it('what was called is shown, exported and proven, and a change is found in the store and in the export', async () => {
+it('calls are shown, exported and verified, and tampering is detected in the store and in the export', async () => {
   writeFileSync(join(folder, 'a.txt'), 'first\n')
   await inside(['call', 'read', '--args', '{"path":"a.txt"}'], folder)
   await inside(['call', 'read', '--args', '{"path":"none\u202e\u009b.txt"}'], folder)
@@ -52,7 +52,7 @@ it('what was called is shown, exported and proven, and a change is found in the 
     .toMatchObject({ code: 1, stdout: expect.stringContaining(`broken at record ${together}:`) })
 })
 
-it('reading only the beginning of an export is no error', async () => {
+it('a reader that closes the pipe early is not an error', async () => {
   await inside(['call', 'read', '--args', '{"path":"a.txt"}'], folder)
   const child = spawn(process.execPath, [join(import.meta.dirname, '../src/bin.ts'), 'audit', 'export'], {
     cwd: folder, env: { NO_COLOR: '1', HOME: join(folder, 'home'), NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] }, stdio: ['ignore', 'pipe', 'pipe'],
@@ -65,14 +65,14 @@ it('reading only the beginning of an export is no error', async () => {
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
 })
 
-it('where nothing was called there is nothing to prove, and reading makes no store', async () => {
+it('without calls there is nothing to verify, and reading creates no store', async () => {
   const { code, stderr } = await inside(['audit', 'verify'], folder)
   expect(code).toBe(1)
   expect(stderr).toContain('There is no audit at')
   expect(stderr).toContain('--home')
 })
 
-it('a file that is no export gets another error than one that was changed', async () => {
+it('a file that is not an export and a tampered export fail with different errors', async () => {
   writeFileSync(join(folder, 'other.txt'), '{}\n')
   const { code, stderr } = await inside(['audit', 'verify', 'other.txt'], folder)
   expect(code).toBe(1)
@@ -83,12 +83,12 @@ describe('a store that cannot be opened', () => {
   const commands = [['call', 'read', '--args', '{"path":"a.txt"}'], ['explain', 'read', '--args', '{"path":"a.txt"}'], ['mcp']] as const
   const faults: readonly (readonly [string, () => void])[] = [
     ['a folder', () => void mkdirSync(file(), { recursive: true })],
-    ['no database', () => {
+    ['not a database', () => {
       mkdirSync(dirname(file()), { recursive: true })
       writeFileSync(file(), 'not a database '.repeat(100))
     }],
   ]
-  it.each(faults.flatMap(([what, lay]) => commands.map((command) => [command[0], what, command, lay] as const)))('ends %s with StoreUnavailable where it is %s', async (_, _what, command, lay) => {
+  it.each(faults.flatMap(([what, lay]) => commands.map((command) => [command[0], what, command, lay] as const)))('makes %s fail with StoreUnavailable if it is %s', async (_, _what, command, lay) => {
     writeFileSync(join(folder, 'a.txt'), 'first\n')
     lay()
     const { code, stdout, stderr } = await inside(command, folder)
@@ -96,7 +96,7 @@ describe('a store that cannot be opened', () => {
     expect(stderr).toMatch(/^StoreUnavailable .*--no-store/s)
   })
 
-  it('is done without on purpose with --no-store', async () => {
+  it('is not needed with --no-store', async () => {
     writeFileSync(join(folder, 'a.txt'), 'first\n')
     mkdirSync(file(), { recursive: true })
     const { code, stdout, stderr } = await inside(['call', 'read', '--args', '{"path":"a.txt"}', '--no-store'], folder)
@@ -106,13 +106,13 @@ describe('a store that cannot be opened', () => {
   })
 })
 
-it('--no-store leaves a store that could be opened as it is', async () => {
+it('--no-store leaves an existing store unchanged', async () => {
   writeFileSync(join(folder, 'a.txt'), 'first\n')
   expect((await inside(['call', 'read', '--args', '{"path":"a.txt"}', '--no-store'], folder)).code).toBe(0)
   expect(existsSync(file())).toBe(false)
 })
 
-it('a store that takes no record later on costs the memory, and says so once', async () => {
+it('a store that fails later costs only durability, and is reported once', async () => {
   writeFileSync(join(folder, 'a.txt'), 'first\n')
   const read = ['call', 'read', '--args', '{"path":"a.txt"}']
   expect((await inside(read, folder)).stderr).toBe('')
@@ -126,6 +126,6 @@ it('a store that takes no record later on costs the memory, and says so once', a
 it.each([
   [['audit']], [['audit', 'burn']], [['audit', 'tail', 'x']], [['audit', 'tail', '--count', '0']], [['audit', 'show']],
   [['audit', 'verify', '--anchor', '1:abc']],
-])('wrong usage: %j', async (args) => {
+])('rejects wrong usage: %j', async (args) => {
   expect((await inside(args, folder)).code).toBe(2)
 })

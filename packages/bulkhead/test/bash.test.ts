@@ -34,11 +34,11 @@ async function session(decision: 'once' | 'reject') {
   return { bash, asked }
 }
 
-it('is offered like every other tool', () => {
+it('is offered like any other tool', () => {
   expect(host.tools().find(({ name }) => name === 'bash')).toMatchObject({ layer: 'bundled', mode: 'local', kind: 'execute', gated: true })
 })
 
-it('runs what is on the allow-list, and asks for everything else by what it is', async () => {
+it('runs commands on the allow list, and asks for all others by their approval key', async () => {
   writeFileSync(join(folder, 'a.txt'), 'here\n')
   const { bash, asked } = await session('reject')
   expect(await bash('cat a.txt | cat')).toMatchObject({ type: 'output', data: { stdout: 'here\n', stderr: '', exit_code: 0 } })
@@ -49,21 +49,21 @@ it('runs what is on the allow-list, and asks for everything else by what it is',
   expect(existsSync(join(folder, 'b.txt'))).toBe(false)
 })
 
-it('runs with the settings of the user of the host, and without their keys', async () => {
+it('runs with the settings of the user, and without their keys', async () => {
   const { bash } = await session('once')
   expect(await bash('printenv HOME TERM')).toMatchObject({ data: { stdout: `${join(folder, 'home')}\ndumb\n` } })
   expect(await bash('printenv DOOR_KEY')).toMatchObject({ data: { exit_code: 1 } })
   expect(await bash('echo "[$DOOR_KEY]"')).toMatchObject({ data: { stdout: '[]\n' } })
 })
 
-it('gives the beginning of much output, and all of it in a file', async () => {
+it('returns the beginning of long output, and writes all of it to a file', async () => {
   const { bash } = await session('once')
   const outcome = await bash('seq 1 100000')
   expect(outcome.metadata).toMatchObject({ truncated: true })
   expect(readFileSync(outcome.metadata.output_path!, 'utf8')).toContain('99999')
 })
 
-it('takes absolute folders of PATH alone, and of the environment what is harmless', () => {
+it('uses only absolute folders of PATH and harmless variables of the environment', () => {
   const { path, env } = operatorEnvironment({ PATH: '/usr/bin:.:bin::/usr/bin:/bin', HOME: '/h', AWS_SECRET_ACCESS_KEY: 'x', LD_PRELOAD: 'y', LC_ALL: 'C' })
   expect(path).toEqual(['/usr/bin', '/bin'])
   expect(env).toMatchObject({ HOME: '/h', LC_ALL: 'C', GIT_TERMINAL_PROMPT: '0' })

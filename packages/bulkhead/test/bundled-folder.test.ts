@@ -10,7 +10,7 @@ let folder: string
 beforeEach(() => { folder = realpathSync(mkdtempSync(join(tmpdir(), 'bulkhead-shipped-'))) })
 afterEach(() => rmSync(folder, { recursive: true }))
 
-it('what an embedder ships in a folder must carry its integrity file, and runs as any extension does', async () => {
+it('an extension that an embedder bundles needs its integrity file, and runs like any other', async () => {
   const product = join(folder, 'product')
   const at = writeExtension(product, { id: 'greet', tools: [{ name: 'greet' }] }, 'export default { tools: { greet: { execute: () => "hello" } } }')
   const open = () => createHost({ workspace: folder, home: join(folder, 'home'), bundledFolder: product, trust: 'declined' })

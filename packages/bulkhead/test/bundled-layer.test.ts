@@ -31,7 +31,7 @@ const data = (outcome: Outcome) => {
 const verdict = (outcome: Outcome) => outcome.type === 'error' ? outcome.error.code : 'output'
 
 describe('the tools that ship with the host', () => {
-  it('are there, each with its mode, gate and kind', async () => {
+  it('are listed with mode, gate and kind', async () => {
     const { host } = await open()
     expect(host.diagnostics).toEqual([])
     expect(host.tools().filter(({ name }) => name !== 'bash').map(({ name, mode, gated, kind }) => [name, mode, gated, kind])).toEqual([
@@ -54,7 +54,7 @@ describe('the tools that ship with the host', () => {
     expect(verdict(await call(session, 'web_search', { query: 'x' }))).toBe('CapabilityUnavailable')
   })
 
-  it('tell a model that reaches too far what it can ask for instead, never what to declare', async () => {
+  it('answer a call outside the grant with what the model can ask for, not with manifest advice', async () => {
     const { host, session } = await open()
     const said = async (where: Session, name: string, args: object) => {
       const outcome = await call(where, name, args)
@@ -70,7 +70,7 @@ describe('the tools that ship with the host', () => {
     )])
   })
 
-  it('put what is beyond the model’s share into a file that goes with the session', async () => {
+  it('write output over the limit to a file that is removed with the session', async () => {
     const { session } = await open()
     mkdirSync(join(folder, 'many'))
     for (let i = 0; i < 1_001; i++) writeFileSync(join(folder, 'many', `f${i}`), 'hit\n')
@@ -88,7 +88,7 @@ describe('the tools that ship with the host', () => {
     await Promise.all(closing.splice(1).map((check) => check()))
   })
 
-  it('hand tasks to the agent runner, and refuse where there is none', async () => {
+  it('pass tasks to the agent runner, and refuse them without one', async () => {
     const { host, session } = await open({ runAgent: async ({ type, prompt, sessionId }) => ({ output: `${type}: ${prompt} (${sessionId})` }) })
     expect(data(await call(session, 'task', { subagent_type: 'scout', prompt: 'look' }))).toEqual({ output: `scout: look (${session.id})` })
     const headless = await host.openSession()
@@ -96,7 +96,7 @@ describe('the tools that ship with the host', () => {
     expect(verdict(await call((await open()).session, 'task', { subagent_type: 'scout', prompt: 'look' }))).toBe('CapabilityUnavailable')
   })
 
-  it('find further tools, which a model is shown from then on', async () => {
+  it('find deferred tools, which are then offered to the model', async () => {
     for (let i = 0; i < 12; i++) {
       writeExtension(join(folder, 'home'), { id: `ext-${i}`, tools: [{ name: `ext_${i}`, description: `Does thing number${i}.` }] }, 'export default {}')
     }
@@ -111,7 +111,7 @@ describe('the tools that ship with the host', () => {
     expect(host.offeredTools(await host.openSession()).map(({ name }) => name)).not.toContain('ext_7')
   })
 
-  it('load skills of the project and of the user, unless the configuration says no', async () => {
+  it('load skills of the project and of the user, unless the configuration denies it', async () => {
     for (const [path, body] of [['.agents/skills/one', 'of the project'], ['home/data/skills/one', 'hidden'], ['home/data/skills/two', 'of the user']] as const) {
       mkdirSync(join(folder, path), { recursive: true })
       writeFileSync(join(folder, path, 'SKILL.md'), `---\nname: ${path.split('/').at(-1)}\ndescription: d\n---\n${body}\n`)
@@ -122,7 +122,7 @@ describe('the tools that ship with the host', () => {
     expect(verdict(await call((await open({ config: { skills: { enabled: false } } })).session, 'skill', { name: 'one' }))).toBe('ToolNotRegistered')
   })
 
-  it('search where the configuration says, and fetch where the embedder says', async () => {
+  it('use the configured search service, and fetch from the hosts that the embedder allows', async () => {
     const server = createServer((request, response) => {
       if (request.url!.startsWith('/search')) response.end(JSON.stringify({ results: [{ url: 'https://a.example/', title: 'A', content: 'a' }] }))
       else response.setHeader('content-type', 'text/html').end(`<title>T</title><p>${'word '.repeat(100_000)}`)

@@ -34,7 +34,7 @@ async function start() {
   return { child, ended, mark, stdout: () => stdout }
 }
 
-it.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)('%s ends a call with what it runs, and its outcome is printed', async (signal) => {
+it.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)('%s ends a call and its processes, and the outcome is printed', async (signal) => {
   const { child, ended, mark, stdout } = await start()
   child.kill(signal)
   expect(await ended).toEqual([1, null])
@@ -42,7 +42,7 @@ it.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)('%s ends a call with what it r
   expect(isAlive(mark)).toBe(false)
 })
 
-it('a call that is killed does not leave what it ran', async () => {
+it('a killed call leaves no process behind', async () => {
   const { child, ended, mark } = await start()
   child.kill('SIGKILL')
   expect(await ended).toEqual([null, 'SIGKILL'])

@@ -86,11 +86,11 @@ const CALLS: Readonly<Record<string, { readonly args: () => object; readonly rea
   tool_search: { args: () => ({ query: 'file' }) },
 }
 
-it('each locked tool is among them', () => {
+it('the list contains every locked tool', () => {
   expect(Object.keys(CALLS).toSorted()).toEqual([...LOCKED_TOOLS].toSorted())
 })
 
-it.each(Object.keys(CALLS))('%s ends when it is cancelled in the middle, and leaves nothing running', async (name) => {
+it.each(Object.keys(CALLS))('%s ends when it is cancelled, and leaves nothing running', async (name) => {
   const { args, reached = () => true, holds = () => true } = CALLS[name]!
   const cancel = new AbortController()
   const calling = session.call({ id: name, name, arguments: args() }, { signal: cancel.signal })

@@ -50,7 +50,7 @@ const CALLS = [
   ['todo', { todos: [{ content: 'x', status: 'pending' }] }, 'session'],
 ] as const
 
-describe('a ceiling narrows', () => {
+describe('a ceiling', () => {
   const outcomes = async (policy: Ceiling | undefined, session: SessionOptions = {}) => {
     const { session: open } = await opened(policy, session)
     const allowed: string[] = []
@@ -68,19 +68,19 @@ describe('a ceiling narrows', () => {
     ['hosts', places0, ['reach 0']],
     ['commands', () => GIT, ['run git']],
     ['paths', () => ({ fs: { read: ['src/**'], write: ['src/**'] } }), ['read src', 'write src']],
-    ['patterns that overlap', () => ({ fs: { read: ['**/*.ts', 'docs'] } }), ['read src', 'read docs']],
+    ['overlapping patterns', () => ({ fs: { read: ['**/*.ts', 'docs'] } }), ['read src', 'read docs']],
     ['nothing', () => ({}), []],
     ['capabilities', () => ({ capabilities: ['session'] }), ['session']],
-  ])('%s, of the configuration and of a session', async (_, ceiling, allowed) => {
+  ])('limits to %s, from the configuration and from a session', async (_, ceiling, allowed) => {
     expect(await outcomes(ceiling())).toEqual(allowed)
     expect(await outcomes(undefined, { ceiling: ceiling() })).toEqual(allowed)
   })
 
-  it('two of them leave what both allow', async () => {
+  it('combined with another allows what both allow', async () => {
     expect(await outcomes({ fs: { read: ['src/**', 'docs/**'] } }, { ceiling: { fs: { read: ['src/**', 'c.txt'] } } })).toEqual(['read src'])
   })
 
-  it('in a listing too', async () => {
+  it('limits listings and explain', async () => {
     mkdirSync(join(folder, 'home/.bulkhead'), { recursive: true })
     writeFileSync(join(folder, 'home/.bulkhead/config.json'), JSON.stringify({ policy: { ceiling: { ...GIT, fs: { read: ['src/**'] }, net: { hosts: ['docs.example.com'] } } } }))
     const { stdout } = await inside(['tools', '--powers'], folder)

@@ -10,7 +10,7 @@ let folder: string
 beforeEach(() => { folder = mkdtempSync(join(tmpdir(), 'bulkhead-check-command-')) })
 afterEach(() => rmSync(folder, { recursive: true }))
 
-it('what is written to begin with conforms, installs and runs', async () => {
+it('a new extension conforms, installs and runs', async () => {
   const made = await inside(['new', 'word-count'], folder)
   expect(made).toMatchObject({ code: 0, stdout: expect.stringContaining('bulkhead check ./word-count') })
   expect(readdirSync(join(folder, 'word-count')).toSorted()).toEqual(['bulkhead.json', 'index.js'])
@@ -37,7 +37,7 @@ it('a violation is reported once, with the requirement and the reason', async ()
   expect(stdout.match(/ExportsMismatch/g)).toHaveLength(1)
 })
 
-it('what must be configured is started with the configuration it is given', async () => {
+it('an extension with required configuration starts with the given one', async () => {
   await inside(['new', 'word-count'], folder)
   const at = join(folder, 'word-count/bulkhead.json')
   const configSchema = { type: 'object', properties: { units: { type: 'string' } }, required: ['units'], additionalProperties: false }
@@ -62,7 +62,7 @@ it('code that cannot be parsed is neither checked nor packed, and the error name
   expect(readdirSync(folder)).toEqual(['word-count'])
 })
 
-it('nothing is written over, and a name that cannot be an id is wrong usage', async () => {
+it('`new` overwrites nothing, and rejects a name that is not an id', async () => {
   await inside(['new', 'word-count'], folder)
   const before = readFileSync(join(folder, 'word-count/index.js'), 'utf8')
   expect(await inside(['new', 'word-count'], folder)).toMatchObject({ code: 1, stderr: expect.stringContaining('is not empty') })

@@ -17,7 +17,7 @@ const greet = (version: string) => `export default { tools: { greet: { execute: 
 const greetTool = { name: 'greet', inputSchema: { type: 'object', properties: { name: { type: 'string' } }, required: ['name'] } } as const
 
 describe('bulkhead tools', () => {
-  it('lists what is there, with where it comes from and what it may do', async () => {
+  it('lists tools with their origin and their powers', async () => {
     writeExtension(global(), { id: 'greeter', version: '2.1.0', tools: [{ ...greetTool, requires: { fs: { read: ['{workspace}/*.txt'] } } }] }, greet('global'))
     const { code, stdout } = await bulkhead(['tools'], folder)
     expect(code).toBe(0)
@@ -26,7 +26,7 @@ describe('bulkhead tools', () => {
     expect(stdout).toMatch(/read +bundled +read@1\.0\.0 +validated +read +no +bundled +- +reads \{workspace\}/)
   })
 
-  it('tells scripts the same as JSON, with shadowing', async () => {
+  it('prints the same as JSON, with shadowed tools', async () => {
     writeExtension(global(), { id: 'greeter', version: '1.0.0', tools: [greetTool] }, greet('global'))
     writeExtension(project(), { id: 'greeter', version: '2.0.0', tools: [greetTool] }, greet('project'))
     const { stdout } = await inside(['tools', '--json', '--trust-project'], folder)
@@ -39,7 +39,7 @@ describe('bulkhead tools', () => {
     })
   })
 
-  it('says of what may be touched at all which tools may, secrets and variables among it', async () => {
+  it('--powers lists the tools for each power, including secrets and variables', async () => {
     const requires = { net: { hosts: ['api.example.com'] } }
     writeExtension(global(), {
       id: 'greeter', env: ['GREETING'], secrets: [{ name: 'GREET_TOKEN', hosts: ['api.example.com'] }],
@@ -56,7 +56,7 @@ describe('bulkhead tools', () => {
     expect((await inside(['tools'], folder)).stdout).toMatch(/^greet .* reaches api\.example\.com, reads the variable GREETING, uses the secret GREET_TOKEN for api\.example\.com$/m)
   })
 
-  it('says what was disabled, at which stage, and what cures it', async () => {
+  it('reports disabled extensions with stage and fix', async () => {
     writeExtension(global(), { id: 'broken', tools: [{ name: 'not a name' }] }, '')
     const { code, stdout } = await inside(['tools'], folder)
     expect(code).toBe(0)
@@ -65,7 +65,7 @@ describe('bulkhead tools', () => {
     expect(stdout).toMatch(/cure: +\S/)
   })
 
-  it('reads nothing of an untrusted project, and says so', async () => {
+  it('ignores an untrusted project, and says so', async () => {
     writeExtension(project(), { id: 'greeter', tools: [greetTool] }, greet('project'))
     const { stdout } = await inside(['tools'], folder)
     expect(stdout).not.toContain('greeter@')
@@ -74,20 +74,20 @@ describe('bulkhead tools', () => {
 })
 
 describe('bulkhead call', () => {
-  it('prints output and exits with 0', async () => {
+  it('prints the output and exits with 0', async () => {
     writeFileSync(join(folder, 'a.txt'), 'first\nsecond\n')
     const { code, stdout } = await bulkhead(['call', 'read', '--args', '{"path":"a.txt","limit":1}'], folder)
     expect(JSON.parse(stdout)).toEqual({ path: 'a.txt', content: 'first\n', lines: { from: 1, to: 1, total: 2 } })
     expect(code).toBe(0)
   })
 
-  it('takes a tool and its arguments as other hosts name them', async () => {
+  it('accepts the names that other hosts use for a tool and its arguments', async () => {
     writeFileSync(join(folder, 'note'), 'ahoy')
     const { code, stdout } = await inside(['call', 'read_file', '--args', '{"file_path":"note"}', '--json'], folder)
     expect([code, JSON.parse(stdout)]).toEqual([0, expect.objectContaining({ data: expect.objectContaining({ content: 'ahoy' }) })])
   })
 
-  it('runs a stranger’s tool of a trusted project', async () => {
+  it('runs a third-party tool of a trusted project', async () => {
     writeExtension(project(), { id: 'greeter', tools: [greetTool] }, greet('project'))
     const { code, stdout } = await bulkhead(['call', 'greet', '--args', '{"name":"you"}', '--trust-project'], folder)
     expect(stdout).toBe('hello you from project\n')
@@ -100,7 +100,7 @@ describe('bulkhead call', () => {
     expect(JSON.parse(stdout)).toMatchObject({ type: 'error', error: { code: 'InputInvalid' }, metadata: { tool: 'read', call_id: 'cli' } })
   })
 
-  it('denies what needs a person when there is none, and lets yolo pass', async () => {
+  it('denies a call that needs approval without a terminal, and allows it in yolo mode', async () => {
     writeExtension(global(), { id: 'greeter', tools: [{ ...greetTool, gated: true }] }, greet('global'))
     const asked = await inside(['call', 'greet', '--args', '{"name":"you"}'], folder)
     expect(asked).toMatchObject({ code: 1, stdout: '' })
@@ -108,7 +108,7 @@ describe('bulkhead call', () => {
     expect(await inside(['call', 'greet', '--args', '{"name":"you"}', '--mode', 'yolo'], folder)).toMatchObject({ code: 0, stdout: 'hello you from global\n' })
   })
 
-  it('says why a tool is not there that could not be loaded', async () => {
+  it('explains a missing tool by the extension that failed to load', async () => {
     writeExtension(global(), { id: 'broken', tools: [{ name: 'not a name' }] }, '')
     const missing = await inside(['call', 'greet'], folder)
     expect(missing).toMatchObject({ code: 1, stderr: expect.stringMatching(/^ToolNotRegistered [\s\S]*error ShapeInvalid \(shape\) in broken[\s\S]*cure: /) })
@@ -119,14 +119,14 @@ describe('bulkhead call', () => {
     expect(asJson.stderr).toMatch(/error ConfigInvalid .*\n.*config\.json/)
   })
 
-  it('says of the name of an extension which tools it offers, and of an untrusted project that it may have more', async () => {
+  it('lists the tools of an extension that is called by its id, and mentions an untrusted project', async () => {
     writeExtension(global(), { id: 'greeter', tools: [{ name: 'greet' }, { name: 'wave' }] }, '')
     expect((await inside(['call', 'greeter'], folder)).stderr).toMatch(/^ToolNotRegistered .*\n"greeter" is an extension\. It offers greet, wave\.\n$/)
     writeExtension(join(folder, '.bulkhead'), { id: 'own', tools: [{ name: 'own' }] }, '')
     expect((await inside(['call', 'own'], folder)).stderr).toMatch(/^ToolNotRegistered .*\n\nwarning ProjectTrustRequired [\s\S]*cure: .*`bulkhead trust`/)
   })
 
-  it('says what is wrong with the server whose tool it should be', async () => {
+  it('reports the failure of the server that should have the tool', async () => {
     mkdirSync(global(), { recursive: true })
     const mcp = { gone: { type: 'local', command: ['bulkhead-there-is-no-such-server'] }, other: { type: 'local', command: ['nor-this'] } }
     writeFileSync(join(global(), 'config.json'), JSON.stringify({ mcp }))
@@ -134,7 +134,7 @@ describe('bulkhead call', () => {
     expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringMatching(/^ToolNotRegistered .*\ngone: ServerUnavailable .*\n$/) })
   })
 
-  it('makes escape sequences of a tool visible', async () => {
+  it('escapes control sequences in the output of a tool', async () => {
     writeExtension(global(), { id: 'painter', tools: [{ name: 'paint' }] }, `export default { tools: { paint: { execute: () => 'a\\u001b[2Jb' } } }`)
     expect((await inside(['call', 'paint'], folder)).stdout).toBe('a\\u{1b}[2Jb\n')
   })
@@ -142,33 +142,33 @@ describe('bulkhead call', () => {
 
 describe('wrong usage exits with 2 and does nothing', () => {
   it.each([
-    ['nothing at all', [], /Commands/],
+    ['no command', [], /Commands/],
     ['an unknown command', ['fly'], /no command "fly"/],
-    ['a command that is nearly one', ['instal', 'x'], /no command "instal"\. Did you mean "install" or "uninstall"\?\n\nRun bulkhead --help/],
+    ['a misspelt command', ['instal', 'x'], /no command "instal"\. Did you mean "install" or "uninstall"\?\n\nRun bulkhead --help/],
     ['an unknown option', ['tools', '--fast'], /--fast/],
     ['an option before the command', ['--home', 'x', 'tools'], /^Put options after the command: bulkhead COMMAND --home\./],
-    ['an option that is nearly one', ['tools', '--jsn'], /^Unknown option '--jsn'\. Did you mean "--json"\?\n/],
-    ['a part of a command that is nearly one', ['audit', 'vrify'], /no "audit vrify"\. Did you mean "verify"\?/],
-    ['another of these', ['approvals', 'lst'], /no "approvals lst"\. Did you mean "list"\?/],
-    ['a word too many', ['tools', 'all'], /Unexpected argument "all"/],
-    ['no tool', ['call'], /Missing tool name/],
+    ['a misspelt option', ['tools', '--jsn'], /^Unknown option '--jsn'\. Did you mean "--json"\?\n/],
+    ['a misspelt subcommand of audit', ['audit', 'vrify'], /no "audit vrify"\. Did you mean "verify"\?/],
+    ['a misspelt subcommand of approvals', ['approvals', 'lst'], /no "approvals lst"\. Did you mean "list"\?/],
+    ['an extra argument', ['tools', 'all'], /Unexpected argument "all"/],
+    ['a missing tool name', ['call'], /Missing tool name/],
     ['arguments that are not JSON', ['call', 'read', '--args', '{'], /--args is not JSON/],
-    ['poisoned arguments', ['call', 'read', '--args', '{"__proto__":1}'], /--args at \/__proto__/],
+    ['arguments with __proto__', ['call', 'read', '--args', '{"__proto__":1}'], /--args at \/__proto__/],
     ['an unknown mode', ['call', 'read', '--mode', 'wild'], /ask, allowlist, yolo/],
-    ['a time that is none', ['call', 'read', '--timeout', 'soon'], /whole number/],
-    ['a time that is too long', ['call', 'read', '--timeout', '9999999999'], /from 1 to 3600000/],
-    ['an option of other commands', ['new', 'x', '--workspace', 'y'], /--workspace/],
-    ['a registry to take something away from', ['uninstall', 'x', '--registry', 'https://example.com'], /--registry/],
-    ['an option of another audit', ['audit', 'tail', '--anchor', '1:a'], /--anchor cannot be used with "audit tail"/],
-    ['an option of another list', ['approvals', 'show', 'abcd', '--tool', 'x'], /--tool cannot be used with "approvals show"/],
-    ['help on what is not there', ['help', 'fly'], /no command "fly"/],
+    ['a timeout that is not a number', ['call', 'read', '--timeout', 'soon'], /whole number/],
+    ['a timeout that is too long', ['call', 'read', '--timeout', '9999999999'], /from 1 to 3600000/],
+    ['an option of another command', ['new', 'x', '--workspace', 'y'], /--workspace/],
+    ['a registry for uninstall', ['uninstall', 'x', '--registry', 'https://example.com'], /--registry/],
+    ['an option of another audit subcommand', ['audit', 'tail', '--anchor', '1:a'], /--anchor cannot be used with "audit tail"/],
+    ['an option of another approvals subcommand', ['approvals', 'show', 'abcd', '--tool', 'x'], /--tool cannot be used with "approvals show"/],
+    ['help on an unknown command', ['help', 'fly'], /no command "fly"/],
   ])('%s', async (_, args, message) => {
     const { code, stdout, stderr } = await inside(args, folder)
     expect(code).toBe(2)
     expect(stdout + stderr).toMatch(message)
   })
 
-  it('is JSON for programs', async () => {
+  it('prints JSON with --json', async () => {
     const { code, stdout, stderr } = await inside(['call', '--json'], folder)
     expect({ code, stderr }).toEqual({ code: 2, stderr: '' })
     expect(JSON.parse(stdout)).toEqual({ error: {
@@ -177,12 +177,12 @@ describe('wrong usage exits with 2 and does nothing', () => {
     expect(JSON.parse((await inside(['--json', 'tools'], folder)).stdout)).toMatchObject({ error: { code: 'UsageInvalid' } })
   })
 
-  it('but help and version exit with 0', async () => {
+  it('--help and --version exit with 0', async () => {
     expect(await bulkhead(['--version'], folder)).toMatchObject({ code: 0, stdout: expect.stringMatching(/^\d+\.\d+\.\d+\n$/) })
     expect(await inside(['call', '--help'], folder)).toMatchObject({ code: 0, stdout: expect.stringContaining('--args') })
   })
 
-  it('a workspace that is not there is an error with its code', async () => {
+  it('a missing workspace fails with an error code', async () => {
     const ran = await inside(['tools', '--workspace', join(folder, 'nowhere')], folder)
     expect(ran).toMatchObject({ code: 1, stderr: expect.stringMatching(/^ProjectPathInvalid .* does not exist\.\n {2}cure: /) })
     const asJson = await inside(['tools', '--json', '--workspace', join(folder, 'nowhere')], folder)
@@ -190,17 +190,17 @@ describe('wrong usage exits with 2 and does nothing', () => {
     expect(asJson.code).toBe(1)
   })
 
-  it('also where everything that is installed is proven', async () => {
+  it('verify fails with the same code for a missing workspace', async () => {
     const { code, stdout, stderr } = await inside(['verify', '--json', '--workspace', join(folder, 'nowhere')], folder)
     expect([code, JSON.parse(stdout), stderr]).toEqual([1, { error: expect.objectContaining({ code: 'ProjectPathInvalid' }) }, ''])
   })
 
-  it('a folder that is none cannot be packed', async () => {
+  it('pack refuses a path that is not a folder', async () => {
     expect(await inside(['pack', 'nowhere'], folder))
       .toMatchObject({ code: 1, stderr: expect.stringMatching(/^InstallSourceInvalid "nowhere" is not a folder/) })
   })
 
-  it('every command tells its exit codes, and of each option what it is for', async () => {
+  it('every command documents its exit codes and each option', async () => {
     const { stdout } = await inside(['--help'], folder)
     const commands = [...stdout.matchAll(/^ {2}([a-z-]+) {2,}/gm)].map(([, name]) => name!)
     expect(commands).toContain('trust-root')
@@ -213,7 +213,7 @@ describe('wrong usage exits with 2 and does nothing', () => {
     }
   })
 
-  it('no command takes an option that its usage does not show', async () => {
+  it('no command accepts an option that its usage does not show', async () => {
     for (const [name, entry] of COMMANDS) {
       const { usage } = await entry.load()
       for (const option of ['--workspace=x', '--home=x', '--trust-project', '--registry=x', '--project', '--mode=ask'] as const) {
@@ -225,19 +225,19 @@ describe('wrong usage exits with 2 and does nothing', () => {
     }
   })
 
-  it('what fails by itself is JSON for programs too', async () => {
+  it('an internal error is printed as JSON with --json', async () => {
     const { code, stdout, stderr } = await inside(['audit', 'verify', 'a\0b', '--json'], folder)
     expect([code, stderr, JSON.parse(stdout)]).toEqual([1, '', { error: { code: 'InternalError', message: expect.stringContaining('null bytes'), cure: expect.any(String) } }])
   })
 })
 
-it('an empty HOME is not the folder one stands in', async () => {
+it('an empty HOME does not mean the current folder', async () => {
   expect(await inside(['trust', '--list'], folder, { HOME: '' })).toMatchObject({ code: 0 })
   expect(await inside(['tools', '--json', '--home', join(folder, 'none')], folder, { HOME: '' })).toMatchObject({ code: 0, stderr: '' })
   expect(readdirSync(folder)).toEqual([])
 })
 
-it('an empty home and an empty project are fine', async () => {
+it('works with an empty home and an empty project', async () => {
   mkdirSync(join(folder, 'home'))
   expect(await inside(['tools', '--json'], folder)).toMatchObject({ code: 0, stderr: '' })
 })

@@ -17,16 +17,16 @@ function heldClock() {
 }
 
 it.each<[string, () => Promise<void>]>([
-  ['closes', async () => {}],
+  ['resolves', async () => {}],
   ['rejects', async () => { throw new Error('the disk is gone') }],
   ['throws', () => { throw new Error('it never was open') }],
-])('resolves for a store that %s, and leaves no timer', async (_, close) => {
+])('resolves if close %s, and leaves no timer', async (_, close) => {
   const { clock, waiting } = heldClock()
   expect(await closeStore({ close }, clock)).toBe(undefined)
   expect(waiting.size).toBe(0)
 })
 
-it('waits for one that does not answer until its time is over', async () => {
+it('waits for a store that does not answer until the timeout', async () => {
   const { clock, waiting } = heldClock()
   const closed = closeStore({ close: () => new Promise(() => {}) }, clock)
   for (const run of waiting) run()

@@ -22,26 +22,26 @@ function person(value: boolean | 'gone') {
 const outcome = (plan: InstallPlan, over: Partial<Parameters<typeof agree>[1]>) =>
   agree(plan, { yes: false, accept: undefined, interactor: undefined, ...over }).then(() => 'agreed', (error: unknown) => BulkheadError.from(error).code)
 
-describe('agreeing', () => {
+describe('consent', () => {
   it.each([
-    ['nothing is asked where nothing is more', planOf({ kind: 'silent' }), {}, 'agreed'],
-    ['no user is there', first, {}, 'ConsentRequired'],
-    ['a general yes covers what is new', first, { yes: true }, 'agreed'],
-    ['and not what wants more', wider, { yes: true }, 'ConsentRequired'],
-    ['which a digest does', wider, { accept: 'ab'.repeat(6) }, 'agreed'],
-    ['of this package', wider, { accept: 'cd'.repeat(6) }, 'ConsentRequired'],
-    ['and of no other plan, though it would need no question', planOf({ kind: 'silent' }), { accept: 'cd'.repeat(6) }, 'ConsentRequired'],
-    ['what policy refuses is refused first', refused, { accept: 'cd'.repeat(6) }, 'UpdateRefused'],
-    ['consent cannot override what policy refuses', refused, { yes: true, accept: 'ab'.repeat(6), interactor: person(true).interactor }, 'UpdateRefused'],
+    ['is not needed if nothing is added', planOf({ kind: 'silent' }), {}, 'agreed'],
+    ['is required without a user', first, {}, 'ConsentRequired'],
+    ['is given to a new package by --yes', first, { yes: true }, 'agreed'],
+    ['is not given to added powers by --yes', wider, { yes: true }, 'ConsentRequired'],
+    ['is given to added powers by --accept with the digest', wider, { accept: 'ab'.repeat(6) }, 'agreed'],
+    ['is not given by the digest of another package', wider, { accept: 'cd'.repeat(6) }, 'ConsentRequired'],
+    ['is not given by another digest, even if none is needed', planOf({ kind: 'silent' }), { accept: 'cd'.repeat(6) }, 'ConsentRequired'],
+    ['comes after the refusal of the policy', refused, { accept: 'cd'.repeat(6) }, 'UpdateRefused'],
+    ['cannot override the refusal of the policy', refused, { yes: true, accept: 'ab'.repeat(6), interactor: person(true).interactor }, 'UpdateRefused'],
   ])('%s', async (_, plan, over, expected) => expect(await outcome(plan, over)).toBe(expected))
 
-  it.each([[true, 'agreed'], [false, 'ConsentRequired'], ['gone', 'ConsentRequired']] as const)('a person who answers %s', async (value, expected) => {
+  it.each([[true, 'agreed'], [false, 'ConsentRequired'], ['gone', 'ConsentRequired']] as const)('depends on the answer %s', async (value, expected) => {
     const { asked, interactor } = person(value)
     expect(await outcome(wider, { yes: true, interactor })).toBe(expected)
     expect(asked).toMatchObject([{ request: { kind: 'Confirm', prompt: expect.stringContaining('weather 2.0.0') } }])
   })
 })
 
-it.each(['', 'ab', 'AB'.repeat(6), 'xy'.repeat(6), 'ab'.repeat(65)])('--accept %s names no package', (accept) => {
+it.each(['', 'ab', 'AB'.repeat(6), 'xy'.repeat(6), 'ab'.repeat(65)])('--accept %s is rejected', (accept) => {
   expect(() => readConsent({ accept })).toThrow(/takes the digest that --dry-run shows/)
 })

@@ -9,7 +9,7 @@ let folder: string
 beforeEach(() => { folder = mkdtempSync(join(tmpdir(), 'bulkhead-crowded-')) })
 afterEach(() => rmSync(folder, { recursive: true }))
 
-it('a start that fails for lack of descriptors is not blamed on the extension', async () => {
+it('a start that fails for lack of file descriptors is not blamed on the extension', async () => {
   const fixture = join(import.meta.dirname, 'fixtures/crowded-host.ts')
   const { stdout } = await promisify(execFile)('/bin/sh', ['-c', 'ulimit -n 256; exec "$0" "$@"', process.execPath, fixture, folder])
   expect(JSON.parse(stdout)).toEqual(['NoPlaceFree', 'output'])

@@ -25,7 +25,7 @@ async function countOnce(store: boolean): Promise<unknown> {
   return outcome.type === 'output' ? outcome.data : outcome.error_text
 }
 
-it('a tool finds its state again after the host was closed, where the store remembers', async () => {
+it('a tool finds its state after a restart of the host with a durable store', async () => {
   writeExtension(join(folder, 'home'), { id: 'counter', stateSlot: { slotVersion: '1', schema: { type: 'integer' } }, tools: [{ name: 'count' }] }, COUNTER)
   expect(await countOnce(true)).toBe(1)
   expect(await countOnce(true)).toBe(2)
@@ -41,7 +41,7 @@ const NAMED = `export default {
   } } },
 }`
 
-it('a new version of an extension brings the state of the old one with it', async () => {
+it('a new version of an extension keeps the state of the old one', async () => {
   const home = join(folder, 'home')
   const slot = { slotVersion: '1', schema: { type: 'integer' } }
   writeExtension(home, { id: 'counter', stateSlot: slot, tools: [{ name: 'count' }] }, COUNTER)
@@ -54,7 +54,7 @@ it('a new version of an extension brings the state of the old one with it', asyn
   expect(await countOnce(true)).toMatch(/of version 2 and the extension has 1|SlotDriftRejected/)
 })
 
-it('a host whose store cannot be closed is closed all the same', async () => {
+it('a host closes even if its store cannot be closed', async () => {
   const store = await openSqliteStore({ file: join(folder, 'host.db') })
   const close = store.close.bind(store)
   store.close = async () => {

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { expect, it } from 'vitest'
 import * as bulkhead from '../src/index.ts'
 
-it('exports exactly this', () => {
+it('exports exactly the pinned names', () => {
   expect(Object.keys(bulkhead).toSorted()).toEqual([
     'BulkheadError', 'COMMAND_SAFETY_PATTERNS', 'CORE_VERSION', 'createCommandClassifier', 'createHeadlessInteractor', 'createHost', 'createProgrammaticInteractor', 'createTerminalInteractor',
     'openSqliteStore',

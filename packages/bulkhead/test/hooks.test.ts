@@ -36,7 +36,7 @@ async function host(config: ConfigFile = {}, more: Partial<CreateHostOptions> = 
 }
 const run = (command: string) => ({ id: 'c', name: 'runner', arguments: { command } })
 
-it('has hooks, watchdogs, guards and a state machine around a tool in a real thread', async () => {
+it('runs hooks, watchdogs, guards and a state machine around a tool in a thread', async () => {
   const log: string[] = []
   const stateMachine: StateMachine = {
     id: 'release', stage: () => ({ stageExecutionId: 'x', name: 'build', attempt: 1, allowedTools: ['runner'] }),
@@ -56,7 +56,7 @@ it('has hooks, watchdogs, guards and a state machine around a tool in a real thr
   expect(log).toEqual(['before ls -la (ls -la)', 'update {"half":"ls -la"}', 'after {"type":"output","data":"hidden"}'])
 })
 
-it('refuses what is critical to every tool with a shell, whatever a trusted project says', async () => {
+it('refuses critical commands for every tool with a shell, whatever a trusted project configures', async () => {
   mkdirSync(join(folder, '.bulkhead'))
   const loose: ConfigFile = { watchdogs: { commandSafety: { enabled: false, severity: { shutdown: 'off', 'git-force-push': 'critical' } } } }
   writeFileSync(join(folder, '.bulkhead', 'config.json'), JSON.stringify(loose))
@@ -66,7 +66,7 @@ it('refuses what is critical to every tool with a shell, whatever a trusted proj
   expect(await session.call(run('git status'))).toMatchObject({ data: { ran: 'git status' } })
 })
 
-it('can be switched off in the configuration of the host', async () => {
+it('command safety can be disabled in the configuration of the host', async () => {
   const session = await (await host({ watchdogs: { commandSafety: { enabled: false } } })).openSession({ mode: 'yolo' })
   expect(await session.call(run('sudo reboot'))).toMatchObject({ data: { ran: 'sudo reboot' } })
 })

@@ -34,36 +34,36 @@ const outside = (): unknown[] => ['ws_evil', 'outside', 'outside/deep'].flatMap(
 
 /** Every way out of a folder that agents have been led, by the path of a file. */
 const WAYS: readonly (readonly [string, () => string])[] = [
-  ['a folder whose name begins alike', () => '../ws_evil/secret.txt'],
-  ['the same, absolute', () => join(top, 'ws_evil/secret.txt')],
-  ['steps up', () => 'docs/../../outside/secret.txt'],
-  ['many steps up', () => `${'../'.repeat(40)}etc/passwd`],
-  ['two slashes', () => '//etc/passwd'],
+  ['a folder whose name has the same prefix', () => '../ws_evil/secret.txt'],
+  ['an absolute path with the same prefix', () => join(top, 'ws_evil/secret.txt')],
+  ['parent segments', () => 'docs/../../outside/secret.txt'],
+  ['many parent segments', () => `${'../'.repeat(40)}etc/passwd`],
+  ['a double slash', () => '//etc/passwd'],
   ['a link to a file', () => 'file-link'],
   ['a link to a folder', () => 'folder-link/secret.txt'],
   ['a link to a link', () => 'chain/deep/secret.txt'],
-  ['a link upwards', () => 'up/outside/secret.txt'],
+  ['a link to the parent', () => 'up/outside/secret.txt'],
   ['a link in a folder', () => 'docs/back/secret.txt'],
   ['a new file behind a link', () => 'folder-link/new.txt'],
   ['a new folder behind a link', () => 'folder-link/made/new.txt'],
-  ['a link that leads nowhere yet', () => 'dangling'],
+  ['a dangling link', () => 'dangling'],
   ['a link to itself', () => 'loop'],
-  ['the root of a process', () => `root${top}/outside/secret.txt`],
-  ['the same, directly', () => `/proc/self/root${top}/outside/secret.txt`],
-  ['open descriptors', () => 'fds/0'],
-  ['the environment', () => '/proc/self/environ'],
+  ['a link to /proc/self/root', () => `root${top}/outside/secret.txt`],
+  ['/proc/self/root', () => `/proc/self/root${top}/outside/secret.txt`],
+  ['open file descriptors', () => 'fds/0'],
+  ['/proc/self/environ', () => '/proc/self/environ'],
   ['a device', () => 'device'],
   ['a pipe without a writer', () => 'pipe'],
   ['a URL', () => `file://${top}/outside/secret.txt`],
-  ['an end of text in the middle', () => `../outside/secret.txt\0.md`],
-  ['a home', () => '~/.ssh/id_rsa'],
+  ['a null byte', () => `../outside/secret.txt\0.md`],
+  ['a tilde', () => '~/.ssh/id_rsa'],
   ['a variable', () => '$HOME/.ssh/id_rsa'],
-  ['a slash behind', () => 'file-link/'],
-  ['half a character', () => '\ud800'],
-  ['much too long', () => 'x/'.repeat(5_000)],
+  ['a trailing slash', () => 'file-link/'],
+  ['a lone surrogate', () => '\ud800'],
+  ['a path that is too long', () => 'x/'.repeat(5_000)],
 ]
 
-it.each(WAYS)('no tool leaves its workspace by %s', async (_, way) => {
+it.each(WAYS)('no tool leaves its workspace through %s', async (_, way) => {
   const before = outside()
   const path = way()
   for (const [name, args] of [
@@ -82,7 +82,7 @@ it.each(WAYS)('no tool leaves its workspace by %s', async (_, way) => {
   expect(outside()).toEqual(before)
 })
 
-it('a second name of a file outside is written and edited without it', async () => {
+it('writing or editing a hard link does not change the file outside', async () => {
   linkSync(join(top, 'outside/secret.txt'), join(top, 'ws/hard.txt'))
   const before = outside()
   expect(await session.call({ id: 'edit', name: 'edit', arguments: { path: 'hard.txt', old_string: 'canary', new_string: 'cat' } })).toMatchObject({ type: 'output' })

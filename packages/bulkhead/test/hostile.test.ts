@@ -39,8 +39,8 @@ async function expectUnharmed(): Promise<void> {
 
 const extension = (attack: string) => `export default { tools: { attack: { ${attack} }, innocent: { execute: () => 'fine' } } }`
 
-describe.each(['process', 'thread'] as const)('a hostile extension under the placement %s', (isolation) => {
-  it('that spins is stopped at its deadline, and starts anew for the next call', async () => {
+describe.each(['process', 'thread'] as const)('a hostile extension in a %s', (isolation) => {
+  it('that spins is stopped at its deadline, and restarts for the next call', async () => {
     await start(extension('execute() { for (;;); }'), { isolation, timeoutMs: 200 })
     // The deadline covers the first start, and the attack must run.
     await call('innocent')
@@ -49,7 +49,7 @@ describe.each(['process', 'thread'] as const)('a hostile extension under the pla
     expect(codeOf(await call('innocent'))).toBe('fine')
   })
 
-  it('that waits for ever is stopped at its deadline', async () => {
+  it('that never settles is stopped at its deadline', async () => {
     await start(extension('execute: () => new Promise(() => {})'), { isolation, timeoutMs: 200 })
     await call('innocent')
     expect(codeOf(await call('attack'))).toBe('ExecutionTimeout')
@@ -63,7 +63,7 @@ describe.each(['process', 'thread'] as const)('a hostile extension under the pla
     expect(codeOf(await call('innocent'))).toBe('fine')
   })
 
-  it('that throws outside its call differs from one that fails', async () => {
+  it('that throws outside its call crashes its compartment only', async () => {
     await start(extension(`execute: () => new Promise(() => queueMicrotask(() => { throw new Error('overboard') }))`), { isolation })
     const outcome = await call('attack')
     expect(codeOf(outcome)).toBe('CompartmentCrashed')
@@ -72,7 +72,7 @@ describe.each(['process', 'thread'] as const)('a hostile extension under the pla
     expect(codeOf(await call('innocent'))).toBe('fine')
   })
 
-  it('that throws while it is imported never starts', async () => {
+  it('that throws during import does not start', async () => {
     await start(`throw new Error('not today')`, { isolation })
     const outcome = await call('attack')
     expect(codeOf(outcome)).toBe('CompartmentStartFailed')
@@ -80,7 +80,7 @@ describe.each(['process', 'thread'] as const)('a hostile extension under the pla
     await expectUnharmed()
   })
 
-  it('that floods with messages is cut off', async () => {
+  it('that floods the host with messages is stopped', async () => {
     const flood = `for (let i = 0; i < 5000; i++) runtime.progress('x'); await new Promise((resolve) => setTimeout(resolve))`
     await start(extension(`async execute(_, runtime) { for (;;) { ${flood} } }`), { isolation, timeoutMs: 1000 })
     await call('innocent')
@@ -88,13 +88,13 @@ describe.each(['process', 'thread'] as const)('a hostile extension under the pla
     await expectUnharmed()
   })
 
-  it('that answers twice counts once', async () => {
+  it('that resolves twice returns its first result', async () => {
     await start(extension(`execute: () => ({ then(resolve) { resolve('first'); resolve('second'); throw new Error('third') } })`), { isolation })
     expect(codeOf(await call('attack'))).toBe('first')
     await expectUnharmed()
   })
 
-  it('that offers other tools than it declares is refused', async () => {
+  it('that exports undeclared tools is refused', async () => {
     await start(`export default { tools: { attack: { execute: () => 1 }, extra: { execute: () => 2 } } }`, { isolation })
     expect(codeOf(await call('attack'))).toBe('ExportsMismatch')
     await expectUnharmed()
@@ -103,7 +103,7 @@ describe.each(['process', 'thread'] as const)('a hostile extension under the pla
   it.each([
     ['import of a builtin', `import 'node:fs'\n${extension('execute: () => 1')}`, 'BuiltinDenied'],
     ['import of a file', `import '../../../canary.js'\n${extension('execute: () => 1')}`, 'ModuleNotFound'],
-  ])('that reaches out by %s is refused', async (_, code, expected) => {
+  ])('that reaches out through the %s is refused', async (_, code, expected) => {
     await start(code, { isolation })
     expect(codeOf(await call('attack'))).toBe(expected)
     await expectUnharmed()
@@ -111,10 +111,10 @@ describe.each(['process', 'thread'] as const)('a hostile extension under the pla
 
   it.each([
     ['null', 'null'],
-    ['a text', '"text"'],
-    ['a proxy that throws at every touch', 'new Proxy({}, { get() { throw 1 }, getPrototypeOf() { throw 2 }, ownKeys() { throw 3 } })'],
+    ['a string', '"text"'],
+    ['a proxy that throws in every trap', 'new Proxy({}, { get() { throw 1 }, getPrototypeOf() { throw 2 }, ownKeys() { throw 3 } })'],
     ['an error with a hostile message', 'Object.defineProperty(new Error(), "message", { get() { throw 1 } })'],
-  ])('that throws %s gets an error of its own', async (_, thrown) => {
+  ])('that throws %s fails that call only', async (_, thrown) => {
     await start(extension(`execute() { throw ${thrown} }`), { isolation })
     expect(codeOf(await call('attack'))).toBe('ToolExecutionFailed')
     await expectUnharmed()
@@ -123,10 +123,10 @@ describe.each(['process', 'thread'] as const)('a hostile extension under the pla
 
   it.each([
     ['a function', '() => () => 1'],
-    ['a big integer', '() => 1n'],
+    ['a bigint', '() => 1n'],
     ['a cycle', '() => { const a = {}; a.a = a; return a }'],
-    ['a poisoned key', `() => JSON.parse('{"__proto__":{"x":1}}')`],
-  ])('that returns %s gets an error that says so', async (_, execute) => {
+    ['a __proto__ key', `() => JSON.parse('{"__proto__":{"x":1}}')`],
+  ])('that returns %s fails with OutputMalformed', async (_, execute) => {
     await start(extension(`execute: ${execute}`), { isolation })
     expect(codeOf(await call('attack'))).toBe('OutputMalformed')
     await expectUnharmed()
@@ -134,26 +134,26 @@ describe.each(['process', 'thread'] as const)('a hostile extension under the pla
   })
 })
 
-describe('under the placement process', () => {
+describe('in a process', () => {
   it.each([
     ['the heap', 'CompartmentOutOfHeap', 'const a = []; for (;;) a.push(new Array(1e6).fill(1))'],
     ['one huge array', 'CompartmentOutOfHeap', 'return new Array(1e9).fill(1).length'],
     ['buffers', 'CompartmentOutOfMemory', 'const a = []; for (;;) try { a.push(new Uint8Array(5e7).fill(1)) } catch {}'],
-  ])('a tool that bombs %s takes down its own process only', async (_, code, body) => {
+  ])('a tool that exhausts %s ends its own process only', async (_, code, body) => {
     await start(extension(`execute() { ${body} }`), { timeoutMs: 600_000 })
     expect(codeOf(await call('attack'))).toBe(code)
     await expectUnharmed()
     expect(codeOf(await call('innocent'))).toBe('fine')
   })
 
-  it('a flood that never lets its own thread breathe ends with it', async () => {
+  it('a flood of messages from a busy loop ends the compartment only', async () => {
     await start(extension(`async execute(_, runtime) { for (;;) { runtime.progress('x'); await null } }`), { timeoutMs: 1000 })
     await call('innocent')
     expect(['BoundaryViolation', 'ExecutionTimeout', 'CompartmentOutOfHeap', 'CompartmentOutOfMemory']).toContain(codeOf(await call('attack')))
     await expectUnharmed()
   })
 
-  it('is where strangers run unless something else is said', async () => {
+  it('third-party extensions run in a process by default', async () => {
     await start(extension('execute: () => 1'))
     expect(children()).toEqual([])
     await call('attack')

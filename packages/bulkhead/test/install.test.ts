@@ -35,7 +35,7 @@ const pack = async (version: string, hosts?: readonly string[]) =>
   (await packFolder(greet(version, hosts), { loader: loaderOptions(join(folder, 'home/.bulkhead')) })).tarball
 
 describe('bulkhead install', () => {
-  it('shows what it is and may do, and asks; without anybody to ask it writes nothing', async () => {
+  it('shows the package and its powers, and writes nothing without consent', async () => {
     const { code, stdout, stderr } = await run('install', greet('1.0.0', ['api.example']))
     expect([code, stdout]).toEqual([1, ''])
     expect(stderr).toMatch(/greeter 1\.0\.0[\s\S]*signed +no[\s\S]*tool +greet: reaches api\.example[\s\S]*asks +"greeter" has not been accepted before/)
@@ -43,7 +43,7 @@ describe('bulkhead install', () => {
     expect(readdirSync(folder)).not.toContain('home')
   })
 
-  it('installs with --yes, and what is installed can be called and verified', async () => {
+  it('installs with --yes, and the tool can be called and verified', async () => {
     expect(await run('install', greet('1.0.0'), '--yes')).toMatchObject({ code: 0, stdout: 'Installed greeter 1.0.0 in the global layer.\n' })
     expect(await run('call', 'greet')).toMatchObject({ code: 0, stdout: 'hello from 1.0.0\n' })
     const verified = await run('verify')
@@ -51,7 +51,7 @@ describe('bulkhead install', () => {
     expect(await run('install', greet('1.0.0'))).toMatchObject({ code: 0, stdout: 'greeter 1.0.0 is already installed.\n' })
   })
 
-  it('goes back to an older version that may do more with --accept, and not with --yes', async () => {
+  it('downgrades to a version with more powers with --accept, not with --yes', async () => {
     const older = greet('1.0.0', ['api.example'])
     expect((await run('install', greet('1.1.0'), '--yes')).code).toBe(0)
     const refused = await run('install', older, '--yes')
@@ -61,7 +61,7 @@ describe('bulkhead install', () => {
     expect(await run('tools')).toMatchObject({ stdout: expect.stringContaining('greeter@1.0.0') })
   })
 
-  it('writes nothing with --dry-run, and takes an acceptance of exactly what that showed', async () => {
+  it('writes nothing with --dry-run, and accepts the digest that it showed', async () => {
     const spec = greet('1.0.0')
     const shown = await json('install', spec, '--dry-run') as unknown as { digests: { package: string } }
     expect(shown).toMatchObject({ code: 0, installed: false, id: 'greeter', verdict: { kind: 'consent' } })
@@ -80,7 +80,7 @@ describe('bulkhead install', () => {
     expect(await json('install', greet('1.0.0'), '--project', '--yes', '--trust-project')).toMatchObject({ code: 0, layer: 'project' })
   })
 
-  it('leaves a project trusted that was, with what was installed and nothing else', async () => {
+  it('keeps a trusted project trusted with the installed extension and nothing else', async () => {
     writeExtension(join(folder, '.bulkhead'), { id: 'own', tools: [{ name: 'own' }] }, 'export default { tools: { own: { execute: () => "own" } } }')
     expect(await run('trust', '--yes')).toMatchObject({ code: 0 })
     expect(await run('install', greet('1.0.0'), '--project', '--yes')).toMatchObject({ code: 0 })
@@ -89,12 +89,12 @@ describe('bulkhead install', () => {
     expect(await run('call', 'greet')).toMatchObject({ code: 1 })
   })
 
-  it('takes a bare name for that of a package, and says how to write a folder that has it', async () => {
+  it('treats a bare name as a package, and says how to name a folder', async () => {
     mkdirSync(join(folder, 'weather'))
     expect(await run('install', 'weather')).toMatchObject({ code: 1, stderr: expect.stringMatching(/^InstallSource.* To install the folder, use \.\/weather\n/) })
   })
 
-  it('says what is wrong with a package and what cures it', async () => {
+  it('reports what is wrong with a package, and the fix', async () => {
     const at = greet('1.0.0')
     writeFileSync(join(at, 'bulkhead.json'), '{}')
     expect(await run('install', at, '--yes')).toMatchObject({ code: 1, stderr: expect.stringMatching(/^ShapeInvalid .*\n {2}cure: \S/) })
@@ -102,7 +102,7 @@ describe('bulkhead install', () => {
 })
 
 describe('bulkhead update and outdated', () => {
-  it('follow a registry: silently, with a question, or not at all', async () => {
+  it('follow a registry: silently, with consent, or not at all', async () => {
     await using registry = await startRegistry('@acme/greeter')
     const from = ['--registry', registry.url]
     registry.publish('1.0.0', await pack('1.0.0'))
@@ -135,7 +135,7 @@ describe('bulkhead update and outdated', () => {
 })
 
 describe('bulkhead uninstall', () => {
-  it('says who stands without what it took away', async () => {
+  it('names extensions that depend on the removed one', async () => {
     const storms = writeExtension(join(folder, 'sources'), { id: 'storms', dependsOn: ['greeter'], tools: [{ name: 'storms' }] }, 'export default {}')
     for (const spec of [greet('1.0.0'), storms]) expect(await run('install', spec, '--yes')).toMatchObject({ code: 0 })
     expect(await run('uninstall', 'greeter')).toMatchObject({
@@ -145,8 +145,8 @@ describe('bulkhead uninstall', () => {
   })
 })
 
-describe('a package that the registry does not have any more', () => {
-  it('does not affect the others, and is reported on its own', async () => {
+describe('a package that the registry no longer has', () => {
+  it('does not affect other packages, and is reported', async () => {
     await using registry = await startRegistry('@acme/greeter')
     await using gone = await startRegistry('@acme/lost')
     registry.publish('1.0.0', await pack('1.0.0'))
@@ -165,7 +165,7 @@ describe('a package that the registry does not have any more', () => {
 })
 
 describe('bulkhead pack and verify', () => {
-  it('make and prove a package', async () => {
+  it('create and verify a package', async () => {
     const at = greet('1.0.0')
     expect(await run('pack', at)).toMatchObject({ code: 0, stdout: expect.stringMatching(/greeter 1\.0\.0[\s\S]*written +.*greeter-1\.0\.0\.tgz/) })
     expect(await json('verify', 'greeter-1.0.0.tgz')).toMatchObject({ code: 0, verified: true, integrity: 'verified', files: 3 })
@@ -174,7 +174,7 @@ describe('bulkhead pack and verify', () => {
     expect(await json('verify', at)).toMatchObject({ code: 1, error: { code: 'IntegrityFailed' } })
   })
 
-  it('bundle CommonJS dependencies, which a compartment does not have', async () => {
+  it('bundle CommonJS dependencies', async () => {
     const at = greet('1.0.0')
     writeFileSync(join(at, 'index.js'), `import { word } from 'dep'\nexport default { tools: { greet: { execute: () => word } } }`)
     mkdirSync(join(at, 'node_modules/dep'), { recursive: true })
@@ -186,7 +186,7 @@ describe('bulkhead pack and verify', () => {
     expect(await run('call', 'greet')).toMatchObject({ code: 0, stdout: 'bundled word\n' })
   })
 
-  it('take the ES modules of a package that has both, and of these only what is used', async () => {
+  it('prefer the ES modules of a dual package, without unused code', async () => {
     const at = greet('1.0.0')
     const dual = join(at, 'node_modules/dual')
     mkdirSync(dual, { recursive: true })
@@ -204,7 +204,7 @@ describe('bulkhead pack and verify', () => {
     expect(main.length).toBeLessThan(1_000)
   })
 
-  it('keep the CommonJS copy for CommonJS, as Node does', async () => {
+  it('use the CommonJS copy for CommonJS importers, like Node', async () => {
     const at = greet('1.0.0')
     for (const name of ['dual', 'old']) mkdirSync(join(at, 'node_modules', name), { recursive: true })
     writeFileSync(join(at, 'node_modules/dual/package.json'), JSON.stringify({ name: 'dual', version: '1.0.0', exports: { import: './no.mjs', require: './yes.cjs' } }))
@@ -218,13 +218,13 @@ describe('bulkhead pack and verify', () => {
     expect(await run('call', 'greet')).toMatchObject({ code: 0, stdout: 'CommonJS\n' })
   })
 
-  it('shows what it leaves out without what would act on a terminal', async () => {
+  it('escape control characters in the names of omitted files', async () => {
     const at = greet('1.0.0')
     writeFileSync(join(at, '.hid\u001b[31mden'), '')
     expect((await run('pack', at)).stdout).toContain('  without  .hid\\u{1b}[31mden\n')
   })
 
-  it('notice what was changed after it was installed', async () => {
+  it('detect changes after the installation', async () => {
     await run('install', greet('1.0.0'), '--yes')
     const installed = join(folder, 'home/.bulkhead/installed')
     const name = readdirSync(installed).find((entry) => entry.startsWith('greeter-'))

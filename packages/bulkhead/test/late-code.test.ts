@@ -12,7 +12,7 @@ afterEach(() => rmSync(folder, { recursive: true }))
 const HOST = join(import.meta.dirname, 'fixtures/late-code-host.ts')
 const MCP_SERVER = join(import.meta.dirname, '../../bridges/test/mcp/connecting/fixtures/sdk-server.ts')
 
-it('loads what a tool can make the host load before third-party code runs, and nothing afterwards', async () => {
+it('the host loads all of its code before third-party code runs', async () => {
   const { stdout } = await promisify(execFile)(process.execPath, [HOST, folder, MCP_SERVER], { env: { PATH: process.env['PATH'], NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] }, maxBuffer: 2 ** 26 })
   const { loadedBy, threadsFromDisk } = JSON.parse(stdout) as { readonly loadedBy: Record<string, readonly string[]>; readonly threadsFromDisk: readonly string[] }
   const { 'first {}': before = [], ...later } = loadedBy

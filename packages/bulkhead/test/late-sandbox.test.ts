@@ -15,7 +15,7 @@ function noting() {
   return { notes, make: async () => { notes.push('make'); return made } }
 }
 
-it('is made by the first opening, once, and closed as it is', async () => {
+it('is created once, by the first opening, and closed', async () => {
   const { notes, make } = noting()
   const late = lateSandbox(make)
   expect(notes).toEqual([])
@@ -24,7 +24,7 @@ it('is made by the first opening, once, and closed as it is', async () => {
   expect(notes).toEqual(['make', 'open', 'open', 'close'])
 })
 
-it('is never made when it is closed before', async () => {
+it('is never created if it is closed first', async () => {
   const { notes, make } = noting()
   const late = lateSandbox(make)
   await late.close()
@@ -32,7 +32,7 @@ it('is never made when it is closed before', async () => {
   expect(notes).toEqual([])
 })
 
-it('is closed also when it was being made', async () => {
+it('is closed even if it was being created', async () => {
   const { notes, make } = noting()
   const going = Promise.withResolvers<void>()
   const late = lateSandbox(async () => { await going.promise; return make() })
@@ -43,7 +43,7 @@ it('is closed also when it was being made', async () => {
   expect(notes.at(-1)).toBe('close')
 })
 
-it('what could not be made is tried again', async () => {
+it('creation is retried after a failure', async () => {
   const { make } = noting()
   let tries = 0
   const late = lateSandbox(async () => {
@@ -54,7 +54,7 @@ it('what could not be made is tried again', async () => {
   await expect(late.open(request)).resolves.toBe(session)
 })
 
-it('does not blame an extension for a system without room, and is made again', async () => {
+it('does not blame an extension for missing system resources, and retries', async () => {
   const { make } = noting()
   let tries = 0
   const late = lateSandbox(async () => {
@@ -65,7 +65,7 @@ it('does not blame an extension for a system without room, and is made again', a
   expect(await late.open(request)).toBe(session)
 })
 
-it('prepares once for code of strangers, again where that failed, and not for our own', async () => {
+it('prepares once for third-party code, again after a failure, and never for bundled code', async () => {
   const { make, notes } = noting()
   const late = lateSandbox(make, async () => {
     notes.push('prepare')

@@ -58,7 +58,7 @@ const dataOf = <Data>(outcome: Outcome): Data => {
 const longResult = async (by = session): Promise<string> => pathIn(await call('grep', { pattern: 'needle' }, by))
 
 describe('a result that is too long for a model', () => {
-  it('can be read and searched by it where it went', async () => {
+  it('can be read and searched in its file', async () => {
     const path = await longResult()
     const read = await call('read', { path, offset: 1, limit: 2 })
     expect(read).toMatchObject({ type: 'output', data: { path, lines: { from: 1, to: 2 } } })
@@ -68,7 +68,7 @@ describe('a result that is too long for a model', () => {
     expect(await call('grep', { pattern: 'needle', path, output_mode: 'count' })).toMatchObject({ data: { counts: [{ path, count: 600 }] } })
   })
 
-  it('is readable by this session only, and nothing else there is readable', async () => {
+  it('is readable by its session only, and makes nothing else readable', async () => {
     const path = await longResult()
     const other = await host.openSession({ mode: 'yolo' })
     const theirs = await longResult(other)
@@ -85,7 +85,7 @@ describe('a result that is too long for a model', () => {
     expect(readFileSync(path, 'utf8')).toContain('needle')
   })
 
-  it('is not what a link in its place leads to', async () => {
+  it('is not read through a link that replaces its file', async () => {
     const path = await longResult()
     renameSync(path, `${path}.aside`)
     writeFileSync(join(folder, 'secret.txt'), 'the needle of another')
@@ -94,7 +94,7 @@ describe('a result that is too long for a model', () => {
     expect(code(await call('grep', { pattern: 'needle', path }))).toBe('CapabilityDenied')
   })
 
-  it('is not lent to a stranger, neither as itself nor through a tool of ours', async () => {
+  it('is not readable by third-party tools, directly or through bundled tools', async () => {
     const requires = { fs: { read: ['{workspace}/**'] }, capabilities: ['tools.call' as const] }
     writeExtension(join(folder, 'home'), { id: 'snoop', tools: [{ name: 'snoop', requires }] }, `export default { tools: { snoop: {
       execute: async ({ path }, { fs, tools }) => [
@@ -108,7 +108,7 @@ describe('a result that is too long for a model', () => {
   })
 })
 
-describe('each tool that can say too much', () => {
+describe('each tool with long output', () => {
   const long = 'x'.repeat(80)
   it.each<[string, () => JsonObject, () => void, (data: JsonObject) => void]>([
     ['glob', () => ({ pattern: '**/*.md' }), () => {
@@ -122,7 +122,7 @@ describe('each tool that can say too much', () => {
       mkdirSync(join(folder, 'workspace/.agents/skills/long'), { recursive: true })
       put('.agents/skills/long/SKILL.md', `---\nname: long\ndescription: Says much.\n---\n${`${long}\n`.repeat(4_000)}`)
     }, ({ content }) => expect((content as string).length).toBeLessThanOrEqual(256 * 1024)],
-  ])('%s leaves the whole in a file that the model can read on in', async (name, args, prepare, holds) => {
+  ])('%s writes the whole output to a file that the model can read', async (name, args, prepare, holds) => {
     prepare()
     const outcome = await call(name, args())
     holds(dataOf(outcome))
@@ -131,7 +131,7 @@ describe('each tool that can say too much', () => {
     expect([lines.to > 1_000, content.length > 100]).toEqual([true, true])
   })
 
-  it('read says which part of a file it gave, and the next can be asked for', async () => {
+  it('read reports which part of a file it returned, and can return the next', async () => {
     put('large.txt', `"quoted ${long}"\n`.repeat(4_000))
     const first = await call('read', { path: 'large.txt' })
     expect(first.metadata.truncated).toBeUndefined()

@@ -24,13 +24,13 @@ const start = (args: readonly string[], stdout: number | 'pipe', stderr: number 
     cwd: folder, env: { HOME: join(folder, 'home'), NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] }, stdio: ['ignore', stdout, stderr],
   })
 
-it.each([[['--help']], [['tools']], [['tools', '--json']]])('%j fails where its words are lost, and says so', async (args) => {
+it.each([[['--help']], [['tools']], [['tools', '--json']]])('%j fails if standard output cannot be written, and says so', async (args) => {
   const child = start(args, unwritable, 'pipe')
   const [stderr, [code]] = await Promise.all([text(child.stderr!), once(child, 'close')])
   expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringMatching(/^Cannot write to standard output: E[A-Z]+: .*\n$/) })
 })
 
-it('complaints that cannot be written change nothing', async () => {
+it('an unwritable standard error does not change the exit code', async () => {
   const child = start(['fly'], 'pipe', unwritable)
   const [stdout, [code]] = await Promise.all([text(child.stdout!), once(child, 'close')])
   expect({ code, stdout }).toEqual({ code: 2, stdout: '' })

@@ -38,19 +38,19 @@ function bulkhead(args: readonly string[], config: ConfigFile = {}): Ran {
 }
 
 describe.runIf(canHide)('on a machine without bubblewrap', () => {
-  it('a call of a third-party tool says in one line which walls are missing and what stands in their place', () => {
+  it('a call of a third-party tool warns in one line which protection is missing and what is used instead', () => {
     const { status, stdout, stderr } = bulkhead(['call', 'hello', '--mode', 'yolo'])
     expect([status, stdout]).toEqual([0, 'hi\n'])
     expect(stderr).toMatch(/^Warning: Third-party tools run without bubblewrap \(bwrap is not installed\), a seccomp filter\. .*Install bubblewrap.*\n$/)
     expect(stderr).toContain('Instead, setpriv')
   })
 
-  it('a call of a bundled tool that starts nothing says nothing', () => {
+  it('a call of a bundled tool that starts no process does not warn', () => {
     writeFileSync(join(folder, 'note.txt'), 'hi')
     expect(bulkhead(['call', 'read', '--mode', 'yolo', '--args', '{"file_path":"note.txt"}'])).toMatchObject({ status: 0, stderr: '' })
   })
 
-  it('a command that should have a wall says that it has none', () => {
+  it('a command that would be sandboxed warns that it is not', () => {
     const { status, stderr } = bulkhead(['call', 'bash', '--mode', 'yolo', '--args', '{"command":"ls"}'])
     expect(status).toBe(0)
     expect(stderr).toMatch(/^Warning: Commands run without a sandbox, .*\n$/)

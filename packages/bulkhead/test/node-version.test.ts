@@ -20,7 +20,7 @@ interface Ran {
 const run = (node: string, args: readonly string[], cwd = folder): Ran =>
   spawnSync(node, args, { cwd, encoding: 'utf8', env: { PATH: process.env['PATH'], HOME: folder } })
 
-describe('on a Node that has every builtin but leaves the network open', () => {
+describe('on a Node version that cannot block the network', () => {
   /** As far as a program can tell. */
   const preload = `data:text/javascript,Object.defineProperty(process, "versions", { value: { ...process.versions, node: "24.9.0" } })`
   const load = (code: string): Ran => run(process.execPath, ['--no-warnings', '--import', preload, '--input-type=module', '--eval', code])
@@ -30,7 +30,7 @@ describe('on a Node that has every builtin but leaves the network open', () => {
     ['the library', `await import(${source('bulkhead/src/index.ts')})`],
     ['the host', `(await import(${source('host/src/index.ts')})).createHost({})`],
     ['the sandbox', `(await import(${source('sandbox/src/index.ts')})).createSandbox({ workspace: "/" })`],
-  ])('%s is not used, and says why', (_, code) => {
+  ])('%s refuses to start, and says why', (_, code) => {
     const { status, stderr } = load(code)
     expect([status, FAULT.exec(stderr)?.[1]]).toEqual([1, '24'])
   })
@@ -42,7 +42,7 @@ const old = ['/usr/local/bin/node', '/usr/bin/node', '/bin/node'].find((path) =>
   return major > 0 && major < 26
 })
 
-describe.runIf(old !== undefined)('on an older Node, as it is published', () => {
+describe.runIf(old !== undefined)('on an older Node, as published', () => {
   beforeAll(() => {
     for (const [name, from] of [['bulkhead', 'bulkhead'], ['@bulkhead/contract', 'contract'], ['@bulkhead/kit', 'kit']] as const) {
       const to = join(folder, 'node_modules', name)
@@ -57,13 +57,13 @@ describe.runIf(old !== undefined)('on an older Node, as it is published', () => 
     }
   })
 
-  it('the library says what it needs, and not which builtin is missing', () => {
+  it('the library names the required version, not a missing builtin', () => {
     const { status, stderr } = run(old!, ['--input-type=module', '--eval', 'await import("bulkhead")'])
     expect([status, FAULT.test(stderr)]).toEqual([1, true])
     expect(stderr).not.toMatch(/ERR_UNKNOWN_BUILTIN_MODULE|SyntaxError/)
   })
 
-  it('the command says the same, in one line', () => {
+  it('the command prints the same in one line', () => {
     const { status, stdout, stderr } = run(old!, [join(folder, 'node_modules/bulkhead/dist/bin.js'), 'tools'])
     expect([status, stdout, FAULT.test(stderr), stderr.trim().split('\n').length]).toEqual([2, '', true, 1])
   })

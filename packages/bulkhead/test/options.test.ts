@@ -48,7 +48,7 @@ describe('createHost', () => {
     await isRefusedAt(createHost, whole, path)
   })
 
-  it('names the option and what it must be', async () => {
+  it('the error names the option and what it must be', async () => {
     expect(await refusal(createHost, { workspace: folder, home: 5 }))
       .toHaveProperty('message', 'The option "home" of createHost cannot be the number 5. Pass a string.')
   })
@@ -74,7 +74,7 @@ describe('openSession', () => {
 
 const DESCRIPTOR = { id: 'x', manifest: { tools: [] }, code: {} }
 
-describe('the parts', () => {
+describe('the exported factories', () => {
   it.each<readonly [name: string, make: (options: never) => unknown, ...Wrong]>([
     ['openSqliteStore', openSqliteStore, undefined, ''], ['openSqliteStore', openSqliteStore, {}, '/file'],
     ['openSqliteStore', openSqliteStore, { file: 5 }, '/file'], ['openSqliteStore', openSqliteStore, { file: 'x.db', maxBytes: '1' }, '/maxBytes'],
@@ -101,7 +101,7 @@ describe('the parts', () => {
     await isRefusedAt(make, options, path)
   })
 
-  it('addHooks wants an object of functions, and adds nothing else', async () => {
+  it('addHooks requires an object of functions', async () => {
     const session = await host.openSession()
     const add = (hooks: never) => session.addHooks(hooks)
     await isRefusedAt(add, undefined, '/hooks')
@@ -111,7 +111,7 @@ describe('the parts', () => {
     await session.close()
   })
 
-  it('a program that answers for a person gives what an answer is, and the question waits until it does', async () => {
+  it('a programmatic interactor rejects an invalid answer, and the question stays open', async () => {
     const person = createProgrammaticInteractor()
     await isRefusedAt((listener) => person.onQuestion(listener), undefined, '/listener')
     const request = { kind: 'Ask', prompt: '?' } as const
@@ -131,17 +131,17 @@ describe('the parts', () => {
     ['reload', (of, request) => of.reload(request), null, ''], ['reload', (of, request) => of.reload(request), { extensions: 'read' }, '/extensions'],
     ['switchWorkspace', (of, options) => of.switchWorkspace(folder, options), null, ''], ['switchWorkspace', (of, options) => of.switchWorkspace(folder, options), { trust: 'yes' }, '/trust'],
     ['mcp.connect', (of, names) => of.mcp.connect(names), 'files', '/names'], ['offeredTools', (of, session) => of.offeredTools(session), undefined, '/session'],
-  ])('a host is asked by %s with %4$s', async (_, ask, given, path) => {
+  ])('the host rejects %s with %4$s', async (_, ask, given, path) => {
     await isRefusedAt((options) => ask(host, options), given, path)
   })
 
-  it('runWorkflow wants work, and limits that are numbers', () => {
+  it('runWorkflow requires a function, and limits that are numbers', () => {
     expect(() => host.runWorkflow({ calls: 'ten' as never }, () => 1)).toThrow(expect.objectContaining({ code: 'ConfigInvalid', data: { path: '/limits/calls' } }))
     expect(() => host.runWorkflow(undefined, 5 as never)).toThrow(expect.objectContaining({ code: 'ConfigInvalid', data: { path: '/work' } }))
     expect(host.runWorkflow({ calls: 1 }, () => 1)).toBe(1)
   })
 })
 
-it('nothing was made on the way', () => {
+it('no file was created', () => {
   expect(readdirSync(folder).filter((name) => name !== 'home')).toEqual([])
 })

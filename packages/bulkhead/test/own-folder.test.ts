@@ -23,7 +23,7 @@ const WRITER = `export default { tools: {
 } }`
 const requires = { fs: { read: ['{workspace}/**', '{user-data}/**'], write: ['{workspace}/**', '{user-data}/**'] } }
 
-it('no tool reaches what the host itself goes by, however much it was granted', async () => {
+it('no tool reaches the files of the host, whatever it was granted', async () => {
   writeExtension(join(home, '.bulkhead'), { id: 'writer', tools: [{ name: 'put', requires }, { name: 'get', requires }] }, WRITER)
   const host = await createHost({ workspace: home, home: join(home, '.bulkhead'), config: { isolation: { global: 'thread' } } })
   const session = await host.openSession({ mode: 'yolo' })
@@ -41,7 +41,7 @@ it('no tool reaches what the host itself goes by, however much it was granted', 
   expect(readFileSync(join(home, '.bulkhead/config.json'), 'utf8')).toBe('{"mode":"ask"}')
 })
 
-it('nor where the command keeps its compiled code, which a tool could have run as the operator', async () => {
+it('no tool reaches the compile cache of the command', async () => {
   vi.stubEnv('XDG_CACHE_HOME', join(home, 'link/.cache'))
   symlinkSync(home, join(home, 'link'))
   const host = await createHost({ workspace: home, home: join(home, '.bulkhead') })
@@ -55,7 +55,7 @@ it('nor where the command keeps its compiled code, which a tool could have run a
   await host.close()
 })
 
-it('nor does a command by a redirection', async () => {
+it('no command reaches the files of the host through a redirection', async () => {
   const host = await createHost({ workspace: home, home: join(home, '.bulkhead') })
   const session = await host.openSession({ mode: 'yolo' })
   const run = async (command: string) => {
@@ -70,7 +70,7 @@ it('nor does a command by a redirection', async () => {
   expect(readFileSync(join(home, '.bulkhead/config.json'), 'utf8')).toBe('{"mode":"ask"}')
 })
 
-it('nor does a search find anything there', async () => {
+it('no search finds files of the host', async () => {
   writeFileSync(join(home, 'mine.json'), '{"mode":"mine"}')
   const host = await createHost({ workspace: home, home: join(home, '.bulkhead') })
   const session = await host.openSession({ mode: 'yolo' })

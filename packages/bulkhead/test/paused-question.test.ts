@@ -14,7 +14,7 @@ async function openedSession() {
   return { host, session: await host.openSession({ pause: true }) }
 }
 
-it('the questions of a model wait for their answers over restarts of the host', async () => {
+it('questions of a model survive restarts of the host', async () => {
   const questions = [
     { question: 'Which harbour?', options: [{ label: 'Oslo' }, { label: 'Bergen' }] },
     { question: 'Who is on board?' },

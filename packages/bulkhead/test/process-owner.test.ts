@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs'
 import { expect, it } from 'vitest'
 import { createProcessOwner } from '../src/facade/sidecar.ts'
 
-it('tells whether another process lives, and is another for each host', async () => {
+it('tells whether another process is alive, and differs between hosts', async () => {
   const owner = createProcessOwner()
   expect(owner.isGone(owner.id)).toBe(false)
   expect(owner.isGone(createProcessOwner().id)).toBe(false)
@@ -19,7 +19,7 @@ it('tells whether another process lives, and is another for each host', async ()
   expect(owner.isGone(ofChild)).toBe(true)
 })
 
-it('is not fooled by a process that got the id of one that ended, where the system tells', () => {
+it('detects a reused process id', () => {
   expect(createProcessOwner().isGone(`${process.pid}-1-x`)).toBe(existsSync('/proc/self/stat'))
 })
 

@@ -9,7 +9,7 @@ const stream = (isTTY: boolean) => {
   return { written, stream: Object.assign(out, { isTTY }) as unknown as NodeJS.WriteStream }
 }
 
-it('draws a bar on a terminal and takes it away', () => {
+it('draws a bar on a terminal and removes it', () => {
   const { written, stream: out } = stream(true)
   const progress = createProgress('fetching', out)
   progress.report(500, 1_000)
@@ -21,13 +21,13 @@ it('draws a bar on a terminal and takes it away', () => {
   expect(plain).toEqual([`fetching ${'█'.repeat(12)}${'░'.repeat(12)}  50 % 500 B`, `fetching ${'█'.repeat(24)} 100 % 1.0 kB`, ''])
 })
 
-it('says how much came where the total is unknown', () => {
+it('shows the received size if the total is unknown', () => {
   const { written, stream: out } = stream(true)
   createProgress('fetching', out).report(2_500_000, undefined)
   expect(written.join()).toContain('2.5 MB')
 })
 
-it('writes nothing where the output is no terminal', () => {
+it('writes nothing without a terminal', () => {
   const { written, stream: out } = stream(false)
   const progress = createProgress('fetching', out)
   progress.report(1, 2)
@@ -35,4 +35,4 @@ it('writes nothing where the output is no terminal', () => {
   expect(written).toEqual([])
 })
 
-it('tells sizes', () => expect([0, 999, 1_000, 1_234_567].map(sizeInWords)).toEqual(['0 B', '999 B', '1.0 kB', '1.2 MB']))
+it('formats sizes', () => expect([0, 999, 1_000, 1_234_567].map(sizeInWords)).toEqual(['0 B', '999 B', '1.0 kB', '1.2 MB']))

@@ -32,7 +32,7 @@ async function open(options: Partial<CreateHostOptions> = {}) {
 }
 
 describe.each([['.bulkhead', {}], ['agent', { projectFolder: 'agent' }]])('the project layer in %s', (folder, options) => {
-  it('is not brought by a tool, whatever it was granted', async () => {
+  it('cannot be written by a tool, whatever it was granted', async () => {
     const { host, run } = await open(options)
     for (const path of ['config.json', 'tools/evil/manifest.json']) {
       expect(await run('put', { path: `${folder}/${path}` })).toMatch(/^CapabilityDenied: .*no tool writes/)
@@ -48,7 +48,7 @@ describe.each([['.bulkhead', {}], ['agent', { projectFolder: 'agent' }]])('the p
   })
 })
 
-it('what other programs run is written by a tool only where its pattern names it, and explain agrees', async () => {
+it('a tool writes files that other programs execute only if its pattern names them, and explain agrees', async () => {
   const { host, run, explain } = await open()
   execFileSync('git', ['init', '-q', workspace])
   writeFileSync(join(workspace, 'a.txt'), 'a')
@@ -65,7 +65,7 @@ it('what other programs run is written by a tool only where its pattern names it
   expect(existsSync(join(workspace, '.git/hooks/pre-commit'))).toBe(false)
 })
 
-it('git commits through bash as before', async () => {
+it('git can commit through bash', async () => {
   const { host, run } = await open()
   execFileSync('git', ['init', '-q', workspace])
   expect(await run('write', { path: 'a.txt', content: 'a' })).toBe('done')
@@ -91,7 +91,7 @@ describe('the host\'s own code', () => {
     return join(modules, 'bulkhead/index.js')
   }
 
-  it('is every place where it is, and where Node would look before', async () => {
+  it('includes every folder that Node would search first', async () => {
     const code = await ownCode(install())
     const isOwn = (path: string) => code.some((folder) => path === folder || path.startsWith(`${folder}/`))
     const own = [
@@ -105,7 +105,7 @@ describe('the host\'s own code', () => {
     expect(isOwn(process.execPath)).toBe(true)
   })
 
-  it('is not written by a tool where the workspace has it', async () => {
+  it('cannot be written by a tool if the workspace contains it', async () => {
     // The repository of this test has the code that runs it.
     workspace = realpathSync(join(import.meta.dirname, '../../..'))
     const { host, run, explain } = await open()

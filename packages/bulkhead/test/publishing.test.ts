@@ -15,7 +15,7 @@ let folder: string
 beforeEach(() => { folder = mkdtempSync(join(tmpdir(), 'bulkhead-publishing-')) })
 afterEach(() => rmSync(folder, { recursive: true }))
 
-it('the example of docs/guides/publishing.md conforms, reaches its host with a secret it does not see, and writes where it may', async () => {
+it('the example of docs/guides/publishing.md conforms, uses a secret that it cannot see, and writes its file', async () => {
   const heard: (string | undefined)[] = []
   const server = createServer(({ url, headers }, response) => {
     heard.push(`${url} ${headers.authorization}`)

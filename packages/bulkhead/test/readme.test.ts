@@ -18,7 +18,7 @@ const block = (info: string): string => {
   return found[1]!
 }
 
-it('the examples of the README do what the README says', async () => {
+it('the examples of the README print what the README shows', async () => {
   const extension = join(project, '.bulkhead/tools/word-count')
   mkdirSync(extension, { recursive: true })
   mkdirSync(join(project, 'node_modules'))
@@ -38,7 +38,7 @@ it('the examples of the README do what the README says', async () => {
   expect(code).toBe(0)
 })
 
-it('its examples stay short enough to be read at a glance', () => {
+it('each example has at most 20 lines', () => {
   for (const info of ['json bulkhead.json', 'js index.js', 'ts agent.ts']) {
     expect(block(info).trimEnd().split('\n').filter((line) => line.trim() !== '').length).toBeLessThanOrEqual(20)
   }
@@ -48,7 +48,7 @@ it('the README has at most 150 lines', () => {
   expect(README.trimEnd().split('\n').length).toBeLessThanOrEqual(150)
 })
 
-it('every command is in the table of the package', () => {
+it('every command is in the table of the package README', () => {
   const table = readFileSync(join(ROOT, 'packages/bulkhead/README.md'), 'utf8')
   for (const name of COMMANDS.keys()) expect(table).toMatch(new RegExp(`^\\| .*\`(?:bulkhead )?${name}\\b.*\\|`, 'm'))
 })

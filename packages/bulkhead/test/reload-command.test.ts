@@ -15,7 +15,7 @@ const WELL = 'export default { init() {}, tools: { well: { execute: () => 1 } } 
 const ILL = 'export default { init() { throw new Error("no licence") }, tools: { ill: { execute: () => 1 } } }'
 
 describe('bulkhead reload', () => {
-  it('starts every extension that does not ship with the host, and says which do not stand', async () => {
+  it('starts every extension that is not bundled, and reports failures', async () => {
     writeExtension(global(), { id: 'well', version: '1.2.0', tools: [{ name: 'well' }] }, WELL)
     writeExtension(global(), { id: 'ill', tools: [{ name: 'ill' }] }, ILL)
     const { code, stdout } = await bulkhead(['reload'], folder)
@@ -27,7 +27,7 @@ describe('bulkhead reload', () => {
     expect(code).toBe(1)
   })
 
-  it('takes names, and exits with 0 when those stand', async () => {
+  it('accepts names, and exits with 0 if those start', async () => {
     writeExtension(global(), { id: 'well', tools: [{ name: 'well' }] }, WELL)
     writeExtension(global(), { id: 'ill', tools: [{ name: 'ill' }] }, ILL)
     const { code, stdout } = await inside(['reload', 'well', '--json'], folder)
@@ -37,7 +37,7 @@ describe('bulkhead reload', () => {
     expect(code).toBe(0)
   })
 
-  it('tells what was disabled before anything could be started, and an unknown name', async () => {
+  it('reports extensions that were disabled earlier, and unknown names', async () => {
     writeExtension(global(), { id: 'broken', tools: [{ name: 'not a name' }] }, '')
     const broken = await inside(['reload', 'broken'], folder)
     expect(broken).toMatchObject({ code: 1, stdout: expect.stringContaining('ShapeInvalid (shape) in broken') })

@@ -26,7 +26,7 @@ const said = async (from: Host) => {
   return outcome.type === 'output' ? outcome.data : outcome.error.code
 }
 
-it('takes over edited files in a real process, and keeps the last good ones when the edit does not stand', async () => {
+it('uses edited files, and keeps the last good version if the edit fails', async () => {
   write(folder, 'first')
   host = await open(folder)
   expect(await said(host)).toBe('first')
@@ -71,7 +71,7 @@ it('reloads once for a burst of change events', async () => {
   expect(watching).toBe(false)
 })
 
-it('watches real files: a storm of edits is one reload', async () => {
+it('watches real files, and reloads once for many edits', async () => {
   write(folder, 'first')
   host = await open(folder, true)
   expect(await said(host)).toBe('first')
@@ -88,7 +88,7 @@ it('watches real files: a storm of edits is one reload', async () => {
   expect(reloads).toBe(1)
 })
 
-it('switches from one project to another, with their layers and their files', async () => {
+it('switches projects with their layers and files', async () => {
   const [here, there] = [join(folder, 'here'), join(folder, 'there')]
   write(here, 'here')
   write(there, 'there')

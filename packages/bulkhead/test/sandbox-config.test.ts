@@ -16,7 +16,7 @@ export default { tools: { who: { execute: () => who } } }`
 
 const host = async (config: ConfigFile) => createHost({ workspace: folder, home: join(folder, 'home'), config })
 
-it('spreads the calls of an extension over as many compartments as the configuration says', async () => {
+it('distributes the calls of an extension over the configured number of compartments', async () => {
   writeExtension(join(folder, 'home'), { id: 'who', tools: [{ name: 'who' }] }, WHO)
   const wide = await host({ isolation: { global: 'thread' }, extensions: { who: { compartments: 3 } } })
   const session = await wide.openSession({ mode: 'yolo' })
@@ -27,7 +27,7 @@ it('spreads the calls of an extension over as many compartments as the configura
   expect(answers.every((answer) => typeof answer === 'number')).toBe(true)
 })
 
-it('does not spread what keeps state, and says where that was asked for', async () => {
+it('does not distribute a stateful extension, and reports the setting', async () => {
   writeExtension(
     join(folder, 'home'), { id: 'who', stateSlot: { slotVersion: '1', schema: {} }, tools: [{ name: 'who' }] }, WHO,
   )
@@ -37,7 +37,7 @@ it('does not spread what keeps state, and says where that was asked for', async 
   expect(diagnostics).toMatchObject([{ extensionId: 'who', code: 'ConfigSchemaViolation', path: '/extensions/who/compartments' }])
 })
 
-it('closes an idle compartment, and starts it again with the next call', async () => {
+it('closes an idle compartment, and restarts it for the next call', async () => {
   writeExtension(join(folder, 'home'), { id: 'who', tools: [{ name: 'who' }] }, WHO)
   const sleepy = await host({ isolation: { global: 'thread' }, sandbox: { idleMs: 1 } })
   const session = await sleepy.openSession({ mode: 'yolo' })

@@ -4,7 +4,7 @@ import { dirname } from 'node:path'
 import { expect, it } from 'vitest'
 import { createSidecar } from '../src/facade/sidecar.ts'
 
-it('keeps long results per session, for this user alone, and removes them with it', async () => {
+it('keeps long results per session, private to the user, and removes them with it', async () => {
   const sidecar = createSidecar()
   const path = await sidecar.save('s1', '../../../etc/c1', 'the whole')
   const other = await sidecar.save('s2', 'c1', 'another')
@@ -24,7 +24,7 @@ it('keeps long results per session, for this user alone, and removes them with i
   expect(existsSync(dirname(other))).toBe(false)
 })
 
-it('does not remember the end of every session there ever was', async () => {
+it('does not remember sessions that ended', async () => {
   const sidecar = createSidecar()
   for (let ended = 0; ended <= 1_000; ended++) await sidecar.discard(`s${ended}`)
   await expect(sidecar.save('s1000', 'c', 'late')).rejects.toMatchObject({ code: 'SessionCancelled' })
@@ -33,7 +33,7 @@ it('does not remember the end of every session there ever was', async () => {
   await sidecar.discard('s0')
 })
 
-it('removes what a host left that was killed, and nothing of one that lives', async () => {
+it('removes files of a killed host, and none of a running one', async () => {
   const code = `
     const { createSidecar } = await import(${JSON.stringify(new URL('../src/facade/sidecar.ts', import.meta.url).href)})
     console.log(await createSidecar().save('s', 'c', 'left'))

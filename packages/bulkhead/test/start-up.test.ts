@@ -31,51 +31,51 @@ const AT_ONCE = ['bin.ts', 'cli/command.ts', 'cli/commands.ts', 'cli/compiled-co
 
 it.each<[string[], number]>([
   [['--version'], 0], [['--help'], 0], [[], 2],
-])('%j is answered with what is at hand', async (args, code) => {
+])('%j loads only the entry modules', async (args, code) => {
   expect(await loadsOf(args, code)).toEqual(AT_ONCE)
 })
 
-it('a name that no command has is compared with those that there are, and nothing more', async () => {
+it('an unknown command loads only the entry modules', async () => {
   expect(await loadsOf(['fly'], 2)).toEqual(AT_ONCE)
 })
 
-it('the purpose of a command is shown without loading its implementation', async () => {
+it('the help of a command does not load its implementation', async () => {
   expect((await loadsOf(['tools', '--help'])).filter((name) => !name.endsWith('.ts'))).toEqual(['contract', 'kit'])
 })
 
 /** Each takes longer to load than the rest of a start, and has nothing to do with looking. */
 const HEAVY = ['sandbox', 'undici', 'comlink', 'piscina', '@clack/prompts', '@opentelemetry/api', '@modelcontextprotocol/server', '@sigstore/verify', '@sigstore/tuf', 'rolldown']
 
-it('what speaks MCP is loaded when somebody is served', async () => {
+it('the help of mcp does not load the MCP server', async () => {
   expect((await loadsOf(['mcp', '--help'])).filter((name) => [...HEAVY, 'bridges', 'host'].includes(name))).toEqual([])
 })
 
-it('a list of tools is made without compartments, network, prompts and signatures', async () => {
+it('a list of tools loads no sandbox, network, prompts or signatures', async () => {
   const loads = await loadsOf(['tools'])
   expect(loads).toEqual(expect.arrayContaining(['contract', 'host', 'loader', 'tools-bundled', 'zod']))
   expect(loads.filter((name) => HEAVY.includes(name))).toEqual([])
 })
 
-it('and once it is known that schemas compile, without what compiles them', async () => {
+it('a second list of tools does not load the schema compilers', async () => {
   mkdirSync(join(folder, 'home/.bulkhead'), { recursive: true })
   expect(await loadsOf(['tools'])).toEqual(expect.arrayContaining(['ajv', 're2js']))
   expect((await loadsOf(['tools'])).filter((name) => [...HEAVY, 'ajv', 're2js'].includes(name))).toEqual([])
 })
 
-it('also where there is no home, which is not made by looking', async () => {
+it('the same holds without a home folder, and none is created', async () => {
   const cached = { XDG_CACHE_HOME: join(folder, 'cache'), NODE_COMPILE_CACHE: undefined }
   expect(await loadsOf(['tools'], 0, cached)).toEqual(expect.arrayContaining(['ajv', 're2js']))
   expect((await loadsOf(['tools'], 0, cached)).filter((name) => ['ajv', 're2js'].includes(name))).toEqual([])
   expect(readdirSync(folder).toSorted()).toEqual(['cache', 'loads'])
 })
 
-it('what was done is looked at without a host, and without what validates', async () => {
+it('audit verify loads no host and no validators', async () => {
   const loads = await loadsOf(['audit', 'verify'], 1)
   expect(loads).toEqual(expect.arrayContaining(['contract', 'store']))
   expect(loads.filter((name) => [...HEAVY, 'host', 'loader', 'tools-bundled', 'ajv', 're2js', 'zod'].includes(name))).toEqual([])
 })
 
-it('what speaks to MCP servers is loaded when one is spoken to', async () => {
+it('the MCP client is loaded only to connect', async () => {
   mkdirSync(join(folder, 'home/.bulkhead'), { recursive: true })
   const mcp = { gone: { type: 'local', command: ['/does/not/exist'] } }
   writeFileSync(join(folder, 'home/.bulkhead/config.json'), JSON.stringify({ mcp }))
@@ -83,7 +83,7 @@ it('what speaks to MCP servers is loaded when one is spoken to', async () => {
   expect(await loadsOf(['tools', '--connect'])).toContain('@modelcontextprotocol/client')
 })
 
-it('the library is imported without a host, and without validators', async () => {
+it('importing the library loads no host implementation and no validators', async () => {
   const file = join(folder, 'loads')
   const script = `const { createHost } = await import(${JSON.stringify(`${source}index.ts`)}); if (typeof createHost !== 'function') process.exit(1)`
   await promisify(execFile)(process.execPath, ['--input-type=module', '-e', script], { env: { NODE_OPTIONS: `--import=${noting}`, LOADS_FILE: file } })

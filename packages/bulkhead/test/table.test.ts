@@ -6,7 +6,7 @@ const HEADINGS = ['NAME', 'SHADOWS', 'MAY']
 const ROWS = [['read', '-', 'reads {workspace}'], ['skill', '-', 'reads {workspace}/.agents/skills, reads {user-data}/skills']]
 const lines = (columns: number | undefined, rows = ROWS) => stripVTControlCharacters(table(HEADINGS, rows, columns)).trimEnd().split('\n')
 
-it('is one line for each row where the output is no terminal', () => {
+it('prints one line per row without a terminal', () => {
   expect(lines(undefined)).toEqual([
     'NAME   SHADOWS  MAY',
     'read   -        reads {workspace}',
@@ -15,7 +15,7 @@ it('is one line for each row where the output is no terminal', () => {
   expect(lines(74)).toEqual(lines(undefined))
 })
 
-it('breaks the last cell between words under its heading, and leaves out what says nothing, where the screen is narrow', () => {
+it('wraps the last cell under its heading and drops empty columns on a narrow terminal', () => {
   expect(lines(50)).toEqual([
     'NAME   MAY',
     'read   reads {workspace}',
@@ -24,7 +24,7 @@ it('breaks the last cell between words under its heading, and leaves out what sa
   ])
 })
 
-it('puts the last cell below its row where there is no room beside it', () => {
+it('puts the last cell below its row if it does not fit', () => {
   expect(lines(30)).toEqual([
     'NAME   MAY',
     'read   reads {workspace}',
@@ -38,7 +38,7 @@ it('puts the last cell below its row where there is no room beside it', () => {
   ])
 })
 
-it('puts as many cells below their row as have no room in it', () => {
+it('puts all cells that do not fit below their row', () => {
   const narrow = stripVTControlCharacters(table(['NAME', 'LAYER', 'STATE', 'MAY'], [
     ['read', 'bundled', 'validated', 'reads {workspace}'], ['tool_search', 'bundled', 'active', '-'],
   ], 24)).trimEnd().split('\n')

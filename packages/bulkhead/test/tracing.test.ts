@@ -19,7 +19,7 @@ afterEach(() => {
   rmSync(folder, { recursive: true })
 })
 
-it('a program that has OpenTelemetry gets a span for each call, without asking', async () => {
+it('a program with OpenTelemetry gets a span for each call', async () => {
   writeFileSync(join(folder, 'a.txt'), 'text')
   const host = await createHost({ workspace: folder, home: join(folder, 'home') })
   const session = await host.openSession()
@@ -32,7 +32,7 @@ it('a program that has OpenTelemetry gets a span for each call, without asking',
   ])
 })
 
-it('a call that a tool makes is below that of the tool', async () => {
+it('a call made by a tool is a child span', async () => {
   const home = join(folder, 'home')
   const requires = { capabilities: ['tools.call' as const] }
   writeExtension(home, { id: 'asker', tools: [{ name: 'asks', requires }] }, 'export default { tools: { asks: { execute: (_, { tools }) => tools.call("answers", {}) } } }')
@@ -47,7 +47,7 @@ it('a call that a tool makes is below that of the tool', async () => {
   for (const at of [0, 2]) expect(spans[at]!.parentSpanContext?.spanId).toBe(spans[at + 1]!.spanContext().spanId)
 })
 
-it('a program that has only the interface of OpenTelemetry is not burdened with spans that go nowhere', async () => {
+it('no spans are created if only the OpenTelemetry API is installed', async () => {
   trace.disable()
   expect(await listenersOf()).toBe(0)
   trace.setGlobalTracerProvider(new BasicTracerProvider())

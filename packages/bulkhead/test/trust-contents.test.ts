@@ -40,7 +40,7 @@ describe('bulkhead trust', () => {
     expect(stderr).toMatch(/ConsentRequired.*there is no terminal to ask.*--accept [0-9a-f]{12} or --yes/s)
   })
 
-  it('agrees without a terminal to the digest that was looked at, and to no other', async () => {
+  it('accepts the digest that was shown without a terminal, and no other', async () => {
     const { digest } = await status()
     configure({ mode: 'ask' })
     const wrong = await inside(['trust', '--accept', digest.slice(0, 12)], folder)
@@ -50,7 +50,7 @@ describe('bulkhead trust', () => {
     expect((await status()).standing).toMatchObject({ kind: 'trusted', digest: now.digest })
   })
 
-  it('--status says what was decided and what is there, and decides nothing', async () => {
+  it('--status shows the decision and the content, and decides nothing', async () => {
     expect((await status()).standing).toEqual({ kind: 'unknown' })
     expect(existsSync(record())).toBe(false)
     await inside(['trust', '--yes'], folder)
@@ -64,7 +64,7 @@ describe('bulkhead trust', () => {
   })
 })
 
-describe('a person at the terminal', () => {
+describe('a user at the terminal', () => {
   const contents = { path: '/work', digest: 'ab'.repeat(64) }
   const asking = (value: unknown, shown: string[] = []): Interactor => ({
     interact: async ({ request }) => {
@@ -74,14 +74,14 @@ describe('a person at the terminal', () => {
   })
   const options = { yes: false, accept: undefined }
 
-  it('is asked about what was shown', async () => {
+  it('is asked after the content was shown', async () => {
     const shown: string[] = []
     await agreeToProject(contents, false, { ...options, interactor: asking(true, shown) })
     await agreeToProject(contents, true, { ...options, interactor: asking(true, shown) })
     expect(shown).toEqual(['Trust /work as shown above, until it changes?', 'Trust /work as shown above, for the next start?'])
   })
 
-  it.each([false, undefined, 'yes'])('and answers %s has agreed to nothing', async (value) => {
+  it.each([false, undefined, 'yes'])('who answers %s does not consent', async (value) => {
     await expect(agreeToProject(contents, false, { ...options, interactor: asking(value) })).rejects.toMatchObject({ code: 'ConsentRequired' })
   })
 })

@@ -34,12 +34,12 @@ const audited = async (): Promise<readonly unknown[]> => {
   }
 }
 
-it.each(['trusted', 'once', 'declined'] as const)('a decision "%s" of a person is in the audit', async (decision) => {
+it.each(['trusted', 'once', 'declined'] as const)('the audit contains the decision "%s" of a user', async (decision) => {
   await open({ interactor: answering(decision) })
   expect(await audited()).toEqual([[folder, decision]])
 })
 
-it('so is the decision of an embedder, and the lack of a user to ask', async () => {
+it('the audit contains the decision of an embedder, and the lack of a user', async () => {
   await open({ trust: 'trusted' })
   await host?.close()
   await open()
@@ -58,7 +58,7 @@ it('fires once for each decision, and again when the project has changed', async
   expect(await audited()).toEqual([[folder, 'once'], [folder, 'once']])
 })
 
-it('fires for a folder that the host switches to, and not for one that brings nothing', async () => {
+it('fires for a folder that the host switches to, and not for an empty one', async () => {
   const heard: string[] = []
   const empty = join(folder, 'home')
   const first = await open({ workspace: mkdtempSync(join(folder, 'empty-')), home: empty })

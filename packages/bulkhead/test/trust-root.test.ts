@@ -12,7 +12,7 @@ beforeEach(() => { folder = mkdtempSync(join(tmpdir(), 'bulkhead-root-')) })
 afterEach(() => rmSync(folder, { recursive: true }))
 const home = () => join(folder, 'home/.bulkhead')
 
-it('shows the root that ships, takes one of one’s own, and goes back', async () => {
+it('shows the bundled root, accepts another one, and resets it', async () => {
   expect(await bulkhead(['trust-root'], folder)).toMatchObject({ code: 0, stdout: expect.stringMatching(/^@sigstore\/tuf .* days old\n$/) })
   writeFileSync(join(folder, 'own.json'), JSON.stringify(PUBLIC_GOOD_ROOT.json))
   const used = await inside(['trust-root', '--use', 'own.json', '--json'], folder)
@@ -22,7 +22,7 @@ it('shows the root that ships, takes one of one’s own, and goes back', async (
   expect(loaderOptions(home())).not.toHaveProperty('trustRoot')
 })
 
-it('refuses what is no root, and a repository that is not there, and writes nothing', async () => {
+it('refuses an invalid root and an unreachable repository, and writes nothing', async () => {
   writeFileSync(join(folder, 'own.json'), '{}')
   expect(await inside(['trust-root', '--use', 'own.json'], folder)).toMatchObject({ code: 1, stderr: expect.stringMatching(/^SignatureInvalid .* Use a sigstore trusted root as JSON\.\n$/) })
   writeFileSync(join(folder, 'root.json'), '{}')
@@ -34,12 +34,12 @@ it('refuses what is no root, and a repository that is not there, and writes noth
   expect(readdirSync(join(home(), 'tuf'))).toEqual([])
 })
 
-it('a root that cannot be removed is reported as such', async () => {
+it('a root that cannot be removed is reported', async () => {
   mkdirSync(join(home(), 'trust-root.json'), { recursive: true })
   expect(await inside(['trust-root', '--reset'], folder)).toMatchObject({ code: 1, stderr: expect.stringMatching(/^InstallFailed .*trust-root\.json could not be written: /) })
 })
 
-it('a root that cannot be read is not replaced by another', () => {
+it('an unreadable root is not replaced by the bundled one', () => {
   writeFileSync(join(folder, 'trust-root.json'), 'not JSON')
   expect(loaderOptions(folder)).toMatchObject({ trustRoot: null })
 })

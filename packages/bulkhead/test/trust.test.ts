@@ -40,7 +40,7 @@ describe('bulkhead trust', () => {
     expect(after).toContain('ProjectTrustRequired (trust)')
   })
 
-  it('trusts once, declines, and lists what was said', async () => {
+  it('trusts once, declines, and lists the decisions', async () => {
     expect((await inside(['trust', '--once', '--yes', '--json'], folder)).code).toBe(0)
     expect([await offers(), await offers()]).toEqual([true, false])
     const declined = JSON.parse((await inside(['trust', folder, '--decline', '--json'], folder)).stdout) as TrustRecord
@@ -53,17 +53,17 @@ describe('bulkhead trust', () => {
 
   it.each([
     ['--once', '--decline'], ['--status', '--list'], ['--status', '--yes'], ['--decline', '--accept', 'abcdef123456'], ['--accept', 'x'], ['a', 'b'], ['--trust-project'],
-  ])('refuses what makes no sense: %s %s %s', async (...args) => {
+  ])('refuses contradicting options: %s %s %s', async (...args) => {
     await expect(trust.run(args.filter((word) => word !== undefined))).rejects.toThrow(UsageError)
   })
 
-  it('says what cannot be done', async () => {
+  it('reports a missing project', async () => {
     const missing = await inside(['trust', join(folder, 'nowhere')], folder)
     expect([missing.code, missing.stderr]).toEqual([1, expect.stringContaining('ProjectPathInvalid')])
   })
 })
 
-describe('a person who is asked', () => {
+describe('a user who is asked', () => {
   const said = () => readFileSync(join(home(), 'trust.jsonl'), 'utf8').match(/"decision":"(\w+)"/g) ?? []
   /** How often it was asked, and whether the project's tool was offered. */
   const start = async (value: InteractionResponse): Promise<readonly [number, boolean]> => {
@@ -77,7 +77,7 @@ describe('a person who is asked', () => {
     }
   }
 
-  it('and trusts is asked again only when the project has changed', async () => {
+  it('and trusts is asked again only after the project changed', async () => {
     expect(await start({ status: 'accepted', value: 'trusted' })).toEqual([1, true])
     expect(await start({ status: 'rejected' })).toEqual([0, true])
     writeFileSync(join(folder, '.bulkhead/tools/greeter/index.js'), 'export default {}')
@@ -85,7 +85,7 @@ describe('a person who is asked', () => {
     expect(said()).toEqual(['"decision":"trusted"'])
   })
 
-  it.each([true, 'once'])('and says yes (%s) is asked at every start', async (value) => {
+  it.each([true, 'once'])('and answers %s is asked at every start', async (value) => {
     expect(await start({ status: 'accepted', value })).toEqual([1, true])
     expect(await start({ status: 'accepted', value: false })).toEqual([1, false])
   })
@@ -95,21 +95,21 @@ describe('a person who is asked', () => {
     expect(await start({ status: 'accepted', value: true })).toEqual([0, false])
   })
 
-  it.each(['admin', 1, null, { trusted: true }])('and answers with nonsense (%j) has trusted nothing', async (value) => {
+  it.each(['admin', 1, null, { trusted: true }])('and gives the invalid answer %j trusts nothing', async (value) => {
     expect(await start({ status: 'accepted', value })).toEqual([1, false])
   })
 
   it.each<[string, Interactor]>([
-    ['is no user', createHeadlessInteractor()],
+    ['is absent', createHeadlessInteractor()],
     ['fails', { interact: () => { throw new Error('no window') } }],
     ['answers nothing', { interact: async () => undefined as never }],
-  ])('and %s has trusted nothing, and the host is there', async (_, interactor) => {
+  ])('and %s trusts nothing, and the host starts', async (_, interactor) => {
     const host = await createHost({ workspace: folder, home: home(), interactor })
     expect(host.diagnostics).toMatchObject([{ code: 'ProjectTrustRequired' }])
     await host.close()
   })
 
-  it('of a project that has changed is taken back when the host closes', async () => {
+  it('no longer has to answer when the host closes', async () => {
     await bulkhead(['trust', '--yes'], folder)
     const interactor = createProgrammaticInteractor()
     const host = await createHost({ workspace: folder, home: home(), interactor })
@@ -123,7 +123,7 @@ describe('a person who is asked', () => {
     expect(await reloading).toBe('HostClosed')
   })
 
-  it('is asked by several hosts at once under ids of their own', async () => {
+  it('is asked by several hosts at once with separate ids', async () => {
     const interactor = createProgrammaticInteractor()
     const both = Promise.withResolvers<void>()
     interactor.onQuestion(() => { if (interactor.pending.length === 2) both.resolve() })

@@ -20,7 +20,7 @@ const openWith = async (config: unknown) => {
   return createHost({ workspace: folder, home })
 }
 
-it('what is misspelt in a file is reported with the nearest name, and what is switched off by its right name is not', async () => {
+it('a misspelt name in a file is reported with the nearest name, and a correct one is not', async () => {
   const misspelt = await openWith({
     rules: [{ permission: 'wrtie', action: 'deny' }, { permission: 'net', action: 'deny' }], tools: { bsh: { enabled: false } },
     extensions: { wether: { enabled: false } },
@@ -40,7 +40,7 @@ it('what is misspelt in a file is reported with the nearest name, and what is sw
   await right.close()
 })
 
-it('a rule after a malformed one is named by the place it was written at, and by whose file that is', async () => {
+it('a rule after a malformed one is reported with its own position and file', async () => {
   const host = await openWith({
     rules: [{ permission: 'read', action: 'allow', pattern: 7 }, { permission: 'wrtie', action: 'deny' }, { permission: 'bash', action: 'deny' }],
   })

@@ -13,7 +13,7 @@ afterEach(() => rmSync(folder, { recursive: true }))
 /** No user can create a folder here; on Linux the system answers that it does not exist. */
 const NOWHERE = '/proc/bulkhead-nowhere/deep'
 
-it('each command that needs it reports it, and none waits for it', async () => {
+it('each command that needs the folder reports the error', async () => {
   expect((await inside(['new', 'greeter'], folder)).code).toBe(0)
   const refused = async (args: readonly string[], message: RegExp) => {
     const { code, stderr } = await inside(args, folder)
@@ -28,7 +28,7 @@ it('each command that needs it reports it, and none waits for it', async () => {
   await refused(['trust-root', '--use', 'root.json', '--home', NOWHERE], /^InstallFailed .*\/proc\/bulkhead-nowhere/)
 })
 
-it('ends a call, which is made where nothing is to be remembered', async () => {
+it('fails a call, unless --no-store is given', async () => {
   const run = (...more: readonly string[]) => bulkhead(['call', 'glob', '--args', '{"pattern":"*"}', '--mode', 'yolo', '--home', NOWHERE, ...more], folder, {
     XDG_CACHE_HOME: NOWHERE, NODE_COMPILE_CACHE: undefined,
   })

@@ -7,7 +7,7 @@ import { crashRounds } from './crash-rounds.ts'
 
 const ROUNDS = thoroughly(2, 20)
 
-it('a host killed at any moment leaves state, open calls and paused questions whole', async () => {
+it('state, open calls and paused questions stay consistent after a host is killed', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'bulkhead-crash-'))
   try {
     expect(await crashRounds(folder, { rounds: ROUNDS, seed: Date.now() })).toBeGreaterThanOrEqual(ROUNDS)

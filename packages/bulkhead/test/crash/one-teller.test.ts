@@ -35,7 +35,7 @@ async function startHost() {
   return { begin: () => child.stdin.end('.'), said: text(child.stdout) }
 }
 
-it('of hosts that start at once after a crash one tells the calls that were cut off, and the audit has them once', async () => {
+it('of several hosts that start after a crash, one reports interrupted calls, and the audit has them once', async () => {
   await leaveCalls()
   const hosts = await Promise.all([startHost(), startHost(), startHost()])
   for (const { begin } of hosts) begin()
@@ -48,7 +48,7 @@ it('of hosts that start at once after a crash one tells the calls that were cut 
   await store.close()
 })
 
-it('a call whose end was written before its host was killed is not ended again', async () => {
+it('a call whose end was recorded before its host was killed is not reported again', async () => {
   await leaveCalls('b')
   const { begin, said } = await startHost()
   begin()

@@ -64,7 +64,7 @@ function person(decision: 'once' | 'session' | 'reject') {
   return { interactor, shown, approvals: () => shown.filter(({ request }) => request.kind === 'Approve').length }
 }
 
-it('starts a server with the first session, offers its tools, and asks before each is called', async () => {
+it('starts a server with the first session, offers its tools, and asks before each call', async () => {
   configure({ mcp: { ship: ship() } })
   const host = await open()
   expect([names(host), notes()]).toEqual([[], []])
@@ -86,7 +86,7 @@ it('starts a server with the first session, offers its tools, and asks before ea
   expect(large).toMatchObject({ type: 'output', metadata: { truncated: true, output_path: expect.any(String) } })
 })
 
-it('says in the prompt and in listings that a local server is not confined, and not so of a far one', async () => {
+it('prompts and listings say that a local server is not confined, and not so for a remote one', async () => {
   configure({ mcp: { ship: ship(), far: { type: 'remote', url: 'http://127.0.0.1:9/mcp' } } })
   const host = await open()
   const { interactor, shown } = person('once')
@@ -101,7 +101,7 @@ it('says in the prompt and in listings that a local server is not confined, and 
   expect((await inside(['tools', '--powers', '--home', home], folder)).stdout).toMatch(/^not confined: .*ship_echo/m)
 })
 
-it('a fault in the record of trust is reported before a server has answered, and after', async () => {
+it('a damaged trust record is reported before and after a server connects', async () => {
   configure({ mcp: { ship: ship() } })
   writeFileSync(join(home, 'trust.jsonl'), 'no line of it\n', { mode: 0o600 })
   const host = await open()
@@ -112,7 +112,7 @@ it('a fault in the record of trust is reported before a server has answered, and
   expect(told()).toEqual(['TrustEntryInvalid'])
 })
 
-it('a tool whose arguments are marked with a format of another world is offered all the same', async () => {
+it('a tool with unknown schema formats is offered', async () => {
   const inputSchema = { type: 'object', properties: { what: { type: 'string', format: 'regex' }, count: { type: 'integer', format: 'int32' } } }
   writeFileSync(join(folder, 'script.json'), JSON.stringify({ tools: [{ name: 'find', inputSchema }] }))
   const server = join(import.meta.dirname, '../../../bridges/test/mcp/connecting/fixtures/raw-server.ts')
@@ -126,7 +126,7 @@ it('a tool whose arguments are marked with a format of another world is offered 
   expect(await call({ count: 'many' })).toMatchObject({ error: { code: 'InputInvalid' } })
 })
 
-it('a tool that cannot be used costs that tool alone and is named, and a pattern that looks around costs none', async () => {
+it('an unusable tool is reported and omitted alone, and a pattern with lookaround is accepted', async () => {
   const properties = { mail: { type: 'string', pattern: '^(?!\\.)[^@]+@[^@]+$', maxLength: 20 } }
   const tools = [
     { name: 'send', inputSchema: { type: 'object', properties } }, { name: 'loop', inputSchema: { type: 'object', allOf: [{ $ref: '#' }] } },
@@ -147,7 +147,7 @@ it('a tool that cannot be used costs that tool alone and is named, and a pattern
   expect(await call({ mail: 'x'.repeat(21) })).toMatchObject({ error: { code: 'InputInvalid' } })
 })
 
-it('asks again in the middle of a session when a server describes its tool in other words', async () => {
+it('asks again during a session when a server changes the description of its tool', async () => {
   configure({ mcp: { ship: ship() } })
   const host = await open()
   const { interactor, approvals } = person('session')
@@ -165,7 +165,7 @@ it('asks again in the middle of a session when a server describes its tool in ot
   expect(approvals()).toBe(4)
 })
 
-it('in a turn a tool stays as it was offered, and is not called once it is another', async () => {
+it('within a turn, a tool keeps its offered definition, and fails after the definition changed', async () => {
   configure({ mcp: { ship: ship() } })
   const host = await open()
   const session = await host.openSession({ mode: 'yolo' })
@@ -180,7 +180,7 @@ it('in a turn a tool stays as it was offered, and is not called once it is anoth
   expect(await call('5', 'ship_echo', { text: 'x' })).toMatchObject({ data: 'x' })
 })
 
-it('keeps to deadlines, to rules by the source of a tool, and to the refusal where no user can be asked', async () => {
+it('applies deadlines, rules by origin, and the refusal without a user', async () => {
   configure({ mcp: { ship: { ...ship(), timeoutMs: 1_500 } }, rules: [{ permission: 'mcp:ship:count', pattern: '*', action: 'deny' }] })
   const host = await open()
   const session = await host.openSession()
@@ -195,7 +195,7 @@ it('keeps to deadlines, to rules by the source of a tool, and to the refusal whe
   expect(await call('ship_variables')).toMatchObject({ error: { code: 'ApprovalDenied' } })
 })
 
-it('answers for a server that dies, and goes on with it when it has rested', async () => {
+it('fails calls of a crashed server, and reconnects after the backoff', async () => {
   configure({ mcp: { ship: ship() } })
   const host = await open()
   const session = await host.openSession({ mode: 'yolo' })
@@ -207,7 +207,7 @@ it('answers for a server that dies, and goes on with it when it has rested', asy
   await vi.waitUntil(async () => (await call('ship_echo', { text: 'back' })).type === 'output', { timeout: 60_000, interval: 200 })
 })
 
-it('does nothing for a project that is not trusted, and what it names only once it is', async () => {
+it('ignores servers of an untrusted project, and connects on demand after trust', async () => {
   configure({ mcp: { ship: ship() } }, join(folder, '.bulkhead'))
   const untrusted = await open({ trust: 'declined' })
   await (await untrusted.openSession()).close()
@@ -221,7 +221,7 @@ it('does nothing for a project that is not trusted, and what it names only once 
   expect(trusted.tool('ship_echo')).toMatchObject({ layer: 'project' })
 })
 
-it('follows the configuration: a server that is taken away is ended, and its tools are gone', async () => {
+it('ends a server that the configuration disables, and removes its tools', async () => {
   configure({ mcp: { ship: ship() } })
   const host = await open()
   await host.mcp.connect()
@@ -233,7 +233,7 @@ it('follows the configuration: a server that is taken away is ended, and its too
   await vi.waitUntil(() => !isAlive(pid!), { timeout: 60_000 })
 })
 
-it('is not used where it can do more than the ceiling allows', async () => {
+it('is not used if it exceeds the ceiling', async () => {
   configure({ mcp: { ship: ship() }, policy: { ceiling: { fs: { read: ['{workspace}/**'] } } } })
   const host = await open()
   await host.mcp.connect()
@@ -241,7 +241,7 @@ it('is not used where it can do more than the ceiling allows', async () => {
   expect(host.diagnostics).toContainEqual(expect.objectContaining({ code: 'CapabilityDenied', path: '/mcp/ship' }))
 })
 
-it('a list of tools starts nothing unless it is asked to, and remembers what it has heard', async () => {
+it('a list of tools starts no server without --connect, and remembers the tools', async () => {
   configure({ mcp: { ship: ship(), off: { ...ship(), enabled: false } } })
   const run = (...args: string[]) => inside(args, folder, { PATH: process.env['PATH'] })
   const before = await run('tools')
@@ -263,14 +263,14 @@ it('a list of tools starts nothing unless it is asked to, and remembers what it 
   expect(notes()).toHaveLength(2)
 })
 
-it('calls a tool of a server that has not been listed yet', async () => {
+it('calls a tool of a server that was never listed', async () => {
   configure({ mcp: { ship: ship(), other: ship() } })
   const called = await bulkhead(['call', 'mcp:ship.echo', '--args', '{"text":"ahoy"}', '--mode', 'yolo'], folder, { PATH: process.env['PATH'] })
   expect([called.code, called.stdout]).toEqual([0, 'ahoy\n'])
   expect(notes()).toHaveLength(1)
 })
 
-it('a session that stays in a folder keeps the servers of that folder, and they end with it', async () => {
+it('a session keeps the servers of its folder after a switch, and they end with it', async () => {
   configure({ mcp: { ship: ship() } })
   const host = await open()
   const session = await host.openSession({ mode: 'yolo' })
@@ -292,7 +292,7 @@ it('a session that stays in a folder keeps the servers of that folder, and they 
   expect(isAlive(second!)).toBe(true)
 })
 
-it('the example of the page is a configuration', () => {
+it('the example of the page is a valid configuration', () => {
   const page = readFileSync(join(import.meta.dirname, '../../../../docs/guides/mcp.md'), 'utf8')
   const [, example] = /^```json\n(\{\n {2}"mcp"[\s\S]*?)^```/m.exec(page)!
   expect(Object.keys(configFileSchema.parse(JSON.parse(example!)).mcp!)).toEqual(['files', 'harbour'])

@@ -29,7 +29,7 @@ beforeEach(() => {
 })
 afterEach(() => rmSync(folder, { recursive: true }))
 
-it.each(PROGRAMS)('the program of %s serves a client, and ends with it', async (_, program) => {
+it.each(PROGRAMS)('the program of %s serves a client, and ends with its connection', async (_, program) => {
   writeFileSync(join(folder, 'server.ts'), program)
   const client = clientOf('modern')
   const env = { HOME: folder, NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] ?? '' }
@@ -42,7 +42,7 @@ it.each(PROGRAMS)('the program of %s serves a client, and ends with it', async (
   expect(() => process.kill(pid!, 0)).toThrow('ESRCH')
 })
 
-it('the command that clients are told of is there', () => {
+it('the documented command exists', () => {
   const { mcpServers: { bulkhead: { command, args } } } = JSON.parse(/^```json client\.json\n([\s\S]*?)^```/m.exec(inPage)![1]!) as
     { readonly mcpServers: { readonly bulkhead: { readonly command: string; readonly args: readonly string[] } } }
   expect([command, ...args.slice(0, 2)]).toEqual(['npx', 'bulkhead', 'mcp'])

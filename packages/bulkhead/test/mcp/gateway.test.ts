@@ -20,7 +20,7 @@ describe.each(ERAS)('between a client of the %s era and a server', (era) => {
     return { action: 'accept', content: { answer: (properties['answer'] as { readonly type: string }).type === 'boolean' ? true : 'Oslo' } }
   }
 
-  it('a tool is found among many, listed as able to do anything, and runs when the person behind the client has agreed', async () => {
+  it('a tool is found among many, listed with open-world hints, and runs after the user of the client agrees', async () => {
     const told = Promise.withResolvers<readonly Tool[]>()
     const client = await world.connect(era, person, {
       listChanged: { tools: { onChanged: (error, tools) => error ? told.reject(error) : told.resolve(tools ?? []) } },
@@ -33,7 +33,7 @@ describe.each(ERAS)('between a client of the %s era and a server', (era) => {
     expect(asked).toEqual([expect.stringMatching(/^ship_echo of MCP server ship /)])
   })
 
-  it('questions of the server go to that user, and its messages are passed on', async () => {
+  it('questions of the server go to that user, and its progress is forwarded', async () => {
     const client = await world.connect(era, person)
     expect(await client.callTool({ name: 'ship_ask' })).toMatchObject({ content: [{ text: '{"action":"accept","content":{"port":"Oslo","sure":true}}' }] })
     expect(asked).toHaveLength(3)
@@ -43,7 +43,7 @@ describe.each(ERAS)('between a client of the %s era and a server', (era) => {
     expect(heard.at(-1)).toMatchObject({ message: expect.stringMatching(/half way/) })
   })
 
-  it('nothing of it runs for a client that cannot ask', async () => {
+  it('no tool runs for a client that cannot ask', async () => {
     const client = await world.connect(era)
     expect(await client.callTool({ name: 'ship_echo', arguments: { text: 'hello' } }))
       .toMatchObject({ isError: true, _meta: { 'bulkhead/error': { code: 'ApprovalDenied' } } })

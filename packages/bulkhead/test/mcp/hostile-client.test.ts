@@ -40,7 +40,7 @@ function exchange(messages: readonly object[], count: number): Promise<readonly 
 const request = (id: number | string, method: string, params: object = {}) => ({ id, method, params })
 const task = (id: number | string) => request(id, 'tools/call', { name: 'task', arguments: { subagent_type: 'x', prompt: 'y' } })
 
-it('an id that is open is not taken twice, and the first goes on', async () => {
+it('a duplicate id is refused, and the first request continues', async () => {
   const started = running(1)
   const [refused] = await exchange([task('a'), task('a')], 1)
   expect(refused).toMatchObject({ id: 'a', error: { code: -32600 } })
@@ -54,7 +54,7 @@ it('an id that is open is not taken twice, and the first goes on', async () => {
   expect(other?.result).toHaveProperty('tools')
 })
 
-it('more than may be open is refused, and what is open goes on', async () => {
+it('requests over the limit are refused, and open ones continue', async () => {
   const started = running(4)
   const answers = await exchange([1, 2, 3, 4, 5, 6].map(task), 2)
   expect(answers).toMatchObject([5, 6].map((id) => ({ id, error: { code: -32000, message: expect.stringMatching(/^4 requests are open/) } })))
@@ -64,7 +64,7 @@ it('more than may be open is refused, and what is open goes on', async () => {
   expect((await rest).map(({ id }) => id)).toEqual([1, 2, 3, 4])
 })
 
-it('a cancellation of what is not open, and unrequested answers, change nothing', async () => {
+it('unknown cancellations and unrequested responses are ignored', async () => {
   const started = running(1)
   const tools = exchange([
     task(1), { method: 'notifications/cancelled', params: { requestId: 99 } }, { method: 'notifications/cancelled', params: { requestId: '1' } },
@@ -78,17 +78,17 @@ it('a cancellation of what is not open, and unrequested answers, change nothing'
 })
 
 it.each<[string, object]>([
-  ['no name', {}],
-  ['a name that is a number', { name: 5 }],
-  ['arguments that are a list', { name: 'read', arguments: [] }],
-  ['arguments that are a text', { name: 'read', arguments: '{}' }],
-  ['a name from the prototype', { name: '__proto__', arguments: {} }],
-  ['the name of a method of objects', { name: 'constructor', arguments: {} }],
-])('a call with %s is answered as the protocol wants', async (_, params) => {
+  ['a missing name', {}],
+  ['a number as name', { name: 5 }],
+  ['an array as arguments', { name: 'read', arguments: [] }],
+  ['a string as arguments', { name: 'read', arguments: '{}' }],
+  ['the name __proto__', { name: '__proto__', arguments: {} }],
+  ['the name constructor', { name: 'constructor', arguments: {} }],
+])('a call with %s gets the error of the protocol', async (_, params) => {
   expect(await exchange([request(1, 'tools/call', params)], 1)).toMatchObject([{ id: 1, error: { code: -32602 } }])
 })
 
-it('arguments that are very deep, and keys from the prototype, are refused by the host and do no harm', async () => {
+it('deeply nested arguments and prototype keys are refused', async () => {
   const deep = JSON.parse(`${'{"a":'.repeat(20_000)}1${'}'.repeat(20_000)}`) as object
   const polluted = JSON.parse('{"path":"x","__proto__":{"isError":false}}') as object
   const answers = await exchange([
@@ -98,7 +98,7 @@ it('arguments that are very deep, and keys from the prototype, are refused by th
   expect(({} as Record<string, unknown>)['isError']).toBeUndefined()
 })
 
-it('what comes after the end is not heard', async () => {
+it('messages after the end are ignored', async () => {
   await world.serving.close()
   await expect(world.transport.send({ jsonrpc: '2.0', ...request(1, 'tools/list') } as JSONRPCMessage)).rejects.toThrow('Not connected')
   expect(world.eventsOf('SessionClosed')).toHaveLength(1)
@@ -108,7 +108,7 @@ const modern = (version: string) => ({
   _meta: { 'io.modelcontextprotocol/protocolVersion': version, 'io.modelcontextprotocol/clientCapabilities': {} },
 })
 
-it('a version that is not spoken is refused with the one that is, however far the conversation is', async () => {
+it('an unsupported version is refused with the supported one, at any time', async () => {
   const refusal = { code: -32022, data: { supported: ['2026-07-28'], requested: '1999-01-01' } }
   for (const round of [1, 2]) {
     const answers = await exchange([

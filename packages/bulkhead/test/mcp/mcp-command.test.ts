@@ -75,7 +75,7 @@ function descendants(pid: number): readonly number[] {
 }
 
 describe.each(ERAS)('a client of the %s era that starts the command', (era) => {
-  it('lists, calls, and has its person asked', async () => {
+  it('lists and calls tools, and its user is asked', async () => {
     const asked: string[] = []
     const { client } = await connect(era, ({ message }) => {
       asked.push(message)
@@ -98,7 +98,7 @@ describe.each(ERAS)('a client of the %s era that starts the command', (era) => {
 })
 
 describe('the command', () => {
-  it('takes over what is installed meanwhile, and tells the client', async () => {
+  it('offers tools that are installed later, and notifies the client', async () => {
     const told = Promise.withResolvers<readonly string[]>()
     const { client } = await connect('modern', undefined, [], {
       listChanged: { tools: { onChanged: (error: Error | null, tools: { name: string }[] | null) => error ? told.reject(error) : told.resolve(tools!.map(({ name }) => name)) } },
@@ -109,7 +109,7 @@ describe('the command', () => {
     expect(await client.callTool({ name: 'late' })).toMatchObject({ content: [{ text: 'there' }] })
   })
 
-  it.each([[], ['--trust-project']])('does not use a project layer that appears while it runs, nor one that changes (%s)', async (...more) => {
+  it.each([[], ['--trust-project']])('does not use a project layer that appears or changes while it runs (%s)', async (...more) => {
     const layer = join(folder, 'work/.bulkhead')
     const tool = (root: string, name: string) =>
       writeExtension(root, { id: name, tools: [{ name }] }, `export default { tools: { ${name}: { execute: () => 1 } } }`)
@@ -129,7 +129,7 @@ describe('the command', () => {
     expect(existsSync(join(folder, 'ran'))).toBe(false)
   })
 
-  it('offers the tools that were named, under the mode that was said', async () => {
+  it('offers the named tools in the given mode', async () => {
     const { client, transport } = await connect('legacy', undefined, ['--tools', 'read, write,reed', '--mode', 'yolo'])
     expect(String(await once(transport.stderr!, 'data'))).toBe('mcp: there is no tool "reed" yet; it is offered once it is available\n')
     expect((await client.listTools()).tools.map(({ name }) => name)).toEqual(['read', 'write'])
@@ -138,7 +138,7 @@ describe('the command', () => {
     await expect(client.callTool({ name: 'glob', arguments: { pattern: '*' } })).rejects.toMatchObject({ code: -32602 })
   })
 
-  it('lists more than twenty where the option says so', async () => {
+  it('lists more than twenty tools with --all', async () => {
     const tools = Array.from({ length: 10 }, (_, index) => ({ name: `many_${index}` }))
     const code = tools.map(({ name }) => `${name}: { execute: () => 1 }`).join(', ')
     writeExtension(join(folder, 'home'), { id: 'many', tools }, `export default { tools: { ${code} } }`)
@@ -147,7 +147,7 @@ describe('the command', () => {
     expect(await Promise.all([listed(), listed('--all')])).toEqual([0, 10])
   })
 
-  it('writes nothing but the protocol to standard output, and ends with its input', async () => {
+  it('writes only the protocol to standard output, and ends with its input', async () => {
     writeExtension(join(folder, 'home'), { id: 'noisy', tools: [{ name: 'noisy' }] }, `
       console.log('loaded')
       export default { tools: { noisy: { execute: () => { console.log('called'); console.error('twice'); return 1 } } } }`)
@@ -163,7 +163,7 @@ describe('the command', () => {
     expect(written.err).toMatch(/broken/)
   })
 
-  it('leaves no process behind when its client is gone in the middle of a call', async () => {
+  it('leaves no process behind when its client disappears during a call', async () => {
     writeExtension(join(folder, 'home'), { id: 'stuck', tools: [{ name: 'stuck' }] }, `export default { tools: { stuck: {
       execute: async (args, { progress }) => { await progress('begins'); for (;;) {} },
     } } }`)
@@ -178,7 +178,7 @@ describe('the command', () => {
     expect(below.filter((pid) => existsSync(`/proc/${pid}`) && !/\) Z /.test(readFileSync(`/proc/${pid}/stat`, 'utf8')))).toEqual([])
   })
 
-  it.each(thoroughly<readonly NodeJS.Signals[]>(['SIGTERM'], ['SIGINT', 'SIGTERM', 'SIGHUP']))('closes in order at %s', async (signal) => {
+  it.each(thoroughly<readonly NodeJS.Signals[]>(['SIGTERM'], ['SIGINT', 'SIGTERM', 'SIGHUP']))('closes on %s', async (signal) => {
     const { child, ended } = start()
     const answered = lineOf(child, /"id":0/)
     send(child, HELLO)
@@ -187,7 +187,7 @@ describe('the command', () => {
     expect(await ended).toEqual([0, null])
   })
 
-  it('hangs up on a message that is too long', async () => {
+  it('ends the connection on a message that is too long', async () => {
     const { child, written, ended } = start()
     const answered = lineOf(child, /"id":0/)
     send(child, HELLO)
@@ -198,7 +198,7 @@ describe('the command', () => {
     expect(written.err).toMatch(/mcp: .*maximum size/)
   })
 
-  it('goes on after lines that are no messages', async () => {
+  it('continues after lines that are not messages', async () => {
     const { child, written, ended } = start()
     const answered = lineOf(child, /"id":1/)
     child.stdin.write('hello\n\n{"jsonrpc":"1.0"}\n[]\nnull\n{"jsonrpc":"2.0","id":{},"method":"x"}\n\u0000\n')
@@ -209,7 +209,7 @@ describe('the command', () => {
     expect(written.err).toMatch(/^mcp: /m)
   })
 
-  it('ends also when its output is not read, and buffers no more than fits', async () => {
+  it('ends if its output is not read, and limits its buffer', async () => {
     writeFileSync(join(folder, 'work/long.txt'), 'a line of a long file\n'.repeat(8_000))
     const child = spawn(process.execPath, argumentsOf([]), { env: environment(), stdio: ['pipe', 'pipe', 'pipe'] })
     ending.push(() => child.kill('SIGKILL'))

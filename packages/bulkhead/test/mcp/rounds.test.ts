@@ -25,7 +25,7 @@ function byHand(client: Client) {
   }
 }
 
-describe('a client that is asked by the answer to its call', () => {
+describe('a client that is asked in the response to its call', () => {
   let world: ServedWorld
   let rounds: ReturnType<typeof byHand>
   const begin = async (answerWithinMs = 300_000) => {
@@ -38,7 +38,7 @@ describe('a client that is asked by the answer to its call', () => {
   beforeEach(() => begin())
   afterEach(() => world.end())
 
-  it('goes on with the call, which has waited', async () => {
+  it('continues the waiting call', async () => {
     const round = await rounds.ask()
     expect(round).toMatchObject({ resultType: 'input_required', inputRequests: { answer: { method: 'elicitation/create' } } })
     expect(isWritten()).toBe(false)
@@ -46,7 +46,7 @@ describe('a client that is asked by the answer to its call', () => {
     expect(world.eventsOf('ToolInvocationProposed')).toHaveLength(1)
   })
 
-  it('can answer once', async () => {
+  it('can answer only once', async () => {
     const round = await rounds.ask()
     await rounds.goOn(round, { answer: { action: 'decline' } })
     await expect(rounds.goOn(round)).rejects.toMatchObject({ code: -32602 })
@@ -68,18 +68,18 @@ describe('a client that is asked by the answer to its call', () => {
   })
 
   it.each<[string, unknown]>([
-    ['nothing', {}],
-    ['an answer to something else', { other: YES.answer }],
-    ['a text', { answer: 'once' }],
-    ['a list', { answer: [YES.answer] }],
-    ['an action of its own', { answer: { ...YES.answer, action: 'ACCEPT' } }],
-  ])('has not said yes by coming back with %s', async (_, responses) => {
+    ['no answer', {}],
+    ['an answer to another question', { other: YES.answer }],
+    ['a string', { answer: 'once' }],
+    ['an array', { answer: [YES.answer] }],
+    ['an unknown action', { answer: { ...YES.answer, action: 'ACCEPT' } }],
+  ])('does not approve with %s', async (_, responses) => {
     const refused = await rounds.goOn(await rounds.ask(), responses)
     expect(refused).toMatchObject({ isError: true, _meta: { 'bulkhead/error': { code: 'ApprovalDenied' } } })
     expect(isWritten()).toBe(false)
   })
 
-  it('is asked about the next call also where it lets go of the question before, or answers it later', async () => {
+  it('is asked about the next call even if it drops the previous question, or answers it later', async () => {
     const other = { path: 'other.txt', content: 'x' }
     const [first, , third] = [await rounds.ask(), await rounds.ask(), await rounds.ask('write', other)]
     expect(await rounds.goOn(third, YES, 'write', other)).toMatchObject({ structuredContent: { path: 'other.txt' } })
@@ -87,7 +87,7 @@ describe('a client that is asked by the answer to its call', () => {
     expect(await rounds.goOn(first)).toMatchObject({ structuredContent: { path: 'out.txt', created: true } })
   })
 
-  it('that does not come back gives its call up', async () => {
+  it('that does not answer has its call cancelled', async () => {
     await world.end()
     await begin(50)
     const given = await rounds.ask()
@@ -96,7 +96,7 @@ describe('a client that is asked by the answer to its call', () => {
     expect(isWritten()).toBe(false)
   })
 
-  it('that goes while it is asked takes its call with it', async () => {
+  it('that disconnects while it is asked has its call cancelled', async () => {
     await rounds.ask()
     await world.transport.close()
     await world.serving.closed
@@ -106,7 +106,7 @@ describe('a client that is asked by the answer to its call', () => {
 })
 
 describe('a client of the legacy era', () => {
-  it('is asked about one thing at a time, and an answer may settle what others wait for', async () => {
+  it('is asked one question at a time, and an answer may settle others', async () => {
     const world = await servedWorld()
     let asked = 0
     const client = await world.connect('legacy', () => ({ action: 'accept', content: { decision: ++asked === 1 ? 'session' : 'reject' } }))
@@ -116,7 +116,7 @@ describe('a client of the legacy era', () => {
     await world.end()
   })
 
-  it('that fails at asking has the call refused, and goes on', async () => {
+  it('that fails to ask has the call refused, and continues', async () => {
     const world = await servedWorld()
     const client = await world.connect('legacy', () => { throw new Error('no window is open') })
     const refused = await client.callTool({ name: 'write', arguments: ARGS })
@@ -126,7 +126,7 @@ describe('a client of the legacy era', () => {
     await world.end()
   })
 
-  it('that never answers has the call refused in time', async () => {
+  it('that never answers has the call refused at the timeout', async () => {
     const world = await servedWorld({ serve: { answerWithinMs: 50 } })
     const withdrawn = Promise.withResolvers<void>()
     const client = clientOf('legacy', undefined, { capabilities: { elicitation: {} } })
@@ -140,7 +140,7 @@ describe('a client of the legacy era', () => {
     await world.end()
   })
 
-  it('does not go on with what it was not asked', async () => {
+  it('cannot answer a question that it was not asked', async () => {
     const world = await servedWorld()
     const { goOn } = byHand(await world.connect('legacy'))
     await expect(goOn({ requestState: 'x' })).rejects.toMatchObject({ code: -32602 })

@@ -20,7 +20,7 @@ const call = (client: Client, name: string, args: Record<string, unknown>) => cl
 const write = (client: Client) => call(client, 'write', { path: 'out.txt', content: 'x\u202e' })
 
 describe.each(ERAS)('a client of the %s era', (era) => {
-  it('lists the tools, what they take and give, and what they may do', async () => {
+  it('lists tools with their schemas and annotations', async () => {
     const { connect } = await open()
     const client = await connect(era)
     expect(client.getInstructions()).toMatch(/person agrees/)
@@ -39,7 +39,7 @@ describe.each(ERAS)('a client of the %s era', (era) => {
     })
   })
 
-  it('has results as content and as data, and errors as errors', async () => {
+  it('gets results as content and as data, and errors as errors', async () => {
     const { connect, workspace } = await open()
     writeFileSync(join(workspace, 'notes.md'), 'hello\n')
     const client = await connect(era)
@@ -56,14 +56,14 @@ describe.each(ERAS)('a client of the %s era', (era) => {
     expect(textOf(wrong)).toMatch(/"\/path".*must be string/)
   })
 
-  it('gets a protocol error when there is no such tool', async () => {
+  it('gets a protocol error for an unknown tool', async () => {
     const { connect } = await open({ config: { tools: { glob: { enabled: false } } } })
     const client = await connect(era)
     await expect(call(client, 'reads', {})).rejects.toMatchObject({ code: -32602, message: expect.stringMatching(/no tool "reads".*"read"/) })
     await expect(call(client, 'glob', { pattern: '*' })).rejects.toMatchObject({ code: -32602 })
   })
 
-  it('asks its person, who sees everything, and whose yes is good for as long as they say', async () => {
+  it('asks its user, who sees the whole call and chooses how long the approval lasts', async () => {
     const { connect, workspace, host } = await open()
     const asked: string[] = []
     const answers = ['once', 'session', 'unused']
@@ -86,11 +86,11 @@ describe.each(ERAS)('a client of the %s era', (era) => {
     ['dismisses it', () => ({ action: 'cancel' })],
     ['accepts without an answer', () => ({ action: 'accept' })],
     ['accepts with nothing chosen', () => ({ action: 'accept', content: {} })],
-    ['answers something else', () => ({ action: 'accept', content: { decision: 'yes' } })],
-    ['answers with a list of all', () => ({ action: 'accept', content: { decision: ['once', 'session'] } })],
+    ['gives an unknown answer', () => ({ action: 'accept', content: { decision: 'yes' } })],
+    ['answers with an array', () => ({ action: 'accept', content: { decision: ['once', 'session'] } })],
     ['answers another question', () => ({ action: 'accept', content: { answer: true } })],
-    ['declines, and says yes beside it', () => ({ action: 'decline', content: { decision: 'once' } })],
-  ])('does not run what a person %s', async (what, person) => {
+    ['declines with an approval as content', () => ({ action: 'decline', content: { decision: 'once' } })],
+  ])('does not run a call if the user %s', async (what, person) => {
     const { connect, workspace } = await open()
     const refused = await write(await connect(era, person))
     expect(refused).toMatchObject({ isError: true, _meta: { 'bulkhead/error': { code: 'ApprovalDenied' } } })
@@ -98,7 +98,7 @@ describe.each(ERAS)('a client of the %s era', (era) => {
     expect(existsSync(join(workspace, 'out.txt'))).toBe(false)
   })
 
-  it('that cannot ask has what needs a person refused, with what would allow it', async () => {
+  it('that cannot ask has gated calls refused, with what would allow them', async () => {
     const { connect, workspace } = await open()
     const client = await connect(era)
     const refused = await write(client)
@@ -109,7 +109,7 @@ describe.each(ERAS)('a client of the %s era', (era) => {
     expect(textOf(question)).toMatch(/^No person can be asked here\. Continue with your best guess/)
   })
 
-  it('has questions of tools answered by its person', async () => {
+  it('forwards questions of tools to its user', async () => {
     const { connect } = await open()
     const forms: string[] = []
     const client = await connect(era, ({ message, requestedSchema: { properties } }) => {
@@ -131,7 +131,7 @@ describe.each(ERAS)('a client of the %s era', (era) => {
     ])
   })
 
-  it('cancels exactly the call it takes back', async () => {
+  it('cancels exactly the call that it names', async () => {
     const running = new Map<string, { readonly signal: AbortSignal; readonly finish: (output: string) => void }>()
     const began = Promise.withResolvers<void>()
     const { connect, eventsOf } = await open({
@@ -158,7 +158,7 @@ describe.each(ERAS)('a client of the %s era', (era) => {
     expect(eventsOf('ToolInvocationCancelled').map(({ callId }) => callId)).toEqual(['mcp-1'])
   })
 
-  it('hears of progress and updates, where it wants to', async () => {
+  it('gets progress and updates if it requests them', async () => {
     const { connect, home, host } = await open()
     writeExtension(home, { id: 'steps', tools: [{ name: 'steps' }] }, `
       export default { tools: { steps: { execute: async (args, runtime) => {
@@ -191,7 +191,7 @@ describe.each(ERAS)('a client of the %s era', (era) => {
     expect(await told.promise).toContain('late')
   })
 
-  it('takes with it, when it goes, all that it began', async () => {
+  it('cancels all its calls when it disconnects', async () => {
     const began = Promise.withResolvers<AbortSignal>()
     const { connect, serving, eventsOf } = await open({
       session: { mode: 'yolo' }, runAgent: (_, signal) => new Promise((_resolve, reject) => {
@@ -211,7 +211,7 @@ describe.each(ERAS)('a client of the %s era', (era) => {
     await serving.close()
   })
 
-  it('has long results cut as everywhere, with a pointer to the whole', async () => {
+  it('gets long results truncated, with a pointer to the whole', async () => {
     const { connect, home, host } = await open()
     const required = ['first', 'last']
     writeExtension(home, {

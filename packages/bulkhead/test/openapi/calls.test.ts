@@ -11,7 +11,7 @@ beforeEach(async () => {
 })
 afterEach(() => ground.leave())
 
-it('offers each operation as a tool, asks before it is called, and gives the answer in its form', async () => {
+it('offers each operation as a tool, asks before a call, and returns the parsed response', async () => {
   ground.inHome(shopDocument())
   ground.configure({ shop: { document: 'shop.json', baseUrl: `${ground.shop.url}/v1/` } })
   const host = await ground.open()
@@ -38,7 +38,7 @@ it('offers each operation as a tool, asks before it is called, and gives the ans
   expect(ground.shop.seen).toHaveLength(3)
 })
 
-it('keeps every value in its place', async () => {
+it('encodes every value for its place in the request', async () => {
   ground.inHome(shopDocument())
   ground.configure({ shop: { document: 'shop.json', baseUrl: ground.shop.url } })
   const call = await caller(await ground.open())
@@ -58,7 +58,7 @@ it('keeps every value in its place', async () => {
   expect(ground.shop.seen.at(-1)!).toMatchObject({ url: '/orders?tag=a%26b%3Dc&tag=d', headers: { 'x-trace': 'one' } })
 })
 
-it('any status is an answer, a long body is cut and told so, and bytes are not taken for text', async () => {
+it('returns any status, truncates a long body, and does not decode binary data', async () => {
   ground.inHome(shopDocument())
   ground.configure({ shop: { document: 'shop.json', baseUrl: ground.shop.url } })
   const call = await caller(await ground.open())
@@ -78,7 +78,7 @@ it('any status is an answer, a long body is cut and told so, and bytes are not t
   expect(await call('deleteOrder', { id: '1' })).toMatchObject({ data: { status: 204, body: '' } })
 })
 
-it('sends its secret to the place the configuration names, and shows it nowhere', async () => {
+it('sends its secret to the configured server only, and never shows it', async () => {
   ground.inHome(shopDocument())
   const keyed: Documents[string] = { document: 'shop.json', baseUrl: ground.shop.url, auth: { type: 'apiKey', header: 'X-Trace', secret: 'SHOP_KEY' } }
   ground.configure({ shop: keyed, other: { ...keyed, prefix: 'other', auth: { type: 'bearer', secret: 'SHOP_TOKEN' } } })
@@ -106,7 +106,7 @@ it('sends its secret to the place the configuration names, and shows it nowhere'
   expect(await without('listOrders')).toMatchObject({ error: { code: 'EnvNameNotSet' } })
 })
 
-it('follows a redirect inside the place and none out of it, and reaches no address that only a document names', async () => {
+it('follows redirects within the configured server only, and ignores servers that only the document names', async () => {
   const elsewhere = await openShop((_, response) => response.end('reached'))
   try {
     ground.inHome(shopDocument())
@@ -132,7 +132,7 @@ it('follows a redirect inside the place and none out of it, and reaches no addre
   }
 })
 
-it('keeps to its deadline, and a call that is cancelled ends its request', async () => {
+it('aborts the request at the deadline and on cancellation', async () => {
   ground.inHome(shopDocument())
   ground.configure({ shop: { document: 'shop.json', baseUrl: ground.shop.url, timeoutMs: 300 } })
   const host = await ground.open()
@@ -155,7 +155,7 @@ it('keeps to its deadline, and a call that is cancelled ends its request', async
   await Promise.all(gone)
 })
 
-it('a request that was lost on its way is not sent again', async () => {
+it('does not retry a request that was lost', async () => {
   ground.inHome(shopDocument())
   ground.configure({ shop: { document: 'shop.json', baseUrl: ground.shop.url } })
   const call = await caller(await ground.open())
@@ -166,7 +166,7 @@ it('a request that was lost on its way is not sent again', async () => {
   expect(ground.shop.seen.map(({ method }) => method)).toEqual(['POST', 'GET'])
 })
 
-it('writes the fields of a form as the document states, and offers no form that it cannot write', async () => {
+it('encodes forms as the document specifies, and omits operations with unsupported forms', async () => {
   const form = (operationId: string, encoding: object) => ({ post: { operationId, requestBody: { required: true, content: { 'application/x-www-form-urlencoded': {
     schema: { type: 'object', properties: { items: { type: 'array', items: { type: 'object', properties: { price: { type: 'string' } } } }, meta: { type: 'object' }, tags: { type: 'array', items: { type: 'string' } } } }, encoding,
   } } } } })

@@ -12,7 +12,7 @@ beforeEach(async () => {
 })
 afterEach(() => ground.leave())
 
-it('is held to the ceiling, wherever a document or a configuration would send it', async () => {
+it('cannot exceed the ceiling, whatever document or configuration say', async () => {
   ground.inHome(shopDocument())
   ground.configure({ shop: { document: 'shop.json', baseUrl: ground.shop.url } }, { policy: { ceiling: { fs: { read: ['{workspace}/**'] } } } })
   const held = await caller(await ground.open())
@@ -20,7 +20,7 @@ it('is held to the ceiling, wherever a document or a configuration would send it
   expect(ground.shop.seen).toEqual([])
 })
 
-it('asks again when the document says something else of a tool, or the place is another, and not for its neighbour', async () => {
+it('asks again when the definition or the server of a tool changes, and not for other tools', async () => {
   const agreed = { openapi: { shop: { document: 'shop.json', baseUrl: ground.shop.url } } }
   ground.inHome(shopDocument())
   ground.configure(agreed.openapi)
@@ -47,7 +47,7 @@ it('asks again when the document says something else of a tool, or the place is 
   expect(await call('getOrder', { id: '1' })).toMatchObject({ error: { code: 'ToolNotRegistered' } })
 })
 
-it('a host that watches takes a changed document over by itself', async () => {
+it('a host that watches uses a changed document', async () => {
   ground.inHome(shopDocument())
   ground.configure({ shop: { document: 'shop.json', baseUrl: ground.shop.url } })
   const host = await ground.open({ watch: true })
@@ -56,7 +56,7 @@ it('a host that watches takes a changed document over by itself', async () => {
   await vi.waitUntil(() => namesOf(host).join() === 'newest', { timeout: 60_000 })
 })
 
-it('what cannot be judged is left out with its reason, and the rest is offered', async () => {
+it('omits unsupported operations with a reason, and offers the rest', async () => {
   const taking = (operationId: string, schema: object, description = 'x') =>
     ({ post: { operationId, description, requestBody: { content: { 'application/json': { schema } } } } })
   const ref = (name: string) => ({ $ref: `#/components/schemas/${name}` })
@@ -81,7 +81,7 @@ it('what cannot be judged is left out with its reason, and the rest is offered',
   ])
 })
 
-it('rules name an operation by where it comes from', async () => {
+it('rules can name an operation by its origin', async () => {
   ground.inHome(shopDocument())
   const rule = (operation: string, action: 'allow' | 'deny') => ({ permission: `openapi:shop:${operation}`, pattern: '*', action })
   ground.configure({ shop: { document: 'shop.json', baseUrl: ground.shop.url, prefix: 'my-shop' } }, { rules: [rule('deleteOrder', 'deny'), rule('getOrder', 'allow')] })
@@ -92,7 +92,7 @@ it('rules name an operation by where it comes from', async () => {
   expect(await asking('my_shop__listOrders')).toMatchObject({ error: { code: 'ApprovalDenied' } })
 })
 
-it('takes no name from anybody', async () => {
+it('does not replace an existing tool name', async () => {
   const operation = (operationId: string) => ({ get: { operationId } })
   ground.inHome(shopDocument({ paths: { '/a': operation('read'), '/b': operation('Bash'), '/c': operation('both'), '/d': operation('own') } }))
   ground.inHome(shopDocument({ paths: { '/c': operation('both') } }), 'other.json')
@@ -104,7 +104,7 @@ it('takes no name from anybody', async () => {
     ['read', 'Bash', 'both', 'both'].map((name) => ['RegistrationConflict', `/tools/${name}`, true]))
 })
 
-it('a project names documents of its own folder, once it is trusted, and takes no name of the user’s', async () => {
+it('a trusted project can use documents of its own folder, and replaces no name of the user', async () => {
   const inProject = (openapi: Documents) => ground.configure(openapi, {}, join(ground.folder, '.bulkhead'))
   ground.inFolder(shopDocument())
   inProject({ shop: { document: 'shop.json', baseUrl: ground.shop.url } })
@@ -134,7 +134,7 @@ it('a project names documents of its own folder, once it is trusted, and takes n
   ])
 })
 
-it('the command line shows where these tools come from', async () => {
+it('the command line shows the origin of these tools', async () => {
   ground.inHome(shopDocument(), 'shop.yaml')
   ground.configure({ shop: { document: 'shop.yaml', baseUrl: ground.shop.url } })
   const run = (...args: string[]) => inside(args, ground.folder, { PATH: process.env['PATH'] })

@@ -41,14 +41,14 @@ describe('public OpenAPI documents', () => {
   // What is left out of Kubernetes has schemas of more than 64 kB; of the others, bodies that are files, or more than a document may have.
   const small: readonly (readonly [string, number, number])[] = [['k8s-apps.json', 65, 12], ['petstore.yaml', 18, 1]]
   const large = [['k8s-core.json', 238, 10], ['stripe.json', 416, 1], ['discord.json', 229, 13]] as const
-  it.each(thoroughly(small, [...small, ...large]))('%s is offered but for what is named', async (file, most, few) => {
+  it.each(thoroughly(small, [...small, ...large]))('offers every operation of %s except the listed ones', async (file, most, few) => {
     if (documents === undefined) return
     const { offered, dropped, faults } = await offeredOf(file)
     expect([offered.length, dropped.length]).toEqual([most, few])
     expect(dropped.filter((id) => !faults.some(({ path, message }) => path.includes(id) || message.includes(`"${id}"`)))).toEqual([])
   })
 
-  it.runIf(thoroughly(false, true))('the forms of Stripe arrive with brackets, as it states', async () => {
+  it.runIf(thoroughly(false, true))('encodes the forms of Stripe with brackets', async () => {
     if (documents === undefined) return
     ground.inHome(textOf('stripe.json'), 'stripe.json')
     ground.configure({ stripe: { document: 'stripe.json', baseUrl: ground.shop.url, operations: ['PostCheckoutSessions', 'PostCustomers'] } })

@@ -49,12 +49,12 @@ function faultsOf(blocks: readonly Block[]): readonly string[] {
 /** Comments are for the reader; an address holds no blank before its slashes. */
 const withoutComments = (text: string): string => text.replaceAll(/(^|\s)\/\/ .*$/gm, '$1')
 
-it('every block is of a kind that is proven', () => {
+it('every block is in a language that a test checks', () => {
   expect(BLOCKS.filter(({ language }) => !LANGUAGES.has(language)).map(placeOf)).toEqual([])
   expect(BLOCKS.flatMap(({ page, file }) => file === undefined || page.startsWith('docs/tutorials/') ? [] : [`${page} ${file}`]).toSorted()).toEqual(RUN_BY_THEIR_OWN.toSorted())
 })
 
-it('the code of every page compiles under the strictest settings, and an error names its page and line', () => {
+it('the code of every page compiles with strict settings, and an error names its page and line', () => {
   const code = BLOCKS.filter(({ page, language, file }) =>
     (language === 'ts' || language === 'js') && file === undefined || (language === 'ts' && page.startsWith('docs/tutorials/')))
   const wrong: Block = { page: 'docs/x.md', line: 10, language: 'ts', file: undefined, text: 'await session.close()\nawait session.cloze()\n' }
@@ -62,7 +62,7 @@ it('the code of every page compiles under the strictest settings, and an error n
 })
 
 it.each(BLOCKS.filter(({ language, file }) => language.startsWith('json') && !OTHER_JSON.test(file ?? '')).map((block) => [placeOf(block), block] as const))(
-  'what %s shows is accepted', (_, { file, text }) => {
+  'the JSON of %s is valid', (_, { file, text }) => {
     const schema = file?.endsWith('bulkhead.json') ? manifestSchema : configFileSchema
     expect(schema.safeParse(JSON.parse(withoutComments(text))).error?.issues).toBeUndefined()
   })

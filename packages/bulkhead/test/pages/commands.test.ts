@@ -72,14 +72,14 @@ function wordsOf(command: string): readonly string[] {
 }
 
 const PAGES_WITH_COMMANDS = PAGES.filter((page) => SHELL.some(([of, line]) => of === page && isOurs(line)))
-it.each(PAGES_WITH_COMMANDS)('the commands of %s work, one after the other', async (page) => {
+it.each(PAGES_WITH_COMMANDS)('the commands of %s succeed in order', async (page) => {
   const project = await projectFor(page)
   const refused: string[] = []
   for (const [of, line] of SHELL) if (of === page && isOurs(line)) refused.push(await run(line, project))
   expect(refused.filter((text) => text !== '')).toEqual([])
 })
 
-it('every other command is a script or a package that there is, or says why it is not run', () => {
+it('every other command is an existing script or package, or a listed exception', () => {
   const unknown = SHELL.filter(([, line]) => {
     const [program, ...words] = line.split(/\s+/)
     if (isOurs(line) || NOT_RUN.has(line)) return false
@@ -91,7 +91,7 @@ it('every other command is a script or a package that there is, or says why it i
   expect([...NOT_RUN.keys()].filter((line) => !SHELL.some(([, shown]) => shown === line))).toEqual([])
 })
 
-it('a form of a command that a page shows is one of its usage', async () => {
+it('every option that a page shows is in the usage of its command', async () => {
   const forms = BLOCKS.filter(({ language }) => language === '').flatMap((block) => linesOf(block).filter(isOurs))
   expect(forms.length).toBeGreaterThan(0)
   for (const form of forms) {
@@ -101,6 +101,6 @@ it('a form of a command that a page shows is one of its usage', async () => {
   }
 })
 
-it('the command stands where the pages say', () => {
+it('the command is where the pages say', () => {
   expect(existsSync(join(ROOT, 'node_modules/.bin/bulkhead'))).toBe(true)
 })

@@ -36,18 +36,18 @@ const codeOf = (outcome: Outcome): string => outcome.type === 'output' ? 'output
 const callIn = (session: Session) => async (name: string, args: object): Promise<string> =>
   codeOf(await session.call({ id: crypto.randomUUID(), name, arguments: args }))
 
-it('there are some', () => {
+it('the pages have at least five examples', () => {
   expect(EXAMPLES.length).toBeGreaterThanOrEqual(5)
 })
 
-it.each(EXAMPLES)('under what %s shows, files of the workspace can be looked at', async (_, config) => {
+it.each(EXAMPLES)('with the configuration of %s, files of the workspace can be read', async (_, config) => {
   const call = callIn(await open(config))
   expect(await call('bash', { command: 'ls && cat a.txt' })).toBe('output')
   expect(await call('grep', { pattern: 'here' })).toBe('output')
   expect(await call('read', { path: 'a.txt' })).toBe('output')
 })
 
-describe('under the example of docs/reference/configuration.md', () => {
+describe('with the example of docs/reference/configuration.md', () => {
   it.each<[string, object, string]>([
     ['bash', { command: 'git status' }, 'output'],
     ['bash', { command: 'ps aux' }, 'output'],
@@ -79,7 +79,7 @@ describe('under the example of docs/reference/configuration.md', () => {
   })
 })
 
-describe('a rule against reading', () => {
+describe('with a rule that denies reading', () => {
   it.each<[string, object, string]>([
     ['bash', { command: 'cat a.txt' }, 'output'],
     ['bash', { command: 'ls' }, 'output'],

@@ -46,7 +46,7 @@ const pattern = (text: string): RegExp =>
 
 const commandsOf = ({ text }: Block): readonly string[] => text.trim().split('\n').map((line) => line.replace(/\s+# .*$/, ''))
 
-it.each(TUTORIALS)('%s works step by step, as it is written', async (page) => {
+it.each(TUTORIALS)('%s works step by step', async (page) => {
   const blocks = BLOCKS.filter((block) => block.page === page)
   for (const [index, block] of blocks.entries()) {
     if (block.file !== undefined) save(block.file, block.text)

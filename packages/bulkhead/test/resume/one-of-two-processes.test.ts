@@ -64,7 +64,7 @@ class OtherHost implements AsyncDisposable {
   }
 }
 
-it('when two processes resume one paused call, one gets it and the other an error that says so', async () => {
+it('when two processes resume one paused call, one gets it and the other gets an error', async () => {
   const paused = await pausedCall()
   await using one = new OtherHost(paused)
   await using two = new OtherHost(paused)
@@ -84,7 +84,7 @@ it('when two processes resume one paused call, one gets it and the other an erro
   await later.close()
 })
 
-it('a call whose process was killed while it went on is anybody\'s again, with its answer', async () => {
+it('a call whose process was killed after its resume can be resumed again with its answer', async () => {
   const paused = await pausedCall()
   const { host, session } = await openHere()
   {

@@ -22,7 +22,7 @@ const harmlessTwin = (text: string): string => visibleText(JSON.stringify(text).
 /** Everything in the bytes that is not a letter to be shown. */
 const controls = (bytes: string): readonly string[] => bytes.match(/\p{Cc}(?:\[[0-?]*[ -/]*[@-~])?|\p{Cf}/gu) ?? []
 
-it('shows who wants to do what to which file with exactly what, and nothing runs on Enter alone', async () => {
+it('shows tool, file and content, and rejects on Enter alone', async () => {
   const terminal = write('hello')
   await terminal.see('Run it?')
   const text = terminal.rows.join('\n')
@@ -44,7 +44,7 @@ write of bundled extension write 1.0.0 wants to run
   expect(existsSync(join(folder, 'notes'))).toBe(false)
 })
 
-it('no argument can move the cursor, change the screen or pass for a row of ours', async () => {
+it('no argument can move the cursor, change the screen or imitate the prompt', async () => {
   const bytes: string[] = []
   for (const content of [HOSTILE, harmlessTwin(HOSTILE)]) {
     const terminal = write(content)
@@ -62,7 +62,7 @@ it('no argument can move the cursor, change the screen or pass for a row of ours
   expect(controls(bytes[0]!).length).toBeGreaterThan(10)
 })
 
-it('what a person says against it reaches the model', async () => {
+it('the reason of a rejection reaches the model', async () => {
   const terminal = write('hello')
   await terminal.see('Run it?')
   terminal.press(KEYS.down, KEYS.enter)
@@ -72,7 +72,7 @@ it('what a person says against it reaches the model', async () => {
   expect(terminal.rows.join('\n')).toContain('The call of "write" was refused: use docs instead.')
 })
 
-it('says how much does not fit on the screen, and shows all of it', async () => {
+it('says how much does not fit on the screen, and shows all of it on request', async () => {
   const terminal = write(Array.from({ length: 400 }, (_, index) => `line ${index} of it`).join('\n'))
   await terminal.see('Run it?')
   const before = terminal.rows.join('\n')

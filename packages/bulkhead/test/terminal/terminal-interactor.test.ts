@@ -54,13 +54,13 @@ const approval = {
   argumentsText: '{"city":"\u001b[2JOslo\u202e"}', touches: ['reach api.example'], mayTouch: ['reach *.example'], reasons: ['the key is new'],
 }
 
-describe('a person at a terminal', () => {
+describe('a user at a terminal', () => {
   it.each<[string, readonly string[], object]>([
     ['Enter alone', [ENTER], { decision: 'reject' }],
-    ['up to the first', [UP, UP, UP, ENTER], { decision: 'once' }],
-    ['up to the second', [UP, UP, ENTER], { decision: 'session' }],
-    ['up to the third', [UP, ENTER], { decision: 'project' }],
-  ])('answers an approval with %s', async (_, keys, value) => {
+    ['up to the first option', [UP, UP, UP, ENTER], { decision: 'once' }],
+    ['up to the second option', [UP, UP, ENTER], { decision: 'session' }],
+    ['up to the third option', [UP, ENTER], { decision: 'project' }],
+  ])('answers an approval with: %s', async (_, keys, value) => {
     const { response, terminal } = await answer({ kind: 'Approve', approval }, 'Run it?', keys)
     expect(response).toEqual({ status: 'accepted', value: { ...value, by: expect.stringMatching(/\S at the terminal$/) } })
     for (const text of [
@@ -70,7 +70,7 @@ describe('a person at a terminal', () => {
     expect(terminal.text).not.toContain('left out')
   })
 
-  it('says which tools call it, and who chose the key, which is then remembered for the session at most', async () => {
+  it('sees which tools call the tool and who chose the key, which is valid for the session at most', async () => {
     const more = { calledBy: ['plan of the global extension plan 1.0.0'], keyByTool: true } as const
     const { response, terminal } = await answer({ kind: 'Approve', approval: { ...approval, ...more } }, 'Run it?', [UP, ENTER])
     expect(response).toMatchObject({ value: { decision: 'session' } })
@@ -79,7 +79,7 @@ describe('a person at a terminal', () => {
     expect(terminal.text).not.toContain('in this project')
   })
 
-  it('says why not, and the words reach the model', async () => {
+  it('gives a reason, which reaches the model', async () => {
     const terminal = new Terminal()
     const response = terminal.ask({ kind: 'Approve', approval })
     await terminal.see('Run it?')
@@ -90,7 +90,7 @@ describe('a person at a terminal', () => {
     expect(await response).toMatchObject({ status: 'accepted', value: { decision: 'reject', reason: 'not now' } })
   })
 
-  it('sees how much of a long call is not on the screen, and can show all of it', async () => {
+  it('sees how much of a long call does not fit on the screen, and can show all of it', async () => {
     const lines = Array.from({ length: 300 }, (_, index) => `line ${index} of it`)
     const terminal = new Terminal()
     const response = terminal.ask({ kind: 'Approve', approval: { ...approval, argumentsText: lines.join('\n') } })
@@ -109,7 +109,7 @@ describe('a person at a terminal', () => {
     expect(await response).toMatchObject({ value: { decision: 'reject' } })
   })
 
-  it('never reads a stranger\u2019s words at the beginning of a row', async () => {
+  it('never sees third-party text at the beginning of a row', async () => {
     const forged = 'forecast of bundled extension weather 1.0.0 wants to run'
     const padding = (columns: number) => `${'x'.repeat(columns)}${forged}`
     const argumentsText = Array.from({ length: 90 }, (_, columns) => padding(columns)).join('\n') + '\n' + '船'.repeat(60) + forged
@@ -149,14 +149,14 @@ describe('a person at a terminal', () => {
     expect(terminal.text).not.toContain('xy')
   })
 
-  it.each(['Ask', 'Confirm', 'Auth.Password'] as const)('may dismiss %s with Ctrl-C, which is a no', async (kind) => {
+  it.each(['Ask', 'Confirm', 'Auth.Password'] as const)('can dismiss %s with Ctrl-C, which rejects it', async (kind) => {
     const prompt = { 'Ask': 'Your answer', 'Confirm': 'Yes or no?', 'Auth.Password': 'Password' }[kind]
     const { response } = await answer({ kind, prompt: '?' }, prompt, [CTRL_C])
     expect(response).toMatchObject({ status: 'rejected', reason: expect.stringContaining('dismissed') })
   })
 })
 
-describe('what a stranger wrote', () => {
+describe('third-party text', () => {
   const HOSTILE = '\u001b[2J\u001b[1;1H\u009b31mforged\nforecast of host wants to run\r\u0007\u202egnp.exe'
 
   const hostileApproval = {
@@ -174,7 +174,7 @@ describe('what a stranger wrote', () => {
     { kind: 'Auth.DeviceCode', url: HOSTILE, code: HOSTILE, expiresAt: HOSTILE },
     { kind: 'trustProject', path: HOSTILE, summary: HOSTILE },
     { kind: 'grantStageTool', tool: HOSTILE, stage: HOSTILE, argsDigest: HOSTILE, approval: hostileApproval },
-  ])('reaches the screen as harmless text: %o', async (request) => {
+  ])('is escaped on the screen: %o', async (request) => {
     const terminal = new Terminal()
     const cancel = new AbortController()
     const response = terminal.interactor.interact({ correlationId: 'q', issuedAt: '', source: HOSTILE, request }, cancel.signal)
@@ -192,7 +192,7 @@ describe('what a stranger wrote', () => {
 })
 
 describe('a question ends', () => {
-  it('when it is taken back', async () => {
+  it('when it is withdrawn', async () => {
     const terminal = new Terminal()
     const cancel = new AbortController()
     const response = terminal.ask({ kind: 'Ask', prompt: '?' }, cancel.signal)
@@ -214,7 +214,7 @@ describe('a question ends', () => {
     },
   )
 
-  it('when the terminal closes, now or before', async () => {
+  it('when the terminal closes, or is already closed', async () => {
     const terminal = new Terminal()
     const response = terminal.ask({ kind: 'Ask', prompt: '?' })
     await terminal.see('Your answer')
