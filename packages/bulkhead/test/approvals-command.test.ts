@@ -5,7 +5,6 @@ import { DatabaseSync } from 'node:sqlite'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { createHost, openSqliteStore, type Approval } from '../src/index.ts'
 import { inside } from './command-inside.ts'
-import { bulkhead } from './command.ts'
 import { KEYS, PseudoTerminal } from './terminal/pseudo-terminal.ts'
 
 let folder: string
@@ -35,7 +34,7 @@ it('a project approval given at the terminal applies to later runs, counts uses,
   expect(await terminal.ended()).toBe(0)
   expect(existsSync(join(folder, 'notes/a.txt'))).toBe(true)
   // No user is there any more, and none is needed.
-  expect((await bulkhead(['call', ...writing('notes/deep/b.txt')], folder)).code).toBe(0)
+  expect((await inside(['call', ...writing('notes/deep/b.txt')], folder)).code).toBe(0)
   const [approval, ...more] = await listed()
   expect(more).toEqual([])
   expect(approval).toMatchObject({
@@ -48,7 +47,7 @@ it('a project approval given at the terminal applies to later runs, counts uses,
 
   const revoked = await inside(['approvals', 'revoke', approval!.id.slice(0, 6)], folder)
   expect(revoked).toMatchObject({ code: 0, stdout: expect.stringContaining(approval!.id) })
-  expect((await bulkhead(['call', ...writing('notes/a.txt')], folder)).stderr).toContain('ApprovalDenied')
+  expect((await inside(['call', ...writing('notes/a.txt')], folder)).stderr).toContain('ApprovalDenied')
   const asks = await inside(['explain', ...writing('notes/a.txt')], folder)
   expect(asks.stdout).toMatch(/approval +pass +approval +the project approval [0-9a-f]{12} of the key "notes" was revoked \d+ \w+ ago by .* with bulkhead approvals, after 1 use\n/)
   const { stdout: audit } = await inside(['audit', 'tail', '--count', '100'], folder)
@@ -60,7 +59,7 @@ it('a project approval given at the terminal applies to later runs, counts uses,
 it('lists approvals by project and tool, as a table and as JSON', async () => {
   await approve(folder, 'src/a.txt', 'docs/a.txt')
   await approve(join(folder, 'other'), 'lib/a.txt')
-  const { code, stdout } = await bulkhead(['approvals', 'list'], folder)
+  const { code, stdout } = await inside(['approvals', 'list'], folder)
   expect(code).toBe(0)
   expect(stdout).toMatch(/^ID +STATUS +TOOL +EXTENSION +GIVEN +BY +EXPIRES +USES +LAST USED +KEY\n/)
   expect(stdout).toMatch(/^[0-9a-f]{12} +standing +write +bundled write@1\.0\.0 +\d{4}-\d\d-\d\d \d\d:\d\dZ +Ada\\u\{1b\}\[2J +\S+ \S+ +0 +- +docs$/m)

@@ -6,7 +6,6 @@ import { dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { inside } from './command-inside.ts'
-import { bulkhead } from './command.ts'
 
 let folder: string
 beforeEach(() => { folder = mkdtempSync(join(tmpdir(), 'bulkhead-audit-')) })
@@ -19,7 +18,7 @@ it('calls are shown, exported and verified, and tampering is detected in the sto
   await inside(['call', 'read', '--args', '{"path":"a.txt"}'], folder)
   await inside(['call', 'read', '--args', '{"path":"none\u202e\u009b.txt"}'], folder)
 
-  const shown = await bulkhead(['audit', 'tail', '--count', '100'], folder)
+  const shown = await inside(['audit', 'tail', '--count', '100'], folder)
   expect(shown.stdout).toMatch(/POSITION +AT +TYPE +TOOL +ORIGIN +WHAT/)
   expect(shown.stdout).toMatch(/ToolInvocationDecided +read +bundled read@1\.0\.0 +allow/)
   expect(shown.stdout).toMatch(/ToolInvocationFailed +read .*NotFound/)
@@ -32,13 +31,13 @@ it('calls are shown, exported and verified, and tampering is detected in the sto
   const decided = entries.find(({ record }) => record.type === 'ToolInvocationDecided')!
   // What was written together has one link, and so one place where it breaks; in an export each record stands for itself.
   const together = 1 + (entries.findLast(({ position, link }) => position < decided.position && link !== null)?.position ?? 0)
-  expect(JSON.parse((await bulkhead(['audit', 'show', String(decided.position)], folder)).stdout)).toEqual(decided)
+  expect(JSON.parse((await inside(['audit', 'show', String(decided.position)], folder)).stdout)).toEqual(decided)
 
-  const whole = await bulkhead(['audit', 'verify'], folder)
+  const whole = await inside(['audit', 'verify'], folder)
   expect(whole).toMatchObject({ code: 0, stdout: expect.stringMatching(/^whole \d+ records/) })
   const anchor = /--anchor (\S+)/.exec(whole.stdout)![1]!
   const exported = join(folder, 'audit.jsonl')
-  writeFileSync(exported, (await bulkhead(['audit', 'export'], folder)).stdout)
+  writeFileSync(exported, (await inside(['audit', 'export'], folder)).stdout)
   expect(readFileSync(exported, 'utf8')).not.toMatch(/[\u202e\u009b]/)
   expect((await inside(['audit', 'verify', exported, '--anchor', anchor], folder)).code).toBe(0)
   writeFileSync(exported, readFileSync(exported, 'utf8').replace('"allow"', '"deny"'))

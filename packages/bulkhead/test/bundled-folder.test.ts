@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { createHost } from '../src/index.ts'
-import { bulkhead } from './command.ts'
+import { inside } from './command-inside.ts'
 import { writeExtension } from './extension-folder.ts'
 
 let folder: string
@@ -20,7 +20,7 @@ it('an extension that an embedder bundles needs its integrity file, and runs lik
   expect(bare.tool('greet')).toBeUndefined()
   await bare.close()
 
-  expect(await bulkhead(['pack', at, '--out', folder], folder)).toMatchObject({ code: 0 })
+  expect(await inside(['pack', at, '--out', folder], folder)).toMatchObject({ code: 0 })
   const packed = await open()
   expect(packed.diagnostics).toEqual([])
   const session = await packed.openSession({ mode: 'yolo' })

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterEach, beforeEach, expect, it } from 'vitest'
+import { thoroughly } from '../../../scripts/thoroughly.ts'
 
 let folder: string
 beforeEach(() => { folder = mkdtempSync(join(tmpdir(), 'bulkhead-signals-')) })
@@ -34,7 +35,7 @@ async function start() {
   return { child, ended, mark, stdout: () => stdout }
 }
 
-it.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)('%s ends a call and its processes, and the outcome is printed', async (signal) => {
+it.each(thoroughly<readonly NodeJS.Signals[]>(['SIGINT'], ['SIGINT', 'SIGTERM', 'SIGHUP']))('%s ends a call and its processes, and the outcome is printed', async (signal) => {
   const { child, ended, mark, stdout } = await start()
   child.kill(signal)
   expect(await ended).toEqual([1, null])

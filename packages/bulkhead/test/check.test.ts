@@ -3,7 +3,6 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { REQUIREMENTS } from '@bulkhead/conformance'
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { bulkhead } from './command.ts'
 import { inside } from './command-inside.ts'
 
 let folder: string
@@ -75,6 +74,6 @@ it('`new` overwrites nothing, and rejects a name that is not an id', async () =>
 
 it('an unusable temporary folder is reported with the variable to set', async () => {
   await inside(['new', 'word-count'], folder)
-  expect(await bulkhead(['check', 'word-count'], folder, { TMPDIR: join(folder, 'nowhere') }))
+  expect(await inside(['check', 'word-count'], folder, { TMPDIR: join(folder, 'nowhere') }))
     .toMatchObject({ code: 1, stderr: expect.stringMatching(/^InstallFailed .* Set TMPDIR to a writable folder\.\n$/) })
 })

@@ -3,8 +3,8 @@ import { main } from '../src/cli/main.ts'
 import type { Ran } from './command.ts'
 
 /**
- * The command in this process, with folder, environment and output of its own: for the many cases of what is started for real
- * elsewhere in the same file. One at a time.
+ * Runs the command in this process, with its own folder, environment and output. Starting a process takes a second of CPU time,
+ * so tests start one only to test the process itself: signals, pipes, terminals, exit codes. Not reentrant.
  */
 export async function inside(args: readonly string[], cwd: string, more: NodeJS.ProcessEnv = {}): Promise<Ran> {
   const before = { cwd: process.cwd(), env: { ...process.env } }
@@ -23,7 +23,7 @@ export async function inside(args: readonly string[], cwd: string, more: NodeJS.
   }
 }
 
-/** Takes what is written to a stream for itself until it is released. */
+/** Captures what is written to a stream until it is released. */
 class Captured {
   text = ''
   readonly #stream: NodeJS.WriteStream
@@ -45,5 +45,5 @@ class Captured {
 
 function setEnvironment(wanted: NodeJS.ProcessEnv): void {
   for (const name of Object.keys(process.env)) delete process.env[name]
-  Object.assign(process.env, wanted)
+  for (const [name, value] of Object.entries(wanted)) if (value !== undefined) process.env[name] = value
 }

@@ -8,7 +8,7 @@ export interface Ran {
   readonly stderr: string
 }
 
-/** The real command in a real process, without a terminal and without an environment but for `more`. */
+/** Runs the command in a process, without a terminal. Its environment is `more`. */
 export async function bulkhead(args: readonly string[], cwd: string, more: NodeJS.ProcessEnv = {}): Promise<Ran> {
   const child = spawn(process.execPath, [join(import.meta.dirname, '../src/bin.ts'), ...args], {
     cwd, env: { NO_COLOR: '1', HOME: join(cwd, 'home'), NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'], ...more }, stdio: ['ignore', 'pipe', 'pipe'],

@@ -3,7 +3,6 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { inside } from './command-inside.ts'
-import { bulkhead } from './command.ts'
 
 let folder: string
 beforeEach(() => { folder = mkdtempSync(join(tmpdir(), 'bulkhead-explain-')) })
@@ -16,7 +15,7 @@ const config = (content: object) => {
 const read = ['explain', 'read', '--args', '{"path":"a.txt"}']
 
 it('shows an allowed call', async () => {
-  const { code, stdout } = await bulkhead(read, folder)
+  const { code, stdout } = await inside(read, folder)
   expect(code).toBe(0)
   expect(stdout).toMatch(/^read would be allowed\nkey: /)
   expect(stdout).toMatch(/STAGE +SAYS +SOURCE +REASON/)

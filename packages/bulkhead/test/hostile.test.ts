@@ -1,8 +1,8 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { Outcome } from '@bulkhead/contract'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import type { ConfigFile, Outcome } from '@bulkhead/contract'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createHost, type Host, type Session } from '../src/index.ts'
 import { writeExtension } from './extension-folder.ts'
 
@@ -10,158 +10,191 @@ let folder: string
 let host: Host
 let session: Session
 
-beforeEach(() => { folder = mkdtempSync(join(tmpdir(), 'bulkhead-hostile-')) })
-afterEach(async () => {
-  await host.close()
-  rmSync(folder, { recursive: true })
-  expect(children()).toEqual([])
-})
+interface Hostile {
+  readonly code: string
+  readonly timeoutMs?: number
+}
 
-/** A neighbour that does its work, a hostile extension with the tool `attack`, and a canary outside every grant. */
-async function start(code: string, options: { readonly isolation?: 'thread' | 'process'; readonly timeoutMs?: number } = {}): Promise<void> {
+const DEADLINE_MS = 200
+const FLOOD_MS = 1_000
+const HANGS_MS = 600_000
+
+/** A tool that attacks, and one of the same extension that does not. The names differ between extensions. */
+const attack = (execute: string): string => `attack: { ${execute} }, innocent: { execute: () => 'fine' }`
+const exporting = (tools: string): string => `export default { tools: { ${tools} } }`
+
+const THROWN = {
+  null: 'null',
+  'a string': '"text"',
+  'a proxy that throws in every trap': 'new Proxy({}, { get() { throw 1 }, getPrototypeOf() { throw 2 }, ownKeys() { throw 3 } })',
+  'an error with a hostile message': 'Object.defineProperty(new Error(), "message", { get() { throw 1 } })',
+}
+const RETURNED = {
+  'a function': '() => () => 1',
+  'a bigint': '() => 1n',
+  'a cycle': '() => { const a = {}; a.a = a; return a }',
+  'a __proto__ key': `() => JSON.parse('{"__proto__":{"x":1}}')`,
+}
+const IMPORTS = {
+  'import of a builtin': [`import 'node:fs'`, 'BuiltinDenied'],
+  'import of a file': [`import '../../../canary.js'`, 'ModuleNotFound'],
+} as const
+const MEMORY = {
+  'the heap': ['CompartmentOutOfHeap', 'const a = []; for (;;) a.push(new Array(1e6).fill(1))'],
+  'one huge array': ['CompartmentOutOfHeap', 'return new Array(1e9).fill(1).length'],
+  buffers: ['CompartmentOutOfMemory', 'const a = []; for (;;) try { a.push(new Uint8Array(5e7).fill(1)) } catch {}'],
+} as const
+const FLOOD = `for (let i = 0; i < 5000; i++) runtime.progress('x'); await new Promise((resolve) => setTimeout(resolve))`
+
+/** Ids of extensions from the titles of their cases. */
+const idOf = (title: string): string => title.toLowerCase().replaceAll(/[^a-z]+/g, '-')
+const each = <T>(cases: Readonly<Record<string, T>>, write: (value: T) => Hostile): Readonly<Record<string, Hostile>> =>
+  Object.fromEntries(Object.entries(cases).map(([title, value]) => [idOf(title), write(value)]))
+
+const EVERYWHERE: Readonly<Record<string, Hostile>> = {
+  spins: { code: exporting(attack('execute() { for (;;); }')), timeoutMs: DEADLINE_MS },
+  waits: { code: exporting(attack('execute: () => new Promise(() => {})')), timeoutMs: DEADLINE_MS },
+  exits: { code: exporting(attack(`execute: async () => { const p = globalThis.process; p?.reallyExit?.(0); p?.exit?.(0); throw new Error('no exit') }`)) },
+  overboard: { code: exporting(attack(`execute: () => new Promise(() => queueMicrotask(() => { throw new Error('overboard') }))`)) },
+  unimportable: { code: `throw new Error('not today')` },
+  floods: { code: exporting(attack(`async execute(_, runtime) { for (;;) { ${FLOOD} } }`)), timeoutMs: FLOOD_MS },
+  twice: { code: exporting(attack(`execute: () => ({ then(resolve) { resolve('first'); resolve('second'); throw new Error('third') } })`)) },
+  undeclared: { code: exporting(`${attack('execute: () => 1')}, extra: { execute: () => 2 }`) },
+  ...each(IMPORTS, ([statement]) => ({ code: `${statement}\n${exporting(attack('execute: () => 1'))}` })),
+  ...each(THROWN, (thrown) => ({ code: exporting(attack(`execute() { throw ${thrown} }`)) })),
+  ...each(RETURNED, (execute) => ({ code: exporting(attack(`execute: ${execute}`)) })),
+}
+const IN_PROCESS: Readonly<Record<string, Hostile>> = {
+  ...each(MEMORY, ([, body]) => ({ code: exporting(attack(`execute() { ${body} }`)), timeoutMs: HANGS_MS })),
+  busy: { code: exporting(attack(`async execute(_, runtime) { for (;;) { runtime.progress('x'); await null } }`)), timeoutMs: FLOOD_MS },
+}
+
+/** Starts a host with these extensions, a neighbour that does its work, and a canary outside every grant. */
+async function start(extensions: Readonly<Record<string, Hostile>>, config: ConfigFile = {}): Promise<void> {
+  folder = mkdtempSync(join(tmpdir(), 'bulkhead-hostile-'))
   const home = join(folder, 'home')
-  const attack = { name: 'attack', ...(options.timeoutMs === undefined ? {} : { timeoutMs: options.timeoutMs }) }
   writeExtension(home, { id: 'neighbour', tools: [{ name: 'ping' }] }, `export default { tools: { ping: { execute: () => 'pong' } } }`)
-  writeExtension(home, { id: 'hostile', tools: [attack, { name: 'innocent' }] }, code)
+  for (const [id, { code, timeoutMs }] of Object.entries(extensions)) {
+    const name = (tool: string): string => `${id.replaceAll('-', '_')}_${tool}`
+    const limits = timeoutMs === undefined ? {} : { timeoutMs }
+    const text = code.replace(' attack:', ` ${name('attack')}:`).replace(' innocent:', ` ${name('innocent')}:`)
+    writeExtension(home, { id, tools: [{ name: name('attack'), ...limits }, { name: name('innocent') }] }, text)
+  }
   writeFileSync(join(folder, 'canary'), 'untouched')
-  host = await createHost({ workspace: folder, home, ...(options.isolation ? { config: { isolation: { global: options.isolation } } } : {}) })
+  host = await createHost({ workspace: folder, home, config: { sandbox: { spares: { process: 0, thread: 0 } }, ...config } })
   session = await host.openSession({ mode: 'yolo' })
 }
 
+async function end(): Promise<void> {
+  await host.close()
+  rmSync(folder, { recursive: true })
+  expect(children()).toEqual([])
+}
+
 const call = (name: string): Promise<Outcome> => session.call({ id: crypto.randomUUID(), name, arguments: {} })
+const callOf = (title: string, tool: 'attack' | 'innocent'): Promise<Outcome> => call(`${idOf(title).replaceAll('-', '_')}_${tool}`)
 const codeOf = (outcome: Outcome) => outcome.type === 'error' ? outcome.error.code : outcome.data
 
-/** After the attack everybody else goes on, and the canary is as it was. */
+/** After the attack the neighbour works, and the canary is unchanged. */
 async function expectUnharmed(): Promise<void> {
   expect(codeOf(await call('ping'))).toBe('pong')
   expect(readFileSync(join(folder, 'canary'), 'utf8')).toBe('untouched')
 }
-
-const extension = (attack: string) => `export default { tools: { attack: { ${attack} }, innocent: { execute: () => 'fine' } } }`
+async function expectRestarted(title: string): Promise<void> {
+  await expectUnharmed()
+  expect(codeOf(await callOf(title, 'innocent'))).toBe('fine')
+}
 
 describe.each(['process', 'thread'] as const)('a hostile extension in a %s', (isolation) => {
+  beforeAll(() => start(isolation === 'process' ? { ...EVERYWHERE, ...IN_PROCESS } : EVERYWHERE, { isolation: { global: isolation } }))
+  afterAll(end)
+
   it('that spins is stopped at its deadline, and restarts for the next call', async () => {
-    await start(extension('execute() { for (;;); }'), { isolation, timeoutMs: 200 })
     // The deadline covers the first start, and the attack must run.
-    await call('innocent')
-    expect(codeOf(await call('attack'))).toBe('ExecutionTimeout')
-    await expectUnharmed()
-    expect(codeOf(await call('innocent'))).toBe('fine')
+    await callOf('spins', 'innocent')
+    expect(codeOf(await callOf('spins', 'attack'))).toBe('ExecutionTimeout')
+    await expectRestarted('spins')
   })
 
   it('that never settles is stopped at its deadline', async () => {
-    await start(extension('execute: () => new Promise(() => {})'), { isolation, timeoutMs: 200 })
-    await call('innocent')
-    expect(codeOf(await call('attack'))).toBe('ExecutionTimeout')
+    await callOf('waits', 'innocent')
+    expect(codeOf(await callOf('waits', 'attack'))).toBe('ExecutionTimeout')
     await expectUnharmed()
   })
 
   it('that exits ends only itself', async () => {
-    await start(extension(`execute: async () => { const p = globalThis.process; p?.reallyExit?.(0); p?.exit?.(0); throw new Error('no exit') }`), { isolation })
-    expect(['CompartmentCrashed', 'ToolExecutionFailed']).toContain(codeOf(await call('attack')))
-    await expectUnharmed()
-    expect(codeOf(await call('innocent'))).toBe('fine')
+    expect(['CompartmentCrashed', 'ToolExecutionFailed']).toContain(codeOf(await callOf('exits', 'attack')))
+    await expectRestarted('exits')
   })
 
   it('that throws outside its call crashes its compartment only', async () => {
-    await start(extension(`execute: () => new Promise(() => queueMicrotask(() => { throw new Error('overboard') }))`), { isolation })
-    const outcome = await call('attack')
+    const outcome = await callOf('overboard', 'attack')
     expect(codeOf(outcome)).toBe('CompartmentCrashed')
     expect(outcome.type === 'error' && outcome.error_text).toContain('overboard')
-    await expectUnharmed()
-    expect(codeOf(await call('innocent'))).toBe('fine')
+    await expectRestarted('overboard')
   })
 
   it('that throws during import does not start', async () => {
-    await start(`throw new Error('not today')`, { isolation })
-    const outcome = await call('attack')
+    const outcome = await callOf('unimportable', 'attack')
     expect(codeOf(outcome)).toBe('CompartmentStartFailed')
     expect(outcome.type === 'error' && outcome.error_text).toContain('not today')
     await expectUnharmed()
   })
 
   it('that floods the host with messages is stopped', async () => {
-    const flood = `for (let i = 0; i < 5000; i++) runtime.progress('x'); await new Promise((resolve) => setTimeout(resolve))`
-    await start(extension(`async execute(_, runtime) { for (;;) { ${flood} } }`), { isolation, timeoutMs: 1000 })
-    await call('innocent')
-    expect(['BoundaryViolation', 'ExecutionTimeout']).toContain(codeOf(await call('attack')))
+    await callOf('floods', 'innocent')
+    expect(['BoundaryViolation', 'ExecutionTimeout']).toContain(codeOf(await callOf('floods', 'attack')))
     await expectUnharmed()
   })
 
   it('that resolves twice returns its first result', async () => {
-    await start(extension(`execute: () => ({ then(resolve) { resolve('first'); resolve('second'); throw new Error('third') } })`), { isolation })
-    expect(codeOf(await call('attack'))).toBe('first')
+    expect(codeOf(await callOf('twice', 'attack'))).toBe('first')
     await expectUnharmed()
   })
 
   it('that exports undeclared tools is refused', async () => {
-    await start(`export default { tools: { attack: { execute: () => 1 }, extra: { execute: () => 2 } } }`, { isolation })
-    expect(codeOf(await call('attack'))).toBe('ExportsMismatch')
+    expect(codeOf(await callOf('undeclared', 'attack'))).toBe('ExportsMismatch')
     await expectUnharmed()
   })
 
-  it.each([
-    ['import of a builtin', `import 'node:fs'\n${extension('execute: () => 1')}`, 'BuiltinDenied'],
-    ['import of a file', `import '../../../canary.js'\n${extension('execute: () => 1')}`, 'ModuleNotFound'],
-  ])('that reaches out through the %s is refused', async (_, code, expected) => {
-    await start(code, { isolation })
-    expect(codeOf(await call('attack'))).toBe(expected)
+  it.each(Object.entries(IMPORTS))('that reaches out through the %s is refused', async (title, [, code]) => {
+    expect(codeOf(await callOf(title, 'attack'))).toBe(code)
     await expectUnharmed()
   })
 
-  it.each([
-    ['null', 'null'],
-    ['a string', '"text"'],
-    ['a proxy that throws in every trap', 'new Proxy({}, { get() { throw 1 }, getPrototypeOf() { throw 2 }, ownKeys() { throw 3 } })'],
-    ['an error with a hostile message', 'Object.defineProperty(new Error(), "message", { get() { throw 1 } })'],
-  ])('that throws %s fails that call only', async (_, thrown) => {
-    await start(extension(`execute() { throw ${thrown} }`), { isolation })
-    expect(codeOf(await call('attack'))).toBe('ToolExecutionFailed')
-    await expectUnharmed()
-    expect(codeOf(await call('innocent'))).toBe('fine')
+  it.each(Object.keys(THROWN))('that throws %s fails that call only', async (title) => {
+    expect(codeOf(await callOf(title, 'attack'))).toBe('ToolExecutionFailed')
+    await expectRestarted(title)
   })
 
-  it.each([
-    ['a function', '() => () => 1'],
-    ['a bigint', '() => 1n'],
-    ['a cycle', '() => { const a = {}; a.a = a; return a }'],
-    ['a __proto__ key', `() => JSON.parse('{"__proto__":{"x":1}}')`],
-  ])('that returns %s fails with OutputMalformed', async (_, execute) => {
-    await start(extension(`execute: ${execute}`), { isolation })
-    expect(codeOf(await call('attack'))).toBe('OutputMalformed')
-    await expectUnharmed()
-    expect(codeOf(await call('innocent'))).toBe('fine')
+  it.each(Object.keys(RETURNED))('that returns %s fails with OutputMalformed', async (title) => {
+    expect(codeOf(await callOf(title, 'attack'))).toBe('OutputMalformed')
+    await expectRestarted(title)
+  })
+
+  describe.runIf(isolation === 'process')('of its own', () => {
+    it.each(Object.entries(MEMORY))('that exhausts %s ends that process only', async (title, [code]) => {
+      expect(codeOf(await callOf(title, 'attack'))).toBe(code)
+      await expectRestarted(title)
+    })
+
+    it('that floods the host from a busy loop ends that process only', async () => {
+      await callOf('busy', 'innocent')
+      expect(['BoundaryViolation', 'ExecutionTimeout', 'CompartmentOutOfHeap', 'CompartmentOutOfMemory']).toContain(codeOf(await callOf('busy', 'attack')))
+      await expectUnharmed()
+    })
   })
 })
 
-describe('in a process', () => {
-  it.each([
-    ['the heap', 'CompartmentOutOfHeap', 'const a = []; for (;;) a.push(new Array(1e6).fill(1))'],
-    ['one huge array', 'CompartmentOutOfHeap', 'return new Array(1e9).fill(1).length'],
-    ['buffers', 'CompartmentOutOfMemory', 'const a = []; for (;;) try { a.push(new Uint8Array(5e7).fill(1)) } catch {}'],
-  ])('a tool that exhausts %s ends its own process only', async (_, code, body) => {
-    await start(extension(`execute() { ${body} }`), { timeoutMs: 600_000 })
-    expect(codeOf(await call('attack'))).toBe(code)
-    await expectUnharmed()
-    expect(codeOf(await call('innocent'))).toBe('fine')
-  })
-
-  it('a flood of messages from a busy loop ends the compartment only', async () => {
-    await start(extension(`async execute(_, runtime) { for (;;) { runtime.progress('x'); await null } }`), { timeoutMs: 1000 })
-    await call('innocent')
-    expect(['BoundaryViolation', 'ExecutionTimeout', 'CompartmentOutOfHeap', 'CompartmentOutOfMemory']).toContain(codeOf(await call('attack')))
-    await expectUnharmed()
-  })
-
-  it('third-party extensions run in a process by default', async () => {
-    await start(extension('execute: () => 1'))
-    expect(children()).toEqual([])
-    await call('attack')
-    expect(children()).not.toEqual([])
-  })
+it('third-party extensions run in a process by default', async () => {
+  await start({ one: { code: exporting(attack('execute: () => 1')) } })
+  expect(children()).toEqual([])
+  await callOf('one', 'attack')
+  expect(children()).not.toEqual([])
+  await end()
 })
 
-/** The hulls of this process that are alive. */
+/** The processes of compartments that this process started and that are alive. */
 function children(): readonly string[] {
   return readdirSync('/proc').filter((name) => /^\d+$/.test(name)).filter((pid) => {
     try {

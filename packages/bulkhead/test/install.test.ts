@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { packFolder } from '@bulkhead/loader'
 import { loaderOptions } from '../src/facade/loader-options.ts'
 import { inside } from './command-inside.ts'
-import { bulkhead, type Ran } from './command.ts'
+import type { Ran } from './command.ts'
 import { writeExtension } from './extension-folder.ts'
 import { startRegistry } from './registry.ts'
 
@@ -13,14 +13,7 @@ let folder: string
 beforeEach(() => { folder = mkdtempSync(join(tmpdir(), 'bulkhead-install-')) })
 afterEach(() => rmSync(folder, { recursive: true }))
 
-/** Each command is started for real once, and its other cases are run here. */
-const started = new Set<string>()
-const run = (...args: string[]): Promise<Ran> => {
-  const [command] = args
-  if (command === undefined || started.has(command)) return inside(args, folder)
-  started.add(command)
-  return bulkhead(args, folder)
-}
+const run = (...args: string[]): Promise<Ran> => inside(args, folder)
 const json = async (...args: string[]) => {
   const { code, stdout } = await run(...args, '--json')
   return { code, ...JSON.parse(stdout) as Record<string, unknown> }

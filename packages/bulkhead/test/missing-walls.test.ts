@@ -3,70 +3,84 @@ import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { ConfigFile, Diagnostic } from '@bulkhead/contract'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { thoroughly } from '../../../scripts/thoroughly.ts'
+import type { Ran } from './command.ts'
 import { writeExtension } from './extension-folder.ts'
 
-let folder: string
-let home: string
-beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'bulkhead-walls-'))
-  home = join(folder, 'home')
-  mkdirSync(home)
-  writeExtension(home, { id: 'hello', tools: [{ name: 'hello' }] }, 'export default { tools: { hello: { execute: () => "hi" } } }')
-})
-afterEach(() => rmSync(folder, { recursive: true }))
-
-/** Covers bubblewrap by a file without execute permission, in a mount namespace of the command's own. */
+/** Hides bubblewrap behind a file without execute permission, in a mount namespace of the command's own. */
 const HIDDEN = ['/usr/bin/bwrap', '/bin/bwrap'].filter((path) => existsSync(path)).slice(0, 1)
   .flatMap((path) => ['unshare', '--mount', ...(process.getuid?.() === 0 ? [] : ['--user', '--map-root-user']),
     'sh', '-c', `mount --bind /dev/null ${path} && exec "$@"`, 'sh'])
 const [file = 'true', ...rest] = [...HIDDEN, 'true']
 const canHide = process.platform === 'linux' && spawnSync(file, rest).status === 0
 
-interface Ran {
-  readonly status: number | null
-  readonly stdout: string
-  readonly stderr: string
-}
+const call = (tool: string, args: object = {}): readonly string[] => ['call', tool, '--mode', 'yolo', '--args', JSON.stringify(args)]
+const SHELL = ['ls', 'touch made', 'for i in 1; do touch made; done'].map((command) => ['bash', { command }] as const)
+/** What `sandbox.os: "require"` refuses. */
+const REFUSED = [['hello', {}], ...thoroughly([], SHELL)] as const
 
-/** The real command on a machine without bubblewrap. */
-function bulkhead(args: readonly string[], config: ConfigFile = {}): Ran {
+let folder: string
+let ran: Readonly<Record<string, Ran>>
+
+/** A home folder with a third-party tool. */
+function writeHome(name: string, config: ConfigFile): string {
+  const home = join(folder, name)
+  mkdirSync(home)
+  writeExtension(home, { id: 'hello', tools: [{ name: 'hello' }] }, 'export default { tools: { hello: { execute: () => "hi" } } }')
   writeFileSync(join(home, 'config.json'), JSON.stringify(config))
-  const [program = '', ...argv] = [...HIDDEN, process.execPath, join(import.meta.dirname, '../src/bin.ts'), ...args, '--home', home]
-  return spawnSync(program, argv, { cwd: folder, encoding: 'utf8', env: { NO_COLOR: '1', HOME: home, PATH: process.env['PATH'], NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] } })
+  return home
 }
 
 describe.runIf(canHide)('on a machine without bubblewrap', () => {
+  /** All commands share a process, because hiding bubblewrap and loading the command take most of the time. */
+  beforeAll(() => {
+    folder = mkdtempSync(join(tmpdir(), 'bulkhead-walls-'))
+    writeFileSync(join(folder, 'note.txt'), 'hi')
+    const home = ['--home', writeHome('home', {})]
+    const requiring = ['--json', '--home', writeHome('requiring', { sandbox: { os: 'require' } })]
+    const commands = {
+      hello: [...call('hello'), ...home], read: [...call('read', { file_path: 'note.txt' }), ...home],
+      bash: [...call('bash', { command: 'ls' }), ...home], tools: ['tools', '--json', ...home],
+      ...Object.fromEntries(REFUSED.map(([tool, args]) => [JSON.stringify([tool, args]), [...call(tool, args), ...requiring]])),
+    }
+    const script = join(import.meta.dirname, 'fixtures/commands.ts')
+    const [program = '', ...argv] = [...HIDDEN, process.execPath, script, JSON.stringify(commands)]
+    const { PATH, NODE_COMPILE_CACHE } = process.env
+    const env = { NO_COLOR: '1', HOME: join(folder, 'home'), PATH, NODE_COMPILE_CACHE }
+    const { stdout, stderr } = spawnSync(program, argv, { cwd: folder, encoding: 'utf8', env })
+    expect(stderr).toBe('')
+    ran = JSON.parse(stdout) as typeof ran
+  })
+  afterAll(() => rmSync(folder, { recursive: true }))
+
   it('a call of a third-party tool warns in one line which protection is missing and what is used instead', () => {
-    const { status, stdout, stderr } = bulkhead(['call', 'hello', '--mode', 'yolo'])
-    expect([status, stdout]).toEqual([0, 'hi\n'])
+    const { code, stdout, stderr } = ran['hello']!
+    expect([code, stdout]).toEqual([0, 'hi\n'])
     expect(stderr).toMatch(/^Warning: Third-party tools run without bubblewrap \(bwrap is not installed\), a seccomp filter\. .*Install bubblewrap.*\n$/)
     expect(stderr).toContain('Instead, setpriv')
   })
 
   it('a call of a bundled tool that starts no process does not warn', () => {
-    writeFileSync(join(folder, 'note.txt'), 'hi')
-    expect(bulkhead(['call', 'read', '--mode', 'yolo', '--args', '{"file_path":"note.txt"}'])).toMatchObject({ status: 0, stderr: '' })
+    expect(ran['read']).toMatchObject({ code: 0, stderr: '' })
   })
 
   it('a command that would be sandboxed warns that it is not', () => {
-    const { status, stderr } = bulkhead(['call', 'bash', '--mode', 'yolo', '--args', '{"command":"ls"}'])
-    expect(status).toBe(0)
+    const { code, stderr } = ran['bash']!
+    expect(code).toBe(0)
     expect(stderr).toMatch(/^Warning: Commands run without a sandbox, .*\n$/)
   })
 
   it('the list of tools has a diagnostic', () => {
-    const { diagnostics } = JSON.parse(bulkhead(['tools', '--json']).stdout) as { readonly diagnostics: readonly Diagnostic[] }
+    const { diagnostics } = JSON.parse(ran['tools']!.stdout) as { readonly diagnostics: readonly Diagnostic[] }
     expect(diagnostics.filter(({ stage }) => stage !== 'lock')).toMatchObject([{
       severity: 'warning', code: 'CapabilityUnavailable', path: '/sandbox/os', message: expect.stringMatching(/^Third-party tools run without bubblewrap/),
     }])
   })
 
-  const bash = ['ls', 'touch made', 'for i in 1; do touch made; done'].map((command) => ['bash', JSON.stringify({ command })] as const)
-  it.each([['hello', '{}'] as const, ...thoroughly([], bash)])('sandbox.os "require" refuses %s %s', (tool, args) => {
-    const { status, stdout } = bulkhead(['call', tool, '--json', '--mode', 'yolo', '--args', args], { sandbox: { os: 'require' } })
-    expect([status, JSON.parse(stdout)]).toMatchObject([1, { error: { code: 'CapabilityUnavailable' } }])
+  it.each(REFUSED)('sandbox.os "require" refuses %s %j', (tool, args) => {
+    const { code, stdout } = ran[JSON.stringify([tool, args])]!
+    expect([code, JSON.parse(stdout)]).toMatchObject([1, { error: { code: 'CapabilityUnavailable' } }])
     expect(existsSync(join(folder, 'made'))).toBe(false)
   })
 })

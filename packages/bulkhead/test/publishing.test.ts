@@ -6,7 +6,6 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { inside } from './command-inside.ts'
-import { bulkhead } from './command.ts'
 
 const PAGE = readFileSync(join(import.meta.dirname, '../../../docs/guides/publishing.md'), 'utf8')
 const block = (info: string): string => new RegExp('^```' + info.replace('.', '\\.') + '\\n([\\s\\S]*?)^```', 'm').exec(PAGE)![1]!
@@ -32,7 +31,7 @@ it('the example of docs/guides/publishing.md conforms, uses a secret that it can
     expect(await inside(['check', './weather-tool'], folder)).toMatchObject({ code: 0, stderr: '' })
     expect(await inside(['install', './weather-tool', '--yes'], folder)).toMatchObject({ code: 0 })
 
-    const forecast = (city: string) => bulkhead(
+    const forecast = (city: string) => inside(
       ['call', 'forecast', '--mode', 'yolo', '--args', JSON.stringify({ city })], folder, { WEATHER_TOKEN: 'a-secret-of-the-operator' })
     const told = await forecast('Oslo')
     expect(told.stderr).toBe('')

@@ -3,7 +3,6 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { inside } from './command-inside.ts'
-import { bulkhead } from './command.ts'
 import { writeExtension } from './extension-folder.ts'
 
 let folder: string
@@ -18,7 +17,7 @@ describe('bulkhead reload', () => {
   it('starts every extension that is not bundled, and reports failures', async () => {
     writeExtension(global(), { id: 'well', version: '1.2.0', tools: [{ name: 'well' }] }, WELL)
     writeExtension(global(), { id: 'ill', tools: [{ name: 'ill' }] }, ILL)
-    const { code, stdout } = await bulkhead(['reload'], folder)
+    const { code, stdout } = await inside(['reload'], folder)
     expect(stdout).toMatch(/EXTENSION +VERSION +LAYER +STANDS/)
     expect(stdout).toMatch(/well +1\.2\.0 +global +yes/)
     expect(stdout).toMatch(/ill +1\.0\.0 +global +no: LifecycleFailure/)

@@ -5,7 +5,6 @@ import { PUBLIC_GOOD_ROOT } from '@bulkhead/loader'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { loaderOptions } from '../src/facade/loader-options.ts'
 import { inside } from './command-inside.ts'
-import { bulkhead } from './command.ts'
 
 let folder: string
 beforeEach(() => { folder = mkdtempSync(join(tmpdir(), 'bulkhead-root-')) })
@@ -13,7 +12,7 @@ afterEach(() => rmSync(folder, { recursive: true }))
 const home = () => join(folder, 'home/.bulkhead')
 
 it('shows the bundled root, accepts another one, and resets it', async () => {
-  expect(await bulkhead(['trust-root'], folder)).toMatchObject({ code: 0, stdout: expect.stringMatching(/^@sigstore\/tuf .* days old\n$/) })
+  expect(await inside(['trust-root'], folder)).toMatchObject({ code: 0, stdout: expect.stringMatching(/^@sigstore\/tuf .* days old\n$/) })
   writeFileSync(join(folder, 'own.json'), JSON.stringify(PUBLIC_GOOD_ROOT.json))
   const used = await inside(['trust-root', '--use', 'own.json', '--json'], folder)
   expect(JSON.parse(used.stdout)).toMatchObject({ source: join(home(), 'trust-root.json'), ageDays: expect.any(Number) })

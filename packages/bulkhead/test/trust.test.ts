@@ -7,7 +7,6 @@ import { trust } from '../src/cli/trust.ts'
 import { UsageError } from '../src/cli/command.ts'
 import { createHeadlessInteractor, createHost, createProgrammaticInteractor } from '../src/index.ts'
 import { inside } from './command-inside.ts'
-import { bulkhead } from './command.ts'
 import { writeExtension } from './extension-folder.ts'
 
 let folder: string
@@ -31,7 +30,7 @@ const offers = async (): Promise<boolean> => {
 describe('bulkhead trust', () => {
   it('trusts the project until it changes', async () => {
     expect(await offers()).toBe(false)
-    const { code, stdout } = await bulkhead(['trust', '--yes'], folder)
+    const { code, stdout } = await inside(['trust', '--yes'], folder)
     expect([code, stdout]).toEqual([0, expect.stringContaining(`${folder} is trusted (content`)])
     expect([await offers(), await offers()]).toEqual([true, true])
     writeFileSync(join(folder, '.bulkhead/config.json'), '{"mode":"yolo"}')
@@ -110,7 +109,7 @@ describe('a user who is asked', () => {
   })
 
   it('no longer has to answer when the host closes', async () => {
-    await bulkhead(['trust', '--yes'], folder)
+    await inside(['trust', '--yes'], folder)
     const interactor = createProgrammaticInteractor()
     const host = await createHost({ workspace: folder, home: home(), interactor })
     const asked = Promise.withResolvers<void>()

@@ -8,7 +8,6 @@ import {
   createHost, createProgrammaticInteractor, type ConfigFile, type CreateHostOptions, type Host, type InteractionEnvelope,
 } from '../../src/index.ts'
 import { inside } from '../command-inside.ts'
-import { bulkhead } from '../command.ts'
 
 let folder: string
 let home: string
@@ -265,7 +264,7 @@ it('a list of tools starts no server without --connect, and remembers the tools'
 
 it('calls a tool of a server that was never listed', async () => {
   configure({ mcp: { ship: ship(), other: ship() } })
-  const called = await bulkhead(['call', 'mcp:ship.echo', '--args', '{"text":"ahoy"}', '--mode', 'yolo'], folder, { PATH: process.env['PATH'] })
+  const called = await inside(['call', 'mcp:ship.echo', '--args', '{"text":"ahoy"}', '--mode', 'yolo'], folder, { PATH: process.env['PATH'] })
   expect([called.code, called.stdout]).toEqual([0, 'ahoy\n'])
   expect(notes()).toHaveLength(1)
 })

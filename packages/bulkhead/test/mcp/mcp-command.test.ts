@@ -8,7 +8,6 @@ import type { Client } from '@modelcontextprotocol/client'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { thoroughly } from '../../../../scripts/thoroughly.ts'
 import { inside } from '../command-inside.ts'
-import { bulkhead } from '../command.ts'
 import { writeExtension } from '../extension-folder.ts'
 import { clientOf, ERAS, type Era, type Person } from './served-world.ts'
 
@@ -74,7 +73,8 @@ function descendants(pid: number): readonly number[] {
   return below(pid)
 }
 
-describe.each(ERAS)('a client of the %s era that starts the command', (era) => {
+// Tests of both eras in one process: serve-tools.test.ts.
+describe.each(thoroughly<readonly Era[]>(['modern'], ERAS))('a client of the %s era that starts the command', (era) => {
   it('lists and calls tools, and its user is asked', async () => {
     const asked: string[] = []
     const { client } = await connect(era, ({ message }) => {
@@ -92,7 +92,7 @@ describe.each(ERAS)('a client of the %s era that starts the command', (era) => {
     expect(asked).toHaveLength(1)
     await client.close()
     // It is remembered, and can be looked at and taken back.
-    const { stdout } = await bulkhead(['approvals', 'list', '--json', '--home', join(folder, 'home'), '--workspace', join(folder, 'work')], folder)
+    const { stdout } = await inside(['approvals', 'list', '--json', '--home', join(folder, 'home'), '--workspace', join(folder, 'work')], folder)
     expect(stdout).toMatch(/a person at editor 1\.2\.3/)
   })
 })
@@ -109,7 +109,7 @@ describe('the command', () => {
     expect(await client.callTool({ name: 'late' })).toMatchObject({ content: [{ text: 'there' }] })
   })
 
-  it.each([[], ['--trust-project']])('does not use a project layer that appears or changes while it runs (%s)', async (...more) => {
+  it.each(thoroughly([['--trust-project']], [[], ['--trust-project']]))('does not use a project layer that appears or changes while it runs (%s)', async (...more) => {
     const layer = join(folder, 'work/.bulkhead')
     const tool = (root: string, name: string) =>
       writeExtension(root, { id: name, tools: [{ name }] }, `export default { tools: { ${name}: { execute: () => 1 } } }`)
@@ -138,29 +138,34 @@ describe('the command', () => {
     await expect(client.callTool({ name: 'glob', arguments: { pattern: '*' } })).rejects.toMatchObject({ code: -32602 })
   })
 
-  it('lists more than twenty tools with --all', async () => {
+  const LISTED: readonly (readonly [string, number])[] = [['--all', 10], ['', 0]]
+  it.each(thoroughly(LISTED.slice(0, 1), LISTED))('lists more than twenty tools only with --all (%s)', async (option, count) => {
+    const more = option === '' ? [] : [option]
     const tools = Array.from({ length: 10 }, (_, index) => ({ name: `many_${index}` }))
     const code = tools.map(({ name }) => `${name}: { execute: () => 1 }`).join(', ')
     writeExtension(join(folder, 'home'), { id: 'many', tools }, `export default { tools: { ${code} } }`)
-    const listed = async (...more: readonly string[]) =>
-      (await (await connect('modern', undefined, more)).client.listTools()).tools.filter(({ name }) => name.startsWith('many_')).length
-    expect(await Promise.all([listed(), listed('--all')])).toEqual([0, 10])
+    const { client } = await connect('modern', undefined, more)
+    expect((await client.listTools()).tools.filter(({ name }) => name.startsWith('many_'))).toHaveLength(count)
   })
 
-  it('writes only the protocol to standard output, and ends with its input', async () => {
+  it('writes only the protocol to standard output, reports invalid lines, and ends with its input', async () => {
     writeExtension(join(folder, 'home'), { id: 'noisy', tools: [{ name: 'noisy' }] }, `
       console.log('loaded')
       export default { tools: { noisy: { execute: () => { console.log('called'); console.error('twice'); return 1 } } } }`)
     writeExtension(join(folder, 'home'), { id: 'broken', tools: [{ name: 'Not a name' }] }, '')
     const { child, written, ended } = start()
-    const answered = lineOf(child, /"id":2/)
-    send(child, HELLO, { method: 'notifications/initialized' }, { id: 1, method: 'tools/list' }, { id: 2, method: 'tools/call', params: { name: 'noisy' } })
-    await answered
+    const [called, answered] = [lineOf(child, /"id":2/), lineOf(child, /"id":3/)]
+    child.stdin.write('hello\n\n{"jsonrpc":"1.0"}\n[]\nnull\n{"jsonrpc":"2.0","id":{},"method":"x"}\n\u0000\n')
+    send(child, HELLO, { method: 'notifications/initialized' }, { id: 1, method: 'tools/list' },
+      { id: 2, method: 'tools/call', params: { name: 'noisy' } }, { id: 3, method: 'nothing/such' })
+    expect(JSON.parse(await answered)).toMatchObject({ error: { code: -32601 } })
+    await called
     child.stdin.end()
     expect(await ended).toEqual([0, null])
     const lines = written.out.trimEnd().split('\n').map((line) => JSON.parse(line) as { jsonrpc: string; id: number })
-    expect(lines.map(({ jsonrpc, id }) => [jsonrpc, id])).toEqual([['2.0', 0], ['2.0', 1], ['2.0', 2]])
+    expect(lines.map(({ jsonrpc, id }) => [jsonrpc, id]).toSorted()).toEqual([['2.0', 0], ['2.0', 1], ['2.0', 2], ['2.0', 3]])
     expect(written.err).toMatch(/broken/)
+    expect(written.err).toMatch(/^mcp: /m)
   })
 
   it('leaves no process behind when its client disappears during a call', async () => {
@@ -196,17 +201,6 @@ describe('the command', () => {
     child.stdin.write(`{"jsonrpc":"2.0","id":1,"method":"${'x'.repeat(11_000_000)}"}\n`)
     expect(await ended).toEqual([0, null])
     expect(written.err).toMatch(/mcp: .*maximum size/)
-  })
-
-  it('continues after lines that are not messages', async () => {
-    const { child, written, ended } = start()
-    const answered = lineOf(child, /"id":1/)
-    child.stdin.write('hello\n\n{"jsonrpc":"1.0"}\n[]\nnull\n{"jsonrpc":"2.0","id":{},"method":"x"}\n\u0000\n')
-    send(child, HELLO, { id: 1, method: 'nothing/such' })
-    expect(JSON.parse(await answered)).toMatchObject({ error: { code: -32601 } })
-    child.stdin.end()
-    expect(await ended).toEqual([0, null])
-    expect(written.err).toMatch(/^mcp: /m)
   })
 
   it('ends if its output is not read, and limits its buffer', async () => {

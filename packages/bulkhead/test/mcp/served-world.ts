@@ -33,7 +33,7 @@ export async function servedWorld({ session, serve, ...options }: ServedWorldOpt
   const [workspace, home] = [join(folder, 'work'), join(folder, 'home')]
   mkdirSync(workspace)
   mkdirSync(home)
-  const host = await createHost({ workspace, home, trust: 'declined', config: { isolation: { global: 'thread' } }, ...options })
+  const host = await createHost({ workspace, home, trust: 'declined', config: { isolation: { global: 'thread' }, sandbox: { spares: { thread: 0 } } }, ...options })
   const events: BulkheadEvent[] = []
   host.on((event) => void events.push(event))
   const faults: Error[] = []

@@ -1,13 +1,13 @@
-import { spawn, spawnSync } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { thoroughly } from '../../../../scripts/thoroughly.ts'
 import { COMMANDS } from '../../src/cli/commands.ts'
 import { inside } from '../command-inside.ts'
 import { BLOCKS, PAGES, ROOT, type Block } from './blocks.ts'
+import { argumentsOf } from './shell-words.ts'
 
 /** What no test can run, and why. */
 const NOT_RUN: ReadonlyMap<string, string> = new Map([
@@ -51,8 +51,9 @@ async function run(line: string, cwd: string): Promise<string> {
   // There is no terminal: `install` needs the consent that a reader would give, and `explain` may answer that a call is denied.
   const command = line.replace(/^npx /, '') + (/\binstall\b/.test(line) ? ' --yes' : '')
   const env = { NO_COLOR: '1', HOME: join(cwd, 'home'), PATH: `${join(ROOT, 'node_modules/.bin')}:/usr/bin:/bin`, NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] }
-  if (thoroughly(/^bulkhead (?!mcp)/.test(command) && !/[|<>&;]/.test(command), false)) {
-    const { code, stderr } = await inside(wordsOf(command), cwd)
+  const args = argumentsOf(command)
+  if (args !== undefined) {
+    const { code, stderr } = await inside(args, cwd)
     return verdictOf(line, code, stderr)
   }
   const child = spawn('/bin/sh', ['-c', command], { cwd, env, stdio: ['ignore', 'ignore', 'pipe'] })
@@ -64,12 +65,6 @@ async function run(line: string, cwd: string): Promise<string> {
 
 const verdictOf = (line: string, code: number | null, said: string): string =>
   code === 0 || (code === 1 && said === '' && /\bexplain\b/.test(line)) ? '' : `${line} ends with ${code}: ${said}`
-
-/** The arguments as a shell splits them. The command itself runs in this process; `pnpm soak` starts each for real. */
-function wordsOf(command: string): readonly string[] {
-  const { stdout } = spawnSync('/bin/sh', ['-c', `bulkhead() { printf '%s\\0' "$@"; }\n${command}`], { encoding: 'utf8' })
-  return stdout.split('\0').slice(0, -1)
-}
 
 const PAGES_WITH_COMMANDS = PAGES.filter((page) => SHELL.some(([of, line]) => of === page && isOurs(line)))
 it.each(PAGES_WITH_COMMANDS)('the commands of %s succeed in order', async (page) => {

@@ -3,24 +3,27 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { configFileSchema } from '@bulkhead/contract/validation'
 import type { ConfigFile, Outcome } from '@bulkhead/contract'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { createHost, type Host, type Session } from '../../src/index.ts'
 import { BLOCKS, placeOf } from './blocks.ts'
 
 let root: string
 let workspace: string
 let host: Host | undefined
-beforeEach(() => {
+/** Made once for the cases of a `describe`: they differ in the call, not in the configuration. */
+const setUp = (): void => {
   root = realpathSync(mkdtempSync(join(tmpdir(), 'bulkhead-examples-')))
   workspace = join(root, 'workspace')
   for (const folder of ['src', 'secrets']) mkdirSync(join(workspace, folder), { recursive: true })
   writeFileSync(join(workspace, 'a.txt'), 'here\n')
   writeFileSync(join(workspace, 'secrets/key'), 'precious\n')
-})
-afterEach(async () => {
+  symlinkSync('secrets', join(workspace, 'linked'))
+  symlinkSync('../secrets/b', join(workspace, 'src/dangling'))
+}
+const tearDown = async (): Promise<void> => {
   await host?.close()
   rmSync(root, { recursive: true })
-})
+}
 
 /** Every configuration that a page shows. */
 const EXAMPLES = BLOCKS.filter(({ language, file }) => language.startsWith('json') && file === undefined).map((block) =>
@@ -40,14 +43,26 @@ it('the pages have at least five examples', () => {
   expect(EXAMPLES.length).toBeGreaterThanOrEqual(5)
 })
 
-it.each(EXAMPLES)('with the configuration of %s, files of the workspace can be read', async (_, config) => {
-  const call = callIn(await open(config))
-  expect(await call('bash', { command: 'ls && cat a.txt' })).toBe('output')
-  expect(await call('grep', { pattern: 'here' })).toBe('output')
-  expect(await call('read', { path: 'a.txt' })).toBe('output')
+describe('with the configuration of', () => {
+  beforeEach(setUp)
+  afterEach(tearDown)
+
+  it.each(EXAMPLES)('%s, files of the workspace can be read', async (_, config) => {
+    const call = callIn(await open(config))
+    expect(await call('bash', { command: 'ls && cat a.txt' })).toBe('output')
+    expect(await call('grep', { pattern: 'here' })).toBe('output')
+    expect(await call('read', { path: 'a.txt' })).toBe('output')
+  })
 })
 
 describe('with the example of docs/reference/configuration.md', () => {
+  let session: Session
+  beforeAll(async () => {
+    setUp()
+    session = await open(OF_CONFIGURATION)
+  })
+  afterAll(tearDown)
+
   it.each<[string, object, string]>([
     ['bash', { command: 'git status' }, 'output'],
     ['bash', { command: 'ps aux' }, 'output'],
@@ -69,9 +84,6 @@ describe('with the example of docs/reference/configuration.md', () => {
     ['edit', { path: 'secrets/key', old_string: 'precious', new_string: 'x' }, 'RuleDenied'],
     ['edit', { path: 'a.txt', old_string: 'here', new_string: 'x' }, 'ApprovalDenied'],
   ])('%s %j: %s', async (name, args, code) => {
-    symlinkSync('secrets', join(workspace, 'linked'))
-    symlinkSync('../secrets/b', join(workspace, 'src/dangling'))
-    const session = await open(OF_CONFIGURATION)
     expect(await callIn(session)(name, args)).toBe(code)
     expect(existsSync(join(workspace, 'secrets/b'))).toBe(false)
     const { decision } = await session.explain({ id: 'e', name, arguments: args as never })
@@ -80,6 +92,13 @@ describe('with the example of docs/reference/configuration.md', () => {
 })
 
 describe('with a rule that denies reading', () => {
+  let session: Session
+  beforeAll(async () => {
+    setUp()
+    session = await open({ rules: [{ permission: 'fs.read', pattern: 'secrets/**', action: 'deny' }] })
+  })
+  afterAll(tearDown)
+
   it.each<[string, object, string]>([
     ['bash', { command: 'cat a.txt' }, 'output'],
     ['bash', { command: 'ls' }, 'output'],
@@ -106,8 +125,6 @@ describe('with a rule that denies reading', () => {
     ['grep', { pattern: 'x' }, 'RuleDenied'],
     ['glob', { pattern: 'secrets/*' }, 'RuleDenied'],
   ])('%s %j: %s', async (name, args, code) => {
-    symlinkSync('secrets', join(workspace, 'linked'))
-    const call = callIn(await open({ rules: [{ permission: 'fs.read', pattern: 'secrets/**', action: 'deny' }] }))
-    expect(await call(name, args)).toBe(code)
+    expect(await callIn(session)(name, args)).toBe(code)
   })
 })

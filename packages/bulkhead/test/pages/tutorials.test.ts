@@ -4,7 +4,9 @@ import { globSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } 
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
+import { inside } from '../command-inside.ts'
 import { BLOCKS, placeOf, ROOT, type Block } from './blocks.ts'
+import { argumentsOf } from './shell-words.ts'
 
 const TUTORIALS = globSync('docs/tutorials/*.md', { cwd: ROOT }).toSorted()
 
@@ -31,6 +33,11 @@ async function run(line: string): Promise<{ readonly code: number | null; readon
   const env = {
     NO_COLOR: '1', HOME: join(folder, 'home'), NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'],
     PATH: `${join(folder, 'node_modules/.bin')}:${dirname(process.execPath)}:/usr/bin:/bin`,
+  }
+  const args = argumentsOf(command)
+  if (args !== undefined) {
+    const { code, stdout, stderr } = await inside(args, folder, env)
+    return { code, output: stdout + stderr }
   }
   const child = spawn('/bin/sh', ['-c', command], { cwd: folder, env, stdio: 'pipe' })
   child.stdin.end('n\n')
