@@ -14,7 +14,7 @@ afterEach(() => rmSync(folder, { recursive: true, force: true }))
 const home = () => join(folder, 'home/.bulkhead')
 const writing = (path: string) => ['write', '--args', JSON.stringify({ path, content: 'x' })]
 
-/** As if a person had said "always in this project" to each. */
+/** Approves each for the project. */
 async function approve(workspace: string, ...paths: readonly string[]): Promise<void> {
   mkdirSync(workspace, { recursive: true })
   const store = await openSqliteStore({ file: join(home(), 'bulkhead.db') })
@@ -33,7 +33,7 @@ it('a project approval given at the terminal applies to later runs, counts uses,
   terminal.press(KEYS.up, KEYS.enter)
   expect(await terminal.ended()).toBe(0)
   expect(existsSync(join(folder, 'notes/a.txt'))).toBe(true)
-  // No user is there any more, and none is needed.
+  // No user is needed now.
   expect((await inside(['call', ...writing('notes/deep/b.txt')], folder)).code).toBe(0)
   const [approval, ...more] = await listed()
   expect(more).toEqual([])
@@ -83,7 +83,7 @@ it('revokes the approvals of one project, or all', async () => {
   expect(await inside(['approvals', 'revoke', '--tool', 'write'], folder)).toMatchObject({ code: 0, stdout: 'Nothing to revoke.\n' })
 })
 
-/** `value`: what is kept in its place, as SQL. */
+/** `value`: an SQL expression for the damaged value. */
 function damage(id: string, value: string): void {
   using database = new DatabaseSync(join(home(), 'bulkhead.db'))
   database.exec(`UPDATE entry SET value = ${value} WHERE key LIKE '%/${id}'`)

@@ -29,7 +29,7 @@ async function open(options: Partial<CreateHostOptions> = {}): Promise<Host> {
   return host
 }
 
-/** Somebody who always says the same, and what they were asked. */
+/** A user who always gives the same answer. Records the questions. */
 function person(decision: ApprovalAnswer['decision']) {
   const asked: ApprovalRequest[] = []
   return { asked, approver: { approve: async (request: ApprovalRequest): Promise<ApprovalAnswer> => { asked.push(request); return { decision, by: 'Ada' } } } }
@@ -127,7 +127,7 @@ describe('an approved folder', () => {
     expect(await questions('a.txt')).toBe(1)
     expect(await questions('lib/deep/a.txt')).toBe(0)
     expect(asked.at(-1)).toMatchObject({ approvalKey: '.', touches: [`write ${folder}/a.txt`] })
-    // Of the tool that was asked for, and no other.
+    // Only for the tool that was approved.
     expect(await call(session, 'edit', { path: 'src/deep/a.txt', old_string: 'x', new_string: 'y' })).toBe('output')
     expect(asked.at(-1)).toMatchObject({ tool: 'edit' })
   })

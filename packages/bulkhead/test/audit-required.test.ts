@@ -25,7 +25,7 @@ const configure = (text: string, root = join(folder, 'home/.bulkhead')) => {
   writeFileSync(join(root, 'config.json'), text)
 }
 const REQUIRED = '{"audit":{"require":true}}'
-/** From here on the database takes no record of the audit, and nothing else changes. */
+/** Makes the database refuse audit records, and nothing else. */
 function jam(): Disposable {
   const database = new DatabaseSync(file())
   database.exec("CREATE TRIGGER jammed BEFORE INSERT ON audit BEGIN SELECT RAISE(ABORT, 'no room'); END")

@@ -24,12 +24,12 @@ it('calls are shown, exported and verified, and tampering is detected in the sto
   expect(shown.stdout).toMatch(/ToolInvocationFailed +read .*NotFound/)
   expect(shown.stdout).not.toMatch(/LifecycleStateChanged|CompartmentEnded/)
   const { stdout: json } = await inside(['audit', 'tail', '--count', '100', '--all', '--json'], folder)
-  // What a stranger wrote is said exactly, and cannot repaint the screen of who reads it.
+  // Third-party text is shown exactly, with control characters escaped.
   expect(json).toContain('none\\u202e\\u009b.txt')
   expect(shown.stdout + json).not.toMatch(/[\u202e\u009b]/)
   const entries = JSON.parse(json) as { position: number; record: { type: string }; link: string | null }[]
   const decided = entries.find(({ record }) => record.type === 'ToolInvocationDecided')!
-  // What was written together has one link, and so one place where it breaks; in an export each record stands for itself.
+  // Records of one batch share a link in the store. In an export each record has its own.
   const together = 1 + (entries.findLast(({ position, link }) => position < decided.position && link !== null)?.position ?? 0)
   expect(JSON.parse((await inside(['audit', 'show', String(decided.position)], folder)).stdout)).toEqual(decided)
 
@@ -58,7 +58,7 @@ it('a reader that closes the pipe early is not an error', async () => {
   })
   let stderr = ''
   child.stderr.setEncoding('utf8').on('data', (text: string) => { stderr += text })
-  // The reader is gone from the start: the first line meets a closed pipe.
+  // The reader closes the pipe before the first line.
   child.stdout.destroy()
   const [code] = await once(child, 'close')
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' })

@@ -11,7 +11,7 @@ let folder: string
 beforeEach(() => { folder = mkdtempSync(join(tmpdir(), 'bulkhead-signals-')) })
 afterEach(() => rmSync(folder, { recursive: true }))
 
-/** Behind a wall a process has another number, so it is known by its command line. */
+/** In a sandbox the process id differs, so the command line identifies the process. */
 const isAlive = (mark: string): boolean => readdirSync('/proc').some((name) => {
   try {
     return /^\d+$/.test(name) && readFileSync(`/proc/${name}/cmdline`, 'utf8') === `sleep\0${mark}\0`
@@ -20,7 +20,7 @@ const isAlive = (mark: string): boolean => readdirSync('/proc').some((name) => {
   }
 })
 const BIN = join(import.meta.dirname, '../src/bin.ts')
-/** Starts another program that nothing but its process group binds to it. */
+/** Starts a second program in the same process group. */
 const commandOf = (mark: string): string => `sh -c 'sleep ${mark} & wait'`
 let marks = 0
 

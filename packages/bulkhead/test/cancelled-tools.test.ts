@@ -13,7 +13,7 @@ let folder: string
 let host: Host
 let session: Session
 let place: string
-/** How often somebody came who is kept waiting for ever. */
+/** How many questions, tasks and requests came. None is answered. */
 let [questions, tasks, requests] = [0, 0, 0]
 const server = createServer(() => void requests++)
 const never = (signal: AbortSignal): Promise<never> =>
@@ -49,10 +49,10 @@ afterAll(async () => {
   rmSync(folder, { recursive: true })
 })
 
-/** Of the script of that shell. */
+/** Identifies the shell that cleans up after a killed host. */
 const SWEEPER = 'while IFS= read -r line'
 
-/** Programs that this process has running, by name, but for the shell that sweeps behind a killed host. Threads and programs may end while they are looked at. */
+/** Names of child processes, except the shell that cleans up after a killed host. Any may end meanwhile. */
 function children(): readonly string[] {
   const read = (file: string): string => {
     try {
@@ -69,7 +69,7 @@ const until = async (isSo: () => boolean): Promise<void> => {
 }
 const fileText = (): string => readFileSync(join(folder, 'ws/f.txt'), 'utf8')
 
-/** A call of each tool; when it is in the middle, where it can be caught there; and what must hold once it was cancelled. */
+/** A call of each tool, how to detect that it runs, and what must hold after the cancellation. */
 const CALLS: Readonly<Record<string, { readonly args: () => object; readonly reached?: () => boolean; readonly holds?: () => boolean }>> = {
   read: { args: () => ({ path: 'sparse', offset: 2 }) },
   grep: { args: () => ({ pattern: 'needle', path: 'sparse' }), reached: () => children().includes('rg') },
@@ -99,7 +99,7 @@ it.each(Object.keys(CALLS))('%s ends when it is cancelled, and leaves nothing ru
   expect(await calling).toMatchObject({ type: 'error', error: { class: 'Cancellation' }, completion: { terminal: true } })
   await until(() => children().length === 0)
   expect(holds()).toBe(true)
-  // The tool goes on to work.
+  // The tool still works.
   const next = await session.call({ id: `${name} again`, name: 'read', arguments: { path: 'f.txt', limit: 1 } })
   expect(next.type).toBe('output')
 })

@@ -38,7 +38,7 @@ async function opened(policy: Ceiling | undefined, session: SessionOptions = {},
 
 const GIT: Ceiling = { shell: [{ cmd: 'git', args: [{ rest: true }] }] }
 
-/** What is called, and what it needs. */
+/** Calls, and the power that each needs. */
 const CALLS = [
   ['read', { path: 'src/a.ts' }, 'read src'], ['read', { path: 'c.txt' }, 'read root'],
   ['write', { path: 'src/new.ts', content: 'x' }, 'write src'], ['write', { path: 'docs/new.md', content: 'x' }, 'write docs'],

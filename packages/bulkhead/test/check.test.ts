@@ -18,7 +18,7 @@ it('a new extension conforms, installs and runs', async () => {
   expect(JSON.parse(checked.stdout)).toEqual({
     conforms: true, id: 'word-count', version: '0.1.0', warnings: [], results: Object.keys(REQUIREMENTS).map((requirement) => ({ requirement, ok: true })),
   })
-  // Looking has changed nothing.
+  // The check changed no file.
   expect(readdirSync(join(folder, 'word-count')).toSorted()).toEqual(['bulkhead.json', 'index.js'])
   writeFileSync(join(folder, 'notes.md'), 'one two three\n')
   expect(await inside(['install', './word-count', '--yes'], folder)).toMatchObject({ code: 0 })

@@ -31,7 +31,7 @@ describe('bulkhead tools', () => {
     writeExtension(project(), { id: 'greeter', version: '2.0.0', tools: [greetTool] }, greet('project'))
     const { stdout } = await inside(['tools', '--json', '--trust-project'], folder)
     const { tools, diagnostics } = JSON.parse(stdout) as { tools: Record<string, unknown>[]; diagnostics: { path: string }[] }
-    // Which walls this machine has is another matter.
+    // The protections of the operating system differ between machines.
     expect(diagnostics.filter(({ path }) => path !== '/sandbox/os')).toMatchObject([{ severity: 'warning', layer: 'global', code: 'IntegrityTokenMissing' }])
     expect(tools.find((tool) => tool['name'] === 'greet')).toMatchObject({
       layer: 'project', extension: 'greeter', version: '2.0.0', mode: 'read', gated: false, integrity: 'unpinned', state: 'validated',

@@ -2,7 +2,7 @@ import type { Clock } from '@bulkhead/contract'
 import { expect, it } from 'vitest'
 import { closeStore } from '../src/facade/create-host.ts'
 
-/** Whose time is over when the test says so. */
+/** A clock whose timers the test triggers. */
 function heldClock() {
   const waiting = new Set<() => void>()
   const clock: Clock = {

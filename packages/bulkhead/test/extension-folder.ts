@@ -4,7 +4,7 @@ import type { ManifestInput } from '@bulkhead/contract'
 
 type Tool = Partial<ManifestInput['tools'][number]> & { readonly name: string }
 
-/** Writes an extension into a layer's folder, with whatever the test does not care about filled in. */
+/** Writes an extension into the folder of a layer, with defaults for everything that the test does not set. */
 export function writeExtension(layer: string, manifest: Partial<Omit<ManifestInput, 'tools'>> & { readonly id: string; readonly tools: readonly Tool[] }, code: string): string {
   const folder = join(layer, 'tools', manifest.id)
   mkdirSync(folder, { recursive: true })

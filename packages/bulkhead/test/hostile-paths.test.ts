@@ -32,7 +32,7 @@ afterAll(async () => {
 const outside = (): unknown[] => ['ws_evil', 'outside', 'outside/deep'].flatMap((folder) =>
   readdirSync(join(top, folder), { withFileTypes: true }).map((entry) => [entry.name, entry.isFile() ? readFileSync(join(top, folder, entry.name), 'utf8') : '']))
 
-/** Every way out of a folder that agents have been led, by the path of a file. */
+/** Paths that lead out of a folder. */
 const WAYS: readonly (readonly [string, () => string])[] = [
   ['a folder whose name has the same prefix', () => '../ws_evil/secret.txt'],
   ['an absolute path with the same prefix', () => join(top, 'ws_evil/secret.txt')],

@@ -61,7 +61,7 @@ describe('bulkhead install', () => {
     expect(readdirSync(folder)).not.toContain('home')
     const { digests } = shown
     expect(await json('install', spec, '--accept', digests.package.slice(0, 12))).toMatchObject({ code: 0, installed: true, accepted: { by: expect.any(String) } })
-    // This one needs no question, and still it is not the one that was named.
+    // This package needs no consent, but its digest is not the given one.
     expect(await json('install', greet('1.0.1'), '--accept', digests.package.slice(0, 12))).toMatchObject({ code: 1, error: { code: 'ConsentRequired' } })
     expect(await json('install', greet('1.0.1'))).toMatchObject({ code: 0, installed: true })
   })

@@ -5,7 +5,7 @@ import { lateSandbox } from '../src/facade/late-sandbox.ts'
 const request = {} as CompartmentRequest
 const session = {} as CompartmentSession
 
-/** One that notes what is asked of it. */
+/** A sandbox that records its calls. */
 function noting() {
   const notes: string[] = []
   const made: Sandbox = {

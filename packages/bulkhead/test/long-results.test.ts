@@ -45,7 +45,7 @@ afterEach(async () => {
 const put = (path: string, content: string): void => writeFileSync(join(folder, 'workspace', path), content)
 const call = (name: string, args: object, by = session): Promise<Outcome> => by.call({ id: `c${++calls}`, name, arguments: args })
 
-/** Of an outcome that was too long for a model. */
+/** The file of an outcome that was too long for a model. */
 function pathIn({ metadata }: Outcome): string {
   expect(metadata.truncated).toBe(true)
   return metadata.output_path!

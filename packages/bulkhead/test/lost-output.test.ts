@@ -8,7 +8,7 @@ import { afterEach, beforeEach, expect, it } from 'vitest'
 import { thoroughly } from '../../../scripts/thoroughly.ts'
 
 let folder: string
-/** Nothing can be written to it, as to a file on a full disk. */
+/** Writing to it fails, as on a full disk. */
 let unwritable: number
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'bulkhead-lost-'))

@@ -21,7 +21,7 @@ const run = (node: string, args: readonly string[], cwd = folder): Ran =>
   spawnSync(node, args, { cwd, encoding: 'utf8', env: { PATH: process.env['PATH'], HOME: folder } })
 
 describe('on a Node version that cannot block the network', () => {
-  /** As far as a program can tell. */
+  /** Fakes the version that a program sees. */
   const preload = `data:text/javascript,Object.defineProperty(process, "versions", { value: { ...process.versions, node: "24.9.0" } })`
   const load = (code: string): Ran => run(process.execPath, ['--no-warnings', '--import', preload, '--input-type=module', '--eval', code])
   const source = (path: string): string => JSON.stringify(join(packages, path))
@@ -36,7 +36,7 @@ describe('on a Node version that cannot block the network', () => {
   })
 })
 
-/** Those that people have beside the one that runs this. */
+/** An older Node that is installed on this machine. */
 const old = ['/usr/local/bin/node', '/usr/bin/node', '/bin/node'].find((path) => {
   const major = Number(/^v(\d+)/.exec(run(path, ['--version'], '/').stdout ?? '')?.[1])
   return major > 0 && major < 26

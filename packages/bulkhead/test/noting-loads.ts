@@ -1,4 +1,4 @@
-/** Imported before the command by a test: what is loaded stands in a file when the process ends. */
+/** A test imports this before the command. Writes the URLs of loaded modules to a file when the process exits. */
 import { appendFileSync } from 'node:fs'
 import { registerHooks } from 'node:module'
 

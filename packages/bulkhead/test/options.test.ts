@@ -10,7 +10,7 @@ import {
   createCommandClassifier, createHeadlessInteractor, createHost, createProgrammaticInteractor, createTerminalInteractor, openSqliteStore, type Host,
 } from '../src/index.ts'
 
-/** For those who do not compile: every one of these is refused by its type. */
+/** Values that the types reject, as a JavaScript caller may pass them. */
 type Wrong = readonly [options: unknown, path: string]
 
 let folder: string
@@ -24,7 +24,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true })
 })
 
-/** Whether it throws or rejects. */
+/** Accepts an exception or a rejection. */
 const refusal = async (make: (options: never) => unknown, options: unknown): Promise<unknown> => {
   try {
     return { made: await make(options as never) }

@@ -5,7 +5,7 @@ import { afterEach, beforeEach, expect, it, vi } from 'vitest'
 import { createHost } from '../src/index.ts'
 import { writeExtension } from './extension-folder.ts'
 
-/** The workspace is the person's home, as it often is, with the host's own folder in it. */
+/** The workspace is the home folder of the user, which contains the folder of the host. */
 let home: string
 beforeEach(() => {
   home = mkdtempSync(join(tmpdir(), 'bulkhead-own-'))

@@ -43,7 +43,7 @@ describe.each([['.bulkhead', {}], ['agent', { projectFolder: 'agent' }]])('the p
     expect(await run('bash', { command: `echo '{}' > ${folder}/config.json` })).toMatch(/^WatchdogDenied/)
     await run('bash', { command: `for f in config.json; do mkdir -p ${folder}; echo '{}' > ${folder}/$f; done` })
     await host.close()
-    // Without a sandbox of the system around it, the shell could: then the digest of the layer is what protects.
+    // Without an operating system sandbox the shell could write it. Then the digest of the layer protects.
     if (existsSync('/usr/bin/bwrap')) expect(existsSync(join(workspace, folder))).toBe(false)
   })
 })
@@ -76,7 +76,7 @@ it('git can commit through bash', async () => {
 })
 
 describe('the host\'s own code', () => {
-  /** A workspace into which we are installed, with a dependency beside us and one that is only looked for. */
+  /** A workspace with this package installed, one dependency beside it, and one that Node only searches for. */
   function install(): string {
     const modules = join(workspace, 'app/node_modules')
     for (const [path, manifest] of [
@@ -106,7 +106,7 @@ describe('the host\'s own code', () => {
   })
 
   it('cannot be written by a tool if the workspace contains it', async () => {
-    // The repository of this test has the code that runs it.
+    // This repository contains the code that runs the test.
     workspace = realpathSync(join(import.meta.dirname, '../../..'))
     const { host, run, explain } = await open()
     const path = 'packages/host/src/index.ts'

@@ -11,7 +11,7 @@ const README = readFileSync(join(ROOT, 'README.md'), 'utf8')
 const project = mkdtempSync(join(tmpdir(), 'bulkhead-readme-'))
 afterAll(() => rmSync(project, { recursive: true }))
 
-/** The code blocks of the README by the file name behind their language. */
+/** The code blocks of the README, by language and file name. */
 const block = (info: string): string => {
   const found = new RegExp('^```' + info.replace('.', '\\.') + '\\n([\\s\\S]*?)^```', 'm').exec(README)
   if (!found) throw new Error(`The README has no block "${info}".`)

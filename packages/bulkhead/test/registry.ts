@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
-/** An npm registry on loopback with one package, whose versions are added as the test goes on. */
+/** An npm registry on loopback with one package. Tests add versions. */
 export async function startRegistry(name: string) {
   const tarballs = new Map<string, Uint8Array>()
   const server = createServer((request, response) => {

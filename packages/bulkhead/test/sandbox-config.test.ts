@@ -10,7 +10,7 @@ let folder: string
 beforeEach(() => { folder = mkdtempSync(join(tmpdir(), 'bulkhead-places-')) })
 afterEach(() => rmSync(folder, { recursive: true }))
 
-/** Who they are: each compartment draws a number of its own. */
+/** Identifies compartments: each has a random number. */
 const WHO = `const who = Math.random()
 export default { tools: { who: { execute: () => who } } }`
 

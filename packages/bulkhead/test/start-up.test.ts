@@ -14,7 +14,7 @@ afterEach(() => rmSync(folder, { recursive: true }))
 const source = pathToFileURL(join(import.meta.dirname, '../src/')).href
 const noting = new URL('./noting-loads.ts', import.meta.url).href
 
-/** What the command loads: modules of this package by their path, packages by their name. */
+/** What the command loads: modules of this package by path, other packages by name. */
 async function loadsOf(args: readonly string[], code = 0, more: NodeJS.ProcessEnv = {}): Promise<readonly string[]> {
   const file = join(folder, 'loads')
   rmSync(file, { force: true })
@@ -26,7 +26,7 @@ async function loadsOf(args: readonly string[], code = 0, more: NodeJS.ProcessEn
 const packageOf = (url: string): string =>
   /.*\/node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(url)?.[1] ?? /\/packages\/([^/]+)\//.exec(url)?.[1] ?? url
 
-// Of kit, the check of the Node version.
+// The package kit is loaded for the check of the Node version.
 const AT_ONCE = ['bin.ts', 'cli/command.ts', 'cli/commands.ts', 'cli/compiled-code.ts', 'cli/main.ts', 'facade/folders.ts', 'facade/version.ts', 'kit']
 
 it.each<[string[], number]>([
@@ -43,7 +43,7 @@ it('the help of a command does not load its implementation', async () => {
   expect((await loadsOf(['tools', '--help'])).filter((name) => !name.endsWith('.ts'))).toEqual(['contract', 'kit'])
 })
 
-/** Each takes longer to load than the rest of a start, and has nothing to do with looking. */
+/** Slow to load, and not needed to list tools. */
 const HEAVY = ['sandbox', 'undici', 'comlink', 'piscina', '@clack/prompts', '@opentelemetry/api', '@modelcontextprotocol/server', '@sigstore/verify', '@sigstore/tuf', 'rolldown']
 
 it('the help of mcp does not load the MCP server', async () => {

@@ -22,7 +22,7 @@ const open = async (options: Partial<CreateHostOptions> = {}) => {
   host = await createHost({ workspace: folder, home: join(folder, 'home'), store: await openSqliteStore({ file: join(folder, 'audit.db') }), ...options })
   return host
 }
-/** What the audit has kept, after the host has closed. */
+/** The audit records, after the host has closed. */
 const audited = async (): Promise<readonly unknown[]> => {
   await host?.close()
   const store = await openSqliteStore({ file: join(folder, 'audit.db') })

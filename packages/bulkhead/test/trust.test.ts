@@ -17,7 +17,7 @@ beforeEach(() => {
 afterEach(() => rmSync(folder, { recursive: true }))
 
 const home = () => join(folder, 'home/.bulkhead')
-/** Whether a host that starts now offers the project's tool, without anybody to ask. */
+/** Whether a new host offers the tool of the project, without a user to ask. */
 const offers = async (): Promise<boolean> => {
   const host = await createHost({ workspace: folder, home: home() })
   try {
@@ -64,7 +64,7 @@ describe('bulkhead trust', () => {
 
 describe('a user who is asked', () => {
   const said = () => readFileSync(join(home(), 'trust.jsonl'), 'utf8').match(/"decision":"(\w+)"/g) ?? []
-  /** How often it was asked, and whether the project's tool was offered. */
+  /** How often the user was asked, and whether the tool of the project was offered. */
   const start = async (value: InteractionResponse): Promise<readonly [number, boolean]> => {
     let asked = 0
     const interactor: Interactor = { interact: async () => (asked++, value) }

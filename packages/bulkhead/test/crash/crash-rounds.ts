@@ -23,8 +23,8 @@ export interface CrashOptions {
 }
 
 /**
- * Kills a host that counts, hangs and waits for an answer, several times at random on one store, and confirms after each
- * death that the next one finds all that was acknowledged. Returns how many calls were.
+ * Kills a host that counts, hangs and waits for an answer, several times at random on one store. Checks each time that
+ * the next host finds everything that was acknowledged. Returns the number of acknowledged calls.
  */
 export async function crashRounds(folder: string, { rounds, seed, onRound }: CrashOptions): Promise<number> {
   writeCounter(folder)
@@ -38,11 +38,11 @@ export async function crashRounds(folder: string, { rounds, seed, onRound }: Cra
   return counted
 }
 
-/** After how many lines the host of a round is killed: at random, and for the same seed the same. */
+/** After how many lines the host of a round is killed. Random, but the same for the same seed. */
 const linesOf = (seed: number, round: number): number =>
   1 + createHash('sha256').update(`${seed} ${round}`).digest().readUInt32LE() % MOST_LINES
 
-/** Reopens what was left. Returns what the counter is at. */
+/** Reopens the store. Returns the value of the counter. */
 async function confirm(folder: string, { began, paused }: Witness, least: number): Promise<number> {
   const store = await openSqliteStore({ file: join(folder, 'host.db') })
   const config = { isolation: { global: 'thread' } } as const

@@ -17,7 +17,7 @@ afterEach(() => rmSync(folder, { recursive: true }))
 
 const openStore = () => openSqliteStore({ file: join(folder, 'host.db') })
 
-/** What a host leaves whose process has ended. */
+/** Writes the journal of a host whose process has ended. */
 async function leaveCalls(...audited: readonly string[]): Promise<void> {
   const { pid } = spawnSync(process.execPath, ['--version'])
   const store = await openStore()

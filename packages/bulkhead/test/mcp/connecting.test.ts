@@ -51,7 +51,7 @@ const isAlive = (pid: number): boolean => {
   }
 }
 
-/** A person who says this to every approval, and what was shown. */
+/** A user who answers every approval like this. Records the prompts. */
 function person(decision: 'once' | 'session' | 'reject') {
   const interactor = createProgrammaticInteractor()
   const shown: InteractionEnvelope[] = []
@@ -281,7 +281,7 @@ it('a session keeps the servers of its folder after a switch, and they end with 
     return outcome.type === 'output' ? (outcome.data as { cwd: string }).cwd : outcome.error.code
   }
   expect(await variables(session)).toBe(folder)
-  // Known from before: nothing is started for the other folder until it is called there.
+  // The tools are known, so no server starts for the other folder before a call.
   expect(host.mcp.servers()).toMatchObject([{ state: 'known', tools: 11 }])
   expect(await variables(await host.openSession({ mode: 'yolo' }))).toBe(other)
   await session.close()

@@ -6,7 +6,7 @@ type Answer = { readonly id: unknown; readonly result?: Record<string, unknown>;
 
 let world: ServedWorld
 let finish: ((output: string) => void)[]
-/** Told when as many calls run. */
+/** Resolves when this many calls run. */
 let running: (count: number) => Promise<void>
 beforeEach(async () => {
   finish = []
@@ -24,7 +24,7 @@ beforeEach(async () => {
 })
 afterEach(() => world.end())
 
-/** Sends as it is, and has the next so many answers. */
+/** Sends a message unchanged, and returns the next answers. */
 function exchange(messages: readonly object[], count: number): Promise<readonly Answer[]> {
   const answers: Answer[] = []
   return new Promise((resolve) => {
@@ -49,7 +49,7 @@ it('a duplicate id is refused, and the first request continues', async () => {
   const answered = exchange([], 1)
   finish[0]!('done')
   expect(await answered).toMatchObject([{ id: 'a', result: { structuredContent: { output: 'done' } } }])
-  // It is free again.
+  // The id can be used again.
   const [other] = await exchange([request('a', 'tools/list')], 1)
   expect(other?.result).toHaveProperty('tools')
 })

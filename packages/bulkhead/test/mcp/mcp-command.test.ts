@@ -36,7 +36,7 @@ async function connect(era: Era, person?: Person, more: readonly string[] = [], 
   return { client, transport }
 }
 
-/** The command with nothing between it and the test. */
+/** Starts the command without an MCP client. */
 function start(more: readonly string[] = []) {
   const child = spawn(process.execPath, argumentsOf(more), { env: environment() })
   ending.push(() => child.kill('SIGKILL'))
@@ -60,7 +60,7 @@ const lineOf = (child: ChildProcessWithoutNullStreams, wanted: RegExp) => new Pr
   })
 })
 
-/** The processes below this one, and below those. */
+/** All descendants of a process. */
 function descendants(pid: number): readonly number[] {
   const parents = readdirSync('/proc').filter((name) => /^\d+$/.test(name)).flatMap((name) => {
     try {
@@ -91,7 +91,7 @@ describe.each(thoroughly<readonly Era[]>(['modern'], ERAS))('a client of the %s 
     expect(readFileSync(join(folder, 'work/out.txt'), 'utf8')).toBe('two')
     expect(asked).toHaveLength(1)
     await client.close()
-    // It is remembered, and can be looked at and taken back.
+    // The approval is stored.
     const { stdout } = await inside(['approvals', 'list', '--json', '--home', join(folder, 'home'), '--workspace', join(folder, 'work')], folder)
     expect(stdout).toMatch(/a person at editor 1\.2\.3/)
   })
@@ -213,7 +213,7 @@ describe('the command', () => {
     const ended = once(child, 'exit')
     send(child, HELLO)
     for (let id = 1; id <= 2_000; id++) send(child, { id, method: 'tools/call', params: { name: 'read', arguments: { path: 'long.txt' } } })
-    // By itself, because so many of its refusals were not read; its input is open still.
+    // It ends while its input is open, because too many unread responses are buffered.
     expect(await ended).toEqual([0, null])
     expect(err).toMatch(/mcp: A request was refused: 128 requests are open/)
     expect(err).toMatch(/Further warnings of this kind are suppressed/)

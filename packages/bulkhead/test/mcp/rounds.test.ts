@@ -4,7 +4,7 @@ import type { Client } from '@modelcontextprotocol/client'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { clientOf, servedWorld, type ServedWorld } from './served-world.ts'
 
-/** What a client of the modern era is answered with when somebody must be asked. */
+/** The response to a client of the modern era if its user must be asked. */
 interface Round {
   readonly resultType?: string
   readonly requestState: string
@@ -14,7 +14,7 @@ interface Round {
 const ARGS = { path: 'out.txt', content: 'x' }
 const YES = { answer: { action: 'accept', content: { decision: 'once' } } }
 
-/** A client that does by itself what the SDK would do for it. */
+/** A client that does what the SDK would do. */
 function byHand(client: Client) {
   const send = (name: string, args: object, more: object = {}) =>
     client.request({ method: 'tools/call', params: { name, arguments: args, ...more } as never }, { allowInputRequired: true })
@@ -62,7 +62,7 @@ describe('a client that is asked in the response to its call', () => {
     await expect(rounds.goOn(round, YES, 'edit')).rejects.toMatchObject({ code: -32602 })
     await expect(rounds.goOn({ requestState: 'guessed' })).rejects.toMatchObject({ code: -32602 })
     expect(existsSync(join(world.workspace, 'other.txt'))).toBe(false)
-    // Nothing of that has used the question up.
+    // The question is still open.
     await rounds.goOn(round)
     expect(isWritten()).toBe(true)
   })

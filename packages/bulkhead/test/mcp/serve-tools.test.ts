@@ -171,7 +171,7 @@ describe.each(ERAS)('a client of the %s era', (era) => {
     const heard: unknown[] = []
     const onprogress = (progress: unknown) => { heard.push(progress) }
     expect(textOf(await client.callTool({ name: 'steps' }, { onprogress }))).toBe('done')
-    // What follows while a note is under way may take its place; the last one never stays behind a result.
+    // A later notification may replace a pending one. The last one is never sent after the result.
     expect(heard.length).toBeGreaterThan(0)
     expect(heard[0]).toMatchObject({ progress: 1, message: expect.stringMatching(/^half.*way$/) })
     expect(JSON.stringify(heard)).not.toMatch(/\\u0007/)
@@ -232,7 +232,7 @@ describe.each(ERAS)('a client of the %s era', (era) => {
     expect(readFileSync(/The whole is in (.*)\]$/.exec(long)![1]!, 'utf8')).toBe('x'.repeat(5000))
     expect(long.length).toBeLessThan(1500)
     expect(await call(client, 'formed', { n: 3 })).toMatchObject({ structuredContent: { first: 'x', last: 'longest'.repeat(9) } })
-    // The client would throw it away: it no longer has all that it must.
+    // The client would reject it, because required fields are missing.
     const cut = await call(client, 'formed', { n: 5000 })
     expect(cut.isError).toBe(true)
     expect(textOf(cut)).toMatch(/^\{"member0":0[\s\S]*cut here, and lacks what the tool declares\. The whole is in/)

@@ -9,7 +9,7 @@ import { createHost, type BulkheadEvent, type CreateHostOptions, type SessionOpt
 export const ERAS = ['legacy', 'modern'] as const
 export type Era = (typeof ERAS)[number]
 
-/** What the person behind a client says. */
+/** The answer of the user of a client. */
 export type Person = (form: ElicitRequestFormParams) => ElicitResult | Promise<ElicitResult>
 
 const negotiation = (era: Era): NonNullable<ClientOptions['versionNegotiation']> =>
@@ -27,7 +27,7 @@ export interface ServedWorldOptions extends Partial<CreateHostOptions> {
   readonly serve?: Partial<ServeOptions>
 }
 
-/** A real host, served in this process to the other end. */
+/** A host, and a transport to the server that offers its tools in this process. */
 export async function servedWorld({ session, serve, ...options }: ServedWorldOptions = {}) {
   const folder = realpathSync(mkdtempSync(join(tmpdir(), 'bulkhead-mcp-')))
   const [workspace, home] = [join(folder, 'work'), join(folder, 'home')]

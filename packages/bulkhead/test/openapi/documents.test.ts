@@ -123,7 +123,7 @@ it('a trusted project can use documents of its own folder, and replaces no name 
   symlinkSync(ground.folder, join(sub, 'up'))
   ground.configure({ shop: { document: 'up/shop.json', baseUrl: ground.shop.url } }, {}, join(sub, '.bulkhead'))
   expect((await ground.open({ workspace: sub, trust: 'once' })).diagnostics).toMatchObject([{ message: expect.stringContaining('lies outside of the project') }])
-  // What the user names is never looked for in a workspace.
+  // Documents in the user configuration are never searched for in a workspace.
   ground.configure({ shop: { document: 'shop.json', baseUrl: ground.shop.url } })
   inProject({ shop: { document: 'shop.json', baseUrl: 'https://evil.example' } })
   const both = await ground.open({ trust: 'once' })

@@ -8,13 +8,13 @@ export type Documents = NonNullable<ConfigFile['openapi']>
 
 const textOf = (value: unknown): string => typeof value === 'string' ? value : JSON.stringify(value)
 
-/** A folder, a home, hosts and a shop that end with it. */
+/** A folder with a home, hosts and a shop. Closing it ends them. */
 export class Ground {
   readonly folder = realpathSync(mkdtempSync(join(tmpdir(), 'bulkhead-openapi-')))
   readonly home = join(this.folder, 'home/.bulkhead')
   readonly shop: Shop
   readonly #hosts: Host[] = []
-  /** What the shop answers: unless told otherwise, what it was asked. */
+  /** The response of the shop. Default: an echo of the request. */
   answer: Answering
 
   private constructor(shop: Shop, answer: Answering) {
@@ -59,7 +59,7 @@ export class Ground {
 export const namesOf = (host: Host): readonly string[] =>
   host.tools().filter(({ server }) => server !== undefined).map(({ name }) => name)
 
-/** A person who agrees for the session, and what was shown. */
+/** A user who approves for the session. Records the prompts. */
 export function person() {
   const interactor = createProgrammaticInteractor()
   const shown: InteractionEnvelope[] = []

@@ -15,7 +15,7 @@ beforeEach(async () => {
 })
 afterEach(() => ground.leave())
 
-/** What of a document is offered, read in pages as large as a document may have, and what is reported of the rest. */
+/** The offered operations of a document, read in pages of the maximum size, and the diagnostics for the rest. */
 async function offeredOf(file: string) {
   const text = textOf(file)
   ground.inHome(text, file)
@@ -38,7 +38,7 @@ describe('public OpenAPI documents', () => {
     expect(documents === undefined || existsSync(join(documents, 'k8s-core.json.gz'))).toBe(true)
   })
 
-  // What is left out of Kubernetes has schemas of more than 64 kB; of the others, bodies that are files, or more than a document may have.
+  // Omitted from Kubernetes: schemas over 64 kB. From the others: file bodies, and operations over the limit.
   const small: readonly (readonly [string, number, number])[] = [['k8s-apps.json', 65, 12], ['petstore.yaml', 18, 1]]
   const large = [['k8s-core.json', 238, 10], ['stripe.json', 416, 1], ['discord.json', 229, 13]] as const
   it.each(thoroughly(small, [...small, ...large]))('offers every operation of %s except the listed ones', async (file, most, few) => {

@@ -15,7 +15,7 @@ afterEach(() => ground.leave())
 const COLORS = ['blue', 'black', 'brown']
 const RGB = { R: 100, G: 200, B: 150 }
 
-/** What each operation is called with, and what arrives: the URL as it came, and the body where there is one. */
+/** The arguments of each operation, and the URL and body that must arrive. */
 const SENT: Readonly<Record<string, readonly [args: object, url: string, body?: string]>> = {
   q_form_true_empty: [{ color: '' }, '/q/form/true/empty?color='],
   q_form_true_str: [{ color: 'blue' }, '/q/form/true/str?color=blue'],
@@ -56,7 +56,7 @@ const SENT: Readonly<Record<string, readonly [args: object, url: string, body?: 
   b_text: [{ body: 'a\nb' }, '/b/text', 'a\nb'],
 }
 
-/** Styles and forms that are not written here. */
+/** Styles and forms that are not supported. */
 const NOT_OFFERED = ['b_multi', 'b_multi_nofile', 'b_octet', 'b_xml', 'p_label_false_str', 'p_matrix_false_str']
 
 describe('the document with one operation per style', () => {

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 
 export interface SeenRequest {
   readonly method: string
-  /** As it came over the wire. */
+  /** As received. */
   readonly url: string
   readonly headers: IncomingMessage['headers']
   readonly body: string
@@ -18,7 +18,7 @@ export interface Shop {
 
 export type Answering = (request: SeenRequest, response: ServerResponse) => void
 
-/** A shop that answers on this machine. */
+/** A shop on localhost. */
 export async function openShop(answer: Answering): Promise<Shop> {
   const seen: SeenRequest[] = []
   const server = createServer(async (incoming, response) => {
@@ -41,7 +41,7 @@ export async function openShop(answer: Answering): Promise<Shop> {
   }
 }
 
-/** What the shop says of itself. */
+/** The OpenAPI document of the shop. */
 export const shopDocument = (more: object = {}) => ({
   openapi: '3.0.3', info: { title: 'Shop', version: '1.2.3' }, servers: [{ url: 'https://shop.example/v1' }],
   paths: {

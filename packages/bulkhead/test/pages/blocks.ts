@@ -6,15 +6,15 @@ export const ROOT = join(import.meta.dirname, '../../../..')
 /** One block of code in a page. */
 export interface Block {
   readonly page: string
-  /** Of its opening fence, counted from one. */
+  /** The line of its opening fence, from one. */
   readonly line: number
   readonly language: string
-  /** What a reader is to save it as, where the page says so. */
+  /** The file name after the language, if any. */
   readonly file: string | undefined
   readonly text: string
 }
 
-/** Every page that a reader of the project meets. */
+/** All documentation pages. */
 export const PAGES: readonly string[] = ['*.md', 'docs/**/*.md', 'packages/*/README.md', 'bench/README.md']
   .flatMap((pattern) => globSync(pattern, { cwd: ROOT })).toSorted()
 

@@ -6,7 +6,7 @@ import { configFileSchema, manifestSchema } from '@bulkhead/contract/validation'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { BLOCKS, placeOf, ROOT, type Block } from './blocks.ts'
 
-/** Blocks with a file name are complete programs. A test of their own runs each; those of tutorials are run step by step. */
+/** Blocks with a file name are complete programs. Each has its own test; tutorials.test.ts runs those of tutorials. */
 const RUN_BY_THEIR_OWN: readonly string[] = [
   'README.md bulkhead.json', 'README.md index.js', 'README.md agent.ts',
   'docs/guides/mcp.md client.json', 'docs/guides/mcp.md server.ts', 'docs/guides/publishing.md bulkhead.json', 'docs/guides/publishing.md index.js',
@@ -25,7 +25,7 @@ let folder: string
 beforeEach(() => { folder = mkdtempSync(join(tmpdir(), 'bulkhead-pages-')) })
 afterEach(() => rmSync(folder, { recursive: true }))
 
-/** What the compiler says of blocks of code, each a module of its own, with the line of its page in front. */
+/** The errors of the compiler in blocks of code, each a module, with page and line. */
 function faultsOf(blocks: readonly Block[]): readonly string[] {
   mkdirSync(join(folder, 'node_modules/@types'), { recursive: true })
   for (const [name, target] of [
@@ -46,7 +46,7 @@ function faultsOf(blocks: readonly Block[]): readonly string[] {
   }))
 }
 
-/** Comments are for the reader; an address holds no blank before its slashes. */
+/** Removes comments. A URL has no space before its slashes. */
 const withoutComments = (text: string): string => text.replaceAll(/(^|\s)\/\/ .*$/gm, '$1')
 
 it('every block is in a language that a test checks', () => {

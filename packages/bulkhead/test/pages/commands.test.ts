@@ -9,7 +9,7 @@ import { inside } from '../command-inside.ts'
 import { BLOCKS, PAGES, ROOT, type Block } from './blocks.ts'
 import { argumentsOf } from './shell-words.ts'
 
-/** What no test can run, and why. */
+/** Commands that no test can run, and why. */
 const NOT_RUN: ReadonlyMap<string, string> = new Map([
   ['cosign sign-blob --bundle weather/bulkhead.sigstore.json weather/bulkhead.integrity.json', 'a person logs in for it'],
   ['export PATH="$PWD/node_modules/.bin:$(ls -d "$PWD"/.tools/pnpm-*/node_modules/.bin):$PATH"', 'the set-up of this very run'],
@@ -31,7 +31,7 @@ let folder: string
 beforeAll(() => { folder = mkdtempSync(join(tmpdir(), 'bulkhead-pages-')) })
 afterAll(() => rmSync(folder, { recursive: true }))
 
-/** A project as the pages speak of it: with this package installed, and with what their readers have made before. */
+/** A project with this package installed, and with the extensions that the page assumes. */
 async function projectFor(page: string): Promise<string> {
   const project = join(folder, page)
   mkdirSync(join(project, 'node_modules'), { recursive: true })
@@ -46,7 +46,7 @@ async function projectFor(page: string): Promise<string> {
   return project
 }
 
-/** Runs it; resolves with what is wrong with it, if anything is. */
+/** Runs a command. Resolves with its error, or an empty string. */
 async function run(line: string, cwd: string): Promise<string> {
   // There is no terminal: `install` needs the consent that a reader would give, and `explain` may answer that a call is denied.
   const command = line.replace(/^npx /, '') + (/\binstall\b/.test(line) ? ' --yes' : '')

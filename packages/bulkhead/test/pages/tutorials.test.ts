@@ -27,7 +27,7 @@ function save(name: string, text: string): void {
   writeFileSync(file, text)
 }
 
-/** Runs a command as a reader would, answering "n" to every question. `install` gets the consent that a reader gives. */
+/** Runs a command, answering "n" to every question. `install` gets `--yes`. */
 async function run(line: string): Promise<{ readonly code: number | null; readonly output: string }> {
   const command = line.replace(/^npx /, '') + (/\bbulkhead install\b/.test(line) ? ' --yes' : '')
   const env = {
@@ -47,7 +47,7 @@ async function run(line: string): Promise<{ readonly code: number | null; readon
   return { code, output }
 }
 
-/** An expected output in which "…" stands for anything. */
+/** A pattern from an expected output, in which "…" matches anything. */
 const pattern = (text: string): RegExp =>
   new RegExp(`^${text.trimEnd().split('…').map((part) => part.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&')).join('[\\s\\S]*')}`)
 

@@ -32,7 +32,7 @@ async function pausedCall(): Promise<string> {
 
 type Word = Readonly<Record<string, unknown>>
 
-/** A host in a process of its own. */
+/** A host in its own process. */
 class OtherHost implements AsyncDisposable {
   readonly #child
   readonly #words: AsyncIterator<[string]>

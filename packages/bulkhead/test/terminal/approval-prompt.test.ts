@@ -16,10 +16,10 @@ const HOSTILE = [
   '\u001b[?1049h', '\r', '\b\b\b\b', '\u202etxt.exe\u202c', '\u2066hidden\u2069', '\u200b', '\ufeff', '\u{e0041}', '\u001b[5A\u001b[0J',
 ].join('ok')
 
-/** As long on the screen as the other, and nothing but letters. */
+/** Plain letters of the same width. */
 const harmlessTwin = (text: string): string => visibleText(JSON.stringify(text).slice(1, -1)).replaceAll(/[^A-Za-z0-9 ]/g, 'x')
 
-/** Everything in the bytes that is not a letter to be shown. */
+/** Everything in the output that is not a printable character. */
 const controls = (bytes: string): readonly string[] => bytes.match(/\p{Cc}(?:\[[0-?]*[ -/]*[@-~])?|\p{Cf}/gu) ?? []
 
 it('shows tool, file and content, and rejects on Enter alone', async () => {
@@ -57,7 +57,7 @@ it('no argument can move the cursor, change the screen or imitate the prompt', a
     await terminal.ended()
     bytes.push(terminal.bytes)
   }
-  // The terminal was told to do the very same things, whatever the argument held.
+  // The control sequences are the same, whatever the argument contains.
   expect(controls(bytes[0]!)).toEqual(controls(bytes[1]!))
   expect(controls(bytes[0]!).length).toBeGreaterThan(10)
 })

@@ -7,7 +7,7 @@ export const KEYS = { enter: '\r', up: '\u001b[A', down: '\u001b[B' } as const
 
 const SIZE = { cols: 100, rows: 40 }
 
-/** The real command in a real pseudo terminal, whose bytes a real terminal emulator draws. */
+/** The command in a pseudo terminal, with a terminal emulator that renders its output. */
 export class PseudoTerminal {
   readonly #child: ChildProcess
   readonly #screen = new xterm.Terminal({ ...SIZE, scrollback: 5_000, allowProposedApi: true })
@@ -16,7 +16,7 @@ export class PseudoTerminal {
 
   constructor(args: readonly string[], cwd: string) {
     const words = args.map((_, index) => `"$ARG${index}"`).join(' ')
-    // The words go by the environment: no shell reads them.
+    // Arguments are passed in the environment, so no shell parses them.
     const env = {
       NO_COLOR: '1', TERM: 'xterm-256color', SHELL: '/bin/sh', PATH: '/usr/bin:/bin', HOME: join(cwd, 'home'),
       NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'], NODE: process.execPath, BIN: join(import.meta.dirname, '../../src/bin.ts'),
@@ -30,18 +30,18 @@ export class PseudoTerminal {
     })
   }
 
-  /** All that was sent to the terminal. */
+  /** All bytes that were sent to the terminal. */
   get bytes(): string {
     return this.#bytes
   }
 
-  /** What a person sees, scrolled back to the beginning. */
+  /** The rendered screen, with its scrollback. */
   get rows(): readonly string[] {
     const { active } = this.#screen.buffer
     return Array.from({ length: active.length }, (_, index) => active.getLine(index)!.translateToString(true))
   }
 
-  /** Until so many rows have it. */
+  /** Waits until this many rows contain the text. */
   async see(text: string, times = 1): Promise<void> {
     const { promise, resolve, reject } = Promise.withResolvers<void>()
     const look = () => { if (this.rows.filter((row) => row.includes(text)).length >= times) resolve() }

@@ -11,7 +11,7 @@ const SPACE = ' '
 const CTRL_C = '\u0003'
 const CTRL_D = '\u0004'
 
-/** A terminal whose keys are pressed one by one, each when the screen has settled on what is waited for. */
+/** A terminal that presses keys one by one, each after the screen shows the expected text. */
 class Terminal {
   readonly input = new PassThrough()
   readonly output = new PassThrough()
@@ -35,7 +35,7 @@ class Terminal {
     this.#waiting = undefined
   }
 
-  /** What the person reads: without the colours and movements of the prompt itself. */
+  /** The visible text, without colours and cursor movements. */
   get text(): string {
     return stripVTControlCharacters(this.shown)
   }
@@ -184,7 +184,7 @@ describe('third-party text', () => {
     for (const hostile of ['\u001b[2J', '\u001b[1;1H', '\u009b', '\u0007', '\u202e', '\r']) {
       expect(terminal.shown).not.toContain(hostile)
     }
-    // A line of theirs never begins like one of ours.
+    // Third-party text never starts a line like the prompt does.
     for (const line of terminal.text.split('\n').filter((each) => each.includes('forecast of host'))) {
       expect(line).toMatch(/^ {2}(?:\||:|would:|may:|because:|key:)|forged/)
     }
