@@ -67,7 +67,7 @@ describe('editing', () => {
     expect(await codeOf((await editor(Uint8Array.of(0xff, 0xfe, 0x61))).fs.edit('f.txt', 'a', 'b'))).toBe('InputInvalid')
   })
 
-  it('needs the right to read, because it tells whether a string occurs', async () => {
+  it('needs the right to read, because it reveals whether a string occurs', async () => {
     const workspace = await temporaryFolder()
     await writeFile(join(workspace, 'f.txt'), 'secret\nold\n')
     const { fs } = openFs(workspace, { read: ['other/**'], write: ['**'] })
@@ -84,13 +84,13 @@ describe('editing', () => {
     expect((await stat(join(workspace, 'f.sh'))).mode & 0o777).toBe(0o777)
   })
 
-  it('searches in linear time, whatever the strings are', async () => {
+  it('finishes on repetitive strings that slow a naive search down', async () => {
     const { fs } = await editor('a'.repeat(2_000_000))
     expect(await codeOf(fs.edit('f.txt', `${'a'.repeat(300)}b${'a'.repeat(500_000)}`, 'x'))).toBe('InputInvalid')
     expect(await codeOf(fs.edit('f.txt', 'a'.repeat(500_000), 'x'))).toBe('InputInvalid')
   })
 
-  it('builds a diff of many changes in one line in linear time', async () => {
+  it('cuts the diff of many changes in one long line', async () => {
     const { fs } = await editor('a'.repeat(99_000))
     const { replacements, diff } = await fs.edit('f.txt', 'a', 'b', { all: true })
     expect(replacements).toBe(99_000)

@@ -238,7 +238,7 @@ describe('a file with several hard links', () => {
   })
 })
 
-describe('a moved workspace', () => {
+describe('a workspace that changes', () => {
   it('is found where its link leads now', async () => {
     const { root, workspace, outside } = await ground()
     const [first, second, linked] = [join(root, 'first'), join(root, 'second'), join(root, 'linked')]
@@ -265,7 +265,7 @@ describe('a moved workspace', () => {
     expect(await realpath(join(root, 'home/ws'))).toBe(join(root, 'moved/ws'))
   })
 
-  it('may be created later', async () => {
+  it('is usable once it is created', async () => {
     const { root } = await ground()
     const { fs } = openFs(join(root, 'later'), { read: ['**'], write: ['**'] })
     expect(await codeOf(fs.readText('f.txt'))).toBe('NotFound')

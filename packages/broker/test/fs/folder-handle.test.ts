@@ -69,7 +69,7 @@ describe('a folder held by descriptor', () => {
 })
 
 describe('a folder held by path', () => {
-  it('rejects a file that was replaced at its path', async () => {
+  it('detects that its path was replaced', async () => {
     const { docs, outside } = await ground()
     const held = await openByPath(docs)
     const path = held.at('a.txt')

@@ -68,7 +68,7 @@ describe('a path that must be named', () => {
     expect(await messageOf(fs.write('plain/.git/config', 'x'))).toMatch(/Declare a pattern .* that names it/)
   })
 
-  it('is not written, edited or removed through a link, and stays readable', async () => {
+  it('is not written, edited or removed by **, by name or through a link, and stays readable', async () => {
     const workspace = await temporaryFolder()
     await put(workspace, ['.git/config', 'mine'])
     symlinkSync('.git', join(workspace, 'link'))

@@ -68,7 +68,7 @@ function tally(seen: Map<string, number>, value: unknown): void {
 const bothMet = (seen: ReadonlyMap<string, number>): boolean => seen.has('granted') && seen.size > 1
 
 describe('while a name is replaced by a link and back', () => {
-  it('read, stat, list and search never follow a folder outside', async () => {
+  it('read, stat, list and glob never follow a folder outside', async () => {
     const { workspace, outside, untouched } = await ground()
     const { fs } = openFs(workspace, { read: ['docs/**'] })
     const seen = new Map<string, number>()

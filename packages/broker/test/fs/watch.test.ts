@@ -180,7 +180,7 @@ describe('a watch', () => {
     expect(await codeOf(read())).toBe('OutputTooLarge')
   })
 
-  it('continues after its folder is emptied and removed', async () => {
+  it('reports everything in its folder as removed when the folder is removed', async () => {
     const workspace = await temporaryFolder()
     await put(workspace, 'src/a.txt', 'src/deep/b.txt')
     const { fs } = openFs(workspace, { read: ['src/**'] })

@@ -27,7 +27,7 @@ describe('writing', () => {
     expect(await fs.write('flat/a.md', '')).toEqual({ bytes: 0, created: true })
   })
 
-  it('creates the same folders once for concurrent writes', async () => {
+  it('creates shared folders for concurrent writes', async () => {
     const workspace = await temporaryFolder()
     const { fs } = openFs(workspace, { write: ['**'] })
     await Promise.all(Array.from({ length: 20 }, (_, index) => fs.write(`a/b/c/${index}.txt`, `${index}`)))

@@ -35,7 +35,7 @@ describe('the end of a call', () => {
     expect(await codeOf(fetchRaw(net, call, `${server.base}/`))).toBe('TurnCancelled')
   })
 
-  it('closes unread and half-read bodies', async () => {
+  it('closes the connections of unread bodies', async () => {
     const server = await serve((_request, response) => response.write(Buffer.alloc(10 * 1024 * 1024)))
     const [net, call] = [newNet(), callOf([server.place])]
     for (let count = 0; count < 3; count++) await fetchRaw(net, call, `${server.base}/`)
@@ -140,7 +140,7 @@ describe('the end of a compartment', () => {
     await gone
   })
 
-  it('aborts pending connections', async () => {
+  it('ends a fetch that waits for a DNS lookup', async () => {
     const net = newNet({ lookup: () => new Promise(() => undefined) })
     const waiting = codeOf(fetchRaw(net, callOf(['a.test']), 'http://a.test/'))
     await net.close()
@@ -156,7 +156,7 @@ describe('the end of a compartment', () => {
     expect(server.sockets).toHaveLength(0)
   })
 
-  it('does not keep connections to many hosts open', async () => {
+  it('keeps only a few connections to many hosts for reuse', async () => {
     const server = await serve((_request, response) => response.end('x'))
     const net = newNet({ lookup: async () => ['127.0.0.1'], limits: { requestsPerCall: 4 } })
     const hosts = Array.from({ length: 30 }, (_, index) => `h${index}.test:${server.port}`)

@@ -60,7 +60,7 @@ describe('a connection over TLS', () => {
     }
   })
 
-  it('is not replaced by an unencrypted one', async () => {
+  it('is not left by a redirect to http', async () => {
     const plain = await serve((_request, response) => response.end('plain'))
     const location = `http://secure.test:${plain.port}/`
     const { port } = await secure((_request, response) => response.writeHead(302, { location }).end())
@@ -79,7 +79,7 @@ describe('a connection over TLS', () => {
 })
 
 describe('a connection', () => {
-  it('is checked against the grant of its own call', async () => {
+  it('is checked by the connector itself, whatever was checked before', async () => {
     const server = await serve((_request, response) => response.end())
     const connect = checkedConnector({
       scope: new HostAllowList(['a.test']), lookup: async () => ['127.0.0.1'], ca: undefined, timeoutMs: 1_000, sockets: new Set(),

@@ -68,7 +68,7 @@ describe('a fetch', () => {
     expect(server.sockets).toHaveLength(ofFirst + 1)
   })
 
-  it('ignores the environment variables of the host', async () => {
+  it('ignores the proxy variables of the host', async () => {
     const proxy = await serve((_request, response) => response.end('proxy'))
     const server = await serve((_request, response) => response.end('server'))
     const names = ['http_proxy', 'HTTP_PROXY', 'https_proxy', 'HTTPS_PROXY', 'all_proxy', 'ALL_PROXY']

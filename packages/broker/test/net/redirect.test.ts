@@ -121,7 +121,7 @@ describe('a redirect', () => {
     }
   })
 
-  it('keeps credentials within an origin and drops every other header across origins', async () => {
+  it('keeps credentials within an origin and sends only harmless headers to another', async () => {
     const [first, second] = [await serve(redirecting), await serve(redirecting)]
     const net = reach(newNet(), callOf([first.place, second.place]))
     const credentials = { authorization: 'Bearer secret', cookie: 'a=secret', 'x-api-key': 'secret' }

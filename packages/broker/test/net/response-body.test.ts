@@ -85,7 +85,7 @@ describe('the body of a response', () => {
     expect(order.slice(2)).toEqual(['first again', 'third'])
   })
 
-  it.each(['br', 'zstd', 'gzip'])('in %s fails with ResourceBusy if no decoder memory becomes free, and holds none', async (coding) => {
+  it.each(['br', 'zstd', 'gzip'])('in %s fails with ResourceBusy if no decoder memory becomes free', async (coding) => {
     const packed = CODINGS[coding]!(TEXT)
     const answer = (response: ServerResponse): unknown => response.setHeader('content-encoding', coding).end(packed)
     const { tool, url } = await answering(answer, { decoderBytes: 1_000, idleMs: 50 })
@@ -223,7 +223,7 @@ describe('the head of a response', () => {
     return fetchRaw(newNet(), callOf([`127.0.0.1:${port}`]), `http://127.0.0.1:${port}/`)
   }
 
-  it('may contain names such as __proto__ and constructor', async () => {
+  it('hides __proto__ and keeps names such as constructor', async () => {
     const names = ['__proto__: a', '__proto__: b', 'constructor: c', 'toString: d', 'content-length: 4']
     const { headers } = await fromRaw('HTTP/1.1 200 OK', ...names)
     expect(headers).toEqual({ constructor: 'c', tostring: 'd', 'content-length': '4' })

@@ -58,7 +58,7 @@ describe('a handle', () => {
     expect([secrets.vault.redactionOf([other]), secrets.vault.redactionOfCommands(['cat'])]).toEqual([undefined, undefined])
   })
 
-  it('counts as used for all compartments of the extension', async () => {
+  it('counts as used for all compartments of its extension, and for no other extension', async () => {
     const used = new UsedSecrets()
     const grants = new Map([['TOKEN', { value: SECRET, hosts: [], commands: ['gh'] }]])
     const [first, next, foreign] = ['mine', 'mine', 'other'].map((id) => secretsCapability(grants, used.of(id)))

@@ -178,7 +178,7 @@ describe('the project layer', () => {
     expect(readdirSync(ground.workspace)).toEqual([])
   })
 
-  it('stays if it was created meanwhile', async () => {
+  it('stays if a file was created in it meanwhile', async () => {
     if (!await stands()) return
     const { sh, capability } = open()
     const running = sh('until test -e go; do :; done')

@@ -65,7 +65,7 @@ describe('a pipe', () => {
     }
   })
 
-  it('starts nothing if one command is denied or missing', async () => {
+  it('is rejected as a whole if one command is denied or missing', async () => {
     const { shell } = ground.open({ shell: [{ cmd: 'echo', args: [{ rest: true }] }, { cmd: 'missing' }] })
     await expect(shell.pipe([{ cmd: 'echo', args: ['a', 'b'] }, { cmd: 'cat' }])).rejects.toMatchObject({ code: 'CapabilityDenied' })
     await expect(shell.pipe([{ cmd: 'echo' }, { cmd: 'missing' }])).rejects.toMatchObject({ code: 'NotFound' })
@@ -73,16 +73,16 @@ describe('a pipe', () => {
   })
 })
 
-describe('redirected output', () => {
+describe('redirection', () => {
   const both = 'echo out; echo err >&2'
   it.each([
-    ['not at all', {}, 'out\n', 'err\n'],
+    ['as written', {}, 'out\n', 'err\n'],
     ['both to stdout', { stderr: 'out' }, 'out\nerr\n', ''],
     ['both to stderr', { stdout: 'err' }, '', 'out\nerr\n'],
     ['swapped', { stdout: 'err', stderr: 'out' }, 'err\n', 'out\n'],
     ['both discarded', { stdout: 'nothing', stderr: 'nothing' }, '', ''],
     ['stderr alone', { stdout: 'nothing', stderr: 'out' }, 'err\n', ''],
-  ] as const)('goes to its target: %s', async (_, where, stdout, stderr) => {
+  ] as const)('sends output: %s', async (_, where, stdout, stderr) => {
     const { shell } = opened()
     ground.sh('both', both)
     expect(await shell.pipe([{ cmd: 'both', ...where }])).toMatchObject({ stdout, stderr })
@@ -91,7 +91,7 @@ describe('redirected output', () => {
     }
   })
 
-  it('goes into files, truncated or appended, relative to the working folder', async () => {
+  it('sends output into files, truncated or appended, relative to the working folder', async () => {
     const { shell } = opened()
     ground.sh('both', both)
     mkdirSync(join(ground.workspace, 'sub'))
@@ -112,7 +112,7 @@ describe('redirected output', () => {
     expect((await shell.pipe([{ cmd: 'cat' }])).stdout).toBe('')
   })
 
-  it.each(['../outside', '/etc/passwd', 'link', 'up/x', 'twin', '.', '/proc/self/mem'])('denies redirection to or from %s', async (path) => {
+  it.each(['../outside', '/etc/passwd', 'link', 'up/x', 'twin', '.', '/proc/self/mem'])('is denied to and from %s', async (path) => {
     const { shell } = opened()
     const outside = join(ground.root, 'outside')
     writeFileSync(outside, 'precious')

@@ -75,7 +75,7 @@ describe('the grant of a command', () => {
   })
 })
 
-describe('an invalid command', () => {
+describe('the limits of a command', () => {
   it.each<[string, Json[]]>([
     ['a NUL', ['argv', ['a\0b']]],
     ['an unpaired surrogate', ['argv', ['\ud800']]],
@@ -90,11 +90,11 @@ describe('an invalid command', () => {
     ['a folder that is not a string', ['argv', [], { cwd: 1 }]],
     ['input that is not a string', ['argv', [], { input: {} }]],
     ['too much input', ['argv', [], { input: 'x'.repeat(1024 * 1024 + 1) }]],
-  ])('is rejected: %s', (_, given) => {
+  ])('reject %s', (_, given) => {
     expect(() => readRequest(given)).toThrow(expect.objectContaining({ code: 'InputInvalid' }))
   })
 
-  it('may have arguments up to the limit', async () => {
+  it('allow the longest arguments', async () => {
     const { shell } = ground.open({ shell: any('argv') })
     const longest = 'x'.repeat(128 * 1024 - 2)
     expect((await shell.run('argv', [longest])).stdout).toBe(JSON.stringify([longest]))

@@ -53,7 +53,7 @@ describe('input', () => {
     expect(await shell.run('true', [], { input: 'x'.repeat(MB) })).toMatchObject({ exitCode: 0 })
   })
 
-  it('is not a terminal', async () => {
+  it('cannot come from a terminal', async () => {
     ground.sh('asks', 'read -r answer </dev/tty || echo no terminal')
     const { shell } = ground.open({ shell: any('asks') })
     expect((await shell.run('asks')).stdout).toBe('no terminal\n')

@@ -44,7 +44,7 @@ describe('the limit of concurrent commands', () => {
     await capability.close()
   })
 
-  it('does not count a denied command', async () => {
+  it('does not count a command that is denied or missing', async () => {
     ground.sh('tool', 'echo here')
     const { shell } = ground.open({ shell: [...any('tool'), ...any('missing')] }, { concurrentRuns: 1 })
     await expect(shell.run('missing')).rejects.toMatchObject({ code: 'NotFound' })

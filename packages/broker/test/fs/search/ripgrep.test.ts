@@ -31,7 +31,7 @@ test('processes the last output even after ripgrep has ended', async () => {
   expect(heard.split('\0').toSorted()).toEqual(['', './one', './two'])
 })
 
-test('reports an error during the search', async () => {
+test('rejects with an error of its consumer', async () => {
   const run = runRipgrep({
     ...listing(),
     take: async () => {

@@ -38,7 +38,7 @@ describe('finding files', () => {
     expect(await fs.find('*.txt')).toEqual({ paths: ['a.txt'], total: 1 })
   })
 
-  it('lets ripgrep sort a large number of files', async () => {
+  it('returns the newest first and the total for more than 2,000 files', async () => {
     const { workspace, fs } = await tree(...Array.from({ length: 2_100 }, (_, i) => `d${i % 7}/f${i}.txt`))
     await utimes(join(workspace, 'd3/f3.txt'), new Date(2_000_000_000_000), new Date(2_000_000_000_000))
     const { paths, total } = await fs.find('**/*.txt', { limit: 10 })

@@ -8,11 +8,11 @@ function workFor(ms: number): void {
 }
 
 it('gives all searches together one slice per turn', async () => {
-  let queueForFile = 0
+  let piecesThisTurn = 0
   let most = 0
   let going = true
   const turn = (): void => {
-    queueForFile = 0
+    piecesThisTurn = 0
     if (going) setImmediate(turn)
   }
   turn()
@@ -20,7 +20,7 @@ it('gives all searches together one slice per turn', async () => {
     for (let piece = 0; piece < 30; piece++) {
       if (isSliceSpent()) await nextSlice()
       workFor(PIECE_MS)
-      most = Math.max(most, ++queueForFile)
+      most = Math.max(most, ++piecesThisTurn)
     }
   }))
   going = false
