@@ -95,7 +95,7 @@ describe('reading', () => {
 })
 
 describe('writing', () => {
-  it('stays inside the grant and is atomic', async () => {
+  it('stays inside the grant and leaves no temporary file', async () => {
     const { workspace, outside } = await ground()
     const fs = await clerk(workspace, { fs: { read: ['**'], write: ['docs/**'] } })
     expect(await fs('write', 'docs/new.txt', 'one')).toEqual({ bytes: 3, created: true })
