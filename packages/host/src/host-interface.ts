@@ -1,18 +1,19 @@
 import type {
-  ArgumentsReader, Clock, Diagnostic, EventListener, EventType, ExtensionDescriptor, Interactor, Layer, Store, ToolListing,
+  ArgumentsReader, BulkheadError, Clock, Diagnostic, EventListener, EventType, ExtensionDescriptor, Interactor, Layer,
+  LifecycleState, Store, ToolListing,
 } from '@bulkhead/contract'
+import type { Extension } from './extensions/lifecycle/extension.ts'
+import type { RegistryView } from './extensions/registry/offered-tools.ts'
+import type { ReloadReport, ReloadRequest } from './extensions/reload/report.ts'
+import type { StopReport } from './extensions/reload/retirement.ts'
+import type { SmokeCheck } from './extensions/reload/trial.ts'
+import type { BudgetLimits } from './model/budget.ts'
 import type { ApprovalBook } from './policy/approvals/approval-book.ts'
-import type { ExtensionStatus } from './extensions/lifecycle/extension-status.ts'
-import type { Sidecar } from './records/sidecar.ts'
 import type { PausedCall } from './policy/interaction/paused-calls.ts'
 import type { InterruptedCall, Owner } from './records/interrupted-calls.ts'
 import type { ToolMetrics } from './records/metrics.ts'
-import type { ReloadReport, ReloadRequest } from './extensions/reload/report.ts'
-import type { SmokeCheck } from './extensions/reload/trial.ts'
-import type { BudgetLimits } from './model/budget.ts'
-import type { SessionOptions } from './sessions/session-options.ts'
-import type { Session } from './sessions/session.ts'
-import type { StopReport } from './extensions/lifecycle/shutdown.ts'
+import type { Sidecar } from './records/timeouts.ts'
+import type { SessionOptions, Session } from './sessions/session.ts'
 import type { Place } from './sessions/workspace.ts'
 
 export interface HostOptions extends Place {
@@ -111,4 +112,36 @@ export interface SwitchReport {
   readonly sessionsLeft: number
   /** Resolves when nothing of that folder runs any more: then its sandbox can be closed. */
   readonly unloaded: Promise<StopReport>
+}
+
+/** The status of one loaded extension, for operators. */
+export interface ExtensionStatus {
+  readonly id: string
+  readonly version: string
+  readonly layer: Layer
+  /** Where it stands, for people. */
+  readonly location: string
+  readonly generation: number
+  readonly state: LifecycleState
+  /** offered: its tools can be called. hidden: one of a layer above or a fault stands before it. leaving: replaced, and still busy. */
+  readonly standing: 'offered' | 'hidden' | 'leaving'
+  readonly tools: readonly string[]
+  /** Calls bound to it, those that wait for a person too. */
+  readonly calls: number
+  /** Why it failed last, while it is not active again. */
+  readonly fault?: BulkheadError
+  /** How long it rests before it may be started again. */
+  readonly restMs?: number
+}
+
+export function statusOf(extension: Extension, view: RegistryView, isLeaving: boolean): ExtensionStatus {
+  const { descriptor: { id, version, layer, location, manifest }, generation, state, fault, restMs } = extension
+  return {
+    id, version, layer, location, generation, state,
+    standing: isLeaving ? 'leaving' : view.serves(extension) ? 'offered' : 'hidden',
+    tools: manifest.tools.map(({ name }) => name),
+    calls: extension.leases.size,
+    ...(fault ? { fault } : {}),
+    ...(restMs > 0 ? { restMs } : {}),
+  }
 }

@@ -1,30 +1,28 @@
 import { randomUUID } from 'node:crypto'
 import {
-  BulkheadError, requireOptions, type ArgumentsReader, type Diagnostic, type EventListener, type EventType, type ExtensionDescriptor, type Layer, type ToolListing,
+  BulkheadError, requireOptions, type ArgumentsReader, type Diagnostic, type EventListener, type EventType,
+  type ExtensionDescriptor, type Layer, type ToolListing,
 } from '@bulkhead/contract'
 import { settlesWithin } from '@bulkhead/kit/deadlines'
 import { forms, type OptionForms } from '@bulkhead/kit/options'
 import { requireNodeVersion } from '@bulkhead/kit/node-version'
 import { createApprovalBook, type ApprovalBook, type OpenApprovals } from './policy/approvals/approval-book.ts'
-import type { AuditTrail } from './records/audit-trail.ts'
-import { openAudit } from './records/open-audit.ts'
+import { openAudit, type AuditTrail } from './records/audit-trail.ts'
 import { EventBus, requireSubscription } from './records/events.ts'
-import { statusOf, type ExtensionStatus } from './extensions/lifecycle/extension-status.ts'
-import type { CloseReport, Host, HostOptions, SwitchReport } from './host-interface.ts'
+import {
+  statusOf, type ExtensionStatus, type CloseReport, type Host, type HostOptions, type SwitchReport,
+} from './host-interface.ts'
 import { MetricsRecorder, type ToolMetrics } from './records/metrics.ts'
 import type { ReloadReport, ReloadRequest } from './extensions/reload/report.ts'
-import { BUDGET_FORM, type BudgetLimits } from './model/budget.ts'
-import type { SessionOptions } from './sessions/session-options.ts'
+import { BUDGET_FORM, Workflows, type BudgetLimits } from './model/budget.ts'
+import type { SessionOptions, Session } from './sessions/session.ts'
 import { HostSession } from './sessions/host-session.ts'
-import type { Session } from './sessions/session.ts'
-import { Workflows } from './sessions/workflows.ts'
-import type { StopReport } from './extensions/lifecycle/shutdown.ts'
+import type { StopReport } from './extensions/reload/retirement.ts'
 import { systemClock } from './model/system-clock.ts'
 import type { InterruptedCall } from './records/interrupted-calls.ts'
 import { CallJournal } from './records/call-journal.ts'
 import type { PausedCall } from './policy/interaction/paused-calls.ts'
-import { sidecarWithTimeout } from './records/sidecar.ts'
-import { StoreWithTimeout } from './records/store-timeout.ts'
+import { sidecarWithTimeout, StoreWithTimeout } from './records/timeouts.ts'
 import { Workspace, type Place, type WorkspaceSources } from './sessions/workspace.ts'
 
 const DRAIN_MS = 5_000

@@ -6,9 +6,10 @@ import { guardResult } from '../src/calls/guard-result.ts'
 import { runBeforeHooks } from '../src/calls/hooks.ts'
 import { receive, resolve } from '../src/calls/receive.ts'
 import { endingOf } from '../src/calls/settle.ts'
-import { validate } from '../src/calls/validate.ts'
+import { validate } from '../src/calls/receive.ts'
 import type {
-  AllowedCall, BudgetedCall, ClearedCall, DecidedCall, EvaluatedCall, ExecutedCall, RawCall, ReceivedCall, ResolvedCall, ValidatedCall,
+  AllowedCall, BudgetedCall, ClearedCall, DecidedCall, EvaluatedCall, ExecutedCall, RawCall, ReceivedCall,
+  ResolvedCall, ValidatedCall,
 } from '../src/policy/call.ts'
 import type { HostContext } from '../src/policy/host-context.ts'
 

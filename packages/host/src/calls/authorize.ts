@@ -1,16 +1,19 @@
-import { BulkheadError, type ApprovalAnswer, type ApprovalRequest } from '@bulkhead/contract'
-import { approvalRequest } from '../policy/approval-request.ts'
+import {
+  BulkheadError, type ApprovalAnswer, type ApprovalRequest, type ConnectedServer, type OutcomeOrigin,
+} from '@bulkhead/contract'
+import { visibleText } from '@bulkhead/kit/text'
 import type { KeptApproval } from '../policy/approvals/kept-approval.ts'
 import { eventFields, type AllowedCall, type DecidedCall, type ValidatedCall } from '../policy/call.ts'
 import type { CallAnalysis } from '../policy/checked-call.ts'
+import { describePower } from '../policy/describe-power.ts'
 import { findApprovals } from '../policy/evaluate.ts'
 import type { HostContext } from '../policy/host-context.ts'
 import type { PersonAnswer } from '../policy/interaction/interactions.ts'
 import { haltIfHeadless } from '../policy/interaction/interactors.ts'
 import type { StagePermit } from '../policy/stage-permit.ts'
-import { permitsIn, stageGrant } from '../policy/state-machine.ts'
+import { permitsIn, stageGrant } from '../policy/policies.ts'
 import { allow, deny, errorOf, headless, type Verdict } from '../policy/verdict.ts'
-import { beginRecord } from './required-audit.ts'
+import { beginRecord } from './decide.ts'
 
 /** For a decision that needs no person. Throws the error of a deny. */
 export function requireAllowed(call: DecidedCall, host: HostContext): AllowedCall {
@@ -175,3 +178,35 @@ export async function redeemApprovals(call: AllowedCall, host: HostContext): Pro
   if (!approvals.some(({ isRevoked }) => isRevoked)) return call
   throw refuse(call, deny('approval', 'ApprovalDenied', 'approval', 'its approval was revoked before it began'), host)
 }
+
+const SOURCES = { mcp: 'MCP server', openapi: 'OpenAPI document' } as const satisfies Record<ConnectedServer['kind'], string>
+
+/** Comes first: the declared powers do not confine a local process. */
+const UNCONFINED = 'do everything your account can: the server is a local process and is not confined'
+
+/** The one question of a call. Everything third-party is shown as visible text, so it can hide or overwrite nothing. */
+export function approvalRequest(
+  call: ValidatedCall, { approvalKey, touches, keyByTool }: CallAnalysis, asks: readonly Verdict[],
+): ApprovalRequest {
+  const { tool, args, callers, session: { policy } } = call
+  const { definition, origin, extension: { descriptor: { server } } } = tool
+  return {
+    callId: visibleText(call.id),
+    tool: definition.name,
+    label: visibleText(definition.label),
+    origin: server
+      ? visibleText(`${SOURCES[server.kind]} ${server.name} of the ${origin.layer} configuration: ${whereTo(server, definition.name)}`)
+      : extensionWords(origin),
+    ...(callers.length > 0 && { calledBy: callers.map((caller) => `${caller.name} of the ${extensionWords(caller.origin)}`) }),
+    approvalKey: visibleText(approvalKey),
+    ...(keyByTool && { keyByTool }),
+    argumentsText: visibleText(JSON.stringify(args, null, 2), { keepLines: true }),
+    touches: touches.map((line) => visibleText(line)),
+    mayTouch: [...(server?.unconfined ? [UNCONFINED] : []), ...describePower(policy.standing(tool).power).map((line) => visibleText(line))],
+    reasons: [...new Set(asks.map(({ reason }) => visibleText(reason)))],
+  }
+}
+
+const extensionWords = ({ layer, extension, version }: OutcomeOrigin): string => `${layer} extension ${extension} ${version}`
+
+const whereTo = ({ deeds, address }: ConnectedServer, tool: string): string => deeds?.get(tool) ?? address

@@ -1,14 +1,15 @@
 import { BulkheadError, CALL_LIMITS } from '@bulkhead/contract'
+import { untilAborted } from '@bulkhead/kit/deadlines'
+import { messageOf } from '@bulkhead/kit/error-message'
 import { estimateTokens } from '../model/budget.ts'
-import type { AllowedCall, BudgetedCall, DecidedCall, EvaluatedCall, ValidatedCall } from '../policy/call.ts'
+import type { AllowedCall, BudgetedCall, DecidedCall, EvaluatedCall, RawCall, ValidatedCall } from '../policy/call.ts'
 import type { MadeChange } from '../policy/checked-call.ts'
 import { evaluate } from '../policy/evaluate.ts'
 import { GUARD_CODES, type ArgumentsChange } from '../policy/guards.ts'
 import type { HostContext } from '../policy/host-context.ts'
 import { digestOf } from '../policy/stage-permit.ts'
 import { deny, type Verdict } from '../policy/verdict.ts'
-import { auditFault } from './required-audit.ts'
-import { validate } from './validate.ts'
+import { validate } from './receive.ts'
 
 /** The verdicts of every policy, on the arguments as the policies left them. */
 export const evaluateCall = (call: ValidatedCall, host: HostContext): Promise<EvaluatedCall> => evaluate(call, host, makeChange)
@@ -58,3 +59,39 @@ function checkAudit(host: HostContext): Verdict | undefined {
   const error = auditFault(host)
   return error && { ...deny('audit', error.code, 'audit', error.message), error }
 }
+
+export const isAuditRequired = ({ registry: { settings: { file } } }: HostContext): boolean => file.audit?.require === true
+
+/** Call it before the event of the decision. */
+export function beginRecord(call: RawCall, host: HostContext): void {
+  if (isAuditRequired(host)) call.lossesBefore = host.audit()?.losses ?? 0
+}
+
+/** For a required audit: resolves when the decision is in it, and rejects if it cannot be. */
+export async function untilRecorded(call: RawCall, host: HostContext): Promise<void> {
+  const audit = host.audit()
+  if (audit === undefined) throw noAudit()
+  const recorded = audit.recorded(call.lossesBefore).catch((cause: unknown) => { throw notRecorded(cause) })
+  await untilAborted(recorded, call.signal)
+}
+
+/**
+ * A required audit that failed may work again. Waits for the record of the proposal, so that no call is denied for an old failure.
+ */
+export async function retryAudit(call: RawCall, host: HostContext): Promise<void> {
+  await untilAborted(Promise.resolve(host.audit()?.settled()), call.signal)
+}
+
+/** Why no call would run, as far as that is known without writing a record. */
+export function auditFault(host: HostContext): BulkheadError | undefined {
+  if (!isAuditRequired(host)) return undefined
+  const audit = host.audit()
+  if (audit === undefined) return noAudit()
+  return audit.broken && notRecorded(audit.broken)
+}
+
+const noAudit = (): BulkheadError => new BulkheadError('StoreUnavailable',
+  'The configuration requires an audit (audit.require), and this host keeps none. Start it with a store that outlives it.')
+
+const notRecorded = (cause: unknown): BulkheadError => new BulkheadError('StoreUnavailable',
+  `The call was not run: the configuration requires an audit (audit.require), and it cannot be written. ${messageOf(cause)}`, { cause })

@@ -1,7 +1,6 @@
 import { BulkheadError, ERRORS, type ErrorCode, type OutcomeOrigin, type RuleAction } from '@bulkhead/contract'
 import type { JsonObject } from '@bulkhead/kit/json'
-import type { Approval } from '../policy/approvals/approval.ts'
-import { changedWords, endedWords, standingWords } from '../policy/approvals/approval-words.ts'
+import { changedWords, endedWords, standingWords, type Approval } from '../policy/approvals/approval.ts'
 import type { DecidedCall, RawCall, ValidatedCall } from '../policy/call.ts'
 import { describePower } from '../policy/describe-power.ts'
 import type { HostContext } from '../policy/host-context.ts'

@@ -1,9 +1,9 @@
+import { hash } from 'node:crypto'
 import { BulkheadError, type OutcomeBody } from '@bulkhead/contract'
 import { messageOf } from '@bulkhead/kit/error-message'
 import type { Json } from '@bulkhead/kit/json'
 import { copyJson } from '@bulkhead/kit/json-copy'
-import type { CallView } from '../model/call.ts'
-import { sha256 } from '../model/sha256.ts'
+import type { CallView } from '../model/hooks.ts'
 import { inTime } from '../model/deadline.ts'
 import { isPromiseLike } from '@bulkhead/kit/deadlines'
 import { eventFields, type ClearedCall, type ExecutedCall } from '../policy/call.ts'
@@ -75,4 +75,4 @@ function withData(body: OutcomeBody, data: Json): OutcomeBody | undefined {
   return { type: 'error', error_text: data, error: { code, class: errorClass, retryable }, ...rest }
 }
 
-const digestOf = (body: OutcomeBody): string => sha256(JSON.stringify(body.type === 'output' ? body.data : body.error_text))
+const digestOf = (body: OutcomeBody): string => hash('sha256', JSON.stringify(body.type === 'output' ? body.data : body.error_text))

@@ -4,14 +4,14 @@ import { SKIPPED_BY_STEERING } from '../model/outcome.ts'
 import { eventFields, type AllowedCall, type ExecutedCall, type RawCall, type ValidatedCall } from '../policy/call.ts'
 import type { HostContext } from '../policy/host-context.ts'
 import { askPerson, redeemApprovals, redeemPermits, requireAllowed } from './authorize.ts'
-import { decide, evaluateCall, reserveBudget } from './decide.ts'
+import {
+  decide, evaluateCall, reserveBudget, auditFault, isAuditRequired, retryAudit, untilRecorded,
+} from './decide.ts'
 import { execute } from './execute.ts'
 import { guardResult, isResultGuarded } from './guard-result.ts'
 import { runBeforeHooks } from './hooks.ts'
-import { propose, receive, resolve, type Proposal } from './receive.ts'
-import { auditFault, isAuditRequired, retryAudit, untilRecorded } from './required-audit.ts'
+import { propose, receive, resolve, validate, type Proposal } from './receive.ts'
 import { endingOf, saveWhole, settle } from './settle.ts'
-import { validate } from './validate.ts'
 
 /** Runs one call to its single outcome. Never rejects. */
 export async function runCall(proposal: Proposal, host: HostContext): Promise<Outcome> {

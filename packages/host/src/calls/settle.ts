@@ -4,7 +4,7 @@ import { eventFields, type BudgetedCall, type ExecutedCall, type RawCall } from 
 import { viewOf } from '../policy/checked-call.ts'
 import type { HostContext } from '../policy/host-context.ts'
 import { freezeDeep, notify, observe, refusalPoint } from './hooks.ts'
-import { tooManyBytesSaved } from '../records/sidecar.ts'
+import { tooManyBytesSaved } from '../records/timeouts.ts'
 import { wasCancelled } from '../records/metrics.ts'
 import { errorBody } from '../model/outcome.ts'
 import { isWhole, truncate } from './truncation.ts'

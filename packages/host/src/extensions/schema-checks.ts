@@ -1,14 +1,13 @@
+import { hash } from 'node:crypto'
 import { createRequire } from 'node:module'
 import { createContext, Script, type Context } from 'node:vm'
 import { BulkheadError } from '@bulkhead/contract'
 import { messageOf } from '@bulkhead/kit/error-message'
-import { canonicalJson, type Json, type JsonObject } from '@bulkhead/kit/json'
+import { canonicalJson, isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
 import {
   patternEngine, readSchema, schemaCompiler, type CompiledSchema, type CompileSchema, type SchemaDocument,
   type ValueFault,
 } from '@bulkhead/kit/schema'
-import { sha256 } from '../model/sha256.ts'
-import { isWithin, quickChars } from './check-cost.ts'
 
 export type SchemaFault = ValueFault
 
@@ -38,7 +37,7 @@ export class Validators {
   /** Throws ConfigSchemaInvalid. */
   compile(schema: JsonObject, { isForeign = false }: CompileOptions = {}): SchemaCheck {
     const text = canonicalJson(schema)
-    const digest = `${isForeign ? 'foreign ' : ''}${sha256(text)}`
+    const digest = `${isForeign ? 'foreign ' : ''}${hash('sha256', text)}`
     const known = this.#checks.get(digest)
     if (known) return known
     // A copy: what the caller does to the schema later changes no check.
@@ -136,4 +135,55 @@ export const re2js = (): typeof import('re2js') => load('re2js')
 /** All of them, before code of strangers runs: what is on the disk afterwards makes no difference. */
 export function loadLateLibraries(): void {
   for (const library of [ajv, re2js]) library()
+}
+
+/** How much of each is done in a second, at least. */
+const CHECKS = 500_000_000
+const PATTERN_STEPS = 25_000_000
+/** So long may a check hold up everybody else. */
+const QUICK_SECONDS = 0.1
+/** What one comparison of whole lists or objects is worth, for each character of theirs. */
+const COMPARISON = 32
+/** Schemas that apply to one value through references. The loader allows no more. */
+const MOST_IN_PLACE = 2_000
+
+/**
+ * How many characters a value may have for a schema to be held against it in no time, at the worst that such a schema can do:
+ * everything in it applies to each character, and references double it. `patternSize` is that of its patterns together.
+ */
+export function quickChars(schema: JsonObject, text: string, patternSize: number): number {
+  const references = text.split(/"\$(?:ref|dynamicRef)"/).length - 1
+  const times = Math.min(MOST_IN_PLACE, 2 ** (references / 2))
+  const seconds = times * ((text.length / 8 + comparisons(schema)) / CHECKS + patternSize / PATTERN_STEPS)
+  return Math.floor(QUICK_SECONDS / seconds)
+}
+
+/** Of values that are compared as wholes. */
+function comparisons(schema: Json): number {
+  if (Array.isArray(schema)) return schema.reduce<number>((sum, item) => sum + comparisons(item), 0)
+  if (!isJsonObject(schema)) return 0
+  return Object.entries(schema).reduce((sum, [keyword, value]) => sum + (
+    keyword === 'enum' || keyword === 'const' ? wholes(value) * COMPARISON : comparisons(value)), 0)
+}
+
+const wholes = (value: Json): number => {
+  const all = Array.isArray(value) ? value : [value]
+  return all.some((one) => typeof one === 'object' && one !== null) ? canonicalJson(value).length : 0
+}
+
+/** Whether a value has so many characters at most, or about so. Stops as soon as it has more. */
+export function isWithin(value: Json, chars: number): boolean {
+  return remaining(value, chars) >= 0
+}
+
+function remaining(value: Json, left: number): number {
+  if (left < 0) return left
+  if (typeof value === 'string') return left - value.length
+  if (typeof value !== 'object' || value === null) return left - 4
+  let rest = left - 2
+  for (const [key, member] of Object.entries(value)) {
+    if (rest < 0) return rest
+    rest = remaining(member, rest - (Array.isArray(value) ? 1 : key.length))
+  }
+  return rest
 }

@@ -1,12 +1,11 @@
+import { hash } from 'node:crypto'
 import {
-  BulkheadError, type Clock, type ExtensionDescriptor, type StateAccess, type StateSlot, type Store,
-  type StoredState,
+  BulkheadError, type Clock, type ExtensionDescriptor, type StateAccess, type StateSlot, type Store, type StoredState,
 } from '@bulkhead/contract'
 import { untilAborted } from '@bulkhead/kit/deadlines'
 import { messageOf } from '@bulkhead/kit/error-message'
 import { atPointer, canonicalJson, findJsonFault, isJsonObject, type Json } from '@bulkhead/kit/json'
-import { Mutex } from '../model/mutex.ts'
-import { sha256 } from '../model/sha256.ts'
+import { Mutex } from '../model/leases.ts'
 import type { EventBus } from '../records/events.ts'
 import type { SchemaCheck } from './schema-checks.ts'
 
@@ -81,7 +80,7 @@ async function settleDrift(stored: StoredState, key: string, sources: SlotSource
 
 /** A project's extension must not find the state of a global one by taking its id, nor another project's. */
 function slotKey({ descriptor: { id, layer }, workspace }: SlotSources): string {
-  const place = layer === 'project' ? sha256(workspace) : 'any'
+  const place = layer === 'project' ? hash('sha256', workspace) : 'any'
   return `${layer}/${place}/${id}`
 }
 

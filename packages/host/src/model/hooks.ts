@@ -1,6 +1,5 @@
-import type { BulkheadError, Outcome, OutcomeBody } from '@bulkhead/contract'
+import type { BulkheadError, Outcome, OutcomeBody, OutcomeOrigin, ToolDefinition } from '@bulkhead/contract'
 import type { Json, JsonObject } from '@bulkhead/kit/json'
-import type { CallView } from './call.ts'
 
 /** What an embedder may hang onto each call. docs/guides/hooks.md has their order. */
 export interface Hooks extends Observers {
@@ -42,4 +41,14 @@ export interface HookContext {
   readonly attempt: number
   readonly workspace: string
   readonly sessionId: string
+}
+
+/** A call as watchdogs, guards and hooks are shown it. */
+export interface CallView {
+  readonly sessionId: string
+  readonly callId: string
+  readonly tool: ToolDefinition
+  readonly origin: OutcomeOrigin
+  readonly args: JsonObject
+  readonly approvalKey: string
 }

@@ -1,3 +1,5 @@
+import { untilAborted } from '@bulkhead/kit/deadlines'
+
 interface Lease {
   readonly number: number
   /** Made when a caller waits for it: most leases are released before anyone does. */
@@ -65,5 +67,22 @@ export class WaitGroup {
     if (this.#count === 0) return Promise.resolve()
     this.#none ??= Promise.withResolvers<void>()
     return this.#none.promise
+  }
+}
+
+/** Runs one task at a time, in the order of arrival. A task that is aborted while it waits never runs. */
+export class Mutex {
+  #last: Promise<void> = Promise.resolve()
+
+  async run<Value>(signal: AbortSignal, task: () => Promise<Value>): Promise<Value> {
+    const { promise: done, resolve: release } = Promise.withResolvers<void>()
+    const turn = this.#last
+    this.#last = turn.then(() => done)
+    try {
+      await untilAborted(turn, signal)
+      return await untilAborted(task(), signal)
+    } finally {
+      release()
+    }
   }
 }

@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto'
 import {
   BulkheadError, CALL_LIMITS, checkApprovalKey, type ArgumentsReading, type Clock, type CompartmentSession,
 } from '@bulkhead/contract'
@@ -5,7 +6,6 @@ import { untilAborted } from '@bulkhead/kit/deadlines'
 import { messageOf } from '@bulkhead/kit/error-message'
 import { isCompartmentGone, untilStarted } from '../extensions/lifecycle/start.ts'
 import { onAbort } from '@bulkhead/kit/deadlines'
-import { sha256 } from '../model/sha256.ts'
 import type { ValidatedCall } from './call.ts'
 import { analysisByKey, type CallAnalysis } from './checked-call.ts'
 import type { HostContext } from './host-context.ts'
@@ -62,7 +62,7 @@ function readSafely(read: () => ArgumentsReading, tool: string): ArgumentsReadin
 function keyOf(text: string): string {
   if (Buffer.byteLength(text) <= CALL_LIMITS.approvalKeyBytes) return checkApprovalKey(text)
   const beginning = Array.from(text.slice(0, SHOWN_CHARS)).slice(0, -1).join('')
-  return checkApprovalKey(`${beginning}… sha256:${sha256(text)}`)
+  return checkApprovalKey(`${beginning}… sha256:${hash('sha256', text)}`)
 }
 
 /** Deriving a key only reads the arguments, so it is quick. */

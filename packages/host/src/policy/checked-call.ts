@@ -1,7 +1,7 @@
 import type { CallEffects, CallNeed } from '@bulkhead/contract'
 import type { JsonObject } from '@bulkhead/kit/json'
 import type { ToolEntry } from '../extensions/registry/tool-entry.ts'
-import type { CallView } from '../model/call.ts'
+import type { CallView } from '../model/hooks.ts'
 import type { KeptApproval } from './approvals/kept-approval.ts'
 import type { DecisionStage, Verdict } from './verdict.ts'
 

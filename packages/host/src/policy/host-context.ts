@@ -7,7 +7,7 @@ import type { TickOrder } from '../model/tick-order.ts'
 import type { CallJournal } from '../records/call-journal.ts'
 import type { MetricsRecorder } from '../records/metrics.ts'
 import type { Registry } from '../extensions/registry/registry.ts'
-import type { Sidecar } from '../records/sidecar.ts'
+import type { Sidecar } from '../records/timeouts.ts'
 
 /** The host, as the steps of a call see it. */
 export interface HostContext {

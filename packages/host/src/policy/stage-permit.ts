@@ -1,7 +1,7 @@
+import { hash } from 'node:crypto'
 import type { MachineStage, StateMachine } from '@bulkhead/contract'
 import { messageOf } from '@bulkhead/kit/error-message'
 import { canonicalJson, type JsonObject } from '@bulkhead/kit/json'
-import { sha256 } from '../model/sha256.ts'
 import { isPromiseLike } from '@bulkhead/kit/deadlines'
 
 /** The call that a permit is for. */
@@ -56,7 +56,7 @@ export class StagePermit {
   }
 }
 
-export const digestOf = (args: JsonObject): string => sha256(canonicalJson(args))
+export const digestOf = (args: JsonObject): string => hash('sha256', canonicalJson(args))
 
 /** The current stage of a machine. Throws what the machine throws, and if its answer is not a stage. */
 export function presentStage(machine: StateMachine): MachineStage | undefined {

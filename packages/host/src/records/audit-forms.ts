@@ -1,5 +1,9 @@
-import type { AuditForm, BulkheadEvent, EventOf, EventType, OutcomeOrigin } from '@bulkhead/contract'
-import type { Json } from '@bulkhead/kit/json'
+import { hash } from 'node:crypto'
+import {
+  auditRecord, type AuditForm, type AuditGroup, type AuditRow, type BulkheadEvent, type EventOf, type EventType,
+  type OutcomeOrigin,
+} from '@bulkhead/contract'
+import { canonicalJson, type Json, type JsonObject } from '@bulkhead/kit/json'
 import type { Redaction } from './redaction.ts'
 
 /** What is kept of all that happens: decisions and ends of calls, lives of extensions, words of people, and faults. */
@@ -141,3 +145,66 @@ const OWN: Readonly<Record<CallEvent['type'], readonly string[]>> = {
   ToolInvocationCancelled: ['at', 'callId', 'durationMs', 'attempt', 'errorCode', 'reason'],
 }
 const DECIDED_WITH_ARGUMENTS = ['at', 'callId', 'approvalKey', 'args', 'argsSha256']
+
+/** Records that will be written together. */
+export class AuditBatch implements AuditGroup {
+  readonly forms: AuditForm[] = []
+  readonly rows: string[] = []
+  readonly texts: (string | undefined)[] = []
+  /** About how many wait here. */
+  chars = 0
+  readonly #numbers = new Map<AuditForm, number>()
+
+  add(event: BulkheadEvent, calls: CallForms, redaction: Redaction): void {
+    switch (event.type) {
+      case 'ToolInvocationDecided':
+      case 'ToolInvocationSucceeded':
+      case 'ToolInvocationFailed':
+      case 'ToolInvocationCancelled':
+        this.#push(
+          calls.rowOf(event, this.#numberOf(calls.formOf(event))),
+          event.type === 'ToolInvocationDecided' ? canonicalJson(event.args) : undefined,
+        )
+        break
+      default:
+        this.#push(String(this.#numberOf(formOf(event, redaction))), undefined)
+    }
+  }
+
+  /** Says in the first record how many are missing before it. */
+  noteLost(count: number): void {
+    const [number, ...values] = rowIn(this.rows[0]!)
+    const form = this.forms[number]!
+    const row = [this.#numberOf({ ...form, own: ['lostBefore', ...form.own] }), count, ...values]
+    this.rows[0] = JSON.stringify(row).slice(1, -1)
+  }
+
+  /** For a store that takes them one by one. */
+  records(): readonly JsonObject[] {
+    return this.rows.map((values, index) => {
+      const row = rowIn(values)
+      const text = this.texts[index]
+      return auditRecord(this.forms[row[0]]!, text === undefined ? row : [...row, hash('sha256', text)])
+    })
+  }
+
+  #push(row: string, text: string | undefined): void {
+    this.rows.push(row)
+    this.texts.push(text)
+    this.chars += row.length + (text?.length ?? 0)
+  }
+
+  #numberOf(form: AuditForm): number {
+    let number = this.#numbers.get(form)
+    if (number === undefined) {
+      this.#numbers.set(form, number = this.forms.push(form) - 1)
+      this.chars += FORM_CHARS
+    }
+    return number
+  }
+}
+
+/** An event that happens now and then is a form by itself. */
+const FORM_CHARS = 1_000
+
+const rowIn = (values: string): AuditRow => JSON.parse(`[${values}]`) as AuditRow

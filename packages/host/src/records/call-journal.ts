@@ -1,8 +1,7 @@
 import type { Clock } from '@bulkhead/contract'
-import type { JournalledCall } from '../model/call.ts'
 import type { EventBus } from './events.ts'
 import { InterruptedCalls, type InterruptedCall, type InterruptionSources, type Owner } from './interrupted-calls.ts'
-import { JournalFile } from './journal-file.ts'
+import { JournalFile, type JournalledCall } from './journal-file.ts'
 
 /** One call in the journal. */
 export interface JournalEntry {

@@ -1,6 +1,13 @@
 import type { Notebook, OutcomeOrigin } from '@bulkhead/contract'
 import { isJsonObject, parseJson, type Json, type JsonObject } from '@bulkhead/kit/json'
-import type { JournalledCall } from '../model/call.ts'
+
+/** A call as the journal records it. */
+export interface JournalledCall {
+  readonly id: string
+  readonly name: string
+  readonly session: { readonly id: string }
+  readonly tool: { readonly origin: OutcomeOrigin }
+}
 
 /** What calls of one tool in one session have in common. It is most of what there is to say of one, and noted once for all of them. */
 interface Form {

@@ -7,24 +7,26 @@ import { approvalTerms, SessionApprovals } from '../policy/approvals/session-app
 import type { ProjectApprovals } from '../policy/approvals/project-approvals.ts'
 import type { Naming } from '../model/unknown-names.ts'
 import { explainCall, type Explanation } from '../calls/explain.ts'
-import { HookChain, HOOKS_FORM, refuseSlips } from '../calls/hook-chain.ts'
+import { HookChain, HOOKS_FORM, refuseSlips } from '../calls/hooks.ts'
 import type { Hooks } from '../model/hooks.ts'
 import type { HostContext } from '../policy/host-context.ts'
 import { Interactions } from '../policy/interaction/interactions.ts'
-import type { Claim, Resumption } from '../policy/interaction/paused-calls.ts'
+import { goOnWith, type Claim, type Resumption } from '../policy/interaction/paused-calls.ts'
 import type { OfferedTools } from '../extensions/registry/offered-tools.ts'
 import { WaitGroup } from '../model/leases.ts'
 import { finishCall, prepareCall, runCall, skipCall, type PreparedCall } from '../calls/pipeline.ts'
 import type { CallOptions, Proposal, ToolCall } from '../calls/receive.ts'
-import { readCallAllOptions, readCallOptions, type ReadOptions } from './call-options.ts'
+import {
+  batchSizeOf, readCallAllOptions, readCallOptions, runByStrategy, type CallAllOptions, type ReadOptions,
+  type StrategyRun,
+} from './strategy.ts'
 import { callCancelled, CancelScope, sessionCancelled, type CancelReason } from '../model/cancel-scope.ts'
-import { goOnWith } from './resume.ts'
-import { checkOptions, policyFrom, type OptionSources, type SessionOptions, type SubagentOptions } from './session-options.ts'
+import {
+  checkOptions, policyFrom, type OptionSources, type SessionOptions, type SubagentOptions, type Session,
+} from './session.ts'
 import type { SessionScope } from '../policy/call.ts'
-import type { CallAllOptions, Session } from './session.ts'
-import { batchSizeOf, runByStrategy, type StrategyRun } from './strategy.ts'
 import { HostTurn, type Turn } from './turn.ts'
-import { SessionBudget, type Workflows } from './workflows.ts'
+import { SessionBudget, type Workflows } from '../model/budget.ts'
 
 export interface SessionSources extends OptionSources {
   readonly host: HostContext

@@ -15,7 +15,7 @@ import { CancelScope } from '../model/cancel-scope.ts'
 import type { HostContext } from '../policy/host-context.ts'
 import type { SessionScope } from '../policy/call.ts'
 import type { EventBus } from '../records/events.ts'
-import type { Sidecar } from '../records/sidecar.ts'
+import type { Sidecar } from '../records/timeouts.ts'
 
 /** What the services of every extension of a workspace share. */
 export interface SharedSources {

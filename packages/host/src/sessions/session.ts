@@ -1,19 +1,22 @@
-import type { Outcome, ToolDefinition } from '@bulkhead/contract'
+import {
+  BulkheadError, requireOptions, SECURITY_MODES, type Approver, type Ceiling, type Interactor, type Outcome,
+  type Rule, type ScopedRule, type SecurityMode, type StateMachine, type ToolDefinition, type VariableValues,
+} from '@bulkhead/contract'
+import { ruleSchema } from '@bulkhead/contract/validation'
 import type { Json } from '@bulkhead/kit/json'
-import type { Approval } from '../policy/approvals/approval.ts'
+import { forms, type OptionForm, type OptionForms } from '@bulkhead/kit/options'
 import type { Explanation } from '../calls/explain.ts'
-import type { Hooks } from '../model/hooks.ts'
+import { HOOKS_FORM, refuseSlips } from '../calls/hooks.ts'
 import type { CallOptions, ToolCall } from '../calls/receive.ts'
+import { BUDGET_FORM, type BudgetLimits } from '../model/budget.ts'
 import type { CancelReason } from '../model/cancel-scope.ts'
-import type { SubagentOptions } from './session-options.ts'
-import type { ExecutionStrategy, Steering } from './strategy.ts'
+import type { Hooks } from '../model/hooks.ts'
+import type { Settings } from '../model/settings.ts'
+import type { Approval } from '../policy/approvals/approval.ts'
+import { asGuard, type Guard, type Judge } from '../policy/guards.ts'
+import { SessionPolicy } from '../policy/session-policy.ts'
+import { batchSizeOf, type CallAllOptions, type ExecutionStrategy } from './strategy.ts'
 import type { Turn } from './turn.ts'
-
-export interface CallAllOptions extends CallOptions {
-  /** Default: the session's. */
-  readonly strategy?: ExecutionStrategy
-  readonly steering?: Steering
-}
 
 export interface Session {
   readonly id: string
@@ -54,4 +57,133 @@ export interface Session {
   cancel(reason?: CancelReason): void
   /** Cancels what runs and resolves when it has settled. Idempotent. */
   close(): Promise<void>
+}
+
+export interface SessionOptions {
+  /** Default: the configuration's, else `ask`. */
+  readonly mode?: SecurityMode
+  readonly rules?: readonly Rule[]
+  readonly role?: string
+  /** Flags such as `allow_bash` or `allow_bash_reviewer`, besides those of the configuration: a `false` in either forbids. */
+  readonly roles?: Readonly<Record<string, boolean>>
+  /** The names that are offered; others are as if they were not there. Default: all. */
+  readonly tools?: readonly string[]
+  /**
+   * The person of this session; of several, the first to answer. Without any, and without an approver, whatever would ask
+   * is denied.
+   */
+  readonly interactor?: Interactor | readonly Interactor[]
+  /** Decides approvals instead of the interactor. */
+  readonly approver?: Approver
+  /** How long a person may take to answer, or an approver. Default: for ever. */
+  readonly interactionTimeoutMs?: number
+  /**
+   * A question of a tool that is not answered is saved in the store, and its call ends as `clarification_needed`; `resume`
+   * goes on with it, in this session or in one of a later host. Default: as in the session it is a sub-agent of.
+   */
+  readonly pause?: boolean
+  /** What happens to a call that needs approval when no person can be asked: it is denied, or the whole turn ends. */
+  readonly headless?: 'deny' | 'halt'
+  /** The most any tool may be able to reach in this session. */
+  readonly ceiling?: Ceiling
+  readonly budget?: BudgetLimits
+  /** How `callAll` runs the calls of one response. Default: parallel. */
+  readonly strategy?: ExecutionStrategy
+  /** Must be the one the host works on: for embedders that hold sessions of several hosts. */
+  readonly workspace?: string
+  /** More can be added later. */
+  readonly hooks?: Hooks | readonly Hooks[]
+  /** Hears of every call that the rules let pass; of several, the first that refuses ends it. */
+  readonly watchdog?: Judge | readonly Judge[]
+  /** The workflow the session is attached to: for gated calls its stage decides instead of the mode. */
+  readonly stateMachine?: StateMachine
+  /** Hear of every gated call, a function before it; the first that refuses ends it. */
+  readonly guards?: readonly (Judge | Guard)[]
+  /** Cancels the session and everything in it. */
+  readonly signal?: AbortSignal
+}
+
+export interface SubagentOptions extends SessionOptions {
+  /** Goes on when the turn it is opened in ends. */
+  readonly background?: boolean
+}
+
+export interface OptionSources {
+  readonly settings: Settings
+  readonly variables: VariableValues
+  readonly workspace: string
+}
+
+/** What a policy is made of besides the options. */
+interface PolicyMaterial extends OptionSources {
+  readonly isTool: (name: string) => boolean
+}
+
+const GUARD: OptionForm = {
+  words: 'a function, or an object with an id and a function pre, post or both',
+  wrongIn: (guard) => isGuard(guard) ? undefined : { at: '', found: guard },
+}
+const STATE_MACHINE: OptionForm = {
+  words: 'an object with an id and the function stage',
+  wrongIn: (machine) => forms.having('stage').wrongIn(machine) ?? forms.text.wrongIn((machine as StateMachine).id),
+}
+const oneOrSeveral = (one: OptionForm): OptionForm =>
+  ({ ...forms.either(forms.list(one), one), words: `${one.words}, or a list of such` })
+
+const OPTIONS: OptionForms<SubagentOptions> = {
+  mode: forms.oneOf(...SECURITY_MODES), rules: forms.list(forms.anything), role: forms.text, roles: forms.values(forms.flag),
+  tools: forms.list(forms.text), interactor: oneOrSeveral(forms.having('interact')), approver: forms.having('approve'),
+  interactionTimeoutMs: forms.above(0), pause: forms.flag, headless: forms.oneOf('deny', 'halt'), ceiling: forms.object,
+  budget: BUDGET_FORM, strategy: forms.anything, workspace: forms.text, hooks: oneOrSeveral(HOOKS_FORM),
+  watchdog: oneOrSeveral(forms.method), stateMachine: STATE_MACHINE, guards: forms.list(GUARD), signal: forms.signal,
+  background: forms.flag,
+}
+
+/** Throws ConfigInvalid, ProjectPathInvalid or InputInvalid for options that make no sense. */
+export function checkOptions(options: SubagentOptions, { workspace }: OptionSources): void {
+  requireOptions('openSession', options, OPTIONS)
+  for (const hooks of [options.hooks ?? []].flat()) refuseSlips(hooks)
+  const { strategy = 'parallel' } = options
+  batchSizeOf(strategy)
+  if (options.workspace !== undefined && options.workspace !== workspace) {
+    const message = `The session wants the workspace "${options.workspace}" and this host works on "${workspace}".`
+    throw new BulkheadError('ProjectPathInvalid', message, { data: { workspace } })
+  }
+}
+
+function isGuard(guard: unknown): boolean {
+  if (typeof guard !== 'object' || guard === null) return typeof guard === 'function'
+  const { id, pre, post } = guard as Partial<Guard>
+  const judges: readonly unknown[] = [pre, post].filter((judge) => judge !== undefined)
+  return typeof id === 'string' && judges.length > 0 && judges.every((judge) => typeof judge === 'function')
+}
+
+/** Throws ConfigInvalid or RequirementInvalid. `parent`: whose sub-agent the session is. */
+export function policyFrom(
+  options: SessionOptions, { settings, variables, isTool }: PolicyMaterial, parent?: SessionPolicy,
+): SessionPolicy {
+  return new SessionPolicy({
+    mode: options.mode ?? settings.file.mode ?? 'ask',
+    allowlist: settings.file.allowlist ?? [],
+    rules: (options.rules ?? []).map(readRule),
+    role: options.role,
+    roles: new Map(Object.entries(options.roles ?? {})),
+    ceiling: options.ceiling,
+    watchdogs: [options.watchdog ?? []].flat(),
+    guards: (options.guards ?? []).map(asGuard),
+    stateMachine: options.stateMachine,
+    headless: options.headless ?? 'deny',
+    settings,
+    variables,
+    isTool,
+    parent,
+  })
+}
+
+function readRule(rule: Rule, index: number): ScopedRule {
+  const parsed = ruleSchema.safeParse(rule)
+  if (parsed.success) return { ...parsed.data, scope: 'session', source: `the session#/rules/${index}` }
+  const why = parsed.error.issues[0]?.message ?? 'not an object'
+  const message = `The rule ${index} of the session is not of the documented form: ${why}.`
+  throw new BulkheadError('ConfigInvalid', message, { data: { path: `/rules/${index}` } })
 }

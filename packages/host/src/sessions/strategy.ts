@@ -1,8 +1,10 @@
-import { BulkheadError, type Outcome } from '@bulkhead/contract'
+import { BulkheadError, requireOptions, type Outcome } from '@bulkhead/contract'
 import { untilAborted } from '@bulkhead/kit/deadlines'
-import type { EventBus } from '../records/events.ts'
+import { forms, type OptionForms } from '@bulkhead/kit/options'
 import type { PreparedCall } from '../calls/pipeline.ts'
+import type { CallOptions } from '../calls/receive.ts'
 import type { CancelScope } from '../model/cancel-scope.ts'
+import type { EventBus } from '../records/events.ts'
 
 /**
  * How the calls of one response run. sequential: one after the other. parallel: all at once. batched: so many at once.
@@ -12,6 +14,12 @@ export type ExecutionStrategy = 'sequential' | 'parallel' | { readonly batched: 
 
 /** Whether the person has said something new. Asked after each batch; true skips the calls that have not begun. */
 export type Steering = () => boolean | Promise<boolean>
+
+export interface CallAllOptions extends CallOptions {
+  /** Default: the session's. */
+  readonly strategy?: ExecutionStrategy
+  readonly steering?: Steering
+}
 
 export interface StrategyRun {
   readonly batchSize: number
@@ -57,4 +65,28 @@ export function batchSizeOf(strategy: ExecutionStrategy): number {
   if (typeof size === 'number' && Number.isSafeInteger(size) && size >= 1) return size
   const message = 'A strategy is "sequential", "parallel" or { batched: n } with n of at least 1.'
   throw new BulkheadError('InputInvalid', message, { data: { path: '/strategy' } })
+}
+
+/** Options as they can be used; `wrong` says why they cannot be. */
+export type ReadOptions<Options> = Options & { readonly wrong?: BulkheadError }
+
+const ONE: OptionForms<CallOptions> = {
+  signal: forms.signal,
+  // Looked at together with the call.
+  timeoutMs: forms.anything,
+}
+const ALL: OptionForms<CallAllOptions> = { ...ONE, strategy: forms.anything, steering: forms.method }
+
+/** A call ends in an outcome whatever it is given: what cannot be used becomes its error. Contract: never throws. */
+export const readCallOptions = (options: CallOptions): ReadOptions<CallOptions> => read('call', options, ONE)
+export const readCallAllOptions = (options: CallAllOptions): ReadOptions<CallAllOptions> => read('callAll', options, ALL)
+
+function read<Options extends object>(called: string, options: Options, table: OptionForms<Options>): ReadOptions<Options> {
+  try {
+    requireOptions(called, options, table)
+    return options
+  } catch (thrown) {
+    const { message, data } = BulkheadError.from(thrown)
+    return { wrong: new BulkheadError('InputInvalid', message, { data: data ?? null }) } as ReadOptions<Options>
+  }
 }

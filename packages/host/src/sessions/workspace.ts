@@ -4,13 +4,12 @@ import {
   type LoadReport, type MissingWall, type Sandbox, type Store, type VariableValues,
 } from '@bulkhead/contract'
 import { settlesWithin } from '@bulkhead/kit/deadlines'
-import { stopAll, type StopReport } from '../extensions/lifecycle/shutdown.ts'
+import { stopAll, Retirement, type StopReport } from '../extensions/reload/retirement.ts'
 import { Registry } from '../extensions/registry/registry.ts'
 import { Reloader } from '../extensions/reload/reloader.ts'
 import type { ReportSource } from '../extensions/reload/report.ts'
-import { Retirement } from '../extensions/reload/retirement.ts'
 import type { SmokeCheck } from '../extensions/reload/trial.ts'
-import { wayBeside } from '../extensions/reload/takeover.ts'
+import { wayBeside } from '../extensions/reload/plan.ts'
 import { Validators } from '../extensions/schema-checks.ts'
 import { Leases } from '../model/leases.ts'
 import { Settings } from '../model/settings.ts'
@@ -26,10 +25,10 @@ import type { CallJournal } from '../records/call-journal.ts'
 import type { EventBus } from '../records/events.ts'
 import type { Owner } from '../records/interrupted-calls.ts'
 import type { MetricsRecorder } from '../records/metrics.ts'
-import type { Sidecar } from '../records/sidecar.ts'
+import type { Sidecar } from '../records/timeouts.ts'
 import type { HostSession } from './host-session.ts'
 import { createNestedCaller, servicesFor } from './services.ts'
-import type { Workflows } from './workflows.ts'
+import type { Workflows } from '../model/budget.ts'
 
 /** What a host works on: a folder, what a loader found there and for everybody, and what runs it. */
 export interface Place {

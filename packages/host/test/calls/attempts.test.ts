@@ -1,6 +1,6 @@
 import { ERRORS, type ErrorCode, type ToolMode } from '@bulkhead/contract'
 import { expect, test } from 'vitest'
-import { backoffMs, mayRetry } from '../../src/calls/retry.ts'
+import { backoffMs, mayRetry } from '../../src/calls/execute.ts'
 
 const failure = (code: ErrorCode, message = 'it did not work') =>
   ({ code, class: ERRORS[code].class, retryable: ERRORS[code].retryable, message })

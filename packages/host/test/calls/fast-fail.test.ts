@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { isLasting, type Failure } from '../../src/calls/retry.ts'
+import { isLasting, type Failure } from '../../src/calls/execute.ts'
 
 type FailureReport = Pick<Failure, 'code' | 'message' | 'data'>
 

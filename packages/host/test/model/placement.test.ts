@@ -1,7 +1,6 @@
 import { DEFAULT_LIMITS, type ConfigFile } from '@bulkhead/contract'
 import { expect, test } from 'vitest'
-import { arrange } from '../../src/model/placement.ts'
-import { Settings } from '../../src/model/settings.ts'
+import { arrange, Settings } from '../../src/model/settings.ts'
 import { sketchExtension, type ExtensionSketch } from '../twin/world.ts'
 
 const arranged = (sketch: ExtensionSketch, config: ConfigFile = {}) => arrange(

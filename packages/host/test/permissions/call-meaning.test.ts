@@ -1,6 +1,6 @@
+import { hash } from 'node:crypto'
 import type { ArgumentsReader, ArgumentsReading, CallEffects, Rule, RuleAction } from '@bulkhead/contract'
 import { describe, expect, test } from 'vitest'
-import { sha256 } from '../../src/model/sha256.ts'
 import type { SessionOptions } from '../../src/index.ts'
 import { ScriptedApprover } from '../twin/people.ts'
 import { createWorld, verdictOf, type WorldSketch } from '../twin/world.ts'
@@ -143,7 +143,7 @@ describe('arguments that the host reads itself', () => {
     for (const end of ['x', 'y']) {
       const text = `${'n'.repeat(1_024)}${end}`
       const { asked } = await judged({ key: text })
-      expect(asked[0]!.approvalKey).toBe(`${'n'.repeat(199)}… sha256:${sha256(text)}`)
+      expect(asked[0]!.approvalKey).toBe(`${'n'.repeat(199)}… sha256:${hash('sha256', text)}`)
       keys.push(asked[0]!.approvalKey)
     }
     expect(new Set(keys).size).toBe(2)

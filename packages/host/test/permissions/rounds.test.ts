@@ -1,7 +1,7 @@
+import { hash } from 'node:crypto'
 import { canonicalJson, type Json, type JsonObject } from '@bulkhead/kit/json'
 import { expect, test } from 'vitest'
 import type { Judge, SessionOptions } from '../../src/index.ts'
-import { sha256 } from '../../src/model/sha256.ts'
 import { ScriptedApprover } from '../twin/people.ts'
 import { createWorld, verdictOf, type WorldSketch } from '../twin/world.ts'
 
@@ -9,7 +9,7 @@ const SCHEMA = { type: 'object', properties: { city: { type: 'string' }, days: {
 const change = (make: (args: JsonObject) => unknown): Judge => function tidier({ args }) {
   return { action: 'change', arguments: make(args), reason: 'tidier' }
 }
-const digest = (args: Json) => sha256(canonicalJson(args))
+const digest = (args: Json) => hash('sha256', canonicalJson(args))
 
 async function called(options: SessionOptions, args: JsonObject = { city: 'oslo' }, sketch: WorldSketch = {}) {
   const world = createWorld({ extensions: [{ tools: { echo: { inputSchema: SCHEMA, approvalKey: '{city}' } } }], ...sketch })

@@ -1,8 +1,7 @@
 import { hash } from 'node:crypto'
 import type { BulkheadEvent, EventOf } from '@bulkhead/contract'
 import { expect, test } from 'vitest'
-import { CallForms } from '../../src/records/audit-forms.ts'
-import { AuditBatch } from '../../src/records/audit-batch.ts'
+import { CallForms, AuditBatch } from '../../src/records/audit-forms.ts'
 import { createRedaction } from '../../src/records/redaction.ts'
 
 const redaction = createRedaction(['correct horse'])

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { Sidecar } from '../../src/index.ts'
 import { ManualClock } from '../twin/clock.ts'
-import { sidecarWithTimeout } from '../../src/records/sidecar.ts'
+import { sidecarWithTimeout } from '../../src/records/timeouts.ts'
 import { createWorld } from '../twin/world.ts'
 
 const CALL = { id: 'c', name: 'echo', arguments: { text: 'x'.repeat(3_000) } }

@@ -1,18 +1,16 @@
 import {
-  BulkheadError, type CompartmentEnd, type CompartmentSession, type CompartmentLimits, type ExtensionDescriptor, type LifecycleState, type StoredState,
+  BulkheadError, type CompartmentEnd, type CompartmentSession, type CompartmentLimits, type ExtensionDescriptor,
+  type LifecycleState, type StoredState,
 } from '@bulkhead/contract'
 import { settlesWithin } from '@bulkhead/kit/deadlines'
 import type { Json } from '@bulkhead/kit/json'
 import type { RunningCalls } from '../running-calls.ts'
-import type { Arrangement } from '../../model/placement.ts'
+import type { Arrangement } from '../../model/settings.ts'
 import { Leases } from '../../model/leases.ts'
 import { JointPause } from '../../model/deadline.ts'
-import { compartmentRequest } from './compartment-request.ts'
-import type { ExtensionParts, Starter } from './extension-parts.ts'
+import { compartmentRequest, runPhase, type ExtensionParts, type Starter } from './extension-parts.ts'
 import { Lifecycle } from './lifecycle.ts'
-import { runPhase } from './phases.ts'
-import { Restarts } from './restarts.ts'
-import { StartAttempt } from './start-attempt.ts'
+import { Restarts, StartAttempt } from './start.ts'
 
 /**
  * One loaded extension and, while it is active, its compartment. `Lifecycle` has its state.

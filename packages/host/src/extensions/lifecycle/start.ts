@@ -1,17 +1,22 @@
 import { BulkheadError, type Clock, type CompartmentSession } from '@bulkhead/contract'
 import { untilAborted } from '@bulkhead/kit/deadlines'
-import { Deadline } from '../../model/deadline.ts'
+import { Deadline, type JointPause } from '../../model/deadline.ts'
 import type { Starter } from './extension-parts.ts'
-import type { Extension } from './extension.ts'
 
 /** A call that needs the compartment of its tool. */
 export interface StartingCall extends TimedCall {
-  readonly tool: { readonly name: string; readonly timeoutMs: number; readonly extension: Extension }
+  readonly tool: { readonly name: string; readonly timeoutMs: number; readonly extension: StartableExtension }
   readonly session: { readonly interactions: Starter }
   readonly parent: { pause(): () => void } | undefined
   readonly signal: AbortSignal
   leftMs: number
   askedMs: number
+}
+
+interface StartableExtension {
+  readonly startPause: JointPause
+  start(starter?: Starter): Promise<CompartmentSession>
+  startAfterEnd(gone: CompartmentSession, starter: Starter): Promise<CompartmentSession>
 }
 
 interface TimedCall {
@@ -51,3 +56,113 @@ export function overdue({ tool, timeoutMs = tool.timeoutMs }: TimedCall): Bulkhe
 
 /** Whether a request never reached its compartment, and can be sent to the next one. */
 export const isCompartmentGone = (thrown: unknown): boolean => BulkheadError.is(thrown) && thrown.code === 'CompartmentGone'
+
+/** One attempt to start an extension. All callers that need the extension share it. */
+export class StartAttempt {
+  readonly #late = Promise.withResolvers<never>()
+  readonly #cancelled = Promise.withResolvers<void>()
+  #deadline: Deadline | undefined
+  #opening: AbortController | undefined
+  /** Settles with the attempt. */
+  result: Promise<CompartmentSession> | undefined
+  /** Answers the questions of `init`: the first caller that can. */
+  starter: Starter | undefined
+  /** Set when its time is over. */
+  over: BulkheadError | undefined
+  /** Set when the compartment is open. */
+  compartment: CompartmentSession | undefined
+  /** Whether the compartment ended before it was active. */
+  hasEnded = false
+
+  /**
+   * Its time begins. The sandbox has shorter deadlines of its own. This one makes sure that calls that wait for a start
+   * never wait for ever. It is paused while a person is asked.
+   */
+  begin(clock: Clock, ms: number, extension: string): void {
+    this.#deadline = new Deadline(clock, ms, () => {
+      const message = `The extension "${extension}" was not ready within ${ms} ms. See what keeps this machine busy, or raise startMs and phaseMs.`
+      this.over = new BulkheadError('CompartmentStartFailed', message, { data: { extension } })
+      this.#late.reject(this.over)
+    })
+  }
+
+  /** Settles as the work does, or at the deadline. A later result is ignored. */
+  within<Value>(work: Promise<Value>): Promise<Value> {
+    return Promise.race([work, this.#late.promise])
+  }
+
+  /** Also resolves when the attempt is cancelled. */
+  async waitFor(predecessor: Promise<unknown>): Promise<void> {
+    await Promise.race([predecessor, this.#cancelled.promise])
+  }
+
+  /** The compartment is being opened. Returns the signal that ends that. */
+  opening(): AbortSignal {
+    this.#opening = new AbortController()
+    return this.#opening.signal
+  }
+
+  opened(compartment: CompartmentSession): void {
+    this.#opening = undefined
+    this.compartment = compartment
+  }
+
+  /** Ends a wait and an opening. A phase that has begun is not interrupted. */
+  cancel(reason: BulkheadError): void {
+    this.#cancelled.resolve()
+    this.#opening?.abort(reason)
+  }
+
+  pause(): () => void {
+    return this.#deadline!.pause()
+  }
+
+  end(): void {
+    this.#deadline?.stop()
+  }
+}
+
+/** Rest after so many deaths within the window; the last entry holds for all beyond it. */
+const REST_MS = [0, 0, 0, 0, 1_000, 5_000, 15_000, 60_000] as const
+const WINDOW_MS = 120_000
+
+/**
+ * How long an extension that keeps dying rests before it is started again. The first three deaths cost no wait: as many
+ * attempts one call may make by itself.
+ */
+export class Restarts {
+  #deaths: number[] = []
+
+  /** `now` in monotonic milliseconds. */
+  died(now: number): void {
+    this.#deaths = [...this.#recent(now), now]
+  }
+
+  restMs(now: number): number {
+    const deaths = this.#recent(now)
+    const last = deaths.at(-1)
+    if (last === undefined) return 0
+    const rest = REST_MS[Math.min(deaths.length, REST_MS.length - 1)]!
+    return Math.max(0, last + rest - now)
+  }
+
+  deaths(now: number): number {
+    return this.#recent(now).length
+  }
+
+  /** Throws CompartmentQuarantined, which says for how long. */
+  refuseWhileResting(extension: string, clock: Clock): void {
+    const now = clock.monotonic()
+    const retryAfterMs = Math.ceil(this.restMs(now))
+    if (retryAfterMs === 0) return
+    const until = new Date(clock.now() + retryAfterMs).toISOString()
+    throw new BulkheadError(
+      'CompartmentQuarantined', `The extension "${extension}" died ${this.deaths(now)} times and rests until ${until}.`,
+      { data: { extension, retryAfterMs, until } },
+    )
+  }
+
+  #recent(now: number): number[] {
+    return this.#deaths.filter((at) => now - at < WINDOW_MS)
+  }
+}

@@ -1,12 +1,13 @@
 import {
-  AGENT_TOOL, BulkheadError, compileCeiling, compileGrant, ERRORS, narrowPower, withCommonConfig, type CompartmentServices, type CompartmentTool, type Diagnostic, type ExtensionDescriptor, type Layer, type Power, type ToolManifest, type VariableValues,
+  AGENT_TOOL, BulkheadError, compileCeiling, compileGrant, ERRORS, narrowPower, withCommonConfig,
+  type CompartmentServices, type CompartmentTool, type Diagnostic, type ExtensionDescriptor, type Layer, type Power,
+  type ToolManifest, type VariableValues,
 } from '@bulkhead/contract'
 import { atPointer, canonicalJson, type Json, type JsonObject } from '@bulkhead/kit/json'
 import { Extension } from '../lifecycle/extension.ts'
 import type { ExtensionParts, Starter } from '../lifecycle/extension-parts.ts'
-import { arrange } from '../../model/placement.ts'
+import { arrange, type Settings } from '../../model/settings.ts'
 import type { RunningCalls } from '../running-calls.ts'
-import type { Settings } from '../../model/settings.ts'
 import { compileTool, located, pathOf, type ToolEntry } from './tool-entry.ts'
 import type { SchemaCheck, Validators } from '../schema-checks.ts'
 import type { SlotSources } from '../state-slot.ts'

@@ -1,4 +1,6 @@
-import { BulkheadError, layerRank, type Clock, type Diagnostic, type ExtensionDescriptor, type LoadReport } from '@bulkhead/contract'
+import {
+  BulkheadError, layerRank, type Clock, type Diagnostic, type ExtensionDescriptor, type LoadReport,
+} from '@bulkhead/contract'
 import { meantNames } from '@bulkhead/kit/text'
 import { registrationDiagnostic, type Candidate } from '../registry/candidate.ts'
 import type { EventBus } from '../../records/events.ts'
@@ -8,13 +10,11 @@ import type { Leases } from '../../model/leases.ts'
 import { isCandidate, type Registry } from '../registry/registry.ts'
 import { Settings } from '../../model/settings.ts'
 import { Attempt, errorOf, prove, type SmokeCheck } from './trial.ts'
-import { ChangeWatch } from './change-watch.ts'
-import { differences, keyOf, type Change } from './differences.ts'
 import {
-  TrustDecisions, type ReloadChange, type ReloadReport, type ReloadRequest, type ReportSource,
+  ChangeWatch, TrustDecisions, type ReloadChange, type ReloadReport, type ReloadRequest, type ReportSource,
 } from './report.ts'
+import { differences, keyOf, wayBeside, wayOf, type Change } from './plan.ts'
 import type { Retirement } from './retirement.ts'
-import { wayBeside, wayOf } from './takeover.ts'
 
 export interface ReloaderSources {
   readonly registry: Registry

@@ -8,7 +8,7 @@ import type { Starter } from '../lifecycle/extension-parts.ts'
 import type { Extension } from '../lifecycle/extension.ts'
 import type { Candidate } from '../registry/candidate.ts'
 import { isCandidate, type Proposal, type Registry, type Unprepared } from '../registry/registry.ts'
-import { keyOf } from './differences.ts'
+import { keyOf } from './plan.ts'
 
 /** A new generation that runs and is not offered yet, for a check of the embedder's own. */
 export interface Trial {

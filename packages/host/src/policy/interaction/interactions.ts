@@ -1,12 +1,12 @@
 import {
-  BulkheadError, type ApprovalAnswer, type ApprovalRequest, type Approver, type Clock, type InteractionRequest, type InteractionResponse, type Interactor,
+  BulkheadError, type ApprovalAnswer, type ApprovalRequest, type Approver, type Clock, type InteractionRequest,
+  type InteractionResponse, type Interactor,
 } from '@bulkhead/contract'
 import { untilAborted } from '@bulkhead/kit/deadlines'
 import { messageOf } from '@bulkhead/kit/error-message'
 import type { EventBus } from '../../records/events.ts'
-import { readApproval } from './answers.ts'
-import { raceInteractors } from './race.ts'
-import { Mutex } from '../../model/mutex.ts'
+import { readApproval, raceInteractors } from './answers.ts'
+import { Mutex } from '../../model/leases.ts'
 
 export interface InteractionSources {
   /** Makes the ids of questions unique, also if one person answers several hosts. */

@@ -1,10 +1,10 @@
-import { randomUUID } from 'node:crypto'
-import { BulkheadError, type InteractionRequest, type Store } from '@bulkhead/contract'
+import { hash, randomUUID } from 'node:crypto'
+import { BulkheadError, type InteractionRequest, type Outcome, type Store } from '@bulkhead/contract'
 import { messageOf } from '@bulkhead/kit/error-message'
 import { canonicalJson, isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
+import type { EventBus } from '../../records/events.ts'
 import type { Owner } from '../../records/interrupted-calls.ts'
 import { readValue } from './answers.ts'
-import { sha256 } from '../../model/sha256.ts'
 
 /** A call that waits for an answer, or has one and waits to continue. */
 export interface PausedCall {
@@ -67,7 +67,7 @@ export class PausedCalls {
 
   constructor({ store, workspace, owner, now }: PausedSources) {
     this.#store = store
-    this.#prefix = `${sha256(workspace)}/`
+    this.#prefix = `${hash('sha256', workspace)}/`
     this.#owner = owner
     this.#now = now
   }
@@ -149,7 +149,7 @@ function answered(record: PausedRecord, answer: Json | undefined): PausedRecord 
 
 const asJson = (record: object): JsonObject => record as JsonObject
 
-export const identityOf = ({ tool }: Pick<PausableCall, 'tool'>): string => sha256(tool.identity)
+export const identityOf = ({ tool }: Pick<PausableCall, 'tool'>): string => hash('sha256', tool.identity)
 
 function checked(question: InteractionRequest, answer: Json | undefined): Json {
   try {
@@ -209,3 +209,25 @@ export class QuestionLog {
 }
 
 const textOf = (question: InteractionRequest): string => canonicalJson(question as unknown as Json)
+
+/**
+ * Has a paused call run again, and is over when others may have it or its record is gone. Rejects with NotFound,
+ * InteractionAlreadyAnswered, InputInvalid or StoreUnavailable, and then nothing has changed.
+ */
+export async function goOnWith(
+  id: string, answer: Json | undefined, run: (claim: Claim) => Promise<Outcome>,
+  { paused, events }: { readonly paused: PausedCalls; readonly events: EventBus },
+): Promise<Outcome> {
+  const outcome = await run(await paused.claim(id, answer))
+  // The outcome is there whatever becomes of the record.
+  await paused.release(id, isStillPaused(outcome)).catch((thrown: unknown) => events.suppressed('paused calls', thrown))
+  return outcome
+}
+
+/** Paused again, ended from outside, or refused by anything but a person before it had used its answer. */
+function isStillPaused(outcome: Outcome): boolean {
+  if (outcome.type === 'output') return false
+  const { error: { code, class: errorClass, data }, metadata: { attempt } } = outcome
+  if (attempt === 0) return !(isJsonObject(data) && data['source'] === 'person')
+  return code === 'ClarificationNeeded' || code === 'HostClosed' || errorClass === 'Cancellation'
+}

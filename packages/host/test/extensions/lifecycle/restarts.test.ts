@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { Restarts } from '../../../src/extensions/lifecycle/restarts.ts'
+import { Restarts } from '../../../src/extensions/lifecycle/start.ts'
 
 test('the first three deaths cost no wait, then the rest grows', () => {
   const restarts = new Restarts()

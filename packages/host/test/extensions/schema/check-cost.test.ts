@@ -1,7 +1,7 @@
 import { CALL_LIMITS } from '@bulkhead/contract'
 import { canonicalJson, type Json, type JsonObject } from '@bulkhead/kit/json'
 import { expect, test } from 'vitest'
-import { isWithin, quickChars } from '../../../src/extensions/check-cost.ts'
+import { isWithin, quickChars } from '../../../src/extensions/schema-checks.ts'
 
 const quick = (schema: JsonObject, patternSize = 0) => quickChars(schema, canonicalJson(schema), patternSize)
 const text = { type: 'object', properties: { path: { type: 'string', minLength: 1 }, content: { type: 'string' } }, required: ['path'] }

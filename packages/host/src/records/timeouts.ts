@@ -1,11 +1,12 @@
 import {
-  BulkheadError, type AuditEntry, type AuditGroup, type AuditSpan, type Clock, type Notes, type Store, type StoreCollection, type StoredRecord,
+  BulkheadError, CALL_LIMITS, type AuditEntry, type AuditGroup, type AuditSpan, type Clock, type Notes, type Store,
+  type StoreCollection, type StoredRecord,
 } from '@bulkhead/contract'
 import { within } from '@bulkhead/kit/deadlines'
 import type { Json } from '@bulkhead/kit/json'
 
 /** Longer than a working store ever takes. It waits for other processes and for the disk itself. */
-const TIMEOUT_MS = 30_000
+const STORE_TIMEOUT_MS = 30_000
 
 /**
  * The embedder's store with a timeout. Every request settles, and a throw becomes a rejection, so a store that does not
@@ -76,9 +77,48 @@ export class StoreWithTimeout implements Store {
   }
 
   #ask<Value>(work: () => Promise<Value>): Promise<Value> {
-    return within({ clock: this.#clock, ms: TIMEOUT_MS, late: unanswered }, work)
+    return within({ clock: this.#clock, ms: STORE_TIMEOUT_MS, late: unanswered }, work)
   }
 }
 
 const unanswered = () =>
-  new BulkheadError('StoreUnavailable', `The store did not answer within ${TIMEOUT_MS} ms.`, { data: { reason: 'unanswered' } })
+  new BulkheadError('StoreUnavailable', `The store did not answer within ${STORE_TIMEOUT_MS} ms.`, { data: { reason: 'unanswered' } })
+
+/** Where results that are too long for a model are stored whole. */
+export interface Sidecar {
+  /** Resolves with the path a person can open. */
+  save(sessionId: string, callId: string, text: string): Promise<string>
+  /** The paths of the files a session has saved. Without it no tool can open them. */
+  files?(sessionId: string): ReadonlySet<string>
+  /** Removes everything a closed session saved. */
+  discard?(sessionId: string): Promise<void>
+}
+
+const SIDECAR_TIMEOUT_MS = 10_000
+
+/** The embedder's sidecar with a timeout and a limit of bytes per session, so that it cannot hold up an outcome. */
+export function sidecarWithTimeout(
+  sidecar: Sidecar, clock: Clock, sessionSavedBytes: number = CALL_LIMITS.sessionSavedBytes,
+): Sidecar & Required<Pick<Sidecar, 'discard'>> {
+  const inTime = <Value>(work: () => Promise<Value>): Promise<Value> => within({
+    clock, ms: SIDECAR_TIMEOUT_MS,
+    late: () => new BulkheadError('InternalError', `The sidecar did not answer within ${SIDECAR_TIMEOUT_MS} ms.`),
+  }, work)
+  const saved = new Map<string, number>()
+  return {
+    async save(sessionId, callId, text) {
+      const bytes = (saved.get(sessionId) ?? 0) + Buffer.byteLength(text)
+      if (bytes > sessionSavedBytes) throw tooManyBytesSaved('sessionSavedBytes', sessionSavedBytes)
+      saved.set(sessionId, bytes)
+      return inTime(() => sidecar.save(sessionId, callId, text))
+    },
+    ...(sidecar.files ? { files: (sessionId: string) => sidecar.files!(sessionId) } : {}),
+    discard(sessionId) {
+      saved.delete(sessionId)
+      return inTime(async () => sidecar.discard?.(sessionId))
+    },
+  }
+}
+
+export const tooManyBytesSaved = (limit: 'savedBytes' | 'sessionSavedBytes', most: number): BulkheadError =>
+  new BulkheadError('TooManyBytesSaved', `${limit} would exceed its limit of ${most}. Do less, or raise the limit.`, { data: { limit } })
