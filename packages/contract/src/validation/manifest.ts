@@ -1,4 +1,5 @@
-import { parse, satisfies } from 'semver'
+import parse from 'semver/functions/parse.js'
+import satisfies from 'semver/functions/satisfies.js'
 import { z } from 'zod'
 import { MANIFEST_LIMITS } from '../model/limits.ts'
 import { CONTRACT_VERSION, EXTENSION_ID_PATTERN, TOOL_KINDS, TOOL_MODES } from '../model/names.ts'

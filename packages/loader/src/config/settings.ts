@@ -4,7 +4,7 @@ import {
 } from '@bulkhead/contract'
 import { canonicalJson, type Json } from '@bulkhead/kit/json'
 import { forms, type OptionForms } from '@bulkhead/kit/options'
-import { valid } from 'semver'
+import valid from 'semver/functions/valid.js'
 import { sha512 } from '../model/digest.ts'
 import { LOADER_LIMITS, type LoaderLimits } from '../model/limits.ts'
 import { PUBLIC_GOOD_ROOT } from '../signature/public-good.ts'

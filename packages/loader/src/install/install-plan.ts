@@ -1,6 +1,9 @@
 import type { ExtensionDescriptor, Layer, LockEntry, Manifest } from '@bulkhead/contract'
 import type { Json } from '@bulkhead/kit/json'
-import { eq, lt, major, minor } from 'semver'
+import eq from 'semver/functions/eq.js'
+import lt from 'semver/functions/lt.js'
+import major from 'semver/functions/major.js'
+import minor from 'semver/functions/minor.js'
 import type { LoaderOptions } from '../config/settings.ts'
 import type { PackageContents } from '../files/read-package.ts'
 import {

@@ -5,7 +5,7 @@ import {
 import { manifestSchema } from '@bulkhead/contract/validation'
 import { forms, type OptionForms } from '@bulkhead/kit/options'
 import { meantNames } from '@bulkhead/kit/text'
-import { gt } from 'semver'
+import gt from 'semver/functions/gt.js'
 import { resolveSettings, type BundledExtension, type Settings } from '../config/settings.ts'
 import { outlineOf } from '../describe/extension.ts'
 import { coveredFiles, SIGNATURE_FILE } from '../files/integrity.ts'

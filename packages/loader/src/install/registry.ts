@@ -1,7 +1,9 @@
 import { BulkheadError } from '@bulkhead/contract'
 import { isJsonObject, parseJson, type Json, type JsonObject } from '@bulkhead/kit/json'
 import { visibleText } from '@bulkhead/kit/text'
-import { maxSatisfying, valid, validRange } from 'semver'
+import maxSatisfying from 'semver/ranges/max-satisfying.js'
+import valid from 'semver/functions/valid.js'
+import validRange from 'semver/ranges/valid.js'
 import { sha512 } from '../model/digest.ts'
 import { checkLink, checkUrl, fetchBytes } from './bounded-fetch.ts'
 

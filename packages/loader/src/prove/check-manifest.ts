@@ -5,7 +5,7 @@ import {
 import { contractCompatible, coreSatisfies, manifestSchema } from '@bulkhead/contract/validation'
 import { findJsonFault, isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
 import { visibleText } from '@bulkhead/kit/text'
-import { validRange } from 'semver'
+import validRange from 'semver/ranges/valid.js'
 import {
   evidenceOf, type Connection, type ManifestPlace, type Shaped, type Written, type ProofContext,
 } from '../describe/extension.ts'
