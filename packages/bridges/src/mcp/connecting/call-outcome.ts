@@ -81,12 +81,17 @@ export function carriedResult(answer: unknown, redact: (text: string) => string)
   }
 }
 
+/** A shorter one would remove half of every message. */
+const MIN_BARE_CHARS = 6
+
 /** Removes secret values from server messages. */
 export function redactorOf(secrets: ReadonlyMap<string, string>): (text: string) => string {
   const written = [...secrets].flatMap(([name, value]) => {
     const bare = value.replace(/^Bearer\s+/i, '')
-    const forms = [value, ...(bare.length > 0 ? [bare] : []), JSON.stringify(value).slice(1, -1)]
+    const forms = [value, ...(bare.length >= MIN_BARE_CHARS ? [bare] : []), JSON.stringify(value).slice(1, -1)]
     return forms.map((form) => [form, `[secret ${name}]`] as const)
   })
+  // The longest first: a secret that begins another one would leave the rest of that one.
+  written.sort(([one], [other]) => other.length - one.length)
   return (text) => written.reduce((redacted, [form, shown]) => redacted.replaceAll(form, shown), text)
 }

@@ -7,3 +7,12 @@ it('takes values out wherever they stand, also without their scheme and as JSON 
   expect(redact(JSON.stringify({ said: 'pass"word\n1' }))).toBe('{"said":"[secret QUOTED]"}')
   expect(redactorOf(new Map())('abcdefgh')).toBe('abcdefgh')
 })
+
+it('a secret that begins another one leaves nothing of that one', () => {
+  const redact = redactorOf(new Map([['SHORT', 'abcdefgh'], ['LONG', 'abcdefghijklmnop']]))
+  expect(redact('abcdefghijklmnop, abcdefgh')).toBe('[secret LONG], [secret SHORT]')
+})
+
+it('a value of one letter after Bearer does not remove that letter everywhere', () => {
+  expect(redactorOf(new Map([['TOKEN', 'Bearer a']]))('a banana, Bearer a')).toBe('a banana, [secret TOKEN]')
+})
