@@ -1,0 +1,113 @@
+import { expect, test } from 'vitest'
+import type { HookContext, Hooks } from '../../../src/index.ts'
+import { flush } from '../../twin/clock.ts'
+import { createWorld, verdictOf } from '../../twin/world.ts'
+
+const call = { id: 'c', name: 'echo', arguments: { a: 1 } }
+const opened = async (options: Parameters<ReturnType<typeof createWorld>['host']['openSession']>[0] = {}) => {
+  const world = createWorld()
+  return { world, session: await world.host.openSession({ mode: 'yolo', ...options }) }
+}
+
+test('hooks are asked in the order they were added, and no more after a veto', async () => {
+  const asked: string[] = []
+  const hook = (name: string, answer?: false): Hooks => ({ beforeToolExecution: () => { asked.push(name); return answer } })
+  const { session } = await opened({ hooks: [hook('first'), hook('second')] })
+  session.addHooks(hook('third', false))
+  session.addHooks(hook('fourth'))
+  expect(verdictOf(await session.call(call))).toBe('HookVetoed')
+  expect(asked).toEqual(['first', 'second', 'third'])
+})
+
+test('what was added can be taken away again, the same hooks once for each time', async () => {
+  let asked = 0
+  const hooks: Hooks = { beforeToolExecution: () => { asked++ } }
+  const { session } = await opened()
+  const [removeOne, removeOther] = [session.addHooks(hooks), session.addHooks(hooks)]
+  await session.call(call)
+  expect(asked).toBe(2)
+  removeOne()
+  removeOne()
+  await session.call(call)
+  expect(asked).toBe(3)
+  removeOther()
+  await session.call(call)
+  expect(asked).toBe(3)
+})
+
+test('hooks of a session stand before those of its sub-agents, those that were added later too', async () => {
+  const asked: string[] = []
+  const hook = (name: string): Hooks => ({ beforeToolExecution: () => { asked.push(name) } })
+  const { session } = await opened({ hooks: hook('outer') })
+  const subagent = await session.openSubagent({ mode: 'yolo', hooks: hook('inner') })
+  const remove = session.addHooks(hook('outer, later'))
+  await subagent.call(call)
+  expect(asked.splice(0)).toEqual(['outer', 'outer, later', 'inner'])
+  remove()
+  await session.call(call)
+  expect(asked).toEqual(['outer'])
+})
+
+test('hooks may be objects with a mind of their own', async () => {
+  class Counting implements Hooks {
+    #count = 0
+    get count() { return this.#count }
+    beforeToolExecution() { this.#count++ }
+  }
+  const hooks = new Counting()
+  const { session } = await opened({ hooks })
+  await session.call(call)
+  expect(hooks.count).toBe(1)
+})
+
+test.each(['afterToolExecution', 'onBeforeTool', 'onAfterTool', 'afterToolExecutionUpdate'] as const)(
+  'a throw of %s harms nothing and is reported, also when it comes late', async (name) => {
+    const world = createWorld({ extensions: [{ tools: { echo: { execute: (_, { update }) => { update(1); return 1 } } } }] })
+    const session = await world.host.openSession({ mode: 'yolo' })
+    session.addHooks({ [name]: () => { throw new Error('at once') } })
+    session.addHooks({ [name]: async () => { throw new Error('late') } })
+    session.addHooks(Object.create({ get [name](): never { throw new Error('unreadable') } }) as Hooks)
+    expect(verdictOf(await session.call(call))).toBe('output')
+    await flush()
+    expect(world.eventsOf('SuppressedError').map(({ source, message }) => `${source}: ${message}`).toSorted())
+      .toEqual([`hook ${name}: at once`, `hook ${name}: late`, `hook ${name}: unreadable`])
+  },
+)
+
+test.each<[string, Hooks]>([
+  ['says no', { beforeToolExecutionUpdate: () => false }],
+  ['throws', { beforeToolExecutionUpdate: () => { throw new Error('confused') } }],
+  ['takes its time', { beforeToolExecutionUpdate: (async () => true) as never }],
+])('an update is dropped when a hook %s, and later hooks do not see it', async (_, hooks) => {
+  const told: unknown[] = []
+  const world = createWorld({ extensions: [{ tools: { echo: { execute: (__, { update }) => { update(1); return 1 } } } }] })
+  const session = await world.host.openSession({ mode: 'yolo', hooks: [hooks, { afterToolExecutionUpdate: (__, partial) => { told.push(partial) } }] })
+  expect(verdictOf(await session.call(call))).toBe('output')
+  await flush()
+  expect(world.eventsOf('ToolInvocationUpdated')).toEqual([])
+  expect(told).toEqual([])
+})
+
+test('observers are shown the call, and cannot change what they are shown', async () => {
+  const seen: HookContext[] = []
+  const world = createWorld({ config: { roles: { allow_echo_reviewer: true } } })
+  const session = await world.host.openSession({ mode: 'yolo', role: 'reviewer', hooks: { onBeforeTool: (context) => { seen.push(context) }, onAfterTool: (context) => { seen.push(context) } } })
+  await session.call(call)
+  expect(seen).toMatchObject([
+    {
+      hookPoint: 'onBeforeTool', toolName: 'echo', callId: 'c', parameters: { a: 1 }, role: 'reviewer', result: null, error: null, attempt: 1,
+      workspace: '/work space', sessionId: session.id,
+    },
+    { hookPoint: 'onAfterTool', result: { type: 'output', data: { a: 1 } } },
+  ])
+  expect(Object.isFrozen(seen[0])).toBe(true)
+  expect(Object.isFrozen(seen[0]?.parameters)).toBe(true)
+})
+
+test('who is denied has a role, agent unless told', async () => {
+  const seen: HookContext[] = []
+  const world = createWorld({ config: { roles: { allow_echo: false } } })
+  const session = await world.host.openSession({ mode: 'yolo', hooks: { onPermissionDenied: (context) => { seen.push(context) } } })
+  await session.call(call)
+  expect(seen).toMatchObject([{ role: 'agent', error: { code: 'RoleDenied' }, attempt: 0 }])
+})

@@ -1,0 +1,70 @@
+/** The order of the steps is checked at compile time: each wrong order below is an error, and this file fails if one is not. */
+import { askPerson, redeemApprovals, redeemPermits, requireAllowed } from '../../src/calls/authorize.ts'
+import { decide, evaluateCall, reserveBudget } from '../../src/calls/decide.ts'
+import { execute } from '../../src/calls/execute.ts'
+import { guardResult } from '../../src/calls/guard-result.ts'
+import { runBeforeHooks } from '../../src/calls/hooks.ts'
+import { receive, resolve } from '../../src/calls/receive.ts'
+import { endingOf } from '../../src/calls/settle.ts'
+import { validate } from '../../src/calls/receive.ts'
+import type {
+  AllowedCall, BudgetedCall, ClearedCall, DecidedCall, EvaluatedCall, ExecutedCall, RawCall, ReceivedCall,
+  ResolvedCall, ValidatedCall,
+} from '../../src/policy/call.ts'
+import type { HostContext } from '../../src/policy/host-context.ts'
+
+declare const host: HostContext
+declare const raw: RawCall
+declare const received: ReceivedCall
+declare const resolved: ResolvedCall
+declare const validated: ValidatedCall
+declare const evaluated: EvaluatedCall
+declare const decided: DecidedCall
+declare const allowed: AllowedCall
+declare const budgeted: BudgetedCall
+declare const cleared: ClearedCall
+declare const executed: ExecutedCall
+
+export const right = [
+  receive(raw) satisfies ReceivedCall,
+  resolve(received) satisfies ResolvedCall,
+  validate(resolved) satisfies ValidatedCall,
+  evaluateCall(validated, host) satisfies Promise<EvaluatedCall>,
+  decide(evaluated, host) satisfies DecidedCall,
+  requireAllowed(decided, host) satisfies AllowedCall,
+  askPerson(decided, host) satisfies Promise<AllowedCall>,
+  redeemApprovals(allowed, host) satisfies Promise<AllowedCall>,
+  redeemPermits(allowed, host),
+  reserveBudget(allowed) satisfies BudgetedCall,
+  runBeforeHooks(budgeted, host) satisfies Promise<ClearedCall>,
+  execute(cleared, host) satisfies Promise<ExecutedCall>,
+  guardResult(executed, host) satisfies Promise<ExecutedCall>,
+  endingOf(raw, executed, host),
+]
+
+export const wrong = [
+  // @ts-expect-error not received
+  resolve(raw),
+  // @ts-expect-error not resolved
+  validate(received),
+  // @ts-expect-error not validated
+  evaluateCall(resolved, host),
+  // @ts-expect-error not evaluated
+  decide(validated, host),
+  // @ts-expect-error not decided
+  requireAllowed(evaluated, host),
+  // @ts-expect-error not decided
+  askPerson(evaluated, host),
+  // @ts-expect-error not allowed
+  redeemPermits(decided, host),
+  // @ts-expect-error not allowed
+  reserveBudget(decided),
+  // @ts-expect-error nothing reserved
+  runBeforeHooks(allowed, host),
+  // @ts-expect-error hooks not asked
+  execute(budgeted, host),
+  // @ts-expect-error there is no result yet
+  guardResult(cleared, host),
+  // @ts-expect-error not executed
+  endingOf(raw, cleared, host),
+]

@@ -1,0 +1,95 @@
+import type { ConfigFile, LayerConfig } from '@bulkhead/contract'
+import { expect, test } from 'vitest'
+import { flush, ManualClock } from '../../twin/clock.ts'
+import { createWorld } from '../../twin/world.ts'
+import { call, createSetting, DAY_MS, EXTENSIONS, opened } from './setting.ts'
+
+test('a project approval ends after 30 days, and that is reported once', async () => {
+  const setting = createSetting()
+  const { session, asked } = await opened(setting, 'project')
+  await call(session)
+  await setting.clock.advance(30 * DAY_MS - 1)
+  await call(session)
+  expect(asked()).toBe(1)
+  await setting.clock.advance(1)
+  expect(await setting.approvals.list()).toEqual([])
+  expect(await setting.approvals.list({ ended: true })).toMatchObject([{ status: 'expired', ended: { how: 'expired' }, uses: 1 }])
+  const { session: other, asked: askedOther } = await opened(setting, 'once')
+  await call(other)
+  await call(other)
+  expect(askedOther()).toBe(2)
+  await setting.world.host.flush()
+  expect(setting.world.eventsOf('ApprovalExpired')).toMatchObject([{ scope: 'project', tool: 'echo', approvalKey: 'Oslo' }])
+})
+
+test('given anew it lasts anew, and its uses are counted from nothing', async () => {
+  const setting = createSetting()
+  const { session, asked } = await opened(setting, 'project')
+  await call(session)
+  await call(session)
+  await setting.clock.advance(31 * DAY_MS)
+  await call(session)
+  await call(session)
+  expect(asked()).toBe(2)
+  expect(await setting.approvals.list()).toMatchObject([{ grantedAt: '2026-02-01T00:00:00.000Z', uses: 1 }])
+})
+
+const layer = (name: LayerConfig['layer'], approvals: NonNullable<ConfigFile['approvals']>): LayerConfig =>
+  ({ layer: name, location: name, config: { approvals } })
+
+test.each<[string, readonly LayerConfig[], string]>([
+  ['by itself', [], '2026-01-31'],
+  ['as the user says', [layer('global', { projectDays: 90 })], '2026-04-01'],
+  ['as a project says that wants less', [layer('project', { projectDays: 1 })], '2026-01-02'],
+  ['and a project cannot make it longer', [layer('project', { projectDays: 365 })], '2026-01-31'],
+  ['nor longer than the user wants', [layer('global', { projectDays: 7 }), layer('project', { projectDays: 20 })], '2026-01-08'],
+  ['an embedder goes over the user', [layer('global', { projectDays: 7 }), layer('embedder', { projectDays: 10 })], '2026-01-11'],
+])('for a project, %s', async (_, layers, until) => {
+  const setting = createSetting({ layers })
+  await call((await opened(setting, 'project')).session)
+  expect(await setting.approvals.list()).toMatchObject([{ expiresAt: `${until}T00:00:00.000Z` }])
+})
+
+test('for a session, after as many minutes as are configured', async () => {
+  const setting = createSetting({ layers: [layer('global', { sessionMinutes: 10 })] })
+  const { session, asked } = await opened(setting, 'session')
+  await call(session)
+  await setting.clock.advance(10 * 60_000 - 1)
+  await call(session)
+  expect(asked()).toBe(1)
+  await setting.clock.advance(1)
+  await call(session)
+  expect(asked()).toBe(2)
+  expect(setting.world.eventsOf('ApprovalExpired')).toMatchObject([{ scope: 'session' }])
+})
+
+test.each(['session', 'project'] as const)('one for the %s does not last longer because a clock was set back', async (scope) => {
+  const clock = new class extends ManualClock {
+    setBackMs = 0
+    override now(): number {
+      return super.now() - this.setBackMs
+    }
+  }()
+  const setting = createSetting({ clock, layers: [layer('global', { sessionMinutes: 10 })] })
+  const { session, asked } = await opened(setting, scope)
+  await call(session)
+  clock.setBackMs = 5_000
+  await call(session)
+  expect(asked()).toBe(1)
+  clock.setBackMs = DAY_MS
+  expect(await session.explain({ id: 'c', name: 'echo', arguments: { city: 'Oslo' } })).toMatchObject({ decision: 'ask' })
+  await call(session)
+  expect(asked()).toBe(2)
+  await call(session)
+  expect(asked()).toBe(2)
+})
+
+test('what ended long ago is forgotten', async () => {
+  const setting = createSetting()
+  await call((await opened(setting, 'project')).session)
+  await setting.clock.advance((30 + 91) * DAY_MS)
+  const later = createWorld({ extensions: EXTENSIONS, clock: setting.clock, store: setting.store })
+  await later.host.openSession()
+  await flush()
+  expect(await setting.store.list('approval')).toEqual([])
+})

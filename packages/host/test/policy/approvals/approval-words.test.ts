@@ -1,0 +1,40 @@
+import { expect, test } from 'vitest'
+import type { Session } from '../../../src/index.ts'
+import { call, createSetting, DAY_MS, opened } from './setting.ts'
+
+const explained = async (session: Session) => {
+  const { decision, approvals, chain } = await session.explain({ id: 'c', name: 'echo', arguments: { city: 'Oslo' } })
+  return { decision, approvals, said: chain.filter(({ stage }) => stage === 'approval').map(({ reason }) => reason) }
+}
+
+test('explain says which approval decides, how old it is, until when it lasts and how often it was used', async () => {
+  const setting = createSetting()
+  const { session } = await opened(setting, 'project')
+  await call(session)
+  await setting.clock.advance(3 * DAY_MS)
+  await call(session)
+  const told = setting.world.events.length
+  const { decision, approvals, said } = await explained(session)
+  expect(decision).toBe('allow')
+  expect(approvals).toMatchObject([{ scope: 'project', uses: 1 }])
+  expect(said).toEqual([`project approval ${approvals[0]!.id} of the key "Oslo", given 3 days ago by person, expires in 27 days, used 1 time`])
+  expect(setting.world.events).toHaveLength(told)
+  expect(session.approvals()).toMatchObject([{ uses: 1 }])
+})
+
+test('explain says that one has expired, or was revoked by whom, where that is why it asks', async () => {
+  const setting = createSetting()
+  const { session } = await opened(setting, 'project')
+  await call(session)
+  await setting.clock.advance(32 * DAY_MS)
+  expect(await explained(session)).toMatchObject({
+    decision: 'ask', approvals: [], said: [expect.stringMatching(/^the project approval \w+ of the key "Oslo" expired 2 days ago, after 0 uses$/)],
+  })
+  const { session: second } = await opened(setting, 'session')
+  await call(second)
+  await setting.approvals.revoke({ session: second.id }, 'Ada')
+  await setting.clock.advance(7_200_000)
+  expect((await explained(second)).said).toContainEqual(
+    expect.stringMatching(/^the session approval \w+ of the key "Oslo" was revoked 2 hours ago by Ada, after 0 uses$/),
+  )
+})

@@ -1,0 +1,71 @@
+import type { CommandSafetyPattern } from '@bulkhead/contract'
+import { commandSafetyPatternSchema } from '@bulkhead/contract/validation'
+import { describe, expect, test } from 'vitest'
+import { COMMAND_SAFETY_PATTERNS, createCommandClassifier } from '../../../src/policy/command-safety/classify.ts'
+import { VECTORS } from './vectors.ts'
+
+const classify = createCommandClassifier()
+const idsOf = (text: string) => classify(text).matchedRules.map(({ id }) => id)
+
+describe.each(COMMAND_SAFETY_PATTERNS)('$id', (pattern) => {
+  const { found = [], left = [] } = VECTORS[pattern.id] ?? {}
+
+  test('is of the documented form, and has commands it finds and commands it leaves alone', () => {
+    expect(commandSafetyPatternSchema.parse(pattern)).toEqual(pattern)
+    expect(found.length).toBeGreaterThan(1)
+    expect(left.length).toBeGreaterThan(1)
+  })
+
+  test.each(found)('finds %s', (text) => {
+    expect(idsOf(text)).toContain(pattern.id)
+    expect(['warning', 'critical']).toContain(classify(text).severity)
+  })
+
+  test.each(left)('leaves %s alone', (text) => {
+    expect(idsOf(text)).not.toContain(pattern.id)
+  })
+})
+
+test('there are at least 25 patterns, each with an id of its own, and vectors for nothing else', () => {
+  const ids = COMMAND_SAFETY_PATTERNS.map(({ id }) => id)
+  expect(ids.length).toBeGreaterThanOrEqual(25)
+  expect(new Set(ids).size).toBe(ids.length)
+  expect(Object.keys(VECTORS).toSorted()).toEqual(ids.toSorted())
+})
+
+test('what people run all day is safe', () => {
+  const daily = [
+    'ls -la', 'npm ci && npm test', 'git add -A && git commit -m "remove rm -rf / from docs"', 'git push origin HEAD',
+    'cat src/index.ts | head -50', 'grep -rn "shutdown" src', 'docker compose up -d', 'make clean', 'python3 -m venv .venv',
+    'curl -s https://api.example.com | jq .items', 'find . -name "*.ts" | xargs wc -l', 'ssh me@host uptime', 'rm -rf dist node_modules',
+    'for f in *.md; do echo "$f"; done', 'tsc --noEmit',
+    'kubectl get pods -A', 'sed -i s/a/b/ x.txt', 'chmod +x run.sh',
+  ]
+  expect(daily.filter((text) => classify(text).severity !== 'safe')).toEqual([])
+})
+
+test('the worst rule gives the severity, and all that matched are told', () => {
+  expect(classify('ls')).toEqual({ severity: 'safe', matchedRules: [] })
+  expect(classify('git push -f').severity).toBe('warning')
+  const both = classify('git push -f origin main')
+  expect(both.severity).toBe('critical')
+  expect(both.matchedRules.map(({ id }) => id)).toEqual(['git-force-push-protected', 'git-force-push'])
+})
+
+test('a text that nearly matches everywhere is classified: what backtracks would need hours', () => {
+  const hostile = ['rm -r '.repeat(30_000), `git push ${'-x '.repeat(60_000)}`, ':(){ '.repeat(30_000), 'curl | '.repeat(25_000)]
+  for (const text of hostile) expect(classify(text).severity).toMatch(/^(?:safe|warning|critical)$/)
+})
+
+test('a pattern that is no regular expression, or not one that is linear, is refused by its id', () => {
+  const broken = (pattern: string): CommandSafetyPattern => ({ ...COMMAND_SAFETY_PATTERNS[0]!, id: 'mine', pattern })
+  for (const pattern of ['(', 'a)|(b', '(?=x)', '(x)\\1']) {
+    expect(() => createCommandClassifier([broken(pattern)])).toThrow(expect.objectContaining({
+      code: 'ConfigInvalid', message: expect.stringContaining('"mine"') as string,
+    }))
+  }
+})
+
+test('none is no protection, and no error', () => {
+  expect(createCommandClassifier([])('rm -rf /')).toEqual({ severity: 'safe', matchedRules: [] })
+})

@@ -1,0 +1,23 @@
+import { expect, test } from 'vitest'
+import type { Judge } from '../../src/index.ts'
+import { createWorld } from '../twin/world.ts'
+
+const FAILINGS: readonly [answer: () => unknown, told: string][] = [
+  [() => { throw new Error('confused') }, 'failed: confused'],
+  [() => ({ action: 'deny' }), 'gave no reason'],
+  [() => ({ action: 'change', arguments: () => {}, reason: 'tidier' }), 'returned arguments that are not JSON'],
+  [() => ({ action: 'change', arguments: 5, reason: 'tidier' }), 'returned arguments that the tool does not accept'],
+]
+
+test.each(FAILINGS)('who refuses without a word of their own is named', async (answer, told) => {
+  const { host } = createWorld()
+  const judge = answer as Judge
+  const textOf = async (options: Parameters<typeof host.openSession>[0]) => {
+    const session = await host.openSession({ mode: 'yolo', ...options })
+    const outcome = await session.call({ id: 'c', name: 'echo', arguments: {} })
+    return outcome.type === 'error' ? outcome.error_text : ''
+  }
+  const refused = 'The call of "echo" was refused: the'
+  expect(await textOf({ watchdog: Object.defineProperty(() => judge(null as never, null as never), 'name', { value: 'dog' }) })).toContain(`${refused} watchdog dog ${told}`)
+  expect(await textOf({ guards: [{ id: 'dlp', pre: judge }] })).toContain(`${refused} guard dlp ${told}`)
+})

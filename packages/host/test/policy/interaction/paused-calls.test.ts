@@ -1,0 +1,300 @@
+import type { InteractionRequest, Outcome } from '@bulkhead/contract'
+import type { Json } from '@bulkhead/kit/json'
+import { toMorphix } from '@bulkhead/contract/dialects'
+import { describe, expect, test } from 'vitest'
+import type { SessionOptions } from '../../../src/index.ts'
+import { createProgrammaticInteractor } from '../../../src/embedder.ts'
+import { flush, ManualClock } from '../../twin/clock.ts'
+import { ScriptedApprover } from '../../twin/people.ts'
+import { MemoryStore } from '../../twin/store.ts'
+import { createWorld, verdictOf, type ExtensionSketch, type TwinRuntime, type WorldSketch } from '../../twin/world.ts'
+
+const ask = (prompt: string): InteractionRequest => ({ kind: 'Ask', prompt })
+
+/** A tool that asks these questions one after the other and returns the answers. */
+const asking = (questions: readonly InteractionRequest[], more: ExtensionSketch = {}): ExtensionSketch => ({
+  tools: {
+    quiz: {
+      requires: { capabilities: ['interact'] }, mode: 'read', gated: false,
+      execute: async (_, { services, callId, signal }: TwinRuntime) => {
+        const answers: Json[] = []
+        for (const question of questions) {
+          const response = await services.interact!(callId, question, signal)
+          answers.push(response.status === 'accepted' ? response.value : response.status)
+        }
+        return answers
+      },
+    },
+  },
+  ...more,
+})
+const CALL = { id: 'q1', name: 'quiz', arguments: { about: 'ships' } }
+
+async function opened(
+  store: MemoryStore, extension: ExtensionSketch, options: SessionOptions = { pause: true }, sketch: WorldSketch = {},
+) {
+  const world = createWorld({ store, extensions: [extension], ...sketch })
+  return { world, session: await world.host.openSession(options) }
+}
+function pausedIn(outcome: Outcome): string {
+  if (outcome.type !== 'error' || outcome.error.code !== 'ClarificationNeeded') throw new Error(JSON.stringify(outcome))
+  return (outcome.error.data as { readonly paused: string }).paused
+}
+
+describe('morphix: an unanswered question', () => {
+  test('ends the call as clarification_needed, and is kept with its call', async () => {
+    const { world, session } = await opened(new MemoryStore(), asking([ask('Which ship?')]))
+    const outcome = await session.call(CALL)
+    expect(outcome).toMatchObject({
+      type: 'error', error: { code: 'ClarificationNeeded', data: { question: ask('Which ship?') } },
+      error_text: expect.stringContaining('Which ship?'),
+      completion: { terminal: true, nextAction: 'clarification_needed', message: expect.stringContaining('Which ship?') },
+    })
+    expect(toMorphix(outcome)).toMatchObject({ success: false, error: 'clarification_needed' })
+    expect(await world.host.pausedCalls()).toEqual([{
+      id: pausedIn(outcome), status: 'clarification_needed', sessionId: session.id, call: CALL, question: ask('Which ship?'),
+      pausedAt: expect.stringMatching(/Z$/),
+    }])
+  })
+
+  test('survives a restart of the host, and the call goes on with the answer', async () => {
+    const store = new MemoryStore()
+    const first = await opened(store, asking([ask('Which ship?')]))
+    const id = pausedIn(await first.session.call(CALL))
+    await first.world.host.close()
+    const { world, session } = await opened(store, asking([ask('Which ship?')]))
+    expect(await session.resume(id, 'the Fram')).toMatchObject({ data: ['the Fram'], metadata: { call_id: 'q1' } })
+    expect(await world.host.pausedCalls()).toEqual([])
+    await expect(session.resume(id, 'the Maud')).rejects.toMatchObject({ code: 'NotFound' })
+  })
+
+  test('is kept with the words of the model: what a watchdog makes of them is made anew, and once', async () => {
+    const louder: SessionOptions = {
+      pause: true,
+      watchdog: ({ args }) => ({ action: 'change', arguments: { about: `${String(args['about']).replace(/!$/, '')}!` }, reason: 'louder' }),
+    }
+    const { world, session } = await opened(new MemoryStore(), asking([ask('Which ship?')]), louder)
+    const id = pausedIn(await session.call(CALL))
+    expect(await world.host.pausedCalls()).toMatchObject([{ call: CALL }])
+    expect(await session.resume(id, 'the Fram')).toMatchObject({ data: ['the Fram'] })
+    expect(world.compartment().calls.map(({ args }) => args)).toEqual([{ about: 'ships!' }, { about: 'ships!' }])
+  })
+
+  test('several questions: each pause keeps what was answered before', async () => {
+    const store = new MemoryStore()
+    const quiz = asking([ask('Ship?'), { kind: 'Confirm', prompt: 'Sure?' }, ask('Port?')])
+    let { session } = await opened(store, quiz)
+    const id = pausedIn(await session.call(CALL))
+    for (const answer of ['Fram', true]) {
+      session = (await opened(store, quiz)).session
+      expect(pausedIn(await session.resume(id, answer))).toBe(id)
+    }
+    expect(await session.resume(id, 'Oslo')).toMatchObject({ data: ['Fram', true, 'Oslo'] })
+  })
+
+  test('a question that timed out waits too, and one that a person answers does not', async () => {
+    const clock = new ManualClock()
+    const person = createProgrammaticInteractor()
+    const options = { pause: true, interactor: person, interactionTimeoutMs: 500 }
+    const store = new MemoryStore()
+    const { session } = await opened(store, asking([ask('Ship?'), ask('Port?')]), options, { clock })
+    const outcome = session.call(CALL)
+    await flush()
+    person.answer(person.pending[0]!.correlationId, { status: 'accepted', value: 'Fram' })
+    await clock.advance(500)
+    const id = pausedIn(await outcome)
+    expect(await session.resume(id, 'Oslo')).toMatchObject({ data: ['Fram', 'Oslo'] })
+    expect(person.pending).toEqual([])
+  })
+})
+
+describe('an answer', () => {
+  test('of the wrong kind is refused, and the question still waits', async () => {
+    const { world, session } = await opened(new MemoryStore(), asking([{ kind: 'Confirm', prompt: 'Sure?' }]))
+    const id = pausedIn(await session.call(CALL))
+    for (const answer of ['yes', undefined]) {
+      await expect(session.resume(id, answer)).rejects.toMatchObject({ code: 'InputInvalid' })
+    }
+    expect(await world.host.pausedCalls()).toMatchObject([{ status: 'clarification_needed' }])
+    expect(await session.resume(id, false)).toMatchObject({ data: [false] })
+  })
+
+  test('is taken once: while the call goes on, another is too late', async () => {
+    const gate = Promise.withResolvers<string>()
+    const slow = asking([ask('Ship?')])
+    const { execute, ...tool } = slow.tools!['quiz']!
+    const quiz: ExtensionSketch = {
+      tools: { quiz: { ...tool, execute: async (args, runtime) => [await execute!(args, runtime), await gate.promise] } },
+    }
+    const { session } = await opened(new MemoryStore(), quiz)
+    const id = pausedIn(await session.call(CALL))
+    const going = session.resume(id, 'Fram')
+    await flush()
+    await expect(session.resume(id, 'Maud')).rejects.toMatchObject({ code: 'InteractionAlreadyAnswered' })
+    gate.resolve('done')
+    expect(await going).toMatchObject({ data: [['Fram'], 'done'] })
+  })
+
+  test('is not lost when the host ends before the call has used it', async () => {
+    const store = new MemoryStore()
+    const first = await opened(store, asking([ask('Ship?')]))
+    const id = pausedIn(await first.session.call(CALL))
+    const tool = { mode: 'read', gated: false, requires: {}, execute: () => new Promise(() => {}) } as const
+    const hanging = asking([], { tools: { quiz: tool } })
+    const second = await opened(store, hanging)
+    const going = second.session.resume(id, 'Fram')
+    await flush()
+    await second.session.close()
+    expect(verdictOf(await going)).toBe('SessionCancelled')
+    const third = await opened(store, asking([ask('Ship?')]))
+    expect(await third.world.host.pausedCalls()).toMatchObject([{ id, status: 'answered' }])
+    await expect(third.session.resume(id, 'Maud')).rejects.toMatchObject({ code: 'InteractionAlreadyAnswered' })
+    expect(await third.session.resume(id)).toMatchObject({ data: ['Fram'] })
+  })
+
+  test.each([['host', 'claimed'], ['host', 'released'], ['session', 'claimed']])('holds up the end of the %s while its call is %s', async (who, step) => {
+    const store = new MemoryStore()
+    const { world, session } = await opened(store, asking([ask('Which ship?')]))
+    const id = pausedIn(await session.call(CALL))
+    const [reached, gate] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    const [update, remove] = [store.update.bind(store), store.remove.bind(store)]
+    const slowly = async <Value>(change: () => Promise<Value>): Promise<Value> => {
+      reached.resolve()
+      await gate.promise
+      return change()
+    }
+    store.update = (...args) => step === 'claimed' ? slowly(() => update(...args)) : update(...args)
+    store.remove = (...args) => args[0] === 'paused' ? slowly(() => remove(...args)) : remove(...args)
+    const resumed = session.resume(id, 'the Fram')
+    await reached.promise
+    let isClosed = false
+    const closing = (who === 'host' ? world.host : session).close().then(() => { isClosed = true })
+    await flush()
+    expect(isClosed).toBe(false)
+    gate.resolve()
+    await closing
+    // Owned by none when it has not run: the process goes on, and so does its claim.
+    expect((await store.list('paused')).map(({ value }) => value)).toEqual(who === 'host' ? [] : [expect.not.objectContaining({ claimedBy: expect.anything() })])
+    expect(verdictOf(await resumed)).toBe(who === 'host' ? 'output' : 'SessionCancelled')
+  })
+
+  test('is not lost where the call may not go on, unless a person says so', async () => {
+    const store = new MemoryStore()
+    const first = await opened(store, asking([ask('Ship?')]))
+    const id = pausedIn(await first.session.call(CALL))
+    const rule = { permission: 'quiz', pattern: '*' }
+    const denying = await opened(store, asking([ask('Ship?')]), { rules: [{ ...rule, action: 'deny' }] })
+    expect(verdictOf(await denying.session.resume(id, 'Fram'))).toBe('RuleDenied')
+    const alone = await opened(store, asking([ask('Ship?')]), { rules: [{ ...rule, action: 'ask' }] })
+    expect(verdictOf(await alone.session.resume(id))).toBe('ApprovalDenied')
+    expect(await alone.world.host.pausedCalls()).toMatchObject([{ id, status: 'answered' }])
+    const refusing = await opened(store, asking([ask('Ship?')]), { rules: [{ ...rule, action: 'ask' }], approver: new ScriptedApprover('reject') })
+    expect(verdictOf(await refusing.session.resume(id))).toBe('ApprovalDenied')
+    expect(await refusing.world.host.pausedCalls()).toEqual([])
+  })
+
+  test('goes to the tool that asked, not to another in its place nor to another question', async () => {
+    const store = new MemoryStore()
+    const { session } = await opened(store, asking([ask('Ship?')]))
+    const id = pausedIn(await session.call(CALL))
+    const changed = await opened(store, asking([ask('Ship?')], { bytes: 'other' }))
+    expect(pausedIn(await changed.session.resume(id, 'Fram'))).toBe(id)
+    const other = await opened(store, asking([ask('Password of the bank?')], { bytes: 'other' }))
+    expect(pausedIn(await other.session.resume(id, 'Maud'))).toBe(id)
+  })
+})
+
+test('a password is never kept, neither asked later nor told again', async () => {
+  const store = new MemoryStore()
+  const password: InteractionRequest = { kind: 'Auth.Password', prompt: 'Password?' }
+  const lonely = await opened(store, asking([password]))
+  expect(verdictOf(await lonely.session.call(CALL))).toBe('InteractionUnavailable')
+  const person = createProgrammaticInteractor()
+  person.onQuestion(({ correlationId, request: { kind } }) => queueMicrotask(() =>
+    person.answer(correlationId, kind === 'Auth.Password' ? { status: 'accepted', value: 'hunter2' } : { status: 'timeout' })))
+  const { session } = await opened(store, asking([password, ask('Ship?')]), { pause: true, interactor: person })
+  const id = pausedIn(await session.call(CALL))
+  expect(JSON.stringify(await store.list('paused'))).not.toContain('hunter2')
+  expect(await session.resume(id, 'Fram')).toMatchObject({ data: ['hunter2', 'Fram'] })
+})
+
+test('an outcome is reported also where the store fails to delete the record', async () => {
+  const store = new MemoryStore()
+  const quiz = asking([ask('Ship?')])
+  const { execute, ...tool } = quiz.tools!['quiz']!
+  const breaking: ExtensionSketch = {
+    tools: {
+      quiz: {
+        ...tool,
+        execute: async (args, runtime) => {
+          const answers = await execute!(args, runtime)
+          store.failing = true
+          return answers
+        },
+      },
+    },
+  }
+  const { world, session } = await opened(store, breaking)
+  const id = pausedIn(await session.call(CALL))
+  expect(await session.resume(id, 'Fram')).toMatchObject({ data: ['Fram'] })
+  expect(world.eventsOf('SuppressedError').map(({ source }) => source)).toContain('paused calls')
+})
+
+test('a sub-agent pauses as its parent does', async () => {
+  const { session } = await opened(new MemoryStore(), asking([ask('Ship?')]))
+  const subagent = await session.openSubagent()
+  expect(verdictOf(await subagent.call(CALL))).toBe('ClarificationNeeded')
+  const without = await session.openSubagent({ pause: false })
+  expect(verdictOf(await without.call(CALL))).toBe('InteractionUnavailable')
+})
+
+test('a session that does not pause fails, a paused call can be given up, and a failing store says so', async () => {
+  const store = new MemoryStore()
+  const { session: plain } = await opened(store, asking([ask('Ship?')]), {})
+  expect(verdictOf(await plain.call(CALL))).toBe('InteractionUnavailable')
+  const { world, session } = await opened(store, asking([ask('Ship?')]))
+  await world.host.forgetPaused(pausedIn(await session.call(CALL)))
+  expect(await world.host.pausedCalls()).toEqual([])
+  store.failing = true
+  expect(verdictOf(await session.call(CALL))).toBe('StoreUnavailable')
+})
+
+test('of two hosts that go on with one call one has it, and while a store fails to delete it, it never runs twice', async () => {
+  const store = new MemoryStore()
+  const alive = (id: string) => ({ owner: { id, isGone: () => false } })
+  const quiz = asking([ask('Ship?')])
+  const id = pausedIn(await (await opened(store, quiz)).session.call(CALL))
+  const hosts = await Promise.all(['one', 'two', 'three'].map((name) => opened(store, quiz, { pause: true }, alive(name))))
+  const remove = store.remove.bind(store)
+  store.remove = () => Promise.reject(new Error('the disk is full'))
+  const results = await Promise.allSettled(hosts.map(({ session }, index) => session.resume(id, `Fram ${index}`)))
+  const [won, ...others] = results.toSorted((a, b) => a.status < b.status ? -1 : 1)
+  expect(won).toMatchObject({ value: { type: 'output' } })
+  for (const other of others) expect(other).toMatchObject({ reason: { code: 'InteractionAlreadyAnswered' } })
+  for (const { session } of hosts) await expect(session.resume(id)).rejects.toMatchObject({ code: 'InteractionAlreadyAnswered' })
+  store.remove = remove
+  await hosts[0]!.world.host.forgetPaused(id)
+  await expect(hosts[0]!.session.resume(id)).rejects.toMatchObject({ code: 'NotFound' })
+})
+
+test('a call that could not go on is anybody\'s again, though the host that tried lives', async () => {
+  const store = new MemoryStore()
+  const alive = (id: string) => ({ owner: { id, isGone: () => false } })
+  const id = pausedIn(await (await opened(store, asking([ask('Ship?')]))).session.call(CALL))
+  const denying = await opened(store, asking([ask('Ship?')]), { rules: [{ permission: 'quiz', pattern: '*', action: 'deny' }] }, alive('one'))
+  expect(verdictOf(await denying.session.resume(id, 'Fram'))).toBe('RuleDenied')
+  expect((await store.list('paused'))[0]!.value).not.toHaveProperty('claimedBy')
+  const other = await opened(store, asking([ask('Ship?')]), { pause: true }, alive('two'))
+  expect(await other.session.resume(id)).toMatchObject({ data: ['Fram'] })
+})
+
+test('records of another form are no paused calls', async () => {
+  const store = new MemoryStore()
+  const { world, session } = await opened(store, asking([ask('Ship?')]))
+  const id = pausedIn(await session.call(CALL))
+  const [{ key, value }] = await store.list('paused') as unknown as [{ key: string; value: Record<string, Json> }]
+  for (const member of ['call', 'question', 'asked']) await store.write('paused', key.replace(id, member), { ...value, id: member, [member]: 'x' })
+  await store.write('paused', key.replace(id, 'none'), null)
+  expect((await world.host.pausedCalls()).map((paused) => paused.id)).toEqual([id])
+  for (const other of ['call', 'question', 'asked', 'none']) await expect(session.resume(other, 'Fram')).rejects.toMatchObject({ code: 'NotFound' })
+})

@@ -1,0 +1,64 @@
+import { expect, test } from 'vitest'
+import { createProgrammaticInteractor } from '../../../src/embedder.ts'
+import { flush } from '../../twin/clock.ts'
+
+const envelope = (correlationId: string) =>
+  ({ correlationId, issuedAt: '2026-01-01T00:00:00Z', source: 'host', request: { kind: 'Ask', prompt: '?' } }) as const
+const { signal: never } = new AbortController()
+
+test('questions are told, wait in the order they came, and are answered by their id', async () => {
+  const person = createProgrammaticInteractor()
+  const heard: string[] = []
+  const off = person.onQuestion(({ correlationId }) => heard.push(correlationId))
+  const answers = [person.interact(envelope('1'), never), person.interact(envelope('2'), never)]
+  off()
+  void person.interact(envelope('3'), never)
+  expect(heard).toEqual(['1', '2'])
+  expect(person.pending.map(({ correlationId }) => correlationId)).toEqual(['1', '2', '3'])
+  person.answer('2', { status: 'accepted', value: 'b' })
+  person.answer('1', { status: 'rejected' })
+  expect(await Promise.all(answers)).toEqual([{ status: 'rejected' }, { status: 'accepted', value: 'b' }])
+  expect(person.pending.map(({ correlationId }) => correlationId)).toEqual(['3'])
+})
+
+test('a question that is taken back is gone, and answering it is refused', async () => {
+  const person = createProgrammaticInteractor()
+  const cancel = new AbortController()
+  const answer = person.interact(envelope('1'), cancel.signal)
+  cancel.abort(new Error('void'))
+  await expect(answer).rejects.toThrow('void')
+  expect(person.pending).toEqual([])
+  const late = () => person.answer('1', { status: 'rejected' })
+  expect(late).toThrowError(expect.objectContaining({ code: 'InteractionAlreadyAnswered' }))
+  await expect(person.interact(envelope('2'), cancel.signal)).rejects.toThrow('void')
+})
+
+test('a listener that fails is the interactor failing, and leaves nothing pending', async () => {
+  const person = createProgrammaticInteractor()
+  person.onQuestion(() => { throw new Error('no window') })
+  await expect(person.interact(envelope('1'), never)).rejects.toThrow('no window')
+  expect(person.pending).toEqual([])
+})
+
+test('a listener that takes its time fails the question when it fails, and nothing when it is too late', async () => {
+  const person = createProgrammaticInteractor()
+  const off = person.onQuestion(async () => { throw new Error('no window') })
+  await expect(person.interact(envelope('1'), never)).rejects.toThrow('no window')
+  off()
+  const typed = Promise.withResolvers<void>()
+  person.onQuestion(async ({ correlationId }) => {
+    await typed.promise
+    person.answer(correlationId, { status: 'accepted', value: 'a' })
+  })
+  const cancel = new AbortController()
+  const answer = person.interact(envelope('2'), cancel.signal)
+  cancel.abort(new Error('void'))
+  await expect(answer).rejects.toThrow('void')
+  const unhandled: unknown[] = []
+  const heard = (reason: unknown) => void unhandled.push(reason)
+  process.on('unhandledRejection', heard)
+  typed.resolve()
+  await flush()
+  process.off('unhandledRejection', heard)
+  expect(unhandled).toEqual([])
+})
