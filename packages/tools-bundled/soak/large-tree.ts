@@ -71,8 +71,10 @@ try {
     for (let at = 0; at < 1024 * MB; at += piece.length) await writeFile(path, piece, { flag: 'a' })
     await writeFile(path, 'the last line\n', { flag: 'a' })
     const before = process.memoryUsage().rss
-    const lines = Math.ceil(1024 * MB / piece.length) * 50_000 + 1
-    assert.deepEqual((await call('read', { path: 'big.txt', offset: lines }))['content'], 'the last line\n')
+    const pieces = Math.ceil(1024 * MB / piece.length)
+    // Lines are searched only in the first part of a file. The rest is read by bytes.
+    await assert.rejects(call('read', { path: 'big.txt', offset: pieces * 50_000 + 1 }), { code: 'InputInvalid' })
+    assert.equal((await call('read', { path: 'big.txt', byte_start: pieces * piece.length }))['content'], 'the last line\n')
     assert.equal((await call('grep', { pattern: 'last', path: 'big.txt' }))['total'], 1)
     assert.ok(process.memoryUsage().rss - before < 400 * MB, 'memory grew with the file')
   })
