@@ -31,7 +31,7 @@ describe('grep', () => {
       .toEqual({ matches: [{ path: 'g/a.ts', line: 1, text: 'import x\nconst a = 1' }], total: 1 })
   })
 
-  it('skips a sparse 1 GB file, cyclic links and unreadable folders', async () => {
+  it('finds matches next to a sparse 1 GB file, a cyclic link and an unreadable folder', async () => {
     await tool.put('odd/huge')
     await truncate(join(tool.workspace, 'odd/huge'), 1024 ** 3)
     await tool.put('odd/locked/a', 'needle')

@@ -48,7 +48,7 @@ describe('skill', () => {
     expect(logged.filter(({ level }) => level === 'warn').map(({ text }) => text).join('\n')).toMatch(/misnamed[^]*\.claude\/skills\/release/)
   })
 
-  it('reads nothing outside its folders', async () => {
+  it('does not load skills through links or names that lead out of its folders', async () => {
     const outside = realpathSync(mkdtempSync(join(tmpdir(), 'bulkhead-skill-')))
     mkdirSync(join(outside, 'evil'))
     writeFileSync(join(outside, 'evil/SKILL.md'), skillText('evil', 'x', 'the canary sings'))

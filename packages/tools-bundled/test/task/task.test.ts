@@ -19,13 +19,13 @@ describe('task', () => {
     })
   })
 
-  it('does not wait for a background agent', async () => {
+  it('returns the session of a background agent, and refuses one that was not requested', async () => {
     run = async () => ({ sessionId: 'child' })
     expect(await tool.call({ subagent_type: 'a', prompt: 'go', background: true })).toEqual({ session_id: 'child' })
     expect((await tool.refusal({ subagent_type: 'a', prompt: 'go' })).code).toBe('ToolExecutionFailed')
   })
 
-  it('reports errors of the agent, and stops it when the call is cancelled', async () => {
+  it('reports errors of the agent, and aborts its signal when the call is cancelled', async () => {
     run = () => Promise.reject(new Error('the model is gone'))
     expect(await tool.refusal({ subagent_type: 'a', prompt: 'go' })).toMatchObject({ code: 'ToolExecutionFailed', message: 'the model is gone' })
     const cancel = new AbortController()

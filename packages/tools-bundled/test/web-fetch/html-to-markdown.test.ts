@@ -50,7 +50,7 @@ describe('htmlToMarkdown', () => {
     expect(markdown('<p hidden>a</p><p style="display: none">b</p><p aria-hidden="true">c</p><p>d\u200b\u202e\u{e0041}e\u0007</p><!-- f --><template>g</template>')).toBe('de')
   })
 
-  it('removes links that run code', () => {
+  it('removes links that are not http, https or mailto', () => {
     expect(markdown('<a href="javascript:alert(1)">a</a> <a href="data:text/html,x">b</a> <a href="#c">c</a> <a>d</a>')).toBe('a b c d')
   })
 
@@ -64,7 +64,7 @@ describe('htmlToMarkdown', () => {
     ['many attributes', `<p ${'a=1 '.repeat(300_000)}>x`], ['many closing tags', '</div>'.repeat(300_000)], ['many entities', '&amp'.repeat(300_000)],
     ['many open comments', '<!--'.repeat(300_000)], ['many bold elements', '<b>x</b>'.repeat(200_000)], ['nested hidden elements', '<p hidden>x'.repeat(200_000)],
     ['many links', '<a href="/a">x</a>'.repeat(50_000)], ['much white space', `<p>${' '.repeat(1_000_000)}x`],
-  ])('takes linear time for %s', (_, html) => {
+  ])('takes at most 20 times as long as an ordinary page for %s', (_, html) => {
     let content = ''
     // Quadratic time would be hundreds of times that of an ordinary page.
     expect(cpuMs(() => { content = markdown(html) })).toBeLessThan(20 * ordinaryMs)

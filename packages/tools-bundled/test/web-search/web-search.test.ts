@@ -70,7 +70,7 @@ describe('web_search with a JSON API', () => {
     session: sessionMemory(), secrets: new Map([['SEARCH_KEY', { value: 'the canary sings', hosts: [server.place], commands: [] }]]),
   })
 
-  it('reads the list at the configured path, and sends a secret that it cannot read', async () => {
+  it('reads the list at the configured path, and sends the secret of the provider', async () => {
     answer = json({ data: { hits: [{ link: 'https://a.example/', name: 'A', description: 'about A' }] } })
     expect(await tool.call({ query: 'ü?' })).toEqual({ results: [{ url: 'https://a.example/', title: 'A', snippet: 'about A' }] })
     const { url, headers } = server.requests.at(-1)!

@@ -109,7 +109,7 @@ describe('read-only git commands run no program that the repository configures, 
     expect((await runRead('git status --short')).stdout).toBe(' M f\n')
   })
 
-  it('start the program git, so that a ceiling that allows git applies', async () => {
+  it('start the program git itself', async () => {
     expect((await argvOf('git -C . status'))[0]).toBe('git')
   })
 
