@@ -16,7 +16,9 @@ async function bench(...argv: string[]) {
   const stdout = new PassThrough()
   const stderr = new PassThrough()
   const latest = join(folder, 'latest.json')
-  const code = await runCommand(argv, { subjects: new URL('./fixtures/subjects/', import.meta.url), latest, stdout, stderr })
+  const code = await runCommand(
+    argv, { subjects: new URL('./fixtures/subjects/', import.meta.url), latest, stdout, stderr },
+  )
   return { code, latest, out: await text(stdout.end()), err: await text(stderr.end()) }
 }
 
@@ -55,7 +57,9 @@ describe('pnpm bench', () => {
       await writeFile(join(folder, 'subjects', `${name}.ts`), `export { subject } from '${source}'`)
     }
     const stdout = new PassThrough()
-    const around = { subjects: pathToFileURL(join(folder, 'subjects/')), latest: join(folder, 'latest.json'), stdout, stderr: stdout }
+    const around = {
+      subjects: pathToFileURL(join(folder, 'subjects/')), latest: join(folder, 'latest.json'), stdout, stderr: stdout,
+    }
     expect(await runCommand(['b', 'a', 'a-two', '--quick', '--json'], around)).toBe(0)
     expect(Object.keys((JSON.parse(await text(stdout.end())) as Latest).subjects)).toEqual(['a-one', 'a-two', 'b'])
   })

@@ -18,7 +18,9 @@ it('a fleet has the requested number of extensions and sessions', async () => {
   const sessions = await startFleet(host, SMALL)
   expect(sessions).toHaveLength(2)
   const fleet = host.extensions().filter(({ layer }) => layer === 'project')
-  expect(fleet.map(({ state }) => state).toSorted()).toEqual(['active', 'active', 'validated', 'validated', 'validated'])
+  expect(fleet.map(({ state }) => state).toSorted()).toEqual([
+    'active', 'active', 'validated', 'validated', 'validated',
+  ])
   await expect(startFleet(host, { ...SMALL, active: 1 })).rejects.toThrow('2 extensions are active instead of 1')
 })
 
@@ -29,6 +31,8 @@ it('a separate process reports the memory of a fleet', async () => {
 
 it('the subjects of the host use the full fleet', () => {
   const promised = 'host with 1,000 loaded, 50 active, 20 sessions'
-  expect(session.goals.map(({ side, measure, ratio }) => [side, measure, ratio])).toEqual([[promised, 'p50', 5_000], [promised, 'p99', 5_000]])
+  expect(session.goals.map(({ side, measure, ratio }) => [side, measure, ratio])).toEqual([
+    [promised, 'p50', 5_000], [promised, 'p99', 5_000],
+  ])
   expect([...session.sides, ...start.sides]).toHaveLength(4)
 })

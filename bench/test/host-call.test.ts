@@ -38,6 +38,8 @@ describe('a guarded call', () => {
   })
 
   it('an unknown subject fails with the known names', async () => {
-    await expect(bench('host-calls')).rejects.toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining('host-call') })
+    await expect(bench('host-calls')).rejects.toMatchObject({
+      code: 2, stdout: '', stderr: expect.stringContaining('host-call'),
+    })
   })
 })

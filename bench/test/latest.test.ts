@@ -7,7 +7,9 @@ import { QUICK, runSubject } from '../src/harness/run.ts'
 import { defineSubject } from '../src/harness/subject.ts'
 import { spinning } from './fixtures/sides.ts'
 
-const subject = defineSubject({ title: 'T', compares: 'C', sides: [spinning('a', 1)], modes: [{ kind: 'latency' }], goals: [] })
+const subject = defineSubject({
+  title: 'T', compares: 'C', sides: [spinning('a', 1)], modes: [{ kind: 'latency' }], goals: [],
+})
 const result = { ...resultOf(subject, QUICK, await runSubject(subject, QUICK)), seconds: 1.23456789 }
 
 let folder: string
@@ -27,10 +29,14 @@ describe('mergeLatest', () => {
   })
 
   it('replaces a subject by its name and keeps the others', async () => {
-    await mergeLatest(file, new Map([['skeleton', { ...result, title: 'old' }], ['audit', { ...result, title: 'kept' }]]))
+    await mergeLatest(
+      file, new Map([['skeleton', { ...result, title: 'old' }], ['audit', { ...result, title: 'kept' }]]),
+    )
     await mergeLatest(file, new Map([['skeleton', { ...result, title: 'new' }]]))
     const { subjects } = await read()
-    expect(Object.entries(subjects).map(([name, { title }]) => `${name}: ${title}`)).toEqual(['audit: kept', 'skeleton: new'])
+    expect(Object.entries(subjects).map(([name, { title }]) => `${name}: ${title}`)).toEqual([
+      'audit: kept', 'skeleton: new',
+    ])
   })
 
   it('stores four significant digits', async () => {
@@ -40,7 +46,8 @@ describe('mergeLatest', () => {
 
   it.each(['{"subjects": {', '[]', 'null'])('does not change a file with other content: %s', async (text) => {
     await writeFile(file, text)
-    await expect(mergeLatest(file, new Map([['skeleton', result]]))).rejects.toThrow('does not contain benchmark results')
+    await expect(mergeLatest(file, new Map([['skeleton', result]])))
+      .rejects.toThrow('does not contain benchmark results')
     expect(await readFile(file, 'utf8')).toBe(text)
   })
 })

@@ -83,7 +83,9 @@ describe('takeTurn', () => {
 
   it('reads memory instead of timing, and checks one call', async () => {
     const { runner, seen } = observed()
-    const turn = await takeTurn({ runner: { ...runner, megabytes: async () => 7.5 }, next: 3 }, { kind: 'memory' }, 1_000)
+    const turn = await takeTurn(
+      { runner: { ...runner, megabytes: async () => 7.5 }, next: 3 }, { kind: 'memory' }, 1_000,
+    )
     expect(turn).toEqual({ values: [['idle', 7.5]], micros: [], last: { i: 3, answer: 3 } })
     expect(seen.calls).toEqual([3])
     await expect(takeTurn({ runner, next: 0 }, { kind: 'memory' }, 1)).rejects.toThrow('has no megabytes()')

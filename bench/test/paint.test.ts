@@ -4,7 +4,9 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { painterFor } from '../src/harness/report.ts'
 
 /** A stream that looks like a terminal and reads the colour settings from the environment as one does. */
-const terminal = () => Object.assign(new PassThrough(), { isTTY: true, getColorDepth: WriteStream.prototype.getColorDepth })
+const terminal = () => Object.assign(
+  new PassThrough(), { isTTY: true, getColorDepth: WriteStream.prototype.getColorDepth },
+)
 
 beforeEach(() => {
   vi.stubEnv('TERM', 'xterm-256color')

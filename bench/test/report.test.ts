@@ -78,7 +78,8 @@ Noise: spread of a side 6 %, at most 30 % (theirs, 64-way); calibration loop 1.2
 
   it('warns about a busy machine and a quick run', () => {
     expect(renderReport('s', result, plain)).not.toMatch(/busy|quick/)
-    expect(renderReport('s', { ...result, noise: { ...result.noise, quiet: false } }, plain)).toContain('The machine was busy')
+    expect(renderReport('s', { ...result, noise: { ...result.noise, quiet: false } }, plain))
+      .toContain('The machine was busy')
     expect(renderReport('s', { ...result, quick: true }, plain)).toContain('a quick run')
   })
 
@@ -92,7 +93,9 @@ const columns = [{ title: 'side', align: 'left' }, { title: 'µs', align: 'right
 describe('renderTable', () => {
   it('pads each column to its widest cell', () => {
     const rows = [[{ text: 'a' }, { text: '1,000' }], [{ text: 'longer' }, { text: '7' }]]
-    expect(renderTable(columns, rows, (_, text) => text)).toEqual(['side        µs', 'a        1,000', 'longer       7'])
+    expect(renderTable(columns, rows, (_, text) => text)).toEqual([
+      'side        µs', 'a        1,000', 'longer       7',
+    ])
   })
 
   it('ignores colour codes when padding', () => {

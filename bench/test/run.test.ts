@@ -8,7 +8,9 @@ import { spinning, ticking } from './fixtures/sides.ts'
 
 const latency = { kind: 'latency' } as const
 const concurrent = { kind: 'throughput', concurrency: 4 } as const
-const among = (...sides: Side[]) => defineSubject({ title: 'T', compares: 'C', sides, modes: [latency, concurrent], goals: [] })
+const among = (...sides: Side[]) => defineSubject({
+  title: 'T', compares: 'C', sides, modes: [latency, concurrent], goals: [],
+})
 
 /** The calls before measuring: one alone, then four at once. */
 const FIRST_CALLS = 5
@@ -32,7 +34,9 @@ describe('runSubject', () => {
     const { ratios, sides } = resultOf(subject, QUICK, await runSubject(subject, QUICK))
     expect(ratios[0]?.median).toBeCloseTo(3, 6)
     expect(ratios[1]?.median).toBeCloseTo(1 / 3, 6)
-    expect(sides.map(({ measures }) => measures.map(({ value }) => Math.round(value)))).toEqual([[100, 100, 10_000], [300, 300, 3333]])
+    expect(sides.map(({ measures }) => measures.map(({ value }) => Math.round(value)))).toEqual([
+      [100, 100, 10_000], [300, 300, 3333],
+    ])
   })
 
   it('rotates the order of the sides, in whole cycles', async () => {
@@ -45,7 +49,9 @@ describe('runSubject', () => {
     })
     const sides = [noting('a'), noting('b'), noting('c'), noting('d')]
     const subject = defineSubject({ title: 'T', compares: 'C', sides, modes: [latency], goals: [] })
-    const { rounds } = await runSubject(subject, { ...QUICK, quick: false, rounds: 3, warmUpMs: 0, settleMs: 0, turnMs: 0 })
+    const { rounds } = await runSubject(
+      subject, { ...QUICK, quick: false, rounds: 3, warmUpMs: 0, settleMs: 0, turnMs: 0 },
+    )
     expect(rounds).toBe(4)
     // The check, the warm-up, then the rounds. No side follows itself, so each change of name is a turn.
     expect(turns.join('')).toBe(['abcd', 'abcd', 'adbc', 'bacd', 'cbda', 'dcab'].join(''))
@@ -64,12 +70,16 @@ describe('runSubject', () => {
     const result = resultOf(subject, FULL, await runSubject(subject, FULL))
     expect(reading).toBe(6)
     expect(result.sides[0]?.measures).toMatchObject([{ measure: 'idle', unit: 'MB', value: 3.5 }])
-    expect(result.ratios.map(({ median, met }) => ({ median, met }))).toEqual([{ median: 3.5, met: true }, { median: 3.5, met: false }])
+    expect(result.ratios.map(({ median, met }) => ({ median, met }))).toEqual([
+      { median: 3.5, met: true }, { median: 3.5, met: false },
+    ])
     expect((await runSubject(subject, QUICK)).rounds).toBe(3)
   })
 
   it('aborts with the name of the side with a wrong answer', async () => {
-    const run = runSubject(among(spinning('honest', 1), spinning('mistaken', 1, { run: async () => 'nonsense' })), QUICK)
+    const run = runSubject(
+      among(spinning('honest', 1), spinning('mistaken', 1, { run: async () => 'nonsense' })), QUICK,
+    )
     await expect(run).rejects.toThrow(`The side "mistaken" answered 'nonsense' to call 0; expected 0`)
   })
 
@@ -88,7 +98,8 @@ describe('runSubject', () => {
       held.resolve(i)
       return i
     }
-    await expect(runSubject(among(spinning('swapping', 1, { run: swapping })), QUICK)).rejects.toThrow('"swapping" answered')
+    await expect(runSubject(among(spinning('swapping', 1, { run: swapping })), QUICK))
+      .rejects.toThrow('"swapping" answered')
   })
 
   it('detects a wrong answer during measuring', async () => {
@@ -104,7 +115,9 @@ describe('runSubject', () => {
   })
 
   it('times out for a side that never answers', async () => {
-    const run = runSubject(among(spinning('silent', 1, { run: () => new Promise(() => {}) })), { ...QUICK, timeoutMs: 20 })
+    const run = runSubject(
+      among(spinning('silent', 1, { run: () => new Promise(() => {}) })), { ...QUICK, timeoutMs: 20 },
+    )
     await expect(run).rejects.toThrow('The side "silent" did not finish the first calls within 20 ms')
   })
 
@@ -131,9 +144,12 @@ describe('runSubject', () => {
 
   it('reports the first failure if stopping fails too', async () => {
     const stop = () => Promise.reject(new Error('stuck'))
-    const run = runSubject(among(spinning('a', 1, { stop }), spinning('b', 1, { stop, run: async () => 'nonsense' })), QUICK)
+    const run = runSubject(
+      among(spinning('a', 1, { stop }), spinning('b', 1, { stop, run: async () => 'nonsense' })), QUICK,
+    )
     await expect(run).rejects.toThrow(`The side "b" answered 'nonsense'`)
-    await expect(runSubject(among(spinning('a', 1, { stop })), QUICK)).rejects.toThrow('The side "a" failed in stop: stuck')
+    await expect(runSubject(among(spinning('a', 1, { stop })), QUICK))
+      .rejects.toThrow('The side "a" failed in stop: stuck')
   })
 
   it('reports each round', async () => {

@@ -99,7 +99,9 @@ describe('a signal', () => {
 
   it('reaches the script, and boot exits with the code of the script', async () => {
     using workspace = new BootWorkspace()
-    workspace.write('hello.mjs', "process.on('SIGTERM', () => process.exit(7)); setInterval(() => {}, 1e6); console.log('ready')")
+    workspace.write(
+      'hello.mjs', "process.on('SIGTERM', () => process.exit(7)); setInterval(() => {}, 1e6); console.log('ready')",
+    )
     const { child, printed, finished } = workspace.start(['hello'])
     await printed('ready')
     child.kill('SIGTERM')

@@ -27,7 +27,9 @@ describe('the tests of a package are counted', () => {
   })
 
   it('as one failure for an error outside the files', () => {
-    const { passed, failed } = countTests({ name: 'one', report: { ...report(file('passed', { a: 'passed' })), success: false } })
+    const { passed, failed } = countTests({
+      name: 'one', report: { ...report(file('passed', { a: 'passed' })), success: false },
+    })
     expect([passed, failed]).toEqual([1, 1])
   })
 

@@ -28,19 +28,27 @@ async function extension(code: string): Promise<ExtensionDescriptor> {
     kind: 'Tool', contractVersion: '1.0.0', requiredCoreVersion: '^1.0.0', id: 'sample', version: '1.0.0',
     tools: [{ name: 'sample', description: 'A sample.', inputSchema: { type: 'object' } }],
   }))
-  const loader = createLoader({ coreVersion: '1.0.0', roots: { global: home, projectFolder: '.bulkhead' }, bundled: [] })
+  const loader = createLoader({
+    coreVersion: '1.0.0', roots: { global: home, projectFolder: '.bulkhead' }, bundled: [],
+  })
   const overrides = { policy: { lock: { global: 'off' as const } } }
-  const { extensions, diagnostics } = await loader.load({ workspace: folder, trust: 'declined', projectDigest: 'any', overrides })
+  const { extensions, diagnostics } = await loader.load({
+    workspace: folder, trust: 'declined', projectDigest: 'any', overrides,
+  })
   expect(diagnostics).toEqual([])
   return extensions[0]!
 }
 
 const failing = async (code: string) =>
-  (await conform({ extension: await extension(code), sandbox })).filter(({ ok }) => !ok).map(({ requirement, detail }) => [requirement, detail])
+  (await conform({ extension: await extension(code), sandbox })).filter(({ ok }) => !ok)
+    .map(({ requirement, detail }) => [requirement, detail])
 
 describe('the conformance suite', () => {
   it('passes every requirement for a good extension', async () => {
-    const results = await conform({ extension: await extension(`export default { tools: { sample: { execute: (args) => Object.keys(args) } } }`), sandbox })
+    const results = await conform({
+      extension: await extension(`export default { tools: { sample: { execute: (args) => Object.keys(args) } } }`),
+      sandbox,
+    })
     expect(results).toEqual(Object.keys(REQUIREMENTS).map((requirement) => ({ requirement, ok: true })))
   })
 
@@ -49,14 +57,25 @@ describe('the conformance suite', () => {
   })
 
   it.each([
-    ['other tools than declared', `export default { tools: { other: { execute: () => 1 } } }`, 'exports', /ExportsMismatch/],
-    ['a phase that throws', `export default { activate() { throw new Error('not ready') }, tools: { sample: { execute: () => 1 } } }`, 'lifecycle-order', /LifecycleFailure.*not ready/],
+    [
+      'other tools than declared', `export default { tools: { other: { execute: () => 1 } } }`, 'exports',
+      /ExportsMismatch/,
+    ],
+    [
+      'a phase that throws',
+      `export default { activate() { throw new Error('not ready') }, tools: { sample: { execute: () => 1 } } }`,
+      'lifecycle-order', /LifecycleFailure.*not ready/,
+    ],
     ['a dispose that fails the second time', `let done = false
       export default { dispose() { if (done) throw new Error('twice'); done = true }, tools: { sample: { execute: () => 1 } } }`, 'dispose-idempotent', /twice/],
     ['a tool that crashes on unusual arguments', `export default { tools: { sample: { execute: (args) => new Promise((resolve) => {
         if (args.number) queueMicrotask(() => { throw new Error('too much') }); else resolve(1)
       }) } } }`, 'worst-arguments', /CompartmentCrashed/],
-    ['a tool that cannot be cancelled', `export default { tools: { sample: { execute(args) { if (Object.keys(args).length === 0) for (;;); } } } }`, 'abort', /.+/],
+    [
+      'a tool that cannot be cancelled',
+      `export default { tools: { sample: { execute(args) { if (Object.keys(args).length === 0) for (;;); } } } }`,
+      'abort', /.+/,
+    ],
   ])('finds %s', async (_, code, requirement, detail) => {
     expect(await failing(code)).toContainEqual([requirement, expect.stringMatching(detail)])
   })

@@ -6,10 +6,12 @@ const ROOT = join(import.meta.dirname, '../../..')
 const PAGES = ['*.md', 'docs/**/*.md', 'packages/*/README.md'].flatMap((pattern) => globSync(pattern, { cwd: ROOT }))
 
 /** Code contains no links. */
-const prose = (page: string): string => readFileSync(join(ROOT, page), 'utf8').replaceAll(/^```[\s\S]*?^```/gm, '').replaceAll(/`[^`\n]*`/g, '')
+const prose = (page: string): string => readFileSync(join(ROOT, page), 'utf8').replaceAll(/^```[\s\S]*?^```/gm, '')
+  .replaceAll(/`[^`\n]*`/g, '')
 
 /** The anchor of a heading, as GitHub makes it. */
-const anchorOf = (heading: string): string => heading.toLowerCase().replaceAll(/[^\p{L}\p{N} _-]/gu, '').trim().replaceAll(' ', '-')
+const anchorOf = (heading: string): string => heading.toLowerCase().replaceAll(/[^\p{L}\p{N} _-]/gu, '').trim()
+  .replaceAll(' ', '-')
 const anchors = (page: string): ReadonlySet<string> =>
   new Set([...readFileSync(page, 'utf8').matchAll(/^#+ (.+)$/gm)].map(([, heading]) => anchorOf(heading!)))
 
@@ -47,9 +49,14 @@ it('a page of a package does not link outside the package, because a registry sh
 
 it('every decision that a file names has a page', () => {
   const pages = new Set(globSync('docs/decisions/0*.md', { cwd: ROOT }).map((page) => Number(/(\d+)-/.exec(page)![1])))
-  const files = ['{packages,apps}/*/{src,test,scripts,corpus}/**/*.ts', 'bench/{src,test}/**/*.ts', 'scripts/**/*.mjs', '*.md', 'docs/{guides,explanation,reference,tutorials}/*.md']
+  const files = [
+    '{packages,apps}/*/{src,test,scripts,corpus}/**/*.ts', 'bench/{src,test}/**/*.ts', 'scripts/**/*.mjs', '*.md',
+    'docs/{guides,explanation,reference,tutorials}/*.md',
+  ]
     .flatMap((pattern) => globSync(pattern, { cwd: ROOT }))
-  const named = files.flatMap((file) => [...readFileSync(join(ROOT, file), 'utf8').matchAll(/\bdecisions? (\d+(?:(?:, | and )\d+)*)/gi)]
+  const named = files.flatMap((file) => [
+    ...readFileSync(join(ROOT, file), 'utf8').matchAll(/\bdecisions? (\d+(?:(?:, | and )\d+)*)/gi),
+  ]
     .flatMap(([, numbers]) => numbers!.match(/\d+/g)!.map((number) => [file, Number(number)] as const)))
   expect(named.length).toBeGreaterThan(0)
   expect(named.filter(([, number]) => !pages.has(number))).toEqual([])

@@ -47,10 +47,23 @@ it.each([
     { 'dist/a.js': 'new URL(`./b.ts`, import.meta.url)' },
     'dist/a.js refers to a source file by URL: `./b.ts`, import.meta.url',
   ],
-  ['a page that links outside the package', { 'README.md': '[a](https://x.example) [b](./schema/one.json#x) [c](../../docs/x.md)' }, 'README.md links to ../../docs/x.md, which is not in the package'],
-  ['an index with a broken link', { 'llms.txt': '[b](docs/b.md)' }, 'llms.txt links to docs/b.md, which is not in the package'],
-  ['a page with a broken link', { 'docs/a.md': '[b](b.md) [c](../schema/one.json)' }, 'docs/a.md links to b.md, which is not in the package'],
-  ['a bin without an interpreter', { 'dist/bin.js': '' }, './dist/bin.js is a bin and does not begin with #!/usr/bin/env node'],
+  [
+    'a page that links outside the package',
+    { 'README.md': '[a](https://x.example) [b](./schema/one.json#x) [c](../../docs/x.md)' },
+    'README.md links to ../../docs/x.md, which is not in the package',
+  ],
+  [
+    'an index with a broken link', { 'llms.txt': '[b](docs/b.md)' },
+    'llms.txt links to docs/b.md, which is not in the package',
+  ],
+  [
+    'a page with a broken link', { 'docs/a.md': '[b](b.md) [c](../schema/one.json)' },
+    'docs/a.md links to b.md, which is not in the package',
+  ],
+  [
+    'a bin without an interpreter', { 'dist/bin.js': '' },
+    './dist/bin.js is a bin and does not begin with #!/usr/bin/env node',
+  ],
 ])('finds %s', (_, files, problem) => {
   expect(problemsWith(files)).toEqual([problem])
 })

@@ -8,7 +8,8 @@ import { copyDocumentation } from '../../../scripts/package/docs.mjs'
 
 const ROOT = join(import.meta.dirname, '../../..')
 /** `pnpm check` puts pnpm on the PATH. A test that is run by hand uses the one that the setup installed. */
-const PATH = [...globSync('.tools/*/node_modules/.bin', { cwd: ROOT }).map((path) => join(ROOT, path)), process.env['PATH']].join(':')
+const PATH = [...globSync('.tools/*/node_modules/.bin', { cwd: ROOT })
+  .map((path) => join(ROOT, path)), process.env['PATH']].join(':')
 
 it('the tarball of bulkhead contains the documentation, and every link in it resolves', () => {
   const folder = mkdtempSync(join(tmpdir(), 'bulkhead-packed-docs-'))
@@ -20,14 +21,18 @@ it('the tarball of bulkhead contains the documentation, and every link in it res
     writeFileSync(join(folder, 'package/package.json'), JSON.stringify({ name, version, files }))
     writeFileSync(join(folder, 'package/README.md'), readFileSync(join(ROOT, 'packages/bulkhead/README.md')))
     copyDocumentation(join(folder, 'package'))
-    execFileSync('pnpm', ['pack', '--pack-destination', folder], { cwd: join(folder, 'package'), env: { ...process.env, PATH }, stdio: 'pipe' })
+    execFileSync(
+      'pnpm', ['pack', '--pack-destination', folder],
+      { cwd: join(folder, 'package'), env: { ...process.env, PATH }, stdio: 'pipe' },
+    )
     rmSync(join(folder, 'package'), { recursive: true })
     execFileSync('tar', ['-xzf', join(folder, `${String(name)}-${String(version)}.tgz`), '-C', folder])
 
     const { files: packed, problems } = inspectContents(join(folder, 'package'))
     expect(problems).toEqual([])
     expect(packed).toContain('llms.txt')
-    expect(packed.filter((file) => file.startsWith('docs/')).toSorted()).toEqual(globSync('docs/**/*.*', { cwd: ROOT }).toSorted())
+    expect(packed.filter((file) => file.startsWith('docs/')).toSorted())
+      .toEqual(globSync('docs/**/*.*', { cwd: ROOT }).toSorted())
   } finally {
     rmSync(folder, { recursive: true })
   }

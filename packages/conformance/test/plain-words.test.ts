@@ -26,10 +26,12 @@ function stringsOf(code: string): readonly string[] {
 it('finds a phrase in a page and in a string, but not in a comment or a name', () => {
   expect(phrasesIn('Whoever reads this IS TOLD nothing.')).toEqual(['Whoever', 'IS TOLD'])
   expect(phrasesIn('readonly isNobody?: boolean')).toEqual([])
-  expect(stringsOf('// nobody\nthrow new Error(`${who} asked, and nobody answered`)').flatMap(phrasesIn)).toEqual(['nobody'])
+  expect(stringsOf('// nobody\nthrow new Error(`${who} asked, and nobody answered`)').flatMap(phrasesIn))
+    .toEqual(['nobody'])
 })
 
-const PAGES = ['*.md', 'llms.txt', 'docs/**/*.md', 'packages/*/README.md', 'apps/*/README.md', 'bench/README.md'].flatMap(findIn)
+const PAGES = ['*.md', 'llms.txt', 'docs/**/*.md', 'packages/*/README.md', 'apps/*/README.md', 'bench/README.md']
+  .flatMap(findIn)
 it.each(PAGES)('%s has none of these phrases', (page) => {
   expect(phrasesIn(read(page))).toEqual([])
 })
@@ -37,7 +39,8 @@ it.each(PAGES)('%s has none of these phrases', (page) => {
 it('no string of the sources has one of these phrases', () => {
   const files = ['packages/*/src/**/*.ts', 'apps/*/src/**/*.ts', 'scripts/**/*.mjs'].flatMap(findIn)
   expect(files.length).toBeGreaterThan(200)
-  expect(files.flatMap((file) => stringsOf(read(file)).filter((text) => phrasesIn(text).length > 0).map((text) => `${file}: ${text}`))).toEqual([])
+  expect(files.flatMap((file) => stringsOf(read(file)).filter((text) => phrasesIn(text).length > 0)
+    .map((text) => `${file}: ${text}`))).toEqual([])
 })
 
 it.each(Object.entries(ERRORS))('the error %s has none of these phrases', (_, { meaning, cure }) => {

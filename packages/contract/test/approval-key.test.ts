@@ -48,9 +48,13 @@ describe('an approval key', () => {
       const names = [...template.matchAll(/\{(\w)\}/g)].map((match) => match[1]!)
       const tricky = fc.string({ unit: fc.constantFrom('%', '2', '5', ':', '-', "'", '"', 'é', 'a', '\n', '[', ']'),
         maxLength: 4 })
-      const value: fc.Arbitrary<Json> = fc.oneof(tricky, fc.constantFrom(2, 5, 25, null, true, '2', '25', 'null', 'true', '[2]'),
+      const value: fc.Arbitrary<Json> = fc.oneof(tricky, fc.constantFrom(
+        2, 5, 25, null, true, '2', '25', 'null', 'true', '[2]',
+      ),
         fc.constant([2]), anyJson)
-      const args = fc.record(Object.fromEntries(names.map((name) => [name, value])), { requiredKeys: [], noNullPrototype: true })
+      const args = fc.record(
+        Object.fromEntries(names.map((name) => [name, value])), { requiredKeys: [], noNullPrototype: true },
+      )
       const compiled = compileApprovalKey(template)
       const made = (given: JsonObject) => {
         try {

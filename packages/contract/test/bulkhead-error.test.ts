@@ -11,7 +11,10 @@ const hostile: readonly [string, unknown][] = [
     has: () => { throw new Error('has') }, get: () => { throw new Error('get') },
     getPrototypeOf: () => { throw new Error('proto') },
   })],
-  ['a revoked proxy', (() => { const { proxy, revoke } = Proxy.revocable({}, {}); revoke(); return proxy as unknown })()],
+  [
+    'a revoked proxy',
+    (() => { const { proxy, revoke } = Proxy.revocable({}, {}); revoke(); return proxy as unknown })(),
+  ],
   ['an object whose text throws', { toString: () => { throw new Error('no') } }],
   ['an error whose message is an accessor that throws', Object.defineProperty(new Error('x'), 'message',
     { get: () => { throw new Error('no') } })],
@@ -32,7 +35,9 @@ describe('BulkheadError', () => {
   it('has a name, a message, data and a cause', () => {
     const cause = new Error('under it')
     const error = new BulkheadError('NotFound', 'No file.', { cause, data: { path: '/x' } })
-    expect(error).toMatchObject({ name: 'BulkheadError', code: 'NotFound', message: 'No file.', data: { path: '/x' }, cause })
+    expect(error).toMatchObject({
+      name: 'BulkheadError', code: 'NotFound', message: 'No file.', data: { path: '/x' }, cause,
+    })
     expect(new BulkheadError('NotFound', 'No file.')).not.toHaveProperty('cause')
     expect(error).toBeInstanceOf(Error)
   })

@@ -40,7 +40,8 @@ describe('host versions', () => {
   it.each<[string, string, boolean]>([
     ['^1.0.0', '1.9.3', true], ['^1.0.0', '2.0.0', false], ['~1.2.0', '1.2.9', true], ['~1.2.0', '1.3.0', false],
     ['>=1.0.0 <1.5.0', '1.4.0', true],
-    ['1.0.0', '1.0.0', true], ['=1.0.0', '1.0.1', false], ['1.x || 3.x', '3.1.0', true], ['^1.0.0', '1.1.0-rc.1', false],
+    ['1.0.0', '1.0.0', true], ['=1.0.0', '1.0.1', false], ['1.x || 3.x', '3.1.0', true],
+    ['^1.0.0', '1.1.0-rc.1', false],
     ['>=1.1.0-rc.0', '1.1.0-rc.1', true],
     ['latest', '1.0.0', false], ['^1.0.0 nonsense', '1.0.0', false], ['^1.0.0', 'dev', false],
   ])('%s includes %s: %s', (range, host, holds) => {

@@ -34,7 +34,9 @@ export const fromJsonSchema = defineExtension({
         await runtime.interact.ask('?')
         // @ts-expect-error no state slot
         await runtime.state.read()
-        const answer = await runtime.net.fetch('https://api.weather.example', { headers: { authorization: `Bearer ${key}` } })
+        const answer = await runtime.net.fetch(
+          'https://api.weather.example', { headers: { authorization: `Bearer ${key}` } },
+        )
         runtime.progress('working')
         return { token, text, status: answer.status }
       },

@@ -3,7 +3,8 @@ import { VALIDATION_STAGES } from '../src/model/bulkhead-error.ts'
 
 it('diagnostics have exactly these stages, in order', () => {
   expect(VALIDATION_STAGES).toEqual([
-    'locate', 'trust', 'read', 'shape', 'contractVersion', 'requiredCoreVersion', 'configSchema', 'integrity', 'signature',
+    'locate', 'trust', 'read', 'shape', 'contractVersion', 'requiredCoreVersion', 'configSchema', 'integrity',
+    'signature',
     'lock', 'register',
   ])
 })

@@ -19,7 +19,8 @@ const loadedBy = async (module: string): Promise<readonly string[]> => {
 
 describe('the author API', () => {
   it('loads two small files and no library', async () => {
-    expect(await loadedBy('author/index.ts')).toEqual(['author/index.ts', 'author/extension.ts'].map((file) => source + file))
+    expect(await loadedBy('author/index.ts'))
+      .toEqual(['author/index.ts', 'author/extension.ts'].map((file) => source + file))
   })
 
   it('only adds types', () => {
@@ -40,6 +41,7 @@ describe('the author API', () => {
 describe('the specification', () => {
   it.each([['index.ts', []], ['validation/index.ts', ['zod', 'semver']]])('loads with %s the libraries %j', async (module, libraries) => {
     const loaded = await loadedBy(module)
-    expect(['zod', 'semver'].filter((name) => loaded.some((url) => url.includes(`/node_modules/${name}/`)))).toEqual(libraries)
+    expect(['zod', 'semver'].filter((name) => loaded.some((url) => url.includes(`/node_modules/${name}/`))))
+      .toEqual(libraries)
   })
 })

@@ -7,16 +7,25 @@ import * as validation from '../src/validation/index.ts'
 describe('the exports', () => {
   it('of @bulkhead/contract', () => {
     expect(Object.keys(contract).toSorted()).toEqual([
-      'AGENT_TOOL', 'ANY_COMMAND', 'APPROVAL_ANSWERS', 'BROKER_METHODS', 'BulkheadError', 'CALL_LIMITS', 'COMMAND_SEVERITIES',
+      'AGENT_TOOL', 'ANY_COMMAND', 'APPROVAL_ANSWERS', 'BROKER_METHODS', 'BulkheadError', 'CALL_LIMITS',
+      'COMMAND_SEVERITIES',
       'COMPARTMENT_LIMITS', 'CONFIG_FILE', 'CONTRACT_VERSION', 'DEFAULT_LIMITS', 'ERRORS', 'EVENT_TYPES',
-      'EXTENSION_ID_PATTERN', 'HEADER_NAME_PATTERN', 'LAYERS', 'LIFECYCLE', 'LIFECYCLE_PHASES', 'LIFECYCLE_STATES', 'LOCKED_TOOLS',
-      'LOCK_FILE', 'LOCK_VERSION', 'LONGEST_TIMER_MS', 'MANIFEST_FILE', 'MANIFEST_LIMITS', 'NO_GRANT', 'PLACEMENTS', 'ProtectedPlaces',
-      'REQUIREMENT_VARIABLES', 'RULE_ACTIONS', 'RULE_CAPABILITIES', 'SECURITY_MODES', 'STORE_COLLECTIONS', 'SUBAGENTS', 'TOOL_INTERACTION_KINDS',
-      'TOOL_NAME_PATTERN', 'TRUST_DECISIONS', 'ToolError', 'VALIDATION_STAGES', 'allowedPatterns', 'allowsNeed', 'auditRecord',
-      'beyond', 'capabilitiesMeant', 'checkApprovalKey', 'checkRequirements', 'classifyToolMode', 'compileApprovalKey', 'compileCeiling',
-      'compileGrant', 'declaredCeiling', 'declaredPower', 'defineExtension', 'defineTool', 'dependencyCycleFault', 'findIdConflicts',
-      'findLockedToolFault', 'findToolNameConflicts', 'hasEffects', 'isErrorCode', 'isLockedTool', 'judgeRules', 'layerRank', 'matchArguments',
-      'mayLoad', 'missingDependencyFault', 'mustBeNamed', 'narrowPower', 'nextState', 'orderDependencies', 'powerItems', 'protectionReason',
+      'EXTENSION_ID_PATTERN', 'HEADER_NAME_PATTERN', 'LAYERS', 'LIFECYCLE', 'LIFECYCLE_PHASES', 'LIFECYCLE_STATES',
+      'LOCKED_TOOLS',
+      'LOCK_FILE', 'LOCK_VERSION', 'LONGEST_TIMER_MS', 'MANIFEST_FILE', 'MANIFEST_LIMITS', 'NO_GRANT', 'PLACEMENTS',
+      'ProtectedPlaces',
+      'REQUIREMENT_VARIABLES', 'RULE_ACTIONS', 'RULE_CAPABILITIES', 'SECURITY_MODES', 'STORE_COLLECTIONS', 'SUBAGENTS',
+      'TOOL_INTERACTION_KINDS',
+      'TOOL_NAME_PATTERN', 'TRUST_DECISIONS', 'ToolError', 'VALIDATION_STAGES', 'allowedPatterns', 'allowsNeed',
+      'auditRecord',
+      'beyond', 'capabilitiesMeant', 'checkApprovalKey', 'checkRequirements', 'classifyToolMode', 'compileApprovalKey',
+      'compileCeiling',
+      'compileGrant', 'declaredCeiling', 'declaredPower', 'defineExtension', 'defineTool', 'dependencyCycleFault',
+      'findIdConflicts',
+      'findLockedToolFault', 'findToolNameConflicts', 'hasEffects', 'isErrorCode', 'isLockedTool', 'judgeRules',
+      'layerRank', 'matchArguments',
+      'mayLoad', 'missingDependencyFault', 'mustBeNamed', 'narrowPower', 'nextState', 'orderDependencies', 'powerItems',
+      'protectionReason',
       'requireOptions', 'withCommonConfig',
     ])
   })
@@ -27,17 +36,22 @@ describe('the exports', () => {
 
   it('of @bulkhead/contract/validation', () => {
     expect(Object.keys(validation).toSorted()).toEqual([
-      'commandSafetyPatternSchema', 'configFileSchema', 'contractCompatible', 'coreSatisfies', 'lockFileSchema', 'manifestSchema', 'requirementSet',
+      'commandSafetyPatternSchema', 'configFileSchema', 'contractCompatible', 'coreSatisfies', 'lockFileSchema',
+      'manifestSchema', 'requirementSet',
       'ruleSchema',
     ])
   })
 
   it('of @bulkhead/contract/dialects', () => {
     expect(Object.keys(dialects).toSorted()).toEqual([
-      'acceptReturn', 'canonicalCall', 'canonicalToolName', 'completeOutcome', 'fromCanonical', 'fromGrida', 'fromMcp', 'fromMorphix',
-      'fromPhi', 'fromPhiMessage', 'fromSteerable', 'fromSteerableCall', 'fromStud', 'isTerminalOutcome', 'isTerminalResult', 'noteOfCut',
-      'phiErrorText', 'readReturn', 'renameArguments', 'steerableToolCall', 'steerableToolResult', 'textOfContent', 'textOfData', 'toGrida',
-      'toMcp', 'toMorphix', 'toPhi', 'toPhiEvents', 'toPhiMessage', 'toSteerable', 'toSteerableEvents', 'toStud', 'toStudEvent',
+      'acceptReturn', 'canonicalCall', 'canonicalToolName', 'completeOutcome', 'fromCanonical', 'fromGrida', 'fromMcp',
+      'fromMorphix',
+      'fromPhi', 'fromPhiMessage', 'fromSteerable', 'fromSteerableCall', 'fromStud', 'isTerminalOutcome',
+      'isTerminalResult', 'noteOfCut',
+      'phiErrorText', 'readReturn', 'renameArguments', 'steerableToolCall', 'steerableToolResult', 'textOfContent',
+      'textOfData', 'toGrida',
+      'toMcp', 'toMorphix', 'toPhi', 'toPhiEvents', 'toPhiMessage', 'toSteerable', 'toSteerableEvents', 'toStud',
+      'toStudEvent',
     ])
   })
 

@@ -93,7 +93,9 @@ describe.each([
   it('has a title and a description of every property, for editors', async () => {
     const schema = await schemaOf(name)
     expect(schema)
-      .toMatchObject({ $schema: 'https://json-schema.org/draft/2020-12/schema', $id: `urn:bulkhead:contract:1:${name}` })
+      .toMatchObject({
+        $schema: 'https://json-schema.org/draft/2020-12/schema', $id: `urn:bulkhead:contract:1:${name}`,
+      })
     expect([schema['title'], schema['description']].every((text) => typeof text === 'string' && text !== '')).toBe(true)
     expect(undescribed(schema, '')).toEqual([])
   })

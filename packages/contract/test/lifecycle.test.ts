@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { LIFECYCLE, LIFECYCLE_PHASES, LIFECYCLE_STATES, nextState, type LifecycleSignal, type LifecycleState } from '../src/model/lifecycle.ts'
+import {
+  LIFECYCLE, LIFECYCLE_PHASES, LIFECYCLE_STATES, nextState, type LifecycleSignal, type LifecycleState,
+} from '../src/model/lifecycle.ts'
 
 const SIGNALS: readonly LifecycleSignal[] = [
   'init', 'initialised', 'activate', 'activated', 'drain', 'drained', 'dispose', 'fail',

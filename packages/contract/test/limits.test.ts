@@ -4,16 +4,20 @@ import { CALL_LIMITS, COMPARTMENT_LIMITS, DEFAULT_LIMITS, MANIFEST_LIMITS } from
 it('limits have these values', () => {
   expect(DEFAULT_LIMITS).toEqual({
     heapMb: 128, memoryMb: 512, cpuMs: 15_000, phaseMs: 10_000, startMs: 10_000, graceMs: 500, concurrentCalls: 64,
-    messageBytes: 16_777_216, messagesPerSecond: 20_000, outstandingRequests: 1_024, outputBytes: 8_388_608, logBytes: 1_048_576,
-    readBytes: 2_097_152_000, writtenBytes: 1_048_576_000, sentBytes: 524_288_000, savedBytes: 67_108_864, nestedCalls: 10_000,
+    messageBytes: 16_777_216, messagesPerSecond: 20_000, outstandingRequests: 1_024, outputBytes: 8_388_608,
+    logBytes: 1_048_576,
+    readBytes: 2_097_152_000, writtenBytes: 1_048_576_000, sentBytes: 524_288_000, savedBytes: 67_108_864,
+    nestedCalls: 10_000,
   })
   expect(CALL_LIMITS).toEqual({
-    idChars: 128, argumentChars: 1_048_576, argumentDepth: 32, argumentNodes: 50_000, defaultTimeoutMs: 30_000, maxTimeoutMs: 3_600_000,
+    idChars: 128, argumentChars: 1_048_576, argumentDepth: 32, argumentNodes: 50_000, defaultTimeoutMs: 30_000,
+    maxTimeoutMs: 3_600_000,
     argumentChanges: 4, judgeMs: 600_000, attempts: 3,
     approvalKeyBytes: 1_024, subagentDepth: 5, shownBytes: 204_800, sessionSavedBytes: 1_048_576_000, shownImages: 20,
   })
   expect(MANIFEST_LIMITS).toEqual({
-    manifestBytes: 262_144, tools: 128, descriptionChars: 4_096, files: 2_000, fileBytes: 16_777_216, packageBytes: 67_108_864,
+    manifestBytes: 262_144, tools: 128, descriptionChars: 4_096, files: 2_000, fileBytes: 16_777_216,
+    packageBytes: 67_108_864,
   })
 })
 

@@ -4,11 +4,14 @@ import { lockFileSchema } from '../src/validation/lock.ts'
 
 const hex = (digit: string) => digit.repeat(128)
 const entry = {
-  version: '1.4.0', root: hex('a'), source: 'npm:@acme/weather@1.4.0', signer: null, signedBy: null, capability: hex('b'),
+  version: '1.4.0', root: hex('a'), source: 'npm:@acme/weather@1.4.0', signer: null, signedBy: null,
+  capability: hex('b'),
   capabilities: { env: ['TOKEN'], secrets: [], tools: { forecast: { net: { hosts: ['api.example'] } } } },
   tools: { forecast: hex('c') }, accepted: { at: '2026-11-15T04:00:00.000Z', by: 'ann' },
 }
-const lock = (over: object) => lockFileSchema.safeParse({ lockVersion: 1, extensions: { weather: { ...entry, ...over } } })
+const lock = (over: object) => lockFileSchema.safeParse({
+  lockVersion: 1, extensions: { weather: { ...entry, ...over } },
+})
 
 describe('the lock', () => {
   it('has this name', () => expect(LOCK_FILE).toBe('bulkhead.lock'))
@@ -17,7 +20,9 @@ describe('the lock', () => {
     expect(lock({ source }).success).toBe(true)
   })
 
-  it.each(['bundle', 'npm'])('accepts an entry signed by %s', (signedBy) => expect(lock({ signedBy }).success).toBe(true))
+  it.each(['bundle', 'npm'])(
+    'accepts an entry signed by %s', (signedBy) => expect(lock({ signedBy }).success).toBe(true),
+  )
 
   it('accepts as many variables and secrets as a manifest', () => {
     const env = Array.from({ length: 64 }, (_, index) => `TOKEN_${index}`)
@@ -25,7 +30,10 @@ describe('the lock', () => {
     expect(lock({ capabilities: { ...entry.capabilities, env, secrets } }).success).toBe(true)
   })
 
-  it('keeps an entry unchanged', () => expect(lock({})).toMatchObject({ success: true, data: { extensions: { weather: entry } } }))
+  it(
+    'keeps an entry unchanged',
+    () => expect(lock({})).toMatchObject({ success: true, data: { extensions: { weather: entry } } }),
+  )
 
   it.each([
     ['another version of the form', { lockVersion: 2, extensions: {} }],

@@ -1,5 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import { ENV_NAME_PATTERN, EXTENSION_ID_PATTERN, HEADER_NAME_PATTERN, LAYERS, layerRank, isLockedTool, LOCKED_TOOLS, TOOL_NAME_PATTERN } from '../src/model/names.ts'
+import {
+  ENV_NAME_PATTERN, EXTENSION_ID_PATTERN, HEADER_NAME_PATTERN, LAYERS, layerRank, isLockedTool, LOCKED_TOOLS,
+  TOOL_NAME_PATTERN,
+} from '../src/model/names.ts'
 
 describe('names', () => {
   it.each<[string, RegExp, readonly string[], readonly string[]]>([
@@ -7,8 +10,14 @@ describe('names', () => {
       ['', '1a', '_a', 'a.b', 'a b', 'a\n', 'é', 'A'.repeat(65), 'a__b/c', 'mcp:a.b']],
     ['extensions', EXTENSION_ID_PATTERN, ['a', 'weather-2', 'a'.repeat(64)],
       ['', 'A', 'a_b', '-a', '../a', 'a\n', 'a'.repeat(65)]],
-    ['headers', HEADER_NAME_PATTERN, ['a', 'X-Api-Key', "!#$%&'*+.^_`|~", '1', 'x'.repeat(128)], ['', 'a b', 'a:', 'a\n', 'ä', '(a)', 'x'.repeat(129)]],
-    ['variables', ENV_NAME_PATTERN, ['_', 'PATH', 'a1', 'A'.repeat(128)], ['', '1A', 'A-B', 'A=B', 'A\n', 'A'.repeat(129)]],
+    [
+      'headers', HEADER_NAME_PATTERN, ['a', 'X-Api-Key', "!#$%&'*+.^_`|~", '1', 'x'.repeat(128)],
+      ['', 'a b', 'a:', 'a\n', 'ä', '(a)', 'x'.repeat(129)],
+    ],
+    [
+      'variables', ENV_NAME_PATTERN, ['_', 'PATH', 'a1', 'A'.repeat(128)],
+      ['', '1A', 'A-B', 'A=B', 'A\n', 'A'.repeat(129)],
+    ],
   ])('of %s match their pattern', (_, pattern, good, bad) => {
     expect(good.filter((name) => !pattern.test(name))).toEqual([])
     expect(bad.filter((name) => pattern.test(name))).toEqual([])

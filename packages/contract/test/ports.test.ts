@@ -10,7 +10,8 @@ it('a compartment may call exactly these broker methods, each with its runtime p
     'fs.watch.next': 'fs.read',
     'fs.write': 'fs.write', 'fs.edit': 'fs.write', 'fs.remove': 'fs.write', 'net.fetch': 'net', 'net.read': 'net',
     'shell.run': 'shell', 'shell.pipe': 'shell',
-    'env.get': 'env', 'secrets.handle': 'secrets', 'state.read': 'state', 'state.write': 'state', 'interact': 'interact', 'tools.call': 'tools',
+    'env.get': 'env', 'secrets.handle': 'secrets', 'state.read': 'state', 'state.write': 'state',
+    'interact': 'interact', 'tools.call': 'tools',
     'session.read': 'session', 'session.write': 'session',
     'progress': null, 'update': null, 'log': null,
   })

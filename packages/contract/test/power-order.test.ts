@@ -3,7 +3,9 @@ import { describe, expect, it } from 'vitest'
 import { matchGlob } from '@bulkhead/kit/glob'
 import { hostCovers, hostMatches } from '@bulkhead/kit/hosts'
 import { thoroughly } from '../../../scripts/thoroughly.ts'
-import { compileCeiling, compileGrant, declaredCeiling, declaredPower, NO_GRANT, type ExtensionPower, type Power } from '../src/policy/power.ts'
+import {
+  compileCeiling, compileGrant, declaredCeiling, declaredPower, NO_GRANT, type ExtensionPower, type Power,
+} from '../src/policy/power.ts'
 import type { ArgPattern, Ceiling, RequirementSet, ShellRequirement } from '../src/validation/requirements.ts'
 import { allowedPatterns, beyond, narrowPower, powerItems } from '../src/policy/power-order.ts'
 import { commandText, matchArguments } from '../src/policy/requirements.ts'
@@ -20,7 +22,8 @@ const anyShell: fc.Arbitrary<ShellRequirement> = fc.record(
 )
 const list = <T>(item: fc.Arbitrary<T>) => fc.array(item, { maxLength: 3 })
 const anySet: fc.Arbitrary<RequirementSet> = fc.record({
-  fs: fc.record({ read: list(anyGlob), write: list(anyGlob) }), net: fc.record({ hosts: list(anyHost) }), shell: list(anyShell),
+  fs: fc.record({ read: list(anyGlob), write: list(anyGlob) }), net: fc.record({ hosts: list(anyHost) }),
+  shell: list(anyShell),
   capabilities: fc.subarray(['interact' as const, 'tools.call' as const]),
 })
 const NAMES = ['A', 'B'] as const
@@ -31,7 +34,9 @@ const anyExtension: fc.Arbitrary<ExtensionPower> = fc.record({
 })
 const VALUES = { workspace: ['/ws'] }
 const anyGrant = fc.tuple(anySet, anyExtension).map(([set, extension]) => compileGrant(set, VALUES, extension))
-const anyCeiling: fc.Arbitrary<Ceiling> = fc.tuple(anySet, fc.subarray([...NAMES]), fc.subarray([...NAMES]), fc.boolean())
+const anyCeiling: fc.Arbitrary<Ceiling> = fc.tuple(
+  anySet, fc.subarray([...NAMES]), fc.subarray([...NAMES]), fc.boolean(),
+)
   .map(([set, env, secrets, state]) => ({ ...set, env, secrets, state }))
 
 const anyUse = fc.record({
@@ -67,14 +72,17 @@ function given(power: Power, use: Use) {
   }
 }
 type Given = ReturnType<typeof given>
-const within = (narrow: Given, wide: Given) => (Object.keys(narrow) as (keyof Given)[]).filter((power) => narrow[power] && !wide[power])
+const within = (narrow: Given, wide: Given) => (Object.keys(narrow) as (keyof Given)[])
+  .filter((power) => narrow[power] && !wide[power])
 
 describe('a power under a ceiling', () => {
   it('allows exactly what both allow', () => {
     fc.assert(fc.property(anyGrant, anyCeiling, anyUse, (power, ceiling, use) => {
       const limit = compileCeiling(ceiling, VALUES)
       const [own, most] = [given(power, use), given(limit, use)]
-      const both = Object.fromEntries((Object.keys(own) as (keyof Given)[]).map((name) => [name, own[name] && most[name]]))
+      const both = Object.fromEntries(
+        (Object.keys(own) as (keyof Given)[]).map((name) => [name, own[name] && most[name]]),
+      )
       expect(given(narrowPower(power, limit), use)).toEqual(both)
     }), { numRuns: thoroughly(600, 3_000) })
   })
@@ -82,7 +90,8 @@ describe('a power under a ceiling', () => {
   it('lists entries, and a use must match all patterns of one entry', () => {
     fc.assert(fc.property(anyGrant, anyCeiling, anyCeiling, anyUse, (power, one, other, use) => {
       const narrowed = narrowPower(narrowPower(power, compileCeiling(one, VALUES)), compileCeiling(other, VALUES))
-      const byText = new Map([narrowed, ...narrowed.ceilings ?? []].flatMap((layer) => layer.shell).map((command) => [commandText(command), command]))
+      const byText = new Map([narrowed, ...narrowed.ceilings ?? []].flatMap((layer) => layer.shell)
+        .map((command) => [commandText(command), command]))
       const { read, write, hosts, shell } = allowedPatterns(narrowed)
       expect({
         read: read.some((all) => all.every((pattern) => matchGlob(pattern, use.path))),
@@ -101,22 +110,44 @@ describe('a power under a ceiling', () => {
   })
 
   it.each<[string, RequirementSet, Ceiling, readonly string[]]>([
-    ['every host under one', { net: { hosts: ['*'] } }, { net: { hosts: ['docs.example.com'] } }, ['net: docs.example.com']],
-    ['one host under every', { net: { hosts: ['docs.example.com'] } }, { net: { hosts: ['*'] } }, ['net: docs.example.com']],
-    ['every command under one', { shell: [{ cmd: '*', args: [{ rest: true }] }] }, { shell: [{ cmd: 'git', args: [{ rest: true }] }] }, ['shell: git …']],
+    [
+      'every host under one', { net: { hosts: ['*'] } }, { net: { hosts: ['docs.example.com'] } },
+      ['net: docs.example.com'],
+    ],
+    [
+      'one host under every', { net: { hosts: ['docs.example.com'] } }, { net: { hosts: ['*'] } },
+      ['net: docs.example.com'],
+    ],
+    [
+      'every command under one', { shell: [{ cmd: '*', args: [{ rest: true }] }] },
+      { shell: [{ cmd: 'git', args: [{ rest: true }] }] }, ['shell: git …'],
+    ],
     ['a folder under a folder in it', { fs: { read: ['**'] } }, { fs: { read: ['src/**'] } }, ['fs.read: src/**']],
-    ['patterns of which neither covers the other', { fs: { read: ['**/*.ts'] } }, { fs: { read: ['src/**'] } }, ['fs.read: **/*.ts within src/**']],
-    ['arguments', { shell: [{ cmd: 'git', args: ['log', { rest: true }] }] }, { shell: [{ cmd: '*', args: [{ wildcard: true }, '-1'] }] }, ['shell: git log … within * * -1']],
-    ['patterns that cannot match both', { net: { hosts: ['a.example'] }, fs: { write: ['a'] } }, { net: { hosts: ['b.example'] }, fs: { write: ['b'] } }, []],
+    [
+      'patterns of which neither covers the other', { fs: { read: ['**/*.ts'] } }, { fs: { read: ['src/**'] } },
+      ['fs.read: **/*.ts within src/**'],
+    ],
+    [
+      'arguments', { shell: [{ cmd: 'git', args: ['log', { rest: true }] }] },
+      { shell: [{ cmd: '*', args: [{ wildcard: true }, '-1'] }] }, ['shell: git log … within * * -1'],
+    ],
+    [
+      'patterns that cannot match both', { net: { hosts: ['a.example'] }, fs: { write: ['a'] } },
+      { net: { hosts: ['b.example'] }, fs: { write: ['b'] } }, [],
+    ],
   ])('%s', (_, requires, ceiling, left) => {
     expect(lines(powerItems(narrowPower(declaredPower(requires), declaredCeiling(ceiling))))).toEqual(left)
   })
 
   it('keeps the variables, secrets and state that the ceiling names', () => {
-    const power = declaredPower({ net: { hosts: ['x.test'] } }, { env: ['A', 'B'], secrets: [{ name: 'S', hosts: ['x.test'] }, { name: 'T', hosts: ['x.test'] }], state: ['own'] })
+    const power = declaredPower({ net: { hosts: ['x.test'] } }, {
+      env: ['A', 'B'], secrets: [{ name: 'S', hosts: ['x.test'] }, { name: 'T', hosts: ['x.test'] }], state: ['own'],
+    })
     const under = (ceiling: Ceiling) => lines(powerItems(narrowPower(power, declaredCeiling(ceiling))))
     expect(under({ net: { hosts: ['*'] } })).toEqual(['net: x.test'])
-    expect(under({ net: { hosts: ['*'] }, env: ['B'], secrets: ['T'], state: true })).toEqual(['net: x.test', 'env: B', 'secret: T to x.test', 'state: own'])
+    expect(under({ net: { hosts: ['*'] }, env: ['B'], secrets: ['T'], state: true })).toEqual([
+      'net: x.test', 'env: B', 'secret: T to x.test', 'state: own',
+    ])
     expect(under({ secrets: ['S'] })).toEqual([])
   })
 })
@@ -146,17 +177,23 @@ describe('one power within another', () => {
       fs: { read: ['a', 'b'], write: ['a'] }, net: { hosts: ['x.test'] }, shell: [{ cmd: 'git' }, { cmd: 'ls' }],
       capabilities: ['interact'],
     }, { env: ['A', 'B'], secrets: [{ name: 'S', hosts: ['x.test', 'y.test'], commands: ['git'] }], state: ['own'] })
-    const allowed = declaredPower({ fs: { read: ['a'] }, shell: [{ cmd: 'ls' }] }, { env: ['A'], secrets: [{ name: 'S', hosts: ['*'] }] })
+    const allowed = declaredPower(
+      { fs: { read: ['a'] }, shell: [{ cmd: 'ls' }] }, { env: ['A'], secrets: [{ name: 'S', hosts: ['*'] }] },
+    )
     expect(lines(beyond(asked, allowed))).toEqual([
-      'fs.read: b', 'fs.write: a', 'net: x.test', 'shell: git', 'capability: interact', 'env: B', 'secret: S to git', 'state: own',
+      'fs.read: b', 'fs.write: a', 'net: x.test', 'shell: git', 'capability: interact', 'env: B', 'secret: S to git',
+      'state: own',
     ])
   })
 
   it('does not cover writing a protected place unless it names the place', () => {
     const writing = (...write: string[]) => declaredPower({ fs: { write } })
-    expect(lines(beyond(writing('.git/config', 'a/.VSCode/**'), writing('**')))).toEqual(['fs.write: .git/config', 'fs.write: a/.VSCode/**'])
+    expect(lines(beyond(writing('.git/config', 'a/.VSCode/**'), writing('**')))).toEqual([
+      'fs.write: .git/config', 'fs.write: a/.VSCode/**',
+    ])
     expect(beyond(writing('.git/hooks/x', 'src/**'), writing('.git/**', '**'))).toEqual([])
-    expect(beyond(declaredPower({ fs: { read: ['.git/config'] } }), declaredPower({ fs: { read: ['**'] } }))).toEqual([])
+    expect(beyond(declaredPower({ fs: { read: ['.git/config'] } }), declaredPower({ fs: { read: ['**'] } })))
+      .toEqual([])
   })
 
   it('compares patterns in any spelling', () => {

@@ -1,9 +1,14 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { dependencyCycleFault, findIdConflicts, findToolNameConflicts, missingDependencyFault, orderDependencies, type Registrant } from '../src/policy/registration.ts'
+import {
+  dependencyCycleFault, findIdConflicts, findToolNameConflicts, missingDependencyFault, orderDependencies,
+  type Registrant,
+} from '../src/policy/registration.ts'
 
 test('orders each extension after its dependencies, ties by name', () => {
-  const { order } = orderDependencies([{ id: 'b', dependsOn: ['c'] }, { id: 'a', dependsOn: ['c'] }, { id: 'c', dependsOn: [] }])
+  const { order } = orderDependencies([
+    { id: 'b', dependsOn: ['c'] }, { id: 'a', dependsOn: ['c'] }, { id: 'c', dependsOn: [] },
+  ])
   expect(order).toEqual(['c', 'a', 'b'])
 })
 
@@ -11,7 +16,9 @@ test('names a missing dependency and a cycle, and keeps the other extensions', (
   const { order, missing, circular } = orderDependencies([
     {
       id: 'a', dependsOn: ['absent'],
-    }, { id: 'b', dependsOn: ['c'] }, { id: 'c', dependsOn: ['d'] }, { id: 'd', dependsOn: ['c'] }, { id: 'e', dependsOn: ['e'] },
+    }, { id: 'b', dependsOn: ['c'] }, { id: 'c', dependsOn: ['d'] }, { id: 'd', dependsOn: ['c'] }, {
+      id: 'e', dependsOn: ['e'],
+    },
     { id: 'f', dependsOn: [] },
   ])
   expect([...missing]).toEqual([['a', 0]])
@@ -26,7 +33,8 @@ test('in any graph each extension is ordered, misses a dependency, or is in a cy
   fc.assert(fc.property(fc.dictionary(fc.constantFrom(...ids), dependsOnSome), (graph) => {
     const extensions = Object.entries(graph).map(([id, dependsOn]) => ({ id, dependsOn }))
     const { order, missing, circular } = orderDependencies(extensions)
-    expect([...order, ...missing.keys(), ...circular.keys()].toSorted()).toEqual(extensions.map(({ id }) => id).toSorted())
+    expect([...order, ...missing.keys(), ...circular.keys()].toSorted())
+      .toEqual(extensions.map(({ id }) => id).toSorted())
     for (const { id, dependsOn } of extensions.filter((extension) => order.includes(extension.id))) {
       const placed = dependsOn.filter((wanted) => order.includes(wanted))
       for (const other of placed) expect(order.indexOf(other)).toBeLessThan(order.indexOf(id))
@@ -40,15 +48,24 @@ const extension = (id: string, changes: Partial<Registrant> = {}): Registrant =>
 test('refuses both extensions of one layer that claim an id or a tool name, and allows it across layers', () => {
   const [one, other] = [extension('weather', { location: '/a' }), extension('weather', { location: '/b' })]
   expect([...findIdConflicts([one, other, extension('weather', { layer: 'project' })])]).toEqual([
-    [one, { code: 'RegistrationConflict', path: '/id', message: 'The global layer has the id "weather" more than once, so none of them is used. It is also in /b.' }],
+    [one, {
+      code: 'RegistrationConflict', path: '/id',
+      message: 'The global layer has the id "weather" more than once, so none of them is used. It is also in /b.',
+    }],
     [other, expect.objectContaining({ path: '/id' })],
   ])
   const [first, second] = [extension('a', { toolNames: ['x', 'y'] }), extension('b', { toolNames: ['y'] })]
-  expect([...findToolNameConflicts([first, second])].map(([{ id }, { path }]) => [id, path])).toEqual([['a', '/tools/1/name'], ['b', '/tools/0/name']])
+  expect([...findToolNameConflicts([first, second])].map(([{ id }, { path }]) => [id, path])).toEqual([
+    ['a', '/tools/1/name'], ['b', '/tools/0/name'],
+  ])
 })
 
 test('a fault about a dependency points at its entry', () => {
   const dependent = extension('a', { dependsOn: ['b', 'c'] })
-  expect(missingDependencyFault(dependent, 1, 'is not loaded')).toMatchObject({ path: '/dependsOn/1', message: 'The extension "a" depends on "c", which is not loaded.' })
-  expect(dependencyCycleFault(dependent, ['a', 'c'])).toMatchObject({ path: '/dependsOn/1', message: 'The dependencies of "a" form a cycle: a → c → a.' })
+  expect(missingDependencyFault(dependent, 1, 'is not loaded')).toMatchObject({
+    path: '/dependsOn/1', message: 'The extension "a" depends on "c", which is not loaded.',
+  })
+  expect(dependencyCycleFault(dependent, ['a', 'c'])).toMatchObject({
+    path: '/dependsOn/1', message: 'The dependencies of "a" form a cycle: a → c → a.',
+  })
 })

@@ -31,7 +31,9 @@ describe('variables of path patterns', () => {
   })
 
   it('with a pattern as their value expand to nothing', () => {
-    expect(compileGrant(reading('src'), { workspace: ['/ws*', '/ok'] }).fs).toMatchObject({ read: ['/ws*/src', '/ok/src'], roots: ['/ws*', '/ok'] })
+    expect(compileGrant(reading('src'), { workspace: ['/ws*', '/ok'] }).fs).toMatchObject({
+      read: ['/ws*/src', '/ok/src'], roots: ['/ws*', '/ok'],
+    })
   })
 
   it.each([
@@ -39,7 +41,8 @@ describe('variables of path patterns', () => {
     ['a variable in the middle', 'a/{workspace}'],
     ['a variable followed by a name', '{workspace}a'], ['an absolute path', '/etc/passwd'],
     ['an absolute path after the variable', '{workspace}//etc'],
-    ['a parent folder', '../a'], ['a parent folder after the variable', '{workspace}/a/../../b'], ['a parent folder at the end', 'a/..'],
+    ['a parent folder', '../a'], ['a parent folder after the variable', '{workspace}/a/../../b'],
+    ['a parent folder at the end', 'a/..'],
     ['a back-slash', 'a\\b'],
     ['a NUL', 'a\0b'], ['a brace', 'a{b,c}'], ['a line break around a variable', '{work\nspace}/a'],
   ])('reject %s when the manifest is read', (_, pattern) => {
@@ -58,7 +61,8 @@ describe('variables of path patterns', () => {
   })
 
   it('accept a valid set', () => {
-    expect(() => checkRequirements({ fs: { read: ['a..b/.../**', '{ad-hoc}/*'] }, net: { hosts: ['x.example'] } })).not.toThrow()
+    expect(() => checkRequirements({ fs: { read: ['a..b/.../**', '{ad-hoc}/*'] }, net: { hosts: ['x.example'] } }))
+      .not.toThrow()
   })
 })
 
@@ -76,7 +80,9 @@ describe('a grant', () => {
     const requires: RequirementSet = { net: { hosts: ['a.example'] }, shell: [{ cmd: 'git', args: ['log'] }],
       capabilities: ['interact'] }
     expect(compileGrant(requires, values))
-      .toEqual({ ...NO_GRANT, net: { hosts: ['a.example'] }, shell: [{ cmd: 'git', args: ['log'] }], capabilities: ['interact'] })
+      .toEqual({
+        ...NO_GRANT, net: { hosts: ['a.example'] }, shell: [{ cmd: 'git', args: ['log'] }], capabilities: ['interact'],
+      })
   })
 })
 
@@ -84,8 +90,12 @@ describe('the schema of a set', () => {
   it.each<[string, unknown]>([
     ['nothing', {}],
     ['everything', {
-      fs: { read: ['**'], write: ['out'] }, net: { hosts: ['api.example.com', '*.example.com', 'localhost:8080', '*', '[::1]:8080'] },
-      shell: [{ cmd: 'git' }, { cmd: 'g++', args: ['x', { wildcard: true }, { prefix: '--' }] }, { cmd: '*', args: ['x', { rest: true }] }],
+      fs: { read: ['**'], write: ['out'] },
+      net: { hosts: ['api.example.com', '*.example.com', 'localhost:8080', '*', '[::1]:8080'] },
+      shell: [
+        { cmd: 'git' }, { cmd: 'g++', args: ['x', { wildcard: true }, { prefix: '--' }] },
+        { cmd: '*', args: ['x', { rest: true }] },
+      ],
       capabilities: ['interact', 'tools.call'],
     }],
   ])('accepts %s', (_, value) => {
@@ -136,8 +146,10 @@ describe('arguments of a command', () => {
 
 describe('effects', () => {
   it.each<[string, RequirementSet, boolean]>([
-    ['nothing', {}, false], ['reading files', reading('**'), false], ['questions', { capabilities: ['interact'] }, false],
-    ['empty lists', { fs: { write: [] }, net: { hosts: [] }, shell: [] }, false], ['writing files', { fs: { write: ['a'] } }, true],
+    ['nothing', {}, false], ['reading files', reading('**'), false],
+    ['questions', { capabilities: ['interact'] }, false],
+    ['empty lists', { fs: { write: [] }, net: { hosts: [] }, shell: [] }, false],
+    ['writing files', { fs: { write: ['a'] } }, true],
     ['network access', { net: { hosts: ['a.example'] } }, true], ['a command', { shell: [{ cmd: 'ls' }] }, true],
     ['calling tools', { capabilities: ['tools.call'] }, true],
   ])('of %s: %s', (_, requires, effects) => {

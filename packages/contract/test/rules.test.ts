@@ -8,7 +8,9 @@ type Short = readonly [permission: string, pattern: string, action: ScopedRule['
 const rule = ([permission, pattern, action, scope = 'project']: Short, index = 0): ScopedRule =>
   ({ permission, pattern, action, scope, source: `rule ${index}` })
 const rules = (...short: Short[]) => short.map(rule)
-const bash: RuleQuestion = { tool: 'bash', approvalKey: 'git log', touches: [{ capability: 'shell.run', subject: 'git log' }] }
+const bash: RuleQuestion = {
+  tool: 'bash', approvalKey: 'git log', touches: [{ capability: 'shell.run', subject: 'git log' }],
+}
 const write: RuleQuestion = {
   tool: 'write', approvalKey: 'src',
   touches: [{ capability: 'fs.read', subject: '/ws/src/a.ts' }, { capability: 'fs.write', subject: '/ws/src/a.ts' }],
@@ -45,7 +47,8 @@ describe('the rank of rules', () => {
 describe('a verdict', () => {
   it('is undefined if no rule matches', () => {
     expect(judgeRules([], bash)).toBeUndefined()
-    expect(judgeRules(rules(['read', '*', 'deny'], ['bash', 'npm *', 'deny'], ['fs.write', '*', 'deny']), bash)).toBeUndefined()
+    expect(judgeRules(rules(['read', '*', 'deny'], ['bash', 'npm *', 'deny'], ['fs.write', '*', 'deny']), bash))
+      .toBeUndefined()
     expect(judgeRules(rules(['re*', '*', 'deny']), bash)).toBeUndefined()
   })
 
@@ -73,7 +76,8 @@ describe('a verdict', () => {
   })
 
   it.each<[key: string, pattern: string, action: string | undefined]>([
-    ['src/lib', 'src', 'deny'], ['src/lib', 'src/*', 'deny'], ['src', 'src/**', 'deny'], ['src', 'src/lib', undefined], ['srclib', 'src', undefined],
+    ['src/lib', 'src', 'deny'], ['src/lib', 'src/*', 'deny'], ['src', 'src/**', 'deny'], ['src', 'src/lib', undefined],
+    ['srclib', 'src', undefined],
   ])('of the key %s matches %s as a path', (approvalKey, pattern, action) => {
     expect(judgeRules(rules(['write', pattern, 'deny']), { ...write, approvalKey })?.action).toBe(action)
   })
@@ -96,7 +100,10 @@ describe('a verdict', () => {
 })
 
 describe('a tool of a server', () => {
-  const tool: RuleQuestion = { tool: 'ship_go', source: 'mcp:ship:go', approvalKey: 'ship_go', touches: [{ capability: 'shell.run', subject: '*' }] }
+  const tool: RuleQuestion = {
+    tool: 'ship_go', source: 'mcp:ship:go', approvalKey: 'ship_go',
+    touches: [{ capability: 'shell.run', subject: '*' }],
+  }
 
   it.each(['ship_go', 'mcp:ship:go', 'mcp:ship:*', 'mcp:*'])('matches %s', (permission) => {
     expect(judgeRules(rules([permission, '*', 'allow']), tool)).toMatchObject({ action: 'allow' })
@@ -107,13 +114,18 @@ describe('a tool of a server', () => {
   })
 
   it('matches its source with the same rank as its name', () => {
-    expect(judgeRules(rules(['mcp:ship:go', '*', 'deny'], ['ship_*', '*', 'allow']), tool)).toMatchObject({ action: 'deny' })
-    expect(judgeRules(rules(['mcp:ship:*', '*', 'allow'], ['ship_go', '*', 'deny']), tool)).toMatchObject({ action: 'deny' })
+    expect(judgeRules(rules(['mcp:ship:go', '*', 'deny'], ['ship_*', '*', 'allow']), tool))
+      .toMatchObject({ action: 'deny' })
+    expect(judgeRules(rules(['mcp:ship:*', '*', 'allow'], ['ship_go', '*', 'deny']), tool))
+      .toMatchObject({ action: 'deny' })
   })
 })
 
 describe('a key with other names', () => {
-  const listing: RuleQuestion = { tool: 'bash', approvalKey: 'ls', names: ['ls -la src', 'timeout 5 ls -la src'], touches: [{ capability: 'shell.run', subject: '* …' }] }
+  const listing: RuleQuestion = {
+    tool: 'bash', approvalKey: 'ls', names: ['ls -la src', 'timeout 5 ls -la src'],
+    touches: [{ capability: 'shell.run', subject: '* …' }],
+  }
   it.each<[string, Short[], string | undefined]>([
     ['is denied by any of them', [['bash', 'timeout *', 'deny']], 'deny'],
     ['asks by any of them', [['bash', 'ls -la*', 'ask']], 'ask'],
@@ -128,7 +140,9 @@ describe('a key with other names', () => {
   })
 
   it('does not match rules on files', () => {
-    const copying: RuleQuestion = { ...listing, touches: [...listing.touches, { capability: 'fs.write', subject: '/ws/a' }] }
+    const copying: RuleQuestion = {
+      ...listing, touches: [...listing.touches, { capability: 'fs.write', subject: '/ws/a' }],
+    }
     expect(judgeRules(rules(['fs.write', '/ws/**', 'deny']), copying)?.action).toBe('deny')
     expect(judgeRules(rules(['fs.write', 'ls*', 'deny']), copying)).toBeUndefined()
   })
@@ -152,7 +166,8 @@ describe('a denial', () => {
   it('of the manifest is final', () => {
     fc.assert(fc.property(fc.array(anyRule), anyTouches, fc.nat(), (others, touches, at) => {
       const pinned = rule(['*', '*', 'deny', 'manifest'])
-      expect(judgeRules(others.toSpliced(at % (others.length + 1), 0, pinned), { ...bash, touches })?.action).toBe('deny')
+      expect(judgeRules(others.toSpliced(at % (others.length + 1), 0, pinned), { ...bash, touches })?.action)
+        .toBe('deny')
     }))
   })
 
@@ -160,14 +175,18 @@ describe('a denial', () => {
     fc.assert(fc.property(fc.array(anyRule), anyTouches, anyTouches, (all, touches, more) => {
       fc.pre(touches.length > 0)
       const strictness = (question: RuleQuestion) => RULE_ACTIONS.indexOf(judgeRules(all, question)?.action ?? 'allow')
-      expect(strictness({ ...bash, touches: [...touches, ...more] })).toBeGreaterThanOrEqual(strictness({ ...bash, touches }))
+      expect(strictness({ ...bash, touches: [...touches, ...more] })).toBeGreaterThanOrEqual(
+        strictness({ ...bash, touches }),
+      )
     }))
   })
 })
 
 describe('the schema of a rule', () => {
   it('has the default pattern *', () => {
-    expect(ruleSchema.parse({ permission: 'bash', action: 'deny' })).toEqual({ permission: 'bash', pattern: '*', action: 'deny' })
+    expect(ruleSchema.parse({ permission: 'bash', action: 'deny' })).toEqual({
+      permission: 'bash', pattern: '*', action: 'deny',
+    })
   })
 
   it('has these actions', () => {

@@ -6,7 +6,9 @@ import { whole } from './samples/manifests.ts'
 const faults = (manifest: object) => manifestSchema.safeParse(manifest).error?.issues.map(({ path, message }) =>
   `${path.map((key) => pointerStep(String(key))).join('')} ${message}`)
 
-const tool = { ...whole.tools[0], requires: { net: { hosts: ['*.weather.example', 'exact.example'] }, shell: [{ cmd: 'git' }] } }
+const tool = {
+  ...whole.tools[0], requires: { net: { hosts: ['*.weather.example', 'exact.example'] }, shell: [{ cmd: 'git' }] },
+}
 const withSecrets = (...secrets: object[]) => ({ ...whole, tools: [tool], secrets })
 
 describe('the secrets of a manifest', () => {

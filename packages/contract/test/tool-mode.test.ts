@@ -7,15 +7,18 @@ describe('the mode of a tool', () => {
   it.each<[string, RequirementSet | undefined, ToolMode]>([
     ['get_user', undefined, 'read'], ['list_users', undefined, 'read'], ['read_mail', undefined, 'read'],
     ['search_mail', undefined, 'read'],
-    ['create_event', undefined, 'safe_write'], ['update_event', undefined, 'safe_write'], ['add_user', undefined, 'safe_write'],
+    ['create_event', undefined, 'safe_write'], ['update_event', undefined, 'safe_write'],
+    ['add_user', undefined, 'safe_write'],
     ['set_flag', undefined, 'safe_write'],
     ['delete_event', undefined, 'destructive'], ['remove_user', undefined, 'destructive'],
     ['archive_mail', undefined, 'destructive'], ['drop_table', undefined, 'destructive'],
     ['local_open', undefined, 'local'], ['shell_run', undefined, 'local'], ['exec_script', undefined, 'local'],
     ['getuser', undefined, 'local'], ['forecast', undefined, 'local'], ['Get_user', undefined, 'local'],
-    ['widget_list_', undefined, 'local'], ['calendar_add_event', undefined, 'local'], ['table_drop_row', undefined, 'local'],
+    ['widget_list_', undefined, 'local'], ['calendar_add_event', undefined, 'local'],
+    ['table_drop_row', undefined, 'local'],
     ['remote_exec_script', { net: { hosts: ['a.test'] } }, 'external'],
-    ['delete_event', { net: { hosts: ['a.test'] } }, 'destructive'], ['add_user', { shell: [{ cmd: 'git' }] }, 'safe_write'],
+    ['delete_event', { net: { hosts: ['a.test'] } }, 'destructive'],
+    ['add_user', { shell: [{ cmd: 'git' }] }, 'safe_write'],
     ['exec_script', { fs: { read: ['**'] } }, 'local'],
     ['forecast', { net: { hosts: ['a.test'] } }, 'external'],
     ['summarise', { fs: { read: ['**'] } }, 'read'],
@@ -29,21 +32,25 @@ describe('the mode of a tool', () => {
   })
 
   it.each<[RequirementSet, ToolMode]>([
-    [{ shell: [{ cmd: 'sh' }] }, 'local'], [{ fs: { write: ['a'] } }, 'local'], [{ net: { hosts: ['a.test'] } }, 'external'],
+    [{ shell: [{ cmd: 'sh' }] }, 'local'], [{ fs: { write: ['a'] } }, 'local'],
+    [{ net: { hosts: ['a.test'] } }, 'external'],
     [{ fs: { read: ['a'] } }, 'read'],
   ])('a name cannot lower the mode of %j: %s', (requires, mode) => {
     expect(classifyToolMode({ name: 'read_config', requires })).toBe(mode)
   })
 
   it('is taken from the manifest first', () => {
-    for (const mode of TOOL_MODES) expect(classifyToolMode({ name: 'delete_all', mode, requires: { shell: [{ cmd: 'sh' }] } }))
+    for (const mode of TOOL_MODES) expect(
+      classifyToolMode({ name: 'delete_all', mode, requires: { shell: [{ cmd: 'sh' }] } }),
+    )
       .toBe(mode)
   })
 
   it('is fixed for the locked tools', () => {
     expect(Object.fromEntries(LOCKED_TOOLS.map((name) => [name,
       classifyToolMode({ name, requires: { shell: [{ cmd: 'sh' }] } })]))).toEqual({
-      read: 'read', glob: 'read', grep: 'read', skill: 'read', tool_search: 'read', question: 'read', write: 'safe_write',
+      read: 'read', glob: 'read', grep: 'read', skill: 'read', tool_search: 'read', question: 'read',
+      write: 'safe_write',
       edit: 'safe_write',
       todo: 'safe_write', bash: 'local', task: 'local', web_search: 'external', web_fetch: 'external',
     })
@@ -51,6 +58,8 @@ describe('the mode of a tool', () => {
 
   it('has these values', () => {
     expect(TOOL_MODES).toEqual(['read', 'safe_write', 'destructive', 'local', 'external'])
-    expect(TOOL_KINDS).toEqual(['read', 'edit', 'delete', 'move', 'search', 'execute', 'think', 'fetch', 'switch_mode', 'other'])
+    expect(TOOL_KINDS).toEqual([
+      'read', 'edit', 'delete', 'move', 'search', 'execute', 'think', 'fetch', 'switch_mode', 'other',
+    ])
   })
 })

@@ -45,7 +45,9 @@ class ManualTimer implements Timer {
   }
 }
 
-const limit = (clock: Timer, signal?: AbortSignal) => ({ clock, ms: 10, late: () => new Error('late'), ...(signal && { signal }) })
+const limit = (clock: Timer, signal?: AbortSignal) => ({
+  clock, ms: 10, late: () => new Error('late'), ...(signal && { signal }),
+})
 
 test('within settles as the work does and leaves no timer and no listener', async () => {
   const timer = new ManualTimer()
@@ -66,7 +68,8 @@ test('within rejects when the time is over or the signal is aborted, whichever c
   const aborted = within(limit(timer, controller.signal), () => new Promise(() => {}))
   controller.abort(new Error('enough'))
   await expect(aborted).rejects.toThrow('enough')
-  await expect(within(limit(timer, controller.signal), () => Promise.reject(new Error('ignored')))).rejects.toThrow('enough')
+  await expect(within(limit(timer, controller.signal), () => Promise.reject(new Error('ignored'))))
+    .rejects.toThrow('enough')
   expect(timer.size).toBe(0)
 })
 

@@ -13,7 +13,8 @@ describe('an exceeded quota', () => {
   })
 
   it.each([
-    ['a known code', fault('ENOSPC')], ['another number', Object.assign(new Error('x'), { errno: -9999, code: 'UNKNOWN' })],
+    ['a known code', fault('ENOSPC')],
+    ['another number', Object.assign(new Error('x'), { errno: -9999, code: 'UNKNOWN' })],
     ['undefined', undefined], ['a string', 'UNKNOWN'],
   ])('is not %s', (_, thrown) => expect(isQuotaFault(thrown)).toBe(false))
 })

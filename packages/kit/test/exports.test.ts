@@ -5,7 +5,10 @@ const ENTRIES: Readonly<Record<string, readonly string[]>> = {
   deadlines: ['isPromiseLike', 'onAbort', 'settlesWithin', 'untilAborted', 'within'],
   'error-message': ['errorCode', 'isQuotaFault', 'messageOf'],
   folders: ['makeFolder'],
-  glob: ['compileGlob', 'globCovers', 'globsOverlap', 'matchGlob', 'matchRow', 'matchSegment', 'pathSegments', 'textsOverlap'],
+  glob: [
+    'compileGlob', 'globCovers', 'globsOverlap', 'matchGlob', 'matchRow', 'matchSegment', 'pathSegments',
+    'textsOverlap',
+  ],
   hosts: ['hostCovers', 'hostMatches', 'hostsOverlap', 'isThisMachine'],
   json: ['JSON_LIMITS', 'atPointer', 'canonicalJson', 'findJsonFault', 'isJsonObject', 'parseJson', 'pointerStep'],
   'json-copy': ['copyJson'],
@@ -25,6 +28,7 @@ describe('the exports', () => {
 
   it('include every module', async () => {
     const { readdirSync } = await import('node:fs')
-    expect(readdirSync(new URL('../src', import.meta.url)).map((name) => name.replace(/\.ts$/, '')).toSorted()).toEqual(Object.keys(ENTRIES).toSorted())
+    expect(readdirSync(new URL('../src', import.meta.url)).map((name) => name.replace(/\.ts$/, '')).toSorted())
+      .toEqual(Object.keys(ENTRIES).toSorted())
   })
 })

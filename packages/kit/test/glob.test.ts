@@ -5,7 +5,8 @@ import { compileGlob, globCovers, matchGlob, matchRow, matchSegment, pathSegment
 
 /** An independent implementation: one regular expression over segments that each begin with a slash. */
 function oracle(pattern: string, path: string, below = '(?:/[^/]*)*'): boolean {
-  const slashed = (text: string) => text.split('/').filter((part, index) => index === 0 || part !== '').map((part) => '/' + part)
+  const slashed = (text: string) => text.split('/').filter((part, index) => index === 0 || part !== '')
+    .map((part) => '/' + part)
   const literal = (text: string) => text.replaceAll(/[.+?^${}()|[\]\\]/g, String.raw`\$&`)
   const segment = (part: string) => part === '/**' ? '(?:/[^/]*)*' : part.split('*').map(literal).join('[^/]*')
   const source = slashed(pattern).map(segment).join('')
@@ -108,7 +109,9 @@ describe('a pattern of one string', () => {
 
 describe('matchRow', () => {
   it('matches one item per part, and any number per star', () => {
-    const within = (parts: readonly (number | null)[], items: readonly number[]) => matchRow(parts, items, null, (most, item) => item <= most!)
+    const within = (parts: readonly (number | null)[], items: readonly number[]) => matchRow(
+      parts, items, null, (most, item) => item <= most!,
+    )
     expect(within([1, 2], [1, 2])).toBe(true)
     expect(within([1, 2], [1, 3])).toBe(false)
     expect(within([1], [1, 1])).toBe(false)

@@ -20,7 +20,8 @@ describe('a copy of a value', () => {
   })
 
   it.each<[string, unknown, Json]>([
-    ['a zero has no sign', -0, 0], ['objects are plain', Object.create(null), {}], ['keys are in property order', { 2: 'b', 1: 'a' }, { 1: 'a', 2: 'b' }],
+    ['a zero has no sign', -0, 0], ['objects are plain', Object.create(null), {}],
+    ['keys are in property order', { 2: 'b', 1: 'a' }, { 1: 'a', 2: 'b' }],
   ])('%s', (_, value, expected) => {
     const copy = copyJson(value)
     expect(copy.ok && copy.value).toStrictEqual(expected)
@@ -40,11 +41,15 @@ describe('a copy of a value', () => {
   it('is rejected for a value that changes between reads', () => {
     let looks = 0
     const twoFaced = new Proxy({}, { getPrototypeOf: () => (looks++ === 0 ? Date.prototype : Object.prototype) })
-    expect(copyJson(twoFaced)).toEqual({ ok: false, fault: { path: '', code: 'kind', message: 'changes each time it is read' } })
+    expect(copyJson(twoFaced)).toEqual({
+      ok: false, fault: { path: '', code: 'kind', message: 'changes each time it is read' },
+    })
   })
 
   it('reports the same fault as findJsonFault', () => {
-    const strange = fc.anything({ withNullPrototype: true, withDate: true, withMap: true, withSparseArray: true, withBigInt: true, maxDepth: 4 })
+    const strange = fc.anything({
+      withNullPrototype: true, withDate: true, withMap: true, withSparseArray: true, withBigInt: true, maxDepth: 4,
+    })
     fc.assert(fc.property(strange, (value) => {
       const copy = copyJson(value)
       expect(copy.ok ? undefined : copy.fault).toEqual(findJsonFault(value))

@@ -1,6 +1,8 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { atPointer, canonicalJson, findJsonFault, isJsonObject, parseJson, pointerStep, type Json } from '../src/json.ts'
+import {
+  atPointer, canonicalJson, findJsonFault, isJsonObject, parseJson, pointerStep, type Json,
+} from '../src/json.ts'
 import { HOSTILE, nested, Point } from './samples/hostile.ts'
 import { anyJson } from './samples/json.ts'
 

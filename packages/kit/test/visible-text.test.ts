@@ -37,5 +37,6 @@ describe('visible text', () => {
 
 it('givesAdvice recognizes a message of several sentences', () => {
   expect(['No.', 'It is 1.5 ms late', 'e.g. this one.', 'a. b', ''].filter(givesAdvice)).toEqual([])
-  expect(['It failed. Try again.', 'Why? Because', 'No! Ändere es.'].filter((message) => !givesAdvice(message))).toEqual([])
+  expect(['It failed. Try again.', 'Why? Because', 'No! Ändere es.'].filter((message) => !givesAdvice(message)))
+    .toEqual([])
 })

@@ -17,32 +17,98 @@ describe('the workspace', () => {
 
 /** Files to write into a copy of the sources, and the violation that the rule must report. */
 const PLANTED: readonly (readonly [rule: string, file: string, text: string, found: string])[] = [
-  ['a package imports contract', 'packages/loader/src/planted.ts', "import { createSandbox } from '@bulkhead/sandbox'", 'packages/loader/src/planted.ts imports @bulkhead/sandbox'],
-  ['a package imports contract', 'packages/host/src/planted.ts', "export { x } from '../../store/src/index.ts'", 'packages/host/src/planted.ts reaches out with ../../store/src/index.ts'],
-  ['a package imports contract', 'packages/store/src/planted.ts', "const { createHost } = await import('bulkhead')", 'packages/store/src/planted.ts imports bulkhead'],
-  ['a package imports contract', 'packages/store/package.json', '{"dependencies":{"@bulkhead/host":"workspace:*"}}', 'packages/store/package.json depends on @bulkhead/host'],
-  ['a package imports contract', 'packages/kit/src/planted.ts', "import { ERRORS } from '@bulkhead/contract'", 'packages/kit/src/planted.ts imports @bulkhead/contract'],
-  ['never import each other', 'packages/sandbox/src/worker/planted.ts', "import { x } from '@bulkhead/broker'", 'packages/sandbox/src/worker/planted.ts imports @bulkhead/broker'],
-  ['contract is pure', 'packages/contract/src/planted.ts', "import { readFile } from 'node:fs/promises'", 'packages/contract/src/planted.ts imports node:fs/promises'],
-  ['contract is pure', 'packages/contract/src/planted.ts', "import 'fs'", 'packages/contract/src/planted.ts imports fs'],
-  ['host sees ports', 'packages/host/src/planted.ts', "import { Worker } from 'node:worker_threads'", 'packages/host/src/planted.ts imports node:worker_threads'],
-  ['never import each other', 'packages/sandbox/src/worker/planted.ts', "import { gate } from '../session/gate.ts'", 'packages/sandbox/src/worker/planted.ts imports ../session/gate.ts'],
-  ['never import each other', 'packages/sandbox/src/session/planted.ts', "import type { X } from '../worker/boot.ts'", 'packages/sandbox/src/session/planted.ts imports ../worker/boot.ts'],
-  ['never import each other', 'packages/sandbox/src/wire/planted.ts', "import { x } from '../session/gate.ts'", 'packages/sandbox/src/wire/planted.ts imports ../session/gate.ts'],
-  ['in a circle', 'packages/host/src/model/linked-list.ts', "import type { SystemClock } from './system-clock.ts'", 'packages/host/src/model/linked-list.ts, packages/host/src/model/system-clock.ts import each other in a circle'],
-  ['in a circle', 'packages/store/src/planted.ts', "import type { X } from './planted.ts'", 'packages/store/src/planted.ts import each other in a circle'],
-  ['point down', 'packages/host/src/model/planted.ts', "import type { Session } from '../sessions/session.ts'", 'packages/host/src/model/planted.ts imports packages/host/src/sessions/session.ts, which is not below it'],
-  ['point down', 'packages/host/src/records/planted.ts', "import { createHost } from '../host.ts'", 'packages/host/src/records/planted.ts imports packages/host/src/host.ts, which is not below it'],
-  ['point down', 'packages/bridges/src/mcp/planted.ts', "import { x } from '../openapi/index.ts'", 'packages/bridges/src/mcp/planted.ts imports packages/bridges/src/openapi/index.ts, which is not below it'],
+  [
+    'a package imports contract', 'packages/loader/src/planted.ts', "import { createSandbox } from '@bulkhead/sandbox'",
+    'packages/loader/src/planted.ts imports @bulkhead/sandbox',
+  ],
+  [
+    'a package imports contract', 'packages/host/src/planted.ts', "export { x } from '../../store/src/index.ts'",
+    'packages/host/src/planted.ts reaches out with ../../store/src/index.ts',
+  ],
+  [
+    'a package imports contract', 'packages/store/src/planted.ts', "const { createHost } = await import('bulkhead')",
+    'packages/store/src/planted.ts imports bulkhead',
+  ],
+  [
+    'a package imports contract', 'packages/store/package.json', '{"dependencies":{"@bulkhead/host":"workspace:*"}}',
+    'packages/store/package.json depends on @bulkhead/host',
+  ],
+  [
+    'a package imports contract', 'packages/kit/src/planted.ts', "import { ERRORS } from '@bulkhead/contract'",
+    'packages/kit/src/planted.ts imports @bulkhead/contract',
+  ],
+  [
+    'never import each other', 'packages/sandbox/src/worker/planted.ts', "import { x } from '@bulkhead/broker'",
+    'packages/sandbox/src/worker/planted.ts imports @bulkhead/broker',
+  ],
+  [
+    'contract is pure', 'packages/contract/src/planted.ts', "import { readFile } from 'node:fs/promises'",
+    'packages/contract/src/planted.ts imports node:fs/promises',
+  ],
+  [
+    'contract is pure', 'packages/contract/src/planted.ts', "import 'fs'",
+    'packages/contract/src/planted.ts imports fs',
+  ],
+  [
+    'host sees ports', 'packages/host/src/planted.ts', "import { Worker } from 'node:worker_threads'",
+    'packages/host/src/planted.ts imports node:worker_threads',
+  ],
+  [
+    'never import each other', 'packages/sandbox/src/worker/planted.ts', "import { gate } from '../session/gate.ts'",
+    'packages/sandbox/src/worker/planted.ts imports ../session/gate.ts',
+  ],
+  [
+    'never import each other', 'packages/sandbox/src/session/planted.ts', "import type { X } from '../worker/boot.ts'",
+    'packages/sandbox/src/session/planted.ts imports ../worker/boot.ts',
+  ],
+  [
+    'never import each other', 'packages/sandbox/src/wire/planted.ts', "import { x } from '../session/gate.ts'",
+    'packages/sandbox/src/wire/planted.ts imports ../session/gate.ts',
+  ],
+  [
+    'in a circle', 'packages/host/src/model/linked-list.ts', "import type { SystemClock } from './system-clock.ts'",
+    'packages/host/src/model/linked-list.ts, packages/host/src/model/system-clock.ts import each other in a circle',
+  ],
+  [
+    'in a circle', 'packages/store/src/planted.ts', "import type { X } from './planted.ts'",
+    'packages/store/src/planted.ts import each other in a circle',
+  ],
+  [
+    'point down', 'packages/host/src/model/planted.ts', "import type { Session } from '../sessions/session.ts'",
+    'packages/host/src/model/planted.ts imports packages/host/src/sessions/session.ts, which is not below it',
+  ],
+  [
+    'point down', 'packages/host/src/records/planted.ts', "import { createHost } from '../host.ts'",
+    'packages/host/src/records/planted.ts imports packages/host/src/host.ts, which is not below it',
+  ],
+  [
+    'point down', 'packages/bridges/src/mcp/planted.ts', "import { x } from '../openapi/index.ts'",
+    'packages/bridges/src/mcp/planted.ts imports packages/bridges/src/openapi/index.ts, which is not below it',
+  ],
   ['point down', 'packages/planted/package.json', '{}', 'packages/planted is not in floors.ts'],
   ['point down', 'packages/host/src/planted/planted.ts', '', 'packages/host/src/planted has no floor'],
   ['under 300 lines', 'apps/demo/src/planted.ts', 'x\n'.repeat(300), 'apps/demo/src/planted.ts has 301 lines'],
-  ['generic name', 'packages/host/src/utils/planted.ts', '', 'packages/host/src/utils/planted.ts has a name that says nothing about its content'],
-  ['an index is small', 'packages/store/src/index.ts', "export * from './memory-store.ts'", 'packages/store/src/index.ts exports *'],
-  ['an index is small', 'packages/store/src/index.ts', '\n'.repeat(80), 'packages/store/src/index.ts has more than 70 lines'],
-  ['a test pins every entry', 'packages/store/test/exports.test.ts', '', 'packages/store/test/exports.test.ts does not pin ./src/index.ts'],
+  [
+    'generic name', 'packages/host/src/utils/planted.ts', '',
+    'packages/host/src/utils/planted.ts has a name that says nothing about its content',
+  ],
+  [
+    'an index is small', 'packages/store/src/index.ts', "export * from './memory-store.ts'",
+    'packages/store/src/index.ts exports *',
+  ],
+  [
+    'an index is small', 'packages/store/src/index.ts', '\n'.repeat(80),
+    'packages/store/src/index.ts has more than 70 lines',
+  ],
+  [
+    'a test pins every entry', 'packages/store/test/exports.test.ts', '',
+    'packages/store/test/exports.test.ts does not pin ./src/index.ts',
+  ],
   ['has a README', 'packages/store/README.md', '\n'.repeat(60), 'packages/store/README.md is too long'],
-  ['no test is skipped', 'packages/store/test/planted.test.ts', `it.${'skip'}("x", () => {})`, 'packages/store/test/planted.test.ts skips or singles out a test'],
+  [
+    'no test is skipped', 'packages/store/test/planted.test.ts', `it.${'skip'}("x", () => {})`,
+    'packages/store/test/planted.test.ts skips or singles out a test',
+  ],
 ]
 
 describe('a planted violation is found', () => {
@@ -73,7 +139,8 @@ function copyOfWorkspace(): string {
   const root = mkdtempSync(join(scratch, 'copy-'))
   for (const name of readdirSync(join(ROOT, 'packages'))) {
     for (const part of ['package.json', 'README.md', 'src', 'test/exports.test.ts']) {
-      if (existsSync(join(ROOT, 'packages', name, part))) cpSync(join(ROOT, 'packages', name, part), join(root, 'packages', name, part), { recursive: true })
+      const source = join(ROOT, 'packages', name, part)
+      if (existsSync(source)) cpSync(source, join(root, 'packages', name, part), { recursive: true })
     }
   }
   return root

@@ -18,7 +18,10 @@ const FLOORS: Readonly<Record<string, readonly (string | readonly string[])[]>> 
   'packages/store': ['*', 'sqlite', 'records'],
   'packages/tools-bundled': [
     '*',
-    ['bash', 'edit', 'glob', 'grep', 'question', 'read', 'skill', 'task', 'todo', 'tool-search', 'web-fetch', 'web-search', 'write'],
+    [
+      'bash', 'edit', 'glob', 'grep', 'question', 'read', 'skill', 'task', 'todo', 'tool-search', 'web-fetch',
+      'web-search', 'write',
+    ],
     'model',
   ],
   'packages/broker': ['*', ['net', 'shell'], ['fs', 'secrets'], ['hosts', 'process'], 'model'],
@@ -37,7 +40,8 @@ function importGraph(files: readonly SourceFile[]): ImportGraph {
   const known = new Set(files.map(({ path }) => path))
   return new Map(files.map(({ path, imports }) => [
     path,
-    imports.filter((name) => name.startsWith('.')).map((name) => posix.join(posix.dirname(path), name)).filter((to) => known.has(to)),
+    imports.filter((name) => name.startsWith('.')).map((name) => posix.join(posix.dirname(path), name))
+      .filter((to) => known.has(to)),
   ]))
 }
 
@@ -70,7 +74,8 @@ function circles(graph: ImportGraph): readonly (readonly string[])[] {
 }
 
 /** One line for each import from a lower to a higher floor, and for each folder without a floor. */
-export const findUpwardImports = (root: string): readonly string[] => Object.entries(FLOORS).flatMap(([name, floors]) => {
+export const findUpwardImports = (root: string): readonly string[] => Object.entries(FLOORS)
+  .flatMap(([name, floors]) => {
   const source = `${name}/src/`
   /** The folder of a file, or the file itself if it is listed. */
   const room = (file: string): string => {

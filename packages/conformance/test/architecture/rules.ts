@@ -17,7 +17,8 @@ const MAX_README_LINES = 40
 /** Only `bulkhead` composes packages and may import all of them. */
 const COMPOSERS: ReadonlySet<string> = new Set(['bulkhead'])
 const importable = (name: string): ReadonlySet<string> => new Set(
-  name === 'kit' ? ['kit'] : name === 'contract' ? ['contract', 'kit'] : ['contract', 'kit', ...(name === 'sandbox' ? ['broker'] : []), name])
+  name === 'kit' ? ['kit'] : name === 'contract' ? ['contract', 'kit']
+    : ['contract', 'kit', ...(name === 'sandbox' ? ['broker'] : []), name])
 
 const packagesOf = (root: string): readonly string[] => readdirSync(join(root, 'packages'))
 const manifestOf = (root: string, name: string) => JSON.parse(readFileSync(join(root, 'packages', name, 'package.json'), 'utf8')) as {
@@ -48,10 +49,12 @@ const star: Rule = {
       return other !== undefined && !allowed.has(other)
     }
     return [
-      ...Object.keys(manifestOf(root, name).dependencies ?? {}).filter(foreign).map((other) => `packages/${name}/package.json depends on ${other}`),
+      ...Object.keys(manifestOf(root, name).dependencies ?? {}).filter(foreign)
+        .map((other) => `packages/${name}/package.json depends on ${other}`),
       ...sourceFiles(root, `packages/${name}/src`).flatMap((file) => [
         ...file.imports.filter(foreign).map((specifier) => `${file.path} imports ${specifier}`),
-        ...file.imports.filter((specifier) => target(file, specifier)?.startsWith(`packages/${name}/`) === false).map((specifier) => `${file.path} reaches out with ${specifier}`),
+        ...file.imports.filter((specifier) => target(file, specifier)?.startsWith(`packages/${name}/`) === false)
+          .map((specifier) => `${file.path} reaches out with ${specifier}`),
       ]),
     ]
   }),
@@ -100,11 +103,14 @@ const twoSides: Rule = {
 
 const noCycles: Rule = { name: 'files do not import each other in a circle', check: findCycles }
 
-const floors: Rule = { name: 'imports inside a package point down', check: (root) => [...findUnordered(root), ...findUpwardImports(root)] }
+const floors: Rule = {
+  name: 'imports inside a package point down', check: (root) => [...findUnordered(root), ...findUpwardImports(root)],
+}
 
 const shortFiles: Rule = {
   name: `source files stay under ${MAX_LINES} lines`,
-  check: (root) => everywhere(root).filter((file) => file.text.split('\n').length > MAX_LINES).map((file) => `${file.path} has ${file.text.split('\n').length} lines`),
+  check: (root) => everywhere(root).filter((file) => file.text.split('\n').length > MAX_LINES)
+    .map((file) => `${file.path} has ${file.text.split('\n').length} lines`),
 }
 
 const namedFolders: Rule = {
@@ -114,7 +120,8 @@ const namedFolders: Rule = {
 
 const smallIndexes: Rule = {
   name: 'an index is small and names what it exports',
-  check: (root) => packagesOf(root).flatMap((name) => sourceFiles(root, `packages/${name}/src`)).filter((file) => file.path.endsWith('/index.ts')).flatMap((file) => [
+  check: (root) => packagesOf(root).flatMap((name) => sourceFiles(root, `packages/${name}/src`))
+    .filter((file) => file.path.endsWith('/index.ts')).flatMap((file) => [
     ...(file.text.split('\n').length > MAX_INDEX_LINES ? [`${file.path} has more than ${MAX_INDEX_LINES} lines`] : []),
     ...(/^export \*/m.test(file.text) ? [`${file.path} exports *`] : []),
   ]),
@@ -126,7 +133,8 @@ const pinnedExports: Rule = {
     const pin = join(root, 'packages', name, 'test', 'exports.test.ts')
     if (!existsSync(pin)) return [`packages/${name} has no test/exports.test.ts`]
     const text = readFileSync(pin, 'utf8')
-    return Object.values(manifestOf(root, name).exports ?? {}).filter((path) => path.endsWith('.ts') && !text.includes(`'../${path.slice(2)}'`))
+    return Object.values(manifestOf(root, name).exports ?? {})
+      .filter((path) => path.endsWith('.ts') && !text.includes(`'../${path.slice(2)}'`))
       .map((path) => `packages/${name}/test/exports.test.ts does not pin ${path}`)
   }),
 }
@@ -136,13 +144,15 @@ const shortReadmes: Rule = {
   check: (root) => packagesOf(root).flatMap((name) => {
     const path = join(root, 'packages', name, 'README.md')
     if (!existsSync(path)) return [`packages/${name} has no README.md`]
-    return readFileSync(path, 'utf8').split('\n').length > MAX_README_LINES ? [`packages/${name}/README.md is too long`] : []
+    const { length } = readFileSync(path, 'utf8').split('\n')
+    return length > MAX_README_LINES ? [`packages/${name}/README.md is too long`] : []
   }),
 }
 
 const everyTestRuns: Rule = {
   name: 'no test is skipped or singled out',
-  check: (root) => [...packagesOf(root).map((name) => `packages/${name}/test`), 'apps/demo/test', 'bench/test'].flatMap((folder) =>
+  check: (root) => [...packagesOf(root).map((name) => `packages/${name}/test`), 'apps/demo/test', 'bench/test']
+    .flatMap((folder) =>
     walk(join(root, folder)).filter((path) => path.endsWith('.test.ts')).flatMap((path) =>
       /\b(?:it|test|describe)\.(?:skip|only|todo)\b|\bskipIf\(/.test(readFileSync(path, 'utf8')) ? [`${path.slice(root.length + 1)} skips or singles out a test`] : [])),
 }

@@ -3,7 +3,8 @@ import type { Expression } from './expressions-in.ts'
 /** One letter of every kind that expressions distinguish. */
 const ALPHABET = [
   ...Array.from({ length: 95 }, (_, index) => String.fromCharCode(32 + index)),
-  '\t', '\n', '\r', '\0', '\x1b', '\x7f', '\u00a0', '\u00ad', '\u00e9', '\u200b', '\u2028', '\u202e', '\u6f22', '\ud800', '\u{1f600}', '\u{e0041}',
+  '\t', '\n', '\r', '\0', '\x1b', '\x7f', '\u00a0', '\u00ad', '\u00e9', '\u200b', '\u2028', '\u202e', '\u6f22',
+  '\ud800', '\u{1f600}', '\u{e0041}',
 ]
 /** Most expressions fail at one of these endings and then try every other match of the part before it. */
 const ENDINGS = ['', '\0', '\n!']
@@ -31,7 +32,8 @@ export function attacksOn({ pattern, flags }: Expression): readonly Attack[] {
   const leads = Array.from({ length: Math.min(parts.length, MOST_LEADS) + 1 }, (_, end) => beginning(end, 0))
   const singles = [...new Set(parts.flat())].flatMap((repeated) => leads.map((lead) => ({ lead, repeated })))
   const pairs = firsts.flatMap((one) => firsts.map((other) => ({ lead: '', repeated: one + other })))
-  const beginnings = parts.slice(0, MOST_BEGINNINGS).flatMap((_, end) => Array.from({ length: LETTERS_OF_CLASS }, (_unused, variant) =>
+  const beginnings = parts.slice(0, MOST_BEGINNINGS)
+    .flatMap((_, end) => Array.from({ length: LETTERS_OF_CLASS }, (_unused, variant) =>
     ['', '-', ' ', '\n'].map((between) => ({ lead: '', repeated: between + beginning(end + 1, variant) })))).flat()
   const all = [...singles, ...pairs, ...beginnings].flatMap((one) => ENDINGS.map((ending) => ({ ...one, ending })))
   return [...new Map(all.map((attack) => [JSON.stringify(attack), attack])).values()]
@@ -55,7 +57,9 @@ function search(part: string, flags: string): readonly string[] {
     const alone = new RegExp(`^(?:${part})$`, flags.replaceAll(/[gy]/g, ''))
     const letters = ALPHABET.filter((letter) => alone.test(letter))
     // One letter per kind is enough for a wide class, because other parts distinguish kinds.
-    const sorts = Map.groupBy(letters, (letter) => (/[a-z]/.test(letter) ? 'a' : /[A-Z]/.test(letter) ? 'A' : /\d/.test(letter) ? '0' : letter))
+    const sorts = Map.groupBy(
+      letters, (letter) => (/[a-z]/.test(letter) ? 'a' : /[A-Z]/.test(letter) ? 'A' : /\d/.test(letter) ? '0' : letter),
+    )
     return [...sorts.values()].map((sort) => sort[0]!).slice(0, LETTERS_OF_CLASS)
   } catch {
     return []

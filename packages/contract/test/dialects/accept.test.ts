@@ -22,12 +22,20 @@ describe('a return value', () => {
     ['our own outcome', { type: 'output', data: 1, content: text, completion: { terminal: true } },
       { type: 'output', data: 1, content: text, completion: { terminal: true } }],
     ["stud's value", { ok: true, value: { a: 1 } }, { type: 'output', data: { a: 1 } }],
-    ["stud's error", { ok: false, error: { class: 'ToolTransient', code: 'ResourceBusy', context: { message: 'busy' } } },
+    ["stud's error", {
+      ok: false, error: { class: 'ToolTransient', code: 'ResourceBusy', context: { message: 'busy' } },
+    },
       { type: 'error', error_text: 'busy', error: errorOf('ResourceBusy') }],
     ["phi's result", { content: text, details: { n: 1 }, child_loop_id: null },
       { type: 'output', data: 'hi', content: text, details: { n: 1 } }],
-    ['an MCP result', { content: text, structuredContent: { n: 1 } }, { type: 'output', data: { n: 1 }, content: text }],
-    ['an MCP error', { content: text, isError: true }, { type: 'error', error_text: 'hi', error: failed, content: text }],
+    [
+      'an MCP result', { content: text, structuredContent: { n: 1 } },
+      { type: 'output', data: { n: 1 }, content: text },
+    ],
+    [
+      'an MCP error', { content: text, isError: true },
+      { type: 'error', error_text: 'hi', error: failed, content: text },
+    ],
     ["morphix's success", { success: true, output: [1], tool: 'x' }, { type: 'output', data: [1] }],
     ["morphix's failure", { success: false, error: 'tool_timeout', output: 'slow' },
       { type: 'error', error_text: 'slow', error: errorOf('ExecutionTimeout') }],
@@ -71,11 +79,13 @@ describe('a return value', () => {
     expect(acceptReturn({ ok: false, error: { class: 'Cancellation', code: 'SessionCancelled', context: {} } }))
       .toMatchObject({ error: failed })
     expect(acceptReturn({ success: false, error: 'approval_denied', output: 'no' })).toMatchObject({ error: failed })
-    expect(acceptReturn({ content: [{ type: 'text', text: 'Cancelled' }], isError: true })).toMatchObject({ error: failed })
+    expect(acceptReturn({ content: [{ type: 'text', text: 'Cancelled' }], isError: true }))
+      .toMatchObject({ error: failed })
   })
 
   it('carries the metadata that the tool claims', () => {
-    expect(readReturn({ content: [], details: null, child_loop_id: 'l1' }).metadata).toStrictEqual({ child_loop_id: 'l1' })
+    expect(readReturn({ content: [], details: null, child_loop_id: 'l1' }).metadata)
+      .toStrictEqual({ child_loop_id: 'l1' })
     expect(readReturn({ success: true, output: 1, tokens_used: 5 }).metadata).toStrictEqual({ tokens_used: 5 })
     expect(readReturn(7)).toStrictEqual({ body: { type: 'output', data: 7 }, metadata: {} })
   })

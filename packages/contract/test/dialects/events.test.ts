@@ -17,10 +17,12 @@ const approval = { approvalId: 'a1', scope: 'project' as const, tool: 'forecast'
 const every: { readonly [Type in EventType]: Extract<EventBody, { readonly type: Type }> } = {
   ToolInvocationProposed: { type: 'ToolInvocationProposed', ...call, args: { city: 'Oslo' } },
   ToolInvocationDecided: {
-    type: 'ToolInvocationDecided', ...call, decision: 'allow', stage: 'rules', source: 'x', reason: 'y', approvalKey: 'k', args: {},
+    type: 'ToolInvocationDecided', ...call, decision: 'allow', stage: 'rules', source: 'x', reason: 'y',
+    approvalKey: 'k', args: {},
   },
   ToolInvocationChanged: {
-    type: 'ToolInvocationChanged', ...call, subject: 'arguments', stage: 'watchdog', source: 'x', reason: 'y', before: 'a', after: 'b',
+    type: 'ToolInvocationChanged', ...call, subject: 'arguments', stage: 'watchdog', source: 'x', reason: 'y',
+    before: 'a', after: 'b',
   },
   ToolInvocationStarted: { type: 'ToolInvocationStarted', ...call, attempt: 1 },
   ToolInvocationProgress: { type: 'ToolInvocationProgress', ...call, text: 'half' },
@@ -34,11 +36,15 @@ const every: { readonly [Type in EventType]: Extract<EventBody, { readonly type:
   LifecyclePhaseEnd: {
     type: 'LifecyclePhaseEnd', extensionId: ext, phase: 'init', durationMs: 2, ok: true, errorCode: null, message: '',
   },
-  LifecycleStateChanged: { type: 'LifecycleStateChanged', extensionId: ext, generation: 1, from: 'loaded', to: 'activating' },
+  LifecycleStateChanged: {
+    type: 'LifecycleStateChanged', extensionId: ext, generation: 1, from: 'loaded', to: 'activating',
+  },
   CompartmentEnded: { type: 'CompartmentEnded', extensionId: ext, errorCode: null, message: '' },
   ExtensionReloaded: { type: 'ExtensionReloaded', extensionId: ext, generation: 2 },
   ExtensionReloadRefused: { type: 'ExtensionReloadRefused', extensionId: ext, reason: 'never' },
-  ExtensionReloadFailed: { type: 'ExtensionReloadFailed', extensionId: ext, errorCode: 'LifecycleFailure', message: 'no' },
+  ExtensionReloadFailed: {
+    type: 'ExtensionReloadFailed', extensionId: ext, errorCode: 'LifecycleFailure', message: 'no',
+  },
   ToolsChanged: { type: 'ToolsChanged' },
   WorkspaceSwitched: { type: 'WorkspaceSwitched', from: '/a', to: '/b' },
   ExtensionLog: { type: 'ExtensionLog', extensionId: ext, level: 'info', text: 'x', callId: undefined },
@@ -48,7 +54,9 @@ const every: { readonly [Type in EventType]: Extract<EventBody, { readonly type:
   ApprovalExpired: { type: 'ApprovalExpired', ...approval, expiresAt: at },
   ApprovalRevoked: { type: 'ApprovalRevoked', ...approval, revokedBy: 'a person' },
   TrustDecision: { type: 'TrustDecision', path: '/p', decision: 'trusted' },
-  StateSlotDrift: { type: 'StateSlotDrift', extensionId: ext, storedVersion: '1', currentVersion: '2', decision: 'warn' },
+  StateSlotDrift: {
+    type: 'StateSlotDrift', extensionId: ext, storedVersion: '1', currentVersion: '2', decision: 'warn',
+  },
   SessionOpened: { type: 'SessionOpened', sessionId: 's1', workspace: '/w' },
   SessionClosed: { type: 'SessionClosed', sessionId: 's1' },
   TurnBegan: { type: 'TurnBegan', sessionId: 's1', turn: 1 },
@@ -74,7 +82,8 @@ describe('events in other dialects', () => {
   it('have these names in steerable', () => {
     expect(names((event) => toSteerableEvents(event).map(({ type }) => type))).toStrictEqual({
       ToolInvocationProposed: 'tool_call', ToolInvocationSucceeded: 'tool_result', ToolInvocationFailed: 'tool_result',
-      ToolInvocationCancelled: 'tool_result', ToolInvocationProgress: 'loader-hint', SuppressedError: 'error', TurnEnded: 'done',
+      ToolInvocationCancelled: 'tool_result', ToolInvocationProgress: 'loader-hint', SuppressedError: 'error',
+      TurnEnded: 'done',
     })
   })
 
@@ -99,7 +108,8 @@ describe('events of phi', () => {
       .toStrictEqual([{ type: 'ToolExecutionStart', ...ids, args: { city: 'Oslo' } }])
     const outcome = { type: 'output' as const, data: 'hi', metadata: { ...base, child_loop_id: 'l1' } }
     const success = {
-      role: 'toolResult', toolCallId: base.call_id, toolName: base.tool, content: [{ type: 'text', text: 'hi' }], isError: false, timestamp: Date.parse(at),
+      role: 'toolResult', toolCallId: base.call_id, toolName: base.tool, content: [{ type: 'text', text: 'hi' }],
+      isError: false, timestamp: Date.parse(at),
     }
     expect(toPhiEvents(stamp(every.ToolInvocationSucceeded), { outcome })).toStrictEqual([
       {
@@ -111,12 +121,16 @@ describe('events of phi', () => {
     ])
     const [end, begun] = toPhiEvents(stamp(every.ToolInvocationFailed))
     expect(end).toStrictEqual({ type: 'ToolExecutionEnd', ...ids, is_error: true, child_loop_id: null, result: null })
-    expect(begun).toMatchObject({ message: { toolCallId: 'c1', toolName: 'forecast', isError: true, content: [{ type: 'text', text: 'no' }] } })
+    expect(begun).toMatchObject({
+      message: { toolCallId: 'c1', toolName: 'forecast', isError: true, content: [{ type: 'text', text: 'no' }] },
+    })
   })
 
   it('have no start and end for a call that never began, only its result', () => {
     for (const errorCode of ['HookVetoed', 'RuleDenied', 'ToolNotRegistered', 'ToolCancelled'] as const) {
-      expect(typesOf({ ...every.ToolInvocationCancelled, attempt: 0, errorCode })).toEqual(['MessageStart', 'MessageEnd'])
+      expect(typesOf({ ...every.ToolInvocationCancelled, attempt: 0, errorCode })).toEqual([
+        'MessageStart', 'MessageEnd',
+      ])
     }
   })
 
@@ -155,9 +169,12 @@ describe('events of steerable', () => {
 
 describe('an exhausted budget', () => {
   it('is a separate event after the result', () => {
-    const cancelled = { ...every.ToolInvocationCancelled, attempt: 0, errorCode: 'BudgetExhausted' as const, reason: 'used up' }
+    const cancelled = {
+      ...every.ToolInvocationCancelled, attempt: 0, errorCode: 'BudgetExhausted' as const, reason: 'used up',
+    }
     expect(toSteerableEvents(stamp(cancelled))).toMatchObject([
-      { type: 'tool_result', result: { success: false, error: 'used up' } }, { type: 'budget_exhausted', message: 'used up' },
+      { type: 'tool_result', result: { success: false, error: 'used up' } },
+      { type: 'budget_exhausted', message: 'used up' },
     ])
   })
 })

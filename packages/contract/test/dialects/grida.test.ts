@@ -14,7 +14,8 @@ const carried = ({ metadata: { duration_ms, truncated, output_path }, ...outcome
 })
 
 const metadata = fc.record(
-  { duration_ms: fc.nat(), truncated: fc.boolean(), output_path: anyText }, { requiredKeys: ['duration_ms'], ...plainRecord },
+  { duration_ms: fc.nat(), truncated: fc.boolean(), output_path: anyText },
+  { requiredKeys: ['duration_ms'], ...plainRecord },
 )
 const anyEnvelope: fc.Arbitrary<GridaEnvelope> = fc.oneof(
   fc.record({ type: fc.constant('output' as const), data: anyJson, metadata }, plainRecord),

@@ -8,7 +8,8 @@ import { anyOutcome, base } from '../samples/outcomes.ts'
 describe("an MCP server's result", () => {
   it('becomes its structured content, or its text', () => {
     const content = [{ type: 'text', text: 'a' }, { type: 'text', text: 'b' }]
-    expect(fromMcp({ content, structuredContent: { n: 1 } })?.body).toStrictEqual({ type: 'output', data: { n: 1 }, content })
+    expect(fromMcp({ content, structuredContent: { n: 1 } })?.body)
+      .toStrictEqual({ type: 'output', data: { n: 1 }, content })
     expect(fromMcp({ content, isError: false })?.body).toStrictEqual({ type: 'output', data: 'a\nb', content })
     expect(fromMcp({ content: [] })?.body).toStrictEqual({ type: 'output', data: null, content: [] })
   })
@@ -17,7 +18,9 @@ describe("an MCP server's result", () => {
     const content = [{ type: 'text', text: 'no' }]
     expect(fromMcp({ content, structuredContent: { n: 1 }, isError: true })?.body)
       .toStrictEqual({ type: 'error', error_text: 'no', error: errorOf('ToolExecutionFailed', { n: 1 }), content })
-    expect(fromMcp({ content: [], isError: true })?.body).toMatchObject({ error_text: 'The tool failed and did not say why.' })
+    expect(fromMcp({ content: [], isError: true })?.body).toMatchObject({
+      error_text: 'The tool failed and did not say why.',
+    })
   })
 
   it('shows unsupported blocks as text, and drops annotations', () => {
@@ -56,9 +59,12 @@ describe('a result for an MCP client', () => {
   it('has exactly the documented fields', () => {
     expect(toMcp({ type: 'output', data: { a: 1 }, details: 'secret', metadata: base }))
       .toStrictEqual({ content: [{ type: 'text', text: '{"a":1}' }], structuredContent: { a: 1 } })
-    expect(toMcp({ type: 'output', data: 'a', metadata: base })).toStrictEqual({ content: [{ type: 'text', text: 'a' }] })
-    expect(toMcp({ type: 'output', data: [1], content: [], metadata: base })).toStrictEqual({ content: [{ type: 'text', text: '[1]' }] })
-    expect(toMcp({ type: 'error', error_text: 'no', error: errorOf('RuleDenied', { rule: 1 }), metadata: base })).toStrictEqual({
+    expect(toMcp({ type: 'output', data: 'a', metadata: base }))
+      .toStrictEqual({ content: [{ type: 'text', text: 'a' }] })
+    expect(toMcp({ type: 'output', data: [1], content: [], metadata: base }))
+      .toStrictEqual({ content: [{ type: 'text', text: '[1]' }] })
+    expect(toMcp({ type: 'error', error_text: 'no', error: errorOf('RuleDenied', { rule: 1 }), metadata: base }))
+      .toStrictEqual({
       content: [{ type: 'text', text: 'no' }], isError: true,
       _meta: { 'bulkhead/error': { code: 'RuleDenied', class: 'ToolTerminal', retryable: false } },
     })
@@ -67,7 +73,8 @@ describe('a result for an MCP client', () => {
   it('shows the error text once, and the content of the tool', () => {
     const image = { type: 'image', data: 'AA==', mimeType: 'image/png' } as const
     const error = { type: 'error', error_text: 'no', error: errorOf('ToolExecutionFailed'), metadata: base } as const
-    expect(toMcp({ ...error, content: [{ type: 'text', text: 'no' }] }).content).toStrictEqual([{ type: 'text', text: 'no' }])
+    expect(toMcp({ ...error, content: [{ type: 'text', text: 'no' }] }).content)
+      .toStrictEqual([{ type: 'text', text: 'no' }])
     expect(toMcp({ ...error, content: [image] }).content).toStrictEqual([{ type: 'text', text: 'no' }, image])
   })
 
@@ -81,7 +88,8 @@ describe('a result for an MCP client', () => {
         const shown = outcome.content?.length ? textOfContent(outcome.content) ?? null : textOfData(outcome.data)
         expect(body.data).toStrictEqual(isJsonObject(outcome.data) ? outcome.data : shown)
       }
-      if (outcome.type === 'error' && body?.type === 'error') expect(body.error_text.startsWith(outcome.error_text)).toBe(true)
+      if (outcome.type === 'error' && body?.type === 'error') expect(body.error_text.startsWith(outcome.error_text))
+        .toBe(true)
     }))
   })
 })

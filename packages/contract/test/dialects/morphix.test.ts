@@ -8,7 +8,8 @@ import { anyJson } from '../../../kit/test/samples/json.ts'
 import { anyOutcome, anyOutput, anyText, base, plainRecord } from '../samples/outcomes.ts'
 
 const STRINGS = [
-  'tools_disabled', 'tool_not_found', 'permission_denied', 'approval_denied', 'token_budget_exceeded', 'tool_reported_failure',
+  'tools_disabled', 'tool_not_found', 'permission_denied', 'approval_denied', 'token_budget_exceeded',
+  'tool_reported_failure',
   'tests_failed',
   'max_retries_exceeded', 'empty_tool_name', 'missing_required_param', 'mcp_client_not_found', 'tool_timeout',
 ]
@@ -25,7 +26,9 @@ const anyFailure: fc.Arbitrary<MorphixFailure> = fc.record({
 
 describe("morphix's result", () => {
   it('has exactly the documented fields', () => {
-    expect(toMorphix({ type: 'output', data: [1], metadata: { ...base, duration_ms: 1234, attempt: 2, tokens_used: 9 } }))
+    expect(
+      toMorphix({ type: 'output', data: [1], metadata: { ...base, duration_ms: 1234, attempt: 2, tokens_used: 9 } }),
+    )
       .toStrictEqual({
       success: true, tool: 'base', output: [1], tokens_used: 9, duration: 1.234, attempt: 2,
     })
@@ -50,7 +53,8 @@ describe("morphix's result", () => {
   })
 
   it.each<[ErrorCode, string]>([
-    ['CapabilityDenied', 'permission_denied'], ['RuleDenied', 'permission_denied'], ['WatchdogDenied', 'permission_denied'],
+    ['CapabilityDenied', 'permission_denied'], ['RuleDenied', 'permission_denied'],
+    ['WatchdogDenied', 'permission_denied'],
     ['GuardDenied', 'permission_denied'], ['CommandRejected', 'permission_denied'], ['HookVetoed', 'permission_denied'],
     ['CompartmentCrashed', 'tool_reported_failure'], ['SessionCancelled', 'tool_reported_failure'],
   ])('writes %s, which has no string of its own, as %s', (code, string) => {

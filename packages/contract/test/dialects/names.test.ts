@@ -9,7 +9,8 @@ describe('the tool name', () => {
     ['web-fetch', 'web_fetch'], ['web-search', 'web_search'], ['tool-search', 'tool_search'], ['ask-user', 'question'],
     ['ask_user', 'question'], ['ask_clarification', 'question'], ['read_file', 'read'], ['write_file', 'write'],
     ['edit_file', 'edit'],
-    ['list_files', 'glob'], ['search', 'grep'], ['code_search', 'grep'], ['bash_manager', 'bash'], ['file_manager.read', 'read'],
+    ['list_files', 'glob'], ['search', 'grep'], ['code_search', 'grep'], ['bash_manager', 'bash'],
+    ['file_manager.read', 'read'],
     ['file_manager.write', 'write'],
   ])('for %s is %s', (foreign, ours) => {
     expect(canonicalToolName(foreign, registry())).toBe(ours)
@@ -52,7 +53,10 @@ describe('argument names', () => {
     ['the schema does not have our name', { file_path: 'a' }, { properties: { url: {} } }],
     ['our name is also given', { file_path: 'a', path: 'b' }, edit],
     ['the schema has no properties', { file_path: 'a' }, { type: 'object' }],
-    ['the schema only inherits our name', { cmd: 'a' }, { properties: Object.create({ command: {} }) as Record<string, never> }],
+    [
+      'the schema only inherits our name', { cmd: 'a' },
+      { properties: Object.create({ command: {} }) as Record<string, never> },
+    ],
     ['there is nothing to rename', { path: 'a' }, edit],
   ])('are unchanged if %s', (_, args, schema) => {
     expect(renameArguments(args, schema)).toBe(args)
@@ -64,13 +68,22 @@ describe('argument names', () => {
 })
 
 describe('a call with names of another agent', () => {
-  const schemas = new Map([['read', { type: 'object', properties: { path: {} } }], ['git_log', { type: 'object', properties: { file_path: {} } }]])
+  const schemas = new Map([
+    ['read', { type: 'object', properties: { path: {} } }],
+    ['git_log', { type: 'object', properties: { file_path: {} } }],
+  ])
   const toolNamed = (name: string) => schemas.has(name) ? { inputSchema: schemas.get(name)! } : undefined
 
   it('gets our tool and argument names, and is otherwise unchanged', () => {
-    expect(canonicalCall({ id: 'c', name: 'read_file', arguments: { file_path: 'a' } }, toolNamed)).toEqual({ id: 'c', name: 'read', arguments: { path: 'a' } })
-    expect(canonicalCall({ name: 'mcp:git.log', arguments: { file_path: 'a' } }, toolNamed)).toEqual({ name: 'git_log', arguments: { file_path: 'a' } })
+    expect(canonicalCall({ id: 'c', name: 'read_file', arguments: { file_path: 'a' } }, toolNamed)).toEqual({
+      id: 'c', name: 'read', arguments: { path: 'a' },
+    })
+    expect(canonicalCall({ name: 'mcp:git.log', arguments: { file_path: 'a' } }, toolNamed)).toEqual({
+      name: 'git_log', arguments: { file_path: 'a' },
+    })
     expect(canonicalCall({ name: 'read', arguments: 'a' }, toolNamed)).toEqual({ name: 'read', arguments: 'a' })
-    expect(canonicalCall({ name: 'write_file', arguments: { file_path: 'a' } }, toolNamed)).toEqual({ name: 'write_file', arguments: { file_path: 'a' } })
+    expect(canonicalCall({ name: 'write_file', arguments: { file_path: 'a' } }, toolNamed)).toEqual({
+      name: 'write_file', arguments: { file_path: 'a' },
+    })
   })
 })

@@ -1,6 +1,9 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { fromPhi, fromPhiMessage, phiErrorText, toPhi, toPhiMessage, type PhiToolError, type PhiToolResult, type PhiToolResultMessage } from '../../src/dialects/phi.ts'
+import {
+  fromPhi, fromPhiMessage, phiErrorText, toPhi, toPhiMessage, type PhiToolError, type PhiToolResult,
+  type PhiToolResultMessage,
+} from '../../src/dialects/phi.ts'
 import { completeOutcome, errorOf, present, type Reading } from '../../src/dialects/reading.ts'
 import type { ErrorCode } from '../../src/model/errors.ts'
 import type { Content, Outcome } from '../../src/model/outcome.ts'
@@ -18,10 +21,13 @@ function carried(outcome: Outcome): Reading {
   if (outcome.type === 'error') {
     const error = toPhi(outcome) as PhiToolError
     const codes = {
-      Failed: 'ToolExecutionFailed', NotFound: 'ToolNotRegistered', InvalidArgs: 'InputInvalid', Timeout: 'ExecutionTimeout',
+      Failed: 'ToolExecutionFailed', NotFound: 'ToolNotRegistered', InvalidArgs: 'InputInvalid',
+      Timeout: 'ExecutionTimeout',
       Cancelled: 'ToolCancelled',
     } as const
-    return { body: { type: 'error', error_text: phiErrorText(error), error: errorOf(codes[error.variant]) }, metadata: {} }
+    return {
+      body: { type: 'error', error_text: phiErrorText(error), error: errorOf(codes[error.variant]) }, metadata: {},
+    }
   }
   const text = typeof outcome.data === 'string' ? outcome.data : JSON.stringify(outcome.data)
   const content = outcome.content ?? [{ type: 'text', text }]
@@ -35,7 +41,9 @@ const anyResult = fc.record(
   { content: anyContent, details: anyJson, child_loop_id: fc.option(anyText) }, plainRecord,
 ) as fc.Arbitrary<PhiToolResult>
 const anyToolError: fc.Arbitrary<PhiToolError> = fc.oneof(
-  fc.record({ variant: fc.constantFrom('Failed', 'NotFound', 'InvalidArgs', 'Timeout'), message: anyText }, plainRecord),
+  fc.record(
+    { variant: fc.constantFrom('Failed', 'NotFound', 'InvalidArgs', 'Timeout'), message: anyText }, plainRecord,
+  ),
   fc.constant({ variant: 'Cancelled' as const }),
 )
 const anyMessage = fc.record({
@@ -82,7 +90,8 @@ describe("phi's result", () => {
     const content = [{ type: 'text', text: 'Invalid arguments: no city' }]
     for (const flag of ['is_error', 'isError']) {
       expect(fromPhi({ content, details: { a: 1 }, [flag]: true })?.body).toStrictEqual({
-        type: 'error', error_text: 'Invalid arguments: no city', error: errorOf('InputInvalid'), content, details: { a: 1 },
+        type: 'error', error_text: 'Invalid arguments: no city', error: errorOf('InputInvalid'), content,
+        details: { a: 1 },
       })
     }
   })
@@ -102,7 +111,8 @@ describe("phi's result", () => {
 describe("phi's message of a result", () => {
   it('has exactly the documented fields', () => {
     expect(toPhiMessage(failed('TurnCancelled', 'stopped'), 5)).toStrictEqual({
-      role: 'toolResult', toolCallId: 'c0', toolName: 'base', content: [{ type: 'text', text: 'Cancelled' }], isError: true,
+      role: 'toolResult', toolCallId: 'c0', toolName: 'base', content: [{ type: 'text', text: 'Cancelled' }],
+      isError: true,
       timestamp: 5,
     })
   })

@@ -10,7 +10,8 @@ describe('a reading', () => {
   })
 
   it('omits undefined fields and keeps null', () => {
-    expect(present({ a: undefined, b: null, c: 0, ['__proto__']: 1 })).toStrictEqual({ b: null, c: 0, ['__proto__']: 1 })
+    expect(present({ a: undefined, b: null, c: 0, ['__proto__']: 1 }))
+      .toStrictEqual({ b: null, c: 0, ['__proto__']: 1 })
   })
 
   it('takes class and retryable from the table', () => {

@@ -1,6 +1,8 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { isTerminalResult, fromSteerable, fromSteerableCall, isTerminalOutcome, toSteerable, type SteerableToolResult } from '../../src/dialects/steerable.ts'
+import {
+  isTerminalResult, fromSteerable, fromSteerableCall, isTerminalOutcome, toSteerable, type SteerableToolResult,
+} from '../../src/dialects/steerable.ts'
 import { completeOutcome, errorOf, type Reading } from '../../src/dialects/reading.ts'
 import { ERRORS, type ErrorCode } from '../../src/model/errors.ts'
 import { isJsonObject, type Json } from '@bulkhead/kit/json'
@@ -34,7 +36,9 @@ function carried(outcome: Outcome): Reading {
 const anyExtras = fc.dictionary(fc.string({ maxLength: 4 }).map((key) => `x${key}`), anyJson,
   { maxKeys: 2, noNullPrototype: true })
 const anyResult: fc.Arbitrary<SteerableToolResult> = fc.tuple(
-  fc.record({ success: fc.boolean(), error: anyText, data: anyJsonObject }, { requiredKeys: ['success'], ...plainRecord }),
+  fc.record(
+    { success: fc.boolean(), error: anyText, data: anyJsonObject }, { requiredKeys: ['success'], ...plainRecord },
+  ),
   anyCompletion, anyExtras,
 ).map(([known, completion, extras]) => ({ ...known, ...completion, ...extras }) as SteerableToolResult)
 
@@ -74,8 +78,12 @@ describe("steerable's result", () => {
     expect(fromSteerable({ success: true, count: 5 })?.body).toMatchObject({ type: 'output', data: { count: 5 } })
     expect(fromSteerable({ success: false, reason: 'full' })?.body)
       .toMatchObject({ error_text: 'The tool failed with {"reason":"full"}.' })
-    expect(fromSteerable({ success: false })?.body).toMatchObject({ error_text: 'The tool failed and did not say why.' })
-    expect(fromSteerable({ success: false, message: 'Please retry.' })?.body).toMatchObject({ error_text: 'Please retry.' })
+    expect(fromSteerable({ success: false })?.body).toMatchObject({
+      error_text: 'The tool failed and did not say why.',
+    })
+    expect(fromSteerable({ success: false, message: 'Please retry.' })?.body).toMatchObject({
+      error_text: 'Please retry.',
+    })
   })
 
   it('reads null as absent', () => {

@@ -15,7 +15,9 @@ const factsIn = (data: Json | undefined) => {
 const carried = (outcome: Outcome): Reading => ({
   body: outcome.type === 'output'
     ? { type: 'output', data: outcome.data }
-    : { type: 'error', error_text: outcome.error_text, error: errorOf(outcome.error.code, factsIn(outcome.error.data)) },
+    : {
+      type: 'error', error_text: outcome.error_text, error: errorOf(outcome.error.code, factsIn(outcome.error.data)),
+    },
   metadata: {},
 })
 
@@ -25,7 +27,8 @@ const anyResult: fc.Arbitrary<StudResult> = fc.oneof(
     ok: fc.constant(false as const),
     error: fc.record({
       class: fc.constantFrom(
-        'Validation', 'ProviderTransient', 'ProviderCapability', 'ToolTransient', 'ToolTerminal', 'Session', 'Cancellation',
+        'Validation', 'ProviderTransient', 'ProviderCapability', 'ToolTransient', 'ToolTerminal', 'Session',
+        'Cancellation',
         'ExtensionHost',
       ),
       code: fc.oneof(anyCode, fc.constantFrom('Forbidden', 'RateLimited')),
@@ -38,7 +41,9 @@ const anyResult: fc.Arbitrary<StudResult> = fc.oneof(
 describe("stud's result", () => {
   it('has exactly the documented fields', () => {
     expect(toStud({ type: 'output', data: { a: 1 }, metadata: base })).toStrictEqual({ ok: true, value: { a: 1 } })
-    expect(toStud({ type: 'error', error_text: 'no', error: errorOf('CapabilityDenied', { path: '/x' }), metadata: base }))
+    expect(
+      toStud({ type: 'error', error_text: 'no', error: errorOf('CapabilityDenied', { path: '/x' }), metadata: base }),
+    )
       .toStrictEqual({
       ok: false, error: { class: 'ToolTerminal', code: 'CapabilityDenied', context: { path: '/x', message: 'no' } },
     })

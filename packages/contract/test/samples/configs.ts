@@ -3,7 +3,9 @@ export const wholeConfig = {
   mode: 'allowlist', allowlist: ['read', 'bash:git status'], rules: [{ permission: 'bash', action: 'ask' }],
   roles: { allow_bash: false, allow_bash_reviewer: true }, toolsEnabled: true,
   tools: { bash: { enabled: true, timeoutMs: 5000, shell: 'zsh' } },
-  extensions: { weather: { enabled: true, isolation: 'process', activation: 'eager', config: { unit: 'C', deep: [{ a: null }] },
+  extensions: { weather: { enabled: true, isolation: 'process', activation: 'eager', config: {
+    unit: 'C', deep: [{ a: null }],
+  },
     limits: { heapMb: 64 }, compartments: 4 } },
   packages: ['@acme/tools'], isolation: { bundled: 'inline', global: 'thread', project: 'process' },
   policy: {
@@ -41,7 +43,10 @@ export const invalidConfigs: readonly (readonly [string, unknown, string])[] = [
   ['a flag that is a string', { roles: { allow_bash: 'no' } }, 'roles/allow_bash'],
   ['an invalid tool name', { tools: { 'a.b': {} } }, 'tools/a.b'],
   ['a deadline of zero', { tools: { bash: { timeoutMs: 0 } } }, 'tools/bash/timeoutMs'],
-  ['a third-party extension inline', { extensions: { weather: { isolation: 'inline' } } }, 'extensions/weather/isolation'],
+  [
+    'a third-party extension inline', { extensions: { weather: { isolation: 'inline' } } },
+    'extensions/weather/isolation',
+  ],
   ['a third-party layer inline', { isolation: { project: 'inline' } }, 'isolation/project'],
   ['an unknown layer', { isolation: { user: 'thread' } }, 'isolation'],
   ['an unknown limit', { limits: { forks: 1 } }, 'limits'],
@@ -55,13 +60,24 @@ export const invalidConfigs: readonly (readonly [string, unknown, string])[] = [
   ['a local server with a URL', { mcp: { a: { type: 'local', command: ['x'], url: 'https://x.test' } } }, 'mcp/a'],
   ['a remote server without a URL', { mcp: { a: { type: 'remote' } } }, 'mcp/a/url'],
   ['a URL of another scheme', { mcp: { a: { type: 'remote', url: 'file:///etc/passwd' } } }, 'mcp/a/url'],
-  ['a header with a colon in its name', { mcp: { a: { type: 'remote', url: 'https://x.test', headers: { 'Authorization:': { secret: 'T' } } } } }, 'mcp/a/headers/Authorization:'],
+  [
+    'a header with a colon in its name',
+    { mcp: { a: { type: 'remote', url: 'https://x.test', headers: { 'Authorization:': { secret: 'T' } } } } },
+    'mcp/a/headers/Authorization:',
+  ],
   ['a secret in plain text', { mcp: { a: { type: 'remote', url: 'https://x.test',
     headers: { Authorization: 'Bearer x' } } } }, 'mcp/a/headers/Authorization'],
   ['an invalid secret name', { openapi: { a: { document: 'x', auth: { type: 'bearer', secret: 'sk-live 123' } } } },
     'openapi/a/auth/secret'],
-  ['a key without a header', { openapi: { a: { document: 'x', auth: { type: 'apiKey', secret: 'KEY' } } } }, 'openapi/a/auth/header'],
-  ['a header name with a colon', { openapi: { a: { document: 'x', auth: { type: 'apiKey', header: 'a: b', secret: 'KEY' } } } }, 'openapi/a/auth/header'],
+  [
+    'a key without a header', { openapi: { a: { document: 'x', auth: { type: 'apiKey', secret: 'KEY' } } } },
+    'openapi/a/auth/header',
+  ],
+  [
+    'a header name with a colon',
+    { openapi: { a: { document: 'x', auth: { type: 'apiKey', header: 'a: b', secret: 'KEY' } } } },
+    'openapi/a/auth/header',
+  ],
   ['a document URL', { openapi: { a: { document: 'https://x.test/openapi.json' } } }, 'openapi/a/document'],
   ['an invalid path filter', { openapi: { a: { document: 'x', paths: ['pets'] } } }, 'openapi/a/paths/0'],
 ]

@@ -11,12 +11,15 @@ export const anyCode = fc.constantFrom(...(Object.keys(ERRORS) as ErrorCode[]))
 
 export const anyContent: fc.Arbitrary<readonly Content[]> = fc.array(fc.oneof(
   fc.record({ type: fc.constant('text' as const), text }, plain),
-  fc.record({ type: fc.constant('image' as const), data: fc.base64String({ maxLength: 12 }), mimeType: fc.constant('image/png') },
+  fc.record({
+    type: fc.constant('image' as const), data: fc.base64String({ maxLength: 12 }), mimeType: fc.constant('image/png'),
+  },
     plain),
 ), { maxLength: 3 })
 
 export const anyCompletion: fc.Arbitrary<Completion> = fc.record(
-  { terminal: fc.boolean(), needsFollowup: fc.boolean(), nextAction: text, message: text }, { requiredKeys: [], ...plain },
+  { terminal: fc.boolean(), needsFollowup: fc.boolean(), nextAction: text, message: text },
+  { requiredKeys: [], ...plain },
 )
 
 const anyMetadata: fc.Arbitrary<OutcomeMetadata> = fc.record({
@@ -37,7 +40,8 @@ const anyMetadata: fc.Arbitrary<OutcomeMetadata> = fc.record({
 const around = { content: anyContent, details: anyJson, completion: anyCompletion, metadata: anyMetadata }
 
 export const anyOutput: fc.Arbitrary<OutputOutcome> = fc.record(
-  { type: fc.constant('output' as const), data: anyJson, ...around }, { requiredKeys: ['type', 'data', 'metadata'], ...plain },
+  { type: fc.constant('output' as const), data: anyJson, ...around },
+  { requiredKeys: ['type', 'data', 'metadata'], ...plain },
 )
 const anyError: fc.Arbitrary<ErrorOutcome> = fc.record({
   type: fc.constant('error' as const),

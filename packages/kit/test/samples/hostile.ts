@@ -54,5 +54,8 @@ export const HOSTILE: readonly (readonly [name: string, value: unknown, path: st
   ['a proxy that throws', { a: throwing(new Error('boom')) }, '/a', 'kind'],
   ['a proxy that throws an unprintable value', throwing(Object.create(null)), '', 'kind'],
   ['a proxy that throws an unprintable error', throwing(unprintable), '', 'kind'],
-  ['a revoked proxy', (() => { const { proxy, revoke } = Proxy.revocable({}, {}); revoke(); return [proxy] })(), '/0', 'kind'],
+  [
+    'a revoked proxy', (() => { const { proxy, revoke } = Proxy.revocable({}, {}); revoke(); return [proxy] })(), '/0',
+    'kind',
+  ],
 ]

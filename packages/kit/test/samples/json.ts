@@ -5,8 +5,12 @@ const plain = (value: unknown): Json => JSON.parse(JSON.stringify(value)) as Jso
 const crosses = (value: Json): boolean => findJsonFault(value) === undefined
 
 /** JSON that may cross a boundary. */
-export const anyJson: fc.Arbitrary<Json> = fc.jsonValue({ maxDepth: 3, stringUnit: 'grapheme' }).map(plain).filter(crosses)
+export const anyJson: fc.Arbitrary<Json> = fc.jsonValue({
+  maxDepth: 3, stringUnit: 'grapheme',
+}).map(plain).filter(crosses)
 
 /** The same for objects, with short keys, so that keys collide. */
-export const anyJsonObject: fc.Arbitrary<JsonObject> = fc.dictionary(fc.string({ maxLength: 6 }), anyJson, { maxKeys: 4 })
+export const anyJsonObject: fc.Arbitrary<JsonObject> = fc.dictionary(
+  fc.string({ maxLength: 6 }), anyJson, { maxKeys: 4 },
+)
   .map((value) => plain(value) as JsonObject).filter(crosses)

@@ -5,7 +5,9 @@ import type { Json, JsonObject } from '../../src/json.ts'
 import { patternEngine, readSchema, schemaCompiler } from '../../src/schema/index.ts'
 import { isMultipleOf } from '../../src/schema/ajv-keywords.ts'
 
-const compile = schemaCompiler(Ajv2020, { compile: (source) => Object.assign(new RegExp(source, 'u'), { size: source.length }) })
+const compile = schemaCompiler(
+  Ajv2020, { compile: (source) => Object.assign(new RegExp(source, 'u'), { size: source.length }) },
+)
 
 const check = (schema: Json) => {
   const reading = readSchema(schema)
@@ -25,7 +27,9 @@ describe('isMultipleOf', () => {
     expect(isMultipleOf(value, factor)).toBe(false)
   })
   it('any number with two decimals is a multiple of 0.01', () => {
-    fc.assert(fc.property(fc.integer({ min: -1e9, max: 1e9 }), (cents) => isMultipleOf(Number((cents / 100).toFixed(2)), 0.01)))
+    fc.assert(
+      fc.property(fc.integer({ min: -1e9, max: 1e9 }), (cents) => isMultipleOf(Number((cents / 100).toFixed(2)), 0.01)),
+    )
   })
 })
 
@@ -36,8 +40,12 @@ it('const and enum accept exactly the equal value', () => {
 })
 
 it('a fault names the constants that a value may equal', () => {
-  expect(check({ const: { a: 1 } })(2)).toEqual({ path: '', keyword: 'const', message: 'must be equal to constant {"a":1}' })
-  expect(check({ enum: [[1], 'a'] })('b')).toEqual({ path: '', keyword: 'enum', message: 'must be equal to one of the allowed values [[1],"a"]' })
+  expect(check({ const: { a: 1 } })(2)).toEqual({
+    path: '', keyword: 'const', message: 'must be equal to constant {"a":1}',
+  })
+  expect(check({ enum: [[1], 'a'] })('b')).toEqual({
+    path: '', keyword: 'enum', message: 'must be equal to one of the allowed values [[1],"a"]',
+  })
   expect(check({ const: 1 })('a')).toEqual({ path: '', keyword: 'const', message: 'must be equal to constant 1' })
   expect(check({ not: {}, enum: [{}] })(1)).toMatchObject({ keyword: 'enum' })
 })
@@ -45,7 +53,9 @@ it('a fault names the constants that a value may equal', () => {
 it('a fault has the path from the root of the value, and the missing or forbidden member', () => {
   const closed = { type: 'object', properties: { 'a/b': { type: 'array', items: { type: 'object', required: ['x'], additionalProperties: false, properties: { x: true } } } } }
   expect(check(closed)({ 'a/b': [{ x: 1 }, {}] })).toMatchObject({ path: '/a~1b/1', keyword: 'required', member: 'x' })
-  expect(check(closed)({ 'a/b': [{ x: 1, y: 2 }] })).toMatchObject({ path: '/a~1b/0', keyword: 'additionalProperties', member: 'y' })
+  expect(check(closed)({ 'a/b': [{ x: 1, y: 2 }] })).toMatchObject({
+    path: '/a~1b/0', keyword: 'additionalProperties', member: 'y',
+  })
 })
 
 it.each<[string, JsonObject, string]>([
@@ -76,12 +86,24 @@ describe('corrects Ajv for', () => {
   it.each<[string, JsonObject, Json, Json]>([
     ['contains beside prefixItems', { prefixItems: [true, {}], contains: { type: 'string' } }, [1, 'a'], [2]],
     ['a name that objects inherit', { required: ['constructor'] }, { constructor: 1 }, {}],
-    ['the name __proto__', { properties: JSON.parse('{"__proto__":{"type":"number"}}') as JsonObject }, JSON.parse('{"__proto__":1}') as Json, JSON.parse('{"__proto__":"a"}') as Json],
-    ['a condition that does not hold', { if: { properties: { a: { const: 1 } }, required: ['a'] }, unevaluatedProperties: false }, { a: 1 }, { a: 2 }],
-    ['an alternative that does not hold', { anyOf: [{ prefixItems: [{ const: 1 }, true] }, { maxItems: 9 }], unevaluatedItems: false }, [1, 2], [3]],
+    [
+      'the name __proto__', { properties: JSON.parse('{"__proto__":{"type":"number"}}') as JsonObject },
+      JSON.parse('{"__proto__":1}') as Json, JSON.parse('{"__proto__":"a"}') as Json,
+    ],
+    [
+      'a condition that does not hold',
+      { if: { properties: { a: { const: 1 } }, required: ['a'] }, unevaluatedProperties: false }, { a: 1 }, { a: 2 },
+    ],
+    [
+      'an alternative that does not hold',
+      { anyOf: [{ prefixItems: [{ const: 1 }, true] }, { maxItems: 9 }], unevaluatedItems: false }, [1, 2], [3],
+    ],
     ['items that contains evaluated', { contains: { const: 1 }, unevaluatedItems: { const: 2 } }, [1, 2], [1, 3]],
     ['members behind a reference', { $ref: '#/$defs/a', unevaluatedProperties: { type: 'number' }, $defs: { a: { properties: { x: { type: 'string' } } } } }, { x: 'x', y: 1 }, { x: 'x', y: 'y' }],
-    ['a closed schema inside another', { properties: { a: { unevaluatedProperties: false } }, unevaluatedProperties: false }, { a: {} }, { a: { b: 1 } }],
+    [
+      'a closed schema inside another',
+      { properties: { a: { unevaluatedProperties: false } }, unevaluatedProperties: false }, { a: {} }, { a: { b: 1 } },
+    ],
     ['an empty enum', { anyOf: [{ enum: [] }, { const: 1 }] }, 1, 2],
     ['a member named valueOf, compared with an empty object', { const: {} }, {}, { valueOf: [] }],
     ['a member named valueOf', { const: { valueOf: [] } }, { valueOf: [] }, { valueOf: [1] }],
@@ -94,7 +116,8 @@ describe('corrects Ajv for', () => {
   it('a dynamic reference with several targets, which is rejected', () => {
     const node = (id: string, more: JsonObject) => ({ $id: id, $dynamicAnchor: 'node', ...more })
     expect(faultsOf(node('https://example.com/a', { $defs: { b: node('b', { properties: { next: { $dynamicRef: '#node' } } }) } }))).toEqual(['/$defs/b/properties/next/$dynamicRef'])
-    expect(check({ $defs: { a: { $dynamicAnchor: 'a', type: 'string' } }, $dynamicRef: '#a' })(1)).toMatchObject({ keyword: 'type' })
+    expect(check({ $defs: { a: { $dynamicAnchor: 'a', type: 'string' } }, $dynamicRef: '#a' })(1))
+      .toMatchObject({ keyword: 'type' })
   })
 })
 
@@ -117,7 +140,10 @@ describe('patterns', () => {
   })
 
   it('accept long and short category names, but not after an escaped backslash', () => {
-    expect([engine.compile('^\\p{Letter}$')?.test('é'), engine.compile('^\\p{gc=Decimal_Number}$')?.test('٣'), engine.compile('^\\\\p\\{Letter\\}$')?.test('\\p{Letter}')])
+    expect([
+      engine.compile('^\\p{Letter}$')?.test('é'), engine.compile('^\\p{gc=Decimal_Number}$')?.test('٣'),
+      engine.compile('^\\\\p\\{Letter\\}$')?.test('\\p{Letter}'),
+    ])
       .toEqual([true, true, true])
   })
 })

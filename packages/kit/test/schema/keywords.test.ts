@@ -4,7 +4,8 @@ import { schemaKeywordForm } from '../../src/schema/keywords.ts'
 
 it.each([
   ['items', 'subschema'], ['prefixItems', 'list'], ['$defs', 'map'], ['definitions', 'map'], ['pattern', 'plain'],
-  ['$id', 'plain'], ['$dynamicRef', 'plain'], ['dependencies', undefined], ['widget', undefined], ['constructor', undefined],
+  ['$id', 'plain'], ['$dynamicRef', 'plain'], ['dependencies', undefined], ['widget', undefined],
+  ['constructor', undefined],
 ])('the value of %s is: %s', (keyword, form) => {
   expect(schemaKeywordForm(keyword)).toBe(form)
 })
@@ -19,8 +20,11 @@ function standardForm(description: object): string {
 }
 
 it('knows every keyword of 2020-12', () => {
-  const keywords = ['core', 'applicator', 'unevaluated', 'validation', 'meta-data', 'format-annotation', 'content'].flatMap((part) => {
-    const { properties } = read(`ajv/dist/refs/json-schema-2020-12/meta/${part}.json`) as { properties: Readonly<Record<string, object>> }
+  const keywords = ['core', 'applicator', 'unevaluated', 'validation', 'meta-data', 'format-annotation', 'content']
+    .flatMap((part) => {
+    const { properties } = read(`ajv/dist/refs/json-schema-2020-12/meta/${part}.json`) as {
+      properties: Readonly<Record<string, object>>,
+    }
     return Object.entries(properties)
   })
   expect(keywords.map(([keyword]) => [keyword, schemaKeywordForm(keyword)]))
@@ -28,7 +32,10 @@ it('knows every keyword of 2020-12', () => {
 })
 
 it('knows every keyword of draft-07', () => {
-  const { properties } = read('ajv/dist/refs/json-schema-draft-07.json') as { properties: Readonly<Record<string, object>> }
+  const { properties } = read('ajv/dist/refs/json-schema-draft-07.json') as {
+    properties: Readonly<Record<string, object>>,
+  }
   expect(Object.keys(properties).filter((keyword) => schemaKeywordForm(keyword, 'draft-07') === undefined)).toEqual([])
-  expect(['prefixItems', 'dependentRequired', 'unevaluatedItems', '$anchor'].map((keyword) => schemaKeywordForm(keyword, 'draft-07'))).toEqual(Array(4).fill(undefined))
+  expect(['prefixItems', 'dependentRequired', 'unevaluatedItems', '$anchor']
+    .map((keyword) => schemaKeywordForm(keyword, 'draft-07'))).toEqual(Array(4).fill(undefined))
 })
