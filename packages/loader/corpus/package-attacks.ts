@@ -34,7 +34,8 @@ const changed = (title: string, refused: ErrorCode, change: (at: string, ground:
 const manifest = (id: number, title: string, text: string | Uint8Array | object, refused: ErrorCode): PackageAttack =>
   ({ id, title, refused, lay: (ground) => void ground.package(text) })
 const range = (core: string, requiredCoreVersion: string): PackageAttack => ({
-  id: 252, title: `${requiredCoreVersion} under ${core}`, refused: 'RequiredCoreVersionMismatch', options: { coreVersion: core },
+  id: 252, title: `${requiredCoreVersion} under ${core}`, refused: 'RequiredCoreVersionMismatch',
+  options: { coreVersion: core },
   lay: (ground) => void ground.package(manifestOf({ requiredCoreVersion })),
 })
 const afterwards = (title: string, change: (at: string, ground: PackageGround) => void): PackageAttack => ({
@@ -51,7 +52,9 @@ const textsIn = (value: unknown): readonly string[] =>
 const shownToModels = (title: string, over: Record<string, unknown>): PackageAttack => ({
   id: 195, title, refused: 'loaded', lay: (ground) => void ground.package(withTool(over)),
   follow({ manifest: { tools } }) {
-    const told = textsIn(tools.map(({ name, label, description, inputSchema }) => ({ name, label, description, inputSchema })))
+    const told = textsIn(tools.map(({ name, label, description, inputSchema }) => ({
+      name, label, description, inputSchema,
+    })))
     return told.every((text) => visibleText(text, { keepLines: true }) === text)
       ? 'held' : 'models see invisible characters'
   },
@@ -69,7 +72,10 @@ export const PACKAGE_ATTACKS: readonly PackageAttack[] = [
   }), 'ConfigSchemaInvalid'),
   manifest(193, 'a schema with a reference to a file', withTool({ inputSchema: { type: 'object',
     properties: { a: { $ref: 'file:///etc/passwd' } } } }), 'ConfigSchemaInvalid'),
-  manifest(193, 'a schema with a reference to itself', withTool({ inputSchema: { type: 'object', $ref: '#' } }), 'ConfigSchemaInvalid'),
+  manifest(
+    193, 'a schema with a reference to itself', withTool({ inputSchema: { type: 'object', $ref: '#' } }),
+    'ConfigSchemaInvalid',
+  ),
   manifest(194, 'a name in look-alike letters', withTool({ name: 'r\u0435ad' }), 'ShapeInvalid'),
   manifest(194, 'names that differ only in case', manifestOf({ tools: [toolOf(), toolOf({ name: 'Forecast' })] }),
     'ShapeInvalid'),
@@ -139,7 +145,9 @@ export const PACKAGE_ATTACKS: readonly PackageAttack[] = [
       const { files: { 'bulkhead.json': only } } = JSON.parse(honest.integrityFile) as { files: Record<string, string> }
       honest.install(home, undefined)
       const at = join(home.globalRoot, 'tools', 'weather')
-      home.write(join(at, 'bulkhead.integrity.json'), { algorithm: 'sha512', files: { 'bulkhead.json': only }, root: only })
+      home.write(join(at, 'bulkhead.integrity.json'), {
+        algorithm: 'sha512', files: { 'bulkhead.json': only }, root: only,
+      })
       home.write(join(at, 'index.js'), code)
     },
   },
@@ -174,7 +182,9 @@ export const PACKAGE_ATTACKS: readonly PackageAttack[] = [
   },
   {
     id: 255, title: 'a native addon, which is never loaded', refused: 'loaded',
-    lay: (ground) => void ground.package(manifestOf(), { 'build/addon.node': Uint8Array.from([0x7f, 0x45, 0x4c, 0x46]) }),
+    lay: (ground) => void ground.package(manifestOf(), {
+      'build/addon.node': Uint8Array.from([0x7f, 0x45, 0x4c, 0x46]),
+    }),
     follow: async (extension) => (await handedOut(extension)).includes('build/addon.node')
       ? 'held' : 'the file is not accounted for',
   },

@@ -39,7 +39,9 @@ export class PackageGround {
   }
 
   /** Writes a package to the global layer. By default its module creates the marker file. */
-  package(manifest: string | Uint8Array | object = manifestOf(), files: Record<string, string | Uint8Array> = {}): string {
+  package(
+    manifest: string | Uint8Array | object = manifestOf(), files: Record<string, string | Uint8Array> = {},
+  ): string {
     return this.home.extension(this.home.globalRoot, 'weather', manifest, { 'index.js': this.code, ...files })
   }
 
@@ -49,10 +51,14 @@ export class PackageGround {
     this.home.write(join(this.home.projectRoot, 'config.json'), settings)
   }
 
-  async load(policy: ConfigFile['policy'] = {}, options: Partial<LoaderOptions> = {}, standing?: ProjectStanding): Promise<LoadReport> {
+  async load(
+    policy: ConfigFile['policy'] = {}, options: Partial<LoaderOptions> = {}, standing?: ProjectStanding,
+  ): Promise<LoadReport> {
     const over = { trustRoot: this.sigstore.trustRoot, ...options }
     if (standing === undefined) return this.home.load(over, 'trusted', { policy })
-    return createLoader(this.home.options(over)).load({ workspace: this.home.workspace, ...standing, overrides: { policy } })
+    return createLoader(this.home.options(over)).load({
+      workspace: this.home.workspace, ...standing, overrides: { policy },
+    })
   }
 
   /** Installs a package with the consent of a person. */

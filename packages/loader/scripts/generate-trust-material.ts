@@ -7,9 +7,13 @@ import { createRequire } from 'node:module'
  * scripts/generate-trust-material.ts 2026-06-14`.
  */
 const [date] = process.argv.slice(2)
-if (date === undefined || Number.isNaN(Date.parse(date))) throw new Error('Pass the publication date of the installed version, such as 2026-06-14.')
+if (date === undefined || Number.isNaN(Date.parse(date))) {
+  throw new Error('Pass the publication date of the installed version, such as 2026-06-14.')
+}
 const require = createRequire(import.meta.url)
-const { version } = JSON.parse(readFileSync(require.resolve('@sigstore/tuf/package.json'), 'utf8')) as { version: string }
+const { version } = JSON.parse(readFileSync(require.resolve('@sigstore/tuf/package.json'), 'utf8')) as {
+  version: string,
+}
 const seeds = JSON.parse(readFileSync(require.resolve('@sigstore/tuf/seeds.json'), 'utf8')) as
   Record<string, { readonly targets: Record<string, string> }>
 const targets = Object.entries(seeds['https://tuf-repo-cdn.sigstore.dev']?.targets ?? {})

@@ -56,6 +56,8 @@ describe('a hostile archive', () => {
 test('covers all attack numbers on packages', () => {
   const numbers = new Set([...PACKAGE_ATTACKS, ...ARCHIVE_ATTACKS].map(({ id }) => id))
   // 251 is about opening a compartment. It is in the corpus of the sandbox.
-  const wanted = [193, 194, 195, ...Array.from({ length: 18 }, (_, at) => 241 + at).filter((id) => id !== 251), 360, 361]
+  const wanted = [
+    193, 194, 195, ...Array.from({ length: 18 }, (_, at) => 241 + at).filter((id) => id !== 251), 360, 361,
+  ]
   expect([...numbers].toSorted((one, other) => one - other)).toEqual(wanted)
 })

@@ -3,8 +3,10 @@ import * as loader from '../src/index.ts'
 
 test('exports the documented names', () => {
   expect(Object.keys(loader).toSorted()).toEqual([
-    'INTEGRITY_FILE', 'Installer', 'LOADER_LIMITS', 'NPM_KEYS', 'PROJECT_FOLDER', 'PUBLIC_GOOD_ROOT', 'SIGNATURE_FILE', 'ageInDays', 'capabilityDiffInWords',
-    'createLoader', 'inspectPackage', 'looseningSettings', 'packFolder', 'parseTrustRoot', 'refreshTrustRoot', 'schemaThread', 'signerInWords', 'verifyNpmAttestations',
+    'INTEGRITY_FILE', 'Installer', 'LOADER_LIMITS', 'NPM_KEYS', 'PROJECT_FOLDER', 'PUBLIC_GOOD_ROOT', 'SIGNATURE_FILE',
+    'ageInDays', 'capabilityDiffInWords',
+    'createLoader', 'inspectPackage', 'looseningSettings', 'packFolder', 'parseTrustRoot', 'refreshTrustRoot',
+    'schemaThread', 'signerInWords', 'verifyNpmAttestations',
   ])
 })
 

@@ -8,7 +8,9 @@ import { createLoader } from '../src/load/loader.ts'
 const CORE_VERSION = '1.2.3'
 
 /** A minimal valid manifest, with overrides. */
-export function manifestOf(over: Partial<ManifestInput> & Record<string, unknown> = {}): ManifestInput & Record<string, unknown> {
+export function manifestOf(
+  over: Partial<ManifestInput> & Record<string, unknown> = {},
+): ManifestInput & Record<string, unknown> {
   const id = typeof over.id === 'string' ? over.id : 'weather'
   return {
     kind: 'Tool', contractVersion: '1.0.0', requiredCoreVersion: '^1.0.0', id, version: '1.4.0',
@@ -20,7 +22,9 @@ export function manifestOf(over: Partial<ManifestInput> & Record<string, unknown
 export function toolOf(over: Record<string, unknown> = {}): ManifestInput['tools'][number] {
   return {
     name: 'forecast', description: 'What the weather will be.',
-    inputSchema: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'], additionalProperties: false },
+    inputSchema: {
+      type: 'object', properties: { city: { type: 'string' } }, required: ['city'], additionalProperties: false,
+    },
     ...over,
   }
 }
@@ -63,12 +67,19 @@ export class HomeFixture {
   }
 
   /** Loads without the warnings about unsigned packages. */
-  async load(over: Partial<LoaderOptions> = {}, trust: ProjectTrust = 'trusted', overrides?: ConfigFile): Promise<LoadReport> {
+  async load(
+    over: Partial<LoaderOptions> = {}, trust: ProjectTrust = 'trusted', overrides?: ConfigFile,
+  ): Promise<LoadReport> {
     const report = await this.loadAsItIs(over, trust, overrides)
-    return { ...report, diagnostics: report.diagnostics.filter(({ stage, severity }) => stage !== 'lock' || severity === 'error') }
+    return {
+      ...report,
+      diagnostics: report.diagnostics.filter(({ stage, severity }) => stage !== 'lock' || severity === 'error'),
+    }
   }
 
-  loadAsItIs(over: Partial<LoaderOptions> = {}, trust: ProjectTrust = 'trusted', overrides?: ConfigFile): Promise<LoadReport> {
+  loadAsItIs(
+    over: Partial<LoaderOptions> = {}, trust: ProjectTrust = 'trusted', overrides?: ConfigFile,
+  ): Promise<LoadReport> {
     return createLoader(this.options(over)).load(
       { workspace: this.workspace, trust, projectDigest: 'any', ...(overrides !== undefined && { overrides }) },
     )

@@ -7,7 +7,8 @@ export const mutation: fc.Arbitrary<Mutation> = fc.record({
   insert: fc.oneof(
     fc.uint8Array({ maxLength: 6 }),
     fc.constantFrom(
-      ...'{}[]":,0-'.split(''), 'null', 'true', '1e999', '"__proto__":{},', '"\\ud800"', '\\u0000', '\u{feff}', '{"$ref":"#"}',
+      ...'{}[]":,0-'.split(''), 'null', 'true', '1e999', '"__proto__":{},', '"\\ud800"', '\\u0000', '\u{feff}',
+      '{"$ref":"#"}',
       '"$async":true,', '"pattern":"(a+)+$",', '[[[[[[',
     )
       .map((part) => new TextEncoder().encode(part)),

@@ -14,7 +14,9 @@ const seed = Number(values.seed)
 const folder = mkdtempSync(join(tmpdir(), 'bulkhead-soak-'))
 try {
   const acknowledged = await killRounds(folder, { rounds, seed, onFile: tell })
-  console.log(`${rounds} rounds of SIGKILL: all stores are intact, and all ${acknowledged} acknowledged records are stored.`)
+  console.log(
+    `${rounds} rounds of SIGKILL: all stores are intact, and all ${acknowledged} acknowledged records are stored.`,
+  )
 } catch (error) {
   console.error(`Failed with --rounds ${rounds} --seed ${seed}. The files are in ${folder}`)
   throw error

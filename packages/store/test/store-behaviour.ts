@@ -19,7 +19,8 @@ export function testStoreBehaviour(open: () => Promise<Store>): void {
 
   it.each<[string, Json]>([
     ['null', null], ['false', false], ['zero', 0], ['an empty text', ''], ['a long text', 'æ🚢\0'.repeat(20_000)],
-    ['a small number', 5e-324], ['nesting', { a: [{ b: [[]] }, {}] }], ['a key like a method', { constructor: 1, toString: 2 }],
+    ['a small number', 5e-324], ['nesting', { a: [{ b: [[]] }, {}] }],
+    ['a key like a method', { constructor: 1, toString: 2 }],
   ])('keeps %s as it is', async (_, value) => {
     const store = await open()
     await store.write('paused', 'it', value)
@@ -49,7 +50,9 @@ export function testStoreBehaviour(open: () => Promise<Store>): void {
   it('lets one of several concurrent updates win', async () => {
     const store = await open()
     await store.write('paused', 'a', 'free')
-    const claims = Array.from({ length: 20 }, (_, index) => store.update('paused', 'a', (value) => value === 'free' ? index : value))
+    const claims = Array.from(
+      { length: 20 }, (_, index) => store.update('paused', 'a', (value) => value === 'free' ? index : value),
+    )
     const winners = await Promise.all(claims)
     expect(new Set(winners).size).toBe(1)
     expect(await store.read('paused', 'a')).toBe(winners[0])
@@ -75,7 +78,8 @@ export function testStoreBehaviour(open: () => Promise<Store>): void {
     const store = await open()
     const seen = new Set([store.approvalRevision!()])
     const changes = [
-      () => store.write('approval', 'a', 1), () => store.write('approval', 'a', 2), () => store.update('approval', 'a', () => 3),
+      () => store.write('approval', 'a', 1), () => store.write('approval', 'a', 2),
+      () => store.update('approval', 'a', () => 3),
       () => store.remove('approval', 'a'), () => store.update('approval', 'b', () => 1),
     ]
     for (const change of changes) {
@@ -109,7 +113,8 @@ export function testStoreBehaviour(open: () => Promise<Store>): void {
     expect(positions).toEqual([1, 2, 3])
     expect(await store.records(2, 1)).toMatchObject([{ position: 2, record: 'two' }])
     const pages: [from: number, limit: number, positions: number[]][] = [
-      [0, Infinity, [1, 2, 3]], [-5, 2, [1, 2]], [1.5, 1.5, [2]], [2, 1e300, [2, 3]], [9, 1, []], [Infinity, 1, []], [1, 0, []],
+      [0, Infinity, [1, 2, 3]], [-5, 2, [1, 2]], [1.5, 1.5, [2]], [2, 1e300, [2, 3]], [9, 1, []], [Infinity, 1, []],
+      [1, 0, []],
       [1, -1, []], [Number.NaN, Number.NaN, []],
     ]
     for (const [from, limit, expected] of pages) {
@@ -119,12 +124,16 @@ export function testStoreBehaviour(open: () => Promise<Store>): void {
 
   it('links each record to the previous ones and returns the end of the chain', async () => {
     const store = await open()
-    expect(await verifyAudit(store)).toEqual({ ok: true, records: 0, first: 0, before: '0'.repeat(64), last: 0, link: '0'.repeat(64) })
+    expect(await verifyAudit(store)).toEqual({
+      ok: true, records: 0, first: 0, before: '0'.repeat(64), last: 0, link: '0'.repeat(64),
+    })
     for (const record of ['one', { b: 2, a: 1 }, 'one']) await store.append(record)
     const links = (await store.records()).map(({ link }) => link)
     expect(new Set(links).size).toBe(3)
     expect(await store.auditSpan()).toEqual({ first: 1, before: '0'.repeat(64), last: 3, link: links[2] })
-    expect(await verifyAudit(store)).toEqual({ ok: true, records: 3, first: 1, before: '0'.repeat(64), last: 3, link: links[2] })
+    expect(await verifyAudit(store)).toEqual({
+      ok: true, records: 3, first: 1, before: '0'.repeat(64), last: 3, link: links[2],
+    })
     expect(await verifyAudit(store, { position: 2, link: links[1]! })).toMatchObject({ ok: true })
     expect(await verifyAudit(store, { position: 2, link: links[0]! })).toMatchObject({ ok: false, position: 2 })
     expect(await verifyAudit(store, { position: 4, link: links[0]! })).toMatchObject({ ok: false, position: 4 })
@@ -147,7 +156,9 @@ export function testStoreBehaviour(open: () => Promise<Store>): void {
     const store = await open()
     const appended = store.append('last')
     const closed = store.close()
-    await expect(store.append('too late')).rejects.toMatchObject({ code: 'StoreUnavailable', data: { reason: 'closed' } })
+    await expect(store.append('too late')).rejects.toMatchObject({
+      code: 'StoreUnavailable', data: { reason: 'closed' },
+    })
     expect(await appended).toBe(1)
     await Promise.all([closed, store.close()])
     await store.close()
@@ -172,6 +183,8 @@ export function testStoreBehaviour(open: () => Promise<Store>): void {
     ['records after close', async (store) => { await store.close(); await store.records() }],
   ]
   it.each(refused)('rejects %s with StoreUnavailable', async (_, act) => {
-    await expect(act(await open())).rejects.toMatchObject({ code: 'StoreUnavailable', data: { reason: expect.any(String) } })
+    await expect(act(await open())).rejects.toMatchObject({
+      code: 'StoreUnavailable', data: { reason: expect.any(String) },
+    })
   })
 }

@@ -1,4 +1,7 @@
-import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, symlinkSync, utimesSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import type { LoadReport } from '@bulkhead/contract'
 import { describe, expect, test, vi } from 'vitest'
@@ -49,7 +52,9 @@ function rewrite(file: string, change: (content: IndexContent) => IndexContent):
 
 /** The parts of a report that are equal for equal input. */
 const told = ({ extensions, diagnostics, config }: LoadReport) => JSON.parse(JSON.stringify({
-  extensions: extensions.map(({ code, digests, ...rest }) => ({ ...rest, kind: code.kind, digests: { ...digests, tools: [...digests.tools] } })),
+  extensions: extensions.map(({ code, digests, ...rest }) => ({
+    ...rest, kind: code.kind, digests: { ...digests, tools: [...digests.tools] },
+  })),
   diagnostics, config,
 })) as unknown
 
@@ -75,7 +80,9 @@ describe('the cache', () => {
     const [extension] = (await home.warm()).extensions
     expect(extension!.manifest).toBe(extension!.manifest)
     expect(extension!.digests).toBe(extension!.digests)
-    expect({ ...extension }).toMatchObject({ id: 'weather', manifest: { id: 'weather' }, digests: { package: extension!.digests.package } })
+    expect({ ...extension }).toMatchObject({
+      id: 'weather', manifest: { id: 'weather' }, digests: { package: extension!.digests.package },
+    })
     expect(Object.isFrozen(extension)).toBe(true)
     expect(() => Object.assign(extension!, { manifest: {} })).toThrow(TypeError)
   })
@@ -86,14 +93,18 @@ describe('the cache', () => {
     await home.remember()
     const { extensions: [extension] } = await home.warm()
     if (extension?.code.kind !== 'files') throw new Error('not a folder')
-    expect([...(await extension.code.readFiles()).keys()].toSorted()).toEqual(['bulkhead.json', 'data/b.json', 'index.js', 'lib/a.js'])
+    expect([...(await extension.code.readFiles()).keys()].toSorted()).toEqual([
+      'bulkhead.json', 'data/b.json', 'index.js', 'lib/a.js',
+    ])
     writeFileSync(join(at, 'index.js'), 'export default []')
     await expect(extension.code.readFiles()).rejects.toMatchObject({ code: 'IntegrityFailed' })
   })
 
   test('holds no configuration, which may change', async () => {
     using home = new WarmFixture()
-    const configSchema = { type: 'object', additionalProperties: false, properties: { unit: { enum: ['c', 'f'] } } } as const
+    const configSchema = {
+      type: 'object', additionalProperties: false, properties: { unit: { enum: ['c', 'f'] } },
+    } as const
     home.extension(home.globalRoot, 'weather', manifestOf({ configSchema: configSchema as never }), files)
     await home.remember()
     const codes = async (config: Parameters<HomeFixture['load']>[2]) => {
@@ -112,7 +123,9 @@ describe('the cache', () => {
     using home = new WarmFixture()
     home.extension(home.globalRoot, 'weather', manifestOf({ requiredCoreVersion: '^1.0.0' }), files)
     await home.remember()
-    expect((await home.warm({ coreVersion: '2.0.0' })).diagnostics).toMatchObject([{ code: 'RequiredCoreVersionMismatch' }])
+    expect((await home.warm({ coreVersion: '2.0.0' })).diagnostics).toMatchObject([
+      { code: 'RequiredCoreVersionMismatch' },
+    ])
     expect((await home.warm({ limits: { files: 2 } })).diagnostics).toMatchObject([{ code: 'PackageUnsafe' }])
   })
 })
@@ -166,7 +179,10 @@ describe('detects a change:', () => {
 
 describe('an index file that is', () => {
   const spoiled: readonly (readonly [string, (file: string) => void])[] = [
-    ['damaged', (file) => writeFileSync(file, readFileSync(file, 'latin1').replaceAll('forecast', 'fore_ast'), 'latin1')],
+    [
+      'damaged',
+      (file) => writeFileSync(file, readFileSync(file, 'latin1').replaceAll('forecast', 'fore_ast'), 'latin1'),
+    ],
     ['damaged with a valid structure', (file) => {
       const bytes = readFileSync(file)
       const at = bytes.lastIndexOf('What the weather')

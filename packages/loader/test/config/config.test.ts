@@ -32,7 +32,10 @@ describe('merging', () => {
 
   test('reports the pointers of omitted list entries', async () => {
     using home = new HomeFixture()
-    home.write(configOf(home.globalRoot), { rules: [{ permission: 'a', action: 'allow', role: 'x' }, { permission: 'b', action: 'deny' }], allowlist: ['a', 7] })
+    home.write(configOf(home.globalRoot), {
+      rules: [{ permission: 'a', action: 'allow', role: 'x' }, { permission: 'b', action: 'deny' }],
+      allowlist: ['a', 7],
+    })
     const { config: { layers } } = await home.load()
     expect(layers.find(({ layer }) => layer === 'global')?.omitted?.toSorted()).toEqual(['/allowlist/1', '/rules/0'])
     expect(layers.find(({ layer }) => layer === 'bundled')).not.toHaveProperty('omitted')
@@ -61,12 +64,21 @@ describe('merging', () => {
   })
 
   test('concatenates command patterns, and replaces the order of guards', async () => {
-    const pattern = (id: string) => ({ id, label: 'l', description: 'd', pattern: 'x', category: 'c', severity: 'warning', platform: 'all' })
+    const pattern = (id: string) =>
+      ({ id, label: 'l', description: 'd', pattern: 'x', category: 'c', severity: 'warning', platform: 'all' })
     expect(await merged({
-      global: { watchdogs: { commandSafety: { patterns: [pattern('a')], severity: { shutdown: 'warning' } } }, guards: { pre: ['a'], post: ['a'] } },
-      project: { watchdogs: { commandSafety: { patterns: [pattern('b')], severity: { mkfs: 'critical' } } }, guards: { pre: ['b'] } },
+      global: {
+        watchdogs: { commandSafety: { patterns: [pattern('a')], severity: { shutdown: 'warning' } } },
+        guards: { pre: ['a'], post: ['a'] },
+      },
+      project: {
+        watchdogs: { commandSafety: { patterns: [pattern('b')], severity: { mkfs: 'critical' } } },
+        guards: { pre: ['b'] },
+      },
     })).toEqual({
-      watchdogs: { commandSafety: { patterns: [pattern('a'), pattern('b')], severity: { shutdown: 'warning', mkfs: 'critical' } } },
+      watchdogs: {
+        commandSafety: { patterns: [pattern('a'), pattern('b')], severity: { shutdown: 'warning', mkfs: 'critical' } },
+      },
       guards: { pre: ['b'], post: ['a'] },
     })
   })
@@ -77,12 +89,16 @@ describe('merging', () => {
         mcp: { s: { type: 'remote', url: 'https://mine.example', headers: { Authorization: { secret: 'TOKEN' } } } },
         policy: { ceiling: { net: { hosts: ['a.example'] } } },
       },
-      project: { mcp: { s: { type: 'remote', url: 'https://theirs.example' } }, policy: { ceiling: { fs: { read: ['**'] } } } },
+      project: {
+        mcp: { s: { type: 'remote', url: 'https://theirs.example' } }, policy: { ceiling: { fs: { read: ['**'] } } },
+      },
     })).toEqual({ mcp: { s: { type: 'remote', url: 'https://theirs.example' } }, policy: { ceiling: { fs: { read: ['**'] } } } })
   })
 
   test('keeps a required OS sandbox and audit in later layers', async () => {
-    expect(await merged({ global: { sandbox: { os: 'require', idleMs: 1 } }, project: { sandbox: { os: 'auto', idleMs: 2 } } }))
+    expect(await merged({
+      global: { sandbox: { os: 'require', idleMs: 1 } }, project: { sandbox: { os: 'auto', idleMs: 2 } },
+    }))
       .toEqual({ sandbox: { os: 'require', idleMs: 2 } })
   })
 
@@ -100,7 +116,10 @@ describe('faults and warnings', () => {
     using home = new HomeFixture()
     const location = home.write(configOf(home.globalRoot), { allowlist: ['read'] })
     expect((await home.load()).diagnostics).toMatchObject([
-      { severity: 'warning', stage: 'configSchema', code: 'AllowlistWithoutMode', layer: 'global', location, path: '/allowlist' },
+      {
+        severity: 'warning', stage: 'configSchema', code: 'AllowlistWithoutMode', layer: 'global', location,
+        path: '/allowlist',
+      },
     ])
     expect((await home.load({}, 'trusted', { mode: 'allowlist' })).diagnostics).toEqual([])
   })
@@ -113,7 +132,10 @@ describe('faults and warnings', () => {
     } })
     const { diagnostics, config } = await home.load()
     expect(diagnostics).toMatchObject([
-      { severity: 'error', code: 'ConfigInvalid', layer: 'global', location, path: '/openapi/far/document', message: expect.stringContaining('give the path of the file') },
+      {
+        severity: 'error', code: 'ConfigInvalid', layer: 'global', location, path: '/openapi/far/document',
+        message: expect.stringContaining('give the path of the file'),
+      },
       { severity: 'error', code: 'ConfigInvalid', path: '/openapi/keyed/auth/header' },
     ])
     expect(Object.keys(config.merged.openapi ?? {})).toEqual(['near'])
@@ -143,12 +165,22 @@ describe('the configuration of an extension', () => {
   test.each([
     ['is valid', { extensions: { weather: { config: { base, days: 3 } } } }, undefined],
     ['lacks a required value', {}, '/extensions/weather/config/base'],
-    ['has a value of the wrong type', { extensions: { weather: { config: { base, days: '3' } } } }, '/extensions/weather/config/days'],
-    ['has an unknown key', { extensions: { weather: { config: { base, dayz: 3 } } } }, '/extensions/weather/config/dayz'],
-    ['has a value that does not match the pattern', { extensions: { weather: { config: { base: 'nowhere at all' } } } }, '/extensions/weather/config/base'],
+    [
+      'has a value of the wrong type', { extensions: { weather: { config: { base, days: '3' } } } },
+      '/extensions/weather/config/days',
+    ],
+    [
+      'has an unknown key', { extensions: { weather: { config: { base, dayz: 3 } } } },
+      '/extensions/weather/config/dayz',
+    ],
+    [
+      'has a value that does not match the pattern',
+      { extensions: { weather: { config: { base: 'nowhere at all' } } } }, '/extensions/weather/config/base',
+    ],
     [
       'fits for a tool, over that of the extension',
-      { extensions: { weather: { config: { base } } }, tools: { forecast: { days: 3, timeoutMs: 5, enabled: true } } }, undefined,
+      { extensions: { weather: { config: { base } } }, tools: { forecast: { days: 3, timeoutMs: 5, enabled: true } } },
+      undefined,
     ],
     [
       'is wrong for a tool', { extensions: { weather: { config: { base } } }, tools: { forecast: { days: 30 } } },
@@ -158,7 +190,10 @@ describe('the configuration of an extension', () => {
       'is unknown for a tool', { extensions: { weather: { config: { base } } }, tools: { forecast: { dayz: 3 } } },
       '/tools/forecast/dayz',
     ],
-    ['is for another tool', { extensions: { weather: { config: { base } } }, tools: { other: { dayz: 3 } } }, undefined],
+    [
+      'is for another tool', { extensions: { weather: { config: { base } } }, tools: { other: { dayz: 3 } } },
+      undefined,
+    ],
   ])('%s', async (_, config, path) => {
     using home = new HomeFixture()
     const folder = home.extension(home.globalRoot, 'weather', manifest)

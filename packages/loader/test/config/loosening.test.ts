@@ -16,7 +16,10 @@ describe('lists a setting that loosens', () => {
     [{ extensions: { weather: { isolation: 'thread' } } }, {}, '/extensions/weather/isolation'],
     [{ extensions: { weather: { config: { url: 'https://evil.example' } } } }, {}, '/extensions/weather/config/url'],
     [{ isolation: { project: 'thread' } }, {}, '/isolation/project'],
-    [{ policy: { signature: { project: 'off' } } }, { policy: { signature: { project: 'require' } } }, '/policy/signature/project'],
+    [
+      { policy: { signature: { project: 'off' } } }, { policy: { signature: { project: 'require' } } },
+      '/policy/signature/project',
+    ],
     [{ policy: { ceiling: {} } }, { policy: { ceiling: { fs: { read: ['{workspace}/**'] } } } }, '/policy/ceiling'],
     [{ policy: { update: { widening: 'consent' } } }, {}, '/policy/update/widening'],
     [{ limits: { memoryMb: 4_096 } }, {}, '/limits/memoryMb'],

@@ -79,7 +79,9 @@ test.each([
   using home = new HomeFixture()
   const { location, read } = await loaded(home)
   spoil(home, location)
-  await expect(read()).rejects.toMatchObject({ code: 'IntegrityFailed', message: expect.stringContaining(message) as string })
+  await expect(read()).rejects.toMatchObject({
+    code: 'IntegrityFailed', message: expect.stringContaining(message) as string,
+  })
 })
 
 test('accepts the change under another digest when loaded again', async () => {

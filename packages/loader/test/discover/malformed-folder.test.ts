@@ -54,8 +54,14 @@ const folders: readonly MalformedFolder[] = [
     },
   },
   { name: 'a link to a folder', message: /is a link/, file: 'up', spoil: (at) => symlinkSync('..', join(at, 'up')) },
-  { name: 'a dangling link', message: /is a link/, file: 'gone', spoil: (at) => symlinkSync('nowhere', join(at, 'gone')) },
-  { name: 'a pipe', message: /not a regular file/, file: 'pipe', spoil: (at) => execFileSync('mkfifo', [join(at, 'pipe')]) },
+  {
+    name: 'a dangling link', message: /is a link/, file: 'gone',
+    spoil: (at) => symlinkSync('nowhere', join(at, 'gone')),
+  },
+  {
+    name: 'a pipe', message: /not a regular file/, file: 'pipe',
+    spoil: (at) => execFileSync('mkfifo', [join(at, 'pipe')]),
+  },
   {
     name: 'a name with a line feed', message: /a\\u\{a\}b\.js/, file: 'a\nb.js',
     spoil: (at, home) => home.write(join(at, 'a\nb.js'), ''),

@@ -23,7 +23,9 @@ class PackagesFixture extends HomeFixture {
 describe('a configured package', () => {
   test('loads with a manifest file in each layer, scoped or not', async () => {
     using home = new PackagesFixture()
-    home.npm(home.globalRoot, 'weather', { 'bulkhead.json': manifestOf(), 'package.json': { name: 'weather', version: '9.9.9' } })
+    home.npm(home.globalRoot, 'weather', {
+      'bulkhead.json': manifestOf(), 'package.json': { name: 'weather', version: '9.9.9' },
+    })
     home.npm(home.workspace, '@acme/storms', { 'bulkhead.json': manifestOf({ id: 'storms' }) })
     home.npm(home.workspace, 'unnamed', { 'bulkhead.json': manifestOf({ id: 'unnamed' }) })
     home.named(home.globalRoot, ['weather'])
@@ -44,7 +46,9 @@ describe('a configured package', () => {
     const { extensions, diagnostics } = await home.load()
     expect([diagnostics, extensions.map(({ id, version }) => `${id}@${version}`)]).toEqual([[], ['weather@2.0.1']])
     const [{ code }] = extensions as [typeof extensions[number]]
-    expect(code.kind === 'files' && [...(await code.readFiles()).keys()].toSorted()).toEqual(['index.js', 'package.json'])
+    expect(code.kind === 'files' && [...(await code.readFiles()).keys()].toSorted()).toEqual([
+      'index.js', 'package.json',
+    ])
   })
 
   test('of the embedder may be a link to any folder', async () => {
@@ -54,20 +58,31 @@ describe('a configured package', () => {
     mkdirSync(join(app, 'node_modules'), { recursive: true })
     symlinkSync(store, join(app, 'node_modules', 'weather'))
     const loader = createLoader(home.options({ roots: { global: home.globalRoot, packages: app } }))
-    const { extensions, diagnostics } = await loader.load({ workspace: home.workspace, trust: 'declined', projectDigest: 'any', overrides: { packages: ['weather'], policy: { lock: { global: 'off' } } } })
+    const { extensions, diagnostics } = await loader.load({
+      workspace: home.workspace, trust: 'declined', projectDigest: 'any',
+      overrides: { packages: ['weather'], policy: { lock: { global: 'off' } } },
+    })
     expect([diagnostics, extensions.map(({ layer, location }) => [layer, location])]).toEqual([[], [['global', store]]])
   })
 
   test('of a project may be a link only inside the project', async () => {
     using home = new PackagesFixture()
     const inside = join(home.workspace, 'node_modules/.pnpm/weather@1/node_modules/weather')
-    renameSync(home.npm(home.workspace, 'weather', { 'bulkhead.json': manifestOf() }), (mkdirSync(join(inside, '..'), { recursive: true }), inside))
+    renameSync(
+      home.npm(home.workspace, 'weather', { 'bulkhead.json': manifestOf() }),
+      (mkdirSync(join(inside, '..'), { recursive: true }), inside),
+    )
     symlinkSync(inside, join(home.workspace, 'node_modules/weather'))
-    symlinkSync(home.npm(home.base, 'storms', { 'bulkhead.json': manifestOf({ id: 'storms' }) }), join(home.workspace, 'node_modules/storms'))
+    symlinkSync(
+      home.npm(home.base, 'storms', { 'bulkhead.json': manifestOf({ id: 'storms' }) }),
+      join(home.workspace, 'node_modules/storms'),
+    )
     home.named(home.projectRoot, ['storms', 'weather'])
     const { extensions, diagnostics } = await home.load()
     expect(extensions.map(({ id, location }) => [id, location])).toEqual([['weather', inside]])
-    expect(diagnostics).toMatchObject([{ stage: 'locate', code: 'PackageUnsafe', path: '/packages/0', location: join(home.projectRoot, 'config.json') }])
+    expect(diagnostics).toMatchObject([
+      { stage: 'locate', code: 'PackageUnsafe', path: '/packages/0', location: join(home.projectRoot, 'config.json') },
+    ])
   })
 
   test('is not read before the project is trusted, and is part of its digest', async () => {
@@ -77,7 +92,9 @@ describe('a configured package', () => {
     expect((await home.load({}, 'declined')).extensions).toEqual([])
     const { trust } = createLoader(home.options())
     const { digest } = await trust.decide(home.workspace, 'trusted')
-    const loaded = await createLoader(home.options()).load({ workspace: home.workspace, trust: 'trusted', projectDigest: digest! })
+    const loaded = await createLoader(home.options()).load({
+      workspace: home.workspace, trust: 'trusted', projectDigest: digest!,
+    })
     expect(loaded.extensions.map(({ id }) => id)).toEqual(['weather'])
     writeFileSync(join(at, 'index.js'), 'export default []')
     expect((await trust.standing(home.workspace)).standing.kind).toBe('changed')
@@ -103,12 +120,23 @@ describe('refuses a package', () => {
     ['no manifest', { 'package.json': { name: 'weather' } }, '', '', /has no "bulkhead"/],
     ['neither file', {}, '', '', /no bulkhead\.json/],
     ['an invalid package.json', { 'package.json': '{' }, 'package.json', '', /package\.json is not JSON/],
-    ['a duplicate key', { 'package.json': '{"bulkhead":{},"bulkhead":{}}' }, 'package.json', '/bulkhead', /duplicate key/],
-    ['a manifest that is a string', { 'package.json': { bulkhead: './tool.json' } }, 'package.json', '/bulkhead', /expected object/],
-    ['an invalid id', { 'package.json': { bulkhead: manifestOf({ id: '../x', tools: [toolOf()] }) } }, 'package.json', '/bulkhead/id', /lower-case/],
+    [
+      'a duplicate key', { 'package.json': '{"bulkhead":{},"bulkhead":{}}' }, 'package.json', '/bulkhead',
+      /duplicate key/,
+    ],
+    [
+      'a manifest that is a string', { 'package.json': { bulkhead: './tool.json' } }, 'package.json', '/bulkhead',
+      /expected object/,
+    ],
+    [
+      'an invalid id', { 'package.json': { bulkhead: manifestOf({ id: '../x', tools: [toolOf()] }) } }, 'package.json',
+      '/bulkhead/id', /lower-case/,
+    ],
     ['an invalid version', { 'package.json': { version: 'x', bulkhead: { ...manifestOf(), version: undefined } } }, 'package.json',
       '/bulkhead/version', /a version/],
-    ['a schema that does not compile', { 'package.json': { bulkhead: manifestOf({ tools: [toolOf({ inputSchema: { type: 'object', required: 1 } })] }) } },
+    ['a schema that does not compile', {
+      'package.json': { bulkhead: manifestOf({ tools: [toolOf({ inputSchema: { type: 'object', required: 1 } })] }) },
+    },
       'package.json', '/bulkhead/tools/0/inputSchema/required', /must be array/],
     ['a locked name', { 'package.json': { bulkhead: manifestOf({ tools: [toolOf({ name: 'bash' })] }) } }, 'package.json',
       '/bulkhead/tools/0/name', /reserved for/],
@@ -126,7 +154,9 @@ describe('refuses a package', () => {
   test.each(['../up', '/etc', 'a/b', '.bin', '@acme', '@acme/../x', 'UPPER', 'a\u200bb', '', 5])('with the name %j', async (name) => {
     using home = new PackagesFixture()
     home.named(home.globalRoot, [name])
-    expect((await home.load()).diagnostics).toMatchObject([{ stage: 'configSchema', code: 'ConfigInvalid', path: '/packages/0' }])
+    expect((await home.load()).diagnostics).toMatchObject([
+      { stage: 'configSchema', code: 'ConfigInvalid', path: '/packages/0' },
+    ])
   })
 
   test('that is missing or not a folder', async () => {
@@ -134,7 +164,9 @@ describe('refuses a package', () => {
     home.named(home.globalRoot, ['gone', 'file'])
     home.write(join(home.globalRoot, 'node_modules/file'), '')
     expect((await home.load()).diagnostics).toMatchObject([
-      { stage: 'locate', code: 'ExtensionNotFound', path: '/packages/0', location: join(home.globalRoot, 'config.json') },
+      {
+        stage: 'locate', code: 'ExtensionNotFound', path: '/packages/0', location: join(home.globalRoot, 'config.json'),
+      },
       { stage: 'locate', code: 'PackageUnsafe', path: '/packages/1' },
     ])
     const { diagnostics } = await home.load({ roots: { global: null } }, 'declined', { packages: ['weather'] })

@@ -16,7 +16,9 @@ interface Entry {
 const octal = (value: number, length: number) => `${value.toString(8).padStart(length - 1, '0')}\0`
 
 /** A tar entry with any content, written by hand from the format and not with the tested code. */
-export function entry({ name = 'package/a.js', type = '0', body = '', size, link = '', prefix = '', magic = 'ustar\u000000', checksum, rawName }: Entry = {}): Buffer {
+export function entry(
+  { name = 'package/a.js', type = '0', body = '', size, link = '', prefix = '', magic = 'ustar\u000000', checksum, rawName }: Entry = {},
+): Buffer {
   const bytes = Buffer.from(body as string)
   const header = Buffer.alloc(512)
   header.write(name, 0, 100)

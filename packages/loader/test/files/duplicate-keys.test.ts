@@ -20,7 +20,8 @@ describe('finds a duplicate key', () => {
   })
 
   test.each([
-    '{}', '[]', '"a"', '1', '{"a":{"a":{"a":1}}}', '[{"a":1},{"a":1}]', '{"a":"a","b":"a"}', '{"a":["a","a"],"b":{"a":1}}',
+    '{}', '[]', '"a"', '1', '{"a":{"a":{"a":1}}}', '[{"a":1},{"a":1}]', '{"a":"a","b":"a"}',
+    '{"a":["a","a"],"b":{"a":1}}',
     '{"a,b":1,"a":"\\"a\\":"}',
   ])('but not in %s', (text) => {
     expect(findDuplicateKey(text)).toBeUndefined()

@@ -25,7 +25,8 @@ test.each(['index.js', '.config', 'caf\u00e9 \u4e16\u754c', '-x', 'a'.repeat(255
 })
 
 test.each([
-  ['CON', /device/], ['nul.txt', /device/], ['Aux .js', /device/], ['com1', /device/], ['LPT\u00b2.md', /device/], ['conin$', /device/],
+  ['CON', /device/], ['nul.txt', /device/], ['Aux .js', /device/], ['com1', /device/], ['LPT\u00b2.md', /device/],
+  ['conin$', /device/],
   ['a.', /drops/], ['a ', /drops/], ['what?', /does not allow/], ['a<b', /does not allow/],
 ])('%j is invalid only on Windows', (name, why) => {
   expect(findWindowsFault(name)).toMatch(why)

@@ -16,7 +16,10 @@ test.each([
 ])('%s may be named by %s', (to, from) => expect(link(to, from)).toBe(to))
 
 test.each([
-  ['http://127.0.0.1:8080/x', 'https://registry.example', /it is on this machine, and https:\/\/registry\.example, which refers to it, is not\. /],
+  [
+    'http://127.0.0.1:8080/x', 'https://registry.example',
+    /it is on this machine, and https:\/\/registry\.example, which refers to it, is not\. /,
+  ],
   ['https://[::1]/x', 'https://registry.example', /this machine/],
   ['https://192.168.0.1/x', 'https://registry.example', /a private network/],
   ['https://localhost/x', 'https://10.0.0.4', /this machine/],
@@ -44,19 +47,32 @@ describe('a remote registry', () => {
     vi.spyOn(globalThis, 'fetch').mockImplementation(async (to, init) => {
       const { hostname, pathname } = new URL(String(to))
       if (hostname !== 'registry.example') return really(to, init)
-      return pathname === '/weather' ? Response.json({ name: 'weather', versions: { '1.0.0': { version: '1.0.0', dist: { integrity, ...dist } } } }) : answer!
+      return pathname === '/weather'
+        ? Response.json({ name: 'weather', versions: { '1.0.0': { version: '1.0.0', dist: { integrity, ...dist } } } }) : answer!
     })
     const registry = new Registry({ url: 'https://registry.example' })
     const version = await registry.resolve('weather', '1.0.0')
-    return Promise.all([registry.tarball(version, 1_000), version.attestations && registry.attestations(version.attestations)])
+    return Promise.all([
+      registry.tarball(version, 1_000), version.attestations && registry.attestations(version.attestations),
+    ])
   }
 
   test.each([
     ['a tarball', () => steer({ tarball: `${near}x` })],
-    ['attestations', () => steer({ tarball: 'https://registry.example/x', attestations: { url: `${near}x` } }, new Response())],
-    ['a redirect', () => steer({ tarball: 'https://registry.example/x' }, new Response(null, { status: 302, headers: { location: `${near}x` } }))],
+    [
+      'attestations',
+      () => steer({ tarball: 'https://registry.example/x', attestations: { url: `${near}x` } }, new Response()),
+    ],
+    [
+      'a redirect',
+      () => steer({ tarball: 'https://registry.example/x' }, new Response(null, {
+        status: 302, headers: { location: `${near}x` },
+      })),
+    ],
   ])('cannot refer to this machine with %s', async (_, work) => {
-    await expect(work()).rejects.toMatchObject({ code: 'InstallSourceInvalid', message: expect.stringContaining('on this machine') })
+    await expect(work()).rejects.toMatchObject({
+      code: 'InstallSourceInvalid', message: expect.stringContaining('on this machine'),
+    })
     expect(asked).toEqual([])
   })
 })

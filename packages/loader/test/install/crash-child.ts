@@ -46,7 +46,9 @@ if (step !== undefined) {
     const copy = join(dirname(from), `died-at-${at}`)
     cpSync(from, copy, { recursive: true })
     dieAt = at
-    alive = await run({ ...options, loader: { ...options.loader, roots: { global: copy } } }).then(() => true, () => false)
+    alive = await run({ ...options, loader: { ...options.loader, roots: { global: copy } } }).then(
+      () => true, () => false,
+    )
     copies.push(copy)
   }
   process.stdout.write(JSON.stringify(copies))

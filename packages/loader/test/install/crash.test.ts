@@ -27,7 +27,13 @@ test('leaves the previous or the new state when the process is killed', async ()
 test('runs concurrent installations one after the other', async () => {
   using home = new HomeFixture()
   folderOf(home, packageFiles('1.0.0'), 'one')
-  folderOf(home, packageFiles('1.0.0', [], { id: 'storms', tools: [{ name: 'storm', description: 'x', inputSchema: { type: 'object' } }] }), 'two')
+  folderOf(
+    home,
+    packageFiles('1.0.0', [], {
+      id: 'storms', tools: [{ name: 'storm', description: 'x', inputSchema: { type: 'object' } }],
+    }),
+    'two',
+  )
   const ended = await Promise.all([installIn(home, './one', '0'), installIn(home, './two', '0')])
   expect(ended.map(({ signal }) => signal)).toEqual([null, null])
   expect(await stateOf(home)).toBe('storms@1.0.0 verified,weather@1.0.0 verified')

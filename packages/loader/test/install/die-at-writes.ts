@@ -17,7 +17,9 @@ export interface Ran {
 /** Installs in a child process. `when`: the write at which it is killed, or `every N`; see crash-child.ts. */
 export async function installIn(home: HomeFixture, specs: string, when: string, killAfterMs?: number): Promise<Ran> {
   const options = JSON.stringify({ layer: 'global', workspace: home.workspace, cwd: home.base, loader: home.options() })
-  const running = spawn(process.execPath, [child, specs, options, when], { stdio: ['ignore', 'pipe', 'inherit'], env: { NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] } })
+  const running = spawn(process.execPath, [child, specs, options, when], {
+    stdio: ['ignore', 'pipe', 'inherit'], env: { NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] },
+  })
   let printed = ''
   running.stdout.on('data', (text) => { printed += text })
   const timer = killAfterMs === undefined ? undefined : setTimeout(() => running.kill('SIGKILL'), killAfterMs)

@@ -22,6 +22,13 @@ test('writes nothing, so that uninstalling works on a full disk', () => {
   using home = new HomeFixture()
   const code = `const { claimExclusively } = await import(process.argv[1]); claimExclusively(process.argv[2])(); console.log('held')`
   // No write to any file is allowed.
-  const { stdout, stderr } = spawnSync('sh', ['-c', 'ulimit -f 0; exec "$0" "$@"', process.execPath, '--input-type=module', '-e', code, source, join(home.globalRoot, 'installed', '.busy')], { encoding: 'utf8' })
+  const { stdout, stderr } = spawnSync(
+    'sh',
+    [
+      '-c', 'ulimit -f 0; exec "$0" "$@"', process.execPath, '--input-type=module', '-e', code, source,
+      join(home.globalRoot, 'installed', '.busy'),
+    ],
+    { encoding: 'utf8' },
+  )
   expect([stdout, stderr]).toEqual(['held\n', ''])
 })

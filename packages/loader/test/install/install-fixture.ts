@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import { BulkheadError } from '@bulkhead/contract'
 import type { LoaderOptions } from '../../src/config/settings.ts'
 import { writeTarball } from '../../src/files/tar-format.ts'
 import type { InstallerOptions, InstallPlan } from '../../src/install/install-plan.ts'
@@ -20,7 +21,9 @@ export const packageFiles = (version = '1.0.0', hosts: readonly string[] = ['a.e
 })
 
 export const tarballOf = (files: Files): Promise<Uint8Array> =>
-  writeTarball(new Map(Object.entries(files).map(([path, content]) => [path, Buffer.from(typeof content === 'string' ? content : JSON.stringify(content))])))
+  writeTarball(new Map(Object.entries(files).map(([path, content]) => [
+    path, Buffer.from(typeof content === 'string' ? content : JSON.stringify(content)),
+  ])))
 
 /** A folder outside of all layers, to install from. */
 export function folderOf(home: HomeFixture, files: Files, name = 'weather-source'): string {
@@ -33,4 +36,14 @@ export async function install(installer: Installer, spec: string): Promise<Insta
   const plan = await installer.plan(spec)
   await installer.install(plan, 'ann')
   return plan
+}
+
+/** `done`, or the code of the error. */
+export const codeOf = async (work: Promise<unknown>): Promise<string> => {
+  try {
+    await work
+    return 'done'
+  } catch (error) {
+    return BulkheadError.from(error).code
+  }
 }

@@ -46,7 +46,9 @@ export class RegistryFixture {
     const location = this.redirects.get(path)
     if (location !== undefined) response.writeHead(302, { location }).end()
     else if (kind === 'tarball' && found) response.end(found.tarball)
-    else if (kind === 'attestations' && found?.attestations !== undefined) response.end(JSON.stringify(found.attestations))
+    else if (kind === 'attestations' && found?.attestations !== undefined) response.end(
+      JSON.stringify(found.attestations),
+    )
     else if (this.#packages.has(path)) response.end(JSON.stringify(this.#document(path)))
     else response.writeHead(404).end('{}')
   }
@@ -60,7 +62,9 @@ export class RegistryFixture {
         dist: {
           tarball: `${this.url}tarball|${encodeURIComponent(name)}|${version}`,
           integrity: `sha512-${createHash('sha512').update(tarball).digest('base64')}`,
-          ...(attestations !== undefined && { attestations: { url: `${this.url}attestations|${encodeURIComponent(name)}|${version}` } }),
+          ...(attestations !== undefined && {
+            attestations: { url: `${this.url}attestations|${encodeURIComponent(name)}|${version}` },
+          }),
           ...dist,
         },
       }])),

@@ -30,7 +30,10 @@ class ProjectFixture extends HomeFixture {
   async trusted(): Promise<readonly string[]> {
     const standing = await this.standing()
     if (standing.kind !== 'trusted') return [standing.kind]
-    const request = { workspace: this.workspace, trust: 'trusted', projectDigest: standing.digest, overrides: { policy: { lock: { project: 'off' } } } } as const
+    const request = {
+      workspace: this.workspace, trust: 'trusted', projectDigest: standing.digest,
+      overrides: { policy: { lock: { project: 'off' } } },
+    } as const
     return (await createLoader(this.options()).load(request)).extensions.map(({ id, version }) => `${id}@${version}`)
   }
 }

@@ -9,7 +9,8 @@ import { TufFixture } from './tuf-fixture.ts'
 
 const root = JSON.stringify(PUBLIC_GOOD_ROOT.json)
 const optionsOf = (home: HomeFixture, repository: TufFixture) => ({
-  cacheFolder: join(home.base, 'tuf'), mirror: repository.url, initialRoot: home.write(join(home.base, 'root.json'), repository.initialRoot),
+  cacheFolder: join(home.base, 'tuf'), mirror: repository.url,
+  initialRoot: home.write(join(home.base, 'root.json'), repository.initialRoot),
 })
 const outcome = (work: Promise<unknown>) => work.then(() => 'done', (error: unknown) => BulkheadError.from(error).code)
 
@@ -71,7 +72,9 @@ describe('refreshing the trust root', () => {
     const initialRoot = join(home.base, 'begin.json')
     if (text !== undefined) home.write(initialRoot, text)
     const work = refreshTrustRoot({ cacheFolder: join(home.base, 'tuf'), mirror: 'https://tuf.example', initialRoot })
-    await expect(work).rejects.toMatchObject({ code: 'InstallSourceInvalid', message: expect.stringMatching(`begin.json" ${why}.*Use the root metadata`) })
+    await expect(work).rejects.toMatchObject({
+      code: 'InstallSourceInvalid', message: expect.stringMatching(`begin.json" ${why}.*Use the root metadata`),
+    })
   })
 
   test('refuses plain HTTP, and a repository without an initial root', async () => {

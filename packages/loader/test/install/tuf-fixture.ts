@@ -26,7 +26,10 @@ export class TufFixture {
     })
     const { privateKey, publicKey } = generateKeyPairSync('ed25519')
     this.#key = privateKey
-    this.#public = { keytype: 'ed25519', scheme: 'ed25519', keyval: { public: publicKey.export({ format: 'der', type: 'spki' }).subarray(-32).toString('hex') } }
+    this.#public = {
+      keytype: 'ed25519', scheme: 'ed25519',
+      keyval: { public: publicKey.export({ format: 'der', type: 'spki' }).subarray(-32).toString('hex') },
+    }
     this.#keyId = createHash('sha256').update(canonicalJson(this.#public)).digest('hex')
   }
 
@@ -47,9 +50,15 @@ export class TufFixture {
   serve(target: string, version: number, expires = '2099-01-01T00:00:00Z'): void {
     const sha256 = createHash('sha256').update(target).digest('hex')
     this.#files.clear()
-    this.#files.set('timestamp.json', this.#signed('timestamp', version, { meta: { 'snapshot.json': { version } } }, expires))
-    this.#files.set(`${version}.snapshot.json`, this.#signed('snapshot', version, { meta: { 'targets.json': { version } } }))
-    this.#files.set(`${version}.targets.json`, this.#signed('targets', version, { targets: { 'trusted_root.json': { length: Buffer.byteLength(target), hashes: { sha256 } } } }))
+    this.#files.set(
+      'timestamp.json', this.#signed('timestamp', version, { meta: { 'snapshot.json': { version } } }, expires),
+    )
+    this.#files.set(`${version}.snapshot.json`, this.#signed('snapshot', version, {
+      meta: { 'targets.json': { version } },
+    }))
+    this.#files.set(`${version}.targets.json`, this.#signed('targets', version, {
+      targets: { 'trusted_root.json': { length: Buffer.byteLength(target), hashes: { sha256 } } },
+    }))
     this.#files.set(`targets/${sha256}.trusted_root.json`, target)
   }
 
@@ -60,7 +69,12 @@ export class TufFixture {
 
   #signed(type: Role, version: number, over: Record<string, Json>, expires = '2099-01-01T00:00:00Z'): string {
     const signed: Json = { _type: type, spec_version: '1.0.0', version, expires, ...over }
-    return JSON.stringify({ signed, signatures: [{ keyid: this.#keyId, sig: sign(null, Buffer.from(canonicalJson(signed)), this.#key).toString('hex') }] })
+    return JSON.stringify({
+      signed,
+      signatures: [
+        { keyid: this.#keyId, sig: sign(null, Buffer.from(canonicalJson(signed)), this.#key).toString('hex') },
+      ],
+    })
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

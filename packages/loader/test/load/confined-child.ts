@@ -27,7 +27,9 @@ export interface ConfinedReport {
 const calls: [string, string][] = []
 const denials: string[] = []
 for (const kind of ['fs', 'child', 'worker', 'net', 'addon', 'wasi', 'inspector', 'ffi']) {
-  diagnosticsChannel.subscribe(`node:permission-model:${kind}`, (message) => denials.push(`${kind} ${JSON.stringify(message)}`))
+  diagnosticsChannel.subscribe(
+    `node:permission-model:${kind}`, (message) => denials.push(`${kind} ${JSON.stringify(message)}`),
+  )
 }
 
 /** Records calls, and passes them on to the real functions. */
@@ -55,13 +57,19 @@ process.once('message', (request: ConfinedRequest) => {
   void (async () => {
     const { global, trustRoot, bundled = [] } = request
     const loader = createLoader({
-      coreVersion: '1.0.0', roots: { global }, bundled: bundled.map((manifest) => ({ manifest, module: { tools: {} } })), ...(trustRoot !== undefined && { trustRoot }),
+      coreVersion: '1.0.0', roots: { global },
+      bundled: bundled.map((manifest) => ({ manifest, module: { tools: {} } })),
+      ...(trustRoot !== undefined && { trustRoot }),
     })
     calls.length = 0
     const hasProjectLayer = await loader.hasProjectLayer(request.workspace)
     const { standing } = await loader.trust.standing(request.workspace)
-    const { extensions, diagnostics } = await loader.load({ workspace: request.workspace, trust: request.trust, projectDigest: 'any' })
-    const report: ConfinedReport = { loaded: extensions.map(({ id }) => id), diagnostics, hasProjectLayer, standing: standing.kind, calls, denials }
+    const { extensions, diagnostics } = await loader.load({
+      workspace: request.workspace, trust: request.trust, projectDigest: 'any',
+    })
+    const report: ConfinedReport = {
+      loaded: extensions.map(({ id }) => id), diagnostics, hasProjectLayer, standing: standing.kind, calls, denials,
+    }
     process.send!(report, () => process.disconnect?.())
   })()
 })

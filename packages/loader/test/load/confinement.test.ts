@@ -28,9 +28,13 @@ interface Confinement {
 }
 
 async function loadConfined({ readable, prepare, request, threads, trace }: Confinement): Promise<ConfinedReport> {
-  const rights = [...[repository, ...readable].map((path) => `--allow-fs-read=${path}`), ...(threads ? ['--allow-worker', '--no-warnings'] : [])]
+  const rights = [
+    ...[repository, ...readable].map((path) => `--allow-fs-read=${path}`),
+    ...(threads ? ['--allow-worker', '--no-warnings'] : []),
+  ]
   const node = [process.execPath, '--permission', ...rights, child]
-  const [command, ...args] = trace === undefined ? node : [tracer, '-f', '-e', 'trace=file,process,network', '-o', trace, ...node]
+  const [command, ...args] = trace === undefined
+    ? node : [tracer, '-f', '-e', 'trace=file,process,network', '-o', trace, ...node]
   const running = spawn(command!, args, { stdio: ['ignore', 'inherit', 'inherit', 'ipc'], env: {} })
   const exited = once(running, 'exit') as Promise<[number | null]>
   const message = async <T>(): Promise<T> => {
@@ -50,7 +54,8 @@ async function loadConfined({ readable, prepare, request, threads, trace }: Conf
 
 describe('a project that is not trusted', () => {
   /** Does not exist when permissions are granted, so each grant covers one path and nothing below it. */
-  const placesIn = (home: HomeFixture) => ({ workspace: join(home.base, 'later'), root: join(home.base, 'later', '.bulkhead') })
+  const placesIn = (home: HomeFixture) =>
+    ({ workspace: join(home.base, 'later'), root: join(home.base, 'later', '.bulkhead') })
 
   async function visit(home: HomeFixture, trust: ProjectTrust, trace?: string): Promise<ConfinedReport> {
     const { workspace, root } = placesIn(home)
@@ -60,7 +65,8 @@ describe('a project that is not trusted', () => {
     }
     return loadConfined(
       {
-        readable: [workspace, root, home.globalRoot], prepare, request: { global: home.globalRoot, workspace, trust }, ...(trace !== undefined && { trace }),
+        readable: [workspace, root, home.globalRoot], prepare, request: { global: home.globalRoot, workspace, trust },
+        ...(trace !== undefined && { trace }),
       },
     )
   }
@@ -73,7 +79,8 @@ describe('a project that is not trusted', () => {
     expect(report).toMatchObject({ loaded: [], hasProjectLayer: true, standing: 'unknown', denials: [] })
     expect(report.diagnostics).toMatchObject([
       {
-        severity: 'warning', stage: 'trust', code: 'ProjectTrustRequired', layer: 'project', extensionId: null, location: root,
+        severity: 'warning', stage: 'trust', code: 'ProjectTrustRequired', layer: 'project', extensionId: null,
+        location: root,
         cure: 'Review the folder, then trust it: run `bulkhead trust` there, or pass `trust` to `createHost`.',
       },
     ])
@@ -98,7 +105,8 @@ describe('a project that is not trusted', () => {
 })
 
 /** Node requests the inspector for each thread, and works without it. */
-const denied = ({ denials }: ConfinedReport): readonly string[] => denials.filter((denial) => !denial.startsWith('inspector'))
+const denied = ({ denials }: ConfinedReport): readonly string[] =>
+  denials.filter((denial) => !denial.startsWith('inspector'))
 
 describe('loading', () => {
   test('runs nothing, writes nothing, starts nothing and makes no request', async () => {
@@ -106,14 +114,19 @@ describe('loading', () => {
     const hostile = 'process.exit(7); globalThis.x = await fetch("http://localhost"); export default {}'
     home.extension(
       home.globalRoot, 'weather', manifestOf(),
-      { 'index.js': hostile, 'bulkhead.config.js': hostile, '.npmrc': '', 'package.json': '{"scripts":{"install":"exit 7"}}' },
+      {
+        'index.js': hostile, 'bulkhead.config.js': hostile, '.npmrc': '',
+        'package.json': '{"scripts":{"install":"exit 7"}}',
+      },
     )
     home.extension(home.globalRoot, 'broken', '{')
     home.extension(home.projectRoot, 'other')
     home.write(join(home.globalRoot, 'config.json'), { mode: 'ask' })
     const trace = tracerWorks ? join(home.base, 'trace') : undefined
     const request: ConfinedRequest = { global: home.globalRoot, workspace: home.workspace, trust: 'trusted' }
-    const report = await loadConfined({ readable: [home.base], threads: true, request, ...(trace !== undefined && { trace }) })
+    const report = await loadConfined({
+      readable: [home.base], threads: true, request, ...(trace !== undefined && { trace }),
+    })
     expect(report).toMatchObject({ loaded: ['weather', 'other'] })
     expect(denied(report)).toEqual([])
     expect(report.diagnostics.map(({ code }) => code)).toEqual(['ShapeInvalid', 'IntegrityTokenMissing'])
@@ -138,7 +151,9 @@ describe('loading', () => {
     const request: ConfinedRequest = {
       global: home.globalRoot, workspace: home.workspace, trust: 'trusted', trustRoot: sigstore.trustRoot,
     }
-    const report = await loadConfined({ readable: [home.base], threads: true, request, ...(trace !== undefined && { trace }) })
+    const report = await loadConfined({
+      readable: [home.base], threads: true, request, ...(trace !== undefined && { trace }),
+    })
     expect(report).toMatchObject({ loaded: ['weather'], diagnostics: [] })
     expect(denied(report)).toEqual([])
     if (trace !== undefined) {
@@ -155,7 +170,8 @@ describe('loading', () => {
     const { loaded, diagnostics } = await loadConfined({ readable: [home.base], request })
     expect(loaded).toEqual(['own'])
     expect(diagnostics).toMatchObject([{
-      extensionId: 'weather', stage: 'configSchema', code: 'SchemaCheckUnavailable', cure: expect.stringContaining('--allow-worker'),
+      extensionId: 'weather', stage: 'configSchema', code: 'SchemaCheckUnavailable',
+      cure: expect.stringContaining('--allow-worker'),
     }])
   })
 })

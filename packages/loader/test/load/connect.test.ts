@@ -11,13 +11,17 @@ function connected(name: string, tools: readonly Tool[], over: Partial<Connected
     definitions: new Map(tools.map((tool) => [tool.name, `definition of ${tool.name}`])),
     server: { kind: 'mcp', name, address: `${name} --serve`, tools: new Map() },
     manifest: manifestOf({ id: `mcp-${name}`, tools: [...tools] }),
-    module: (names): ExtensionModule => ({ tools: Object.fromEntries(names.map((one) => [one, { execute: () => one }])) }),
+    module: (names): ExtensionModule => ({
+      tools: Object.fromEntries(names.map((one) => [one, { execute: () => one }])),
+    }),
     ...over,
   }
 }
 
 async function connect(home: HomeFixture, ...servers: readonly ConnectedExtension[]) {
-  const loader = createLoader(home.options({ bundled: [{ manifest: manifestOf({ id: 'bundled', tools: [toolOf({ name: 'ours' })] }), module: emptyModule }] }))
+  const loader = createLoader(home.options({
+    bundled: [{ manifest: manifestOf({ id: 'bundled', tools: [toolOf({ name: 'ours' })] }), module: emptyModule }],
+  }))
   const found = await loader.load({ workspace: home.workspace, trust: 'trusted', projectDigest: 'any' })
   const report = await loader.connect(found, servers)
   const told = report.diagnostics.slice(found.diagnostics.length)
@@ -28,11 +32,17 @@ test('adds the tools of a server, with digests of its identity and its definitio
   using home = new HomeFixture()
   home.extension(home.globalRoot, 'weather')
   const { report, told, ofServers: [ship] } = await connect(home, connected('ship', [toolOf({ name: 'ship_go' })]))
-  expect(report.extensions.map(({ layer, id }) => `${layer} ${id}`)).toEqual(['bundled bundled', 'global mcp-ship', 'global weather'])
+  expect(report.extensions.map(({ layer, id }) => `${layer} ${id}`)).toEqual([
+    'bundled bundled', 'global mcp-ship', 'global weather',
+  ])
   expect(told).toEqual([])
   expect(ship).toMatchObject({ integrity: 'unpinned', server: { name: 'ship' }, code: { kind: 'module' } })
-  expect(ship!.digests).toMatchObject({ package: 'identity of ship', tools: new Map([['ship_go', 'definition of ship_go']]) })
-  const { ofServers: [more] } = await connect(home, connected('ship', [toolOf({ name: 'ship_go' }), toolOf({ name: 'ship_stop' })]))
+  expect(ship!.digests).toMatchObject({
+    package: 'identity of ship', tools: new Map([['ship_go', 'definition of ship_go']]),
+  })
+  const { ofServers: [more] } = await connect(home, connected('ship', [
+    toolOf({ name: 'ship_go' }), toolOf({ name: 'ship_stop' }),
+  ]))
   expect(more!.digests.capability).toBe(ship!.digests.capability)
 })
 
@@ -57,8 +67,12 @@ test('leaves out a faulty tool with a diagnostic, and keeps the others', async (
   expect(ship!.code.kind === 'module' && Object.keys(ship!.code.module.tools)).toEqual(['ship_b', 'ship_f'])
   expect(ship!.manifest.tools[1]!.description).toContain('\\u{202e}')
   const errors = report.diagnostics.filter(({ severity }) => severity === 'error')
-  expect(new Set(errors.map(({ path }) => path.split('/')[2]))).toEqual(new Set(['ship_a', 'ship_c', 'ship_d', 'ship_e']))
-  expect(report.diagnostics).toContainEqual(expect.objectContaining({ severity: 'warning', code: 'TextSuspicious', path: '/tools/ship_f/description' }))
+  expect(new Set(errors.map(({ path }) => path.split('/')[2]))).toEqual(new Set([
+    'ship_a', 'ship_c', 'ship_d', 'ship_e',
+  ]))
+  expect(report.diagnostics).toContainEqual(expect.objectContaining({
+    severity: 'warning', code: 'TextSuspicious', path: '/tools/ship_f/description',
+  }))
 })
 
 test('leaves out names that are taken or claimed by two servers', async () => {
@@ -66,11 +80,18 @@ test('leaves out names that are taken or claimed by two servers', async () => {
   home.extension(home.globalRoot, 'weather', manifestOf({ id: 'weather', tools: [toolOf({ name: 'acme_go' })] }))
   const { report, told, ofServers } = await connect(
     home,
-    connected('acme', [toolOf({ name: 'acme_go' }), toolOf({ name: 'acme_x_y' }), toolOf({ name: 'acme_free' }), toolOf({ name: 'Web_Search' })]),
+    connected('acme', [
+      toolOf({ name: 'acme_go' }), toolOf({ name: 'acme_x_y' }), toolOf({ name: 'acme_free' }),
+      toolOf({ name: 'Web_Search' }),
+    ]),
     connected('acme-x', [toolOf({ name: 'acme_x_y' }), toolOf({ name: 'acme_x_free' })]),
-    connected('weather', [toolOf({ name: 'weather_x' })], { manifest: manifestOf({ id: 'weather', tools: [toolOf({ name: 'weather_x' })] }) }),
+    connected('weather', [toolOf({ name: 'weather_x' })], {
+      manifest: manifestOf({ id: 'weather', tools: [toolOf({ name: 'weather_x' })] }),
+    }),
   )
-  expect(ofServers.map(({ manifest }) => manifest.tools.map(({ name }) => name))).toEqual([['acme_free'], ['acme_x_free']])
+  expect(ofServers.map(({ manifest }) => manifest.tools.map(({ name }) => name))).toEqual([
+    ['acme_free'], ['acme_x_free'],
+  ])
   expect(report.extensions.map(({ id }) => id)).toContain('weather')
   expect(told.map(({ code, path }) => `${code} ${path}`).toSorted()).toEqual([
     'RegistrationConflict ', 'RegistrationConflict /tools/Web_Search', 'RegistrationConflict /tools/acme_go',

@@ -9,11 +9,16 @@ class ShippedFixture extends HomeFixture {
   readonly shippedRoot = join(this.base, 'product')
 
   shipped(overrides: ConfigFile = {}, cache?: string) {
-    return this.load({ roots: { bundled: this.shippedRoot, global: this.globalRoot }, ...(cache !== undefined && { cache }) }, 'trusted', overrides)
+    return this.load(
+      { roots: { bundled: this.shippedRoot, global: this.globalRoot }, ...(cache !== undefined && { cache }) },
+      'trusted', overrides,
+    )
   }
 }
 
-const LAX = { policy: { integrity: { global: 'off', project: 'off' }, scopes: { weather: { integrity: 'off' } } } } as const
+const LAX = {
+  policy: { integrity: { global: 'off', project: 'off' }, scopes: { weather: { integrity: 'off' } } },
+} as const
 
 describe('an extension in the bundled folder', () => {
   test('is in the bundled layer, with verified files', async () => {
@@ -21,7 +26,9 @@ describe('an extension in the bundled folder', () => {
     new PackageFixture('weather').install(home, undefined, home.shippedRoot)
     const { extensions, diagnostics } = await home.shipped()
     expect(diagnostics).toEqual([])
-    expect(extensions).toMatchObject([{ id: 'weather', layer: 'bundled', integrity: 'verified', code: { kind: 'files' } }])
+    expect(extensions).toMatchObject([
+      { id: 'weather', layer: 'bundled', integrity: 'verified', code: { kind: 'files' } },
+    ])
   })
 
   test.each([['by default', {}], ['with any configuration', LAX]])('is refused without an integrity file %s', async (_, config) => {
@@ -30,7 +37,12 @@ describe('an extension in the bundled folder', () => {
     for (const cache of [undefined, join(home.base, 'cache'), join(home.base, 'cache')]) {
       const { extensions, diagnostics } = await home.shipped(config, cache)
       expect(extensions).toEqual([])
-      expect(diagnostics).toMatchObject([{ severity: 'error', stage: 'integrity', code: 'IntegrityTokenMissing', layer: 'bundled', extensionId: 'weather' }])
+      expect(diagnostics).toMatchObject([
+        {
+          severity: 'error', stage: 'integrity', code: 'IntegrityTokenMissing', layer: 'bundled',
+          extensionId: 'weather',
+        },
+      ])
     }
   })
 
@@ -38,7 +50,8 @@ describe('an extension in the bundled folder', () => {
     using home = new ShippedFixture()
     const { diagnostics } = await home.shipped()
     expect(diagnostics).toMatchObject([{
-      severity: 'error', stage: 'locate', code: 'ExtensionNotFound', layer: 'bundled', location: join(home.shippedRoot, 'tools'), cure: 'Set the root to the folder that contains "tools".',
+      severity: 'error', stage: 'locate', code: 'ExtensionNotFound', layer: 'bundled',
+      location: join(home.shippedRoot, 'tools'), cure: 'Set the root to the folder that contains "tools".',
     }])
   })
 
@@ -46,7 +59,9 @@ describe('an extension in the bundled folder', () => {
     using home = new ShippedFixture()
     const at = new PackageFixture('weather').install(home, undefined, home.shippedRoot)
     writeFileSync(join(at, 'index.js'), 'export default []')
-    expect((await home.shipped(LAX)).diagnostics).toMatchObject([{ code: 'IntegrityFailed', layer: 'bundled', location: join(at, 'index.js') }])
+    expect((await home.shipped(LAX)).diagnostics).toMatchObject([
+      { code: 'IntegrityFailed', layer: 'bundled', location: join(at, 'index.js') },
+    ])
   })
 
   test('may require all commands, which is not cached for the same folder in another layer', async () => {
@@ -65,7 +80,9 @@ describe('an extension in the bundled folder', () => {
   test('reports faults in its manifest', async () => {
     using home = new ShippedFixture()
     const at = home.extension(home.shippedRoot, 'weather', manifestOf({ version: 'new' }))
-    expect((await home.shipped()).diagnostics).toMatchObject([{ code: 'ShapeInvalid', extensionId: 'weather', location: join(at, 'bulkhead.json') }])
+    expect((await home.shipped()).diagnostics).toMatchObject([
+      { code: 'ShapeInvalid', extensionId: 'weather', location: join(at, 'bulkhead.json') },
+    ])
   })
 
   test('is shadowed by higher layers, and is their fallback', async () => {
@@ -82,8 +99,13 @@ describe('an extension in the bundled folder', () => {
 
 describe('a scope that requires integrity', () => {
   const codes = async (home: HomeFixture, scope: string) => {
-    const { extensions, diagnostics } = await home.load({}, 'trusted', { policy: { scopes: { [scope]: { integrity: 'require' } } } })
-    return [extensions.map(({ id }) => id), diagnostics.map(({ code, severity, extensionId }) => [code, severity, extensionId])]
+    const { extensions, diagnostics } = await home.load({}, 'trusted', {
+      policy: { scopes: { [scope]: { integrity: 'require' } } },
+    })
+    return [
+      extensions.map(({ id }) => id),
+      diagnostics.map(({ code, severity, extensionId }) => [code, severity, extensionId]),
+    ]
   }
   const refused = (id: string) => [['IntegrityTokenMissing', 'error', id]]
 

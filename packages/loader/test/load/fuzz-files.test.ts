@@ -24,7 +24,8 @@ const RUNS = thoroughly(60, 300)
 
 /** Writes arbitrary bytes to one file again and again. Nothing else may change on disk. */
 async function withAnyBytes(
-  home: HomeFixture, file: string, contents: fc.Arbitrary<string | Uint8Array>, numRuns: number, see: (written: Buffer) => Promise<void>,
+  home: HomeFixture, file: string, contents: fc.Arbitrary<string | Uint8Array>, numRuns: number,
+  see: (written: Buffer) => Promise<void>,
 ): Promise<void> {
   const before = snapshot(home.base, file)
   await fc.assert(fc.asyncProperty(contents, async (content) => {
@@ -55,7 +56,9 @@ test('accepts or refuses an integrity file with any bytes', async () => {
     fc.uint8Array({ maxLength: 100 }), fc.json(),
   )
   await withAnyBytes(home, join(at, INTEGRITY_FILE), contents, RUNS, async (written) => {
-    const { extensions, diagnostics } = await loader.load({ workspace: home.workspace, trust: 'trusted', projectDigest: 'any' })
+    const { extensions, diagnostics } = await loader.load({
+      workspace: home.workspace, trust: 'trusted', projectDigest: 'any',
+    })
     if (extensions.length === 1) {
       expect(extensions[0]!.integrity).toBe('verified')
       expect(valueIn(written)).toEqual(JSON.parse(right))
@@ -80,7 +83,9 @@ test('returns a descriptor or a diagnostic for a package.json with any bytes', a
     replacement.map(([pick, by]) => JSON.stringify(replaceMember(right, pick, by))),
   )
   await withAnyBytes(home, file, contents, RUNS, async () => {
-    const { extensions, diagnostics } = await loader.load({ workspace: home.workspace, trust: 'trusted', projectDigest: 'any' })
+    const { extensions, diagnostics } = await loader.load({
+      workspace: home.workspace, trust: 'trusted', projectDigest: 'any',
+    })
     const errors = diagnostics.filter(({ severity }) => severity === 'error')
     expect(extensions.length === 1 ? errors.length : Math.min(errors.length, 1)).toBe(extensions.length === 1 ? 0 : 1)
     for (const { code, message } of diagnostics) expect([code in ERRORS, message === '']).toEqual([true, false])

@@ -9,13 +9,16 @@ import { HomeFixture, manifestOf, toolOf } from '../home-fixture.ts'
 import { mutate, mutation, replaceMember, replacement } from '../mutations.ts'
 
 const manifest = manifestOf({
-  configSchema: { type: 'object', additionalProperties: false, properties: { unit: { type: 'string', pattern: '^[cf]$' } } },
+  configSchema: {
+    type: 'object', additionalProperties: false, properties: { unit: { type: 'string', pattern: '^[cf]$' } },
+  },
   stateSlot: { slotVersion: '1', schema: { type: 'object' } }, env: ['TOKEN'], dependsOn: [],
   tools: [
     toolOf(
       {
         requires: {
-          fs: { read: ['src/**'] }, net: { hosts: ['a.example'] }, shell: [{ cmd: 'git', args: ['log', { prefix: '-' }] }],
+          fs: { read: ['src/**'] }, net: { hosts: ['a.example'] },
+          shell: [{ cmd: 'git', args: ['log', { prefix: '-' }] }],
         },
         approvalKey: '{city}',
       },
@@ -56,12 +59,16 @@ async function survives(file: 'manifest' | 'config', contents: fc.Arbitrary<stri
 }
 
 test('returns a descriptor or a diagnostic for a manifest with mutated bytes', async () => {
-  await survives('manifest', fc.array(mutation, { minLength: 1, maxLength: 4 }).map((mutations) => mutate(text, mutations)), thoroughly(60, 250))
+  await survives(
+    'manifest', fc.array(mutation, { minLength: 1, maxLength: 4 }).map((mutations) => mutate(text, mutations)),
+    thoroughly(60, 250),
+  )
 })
 
 test('returns a descriptor or a diagnostic for any value anywhere in a manifest', async () => {
   const loaded = await survives(
-    'manifest', replacement.map(([pick, by]) => JSON.stringify(replaceMember(manifest, pick, by))), thoroughly(150, 600),
+    'manifest', replacement.map(([pick, by]) => JSON.stringify(replaceMember(manifest, pick, by))),
+    thoroughly(150, 600),
   )
   expect(loaded).toBeGreaterThan(0)
 })
@@ -71,6 +78,12 @@ test('returns a diagnostic for arbitrary bytes', async () => {
 })
 
 test('keeps all extensions with a mutated configuration, unless it disables them', async () => {
-  await survives('config', fc.array(mutation, { minLength: 1, maxLength: 3 }).map((mutations) => mutate(config, mutations)), thoroughly(60, 250))
-  await survives('config', replacement.map(([pick, by]) => JSON.stringify(replaceMember(JSON.parse(config), pick, by))), thoroughly(60, 250))
+  await survives(
+    'config', fc.array(mutation, { minLength: 1, maxLength: 3 }).map((mutations) => mutate(config, mutations)),
+    thoroughly(60, 250),
+  )
+  await survives(
+    'config', replacement.map(([pick, by]) => JSON.stringify(replaceMember(JSON.parse(config), pick, by))),
+    thoroughly(60, 250),
+  )
 })

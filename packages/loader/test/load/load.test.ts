@@ -32,14 +32,19 @@ describe('discovery', () => {
         { manifest: { id: 'odd', at: new Date(0) }, module: emptyModule },
       ],
     })
-    expect(extensions).toMatchObject([{ id: 'files', layer: 'bundled', location: 'bundled:files', integrity: 'bundled' }])
+    expect(extensions).toMatchObject([
+      { id: 'files', layer: 'bundled', location: 'bundled:files', integrity: 'bundled' },
+    ])
     expect(extensions[0]!.code).toEqual({ kind: 'module', module: emptyModule })
     expect(diagnostics).toMatchObject([
       {
         stage: 'contractVersion', code: 'ContractVersionMismatch', layer: 'bundled', extensionId: 'late',
         location: 'bundled:late',
       },
-      { stage: 'shape', code: 'ShapeInvalid', layer: 'bundled', extensionId: 'odd', location: 'bundled:odd', path: '/at' },
+      {
+        stage: 'shape', code: 'ShapeInvalid', layer: 'bundled', extensionId: 'odd', location: 'bundled:odd',
+        path: '/at',
+      },
     ])
     expect(Object.isFrozen(good.manifest.tools)).toBe(false)
   })
@@ -66,7 +71,8 @@ describe('discovery', () => {
     home.extension(home.globalRoot, 'first-folder', manifestOf({ id: 'y' }))
     const { extensions } = await home.load({ bundled: bundled('n', 'm') })
     expect(extensions.map(({ layer, id }) => `${layer}:${id}`)).toEqual([
-      'bundled:m', 'bundled:n', 'global:a', 'global:b', 'global:b-2', 'global:y', 'global:zeta', 'project:a1', 'project:c',
+      'bundled:m', 'bundled:n', 'global:a', 'global:b', 'global:b-2', 'global:y', 'global:zeta', 'project:a1',
+      'project:c',
     ])
   })
 
@@ -158,7 +164,10 @@ describe('shadowing', () => {
     const { extensions, diagnostics } = await home.load({ bundled: bundled('weather') })
     expect(extensions.map(({ layer }) => layer)).toEqual(['bundled', 'global'])
     expect(diagnostics).toMatchObject([
-      { severity: 'warning', stage: 'requiredCoreVersion', layer: 'project', extensionId: 'weather', fallbackTo: 'global' },
+      {
+        severity: 'warning', stage: 'requiredCoreVersion', layer: 'project', extensionId: 'weather',
+        fallbackTo: 'global',
+      },
     ])
   })
 
@@ -212,7 +221,9 @@ describe('disabling', () => {
 
   test('ignores inherited properties of the configuration', async () => {
     using home = new HomeFixture()
-    home.extension(home.globalRoot, 'constructor', manifestOf({ id: 'constructor', tools: [toolOf({ name: 'toString' })] }))
+    home.extension(home.globalRoot, 'constructor', manifestOf({
+      id: 'constructor', tools: [toolOf({ name: 'toString' })],
+    }))
     const { extensions, diagnostics } = await home.load()
     expect([extensions.map(({ id }) => id), diagnostics]).toEqual([['constructor'], []])
   })
@@ -238,7 +249,8 @@ describe('the report', () => {
     using home = new HomeFixture()
     home.extension(home.globalRoot, 'weather')
     home.extension(home.globalRoot, 'broken', '{')
-    const plain = async () => JSON.stringify(await home.load(), (_, value: unknown) => value instanceof Map ? [...value] : value)
+    const plain = async () =>
+      JSON.stringify(await home.load(), (_, value: unknown) => value instanceof Map ? [...value] : value)
     expect(await plain()).toBe(await plain())
   })
 })
@@ -255,7 +267,9 @@ describe('refuses', () => {
     writeFileSync(file, '')
     const loader: Loader = createLoader(home.options())
     for (const workspace of [file, join(home.base, 'nowhere'), 'relative', '', 'a\0b']) {
-      expect(await refusal(loader.load({ workspace, trust: 'trusted', projectDigest: 'any' }))).toBe('ProjectPathInvalid')
+      expect(await refusal(loader.load({ workspace, trust: 'trusted', projectDigest: 'any' }))).toBe(
+        'ProjectPathInvalid',
+      )
       expect(await refusal(loader.hasProjectLayer(workspace))).toBe('ProjectPathInvalid')
     }
   })

@@ -9,7 +9,9 @@ describe('a name that looks like a locked name', () => {
     home.extension(home.globalRoot, 'mine', offering('mine', 'fine', name))
     const { extensions, diagnostics } = await home.load()
     expect(extensions).toEqual([])
-    expect(diagnostics).toMatchObject([{ stage: 'register', code: 'LockedIdRedefined', path: '/tools/1/name', extensionId: 'mine' }])
+    expect(diagnostics).toMatchObject([
+      { stage: 'register', code: 'LockedIdRedefined', path: '/tools/1/name', extensionId: 'mine' },
+    ])
     expect(diagnostics[0]!.message).toContain('looks like')
   })
 
@@ -28,7 +30,9 @@ describe('names that are hard to tell apart', () => {
       home.extension(home.globalRoot, 'second', offering('second', other))
       const { extensions, diagnostics } = await home.load()
       expect(extensions).toEqual([])
-      expect(diagnostics.map(({ code, path }) => [code, path])).toEqual([['RegistrationConflict', '/tools/0/name'], ['RegistrationConflict', '/tools/0/name']])
+      expect(diagnostics.map(({ code, path }) => [code, path])).toEqual([
+        ['RegistrationConflict', '/tools/0/name'], ['RegistrationConflict', '/tools/0/name'],
+      ])
     },
   )
 
@@ -55,7 +59,9 @@ describe('names that are hard to tell apart', () => {
     home.extension(home.projectRoot, 'both', offering('both', 'my_tool', 'my-tool'))
     const { extensions, diagnostics } = await home.load()
     expect(extensions.map(({ id }) => id)).toEqual(['clock'])
-    expect(diagnostics.map(({ extensionId, path }) => [extensionId, path])).toEqual([['both', '/tools/0/name'], ['c1ock', '/id']])
+    expect(diagnostics.map(({ extensionId, path }) => [extensionId, path])).toEqual([
+      ['both', '/tools/0/name'], ['c1ock', '/id'],
+    ])
   })
 
   test('do not include equal names, which shadow each other', async () => {
@@ -77,10 +83,14 @@ describe('a missing dependency gives the reason:', () => {
 
   test('no layer has it', async () => expect(await reason(() => {})).toContain('"base", which is not installed.'))
   test('it is disabled', async () =>
-    expect(await reason((home) => home.extension(home.globalRoot, 'base'), {}, 'trusted', { extensions: { base: { enabled: false } } }))
+    expect(await reason((home) => home.extension(home.globalRoot, 'base'), {}, 'trusted', {
+      extensions: { base: { enabled: false } },
+    }))
       .toContain('is disabled by the configuration'))
   test('it was refused', async () =>
-    expect(await reason((home) => home.extension(home.globalRoot, 'base', manifestOf({ id: 'base', contractVersion: '9.0.0' }))))
+    expect(await reason((home) => home.extension(home.globalRoot, 'base', manifestOf({
+      id: 'base', contractVersion: '9.0.0',
+    }))))
       .toContain('was refused (ContractVersionMismatch)'))
   test('it cannot be registered', async () =>
     expect(await reason((home) => home.extension(home.globalRoot, 'base', offering('base', 'bash')))).toContain('was refused (LockedIdRedefined)'))

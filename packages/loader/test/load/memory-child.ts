@@ -8,7 +8,10 @@ const used = (): number => {
   const { heapUsed, external, arrayBuffers } = process.memoryUsage()
   return heapUsed + external + arrayBuffers
 }
-const load = (root: string | null) => createLoader({ coreVersion: '1.0.0', roots: { global: root }, bundled: [], cache }).load({ workspace, trust: 'declined', projectDigest: 'any' })
+const load = (root: string | null) =>
+  createLoader({ coreVersion: '1.0.0', roots: { global: root }, bundled: [], cache }).load({
+    workspace, trust: 'declined', projectDigest: 'any',
+  })
 
 await load(null)
 // Loads the code of the schema thread once, so that it does not count.

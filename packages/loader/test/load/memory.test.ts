@@ -12,8 +12,13 @@ const MAX_BYTES_EACH = 20 * 1024
 test('uses little memory per extension until its code is needed', async () => {
   using home = new HomeFixture()
   for (let index = 0; index < COUNT; index++) {
-    const manifest = manifestOf({ id: `ext-${index}`, tools: [toolOf({ name: `tool_${index}`, description: `Tells the weather, number ${index}.` })] })
-    home.extension(home.globalRoot, `ext-${index}`, manifest, { 'index.js': 'x'.repeat(20_000), 'lib/a.js': '', 'lib/b.js': '', 'README.md': '' })
+    const manifest = manifestOf({
+      id: `ext-${index}`,
+      tools: [toolOf({ name: `tool_${index}`, description: `Tells the weather, number ${index}.` })],
+    })
+    home.extension(home.globalRoot, `ext-${index}`, manifest, {
+      'index.js': 'x'.repeat(20_000), 'lib/a.js': '', 'lib/b.js': '', 'README.md': '',
+    })
   }
   const cache = join(home.base, 'cache')
   const args = ['--expose-gc', child, home.globalRoot, home.workspace, cache]

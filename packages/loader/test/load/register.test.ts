@@ -1,7 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import { emptyModule, HomeFixture, manifestOf, toolOf } from '../home-fixture.ts'
 
-const readInput = { type: 'object', properties: { path: { type: 'string' } }, required: ['path'], additionalProperties: false }
+const readInput = {
+  type: 'object', properties: { path: { type: 'string' } }, required: ['path'], additionalProperties: false,
+}
 const readTool = toolOf({ name: 'read', inputSchema: readInput, requires: { fs: { read: ['**'] } } })
 const bundledRead = [{ manifest: manifestOf({ id: 'read', tools: [readTool] }), module: emptyModule }]
 const depending = (id: string, ...dependsOn: string[]) => manifestOf({ id, dependsOn })
@@ -29,10 +31,13 @@ describe('two extensions of one layer', () => {
     using home = new HomeFixture()
     home.extension(
       home.projectRoot, 'one',
-      manifestOf({ id: 'one', tools: [toolOf({ name: 'own' }), toolOf({ name: 'shared' }), toolOf({ name: 'again' })] }),
+      manifestOf({
+        id: 'one', tools: [toolOf({ name: 'own' }), toolOf({ name: 'shared' }), toolOf({ name: 'again' })],
+      }),
     )
     home.extension(
-      home.projectRoot, 'two', manifestOf({ id: 'two', tools: [toolOf({ name: 'shared' }), toolOf({ name: 'again' })] }),
+      home.projectRoot, 'two',
+      manifestOf({ id: 'two', tools: [toolOf({ name: 'shared' }), toolOf({ name: 'again' })] }),
     )
     const { extensions, diagnostics } = await home.load()
     expect(extensions).toEqual([])
@@ -61,7 +66,10 @@ describe('two extensions of one layer', () => {
 describe('a tool with a locked name', () => {
   test.each([
     ['as an equal definition', {}, undefined],
-    ['with keys in another order', { inputSchema: Object.fromEntries(Object.entries(readInput).toReversed()) }, undefined],
+    [
+      'with keys in another order', { inputSchema: Object.fromEntries(Object.entries(readInput).toReversed()) },
+      undefined,
+    ],
     ['with less power', { requires: { fs: { read: ['src/**'] } } }, undefined],
     ['with another schema', { inputSchema: { ...readInput, additionalProperties: true } }, '/tools/0/inputSchema'],
     ['with more power', { requires: { fs: { read: ['**'] }, net: { hosts: ['evil.example'] } } }, '/tools/0/requires'],
@@ -153,7 +161,8 @@ describe('dependencies', () => {
     const { loaded, refused, messages } = await outcome(home)
     expect(loaded).toEqual(['global:free'])
     expect(refused).toEqual([
-      'global:a DependencyCycle /dependsOn/1', 'global:b DependencyCycle /dependsOn/0', 'global:c DependencyCycle /dependsOn/0',
+      'global:a DependencyCycle /dependsOn/1', 'global:b DependencyCycle /dependsOn/0',
+      'global:c DependencyCycle /dependsOn/0',
       'global:selfish DependencyCycle /dependsOn/0', 'global:waiting DependencyMissing /dependsOn/0',
     ])
     expect(messages).toContainEqual(expect.stringContaining('a → b → c → a'))

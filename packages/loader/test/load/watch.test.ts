@@ -41,7 +41,10 @@ describe('reports a change with its layer:', () => {
       home.extension(home.globalRoot, 'weather', manifestOf({ version: '2.0.0' }))
     }],
     ['settings', 'global', (home) => void home.write(join(home.globalRoot, 'config.json'), { mode: 'ask' })],
-    ['settings of the project', 'project', (home) => void home.write(join(home.projectRoot, 'config.json'), { mode: 'ask' })],
+    [
+      'settings of the project', 'project',
+      (home) => void home.write(join(home.projectRoot, 'config.json'), { mode: 'ask' }),
+    ],
     ['an extension of the project', 'project', (home) => void home.extension(home.projectRoot, 'storms')],
     ['a removed project layer', 'project', (home) => rmSync(home.projectRoot, { recursive: true })],
   ]
@@ -63,7 +66,9 @@ describe('reports a change with its layer:', () => {
 
   test('a configured document', async () => {
     using home = new HomeFixture()
-    home.write(join(home.globalRoot, 'config.json'), { openapi: { shop: { document: 'apis/shop.json' }, none: { document: 'nowhere/none.json' } } })
+    home.write(join(home.globalRoot, 'config.json'), {
+      openapi: { shop: { document: 'apis/shop.json' }, none: { document: 'nowhere/none.json' } },
+    })
     home.write(join(home.projectRoot, 'config.json'), { openapi: { own: { document: 'own.json' } } })
     const users = home.write(join(home.globalRoot, 'apis/shop.json'), '{}')
     const projects = home.write(join(home.workspace, 'own.json'), '{}')
@@ -156,7 +161,9 @@ test('reports a burst as one event', async () => {
   using home = new HomeFixture()
   using watching = new Watching(home)
   await watching.after(() => {
-    for (let index = 0; index < 50; index++) home.extension(home.globalRoot, `ext-${index}`, manifestOf({ id: `ext-${index}` }))
+    for (let index = 0; index < 50; index++) {
+      home.extension(home.globalRoot, `ext-${index}`, manifestOf({ id: `ext-${index}` }))
+    }
   })
   expect(await watching.after(() => home.write(join(home.globalRoot, 'config.json'), {}))).toEqual(['global'])
   expect(watching.seen).toHaveLength(2)

@@ -12,21 +12,44 @@ const t = (requires: RequirementSet) => powers({ t: requires })
 describe('a capability diff', () => {
   test.each<[string, AcceptedCapabilities, AcceptedCapabilities, boolean, string]>([
     ['the same', t({ fs: { read: ['src/**'] } }), t({ fs: { read: ['{workspace}/src/**'] } }), false, ''],
-    ['a new host and no write access', t({ fs: { write: ['out/**'] } }), t({ net: { hosts: ['api.x.example'] } }), true, 'adds net: api.x.example; drops fs.write'],
+    [
+      'a new host and no write access', t({ fs: { write: ['out/**'] } }), t({ net: { hosts: ['api.x.example'] } }),
+      true, 'adds net: api.x.example; drops fs.write',
+    ],
     ['a removed pattern', t({ fs: { write: ['a', 'b'] } }), t({ fs: { write: ['a'] } }), false, 'drops fs.write: b'],
-    ['a narrower host', t({ net: { hosts: ['*.x.example'] } }), t({ net: { hosts: ['a.x.example'] } }), false, 'drops net: *.x.example'],
-    ['a wider host', t({ net: { hosts: ['a.x.example'] } }), t({ net: { hosts: ['*.x.example'] } }), true, 'adds net: *.x.example'],
+    [
+      'a narrower host', t({ net: { hosts: ['*.x.example'] } }), t({ net: { hosts: ['a.x.example'] } }), false,
+      'drops net: *.x.example',
+    ],
+    [
+      'a wider host', t({ net: { hosts: ['a.x.example'] } }), t({ net: { hosts: ['*.x.example'] } }), true,
+      'adds net: *.x.example',
+    ],
     ['a command', t({}), t({ shell: [{ cmd: 'git' }] }), true, 'adds shell: git'],
     ['a capability', t({}), t({ capabilities: ['tools.call'] }), true, 'adds capability: tools.call'],
     ['a variable', powers({ t: {} }), powers({ t: {} }, ['TOKEN']), true, 'adds env: TOKEN'],
     ['a secret for another host', powers({ t: {} }, [], [{ name: 'KEY', hosts: ['a.example'] }]), powers({ t: {} }, [], [{ name: 'KEY', hosts: ['b.example'] }]), true,
       'adds secret: KEY to b.example; drops secret: KEY to a.example'],
-    ['a secret for fewer hosts', powers({ t: {} }, [], [{ name: 'KEY', hosts: ['*.example'] }]), powers({ t: {} }, [], [{ name: 'KEY', hosts: ['a.example'] }]), false, 'drops secret: KEY to *.example'],
+    [
+      'a secret for fewer hosts', powers({ t: {} }, [], [{ name: 'KEY', hosts: ['*.example'] }]),
+      powers({ t: {} }, [], [{ name: 'KEY', hosts: ['a.example'] }]), false, 'drops secret: KEY to *.example',
+    ],
     ['state', powers({ t: {} }), { ...powers({ t: {} }), state: true }, true, 'adds state: kept by the extension'],
     ['no state', { ...powers({ t: {} }), state: true }, powers({ t: {} }), false, 'drops state: kept by the extension'],
     ['a new tool without powers', t({}), powers({ t: {}, u: {} }), false, ''],
-    ['a new tool with powers', t({}), powers({ t: {}, u: { net: { hosts: ['u.example'] } } }), true, 'adds net: u.example (u)'],
-    ['a power that another tool had', powers({ t: { net: { hosts: ['a.example'] } }, u: {} }), powers({ t: { net: { hosts: ['a.example'] } }, u: { net: { hosts: ['a.example'] } } }), true, 'adds net: a.example (u)'],
-    ['a tool named like an inherited property', t({}), powers({ constructor: { net: { hosts: ['a.example'] } } } as unknown as Record<string, RequirementSet>), true, 'adds net: a.example'],
+    [
+      'a new tool with powers', t({}), powers({ t: {}, u: { net: { hosts: ['u.example'] } } }), true,
+      'adds net: u.example (u)',
+    ],
+    [
+      'a power that another tool had', powers({ t: { net: { hosts: ['a.example'] } }, u: {} }),
+      powers({ t: { net: { hosts: ['a.example'] } }, u: { net: { hosts: ['a.example'] } } }), true,
+      'adds net: a.example (u)',
+    ],
+    [
+      'a tool named like an inherited property', t({}),
+      powers({ constructor: { net: { hosts: ['a.example'] } } } as unknown as Record<string, RequirementSet>), true,
+      'adds net: a.example',
+    ],
   ])('%s', (_, before, after, widens, words) => expect(compare(before, after)).toEqual([widens, words]))
 })

@@ -10,7 +10,9 @@ const tools = [{ name: 'b_tool', requires: { net: { hosts: ['b.example'] } } }, 
 const entry = (over: Partial<LockEntry> = {}): LockEntry => ({
   version: '1.4.0', root: hex('a'), source: 'in-place', signer: null, signedBy: null,
   capability: capabilityDigest({ env: ['TOKEN'], secrets: [], tools }),
-  capabilities: { env: ['TOKEN'], secrets: [], tools: Object.fromEntries(tools.map(({ name, requires }) => [name, requires])) },
+  capabilities: {
+    env: ['TOKEN'], secrets: [], tools: Object.fromEntries(tools.map(({ name, requires }) => [name, requires])),
+  },
   tools: { b_tool: hex('b'), a_tool: hex('c') }, accepted: { at: '2026-11-15T04:00:00.000Z', by: 'ann' }, ...over,
 })
 const lock = new Map([['weather', entry()], ['constructor', entry()], ['storms', entry()]])
@@ -23,7 +25,9 @@ describe('a lock file', () => {
 
   test('has a fixed order, and one value changes one line', () => {
     expect(formatLock(new Map([...lock].toReversed()))).toBe(text)
-    expect(Object.keys((JSON.parse(text) as { extensions: object }).extensions)).toEqual(['constructor', 'storms', 'weather'])
+    expect(Object.keys((JSON.parse(text) as { extensions: object }).extensions)).toEqual([
+      'constructor', 'storms', 'weather',
+    ])
     const changed = formatLock(new Map([...lock, ['storms', entry({ root: hex('d') })]])).split('\n')
     expect(changed.filter((line, at) => line !== text.split('\n')[at])).toHaveLength(1)
     expect(text.endsWith('}\n')).toBe(true)
@@ -40,9 +44,18 @@ describe('a lock file', () => {
 
 describe('an untrusted lock file', () => {
   test('with any bytes is parsed or refused with a message', () => {
-    const mutation = fc.tuple(fc.nat(text.length), fc.nat(40), fc.oneof(fc.uint8Array({ maxLength: 8 }), fc.constantFrom('"__proto__":{},', '{', '[', '1e999', '\u{feff}', 'null').map((part) => Buffer.from(part))))
+    const mutation = fc.tuple(
+      fc.nat(text.length), fc.nat(40),
+      fc.oneof(
+        fc.uint8Array({ maxLength: 8 }),
+        fc.constantFrom('"__proto__":{},', '{', '[', '1e999', '\u{feff}', 'null').map((part) => Buffer.from(part)),
+      ),
+    )
     fc.assert(fc.property(fc.array(mutation, { minLength: 1, maxLength: 4 }), (mutations) => {
-      const bytes = mutations.reduce<Uint8Array>((now, [at, length, insert]) => Buffer.concat([now.subarray(0, at), insert, now.subarray(at + length)]), Buffer.from(text))
+      const bytes = mutations.reduce<Uint8Array>(
+        (now, [at, length, insert]) => Buffer.concat([now.subarray(0, at), insert, now.subarray(at + length)]),
+        Buffer.from(text),
+      )
       const parsed = parseLock(bytes)
       if (!parsed.ok) expect(parsed.message).not.toBe('')
     }), { numRuns: thoroughly(200, 1_000) })

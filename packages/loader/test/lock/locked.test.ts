@@ -46,11 +46,20 @@ describe('refuses a package that differs from the accepted one', () => {
   const withHost = (...hosts: string[]) => manifestOf({ tools: [toolOf({ requires: { net: { hosts } } })] })
 
   test.each([
-    ['a changed byte', 'LockMismatch', /its files have changed/, (home: HomeFixture, at: string): string => home.write(join(at, 'index.js'), 'export default 1')],
-    ['an added file', 'LockMismatch', /its files have changed/, (home: HomeFixture, at: string): string => home.write(join(at, 'more.js'), '')],
+    [
+      'a changed byte', 'LockMismatch', /its files have changed/,
+      (home: HomeFixture, at: string): string => home.write(join(at, 'index.js'), 'export default 1'),
+    ],
+    [
+      'an added file', 'LockMismatch', /its files have changed/,
+      (home: HomeFixture, at: string): string => home.write(join(at, 'more.js'), ''),
+    ],
     ['an older version', 'LockMismatch', /1\.4\.0 was accepted, and 1\.3\.9 is installed/, (home: HomeFixture, at: string): string =>
       home.write(join(at, 'bulkhead.json'), { ...withHost('a.example', 'b.example'), version: '1.3.9' })],
-    ['fewer powers', 'LockMismatch', /it drops net: b\.example/, (home: HomeFixture, at: string): string => home.write(join(at, 'bulkhead.json'), withHost('a.example'))],
+    [
+      'fewer powers', 'LockMismatch', /it drops net: b\.example/,
+      (home: HomeFixture, at: string): string => home.write(join(at, 'bulkhead.json'), withHost('a.example')),
+    ],
     ['more powers', 'ConsentRequired', /it adds net: c\.example; drops net: b\.example/, (home: HomeFixture, at: string): string =>
       home.write(join(at, 'bulkhead.json'), withHost('a.example', 'c.example'))],
   ] as const)('%s', async (_, code, words, change) => {
@@ -79,7 +88,10 @@ describe('a lock from before state was recorded', () => {
     const entry = lock.extensions['weather']!
     const { state: _state, ...capabilities } = entry.capabilities
     const tools = Object.entries(capabilities.tools).map(([name, requires]) => ({ name, requires }))
-    home.write(path, { ...lock, extensions: { weather: { ...entry, capabilities, capability: capabilityDigest({ ...capabilities, tools }) } } })
+    home.write(path, {
+      ...lock,
+      extensions: { weather: { ...entry, capabilities, capability: capabilityDigest({ ...capabilities, tools }) } },
+    })
   }
 
   test('still accepts the same bytes', async () => {
@@ -136,7 +148,10 @@ describe('the signer', () => {
     ['another workflow', { ...BUILD, sub: BUILD.sub.replace('release.yml', 'test.yml') }],
     ['another issuer', { ...BUILD, iss: 'https://issuer.evil.example' }],
     ['no signer', undefined],
-    ['a branch in place of a tag', { ...BUILD, sub: BUILD.sub.replace('refs/tags/v1.4.0', 'refs/heads/main'), ref: 'refs/heads/main' }],
+    [
+      'a branch in place of a tag',
+      { ...BUILD, sub: BUILD.sub.replace('refs/tags/v1.4.0', 'refs/heads/main'), ref: 'refs/heads/main' },
+    ],
   ])('is refused with %s until it is accepted', async (_, claims) => {
     const report = await signedBy(claims)
     expect(seen(report)).toEqual([['error', 'lock', 'ConsentRequired', 'weather']])
@@ -146,7 +161,8 @@ describe('the signer', () => {
 
 describe('an invalid lock', () => {
   const broken = [['nothing', ''], ['half of it', (text: string) => text.slice(0, 200)], ['a list', '[]'],
-    ['a duplicate key', (text: string) => text.replace('{', '{"lockVersion":1,')], ['another version', (text: string) => text.replace('1', '9')],
+    ['a duplicate key', (text: string) => text.replace('{', '{"lockVersion":1,')],
+    ['another version', (text: string) => text.replace('1', '9')],
     ['capabilities that do not match the digest', (text: string) => text.replace('"env": []', '"env": ["TOKEN"]')],
     ['a __proto__ key', (text: string) => text.replace('{', '{"__proto__":{},')]] as const
 
@@ -168,11 +184,17 @@ test('reports an installed package that is missing', async () => {
   home.extension(home.globalRoot, 'weather')
   await acceptAll(home, home.globalRoot, {}, { source: 'npm:weather@1.4.0' })
   const report = await home.loadAsItIs()
-  expect(report.diagnostics).toMatchObject([{ code: 'LockMismatch', extensionId: 'weather', message: expect.stringContaining('is missing') }])
+  expect(report.diagnostics).toMatchObject([
+    { code: 'LockMismatch', extensionId: 'weather', message: expect.stringContaining('is missing') },
+  ])
 })
 
 test('reports the age of the trust root', async () => {
   using home = new HomeFixture()
-  expect((await home.load()).trustRoot).toMatchObject({ source: expect.stringContaining('tuf'), ageDays: expect.any(Number) })
-  expect((await home.load({ trustRoot: {} })).trustRoot).toEqual({ source: 'set by the host', date: null, ageDays: null })
+  expect((await home.load()).trustRoot).toMatchObject({
+    source: expect.stringContaining('tuf'), ageDays: expect.any(Number),
+  })
+  expect((await home.load({ trustRoot: {} })).trustRoot).toEqual({
+    source: 'set by the host', date: null, ageDays: null,
+  })
 })

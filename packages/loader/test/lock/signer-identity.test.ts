@@ -7,7 +7,9 @@ const BUILD: ExtensionSigner = {
   issuer: 'https://token.actions.githubusercontent.com', subject: `${WORKFLOW}@refs/tags/v1`,
   repository: 'https://github.com/acme/weather', workflow: WORKFLOW, ref: 'refs/tags/v1',
 }
-const PERSON: ExtensionSigner = { issuer: 'https://accounts.example', subject: 'ada@example.com', repository: null, workflow: null, ref: null }
+const PERSON: ExtensionSigner = {
+  issuer: 'https://accounts.example', subject: 'ada@example.com', repository: null, workflow: null, ref: null,
+}
 
 test.each<[string, ExtensionSigner, ExtensionSigner]>([
   ['a later tag', BUILD, { ...BUILD, subject: `${WORKFLOW}@refs/tags/v2`, ref: 'refs/tags/v2' }],

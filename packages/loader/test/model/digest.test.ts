@@ -25,7 +25,8 @@ describe('the digest of a package', () => {
 
   test('of a bundled extension depends on its manifest and the version of the host', () => {
     const digests = [
-      bundledDigest(parse(), '1.0.0'), bundledDigest(parse(), '1.0.1'), bundledDigest(parse({ version: '1.4.1' }), '1.0.0'),
+      bundledDigest(parse(), '1.0.0'), bundledDigest(parse(), '1.0.1'),
+      bundledDigest(parse({ version: '1.4.1' }), '1.0.0'),
     ]
     expect(new Set(digests).size).toBe(3)
     expect(bundledDigest(parse(), '1.0.0')).toBe(digests[0])
@@ -33,7 +34,9 @@ describe('the digest of a package', () => {
 })
 
 describe('the digest of capabilities', () => {
-  const base = capabilityDigest(parse({ tools: [toolOf({ requires: { net: { hosts: ['a.example'] } } })], env: ['A', 'B'] }))
+  const base = capabilityDigest(parse({
+    tools: [toolOf({ requires: { net: { hosts: ['a.example'] } } })], env: ['A', 'B'],
+  }))
 
   test('covers requirements and variables', () => {
     for (const changed of [
@@ -54,7 +57,8 @@ describe('the digest of capabilities', () => {
 
   test('covers nothing else', () => {
     const changed = {
-      version: '7.0.0', tools: [toolOf({ description: 'Other.', requires: { net: { hosts: ['a.example'] } } })], env: ['B', 'A'],
+      version: '7.0.0', tools: [toolOf({ description: 'Other.', requires: { net: { hosts: ['a.example'] } } })],
+      env: ['B', 'A'],
     }
     expect(capabilityDigest(parse(changed))).toBe(base)
   })
@@ -65,7 +69,8 @@ test('the digest of a tool covers its whole definition', () => {
   const base = digestOf({})
   expect(base).toMatch(/^[0-9a-f]{128}$/)
   for (const over of [
-    { description: 'x' }, { inputSchema: { type: 'object' } }, { gated: false }, { approvalKey: '{city}' }, { idempotent: true },
+    { description: 'x' }, { inputSchema: { type: 'object' } }, { gated: false }, { approvalKey: '{city}' },
+    { idempotent: true },
     { requires: { fs: { read: ['a'] } } },
   ]) expect(digestOf(over)).not.toBe(base)
   expect(digestOf({ gated: true, requires: {} })).toBe(base)

@@ -16,15 +16,21 @@ describe('packing a folder', () => {
   test('adds an integrity file that verifies', async () => {
     using home = new HomeFixture()
     const packed = await pack(home, packageFiles())
-    expect([...packed.files.keys()].toSorted()).toEqual(['bulkhead.integrity.json', 'bulkhead.json', 'index.js', 'lib/more.js'])
+    expect([...packed.files.keys()].toSorted()).toEqual([
+      'bulkhead.integrity.json', 'bulkhead.json', 'index.js', 'lib/more.js',
+    ])
     expect(packed).toMatchObject({ bundled: false, leftOut: [], extension: { id: 'weather', integrity: 'verified' } })
     writeFileSync(join(home.base, 'packed.tgz'), packed.tarball)
-    expect(await inspectPackage('packed.tgz', home.base, home.options())).toMatchObject({ files: 4, extension: { integrity: 'verified', digests: packed.extension.digests } })
+    expect(await inspectPackage('packed.tgz', home.base, home.options())).toMatchObject({
+      files: 4, extension: { integrity: 'verified', digests: packed.extension.digests },
+    })
   })
 
   test('returns the packed code, in memory and in the tarball', async () => {
     using home = new HomeFixture()
-    const files = { ...packageFiles(), 'lib/more.js': 'import "dep"', 'node_modules/dep/index.js': 'module.exports = 1' }
+    const files = {
+      ...packageFiles(), 'lib/more.js': 'import "dep"', 'node_modules/dep/index.js': 'module.exports = 1',
+    }
     const packed = await pack(home, files, async () => 'export default "bundled"')
     writeFileSync(join(home.base, 'packed.tgz'), packed.tarball)
     for (const { extension: { code } } of [packed, await inspectPackage('packed.tgz', home.base, home.options())]) {
@@ -36,8 +42,14 @@ describe('packing a folder', () => {
 
   test('packs an extension that needs configuration, with a warning', async () => {
     using home = new HomeFixture()
-    const configSchema = { type: 'object', properties: { units: { enum: ['metric'] } }, required: ['units'], additionalProperties: false }
-    const told = [expect.stringMatching(/^Configure the extension before you use it\. The configuration at \/extensions\/weather\/config\/units is missing\.$/)]
+    const configSchema = {
+      type: 'object', properties: { units: { enum: ['metric'] } }, required: ['units'], additionalProperties: false,
+    }
+    const told = [
+      expect.stringMatching(
+        /^Configure the extension before you use it\. The configuration at \/extensions\/weather\/config\/units is missing\.$/,
+      ),
+    ]
     const packed = await pack(home, packageFiles('1.0.0', [], { configSchema }))
     expect(packed.warnings).toEqual(told)
     writeFileSync(join(home.base, 'packed.tgz'), packed.tarball)
@@ -54,7 +66,8 @@ describe('packing a folder', () => {
   test('leaves out ignored files and those not in `files`', async () => {
     using home = new HomeFixture()
     const packed = await pack(home, {
-      ...packageFiles(), '.env': 'TOKEN=secret', '.git/config': '', 'lib/.npmrc': '', 'old-1.0.0.tgz': '', 'src/index.ts': '', 'README.md': '', 'assets/a/b.txt': '',
+      ...packageFiles(), '.env': 'TOKEN=secret', '.git/config': '', 'lib/.npmrc': '', 'old-1.0.0.tgz': '',
+      'src/index.ts': '', 'README.md': '', 'assets/a/b.txt': '',
       'package.json': { name: 'weather', files: ['index.js', './lib', 'assets/**'] },
     })
     expect(packed.leftOut).toEqual(['.env', '.git', 'lib/.npmrc', 'old-1.0.0.tgz', 'src/index.ts'])
@@ -67,27 +80,38 @@ describe('packing a folder', () => {
     const { version } = (await pack(home, { ...packageFiles(), 'package.json': { name: 'weather' } })).extension
     expect((await pack(home, { 'package.json': { name: 'weather', version } })).warnings).toEqual([])
     expect((await pack(home, { 'package.json': { name: 'weather', version: '9.9.9' } })).warnings)
-      .toEqual([`package.json has version 9.9.9 and bulkhead.json has ${version}. A package from a registry can be installed only if both are equal`])
+      .toEqual([
+        `package.json has version 9.9.9 and bulkhead.json has ${version}. A package from a registry can be installed only if both are equal`,
+      ])
   })
 
   test('warns if dependencies are not installed', async () => {
     using home = new HomeFixture()
     const named = { 'package.json': { name: 'weather', dependencies: { dep: '^1.0.0' } } }
-    expect((await pack(home, { ...packageFiles(), ...named })).warnings).toEqual([expect.stringMatching(/^package\.json has dependencies, .* pack again$/)])
+    expect((await pack(home, { ...packageFiles(), ...named })).warnings).toEqual([
+      expect.stringMatching(/^package\.json has dependencies, .* pack again$/),
+    ])
     expect((await pack(home, { 'node_modules/dep/index.js': 'module.exports = 1' })).warnings).toEqual([])
   })
 
   test('bundles used dependencies, also linked ones', async () => {
     using home = new HomeFixture()
-    const files = { ...packageFiles(), 'lib/more.js': 'import "dep"', 'node_modules/dep/index.js': 'module.exports = 1' }
+    const files = {
+      ...packageFiles(), 'lib/more.js': 'import "dep"', 'node_modules/dep/index.js': 'module.exports = 1',
+    }
     expect(await codeOf(pack(home, files))).toBe('ModuleNotFound')
     symlinkSync('dep', join(home.base, 'weather-source', 'node_modules', 'linked'))
     const packed = await pack(home, {}, async (main) => `export default "the bundle of ${main}"`)
-    expect([packed.bundled, packed.leftOut, Buffer.from(packed.files.get('index.js')!).toString()]).toEqual([true, ['node_modules'], 'export default "the bundle of index.js"'])
+    expect([packed.bundled, packed.leftOut, Buffer.from(packed.files.get('index.js')!).toString()]).toEqual([
+      true, ['node_modules'], 'export default "the bundle of index.js"',
+    ])
   })
 
   test.each<[string, boolean, Parameters<typeof folderOf>[1]]>([
-    ['none', false, { 'lib/more.js': '// dep is not needed\nexport const depth = "my-dep dep2"', 'README.md': 'import "dep"' }],
+    [
+      'none', false,
+      { 'lib/more.js': '// dep is not needed\nexport const depth = "my-dep dep2"', 'README.md': 'import "dep"' },
+    ],
     ['a provided module', false, { 'lib/more.js': 'import "@bulkhead/contract"; import "@bulkhead/contract/author"' }],
     ['a module', true, { 'lib/more.js': "export * from'dep'" }],
     ['a file of a module', true, { 'lib/more.js': 'const x = await import(`dep/part.js`)' }],
@@ -96,7 +120,10 @@ describe('packing a folder', () => {
     ['an import map', true, { 'package.json': { imports: { '#dep': 'dep' } } }],
   ])('bundles only for code that uses a dependency: %s', async (_, bundled, files) => {
     using home = new HomeFixture()
-    const installed = { 'node_modules/dep/index.js': '', 'node_modules/@acme/dep/index.js': '', 'node_modules/@bulkhead/contract/index.js': '', 'node_modules/.bin/dep': '' }
+    const installed = {
+      'node_modules/dep/index.js': '', 'node_modules/@acme/dep/index.js': '',
+      'node_modules/@bulkhead/contract/index.js': '', 'node_modules/.bin/dep': '',
+    }
     expect(await pack(home, { ...packageFiles(), ...installed, ...files }, async () => 'export default 1')).toMatchObject({ bundled, leftOut: ['node_modules'] })
     if (!bundled) expect(await pack(home, {})).toMatchObject({ bundled })
   })
@@ -129,7 +156,9 @@ test('refuses names that Windows cannot store, unless they are left out', async 
       'Rename it, so that the package can be installed on all systems.',
     ].join(' '),
   })
-  expect((await pack(home, { 'package.json': { files: ['index.js', 'lib/more.js'] } })).leftOut).toEqual(['docs./a', 'docs/what?.md', 'lib/aux.js'])
+  expect((await pack(home, { 'package.json': { files: ['index.js', 'lib/more.js'] } })).leftOut).toEqual([
+    'docs./a', 'docs/what?.md', 'lib/aux.js',
+  ])
 })
 
 describe('signing', () => {
@@ -144,16 +173,25 @@ describe('signing', () => {
     home.write(join(folder, 'bulkhead.sigstore.json'), await sigstore.sign(integrityFile))
     const loader = home.options({ trustRoot: sigstore.trustRoot })
     const signed = await packFolder(folder, { loader })
-    expect(signed.extension).toMatchObject({ integrity: 'signed', signer: { repository: 'https://github.com/acme/weather' } })
+    expect(signed.extension).toMatchObject({
+      integrity: 'signed', signer: { repository: 'https://github.com/acme/weather' },
+    })
     writeFileSync(join(home.base, 'signed.tgz'), signed.tarball)
-    expect(await inspectPackage('./signed.tgz', home.base, loader)).toMatchObject({ extension: { integrity: 'signed' } })
+    expect(await inspectPackage('./signed.tgz', home.base, loader)).toMatchObject({
+      extension: { integrity: 'signed' },
+    })
 
     home.write(join(folder, 'index.js'), 'export default 2')
     await expect(packFolder(folder, { loader })).rejects.toMatchObject({
-      code: 'SignatureInvalid', message: expect.stringMatching(/delete bulkhead\.sigstore\.json, pack, sign bulkhead\.integrity\.json, and pack again\.$/),
+      code: 'SignatureInvalid',
+      message: expect.stringMatching(
+        /delete bulkhead\.sigstore\.json, pack, sign bulkhead\.integrity\.json, and pack again\.$/,
+      ),
     })
     rmSync(join(folder, 'bulkhead.sigstore.json'))
-    home.write(join(folder, 'bulkhead.sigstore.json'), await sigstore.sign((await packFolder(folder, { loader })).integrityFile))
+    home.write(
+      join(folder, 'bulkhead.sigstore.json'), await sigstore.sign((await packFolder(folder, { loader })).integrityFile),
+    )
     expect((await packFolder(folder, { loader })).extension).toMatchObject({ integrity: 'signed' })
   })
 
@@ -162,7 +200,10 @@ describe('signing', () => {
     const { integrityFile } = await pack(home, packageFiles())
     const folder = folderOf(home, { 'bulkhead.integrity.json': integrityFile, 'index.js': 'export default 2' })
     await expect(inspectPackage(folder, home.base, home.options())).rejects.toMatchObject({
-      code: 'IntegrityFailed', message: expect.stringMatching(/the file "index\.js" has changed\. .*run "bulkhead pack" to write a new bulkhead\.integrity\.json\.$/),
+      code: 'IntegrityFailed',
+      message: expect.stringMatching(
+        /the file "index\.js" has changed\. .*run "bulkhead pack" to write a new bulkhead\.integrity\.json\.$/,
+      ),
     })
   })
 
@@ -176,7 +217,9 @@ describe('signing', () => {
         const changed = Uint8Array.from(bytes)
         changed[at]! ^= 1
         home.write(join(folder, path), changed)
-        expect(await codeOf(inspectPackage('./weather-source', home.base, home.options())), `${path} at ${at}`).toMatch(/IntegrityFailed|ShapeInvalid|DuplicateJsonKey/)
+        expect(await codeOf(inspectPackage('./weather-source', home.base, home.options())), `${path} at ${at}`).toMatch(
+          /IntegrityFailed|ShapeInvalid|DuplicateJsonKey/,
+        )
       }
     }
     for (let at = 0; at < packed.tarball.length; at += 37) {

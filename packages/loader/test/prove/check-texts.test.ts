@@ -7,7 +7,10 @@ async function loadTool(over: Record<string, unknown>, whole: Record<string, unk
   using home = new HomeFixture()
   const location = home.extension(home.globalRoot, 'weather', manifestOf({ ...whole, tools: [toolOf(over)] }))
   const { extensions, diagnostics } = await home.load()
-  return { manifest: extensions[0]?.manifest, tool: extensions[0]?.manifest.tools[0], diagnostics, file: join(location, 'bulkhead.json') }
+  return {
+    manifest: extensions[0]?.manifest, tool: extensions[0]?.manifest.tools[0], diagnostics,
+    file: join(location, 'bulkhead.json'),
+  }
 }
 
 describe('models see the same descriptions as people', () => {
@@ -34,12 +37,16 @@ describe('models see the same descriptions as people', () => {
   })
 
   test('escapes nested schemas of all kinds, and the texts of the extension', async () => {
-    const hidden = { type: 'object', properties: { a: { anyOf: [{ type: 'string', title: 'x\u2060' }] } }, $defs: { d: { description: 'y\u2060' } } }
+    const hidden = {
+      type: 'object', properties: { a: { anyOf: [{ type: 'string', title: 'x\u2060' }] } },
+      $defs: { d: { description: 'y\u2060' } },
+    }
     const { manifest, diagnostics } = await loadTool(
       { inputSchema: hidden, outputSchema: { description: 'z\u2060' } }, { title: 't\u2060', description: 'd\u2060' },
     )
     expect(diagnostics.map(({ path }) => path)).toEqual([
-      '/title', '/description', '/tools/0/inputSchema/properties/a/anyOf/0/title', '/tools/0/inputSchema/$defs/d/description',
+      '/title', '/description', '/tools/0/inputSchema/properties/a/anyOf/0/title',
+      '/tools/0/inputSchema/$defs/d/description',
       '/tools/0/outputSchema/description',
     ])
     const text = JSON.stringify(manifest)
@@ -60,11 +67,15 @@ describe('refuses names and values with invisible characters', () => {
   ])('%s', async (_, schema, path) => {
     const { manifest, diagnostics } = await loadTool({ inputSchema: { type: 'object', ...schema } })
     expect(manifest).toBeUndefined()
-    expect(diagnostics[0]).toMatchObject({ severity: 'error', stage: 'shape', code: 'ShapeInvalid', path: `/tools/0/inputSchema${path}` })
+    expect(diagnostics[0]).toMatchObject({
+      severity: 'error', stage: 'shape', code: 'ShapeInvalid', path: `/tools/0/inputSchema${path}`,
+    })
   })
 
   test('but accepts a line feed', async () => {
-    const { diagnostics } = await loadTool({ inputSchema: { type: 'object', properties: { a: { enum: ['\n', '\t', ','] } } } })
+    const { diagnostics } = await loadTool({
+      inputSchema: { type: 'object', properties: { a: { enum: ['\n', '\t', ','] } } },
+    })
     expect(diagnostics).toEqual([])
   })
 })

@@ -46,7 +46,10 @@ describe('an integrity file', () => {
       'a changed byte', 'index.js', /"index\.js" has changed/,
       (home: HomeFixture, at: string) => home.write(join(at, 'index.js'), 'export default []'),
     ],
-    ['a missing file', 'lib/ä.js', /"lib\/ä\.js" is missing/, (_: HomeFixture, at: string) => rmSync(join(at, 'lib/ä.js'))],
+    [
+      'a missing file', 'lib/ä.js', /"lib\/ä\.js" is missing/,
+      (_: HomeFixture, at: string) => rmSync(join(at, 'lib/ä.js')),
+    ],
     [
       'an extra file', 'lib/evil.js', /"lib\/evil\.js" is extra/,
       (home: HomeFixture, at: string) => home.write(join(at, 'lib/evil.js'), ''),
@@ -74,7 +77,10 @@ describe('an integrity file', () => {
     const { extensions, diagnostics } = await home.load()
     expect(extensions).toEqual([])
     expect(diagnostics[0]).toMatchObject(
-      { severity: 'error', stage: 'integrity', code: 'IntegrityFailed', extensionId: 'weather', location: join(location, file) },
+      {
+        severity: 'error', stage: 'integrity', code: 'IntegrityFailed', extensionId: 'weather',
+        location: join(location, file),
+      },
     )
     expect(diagnostics[0]!.message).toMatch(message)
   })
@@ -89,7 +95,8 @@ describe('an integrity file', () => {
     ['has no files', { ...right, files: [] }, '/files'],
     ['has an invalid digest', { ...right, files: { ...right.files, 'index.js': 'abc' } }, '/files'],
     [
-      'has a digest in capitals', { ...right, files: { ...right.files, 'index.js': right.files['index.js']!.toUpperCase() } },
+      'has a digest in capitals',
+      { ...right, files: { ...right.files, 'index.js': right.files['index.js']!.toUpperCase() } },
       '/files',
     ],
     ['has no root', { ...right, root: null }, '/root'],
@@ -108,9 +115,13 @@ describe('an integrity file', () => {
 describe('policies', () => {
   test.each([
     ['off', 'unpinned', []], [
-      'warn', 'unpinned', [{ severity: 'warning', stage: 'integrity', code: 'IntegrityTokenMissing', extensionId: 'weather' }],
+      'warn', 'unpinned',
+      [{ severity: 'warning', stage: 'integrity', code: 'IntegrityTokenMissing', extensionId: 'weather' }],
     ],
-    ['require', undefined, [{ severity: 'error', stage: 'integrity', code: 'IntegrityTokenMissing', extensionId: 'weather' }]],
+    [
+      'require', undefined,
+      [{ severity: 'error', stage: 'integrity', code: 'IntegrityTokenMissing', extensionId: 'weather' }],
+    ],
   ] as const)('integrity: %s', async (level, status, expected) => {
     using home = new HomeFixture()
     home.extension(home.globalRoot, 'weather')

@@ -9,21 +9,39 @@ const policyOf = (policy: ConfigFile['policy'], id = 'acme-weather', source = 'n
 }, { layer: 'global', part, outline: { id } })
 
 describe('the narrowest setting applies', () => {
-  const scopes = { '@acme': { signature: 'require', widening: 'refuse' }, 'acme-*': { signature: 'warn' }, 'acme-w*': { integrity: 'require' }, 'acme-weather': { lock: 'off' } } as const
+  const scopes = {
+    '@acme': { signature: 'require', widening: 'refuse' }, 'acme-*': { signature: 'warn' },
+    'acme-w*': { integrity: 'require' }, 'acme-weather': { lock: 'off' },
+  } as const
   test.each([
     ['no setting', {}, { integrity: undefined, signature: undefined, lock: 'warn', widening: 'major', pin: undefined }],
     ['the layer', { signature: { global: 'off' } }, { signature: 'off' }],
-    ['all settings', { signature: { global: 'off' }, scopes }, { integrity: 'require', signature: 'warn', lock: 'off', widening: 'refuse' }],
-    ['pins', { identities: { '@acme': { issuer: 'scope' }, 'acme-*': { issuer: 'prefix' } } }, { pin: { issuer: 'prefix' } }],
-    ['an id over all others', { identities: { 'acme-weather': { issuer: 'id' }, 'acme-*': { issuer: 'prefix' } } }, { pin: { issuer: 'id' } }],
+    [
+      'all settings', { signature: { global: 'off' }, scopes },
+      { integrity: 'require', signature: 'warn', lock: 'off', widening: 'refuse' },
+    ],
+    [
+      'pins', { identities: { '@acme': { issuer: 'scope' }, 'acme-*': { issuer: 'prefix' } } },
+      { pin: { issuer: 'prefix' } },
+    ],
+    [
+      'an id over all others', { identities: { 'acme-weather': { issuer: 'id' }, 'acme-*': { issuer: 'prefix' } } },
+      { pin: { issuer: 'id' } },
+    ],
   ] as const)('%s', (_, policy, expected) => expect(policyOf(policy as ConfigFile['policy'])).toMatchObject(expected))
 
   test('takes the scope from the installed package, not from a similar name', () => {
-    expect(policyOf({ scopes }, 'weather', 'npm:@evil/weather@1.0.0')).toMatchObject({ signature: undefined, widening: 'major' })
+    expect(policyOf({ scopes }, 'weather', 'npm:@evil/weather@1.0.0')).toMatchObject({
+      signature: undefined, widening: 'major',
+    })
     expect(policyOf({ scopes }, 'weather', 'folder:@acme')).toMatchObject({ signature: undefined })
     expect(policyOf({ scopes }, 'acmeweather')).toMatchObject({ integrity: undefined, signature: 'require' })
-    expect(policyOf({ scopes }, 'weather', 'folder:x', 'node_modules/@acme/weather')).toMatchObject({ signature: 'require' })
-    expect(policyOf({ scopes }, 'weather', 'npm:@acme/weather@1.0.0', 'node_modules/@evil/weather')).toMatchObject({ signature: undefined })
+    expect(policyOf({ scopes }, 'weather', 'folder:x', 'node_modules/@acme/weather')).toMatchObject({
+      signature: 'require',
+    })
+    expect(policyOf({ scopes }, 'weather', 'npm:@acme/weather@1.0.0', 'node_modules/@evil/weather')).toMatchObject({
+      signature: undefined,
+    })
   })
 })
 
@@ -42,8 +60,12 @@ describe('in a configuration', () => {
   })
 
   test('replaces an unreadable scope by the strictest, and reports an unknown key', async () => {
-    expect(await load({ scopes: { weather: { signature: 'perhaps' } } })).toEqual([0, ['ConfigInvalid', 'IntegrityTokenMissing']])
-    expect(await load({ scopes: { 'We*ther': { signature: 'off' } } })).toEqual([1, ['ConfigInvalid', 'IntegrityTokenMissing']])
+    expect(await load({ scopes: { weather: { signature: 'perhaps' } } })).toEqual([
+      0, ['ConfigInvalid', 'IntegrityTokenMissing'],
+    ])
+    expect(await load({ scopes: { 'We*ther': { signature: 'off' } } })).toEqual([
+      1, ['ConfigInvalid', 'IntegrityTokenMissing'],
+    ])
     expect(await load({ lock: { global: 'perhaps' } })).toEqual([0, ['ConfigInvalid', 'IntegrityTokenMissing']])
   })
 })

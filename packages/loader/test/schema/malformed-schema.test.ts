@@ -32,16 +32,19 @@ const manifests: readonly MalformedManifest[] = [
     '/tools/0/inputSchema/properties/a/$ref', /only references inside/,
   ),
   schema(
-    'a reference without a target', withInput({ properties: { a: { $ref: '#/$defs/a' } } }), '/tools/0/inputSchema/properties/a/$ref',
+    'a reference without a target', withInput({ properties: { a: { $ref: '#/$defs/a' } } }),
+    '/tools/0/inputSchema/properties/a/$ref',
     /there is no schema/,
   ),
   schema(
-    'a reference into data', withInput({ default: { x: { $async: true } }, properties: { a: { $ref: '#/default/x' } } }),
+    'a reference into data',
+    withInput({ default: { x: { $async: true } }, properties: { a: { $ref: '#/default/x' } } }),
     '/tools/0/inputSchema/properties/a/$ref', /there is no schema/,
   ),
 
   schema(
-    'another dialect', withInput({ $schema: 'http://json-schema.org/draft-04/schema#' }), '/tools/0/inputSchema/$schema',
+    'another dialect', withInput({ $schema: 'http://json-schema.org/draft-04/schema#' }),
+    '/tools/0/inputSchema/$schema',
     /2020-12/,
   ),
   schema(
@@ -61,17 +64,29 @@ const manifests: readonly MalformedManifest[] = [
     'a schema that is too deep', withInput({ properties: { a: nested(26) } }),
     `/tools/0/inputSchema/properties/a${'/properties/a'.repeat(23)}`, /nested more than 24/,
   ),
-  schema('a schema that is too wide', withInput({ properties: properties(1_001) }), '/tools/0/inputSchema', /1000 subschemas/),
-  schema('a schema that is too long', withInput({ description: 'x'.repeat(70_000) }), '/tools/0/inputSchema', /characters/),
   schema(
-    'references that double', withInput({ $defs: doubling, properties: { a: { $ref: '#/$defs/d0' } } }), '/tools/0/inputSchema',
+    'a schema that is too wide', withInput({ properties: properties(1_001) }), '/tools/0/inputSchema',
+    /1000 subschemas/,
+  ),
+  schema(
+    'a schema that is too long', withInput({ description: 'x'.repeat(70_000) }), '/tools/0/inputSchema', /characters/,
+  ),
+  schema(
+    'references that double', withInput({ $defs: doubling, properties: { a: { $ref: '#/$defs/d0' } } }),
+    '/tools/0/inputSchema',
     /more than 2000 subschemas to one value/,
   ),
-  schema('a reference to itself in place', withInput({ allOf: [{ $ref: '#' }] }), '/tools/0/inputSchema', /without end/),
-
-  schema('an output schema', withTool({ outputSchema: { type: 'strin' } }), '/tools/0/outputSchema/type', /it must be one of "array", "boolean"/),
   schema(
-    'a state schema', manifestOf({ stateSlot: { slotVersion: '1', schema: { required: 'a' } } }), '/stateSlot/schema/required',
+    'a reference to itself in place', withInput({ allOf: [{ $ref: '#' }] }), '/tools/0/inputSchema', /without end/,
+  ),
+
+  schema(
+    'an output schema', withTool({ outputSchema: { type: 'strin' } }), '/tools/0/outputSchema/type',
+    /it must be one of "array", "boolean"/,
+  ),
+  schema(
+    'a state schema', manifestOf({ stateSlot: { slotVersion: '1', schema: { required: 'a' } } }),
+    '/stateSlot/schema/required',
     /must be array/,
   ),
   schema(
@@ -80,7 +95,8 @@ const manifests: readonly MalformedManifest[] = [
     '/configSchema/properties/a/type', /it must be one of "array", "boolean"/,
   ),
   schema(
-    'properties that are a list', manifestOf({ configSchema: { type: 'object', additionalProperties: false, properties: [{}] } }),
+    'properties that are a list',
+    manifestOf({ configSchema: { type: 'object', additionalProperties: false, properties: [{}] } }),
     '/configSchema/properties', /object of properties/,
   ),
   schema(
@@ -101,7 +117,8 @@ test('reports an unknown keyword, which has no effect', async () => {
   const { extensions, diagnostics } = await home.load()
   expect(extensions).toHaveLength(1)
   expect(diagnostics).toMatchObject([{
-    severity: 'warning', stage: 'configSchema', code: 'ConfigSchemaInvalid', path: '/tools/0/inputSchema/properties/a/maxlength',
+    severity: 'warning', stage: 'configSchema', code: 'ConfigSchemaInvalid',
+    path: '/tools/0/inputSchema/properties/a/maxlength',
     message: expect.stringContaining('perhaps it is "maxLength"'),
   }])
 })

@@ -10,5 +10,7 @@ const kept = (): number => readdirSync(getCompileCacheDir()!).length
 
 flushCompileCache()
 const before = kept()
-const { verdict } = await new SchemaWorkerClient().request({ limits: LOADER_LIMITS, schema: { type: 'object' }, runsPatterns: true })
+const { verdict } = await new SchemaWorkerClient().request({
+  limits: LOADER_LIMITS, schema: { type: 'object' }, runsPatterns: true,
+})
 process.stdout.write(JSON.stringify({ ok: verdict.ok, added: kept() - before }))

@@ -33,9 +33,15 @@ describe('compiles', () => {
     ],
     [
       'a record',
-      { type: 'object', propertyNames: { type: 'string', pattern: '^[a-z]+$' }, additionalProperties: { type: 'string' } },
+      {
+        type: 'object', propertyNames: { type: 'string', pattern: '^[a-z]+$' },
+        additionalProperties: { type: 'string' },
+      },
     ],
-    ['a tree', { type: 'object', properties: { left: { $ref: '#' }, right: { $ref: '#' } }, additionalProperties: false }],
+    [
+      'a tree',
+      { type: 'object', properties: { left: { $ref: '#' }, right: { $ref: '#' } }, additionalProperties: false },
+    ],
     [
       'definitions',
       {
@@ -46,7 +52,9 @@ describe('compiles', () => {
     ['an expression', {
       $defs: {
         expr: {
-          anyOf: [{ type: 'number' }, { type: 'object', properties: { not: { $ref: '#/$defs/expr' } }, required: ['not'] }],
+          anyOf: [
+            { type: 'number' }, { type: 'object', properties: { not: { $ref: '#/$defs/expr' } }, required: ['not'] },
+          ],
         },
       },
       type: 'object', properties: { e: { $ref: '#/$defs/expr' } },
@@ -64,7 +72,10 @@ describe('compiles', () => {
     ['an unknown format', { type: 'string', format: 'colour' }],
     ['a keyword of another type', { type: 'string', uniqueItems: true }],
     ['a condition without a consequence', { if: { required: ['a'] } }],
-    ['draft-07', { $schema: 'http://json-schema.org/draft-07/schema#', items: [{ type: 'string' }], dependencies: { a: ['b'] } }],
+    [
+      'draft-07',
+      { $schema: 'http://json-schema.org/draft-07/schema#', items: [{ type: 'string' }], dependencies: { a: ['b'] } },
+    ],
     ['an id inside', { properties: { a: { $id: 'urn:x', type: 'string' }, b: { $ref: 'urn:x' } } }],
   ])('%s', (_, schema) => {
     expect(compiler.compile(schema as never)).toMatchObject({ ok: true })
@@ -105,7 +116,8 @@ describe('reports the path of a fault in', () => {
   }
 
   test.each<[unknown, string]>([
-    [{}, '/a~1b'], [{ 'a/b': 'x' }, '/a~1b'], [{ 'a/b': 1, 'x~y': 1 }, '/x~0y'], [{ 'a/b': 1, c: [1, 2] }, '/c/1'], [[], ''],
+    [{}, '/a~1b'], [{ 'a/b': 'x' }, '/a~1b'], [{ 'a/b': 1, 'x~y': 1 }, '/x~0y'], [{ 'a/b': 1, c: [1, 2] }, '/c/1'],
+    [[], ''],
   ])('%j', (value, path) => {
     expect(faultOf(schema, value)).toMatchObject({ path })
   })
@@ -121,7 +133,9 @@ test('allows any pattern in a schema that is only shown to a model', () => {
 test('compiles the largest allowed schema', () => {
   const schema = {
     type: 'object',
-    properties: Object.fromEntries(Array.from({ length: 990 }, (_, index) => [`p${index}`, { type: 'string', minLength: 1 }])),
+    properties: Object.fromEntries(Array.from({ length: 990 }, (_, index) => [
+      `p${index}`, { type: 'string', minLength: 1 },
+    ])),
   }
   expect(compiler.compile(schema)).toMatchObject({ ok: true, subschemas: 991 })
 })

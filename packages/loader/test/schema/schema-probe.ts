@@ -16,7 +16,9 @@ const codeOf = (work: () => unknown): string => {
   }
 }
 export function run({ port }: ProbedData): void {
-  port.on('message', (file: string) => port.postMessage([codeOf(() => readFileSync(file)), codeOf(() => writeFileSync(file, ''))]))
+  port.on('message', (file: string) => port.postMessage([
+    codeOf(() => readFileSync(file)), codeOf(() => writeFileSync(file, '')),
+  ]))
   port.unref()
   runThread()
 }

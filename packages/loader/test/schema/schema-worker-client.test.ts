@@ -15,7 +15,9 @@ import type { ProbedData } from './schema-probe.ts'
 
 const large = {
   type: 'object' as const,
-  properties: Object.fromEntries(Array.from({ length: 300 }, (_, index) => [`p${index}`, { type: 'string', minLength: 1, pattern: `^a{${index}}$` }])),
+  properties: Object.fromEntries(Array.from({ length: 300 }, (_, index) => [
+    `p${index}`, { type: 'string', minLength: 1, pattern: `^a{${index}}$` },
+  ])),
 }
 const hurried = { ...LOADER_LIMITS, schemaMs: 1 }
 /** Long enough for a busy machine. */
@@ -26,10 +28,13 @@ const ask = (thread: SchemaWorkerClient, schema: object, limits = LOADER_LIMITS)
 test('refuses a schema that takes too long, and checks those behind it', async () => {
   const thread = new SchemaWorkerClient()
   const verdicts = await Promise.all([
-    ask(thread, { type: 'object' }), ask(thread, large, hurried), ask(thread, { type: 'string' }), ask(thread, { type: 'text' }),
+    ask(thread, { type: 'object' }), ask(thread, large, hurried), ask(thread, { type: 'string' }),
+    ask(thread, { type: 'text' }),
   ])
   expect(verdicts.map(({ verdict }) => verdict.ok)).toEqual([true, false, true, false])
-  expect(verdicts[1]!.verdict).toMatchObject({ faults: [{ message: expect.stringMatching(/more than 1 ms of CPU time|within 12 ms/) }] })
+  expect(verdicts[1]!.verdict).toMatchObject({
+    faults: [{ message: expect.stringMatching(/more than 1 ms of CPU time|within 12 ms/) }],
+  })
   expect((await ask(thread, large, unhurried)).verdict.ok).toBe(true)
 })
 
@@ -59,8 +64,11 @@ test('gives up on a thread that never answers', async () => {
 test('checks values too', async () => {
   const thread = new SchemaWorkerClient()
   const schema = { type: 'object', properties: { a: { type: 'integer' } } } as const
-  const check = (value: object) => thread.request({ limits: LOADER_LIMITS, schema, runsPatterns: true, value: value as never })
-  expect(await Promise.all([check({ a: 1 }), check({ a: 'x' })])).toMatchObject([{ verdict: { ok: true } }, { fault: { path: '/a' } }])
+  const check = (value: object) =>
+    thread.request({ limits: LOADER_LIMITS, schema, runsPatterns: true, value: value as never })
+  expect(await Promise.all([check({ a: 1 }), check({ a: 'x' })])).toMatchObject([
+    { verdict: { ok: true } }, { fault: { path: '/a' } },
+  ])
 })
 
 test('does not block the host', async () => {
@@ -75,7 +83,9 @@ test('does not block the host', async () => {
 
 test('leaves out only the extension whose schema takes too long', async () => {
   using home = new HomeFixture()
-  home.extension(home.globalRoot, 'slow', manifestOf({ id: 'slow', tools: [toolOf({ name: 'slow', inputSchema: large })] }))
+  home.extension(home.globalRoot, 'slow', manifestOf({
+    id: 'slow', tools: [toolOf({ name: 'slow', inputSchema: large })],
+  }))
   const { extensions, diagnostics } = await home.load({ limits: { schemaMs: 1 } })
   expect(extensions).toEqual([])
   expect(diagnostics).toMatchObject([{ stage: 'configSchema', code: 'ConfigSchemaInvalid', extensionId: 'slow' }])
@@ -88,7 +98,9 @@ test('denies the thread access to files once it handles untrusted input', async 
   writeFileSync(file, 'x')
   const { port1, port2: port } = new MessageChannel()
   const { env, execArgv } = workerRights(folder)
-  const worker = new ThreadImage(new URL('schema-probe.ts', import.meta.url)).start({ port } satisfies ProbedData, { env, execArgv, transferList: [port] })
+  const worker = new ThreadImage(new URL('schema-probe.ts', import.meta.url)).start({ port } satisfies ProbedData, {
+    env, execArgv, transferList: [port],
+  })
   expect(await once(worker, 'message')).toEqual([{ cpuMs: expect.any(Number) }])
   port1.postMessage(file)
   expect(await once(port1, 'message')).toMatchObject([['ERR_ACCESS_DENIED', 'ERR_ACCESS_DENIED']])

@@ -22,7 +22,9 @@ function refusalOf(name: string): string | undefined {
   const bundle = json(own('bundle.sigstore.json')!)
   const artifact = own('artifact') ?? readFileSync(new URL('a.txt', CORPUS))
   const root = own('trusted_root.json')
-  const opened = BundleVerifier.open(root === undefined ? PUBLIC_GOOD_ROOT.json : json(root), keysOf(bundle, own('key.pub')))
+  const opened = BundleVerifier.open(
+    root === undefined ? PUBLIC_GOOD_ROOT.json : json(root), keysOf(bundle, own('key.pub')),
+  )
   if (!opened.ok) return wordsOf(opened)
   const result = opened.value.verify(bundle, artifact)
   if (!result.ok) return wordsOf(result)
@@ -34,7 +36,8 @@ function refusalOf(name: string): string | undefined {
   return findPinFault({ workflow: text('identity', BEACON), issuer: text('issuer', ISSUER) }, signer)
 }
 
-const wordsOf = (result: Verification<unknown>): string => result.ok ? '' : `${result.fault.step}: ${result.fault.message}`
+const wordsOf = (result: Verification<unknown>): string =>
+  result.ok ? '' : `${result.fault.step}: ${result.fault.message}`
 
 function keysOf(bundle: JsonObject, pem: Buffer | undefined): TrustedKeys {
   if (pem === undefined) return new Map()
@@ -48,7 +51,10 @@ const cases = here
   ? readdirSync(CORPUS, { withFileTypes: true }).filter((entry) => entry.isDirectory()).map(({ name }) => name).toSorted() : []
 
 describe('the public conformance corpus', () => {
-  test(`is ${here ? 'whole' : 'not on this machine: none of it was verified'}`, () => expect(cases.length >= 35).toBe(here))
+  test(
+    `is ${here ? 'whole' : 'not on this machine: none of it was verified'}`,
+    () => expect(cases.length >= 35).toBe(here),
+  )
   test.each(cases.filter((name) => !name.endsWith('_fail')))('%s verifies', (name) => {
     expect(refusalOf(name)).toBeUndefined()
   })

@@ -26,8 +26,10 @@ describe('a signer does not match', () => {
     [{}, signer], [{ issuer: 'https://issuer.example/' }, signer], [{ issuer: 'https://issuer' }, signer],
     [{ repository: 'a/b' }, signer], [{ repository: 'https://git.example/a/*' }, signer],
     [{ repository: 'https://git.example/A/b' }, signer],
-    [{ workflow: 'release.yml' }, signer], [{ workflow: 'https://git.example/a/b/release.yml@refs/heads/other' }, signer],
-    [{ ref: 'refs/tags' }, signer], [{ ref: 'refs/*' }, signer], [{ ref: 'v1.4.0' }, signer], [{ ref: 'refs/heads/**' }, signer],
+    [{ workflow: 'release.yml' }, signer],
+    [{ workflow: 'https://git.example/a/b/release.yml@refs/heads/other' }, signer],
+    [{ ref: 'refs/tags' }, signer], [{ ref: 'refs/*' }, signer], [{ ref: 'v1.4.0' }, signer],
+    [{ ref: 'refs/heads/**' }, signer],
     [{ ref: '' }, signer], [{ repository: signer.repository!, ref: 'refs/heads/main' }, signer],
     [{ repository: 'https://git.example/a/b' }, person], [{ ref: '**' }, person], [{ workflow: 'ada@acme' }, person],
   ])('%j', (pin, who) => expect(findPinFault(pin, who)).toBeTypeOf('string'))

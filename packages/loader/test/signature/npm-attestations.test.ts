@@ -107,19 +107,30 @@ describe('generated attestations', () => {
   })
 
   test('fail if one is invalid', async () => {
-    const other = await byBuild(PROVENANCE, { subject: [{ name: 'pkg:npm/%40acme/weather@1.4.0', digest: { sha512: '00' } }] })
+    const other = await byBuild(PROVENANCE, {
+      subject: [{ name: 'pkg:npm/%40acme/weather@1.4.0', digest: { sha512: '00' } }],
+    })
     expect(await verify([published, other])).toMatchObject(
-      refused('subject', /^The attestation of @acme\/weather@1\.4\.0 \(provenance\) is about a tarball with another sha512\.$/),
+      refused(
+        'subject',
+        /^The attestation of @acme\/weather@1\.4\.0 \(provenance\) is about a tarball with another sha512\.$/,
+      ),
     )
   })
 
   test('prove publication only by the registry, and provenance only by a build', async () => {
-    expect(await verify([await byBuild(PUBLISH)])).toMatchObject(refused('signer', /not signed with a key of the registry/))
-    expect(await verify([await byKey(PROVENANCE)])).toMatchObject(refused('signer', /not signed with the certificate of a build/))
+    expect(await verify([await byBuild(PUBLISH)])).toMatchObject(
+      refused('signer', /not signed with a key of the registry/),
+    )
+    expect(await verify([await byKey(PROVENANCE)])).toMatchObject(
+      refused('signer', /not signed with the certificate of a build/),
+    )
   })
 
   test('accept a key only for its usage and its validity', async () => {
-    expect(await verify([published], { keys: keysFor('npm:signatures') })).toMatchObject(refused('key', /no key is listed/))
+    expect(await verify([published], { keys: keysFor('npm:signatures') })).toMatchObject(
+      refused('key', /no key is listed/),
+    )
     expect(await verify([published], { keys: keysFor('npm:attestations', { end: '2021-01-01T00:00:00Z' }) })).toMatchObject(
       refused('key', /not valid for timestamp/),
     )
@@ -130,7 +141,8 @@ describe('generated attestations', () => {
     expect(await verify([published], { keys: keysFor('npm:attestations', itsTime) })).toMatchObject({ ok: true })
     // By default only the keys of the registry are trusted.
     const { ok } = await verifyNpmAttestations({
-      attestations: { attestations: [published] } as unknown as Json, name: '@acme/weather', version: '1.4.0', tarballSha512,
+      attestations: { attestations: [published] } as unknown as Json, name: '@acme/weather', version: '1.4.0',
+      tarballSha512,
       trustRoot: sigstore.trustRoot,
     })
     expect(ok).toBe(false)
@@ -140,7 +152,10 @@ describe('generated attestations', () => {
     ['an empty list', async () => [], 'statement', /neither publication nor provenance/],
     ['an unknown type', async () => [{ ...built, predicateType: 'https://example.org/x' }], 'statement', /neither/],
     ['two of the same kind', async () => [built, built], 'statement', /states the provenance twice/],
-    ['an attestation listed under another type', async () => [{ ...built, predicateType: PUBLISH }], 'statement', /listed under another type/],
+    [
+      'an attestation listed under another type', async () => [{ ...built, predicateType: PUBLISH }], 'statement',
+      /listed under another type/,
+    ],
     [
       'a predicate about another version',
       async () => [await byKey(PUBLISH, { predicate: { name: '@acme/weather', version: '9.0.0' } })],
@@ -166,8 +181,11 @@ describe('generated attestations', () => {
   })
 
   test.each([
-    null, [], 'x', { attestations: {} }, { attestations: [null, 5] }, { attestations: Array.from({ length: 17 }, () => ({})) },
+    null, [], 'x', { attestations: {} }, { attestations: [null, 5] },
+    { attestations: Array.from({ length: 17 }, () => ({})) },
   ])('are refused in an answer like %j', async (attestations) => {
-    expect(await verify([], { attestations: attestations as Json })).toMatchObject({ ok: false, code: 'SignatureInvalid' })
+    expect(await verify([], { attestations: attestations as Json })).toMatchObject({
+      ok: false, code: 'SignatureInvalid',
+    })
   })
 })

@@ -35,7 +35,9 @@ async function refusal(home: HomeFixture, policy?: Policy, trustRoot?: Json) {
   expect(extensions).toEqual([])
   expect(diagnostics).toHaveLength(1)
   const [diagnostic] = diagnostics
-  expect(diagnostic).toMatchObject({ severity: 'error', stage: 'signature', code: 'SignatureInvalid', extensionId: 'weather' })
+  expect(diagnostic).toMatchObject({
+    severity: 'error', stage: 'signature', code: 'SignatureInvalid', extensionId: 'weather',
+  })
   return diagnostic!
 }
 
@@ -71,7 +73,9 @@ describe('a package with a signed integrity file', () => {
     const ada = { sub: 'mailto:ada@acme.example', iss: 'https://accounts.example' }
     weather.install(home, await sigstore.sign(weather.integrityFile, ada))
     const [extension] = (await load(home)).extensions
-    expect(extension?.signer).toEqual({ issuer: ada.iss, subject: ada.sub, repository: null, workflow: null, ref: null })
+    expect(extension?.signer).toEqual({
+      issuer: ada.iss, subject: ada.sub, repository: null, workflow: null, ref: null,
+    })
   })
 })
 
@@ -119,7 +123,10 @@ describe('refuses a signature', () => {
       'one right and one wrong digest',
       { subject: [{ name: 'x', digest: { ...right['digest'] as JsonObject, sha512: '00' } }] }, /another file/,
     ],
-    ['another predicate than provenance', { predicateType: 'https://example.org/found-harmful/v1' }, /does not state provenance/],
+    [
+      'another predicate than provenance', { predicateType: 'https://example.org/found-harmful/v1' },
+      /does not state provenance/,
+    ],
     ['another type', { _type: 'https://example.org/Statement' }, /no in-toto statement/],
   ])('over a statement with %s', async (_, over, message) => {
     using home = new HomeFixture()
@@ -148,7 +155,9 @@ describe('the trust root', () => {
     weather.install(home, bundle)
     const { extensions, diagnostics } = await home.load({}, 'trusted', { policy: required })
     expect(extensions).toEqual([])
-    expect(diagnostics[0]!.message).toMatch(/the trust root \(@sigstore\/tuf [\d.]+ of \d{4}-\d\d-\d\d, \d+ days? old\)\.$/)
+    expect(diagnostics[0]!.message).toMatch(
+      /the trust root \(@sigstore\/tuf [\d.]+ of \d{4}-\d\d-\d\d, \d+ days? old\)\.$/,
+    )
     expect(diagnostics[0]!.cure).toMatch(/root is not too old/)
   })
 
@@ -192,7 +201,9 @@ describe('policies', () => {
     weather.install(home, undefined)
     const { extensions, diagnostics } = await load(home, policy)
     expect(extensions).toHaveLength(severity === 'error' ? 0 : 1)
-    expect(diagnostics).toMatchObject(severity === undefined ? [] : [{ severity, stage: 'signature', code: 'SignatureInvalid' }])
+    expect(diagnostics).toMatchObject(severity === undefined ? [] : [
+      { severity, stage: 'signature', code: 'SignatureInvalid' },
+    ])
   })
 
   test.each<[Policy, string | undefined]>([

@@ -12,7 +12,9 @@ export class PackageFixture {
 
   constructor(id = 'weather', version = '1.4.0', over: Parameters<typeof manifestOf>[0] = {}) {
     this.id = id
-    this.files = { 'bulkhead.json': JSON.stringify(manifestOf({ id, version, ...over })), 'index.js': 'export default {}' }
+    this.files = {
+      'bulkhead.json': JSON.stringify(manifestOf({ id, version, ...over })), 'index.js': 'export default {}',
+    }
     const digests = Object.entries(this.files).map(([path, text]) => [path, digestOf('sha512', text)] as const)
     const root = digestOf('sha512', digests.map(([path, digest]) => `${path}\0${digest}\n`).join(''))
     this.integrityFile = JSON.stringify({ algorithm: 'sha512', files: Object.fromEntries(digests), root })
@@ -21,7 +23,8 @@ export class PackageFixture {
   /** A provenance statement about the integrity file. */
   statement(over: JsonObject = {}): Json {
     return {
-      _type: 'https://in-toto.io/Statement/v1', subject: [this.subject()], predicateType: 'https://slsa.dev/provenance/v1',
+      _type: 'https://in-toto.io/Statement/v1', subject: [this.subject()],
+      predicateType: 'https://slsa.dev/provenance/v1',
       predicate: { buildDefinition: {} }, ...over,
     }
   }

@@ -20,7 +20,8 @@ describe('a string in a certificate', () => {
 })
 
 describe('the signer', () => {
-  const extension = (number: number, text: string) => ({ oid: { id: [1, 3, 6, 1, 4, 1, 57264, 1, number] }, value: der(text) })
+  const extension = (number: number, text: string) =>
+    ({ oid: { id: [1, 3, 6, 1, 4, 1, 57264, 1, number] }, value: der(text) })
 
   test('is undefined without a subject or an issuer', () => {
     expect(signerOf({ oids: [extension(8, 'https://issuer.example')] })).toBeNull()
@@ -29,7 +30,9 @@ describe('the signer', () => {
 
   test('may have its issuer in the older extension', () => {
     const identity = { subjectAlternativeName: 'ada@acme.example', extensions: { issuer: 'https://issuer.example' } }
-    expect(signerOf(identity)).toMatchObject({ issuer: 'https://issuer.example', subject: 'ada@acme.example', workflow: null })
+    expect(signerOf(identity)).toMatchObject({
+      issuer: 'https://issuer.example', subject: 'ada@acme.example', workflow: null,
+    })
   })
 
   test('has no repository if the certificate has two', () => {

@@ -62,7 +62,9 @@ export class SigstoreFixture {
         const body = await buffer(request)
         const answer = await handlers.get(request.url ?? '')!(body.toString('utf8'))
         // A kept-alive connection could time out just when a test uses it again.
-        response.writeHead(answer.statusCode, { 'content-type': answer.contentType ?? 'text/plain', connection: 'close' })
+        response.writeHead(answer.statusCode, {
+          'content-type': answer.contentType ?? 'text/plain', connection: 'close',
+        })
         response.end(answer.response)
       })()
     })
@@ -98,14 +100,20 @@ export class SigstoreFixture {
   async attestByKey(statement: Json, privateKey: KeyObject, hint: string): Promise<JsonObject> {
     const publicKey = createPublicKey(privateKey).export({ format: 'pem', type: 'spki' }).toString()
     const signer: Signer = {
-      sign: async (data) => ({ signature: sign('sha256', data, privateKey), key: { $case: 'publicKey', publicKey, hint } }),
+      sign: async (data) => ({
+        signature: sign('sha256', data, privateKey), key: { $case: 'publicKey', publicKey, hint },
+      }),
     }
     const builder = new DSSEBundleBuilder({ signer, witnesses: this.#witnesses() })
-    return jsonOf(await builder.create({ data: Buffer.from(JSON.stringify(statement)), type: 'application/vnd.in-toto+json' }))
+    return jsonOf(await builder.create({
+      data: Buffer.from(JSON.stringify(statement)), type: 'application/vnd.in-toto+json',
+    }))
   }
 
   #witnesses() {
-    return [new RekorWitness({ rekorBaseURL: this.#url, entryType: 'intoto' }), new TSAWitness({ tsaBaseURL: this.#url })]
+    return [
+      new RekorWitness({ rekorBaseURL: this.#url, entryType: 'intoto' }), new TSAWitness({ tsaBaseURL: this.#url }),
+    ]
   }
 
   #parties(claims: Claims) {

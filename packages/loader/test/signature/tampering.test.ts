@@ -124,20 +124,25 @@ describe.each(['signature', 'statement'])('a bundle with a %s', (kind) => {
 
   test('needs one source of the signing time', async () => {
     const without = changed(bundles.get(kind)!, ['verificationMaterial', 'timestampVerificationData'], undefined)
-    const result = await verify(changed(without, ['verificationMaterial', 'tlogEntries', 0, 'inclusionPromise'], undefined))
+    const result = await verify(
+      changed(without, ['verificationMaterial', 'tlogEntries', 0, 'inclusionPromise'], undefined),
+    )
     expect(result).toMatchObject({ ok: false, fault: { step: 'time' } })
   })
 
   test('is refused early with too many log entries', async () => {
     const entry = at(bundles.get(kind)!, ['verificationMaterial', 'tlogEntries', 0])
-    const flood = changed(bundles.get(kind)!, ['verificationMaterial', 'tlogEntries'], Array.from({ length: 9 }, () => entry))
+    const flood = changed(
+      bundles.get(kind)!, ['verificationMaterial', 'tlogEntries'], Array.from({ length: 9 }, () => entry),
+    )
     const message = 'has more than 8 log entries or timestamps'
     expect(await verify(flood)).toEqual({ ok: false, fault: { step: 'form', message } })
   })
 
   test('does not verify with a part of another bundle', async () => {
     const storms = new PackageFixture('storms')
-    const other = kind === 'signature' ? await sigstore.sign(storms.integrityFile) : await sigstore.attest(storms.statement())
+    const other = kind === 'signature'
+      ? await sigstore.sign(storms.integrityFile) : await sigstore.attest(storms.statement())
     const bundle = bundles.get(kind)!
     for (const [part, content] of Object.entries(other)) {
       if (part === 'mediaType') continue

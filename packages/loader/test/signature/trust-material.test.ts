@@ -6,7 +6,9 @@ import { ageInDays, materialInWords } from '../../src/signature/package-signatur
 
 describe('the shipped trust material', () => {
   const require = createRequire(import.meta.url)
-  const { version } = JSON.parse(readFileSync(require.resolve('@sigstore/tuf/package.json'), 'utf8')) as { version: string }
+  const { version } = JSON.parse(readFileSync(require.resolve('@sigstore/tuf/package.json'), 'utf8')) as {
+    version: string,
+  }
   const seeds = JSON.parse(readFileSync(require.resolve('@sigstore/tuf/seeds.json'), 'utf8')) as
     Record<string, { readonly targets: Record<string, string> }>
   const targets = Object.entries(seeds['https://tuf-repo-cdn.sigstore.dev']!.targets)

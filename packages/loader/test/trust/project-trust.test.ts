@@ -23,7 +23,9 @@ describe('a load of a project', () => {
     expect(extensions.map(({ layer, id }) => `${layer}:${id}`)).toEqual(['global:weather'])
     expect(config.merged).toEqual({})
     expect(config.layers.map(({ layer }) => layer)).toEqual(['bundled', 'global'])
-    expect(diagnostics).toMatchObject([{ stage: 'trust', code: 'ProjectTrustRequired', location: home.projectRoot, path: '' }])
+    expect(diagnostics).toMatchObject([
+      { stage: 'trust', code: 'ProjectTrustRequired', location: home.projectRoot, path: '' },
+    ])
   })
 
   test('reports nothing without a project layer', async () => {
@@ -48,7 +50,9 @@ describe('a project layer', () => {
     expect(await createLoader(home.options()).hasProjectLayer(home.workspace)).toBe(false)
     const { extensions, diagnostics } = await home.load({}, trust)
     expect(extensions).toEqual([])
-    expect(diagnostics).toMatchObject([{ severity: 'error', stage: 'locate', code: 'PackageUnsafe', location: home.projectRoot }])
+    expect(diagnostics).toMatchObject([
+      { severity: 'error', stage: 'locate', code: 'PackageUnsafe', location: home.projectRoot },
+    ])
   })
 
   test('does not exist if the folder is a file', async () => {
@@ -66,7 +70,9 @@ describe('a project layer', () => {
     expect(await loader.hasProjectLayer(workspace)).toBe(false)
     for (const trust of ['trusted', 'declined'] as const) {
       const { extensions, diagnostics } = await loader.load({ workspace, trust, projectDigest: 'any' })
-      expect([extensions.map(({ layer }) => layer), diagnostics.map(({ layer }) => layer)]).toEqual([['global'], ['global']])
+      expect([extensions.map(({ layer }) => layer), diagnostics.map(({ layer }) => layer)]).toEqual([
+        ['global'], ['global'],
+      ])
     }
   })
 })
@@ -78,9 +84,13 @@ describe('a project layer is used only with the content that was trusted:', () =
     const { standing } = await loader.trust.standing(home.workspace)
     if (standing.kind !== 'nothing') throw new Error(standing.kind)
     home.extension(home.projectRoot, 'weather')
-    const { extensions, diagnostics } = await loader.load({ workspace: home.workspace, trust: 'once', projectDigest: standing.digest })
+    const { extensions, diagnostics } = await loader.load({
+      workspace: home.workspace, trust: 'once', projectDigest: standing.digest,
+    })
     expect(extensions).toEqual([])
-    expect(diagnostics).toMatchObject([{ stage: 'trust', code: 'ProjectTrustRequired', message: expect.stringContaining('nothing of it is used') }])
+    expect(diagnostics).toMatchObject([
+      { stage: 'trust', code: 'ProjectTrustRequired', message: expect.stringContaining('nothing of it is used') },
+    ])
   })
 
   test.each(['trusted', 'once'] as const)('a layer that changes after %s is not used', async (trust) => {

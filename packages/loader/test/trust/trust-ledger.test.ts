@@ -23,7 +23,8 @@ class TrustFixture extends HomeFixture {
   }
 }
 
-const codeOf = (work: Promise<unknown>): Promise<string> => work.then(() => 'resolved', (error: unknown) => BulkheadError.from(error).code)
+const codeOf = (work: Promise<unknown>): Promise<string> =>
+  work.then(() => 'resolved', (error: unknown) => BulkheadError.from(error).code)
 
 describe('a decision about a project', () => {
   test('is unknown at first', async () => {
@@ -65,7 +66,10 @@ describe('a decision about a project', () => {
   test('declined without a digest, as in older files, lasts for any content', async () => {
     using home = new TrustFixture()
     const decidedAt = '2026-01-01T00:00:00.000Z'
-    home.write(home.file, `${JSON.stringify({ version: 1, id: 'a', path: home.workspace, decision: 'declined', decidedAt, digest: null })}\n`)
+    home.write(
+      home.file,
+      `${JSON.stringify({ version: 1, id: 'a', path: home.workspace, decision: 'declined', decidedAt, digest: null })}\n`,
+    )
     chmodSync(home.file, 0o600)
     home.write(home.configAt, { mode: 'yolo' })
     expect(await home.standing()).toEqual({ kind: 'declined', since: decidedAt, digest: 'any' })
@@ -127,7 +131,9 @@ describe('a decision about a project', () => {
     await home.ledger.decide(home.workspace, 'trusted')
     await home.ledger.decide(other, 'declined')
     const { records, diagnostics } = await home.ledger.list()
-    expect(records.map(({ path, decision }) => [path, decision])).toEqual([[other, 'declined'], [home.workspace, 'trusted']])
+    expect(records.map(({ path, decision }) => [path, decision])).toEqual([
+      [other, 'declined'], [home.workspace, 'trusted'],
+    ])
     expect(diagnostics).toEqual([])
     await home.ledger.decide(other, 'revoked')
     expect((await home.ledger.list()).records).toHaveLength(1)
@@ -137,7 +143,10 @@ describe('a decision about a project', () => {
 describe('a changed project needs a new decision', () => {
   const changes: readonly (readonly [string, (home: TrustFixture) => void])[] = [
     ['code', (home) => void home.write(join(home.extensionAt, 'index.js'), 'export default []')],
-    ['a manifest', (home) => void home.write(join(home.extensionAt, 'bulkhead.json'), manifestOf({ version: '1.4.1' }))],
+    [
+      'a manifest',
+      (home) => void home.write(join(home.extensionAt, 'bulkhead.json'), manifestOf({ version: '1.4.1' })),
+    ],
     ['a new file', (home) => void home.write(join(home.extensionAt, 'lib/more.js'), '')],
     ['a new extension', (home) => void home.extension(home.projectRoot, 'other')],
     ['a removed extension', (home) => rmSync(home.extensionAt, { recursive: true })],
@@ -159,7 +168,9 @@ describe('a changed project needs a new decision', () => {
     const { extensions, diagnostics, config } = await createLoader(home.options())
       .load({ workspace: home.workspace, trust: 'trusted', projectDigest: digest! })
     expect([extensions, config.merged]).toEqual([[], {}])
-    expect(diagnostics).toMatchObject([{ severity: 'warning', stage: 'trust', code: 'ProjectTrustRequired', location: home.projectRoot }])
+    expect(diagnostics).toMatchObject([
+      { severity: 'warning', stage: 'trust', code: 'ProjectTrustRequired', location: home.projectRoot },
+    ])
     await home.ledger.decide(home.workspace, 'trusted')
     expect(await home.standing()).toMatchObject({ kind: 'trusted' })
   })
@@ -211,8 +222,14 @@ describe('the trust file', () => {
     ['a truncated line', '{"version":1,"id":"a"'],
     ['a line that is not JSON', 'trusted /home\n'],
     ['another version', '{"version":2}\n'],
-    ['an unknown decision', '{"version":1,"id":"a","path":"/p","decision":"admin","decidedAt":"2026-01-01T00:00:00Z","digest":null}\n'],
-    ['trust without a digest', '{"version":1,"id":"a","path":"/p","decision":"trusted","decidedAt":"2026-01-01T00:00:00Z","digest":null}\n'],
+    [
+      'an unknown decision',
+      '{"version":1,"id":"a","path":"/p","decision":"admin","decidedAt":"2026-01-01T00:00:00Z","digest":null}\n',
+    ],
+    [
+      'trust without a digest',
+      '{"version":1,"id":"a","path":"/p","decision":"trusted","decidedAt":"2026-01-01T00:00:00Z","digest":null}\n',
+    ],
     ['a duplicate key', '{"version":1,"version":1}\n'],
     ['bytes that are not UTF-8', '\u0000\uFFFD\n'],
   ]
@@ -225,7 +242,9 @@ describe('the trust file', () => {
     appendFileSync(home.file, text)
     const report = await home.ledger.standing(home.workspace)
     expect(report.standing).toEqual({ kind: 'unknown' })
-    expect(report.diagnostics).toMatchObject([{ severity: 'warning', stage: 'trust', code: 'TrustEntryInvalid', location: home.file }])
+    expect(report.diagnostics).toMatchObject([
+      { severity: 'warning', stage: 'trust', code: 'TrustEntryInvalid', location: home.file },
+    ])
     expect(report.diagnostics[0]!.message).toContain('Line 3')
     expect((await home.ledger.standing(refused)).standing).toMatchObject({ kind: 'declined' })
     await home.ledger.decide(home.workspace, 'trusted')
@@ -247,7 +266,9 @@ describe('the trust file', () => {
     mkdirSync(home.file)
     expect((await home.ledger.standing(home.workspace)).diagnostics).toMatchObject([{ code: 'TrustStoreUnavailable' }])
     expect(await codeOf(home.ledger.decide(home.workspace, 'trusted'))).toBe('TrustStoreUnavailable')
-    expect(await codeOf(createLoader(home.options({ roots: { global: null } })).trust.decide(home.workspace, 'trusted')))
+    expect(
+      await codeOf(createLoader(home.options({ roots: { global: null } })).trust.decide(home.workspace, 'trusted')),
+    )
       .toBe('TrustStoreUnavailable')
   })
 

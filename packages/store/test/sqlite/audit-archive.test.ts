@@ -51,7 +51,9 @@ it.each<[what: string, last: number, of: number]>([
 ])('rejects a range that %s, and removes nothing', async (_, last, of) => {
   const { store } = await five()
   const before = await store.records()
-  await expect(store.archive!(last, await linkAt(store, of), 'Ada')).rejects.toMatchObject({ code: 'StoreUnavailable', data: { reason: 'refused-value' } })
+  await expect(store.archive!(last, await linkAt(store, of), 'Ada')).rejects.toMatchObject({
+    code: 'StoreUnavailable', data: { reason: 'refused-value' },
+  })
   expect(await store.records()).toEqual(before)
   expect(await verifyAudit(store)).toMatchObject({ ok: true, records: 5 })
 })
@@ -66,8 +68,14 @@ it('rejects the second of two concurrent archives of the same range', async () =
 })
 
 it.each<[what: string, sql: string, position: number]>([
-  ['without an archive', 'INSERT INTO audit_start SELECT 1, 4, link FROM audit WHERE position = 2; DELETE FROM audit WHERE position <= 4', 4],
-  ['after a smaller archive', 'UPDATE audit_start SET position = 4, link = (SELECT link FROM audit WHERE position = 2); DELETE FROM audit WHERE position <= 4', 4],
+  [
+    'without an archive',
+    'INSERT INTO audit_start SELECT 1, 4, link FROM audit WHERE position = 2; DELETE FROM audit WHERE position <= 4', 4,
+  ],
+  [
+    'after a smaller archive',
+    'UPDATE audit_start SET position = 4, link = (SELECT link FROM audit WHERE position = 2); DELETE FROM audit WHERE position <= 4', 4,
+  ],
   ['with an unchanged start', 'DELETE FROM audit WHERE position <= 4', 2],
 ])('detects records that were deleted from the start %s', async (what, sql, position) => {
   const { folder, store } = await five()
@@ -84,14 +92,18 @@ it('compares a saved link with the end of the archive, and refers an earlier one
   await store.archive!(4, link, 'Ada')
   expect(await verifyAudit(store, { position: 4, link })).toMatchObject({ ok: true })
   expect(await verifyAudit(store, { position: 4, link: first })).toMatchObject({ ok: false, position: 4 })
-  expect(await verifyAudit(store, { position: 1, link: first })).toMatchObject({ ok: false, position: 1, reason: expect.stringContaining('archive') })
+  expect(await verifyAudit(store, { position: 1, link: first })).toMatchObject({
+    ok: false, position: 1, reason: expect.stringContaining('archive'),
+  })
 })
 
 it('frees space in a full store', async () => {
   const folder = newFolder()
   const store = await folder.open({ maxBytes: 256 * 1024 })
   const fill = async () => { for (;;) await store.append({ text: 'x'.repeat(4_000) }) }
-  await expect(fill()).rejects.toMatchObject({ data: { reason: 'full' }, message: expect.stringContaining('audit archive') })
+  await expect(fill()).rejects.toMatchObject({
+    data: { reason: 'full' }, message: expect.stringContaining('audit archive'),
+  })
   await expect(store.write('state', 'a', 'y'.repeat(40_000))).rejects.toMatchObject({ data: { reason: 'full' } })
   const { last, link } = await store.auditSpan()
   await store.archive!(last, link, 'Ada')

@@ -31,7 +31,10 @@ describe('the audit chain', () => {
     ['a record that is not JSON', `UPDATE audit SET record = '{"n":4' WHERE position = 4`, 4],
     ['a changed link', `UPDATE audit SET link = '${'f'.repeat(64)}' WHERE position = 5`, 5],
     ['a removed record', 'DELETE FROM audit WHERE position = 6', 6],
-    ['a removed record with renumbered followers', 'DELETE FROM audit WHERE position = 6; UPDATE audit SET position = position - 1 WHERE position > 6', 6],
+    [
+      'a removed record with renumbered followers',
+      'DELETE FROM audit WHERE position = 6; UPDATE audit SET position = position - 1 WHERE position > 6', 6,
+    ],
     ['a removed first record', 'DELETE FROM audit WHERE position = 1', 1],
     ['a removed last record', 'DELETE FROM audit WHERE position = 10', 10],
     ['an emptied table', 'DELETE FROM audit', 1],

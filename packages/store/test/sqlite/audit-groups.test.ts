@@ -12,7 +12,8 @@ afterEach(async () => {
   folders = new AsyncDisposableStack()
 })
 
-const numbers = (...values: number[]): AuditGroup => ({ forms: [{ same: {}, own: ['n'] }], rows: values.map((n) => `0,${n}`), texts: [] })
+const numbers = (...values: number[]): AuditGroup =>
+  ({ forms: [{ same: {}, own: ['n'] }], rows: values.map((n) => `0,${n}`), texts: [] })
 
 /** One record, a group of three, one record, a group of two with different forms. */
 async function grouped() {
@@ -32,10 +33,14 @@ it('gives the records of a group their own positions and one link, and reads fro
   const entries = await store.records()
   expect(entries.map(({ position }) => position)).toEqual([1, 2, 3, 4, 5, 6, 7])
   expect(entries.map(({ link }) => link !== null)).toEqual([true, false, false, true, true, false, true])
-  expect(entries.slice(4).map(({ record }) => record)).toEqual([{ n: 5 }, { a: 'line\nbreak', b: { tab: '\t' }, z: 1 }, { n: 7 }])
+  expect(entries.slice(4).map(({ record }) => record)).toEqual([
+    { n: 5 }, { a: 'line\nbreak', b: { tab: '\t' }, z: 1 }, { n: 7 },
+  ])
   expect(Object.keys(entries[5]!.record as object)).toEqual(['a', 'b', 'z'])
   for (let from = 1; from <= 8; from++) {
-    for (const limit of [0, 1, 2, 9]) expect(await store.records(from, limit)).toEqual(entries.slice(from - 1, from - 1 + limit))
+    for (const limit of [0, 1, 2, 9]) {
+      expect(await store.records(from, limit)).toEqual(entries.slice(from - 1, from - 1 + limit))
+    }
   }
   expect(await verifyAudit(store)).toMatchObject({ ok: true, records: 7, last: 7 })
   expect(await verifyAudit(store, { position: 4, link: entries[3]!.link! })).toMatchObject({ ok: true })
@@ -45,7 +50,11 @@ it.each<[what: string, sql: string, position: number]>([
   ['a changed record', `UPDATE audit SET record = replace(record, '[0,3]', '[0,9]') WHERE position = 2`, 2],
   ['a changed form', `UPDATE audit SET record = replace(record, '"own":["n"]', '"own":["m"]') WHERE position = 2`, 2],
   ['a removed record', `UPDATE audit SET record = replace(record, '[0,3]' || char(10), '') WHERE position = 2`, 2],
-  ['two swapped records', `UPDATE audit SET record = replace(record, '[0,2]' || char(10) || '[0,3]', '[0,3]' || char(10) || '[0,2]') WHERE position = 2`, 2],
+  [
+    'two swapped records',
+    `UPDATE audit SET record = replace(record, '[0,2]' || char(10) || '[0,3]', '[0,3]' || char(10) || '[0,2]') WHERE position = 2`,
+    2,
+  ],
   ['a record that is not JSON', `UPDATE audit SET record = replace(record, '[0,3]', '[0,3') WHERE position = 2`, 3],
   ['a record without a form', `UPDATE audit SET record = replace(record, '[0,3]', '[1,3]') WHERE position = 2`, 3],
   ['a record with too few values', `UPDATE audit SET record = replace(record, '[0,3]', '[0]') WHERE position = 2`, 3],
@@ -65,9 +74,12 @@ it.each<[what: string, sql: string, position: number]>([
 it('stores only the digest of a digested string', async () => {
   const { folder, store } = await grouped()
   const forms = [{ same: { tool: 't' }, own: ['n', 'argsSha256'] }, { same: {}, own: ['n'] }]
-  await store.appendAll!({ forms, rows: ['0,8', '1,9', `0,${JSON.stringify('\0')}`], texts: ['{"secret":1}', undefined, ''] })
+  await store.appendAll!({
+    forms, rows: ['0,8', '1,9', `0,${JSON.stringify('\0')}`], texts: ['{"secret":1}', undefined, ''],
+  })
   expect((await store.records(8)).map(({ record }) => record)).toEqual([
-    { argsSha256: hash('sha256', '{"secret":1}'), n: 8, tool: 't' }, { n: 9 }, { argsSha256: hash('sha256', ''), n: '\0', tool: 't' },
+    { argsSha256: hash('sha256', '{"secret":1}'), n: 8, tool: 't' }, { n: 9 },
+    { argsSha256: hash('sha256', ''), n: '\0', tool: 't' },
   ])
   expect(await verifyAudit(store)).toMatchObject({ ok: true, records: 10 })
   await store.close()
@@ -80,14 +92,19 @@ async function verdictOf(change: (entries: AuditEntry[]) => void) {
   const entries = structuredClone(await store.records()) as AuditEntry[]
   change(entries)
   const span = await store.auditSpan()
-  return verifyAudit({ auditSpan: async () => span, records: async (from = 1) => entries.filter(({ position }) => position >= from) })
+  return verifyAudit({
+    auditSpan: async () => span, records: async (from = 1) => entries.filter(({ position }) => position >= from),
+  })
 }
 
 it.each<[what: string, change: (entries: AuditEntry[]) => void, position: number]>([
   ['a changed record', (entries) => { entries[2] = { ...entries[2]!, record: { n: 9 } } }, 3],
   ['a changed last record', (entries) => { entries[6] = { ...entries[6]!, record: { n: 9 } } }, 7],
   ['a removed record', (entries) => { entries.splice(2, 1) }, 3],
-  ['a changed text', (entries) => { entries[3] = { ...entries[3]!, text: entries[3]!.text!.replace('[0,3]', '[0,9]') } }, 2],
+  [
+    'a changed text',
+    (entries) => { entries[3] = { ...entries[3]!, text: entries[3]!.text!.replace('[0,3]', '[0,9]') } }, 2,
+  ],
   ['a removed text', ([,,, entry]) => { delete (entry as { text?: string }).text }, 2],
 ])('detects %s in an export', async (_, change, position) => {
   expect(await verdictOf(() => {})).toMatchObject({ ok: true })
@@ -98,7 +115,9 @@ it('reports an unreadable text with a forged link as a changed record', async ()
   const text = '\t[]\n[0]'
   const link = hash('sha256', `${'0'.repeat(64)} 1 ${text}`)
   const span = { first: 1, before: '0'.repeat(64), last: 1, link }
-  const verdict = await verifyAudit({ auditSpan: async () => span, records: async () => [{ position: 1, record: {}, link, text }] })
+  const verdict = await verifyAudit({
+    auditSpan: async () => span, records: async () => [{ position: 1, record: {}, link, text }],
+  })
   expect(verdict).toMatchObject({ ok: false, position: 1 })
 })
 

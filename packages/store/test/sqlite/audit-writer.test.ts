@@ -33,7 +33,8 @@ function group(first: number, length: number): AuditGroup {
   }
 }
 
-const numbersIn = async (store: Store): Promise<unknown[]> => (await store.records()).map(({ record }) => (record as { n: number }).n)
+const numbersIn = async (store: Store): Promise<unknown[]> =>
+  (await store.records()).map(({ record }) => (record as { n: number }).n)
 const upTo = (last: number): number[] => Array.from({ length: last }, (_, index) => index + 1)
 
 async function readyThread(file: string, maxPages: number): Promise<AuditThread> {
@@ -89,7 +90,9 @@ it('reads the records of both writers under load, and closes after the last writ
 
 it('rejects drafts that the thread had not answered when it ended', async () => {
   const { folder } = await newStore()
-  const thread = new AuditThread(folder.file, 1_000, new ThreadImage(new URL('fixtures/dying-thread.ts', import.meta.url)))
+  const thread = new AuditThread(
+    folder.file, 1_000, new ThreadImage(new URL('fixtures/dying-thread.ts', import.meta.url)),
+  )
   while (!thread.ready) await nextTurn()
   const added = await Promise.allSettled([1, 2, 3].map((n) => thread.add(draftGroup(group(n, 1)))))
   expect(added).toMatchObject([
@@ -111,7 +114,9 @@ it('respects the size limit and the locks of other connections in the thread', a
   expect((await store.auditSpan()).last).toBe(0)
   other.exec('COMMIT')
   expect(await added).toBe(5)
-  await expect(thread.add(draftGroup(group(6, 20_000)))).rejects.toMatchObject({ code: 'StoreUnavailable', data: { reason: 'full' } })
+  await expect(thread.add(draftGroup(group(6, 20_000)))).rejects.toMatchObject({
+    code: 'StoreUnavailable', data: { reason: 'full' },
+  })
   await thread.close()
   expect(await numbersIn(store)).toEqual(upTo(5))
 })

@@ -89,7 +89,11 @@ describe('the commit queue', () => {
     }
     const hasty = new CommitQueue(database, folder.file, new Watched(200, () => 0))
     onlooker.exec('BEGIN IMMEDIATE')
-    for (const n of [1, 2]) await expect(hasty.enqueue(() => insert(n))).rejects.toMatchObject({ message: expect.stringContaining('for more than 5 s') })
+    for (const n of [1, 2]) {
+      await expect(hasty.enqueue(() => insert(n))).rejects.toMatchObject({
+        message: expect.stringContaining('for more than 5 s'),
+      })
+    }
     onlooker.exec('COMMIT')
     for (const n of [3, 4]) await hasty.enqueue(() => insert(n))
     expect([waits, committed()]).toEqual([[200, 100, 100, 200], [3, 4]])

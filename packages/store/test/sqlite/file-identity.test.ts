@@ -5,7 +5,10 @@ import { draftGroup } from '../../src/records/audit-group.ts'
 import { AuditThread } from '../../src/sqlite/audit/audit-thread.ts'
 import { StoreFolder } from './store-folder.ts'
 
-const MOVED = { code: 'StoreUnavailable', data: { reason: 'location' }, message: expect.stringContaining('was removed or moved while it was in use') }
+const MOVED = {
+  code: 'StoreUnavailable', data: { reason: 'location' },
+  message: expect.stringContaining('was removed or moved while it was in use'),
+}
 
 let folder: StoreFolder
 beforeEach(() => { folder = new StoreFolder() })

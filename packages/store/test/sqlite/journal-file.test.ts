@@ -136,7 +136,9 @@ it('rejects a second journal of the same name', async () => {
   mine.save()
   const other = notes.open('me')
   other.put(1, 'y')
-  expect(() => other.save()).toThrow(expect.objectContaining({ code: 'StoreUnavailable', data: expect.objectContaining({ reason: 'disk' }) }))
+  expect(() => other.save()).toThrow(expect.objectContaining({
+    code: 'StoreUnavailable', data: expect.objectContaining({ reason: 'disk' }),
+  }))
   other.put(2, 'z')
   expect(() => other.save()).toThrow(expect.objectContaining({ code: 'StoreUnavailable' }))
   expect(await notes.left('me')).toEqual(['x'])

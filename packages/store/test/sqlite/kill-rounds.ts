@@ -41,7 +41,9 @@ async function killOnOneFile(file: string, rounds: number, seed: string): Promis
     const linesOf = (name: string) => round === 0 ? 1 : 2 + Math.floor(chance(`${seed} ${name}`) ** 2 * MOST_LINES)
     const runs = await Promise.all(names.map((name) => runWriter(file, name, { lines: linesOf(name) })))
     for (const { signal, exitCode, witness } of runs) {
-      if (signal !== 'SIGKILL') throw new Error(`writer ${witness.writer} was not killed but ended with ${String(exitCode)}`)
+      if (signal !== 'SIGKILL') {
+        throw new Error(`writer ${witness.writer} was not killed but ended with ${String(exitCode)}`)
+      }
       witnesses.push(witness)
     }
     const store = await openSqliteStore({ file })

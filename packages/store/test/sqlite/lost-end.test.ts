@@ -44,7 +44,8 @@ it.each([
   damage(file)
   const before = filesOf(file)
   await expect(openSqliteStore({ file })).rejects.toMatchObject({
-    code: 'StoreUnavailable', data: { reason: 'corrupt', acknowledged: 40 }, message: expect.stringContaining(`remove ${file}-end`),
+    code: 'StoreUnavailable', data: { reason: 'corrupt', acknowledged: 40 },
+    message: expect.stringContaining(`remove ${file}-end`),
   })
   expect(filesOf(file)).toEqual(before)
   rmSync(`${file}-end`)
@@ -75,9 +76,13 @@ it('rejects an emptied file without a log, and an older copy next to the files o
   const file = leave()
   await write(await folder.open(), 2)
   copyFileSync(`${folder.file}-end`, `${file}-end`)
-  await expect(openSqliteStore({ file })).rejects.toMatchObject({ data: { reason: 'corrupt', acknowledged: 5, last: 3 } })
+  await expect(openSqliteStore({ file })).rejects.toMatchObject({
+    data: { reason: 'corrupt', acknowledged: 5, last: 3 },
+  })
   truncateSync(file)
-  await expect(openSqliteStore({ file })).rejects.toMatchObject({ data: { reason: 'corrupt', acknowledged: 5, last: 0 } })
+  await expect(openSqliteStore({ file })).rejects.toMatchObject({
+    data: { reason: 'corrupt', acknowledged: 5, last: 0 },
+  })
   expect(readFileSync(file)).toHaveLength(0)
 })
 
@@ -87,14 +92,18 @@ it('rejects another store in place of the original', async () => {
   await store.append('other')
   await store.close()
   copyFileSync(`${folder.file}-end`, `${other.file}-end`)
-  await expect(openSqliteStore({ file: other.file })).rejects.toMatchObject({ data: { reason: 'corrupt', acknowledged: 1, last: 1 } })
+  await expect(openSqliteStore({ file: other.file })).rejects.toMatchObject({
+    data: { reason: 'corrupt', acknowledged: 1, last: 1 },
+  })
 })
 
 it('opens an intact store, written by the queue, by the thread, or by both', async () => {
   const store = await folder.open()
   const group = { forms: [{ same: {}, own: ['n'] }], rows: Array.from({ length: 200 }, (_, n) => `0,${n}`), texts: [] }
   for (let round = 0; round < 20; round++) {
-    await Promise.all([store.append(round), store.appendAll!(group), store.write('state', 'a', round), store.append(round)])
+    await Promise.all([
+      store.append(round), store.appendAll!(group), store.write('state', 'a', round), store.append(round),
+    ])
     const file = leave()
     const copy = await openSqliteStore({ file })
     expect(await copy.records()).toHaveLength((round + 1) * 202)

@@ -62,7 +62,9 @@ const steps = [
     step(`records ${from} ${limit}`, async (model, { store }) => {
       const all = model.audit.map((record, index) => ({ position: index + 1, record }))
       const start = Math.max(from, 1) - 1
-      expect((await store.records(from, limit)).map(({ link: _, ...entry }) => entry)).toEqual(all.slice(start, start + limit))
+      expect((await store.records(from, limit)).map(({ link: _, ...entry }) => entry)).toEqual(
+        all.slice(start, start + limit),
+      )
     })),
   fc.constant(step('reopen', async (_, real) => {
     await real.store.close()

@@ -47,8 +47,13 @@ describe('opening a sqlite store', () => {
     await filled()
     using database = new DatabaseSync(folder.file)
     expect(database.prepare('PRAGMA journal_mode').get()).toEqual({ journal_mode: 'wal' })
-    const tables = database.prepare("SELECT name, strict FROM pragma_table_list WHERE name NOT LIKE 'sqlite%' ORDER BY name")
-    expect(tables.all()).toEqual([{ name: 'approval_revision', strict: 1 }, { name: 'audit', strict: 1 }, { name: 'audit_end', strict: 1 }, { name: 'audit_start', strict: 1 }, { name: 'entry', strict: 1 }])
+    const tables = database.prepare(
+      "SELECT name, strict FROM pragma_table_list WHERE name NOT LIKE 'sqlite%' ORDER BY name",
+    )
+    expect(tables.all()).toEqual([
+      { name: 'approval_revision', strict: 1 }, { name: 'audit', strict: 1 }, { name: 'audit_end', strict: 1 },
+      { name: 'audit_start', strict: 1 }, { name: 'entry', strict: 1 },
+    ])
   })
 
   it.each([
@@ -76,7 +81,9 @@ describe('opening a sqlite store', () => {
     using database = new DatabaseSync(folder.file)
     database.exec(change)
     database.close()
-    await expect(openSqliteStore({ file: folder.file })).rejects.toMatchObject(unavailable('corrupt', 'restore a backup'))
+    await expect(openSqliteStore({ file: folder.file })).rejects.toMatchObject(
+      unavailable('corrupt', 'restore a backup'),
+    )
   })
 
   it('rejects a write if audit records exist after the stored end', async () => {
@@ -106,7 +113,9 @@ describe('opening a sqlite store', () => {
     other.exec('CREATE TABLE mine (x); INSERT INTO mine VALUES (1)')
     other.close()
     const before = readFileSync(folder.file)
-    await expect(openSqliteStore({ file: folder.file })).rejects.toMatchObject(unavailable('foreign', 'Use another path'))
+    await expect(openSqliteStore({ file: folder.file })).rejects.toMatchObject(
+      unavailable('foreign', 'Use another path'),
+    )
     expect(readFileSync(folder.file).equals(before)).toBe(true)
   })
 
@@ -122,7 +131,9 @@ describe('opening a sqlite store', () => {
     symlinkSync(join(folder.path, 'nowhere'), folder.file)
     await expect(openSqliteStore({ file: folder.file })).rejects.toMatchObject(unavailable('link', 'symbolic link'))
     expect(existsSync(join(folder.path, 'nowhere'))).toBe(false)
-    await expect(openSqliteStore({ file: folder.path })).rejects.toMatchObject(unavailable('link', 'not a regular file'))
+    await expect(openSqliteStore({ file: folder.path })).rejects.toMatchObject(
+      unavailable('link', 'not a regular file'),
+    )
   })
 
   it('rejects a folder without write permission, with or without the file', async () => {
@@ -156,7 +167,9 @@ describe('opening a sqlite store', () => {
     expect(statSync(folder.file).size).toBeLessThanOrEqual(maxBytes)
     expect(await store.records()).toHaveLength(kept)
     // Only the write that does not fit fails.
-    const together = await Promise.allSettled([store.append(1), store.append('z'.repeat(100_000)), store.remove('state', 'big')])
+    const together = await Promise.allSettled([
+      store.append(1), store.append('z'.repeat(100_000)), store.remove('state', 'big'),
+    ])
     expect(together.map((each) => each.status)).toEqual(['fulfilled', 'rejected', 'fulfilled'])
     expect(await store.append('y'.repeat(5_000))).toBe(kept + 2)
     await store.close()

@@ -21,7 +21,8 @@ describe('the settings of a connection', () => {
   it('are rejected on a disk without write-ahead log support', () => {
     using database = new DatabaseSync(':memory:')
     expect(() => applySettings(database, 'it', 1_000_000)).toThrow(expect.objectContaining({
-      code: 'StoreUnavailable', data: { reason: 'location', file: 'it' }, message: expect.stringContaining('local disk'),
+      code: 'StoreUnavailable', data: { reason: 'location', file: 'it' },
+      message: expect.stringContaining('local disk'),
     }))
   })
 })

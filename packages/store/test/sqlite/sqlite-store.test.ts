@@ -52,12 +52,19 @@ describe('the sqlite store', () => {
     await store.write('state', 'bad', 1)
     for (const record of ['one', 'two', 'three']) await store.append(record)
     using stranger = new DatabaseSync(folder.file)
-    stranger.exec(`UPDATE entry SET value = '{"cut' WHERE key = 'bad'; UPDATE audit SET record = '[1e999]' WHERE position = 2`)
+    stranger.exec(
+      `UPDATE entry SET value = '{"cut' WHERE key = 'bad'; UPDATE audit SET record = '[1e999]' WHERE position = 2`,
+    )
 
     const damaged = (record: string, cure = 'Remove it') =>
-      ({ code: 'StoreUnavailable', data: { reason: 'damaged-record', record }, message: expect.stringMatching(new RegExp(`${record}.*${cure}`)) })
+      ({
+        code: 'StoreUnavailable', data: { reason: 'damaged-record', record },
+        message: expect.stringMatching(new RegExp(`${record}.*${cure}`)),
+      })
     await expect(store.read('state', 'bad')).rejects.toMatchObject(damaged('state "bad"'))
-    expect(await store.list('state')).toEqual([{ key: 'bad', value: null, damage: expect.stringMatching(/^is not JSON/) }, { key: 'good', value: 1 }])
+    expect(await store.list('state')).toEqual([
+      { key: 'bad', value: null, damage: expect.stringMatching(/^is not JSON/) }, { key: 'good', value: 1 },
+    ])
     await expect(store.records()).rejects.toMatchObject(damaged('audit record 2', 'Restore a backup'))
     expect(await store.read('state', 'good')).toBe(1)
     expect(await store.list('state', 'g')).toEqual([{ key: 'good', value: 1 }])
