@@ -1,16 +1,20 @@
 import { tmpdir } from 'node:os'
-import type { CompartmentLimits, CompartmentSession, Outcome, Sandbox } from '@bulkhead/contract'
+import type { Clock, CompartmentLimits, CompartmentSession, Outcome, Sandbox } from '@bulkhead/contract'
 import { createSandbox } from '@bulkhead/sandbox'
 import { describe, expect, onTestFinished, test } from 'vitest'
+import { ManualClock } from '../twin/clock.ts'
 import { createWorld, verdictOf, type ExtensionSketch, type ToolSketch, type World } from '../twin/world.ts'
 
 interface Given {
   readonly concurrency?: number
   readonly limits?: Partial<CompartmentLimits>
+  readonly clock?: Clock
 }
 
 /** A host over real compartments. */
-function realWorld(code: string, sketch: ExtensionSketch, { concurrency = 1, limits }: Given = {}): World & { readonly opened: CompartmentSession[] } {
+function realWorld(
+  code: string, sketch: ExtensionSketch, { concurrency = 1, limits, clock }: Given = {},
+): World & { readonly opened: CompartmentSession[] } {
   const real = createSandbox({ workspace: tmpdir() })
   const opened: CompartmentSession[] = []
   const sandbox: Sandbox = {
@@ -22,7 +26,8 @@ function realWorld(code: string, sketch: ExtensionSketch, { concurrency = 1, lim
     },
   }
   const world = createWorld({
-    sandbox, extensions: [{ readFiles: async () => new Map([['index.js', new TextEncoder().encode(code)]]), ...sketch }],
+    sandbox, ...(clock && { clock }),
+    extensions: [{ readFiles: async () => new Map([['index.js', new TextEncoder().encode(code)]]), ...sketch }],
   })
   onTestFinished(async () => {
     await world.host.close()
@@ -41,7 +46,7 @@ describe('more calls at once than an extension may run', () => {
     export default { tools: { echo: { async execute({ hang, together = 0 }) {
       most = Math.max(most, ++running)
       if (most >= together) for (const go of waiting.splice(0)) go()
-      await new Promise((resolve) => hang ? undefined : most < together ? waiting.push(resolve) : setTimeout(resolve, 1))
+      if (hang || most < together) await new Promise((resolve) => hang || waiting.push(resolve))
       running--
       return most
     } } } }
@@ -56,7 +61,8 @@ describe('more calls at once than an extension may run', () => {
   })
 
   test('the time of a call covers its wait, and one that finds the line full is refused without an attempt more', async () => {
-    const { host, eventsOf } = realWorld(COUNTING, { tools: { echo: ACTS } }, { limits: { concurrentCalls: 1 } })
+    const clock = new ManualClock()
+    const { host, eventsOf } = realWorld(COUNTING, { tools: { echo: ACTS } }, { limits: { concurrentCalls: 1 }, clock })
     const session = await host.openSession({ mode: 'yolo' })
     const call = (id: string, timeoutMs: number, hang: boolean) => session.call({ id, name: 'echo', arguments: { hang } }, { timeoutMs })
     await call('warm', 600_000, false)
@@ -65,6 +71,7 @@ describe('more calls at once than an extension may run', () => {
     const waiting = Array.from({ length: 16 }, (_, n) => call(`waits${n}`, 50, false))
     const full = await call('full', 600_000, false)
     expect(full).toMatchObject({ error: { code: 'TooManyCalls', data: { limit: 'concurrentCalls' } }, metadata: { attempt: 1 } })
+    await clock.advance(50)
     expect(new Set((await Promise.all(waiting)).map(verdictOf))).toEqual(new Set(['ExecutionTimeout']))
     giveUp.abort()
     expect(verdictOf(await hanging)).toBe('ToolCancelled')
@@ -74,8 +81,7 @@ describe('more calls at once than an extension may run', () => {
   test('one session cannot keep another waiting until it is done', async () => {
     const ORDER = `
       const order = []
-      export default { tools: { echo: { async execute({ name }) {
-        await new Promise((resolve) => setTimeout(resolve, 1))
+      export default { tools: { echo: { execute({ name }) {
         order.push(name)
         return [...order]
       } } } }
