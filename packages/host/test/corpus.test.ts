@@ -57,7 +57,7 @@ describe('an attack on what the host permits', () => {
     expect({ seen, agents: agents() }).toEqual({ seen: [TOKEN], agents: 1 })
   }, 60_000)
 
-  test('374: text whose redaction for the audit took quadratic time holds nothing up', async () => {
+  test('374: text whose redaction for the audit took quadratic time delays nothing', async () => {
     const text = 'eyJ-'.repeat(250_000)
     const { session } = await groundFor({
       id: 374, title: 'text for the audit', manifest: { requires: { capabilities: ['tools.call'] } },

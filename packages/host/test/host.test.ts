@@ -7,7 +7,7 @@ const yolo = { mode: 'yolo' } as const
 const echo = { name: 'echo', arguments: {} }
 const STUCK = { requires: { net: { hosts: ['example.com'] } }, execute: () => new Promise(() => {}) }
 
-test('diagnostics are the loader\'s and then the registry\'s', () => {
+test('diagnostics of the loader come before those of the registry', () => {
   const loaders: Diagnostic = {
     severity: 'error',
     stage: 'shape',
@@ -23,14 +23,14 @@ test('diagnostics are the loader\'s and then the registry\'s', () => {
   expect(host.diagnostics).toMatchObject([{ code: 'ShapeInvalid' }, { code: 'DependencyMissing', stage: 'register' }])
 })
 
-test('the list shows the state of the moment', async () => {
+test('the list shows the current state', async () => {
   const world = createWorld()
   expect(world.host.tools()[0]?.state).toBe('validated')
   await (await world.host.openSession(yolo)).call({ id: 'c', ...echo })
   expect(world.host.tools()[0]?.state).toBe('active')
 })
 
-test('close lets running calls end, then stops what ran, once', async () => {
+test('close waits for running calls, then stops what ran, once', async () => {
   const gate = Promise.withResolvers<string>()
   const world = createWorld({
     extensions: [{ tools: { echo: { execute: () => gate.promise } } }, { id: 'unused', tools: { other: {} } }],
@@ -56,7 +56,7 @@ test('close lets running calls end, then stops what ran, once', async () => {
   expect(world.host.tools()).toEqual([])
 })
 
-test('what does not end in time is cancelled with the reason, and counted', async () => {
+test('calls that do not end in time are cancelled with the reason, and counted', async () => {
   const clock = new ManualClock()
   const world = createWorld({ clock, drainMs: 100, extensions: [{ tools: { echo: STUCK } }] })
   const session = await world.host.openSession(yolo)
@@ -71,14 +71,14 @@ test('what does not end in time is cancelled with the reason, and counted', asyn
   expect(clock.pending).toBe(0)
 })
 
-test('what a cancelled call still runs in is stopped too, and named', async () => {
+test('the compartment of a cancelled call that still runs is stopped and named', async () => {
   const world = createWorld()
   await (await world.host.openSession(yolo)).call({ id: 'c', ...echo })
   world.compartment().quiet = new Promise(() => {})
   expect(await world.host.close()).toEqual({ stopped: ['sample'], faults: [], cancelledCalls: 0 })
 })
 
-test('a call that waits for a person does not keep the host', async () => {
+test('a call that waits for a person does not delay the close', async () => {
   const clock = new ManualClock()
   const world = createWorld({ clock, drainMs: 100 })
   const session = await world.host.openSession({ approver: { approve: () => new Promise(() => {}) } })
@@ -90,7 +90,7 @@ test('a call that waits for a person does not keep the host', async () => {
   expect((await closing).cancelledCalls).toBe(1)
 })
 
-test('dependents stop before what they depend on', async () => {
+test('dependents stop before their dependencies', async () => {
   const log: string[] = []
   const slowly = (name: string) => async () => {
     log.push(`${name} begins`)
@@ -108,7 +108,7 @@ test('dependents stop before what they depend on', async () => {
   expect(log).toEqual(['top begins', 'top has stopped', 'base begins', 'base has stopped'])
 })
 
-test.each(['deactivate', 'dispose'] as const)('a failing %s is reported and does not keep it alive', async (phase) => {
+test.each(['deactivate', 'dispose'] as const)('a failing %s is reported, and the extension ends', async (phase) => {
   const world = createWorld({ extensions: [{ phases: { [phase]: () => { throw new Error('I will not go') } } }] })
   await (await world.host.openSession(yolo)).call({ id: 'c', ...echo })
   expect(await world.host.close()).toMatchObject({
@@ -118,7 +118,7 @@ test.each(['deactivate', 'dispose'] as const)('a failing %s is reported and does
   expect(world.eventsOf('LifecycleStateChanged').at(-1)).toMatchObject({ to: 'disposed' })
 })
 
-test('a failing deactivate does not cost it its dispose', async () => {
+test('dispose runs after a failing deactivate', async () => {
   const log: string[] = []
   const world = createWorld({
     extensions: [{ phases: { deactivate: () => { throw new Error('no') }, dispose: () => { log.push('disposed') } } }],
@@ -128,7 +128,7 @@ test('a failing deactivate does not cost it its dispose', async () => {
   expect(log).toEqual(['disposed'])
 })
 
-test('one that is stopped in the middle of activating does not come to life afterwards', async () => {
+test('an extension that is stopped while it activates does not become active', async () => {
   const clock = new ManualClock()
   const gate = Promise.withResolvers<void>()
   const world = createWorld({ clock, drainMs: 100, extensions: [{ phases: { activate: () => gate.promise } }] })
@@ -145,7 +145,7 @@ test('one that is stopped in the middle of activating does not come to life afte
   expect(world.eventsOf('LifecycleStateChanged').at(-1)).toMatchObject({ to: 'disposed' })
 })
 
-test('what would not stop is named', async () => {
+test('an extension that does not stop is named', async () => {
   const clock = new ManualClock()
   const world = createWorld({ clock, drainMs: 100 })
   await (await world.host.openSession(yolo)).call({ id: 'c', ...echo })
@@ -170,7 +170,7 @@ test('an extension that is starting is stopped before it runs', async () => {
   expect(world.eventsOf('LifecycleStateChanged').at(-1)).toMatchObject({ to: 'disposed' })
 })
 
-test('one that dies while the host closes is no fault of the closing', async () => {
+test('a crash while the host closes is not a fault of the close', async () => {
   const world = createWorld({
     extensions: [{ phases: { deactivate: () => { world.compartment().crash(new BulkheadError('CompartmentCrashed', 'bye')) } } }],
   })
@@ -189,7 +189,7 @@ test('a listener that throws changes nothing', async () => {
   expect(new Set(world.eventsOf('SuppressedError').map(({ message }) => message))).toEqual(new Set(['broken']))
 })
 
-test('a name resolves to an origin and a generation, and an extension can be registered and taken back while others run', async () => {
+test('a name has an origin and a generation, and extensions can be registered and unregistered while others run', async () => {
   const world = createWorld({ extensions: [{ id: 'low', layer: 'bundled', tools: { echo: { execute: () => 'low' } } }] })
   const session = await world.host.openSession(yolo)
   const said = async () => await session.call({ id: 'c', ...echo })
@@ -222,7 +222,7 @@ test('two hosts share nothing', async () => {
   expect(verdictOf(await (await other.host.openSession(yolo)).call({ id: 'c', ...echo }))).toBe('ToolNotRegistered')
 })
 
-test('an operator sees why an extension failed and how long it rests', async () => {
+test('the status shows why an extension failed and how long it is quarantined', async () => {
   const clock = new ManualClock()
   const world = createWorld({ clock, extensions: [{ phases: { init: () => { throw new Error('no licence') } } }] })
   const session = await world.host.openSession(yolo)
@@ -236,7 +236,7 @@ test('an operator sees why an extension failed and how long it rests', async () 
   })
 })
 
-test('what an embedder registers stays through reloads, and cannot push out what is offered', async () => {
+test('an extension of the embedder survives reloads, and cannot replace an offered one', async () => {
   const world = createWorld()
   const { descriptor } = sketchExtension({ id: 'bridge', tools: { remote: {} } })
   await world.host.register([descriptor])

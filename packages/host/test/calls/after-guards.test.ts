@@ -13,7 +13,7 @@ async function called(guards: SessionOptions['guards'] & {}, tool: ToolSketch = 
 }
 
 describe('a guard after the call', () => {
-  test('withholds the result, which the tool has made all the same', async () => {
+  test('withholds the result of a tool that has run', async () => {
     const { world, outcome } = await called([guard('dlp', () => ({ action: 'deny', reason: 'it holds a secret' }))])
     expect(outcome).toMatchObject({
       type: 'error', error: { code: 'GuardDenied', data: { source: 'guard dlp' } }, error_text: expect.stringContaining('it holds a secret'),
@@ -24,19 +24,19 @@ describe('a guard after the call', () => {
     expect(world.eventsOf('ToolInvocationFailed')).toMatchObject([{ errorCode: 'GuardDenied' }])
   })
 
-  test('is named where it gives no reason', async () => {
+  test('is named if it gives no reason', async () => {
     const { outcome } = await called([guard('dlp', () => ({ action: 'deny' }) as never)])
     expect(outcome).toMatchObject({ error_text: expect.stringContaining('was withheld: the guard dlp gave no reason.') })
   })
 
-  test('has failed where its answer cannot be read', async () => {
+  test('fails if its answer is invalid', async () => {
     const { outcome } = await called([guard('dlp', () => ({ get action(): never { throw new Error('gone') } }))])
     expect(outcome).toMatchObject({
       error: { code: 'GuardDenied' }, error_text: expect.stringContaining('was withheld: the guard dlp failed: gone.'),
     })
   })
 
-  test('does not make free what the tool has used', async () => {
+  test('does not refund the budget', async () => {
     const { session, outcome } = await called([guard('dlp', () => ({ action: 'deny', reason: 'no' }))], {
       execute: () => ({ success: true, output: 'x', tokens_used: 500 }),
     })
@@ -54,7 +54,7 @@ describe('a guard after the call', () => {
     ])
   })
 
-  test('may put another text in place of an error', async () => {
+  test('may replace the text of an error', async () => {
     const { outcome } = await called(
       [guard('dlp', (__, { type }) => ({ action: 'change', data: `${type}: hidden`, reason: 'secrets' }))],
       { execute: () => ({ success: false, error: 'the password x is wrong' }) },
@@ -62,7 +62,7 @@ describe('a guard after the call', () => {
     expect(outcome).toMatchObject({ type: 'error', error_text: 'error: hidden', error: { code: 'ToolExecutionFailed' } })
   })
 
-  test('puts nothing but a text in place of an error', async () => {
+  test('may replace an error only by text', async () => {
     const { outcome } = await called(
       [guard('dlp', () => ({ action: 'change', data: { hidden: true }, reason: 'secrets' }))],
       { execute: () => ({ success: false, error: 'the password x is wrong' }) },
@@ -83,7 +83,7 @@ describe('a guard after the call', () => {
     expect(JSON.stringify(outcome)).not.toContain('"secret"')
   })
 
-  test('is not heard for what is not gated, or was never answered', async () => {
+  test('is not asked about ungated tools and calls without a result', async () => {
     let heard = 0
     const count = guard('count', () => { heard++ })
     await called([count], { gated: false, mode: 'read' })
@@ -91,7 +91,7 @@ describe('a guard after the call', () => {
     expect(heard).toBe(0)
   })
 
-  test('that hangs does not keep a cancelled call', async () => {
+  test('that hangs does not delay a cancelled call', async () => {
     const world = createWorld()
     const session = await world.host.openSession({ mode: 'yolo', guards: [guard('slow', () => new Promise(() => {}))] })
     const cancel = new AbortController()
@@ -107,19 +107,19 @@ describe('the order of guards', () => {
     id, pre: () => { log.push(`pre ${id}`) }, post: () => { log.push(`post ${id}`) },
   }))
 
-  test('is that of their registration', async () => {
+  test('is the order of registration', async () => {
     const log: string[] = []
     await called(noting(log))
     expect(log).toEqual(['pre a', 'pre b', 'pre c', 'post a', 'post b', 'post c'])
   })
 
-  test('is that of the configuration for those it names, and the others come after', async () => {
+  test('is the order of the configuration for those it names; the others follow', async () => {
     const log: string[] = []
     await called(noting(log), {}, { guards: { pre: ['c', 'nobody', 'a'], post: ['b'] } })
     expect(log).toEqual(['pre c', 'pre a', 'pre b', 'post b', 'post a', 'post c'])
   })
 
-  test('leaves the last word to the session above', async () => {
+  test('ends with the guards of the parent session', async () => {
     const log: string[] = []
     const world = createWorld()
     const session = await world.host.openSession({ mode: 'yolo', guards: noting(log).slice(0, 1) })

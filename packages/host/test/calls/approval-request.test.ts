@@ -5,7 +5,7 @@ import { createWorld } from '../twin/world.ts'
 /** Turns what follows around in many places where text is shown. */
 const TURNED = '\u202e'
 
-test('nothing that a stranger wrote hides or repaints what a person is asked', async () => {
+test('third-party text cannot hide or overwrite parts of a question', async () => {
   const approver = new ScriptedApprover('once')
   const echo = { label: `Echo${TURNED}`, deriveApprovalKey: () => 'Oslo\u200b', requires: { fs: { read: [`{workspace}/a${TURNED}b`] } } }
   const session = await createWorld({ extensions: [{ tools: { echo } }] }).host.openSession({

@@ -38,7 +38,7 @@ test.each<[ErrorCode, string, boolean, boolean, boolean]>([
   expect([acts, idempotent, reads].map((tool) => mayRetry(failure(code, message), tool))).toEqual(expected)
 })
 
-test('the pause grows by half each time, and no two need be alike', () => {
+test('the pause grows by half each time, with jitter', () => {
   for (const attempt of [1, 2, 3]) {
     const pauses = Array.from({ length: 200 }, () => backoffMs(attempt))
     for (const ms of pauses) {

@@ -93,7 +93,7 @@ test.each<[string, Case, string, number]>([
   expect(result.world.eventsOf('ToolInvocationDecided')).toMatchObject([{ decision: verdict === 'output' ? 'allow' : 'deny' }])
 })
 
-test('a person\'s no is final and reaches the model with its reason', async () => {
+test('a rejection by a person is final, and the model gets its reason', async () => {
   const world = createWorld({ extensions: [{ tools: { echo: CITY } }] })
   const approver = new ScriptedApprover()
   const session = await world.host.openSession({ approver })
@@ -106,14 +106,14 @@ test('a person\'s no is final and reaches the model with its reason', async () =
   expect(world.eventsOf('ToolInvocationCancelled')).toMatchObject([{ errorCode: 'ApprovalDenied' }])
 })
 
-test('headless, whatever would ask is denied', async () => {
+test('a headless session denies what would ask', async () => {
   expect((await judged({})).verdict).toBe('ApprovalDenied')
   expect((await judged({ tool: LOCAL })).verdict).toBe('ApprovalDenied')
   expect((await judged({ tool: UNGATED })).verdict).toBe('output')
   expect((await judged({ session: { mode: 'yolo' } })).verdict).toBe('output')
 })
 
-test('a manifest deny is final, whatever a session allows more exactly', async () => {
+test('a manifest deny is final, also against a more specific rule of the session', async () => {
   const layers: readonly LayerConfig[] = [
     { layer: 'embedder', location: 'createHost', config: { rules: [rule('deny', '*', '*')] } },
   ]
@@ -142,7 +142,7 @@ test.each<[string, ToolSketch['requires'], Rule, string]>([
   expect((await judged({ tool: { requires: requires! }, session: { mode: 'yolo', rules: [deny] } })).verdict).toBe(verdict)
 })
 
-test('an allow for one capability does not let a tool past that has another', async () => {
+test('an allow rule for one capability does not allow a tool that has another', async () => {
   const tool: ToolSketch = { mode: 'external', requires: { net: { hosts: ['api.example.com'] }, fs: { write: ['{workspace}'] } } }
   const net = rule('allow', 'net.fetch', 'api.example.com')
   const questions = async (...rules: readonly Rule[]) => (await judged({ tool, session: { rules } }, 'once')).asked.length
@@ -151,7 +151,7 @@ test('an allow for one capability does not let a tool past that has another', as
   expect(await questions(net, rule('allow', 'fs.write', '**'))).toBe(0)
 })
 
-test('one question shows all that wants a word, and nothing in it can hide', async () => {
+test('one question shows every reason to ask, as visible text', async () => {
   const world = createWorld({
     extensions: [
       { tools: { echo: { ...LOCAL, gated: true, label: 'E\u202echo', requires: { net: { hosts: ['example.com'] } } } } },
@@ -176,7 +176,7 @@ test('one question shows all that wants a word, and nothing in it can hide', asy
   }])
 })
 
-test('an interactor answers approvals where there is no approver', async () => {
+test('an interactor answers approvals if there is no approver', async () => {
   const interactor = new ScriptedInteractor(
     ({ request }) => ({ status: 'accepted', value: { decision: request.kind === 'Approve' ? 'session' : 'reject' } }),
   )
@@ -197,11 +197,11 @@ test.each<[string, SessionOptions]>([
   ['throws', { interactor: new ScriptedInteractor(() => { throw new Error('terminal gone') }) }],
   ['throws as an approver', { approver: { approve: () => { throw new Error('gone') } } }],
   ['answers nonsense as an approver', { approver: { approve: async () => true as never } }],
-])('a decider that %s has not said yes', async (_, session) => {
+])('an approver that %s does not approve', async (_, session) => {
   expect((await judged({ session })).verdict).toBe('ApprovalDenied')
 })
 
-test('a key from a template that cannot be one refuses the call, and says what to shorten', async () => {
+test('an invalid key from a template denies the call, and the error says what to shorten', async () => {
   const world = createWorld({ extensions: [{ tools: { echo: CITY } }] })
   const session = await world.host.openSession({ mode: 'yolo' })
   expect(await session.call({ id: 'c1', name: 'echo', arguments: { city: 'x'.repeat(2_000) } })).toMatchObject({

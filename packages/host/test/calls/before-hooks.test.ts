@@ -25,7 +25,7 @@ test.each<[string, Hooks['beforeToolExecution'] & {}]>([
   expect(world.compartment().calls).toEqual([])
 })
 
-test('it is shown the call, and anything but false lets it run', async () => {
+test('it gets the call, and any answer but false lets it run', async () => {
   const seen: unknown[] = []
   const { outcome } = await callWith({ beforeToolExecution: (call) => { seen.push(call) } })
   expect(verdictOf(outcome)).toBe('output')
@@ -36,7 +36,7 @@ test('it is shown the call, and anything but false lets it run', async () => {
   ])
 })
 
-test('a hook that hangs does not keep a cancelled call', async () => {
+test('a hook that hangs does not delay a cancelled call', async () => {
   const world = createWorld()
   const session = await world.host.openSession({ mode: 'yolo', hooks: { beforeToolExecution: () => new Promise(() => {}) } })
   const cancel = new AbortController()
@@ -46,7 +46,7 @@ test('a hook that hangs does not keep a cancelled call', async () => {
   expect(verdictOf(await outcome)).toBe('ToolCancelled')
 })
 
-test('the after-hook sees success and failure, not what never ran, and cannot do harm', async () => {
+test('the after-hook gets successes and failures of calls that ran, and cannot change them', async () => {
   const told: string[] = []
   const world = createWorld({
     extensions: [{ tools: { echo: { execute: (args) => { if (args['bad']) throw new Error('bad'); return 'good' } } } }],

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { ScriptedApprover } from '../twin/people.ts'
 import { createWorld, verdictOf } from '../twin/world.ts'
 
-test('calls run out, and the one too many never reaches the tool', async () => {
+test('a call beyond the limit of calls never reaches the tool', async () => {
   const world = createWorld()
   const session = await world.host.openSession({ mode: 'yolo', budget: { calls: 2 } })
   const outcomes = await Promise.all([1, 2, 3].map((index) => session.call({ id: `c${index}`, name: 'echo', arguments: {} })))
@@ -10,7 +10,7 @@ test('calls run out, and the one too many never reaches the tool', async () => {
   expect(world.compartment().calls).toHaveLength(2)
 })
 
-test('tokens are estimated from the arguments, told, and run out', async () => {
+test('tokens are estimated from the arguments, reported, and limited', async () => {
   const { host } = createWorld({ config: { budget: { tokens: 10 } } })
   const session = await host.openSession({ mode: 'yolo' })
   const text = 'x'.repeat(20)
@@ -23,7 +23,7 @@ test('tokens are estimated from the arguments, told, and run out', async () => {
   expect(verdictOf(await session.call({ id: 'c3', name: 'echo', arguments: {} }))).toBe('output')
 })
 
-test('explain knows of it, and takes nothing; a spent budget denies before a person is asked', async () => {
+test('explain reads the budget without using it; an exhausted budget denies before a person is asked', async () => {
   const { host, eventsOf } = createWorld({ extensions: [{ tools: { echo: {}, free: { gated: false, mode: 'read', requires: {} } } }] })
   const approver = new ScriptedApprover('once')
   const session = await host.openSession({ budget: { calls: 1 }, approver })
@@ -46,7 +46,7 @@ test('explain knows of it, and takes nothing; a spent budget denies before a per
   expect(approver.asked).toEqual([])
 })
 
-test('a budget that is spent while a person is asked ends the call', async () => {
+test('a budget that is exhausted while a person is asked ends the call', async () => {
   const { host, compartment } = createWorld()
   const answer = Promise.withResolvers<{ decision: 'once' }>()
   const session = await host.openSession({ budget: { calls: 1 }, approver: { approve: () => answer.promise } })
@@ -56,7 +56,7 @@ test('a budget that is spent while a person is asked ends the call', async () =>
   expect(compartment().calls).toHaveLength(1)
 })
 
-test('an approval that a spent budget overrules is not used', async () => {
+test('an approval is not used if the budget is exhausted', async () => {
   const { host, eventsOf } = createWorld()
   const approver = new ScriptedApprover('session')
   const session = await host.openSession({ budget: { calls: 1 }, approver })
@@ -67,7 +67,7 @@ test('an approval that a spent budget overrules is not used', async () => {
   expect(eventsOf('ToolInvocationDecided').at(-1)).toMatchObject({ callId: 'c3', decision: 'deny', stage: 'budget' })
 })
 
-test('a call that never ran gives back what it had', async () => {
+test('a call that never ran releases its reservation', async () => {
   const { host } = createWorld()
   let veto = true
   const session = await host.openSession({ mode: 'yolo', budget: { calls: 1 }, hooks: { beforeToolExecution: () => !veto } })

@@ -32,7 +32,7 @@ test.each<[string, ToolSketch, WorldSketch, { timeoutMs?: number }, number]>([
   expect(clock.pending).toBe(0)
 })
 
-test('bash has longer and web_search shorter by default', async () => {
+test('the default deadline is longer for bash and shorter for web_search', async () => {
   const clock = new ManualClock()
   const { host } = createWorld({
     clock,
@@ -51,7 +51,7 @@ test('bash has longer and web_search shorter by default', async () => {
   ])
 })
 
-test('the tool hears of its end through the signal, with the reason', async () => {
+test('the signal of a tool is aborted with the reason', async () => {
   const reasons: unknown[] = []
   const { clock, call } = await prepared({
     ...ACTS,
@@ -69,7 +69,7 @@ test('the tool hears of its end through the signal, with the reason', async () =
   expect(reasons.map((reason) => (reason as BulkheadError).code)).toEqual(['ExecutionTimeout', 'ToolCancelled'])
 })
 
-test('a call cancelled before it began is not begun', async () => {
+test('a call that is cancelled before it starts never runs', async () => {
   const { world, call } = await prepared({})
   expect(verdictOf(await call({ signal: AbortSignal.abort() }))).toBe('ToolCancelled')
   expect(world.sandbox.requests).toEqual([])
@@ -114,7 +114,7 @@ test.each<[string, ToolSketch, string, number]>([
   expect(new Set(ids).size).toBe(attempts)
 })
 
-test('all attempts share the time of the call: one that could not begin in it is not made', async () => {
+test('all attempts share the time of the call, and none starts after it', async () => {
   const { clock, call } = await prepared({
     ...ACTS, execute: () => { throw Object.assign(new Error('busy'), { code: 'ResourceBusy' }) },
   })
@@ -124,7 +124,7 @@ test('all attempts share the time of the call: one that could not begin in it is
   expect(await second).toMatchObject({ error: { code: 'ResourceBusy' }, metadata: { attempt: 2 } })
 })
 
-test('a later attempt has what is left of the time', async () => {
+test('a later attempt has the remaining time', async () => {
   let busy = 1
   const { clock, call } = await prepared({
     ...ACTS, execute: () => { if (busy-- > 0) throw Object.assign(new Error('busy'), { code: 'ResourceBusy' }); return hang() },
@@ -139,7 +139,7 @@ test('a later attempt has what is left of the time', async () => {
   expect(await outcome).toMatchObject({ error: { code: 'ExecutionTimeout', data: { timeoutMs: 5_000 } }, metadata: { attempt: 2, duration_ms: 5_000 } })
 })
 
-test('what a person took to answer is not taken from the attempts to come', async () => {
+test('the time that a person takes does not count for later attempts', async () => {
   let asked = false
   const { clock, world } = await prepared({
     ...ACTS, requires: { ...ACTS.requires, capabilities: ['interact'] },
@@ -162,7 +162,7 @@ test('what a person took to answer is not taken from the attempts to come', asyn
   expect(await outcome).toMatchObject({ data: 'done', metadata: { attempt: 2 } })
 })
 
-test('a crash is repeated for what does no harm twice, in a new compartment', async () => {
+test('after a crash an idempotent call is retried in a new compartment', async () => {
   let crashes = 1
   const { clock, world, call } = await prepared({
     idempotent: true, execute: () => { if (crashes-- > 0) { world.compartment().crash(); return hang() } return 'recovered' },
@@ -175,7 +175,7 @@ test('a crash is repeated for what does no harm twice, in a new compartment', as
   expect(world.sandbox.requests).toHaveLength(2)
 })
 
-test('a crash that repeats each time is reported as a crash', async () => {
+test('a call that crashes at every attempt is reported as a crash', async () => {
   const { clock, world, call } = await prepared({ idempotent: true, execute: () => { world.compartment().crash(); return hang() } })
   const outcome = call()
   await clock.advance(60_000)
@@ -183,7 +183,7 @@ test('a crash that repeats each time is reported as a crash', async () => {
   expect(world.sandbox.requests).toHaveLength(3)
 })
 
-test('a crash of a tool that only claims to read is not repeated by the same call', async () => {
+test('after a crash a tool that only claims to read is not retried', async () => {
   const { clock, world, call } = await prepared({ execute: () => { world.compartment().crash(); return hang() } })
   const outcome = call()
   await clock.advance(60_000)
@@ -191,14 +191,14 @@ test('a crash of a tool that only claims to read is not repeated by the same cal
   expect(world.sandbox.requests).toHaveLength(1)
 })
 
-test('a start that fails is not tried again by the same call', async () => {
+test('a failed start is not retried by the same call', async () => {
   const { world, call } = await prepared({ gated: false, idempotent: true })
   world.sandbox.beforeOpen = () => { throw new BulkheadError('CompartmentStartFailed', 'SyntaxError') }
   expect(await call()).toMatchObject({ error: { code: 'CompartmentStartFailed' }, metadata: { attempt: 1 } })
   expect(world.sandbox.requests).toHaveLength(1)
 })
 
-test('a call cancelled between two attempts ends there', async () => {
+test('a call that is cancelled between two attempts ends', async () => {
   const { clock, world, call } = await prepared({
     execute: () => { throw Object.assign(new Error('busy'), { code: 'ResourceBusy' }) },
   })
@@ -213,14 +213,14 @@ test('a call cancelled between two attempts ends there', async () => {
 
 const CLAIMS = ['SessionCancelled', 'ToolCancelled', 'HostClosed'] as const
 
-test.each(CLAIMS)('a tool that claims %s has failed, no more', async (code) => {
+test.each(CLAIMS)('a tool that claims %s has only failed', async (code) => {
   const { call } = await prepared({ ...ACTS, execute: () => { throw new BulkheadError(code, 'it is all over') } })
   expect(await call()).toMatchObject({
     error: { code: 'ToolExecutionFailed' }, error_text: 'it is all over', completion: { needsFollowup: true },
   })
 })
 
-test('one id in two sessions at once is two calls', async () => {
+test('one id in two sessions means two calls', async () => {
   const gates = [Promise.withResolvers<string>(), Promise.withResolvers<string>()]
   const { world, session } = await prepared({ execute: (args) => gates[args['gate'] as number]!.promise })
   const other = await world.host.openSession({ mode: 'yolo' })
@@ -237,7 +237,7 @@ test('one id in two sessions at once is two calls', async () => {
   expect(new Set(world.compartment().calls.map(({ callId }) => callId)).size).toBe(2)
 })
 
-test('progress and updates are told while it runs', async () => {
+test('progress and updates are reported while it runs', async () => {
   const { world, call } = await prepared({
     execute: (_, runtime) => { runtime.progress('half'); runtime.update({ done: 0.5 }); return 'done' },
   })
@@ -246,7 +246,7 @@ test('progress and updates are told while it runs', async () => {
   expect(world.eventsOf('ToolInvocationUpdated')).toMatchObject([{ callId: 'c1', partial: { done: 0.5 } }])
 })
 
-test('a compartment that throws instead of answering fails the call, and nothing of it is left running', async () => {
+test('a compartment that throws fails the call, and leaves nothing running', async () => {
   const clock = new ManualClock()
   const world = createWorld({ clock })
   const session = await world.host.openSession({ mode: 'yolo' })
@@ -258,7 +258,7 @@ test('a compartment that throws instead of answering fails the call, and nothing
   expect(clock.pending).toBe(0)
 })
 
-test('a clock that fails costs the call that needed it, and none of those that leave with it', async () => {
+test('a clock that throws fails one call, and none that are sent with it', async () => {
   const clock = new ManualClock()
   const timeoutMs = 12_345
   const { world, session } = await prepared({ timeoutMs, execute: ({ n }) => n }, { clock })

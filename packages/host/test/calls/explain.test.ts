@@ -74,7 +74,7 @@ async function inWorld({ tool, config, options, approved }: Setting, extra: Part
 }
 
 describe('explain', () => {
-  test('always says what call does', async () => {
+  test('agrees with call', async () => {
     await fc.assert(fc.asyncProperty(setting, async (given) => {
       const { world, session, asked } = await inWorld(given)
       const explained = await session.explain(CALL)
@@ -127,7 +127,7 @@ describe('explain', () => {
     [{ mode: 'yolo' }, 'pass before-hooks'],
     [{ approver: new ScriptedApprover('once') }, 'pass before-hooks'],
     [{ mode: 'yolo', rules: [{ permission: 'echo', pattern: '*', action: 'deny' }] }, ''],
-  ])('hooks that may still veto are named, and not asked: %#', async (options, named) => {
+  ])('hooks that may veto are named, and not called: %#', async (options, named) => {
     let asked = 0
     const hook = { beforeToolExecution: () => { asked += 1; return false } }
     const session = await createWorld({ extensions: [{ tools: { echo: { gated: true } } }] }).host.openSession({ ...options, hooks: [hook, {}] })
@@ -139,7 +139,7 @@ describe('explain', () => {
     if (named !== '') expect((await session.explain(CALL)).chain.at(-1)!.reason).toMatch(/^2 hooks run /)
   })
 
-  test('nothing runs, no event fires, and nothing is held', async () => {
+  test('runs nothing, emits nothing and reserves nothing', async () => {
     let runs = 0
     const world = createWorld({ extensions: [{ tools: { echo: { approvalKey: '{city}', execute: (): JsonObject => ({ runs: ++runs }) } } }] })
     const session = await world.host.openSession({ mode: 'yolo' })

@@ -23,7 +23,7 @@ test.each<[string, FailureReport]>([
   ['tests that failed', busy('the run ended', { passed: 3, failed: 2 })],
   ['tests that could not be run', busy('the run ended', { passed: 3, failed: 0, errors: 1 })],
   ['wrong arguments', { code: 'InputInvalid', message: 'no' }],
-])('%s is not tried again', (_, failure) => {
+])('%s is not retried', (_, failure) => {
   expect(isLasting(failure)).toBe(true)
 })
 
@@ -33,6 +33,6 @@ test.each<[string, FailureReport]>([
   ['a service that is overloaded', busy('503 Service Unavailable')],
   ['a run without a failing test', busy('the connection was lost', { passed: 3, failed: 0, errors: 0 })],
   ['counts that are none', busy('lost', { failed: '2', errors: null })],
-])('%s may be', (_, failure) => {
+])('%s may be retried', (_, failure) => {
   expect(isLasting(failure)).toBe(false)
 })

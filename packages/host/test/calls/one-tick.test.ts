@@ -10,7 +10,7 @@ import { notingStore } from '../twin/notes.ts'
 import { createWorld, verdictOf, type ToolSketch, type WorldSketch } from '../twin/world.ts'
 
 describe('before call() returns', () => {
-  test('the id, the name and the arguments are read, each once, and later changes have no effect', async () => {
+  test('id, name and arguments are read once, and later changes have no effect', async () => {
     const { host } = createWorld()
     const session = await host.openSession({ mode: 'yolo' })
     const reads: string[] = []
@@ -27,7 +27,7 @@ describe('before call() returns', () => {
     expect(reads).toHaveLength(3)
   })
 
-  test('the call belongs to the turn: ending the turn at once waits for it', async () => {
+  test('the call belongs to the turn: ending the turn waits for it', async () => {
     const answer = Promise.withResolvers<string>()
     const { host, eventsOf } = createWorld({ extensions: [{ tools: { echo: { execute: () => answer.promise } } }] })
     const session = await host.openSession({ mode: 'yolo' })
@@ -61,7 +61,7 @@ describe('before call() returns', () => {
     expect(ran).toBe(1)
   })
 
-  test('the call is bound to its tool: a reload at once does not give it another version', async () => {
+  test('the call is bound to its tool: a reload does not give it another version', async () => {
     const version = (text: string) => ({ version: text, tools: { echo: { execute: () => text } } })
     const world = createWorld({ extensions: [version('1.0.0')] })
     const session = await world.host.openSession({ mode: 'yolo' })
@@ -113,7 +113,7 @@ describe('calls of one tick', () => {
     expect(dispatched()).toEqual(ids)
   })
 
-  test('of several sessions keep their order, whatever hooks, guards and watchdogs each of them has', async () => {
+  test('of several sessions keep their order, with any hooks, guards and watchdogs', async () => {
     const { host, session: plain, idsOf, dispatched } = await openWorld({ mode: 'yolo' })
     const hooks = [{ beforeToolExecution: () => true }, { beforeToolExecution: () => true }]
     const strict = await host.openSession({ mode: 'yolo', rules, hooks, guards: [() => {}], watchdog: [() => {}, () => {}] })
@@ -123,7 +123,7 @@ describe('calls of one tick', () => {
     expect(dispatched()).toEqual(ids)
   })
 
-  test('that an approval answers keep their order beside those that need none', async () => {
+  test('keep their order with and without approvals', async () => {
     const { session, dispatched } = await openWorld({ mode: 'ask', approver: new ScriptedApprover('session') })
     for (const name of ['guarded', 'keyed']) {
       for (const n of calls.keys()) await session.call({ id: `before ${name} ${n}`, name, arguments: { n: String(n) } })
@@ -133,13 +133,13 @@ describe('calls of one tick', () => {
     expect(dispatched().slice(before)).toEqual(ids)
   })
 
-  test('spend a budget in their order', async () => {
+  test('use a budget in their order', async () => {
     const { session } = await openWorld({ mode: 'yolo', guards: [() => {}], budget: { calls: 5 } })
     const outcomes = await Promise.all(calls.map((call) => session.call(call)))
     expect(outcomes.map(verdictOf)).toEqual(ids.map((_, n) => n < 4 ? 'output' : 'BudgetExhausted'))
   })
 
-  test('a call that takes the last of a budget keeps the next one from asking a person', async () => {
+  test('a call that exhausts a budget denies the next one before a person is asked', async () => {
     const approver = new ScriptedApprover('once')
     const { session, eventsOf } = await openWorld({ mode: 'ask', approver, budget: { calls: 2 } })
     const outcomes = await Promise.all([
@@ -158,7 +158,7 @@ describe('calls of one tick', () => {
     expect(approver.asked.map(({ callId }) => callId)).toEqual(asking.map(({ id }) => id))
   })
 
-  test('are in the journal, saved once, before any of them leaves', async () => {
+  test('are saved to the journal once, before any of them is sent', async () => {
     const log: string[] = []
     const execute = async ({ n }: JsonObject) => {
       if (n !== undefined) log.push(`sent ${String(n)}`)

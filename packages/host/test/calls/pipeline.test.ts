@@ -77,7 +77,7 @@ async function play(
   return { world, clock, outcomes: await Promise.all(open.map(({ outcome }) => outcome)) }
 }
 
-test('every call settles exactly once, whatever ends it and whatever races with that', async () => {
+test('every call settles exactly once, whatever ends it', async () => {
   const tools = fc.constantFrom<ToolSketch>(
     { approvalKey: '{key}' },
     { gated: false },
@@ -99,7 +99,7 @@ test('every call settles exactly once, whatever ends it and whatever races with 
   }), { numRuns: thoroughly(100, 500) })
 })
 
-test('a stage that fails unexpectedly is an outcome, and the next call works', async () => {
+test('a stage that throws gives an outcome, and the next call works', async () => {
   let broken = false
   const world = createWorld({ clock: Object.assign(new ManualClock(), {}) })
   const session = await world.host.openSession({

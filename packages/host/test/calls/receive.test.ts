@@ -21,12 +21,12 @@ test.each<[string, unknown, string]>([
   ['no name', { id: 'c1', arguments: {} }, 'c1'],
   ['an object for a name', { id: 'c1', name: {}, arguments: {} }, 'c1'],
   ['a call that throws when it is read', new Proxy({}, { get: () => { throw new Error('boo') } }), ''],
-])('%s is InputInvalid, under as much of an id as there is', async (_, call, id) => {
+])('%s is InputInvalid, with as much of the id as is valid', async (_, call, id) => {
   expect(await callWith(call)).toMatchObject({
     type: 'error', error: { code: 'InputInvalid' }, metadata: { call_id: id, attempt: 0, origin: null },
   })
 })
 
-test.each([0, -1, Number.NaN, Infinity, 3_600_001, '5', null])('a deadline of %s is refused', async (timeoutMs) => {
+test.each([0, -1, Number.NaN, Infinity, 3_600_001, '5', null])('a timeout of %s is rejected', async (timeoutMs) => {
   expect(verdictOf(await callWith({ id: 'c1', name: 'echo', arguments: {} }, { timeoutMs }))).toBe('InputInvalid')
 })

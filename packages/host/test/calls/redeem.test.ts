@@ -4,7 +4,7 @@ import { ManualClock } from '../twin/clock.ts'
 import { ScriptedApprover } from '../twin/people.ts'
 import { createWorld, verdictOf } from '../twin/world.ts'
 
-test.each(['session', 'project'] as const)('what was approved for the %s and is revoked while calls before it run lets no call through', async (scope) => {
+test.each(['session', 'project'] as const)('an approval for the %s that is revoked while earlier calls run allows no call', async (scope) => {
   const world = createWorld({
     extensions: [{
       tools: { first: { mode: 'read', gated: false, execute: async () => (await world.host.approvals.revoke({ tool: 'echo' }, 'Ada')).length }, echo: {} },
@@ -19,7 +19,7 @@ test.each(['session', 'project'] as const)('what was approved for the %s and is 
   expect(world.eventsOf('ToolInvocationDecided').at(-1)).toMatchObject({ callId: 'c2', decision: 'deny', stage: 'approval' })
 })
 
-test('what is revoked elsewhere while calls before it run lets no call through, though another approval stands', async () => {
+test('an approval that another process revokes while earlier calls run allows no call', async () => {
   const clock = new ManualClock()
   const reading = { key: 'both', subjects: [{ key: 'one' }, { key: 'two' }], touches: [], asks: [], denies: [] }
   const world = createWorld({

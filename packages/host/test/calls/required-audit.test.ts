@@ -33,7 +33,7 @@ test('a required audit that cannot be written denies before a person is asked, a
   expect(verdictOf(await session.call({ ...CALL, id: 'c2' }))).toBe('output')
 })
 
-test('a host that keeps no audit denies every call where one is required', async () => {
+test('a host without an audit denies every call if an audit is required', async () => {
   const approver = new ScriptedApprover('once')
   const world = createWorld({
     store: Object.assign(new MemoryStore(), { forgets: true as const }), config: { audit: { require: true } },

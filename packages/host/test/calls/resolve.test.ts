@@ -6,7 +6,7 @@ async function call(world: World, name: string) {
   return session.call({ id: 'c1', name, arguments: {} })
 }
 
-test('an unknown tool has an error of its own, with similar names', async () => {
+test('an unknown tool is an error that suggests similar names', async () => {
   const world = createWorld({ extensions: [{ tools: { forecast: {}, alerts: {} } }] })
   expect(await call(world, 'forcast')).toMatchObject({
     error: {
@@ -17,17 +17,17 @@ test('an unknown tool has an error of its own, with similar names', async () => 
   expect(world.sandbox.requests).toEqual([])
 })
 
-test('a name that would repaint a terminal, or fill it, is shown harmlessly', async () => {
+test('a name with control characters, or a long one, is displayed safely', async () => {
   const outcome = await call(createWorld(), `\u001b[2J${'x'.repeat(5_000)}`)
   expect(outcome.type === 'error' && outcome.error_text).not.toContain('\u001b')
   expect(outcome.type === 'error' && outcome.error_text.length).toBeLessThan(300)
 })
 
-test.each(['__proto__', 'constructor', 'toString'])('%s is no tool', async (name) => {
+test.each(['__proto__', 'constructor', 'toString'])('%s is not a tool', async (name) => {
   expect(await call(createWorld(), name)).toMatchObject({ error: { code: 'ToolNotRegistered' } })
 })
 
-test('what is switched off says so, one tool or all', async () => {
+test('a disabled tool is reported as disabled, also if all are', async () => {
   const one = createWorld({ config: { tools: { echo: { enabled: false } } } })
   expect(await call(one, 'echo')).toMatchObject({
     error: { code: 'ToolsDisabled' }, error_text: expect.stringContaining('"echo"'),

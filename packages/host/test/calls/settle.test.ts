@@ -7,7 +7,7 @@ async function callWith(tool: ToolSketch, sketch: WorldSketch = {}) {
   return { world, session, outcome: await session.call({ id: 'c1', name: 'echo', arguments: {} }) }
 }
 
-test('an outcome says where it came from', async () => {
+test('an outcome names its origin', async () => {
   const { outcome, world } = await callWith({ execute: () => 'hello' })
   expect(outcome).toEqual({
     type: 'output', data: 'hello',
@@ -32,11 +32,11 @@ test.each<[string, unknown, object]>([
     { content: [{ type: 'text', text: 'hi' }], details: { a: 1 } },
     { type: 'output', content: [{ type: 'text', text: 'hi' }], details: { a: 1 } },
   ],
-])('an answer in the shape of %s is read', async (_, returned, expected) => {
+])('a result in the form of %s is accepted', async (_, returned, expected) => {
   expect((await callWith({ execute: () => returned })).outcome).toMatchObject(expected)
 })
 
-test('of what a tool claims of the call, only what the host cannot know is believed', async () => {
+test('metadata of a tool is accepted only where the host has none', async () => {
   const { outcome } = await callWith({
     execute: () => ({
       type: 'output',
@@ -48,7 +48,7 @@ test('of what a tool claims of the call, only what the host cannot know is belie
   expect(outcome.metadata).not.toHaveProperty('truncated')
 })
 
-test('what is too long is cut, and kept whole beside', async () => {
+test('a long result is truncated, and saved whole', async () => {
   const saved: unknown[] = []
   const sidecar = { save: async (...args: readonly string[]) => { saved.push(args); return '/side/c1.txt' } }
   const { outcome, session } = await callWith({ maxOutput: '1KB', execute: () => 'x'.repeat(5_000) }, { sidecar })
@@ -58,7 +58,7 @@ test('what is too long is cut, and kept whole beside', async () => {
   expect(saved).toEqual([[session.id, 'c1', 'x'.repeat(5_000)]])
 })
 
-test('without a place to keep it, or when that fails, it is cut all the same', async () => {
+test('a long result is truncated also if it cannot be saved', async () => {
   const tool: ToolSketch = { execute: () => 'x'.repeat(300_000) }
   const { outcome } = await callWith(tool)
   expect(outcome).toMatchObject({ data: 'x'.repeat(200 * 1024), metadata: { truncated: true } })
@@ -85,7 +85,7 @@ test('the events of each call are in order: proposed, decided, started, ended', 
   expect(await order({ inputSchema: { type: 'object', required: ['a'] } })).toEqual(['Cancelled'])
 })
 
-test('a tool that throws what cannot be printed still has one outcome', async () => {
+test('a tool that throws an unprintable value has one outcome', async () => {
   const { outcome } = await callWith({
     execute: () => { throw Object.defineProperty(
       new Error('hidden'), 'message', { get: () => { throw new Error('unprintable') } },

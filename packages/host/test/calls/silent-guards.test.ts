@@ -17,7 +17,7 @@ test.each<[string, SessionOptions, string]>([
   ['guard before it', { guards: [{ id: 'mute', pre: silent }] }, 'GuardDenied The call of "echo" was refused: the guard mute failed: no answer within 600000 ms.'],
   ['guard after it', { guards: [{ id: 'mute', post: silent }] }, 'GuardDenied The result of "echo" was withheld: the guard mute failed: no answer within 600000 ms.'],
   ['hook', { hooks: { beforeToolExecution: silent } }, 'HookVetoed The call of "echo" was skipped: a before-hook failed: no answer within 600000 ms.'],
-])('a %s that never answers has refused when its time is over', async (_, options, told) => {
+])('a %s that never answers denies the call after its timeout', async (_, options, told) => {
   const { clock, session } = await opened(options)
   const outcome = session.call(echo, { timeoutMs: 50 })
   await flush()

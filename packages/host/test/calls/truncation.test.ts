@@ -10,20 +10,20 @@ const bytes = (value: Json): number => Buffer.byteLength(
   typeof value === 'string' ? value : JSON.stringify(value).replaceAll(/\\(?:u[0-9a-f]{4}|.)/g, (escape) => JSON.parse(`"${escape}"`)),
 )
 
-test('what fits is handed on as it is', () => {
+test('a result within the limit is unchanged', () => {
   const body = output({ a: ['x', 1, null] })
   expect(truncate(body, 100)).toEqual({ body, whole: undefined })
   expect(truncate(body, 100).body).toBe(body)
 })
 
-test('a text is cut between characters, and the whole is kept', () => {
+test('a string is cut between characters, and the whole is saved', () => {
   const { body, whole } = truncate(output('ab€😀'), 5)
   expect(body).toEqual(output('ab€'))
   expect(whole).toBe('ab€😀')
   expect(truncate(output('😀😀'), 7).body).toEqual(output('😀'))
 })
 
-test('a list ends after a whole item, an object keeps its form and its short members', () => {
+test('a list is cut after a whole item, and an object keeps its form and its short members', () => {
   const list = Array.from({ length: 1_000 }, (_, index) => ({ path: `file-${index}`, line: index }))
   const { body } = truncate(output({ matches: list, total: 1_000, done: true }), 500)
   if (body.type !== 'output') throw new Error('it was an output')
@@ -35,7 +35,7 @@ test('a list ends after a whole item, an object keeps its form and its short mem
   expect(data.matches[0]).toEqual({ path: 'file-0', line: 0 })
 })
 
-test('content and error texts are cut too, images are left alone', () => {
+test('content and error texts are cut too, images are not', () => {
   const image = { type: 'image', data: 'A'.repeat(500), mimeType: 'image/png' } as const
   const { body, whole } = truncate(
     {
@@ -55,7 +55,7 @@ test('content and error texts are cut too, images are left alone', () => {
   ).toEqual({ type: 'error', error_text: 'e'.repeat(100), error })
 })
 
-test('of many images a model is shown as many as it may, and the rest is kept', () => {
+test('the number of images is limited, and the rest is saved', () => {
   const images = Array.from({ length: CALL_LIMITS.shownImages + 1 }, (_, index) => ({ type: 'image', data: `${index}`, mimeType: 'image/png' }) as const)
   const caption = { type: 'text', text: 'That is all.' } as const
   const { body, whole } = truncate({ ...output(null), content: [...images, caption] }, 100)
@@ -65,7 +65,7 @@ test('of many images a model is shown as many as it may, and the rest is kept', 
   expect(truncate(shown, 100)).toEqual({ body: shown, whole: undefined })
 })
 
-test('what stands beside the result is cut too, but for what a program must know whole', () => {
+test('metadata is cut too, except what programs need whole', () => {
   const long = 'x'.repeat(300)
   const said = { ...output(1), details: { raw: long, n: 1 }, completion: { needsFollowup: true, message: long } }
   expect(truncate(said, 100)).toEqual({
@@ -82,7 +82,7 @@ test('what stands beside the result is cut too, but for what a program must know
   expect(truncate(paused, 100).body).toBe(paused)
 })
 
-test('the whole of one long text in an object is that text; of more than that it is everything', () => {
+test('one long string of an object is saved alone; several are saved with the object', () => {
   const [out, err] = ['one\ntwo\n'.repeat(50), 'x'.repeat(300)]
   const { body, whole } = truncate(output({ stdout: out, stderr: 'a warning', exit: 0, more: { a: [1] } }), 200)
   expect(body).toMatchObject({ data: { stdout: expect.stringMatching(/^one/), stderr: 'a warning', exit: 0, more: { a: [1] } } })
@@ -94,13 +94,13 @@ test('the whole of one long text in an object is that text; of more than that it
   expect(truncate(said, 200).whole).toBe(`${err}\n${out}`)
 })
 
-test('no content is not too much content, however little may be said', () => {
+test('empty content is never truncated', () => {
   expect(truncate(output(''), 1)).toEqual({ body: output(''), whole: undefined })
   const said = { ...output(null), content: [{ type: 'text' as const, text: 'abcde' }] }
   expect(truncate(said, 5).body).toBe(said)
 })
 
-test('whatever the value, the head is well formed and within the limit, and nothing that fits is cut', () => {
+test('the head of any value is well formed and within the limit, and nothing that fits is cut', () => {
   fc.assert(fc.property(fc.jsonValue({ maxDepth: 4 }), fc.integer({ min: 1, max: 200 }), (value, maxBytes) => {
     const data = JSON.parse(JSON.stringify(value)) as Json
     const { body, whole } = truncate(output(data), maxBytes)
@@ -113,7 +113,7 @@ test('whatever the value, the head is well formed and within the limit, and noth
   }))
 })
 
-test('a list has as many entries as are asked for, and the whole is kept', () => {
+test('a list has the requested number of items, and the whole is saved', () => {
   const data = { paths: ['a', 'b', 'c'], total: 3, note: 'x' }
   expect(truncate(output(data), 1_000, 2)).toEqual({ body: output({ paths: ['a', 'b'], total: 3, note: 'x' }), whole: JSON.stringify(data, null, 2) })
   expect(truncate(output(data), 1_000, 3)).toEqual({ body: output(data), whole: undefined })

@@ -20,7 +20,7 @@ test.each<[unknown, string, string]>([
   [{ city: 7 }, '/city', 'must be string'],
   [{ city: 'Oslo', days: [1, 'two'] }, '/days/1', 'must be integer'],
   [{ city: 'Oslo', extra: 1 }, '', 'must NOT have additional properties ("extra")'],
-])('arguments that break the schema are told where and how: %j', async (args, path, message) => {
+])('arguments that violate the schema are reported with path and keyword: %j', async (args, path, message) => {
   const { world, outcome } = await callWith(args, SCHEMA)
   expect(outcome).toMatchObject({
     error: { code: 'InputInvalid', data: { path, message } },
@@ -44,7 +44,7 @@ test.each<[JsonObject, JsonObject]>([
   [{ city: 'Oslo', note: null, any: null }, { city: 'Oslo', note: null, any: null }],
   [{ city: 'Oslo', where: { x: 1, y: null }, list: [{ x: 1 }, { x: 2, y: null }] }, { city: 'Oslo', where: { x: 1 }, list: [{ x: 1 }, { x: 2 }] }],
   [{ city: 'Oslo', where: null }, { city: 'Oslo' }],
-])('null for an optional argument is absent, where null is not allowed: %j', async (args, given) => {
+])('null for an optional argument counts as absent if null is not allowed: %j', async (args, given) => {
   const { world, outcome } = await callWith(args, OPTIONAL)
   expect(outcome).toMatchObject({ type: 'output' })
   expect(world.sandbox.compartments.flatMap(({ calls }) => calls.map(({ args: sent }) => sent))).toEqual([given])
@@ -55,7 +55,7 @@ test.each<[JsonObject, string, string]>([
   [{ city: 'Oslo', days: null, where: { x: null } }, '/where/x', 'must be number'],
   [{ city: 'Oslo', list: [null] }, '/list/0', 'must be object'],
   [{ city: 'Oslo', extra: null }, '', 'must NOT have additional properties ("extra")'],
-])('null for anything else is reported: %j', async (args, path, message) => {
+])('any other null is reported: %j', async (args, path, message) => {
   expect((await callWith(args, OPTIONAL)).outcome).toMatchObject({ error: { code: 'InputInvalid', data: { path, message } } })
 })
 
@@ -79,13 +79,13 @@ test.each<[string, unknown, string]>([
   ['half a character', { a: '\ud800' }, 'text'],
   ['undefined', undefined, 'kind'],
   ['a proxy that throws', new Proxy({}, { ownKeys: () => { throw new Error('boo') } }), 'kind'],
-])('hostile arguments are refused with a reason: %s', async (_, args, rule) => {
+])('hostile arguments are rejected with a reason: %s', async (_, args, rule) => {
   const { world, outcome } = await callWith(args)
   expect(outcome).toMatchObject({ error: { code: 'InputInvalid', data: { rule: expect.stringMatching(`^(?:${rule})$`) } } })
   expect(world.sandbox.requests).toEqual([])
 })
 
-test.each([null, 1, 'text', true, []].map((value) => [value]))('arguments are an object, not %j', async (args) => {
+test.each([null, 1, 'text', true, []].map((value) => [value]))('arguments must be an object, not %j', async (args) => {
   expect((await callWith(args)).outcome).toMatchObject({ error: { code: 'InputInvalid', data: { rule: 'type' } } })
 })
 
@@ -93,12 +93,12 @@ test.each<[string, RegExp]>([
   ['{"city":"Os', /are a string that is not JSON: Unterminated string/],
   ['{"city":"Oslo"}', /are a JSON string; pass the parsed object instead\./],
   ['[]', /must be an object\./],
-])('arguments that are a JSON string are reported as such: %s', async (args, message) => {
+])('arguments that are a JSON string are reported: %s', async (args, message) => {
   const { outcome } = await callWith(args)
   expect(outcome).toMatchObject({ error: { code: 'InputInvalid', data: { path: '', rule: 'type' } }, error_text: expect.stringMatching(message) })
 })
 
-test('what was judged is what runs: the caller cannot change it afterwards, nor can a judge', async () => {
+test('the evaluated arguments run: neither the caller nor a guard can change them afterwards', async () => {
   const args = { path: ['a'] }
   const world = createWorld()
   const tampered: unknown[] = []

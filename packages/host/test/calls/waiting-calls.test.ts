@@ -39,7 +39,7 @@ function realWorld(
 const ACTS: ToolSketch = { requires: { net: { hosts: ['example.com'] } } }
 const attemptOf = ({ metadata }: Outcome): number => metadata.attempt
 
-describe('more calls at once than an extension may run', () => {
+describe('more concurrent calls than an extension may run', () => {
   const COUNTING = `
     let running = 0, most = 0
     const waiting = []
@@ -60,7 +60,7 @@ describe('more calls at once than an extension may run', () => {
     expect(Math.max(...outcomes.map((outcome) => outcome.type === 'output' ? outcome.data as number : 0))).toBe(64)
   })
 
-  test('the time of a call covers its wait, and one that finds the line full is refused without an attempt more', async () => {
+  test('the time of a call includes its wait, and a call beyond the queue is rejected at once', async () => {
     const clock = new ManualClock()
     const { host, eventsOf } = realWorld(COUNTING, { tools: { echo: ACTS } }, { limits: { concurrentCalls: 1 }, clock })
     const session = await host.openSession({ mode: 'yolo' })
@@ -78,7 +78,7 @@ describe('more calls at once than an extension may run', () => {
     expect(eventsOf('ToolInvocationStarted').filter(({ attempt }) => attempt > 1)).toEqual([])
   })
 
-  test('one session cannot keep another waiting until it is done', async () => {
+  test('a session with many calls does not block another', async () => {
     const ORDER = `
       const order = []
       export default { tools: { echo: { execute({ name }) {
@@ -95,7 +95,7 @@ describe('more calls at once than an extension may run', () => {
     expect((await Promise.all(all)).map(verdictOf)).toEqual(Array.from({ length: 10 }, () => 'output'))
   })
 
-  test('calls nested in those that run are not kept waiting by them', async () => {
+  test('nested calls do not wait for their callers', async () => {
     const NESTING = `export default { tools: { outer: { async execute({ depth }, runtime) {
       if (depth === 0) return 'deep'
       const inner = await Promise.all([1, 2, 3].map(() => runtime.tools.call('outer', { depth: depth - 1 })))
@@ -118,7 +118,7 @@ describe('after a crash', () => {
     },
   } } }`
 
-  test.each([1, 2])('the next call runs in a new compartment, where there were %i of them', async (concurrency) => {
+  test.each([1, 2])('the next call runs in a new compartment, with a concurrency of %i', async (concurrency) => {
     const world = realWorld(MORTAL, { tools: { echo: ACTS } }, { concurrency })
     const session = await world.host.openSession({ mode: 'yolo' })
     let calls = 0
@@ -136,7 +136,7 @@ describe('after a crash', () => {
     expect(world.opened).toHaveLength(2)
   })
 
-  test('the calls that waited for a place run in the next compartment', async () => {
+  test('waiting calls run in the next compartment', async () => {
     const world = realWorld(MORTAL, { tools: { echo: ACTS } }, { limits: { concurrentCalls: 1 } })
     const session = await world.host.openSession({ mode: 'yolo' })
     const call = (id: string, die: boolean) => session.call({ id, name: 'echo', arguments: { die } })

@@ -10,7 +10,7 @@ import { SCENARIOS } from './scenarios.ts'
 /** Of so many faults, one: what is slow to start is tried less here, and wholly by `pnpm soak`. */
 const EVERY = thoroughly({ inline: 48, thread: 240, process: 480 }, { inline: 12, thread: 40, process: 60 })
 
-describe.each(['inline', 'thread', 'process'] as const)('in the placement %s, whatever fails at whichever await', (placement) => {
+describe.each(['inline', 'thread', 'process'] as const)('in the placement %s, with any fault at any await', (placement) => {
   let sandbox: PooledSandbox
   beforeAll(() => { sandbox = createSandbox({ workspace: tmpdir() }) })
   afterAll(async () => {
@@ -20,7 +20,7 @@ describe.each(['inline', 'thread', 'process'] as const)('in the placement %s, wh
   })
 
   test.each(SCENARIOS.map((scenario, turn) => [scenario.name, scenario, turn] as const))(
-    'a call %s settles once, and the host and its record stand', async (_, scenario, turn) => {
+    'a call %s settles once, and the host and its records stay intact', async (_, scenario, turn) => {
       const whole = await play(sandbox, placement, scenario)
       expect(whole).toMatchObject({ faults: [], verdicts: scenario.expected })
       const every = EVERY[placement]

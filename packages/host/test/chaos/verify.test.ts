@@ -28,7 +28,7 @@ function change(file: string, statement: string): void {
   database.exec(statement)
 }
 
-test.each(TAMPERED)('the chaos would be told of %s', async (_, complaint, tamper) => {
+test.each(TAMPERED)('the checks detect %s', async (_, complaint, tamper) => {
   const sandbox = createSandbox({ workspace: tmpdir() })
   const world = await ChaosWorld.open(sandbox, 'inline')
   await SCENARIOS[0]!.run(world)
@@ -41,7 +41,7 @@ test.each(TAMPERED)('the chaos would be told of %s', async (_, complaint, tamper
   expect(world.faults.join('\n')).toMatch(complaint)
 })
 
-test('the chaos would be told of a budget that is not given back, and of a host that does not answer', async () => {
+test('the checks detect a budget that is not released, and a host that does not answer', async () => {
   const sandbox = createSandbox({ workspace: tmpdir() })
   const world = await ChaosWorld.open(sandbox, 'inline')
   await world.host.runWorkflow({ calls: 2 }, () => verifyAfter(world, 3))

@@ -8,7 +8,7 @@ function enter(calls: RunningCalls, id: string, attempt = 1): Running {
   return running
 }
 
-test('a free id is used as it is; a taken one, and a second attempt, get another', () => {
+test('a free id is used as it is; a used one, and a second attempt, get another', () => {
   const calls = new RunningCalls()
   const first = enter(calls, 'c1')
   expect(first.callId).toBe('c1')
@@ -25,7 +25,7 @@ test('a free id is used as it is; a taken one, and a second attempt, get another
   expect(enter(calls, 'c1').callId).toBe('c1')
 })
 
-test('idle when all have left, at once when there are none', async () => {
+test('it is idle when all calls have ended, at once if there are none', async () => {
   const calls = new RunningCalls()
   await calls.whenIdle()
   const [a, b] = [enter(calls, 'a'), enter(calls, 'b')]
@@ -41,7 +41,7 @@ test('idle when all have left, at once when there are none', async () => {
   expect(calls.get('a')).toBeUndefined()
 })
 
-test('however many run, and however alike their ids, each has one of its own and is found by it', () => {
+test('every call has a unique id, also with many similar ids', () => {
   const calls = new RunningCalls()
   const wanted = Array.from({ length: 300 }, (_, index) => `${index % 100}`)
   const running = wanted.map((id) => enter(calls, id))

@@ -30,7 +30,7 @@ async function opened(store: MemoryStore, changes: ExtensionSketch = {}, workspa
   }
 }
 
-test('nothing written is null; what was written is there in the next host', async () => {
+test('an empty slot reads null, and a written value is there in the next host', async () => {
   const store = new MemoryStore()
   const first = await opened(store)
   expect(await first.read()).toMatchObject({ data: null })
@@ -38,7 +38,7 @@ test('nothing written is null; what was written is there in the next host', asyn
   expect(await (await opened(store)).read()).toMatchObject({ data: { n: 7 } })
 })
 
-test('what breaks the schema is not written', async () => {
+test('a value that violates the schema is not written', async () => {
   const store = new MemoryStore()
   const { read, write } = await opened(store)
   await write({ n: 1 })
@@ -47,7 +47,7 @@ test('what breaks the schema is not written', async () => {
   expect(await read()).toMatchObject({ data: { n: 1 } })
 })
 
-test.each(['project', 'global'] as const)('the slot of another extension, layer or project is out of reach', async (layer) => {
+test.each(['project', 'global'] as const)('the slot of another extension, layer or project is not accessible', async (layer) => {
   const store = new MemoryStore()
   await (await opened(store)).write({ n: 1 })
   expect(await (await opened(store, { id: 'other', layer })).read()).toMatchObject({ data: null })
@@ -81,7 +81,7 @@ describe('state of another version', () => {
     },
   )
 
-  test('what the error names can be removed, and then it begins anew', async () => {
+  test('the record that the error names can be removed, and the slot is empty again', async () => {
     const store = await stored()
     const later = await opened(store, { stateSlot: slot('2', 'reject') })
     const outcome = await later.read()
@@ -91,7 +91,7 @@ describe('state of another version', () => {
     expect(await later.read()).toMatchObject({ data: null })
   })
 
-  test('stud: what is rejected, or cannot be migrated, is not written over either', async () => {
+  test('stud: state that is rejected or cannot be migrated is not overwritten', async () => {
     const store = await stored()
     const before = await store.list('state')
     for (const policy of ['reject', 'migrate'] as const) {
@@ -104,7 +104,7 @@ describe('state of another version', () => {
     expect(await store.list('state')).toMatchObject([{ value: { slotVersion: '2', data: { n: 2 } } }])
   })
 
-  test('stud: migrated once by the code, in its compartment, and kept', async () => {
+  test('stud: state is migrated once, in the compartment, and stored', async () => {
     const store = await stored()
     const asked: unknown[] = []
     const stateSlot = { ...slot('2', 'migrate'), schema: { type: 'object', required: ['count'] } }
@@ -154,7 +154,7 @@ describe('state of another version', () => {
 })
 
 describe('state that another generation or host writes at the same time', () => {
-  test('what was written during a migration is migrated, not lost under it', async () => {
+  test('a write during a migration is migrated, not lost', async () => {
     const store = new MemoryStore()
     const older = await opened(store, { stateSlot: slot('1', 'reject') })
     await older.write({ n: 1 })
@@ -176,7 +176,7 @@ describe('state that another generation or host writes at the same time', () => 
     expect(await newer.read()).toMatchObject({ data: { count: 2 } })
   })
 
-  test('one that is brought to another version before a write is not written over', async () => {
+  test('state that gets another version before a write is not overwritten', async () => {
     const store = new MemoryStore()
     const older = await opened(store, { stateSlot: slot('1', 'reject') })
     await older.write({ n: 1 })
@@ -192,7 +192,7 @@ describe('state that another generation or host writes at the same time', () => 
   })
 })
 
-test('a record without a version is not guessed at, and a failing store is the call\'s error', async () => {
+test('a record without a version is rejected, and a store failure is the call\'s error', async () => {
   const store = new MemoryStore()
   const { read, write } = await opened(store)
   await write({ n: 1 })

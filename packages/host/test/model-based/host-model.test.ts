@@ -43,7 +43,7 @@ class TwinGround implements Ground {
   }
 }
 
-test('through any sequence of loading, calling, reloading, dying, disabling, switching and closing, a host does what the model says', async () => {
+test('a host follows the model through any sequence of loads, calls, reloads, crashes, switches and closing', async () => {
   const script = fc.array(step, { minLength: 1, maxLength: 40 })
   await fc.assert(fc.asyncProperty(script, async (steps) => {
     const model = new Model()

@@ -58,7 +58,7 @@ class RealGround implements Ground {
 }
 
 describe.each(['thread', 'process'] as const)('in the placement %s', (placement) => {
-  test('a host does what the model says, and no thread or process is left', async () => {
+  test('a host follows the model, and leaves no thread or process', async () => {
     const script = fc.array(step, { minLength: 10, maxLength: 25 })
     await fc.assert(fc.asyncProperty(script, async (steps) => {
       const model = new Model()

@@ -4,7 +4,7 @@ import { Budget, estimateTokens, jointBudget } from '../../src/model/budget.ts'
 
 const codeOf = (answer: unknown): string => answer instanceof BulkheadError ? answer.code : 'reserved'
 
-test('calls and tokens are taken together or not at all', () => {
+test('calls and tokens are reserved together or not at all', () => {
   const budget = new Budget({ calls: 2, tokens: 10 })
   expect(codeOf(budget.reserve(8))).toBe('reserved')
   expect(codeOf(budget.reserve(3))).toBe('BudgetExhausted')
@@ -12,7 +12,7 @@ test('calls and tokens are taken together or not at all', () => {
   expect(codeOf(budget.reserve(0))).toBe('BudgetExhausted')
 })
 
-test('what is released can be used again, once', () => {
+test('a released reservation can be used again, once', () => {
   const budget = new Budget({ calls: 1, tokens: 5 })
   const held = budget.reserve(5)
   if (held instanceof BulkheadError) throw held
@@ -22,7 +22,7 @@ test('what is released can be used again, once', () => {
   expect(codeOf(budget.reserve(0))).toBe('BudgetExhausted')
 })
 
-test('from several it is taken from each or from none, and given back to each', () => {
+test('a joint budget reserves from all budgets or none, and releases to all', () => {
   const [wide, narrow] = [new Budget({ calls: 2, tokens: 10 }), new Budget({ calls: 1, tokens: 5 })]
   const joint = jointBudget([wide, narrow])
   expect(codeOf(joint.reserve(6))).toBe('BudgetExhausted')
@@ -34,7 +34,7 @@ test('from several it is taken from each or from none, and given back to each', 
     .toEqual(['reserved', 'reserved', 'BudgetExhausted', 'reserved'])
 })
 
-test('what was used beyond what was reserved is used of each', () => {
+test('usage beyond the reservation counts for each budget', () => {
   const both = [new Budget({ tokens: 10 }), new Budget({ tokens: 10 })]
   const held = jointBudget(both).reserve(2)
   if (held instanceof BulkheadError) throw held

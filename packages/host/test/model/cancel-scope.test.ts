@@ -4,7 +4,7 @@ import { CancelScope, type Cancelled } from '../../src/model/cancel-scope.ts'
 
 const reason = (text: string) => new BulkheadError('ToolCancelled', text)
 
-test('a parent cancels what is begun in it, never the reverse, and the first reason stays', () => {
+test('a parent cancels its children, never the reverse, and the first reason stays', () => {
   const session = new CancelScope()
   const [turn, other] = [session.begin(), session.begin()]
   const call = turn.begin()
@@ -16,7 +16,7 @@ test('a parent cancels what is begun in it, never the reverse, and the first rea
   expect(() => call.throwIfCancelled()).toThrow(first)
 })
 
-test('a signal says the same, whether it was asked for before or after', () => {
+test('the signal has the same state, created before or after the cancellation', () => {
   const scope = new CancelScope()
   const before = scope.signal
   const late = scope.begin()
@@ -24,7 +24,7 @@ test('a signal says the same, whether it was asked for before or after', () => {
   expect([before.aborted, before.reason, late.signal.reason]).toEqual([true, scope.reason, scope.reason])
 })
 
-test('who watches it is ended once, at once when late, and not after having stopped to watch', () => {
+test('a watcher is called once, at once if it is late, and not after it was removed', () => {
   const scope = new CancelScope()
   const heard: string[] = []
   const watcher = (name: string): Cancelled => ({ end: ({ message }) => void heard.push(`${name} ${message}`) })
@@ -39,7 +39,7 @@ test('who watches it is ended once, at once when late, and not after having stop
   expect(heard).toEqual(['a now', 'late now'])
 })
 
-test('what is refused goes on; what is begun afterwards is cancelled, and what has ended is forgotten', () => {
+test('refuse cancels later children only, and ended children are removed', () => {
   const scope = new CancelScope()
   const [running, over] = [scope.begin(), scope.begin()]
   over.end()

@@ -18,7 +18,7 @@ const deadlines = async (host: ReturnType<typeof worldOf>['host']): Promise<unkn
   return outcomes.map((outcome) => outcome.type === 'error' ? /\d+ ms/.exec(outcome.error_text)?.[0] : outcome)
 }
 
-it('`enabled: false` in the configuration of an extension switches its tools off, unless a tool has a word of its own', async () => {
+it('`enabled: false` of an extension disables its tools, unless a tool has its own setting', async () => {
   const { host } = worldOf({ extensions: { weather: { config: { enabled: false, units: 'metric' } } }, tools: { tides: { enabled: true } } })
   expect(host.diagnostics).toEqual([])
   expect(host.tools().map(({ name }) => name)).toEqual(['tides'])
@@ -26,12 +26,12 @@ it('`enabled: false` in the configuration of an extension switches its tools off
   expect(await session.call({ id: 'c', name: 'forecast', arguments: {} })).toMatchObject({ error: { code: 'ToolsDisabled' } })
 })
 
-it('`timeoutMs` there is the deadline of its tools, unless a tool has one of its own', async () => {
+it('`timeoutMs` of an extension is the deadline of its tools, unless a tool has its own', async () => {
   const { host } = worldOf({ extensions: { weather: { config: { timeoutMs: 30 } } }, tools: { tides: { timeoutMs: 20 } } })
   expect(await deadlines(host)).toEqual(['30 ms', '20 ms'])
 })
 
-it('neither is handed to the extension, where it does not ask for it', async () => {
+it('the extension does not get these keys, unless it declares them', async () => {
   const configOf = async (configSchema: JsonObject): Promise<unknown> => {
     const world = worldOf({ extensions: { weather: { config: { enabled: true, timeoutMs: 3_000, units: 'metric' } } } }, configSchema)
     const session = await world.host.openSession({ mode: 'yolo' })
@@ -42,12 +42,12 @@ it('neither is handed to the extension, where it does not ask for it', async () 
   expect(await configOf(OWN)).toEqual({ enabled: true, timeoutMs: 3_000, units: 'metric' })
 })
 
-it('a key that the extension has itself is the extension\'s', async () => {
+it('a key that the extension declares belongs to the extension', async () => {
   const { host } = worldOf({ extensions: { weather: { config: { enabled: false, timeoutMs: 30 } } } }, OWN)
   expect(await deadlines(host)).toEqual(['70 ms', '70 ms'])
 })
 
-it('a value of the wrong form is refused', () => {
+it('a value of the wrong type is rejected', () => {
   const { host } = worldOf({ extensions: { weather: { config: { enabled: 'no' } } } })
   expect([host.tools(), host.diagnostics.map(({ code }) => code)]).toEqual([[], ['ConfigSchemaViolation']])
 })

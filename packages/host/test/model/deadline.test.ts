@@ -18,7 +18,7 @@ test('expires once, when the time is over', async () => {
   expect(state.expired).toBe(1)
 })
 
-test('stands still while paused, and goes on when every pause is over', async () => {
+test('is paused until every pause is over', async () => {
   const { clock, deadline, state } = ticking(100)
   await clock.advance(60)
   const first = deadline.pause()
@@ -35,7 +35,7 @@ test('stands still while paused, and goes on when every pause is over', async ()
   expect(state.expired).toBe(1)
 })
 
-test('tells what is left of it, and not what a pause took', async () => {
+test('reports the remaining time without pauses', async () => {
   const { clock, deadline } = ticking(100)
   await clock.advance(30)
   expect(deadline.leftMs).toBe(70)
@@ -48,7 +48,7 @@ test('tells what is left of it, and not what a pause took', async () => {
   expect(deadline.leftMs).toBe(50)
 })
 
-test('a stopped one never expires and holds no timer, paused or not', async () => {
+test('a stopped deadline never expires and holds no timer, paused or not', async () => {
   const { clock, deadline, state } = ticking(100)
   const resume = deadline.pause()
   deadline.stop()
@@ -59,7 +59,7 @@ test('a stopped one never expires and holds no timer, paused or not', async () =
   expect(clock.pending).toBe(0)
 })
 
-test('members stand still together, also one that joins during a pause, and one that leaves goes on', async () => {
+test('members are paused together, also one that joins during a pause, and one that leaves continues', async () => {
   const clock = new ManualClock()
   const joint = new JointPause()
   const over: string[] = []
@@ -88,7 +88,7 @@ test('members stand still together, also one that joins during a pause, and one 
   expect(over.toSorted()).toEqual(['early', 'late', 'leaves'])
 })
 
-test('pausing again after a pause', async () => {
+test('a second pause works like the first', async () => {
   const clock = new ManualClock()
   const joint = new JointPause()
   let over = false

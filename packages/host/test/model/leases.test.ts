@@ -9,7 +9,7 @@ const settled = async (work: Promise<unknown>) => {
   return done
 }
 
-test('present holders are waited for, and later ones are not', async () => {
+test('waits for present holders, not for later ones', async () => {
   const leases = new Leases()
   const [first, second] = [leases.acquire(), leases.acquire()]
   const released = leases.whenReleased()
@@ -27,7 +27,7 @@ test('present holders are waited for, and later ones are not', async () => {
   expect(await settled(leases.whenNone())).toBe(true)
 })
 
-test('a moment without anybody is one, also when others came while it was waited for', async () => {
+test('whenNone resolves when no holder is left, also if others came meanwhile', async () => {
   const leases = new Leases()
   const first = leases.acquire()
   const none = leases.whenNone()
@@ -38,7 +38,7 @@ test('a moment without anybody is one, also when others came while it was waited
   expect(await settled(none)).toBe(true)
 })
 
-test('none when as much has left as came, at once when nothing is there', async () => {
+test('whenNone of a group resolves when all have left, at once if it is empty', async () => {
   const work = new WaitGroup()
   await work.whenNone()
   work.add(2)

@@ -12,7 +12,7 @@ it('keeps items in the order they were added', () => {
   expect([list.items(), list.first]).toEqual([['c', 'd'], 'c'])
 })
 
-it('removes an item once, and holds nothing of it afterwards', () => {
+it('removes an item once, and keeps no reference to it', () => {
   const list = new LinkedList<object>()
   const place = list.add({})
   expect([list.remove(place), list.remove(place)]).toEqual([true, false])
@@ -26,7 +26,7 @@ it('finds the oldest item that matches', () => {
   expect(list.find((item) => item > 4)).toBeUndefined()
 })
 
-it('gives a copy, which later changes do not change', () => {
+it('returns a copy that later changes do not affect', () => {
   const list = new LinkedList<number>()
   const place = list.add(1)
   const items = list.items()

@@ -4,7 +4,7 @@ import { flush } from '../twin/clock.ts'
 
 const { signal: never } = new AbortController()
 
-test('lets one through at a time, in the order of arrival', async () => {
+test('runs one task at a time, in the order of arrival', async () => {
   const mutex = new Mutex()
   const log: string[] = []
   const gates = ['a', 'b', 'c'].map((name) => ({ name, gate: Promise.withResolvers<void>() }))
@@ -23,7 +23,7 @@ test('lets one through at a time, in the order of arrival', async () => {
   expect(log).toEqual(['a in', 'a out', 'b in', 'b out', 'c in', 'c out'])
 })
 
-test('who gives up while waiting is gone at once and never runs; those behind keep their order', async () => {
+test('a task that is aborted while it waits never runs, and the others keep their order', async () => {
   const mutex = new Mutex()
   const gate = Promise.withResolvers<void>()
   const giveUp = new AbortController()
@@ -39,7 +39,7 @@ test('who gives up while waiting is gone at once and never runs; those behind ke
   expect(log).toEqual(['third'])
 })
 
-test('one that hangs is left behind when it is aborted, and one that throws makes room', async () => {
+test('an aborted task that hangs and a task that throws free the mutex', async () => {
   const mutex = new Mutex()
   const giveUp = new AbortController()
   const hanging = mutex.run(giveUp.signal, () => new Promise(() => {}))

@@ -11,11 +11,11 @@ test('an error says what happened and what to do, and carries its facts', () => 
   })
 })
 
-test('the words of a tool stand alone', () => {
+test('the error text of a tool is unchanged', () => {
   expect(errorBody(new BulkheadError('ToolExecutionFailed', 'no such city')).error_text).toBe('no such city')
 })
 
-test('cancellation ends the run, and so does a closed host; a call that gave way to the user does not', () => {
+test('cancellation and a closed host end the run; a call skipped by steering does not', () => {
   const completion = (code: 'ToolCancelled' | 'SessionCancelled' | 'HostClosed' | 'SkippedBySteering') => errorBody(
     new BulkheadError(code, 'x'),
   ).completion

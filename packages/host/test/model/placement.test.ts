@@ -23,22 +23,22 @@ test.each<[string, ExtensionSketch, ConfigFile, string]>([
   expect(arranged(sketch, config).placement).toBe(placement)
 })
 
-test('a stranger never runs inline, whatever a configuration says that was not checked', () => {
+test('third-party code never runs inline, also with an unchecked configuration', () => {
   const config = { isolation: { global: 'inline' } } as unknown as ConfigFile
   expect(arranged({}, config).placement).toBe('process')
 })
 
-test('limits: the extension\'s over the host\'s over the defaults', () => {
+test('limits of the extension override those of the host and the defaults', () => {
   const { limits } = arranged({}, { limits: { heapMb: 1, phaseMs: 2 }, extensions: { sample: { limits: { heapMb: 3 } } } })
   expect(limits).toEqual({ ...DEFAULT_LIMITS, heapMb: 3, phaseMs: 2 })
 })
 
-test('one compartment, unless the extension was given several', () => {
+test('an extension has one compartment by default', () => {
   expect(arranged({}).compartments).toBe(1)
   expect(arranged({}, { extensions: { sample: { compartments: 3 } } }).compartments).toBe(3)
 })
 
-test('configuration: the extension\'s, and over it the own keys of its tools', () => {
+test('the keys of its tools override the configuration of the extension', () => {
   const { config } = arranged({ tools: { echo: {} } }, {
     tools: {
       echo: { enabled: true, timeoutMs: 5, unit: 'C' }, other: { stray: 1 },
@@ -47,7 +47,7 @@ test('configuration: the extension\'s, and over it the own keys of its tools', (
   expect(config).toEqual({ unit: 'C', lang: 'no' })
 })
 
-test('when it starts: the configuration over the manifest over the first call', () => {
+test('the configuration overrides the activation of the manifest', () => {
   expect(arranged({}).activation).toBe('first-call')
   expect(arranged({ discoveryRules: { activation: 'eager' } }).activation).toBe('eager')
   expect(

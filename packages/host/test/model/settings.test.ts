@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { Settings } from '../../src/model/settings.ts'
 
-test('rules carry the scope and place they were written in', () => {
+test('rules have the scope and the path they were written in', () => {
   const rule = (permission: string) => ({ permission, pattern: '*', action: 'deny' }) as const
   const { rules } = new Settings({
     merged: {},
@@ -18,14 +18,14 @@ test('rules carry the scope and place they were written in', () => {
   ])
 })
 
-test('rules that could not be read do not move the places of those after them', () => {
+test('invalid rules do not change the paths of later ones', () => {
   const rule = (permission: string) => ({ permission, pattern: '*', action: 'deny' }) as const
   const omitted = ['/rules/3', '/rules/0', '/allowlist/1', '/rules/1']
   const { rules } = new Settings({ merged: {}, layers: [{ layer: 'global', location: 'g', config: { rules: [rule('a'), rule('b')] }, omitted }] })
   expect(rules.map(({ permission, source }) => [permission, source])).toEqual([['a', 'g#/rules/2'], ['b', 'g#/rules/4']])
 })
 
-test('the flag of a role goes before the flag for everybody', () => {
+test('the flag of a role overrides the general flag', () => {
   const settings = new Settings({
     merged: { roles: { allow_bash: true, allow_bash_reviewer: false, allow_edit: false } }, layers: [],
   })
@@ -35,7 +35,7 @@ test('the flag of a role goes before the flag for everybody', () => {
   expect(settings.roleFlag('read', 'reviewer')).toBeUndefined()
 })
 
-test('names that every object has find nothing', () => {
+test('names of object prototypes find nothing', () => {
   const settings = new Settings({ merged: {}, layers: [] })
   expect(settings.tool('constructor')).toEqual({})
   expect(settings.extension('constructor')).toEqual({})

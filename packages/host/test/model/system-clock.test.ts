@@ -3,7 +3,7 @@ import { SystemClock, systemClock } from '../../src/model/system-clock.ts'
 
 const wait = (ms: number) => new Promise<number>((resolve) => systemClock.after(ms, () => resolve(systemClock.monotonic())))
 
-test('no waiter is woken early, however many wait', async () => {
+test('no timer fires early, with any number of them', async () => {
   const began = systemClock.monotonic()
   const stop = systemClock.after(60_000, () => {})
   const woken = await Promise.all([30, 5, 15, 0].map((ms) => wait(ms)))
@@ -12,7 +12,7 @@ test('no waiter is woken early, however many wait', async () => {
   expect(woken.toSorted((a, b) => a - b)).toEqual([woken[3], woken[1], woken[2], woken[0]])
 })
 
-test('who has stopped waiting is not woken, and does not keep the others from being', async () => {
+test('a stopped timer does not fire, and the others do', async () => {
   let woken = 0
   const stops = Array.from({ length: 10 }, () => systemClock.after(5, () => void woken++))
   for (const stop of [...stops, ...stops]) stop()
@@ -20,7 +20,7 @@ test('who has stopped waiting is not woken, and does not keep the others from be
   expect(woken).toBe(0)
 })
 
-test('who is stopped by one that is woken at the same time is not woken any more', async () => {
+test('a timer that is stopped by another one of the same time does not fire', async () => {
   const told: string[] = []
   systemClock.after(5, () => {
     told.push('first')
@@ -33,7 +33,7 @@ test('who is stopped by one that is woken at the same time is not woken any more
   expect(told).toEqual(['first'])
 })
 
-test('who waits longer than a timer of the platform can is not woken at once', async () => {
+test('a timer beyond the platform limit does not fire at once', async () => {
   let woken = false
   const stop = systemClock.after(2 ** 32, () => { woken = true })
   await wait(5)
@@ -41,7 +41,7 @@ test('who waits longer than a timer of the platform can is not woken at once', a
   expect(woken).toBe(false)
 })
 
-test('who is kept from their time by somebody that was woken before is woken next, without a warning of the platform', async () => {
+test('a timer that is late because of another callback fires next, without a platform warning', async () => {
   const warnings: string[] = []
   const heard = ({ name }: Error) => void warnings.push(name)
   process.on('warning', heard)
@@ -55,7 +55,7 @@ test('who is kept from their time by somebody that was woken before is woken nex
   expect(warnings).toEqual([])
 })
 
-test('keeps the process for as long as somebody waits, and no longer', () => {
+test('a pending timer keeps the process alive, a stopped one does not', () => {
   const timers = () => process.getActiveResourcesInfo().filter((resource) => resource === 'Timeout').length
   const clock = new SystemClock()
   const before = timers()

@@ -5,7 +5,7 @@ import { createWorld, sketchExtension, type ExtensionSketch } from '../twin/worl
 
 const TOOLS = { read: { mode: 'read' as const, gated: false }, search: {}, ship_track: {} }
 
-test('a name that others have for a tool is pointed out wherever the configuration uses it', () => {
+test('a name that other products use for a tool is reported wherever the configuration uses it', () => {
   const { host } = createWorld({
     extensions: [{ layer: 'bundled', tools: TOOLS }],
     config: {
@@ -23,7 +23,7 @@ test('a name that others have for a tool is pointed out wherever the configurati
   ])
 })
 
-test('the place is the one that was written, also after entries that could not be read', () => {
+test('the path is the written one, also after invalid entries', () => {
   const config = { rules: [{ permission: 'read_file', pattern: '*', action: 'deny' as const }], allowlist: ['read_file'] }
   const nothing = new Set<string>()
   const known = { isOffered: (name: string) => name === 'read', tools: new Set(['read']), extensions: nothing, servers: nothing, sources: nothing }
@@ -31,7 +31,7 @@ test('the place is the one that was written, also after entries that could not b
   expect(found.map(({ path }) => path)).toEqual(['/rules/1/permission', '/allowlist/1'])
 })
 
-test('what a session is opened with is looked at too, for as long as it is open', async () => {
+test('the options of open sessions are checked too', async () => {
   const { host } = createWorld({ extensions: [{ layer: 'bundled', tools: TOOLS }] })
   const session = await host.openSession({ rules: [{ permission: 'read_file', pattern: '*', action: 'deny' }], roles: { allow_read_file: false } })
   const subagent = await session.openSubagent({ rules: [{ permission: 'fs.write', pattern: '*', action: 'deny' }, { permission: 'read_file', pattern: '*', action: 'deny' }] })
@@ -57,7 +57,7 @@ test('a session that selects an unknown tool is reported, until the tool exists'
   expect(host.diagnostics.map(({ path }) => path)).toEqual(['/tools/1'])
 })
 
-test('names of tools, of capabilities, of servers, and of what is switched off are left alone', async () => {
+test('names of tools, capabilities, servers and disabled tools are not reported', async () => {
   const { host } = createWorld({
     extensions: [
       { layer: 'bundled', tools: TOOLS }, { id: 'hidden', tools: { hidden_tool: {} } },
@@ -77,7 +77,7 @@ test('names of tools, of capabilities, of servers, and of what is switched off a
   expect(host.diagnostics).toEqual([])
 })
 
-test('a name that nothing here has is reported with the nearest one, wherever it stands', () => {
+test('an unknown name is reported with the nearest one', () => {
   const { host } = createWorld({
     extensions: [{ layer: 'bundled', id: 'weather', tools: { ...TOOLS, bash: {}, write: {} } }],
     config: {
@@ -106,7 +106,7 @@ test('a name that nothing here has is reported with the nearest one, wherever it
   ])
 })
 
-test('what is named before it is installed stays in force, and is not reported once it is there', async () => {
+test('a name of a tool that is not installed stays in force, and is not reported once it is installed', async () => {
   const { host, sandbox } = createWorld({ config: { rules: [{ permission: 'later', pattern: '*', action: 'deny' }] } })
   expect(host.diagnostics.map(({ path, message }) => `${path} ${message}`)).toEqual([
     '/rules/0/permission No tool is called "later" here, so this applies to nothing now. It stays in force for one that is installed later.',
@@ -119,7 +119,7 @@ test('what is named before it is installed stays in force, and is not reported o
   expect(await session.call({ id: 'c', name: 'later', arguments: {} })).toMatchObject({ error: { code: 'RuleDenied' } })
 })
 
-describe('a rule for a capability that there is not', () => {
+describe('a rule for an unknown capability', () => {
   const NET = { fetcher: { requires: { net: { hosts: ['api.example.com', 'evil.example.com'] } } } }
   const FILES = { scribe: { requires: { fs: { read: ['docs/**'], write: ['docs/**'] } } } }
   const decide = async (rule: Rule, tools: NonNullable<ExtensionSketch['tools']>, name: string): Promise<unknown> => {
@@ -133,7 +133,7 @@ describe('a rule for a capability that there is not', () => {
 
   it.each([
     ['net', NET, 'fetcher'], ['net.ftech', NET, 'fetcher'], ['NET.fetch', NET, 'fetcher'], ['fs', FILES, 'scribe'], ['fs.wrtie', FILES, 'scribe'], ['fs.*', FILES, 'scribe'],
-  ])('denies the family it begins with: %s', async (permission, tools, name) => {
+  ])('denies the family of its prefix: %s', async (permission, tools, name) => {
     expect(await decide({ permission, pattern: '*', action: 'deny' }, tools, name))
       .toEqual(['deny', `user rule ${permission} * ${PLACE}`, 'RuleDenied'])
   })
@@ -144,12 +144,12 @@ describe('a rule for a capability that there is not', () => {
       .toEqual(['deny', `user rule net evil.example.com ${PLACE}`, 'RuleDenied'])
   })
 
-  it('does not touch another family, and allows nothing', async () => {
+  it('does not affect another family, and allows nothing', async () => {
     expect(await decide({ permission: 'shell', pattern: '*', action: 'deny' }, NET, 'fetcher')).toEqual(['allow', undefined, 'done'])
     expect(await decide({ permission: 'net', pattern: '*', action: 'allow' }, NET, 'fetcher')).toEqual(['allow', undefined, 'done'])
   })
 
-  it('is a rule for a tool where one has the name', async () => {
+  it('is a rule for a tool if one has the name', async () => {
     expect(await decide({ permission: 'net', pattern: '*', action: 'deny' }, { ...NET, net: {} }, 'fetcher')).toEqual(['allow', undefined, 'done'])
     expect(await decide({ permission: 'net', pattern: '*', action: 'deny' }, { ...NET, net: {} }, 'net'))
       .toEqual(['deny', `user rule net * ${PLACE}`, 'RuleDenied'])

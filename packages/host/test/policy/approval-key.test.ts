@@ -11,7 +11,7 @@ async function keyOf(tool: ToolSketch, args: object = { command: 'git push' }) {
   return { key: approver.asked[0]?.approvalKey, verdict: verdictOf(outcome), world }
 }
 
-test('from a template in the host, before any code has run', async () => {
+test('a template gives the key in the host, before any code runs', async () => {
   const clock = new ManualClock()
   const world = createWorld({ clock, extensions: [{ tools: { echo: { approvalKey: 'run:{command}' } } }] })
   const approver = new ScriptedApprover()
@@ -25,13 +25,13 @@ test('from a template in the host, before any code has run', async () => {
   expect(world.sandbox.requests).toEqual([])
 })
 
-test('from code, in the compartment', async () => {
+test('code gives the key in the compartment', async () => {
   expect(
     await keyOf({ deriveApprovalKey: (args) => String(args['command']).split(' ')[0] }),
   ).toMatchObject({ key: 'git', verdict: 'output' })
 })
 
-test('the name of the tool by default', async () => {
+test('the default key is the name of the tool', async () => {
   expect(await keyOf({})).toMatchObject({ key: 'echo', verdict: 'output' })
 })
 
@@ -40,13 +40,13 @@ test.each<[string, ToolSketch['deriveApprovalKey'] & {}, string]>([
   ['returns nothing', () => undefined, 'ApprovalKeyInvalid'],
   ['returns a control character', () => 'a\u0007', 'ApprovalKeyInvalid'],
   ['returns too much', () => 'x'.repeat(2_000), 'ApprovalKeyInvalid'],
-])('code that %s refuses the call', async (_, deriveApprovalKey, code) => {
+])('a key function that %s denies the call', async (_, deriveApprovalKey, code) => {
   const { verdict, world } = await keyOf({ deriveApprovalKey })
   expect(verdict).toBe(code)
   expect(world.eventsOf('ToolInvocationStarted')).toEqual([])
 })
 
-test('code that takes too long refuses the call, and cancelling does not wait for it', async () => {
+test('a key function that takes too long denies the call, and cancelling does not wait for it', async () => {
   const clock = new ManualClock()
   const world = createWorld({ clock, extensions: [{ tools: { echo: { deriveApprovalKey: () => new Promise(() => {}) } } }] })
   const session = await world.host.openSession({ mode: 'yolo' })

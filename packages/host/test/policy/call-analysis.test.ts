@@ -21,13 +21,13 @@ async function judged(reading: Partial<ArgumentsReading> | ArgumentsReader, sess
 
 const rule = (action: RuleAction, pattern: string): Rule => ({ permission: 'bash', pattern, action })
 
-describe('arguments that the host reads itself', () => {
-  test('say what the call stands for, and the tool does not', async () => {
+describe('arguments that a reader of the host analyses', () => {
+  test('give the key of the call instead of the tool', async () => {
     const { asked } = await judged({})
     expect(asked.map(({ approvalKey }) => approvalKey)).toEqual(['first && second'])
   })
 
-  test('are given the workspace', async () => {
+  test('the reader gets the workspace', async () => {
     const { asked } = await judged((args, { workspace }) => ({ ...READING, key: `${workspace} ${String(args.command)}` }))
     expect(asked[0]!.approvalKey).toBe('/work space x')
   })
@@ -63,12 +63,12 @@ describe('arguments that the host reads itself', () => {
       expect([verdict, asked.length]).toEqual(['output', 0])
     })
 
-    test('ask where another extension stands in for the tool: what it does is not known by them', async () => {
+    test('ask if another extension replaces the tool, because the reader does not describe it', async () => {
       const { verdict, asked } = await judged(reads, {}, { extensions: [ours, { id: 'stand-in', layer: 'global', tools }] })
       expect([verdict, asked.map(({ origin }) => origin)]).toEqual(['output', [expect.stringContaining('stand-in')]])
     })
 
-    test('do not answer rules, watchdogs and guards', async () => {
+    test('do not override rules, watchdogs and guards', async () => {
       expect((await judged(reads, { rules: [rule('ask', 'first')] })).asked.length).toBe(1)
       expect((await judged(reads, { rules: [rule('deny', 'first')] })).verdict).toBe('RuleDenied')
       expect((await judged(reads, { watchdog: () => ({ action: 'ask', reason: 'why' }) })).asked.length).toBe(1)
@@ -76,7 +76,7 @@ describe('arguments that the host reads itself', () => {
     })
   })
 
-  describe('that say what a call would do with files and hosts', () => {
+  describe('that name the files and hosts of a call', () => {
     const requires = { fs: { read: ['{workspace}'], write: ['{workspace}'] }, net: { hosts: ['*'] } }
     const tools = { bash: { mode: 'read' as const, requires } }
     const ours = { layer: 'bundled' as const, inline: true, tools }
@@ -95,11 +95,11 @@ describe('arguments that the host reads itself', () => {
       ['reading there', { reads: at('secrets/a'), writes: [] }, asked.rules, 'output'],
       ['reaching no host', { net: false }, [{ permission: 'net.fetch', pattern: '*', action: 'deny' }], 'output'],
       ['reaching somebody', { writes: [] }, [{ permission: 'net.fetch', pattern: '*', action: 'deny' }], 'RuleDenied'],
-    ])('are judged by that: %s', async (_, effects, rules, verdict) => {
+    ])('are evaluated by these: %s', async (_, effects, rules, verdict) => {
       expect((await judged({ effects }, { rules }, { extensions: [ours], realPath })).verdict).toBe(verdict)
     })
 
-    test('are judged by all that the tool may do where links cannot be followed', async () => {
+    test('are evaluated by the full power of the tool if links cannot be followed', async () => {
       const effects = { writes: at('src/a') }
       expect((await judged({ effects }, asked, { extensions: [ours] })).verdict).toBe('RuleDenied')
       const fails = (): string => {
@@ -108,13 +108,13 @@ describe('arguments that the host reads itself', () => {
       expect((await judged({ effects }, asked, { extensions: [ours], realPath: fails })).verdict).toBe('RuleDenied')
     })
 
-    test('are not believed of another extension', async () => {
+    test('are ignored for another extension', async () => {
       const extensions = [ours, { id: 'stand-in', layer: 'global' as const, tools }]
       expect((await judged({ effects: { reads: [], writes: [], net: false } }, asked, { extensions, realPath })).verdict).toBe('RuleDenied')
     })
   })
 
-  test('are remembered as a whole', async () => {
+  test('are approved as a whole', async () => {
     const { again, asked } = await judged({})
     await again()
     expect(asked.length).toBe(1)
@@ -138,7 +138,7 @@ describe('arguments that the host reads itself', () => {
     expect(approver.asked.map(({ approvalKey }) => approvalKey)).toEqual(asked)
   })
 
-  test('are asked about by the beginning and the digest of a key that is too long, which another with that beginning does not share', async () => {
+  test('show the beginning and the digest of a key that is too long; another key with the same beginning differs', async () => {
     const keys: string[] = []
     for (const end of ['x', 'y']) {
       const text = `${'n'.repeat(1_024)}${end}`
@@ -150,13 +150,13 @@ describe('arguments that the host reads itself', () => {
     expect((await judged({ key: 'n'.repeat(1_024) })).asked[0]!.approvalKey).toBe('n'.repeat(1_024))
   })
 
-  test('are asked about again where the word must be fresh, whatever is allowed', async () => {
+  test('ask again if a fresh answer is required, whatever is allowed', async () => {
     const { again, asked } = await judged({ asks: [{ reason: 'nobody can tell', fresh: true }] }, { rules: [rule('allow', '*')] })
     await again()
     expect(asked.map(({ reasons }) => reasons.includes('nobody can tell'))).toEqual([true, true])
   })
 
-  test('are refused for good, in every mode', async () => {
+  test('can be denied in every mode', async () => {
     expect((await judged({ denies: ['it ends the world'] }, { mode: 'yolo' })).verdict).toBe('WatchdogDenied')
   })
 
@@ -165,11 +165,11 @@ describe('arguments that the host reads itself', () => {
       throw new Error('broken')
     }],
     ['finds nothing', () => ({ ...READING, subjects: [] })],
-  ])('are refused when the reader %s', async (_, reader) => {
+  ])('are denied when the reader %s', async (_, reader) => {
     expect((await judged(reader, { mode: 'yolo' })).verdict).toBe('ApprovalKeyDerivationFailed')
   })
 
-  test('are refused with a key that cannot be shown', async () => {
+  test('are denied if the key cannot be displayed', async () => {
     expect((await judged({ key: 'a\u0000b' }, { mode: 'yolo' })).verdict).toBe('ApprovalKeyInvalid')
   })
 })

@@ -20,13 +20,13 @@ function asking(tool: ToolSketch, decision: ApprovalAnswer['decision'], more: Pa
 }
 
 describe('a key that third-party code derives', () => {
-  test('is shown as such', async () => {
+  test('is marked in the question', async () => {
     const { asked, call } = asking(everything, 'once')
     await call('Oslo')
     expect(asked).toMatchObject([{ approvalKey: 'everything', keyByTool: true }])
   })
 
-  test('is remembered for the session, whatever was answered', async () => {
+  test('is approved for the session at most', async () => {
     const { world, asked, call, open } = asking(everything, 'project')
     const session = open()
     await call('Oslo', session)
@@ -38,7 +38,7 @@ describe('a key that third-party code derives', () => {
     expect(asked).toHaveLength(2)
   })
 
-  test('is not answered by an approval for the project that an older host kept', async () => {
+  test('ignores a project approval that an older host stored', async () => {
     const sameForAll: ToolSketch = { ...everything, deriveApprovalKey: () => 'city Oslo' }
     // As code of the host's own the same tool leaves one, of the same identity and key.
     const older = asking(sameForAll, 'project', { inline: true })
@@ -50,7 +50,7 @@ describe('a key that third-party code derives', () => {
     expect((await world.host.approvals.list()).map(({ scope }) => scope)).toEqual(['project'])
   })
 
-  test('that is the name of the tool is one too', async () => {
+  test('counts as derived also if it is the name of the tool', async () => {
     const { asked, call } = asking({ ...everything, deriveApprovalKey: () => 'echo' }, 'project')
     await call('Oslo')
     await call('Bergen')
@@ -63,7 +63,7 @@ describe('a key that the host knows', () => {
     ['from a template', template, {}],
     ['from the name of the tool', { gated: true }, {}],
     ['from code that ships with the host', { gated: true, deriveApprovalKey: ({ city }) => city }, { layer: 'bundled', inline: true }],
-  ])('%s is remembered for the project', async (_, tool, more) => {
+  ])('%s is approved for the project', async (_, tool, more) => {
     const { world, asked, call } = asking(tool, 'project', more)
     await call('Oslo')
     await call('Oslo')
@@ -73,7 +73,7 @@ describe('a key that the host knows', () => {
   })
 })
 
-test('explain does not advise to approve of such a key for the project', async () => {
+test('explain does not suggest a project approval for a derived key', async () => {
   const { open } = asking(everything, 'once')
   const { remedies } = await (await open()).explain({ id: 'c', name: 'echo', arguments: {} })
   expect(remedies[0]).toBe('Approve the key "everything" for the session.')

@@ -19,7 +19,7 @@ async function called(options: SessionOptions, args: JsonObject = { city: 'oslo'
   return { world, explained, outcome: await session.call(call), session, call }
 }
 
-test('what runs is what a watchdog made of the arguments, validated and judged again', async () => {
+test('arguments that a watchdog changed are validated and evaluated again, then run', async () => {
   const heard: unknown[] = []
   const { world, outcome, explained } = await called({
     mode: 'yolo', watchdog: [({ args, approvalKey }) => { heard.push([args['city'], approvalKey]) }, change(() => ({ city: 'Oslo' }))],
@@ -40,7 +40,7 @@ test('what runs is what a watchdog made of the arguments, validated and judged a
     .toEqual(['resolve pass', 'validate pass', 'watchdog change', 'security-mode ask', 'approval allow'])
 })
 
-test('who is asked sees what will run, and what they approve is that', async () => {
+test('a person sees and approves the changed arguments', async () => {
   const approver = new ScriptedApprover('session')
   const { session, call, outcome } = await called({ approver, guards: [change(() => ({ city: 'Oslo' }))] })
   expect(verdictOf(outcome)).toBe('output')
@@ -49,7 +49,7 @@ test('who is asked sees what will run, and what they approve is that', async () 
   expect(approver.asked).toHaveLength(1)
 })
 
-test('a rule against what the arguments become denies, whatever they were', async () => {
+test('a rule against the changed arguments denies', async () => {
   const { outcome, explained, world } = await called({
     mode: 'yolo', rules: [{ permission: 'echo', pattern: 'Oslo', action: 'deny' }], watchdog: change(() => ({ city: 'Oslo' })),
   })
@@ -58,7 +58,7 @@ test('a rule against what the arguments become denies, whatever they were', asyn
   expect(world.sandbox.compartments.flatMap(({ calls }) => calls)).toEqual([])
 })
 
-test('what was denied stays denied: later policies are not asked', async () => {
+test('a deny is final: later policies are not evaluated', async () => {
   let heard = 0
   const { outcome } = await called({
     mode: 'yolo', rules: [{ permission: 'echo', pattern: 'oslo', action: 'deny' }],
@@ -73,19 +73,19 @@ test.each<[string, unknown]>([
   ['that are no object', 'Oslo'],
   ['that are no JSON', { city: () => 'Oslo' }],
   ['that are missing', undefined],
-])('arguments %s refuse the call in the name of who put them there', async (_, wanted) => {
+])('changed arguments %s deny the call in the name of the policy that changed them', async (_, wanted) => {
   const { outcome, explained } = await called({ mode: 'yolo', guards: [change(() => wanted)] })
   expect(outcome).toMatchObject({ error: { code: 'GuardDenied', data: { source: 'guard tidier' } } })
   expect(explained).toMatchObject({ decision: 'deny', code: 'GuardDenied' })
 })
 
-test('who wants what is there already changes nothing', async () => {
+test('a change to equal arguments is no change', async () => {
   const { outcome, world } = await called({ mode: 'yolo', watchdog: change(({ city }) => ({ city: String(city).toUpperCase() })) }, { city: 'OSLO' })
   expect(verdictOf(outcome)).toBe('output')
   expect(world.eventsOf('ToolInvocationChanged')).toEqual([])
 })
 
-test('two who do not agree are not heard for ever', async () => {
+test('two policies that keep changing the arguments are stopped', async () => {
   const { outcome, explained, world } = await called({
     mode: 'yolo', watchdog: [change(() => ({ city: 'Oslo' })), change(() => ({ city: 'Bergen' }))],
   })
@@ -95,7 +95,7 @@ test('two who do not agree are not heard for ever', async () => {
   expect(world.eventsOf('ToolInvocationChanged')).toHaveLength(4)
 })
 
-test('a sub-agent\'s change is judged by the session above, too', async () => {
+test('the parent session also evaluates changed arguments of a sub-agent', async () => {
   const world = createWorld({ extensions: [{ tools: { echo: { approvalKey: '{city}' } } }] })
   const outer = await world.host.openSession({
     mode: 'yolo', watchdog: ({ args }) => args['city'] === 'Bergen' ? { action: 'deny', reason: 'not there' } : undefined,
@@ -104,7 +104,7 @@ test('a sub-agent\'s change is judged by the session above, too', async () => {
   expect(verdictOf(await inner.call({ id: 'c', name: 'echo', arguments: { city: 'Oslo' } }))).toBe('WatchdogDenied')
 })
 
-test('the audit has who changed what', async () => {
+test('the audit records who changed which arguments', async () => {
   const { world } = await called({ mode: 'yolo', watchdog: change(() => ({ city: 'Oslo' })) }, { city: 'oslo' }, { config: { audit: { enabled: true } } })
   await world.host.flush()
   const records = (await world.store.records()).map(({ record }) => record as JsonObject)

@@ -9,7 +9,7 @@ const FAILINGS: readonly [answer: () => unknown, told: string][] = [
   [() => ({ action: 'change', arguments: 5, reason: 'tidier' }), 'returned arguments that the tool does not accept'],
 ]
 
-test.each(FAILINGS)('who refuses without a word of their own is named', async (answer, told) => {
+test.each(FAILINGS)('a guard that denies without a reason is named', async (answer, told) => {
   const { host } = createWorld()
   const judge = answer as Judge
   const textOf = async (options: Parameters<typeof host.openSession>[0]) => {

@@ -145,7 +145,7 @@ function foretold({ decision, code }: Explanation, { hook, person }: Situation):
   return hook === 'veto' || hook === 'throw' ? 'HookVetoed' : 'output'
 }
 
-test('no mode, cache, allowlist, rule, machine, change, hook, judge or person turns a deny into an allow, and explain foretells it', async () => {
+test('no mode, cache, allowlist, rule, machine, change, hook, guard or person turns a deny into an allow, and explain agrees', async () => {
   await fc.assert(fc.asyncProperty(situation, async (setup) => {
     const expected = denial(setup)
     const { rounds, ran } = await run(setup)
@@ -166,7 +166,7 @@ test('no mode, cache, allowlist, rule, machine, change, hook, judge or person tu
   }), { numRuns: thoroughly(120, 600) })
 })
 
-test('adding a denial to any situation denies, whatever else is there', async () => {
+test('adding a deny to any configuration denies the call', async () => {
   const denying = fc.constantFrom<Partial<Situation>>(
     { ceiling: 'below' }, { role: false }, { watchdogs: ['deny'] }, { watchdogs: ['throw'] }, { watchdogs: ['move', 'deny'] },
     { gated: true, guards: ['deny'] }, { gated: true, guards: ['move', 'throw'] }, { gated: true, machine: 'throws' },

@@ -5,7 +5,7 @@ import { presentStage } from '../../src/policy/stage-permit.ts'
 const STAGE: MachineStage = { stageExecutionId: 's1', name: 'draft', attempt: 1, allowedTools: ['echo'] }
 const stageOf = (stage: unknown) => presentStage({ id: 'm', stage: () => stage as MachineStage })
 
-test('where the machine stands is what it says, or nowhere', () => {
+test('the current stage is what the machine reports, or none', () => {
   expect(stageOf(STAGE)).toBe(STAGE)
   expect(stageOf(undefined)).toBeUndefined()
 })
@@ -19,6 +19,6 @@ test.each<[string, unknown]>([
   ['without an attempt', { ...STAGE, attempt: '1' }],
   ['with half an attempt', { ...STAGE, attempt: 1.5 }],
   ['with tools that are no list', { ...STAGE, allowedTools: 'echo' }],
-])('a stage that is %s is none, and that is said', (_, stage) => {
+])('a stage that is %s is rejected with a reason', (_, stage) => {
   expect(() => stageOf(stage)).toThrow('does not have the documented form')
 })

@@ -12,7 +12,7 @@ async function explained(mode: 'local' | 'external', config: ConfigFile) {
   return { decision, advisesRule: remedies.includes(ADVICE) }
 }
 
-it('a rule is advised only where one would change the answer', async () => {
+it('explain suggests a rule only if it would change the decision', async () => {
   expect(await explained('external', {})).toEqual({ decision: 'ask', advisesRule: true })
   expect(await explained('external', ALLOW)).toEqual({ decision: 'allow', advisesRule: false })
   expect(await explained('local', {})).toEqual({ decision: 'ask', advisesRule: false })

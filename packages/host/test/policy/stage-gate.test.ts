@@ -29,7 +29,7 @@ async function opened(options: SessionOptions, tool: ToolSketch = {}) {
 const grants = (answer: InteractionResponse) => new ScriptedInteractor(() => answer)
 
 describe('a tool that the stage lists', () => {
-  test('is approved, whatever the mode, and the decision says by whom', async () => {
+  test('is allowed in every mode, and the decision names the machine', async () => {
     const { world, session } = await opened({ stateMachine: new Machine('echo') })
     expect(await session.explain(call)).toMatchObject({ decision: 'allow' })
     expect(verdictOf(await session.call(call))).toBe('output')
@@ -45,19 +45,19 @@ describe('a tool that the stage lists', () => {
     ['a role', { roles: { allow_echo: false } }, 'RoleDenied'],
     ['a ceiling', { ceiling: {} }, 'CapabilityDenied'],
     ['a rule that asks where no user is', { rules: [{ permission: 'echo', pattern: '*', action: 'ask' }] }, 'ApprovalDenied'],
-  ])('is denied by %s all the same', async (_, options, code) => {
+  ])('is still denied by %s', async (_, options, code) => {
     const { world, session } = await opened({ ...options, stateMachine: new Machine('echo') })
     expect(await session.explain(call)).toMatchObject({ decision: 'deny', code })
     expect(verdictOf(await session.call(call))).toBe(code)
     expect(world.sandbox.compartments.flatMap(({ calls }) => calls)).toEqual([])
   })
 
-  test('still asks where the tool acts on this machine', async () => {
+  test('still asks if the tool acts on this computer', async () => {
     const { session } = await opened({ stateMachine: new Machine('echo') }, { mode: 'local' })
     expect(verdictOf(await session.call(call))).toBe('ApprovalDenied')
   })
 
-  test('does not run when the stage is over before its turn comes', async () => {
+  test('does not run if the stage ends first', async () => {
     const machine = new Machine('echo')
     const { world, session } = await opened({ stateMachine: machine, strategy: 'sequential' }, {
       execute: () => { machine.now = { ...machine.now!, stageExecutionId: 'x2', name: 'ship' }; return 1 },
@@ -71,7 +71,7 @@ describe('a tool that the stage lists', () => {
 })
 
 describe('a tool that the stage does not list', () => {
-  test('is granted by a person for this one call, who sees all of it', async () => {
+  test('is granted by a person for one call, with its full arguments', async () => {
     const asked: InteractionEnvelope[] = []
     const interactor = new ScriptedInteractor((envelope) => { asked.push(envelope); return { status: 'accepted', value: true } })
     const { world, session } = await opened({ stateMachine: new Machine('read'), interactor })
@@ -88,20 +88,20 @@ describe('a tool that the stage does not list', () => {
 
   test.each<[string, InteractionResponse]>([
     ['says no', { status: 'accepted', value: false }], ['defers', { status: 'rejected', reason: 'later' }], ['does not answer', { status: 'timeout' }],
-  ])('is refused when the person %s', async (_, answer) => {
+  ])('is denied when the person %s', async (_, answer) => {
     const { world, session } = await opened({ stateMachine: new Machine(), interactor: grants(answer) })
     expect(verdictOf(await session.call(call))).toBe('ApprovalDenied')
     expect(world.sandbox.compartments.flatMap(({ calls }) => calls)).toEqual([])
   })
 
-  test('is refused where no user can be asked, in yolo and with an allow rule too', async () => {
+  test('is denied without a person, also in yolo and with an allow rule', async () => {
     const options: SessionOptions = { stateMachine: new Machine(), mode: 'yolo', rules: [{ permission: 'echo', pattern: '*', action: 'allow' }] }
     const { session } = await opened(options)
     expect(await session.explain(call)).toMatchObject({ decision: 'deny', code: 'ApprovalDenied' })
     expect(verdictOf(await session.call(call))).toBe('ApprovalDenied')
   })
 
-  test('is not granted by an approval that was given before, and a grant is no approval', async () => {
+  test('is not granted by an earlier approval, and a grant is not an approval', async () => {
     const machine = new Machine()
     const approver = new ScriptedApprover('session')
     const { session } = await opened({ stateMachine: machine, approver })
@@ -114,7 +114,7 @@ describe('a tool that the stage does not list', () => {
     expect(approver.asked).toHaveLength(3)
   })
 
-  test('is not granted by an approval that is given to another question meanwhile, asked already or not', async () => {
+  test('is not granted by an approval that answers another question meanwhile', async () => {
     const approver = new ScriptedApprover()
     const { world, session } = await opened({ stateMachine: new Machine(), approver })
     const free = await world.host.openSession({ approver: new ScriptedApprover('project') })
@@ -130,7 +130,7 @@ describe('a tool that the stage does not list', () => {
     expect(await world.host.approvals.list()).toMatchObject([{ uses: 0 }])
   })
 
-  test('does not run when the stage is tried anew while the person thinks', async () => {
+  test('does not run if the stage is retried while the person is asked', async () => {
     const machine = new Machine()
     const approver = new ScriptedApprover()
     const { session } = await opened({ stateMachine: machine, approver })
@@ -141,7 +141,7 @@ describe('a tool that the stage does not list', () => {
     expect(verdictOf(await outcome)).toBe('ApprovalDenied')
   })
 
-  test('does not wait for a person who thinks for ever once it is cancelled', async () => {
+  test('ends when it is cancelled, also if the person never answers', async () => {
     const { session } = await opened({ stateMachine: new Machine(), approver: new ScriptedApprover() })
     const cancel = new AbortController()
     const outcome = session.call(call, { signal: cancel.signal })
@@ -150,14 +150,14 @@ describe('a tool that the stage does not list', () => {
     expect(verdictOf(await outcome)).toBe('ToolCancelled')
   })
 
-  test('ends the turn where that is wanted of a session without a person', async () => {
+  test('ends the turn of a headless session that halts', async () => {
     const { session } = await opened({ stateMachine: new Machine(), headless: 'halt' })
     session.beginTurn()
     expect(await session.call(call)).toMatchObject({ error: { code: 'TurnCancelled', data: { requestKind: 'grantStageTool' } } })
   })
 })
 
-test('the mode decides while no stage is under way, and for what is not gated the machine is not asked', async () => {
+test('without a stage the mode decides, and for ungated tools the machine is not asked', async () => {
   const machine = new Machine()
   machine.now = undefined
   const { session } = await opened({ stateMachine: machine })
@@ -170,12 +170,12 @@ test.each<[string, () => unknown]>([
   ['throws', () => { throw new Error('confused') }],
   ['has no list of tools', () => ({ stageExecutionId: 'x', name: 'n', attempt: 1 })],
   ['has an answer that is none', () => null],
-])('a machine that %s refuses', async (_, stage) => {
+])('a machine that %s denies the call', async (_, stage) => {
   const { session } = await opened({ mode: 'yolo', stateMachine: { id: 'm', stage: stage as never } })
   expect(verdictOf(await session.call(call))).toBe('ApprovalDenied')
 })
 
-test('the machine of a session also decides for its sub-agents, whose own cannot list more', async () => {
+test('the machine of a session also applies to its sub-agents, whose machine cannot allow more', async () => {
   const { session } = await opened({ stateMachine: new Machine() })
   const subagent = await session.openSubagent({ stateMachine: new Machine('echo') })
   expect(verdictOf(await subagent.call(call))).toBe('ApprovalDenied')

@@ -12,7 +12,7 @@ function permitFor(now: () => MachineStage | undefined = () => stage) {
   return permit
 }
 
-test('is worth one call', () => {
+test('is valid for one call', () => {
   const permit = permitFor()
   expect(permit.redeem(call())).toBeUndefined()
   expect(permit.redeem(call())).toBe('its permit was used already')
@@ -20,7 +20,7 @@ test('is worth one call', () => {
 
 test.each<[string, object]>([
   ['another proposal', { id: 'd' }], ['another tool', { tool: { name: 'other' } }], ['other arguments', { args: { a: 2 } }],
-])('is worth nothing for %s, and used up by the attempt', (_, more) => {
+])('is invalid for %s, and used up by the attempt', (_, more) => {
   const permit = permitFor()
   expect(permit.redeem(call(more))).toMatch(/^its permit is for (?:another call|other arguments)$/)
   expect(permit.redeem(call())).toBe('its permit was used already')
@@ -31,7 +31,7 @@ test.each<[string, () => MachineStage | undefined]>([
   ['another attempt', () => ({ ...stage, attempt: 2 })],
   ['no stage at all', () => undefined],
   ['a machine that fails', () => { throw new Error('confused') }],
-])('is worth nothing in %s', (_, now) => {
+])('is invalid in %s', (_, now) => {
   expect(permitFor(now).redeem(call())).toMatch(/is over$|failed to report its stage/)
 })
 

@@ -26,6 +26,6 @@ test.each<[string, RequirementSet, RuleCapability, string, boolean]>([
   ['a folder written with two', { fs: { write: ['*/keys'] } }, 'fs.write', '/project//secrets', true],
   ['another folder', { fs: { write: ['*/keys'] } }, 'fs.write', '/project/secrets/other', false],
   ['another power', { fs: { write: ['*/keys'] } }, 'fs.read', '/project/secrets', false],
-])('a rule on what a tool may touch: %s', (_, requires, permission, pattern, expected) => {
+])('a rule on the resources of a tool: %s', (_, requires, permission, pattern, expected) => {
   expect(meets(requires, permission, pattern)).toBe(expected)
 })

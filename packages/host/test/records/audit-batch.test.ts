@@ -29,7 +29,7 @@ function expected(event: BulkheadEvent): object {
   return { ...rest, argsSha256: hash('sha256', '{"a":2,"b":1}') }
 }
 
-test('calls that are alike share a form, and whatever differs is a record of its own', () => {
+test('similar calls share a form, and other events are records of their own', () => {
   const alike = [decided(), succeeded(), decided({ callId: 'd', approvalKey: 'other' }), succeeded({ callId: 'd', durationMs: 9 })]
   expect(gather(alike).forms).toHaveLength(2)
   const others: BulkheadEvent[] = [
@@ -44,12 +44,12 @@ test('calls that are alike share a form, and whatever differs is a record of its
   expect(gather(all).records()).toEqual(all.map(expected))
 })
 
-test('more tools than are remembered are kept alike', () => {
+test('more tools than the cache holds are recorded in the same way', () => {
   const events = Array.from({ length: 3_000 }, (_, index) => decided({ tool: `tool${index % 1_500}`, sessionId: `s${index % 7}` }))
   expect(gather(events).records()).toEqual(events.map(expected))
 })
 
-test('secrets are taken out of what is alike and of what is not', () => {
+test('secrets are removed from forms and from rows', () => {
   const [record] = gather([decided({
     tool: 'correct horse', source: 'a correct horse', reason: 'correct horse', callId: 'my correct horse', approvalKey: 'of correct horse',
   })]).records()
@@ -59,7 +59,7 @@ test('secrets are taken out of what is alike and of what is not', () => {
   expect(gather([decided({ args: { token: 't', n: 1 } })], true).records()).toMatchObject([{ args: { token: '[redacted]', n: 1 } }])
 })
 
-test('the first record says how many are missing before it, whichever it is', () => {
+test('the first record has the number of lost records before it', () => {
   for (const event of [decided(), succeeded(), { type: 'SessionClosed', at, sessionId: 's' } as const]) {
     const gathering = gather([event, event])
     gathering.noteLost(5)

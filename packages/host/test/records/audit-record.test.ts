@@ -5,26 +5,26 @@ import { createRedaction } from '../../src/records/redaction.ts'
 const SECRET = 'correct horse battery staple, and then some more of the same'
 const redaction = createRedaction([SECRET])
 
-test('a text is kept up to a measure, and not half of a character', () => {
+test('a string is limited in length, and cut between characters', () => {
   expect(textOf('x'.repeat(2_000), redaction)).toBe('x'.repeat(2_000))
   expect(textOf('x'.repeat(2_001), redaction)).toBe('x'.repeat(2_000))
   expect(textOf(`${'x'.repeat(1_999)}😀`, redaction)).toBe(`${'x'.repeat(1_999)}�`)
   expect(textOf(`\ud800${'x'.repeat(10_000)}`, redaction)).toBe(`�${'x'.repeat(1_999)}`)
 })
 
-test.each([1, 1_990, 2_000])('a secret that begins at %i is not kept, nor a part of it', (at) => {
+test.each([1, 1_990, 2_000])('a secret at %i is removed, and no part of it is kept', (at) => {
   const kept = textOf(`${'x'.repeat(at)}${SECRET}${'y'.repeat(10_000)}`, redaction)
   expect(kept).not.toContain('co')
   expect(kept.length).toBeLessThanOrEqual(2_000)
 })
 
-test('where much is taken out, a secret at the end of what was looked at is not kept by half either', () => {
+test('a secret at the end of the examined part is not kept in part, also if much is removed', () => {
   for (let before = 0; before < SECRET.length; before++) {
     expect(textOf(`${'x'.repeat(before)}${SECRET.repeat(200)}`, redaction)).not.toContain('co')
   }
 })
 
-test('a text of which little is left says so, and is not taken for an empty one', () => {
+test('a string that is mostly removed says so, and is not recorded as empty', () => {
   const said = '[the rest is not kept: it may hold half of a secret]'
   expect(textOf(SECRET.repeat(200), redaction)).toBe(said)
   const some = textOf(`${'x'.repeat(4_500)}${SECRET.repeat(200)}`, redaction)

@@ -18,7 +18,7 @@ const callEcho = (args: JsonObject) => async ({ host }: ReturnType<typeof create
 const typesOf = (records: readonly JsonObject[]) => records.map(({ type }) => type)
 const ofCalls = (records: readonly JsonObject[]) => records.filter(({ callId }) => callId === 'c1')
 
-test('a call leaves its decision and its end, with origin, digests and the digest of its arguments', async () => {
+test('a call records its decision and its end, with origin, digests and the digest of its arguments', async () => {
   const records = ofCalls(await keptOf({}, callEcho({ b: 1, a: 'x' })))
   expect(typesOf(records)).toEqual(['ToolInvocationDecided', 'ToolInvocationSucceeded'])
   expect(records[0]).toMatchObject({
@@ -29,7 +29,7 @@ test('a call leaves its decision and its end, with origin, digests and the diges
   expect(records[0]).not.toHaveProperty('args')
 })
 
-test('arguments are kept where that is wanted, without their secrets', async () => {
+test('arguments are recorded if configured, without secrets', async () => {
   const sketch: WorldSketch = {
     config: { audit: { arguments: true } },
     env: (name) => name === 'API_KEY' ? 'correct horse battery' : undefined,
@@ -41,7 +41,7 @@ test('arguments are kept where that is wanted, without their secrets', async () 
   expect(decided).toMatchObject({ args: { note: 'the [redacted]', token: '[redacted]', n: 1 } })
 })
 
-test('what a tool says of its failure is kept without secrets, and not beyond measure', async () => {
+test('the error message of a tool is recorded without secrets, and limited in length', async () => {
   const execute = (): never => { throw new Error(`Bearer abcdefgh12345678 ${'x'.repeat(5_000)}`) }
   const records = ofCalls(await keptOf({ extensions: [{ tools: { echo: { execute } } }] }, callEcho({})))
   const { message } = records.find(({ type }) => type === 'ToolInvocationFailed')!
@@ -49,7 +49,7 @@ test('what a tool says of its failure is kept without secrets, and not beyond me
   expect(String(message).length).toBeLessThanOrEqual(2_000)
 })
 
-test('a secret is not kept by half where a text is cut', async () => {
+test('a secret is not kept in part where a string is cut', async () => {
   const execute = (): never => { throw new Error(`${'x'.repeat(1_990)} correct horse battery staple`) }
   const sketch: WorldSketch = {
     env: (name) => name === 'API_KEY' ? 'correct horse battery staple' : undefined,
@@ -60,21 +60,21 @@ test('a secret is not kept by half where a text is cut', async () => {
   expect(JSON.stringify(records)).not.toContain('corr')
 })
 
-test('the value of a plain variable that is called a token is not kept either', async () => {
+test('the value of a variable with the name of a secret is removed too', async () => {
   const execute = (): never => { throw new Error('refused: correct horse battery in Oslo') }
   const env = (name: string) => name === 'WEATHER_TOKEN' ? 'correct horse battery' : name === 'CITY' ? 'in Oslo' : undefined
   const records = ofCalls(await keptOf({ env, extensions: [{ env: ['WEATHER_TOKEN', 'CITY'], tools: { echo: { execute } } }] }, callEcho({})))
   expect(records.find(({ type }) => type === 'ToolInvocationFailed')).toMatchObject({ message: 'refused: [redacted] in Oslo' })
 })
 
-test('a refused call leaves who refused it', async () => {
+test('a denied call records who denied it', async () => {
   const sketch: WorldSketch = { config: { rules: [{ permission: 'echo', pattern: '*', action: 'deny' }] } }
   const [decided, ended] = ofCalls(await keptOf(sketch, callEcho({})))
   expect(decided).toMatchObject({ decision: 'deny', stage: 'rules', source: expect.stringContaining('echo') })
   expect(ended).toMatchObject({ type: 'ToolInvocationCancelled', errorCode: 'RuleDenied' })
 })
 
-test('sessions and the lives of extensions are kept; progress is not', async () => {
+test('sessions and lifecycles are recorded; progress is not', async () => {
   const progress: WorldSketch = { extensions: [{ tools: { echo: { execute: (_, { progress: say }) => say('half') } } }] }
   const types = new Set(typesOf(await keptOf(progress, async (world) => {
     await callEcho({})(world)
@@ -84,7 +84,7 @@ test('sessions and the lives of extensions are kept; progress is not', async () 
   expect(types).not.toContain('ToolInvocationProgress')
 })
 
-test('of a session it is kept which folder its calls are about', async () => {
+test('a session records its workspace', async () => {
   const opened = (await keptOf({}, callEcho({}))).find(({ type }) => type === 'SessionOpened')
   expect(opened).toMatchObject({ workspace: '/work space' })
 })
@@ -100,11 +100,11 @@ test('an extension that was never called has no lifecycle records', async () => 
   expect(new Set(lives.map(({ extensionId }) => extensionId))).toEqual(new Set(['used']))
 })
 
-test('switched off, nothing is kept', async () => {
+test('a disabled audit records nothing', async () => {
   expect(await keptOf({ config: { audit: { enabled: false } } }, callEcho({}))).toEqual([])
 })
 
-test('a store that fails costs records and no call; a flush says so once, and the next record says how many are missing', async () => {
+test('a store failure loses records and fails no call; flush reports it once, and the next record has the number of lost ones', async () => {
   const store = new MemoryStore()
   const world = createWorld({ store })
   const session = await world.host.openSession(agreeable)
@@ -131,7 +131,7 @@ async function kept(store: MemoryStore): Promise<JsonObject[]> {
   return records
 }
 
-test('a store that forgets is written to only where somebody said so', async () => {
+test('a store that forgets is written to only if configured', async () => {
   const forgetful = () => Object.assign(new MemoryStore(), { forgets: true })
   expect(await keptOf({ store: forgetful() }, callEcho({}))).toEqual([])
   expect(await keptOf({ store: forgetful(), config: { audit: { enabled: true } } }, callEcho({}))).not.toEqual([])

@@ -39,7 +39,7 @@ test('grida: calls left open at a crash are closed with an error outcome at the 
   expect(await createWorld({ store }).host.interruptedCalls()).toEqual([])
 })
 
-test('a call is in the journal before it runs, and gone when it has settled, however it ends', async () => {
+test('a call is in the journal before it runs, and removed when it has settled', async () => {
   const store = new MemoryStore()
   const seen: number[] = []
   const world = createWorld({
@@ -63,7 +63,7 @@ test('a call is in the journal before it runs, and gone when it has settled, how
   expect(await store.list('call')).toEqual([])
 })
 
-test('calls of a process that lives are left alone', async () => {
+test('calls of a running process are not touched', async () => {
   const store = new MemoryStore()
   await crashed(store, { owner: { id: 'living', isGone: () => true } })
   const other = createWorld({ store, owner: { id: 'me', isGone: (id: string) => id !== 'living' } })
@@ -73,7 +73,7 @@ test('calls of a process that lives are left alone', async () => {
   expect(await last.host.interruptedCalls()).toHaveLength(2)
 })
 
-test('a store that fails costs the entry and not the call, and is asked again later', async () => {
+test('a store failure loses the entry, not the call, and is retried later', async () => {
   const store = new MemoryStore()
   await crashed(store)
   store.failing = true
@@ -86,7 +86,7 @@ test('a store that fails costs the entry and not the call, and is asked again la
   expect(await world.host.interruptedCalls()).toHaveLength(2)
 })
 
-test('records of another form are dropped, and a store that forgets is not written to', async () => {
+test('records of an unknown form are dropped, and a store that forgets is not written to', async () => {
   const store = new MemoryStore()
   const whole = { sessionId: 's', callId: 'c', tool: 'echo' }
   const others: Json[] = [null, [], { ...whole, sessionId: 7 }, { ...whole, callId: null }, { ...whole, tool: [] }]

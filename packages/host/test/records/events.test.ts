@@ -11,7 +11,7 @@ function listening() {
   return { bus, heard, listener: ((event) => heard.push(event)) as EventListener }
 }
 
-test('an event is stamped by the clock, frozen, and told in the order of subscription', () => {
+test('an event is stamped by the clock, frozen, and sent in the order of subscription', () => {
   const { bus, heard } = listening()
   const order: string[] = []
   bus.on((event) => { order.push('first'); heard.push(event) })
@@ -22,7 +22,7 @@ test('an event is stamped by the clock, frozen, and told in the order of subscri
   expect(order).toEqual(['first', 'second'])
 })
 
-test('on returns off, for this subscription alone', () => {
+test('on returns a function that ends this subscription only', () => {
   const { bus, heard, listener } = listening()
   const off = bus.on(listener)
   bus.on(listener)
@@ -32,7 +32,7 @@ test('on returns off, for this subscription alone', () => {
   expect(heard).toHaveLength(1)
 })
 
-test('a listener that throws is reported, stays subscribed, and hides nothing from the others', () => {
+test('a listener that throws is reported, stays subscribed, and does not affect the others', () => {
   const { bus, heard, listener } = listening()
   let throws = 0
   bus.on((event) => {
@@ -48,7 +48,7 @@ test('a listener that throws is reported, stays subscribed, and hides nothing fr
   expect(heard[0]).toMatchObject({ source: 'listener of SessionOpened', message: 'broken listener' })
 })
 
-test('a listener that throws at every event, even at the report of it, does not keep the host busy', () => {
+test('a listener that throws at every event, also at the report, causes no loop', () => {
   const { bus, heard, listener } = listening()
   bus.on(() => { throw new Error('always') })
   bus.on(listener)
@@ -56,7 +56,7 @@ test('a listener that throws at every event, even at the report of it, does not 
   expect(heard.map(({ type }) => type)).toEqual(['SuppressedError', 'SessionOpened'])
 })
 
-test('an async listener that rejects is reported instead of ending the process', async () => {
+test('an async listener that rejects is reported, and does not end the process', async () => {
   const { bus, heard, listener } = listening()
   bus.on(async (event) => { if (event.type === 'SessionOpened') throw new Error('later') })
   bus.on(listener)
@@ -65,7 +65,7 @@ test('an async listener that rejects is reported instead of ending the process',
   expect(heard.map(({ type }) => type)).toEqual(['SessionOpened', 'SuppressedError'])
 })
 
-test('a rejection counts as a fault, also of a promise from elsewhere', async () => {
+test('a rejection is a fault, also of a foreign promise', async () => {
   const { bus, heard, listener } = listening()
   const rejected = { then: (_: unknown, fail: (reason: Error) => void) => fail(new Error('foreign')) }
   bus.on((event) => event.type === 'SessionOpened' ? rejected as never : undefined)
@@ -98,7 +98,7 @@ test('a listener gets the types it wants, and an event without listeners is not 
   expect(heard.map(({ type }) => type)).toEqual(['SessionOpened', 'SessionClosed', 'SessionOpened'])
 })
 
-test('who would never be told anything is refused', () => {
+test('an invalid listener and an unknown event type are rejected', () => {
   const ask = (listener: unknown, types?: unknown) => () => requireSubscription(listener as EventListener, types as undefined)
   expect(ask(() => {}, ['SessionOpened', 'ToolsChanged'])).not.toThrow()
   expect(ask(() => {})).not.toThrow()

@@ -2,11 +2,11 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { BUCKET_BOUNDS, Histogram } from '../../src/records/metrics.ts'
 
-test('without anything recorded, everything is zero', () => {
+test('an empty histogram is zero everywhere', () => {
   expect(new Histogram().snapshot()).toMatchObject({ count: 0, sum: 0, max: 0, p50: 0, p95: 0, p99: 0 })
 })
 
-test('quantiles are never below the true ones, and no more than a bucket above', () => {
+test('quantiles are at least the true ones, and at most one bucket above', () => {
   fc.assert(fc.property(fc.array(fc.integer({ min: 0, max: 200_000 }), { minLength: 1, maxLength: 200 }), (durations) => {
     const histogram = new Histogram()
     for (const ms of durations) histogram.record(ms)

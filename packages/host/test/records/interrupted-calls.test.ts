@@ -14,7 +14,7 @@ async function storeWith(records: Readonly<Record<string, object>>): Promise<Mem
 
 const hostNamed = (id: string, store: MemoryStore) => createWorld({ store, owner: { id, isGone } })
 
-test('of several hosts that find the same calls one tells them', async () => {
+test('of several hosts that find the same calls one reports them', async () => {
   const store = await storeWith({ 'dead/1': CALL, 'dead/2': { ...CALL, callId: 'd' }, 'dead 2/1': { ...CALL, sessionId: 's2' } })
   const worlds = ['a', 'b', 'c'].map((id) => hostNamed(id, store))
   const told = (await Promise.all(worlds.map(({ host }) => host.interruptedCalls()))).flat()
@@ -23,7 +23,7 @@ test('of several hosts that find the same calls one tells them', async () => {
   expect(await store.list('call')).toEqual([])
 })
 
-test('what another process reports is left to it, and what it had not reported when it ended the next one reports', async () => {
+test('a process does not report what another one reports, but reports the rest if that one ends', async () => {
   const left = { 'dead/1': CALL, 'dead/claim': { claimedBy: 'living' } }
   const store = await storeWith(left)
   expect(await hostNamed('a', store).host.interruptedCalls()).toEqual([])
@@ -39,7 +39,7 @@ test.each([{ claimedBy: 'dead too' }, { claimedBy: 7 }, {}])('a claim %j without
   expect(await store.list('call')).toEqual([])
 })
 
-test('what was reported is dropped only when the audit has it', async () => {
+test('a reported call is dropped only when the audit has it', async () => {
   const log: string[] = []
   const form = JSON.stringify({ form: 1, sessionId: 's', tool: 'echo', origin: null })
   const notes: Partial<Notes> = {
@@ -55,7 +55,7 @@ test('what was reported is dropped only when the audit has it', async () => {
   expect(log).toEqual(['audit', 'audit', 'remove dead/1', 'discard', 'remove dead/claim'])
 })
 
-test.each(['ToolInvocationSucceeded', 'ToolInvocationFailed', 'ToolInvocationCancelled'])('a call whose end the audit has as %s is dropped and not told again', async (type) => {
+test.each(['ToolInvocationSucceeded', 'ToolInvocationFailed', 'ToolInvocationCancelled'])('a call whose end the audit has as %s is dropped and not reported again', async (type) => {
   const store = await storeWith({
     'dead/1': { ...CALL, startedAt: 5_000 }, 'dead/2': { ...CALL, callId: 'd', startedAt: 5_000 }, 'dead/3': { ...CALL, callId: 'e', startedAt: 5_000 },
   })
@@ -70,7 +70,7 @@ test.each(['ToolInvocationSucceeded', 'ToolInvocationFailed', 'ToolInvocationCan
   expect(await store.list('call')).toEqual([])
 })
 
-test('a call is open when its id was used before in the same moment, and when two of the session have it', async () => {
+test('a call is open if its id was used before in the same millisecond, or twice in the session', async () => {
   const at = new Date(5_000).toISOString()
   const again = { ...CALL, callId: 'again', startedAt: 5_000 }
   const store = await storeWith({ 'dead/1': again, 'dead/2': { ...CALL, startedAt: 5_000 }, 'dead/3': { ...CALL, startedAt: 5_000 } })
@@ -81,7 +81,7 @@ test('a call is open when its id was used before in the same moment, and when tw
   expect(told.map(({ outcome }) => outcome.metadata.call_id)).toEqual(['again', 'c', 'c'])
 })
 
-test('the end of a call is looked for in as much of the audit as was written since it started, and no more', async () => {
+test('the end of a call is searched for only in the audit since its start', async () => {
   const store = await storeWith({ 'dead/1': { ...CALL, startedAt: 10_000 } })
   const at = (ms: number) => new Date(ms).toISOString()
   for (let ms = 0; ms < 10_000; ms++) await store.append({ type: 'SessionOpened', sessionId: 'other', at: at(ms) })
@@ -99,7 +99,7 @@ test('the end of a call is looked for in as much of the audit as was written sin
   expect(read).toBeLessThan(6_000)
 })
 
-test('one that cannot drop what it told gives its claim back', async () => {
+test('a host that cannot drop what it reported releases its claim', async () => {
   const store = await storeWith({ 'dead/1': CALL })
   const { remove } = MemoryStore.prototype
   const world = hostNamed('a', Object.assign(store, {

@@ -15,7 +15,7 @@ function notebook() {
   return { standing, notes: new JournalFile(book), left: () => callsIn([...standing.values()]) }
 }
 
-test('what calls have in common is noted once, and each is complete for the next process', () => {
+test('common parts of calls are written once, and each call is complete for the next process', () => {
   const { standing, notes, left } = notebook()
   const other = { ...origin, digest: 'e' }
   const calls = [
@@ -30,7 +30,7 @@ test('what calls have in common is noted once, and each is complete for the next
   expect(left()).toMatchObject([{ callId: 'a' }])
 })
 
-test('numbers of calls that are over are used again, and never one that still stands', () => {
+test('numbers of ended calls are reused, numbers of open calls are not', () => {
   const { standing, notes, left } = notebook()
   const [first, second] = [notes.put(callOf('a'), 0), notes.put(callOf('b'), 0)]
   notes.drop(first)
@@ -41,7 +41,7 @@ test('numbers of calls that are over are used again, and never one that still st
   expect(standing.size).toBe(4)
 })
 
-test('what no call has any more goes when there is much of it, or when it is asked for', () => {
+test('unused forms are removed when there are many, or on request', () => {
   const { standing, notes, left } = notebook()
   notes.put(callOf('stays'), 0)
   for (let n = 0; n < 1_000; n++) notes.drop(notes.put(callOf('passes', `session ${n}`), 0))
@@ -53,13 +53,13 @@ test('what no call has any more goes when there is much of it, or when it is ask
   expect(left()).toMatchObject([{ callId: 'stays' }, { callId: 'again', sessionId: 'session 999' }])
 })
 
-test('more forms than are kept stand as long as calls have them', () => {
+test('forms beyond the limit are kept while calls use them', () => {
   const { notes, left } = notebook()
   for (let n = 0; n < 600; n++) notes.put(callOf('c', `session ${n}`), 0)
   expect(left()).toHaveLength(600)
 })
 
-test('what is not of this form is passed over', () => {
+test('notes of an unknown form are skipped', () => {
   const form = JSON.stringify({ form: 1, sessionId: 's', tool: 't', origin })
   expect(callsIn(['', 'nonsense', 'null', '7', '{}', '[]', '[1]', '[1,"c"]', '[2,"c",0]', '["1","c",0]', form])).toEqual([])
   expect(callsIn(['[1,"c",0]', form])).toEqual([{ sessionId: 's', tool: 't', origin, callId: 'c', startedAt: 0 }])

@@ -9,7 +9,7 @@ const call = (n: number) => ({ id: `c${n}`, name: 'echo', arguments: { n } })
 test.each([
   [[1], ['sent 1', 'put 2', 'save', 'heard 1']],
   [[1, 2], ['put 2', 'put 3', 'save', 'sent 1', 'sent 2']],
-])('calls %j into a compartment are in the journal before the host reads a message of it', async (numbers, expected) => {
+])('calls %j to a compartment are in the journal before the host reads its next message', async (numbers, expected) => {
   const log: string[] = []
   const world = createWorld({
     store: notingStore(log),
@@ -33,7 +33,7 @@ test.each([
   expect(log.slice(2 * numbers.length + 1).toSorted()).toEqual(numbers.flatMap((n) => [`drop ${n + 1}`, `heard ${n}`]).toSorted())
 })
 
-test('a call that is refused at once is never noted', async () => {
+test('a call that a hook vetoes is never written', async () => {
   const log: string[] = []
   const world = createWorld({ store: notingStore(log) })
   const session = await world.host.openSession({ mode: 'yolo', hooks: { beforeToolExecution: () => false } })
@@ -45,7 +45,7 @@ test('a call that is refused at once is never noted', async () => {
   expect(log).toEqual([])
 })
 
-test('a call that waits for a person is noted while it waits', async () => {
+test('a call that waits for a person is in the journal', async () => {
   const log: string[] = []
   const world = createWorld({ store: notingStore(log), extensions: [{ tools: { echo: { gated: true } } }] })
   const asked = Promise.withResolvers<void>()

@@ -20,14 +20,14 @@ test.each([
   for (let time = 0; time < 3; time++) expect(redaction.repeated(text)).toBe(kept)
 })
 
-test('a declared value is known in each form that it is written in', () => {
+test('a declared value is found in each of its encodings', () => {
   const value = 'pa"ss/wörd +\n'
   const { text } = createRedaction([value])
   const encoded = [JSON.stringify(value).slice(1, -1), encodeURIComponent(value), Buffer.from(value).toString('base64'), Buffer.from(value).toString('base64url')]
   for (const form of [value, ...encoded]) expect(text(`<${form}>`)).toMatch(/^<\[redacted\]=*>$/)
 })
 
-test('words that come again are redacted alike, however many and however long they are', () => {
+test('repeated values are redacted alike, at any number and length', () => {
   for (let index = 0; index < 2_000; index++) {
     expect(redaction.repeated(`${index} hunter-2.[x]`)).toBe(`${index} [redacted]`)
   }
@@ -35,7 +35,7 @@ test('words that come again are redacted alike, however many and however long th
   expect(redaction.repeated(`${long} hunter-2.[x]`)).toBe(`${long} [redacted]`)
 })
 
-test('members that are called secrets go whatever they hold, others are looked into', () => {
+test('members with the name of a secret are removed, others are searched', () => {
   const value = {
     apiKey: { deep: 1 }, PASSWORD: 'x', 'set-cookie': ['a'], list: [{ note: 'hunter-2.[x]', accessToken: 7 }], n: 1, none: null,
     'hunter-2.[x]': true,

@@ -22,7 +22,7 @@ test.each<[string, Sidecar]>([
   ['never answers', { save: () => new Promise(() => {}), discard: () => new Promise(() => {}) }],
   ['throws', { save: () => { throw new Error('no') }, discard: () => { throw new Error('no') } }],
   ['rejects with nothing', { save: () => Promise.reject(undefined), discard: () => Promise.reject(undefined) }],
-])('where a sidecar %s, the outcome comes without the rest of it, and the session closes', async (_, sidecar) => {
+])('if a sidecar %s, the outcome has the truncated result, and the session closes', async (_, sidecar) => {
   const { outcome, told, pending } = await called(sidecar)
   expect(outcome).toMatchObject({ type: 'output', metadata: { truncated: true } })
   expect(outcome.metadata).not.toHaveProperty('output_path')
@@ -30,7 +30,7 @@ test.each<[string, Sidecar]>([
   expect(pending).toBe(0)
 })
 
-test('a session saves no more than its share, and another one has its own', async () => {
+test('a session has its own limit of saved bytes', async () => {
   const saved: string[] = []
   const sidecar = sidecarWithTimeout({ save: async (_session, callId) => `/${saved.push(callId)}` }, new ManualClock(), 1_000)
   await sidecar.save('one', 'a', 'x'.repeat(600))

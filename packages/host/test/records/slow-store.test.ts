@@ -24,7 +24,7 @@ class SlowStore extends MemoryStore {
   }
 }
 
-test('a store that does not keep up costs records beyond a measure, which are counted where they are missing, and no memory', async () => {
+test('a slow store loses records beyond a limit, which are counted, and memory stays bounded', async () => {
   const store = new SlowStore()
   const redaction = createRedaction([])
   const failures: unknown[] = []

@@ -11,7 +11,7 @@ import { createWorld, verdictOf } from '../twin/world.ts'
 
 const never = () => new Promise<never>(() => {})
 
-test('what a store does not answer has failed, each in its time, and no timer is left', async () => {
+test('a request without an answer fails after the timeout, and leaves no timer', async () => {
   const clock = new ManualClock()
   const store = new MemoryStore()
   const patient = new StoreWithTimeout(store, clock)
@@ -31,13 +31,13 @@ test('what a store does not answer has failed, each in its time, and no timer is
   expect(clock.pending).toBe(0)
 })
 
-test('what a store throws is a rejection', async () => {
+test('an exception of a store becomes a rejection', async () => {
   const store = new MemoryStore()
   store.remove = () => { throw new TypeError('not today') }
   await expect(new StoreWithTimeout(store, new ManualClock()).remove('call', 'a')).rejects.toThrow('not today')
 })
 
-test('a store that hangs holds up a call, a session and the end of a host only so long', async () => {
+test('a store that hangs delays a call, a session and the close of a host only until the timeout', async () => {
   const clock = new ManualClock()
   const store = new MemoryStore()
   const world = createWorld({ store, clock })
@@ -60,7 +60,7 @@ test('a store that hangs holds up a call, a session and the end of a host only s
   expect(clock.pending).toBe(0)
 })
 
-test('a store that throws while a call ends costs the entry, never the outcome', async () => {
+test('a store that throws while a call ends loses the entry, never the outcome', async () => {
   const store = new MemoryStore()
   const world = createWorld({ store })
   const session = await world.host.openSession({ mode: 'yolo' })
@@ -68,7 +68,7 @@ test('a store that throws while a call ends costs the entry, never the outcome',
   expect(verdictOf(await session.call({ id: 'c', name: 'echo', arguments: {} }))).toBe('output')
 })
 
-test('whatever the store of a host can do, it can do through this, and what it cannot is absent', async () => {
+test('the wrapper has the optional members that the store has, and no others', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'bulkhead-patient-'))
   const stores: readonly Store[] = [await openSqliteStore({ file: join(folder, 'host.db') }), createMemoryStore(), new MemoryStore()]
   const optional = ['approvalRevision', 'appendAll', 'archive', 'notes'] as const

@@ -3,7 +3,7 @@ import { ManualClock } from '../twin/clock.ts'
 import { ScriptedInteractor } from '../twin/people.ts'
 import { agreeable, createWorld, type ToolSketch } from '../twin/world.ts'
 
-test('counts what became of the calls of each tool, and how long they took', async () => {
+test('counts outcomes and durations of the calls of each tool', async () => {
   const { host } = createWorld({
     extensions: [{ tools: { good: {}, bad: { execute: () => { throw new Error('no') } } } }],
     config: { roles: { allow_bad: true } },
@@ -23,7 +23,7 @@ test('counts what became of the calls of each tool, and how long they took', asy
   expect(metrics.get('bad')!.byCode).toEqual(new Map([['ToolExecutionFailed', 1]]))
 })
 
-test('the time of people is not held against a tool, be they asked before it runs or by it', async () => {
+test('the duration of a tool excludes the time of people', async () => {
   const clock = new ManualClock()
   const asks: ToolSketch = {
     requires: { capabilities: ['interact'] },

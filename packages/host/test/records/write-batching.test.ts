@@ -11,7 +11,7 @@ const noting = (log: string[], faults: Partial<Notebook> = {}) => createWorld({
 })
 const call = (n: number) => ({ id: `c${n}`, name: 'echo', arguments: { n } })
 
-test('calls of one moment are noted, saved once for all of them, and only then run', async () => {
+test('calls of one tick are saved together before they run', async () => {
   const log: string[] = []
   const session = await noting(log).host.openSession({ mode: 'yolo' })
   await session.call(call(0))
@@ -22,7 +22,7 @@ test('calls of one moment are noted, saved once for all of them, and only then r
   expect(log.slice(7).toSorted()).toEqual(['drop 2', 'drop 3', 'drop 4'])
 })
 
-test('who hears that a call has begun hears it when it is saved', async () => {
+test('the start of a call is reported after it is saved', async () => {
   const log: string[] = []
   const world = noting(log)
   const session = await world.host.openSession({ mode: 'yolo' })
@@ -33,7 +33,7 @@ test('who hears that a call has begun hears it when it is saved', async () => {
   expect(log).toEqual(['put 2', 'save', 'began', 'run 1', 'drop 2'])
 })
 
-test('notes that cannot be saved cost the notes and not the calls', async () => {
+test('a failed save loses the notes, not the calls', async () => {
   const log: string[] = []
   const world = noting(log, {
     save: () => {
@@ -45,7 +45,7 @@ test('notes that cannot be saved cost the notes and not the calls', async () => 
   expect(world.eventsOf('SuppressedError')).toMatchObject([{ source: 'journal of calls', message: 'the disk is full' }])
 })
 
-test('a call that is cancelled before it leaves never runs', async () => {
+test('a call that is cancelled before it is sent never runs', async () => {
   const log: string[] = []
   const session = await noting(log).host.openSession({ mode: 'yolo' })
   await session.call(call(0))

@@ -6,7 +6,7 @@ import { createWorld, sketchExtension, verdictOf, type ExtensionSketch } from '.
 const yolo = { mode: 'yolo' } as const
 
 describe('morphix: the registry', () => {
-  test('can be made any number of times, and none knows of another', () => {
+  test('can be created any number of times, each isolated', () => {
     const [one, other] = [createRegistry({ extensions: [{ id: 'a' }] }), createRegistry({})]
     expect(one.offered().get('echo')?.name).toBe('echo')
     expect(other.offered().get('echo')).toBeUndefined()
@@ -15,7 +15,7 @@ describe('morphix: the registry', () => {
     expect(other.offered().get('echo')?.origin.extension).toBe('b')
   })
 
-  test('registers, finds by name, lists, takes back, and says whether there was something to take back', async () => {
+  test('registers, finds by name, lists and unregisters, and reports whether there was something to unregister', async () => {
     const world = createWorld({ extensions: [] })
     expect(world.host.tool('echo')).toBeUndefined()
     await world.host.register([sketchExtension({ id: 'a' }).descriptor, sketchExtension({ id: 'b', tools: { other: {} } }).descriptor])
@@ -28,7 +28,7 @@ describe('morphix: the registry', () => {
     expect(world.host.tools()).toEqual([])
   })
 
-  test('answers for an unknown name, and for tools that are switched off', async () => {
+  test('reports an unknown name, and disabled tools', async () => {
     const world = createWorld()
     const session = await world.host.openSession(yolo)
     expect(verdictOf(await session.call({ id: 'c', name: 'ehco', arguments: {} }))).toBe('ToolNotRegistered')
@@ -50,7 +50,7 @@ describe('morphix: the workspace', () => {
     return { world, toThere }
   }
 
-  test('brings its own tools over those for everybody, and takes them away again without touching the others', async () => {
+  test('adds its tools over the global ones, and removes them without affecting the others', async () => {
     const { world, toThere } = twoFolders()
     expect(world.host.tools().map(({ name, extension }) => `${name} ${extension}`)).toEqual([
       'everywhere everywhere', 'here here', 'shared here',
@@ -61,7 +61,7 @@ describe('morphix: the workspace', () => {
     ])
   })
 
-  test('leaves nothing of itself behind when another takes its place', async () => {
+  test('leaves nothing behind when another one replaces it', async () => {
     const { world, toThere } = twoFolders()
     const session = await world.host.openSession(yolo)
     await session.call({ id: 'c', name: 'here', arguments: {} })
@@ -73,7 +73,7 @@ describe('morphix: the workspace', () => {
     expect(world.host.extensions().map(({ id }) => id).toSorted()).toEqual(['everywhere', 'there'])
   })
 
-  test('gives back what its layer hid when the layer goes', async () => {
+  test('restores what its layer hid when the layer is removed', async () => {
     const world = createWorld({ extensions: [everywhere, workspaceOf('here')] })
     expect(world.host.tool('shared')?.extension).toBe('here')
     await world.host.unregister('here', 'project')

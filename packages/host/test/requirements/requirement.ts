@@ -21,7 +21,7 @@ export function proveAll(specification: string, requirements: readonly Requireme
       await prove()
       expect.hasAssertions()
     })
-    test('each requirement has an id of its own', () => {
+    test('each requirement has a unique id', () => {
       expect(new Set(requirements.map(({ id }) => id)).size).toBe(requirements.length)
     })
   })

@@ -7,7 +7,7 @@ const yolo = { mode: 'yolo' } as const
 const echo = { id: 'c', name: 'echo', arguments: {} }
 
 describe('stud: lifecycle of a tool', () => {
-  test('init is given the configuration of the extension, and its own only', async () => {
+  test('init gets the configuration of its own extension only', async () => {
     const seen: unknown[] = []
     const world = createWorld({
       extensions: [{
@@ -20,13 +20,13 @@ describe('stud: lifecycle of a tool', () => {
     expect(seen).toEqual([{ lang: 'no' }])
   })
 
-  test('a configuration that breaks its schema never reaches it', () => {
+  test('a configuration that violates its schema never reaches it', () => {
     const world = createWorld({ config: { extensions: { sample: { config: { stray: 1 } } } } })
     expect(world.host.tools()).toEqual([])
     expect(world.host.diagnostics).toMatchObject([{ code: 'ConfigSchemaViolation', extensionId: 'sample' }])
   })
 
-  test('phases run in their order, each told when it starts and when it ends, with how long it took', async () => {
+  test('phases run in order, each with a start event, an end event and a duration', async () => {
     const phases: LifecyclePhase[] = []
     const ran = (phase: LifecyclePhase) => () => { phases.push(phase) }
     const world = createWorld({
@@ -41,19 +41,19 @@ describe('stud: lifecycle of a tool', () => {
     )
   })
 
-  test('a phase that is not there is none', async () => {
+  test('a missing phase is a no-op', async () => {
     const world = createWorld({ extensions: [{ phases: {} }] })
     expect(verdictOf(await (await world.host.openSession(yolo)).call(echo))).toBe('output')
     expect(await world.host.close()).toMatchObject({ stopped: ['sample'], faults: [] })
   })
 
-  test('names and schemas are registered all together or not at all', () => {
+  test('names and schemas are registered together or not at all', () => {
     const world = createWorld({ extensions: [{ tools: { fine: {}, broken: { inputSchema: { type: 'object', required: {} } } } }] })
     expect(world.host.tools()).toEqual([])
     expect(world.host.diagnostics).toMatchObject([{ stage: 'register', path: '/tools/1/inputSchema' }])
   })
 
-  test('deactivate comes after the last call in flight, and new calls are refused meanwhile', async () => {
+  test('deactivate runs after the last running call, and new calls are rejected meanwhile', async () => {
     const log: string[] = []
     const gate = Promise.withResolvers<void>()
     const world = createWorld({
@@ -73,7 +73,7 @@ describe('stud: lifecycle of a tool', () => {
     expect(log).toEqual(['call ended', 'deactivate'])
   })
 
-  test('dispose happens once, however often it is asked for', async () => {
+  test('dispose runs once', async () => {
     const world = createWorld()
     await (await world.host.openSession(yolo)).call(echo)
     await Promise.all([world.host.unregister('sample'), world.host.clear(), world.host.close(), world.host.close()])
@@ -82,7 +82,7 @@ describe('stud: lifecycle of a tool', () => {
     expect(world.eventsOf('LifecycleStateChanged').filter(({ to }) => to === 'disposed')).toHaveLength(1)
   })
 
-  test.each(['init', 'activate'] as const)('a failing %s leaves nothing half done, and says so', async (phase) => {
+  test.each(['init', 'activate'] as const)('a failing %s leaves no partial state, and is reported', async (phase) => {
     const world = createWorld({ extensions: [{ phases: { [phase]: () => { throw new Error('not today') } } }] })
     const session = await world.host.openSession(yolo)
     expect(await session.call(echo)).toMatchObject({ error: { code: 'LifecycleFailure', class: 'ExtensionHost' } })
@@ -106,7 +106,7 @@ describe('stud: dependencies', () => {
     { id: 'top', dependsOn: ['base'], tools: { echo: {} } }, { id: 'base', tools: { base: {} } },
   ]
 
-  test('start before, and stop after', async () => {
+  test('start before their dependents, and stop after them', async () => {
     const world = createWorld({ extensions: pair })
     await (await world.host.openSession(yolo)).call(echo)
     const started = world.eventsOf('LifecycleStateChanged').filter(({ to }) => to === 'active').map(({ extensionId }) => extensionId)
@@ -114,7 +114,7 @@ describe('stud: dependencies', () => {
     expect((await world.host.close()).stopped).toEqual(['top', 'base'])
   })
 
-  test('a gap and a circle are errors of their own', () => {
+  test('a missing dependency and a cycle are errors', () => {
     const codes = (extensions: readonly ExtensionSketch[]) => createWorld({ extensions }).host.diagnostics.map(({ code }) => code)
     expect(codes([pair[0]!])).toEqual(['DependencyMissing'])
     expect(codes([pair[0]!, { ...pair[1]!, dependsOn: ['top'] }])).toEqual(['DependencyCycle', 'DependencyCycle'])
@@ -122,7 +122,7 @@ describe('stud: dependencies', () => {
 })
 
 describe('stud: names, layers and failures', () => {
-  test('names are flat, a later layer shadows, and every call is reported with the layer that answered', async () => {
+  test('names are flat, a later layer overrides, and every call is reported with its layer', async () => {
     const world = createWorld({ extensions: [{ id: 'a', layer: 'bundled' }, { id: 'b', layer: 'project' }] })
     const session = await world.host.openSession(yolo)
     await session.call(echo)
@@ -130,7 +130,7 @@ describe('stud: names, layers and failures', () => {
     expect(world.eventsOf('ToolInvocationSucceeded')).toMatchObject([{ tool: 'echo', origin: { layer: 'project', extension: 'b' } }])
   })
 
-  test('what fails is left out, and the session goes on', async () => {
+  test('a failed extension is left out, and the session continues', async () => {
     const world = createWorld({ extensions: [{ id: 'ill', dependsOn: ['gone'], tools: { ill: {} } }, { id: 'well' }] })
     const session = await world.host.openSession(yolo)
     expect(session.tools().map(({ name }) => name)).toEqual(['echo'])
@@ -138,13 +138,13 @@ describe('stud: names, layers and failures', () => {
     expect(world.host.diagnostics).toMatchObject([{ extensionId: 'ill', stage: 'register', code: 'DependencyMissing' }])
   })
 
-  test('a failing override of a project falls back to the layer below, and says to which', () => {
+  test('a failing override of a project falls back to the layer below, and names it', () => {
     const world = createWorld({ extensions: [{ version: '1.0.0' }, { layer: 'project', version: '2.0.0', dependsOn: ['gone'] }] })
     expect(world.host.tool('echo')).toMatchObject({ layer: 'global', version: '1.0.0' })
     expect(world.host.diagnostics).toMatchObject([{ layer: 'project', fallbackTo: 'global' }])
   })
 
-  test('enabled: false takes a tool out of the session', async () => {
+  test('enabled: false removes a tool from the session', async () => {
     const world = createWorld({ config: { tools: { echo: { enabled: false } } } })
     const session = await world.host.openSession(yolo)
     expect(session.tools()).toEqual([])
@@ -155,7 +155,7 @@ describe('stud: names, layers and failures', () => {
 describe('stud: reload', () => {
   const version = (number: number, more: ExtensionSketch = {}): ExtensionSketch => ({ version: `${number}.0.0`, ...more })
 
-  test('is held back while a turn is active, until it has ended or was cancelled', async () => {
+  test('is deferred while a turn is active, until it has ended or was cancelled', async () => {
     const world = createWorld({ extensions: [version(1)] })
     const session = await world.host.openSession(yolo)
     const answering = async () => (await session.call(echo)).metadata.origin?.version
@@ -171,7 +171,7 @@ describe('stud: reload', () => {
     }
   })
 
-  test('concerns its target only', async () => {
+  test('affects its target only', async () => {
     const world = createWorld({ extensions: [version(1), { id: 'other', tools: { other: {} } }] })
     const session = await world.host.openSession(yolo)
     await session.call(echo)
@@ -180,7 +180,7 @@ describe('stud: reload', () => {
     expect(world.host.extensions().find(({ id }) => id === 'other')).toMatchObject({ generation: 2, state: 'active' })
   })
 
-  test('never is refused, an unknown one is an error, and what fails leaves the tool alive', async () => {
+  test('of "never" is refused, of an unknown extension is an error, and a failed one keeps the old tool', async () => {
     const world = createWorld({ extensions: [version(1, { reloadBehavior: 'never' }), { id: 'frail', version: '1.0.0', tools: { frail: {} } }] })
     const session = await world.host.openSession(yolo)
     await session.call(echo)
@@ -195,7 +195,7 @@ describe('stud: reload', () => {
     await expect(world.host.reload({ extensions: ['nobody'] })).rejects.toMatchObject({ code: 'ExtensionNotFound', class: 'Validation' })
   })
 
-  test('an approval does not outlive the bytes it was given for', async () => {
+  test('an approval ends when the bytes of its tool change', async () => {
     let asked = 0
     const world = createWorld({ extensions: [version(1)] })
     const session = await world.host.openSession({ approver: { approve: async () => { asked++; return { decision: 'session' } } } })
@@ -209,7 +209,7 @@ describe('stud: reload', () => {
   })
 })
 
-test('stud: what an embedder registers stands in no order', async () => {
+test('stud: the order of registration by an embedder does not matter', async () => {
   const sketches = ['c', 'a', 'b'].map((id) => sketchExtension({ id, tools: { [`t${id}`]: {} } }).descriptor)
   const world = createWorld({ extensions: [] })
   await world.host.register(sketches)

@@ -9,7 +9,7 @@ test.each<[string, unknown, string]>([
   ['a signal that is none', { signal: 5 }, 'Pass an AbortSignal.'],
   ['a controller for its signal', { signal: new AbortController() }, 'Pass an AbortSignal.'],
   ['a slip', { timeout: 5 }, 'Did you mean "timeoutMs"?'],
-])('what cannot be used beside a call is the error of that call: %s', async (_, options, message) => {
+])('an invalid option is the error of the call: %s', async (_, options, message) => {
   const world = createWorld()
   const session = await world.host.openSession({ mode: 'yolo' })
   const refused = { error: { code: 'InputInvalid' }, error_text: expect.stringContaining(message), metadata: { attempt: 0 } }
@@ -20,7 +20,7 @@ test.each<[string, unknown, string]>([
   await session.close()
 })
 
-test('what steers is a function, and the signal of a turn is one', async () => {
+test('steering must be a function, and the signal of a turn a signal', async () => {
   const session = await createWorld().host.openSession({ mode: 'yolo' })
   expect((await session.callAll([CALL], { steering: true as never })).map(verdictOf)).toEqual(['InputInvalid'])
   expect(() => session.beginTurn({ signal: 5 as never })).toThrow('Pass an AbortSignal.')

@@ -12,7 +12,7 @@ const running = { get: (id: string) => calls.has(id) ? { call: calls.get(id) } :
 const lent = (id: string, layer: 'bundled' | 'global' | 'project', callId: string) =>
   lendFiles({ descriptor: { id, layer }, running, sidecar }).lentFiles?.(callId)
 
-it('lends the long results of its own session to a call of a reading tool that ships with the host', () => {
+it('a bundled reading tool may read the saved results of its own session', () => {
   for (const id of ['read', 'grep']) {
     expect([...lent(id, 'bundled', 'c1')!]).toEqual(['/long/mine'])
     expect([...lent(id, 'bundled', 'c2')!]).toEqual(['/long/other'])
@@ -20,7 +20,7 @@ it('lends the long results of its own session to a call of a reading tool that s
   }
 })
 
-it('lends nothing to any other tool, nor where nothing is known of the files', () => {
+it('no other tool may, and none may if the sidecar lists no files', () => {
   expect(lent('read', 'project', 'c1')).toBeUndefined()
   expect(lent('grep', 'global', 'c1')).toBeUndefined()
   expect(lent('bash', 'bundled', 'c1')).toBeUndefined()

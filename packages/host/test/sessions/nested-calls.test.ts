@@ -20,7 +20,7 @@ async function run(tools: Readonly<Record<string, ToolSketch>>, name = 'outer') 
   return { world, outcome: await session.call({ id: 'c1', name, arguments: {} }) }
 }
 
-test('a tool calls another, through the same pipeline', async () => {
+test('a nested call runs through the same pipeline', async () => {
   const { world, outcome } = await run({ outer: caller(calls('inner', { a: 1 })) })
   expect(outcome).toMatchObject({ type: 'output', data: { a: 1 }, metadata: { call_id: 'c1', tool: 'outer' } })
   expect(
@@ -28,7 +28,7 @@ test('a tool calls another, through the same pipeline', async () => {
   ).toEqual(['c1.1 inner', 'c1 outer'])
 })
 
-test('its result arrives whole and is not saved, or is refused above outputBytes', async () => {
+test('its result is not truncated or saved, and is rejected above outputBytes', async () => {
   const saved: string[] = []
   const sidecar = { save: async (_session: string, callId: string) => `/${saved.push(callId)}` }
   const read = async (length: number): Promise<Outcome> => {
@@ -59,7 +59,7 @@ test('its result arrives whole and is not saved, or is refused above outputBytes
   expect(saved).toEqual([])
 })
 
-test('it gains no power by that', async () => {
+test('a nested call gives the caller no power', async () => {
   const { world, outcome } = await run({
     outer: caller(calls('inner')), inner: { requires: { fs: { read: ['{workspace}'], write: ['{workspace}'] } } },
   })
@@ -70,7 +70,7 @@ test('it gains no power by that', async () => {
   expect(world.eventsOf('ToolInvocationCancelled')).toMatchObject([{ tool: 'inner', errorCode: 'CapabilityDenied' }])
 })
 
-test('it cannot call itself without end', async () => {
+test('recursion is limited', async () => {
   const { world, outcome } = await run({ outer: caller(calls('outer')) })
   expect(outcome).toMatchObject({
     error_text: 'The call of "outer" was refused: tools call each other 5 deep at most, and "outer", which calls it, is that deep. '
@@ -80,7 +80,7 @@ test('it cannot call itself without end', async () => {
   expect(world.eventsOf('ToolInvocationStarted')).toHaveLength(6)
 })
 
-test('without the capability there is no such service, and outside of a call it is refused', async () => {
+test('nested calls need the capability, and are rejected outside of a call', async () => {
   const { world } = await run({ outer: {} })
   expect(world.compartment('outer').request.services).not.toHaveProperty('callTool')
   const other = await run({ outer: caller(() => 1) })
@@ -89,7 +89,7 @@ test('without the capability there is no such service, and outside of a call it 
   ).rejects.toMatchObject({ code: 'CapabilityDenied', message: expect.stringContaining('Await it before the call ends.') })
 })
 
-test('when the outer call ends, so does the inner', async () => {
+test('the inner call ends with the outer call', async () => {
   const world = createWorld({
     extensions: [
       { id: 'outer', tools: { outer: caller(calls('inner')) } },
@@ -107,7 +107,7 @@ test('when the outer call ends, so does the inner', async () => {
   expect(world.compartment('inner').inFlight).toBe(0)
 })
 
-test('the caller may give the inner call up, and goes on itself', async () => {
+test('the caller may cancel the inner call and continue', async () => {
   const outer = caller(async (_, { services, callId }: TwinRuntime) => {
     const giveUp = new AbortController()
     const inner = services.callTool!(callId, 'inner', {}, giveUp.signal)
@@ -120,7 +120,7 @@ test('the caller may give the inner call up, and goes on itself', async () => {
   expect(world.compartment('inner').inFlight).toBe(0)
 })
 
-test('an inner call that is not awaited ends with the outer', async () => {
+test('an inner call that is not awaited ends with the outer call', async () => {
   const outer = caller(async (_, { services, callId }: TwinRuntime) => {
     void services.callTool!(callId, 'inner', {}, new AbortController().signal)
     await flush()
@@ -140,7 +140,7 @@ test('an inner call that is not awaited ends with the outer', async () => {
   expect(world.compartment('inner').inFlight).toBe(0)
 })
 
-test('while a person is asked about the inner call, the time of the outer stands still', async () => {
+test('the time of the outer call is paused while a person is asked about the inner call', async () => {
   const clock = new ManualClock()
   const world = createWorld({
     clock,

@@ -44,13 +44,13 @@ describe('a nested call uses no power that its caller lacks', () => {
     expect(await nested(createWorld({ extensions: [outer(caller), inner(called)] }))).toBe(verdict)
   })
 
-  test('the state of its own extension is one of its powers', async () => {
+  test('the state of its own extension counts as power', async () => {
     const own = outer({ stateSlot: STATE })
     const tools = { ...own.tools, inner: { requires: READS } }
     expect(await nested(createWorld({ extensions: [{ ...own, tools }] }))).toBe('output')
   })
 
-  test('the refusal names what is missing', async () => {
+  test('the denial names what is missing', async () => {
     const world = createWorld({ extensions: [outer(), inner({ env: ['A'], secrets: [TOKEN], stateSlot: STATE })] })
     await nested(world)
     const decided = world.eventsOf('ToolInvocationDecided').find(({ tool }) => tool === 'inner')
@@ -124,7 +124,7 @@ describe('the callers of a nested call', () => {
     expect(tools()).toEqual([])
   })
 
-  test('are part of a stored approval', async () => {
+  test('are stored with an approval', async () => {
     const { approver } = deciding({ inner: 'project' })
     const { host } = world()
     await (await host.openSession({ approver })).call(call('outer'))

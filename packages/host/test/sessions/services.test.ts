@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { flush, ManualClock } from '../twin/clock.ts'
 import { createWorld, type ExtensionSketch } from '../twin/world.ts'
 
-test('what an extension logs becomes an event, with the call it belongs to', async () => {
+test('log lines of an extension are events with the call they belong to', async () => {
   const world = createWorld({
     extensions: [{
       phases: { init: ({ log }) => log.warn('starting') },
@@ -19,7 +19,7 @@ test('what an extension logs becomes an event, with the call it belongs to', asy
   ])
 })
 
-test('variables are looked up by declared name alone, when the extension starts', async () => {
+test('only declared variables are read, when the extension starts', async () => {
   const asked: string[] = []
   const world = createWorld({ extensions: [{ env: ['HARBOUR'] }], env: (name) => { asked.push(name); return 'value' } })
   const session = await world.host.openSession({ mode: 'yolo' })
@@ -29,7 +29,7 @@ test('variables are looked up by declared name alone, when the extension starts'
   expect(world.compartment().request.services.env).toEqual(new Map([['HARBOUR', 'value']]))
 })
 
-test('secrets go to the broker with where they may be used, and nowhere else', async () => {
+test('secrets go only to the broker, with the hosts they may be used for', async () => {
   const tools = { fetch: { requires: { net: { hosts: ['api.example.com'] }, shell: [{ cmd: 'git' }] } } }
   const secrets = [{ name: 'KEY', hosts: ['api.example.com'] }, { name: 'UNSET', commands: ['git'] }]
   const world = createWorld({ extensions: [{ tools, secrets }], env: (name) => ({ KEY: 'the canary sings' })[name] })
@@ -56,7 +56,7 @@ const person = (password: string, seen: InteractionEnvelope[] = []): Interactor 
   },
 })
 
-test('what init asks goes to the person of the session whose call starts it, and its time stands still', async () => {
+test('init asks the person of the session that starts it, and its time is paused', async () => {
   const clock = new ManualClock()
   const world = createWorld({ clock, extensions: [SIGNS_IN] })
   const seen: InteractionEnvelope[] = []
@@ -72,7 +72,7 @@ test('what init asks goes to the person of the session whose call starts it, and
   expect(world.eventsOf('ExtensionLog')).toMatchObject([{ text: 'hunter2' }])
 })
 
-test('an extension outside any call asks the user of the host', async () => {
+test('an extension outside of any call asks the interactor of the host', async () => {
   const world = createWorld({
     extensions: [{ ...SIGNS_IN, discoveryRules: { activation: 'eager' } }], interactor: person('of the host'),
   })
@@ -84,7 +84,7 @@ test('an extension outside any call asks the user of the host', async () => {
   expect(world.eventsOf('ExtensionLog')).toHaveLength(2)
 })
 
-test('where no user can be asked, init fails with that, and nothing else of it is tried', async () => {
+test('init fails if no person can be asked, and is not retried', async () => {
   const world = createWorld({ extensions: [SIGNS_IN] })
   const session = await world.host.openSession({ mode: 'yolo' })
   expect(await session.call({ id: 'c1', name: 'echo', arguments: {} })).toMatchObject({ error: { code: 'InteractionUnavailable' } })
@@ -93,7 +93,7 @@ test('where no user can be asked, init fails with that, and nothing else of it i
   expect(await attended.call({ id: 'c2', name: 'echo', arguments: {} })).toMatchObject({ type: 'output' })
 })
 
-test('a user who is asked by init and leaves is asked no more, and delays no one else', async () => {
+test('a question of init ends with its session, and the next call asks again', async () => {
   const world = createWorld({ extensions: [SIGNS_IN] })
   const withdrawn = Promise.withResolvers<void>()
   const idle: Interactor = {
@@ -115,7 +115,7 @@ test('a user who is asked by init and leaves is asked no more, and delays no one
   expect(await other.call({ id: 'd', name: 'echo', arguments: {} })).toMatchObject({ type: 'output' })
 })
 
-test('questions of several hosts to one person are told apart', async () => {
+test('questions of several hosts to one person have different ids', async () => {
   const seen: InteractionEnvelope[] = []
   const shared = { extensions: [{ ...SIGNS_IN, discoveryRules: { activation: 'eager' } }], interactor: person('x', seen) } as const
   createWorld(shared)

@@ -13,7 +13,7 @@ const counting: ToolSketch = {
   },
 }
 
-test('a session keeps what an extension gives it, and no other sees it', async () => {
+test('session memory is private to the session', async () => {
   const { host } = createWorld({ extensions: [{ tools: { note: counting } }, { id: 'other', tools: { peek: counting } }] })
   const [one, two] = [await host.openSession(), await host.openSession()]
   const read = async (session: typeof one, name: string, args = {}): Promise<Json | string> => {
@@ -28,7 +28,7 @@ test('a session keeps what an extension gives it, and no other sees it', async (
   expect(await read(one, 'note')).toEqual({ id: one.id, data: ['kept'] })
 })
 
-test('a session keeps a copy, of JSON, up to a measure, for each extension by itself', async () => {
+test('session memory holds a copy of JSON, limited in size, for each extension', async () => {
   const given: { list: Json[] } = { list: [1] }
   const keep = (what: () => unknown): ToolSketch => ({
     ...counting, execute: async (_args, { services, callId }) => {
@@ -57,7 +57,7 @@ test('a session keeps a copy, of JSON, up to a measure, for each extension by it
   expect(await call('full')).toMatchObject({ type: 'output' })
 })
 
-test('outside of a call there is no session, and without declaring it no access', async () => {
+test('session memory needs a call and the capability', async () => {
   const world = createWorld({ extensions: [{ tools: { note: counting } }, { id: 'plain' }] })
   const session = await world.host.openSession({ mode: 'yolo' })
   await session.call({ id: 'c', name: 'note', arguments: {} })

@@ -6,7 +6,7 @@ import { createWorld, verdictOf } from '../twin/world.ts'
 const HANGING = { extensions: [{ tools: { echo: { execute: () => new Promise(() => {}) } } }] }
 const echo = { name: 'echo', arguments: {} }
 
-test('tools are told as definitions, without what only an operator sees', async () => {
+test('tools are listed as definitions, without operator details', async () => {
   const session = await createWorld({
     extensions: [{ tools: { b: {}, a: { label: 'The A', idempotent: true } } }],
   }).host.openSession()
@@ -26,7 +26,7 @@ test('tools are told as definitions, without what only an operator sees', async 
   expect(session.tools()[0]).not.toHaveProperty('packageDigest')
 })
 
-test('closing cancels what runs, refuses what comes, and happens once', async () => {
+test('closing cancels running calls, rejects later ones, and happens once', async () => {
   const world = createWorld(HANGING)
   const session = await world.host.openSession({ mode: 'yolo' })
   const running = session.call({ id: 'a', ...echo })
@@ -39,7 +39,7 @@ test('closing cancels what runs, refuses what comes, and happens once', async ()
   expect(world.eventsOf('SessionClosed')).toEqual([expect.objectContaining({ sessionId: session.id })])
 })
 
-test('the signal of a session cancels its calls and those to come, and no other session', async () => {
+test('the signal of a session cancels its present and later calls, and no other session', async () => {
   const { host } = createWorld(HANGING)
   const cancel = new AbortController()
   const cancelled = await host.openSession({ mode: 'yolo', signal: cancel.signal })
@@ -53,7 +53,7 @@ test('the signal of a session cancels its calls and those to come, and no other 
   expect(verdictOf(await outcomes[1]!)).toBe('SessionCancelled')
 })
 
-test('a session opened with a cancelled signal is a cancelled session', async () => {
+test('a session that is opened with an aborted signal is cancelled', async () => {
   const session = await createWorld().host.openSession({ mode: 'yolo', signal: AbortSignal.abort() })
   expect(verdictOf(await session.call({ id: 'a', ...echo }))).toBe('SessionCancelled')
 })
@@ -73,11 +73,11 @@ test.each<[string, SessionOptions, string]>([
     { rules: [{ permission: 'fs.read', pattern: '{nowhere}/x', action: 'deny' }] },
     'RequirementInvalid',
   ],
-])('%s is refused when the session is opened', async (_, options, code) => {
+])('%s is rejected when the session is opened', async (_, options, code) => {
   await expect(createWorld().host.openSession(options)).rejects.toMatchObject({ code })
 })
 
-test('what was kept beside is removed when the session closes, and a failure to is reported', async () => {
+test('saved results are removed when the session closes, and a failure is reported', async () => {
   const discarded: string[] = []
   const world = createWorld({
     sidecar: { save: async () => '', discard: async (id) => { discarded.push(id); throw new Error('locked') } },
@@ -88,7 +88,7 @@ test('what was kept beside is removed when the session closes, and a failure to 
   expect(world.eventsOf('SuppressedError')).toMatchObject([{ source: 'sidecar', message: 'locked' }])
 })
 
-test('a listener of its cancellation may close it: it ends once', async () => {
+test('a session that is closed by a listener of its cancellation ends once', async () => {
   const world = createWorld(HANGING)
   const session = await world.host.openSession({ mode: 'yolo' })
   const again: Promise<void>[] = []
@@ -101,7 +101,7 @@ test('a listener of its cancellation may close it: it ends once', async () => {
   expect(world.eventsOf('SessionClosed')).toHaveLength(1)
 })
 
-test.each(['host', 'parent'] as const)('a session that was announced has its end event, also when the %s closes at that very moment', async (who) => {
+test.each(['host', 'parent'] as const)('every SessionOpened has its SessionClosed, also if the %s closes in the same tick', async (who) => {
   const world = createWorld()
   const parent = await world.host.openSession({ mode: 'yolo' })
   const over = Promise.withResolvers<unknown>()
@@ -114,7 +114,7 @@ test.each(['host', 'parent'] as const)('a session that was announced has its end
   expect(verdictOf(await session.call({ id: 'a', ...echo }))).toMatch(/HostClosed|SessionCancelled/)
 })
 
-test.each([new AbortController(), 'soon', {}])('a call with a signal that is none (%j) ends with that, and leaves nothing open', async (signal) => {
+test.each([new AbortController(), 'soon', {}])('a call with an invalid signal (%j) ends with an error, and leaves nothing open', async (signal) => {
   const { host } = createWorld()
   const session = await host.openSession({ mode: 'yolo' })
   const options = { signal: signal as never }
@@ -127,7 +127,7 @@ test.each([new AbortController(), 'soon', {}])('a call with a signal that is non
   expect(await host.close()).toMatchObject({ cancelledCalls: 0 })
 })
 
-test('a reason to cancel that is none of the known ones is taken for the wish of a person', async () => {
+test('an unknown reason to cancel counts as "user"', async () => {
   const session = await createWorld().host.openSession({ mode: 'yolo' })
   session.cancel('toString' as never)
   expect(await session.call({ id: 'a', ...echo })).toMatchObject({
@@ -135,7 +135,7 @@ test('a reason to cancel that is none of the known ones is taken for the wish of
   })
 })
 
-test('schemas are handed out as copies that other libraries may change, and calls are checked as before', async () => {
+test('listed schemas are copies: changing them does not change the checks', async () => {
   const city = Object.freeze({ type: 'string' })
   const inputSchema = Object.freeze({ type: 'object', properties: Object.freeze({ city }), required: Object.freeze(['city']) })
   const outputSchema = Object.freeze({ type: 'object', properties: Object.freeze({}) })

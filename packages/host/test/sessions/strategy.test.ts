@@ -44,14 +44,14 @@ async function started(strategy: ExecutionStrategy | undefined, names: readonly 
 }
 
 describe('phi: strategies', () => {
-  test('parallel is the default: all begin at once, and results keep the order of the calls', async () => {
+  test('parallel is the default: all start at once, and results keep the order of the calls', async () => {
     const { begun, end, outcomes } = await started(undefined, ['a', 'b', 'c'])
     expect(begun).toEqual(['a', 'b', 'c'])
     for (const name of ['c', 'a', 'b']) await end(name)
     expect(dataOf(await outcomes)).toEqual(['answer a', 'answer b', 'answer c'])
   })
 
-  test('sequential begins one when the one before has ended', async () => {
+  test('sequential starts a call when the previous one has ended', async () => {
     const { begun, end, outcomes } = await started('sequential', ['a', 'b', 'c'])
     expect(begun).toEqual(['a'])
     await end('a')
@@ -61,7 +61,7 @@ describe('phi: strategies', () => {
     expect(dataOf(await outcomes)).toEqual(['answer a', 'answer b', 'answer c'])
   })
 
-  test('batched begins so many at once, and the next when all of those have ended', async () => {
+  test('batched starts a batch when the previous one has ended', async () => {
     const { begun, end, outcomes } = await started({ batched: 2 }, ['a', 'b', 'c', 'd', 'e'])
     expect(begun).toEqual(['a', 'b'])
     await end('b')
@@ -72,7 +72,7 @@ describe('phi: strategies', () => {
     expect(dataOf(await outcomes)).toEqual(['a', 'b', 'c', 'd', 'e'].map((name) => `answer ${name}`))
   })
 
-  test('the strategy of the session holds unless the response has its own', async () => {
+  test('the strategy of a response overrides that of the session', async () => {
     const { world, begun, end } = gated()
     const session = await world.host.openSession({ mode: 'yolo', strategy: 'sequential' })
     const first = session.callAll(calls('a', 'b'))
@@ -92,7 +92,7 @@ describe('phi: strategies', () => {
   test.each<[string, unknown]>([
     ['an unknown word', 'eager'], ['no size', {}], ['a size of 0', { batched: 0 }], ['half a call', { batched: 1.5 }],
     ['nothing', null],
-  ])('%s is no strategy', async (_, strategy) => {
+  ])('%s is not a strategy', async (_, strategy) => {
     const { host } = createWorld()
     const session = await host.openSession({ mode: 'yolo' })
     await expect(session.callAll(calls('a'), { strategy: strategy as never })).rejects.toMatchObject({ code: 'InputInvalid' })
@@ -111,7 +111,7 @@ describe('phi: steering', () => {
   }
 
   test.each<[ExecutionStrategy, number]>([['sequential', 3], [{ batched: 2 }, 2], ['parallel', 1]])(
-    '%o asks after each batch, the last one too', async (strategy, questions) => {
+    '%o checks after each batch, the last one too', async (strategy, questions) => {
       const { steering, asked } = steerAt(Infinity)
       const { end, outcomes } = await started(strategy, ['a', 'b', 'c'], steering)
       for (const name of ['a', 'b', 'c']) await end(name)
@@ -120,14 +120,14 @@ describe('phi: steering', () => {
     },
   )
 
-  test('sequential: what has not begun is skipped, each with its result', async () => {
+  test('sequential: calls that have not started are skipped, each with a result', async () => {
     const { begun, end, outcomes } = await started('sequential', ['a', 'b', 'c'], steerAt(1).steering)
     await end('a')
     expect(dataOf(await outcomes)).toEqual(['answer a', 'SkippedBySteering', 'SkippedBySteering'])
     expect(begun).toEqual(['a'])
   })
 
-  test('batched: a batch that has begun runs to its end', async () => {
+  test('batched: a batch that has started runs to its end', async () => {
     const { begun, end, outcomes } = await started({ batched: 2 }, ['a', 'b', 'c'], steerAt(1).steering)
     await end('a')
     await end('b')
@@ -135,14 +135,14 @@ describe('phi: steering', () => {
     expect(begun).toEqual(['a', 'b'])
   })
 
-  test('parallel: all have begun, so nothing is skipped', async () => {
+  test('parallel: all have started, so nothing is skipped', async () => {
     const { end, outcomes } = await started('parallel', ['a', 'b'], steerAt(1).steering)
     await end('a')
     await end('b')
     expect(dataOf(await outcomes)).toEqual(['answer a', 'answer b'])
   })
 
-  test('the text of a skipped call is the one loops look for, and the run goes on', async () => {
+  test('a skipped call has the exact text that agent loops match, and the run continues', async () => {
     const { end, outcomes } = await started('sequential', ['a', 'b'], async () => true)
     await end('a')
     const skipped = (await outcomes)[1]!
@@ -160,7 +160,7 @@ describe('phi: steering', () => {
     expect(world.eventsOf('SuppressedError')).toMatchObject([{ source: 'steering', message: 'lost' }])
   })
 
-  test('a skipped call uses nothing of the budget', async () => {
+  test('a skipped call uses no budget', async () => {
     const { world, begun, end } = gated()
     const session = await world.host.openSession({ mode: 'yolo', budget: { calls: 2 } })
     const outcomes = session.callAll(calls('a', 'b', 'c'), { strategy: 'sequential', steering: () => true })
@@ -181,7 +181,7 @@ describe('phi: events', () => {
     .filter((event) => 'callId' in event && event.callId === callId)
     .flatMap((event) => toPhiEvents(event).map(({ type }) => type))
 
-  test('a call that runs begins, updates and ends', async () => {
+  test('a call emits start, update and end', async () => {
     const world = createWorld({
       extensions: [{ tools: { echo: { execute: (_, { update, progress }) => { update(1); progress('half'); return 2 } } } }],
     })
@@ -189,14 +189,14 @@ describe('phi: events', () => {
     expect(phiEvents(world, 'a')).toEqual(['ToolExecutionStart', 'ToolExecutionUpdate', 'ProgressMessage', ...ENDED])
   })
 
-  test('a call skipped by steering begins and ends', async () => {
+  test('a call skipped by steering emits start and end', async () => {
     const { world, end, outcomes } = await started('sequential', ['a', 'b'], () => true)
     await end('a')
     await outcomes
     expect(phiEvents(world, 'id-b')).toEqual(['ToolExecutionStart', ...ENDED])
   })
 
-  test('a call skipped by a before-hook neither begins nor ends, and has its own text', async () => {
+  test('a call skipped by a before-hook emits neither start nor end, and has its own text', async () => {
     const world = createWorld()
     const session = await world.host.openSession({ mode: 'yolo', hooks: { beforeToolExecution: () => false } })
     const [outcome] = await session.callAll(calls('a'))
@@ -204,7 +204,7 @@ describe('phi: events', () => {
     expect(outcome).toMatchObject({ type: 'error', error_text: 'Tool execution skipped by before_tool_execution hook.' })
   })
 
-  test('hooks stand around the events they belong to', async () => {
+  test('hooks run around their events', async () => {
     const log: string[] = []
     const world = createWorld()
     world.host.on((event) => log.push(...toPhiEvents(event).map(({ type }) => type)))
@@ -220,7 +220,7 @@ describe('phi: events', () => {
 describe('stud: several calls in one response', () => {
   const KEYED = { extensions: [{ tools: { echo: { approvalKey: '{n}' } } }] }
 
-  test('people are asked strictly in the order of the calls, and nothing runs before the last answer', async () => {
+  test('questions are asked in the order of the calls, and nothing runs before the last answer', async () => {
     const world = createWorld(KEYED)
     const approver = new ScriptedApprover()
     const session = await world.host.openSession({ approver })
@@ -234,7 +234,7 @@ describe('stud: several calls in one response', () => {
     expect((await outcomes).map(verdictOf)).toEqual(['output', 'ApprovalDenied', 'output'])
   })
 
-  test('the order holds also where code takes its time to derive the key', async () => {
+  test('questions keep their order when keys are derived by slow code', async () => {
     const slow = Promise.withResolvers<void>()
     const world = createWorld({
       extensions: [{
@@ -258,7 +258,7 @@ describe('stud: several calls in one response', () => {
     expect(approver.asked.map(({ approvalKey }) => approvalKey)).toEqual(['a', 'b'])
   })
 
-  test('where the session halts without a person, the turn ends and nothing is dispatched', async () => {
+  test('in a headless session that halts, the turn ends and nothing is sent', async () => {
     const world = createWorld({
       extensions: [{ tools: { echo: { gated: false, mode: 'read', requires: {} }, ask: { approvalKey: '{n}' } } }],
     })
@@ -274,7 +274,7 @@ describe('stud: several calls in one response', () => {
     expect(verdictOf(await session.call(calls('c')[0]!))).toBe('output')
   })
 
-  test('a refused call stays refused when the rest is skipped', async () => {
+  test('a denied call stays denied when the rest is skipped', async () => {
     const world = createWorld(KEYED)
     const session = await world.host.openSession({
       approver: { approve: async ({ approvalKey }) => ({ decision: approvalKey === 'b' ? 'reject' : 'once' }) },
@@ -283,7 +283,7 @@ describe('stud: several calls in one response', () => {
     expect(outcomes.map(verdictOf)).toEqual(['output', 'ApprovalDenied', 'SkippedBySteering'])
   })
 
-  test('who never says whether there is steering is not waited for once the calls are cancelled', async () => {
+  test('steering that never answers does not delay cancelled calls', async () => {
     const world = createWorld(KEYED)
     const session = await world.host.openSession({ mode: 'yolo' })
     const cancel = new AbortController()

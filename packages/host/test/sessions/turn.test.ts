@@ -7,7 +7,7 @@ import { createWorld, verdictOf } from '../twin/world.ts'
 const HANGING = { extensions: [{ tools: { echo: { execute: () => new Promise(() => {}) } } }] }
 const echo = (id: string) => ({ id, name: 'echo', arguments: {} })
 
-test('turns are counted, told, and follow each other', async () => {
+test('turns are numbered, reported and sequential', async () => {
   const world = createWorld()
   const session = await world.host.openSession({ mode: 'yolo' })
   expect(session.beginTurn().number).toBe(1)
@@ -21,7 +21,7 @@ test('turns are counted, told, and follow each other', async () => {
   expect(() => session.beginTurn()).toThrowError(expect.objectContaining({ code: 'SessionCancelled' }))
 })
 
-test('a turn ends when its calls have, and takes no more while it does', async () => {
+test('a turn ends after its calls, and accepts no more while it ends', async () => {
   const gate = Promise.withResolvers<string>()
   const world = createWorld({ extensions: [{ tools: { echo: { execute: () => gate.promise } } }] })
   const session = await world.host.openSession({ mode: 'yolo' })
@@ -37,7 +37,7 @@ test('a turn ends when its calls have, and takes no more while it does', async (
   expect(world.eventsOf('TurnEnded')).toHaveLength(1)
 })
 
-test('a turn closes the sub-agents it has when it ends, those that come meanwhile too, and keeps none that has closed', async () => {
+test('a turn that ends closes its sub-agents, also new ones, and keeps no closed one', async () => {
   const turn = new HostTurn({ number: 1, scope: new CancelScope(), offered: undefined as never, signal: undefined })
   const closed: string[] = []
   const subagent = (name: string, then = () => {}) => {
@@ -52,7 +52,7 @@ test('a turn closes the sub-agents it has when it ends, those that come meanwhil
 })
 
 describe('cancellation: session > turn > call', () => {
-  test('a turn cancels its calls and those to come, and the session goes on', async () => {
+  test('a turn cancels its present and later calls, and the session continues', async () => {
     const { host } = createWorld(HANGING)
     const session = await host.openSession({ mode: 'yolo' })
     const outside = session.call(echo('outside'))
@@ -69,7 +69,7 @@ describe('cancellation: session > turn > call', () => {
     expect(await outside).toMatchObject({ error: { code: 'SessionCancelled', data: { reason: 'user' } } })
   })
 
-  test('a call that is cancelled cancels nothing else', async () => {
+  test('a cancelled call cancels nothing else', async () => {
     const { host } = createWorld(HANGING)
     const session = await host.openSession({ mode: 'yolo' })
     const turn = session.beginTurn()
@@ -99,7 +99,7 @@ describe('cancellation: session > turn > call', () => {
     expect(next.signal.reason).toMatchObject({ code: 'SessionCancelled' })
   })
 
-  test('calls of a response end together when their signal says so', async () => {
+  test('the signal of a response cancels all its calls', async () => {
     const { host } = createWorld(HANGING)
     const session = await host.openSession({ mode: 'yolo' })
     const cancel = new AbortController()

@@ -4,7 +4,7 @@ import { createWorld, verdictOf, type TwinRuntime } from '../twin/world.ts'
 
 const echo = { id: 'c', name: 'echo', arguments: {} }
 
-test('morphix: workflows that run at once in one session have budgets of their own', async () => {
+test('morphix: concurrent workflows of one session have separate budgets', async () => {
   const { host } = createWorld()
   const session = await host.openSession({ mode: 'yolo' })
   const workflow = (limit: number) => host.runWorkflow({ calls: limit }, async () => {
@@ -20,7 +20,7 @@ test('morphix: workflows that run at once in one session have budgets of their o
   ])
 })
 
-test('each workflow begins with the configured budget, and outside of one the session is its own', async () => {
+test('each workflow starts with the configured budget, and so does a session outside of one', async () => {
   const { host } = createWorld({ config: { budget: { calls: 1 } } })
   const session = await host.openSession({ mode: 'yolo' })
   const twice = async () => [verdictOf(await session.call(echo)), verdictOf(await session.call(echo))]
@@ -30,7 +30,7 @@ test('each workflow begins with the configured budget, and outside of one the se
   expect(await twice()).toEqual(['output', 'BudgetExhausted'])
 })
 
-test('a budget given to the session binds inside of workflows too, and one inside another draws from both', async () => {
+test('a budget of the session also limits its workflows, and nested workflows use both budgets', async () => {
   const { host } = createWorld()
   const session = await host.openSession({ mode: 'yolo', budget: { calls: 2 } })
   const verdict = async () => verdictOf(await session.call(echo))
@@ -41,7 +41,7 @@ test('a budget given to the session binds inside of workflows too, and one insid
   expect(await host.runWorkflow({ calls: 1 }, async () => [await inner(), await inner()])).toEqual(['output', 'BudgetExhausted'])
 })
 
-test('a sub-agent draws from the workflow once, not once for each generation', async () => {
+test('a sub-agent uses the budget of a workflow once, at any depth', async () => {
   const { host } = createWorld()
   const session = await host.openSession({ mode: 'yolo' })
   const subagent = await (await session.openSubagent({ mode: 'yolo' })).openSubagent({ mode: 'yolo' })
@@ -50,7 +50,7 @@ test('a sub-agent draws from the workflow once, not once for each generation', a
   ])).toEqual(['output', 'output', 'BudgetExhausted'])
 })
 
-test('a call that a tool makes is paid by the workflow that called the tool, not by the one that started it', async () => {
+test('a nested call uses the budget of the workflow that called the tool', async () => {
   const powers = { fs: { read: ['{workspace}'] }, capabilities: ['tools.call' as const] }
   // The compartment answers in the async context of its opener.
   let inThatContext: (work: () => Promise<unknown>) => Promise<unknown> = (work) => work()
@@ -82,7 +82,7 @@ test('a call that a tool makes is paid by the workflow that called the tool, not
   ])).toEqual(['output', 'output', 'BudgetExhausted'])
 })
 
-test('what a tool says it used is settled, and never less than was reserved', async () => {
+test('the usage that a tool reports is settled, and is at least the reservation', async () => {
   const tokens = (used: number) => ({ type: 'output', data: 1, metadata: { tokens_used: used } })
   const { host } = createWorld({ extensions: [{ tools: { echo: { execute: (args) => tokens(Number(args['used'])) } } }] })
   const session = await host.openSession({ mode: 'yolo', budget: { tokens: 20 } })

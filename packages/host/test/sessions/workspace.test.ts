@@ -16,7 +16,7 @@ function place(workspace: string, sketches: readonly ExtensionSketch[]) {
   return { workspace, sandbox, report }
 }
 
-test('switching unloads the layer of the old workspace and loads that of the new one; what is global stays by name', async () => {
+test('switching replaces the project layer and keeps the global one', async () => {
   const everywhere: ExtensionSketch = { id: 'everywhere', tools: { everywhere: {} } }
   const world = createWorld({
     extensions: [everywhere, { id: 'here', layer: 'project', tools: { here: {}, echo: { execute: () => 'here' } } }],
@@ -37,7 +37,7 @@ test('switching unloads the layer of the old workspace and loads that of the new
   expect(world.eventsOf('WorkspaceSwitched')).toMatchObject([{ from: '/work space', to: '/there' }])
 })
 
-test('a session stays in the workspace it was opened in, and that is unloaded when the last of them has closed', async () => {
+test('a session stays in its workspace, which is unloaded when its last session has closed', async () => {
   const world = createWorld({ extensions: [{ layer: 'project', tools: { echo: { execute: () => 'here' } } }] })
   const [first, second] = [await world.host.openSession(yolo), await world.host.openSession(yolo)]
   const { sessionsLeft, unloaded } = await world.host.switchWorkspace(place('/there', []))
@@ -65,7 +65,7 @@ test('closing the host ends the sessions of every workspace', async () => {
   await expect(world.host.switchWorkspace(place('/elsewhere', []))).rejects.toMatchObject({ code: 'HostClosed' })
 })
 
-test('closing the host at the moment of a switch ends the sessions of both', async () => {
+test('closing the host during a switch ends the sessions of both workspaces', async () => {
   const world = createWorld({ extensions: [{ layer: 'project' }] })
   const session = await world.host.openSession(yolo)
   await session.call(echo)
@@ -77,7 +77,7 @@ test('closing the host at the moment of a switch ends the sessions of both', asy
   expect(world.eventsOf('SessionClosed')).toMatchObject([{ sessionId: session.id }])
 })
 
-test('a switch there and back finds what was there', async () => {
+test('a switch to another workspace and back restores the first one', async () => {
   const sketches: readonly ExtensionSketch[] = [{ layer: 'project', tools: { echo: { execute: () => 'here' } } }]
   const world = createWorld({ extensions: sketches })
   await world.host.switchWorkspace(place('/there', []))

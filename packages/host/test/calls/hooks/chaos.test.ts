@@ -46,7 +46,7 @@ function optionsOf(manners: readonly string[]): SessionOptions {
   }
 }
 
-test('whatever hooks, judges and machines do at any time, each call settles once and is reported once', async () => {
+test('with any hooks, guards and machines each call settles once and is reported once', async () => {
   const manners = fc.array(manner, { minLength: 1, maxLength: 12 })
   await fc.assert(fc.asyncProperty(manners, fc.integer({ min: 1, max: 5 }), ending, async (how, count, end) => {
     const clock = new ManualClock()

@@ -18,7 +18,7 @@ test('the page names every hook', () => {
   expect(page).toContain('`beforeToolExecutionUpdate`, `after…Update`')
 })
 
-test('its configuration is one, and speaks of patterns that there are', () => {
+test('its configuration is valid, and names existing patterns', () => {
   const [, example = ''] = /```json\n([\s\S]*?)```/.exec(page) ?? []
   const { watchdogs } = configFileSchema.parse(JSON.parse(example))
   const ids = new Set(COMMAND_SAFETY_PATTERNS.map(({ id }) => id))

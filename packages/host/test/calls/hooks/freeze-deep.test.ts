@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { freezeDeep } from '../../../src/calls/hooks.ts'
 
-test('nothing in it can be changed any more, and it is still the same', () => {
+test('a frozen value cannot be changed, and stays the same object', () => {
   const value = { list: [1, { a: 'x' }], none: null }
   expect(freezeDeep(value)).toBe(value)
   expect(() => value.list.push(2)).toThrow(TypeError)

@@ -9,7 +9,7 @@ const opened = async (options: Parameters<ReturnType<typeof createWorld>['host']
   return { world, session: await world.host.openSession({ mode: 'yolo', ...options }) }
 }
 
-test('hooks are asked in the order they were added, and no more after a veto', async () => {
+test('hooks run in the order they were added, until a veto', async () => {
   const asked: string[] = []
   const hook = (name: string, answer?: false): Hooks => ({ beforeToolExecution: () => { asked.push(name); return answer } })
   const { session } = await opened({ hooks: [hook('first'), hook('second')] })
@@ -19,7 +19,7 @@ test('hooks are asked in the order they were added, and no more after a veto', a
   expect(asked).toEqual(['first', 'second', 'third'])
 })
 
-test('what was added can be taken away again, the same hooks once for each time', async () => {
+test('added hooks can be removed, the same hooks once for each addition', async () => {
   let asked = 0
   const hooks: Hooks = { beforeToolExecution: () => { asked++ } }
   const { session } = await opened()
@@ -35,7 +35,7 @@ test('what was added can be taken away again, the same hooks once for each time'
   expect(asked).toBe(3)
 })
 
-test('hooks of a session stand before those of its sub-agents, those that were added later too', async () => {
+test('hooks of a session run before those of its sub-agents, also if they were added later', async () => {
   const asked: string[] = []
   const hook = (name: string): Hooks => ({ beforeToolExecution: () => { asked.push(name) } })
   const { session } = await opened({ hooks: hook('outer') })
@@ -48,7 +48,7 @@ test('hooks of a session stand before those of its sub-agents, those that were a
   expect(asked).toEqual(['outer'])
 })
 
-test('hooks may be objects with a mind of their own', async () => {
+test('hooks may be instances of a class', async () => {
   class Counting implements Hooks {
     #count = 0
     get count() { return this.#count }
@@ -61,7 +61,7 @@ test('hooks may be objects with a mind of their own', async () => {
 })
 
 test.each(['afterToolExecution', 'onBeforeTool', 'onAfterTool', 'afterToolExecutionUpdate'] as const)(
-  'a throw of %s harms nothing and is reported, also when it comes late', async (name) => {
+  'an error of %s is reported and changes nothing, also if it is late', async (name) => {
     const world = createWorld({ extensions: [{ tools: { echo: { execute: (_, { update }) => { update(1); return 1 } } } }] })
     const session = await world.host.openSession({ mode: 'yolo' })
     session.addHooks({ [name]: () => { throw new Error('at once') } })
@@ -88,7 +88,7 @@ test.each<[string, Hooks]>([
   expect(told).toEqual([])
 })
 
-test('observers are shown the call, and cannot change what they are shown', async () => {
+test('observers get the call, and cannot change it', async () => {
   const seen: HookContext[] = []
   const world = createWorld({ config: { roles: { allow_echo_reviewer: true } } })
   const session = await world.host.openSession({ mode: 'yolo', role: 'reviewer', hooks: { onBeforeTool: (context) => { seen.push(context) }, onAfterTool: (context) => { seen.push(context) } } })
@@ -104,7 +104,7 @@ test('observers are shown the call, and cannot change what they are shown', asyn
   expect(Object.isFrozen(seen[0]?.parameters)).toBe(true)
 })
 
-test('who is denied has a role, agent unless told', async () => {
+test('a denial has the role of the session, by default agent', async () => {
   const seen: HookContext[] = []
   const world = createWorld({ config: { roles: { allow_echo: false } } })
   const session = await world.host.openSession({ mode: 'yolo', hooks: { onPermissionDenied: (context) => { seen.push(context) } } })

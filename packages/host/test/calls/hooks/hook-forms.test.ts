@@ -5,7 +5,7 @@ import { createWorld } from '../../twin/world.ts'
 const call = { id: 'c', name: 'echo', arguments: {} }
 const opened = (hooks: readonly Hooks[]) => createWorld().host.openSession({ mode: 'yolo', hooks })
 
-test('hooks may keep what they know in plain sight', async () => {
+test('hooks may have other properties', async () => {
   class Counting implements Hooks {
     count = 0
     beforeToolExecution() { this.count++ }

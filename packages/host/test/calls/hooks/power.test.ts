@@ -53,7 +53,7 @@ test('an observer cannot change what runs, what is reported, or the result', asy
   expect(JSON.stringify(outcome)).not.toContain('evil')
 })
 
-test('nor what is said of a failure', async () => {
+test('an observer cannot change the error of a failure', async () => {
   const { outcome, tried } = await meddled(() => { throw new BulkheadError('NotFound', 'It is gone.') })
   expect(tried).toContain('onToolError')
   expect(outcome).toMatchObject({ type: 'error', error: { code: 'NotFound' }, error_text: expect.stringContaining('It is gone.') })

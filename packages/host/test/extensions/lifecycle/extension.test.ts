@@ -9,7 +9,7 @@ const stateOf = ({ host }: World, name = 'echo') => host.tools().find((tool) => 
 const path = ({ eventsOf }: World, id = 'sample'): readonly LifecycleState[] =>
   eventsOf('LifecycleStateChanged').filter(({ extensionId }) => extensionId === id).map(({ to }) => to)
 
-test('nothing starts before the first call; then init, activate, and the call', async () => {
+test('the first call starts the extension: init, activate, then the call', async () => {
   const world = createWorld()
   const session = await world.host.openSession(yolo)
   expect(world.sandbox.requests).toEqual([])
@@ -20,7 +20,7 @@ test('nothing starts before the first call; then init, activate, and the call', 
   expect(world.eventsOf('LifecyclePhaseEnd')).toMatchObject([{ phase: 'init', ok: true }, { phase: 'activate', ok: true }])
 })
 
-test('the compartment is asked for with exactly what was declared and granted', async () => {
+test('the compartment is opened with what was declared and granted', async () => {
   const world = createWorld({
     extensions: [
       {
@@ -53,7 +53,7 @@ test('the compartment is asked for with exactly what was declared and granted', 
   expect(request?.services).not.toHaveProperty('callTool')
 })
 
-test('first calls that come together share one start', async () => {
+test('concurrent first calls share one start', async () => {
   const world = createWorld()
   const gate = Promise.withResolvers<void>()
   world.sandbox.beforeOpen = () => gate.promise
@@ -81,7 +81,7 @@ test.each(['init', 'activate'] as const)('a failing %s is the caller\'s error, a
   expect(stateOf(world)).toBe('active')
 })
 
-test('a start that fails is the error of every call that waited for it', async () => {
+test('a failed start is the error of every call that waited for it', async () => {
   const world = createWorld()
   world.sandbox.beforeOpen = async () => { throw new BulkheadError('CompartmentStartFailed', 'SyntaxError in index.js') }
   const session = await world.host.openSession(yolo)
@@ -90,7 +90,7 @@ test('a start that fails is the error of every call that waited for it', async (
   expect(world.sandbox.requests).toHaveLength(1)
 })
 
-test('bytes that are no longer the verified ones are never run', async () => {
+test('bytes that differ from the verified ones never run', async () => {
   const changed = new BulkheadError('IntegrityFailed', 'index.js has changed since it was verified.')
   const world = createWorld({ extensions: [{ readFiles: async () => { throw changed } }] })
   const session = await world.host.openSession(yolo)
@@ -98,7 +98,7 @@ test('bytes that are no longer the verified ones are never run', async () => {
   expect(world.sandbox.requests).toEqual([])
 })
 
-test('a death settles what was running with its cause, and the next call starts anew', async () => {
+test('a crash settles running calls with its cause, and the next call starts the extension again', async () => {
   const world = createWorld({
     extensions: [
       {
@@ -125,7 +125,7 @@ test('a death settles what was running with its cause, and the next call starts 
 
 const MOMENTS = Array.from({ length: 12 }, (_, index) => index)
 
-test.each(MOMENTS)('a death %i steps after activation began is noticed, never a call into the void', async (steps) => {
+test.each(MOMENTS)('a crash %i steps after activation began is detected, and no call is lost', async (steps) => {
   const later = (count: number, run: () => void): void => count === 0 ? run() : queueMicrotask(() => later(count - 1, run))
   let deaths = 1
   const tool = { requires: { net: { hosts: ['example.com'] } }, execute: () => flush().then(() => 'alive') }
@@ -145,7 +145,7 @@ test.each(MOMENTS)('a death %i steps after activation began is noticed, never a 
   expect(world.sandbox.requests).toHaveLength(2)
 })
 
-test('who waits for a place in vain has not died, and is started as soon as there is one', async () => {
+test('NoPlaceFree does not count as a crash, and the next call starts the extension', async () => {
   const world = createWorld()
   let full = 10
   world.sandbox.beforeOpen = () => { if (full-- > 0) throw new BulkheadError('NoPlaceFree', 'All 8 are taken.') }
@@ -154,7 +154,7 @@ test('who waits for a place in vain has not died, and is started as soon as ther
   expect(verdictOf(await session.call({ id: 'c', ...echo }))).toBe('output')
 })
 
-test('who keeps dying rests, longer each time, and says until when', async () => {
+test('an extension that keeps crashing is quarantined, longer each time', async () => {
   const clock = new ManualClock()
   const world = createWorld({
     clock,
@@ -192,7 +192,7 @@ test('who keeps dying rests, longer each time, and says until when', async () =>
   expect(world.sandbox.requests).toHaveLength(6)
 })
 
-test('what it depends on starts before it, once', async () => {
+test('dependencies start before the dependent, once', async () => {
   const world = createWorld({
     extensions: [{ id: 'top', dependsOn: ['base'], tools: { echo: {} } }, { id: 'base', tools: { other: {} } }],
   })
@@ -202,7 +202,7 @@ test('what it depends on starts before it, once', async () => {
   expect(world.sandbox.requests.map(({ extension }) => extension.id)).toEqual(['base', 'top'])
 })
 
-test('a dependency that fails is the caller\'s error and leaves the dependent as it was', async () => {
+test('a failed dependency is the caller\'s error, and leaves the dependent unchanged', async () => {
   const world = createWorld({
     extensions: [
       { id: 'top', dependsOn: ['base'] },
@@ -216,7 +216,7 @@ test('a dependency that fails is the caller\'s error and leaves the dependent as
   expect(stateOf(world)).toBe('validated')
 })
 
-test('an eager one starts without a call, and its failure is not an error of any call', async () => {
+test('an eager extension starts without a call, and its failure fails no call', async () => {
   const eager = { extensions: { sample: { activation: 'eager' } } } as const
   const world = createWorld({ config: eager })
   await flush()
@@ -241,7 +241,7 @@ test('a call that is cancelled while its extension starts settles at once; the s
   expect(verdictOf(await other)).toBe('output')
 })
 
-test('a call waits while a cancelled one goes on, and is not lost when that takes the compartment down', async () => {
+test('a call waits while a cancelled one still runs, and is not lost if that ends the compartment', async () => {
   const world = createWorld()
   const session = await world.host.openSession(yolo)
   await session.call({ id: 'c1', ...echo })

@@ -57,7 +57,7 @@ const step = fc.oneof(
   { weight: 1, arbitrary: fc.record({ do: fc.constant('close'), startFails: fc.constant(false), ms: fc.constant(0) }) },
 )
 
-test('an extension lives as the model says, through any sequence of calls, deaths, waits and closing', async () => {
+test('an extension follows the model through any sequence of calls, crashes, waits and closing', async () => {
   const script = fc.array(step, { minLength: 1, maxLength: 30 })
   await fc.assert(fc.asyncProperty(script, fc.constantFrom('init', 'activate'), async (steps, phase) => {
     const model = new Model()

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { Restarts } from '../../../src/extensions/lifecycle/start.ts'
 
-test('the first three deaths cost no wait, then the rest grows', () => {
+test('the first three crashes cause no pause, then the pause grows', () => {
   const restarts = new Restarts()
   const rests = [1, 2, 3, 4, 5, 6, 7, 8].map(() => {
     restarts.died(0)
@@ -10,7 +10,7 @@ test('the first three deaths cost no wait, then the rest grows', () => {
   expect(rests).toEqual([0, 0, 0, 1_000, 5_000, 15_000, 60_000, 60_000])
 })
 
-test('a rest passes with time, and old deaths are forgotten', () => {
+test('a pause ends, and old crashes are forgotten', () => {
   const restarts = new Restarts()
   for (const at of [0, 0, 0, 0]) restarts.died(at)
   expect(restarts.restMs(400)).toBe(600)
@@ -21,7 +21,7 @@ test('a rest passes with time, and old deaths are forgotten', () => {
   expect(restarts.restMs(130_000)).toBe(0)
 })
 
-test('one that rests is refused with when it may be started again', () => {
+test('a start during the pause is rejected with the time when it may start again', () => {
   const restarts = new Restarts()
   const clock = { now: () => 0, monotonic: () => 400.5, after: () => () => {} }
   expect(() => restarts.refuseWhileResting('sample', clock)).not.toThrow()

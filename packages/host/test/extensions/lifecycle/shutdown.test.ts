@@ -4,7 +4,7 @@ import { TwinSandbox } from '../../twin/sandbox.ts'
 import { MemoryStore } from '../../twin/store.ts'
 import { createWorld, sketchExtension } from '../../twin/world.ts'
 
-test('each extension is stopped after all that depend on it', async () => {
+test('each extension is stopped after its dependents', async () => {
   const order: string[] = []
   const extension = (id: string, dependsOn: string[]) =>
     ({ id, dependsOn, tools: { [id]: {} }, phases: { dispose: () => void order.push(id) } })
@@ -17,7 +17,7 @@ test('each extension is stopped after all that depend on it', async () => {
   expect([order[0], order.slice(1, 3).toSorted(), order[3]]).toEqual(['top', ['left', 'right'], 'base'])
 })
 
-test('closing asks each extension once what it depends on, however many there are', async () => {
+test('closing reads the dependencies of each extension once', async () => {
   const count = 200
   let reads = 0
   const extensions = Array.from({ length: count }, (_, index) => {

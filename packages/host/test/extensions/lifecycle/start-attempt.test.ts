@@ -9,7 +9,7 @@ const LONGEST_MS = 40_000
 /** So that the start ends before the calls that wait for it. */
 const PATIENT = { timeoutMs: 2 * LONGEST_MS }
 
-test('a place that never opens fails the calls that wait for it, and the next one tries anew', async () => {
+test('a compartment that never opens fails the waiting calls, and the next call tries again', async () => {
   const clock = new ManualClock()
   const world = createWorld({ clock })
   const session = await world.host.openSession({ mode: 'yolo' })
@@ -29,7 +29,7 @@ test('a place that never opens fails the calls that wait for it, and the next on
   expect(clock.pending).toBe(0)
 })
 
-test.each(['init', 'activate'] as const)('a phase %s that never ends fails the calls that wait for it', async (phase) => {
+test.each(['init', 'activate'] as const)('a phase %s that never ends fails the waiting calls', async (phase) => {
   const clock = new ManualClock()
   const world = createWorld({ clock, extensions: [{ phases: { [phase]: () => new Promise<void>(() => {}) } }] })
   const session = await world.host.openSession({ mode: 'yolo' })
@@ -39,7 +39,7 @@ test.each(['init', 'activate'] as const)('a phase %s that never ends fails the c
   expect(world.sandbox.alive).toEqual([])
 })
 
-test.each(['deactivate', 'dispose'] as const)('a phase %s that never ends does not keep the host from closing', async (phase) => {
+test.each(['deactivate', 'dispose'] as const)('a phase %s that never ends does not block the close of the host', async (phase) => {
   const clock = new ManualClock()
   const world = createWorld({ clock, extensions: [{ phases: { [phase]: () => new Promise<void>(() => {}) } }] })
   await (await world.host.openSession({ mode: 'yolo' })).call(CALL)
@@ -49,7 +49,7 @@ test.each(['deactivate', 'dispose'] as const)('a phase %s that never ends does n
   expect(world.sandbox.alive).toEqual([])
 })
 
-test('the time of a start stands still while a person is asked', async () => {
+test('the time of a start is paused while a person is asked', async () => {
   const clock = new ManualClock()
   const answer = Promise.withResolvers<{ status: 'accepted'; value: string }>()
   const world = createWorld({

@@ -22,7 +22,7 @@ async function starting(sketch: ExtensionSketch) {
 }
 
 describe.each(TOOLS)('a call that waits for the first start %s', (_, sketch, attempt) => {
-  test('ends at its deadline, and the start goes on for the others', async () => {
+  test('ends at its deadline, and the start continues for the others', async () => {
     const { clock, world, gate, session } = await starting(sketch)
     const ended: string[] = []
     const call = (id: string, timeoutMs: number) => session.call(echo(id), { timeoutMs }).finally(() => ended.push(id))
@@ -41,7 +41,7 @@ describe.each(TOOLS)('a call that waits for the first start %s', (_, sketch, att
     expect(clock.pending).toBe(0)
   })
 
-  test('leaves the start to the next call when no other waits', async () => {
+  test('leaves the start to the next call', async () => {
     const { clock, world, gate, session } = await starting(sketch)
     const only = session.call(echo('only'), { timeoutMs: 50 })
     await clock.advance(50)
@@ -53,7 +53,7 @@ describe.each(TOOLS)('a call that waits for the first start %s', (_, sketch, att
     expect(world.eventsOf('ToolInvocationSucceeded').map(({ callId }) => callId)).toEqual(['next'])
   })
 
-  test('ends by its signal', async () => {
+  test('ends when its signal is aborted', async () => {
     const { clock, world, gate, session } = await starting(sketch)
     const cancel = new AbortController()
     const [cancelled, other] = [session.call(echo('a'), { signal: cancel.signal }), session.call(echo('b'))]
@@ -66,7 +66,7 @@ describe.each(TOOLS)('a call that waits for the first start %s', (_, sketch, att
     expect(clock.pending).toBe(0)
   })
 
-  test('has what is left of its time to run', async () => {
+  test('has the rest of its time to run', async () => {
     const { clock, gate, session } = await starting({
       tools: { echo: { ...sketch.tools!.echo, execute: () => new Promise(() => {}) } },
     })
@@ -79,7 +79,7 @@ describe.each(TOOLS)('a call that waits for the first start %s', (_, sketch, att
   })
 })
 
-test('the time of every call that waits for a start stands still while the start asks a person', async () => {
+test('the time of every waiting call is paused while the start asks a person', async () => {
   const clock = new ManualClock()
   const answer = Promise.withResolvers<{ status: 'accepted'; value: string }>()
   const asks: ExtensionSketch = {

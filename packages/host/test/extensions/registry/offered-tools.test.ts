@@ -4,7 +4,7 @@ import { createRegistry } from '../../twin/registry.ts'
 
 const names = (offered: OfferedTools) => offered.enabled().map(({ tool }) => tool.name)
 
-test('what was offered stays as it was, whatever is unregistered later', () => {
+test('the offered tools do not change when a tool is unregistered', () => {
   const registry = createRegistry({
     extensions: [{ id: 'below', tools: { one: {} } }, { id: 'above', layer: 'project', tools: { one: {}, two: {} } }],
   })
@@ -17,7 +17,7 @@ test('what was offered stays as it was, whatever is unregistered later', () => {
   expect(registry.offered().get('one')).not.toBe(tool)
 })
 
-test('no more than some names is offered, narrowed as often as one likes', () => {
+test('the offered tools can be limited to names, repeatedly', () => {
   const all = createRegistry({ extensions: [{ tools: { one: {}, two: {}, three: {} } }] }).offered()
   const some = all.within(new Set(['one', 'two', 'nothing']))
   expect(names(some)).toEqual(['one', 'two'])

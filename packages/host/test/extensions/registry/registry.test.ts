@@ -13,7 +13,7 @@ const faults = (sketches: readonly ExtensionSketch[]) =>
     ({ code, layer, extensionId, path }) => `${code} ${layer}/${extensionId} ${path}`,
   )
 
-test('a later layer answers to a name, and the list says what it hides, nearest first', () => {
+test('a later layer provides a name, and the list shows what it hides, nearest first', () => {
   const registry = createRegistry({
     extensions: [
       { id: 'a', layer: 'bundled', version: '1.0.0' },
@@ -41,7 +41,7 @@ test('unregistering restores what was hidden, layer by layer', () => {
   expect(answering()).toBeUndefined()
 })
 
-test('an extension replaced by another layer stops offering what its replacement dropped, until that goes', () => {
+test('a replaced extension does not offer the tools that its replacement dropped, until that is removed', () => {
   const registry = createRegistry({
     extensions: [
       { id: 'weather', version: '1.0.0', tools: { forecast: {}, alerts: {} } },
@@ -53,7 +53,7 @@ test('an extension replaced by another layer stops offering what its replacement
   expect(registry.list().map(({ name, version }) => `${name} ${version}`)).toEqual(['alerts 1.0.0', 'forecast 1.0.0'])
 })
 
-test('a generation rises with every registration', () => {
+test('every registration increases the generation', () => {
   const registry = createRegistry({ extensions: [{ id: 'a' }] })
   const first = registry.view.listing('echo')!.generation
   registry.unregister('a', 'global')
@@ -62,7 +62,7 @@ test('a generation rises with every registration', () => {
   expect(registry.view.listing('echo')?.generation).toBeGreaterThan(first)
 })
 
-test('two that claim one name in one layer are both refused, and a lower layer answers', () => {
+test('two extensions with one tool name in one layer are both rejected, and a lower layer provides it', () => {
   const sketches: readonly ExtensionSketch[] = [
     { id: 'low', layer: 'bundled' }, { id: 'a' }, { id: 'b' }, { id: 'c', tools: { other: {} } },
   ]
@@ -70,7 +70,7 @@ test('two that claim one name in one layer are both refused, and a lower layer a
   expect(faults(sketches)).toEqual(['RegistrationConflict global/a /tools/0/name', 'RegistrationConflict global/b /tools/0/name'])
 })
 
-test('two of one id in one layer are both refused', () => {
+test('two extensions with one id in one layer are both rejected', () => {
   const sketches: readonly ExtensionSketch[] = [
     { id: 'a', version: '1.0.0' }, { id: 'a', version: '2.0.0' }, { id: 'a', layer: 'bundled' },
   ]
@@ -78,7 +78,7 @@ test('two of one id in one layer are both refused', () => {
   expect(faults(sketches)).toEqual(['RegistrationConflict global/a /id', 'RegistrationConflict global/a /id'])
 })
 
-test('all of an extension or none: one bad tool refuses the rest, with its place and the layer that serves instead', () => {
+test('one invalid tool rejects the whole extension, with its location and the layer that is used instead', () => {
   const registry = createRegistry({
     extensions: [
       { id: 'a', version: '1.0.0' },
@@ -92,7 +92,7 @@ test('all of an extension or none: one bad tool refuses the rest, with its place
   }])
 })
 
-test('what a higher layer serves is no fallback', () => {
+test('a higher layer is not a fallback', () => {
   const registry = createRegistry({
     extensions: [{ id: 'a', dependsOn: ['gone'] }, { id: 'a', layer: 'project', version: '2.0.0' }],
   })
@@ -103,7 +103,7 @@ test('what a higher layer serves is no fallback', () => {
   expect(registry.diagnostics.every((diagnostic) => diagnostic.fallbackTo === undefined)).toBe(true)
 })
 
-test('a bad approval key or state schema is found before anything runs', () => {
+test('an invalid approval key or state schema is found before anything runs', () => {
   expect(
     faults([{ tools: { echo: { approvalKey: 'no placeholder' } } }]),
   ).toEqual(['ApprovalKeyInvalid global/sample /tools/0/approvalKey'])
@@ -132,7 +132,7 @@ test.each<[string, ExtensionSketch, readonly string[]]>([
   expect(origins(sketches)).toEqual([expected.length === 0 ? 'read: project/mine' : 'read: bundled/core'])
 })
 
-test('a locked tool that is switched off still limits its replacement', () => {
+test('a disabled locked tool still limits its replacement', () => {
   const registry = createRegistry({
     extensions: [bundledRead, { ...bundledRead, id: 'mine', layer: 'project' }],
     config: { extensions: { core: { enabled: false } } },
@@ -140,7 +140,7 @@ test('a locked tool that is switched off still limits its replacement', () => {
   expect(registry.list()).toMatchObject([{ name: 'read', extension: 'mine' }])
 })
 
-test('a missing dependency and a circle refuse the extensions concerned, and their dependents', () => {
+test('a missing dependency and a cycle reject the extensions concerned, and their dependents', () => {
   const sketches: readonly ExtensionSketch[] = [
     { id: 'a', dependsOn: ['gone'], tools: { a: {} } }, { id: 'b', dependsOn: ['a'], tools: { b: {} } },
     {
@@ -154,7 +154,7 @@ test('a missing dependency and a circle refuse the extensions concerned, and the
   ])
 })
 
-test('a refused override falls back, and what depends on the id is served by what it fell back to', () => {
+test('a rejected override falls back, and its dependents use the fallback', () => {
   const sketches: readonly ExtensionSketch[] = [
     { id: 'base', tools: { base: {} } }, {
       id: 'base', layer: 'project', dependsOn: ['gone'], tools: { base: {} },
@@ -163,7 +163,7 @@ test('a refused override falls back, and what depends on the id is served by wha
   expect(origins(sketches)).toEqual(['base: global/base', 'top: project/top'])
 })
 
-test('what the configuration switches off is not listed, and says why', () => {
+test('a tool that the configuration disables is not listed, and the error says why', () => {
   const extensions: readonly ExtensionSketch[] = [{ id: 'a', tools: { one: {}, two: {} } }, { id: 'b', tools: { three: {} } }]
   const some = createRegistry({
     extensions, config: { tools: { one: { enabled: false } }, extensions: { b: { enabled: false } } },
@@ -177,13 +177,13 @@ test('what the configuration switches off is not listed, and says why', () => {
   expect(all.offered().switchedOff('two')).toBe('Tools are switched off by the configuration.')
 })
 
-test('names that every object has are names like others', () => {
+test('names of object prototypes are ordinary names', () => {
   const registry = createRegistry({ extensions: [{ id: 'constructor', tools: { toString: {}, valueOf: {} } }] })
   expect(registry.list().map(({ name }) => name)).toEqual(['toString', 'valueOf'])
   expect(registry.view.listing('hasOwnProperty')).toBeUndefined()
 })
 
-test('a stranger\'s gated: false counts only where nothing can be changed or reached', () => {
+test('gated: false of a third party counts only for tools that cannot change or reach anything', () => {
   const effects = { net: { hosts: ['example.com'] } }
   const gates = createRegistry({
     extensions: [
@@ -202,7 +202,7 @@ test('a stranger\'s gated: false counts only where nothing can be changed or rea
   ])
 })
 
-test('clearing forgets everything and hands back what to stop, dependents first', () => {
+test('clearing removes everything and returns what to stop, dependents first', () => {
   const registry = createRegistry({
     extensions: [{ id: 'a', tools: { a: {} } }, { id: 'b', dependsOn: ['a'], tools: { b: {} } }],
   })
@@ -210,7 +210,7 @@ test('clearing forgets everything and hands back what to stop, dependents first'
   expect(registry.list()).toEqual([])
 })
 
-test('a tool of a server that cannot be registered costs that tool alone, and is named', () => {
+test('an invalid tool of a server rejects that tool only, and is named', () => {
   const server = { kind: 'mcp' as const, name: 'shop', address: 'shop', tools: new Map() }
   const { descriptor } = sketchExtension({ id: 'mcp-shop', tools: { good: {}, bad: { inputSchema: { type: 'object', allOf: [{ $ref: '#' }] } }, fine: {} } })
   const registry = createRegistry({})
@@ -222,7 +222,7 @@ test('a tool of a server that cannot be registered costs that tool alone, and is
   }])
 })
 
-test('a pattern that looks around costs a server no tool', () => {
+test('a pattern with lookaround does not reject a tool of a server', () => {
   const inputSchema = { type: 'object', properties: { mail: { type: 'string', pattern: '^(?!\\.)x' } } }
   const server = { kind: 'mcp' as const, name: 'shop', address: 'shop', tools: new Map() }
   const registry = createRegistry({})

@@ -20,7 +20,7 @@ const ALONE: readonly [string, ExtensionSketch][] = [
   ['loaded', { loadedCardinality: 'one' }], ['loaded', { loadedCardinality: { kind: 'n', n: 1 } }], ['active', { activeCardinality: 'one' }],
 ]
 
-test.each(ALONE)('of which one may be %s: the old one has ended before the new one begins, and calls wait', async (_, alone) => {
+test.each(ALONE)('only one %s: the old one ends before the new one starts, and calls wait', async (_, alone) => {
   const gate = Promise.withResolvers<string>()
   const slow = { tools: { echo: { execute: () => gate.promise } } }
   const world = createWorld({ extensions: [version(1, { ...alone, ...slow })] })
@@ -41,7 +41,7 @@ test.each(ALONE)('of which one may be %s: the old one has ended before the new o
   expect(crowd()).toBe(1)
 })
 
-test.each(ALONE)('of which one may be %s: a new one that fails is followed by the old one', async (_, alone) => {
+test.each(ALONE)('only one %s: if the new one fails, the old one comes back', async (_, alone) => {
   const world = createWorld({ extensions: [version(1, alone)] })
   const session = await world.host.openSession(yolo)
   const crowd = crowdOf(world)
@@ -54,7 +54,7 @@ test.each(ALONE)('of which one may be %s: a new one that fails is followed by th
   expect(world.sandbox.alive).toEqual([])
 })
 
-test('the stricter of both manifests holds', async () => {
+test('the stricter manifest applies', async () => {
   const world = createWorld({ extensions: [version(1)] })
   const session = await world.host.openSession(yolo)
   const crowd = crowdOf(world)
@@ -65,7 +65,7 @@ test('the stricter of both manifests holds', async () => {
   expect(crowd()).toBe(1)
 })
 
-test('of which two may be loaded: a third waits until one of them has ended', async () => {
+test('two may be loaded: a third waits until one of them has ended', async () => {
   const two: ExtensionSketch = { loadedCardinality: { kind: 'n', n: 2 } }
   const gate = Promise.withResolvers<string>()
   const world = createWorld({ extensions: [version(1, { ...two, tools: { echo: { execute: () => gate.promise } } })] })
@@ -87,7 +87,7 @@ test('of which two may be loaded: a third waits until one of them has ended', as
   expect(crowd()).toBe(2)
 })
 
-test('a change that breaks a rule is not begun, and the one there is goes on', async () => {
+test('an invalid change does not start, and the current one keeps running', async () => {
   const alone: ExtensionSketch = { loadedCardinality: 'one' }
   const world = createWorld({ extensions: [version(1, alone)] })
   const session = await world.host.openSession(yolo)
@@ -98,7 +98,7 @@ test('a change that breaks a rule is not begun, and the one there is goes on', a
   expect(world.sandbox.requests).toHaveLength(1)
 })
 
-test('an exchange that waits for a call holds up no other change', async () => {
+test('an exchange that waits for a call delays no other change', async () => {
   const alone: ExtensionSketch = { loadedCardinality: 'one' }
   const gate = Promise.withResolvers<string>()
   const other = (number: number): ExtensionSketch => ({ id: 'other', version: `${number}.0.0`, tools: { other: { execute: () => `o${number}` } } })
@@ -117,7 +117,7 @@ test('an exchange that waits for a call holds up no other change', async () => {
   expect((await exchanging).changes).toMatchObject([{ extension: 'sample', result: 'reloaded' }])
 })
 
-test('a second change during an exchange waits for it: never are two loaded, and what was good is what comes back', async () => {
+test('a second change waits for an exchange: two are never loaded, and the last good one comes back', async () => {
   const alone: ExtensionSketch = { loadedCardinality: 'one' }
   const gate = Promise.withResolvers<string>()
   const clock = new ManualClock()
@@ -143,7 +143,7 @@ test('a second change during an exchange waits for it: never are two loaded, and
   expect(world.eventsOf('SuppressedError')).toEqual([])
 })
 
-test('one that waits in an exchange and is taken away is gone at once', async () => {
+test('an extension that waits in an exchange can be removed at once', async () => {
   const alone: ExtensionSketch = { loadedCardinality: 'one' }
   const gate = Promise.withResolvers<string>()
   const world = createWorld({ clock: new ManualClock(), extensions: [version(1, { ...alone, tools: { echo: { execute: () => gate.promise } } })] })
@@ -161,7 +161,7 @@ test('one that waits in an exchange and is taken away is gone at once', async ()
   expect(await inFlight).toMatchObject({ data: 'v1' })
 })
 
-test('one that waits in an exchange has read its bytes; where it cannot, the old one comes back when it has ended', async () => {
+test('an extension reads its bytes before it waits in an exchange; if that fails, the old one comes back', async () => {
   const alone: ExtensionSketch = { loadedCardinality: 'one' }
   for (const isThere of [true, false]) {
     const gate = Promise.withResolvers<string>()
@@ -201,7 +201,7 @@ async function inTheMiddle(alone: (typeof ALONE)[number][1]) {
   return { gate, world, session, crowd, inFlight }
 }
 
-test.each(ALONE)('of which one may be %s: one that comes back waits until the one that was taken away has ended', async (_, alone) => {
+test.each(ALONE)('only one %s: an extension that comes back waits until the removed one has ended', async (_, alone) => {
   const { gate, world, session, crowd, inFlight } = await inTheMiddle(alone)
   world.find({ extensions: [] })
   expect((await world.host.reload()).changes).toMatchObject([{ result: 'removed' }])
@@ -215,7 +215,7 @@ test.each(ALONE)('of which one may be %s: one that comes back waits until the on
   expect(crowd()).toBe(1)
 })
 
-test.each(ALONE)('of which one may be %s: one that is registered waits until the one that was taken away has ended', async (_, alone) => {
+test.each(ALONE)('only one %s: a registered extension waits until the removed one has ended', async (_, alone) => {
   const { gate, world, session, crowd, inFlight } = await inTheMiddle(alone)
   await world.host.unregister('sample')
   const { descriptor, module } = sketchExtension(version(2, alone))

@@ -17,7 +17,7 @@ const faulty = (more: Partial<Diagnostic> = {}): Diagnostic => ({
   path: '/tools', message: 'm', cure: 'c', ...more,
 })
 
-test('an override that appears takes over, and what it hid comes back when it goes, layer by layer', async () => {
+test('a new override takes over, and what it hid comes back when it is removed, layer by layer', async () => {
   const world = createWorld({ extensions: [named('bundled')] })
   expect(await answer(world)).toBe('bundled')
   for (const [extensions, expected] of [
@@ -34,7 +34,7 @@ test('an override that appears takes over, and what it hid comes back when it go
   }
 })
 
-test('an override that fails leaves what runs below it', async () => {
+test('a failed override leaves the lower layer running', async () => {
   const world = createWorld({ extensions: [named('global')] })
   await answer(world)
   world.find({ extensions: [named('global'), named('project', { phases: { init: () => { throw new Error('no') } } })] })
@@ -43,7 +43,7 @@ test('an override that fails leaves what runs below it', async () => {
   expect(world.sandbox.alive).toHaveLength(1)
 })
 
-test('what is gone is let go, dependents first, and its name with it', async () => {
+test('a removed extension is stopped, dependents first, and its names are removed', async () => {
   const world = createWorld({
     extensions: [named('global'), { id: 'top', dependsOn: ['sample'], tools: { top: {} } }],
   })
@@ -62,7 +62,7 @@ test.each<[string, Diagnostic]>([
   ['its own', faulty()],
   ['of an unreadable manifest', faulty({ extensionId: null })],
   ['of its whole layer', faulty({ extensionId: null, location: '/layers/global', stage: 'locate', code: 'PackageUnsafe' })],
-])('one that is there and faulty is not gone: the last good one goes on under a diagnostic %s', async (_, diagnostic) => {
+])('a faulty extension is not removed: the last good one keeps running with a diagnostic %s', async (_, diagnostic) => {
   const world = createWorld({ extensions: [named('global')] })
   expect(await answer(world)).toBe('global')
   world.find({ extensions: [], diagnostics: [diagnostic] })
@@ -77,7 +77,7 @@ test.each<[string, Partial<Parameters<World['find']>[0]>]>([
   ['it is only a warning', { diagnostics: [faulty({ severity: 'warning' })] }],
   ['somebody else is faulty', { diagnostics: [faulty({ extensionId: 'other', location: '/layers/global/other' })] }],
   ['it is switched off', { diagnostics: [faulty()], config: { extensions: { sample: { enabled: false } } } }],
-])('it is unloaded where %s', async (_, found) => {
+])('it is unloaded if %s', async (_, found) => {
   const world = createWorld({ extensions: [named('global')] })
   await answer(world)
   world.find({ extensions: [], ...found })
@@ -87,7 +87,7 @@ test.each<[string, Partial<Parameters<World['find']>[0]>]>([
   expect(world.sandbox.alive).toEqual([])
 })
 
-test('another configuration is a change of those it speaks of', async () => {
+test('a new configuration changes the extensions that it names', async () => {
   const other: ExtensionSketch = { id: 'other', tools: { other: {} } }
   const configSchema = { type: 'object', additionalProperties: false, properties: { lang: { type: 'string' } } } as const
   const world = createWorld({ extensions: [named('global', { configSchema }), other] })
@@ -103,7 +103,7 @@ test('another configuration is a change of those it speaks of', async () => {
   expect(world.host.tools()).toEqual([])
 })
 
-test('two that changed and depend on each other are tried out together', async () => {
+test('two changed extensions with a dependency are tried together', async () => {
   const pair = (number: number, fails = false): readonly ExtensionSketch[] => [
     { id: 'base', version: `${number}.0.0`, tools: { base: {} }, phases: { init: () => { if (fails) throw new Error('no') } } },
     { id: 'top', version: `${number}.0.0`, dependsOn: ['base'], tools: { top: {} } },
@@ -125,7 +125,7 @@ test('two that changed and depend on each other are tried out together', async (
   ])
 })
 
-test('a host that closes in the middle of a reload leaves nothing behind', async () => {
+test('a host that closes during a reload leaves nothing running', async () => {
   const world = createWorld({ extensions: [named('global')], drainMs: 100 })
   await answer(world)
   world.sandbox.beforeOpen = () => new Promise(() => {})
@@ -140,7 +140,7 @@ test('a host that closes in the middle of a reload leaves nothing behind', async
   await expect(world.host.reload()).rejects.toMatchObject({ code: 'HostClosed' })
 })
 
-test('a changed list of tools fires an event, also where nothing was started', async () => {
+test('a changed list of tools emits an event, also if nothing was started', async () => {
   const world = createWorld({ extensions: [{ id: 'one', tools: { first: {} } }] })
   const lists: (readonly string[])[] = []
   world.host.on(() => lists.push(world.host.tools().map(({ name }) => name)), ['ToolsChanged'])
@@ -150,7 +150,7 @@ test('a changed list of tools fires an event, also where nothing was started', a
   expect(lists).toEqual([['first', 'second'], ['second']])
 })
 
-test('what an embedder registers is no affair of a report, until it is unregistered', async () => {
+test('a report does not affect what an embedder registered', async () => {
   const world = createWorld({ extensions: [] })
   await world.host.register([sketchExtension(named('global')).descriptor])
   await world.host.reload()

@@ -21,7 +21,7 @@ async function running(world: World) {
   return { session, said, first: await said() }
 }
 
-test('a changed extension that runs is started beside the old one, takes over, and the old one is let go', async () => {
+test('a changed extension starts beside the running one and takes over, and the old one stops', async () => {
   const world = createWorld({ extensions: [version(1)] })
   const { said } = await running(world)
   const order: string[] = []
@@ -39,7 +39,7 @@ test('a changed extension that runs is started beside the old one, takes over, a
   expect(world.host.tool('echo')).toMatchObject({ version: '2.0.0', generation: 2, layer: 'global' })
 })
 
-test('no call in flight is lost: it ends in the generation it began in, while new calls go to the new one', async () => {
+test('a running call ends in its generation, while new calls go to the new one', async () => {
   const gate = Promise.withResolvers<string>()
   const world = createWorld({ extensions: [version(1, { tools: { echo: { execute: () => gate.promise } } })] })
   const session = await world.host.openSession(yolo)
@@ -58,7 +58,7 @@ test('no call in flight is lost: it ends in the generation it began in, while ne
   expect(world.sandbox.alive).toHaveLength(1)
 })
 
-test('a call that waits for a person is bound to what the person was shown', async () => {
+test('a call that waits for a person is bound to the version that the person sees', async () => {
   const answer = Promise.withResolvers<{ decision: 'once' }>()
   const world = createWorld({ extensions: [version(1)] })
   const session = await world.host.openSession({ approver: { approve: () => answer.promise } })
@@ -78,7 +78,7 @@ const FAILURES: readonly [string, ExtensionSketch, string][] = [
   ['depends on what is not there', { dependsOn: ['gone'] }, 'DependencyMissing'],
 ]
 
-test.each(FAILURES)('when the new one %s, the last good one goes on', async (_, sketch, code) => {
+test.each(FAILURES)('when the new one %s, the last good one keeps running', async (_, sketch, code) => {
   const world = createWorld({ extensions: [version(1)] })
   const { said } = await running(world)
   world.find({ extensions: [version(2, sketch)] })
@@ -96,7 +96,7 @@ test.each(FAILURES)('when the new one %s, the last good one goes on', async (_, 
   expect(world.host.diagnostics).toEqual([])
 })
 
-test('the last good one can be started again after its files have become others', async () => {
+test('the last good one can be started again after its files changed', async () => {
   let reads = 0
   const readFiles = async () => {
     if (++reads > 1) throw new Error('the files are others now')
@@ -112,7 +112,7 @@ test('the last good one can be started again after its files have become others'
   expect(await said()).toBe('v1')
 })
 
-test('a smoke check of the embedder tries the new one before anybody is offered it', async () => {
+test('a smoke check of the embedder runs before the new one is offered', async () => {
   const checked: unknown[] = []
   let refuse = false
   const world = createWorld({
@@ -134,7 +134,7 @@ test('a smoke check of the embedder tries the new one before anybody is offered 
   expect(await said()).toBe('v2')
 })
 
-test('a smoke check that does not end is a failure', async () => {
+test('a smoke check that does not end fails', async () => {
   const clock = new ManualClock()
   const world = createWorld({ clock, extensions: [version(1)], smokeCheck: () => new Promise(() => {}) })
   const { said } = await running(world)
@@ -145,7 +145,7 @@ test('a smoke check that does not end is a failure', async () => {
   expect(await said()).toBe('v1')
 })
 
-test('one that dies right after it was activated does not take over', async () => {
+test('an extension that crashes right after activation does not take over', async () => {
   const world = createWorld({ extensions: [version(1)] })
   const { said } = await running(world)
   world.find({ extensions: [version(2, { phases: { activate: () => { queueMicrotask(() => world.compartment().crash()) } } })] })
@@ -153,7 +153,7 @@ test('one that dies right after it was activated does not take over', async () =
   expect(await said()).toBe('v1')
 })
 
-test('what is the same is left alone', async () => {
+test('an unchanged extension is not reloaded', async () => {
   const world = createWorld({ extensions: [version(1), { id: 'other', tools: { other: {} } }] })
   const { said } = await running(world)
   world.find({ extensions: [version(1), { id: 'other', version: '2.0.0', tools: { other: {} } }] })
@@ -163,7 +163,7 @@ test('what is the same is left alone', async () => {
   expect((await world.host.reload()).changes).toEqual([])
 })
 
-test('what does not run is replaced without being started', async () => {
+test('an extension that does not run is replaced without a start', async () => {
   const world = createWorld({ extensions: [version(1)] })
   world.find({ extensions: [version(2)] })
   await world.host.reload()
@@ -171,7 +171,7 @@ test('what does not run is replaced without being started', async () => {
   expect((await running(world)).first).toBe('v2')
 })
 
-test('never is never: what runs goes on, and the report says so', async () => {
+test('an extension that is never reloaded keeps running, and the report says so', async () => {
   const world = createWorld({ extensions: [version(1, { reloadBehavior: 'never' })] })
   const { said } = await running(world)
   world.find({ extensions: [version(2, { reloadBehavior: 'never' })] })
@@ -181,7 +181,7 @@ test('never is never: what runs goes on, and the report says so', async () => {
   expect(world.host.diagnostics).toMatchObject([{ code: 'ReloadRefused' }])
 })
 
-test('asked for by name it is started anew, also when nothing has changed; an unknown name is an error', async () => {
+test('a reload by name restarts an unchanged extension; an unknown name is an error', async () => {
   const world = createWorld({ extensions: [version(1)] })
   const { said } = await running(world)
   expect((await world.host.reload({ extensions: ['sample'] })).changes).toMatchObject([{ result: 'reloaded', generation: 2 }])
@@ -190,7 +190,7 @@ test('asked for by name it is started anew, also when nothing has changed; an un
   await expect(world.host.reload({ extensions: ['sampel'] })).rejects.toMatchObject({ code: 'ExtensionNotFound' })
 })
 
-test('a storm of changes is one reload, and reloads that are asked for together are one', async () => {
+test('many changes cause one reload, and so do concurrent requests', async () => {
   const clock = new ManualClock()
   let loads = 0
   const world = createWorld({ clock, extensions: [version(1)] })
@@ -215,7 +215,7 @@ test('a storm of changes is one reload, and reloads that are asked for together 
   expect(stirs).toEqual([])
 })
 
-test('a storm without an end is taken in at intervals', async () => {
+test('endless changes cause reloads at intervals', async () => {
   const clock = new ManualClock()
   const world = createWorld({ clock, extensions: [version(1)] })
   world.find({ extensions: [version(2)] })
@@ -232,7 +232,7 @@ test('a source that fails changes nothing', async () => {
   expect((await running(world)).first).toBe('v1')
 })
 
-test('a host without a source takes a report', async () => {
+test('a host without a source accepts a report', async () => {
   const world = createWorld({ extensions: [version(1)] })
   const report = world.find({ extensions: [version(2)] })
   const bare = createWorld({ extensions: [version(1)], source: undefined as never })
@@ -243,7 +243,7 @@ test('a host without a source takes a report', async () => {
 test.each<[string, () => void]>([
   ['throws', () => { throw new Error('still there') }],
   ['rejects', async () => { throw new Error('still there') }],
-])('a watch whose end %s is reported, and keeps nothing of the host', async (_, stopWatching) => {
+])('a watch whose disposer %s is reported, and does not block the host', async (_, stopWatching) => {
   const world = createWorld({ source: { load: () => Promise.reject(new Error('never')), watch: () => stopWatching } })
   await (await world.host.openSession({ mode: 'yolo' })).call({ id: 'a', name: 'echo', arguments: {} })
   expect(await world.host.close()).toMatchObject({ stopped: ['sample'], faults: [] })

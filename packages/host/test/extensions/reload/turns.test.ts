@@ -16,7 +16,7 @@ const heard = ({ host }: World, type: EventType) =>
   new Promise<void>((resolve) => { host.on((event) => { if (event.type === type) resolve() }) })
 const generations = ({ host }: World) => host.extensions().map(({ generation }) => generation)
 
-test('a turn goes on with what it began with; the next one, and a call outside of turns, has the new one', async () => {
+test('a turn keeps its version; the next turn, and a call outside of turns, gets the new one', async () => {
   const world = createWorld({ extensions: [version(1)] })
   const [inTurn, outside] = [await world.host.openSession(yolo), await world.host.openSession(yolo)]
   const turn = inTurn.beginTurn()
@@ -34,7 +34,7 @@ test('a turn goes on with what it began with; the next one, and a call outside o
   expect(await said(inTurn)).toBe('v2')
 })
 
-test('a turn that is cancelled, or whose session closes, holds nothing back', async () => {
+test('a cancelled turn, or a closed session, delays no reload', async () => {
   const world = createWorld({ extensions: [version(1)] })
   const session = await world.host.openSession(yolo)
   session.beginTurn()
@@ -47,7 +47,7 @@ test('a turn that is cancelled, or whose session closes, holds nothing back', as
   expect(world.sandbox.alive).toHaveLength(1)
 })
 
-test('what is unloaded stays until the turns that know it have ended', async () => {
+test('an unloaded extension stays until the turns that offer it have ended', async () => {
   const world = createWorld({ extensions: [version(1)] })
   const session = await world.host.openSession(yolo)
   session.beginTurn()
@@ -78,7 +78,7 @@ const NEEDS_QUIET: readonly [string, ExtensionSketch][] = [
   ['one may be attached', { activeCardinality: 'one-attached' }],
 ]
 
-test.each(NEEDS_QUIET)('where only %s, a change waits for a moment without a turn in any session', async (_, alone) => {
+test.each(NEEDS_QUIET)('where only %s, a change waits until no session has a turn', async (_, alone) => {
   const world = createWorld({ extensions: [version(1, alone)] })
   const [first, second] = [await world.host.openSession(yolo), await world.host.openSession(yolo)]
   first.beginTurn()
@@ -97,7 +97,7 @@ test.each(NEEDS_QUIET)('where only %s, a change waits for a moment without a tur
   expect(world.sandbox.alive).toHaveLength(1)
 })
 
-test('a change that waits and is taken back has never been', async () => {
+test('a waiting change that is reverted has no effect', async () => {
   const alone: ExtensionSketch = { loadedCardinality: 'one' }
   const world = createWorld({ extensions: [version(1, alone)] })
   const session = await world.host.openSession(yolo)
@@ -127,7 +127,7 @@ test('a change that waits ends with the host', async () => {
   expect(world.eventsOf('SuppressedError')).toEqual([])
 })
 
-test('what the configuration switches off is off at once, also in a turn that still lists it', async () => {
+test('a tool that the configuration disables is off at once, also in an open turn', async () => {
   const world = createWorld({ extensions: [version(1)] })
   const session = await world.host.openSession(yolo)
   const turn = session.beginTurn()

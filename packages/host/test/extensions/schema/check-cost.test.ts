@@ -6,7 +6,7 @@ import { isWithin, quickChars } from '../../../src/extensions/schema-checks.ts'
 const quick = (schema: JsonObject, patternSize = 0) => quickChars(schema, canonicalJson(schema), patternSize)
 const text = { type: 'object', properties: { path: { type: 'string', minLength: 1 }, content: { type: 'string' } }, required: ['path'] }
 
-test('an ordinary schema is quick for whatever may be sent', () => {
+test('an ordinary schema is quick for every allowed size', () => {
   expect(quick(text)).toBeGreaterThan(CALL_LIMITS.argumentChars)
 })
 
@@ -16,7 +16,7 @@ test.each<[string, JsonObject, number]>([
     [`a${at}`, { allOf: [{ $ref: `#/$defs/a${at + 1}` }, { $ref: `#/$defs/a${at + 1}` }] }])) }, 0],
   ['objects that are compared', { items: { enum: Array.from({ length: 500 }, (_, at) => ({ at })) } }, 0],
   ['very many parts', { allOf: Array.from({ length: 1_000 }, () => ({ minProperties: 1 })) }, 0],
-])('with %s it is quick for little', (_, schema, patternSize) => {
+])('a schema with %s is quick only for small values', (_, schema, patternSize) => {
   expect(quick(schema, patternSize)).toBeLessThan(CALL_LIMITS.argumentChars / 10)
 })
 

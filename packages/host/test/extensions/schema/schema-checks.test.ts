@@ -12,7 +12,7 @@ const codeOf = (compile: () => unknown): unknown => {
   }
 }
 
-test('a fault names the place, the keyword and what the schema wants', () => {
+test('a fault names the path, the keyword and the requirement', () => {
   const check = new Validators().compile({
     type: 'object', additionalProperties: false, required: ['city'],
     properties: {
@@ -43,7 +43,7 @@ test('equal schemas are compiled once, however they are written', () => {
   expect(validators.compile({ type: 'object' })).not.toBe(check)
 })
 
-test('schemas cannot reach or disturb each other', () => {
+test('schemas are isolated from each other', () => {
   const validators = new Validators()
   const shared = { $id: 'https://example.com/shared', type: 'object', $defs: { word: { type: 'string' } } }
   validators.compile(shared)
@@ -90,7 +90,7 @@ test.each<[string, JsonObject, Json]>([
   expect(new Validators().compile(schema)(value)).toBeDefined()
 })
 
-test('a pattern that looks around is not run in a foreign schema', () => {
+test('a pattern with lookaround is not run in a foreign schema', () => {
   const schema = { type: 'object', properties: { a: { type: 'string', pattern: '^(?!x)', maxLength: 3 } } }
   const validators = new Validators()
   const check = validators.compile(schema, { isForeign: true })
@@ -98,12 +98,12 @@ test('a pattern that looks around is not run in a foreign schema', () => {
   expect(codeOf(() => validators.compile(schema))).toBe('ConfigSchemaInvalid')
 })
 
-test('names that such a pattern may mean are not refused as additional', () => {
+test('names that such a pattern may match are not rejected as additional', () => {
   const schema = { type: 'object', patternProperties: { '^(?=a)': { type: 'string' } }, additionalProperties: false }
   expect(new Validators().compile(schema, { isForeign: true })({ ab: 1 })).toBeUndefined()
 })
 
-test('a value that is nested as deep as a stack is a fault', () => {
+test('a value that is nested too deep is a fault', () => {
   const check = new Validators().compile({ type: 'object', properties: { next: { $ref: '#' } } })
   let value: Json = {}
   for (let depth = 0; depth < 20_000; depth++) value = { next: value }
@@ -111,7 +111,7 @@ test('a value that is nested as deep as a stack is a fault', () => {
 })
 
 // It would hang if it were tried step by step.
-test('a pattern made to explode is checked', () => {
+test('a pattern with exponential backtracking is checked', () => {
   const check = new Validators().compile({ type: 'string', pattern: '^(a+)+$' })
   expect(check(`${'a'.repeat(5_000)}!`)).toMatchObject({ keyword: 'pattern' })
   expect(check('aaaa')).toBeUndefined()
@@ -141,11 +141,11 @@ test('a schema and a value that are slow together do not block the host, and are
 })
 
 // Comparing each with each would exceed the limit of the test above, and be a fault.
-test('a long list whose items must differ is checked', () => {
+test('a long list with uniqueItems is checked', () => {
   expect(new Validators().compile({ type: 'array', uniqueItems: true })(MANY)).toBeUndefined()
 })
 
-test('two patterns are never taken for one', () => {
+test('two patterns are never confused', () => {
   const check = new Validators().compile({
     type: 'object', properties: { a: { type: 'string', pattern: '^x$' }, b: { type: 'string', pattern: '^y$' } },
   })

@@ -15,10 +15,10 @@ test.each<[string, Json[]]>([
 test.each<[string, Json[]]>([
   ['a number and its text', [1, '1']], ['a list and its text', [[1], '[1]', '"[1]"']], ['nothing, false, zero and no text', [null, false, 0, '']],
   ['objects', [{ a: 1 }, { a: 2 }, { b: 1 }, {}]], ['lists in another order', [[1, 2], [2, 1]]],
-])('different ones are not taken for equal: %s', (_, items) => {
+])('different values are not equal: %s', (_, items) => {
   expect(check(items)).toBeUndefined()
 })
 
-test('where duplicates are allowed, none are looked for', () => {
+test('allowed duplicates are not searched for', () => {
   expect(new Validators().compile({ type: 'array', uniqueItems: false })(['a', 'a'])).toBeUndefined()
 })

@@ -4,7 +4,7 @@ import { createWorld, verdictOf } from '../../twin/world.ts'
 import { call, createSetting, EXTENSIONS, opened, START } from './setting.ts'
 
 describe('an approval', () => {
-  test('says what was approved, of what, by whom, when, until when and how often it was used', async () => {
+  test('records what was approved, who approved it, when, until when, and how often it was used', async () => {
     const setting = createSetting()
     const { session } = await opened(setting, 'project')
     await call(session)
@@ -23,7 +23,7 @@ describe('an approval', () => {
     expect(session.approvals()).toEqual([approval])
   })
 
-  test('names who answered, where that is known', async () => {
+  test('names the person who answered, if known', async () => {
     const { world } = createSetting()
     const session = await world.host.openSession({ approver: { approve: async () => ({ decision: 'session', by: 'Ada' }) } })
     await call(session)
@@ -50,7 +50,7 @@ describe('an approval', () => {
     expect(await count()).toBe(2)
   })
 
-  test('of a sub-agent is its own', async () => {
+  test('of a sub-agent belongs to the sub-agent', async () => {
     const setting = createSetting()
     const { session } = await opened(setting, 'session')
     const subagent = await session.openSubagent()
@@ -63,7 +63,7 @@ describe('an approval', () => {
 })
 
 describe('revoking', () => {
-  test.each(['session', 'project'] as const)('one for the %s counts for the very next call', async (scope) => {
+  test.each(['session', 'project'] as const)('an approval for the %s affects the next call', async (scope) => {
     const setting = createSetting()
     const { session, asked } = await opened(setting, scope)
     await call(session)
@@ -79,7 +79,7 @@ describe('revoking', () => {
     expect(setting.world.eventsOf('ApprovalRevoked')).toMatchObject([{ approvalId: id, scope, revokedBy: 'Ada' }])
   })
 
-  test('ends all that a filter finds, and nothing else', async () => {
+  test('ends every approval that matches the filter, and no other', async () => {
     const setting = createSetting()
     const { session } = await opened(setting, 'project')
     for (const city of ['Oslo', 'Bergen']) await call(session, city)
@@ -93,7 +93,7 @@ describe('revoking', () => {
     await expect(createSetting().approvals.revoke(id)).rejects.toMatchObject({ code: 'NotFound' })
   })
 
-  test('in another process counts for the next call here, and so does an approval that is given there', async () => {
+  test('in another process affects the next call here, and so does a grant there', async () => {
     const setting = createSetting()
     const { session, asked } = await opened(setting, 'project')
     await call(session)
@@ -112,7 +112,7 @@ describe('revoking', () => {
     expect(asked()).toBe(2)
   })
 
-  test('holds in the next host, in which it is not used', async () => {
+  test('persists in the next host', async () => {
     const setting = createSetting()
     await call((await opened(setting, 'project')).session)
     await setting.approvals.revoke({}, 'Ada')
@@ -124,7 +124,7 @@ describe('revoking', () => {
     expect(await next.host.approvals.list({ ended: true })).toMatchObject([{ status: 'revoked', uses: 0, ended: { by: 'Ada' } }])
   })
 
-  test('by its id is of any project, once, and leaves what was given anew', async () => {
+  test('by id works across projects, once, and keeps a newer grant', async () => {
     const setting = createSetting()
     const { session } = await opened(setting, 'project')
     await call(session)
@@ -138,7 +138,7 @@ describe('revoking', () => {
     expect(setting.world.eventsOf('ApprovalRevoked')).toEqual([])
   })
 
-  test('outside of a host is in the audit too', async () => {
+  test('outside of a host is audited', async () => {
     const setting = createSetting()
     await call((await opened(setting, 'project')).session)
     await setting.world.host.flush()
@@ -148,7 +148,7 @@ describe('revoking', () => {
     expect(types.filter((type) => type.startsWith('Approval'))).toEqual(['ApprovalGranted', 'ApprovalRevoked'])
   })
 
-  test('that the store cannot keep is reported, and holds in this process', async () => {
+  test('that the store cannot save is reported, and holds in this process', async () => {
     const setting = createSetting({ config: { audit: { enabled: false } } })
     const { session, asked } = await opened(setting, 'project')
     await call(session)
@@ -160,7 +160,7 @@ describe('revoking', () => {
     expect(asked()).toBe(2)
   })
 
-  test('is not undone by uses that are counted afterwards', async () => {
+  test('is not undone by uses that are counted later', async () => {
     const setting = createSetting()
     const { session } = await opened(setting, 'project')
     await call(session)
@@ -182,14 +182,14 @@ async function twoHosts() {
   return { setting, session, other, second }
 }
 
-test('uses of several hosts add up', async () => {
+test('uses of several hosts are added', async () => {
   const { setting, session, other, second } = await twoHosts()
   for (const one of [session, second, second]) expect(verdictOf(await call(one))).toBe('output')
   await Promise.all([setting.world.host.flush(), other.host.flush()])
   expect(await setting.approvals.list()).toMatchObject([{ uses: 3 }])
 })
 
-test('uses that the store could not be told of are told later', async () => {
+test('uses that the store could not save are saved later', async () => {
   const setting = createSetting({ config: { audit: { enabled: false } } })
   const { session } = await opened(setting, 'project')
   await call(session)
@@ -203,7 +203,7 @@ test('uses that the store could not be told of are told later', async () => {
   expect(await setting.approvals.list()).toMatchObject([{ uses: 2, lastUsedAt: new Date(setting.clock.now()).toISOString() }])
 })
 
-test('what others used is known here after the next look, and the last use is the latest', async () => {
+test('uses of other hosts are visible after the next read, and the last use is the latest one', async () => {
   const { setting, session, other, second } = await twoHosts()
   await setting.clock.advance(1_000)
   await call(second)
@@ -214,7 +214,7 @@ test('what others used is known here after the next look, and the last use is th
   expect(explained).toMatchObject({ decision: 'allow', approvals: [{ uses: 1, lastUsedAt: last }] })
 })
 
-test('they are listed from the oldest', async () => {
+test('approvals are listed from the oldest', async () => {
   const setting = createSetting()
   const { session } = await opened(setting, 'project')
   const { session: own } = await opened(setting, 'session')
@@ -226,7 +226,7 @@ test('they are listed from the oldest', async () => {
   expect((await setting.approvals.revoke({})).map(({ approvalKey }) => approvalKey)).toEqual(['Oslo', 'Bergen', 'Alta'])
 })
 
-test('uses are written behind without anybody asking', async () => {
+test('uses are written in the background', async () => {
   const setting = createSetting()
   const { session } = await opened(setting, 'project')
   await call(session)
@@ -236,7 +236,7 @@ test('uses are written behind without anybody asking', async () => {
   expect(await setting.store.list('approval')).toMatchObject([{ value: { uses: 1 } }])
 })
 
-test('counts that come late are not added to an approval that was given anew', async () => {
+test('late counts are not added to a newer grant', async () => {
   const setting = createSetting()
   const { session } = await opened(setting, 'project')
   await call(session)

@@ -4,7 +4,7 @@ import { flush, ManualClock } from '../../twin/clock.ts'
 import { createWorld } from '../../twin/world.ts'
 import { call, createSetting, DAY_MS, EXTENSIONS, opened } from './setting.ts'
 
-test('a project approval ends after 30 days, and that is reported once', async () => {
+test('a project approval expires after 30 days, and this is reported once', async () => {
   const setting = createSetting()
   const { session, asked } = await opened(setting, 'project')
   await call(session)
@@ -22,7 +22,7 @@ test('a project approval ends after 30 days, and that is reported once', async (
   expect(setting.world.eventsOf('ApprovalExpired')).toMatchObject([{ scope: 'project', tool: 'echo', approvalKey: 'Oslo' }])
 })
 
-test('given anew it lasts anew, and its uses are counted from nothing', async () => {
+test('a new grant has a new term, and its uses start at zero', async () => {
   const setting = createSetting()
   const { session, asked } = await opened(setting, 'project')
   await call(session)
@@ -50,7 +50,7 @@ test.each<[string, readonly LayerConfig[], string]>([
   expect(await setting.approvals.list()).toMatchObject([{ expiresAt: `${until}T00:00:00.000Z` }])
 })
 
-test('for a session, after as many minutes as are configured', async () => {
+test('a session approval expires after the configured minutes', async () => {
   const setting = createSetting({ layers: [layer('global', { sessionMinutes: 10 })] })
   const { session, asked } = await opened(setting, 'session')
   await call(session)
@@ -63,7 +63,7 @@ test('for a session, after as many minutes as are configured', async () => {
   expect(setting.world.eventsOf('ApprovalExpired')).toMatchObject([{ scope: 'session' }])
 })
 
-test.each(['session', 'project'] as const)('one for the %s does not last longer because a clock was set back', async (scope) => {
+test.each(['session', 'project'] as const)('an approval for the %s does not last longer if the clock is set back', async (scope) => {
   const clock = new class extends ManualClock {
     setBackMs = 0
     override now(): number {
@@ -84,7 +84,7 @@ test.each(['session', 'project'] as const)('one for the %s does not last longer 
   expect(asked()).toBe(2)
 })
 
-test('what ended long ago is forgotten', async () => {
+test('approvals that ended long ago are deleted', async () => {
   const setting = createSetting()
   await call((await opened(setting, 'project')).session)
   await setting.clock.advance((30 + 91) * DAY_MS)

@@ -7,7 +7,7 @@ const explained = async (session: Session) => {
   return { decision, approvals, said: chain.filter(({ stage }) => stage === 'approval').map(({ reason }) => reason) }
 }
 
-test('explain says which approval decides, how old it is, until when it lasts and how often it was used', async () => {
+test('explain shows which approval decides, its age, its expiry and its uses', async () => {
   const setting = createSetting()
   const { session } = await opened(setting, 'project')
   await call(session)
@@ -22,7 +22,7 @@ test('explain says which approval decides, how old it is, until when it lasts an
   expect(session.approvals()).toMatchObject([{ uses: 1 }])
 })
 
-test('explain says that one has expired, or was revoked by whom, where that is why it asks', async () => {
+test('explain shows that an approval expired, or who revoked it, if that is why it asks', async () => {
   const setting = createSetting()
   const { session } = await opened(setting, 'project')
   await call(session)

@@ -24,7 +24,7 @@ async function askedAgain(later: ExtensionSketch, options: { city?: string; work
   return approver.asked.length > 0
 }
 
-test('a project approval holds in the next host, for the very same thing', async () => {
+test('a project approval holds in the next host, for the same tool and key', async () => {
   expect(await askedAgain(APPROVED)).toBe(false)
 })
 
@@ -35,16 +35,16 @@ test.each<[string, ExtensionSketch]>([
   ['the description', { tools: { echo: { ...TOOL, description: 'Now it does more.' } } }],
   ['the schema', { tools: { echo: { ...TOOL, inputSchema: { type: 'object', title: 'other' } } } }],
   ['the capabilities', { tools: { echo: { ...TOOL, requires: { fs: { read: ['{workspace}', '{user-data}'] } } } } }],
-])('when %s changes, it is asked again', async (_, later) => {
+])('a change of %s requires a new approval', async (_, later) => {
   expect(await askedAgain(later)).toBe(true)
 })
 
-test('another key and another workspace are asked for by themselves', async () => {
+test('another key and another workspace require their own approval', async () => {
   expect(await askedAgain(APPROVED, { city: 'Bergen' })).toBe(true)
   expect(await askedAgain(APPROVED, { workspace: '/elsewhere' })).toBe(true)
 })
 
-test('once is once; for the session is for this session', async () => {
+test('"once" covers one call; "session" covers this session', async () => {
   const world = createWorld({ extensions: [APPROVED] })
   const approver = new ScriptedApprover()
   const session = await world.host.openSession({ approver })
@@ -63,7 +63,7 @@ test('once is once; for the session is for this session', async () => {
   expect(other.asked).toHaveLength(1)
 })
 
-test('an approval answers gate, floor and rules, but not a watchdog that asks because of these very arguments', async () => {
+test('an approval answers gate, floor and rules, but not a watchdog that asks because of the arguments', async () => {
   const approver = new ScriptedApprover('session')
   let suspicious = false
   const session = await createWorld({ extensions: [{ tools: { echo: { ...TOOL, mode: 'local' } } }] }).host.openSession({
@@ -81,7 +81,7 @@ test('an approval answers gate, floor and rules, but not a watchdog that asks be
   expect(approver.asked).toHaveLength(3)
 })
 
-test('a store that fails costs a question, grants nothing, and is reported', async () => {
+test('a store that fails leads to a question, grants nothing, and is reported', async () => {
   const store = new MemoryStore()
   store.failing = true
   const world = createWorld({ store, extensions: [APPROVED], config: { audit: { enabled: false } } })
@@ -100,7 +100,7 @@ test('a store that fails costs a question, grants nothing, and is reported', asy
   expect(await store.list('approval')).toEqual([])
 })
 
-test('a store that fails later lets nothing through that it cannot vouch for, until it answers again', async () => {
+test('a store that fails later allows no call by approval until it answers again', async () => {
   const [store, clock] = [new MemoryStore(), new ManualClock()]
   const world = createWorld({ store, clock, extensions: [APPROVED], config: { audit: { enabled: false } } })
   const [approver, later] = [new ScriptedApprover('project'), new ScriptedApprover('once')]
@@ -119,7 +119,7 @@ test('a store that fails later lets nothing through that it cannot vouch for, un
   expect(world.eventsOf('SuppressedError').filter(({ source }) => source === 'reading project approvals')).toHaveLength(1)
 })
 
-test('a no to this very call stays one when an "always" is given to another at the same moment', async () => {
+test('a rejected call stays rejected when another call gets an "always" in the same tick', async () => {
   const world = createWorld({ extensions: [APPROVED] })
   const people = [new ScriptedApprover(), new ScriptedApprover()] as const
   const [first, second] = await Promise.all(people.map((approver) => world.host.openSession({ approver })))
@@ -130,7 +130,7 @@ test('a no to this very call stays one when an "always" is given to another at t
   expect((await Promise.all(outcomes)).map(verdictOf)).toEqual(['output', 'ApprovalDenied'])
 })
 
-test('an "always" for the project takes back what is being asked elsewhere', async () => {
+test('an "always" for the project withdraws the same question elsewhere', async () => {
   const world = createWorld({ extensions: [APPROVED] })
   const people = [new ScriptedApprover(), new ScriptedApprover()] as const
   const [first, second] = await Promise.all(people.map((approver) => world.host.openSession({ approver })))

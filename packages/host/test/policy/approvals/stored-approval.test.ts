@@ -22,7 +22,7 @@ test.each<[string, (whole: JsonObject) => Json]>([
   ['no origin', (whole) => ({ ...whole, origin: {} })], ['a time that is none', (whole) => ({ ...whole, grantedAt: 'once' })],
   ['no end', (whole) => ({ ...whole, expiresAt: null })], ['a use at no time', (whole) => ({ ...whole, lastUsedAt: 7 })],
   ['an end of no kind', (whole) => ({ ...whole, ended: {} })], ['half a use', (whole) => ({ ...whole, uses: 0.5 })],
-])('with %s it answers nothing, is reported once, and goes when it is revoked', async (_, change) => {
+])('a stored approval with %s answers nothing, is reported once, and is removed by revoking', async (_, change) => {
   const { world, store, clock, id } = await damagedSetting(change)
   const { session, asked } = await opened({ world }, 'once')
   for (const city of ['Oslo', 'Bergen']) await call(session, city)
@@ -35,7 +35,7 @@ test.each<[string, (whole: JsonObject) => Json]>([
   await expect(book.revoke(id)).rejects.toMatchObject({ code: 'NotFound' })
 })
 
-test('what is given anew stands in its place', async () => {
+test('a new grant replaces it', async () => {
   const { world, store } = await damagedSetting(() => null)
   const { session, asked } = await opened({ world }, 'project')
   for (let times = 0; times < 2; times++) await call(session)

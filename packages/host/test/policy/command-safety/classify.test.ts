@@ -10,7 +10,7 @@ const idsOf = (text: string) => classify(text).matchedRules.map(({ id }) => id)
 describe.each(COMMAND_SAFETY_PATTERNS)('$id', (pattern) => {
   const { found = [], left = [] } = VECTORS[pattern.id] ?? {}
 
-  test('is of the documented form, and has commands it finds and commands it leaves alone', () => {
+  test('has the documented form, and vectors that match and that do not', () => {
     expect(commandSafetyPatternSchema.parse(pattern)).toEqual(pattern)
     expect(found.length).toBeGreaterThan(1)
     expect(left.length).toBeGreaterThan(1)
@@ -21,19 +21,19 @@ describe.each(COMMAND_SAFETY_PATTERNS)('$id', (pattern) => {
     expect(['warning', 'critical']).toContain(classify(text).severity)
   })
 
-  test.each(left)('leaves %s alone', (text) => {
+  test.each(left)('does not find %s', (text) => {
     expect(idsOf(text)).not.toContain(pattern.id)
   })
 })
 
-test('there are at least 25 patterns, each with an id of its own, and vectors for nothing else', () => {
+test('there are at least 25 patterns with unique ids, and vectors for each of them only', () => {
   const ids = COMMAND_SAFETY_PATTERNS.map(({ id }) => id)
   expect(ids.length).toBeGreaterThanOrEqual(25)
   expect(new Set(ids).size).toBe(ids.length)
   expect(Object.keys(VECTORS).toSorted()).toEqual(ids.toSorted())
 })
 
-test('what people run all day is safe', () => {
+test('everyday commands are safe', () => {
   const daily = [
     'ls -la', 'npm ci && npm test', 'git add -A && git commit -m "remove rm -rf / from docs"', 'git push origin HEAD',
     'cat src/index.ts | head -50', 'grep -rn "shutdown" src', 'docker compose up -d', 'make clean', 'python3 -m venv .venv',
@@ -44,7 +44,7 @@ test('what people run all day is safe', () => {
   expect(daily.filter((text) => classify(text).severity !== 'safe')).toEqual([])
 })
 
-test('the worst rule gives the severity, and all that matched are told', () => {
+test('the worst rule gives the severity, and every match is reported', () => {
   expect(classify('ls')).toEqual({ severity: 'safe', matchedRules: [] })
   expect(classify('git push -f').severity).toBe('warning')
   const both = classify('git push -f origin main')
@@ -52,12 +52,12 @@ test('the worst rule gives the severity, and all that matched are told', () => {
   expect(both.matchedRules.map(({ id }) => id)).toEqual(['git-force-push-protected', 'git-force-push'])
 })
 
-test('a text that nearly matches everywhere is classified: what backtracks would need hours', () => {
+test('a command that nearly matches everywhere is classified in linear time', () => {
   const hostile = ['rm -r '.repeat(30_000), `git push ${'-x '.repeat(60_000)}`, ':(){ '.repeat(30_000), 'curl | '.repeat(25_000)]
   for (const text of hostile) expect(classify(text).severity).toMatch(/^(?:safe|warning|critical)$/)
 })
 
-test('a pattern that is no regular expression, or not one that is linear, is refused by its id', () => {
+test('a pattern that is not a linear regular expression is rejected with its id', () => {
   const broken = (pattern: string): CommandSafetyPattern => ({ ...COMMAND_SAFETY_PATTERNS[0]!, id: 'mine', pattern })
   for (const pattern of ['(', 'a)|(b', '(?=x)', '(x)\\1']) {
     expect(() => createCommandClassifier([broken(pattern)])).toThrow(expect.objectContaining({
@@ -66,6 +66,6 @@ test('a pattern that is no regular expression, or not one that is linear, is ref
   }
 })
 
-test('none is no protection, and no error', () => {
+test('an empty list classifies everything as safe', () => {
   expect(createCommandClassifier([])('rm -rf /')).toEqual({ severity: 'safe', matchedRules: [] })
 })

@@ -15,7 +15,7 @@ const MINE = {
 } as const
 
 describe('a tool with a shell', () => {
-  test('is refused what is critical, in every mode, and told why', async () => {
+  test('is denied critical commands in every mode, with the reason', async () => {
     const world = createWorld({ extensions: [{ tools: { echo: SHELL } }] })
     const session = await world.host.openSession({ mode: 'yolo', rules: [{ permission: 'echo', pattern: '*', action: 'allow' }] })
     for (const command of ['rm -rf /', ['rm', '-rf', '/'], { cmd: 'rm', args: ['-rf', '/'] }]) {
@@ -28,7 +28,7 @@ describe('a tool with a shell', () => {
     expect(verdictOf(await session.call(run('ls')))).toBe('output')
   })
 
-  test('refuses what cannot be analysed', async () => {
+  test('is denied commands that cannot be analysed', async () => {
     const world = createWorld({ extensions: [{ tools: { echo: SHELL } }] })
     const session = await world.host.openSession({ mode: 'yolo' })
     const words = Array.from({ length: 5_000 }, (_, index) => `w${index}`)
@@ -36,7 +36,7 @@ describe('a tool with a shell', () => {
     expect(await session.call(many)).toMatchObject({ error: { code: 'WatchdogDenied', data: { source: 'command safety too-many-words' } } })
   })
 
-  test('asks for a warning each time, whatever was approved before', async () => {
+  test('asks for each command with a warning, whatever was approved before', async () => {
     const approver = new ScriptedApprover('session')
     const world = createWorld({ extensions: [{ tools: { echo: SHELL } }] })
     const session = await world.host.openSession({ approver })
@@ -49,7 +49,7 @@ describe('a tool with a shell', () => {
     expect(approver.asked[2]?.reasons.join()).toContain('Rewrite a remote branch')
   })
 
-  test('is looked at once for a sub-agent, and for what a watchdog makes of its arguments', async () => {
+  test('is checked once for a sub-agent, and again for arguments that a watchdog changed', async () => {
     const world = createWorld({ extensions: [{ tools: { echo: SHELL } }] })
     const session = await world.host.openSession({ mode: 'yolo', watchdog: ({ args }) => args['command'] === 'ls' ? { action: 'change', arguments: { command: 'rm -rf /' }, reason: 'worse' } : undefined })
     expect(verdictOf(await session.call(run('ls')))).toBe('WatchdogDenied')
@@ -58,14 +58,14 @@ describe('a tool with a shell', () => {
     expect(chain.filter(({ source }) => source === 'command safety shutdown')).toHaveLength(1)
   })
 
-  test('is left alone when the operator switches it off, and a tool without a shell always', async () => {
+  test('is not checked if the operator disables it; a tool without a shell is never checked', async () => {
     const off = createWorld({ extensions: [{ tools: { echo: SHELL } }], config: { watchdogs: { commandSafety: { enabled: false } } } })
     expect(verdictOf(await (await off.host.openSession({ mode: 'yolo' })).call(run('rm -rf /')))).toBe('output')
     const reads = createWorld()
     expect(verdictOf(await (await reads.host.openSession({ mode: 'yolo' })).call(run('rm -rf /')))).toBe('output')
   })
 
-  test('has each pattern compiled once, however often its faults are asked for', async () => {
+  test('compiles each pattern once', async () => {
     const patterns = [MINE, { ...MINE, id: 'broken', pattern: '(' }]
     const { RE2JS } = re2js()
     const compile = vi.spyOn(RE2JS, 'compile')
@@ -82,7 +82,7 @@ describe('a tool with a shell', () => {
     expect(shipped).toBeLessThanOrEqual(1)
   })
 
-  test('is denied by an invalid pattern, which is reported with its place; others are not', async () => {
+  test('is denied by an invalid pattern, which is reported with its location; other tools are not', async () => {
     const world = createWorld({
       extensions: [{ tools: { echo: SHELL, plain: {} } }],
       config: { watchdogs: { commandSafety: { patterns: [MINE, { ...MINE, id: 'broken', severity: 'critical', pattern: '(' }] } } },
@@ -101,11 +101,11 @@ describe('the layers of the configuration', () => {
   const severityOf = (layers: readonly LayerConfig[], command: string) =>
     commandSafetyOf(layers)?.check({ command }).map(({ id, severity }) => `${id} ${severity}`)
 
-  test('are on by default', () => {
+  test('enable command safety by default', () => {
     expect(severityOf([], 'git push -f')).toEqual(['git-force-push warning'])
   })
 
-  test('let the operator and the embedder loosen, the later over the earlier', () => {
+  test('let the operator and the embedder loosen it; the later layer wins', () => {
     expect(severityOf([layer('global', { severity: { 'git-force-push': 'off' } })], 'git push -f')).toEqual([])
     expect(severityOf([layer('global', { enabled: false })], 'git push -f')).toBeUndefined()
     expect(severityOf([layer('global', { enabled: false }), layer('embedder', { enabled: true })], 'git push -f')).toEqual(['git-force-push warning'])
@@ -113,7 +113,7 @@ describe('the layers of the configuration', () => {
       .toEqual(['shutdown warning'])
   })
 
-  test('let a project tighten, and never loosen', () => {
+  test('let a project tighten it, never loosen it', () => {
     expect(severityOf([layer('project', { enabled: false })], 'git push -f')).toEqual(['git-force-push warning'])
     expect(severityOf([layer('project', { severity: { 'git-force-push': 'off', 'shutdown': 'warning' } })], 'git push -f; reboot'))
       .toEqual(['shutdown critical', 'git-force-push warning'])
@@ -123,7 +123,7 @@ describe('the layers of the configuration', () => {
       .toEqual(['shutdown critical'])
   })
 
-  test('add patterns, each judged beside those that ship', () => {
+  test('add patterns to those that ship', () => {
     const layers = [layer('global', { patterns: [MINE] }), layer('project', { patterns: [{ ...MINE, severity: 'critical' }] })]
     expect(severityOf(layers, 'make deploy')).toEqual(['deploy critical', 'deploy warning'])
     expect(severityOf(layers, 'reboot')).toEqual(['shutdown critical'])

@@ -16,7 +16,7 @@ test.each<[string, JsonObject, readonly string[]]>([
   expect([...commandTexts(args)!].toSorted()).toEqual([...texts].toSorted())
 })
 
-test('what could be put together in too many ways is not put together at all', () => {
+test('arguments with too many combinations are not combined', () => {
   const list = Array.from({ length: 10_000 }, () => 'word')
   const programs = Object.fromEntries(list.map((word, index) => [`p${index}`, word]))
   expect(commandTexts({ ...programs, list })).toBeUndefined()

@@ -33,7 +33,7 @@ describe('an answer', () => {
     expect(readResponse(ASK, response)).toEqual(read)
   })
 
-  test.each([undefined, 'accepted', { status: 'done', value: 'Ada' }, ['accepted']])('in the form %o is none', (response) => {
+  test.each([undefined, 'accepted', { status: 'done', value: 'Ada' }, ['accepted']])('in the form %o is rejected', (response) => {
     expect(() => readResponse(ASK, response)).toThrow(expect.objectContaining({ code: 'InteractionUnavailable' }))
   })
 })

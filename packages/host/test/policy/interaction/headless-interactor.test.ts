@@ -18,7 +18,7 @@ const ASKING = {
 }
 const call = (name: string) => ({ id: 'c', name, arguments: {} })
 
-test('stud: every kind is refused, and the operator sees what would have been needed', async () => {
+test('stud: every kind of question is denied, and the operator sees what is missing', async () => {
   const needed: PermissionRequired[] = []
   const interactor = createHeadlessInteractor((required) => needed.push(required))
   const session = await createWorld(ASKING).host.openSession({ interactor })
@@ -30,7 +30,7 @@ test('stud: every kind is refused, and the operator sees what would have been ne
   ])
 })
 
-test('explain reports that no user answers, and the refusal says so in one sentence', async () => {
+test('explain reports that no person is there, and the denial says so in one sentence', async () => {
   const session = await createWorld(ASKING).host.openSession({ interactor: createHeadlessInteractor() })
   expect(await session.explain(call('echo'))).toMatchObject({ decision: 'deny', code: 'ApprovalDenied' })
   const outcome = await session.call(call('echo'))
@@ -47,7 +47,7 @@ test.each(['echo', 'ask'])('stud: a session may halt its turn instead, for %s', 
   expect(turn.signal.aborted).toBe(true)
 })
 
-test('yolo needs no user, and beside a user it leaves the answer to them', async () => {
+test('yolo needs no person; a person beside the headless interactor answers', async () => {
   const { host } = createWorld(ASKING)
   const yolo = await host.openSession({ mode: 'yolo', interactor: createHeadlessInteractor(), headless: 'halt' })
   expect(verdictOf(await yolo.call(call('echo')))).toBe('output')

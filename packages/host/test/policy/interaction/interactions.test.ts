@@ -18,7 +18,7 @@ const ASKING: WorldSketch = {
   }],
 }
 
-test('questions of one session come one at a time, in the order of the calls', async () => {
+test('a session asks one question at a time, in the order of the calls', async () => {
   const approver = new ScriptedApprover()
   const session = await createWorld(KEYED).host.openSession({ approver })
   const outcomes = ['a', 'b', 'c', 'd'].map((key) => session.call({ id: key, name: 'echo', arguments: { key } }))
@@ -30,7 +30,7 @@ test('questions of one session come one at a time, in the order of the calls', a
   expect((await Promise.all(outcomes)).map(verdictOf)).toEqual(['output', 'ApprovalDenied', 'output', 'output'])
 })
 
-test('an approval callback has no longer than a user: then the call counts as unanswered, and the callback is cancelled', async () => {
+test('an approval callback has the same timeout as a person, and is cancelled after it', async () => {
   const clock = new ManualClock()
   const world = createWorld({ ...KEYED, clock })
   let told: unknown
@@ -48,7 +48,7 @@ test('an approval callback has no longer than a user: then the call counts as un
   expect([verdictOf(await cancelled), clock.pending]).toEqual(['ToolCancelled', 0])
 })
 
-test('an answer for the session settles the same question of those who wait', async () => {
+test('an answer for the session settles the same question of waiting calls', async () => {
   const approver = new ScriptedApprover()
   const session = await createWorld(KEYED).host.openSession({ approver })
   const outcomes = ['x', 'x', 'x'].map((key, index) => session.call({ id: `c${index}`, name: 'echo', arguments: { key } }))
@@ -58,7 +58,7 @@ test('an answer for the session settles the same question of those who wait', as
   expect(approver.asked).toHaveLength(1)
 })
 
-test('an interactor that takes many questions gets them at once, and answers in any order; others get one at a time', async () => {
+test('an interactor that accepts many questions gets them at once and answers in any order; others get one at a time', async () => {
   const open: { readonly callId: string | undefined; readonly answer: () => void }[] = []
   const many: Interactor = {
     takesMany: true,
@@ -98,7 +98,7 @@ test('two sessions do not wait for each other', async () => {
   expect(verdictOf(await waiting)).toBe('SessionCancelled')
 })
 
-test('a call cancelled while it waits to ask never asks, and the next one does', async () => {
+test('a call that is cancelled in the queue never asks, and the next one does', async () => {
   const approver = new ScriptedApprover()
   const session = await createWorld(KEYED).host.openSession({ approver })
   const cancel = new AbortController()
@@ -115,7 +115,7 @@ test('a call cancelled while it waits to ask never asks, and the next one does',
   expect(approver.asked.map(({ callId }) => callId)).toEqual(['a', 'c'])
 })
 
-test('a tool asks the person of the session whose call it is', async () => {
+test('a tool asks the person of the session that called it', async () => {
   const { host, eventsOf } = createWorld(ASKING)
   const people = ['one', 'two'].map((name) => new ScriptedInteractor(() => ({ status: 'accepted', value: name })))
   const sessions = await Promise.all(people.map((interactor) => host.openSession({ interactor })))
@@ -127,7 +127,7 @@ test('a tool asks the person of the session whose call it is', async () => {
   expect(eventsOf('InteractionAnswered')).toHaveLength(2)
 })
 
-test('time stands still while a person is asked', async () => {
+test('the time of a call is paused while a person is asked', async () => {
   const clock = new ManualClock()
   const answer = Promise.withResolvers<void>()
   const { host } = createWorld({ ...ASKING, clock })
@@ -141,7 +141,7 @@ test('time stands still while a person is asked', async () => {
   expect(clock.pending).toBe(0)
 })
 
-test('a question without a user, of a kind that tools may not use, or outside of a call is refused', async () => {
+test('a question without a person, of a reserved kind, or outside of a call is rejected', async () => {
   const world = createWorld(ASKING)
   const headless = await world.host.openSession({})
   expect(verdictOf(await headless.call({ id: 'c1', name: 'echo', arguments: {} }))).toBe('InteractionUnavailable')

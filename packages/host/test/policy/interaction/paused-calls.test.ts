@@ -42,7 +42,7 @@ function pausedIn(outcome: Outcome): string {
 }
 
 describe('morphix: an unanswered question', () => {
-  test('ends the call as clarification_needed, and is kept with its call', async () => {
+  test('ends the call as clarification_needed, and is stored with its call', async () => {
     const { world, session } = await opened(new MemoryStore(), asking([ask('Which ship?')]))
     const outcome = await session.call(CALL)
     expect(outcome).toMatchObject({
@@ -57,7 +57,7 @@ describe('morphix: an unanswered question', () => {
     }])
   })
 
-  test('survives a restart of the host, and the call goes on with the answer', async () => {
+  test('survives a restart of the host, and the call continues with the answer', async () => {
     const store = new MemoryStore()
     const first = await opened(store, asking([ask('Which ship?')]))
     const id = pausedIn(await first.session.call(CALL))
@@ -68,7 +68,7 @@ describe('morphix: an unanswered question', () => {
     await expect(session.resume(id, 'the Maud')).rejects.toMatchObject({ code: 'NotFound' })
   })
 
-  test('is kept with the words of the model: what a watchdog makes of them is made anew, and once', async () => {
+  test('is stored with the original arguments: a watchdog changes them again, once', async () => {
     const louder: SessionOptions = {
       pause: true,
       watchdog: ({ args }) => ({ action: 'change', arguments: { about: `${String(args['about']).replace(/!$/, '')}!` }, reason: 'louder' }),
@@ -80,7 +80,7 @@ describe('morphix: an unanswered question', () => {
     expect(world.compartment().calls.map(({ args }) => args)).toEqual([{ about: 'ships!' }, { about: 'ships!' }])
   })
 
-  test('several questions: each pause keeps what was answered before', async () => {
+  test('several questions: each pause keeps the earlier answers', async () => {
     const store = new MemoryStore()
     const quiz = asking([ask('Ship?'), { kind: 'Confirm', prompt: 'Sure?' }, ask('Port?')])
     let { session } = await opened(store, quiz)
@@ -92,7 +92,7 @@ describe('morphix: an unanswered question', () => {
     expect(await session.resume(id, 'Oslo')).toMatchObject({ data: ['Fram', true, 'Oslo'] })
   })
 
-  test('a question that timed out waits too, and one that a person answers does not', async () => {
+  test('a question that timed out is stored too, and an answered one is not', async () => {
     const clock = new ManualClock()
     const person = createProgrammaticInteractor()
     const options = { pause: true, interactor: person, interactionTimeoutMs: 500 }
@@ -109,7 +109,7 @@ describe('morphix: an unanswered question', () => {
 })
 
 describe('an answer', () => {
-  test('of the wrong kind is refused, and the question still waits', async () => {
+  test('of the wrong kind is rejected, and the question stays open', async () => {
     const { world, session } = await opened(new MemoryStore(), asking([{ kind: 'Confirm', prompt: 'Sure?' }]))
     const id = pausedIn(await session.call(CALL))
     for (const answer of ['yes', undefined]) {
@@ -119,7 +119,7 @@ describe('an answer', () => {
     expect(await session.resume(id, false)).toMatchObject({ data: [false] })
   })
 
-  test('is taken once: while the call goes on, another is too late', async () => {
+  test('is accepted once: while the call continues, another one is too late', async () => {
     const gate = Promise.withResolvers<string>()
     const slow = asking([ask('Ship?')])
     const { execute, ...tool } = slow.tools!['quiz']!
@@ -135,7 +135,7 @@ describe('an answer', () => {
     expect(await going).toMatchObject({ data: [['Fram'], 'done'] })
   })
 
-  test('is not lost when the host ends before the call has used it', async () => {
+  test('is not lost if the host ends before the call uses it', async () => {
     const store = new MemoryStore()
     const first = await opened(store, asking([ask('Ship?')]))
     const id = pausedIn(await first.session.call(CALL))
@@ -152,7 +152,7 @@ describe('an answer', () => {
     expect(await third.session.resume(id)).toMatchObject({ data: ['Fram'] })
   })
 
-  test.each([['host', 'claimed'], ['host', 'released'], ['session', 'claimed']])('holds up the end of the %s while its call is %s', async (who, step) => {
+  test.each([['host', 'claimed'], ['host', 'released'], ['session', 'claimed']])('delays the end of the %s while its call is %s', async (who, step) => {
     const store = new MemoryStore()
     const { world, session } = await opened(store, asking([ask('Which ship?')]))
     const id = pausedIn(await session.call(CALL))
@@ -178,7 +178,7 @@ describe('an answer', () => {
     expect(verdictOf(await resumed)).toBe(who === 'host' ? 'output' : 'SessionCancelled')
   })
 
-  test('is not lost where the call may not go on, unless a person says so', async () => {
+  test('is not lost if the call may not continue, unless a person rejects it', async () => {
     const store = new MemoryStore()
     const first = await opened(store, asking([ask('Ship?')]))
     const id = pausedIn(await first.session.call(CALL))
@@ -193,7 +193,7 @@ describe('an answer', () => {
     expect(await refusing.world.host.pausedCalls()).toEqual([])
   })
 
-  test('goes to the tool that asked, not to another in its place nor to another question', async () => {
+  test('goes to the tool and the question that it is for, not to a replacement', async () => {
     const store = new MemoryStore()
     const { session } = await opened(store, asking([ask('Ship?')]))
     const id = pausedIn(await session.call(CALL))
@@ -204,7 +204,7 @@ describe('an answer', () => {
   })
 })
 
-test('a password is never kept, neither asked later nor told again', async () => {
+test('a password is never stored, asked for later or replayed', async () => {
   const store = new MemoryStore()
   const password: InteractionRequest = { kind: 'Auth.Password', prompt: 'Password?' }
   const lonely = await opened(store, asking([password]))
@@ -218,7 +218,7 @@ test('a password is never kept, neither asked later nor told again', async () =>
   expect(await session.resume(id, 'Fram')).toMatchObject({ data: ['hunter2', 'Fram'] })
 })
 
-test('an outcome is reported also where the store fails to delete the record', async () => {
+test('the outcome is reported also if the store fails to delete the record', async () => {
   const store = new MemoryStore()
   const quiz = asking([ask('Ship?')])
   const { execute, ...tool } = quiz.tools!['quiz']!
@@ -240,7 +240,7 @@ test('an outcome is reported also where the store fails to delete the record', a
   expect(world.eventsOf('SuppressedError').map(({ source }) => source)).toContain('paused calls')
 })
 
-test('a sub-agent pauses as its parent does', async () => {
+test('a sub-agent pauses if its parent does', async () => {
   const { session } = await opened(new MemoryStore(), asking([ask('Ship?')]))
   const subagent = await session.openSubagent()
   expect(verdictOf(await subagent.call(CALL))).toBe('ClarificationNeeded')
@@ -248,7 +248,7 @@ test('a sub-agent pauses as its parent does', async () => {
   expect(verdictOf(await without.call(CALL))).toBe('InteractionUnavailable')
 })
 
-test('a session that does not pause fails, a paused call can be given up, and a failing store says so', async () => {
+test('a session without pauses fails the call, a paused call can be dropped, and a store failure is reported', async () => {
   const store = new MemoryStore()
   const { session: plain } = await opened(store, asking([ask('Ship?')]), {})
   expect(verdictOf(await plain.call(CALL))).toBe('InteractionUnavailable')
@@ -259,7 +259,7 @@ test('a session that does not pause fails, a paused call can be given up, and a 
   expect(verdictOf(await session.call(CALL))).toBe('StoreUnavailable')
 })
 
-test('of two hosts that go on with one call one has it, and while a store fails to delete it, it never runs twice', async () => {
+test('of two hosts that resume one call one gets it, and a failed deletion never runs it twice', async () => {
   const store = new MemoryStore()
   const alive = (id: string) => ({ owner: { id, isGone: () => false } })
   const quiz = asking([ask('Ship?')])
@@ -277,7 +277,7 @@ test('of two hosts that go on with one call one has it, and while a store fails 
   await expect(hosts[0]!.session.resume(id)).rejects.toMatchObject({ code: 'NotFound' })
 })
 
-test('a call that could not go on is anybody\'s again, though the host that tried lives', async () => {
+test('a call that could not continue can be resumed by any host', async () => {
   const store = new MemoryStore()
   const alive = (id: string) => ({ owner: { id, isGone: () => false } })
   const id = pausedIn(await (await opened(store, asking([ask('Ship?')]))).session.call(CALL))
@@ -288,7 +288,7 @@ test('a call that could not go on is anybody\'s again, though the host that trie
   expect(await other.session.resume(id)).toMatchObject({ data: ['Fram'] })
 })
 
-test('records of another form are no paused calls', async () => {
+test('records of an unknown form are ignored', async () => {
   const store = new MemoryStore()
   const { world, session } = await opened(store, asking([ask('Ship?')]))
   const id = pausedIn(await session.call(CALL))

@@ -6,7 +6,7 @@ const envelope = (correlationId: string) =>
   ({ correlationId, issuedAt: '2026-01-01T00:00:00Z', source: 'host', request: { kind: 'Ask', prompt: '?' } }) as const
 const { signal: never } = new AbortController()
 
-test('questions are told, wait in the order they came, and are answered by their id', async () => {
+test('questions are reported, stay pending in order, and are answered by id', async () => {
   const person = createProgrammaticInteractor()
   const heard: string[] = []
   const off = person.onQuestion(({ correlationId }) => heard.push(correlationId))
@@ -21,7 +21,7 @@ test('questions are told, wait in the order they came, and are answered by their
   expect(person.pending.map(({ correlationId }) => correlationId)).toEqual(['3'])
 })
 
-test('a question that is taken back is gone, and answering it is refused', async () => {
+test('a withdrawn question is removed, and answering it is rejected', async () => {
   const person = createProgrammaticInteractor()
   const cancel = new AbortController()
   const answer = person.interact(envelope('1'), cancel.signal)
@@ -33,14 +33,14 @@ test('a question that is taken back is gone, and answering it is refused', async
   await expect(person.interact(envelope('2'), cancel.signal)).rejects.toThrow('void')
 })
 
-test('a listener that fails is the interactor failing, and leaves nothing pending', async () => {
+test('a listener that throws fails the question, and leaves nothing pending', async () => {
   const person = createProgrammaticInteractor()
   person.onQuestion(() => { throw new Error('no window') })
   await expect(person.interact(envelope('1'), never)).rejects.toThrow('no window')
   expect(person.pending).toEqual([])
 })
 
-test('a listener that takes its time fails the question when it fails, and nothing when it is too late', async () => {
+test('an async listener that rejects fails the question, unless the question is over', async () => {
   const person = createProgrammaticInteractor()
   const off = person.onQuestion(async () => { throw new Error('no window') })
   await expect(person.interact(envelope('1'), never)).rejects.toThrow('no window')

@@ -30,7 +30,7 @@ async function answerOf(interactor: Interactor | readonly Interactor[], request?
 }
 
 describe('stud: several interactors', () => {
-  test('the first to answer wins, the others are dismissed, and a late answer is refused', async () => {
+  test('the first answer wins, the other interactors are aborted, and a late answer is rejected', async () => {
     const people = [createProgrammaticInteractor(), createProgrammaticInteractor()]
     const session = await createWorld(asking()).host.openSession({ interactor: people })
     const outcome = session.call(call)
@@ -47,7 +47,7 @@ describe('stud: several interactors', () => {
     }
   })
 
-  test('the dismissed are told that somebody else answered', async () => {
+  test('the abort reason says that another interactor answered', async () => {
     const dismissed = Promise.withResolvers<unknown>()
     const slow: Interactor = {
       interact: (_, signal) => new Promise((_resolve, reject) => {
@@ -59,7 +59,7 @@ describe('stud: several interactors', () => {
     expect(await dismissed.promise).toMatchObject({ code: 'InteractionAlreadyAnswered' })
   })
 
-  test('one that fails, or answers what was not asked, leaves it to the rest', async () => {
+  test('an interactor that fails or gives an invalid answer leaves the question to the others', async () => {
     const { outcome } = await answerOf([failing, saying({ status: 'maybe' }), saying(7), saying({ status: 'accepted', value: 7 }),
       saying({ status: 'timeout' }), saying({ status: 'accepted', value: 'a text' })])
     expect(outcome).toMatchObject({ data: { status: 'accepted', value: 'a text' } })
@@ -67,14 +67,14 @@ describe('stud: several interactors', () => {
     expect((await answerOf([failing, saying({ status: 'timeout' })])).outcome).toMatchObject({ data: { status: 'timeout' } })
   })
 
-  test('a no is an answer', async () => {
+  test('a rejection is an answer', async () => {
     const { world, outcome } = await answerOf([saying({ status: 'rejected', reason: 'busy' }), failing])
     expect(outcome).toMatchObject({ data: { status: 'rejected', reason: 'busy' } })
     expect(world.eventsOf('InteractionAnswered')).toMatchObject([{ status: 'rejected' }])
   })
 })
 
-describe('stud: an answer is what its kind wants, and nothing else', () => {
+describe('stud: an answer must fit the kind of the question', () => {
   const select = { kind: 'Select', prompt: '?', options: [{ label: 'a' }, { label: 'b' }] } as const
   const many = { ...select, multiple: true } as const
   const device = { kind: 'Auth.DeviceCode', url: 'https://example.com', code: 'X', expiresAt: '2999-01-01T00:00:00Z' } as const
@@ -93,10 +93,10 @@ describe('stud: an answer is what its kind wants, and nothing else', () => {
   })
 })
 
-describe('stud: time-outs', () => {
+describe('stud: timeouts', () => {
   const silent = new ScriptedInteractor(() => new Promise(() => {}))
 
-  test('a question without an answer in time is a timeout, reported and over', async () => {
+  test('a question without an answer in time ends as a timeout and is reported', async () => {
     const clock = new ManualClock()
     const person = createProgrammaticInteractor()
     const world = createWorld({ ...asking(), clock })
@@ -111,7 +111,7 @@ describe('stud: time-outs', () => {
     expect(clock.pending).toBe(0)
   })
 
-  test('an approval that is not given in time is a denial', async () => {
+  test('an approval that is not given in time denies the call', async () => {
     const clock = new ManualClock()
     const session = await createWorld({ clock }).host.openSession({ interactor: silent, interactionTimeoutMs: 500 })
     const outcome = session.call(call)
@@ -119,7 +119,7 @@ describe('stud: time-outs', () => {
     expect(await outcome).toMatchObject({ error: { code: 'ApprovalDenied' }, error_text: expect.stringContaining('in time') })
   })
 
-  test('a device code is asked for until it expires', async () => {
+  test('a device code stays pending until it expires', async () => {
     const clock = new ManualClock()
     const expiresAt = new Date(clock.now() + 300).toISOString()
     const world = createWorld({ ...asking({ kind: 'Auth.DeviceCode', url: 'u', code: 'c', expiresAt }), clock })
@@ -129,7 +129,7 @@ describe('stud: time-outs', () => {
     expect(await outcome).toMatchObject({ data: { status: 'timeout' } })
   })
 
-  test('the next question comes when one has timed out', async () => {
+  test('the next question follows a timeout', async () => {
     const clock = new ManualClock()
     const person = createProgrammaticInteractor()
     const session = await createWorld({ ...asking(), clock }).host.openSession({ interactor: person, interactionTimeoutMs: 500 })
@@ -139,7 +139,7 @@ describe('stud: time-outs', () => {
     expect(await Promise.all(outcomes)).toMatchObject([{ data: { status: 'timeout' } }, { data: { value: 'second' } }])
   })
 
-  test.each([0, -1, Number.NaN])('%d ms is no time', async (interactionTimeoutMs) => {
+  test.each([0, -1, Number.NaN])('a timeout of %d ms is rejected', async (interactionTimeoutMs) => {
     await expect(createWorld().host.openSession({ interactionTimeoutMs })).rejects.toMatchObject({ code: 'ConfigInvalid' })
   })
 })
