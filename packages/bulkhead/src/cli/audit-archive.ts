@@ -2,7 +2,7 @@ import { open, rm, type FileHandle } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import type { AuditEntry, AuditSpan, Store } from '@bulkhead/contract'
 import { BulkheadError } from '@bulkhead/contract'
-import { messageOf } from '@bulkhead/kit/error-message'
+import { errorCode, messageOf } from '@bulkhead/kit/error-message'
 import { isJsonObject } from '@bulkhead/kit/json'
 import { verifyAudit } from '@bulkhead/store'
 import { accountName } from '../facade/folders.ts'
@@ -60,7 +60,7 @@ async function openNew(file: string): Promise<FileHandle> {
   try {
     return await open(file, 'wx', OWNER_ONLY_FILE)
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+    if (errorCode(error) !== 'EEXIST') throw error
     throw new UsageError(`${file} already exists. Name a new file.`)
   }
 }

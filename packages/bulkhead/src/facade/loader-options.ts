@@ -1,5 +1,6 @@
 import { readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
+import { errorCode } from '@bulkhead/kit/error-message'
 import { parseJson, type Json } from '@bulkhead/kit/json'
 import { PROJECT_FOLDER, type LoaderOptions } from '@bulkhead/loader'
 import { createBundledExtensions } from '@bulkhead/tools-bundled'
@@ -42,6 +43,6 @@ function readTrustRoot(path: string): Pick<LoaderOptions, 'trustRoot' | 'trustRo
     const parsed = parseJson(readFileSync(path, 'utf8'))
     return given(parsed.ok ? parsed.value : null, statSync(path).mtime.toISOString().slice(0, 10))
   } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'ENOENT' ? {} : given(null, null)
+    return errorCode(error) === 'ENOENT' ? {} : given(null, null)
   }
 }

@@ -3,6 +3,7 @@ import { lstat, mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { BulkheadError } from '@bulkhead/contract'
+import { errorCode } from '@bulkhead/kit/error-message'
 import type { Owner, Sidecar } from '@bulkhead/host'
 
 const PREFIX = 'bulkhead-results-'
@@ -78,7 +79,7 @@ function isGone(id: string): boolean {
   try {
     process.kill(Number(pid), 0)
   } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'ESRCH'
+    return errorCode(error) === 'ESRCH'
   }
   // The process id may have been reused.
   const now = startOf(Number(pid))

@@ -1,7 +1,7 @@
 import { lstatSync, opendirSync, readdirSync, type Dirent } from 'node:fs'
 import { join } from 'node:path'
 import { MANIFEST_FILE } from '@bulkhead/contract'
-import { messageOf } from '@bulkhead/kit/error-message'
+import { errorCode, messageOf } from '@bulkhead/kit/error-message'
 import { visibleText } from '@bulkhead/kit/text'
 import { byteOrder, sha512 } from '../model/digest.ts'
 import type { LoaderLimits } from '../model/limits.ts'
@@ -129,7 +129,7 @@ export function listFolder(path: string, maxEntries: number): FolderListing {
       entries.push({ name: entry.name, kind: kindOf(entry) })
     }
   } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'ENOENT'
+    return errorCode(error) === 'ENOENT'
       ? { ok: false, problem: 'missing', message: 'does not exist' }
       : { ok: false, problem: 'unreadable', message: `cannot be listed: ${messageOf(error)}` }
   }

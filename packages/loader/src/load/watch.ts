@@ -1,6 +1,7 @@
 import { lstatSync, statSync, watch, type FSWatcher } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { CONFIG_FILE, LOCK_FILE, type Layer, type LayerConfig, type WatchRequest } from '@bulkhead/contract'
+import { errorCode } from '@bulkhead/kit/error-message'
 import { resolveConfig } from '../config/resolve-config.ts'
 import type { Settings } from '../config/settings.ts'
 import { TOOLS_FOLDER } from '../discover/extension-folders.ts'
@@ -183,7 +184,7 @@ class FolderWatchers {
       this.#watched.set(folder, { watcher, identity })
       return true
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return true
+      if (errorCode(error) === 'ENOENT') return true
       // Too many watches, or no right to read the folder.
       this.#poll ??= setInterval(this.#onHint, POLL_MS).unref()
       return false

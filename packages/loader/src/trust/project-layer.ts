@@ -3,7 +3,7 @@ import { isAbsolute, join, resolve } from 'node:path'
 import {
   BulkheadError, CONFIG_FILE, LOCK_FILE, mayLoad, type ConfigFile, type ProjectStanding,
 } from '@bulkhead/contract'
-import { messageOf } from '@bulkhead/kit/error-message'
+import { errorCode, messageOf } from '@bulkhead/kit/error-message'
 import { PackageIndex } from '../cache/package-index.ts'
 import { readConfigFile, validateConfig } from '../config/config-file.ts'
 import type { Settings } from '../config/settings.ts'
@@ -35,7 +35,7 @@ export function locateProjectLayer(workspace: string, { projectFolder, globalRoo
     stat = lstatSync(root, { throwIfNoEntry: false })
   } catch (error) {
     if (BulkheadError.is(error)) throw error
-    const isMissing = (error as NodeJS.ErrnoException).code === 'ENOENT'
+    const isMissing = errorCode(error) === 'ENOENT'
     throw invalid(workspace, isMissing ? 'does not exist' : `cannot be opened: ${messageOf(error)}`)
   }
   if (stat === undefined) return { kind: 'none', root }

@@ -1,7 +1,7 @@
 import { closeSync, constants, fstatSync, fsyncSync, openSync, readSync, writeSync, type Stats } from 'node:fs'
 import { dirname } from 'node:path'
 import { BulkheadError, TRUST_DECISIONS, type TrustRecord } from '@bulkhead/contract'
-import { messageOf } from '@bulkhead/kit/error-message'
+import { errorCode, messageOf } from '@bulkhead/kit/error-message'
 import { makeFolder } from '@bulkhead/kit/folders'
 import { isJsonObject } from '@bulkhead/kit/json'
 import { findOwnershipFault, readDescriptor } from '../files/read-file.ts'
@@ -32,7 +32,7 @@ export function readTrustFile(file: string): TrustLines {
   try {
     descriptor = openSync(file, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0))
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return { lines: [] }
+    if (errorCode(error) === 'ENOENT') return { lines: [] }
     return { lines: [], unavailable: `cannot be opened: ${messageOf(error)}` }
   }
   try {

@@ -2,6 +2,7 @@ import { constants } from 'node:fs'
 import { access, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { isResourceShortage } from '@bulkhead/broker'
+import { errorCode } from '@bulkhead/kit/error-message'
 import type { NodeNeeds } from './node-needs.ts'
 import { nodeInside } from './node-needs.ts'
 import { inactive, type OsLayer, type OsLayers } from './os-layer.ts'
@@ -55,7 +56,7 @@ async function lookFor(path: string): Promise<'program' | 'nothing' | 'forbidden
     await access(path, constants.X_OK)
     return (await stat(path)).isFile() ? 'program' : 'nothing'
   } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'ERR_ACCESS_DENIED' ? 'forbidden' : 'nothing'
+    return errorCode(error) === 'ERR_ACCESS_DENIED' ? 'forbidden' : 'nothing'
   }
 }
 

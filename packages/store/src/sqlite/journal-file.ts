@@ -2,6 +2,7 @@ import { closeSync, openSync, readdirSync, renameSync, rmSync, writeSync } from 
 import { readdir, readFile, rm } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import type { Notebook, Notes } from '@bulkhead/contract'
+import { errorCode } from '@bulkhead/kit/error-message'
 import { storeClosed, storeError } from '../records/stored-record.ts'
 
 /** A larger file is replaced by one with only the open entries. */
@@ -80,7 +81,7 @@ function decodeOwner(name: string): string[] {
 
 /** Another host may have removed the file since it was listed. */
 function emptyIfMissing(error: unknown): string {
-  if ((error as NodeJS.ErrnoException).code === 'ENOENT') return ''
+  if (errorCode(error) === 'ENOENT') return ''
   throw error
 }
 

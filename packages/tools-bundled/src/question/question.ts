@@ -1,6 +1,7 @@
 import {
   BulkheadError, defineExtension, ToolError, type FromJsonSchema, type Interact, type ManifestInput,
 } from '@bulkhead/contract'
+import { errorCode } from '@bulkhead/kit/error-message'
 import { BUNDLED } from '../model/bundled-extension.ts'
 
 const INPUT_SCHEMA = {
@@ -92,6 +93,6 @@ async function ask(asked: Question, interact: Interact): Promise<readonly string
 }
 
 function explain(error: unknown): never {
-  if ((error as { readonly code?: unknown }).code !== 'InteractionUnavailable') throw error
+  if (errorCode(error) !== 'InteractionUnavailable') throw error
   throw new BulkheadError('InteractionUnavailable', NO_USER_MESSAGE)
 }

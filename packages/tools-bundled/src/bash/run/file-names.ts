@@ -1,4 +1,5 @@
 import { ToolError, type FileReader } from '@bulkhead/contract'
+import { errorCode } from '@bulkhead/kit/error-message'
 import { matchRow } from '@bulkhead/kit/glob'
 import type { PatternPart, Word } from '../parse/plan.ts'
 import type { StdinArgs } from '../policy/known-uses.ts'
@@ -97,7 +98,7 @@ export async function checkInside(path: string, folder: string, fs: Files): Prom
     await fs.stat(path.startsWith('/') ? path : `${folder}/${path}`)
   } catch (error) {
     // The program itself reports missing files.
-    if ((error as { readonly code?: unknown }).code === 'CapabilityDenied') throw error
+    if (errorCode(error) === 'CapabilityDenied') throw error
   }
 }
 

@@ -1,6 +1,7 @@
 import {
   type ManifestInput, type PipeOptions, type PipeResult, type Runtime, type ShellStage, ToolError,
 } from '@bulkhead/contract'
+import { errorCode } from '@bulkhead/kit/error-message'
 import type { ExpansionPart, Word } from '../parse/plan.ts'
 import {
   type FolderStep, type ResolvedLoop, type ResolvedStep, resolveSteps, type RunStep,
@@ -190,7 +191,7 @@ export class PlanRunner {
   /** Returns false if the folder does not exist. Later steps must not run in another folder. */
   async #changeFolder({ path, folder }: FolderStep, transcript: Transcript): Promise<boolean> {
     const found = await this.#runtime.fs.stat(folder).catch((error: unknown) => {
-      if ((error as { readonly code?: unknown }).code === 'NotFound') return undefined
+      if (errorCode(error) === 'NotFound') return undefined
       throw error
     })
     if (found?.kind === 'directory') {
