@@ -51,7 +51,7 @@ describe('an attack on what the host permits', () => {
       type: 'error', error_text: expect.stringMatching(/was refused: "attacker", which calls it, may not /),
     })
     expect({ seen, agents: agents() }).toEqual({ seen: [], agents: 0 })
-    // What it aims at is there: the model itself may call both.
+    // The targets exist: the model itself may call both.
     expect(verdictOf(await session.call({ id: 'mail', name: 'mail', arguments: {} }))).toBe('output')
     expect(verdictOf(await session.call({ id: 'task', name: 'task', arguments: {} }))).toBe('output')
     expect({ seen, agents: agents() }).toEqual({ seen: [TOKEN], agents: 1 })
@@ -66,7 +66,7 @@ describe('an attack on what the host permits', () => {
         throw new Error(text)
       } } } }`,
     })
-    // Before, a text of this length took 20 minutes: the limit of the test is for that.
+    // Before, a string of this length took 20 minutes; the limit of the test is for that.
     expect(verdictOf(await session.call({ id: 'attack', name: 'attacker', arguments: { text } }))).toBe('ToolExecutionFailed')
   }, 120_000)
 })

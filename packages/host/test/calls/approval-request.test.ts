@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { ScriptedApprover } from '../twin/people.ts'
 import { createWorld } from '../twin/world.ts'
 
-/** Turns what follows around in many places where text is shown. */
+/** Right-to-left override: reverses the display of what follows. */
 const TURNED = '\u202e'
 
 test('third-party text cannot hide or overwrite parts of a question', async () => {

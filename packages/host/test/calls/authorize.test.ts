@@ -16,7 +16,7 @@ interface Case {
   readonly world?: WorldSketch
 }
 
-/** One call; what came of it, and how often somebody was asked. */
+/** The result of one call, and how often a person was asked. */
 async function judged({ tool = CITY, config = {}, session = {}, world: sketch = {} }: Case, decision?: 'once' | 'reject') {
   const approver = new ScriptedApprover(decision ?? 'once')
   const world = createWorld({ extensions: [{ tools: { echo: tool } }], config, ...sketch })

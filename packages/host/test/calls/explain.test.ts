@@ -67,7 +67,7 @@ async function inWorld({ tool, config, options, approved }: Setting, extra: Part
   const world = createWorld(sketch)
   const approver = new ScriptedApprover(approved === 'no' ? 'once' : approved)
   const session = await world.host.openSession({ ...options, ...extra, approver })
-  // What a person approved of before is remembered, where that came to be asked at all.
+  // An earlier approval applies, if the call asks at all.
   if (approved !== 'no') await session.call({ ...CALL, id: 'before' })
   const askedBefore = approver.asked.length
   return { world, session, asked: () => approver.asked.length - askedBefore }

@@ -3,7 +3,7 @@ import { isLasting, type Failure } from '../../src/calls/execute.ts'
 
 type FailureReport = Pick<Failure, 'code' | 'message' | 'data'>
 
-/** A tool that calls everything a passing error. */
+/** A tool that reports every error as transient. */
 const busy = (message: string, data?: FailureReport['data']): FailureReport => ({ code: 'ResourceBusy', message, data })
 
 test.each<[string, FailureReport]>([

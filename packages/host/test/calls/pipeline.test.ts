@@ -19,7 +19,7 @@ interface Open {
   readonly cancel: AbortController
 }
 
-/** Everything that can end a call, racing with everything else, in every order the generator can think of. */
+/** Everything that can end a call, racing in random order. */
 async function play(
   steps: readonly { readonly do: string; readonly which: number }[],
   pace: readonly boolean[],

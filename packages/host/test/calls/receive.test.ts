@@ -3,7 +3,7 @@ import { createWorld, verdictOf } from '../twin/world.ts'
 import type { Session } from '../../src/index.ts'
 
 const open = () => createWorld().host.openSession({ mode: 'yolo' })
-/** What a caller that does not compile against us may hand in. */
+/** Values that a JavaScript caller may pass. */
 const callWith = async (call: unknown, options?: unknown) => {
   const session = await open()
   return (session.call as (...args: readonly unknown[]) => ReturnType<Session['call']>).call(session, call, options)

@@ -19,7 +19,7 @@ test('a required audit that cannot be written denies before a person is asked, a
   const approver = new ScriptedApprover('once')
   const world = createWorld({ store, config: { audit: { require: true } }, extensions: [{ tools: { echo: { gated: true } } }] })
   const session = await world.host.openSession({ approver })
-  // The first record that is lost tells that the audit cannot be written.
+  // The first lost record shows that the audit cannot be written.
   await world.host.flush().catch(() => {})
   expect(await session.explain(CALL)).toMatchObject({ decision: 'deny', code: 'StoreUnavailable' })
   expect(verdictOf(await session.call(CALL))).toBe('StoreUnavailable')

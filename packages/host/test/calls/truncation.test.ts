@@ -5,7 +5,7 @@ import { expect, test } from 'vitest'
 import { truncate } from '../../src/calls/truncation.ts'
 
 const output = (data: Json) => ({ type: 'output', data }) as const
-/** Of the JSON but for its escapes, each of which stands for one character of a text. */
+/** Bytes of the JSON, with each escape counted as one character. */
 const bytes = (value: Json): number => Buffer.byteLength(
   typeof value === 'string' ? value : JSON.stringify(value).replaceAll(/\\(?:u[0-9a-f]{4}|.)/g, (escape) => JSON.parse(`"${escape}"`)),
 )
@@ -107,7 +107,7 @@ test('the head of any value is well formed and within the limit, and nothing tha
     if (body.type !== 'output') throw new Error('it was an output')
     expect(whole === undefined).toBe(bytes(data) <= maxBytes)
     if (whole === undefined) expect(body.data).toBe(data)
-    // Where nothing fits, null is what is left.
+    // If nothing fits, the result is null.
     expect(bytes(body.data)).toBeLessThanOrEqual(Math.max(maxBytes, 4))
     expect(JSON.stringify(body.data).isWellFormed()).toBe(true)
   }))

@@ -126,7 +126,7 @@ describe('after a crash', () => {
     expect(verdictOf(await call(false))).toBe('output')
     const meanwhile: Promise<Outcome>[] = []
     let failures = 0
-    // At the last failure: a compartment that still runs may take the call, and die with it.
+    // At the last failure: a compartment that still runs could get the call and crash with it.
     world.host.on(({ type }) => { if (type === 'ToolInvocationFailed' && ++failures === concurrency) meanwhile.push(call(false)) })
     const crashed = await Promise.all(Array.from({ length: concurrency }, () => call(true)))
     const next = await call(false)

@@ -10,7 +10,7 @@ interface Timer {
 /** The backoff between attempts would be real time. */
 const isBackOff = (ms: number): boolean => ms > 1_400 && ms < 3_000
 
-/** Real time that can be made to pass. */
+/** Real time that a test can also advance. */
 export class ChaosClock implements Clock {
   readonly #crossings: Crossings
   readonly #timers = new Set<Timer>()

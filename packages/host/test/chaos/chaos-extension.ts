@@ -1,7 +1,7 @@
 import type { ExtensionModule, Placement } from '@bulkhead/contract'
 import { sketchExtension } from '../twin/world.ts'
 
-/** What the tools do that the scenarios call. Written as code of its own, since it runs elsewhere. */
+/** The tools of the scenarios. Self-contained code, because it runs elsewhere. */
 const CODE = `
 const failed = new Set()
 const untilAborted = (signal) => new Promise((_, reject) => {
@@ -39,7 +39,7 @@ export default {
 
 const reads = { fs: { read: ['{workspace}'] } }
 
-/** In bytes for threads and processes, as a module for the host's own thread. */
+/** As bytes for threads and processes, as a module for the thread of the host. */
 export async function chaosExtension(placement: Placement, version: number) {
   const bytes = new TextEncoder().encode(CODE)
   const { descriptor } = sketchExtension({

@@ -16,16 +16,16 @@ import {
   crossedSource, crossedStore,
 } from './ports.ts'
 
-/** One host over real parts, every one of which can be made to fail at one point. */
+/** One host over real ports, each of which can fail at one point. */
 export class ChaosWorld {
   readonly crossings: Crossings
   readonly clock: ChaosClock
   readonly events: BulkheadEvent[] = []
   readonly outcomes: Outcome[] = []
-  /** What must never happen and did. */
+  /** Violations so far. */
   readonly faults: string[] = []
   readonly compartments = new Set<CompartmentSession>()
-  /** Of every call that is made. */
+  /** Options of every call. */
   cancel = new AbortController()
   readonly host: Host
   readonly file: string
@@ -83,7 +83,7 @@ export class ChaosWorld {
     this.host.on(crossedListener(() => {}, this.crossings))
   }
 
-  /** Everything a session can bring is there, and each of it can fail. */
+  /** A session with every option, each of which can fail. */
   openSession(given: Omit<SessionOptions, 'watchdog' | 'guards'> & { readonly watchdog?: Judge } = {}): Promise<Session> {
     const { interactor, watchdog = () => undefined, ...options } = given
     const { crossings } = this
@@ -101,7 +101,7 @@ export class ChaosWorld {
     return this.settled(await this.unfailing(session.call({ id: this.nextId(), name, arguments: args }, options)))
   }
 
-  /** What is promised never to reject. */
+  /** A promise that must never reject. */
   async unfailing<Value>(work: Promise<Value>): Promise<Value> {
     return work.catch((thrown: unknown) => {
       this.faults.push(`it rejected with ${String(thrown)}`)
@@ -119,14 +119,14 @@ export class ChaosWorld {
     return `c${++this.#calls}`
   }
 
-  /** Whether what is made to fail is, or is of, this port. */
+  /** Whether the fault is in this port. */
   suffers(port: string): boolean {
     const { fault } = this.crossings
     if (fault === undefined) return false
     return fault.at.startsWith(port) || (port === 'store' && (fault.at.startsWith('notes') || fault.kind === 'close-store'))
   }
 
-  /** Resolves when an event of this type was told. */
+  /** Resolves after an event of this type. */
   heard(type: BulkheadEvent['type']): Promise<void> {
     return new Promise((resolve) => {
       const off = this.host.on((event) => {
@@ -137,7 +137,7 @@ export class ChaosWorld {
     })
   }
 
-  /** After the host is closed. Gives the store as the next host would find it. */
+  /** Call it after the host is closed. Returns the store as the next host would find it. */
   async reopenStore(): Promise<Store> {
     await this.#store.close()
     return openSqliteStore({ file: this.file })

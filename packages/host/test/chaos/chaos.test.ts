@@ -7,7 +7,7 @@ import { children } from './hulls.ts'
 import { play } from './play.ts'
 import { SCENARIOS } from './scenarios.ts'
 
-/** Of so many faults, one: what is slow to start is tried less here, and wholly by `pnpm soak`. */
+/** Sampling rate: slow placements run fewer faults here, and all of them in `pnpm soak`. */
 const EVERY = thoroughly({ inline: 48, thread: 240, process: 480 }, { inline: 12, thread: 40, process: 60 })
 
 describe.each(['inline', 'thread', 'process'] as const)('in the placement %s, with any fault at any await', (placement) => {

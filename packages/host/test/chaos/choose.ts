@@ -1,6 +1,6 @@
 import type { Crossing, Fault } from './crossings.ts'
 
-/** Every fault there can be. */
+/** Every possible fault. */
 export const everyFault = (crossings: readonly Crossing[]): readonly Fault[] =>
   crossings.flatMap(({ at, kinds }) => kinds.map((kind) => ({ at, kind })))
 

@@ -1,26 +1,26 @@
-/** What can go wrong where a port is crossed. */
+/** The faults of a port. */
 export const FAULT_KINDS = [
   /** Throws instead of returning a promise. */
   'throw',
   'reject',
-  /** Rejects with something that is no error. */
+  /** Rejects with a value that is not an error. */
   'reject-odd',
   /** Never settles. */
   'hang',
-  /** Settles as it should, but after its waiter was cancelled. */
+  /** Settles normally, but after its caller was cancelled. */
   'late',
-  /** What should be called back once is called back twice. */
+  /** A callback is called twice. */
   'twice',
-  /** Every thread and process that runs extensions dies. */
+  /** Every thread and process that runs extensions is killed. */
   'kill',
-  /** The store's file is closed underneath it. */
+  /** The file of the store is closed. */
   'close-store',
 ] as const
 export type FaultKind = (typeof FAULT_KINDS)[number]
 
-/** One passage from the host into a port, or back out of it. */
+/** One call from the host into a port, or its return. */
 export interface Crossing {
-  /** Such as `store.write out #3`: the third time that a write came back. */
+  /** For example `store.write out #3`: the third return of a write. */
   readonly at: string
   readonly port: string
   readonly kinds: readonly FaultKind[]
@@ -40,7 +40,7 @@ export interface Blows {
   closeStore(): void
 }
 
-/** Counts every crossing of one run, and makes one of them go wrong. */
+/** Counts every crossing of one run, and injects a fault into one of them. */
 export class Crossings {
   readonly seen: Crossing[] = []
   readonly fault: Fault | undefined
@@ -64,7 +64,7 @@ export class Crossings {
     return this.#isStruck
   }
 
-  /** Lets go on what a late fault holds. */
+  /** Releases what a late fault holds. */
   release(): void {
     this.#released.resolve()
   }
@@ -91,7 +91,7 @@ export class Crossings {
     }
   }
 
-  /** A function that the host tells something and does not wait for. */
+  /** A function that the host calls and does not wait for. */
   sink<Args extends readonly unknown[]>(port: string, run: (...args: Args) => void): (...args: Args) => void {
     return (...args) => {
       const kind = this.strike(port, ['throw', 'reject', 'reject-odd', 'kill', 'close-store'])
@@ -102,7 +102,7 @@ export class Crossings {
     }
   }
 
-  /** Counts a crossing; what goes wrong with it, if this is the one. */
+  /** Counts a crossing. Returns its fault, if any. */
   strike(name: string, kinds: readonly FaultKind[]): FaultKind | undefined {
     const count = (this.#counts.get(name) ?? 0) + 1
     this.#counts.set(name, count)

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { BulkheadError, type CompartmentSession, type Placement } from '@bulkhead/contract'
 
-/** Ends whatever runs extensions, as brutally as its kind allows. Resolves when that is known here. */
+/** Kills everything that runs extensions. Resolves when the host knows. */
 export async function killHulls(placement: Placement, compartments: Iterable<CompartmentSession>): Promise<void> {
   if (placement !== 'process') {
     const crashed = new BulkheadError('CompartmentCrashed', 'The thread was killed.')
@@ -13,6 +13,6 @@ export async function killHulls(placement: Placement, compartments: Iterable<Com
   while (children().some((pid) => doomed.has(pid))) await new Promise<void>((resolve) => { setImmediate(resolve) })
 }
 
-/** Every process that was started here and not buried yet, spares too. */
+/** Every child process that still exists, spares too. */
 export const children = (): readonly number[] =>
   readFileSync(`/proc/${process.pid}/task/${process.pid}/children`, 'utf8').split(' ').filter(Boolean).map(Number)

@@ -1,4 +1,4 @@
-/** Complaints of the process during a run: unhandled rejections, and warnings. */
+/** Unhandled rejections and warnings of the process during a run. */
 export function listenForNoise(): { stop(): readonly string[] } {
   const heard: string[] = []
   const rejected = (reason: unknown) => { heard.push(`unhandled rejection with ${String(reason)}`) }

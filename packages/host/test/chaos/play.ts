@@ -7,30 +7,30 @@ import type { Scenario } from './scenarios.ts'
 import { verifyAfter, verifyLeft } from './verify.ts'
 
 export interface Play {
-  /** Those of the scenario and of closing, in their order. */
+  /** The crossings of the scenario and of closing, in order. */
   readonly crossings: readonly Crossing[]
   /** Whether the fault happened. */
   readonly struck: boolean
-  /** What must hold and does not, each as a sentence. */
+  /** Violations, each as a sentence. */
   readonly faults: readonly string[]
-  /** What the calls came to. */
+  /** The outcomes of the calls. */
   readonly verdicts: readonly string[]
 }
 
-/** More than any scenario uses, and then as many as time that passes can end afterwards. */
+/** More than any scenario uses. */
 const CALLS = 8
 const HOUR = 3_600_000
 const PATIENCE_MS = 30_000
 const TURNS = 20
 
-/** Plays one scenario, with one thing going wrong, to its end. */
+/** Runs one scenario with one fault. */
 export async function play(sandbox: PooledSandbox, placement: Placement, scenario: Scenario, fault?: Fault): Promise<Play> {
   const noise = listenForNoise()
   const seen: Crossing[] = []
   const world = await ChaosWorld.open(sandbox, placement, fault)
   try {
     await world.host.runWorkflow({ calls: CALLS }, async () => {
-      // What is no call may be refused.
+      // An operation that is not a call may be rejected.
       await insist(world, scenario.run(world).catch(() => {}), scenario.name)
       seen.push(...world.crossings.seen.splice(0))
       await insist(world, verifyAfter(world, CALLS), 'the host afterwards')

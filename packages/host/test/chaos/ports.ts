@@ -4,7 +4,7 @@ import type {
 import type { Guard, Hooks, Judge, Sidecar, SmokeCheck } from '../../src/index.ts'
 import type { Crossings } from './crossings.ts'
 
-/** The same port, with every passage into it and out of it counted. */
+/** The same port, with every call and return counted. */
 export function crossedStore(store: Store, crossings: Crossings): Store {
   return {
     read: crossings.port('store.read', (collection, key) => store.read(collection, key)),
@@ -22,7 +22,7 @@ export function crossedStore(store: Store, crossings: Crossings): Store {
   }
 }
 
-/** Made at once: what can go wrong with them is that they throw, or that something else ends meanwhile. */
+/** Synchronous: they can throw, or something else can end meanwhile. */
 function crossedNotes(notes: Notes, crossings: Crossings): Notes {
   const strike = (port: string) => {
     if (crossings.strike(port, ['throw', 'kill', 'close-store']) === 'throw') throw new Error('chaos')

@@ -3,7 +3,7 @@ import type { Json } from '@bulkhead/kit/json'
 import type { Judge, Session } from '../../src/index.ts'
 import type { ChaosWorld } from './chaos-world.ts'
 
-/** Something that a host is used for. Contract: without a fault it ends as `expected` says, in the order the calls ended. */
+/** One use of a host. Contract: without a fault the outcomes are `expected`, in the order the calls ended. */
 export interface Scenario {
   readonly name: string
   readonly expected: readonly string[]
@@ -27,7 +27,7 @@ export const SCENARIOS: readonly Scenario[] = [
     for (const _ of [1, 2]) await world.call(session, 'echo')
   }),
   scenario('approved for the project', ['output', 'output'], async (world) => {
-    // Its name is its key: one that code derives ends with the session.
+    // Its name is its key: an approval of a derived key ends with the session.
     await world.call(await world.openSession({ interactor: answering({ decision: 'project' }) }), 'long')
     await world.call(await world.openSession(), 'long')
   }),

@@ -8,7 +8,7 @@ type EndEvent = EventOf<'ToolInvocationSucceeded'> | EventOf<'ToolInvocationFail
 const isEnd = (event: BulkheadEvent): event is EndEvent =>
   event.type === 'ToolInvocationSucceeded' || event.type === 'ToolInvocationFailed' || event.type === 'ToolInvocationCancelled'
 
-/** The host answers, and exactly what ran was paid for: the rest of the budget is there, and not a call more. */
+/** The host answers, and the budget was used for the calls that ran, no more and no less. */
 export async function verifyAfter(world: ChaosWorld, budget: number): Promise<void> {
   const { host, faults } = world
   const session = await host.openSession().catch((thrown: unknown) => {
@@ -16,7 +16,7 @@ export async function verifyAfter(world: ChaosWorld, budget: number): Promise<vo
   })
   if (!session) return
   const verdicts: string[] = []
-  // Some may fail: the news of a death can come later than the next call.
+  // Some may fail: a crash can be noticed after the next call.
   for (let tries = 0; tries < budget + 3 && verdicts.at(-1) !== 'BudgetExhausted'; tries++) {
     const outcome = await world.unfailing(session.call({ id: `after-${tries}`, name: 'open', arguments: {} }))
     verdicts.push(verdictOf(outcome))
@@ -26,10 +26,10 @@ export async function verifyAfter(world: ChaosWorld, budget: number): Promise<vo
   if (ran !== budget) faults.push(`${ran} calls ran on a budget of ${budget}: ${verdicts.join(', ')}`)
 }
 
-/** Where a fault keeps the host from closing what it opened, or from knowing of it. */
+/** Faults after which the host cannot close, or does not know, what it opened. */
 const KEEPS = ['compartment.close', 'sandbox.open out']
 
-/** When the host is closed: each call has one end, all of it is on record, and nothing is left. */
+/** After the host is closed: each call has one end, everything is recorded, and nothing is left. */
 export async function verifyLeft(world: ChaosWorld): Promise<void> {
   const { faults, outcomes, events, clock, compartments } = world
   for (const outcome of outcomes) if (!isTyped(outcome)) faults.push(`no outcome: ${JSON.stringify(outcome)}`)
@@ -37,7 +37,7 @@ export async function verifyLeft(world: ChaosWorld): Promise<void> {
   const proposals = Map.groupBy(events.filter(({ type }) => type === 'ToolInvocationProposed') as EndEvent[], callOf)
   for (const call of new Set([...ends.keys(), ...proposals.keys()])) {
     const told = ends.get(call) ?? []
-    // One that goes on after a pause has an end for each; one that was refused at once was never proposed.
+    // A call that continues after a pause has one end for each run. A call that was rejected at once was never proposed.
     const known = outcomes.filter(({ metadata }) => call.startsWith(`${metadata.call_id} `)).length
     const due = Math.max(proposals.get(call)?.length ?? 1, known)
     if (told.length !== due) faults.push(`${call} was begun ${due} times and ended: ${told.map(({ type }) => type).join(', ')}`)
@@ -48,7 +48,7 @@ export async function verifyLeft(world: ChaosWorld): Promise<void> {
   await verifyRecord(world, [...ends.keys()])
 }
 
-/** What is kept is a chain, and what is not kept was complained of. */
+/** The records are a chain, and every lost record was reported. */
 async function verifyRecord(world: ChaosWorld, ended: readonly string[]): Promise<void> {
   const { faults, events } = world
   const store = await world.reopenStore()
@@ -69,7 +69,7 @@ async function verifyRecord(world: ChaosWorld, ended: readonly string[]): Promis
   }
 }
 
-/** What the next host would find begun and not ended. */
+/** The calls that the next host would find open. */
 async function openCalls(store: Store): Promise<readonly string[]> {
   const records = (await store.list('call')).map(({ value }) => JSON.stringify(value))
   const notes = await Promise.all((await store.notes!.owners()).map((owner) => store.notes!.left(owner)))

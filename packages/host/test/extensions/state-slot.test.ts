@@ -12,7 +12,7 @@ const COUNTER: ExtensionSketch = {
     write: { mode: 'safe_write', execute: (args, { services }) => services.state!.write(args['state'] as Json) },
   },
 }
-// The locked names belong to the host, so a stranger's are others.
+// Third-party extensions cannot use the locked names of the host.
 const sketch = (changes: ExtensionSketch = {}): ExtensionSketch => ({
   ...COUNTER, ...changes, tools: { state_read: COUNTER.tools!['read']!, state_write: COUNTER.tools!['write']! },
 })

@@ -8,7 +8,7 @@ import { Model } from './model.ts'
 import { play, step } from './script.ts'
 import { Subject, type Ground } from './subject.ts'
 
-/** Everything happens in this thread, so that after one round of its loop nothing is under way. */
+/** Everything happens in this thread, so after one turn of the event loop nothing is pending. */
 class TwinGround implements Ground {
   readonly isInstant = true
   readonly sandbox = new TwinSandbox(new Map())

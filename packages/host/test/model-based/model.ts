@@ -1,8 +1,8 @@
-/** How an extension stands towards being replaced, as its manifest would say. */
+/** The reload behaviour of an extension, as in its manifest. */
 export type Kind = 'plain' | 'alone' | 'never' | 'in-turn'
 export const KINDS = ['plain', 'alone', 'never', 'in-turn'] as const satisfies readonly Kind[]
 
-/** What there is to load of one extension. Its id, and the name of its one tool, is its kind. */
+/** One version of an extension. Its kind is its id and the name of its only tool. */
 export interface OnDisk {
   version: number
   startFails: boolean
@@ -47,13 +47,13 @@ class Generation {
   }
 }
 
-/** A call that has begun and waits to be let go on. */
+/** A call that has started and waits to be released. */
 interface OpenCall {
   readonly kind: Kind
   readonly generation: Generation
 }
 
-/** What a host should be doing, without what makes it hard: here everything happens at once and nothing overlaps. */
+/** The expected behaviour of a host, simplified: everything happens at once and nothing overlaps. */
 export class Model {
   readonly disk: Record<Kind, OnDisk>
   now = 0
@@ -70,7 +70,7 @@ export class Model {
     this.#load()
   }
 
-  /** What a call should come to: the version that answers, or a code. */
+  /** The expected result of a call: the version that answers, or a code. */
   call(kind: Kind): string {
     if (this.#isClosed) return 'HostClosed'
     const generation = this.#find(kind)
@@ -78,7 +78,7 @@ export class Model {
     return generation.start(this.now) ?? `v${generation.version}`
   }
 
-  /** undefined: it goes on until it is let go. */
+  /** undefined: it runs until it is released. */
   begin(kind: Kind, id: number): string | undefined {
     const verdict = this.call(kind)
     if (!verdict.startsWith('v')) return verdict
@@ -86,14 +86,14 @@ export class Model {
     return undefined
   }
 
-  /** The open calls, with what each of them should come to if it is let go on. */
+  /** The open calls, each with its expected result when it is released. */
   finish(): ReadonlyMap<number, string> {
     const outcomes = new Map(Array.from(this.#open, ([id, { generation }]) => [id, `v${generation.version}`]))
     this.#open.clear()
     return outcomes
   }
 
-  /** Every compartment of the extension dies. Returns the calls that end with it. */
+  /** Every compartment of the extension crashes. Returns the calls that end with it. */
   crash(kind: Kind): readonly number[] {
     for (const generation of this.#alive()) if (generation.kind === kind) generation.generation.die(this.now)
     const lost = [...this.#open].filter(([, call]) => call.kind === kind).map(([id]) => id)
@@ -126,7 +126,7 @@ export class Model {
     }
   }
 
-  /** Another folder with the same on disk. */
+  /** Switches to another folder with the same content. */
   switch(): void {
     this.#turn = undefined
     this.#isDeferred = false
@@ -143,7 +143,7 @@ export class Model {
     return cancelled
   }
 
-  /** How many compartments there should be when nothing is under way. */
+  /** The expected number of compartments when nothing is pending. */
   get running(): number {
     return new Set(this.#alive().map(({ generation }) => generation).filter(({ isActive }) => isActive)).size
   }
@@ -177,7 +177,7 @@ export class Model {
 
   #alive(): readonly OpenCall[] {
     const served = [...this.#served].map(([kind, generation]) => ({ kind, generation }))
-    // A turn does not keep what it would not call.
+    // A turn does not keep an extension that it would not call.
     const known = [...this.#turn ?? []].filter(([kind]) => kind !== 'in-turn').map(([kind, generation]) => ({ kind, generation }))
     return [...served, ...known, ...this.#open.values()]
   }

@@ -9,7 +9,7 @@ import { Model } from './model.ts'
 import { play, step } from './script.ts'
 import { Subject, type Ground } from './subject.ts'
 
-/** Real threads and processes, each seen from when it was asked for until nothing of it is left. */
+/** Real threads and processes, each observed from the request to its end. */
 class RealGround implements Ground {
   readonly isInstant = false
   readonly sandbox: PooledSandbox

@@ -15,7 +15,7 @@ const kind = fc.constantFrom('plain', 'plain', ...KINDS)
 const often = (value: boolean) => fc.constantFrom(value, value, value, !value)
 export const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 8, arbitrary: fc.record({ do: fc.constant('call' as const), kind }) },
-  // Of what stands alone, a call under way holds its successor up: those are for a test of their own.
+  // A running call of a single-instance extension delays its successor. Another test covers that.
   { weight: 3, arbitrary: fc.record({ do: fc.constant('begin' as const), kind: fc.constantFrom('plain', 'never', 'in-turn') }) },
   { weight: 2, arbitrary: fc.record({ do: fc.constantFrom('crash', 'remove', 'disable'), kind }) },
   { weight: 6, arbitrary: fc.record({ do: fc.constant('edit' as const), kind, startFails: often(false), takenIn: often(true) }) },
@@ -88,7 +88,7 @@ async function perform(model: Model, subject: Subject, taken: Step): Promise<voi
       await subject.switch()
       break
     case 'wait':
-      // Calls have deadlines of their own, which the model does not know.
+      // The model does not know the deadlines of calls.
       await perform(model, subject, { do: 'finish' })
       model.now += taken.ms
       await subject.wait(taken.ms)
@@ -106,7 +106,7 @@ async function close(model: Model, subject: Subject): Promise<void> {
 
 const isInTable = (from: LifecycleState, to: LifecycleState): boolean => Object.values(LIFECYCLE[from]).includes(to as never)
 
-/** After every step the subject is where the model is; in the end nothing is lost, left or outside the table. */
+/** After every step subject and model agree; in the end nothing is lost, left over or outside the table. */
 export async function play(steps: readonly Step[], model: Model, subject: Subject): Promise<void> {
   await subject.open()
   const ending = steps.findIndex(({ do: what }) => what === 'close')

@@ -11,17 +11,17 @@ import { KINDS, type Kind, type Model } from './model.ts'
 export interface Ground {
   readonly sandbox: Sandbox
   readonly alive: number
-  /** Whether ending a compartment takes no time: where it does, a clock that jumps makes it late. */
+  /** Whether compartments end at once. If not, a jump of the clock makes their end late. */
   readonly isInstant: boolean
-  /** Every compartment of the extension dies, with CompartmentCrashed. */
+  /** Every compartment of the extension crashes with CompartmentCrashed. */
   crash(id: string): Promise<void>
-  /** Runs the check until it holds, or gives up and lets it throw. */
+  /** Repeats the check until it passes, or throws its last error. */
   eventually(check: () => void): Promise<void>
-  /** The code of one version. A tool that is to hang reports that as progress, then reads its state, which takes long. */
+  /** The code of one version. A tool that hangs reports progress, then reads its state, which takes long. */
   sketch(id: string, version: number, startFails: boolean): Pick<ExtensionSketch, 'phases' | 'readFiles' | 'tools'>
 }
 
-/** Reads of state wait while it is shut, and until it is opened again. */
+/** Reads of state wait while it is closed. */
 class SlowStore extends MemoryStore {
   #gate = Promise.withResolvers<void>()
   #isOpen = false
@@ -42,7 +42,7 @@ class SlowStore extends MemoryStore {
   }
 }
 
-/** The host under test, over time that stands still, and every call that was ever made to it. */
+/** The host under test with a stopped clock, and every call that was made to it. */
 export class Subject {
   readonly #clock = new ManualClock()
   readonly #model: Model
@@ -77,7 +77,7 @@ export class Subject {
     return id
   }
 
-  /** Resolves when a call that hangs does, or has ended instead. */
+  /** Resolves when the call hangs or has ended. */
   begun(id: number): Promise<void> {
     return this.#calls[id]!.hangs.promise
   }
@@ -96,7 +96,7 @@ export class Subject {
     this.#session.beginTurn()
   }
 
-  /** It is over when its calls are; what waited for that is done when this resolves. */
+  /** Ends the turn after its calls. Deferred reloads are done when this resolves. */
   async endTurn(): Promise<void> {
     this.letGo()
     await this.#session.endTurn()
@@ -137,16 +137,16 @@ export class Subject {
     return this.#ground.eventually(check)
   }
 
-  /** Resolves with what would not stop. */
+  /** Resolves with the extensions that did not stop. */
   async close(): Promise<readonly { readonly error: BulkheadError }[]> {
     const closing = this.#world.host.close()
-    // What is still starting may be real, and ends in real time; calls that hang are cancelled when their time is over.
+    // A real start ends in real time; calls that hang are cancelled at their deadline.
     if (!this.#ground.isInstant) await this.eventually(() => expect(this.starting).toEqual([]))
     await this.#clock.advance(this.#ground.isInstant ? 200 : 100)
     return (await closing).faults
   }
 
-  /** A clock that jumps would make them late: real ones take their time. */
+  /** A jump of the clock would make real compartments late. */
   get starting(): readonly string[] {
     const states = new Map(this.changes.map(({ extensionId, generation, to }) => [`${extensionId} ${generation}`, to]))
     return [...states].flatMap(([extension, state]) => state === 'initialising' || state === 'loaded' || state === 'activating' ? [extension] : [])

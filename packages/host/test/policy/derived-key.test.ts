@@ -2,7 +2,7 @@ import type { ApprovalAnswer, ApprovalRequest } from '@bulkhead/contract'
 import { describe, expect, test } from 'vitest'
 import { createWorld, type ExtensionSketch, type ToolSketch } from '../twin/world.ts'
 
-/** Code that calls every call the same. */
+/** Code that derives the same key for every call. */
 const everything: ToolSketch = { gated: true, deriveApprovalKey: () => 'everything' }
 const template: ToolSketch = { gated: true, approvalKey: 'city {city}' }
 
@@ -40,7 +40,7 @@ describe('a key that third-party code derives', () => {
 
   test('ignores a project approval that an older host stored', async () => {
     const sameForAll: ToolSketch = { ...everything, deriveApprovalKey: () => 'city Oslo' }
-    // As code of the host's own the same tool leaves one, of the same identity and key.
+    // As a bundled tool it stores an approval of the same identity and key.
     const older = asking(sameForAll, 'project', { inline: true })
     await older.call('Oslo')
     const { asked, call, world } = asking(sameForAll, 'once')

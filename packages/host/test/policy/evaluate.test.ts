@@ -25,7 +25,7 @@ test('arguments that a watchdog changed are validated and evaluated again, then 
     mode: 'yolo', watchdog: [({ args, approvalKey }) => { heard.push([args['city'], approvalKey]) }, change(() => ({ city: 'Oslo' }))],
   })
   expect(outcome).toMatchObject({ type: 'output', data: { city: 'Oslo' } })
-  // Twice for the explanation and twice for the call; the second time with the new key.
+  // Twice for explain and twice for the call; the second time with the new key.
   expect(heard).toEqual([['oslo', 'oslo'], ['Oslo', 'Oslo'], ['oslo', 'oslo'], ['Oslo', 'Oslo']])
   expect(world.eventsOf('ToolInvocationProposed')).toMatchObject([{ args: { city: 'oslo' } }])
   expect(world.eventsOf('ToolInvocationChanged')).toMatchObject([

@@ -7,14 +7,14 @@ import type { Explanation, Hooks, Judge, JudgeAnswer, Session, SessionOptions } 
 import { ScriptedApprover } from '../twin/people.ts'
 import { createWorld, verdictOf, type World } from '../twin/world.ts'
 
-/** What a judge does. move: Oslo becomes Bergen, and worsen: the command something critical. flip: whatever it is, it wants the other. */
+/** What a guard does. move: Oslo becomes Bergen. worsen: makes the command critical. flip: switches to the other value. */
 const judgement = fc.constantFrom('none', 'none', 'allow', 'allow', 'ask', 'move', 'move', 'worsen', 'flip', 'deny', 'throw')
 const rule = fc.record<Rule>({
   permission: fc.constantFrom('echo', 'ec*', 'fs.read', 'fs.write', '*', 'other'),
   pattern: fc.constantFrom('*', 'Oslo', 'O*', 'Bergen', 'docs/**'),
   action: fc.constantFrom<RuleAction>('allow', 'ask', 'deny'),
 })
-/** What denies is rare enough for most of the rest to be met without it. */
+/** Denies are rare, so that most runs also reach the other policies. */
 const situation = fc.record({
   gated: fc.boolean(),
   shell: fc.boolean(),
@@ -38,7 +38,7 @@ type Situation = typeof situation extends fc.Arbitrary<infer T> ? T : never
 const CRITICAL = 'rm -rf /'
 const other = (city: unknown) => city === 'Oslo' ? 'Bergen' : 'Oslo'
 
-/** What the arguments become, or undefined where the judge leaves them alone. */
+/** The changed arguments, or undefined if the guard does not change them. */
 function changed(says: string, { city, command }: JsonObject): JsonObject | undefined {
   if (says === 'move' && city === 'Oslo') return { city: 'Bergen', command: command! }
   if (says === 'worsen' && command !== CRITICAL) return { city: city!, command: CRITICAL }
@@ -69,14 +69,14 @@ function ruledOut({ rules, shell }: Situation, city: string): boolean {
   const expanded = scoped.map(
     (one) => one.permission.startsWith('fs.') && one.pattern !== '*' ? { ...one, pattern: `/ws/${one.pattern}` } : one,
   )
-  // The tool may read all of the workspace, so a rule about something in it speaks of the tool.
+  // The tool may read the whole workspace, so a rule about a part of it applies.
   const inWorkspace = ['/ws/docs/**', '/ws/Oslo', '/ws/O*', '/ws/Bergen'].map((subject) => ({ capability: 'fs.read', subject }) as const)
     .filter(({ subject }) => expanded.some(({ permission, pattern }) => permission === 'fs.read' && pattern === subject))
   const touches = [{ capability: 'fs.read', subject: '/ws' } as const, ...inWorkspace, ...(shell ? [{ capability: 'shell.run', subject: '* …' } as const] : [])]
   return judgeRules(expanded, { tool: 'echo', approvalKey: city, touches })?.action === 'deny'
 }
 
-/** The one code that must come of it, or undefined where nothing refuses: the whole stack, written a second time and simply. */
+/** The expected code, or undefined if nothing denies: a second, simple implementation of the policy chain. */
 function denial(setup: Situation, args: JsonObject = { city: 'Oslo', command: setup.command }, round = 0): string | undefined {
   const { role, ceiling, watchdogs, guards, gated, shell, machine } = setup
   if (ceiling === 'below') return 'CapabilityDenied'
@@ -85,7 +85,7 @@ function denial(setup: Situation, args: JsonObject = { city: 'Oslo', command: se
   if (shell && args['command'] === CRITICAL) return 'WatchdogDenied'
   const hear = (says: string, code: string): string | JsonObject | undefined =>
     says === 'deny' || says === 'throw' ? code : changed(says, args)
-  // A stranger's word that its shell needs no gate is not taken.
+  // `gated: false` of a third-party shell does not count.
   const isGated = gated || shell
   const said = [
     ...watchdogs.map((says) => hear(says, 'WatchdogDenied')),
@@ -122,7 +122,7 @@ async function open(setup: Situation, world: World): Promise<Session> {
     const before = await world.host.openSession({ approver: new ScriptedApprover('project') })
     for (const city of ['Oslo', 'Bergen']) await before.call({ id: city, name: 'echo', arguments: { city, command: 'ls' } })
   }
-  // A sub-agent has what it is given and what the session above has: here everything comes from above.
+  // A sub-agent has its own options and those of the parent session: here all are of the parent.
   const session = await world.host.openSession(optionsOf(setup))
   return setup.subagent ? session.openSubagent({ mode: 'yolo', rules: [{ permission: '*', pattern: '*', action: 'allow' }] }) : session
 }
@@ -133,12 +133,12 @@ async function run(setup: Situation) {
   const call = { id: 'c', name: 'echo', arguments: { city: 'Oslo', command: setup.command } }
   const seen = () => world.sandbox.compartments.flatMap(({ calls }) => calls).filter(({ callId }) => callId === 'c').length
   const rounds: { explained: Explanation; verdict: string }[] = []
-  // Twice, so that whatever the first call left in a cache is there for the second.
+  // Twice, so that the second call meets the caches of the first.
   for (let count = 0; count < 2; count++) rounds.push({ explained: await session.explain(call), verdict: verdictOf(await session.call(call)) })
   return { rounds, ran: seen() }
 }
 
-/** What a call must come to, given what it was said to come to. */
+/** The expected result of a call, given its explanation. */
 function foretold({ decision, code }: Explanation, { hook, person }: Situation): string {
   if (decision === 'deny') return code!
   if (decision === 'ask' && person === 'reject') return 'ApprovalDenied'

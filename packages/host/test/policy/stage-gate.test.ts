@@ -6,7 +6,7 @@ import { flush } from '../twin/clock.ts'
 import { ScriptedApprover, ScriptedInteractor } from '../twin/people.ts'
 import { createWorld, verdictOf, type ToolSketch } from '../twin/world.ts'
 
-/** A workflow that stands where the test puts it. */
+/** A workflow in the stage that the test sets. */
 class Machine implements StateMachine {
   readonly id = 'release'
   now: MachineStage | undefined

@@ -4,7 +4,7 @@ import { resourcesOf } from '../../src/policy/resources.ts'
 
 const VALUES = { workspace: ['/project'] }
 
-/** Whether a rule with this pattern speaks of a tool that requires this. */
+/** Whether a rule with this pattern applies to a tool with these requirements. */
 function meets(requires: RequirementSet, permission: RuleCapability, pattern: string): boolean {
   const grant = compileGrant(requires, VALUES)
   const rule = { permission, pattern, action: 'deny', scope: 'session', source: 'test' } as const

@@ -22,7 +22,7 @@ function gather(events: readonly BulkheadEvent[], keepArguments = false): AuditB
   return gathering
 }
 
-/** What the record of an event must say. */
+/** The expected record of an event. */
 function expected(event: BulkheadEvent): object {
   if (event.type !== 'ToolInvocationDecided') return event
   const { args: _, ...rest } = event

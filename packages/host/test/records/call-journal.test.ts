@@ -8,7 +8,7 @@ import { createWorld, verdictOf } from '../twin/world.ts'
 const HANGING = { extensions: [{ tools: { echo: { execute: () => new Promise(() => {}) } } }] }
 const call = (id: string) => ({ id, name: 'echo', arguments: {} })
 
-/** A host that is gone without a word: the store is all that is left of it. */
+/** A host that has crashed: only its store is left. */
 async function crashed(store: MemoryStore, options = {}) {
   const world = createWorld({ store, ...HANGING, ...options })
   const session = await world.host.openSession({ mode: 'yolo' })

@@ -8,7 +8,7 @@ const origin = { layer: 'global', extension: 'sample', version: '1.0.0', digest:
 const callOf = (id: string, sessionId = 's', name = 'echo', from: object = origin) =>
   ({ session: { id: sessionId }, id, name, tool: { origin: from } }) as ResolvedCall
 
-/** What stands in it, by number. */
+/** The notes by number. */
 function notebook() {
   const standing = new Map<number, string>()
   const book: Notebook = { put: (id, text) => void standing.set(id, text), drop: (id) => void standing.delete(id), save() {} }

@@ -58,7 +58,7 @@ test('a call that waits for a person is in the journal', async () => {
   const pending = session.call(call(1))
   await asked.promise
   await flush()
-  // What it has in common with others of its tool, and itself.
+  // The form, and the call.
   expect(log).toEqual(['put 1', 'put 2', 'save'])
   answer.resolve({ decision: 'once' })
   expect(verdictOf(await pending)).toBe('output')

@@ -6,7 +6,7 @@ import { AuditTrail } from '../../src/records/audit-trail.ts'
 import { createRedaction } from '../../src/records/redaction.ts'
 import { MemoryStore } from '../twin/store.ts'
 
-/** Takes whole groups, and answers for none before the test says so. */
+/** Accepts groups, and answers when the test says so. */
 class SlowStore extends MemoryStore {
   readonly #released = Promise.withResolvers<void>()
   readonly kept: JsonObject[] = []

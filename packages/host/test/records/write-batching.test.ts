@@ -4,7 +4,7 @@ import { flush } from '../twin/clock.ts'
 import { notingStore } from '../twin/notes.ts'
 import { createWorld, verdictOf } from '../twin/world.ts'
 
-/** What the notes are asked for, in one order with what a tool does that runs in this thread. */
+/** Requests to the notes and runs of the tool, in order. */
 const noting = (log: string[], faults: Partial<Notebook> = {}) => createWorld({
   store: notingStore(log, faults),
   extensions: [{ layer: 'bundled', inline: true, tools: { echo: { execute: async ({ n }) => void log.push(`run ${n}`) } } }],

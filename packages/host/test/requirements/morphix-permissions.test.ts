@@ -9,7 +9,7 @@ const POINTS = [
   'onBeforeTool', 'onAfterTool', 'onToolError', 'onPermissionDenied', 'onTokenBudgetExceeded', 'onToolsDisabled',
 ] as const
 
-/** One call with every observer listening, as morphix tells it. */
+/** One call with every observer, in the terms of morphix. */
 async function observed(setting: Setting, args = A) {
   const heard: HookContext[] = []
   const hooks: Hooks = Object.fromEntries(POINTS.map((point) => [point, (context: HookContext) => { heard.push(context) }]))
@@ -19,7 +19,7 @@ async function observed(setting: Setting, args = A) {
   return { ...setup, result, heard, points: heard.map(({ hookPoint }) => hookPoint) }
 }
 
-/** Whose key names the action, as the dangerous ones do. */
+/** A tool whose key names the action. */
 const FILES: ToolSketch = { approvalKey: 'echo.{action}', gated: false, mode: 'read', requires: {} }
 
 proveAll('morphix', [

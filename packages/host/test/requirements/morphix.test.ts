@@ -41,7 +41,7 @@ describe('morphix: the workspace', () => {
   const everywhere: ExtensionSketch = { id: 'everywhere', tools: { shared: {}, everywhere: {} } }
   const workspaceOf = (name: string): ExtensionSketch => ({ id: name, layer: 'project', tools: { shared: {}, [name]: {} } })
 
-  /** The world of one folder, and a way to another with other extensions of its own. */
+  /** A host in one folder, and a function that switches to another one. */
   function twoFolders() {
     const world = createWorld({ extensions: [everywhere, workspaceOf('here')] })
     const toThere = () => world.host.switchWorkspace({

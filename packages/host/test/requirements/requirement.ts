@@ -5,11 +5,11 @@ import type { Session, SessionOptions } from '../../src/index.ts'
 import { ScriptedApprover } from '../twin/people.ts'
 import { createWorld, verdictOf, type ToolSketch, type World, type WorldSketch } from '../twin/world.ts'
 
-/** One sentence of a specification about who may run what, in our words, and the proof that it holds. */
+/** One requirement of a specification about permissions, and the test that proves it. */
 export interface Requirement {
   readonly id: string
   readonly says: string
-  /** The line of the contract that decides otherwise, where one does: then that is what is proved. */
+  /** The rule of the contract that overrides the requirement, if any. Then the rule is proved. */
   readonly overruledBy?: string
   prove(): Promise<void>
 }
@@ -31,12 +31,12 @@ const titleOf = ({ id, says, overruledBy }: Requirement): string =>
   `${id}: ${says}${overruledBy === undefined ? '' : ` — overruled: ${overruledBy}`}`
 
 export interface Setting extends SessionOptions {
-  /** Of the one tool `echo`. */
+  /** The tool `echo`. */
   readonly tool?: ToolSketch
   readonly extensions?: WorldSketch['extensions']
   readonly config?: WorldSketch['config']
   readonly world?: Omit<WorldSketch, 'extensions' | 'config'>
-  /** The user's answer; undefined: no user is there. */
+  /** The answer of the person; undefined: no person is there. */
   readonly person?: ApprovalAnswer['decision'] | undefined
 }
 
@@ -45,18 +45,18 @@ export interface Opened {
   readonly session: Session
   readonly approver: ScriptedApprover
   call(args?: JsonObject, name?: string): Promise<Outcome>
-  /** What such a call comes to in one word, and how often somebody was asked for it. */
+  /** The result of a call in one word, and how often a person was asked. */
   verdict(args?: JsonObject, name?: string): Promise<readonly [verdict: string, asked: number]>
 }
 
-/** Its key is what the argument `key` says. */
+/** Its key is the argument `key`. */
 export const KEYED: ToolSketch = {
   approvalKey: '{key}', inputSchema: { type: 'object', properties: { key: { type: 'string' } } },
 }
 export const A = { key: 'a' }
 export const B = { key: 'b' }
 
-/** A session with one user, or none. */
+/** A session with one person, or none. */
 export async function opened(setting: Setting = {}): Promise<Opened> {
   const { tool = KEYED, extensions = [{ tools: { echo: tool } }], config = {}, world: more = {}, ...rest } = setting
   const { person, ...options } = { person: 'once' as const, ...rest }

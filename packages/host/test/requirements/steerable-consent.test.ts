@@ -6,7 +6,7 @@ import { opened, proveAll, ran } from './requirement.ts'
 
 const SHELL: ToolSketch = { mode: 'read', requires: { shell: [{ cmd: '*' }] }, inputSchema: { type: 'object' } }
 
-/** One of ours, so that it is believed to need no gate. */
+/** A bundled tool, so that `gated: false` counts. */
 const ours = (mode: ToolMode) => opened({
   extensions: [{
     layer: 'bundled', inline: true, tools: { echo: { gated: false, mode, requires: { net: { hosts: ['example.com'] } } } },

@@ -97,7 +97,7 @@ proveAll('stud', [
       const { verdict } = await opened({ config: { mode: 'allowlist', allowlist: ['echo:a*'] } })
       expect(await verdict({ key: 'a/b' })).toEqual(['output', 0])
       expect(await verdict(B)).toEqual(['output', 1])
-      // Anchored, and nothing but the star means anything but itself.
+      // Anchored, and only the star is special.
       expect(await verdict({ key: 'ba' })).toEqual(['output', 1])
     },
   },

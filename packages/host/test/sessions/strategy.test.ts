@@ -6,7 +6,7 @@ import { flush } from '../twin/clock.ts'
 import { ScriptedApprover } from '../twin/people.ts'
 import { createWorld, verdictOf } from '../twin/world.ts'
 
-/** A tool whose every call ends when the test says so. */
+/** A tool whose calls end when the test says so. */
 function gated() {
   const running = new Map<string, PromiseWithResolvers<string>>()
   const begun: string[] = []
@@ -103,7 +103,7 @@ describe('phi: strategies', () => {
 })
 
 describe('phi: steering', () => {
-  /** Says yes from the given question on. */
+  /** Answers yes from the given question on. */
   const steerAt = (question: number) => {
     let asked = 0
     const steering = () => ++asked >= question

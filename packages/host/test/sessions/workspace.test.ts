@@ -6,7 +6,7 @@ import { createWorld, sketchExtension, verdictOf, type ExtensionSketch } from '.
 const yolo = { mode: 'yolo' } as const
 const echo = { id: 'c', name: 'echo', arguments: {} }
 
-/** Another folder with what was found there. */
+/** Another folder and its load report. */
 function place(workspace: string, sketches: readonly ExtensionSketch[]) {
   const sketched = sketches.map(sketchExtension)
   const sandbox = new TwinSandbox(

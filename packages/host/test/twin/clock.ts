@@ -5,7 +5,7 @@ interface Timer {
   readonly run: () => void
 }
 
-/** Lets everything that can go on go on: all microtasks, and what they queue. */
+/** Runs all microtasks, and what they queue. */
 export const flush = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 
 /** A clock that moves only when the test advances it. */

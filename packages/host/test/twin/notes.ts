@@ -1,7 +1,7 @@
 import type { Notebook, Notes } from '@bulkhead/contract'
 import { MemoryStore } from './store.ts'
 
-/** A store whose notes say in a log what was asked of them. */
+/** A store that logs the requests to its notes. */
 export function notingStore(log: string[], faults: Partial<Notebook> = {}): MemoryStore {
   const notebook: Notebook = {
     put: (id) => void log.push(`put ${id}`),

@@ -2,7 +2,7 @@ import type {
   ApprovalAnswer, ApprovalRequest, Approver, InteractionEnvelope, InteractionResponse, Interactor,
 } from '@bulkhead/contract'
 
-/** Somebody who is asked and answers when the test says so. */
+/** An approver that answers when the test says so. */
 export class ScriptedApprover implements Approver {
   readonly asked: ApprovalRequest[] = []
   readonly #open: ((answer: ApprovalAnswer) => void)[] = []

@@ -13,7 +13,7 @@ export interface RegistrySketch {
   readonly config?: ConfigFile
 }
 
-/** A registry by itself, over twins of what extensions would run with. */
+/** A registry without a host, over twins of the ports. */
 export function createRegistry({ extensions = [], config = {} }: RegistrySketch): Registry {
   const clock = new ManualClock()
   const registry = new Registry({

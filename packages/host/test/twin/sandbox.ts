@@ -6,7 +6,7 @@ import type { Json, JsonObject } from '@bulkhead/kit/json'
 
 type LooseTool = { execute(args: JsonObject, runtime: object): unknown; deriveApprovalKey?(args: JsonObject): unknown }
 
-/** The Sandbox port without a boundary: modules run in this thread, and settle, die and close as the port promises. */
+/** The Sandbox port without a boundary: modules run in this thread, and settle, crash and close like a compartment. */
 export class TwinSandbox implements Sandbox {
   readonly requests: CompartmentRequest[] = []
   readonly compartments: TwinCompartment[] = []
@@ -18,7 +18,7 @@ export class TwinSandbox implements Sandbox {
     this.#modules = modules
   }
 
-  /** Code that comes later, such as another version. */
+  /** Adds code later, such as another version. */
   add(key: string, module: ExtensionModule): void {
     this.#modules.set(key, module)
   }
@@ -79,7 +79,7 @@ export class TwinCompartment implements CompartmentSession {
     return this.#over !== undefined
   }
 
-  /** Set by a test that plays a cancelled call which goes on. */
+  /** Set by a test that simulates a cancelled call that still runs. */
   quiet: Promise<void> | undefined
 
   get inFlight(): number {
@@ -95,7 +95,7 @@ export class TwinCompartment implements CompartmentSession {
       if (response.status !== 'accepted') throw new Error(`no answer: ${response.status}`)
       return String(response.value)
     }
-    // Of the many ways to ask, the one that tests use.
+    // Only the question that the tests use.
     const asking = phase === 'init' && services.interact ? { interact: { password } as unknown as Interact } : {}
     const context = { config, ...asking, log: { debug: log('debug'), info: log('info'), warn: log('warn'), error: log('error') } }
     return this.#settle(async () => this.#module[phase]?.(context), undefined, 'LifecycleFailure')
@@ -171,7 +171,7 @@ export class TwinCompartment implements CompartmentSession {
 
 const gone = (cause: BulkheadError) => new BulkheadError('CompartmentGone', 'The compartment ended before.', { cause })
 
-/** What a throw of the extension's code is called when it does not say so itself. */
+/** The code of an error that the extension throws without one. */
 type Thrown = 'ToolExecutionFailed' | 'LifecycleFailure' | 'SlotMigrationFailed'
 
 function asError(thrown: unknown, code: Thrown): BulkheadError {

@@ -9,7 +9,7 @@ import { createHost, type Host, type HostOptions } from '../../src/index.ts'
 import { TwinSandbox, type TwinCompartment } from './sandbox.ts'
 import { MemoryStore } from './store.ts'
 
-/** The runtime as the twin makes it: what every tool has, and the services as they came. */
+/** The runtime of the twin: the members of every tool, and the services. */
 export interface TwinRuntime {
   readonly callId: string
   readonly signal: AbortSignal
@@ -29,17 +29,17 @@ export interface ExtensionSketch extends Partial<Omit<ManifestInput, 'tools'>> {
   readonly tools?: Readonly<Record<string, ToolSketch>>
   readonly phases?: ExtensionPhases
   readonly migrateState?: ExtensionModule['migrateState']
-  /** As if the bytes were others. */
+  /** Changes the digest, as other bytes would. */
   readonly bytes?: string
   readonly readFiles?: () => Promise<ReadonlyMap<string, Uint8Array>>
-  /** Ships with the host, as a module. */
+  /** A bundled module. */
   readonly inline?: boolean
 }
 
 const READS: ToolInput['requires'] = { fs: { read: ['{workspace}'] } }
 const sha512 = (text: string): string => createHash('sha512').update(text).digest('hex')
 
-/** A proven extension and the code the twin runs for it. Its tools look at the workspace unless they say otherwise. */
+/** A verified extension and the code that the twin runs. By default its tools read the workspace. */
 export function sketchExtension(sketch: ExtensionSketch): { descriptor: ExtensionDescriptor; module: ExtensionModule } {
   const { layer = 'global', tools = {
     echo: {},
@@ -82,13 +82,13 @@ export interface World {
   readonly events: readonly BulkheadEvent[]
   eventsOf<Type extends EventType>(type: Type): readonly EventOf<Type>[]
   compartment(id?: string): TwinCompartment
-  /** What the host's source finds from now on. Another version, or other bytes, is a change. */
+  /** Sets what the source of the host finds. Another version, or other bytes, is a change. */
   find(found: Partial<Pick<WorldSketch, 'extensions' | 'config' | 'diagnostics'>>): LoadReport
-  /** As if files had changed. */
+  /** Reports a change of files. */
   stir(): void
 }
 
-/** A host over twins of its ports, with everything it tells kept. */
+/** A host over twins of its ports. Keeps all events. */
 export function createWorld(sketch: WorldSketch = {}): World {
   const { extensions = [{}], config = {}, layers, diagnostics = [], store = new MemoryStore(), ...options } = sketch
   const sandbox = new TwinSandbox(new Map())
@@ -134,6 +134,6 @@ export const agreeable: NonNullable<Parameters<Host['openSession']>[0]> = {
   approver: { approve: async () => ({ decision: 'once' }) },
 }
 
-/** What an outcome came to in one word: `output`, or the code of its error. */
+/** An outcome in one word: `output`, or the code of its error. */
 export const verdictOf = (outcome: Outcome): string => outcome.type === 'output' ? 'output' : outcome.error.code
 

@@ -7,11 +7,11 @@ import { flush, ManualClock } from '../../twin/clock.ts'
 import { createWorld, verdictOf } from '../../twin/world.ts'
 
 const TERMINAL: ReadonlySet<string> = new Set(['ToolInvocationSucceeded', 'ToolInvocationFailed', 'ToolInvocationCancelled'])
-/** What code of an embedder may do when it is called, wrong ways included. */
+/** What embedder code may do when it is called, including errors. */
 const manner = fc.constantFrom('fine', 'fine', 'fine', 'late', 'throw', 'reject', 'reject in its own way', 'hang', 'nonsense', 'no', 'change')
 const ending = fc.constantFrom('nothing', 'abort', 'close session', 'close host')
 
-/** Behaves in these manners, one for each time it is called. */
+/** Behaves in these ways, one for each call. */
 function unruly(manners: readonly string[]) {
   let called = 0
   return (no: unknown, change: unknown): never => {

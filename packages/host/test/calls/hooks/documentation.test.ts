@@ -6,7 +6,7 @@ import { COMMAND_SAFETY_PATTERNS } from '../../../src/embedder.ts'
 
 const page = readFileSync(new URL('../../../../../docs/guides/hooks.md', import.meta.url), 'utf8')
 
-/** All of them, or this does not compile. */
+/** Must list every hook to compile. */
 const names: Readonly<Record<keyof Hooks, true>> = {
   beforeToolExecution: true, afterToolExecution: true, beforeToolExecutionUpdate: true, afterToolExecutionUpdate: true,
   onBeforeTool: true, onAfterTool: true, onToolError: true, onPermissionDenied: true, onTokenBudgetExceeded: true, onToolsDisabled: true,

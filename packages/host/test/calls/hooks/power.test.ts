@@ -16,7 +16,7 @@ async function meddled(execute: () => Json) {
         if (Array.isArray(part)) part.push('evil')
         else if (typeof part === 'object' && part !== null) Object.assign(part, { message: 'evil', data: 'evil', type: 'evil', a: 'evil' })
       } catch {
-        // It noticed.
+        // The change was rejected.
       }
     }
   }

@@ -137,7 +137,7 @@ test.each(MOMENTS)('a crash %i steps after activation began is detected, and no 
     ],
   })
   const session = await world.host.openSession(yolo)
-  // Late enough, it has died before the tool was called, and the call has found another.
+  // A late crash happens before the tool is called, and the call runs in the next compartment.
   expect(['CompartmentCrashed', 'output']).toContain(verdictOf(await session.call({ id: 'c1', ...echo })))
   await flush()
   expect(stateOf(world)).toBe(world.sandbox.alive.length === 1 ? 'active' : 'failed')

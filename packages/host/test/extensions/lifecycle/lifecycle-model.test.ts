@@ -5,7 +5,7 @@ import { thoroughly } from '../../../../../scripts/thoroughly.ts'
 import { flush, ManualClock } from '../../twin/clock.ts'
 import { createWorld, verdictOf } from '../../twin/world.ts'
 
-/** What the host should be doing, without any of what makes it hard: no time between steps, no concurrency. */
+/** The expected behaviour of the host, simplified: no time between steps, no concurrency. */
 class Model {
   state: LifecycleState = 'validated'
   starts = 0

@@ -9,7 +9,7 @@ const version = (number: number, more: ExtensionSketch = {}): ExtensionSketch =>
   ({ version: `${number}.0.0`, tools: { echo: { execute: () => `v${number}` } }, ...more })
 const failing: ExtensionSketch = { phases: { activate: () => { throw new Error('no') } } }
 
-/** The most compartments that stood at any time. */
+/** The highest number of compartments at any time. */
 function crowdOf({ sandbox }: World): () => number {
   let most = 0
   sandbox.beforeOpen = () => { most = Math.max(most, sandbox.alive.length + 1) }
@@ -190,7 +190,7 @@ test('an extension reads its bytes before it waits in an exchange; if that fails
   }
 })
 
-/** The first version, with a call that ends when the gate says so. */
+/** The first version, with a call that ends when the gate opens. */
 async function inTheMiddle(alone: (typeof ALONE)[number][1]) {
   const gate = Promise.withResolvers<string>()
   const world = createWorld({ extensions: [version(1, { ...alone, tools: { echo: { execute: () => gate.promise } } })] })

@@ -7,7 +7,7 @@ const OWN_META_SCHEMA = 'names a meta-schema of its own, which would have to be 
 
 const AMBIGUOUS = 'has a $dynamicRef (in two groups: that of the meta-schema) whose target depends on the way that leads to it, which Ajv gets wrong'
 
-/** What is not accepted of the suite, with the reason. At most 25. */
+/** Parts of the suite that are not accepted, with the reason. At most 25. */
 const REFUSED: ReadonlyMap<string, string> = new Map([
   ...[
     'defs.json: validate definition against metaschema',
@@ -33,7 +33,7 @@ const REFUSED: ReadonlyMap<string, string> = new Map([
 const suite = findSuite()
 const groups = suite === undefined ? [] : [...groupsOf(suite, 'draft2020-12'), ...groupsOf(suite, 'draft7')]
 
-/** As it is; where it refers to other schemas, with these inside it. */
+/** The schema, bundled with the schemas that it refers to. */
 function checkOf(group: SuiteGroup): SchemaCheck | undefined {
   for (const schema of [group.schema, bundled(suite!, group, false), bundled(suite!, group, true)]) {
     try {

@@ -13,7 +13,7 @@ type Draft = 'draft2020-12' | 'draft7'
 
 const IN_SHARED = 'shared/fixtures/json-schema-test-suite'
 
-/** The public suite, where a folder above the repository has it. */
+/** The public suite, if a folder above the repository has it. */
 export function findSuite(from = import.meta.dirname): string | undefined {
   if (existsSync(join(from, IN_SHARED))) return join(from, IN_SHARED)
   return dirname(from) === from ? undefined : findSuite(dirname(from))

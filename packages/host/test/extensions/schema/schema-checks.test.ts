@@ -110,7 +110,7 @@ test('a value that is nested too deep is a fault', () => {
   expect(check(value, 10)).toMatchObject({ message: expect.stringContaining('nested too deep') })
 })
 
-// It would hang if it were tried step by step.
+// A backtracking engine would hang.
 test('a pattern with exponential backtracking is checked', () => {
   const check = new Validators().compile({ type: 'string', pattern: '^(a+)+$' })
   expect(check(`${'a'.repeat(5_000)}!`)).toMatchObject({ keyword: 'pattern' })
@@ -119,7 +119,7 @@ test('a pattern with exponential backtracking is checked', () => {
 
 const MANY = Array.from({ length: 20_000 }, (_, at) => ({ at, kind: 'a' }))
 
-/** Of a and b: where they repeat, the engine learns how they go on. */
+/** Letters a and b without a period: the engine caches repeated input. */
 function withoutPeriod(length: number): string {
   let state = 1
   return Array.from({ length }, () => ((state = (state * 1_103_515_245 + 12_345) & 0x7fff_ffff) & 0x1_0000) === 0 ? 'a' : 'b').join('')
@@ -140,7 +140,7 @@ test('a schema and a value that are slow together do not block the host, and are
   expect(validators.compile(slow[0]![0])(`${'a'.repeat(401)}c`)).toBeUndefined()
 })
 
-// Comparing each with each would exceed the limit of the test above, and be a fault.
+// Comparing all pairs would exceed the limit of the test above, and be a fault.
 test('a long list with uniqueItems is checked', () => {
   expect(new Validators().compile({ type: 'array', uniqueItems: true })(MANY)).toBeUndefined()
 })

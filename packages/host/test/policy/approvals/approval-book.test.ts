@@ -69,7 +69,7 @@ describe('revoking', () => {
     await call(session)
     await call(session, 'Bergen')
     const { id } = session.approvals().find(({ approvalKey }) => approvalKey === 'Oslo')!
-    // Not awaited: the call is made while the store is still being told.
+    // Not awaited: the call is made while the store is being written.
     const revoking = setting.approvals.revoke(id, 'Ada')
     await call(session)
     expect(asked()).toBe(3)
@@ -171,7 +171,7 @@ describe('revoking', () => {
   })
 })
 
-/** An approval for the project that one host was given, and another that finds it in their store. */
+/** A project approval of one host, and another host with the same store. */
 async function twoHosts() {
   const setting = createSetting()
   const { session } = await opened(setting, 'project')

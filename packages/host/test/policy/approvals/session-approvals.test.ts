@@ -8,7 +8,7 @@ import { createWorld, verdictOf, type ExtensionSketch, type ToolSketch } from '.
 const TOOL: ToolSketch = { approvalKey: '{city}' }
 const APPROVED: ExtensionSketch = { tools: { echo: TOOL } }
 
-/** Approves for the project in one host, then asks in another that shares the store; says whether a person was asked again. */
+/** Approves for the project in one host, then calls in another with the same store. Returns whether that asks again. */
 async function askedAgain(later: ExtensionSketch, options: { city?: string; workspace?: string } = {}): Promise<boolean> {
   const store = new MemoryStore()
   const first = await createWorld({ store, extensions: [APPROVED] }).host.openSession({
@@ -93,7 +93,7 @@ test('a store that fails leads to a question, grants nothing, and is reported', 
   expect(
     world.eventsOf('SuppressedError').map(({ source }) => source).filter((source) => source.includes('project approval')),
   ).toEqual(['reading project approvals', 'keeping project approvals'])
-  // It was a yes for as long as this session lasts, and for no other.
+  // It was approved for this session only.
   await session.call({ id: 'c2', name: 'echo', arguments: { city: 'Oslo' } })
   expect(approver.asked).toHaveLength(1)
   store.failing = false

@@ -8,7 +8,7 @@ export const EXTENSIONS: NonNullable<WorldSketch['extensions']> = [
   { tools: { echo: { approvalKey: '{city}' }, other: { approvalKey: '{city}' } } },
 ]
 export const DAY_MS = 86_400_000
-/** When every clock here starts. */
+/** The start time of every clock. */
 export const START = '2026-01-01T00:00:00.000Z'
 
 export function createSetting(sketch: WorldSketch = {}) {
@@ -18,7 +18,7 @@ export function createSetting(sketch: WorldSketch = {}) {
   return { clock, store, world, approvals: world.host.approvals }
 }
 
-/** Opens a session whose person always says the same. */
+/** Opens a session whose person always gives the same answer. */
 export async function opened({ world }: { readonly world: World }, decision: 'once' | 'session' | 'project') {
   const approver = new ScriptedApprover(decision)
   return { session: await world.host.openSession({ approver }), asked: () => approver.asked.length }

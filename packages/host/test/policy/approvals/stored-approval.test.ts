@@ -4,7 +4,7 @@ import { openApprovals } from '../../../src/index.ts'
 import { createWorld } from '../../twin/world.ts'
 import { call, createSetting, EXTENSIONS, opened } from './setting.ts'
 
-/** A store with one approval of Oslo, of which something is another than it was. */
+/** A store with one approval of Oslo that was modified. */
 async function damagedSetting(change: (whole: JsonObject) => Json) {
   const setting = createSetting()
   await call((await opened(setting, 'project')).session)

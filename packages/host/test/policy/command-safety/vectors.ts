@@ -1,4 +1,4 @@
-/** For each pattern: commands it must find, and commands close to them that it must leave alone. */
+/** For each pattern: commands that it must match, and similar ones that it must not. */
 export interface Vectors {
   readonly found: readonly string[]
   readonly left: readonly string[]

@@ -173,7 +173,7 @@ describe('an answer', () => {
     expect(isClosed).toBe(false)
     gate.resolve()
     await closing
-    // Owned by none when it has not run: the process goes on, and so does its claim.
+    // Without a run it must have no owner: the process still lives, and so would its claim.
     expect((await store.list('paused')).map(({ value }) => value)).toEqual(who === 'host' ? [] : [expect.not.objectContaining({ claimedBy: expect.anything() })])
     expect(verdictOf(await resumed)).toBe(who === 'host' ? 'output' : 'SessionCancelled')
   })

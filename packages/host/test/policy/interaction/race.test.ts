@@ -8,7 +8,7 @@ import { createWorld, verdictOf, type TwinRuntime } from '../../twin/world.ts'
 
 const ASK: InteractionRequest = { kind: 'Ask', prompt: 'Which one?' }
 
-/** A tool that hands on what it was answered. */
+/** A tool that returns the answer. */
 const asking = (request: InteractionRequest = ASK) => ({
   extensions: [{
     tools: {
