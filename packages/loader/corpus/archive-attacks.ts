@@ -7,9 +7,9 @@ export interface ArchiveAttack {
   readonly bytes: Uint8Array
 }
 
-const honest = entry({ name: 'package/bulkhead.json', body: JSON.stringify(manifestOf()) })
+const valid = entry({ name: 'package/bulkhead.json', body: JSON.stringify(manifestOf()) })
 const outside = (title: string, ...entries: readonly Buffer[]): ArchiveAttack =>
-  ({ id: 256, title, bytes: archive(honest, ...entries) })
+  ({ id: 256, title, bytes: archive(valid, ...entries) })
 
 /** Archives that would write outside the folder of their package. */
 export const ARCHIVE_ATTACKS: readonly ArchiveAttack[] = [
@@ -23,5 +23,5 @@ export const ARCHIVE_ATTACKS: readonly ArchiveAttack[] = [
     name: 'package/out',
   })),
   outside('a file with .. in its extended header', pax('19 path=../../evil\n'), entry({ name: 'package/index.js' })),
-  outside('a second manifest over the first', honest),
+  outside('a second manifest over the first', valid),
 ]

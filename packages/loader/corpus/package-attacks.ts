@@ -7,7 +7,7 @@ import { createLoader } from '../src/load/loader.ts'
 import { manifestOf, toolOf } from '../test/home-fixture.ts'
 import { PackageFixture } from '../test/signature/signed-package.ts'
 import { BUILD } from '../test/signature/sigstore-fixture.ts'
-import { handedOut, type PackageGround } from './package-ground.ts'
+import { readFilesOf, type AttackFixture } from './attack-fixture.ts'
 
 /** A hostile package, or a hostile change to a valid one. */
 export interface PackageAttack {
@@ -15,34 +15,34 @@ export interface PackageAttack {
   readonly id: number
   readonly title: string
   /** The trust decision before the attack. Default: the embedder trusts any content. */
-  readonly decided?: (ground: PackageGround) => Promise<ProjectStanding>
-  readonly lay: (ground: PackageGround) => void | Promise<void>
+  readonly decided?: (fixture: AttackFixture) => Promise<ProjectStanding>
+  readonly setUp: (fixture: AttackFixture) => void | Promise<void>
   readonly policy?: ConfigFile['policy']
   readonly options?: Partial<LoaderOptions>
   readonly refused: ErrorCode | 'loaded'
-  /** The second part of the attack, after the package is loaded. Must return `held`. */
-  readonly follow?: (extension: ExtensionDescriptor, ground: PackageGround) => unknown
+  /** The second part of the attack, after the package is loaded. Must return `blocked`. */
+  readonly follow?: (extension: ExtensionDescriptor, fixture: AttackFixture) => unknown
 }
 
 const SIGNED: ConfigFile['policy'] = { signature: { global: 'require' } }
 const withTool = (over: Record<string, unknown>): object => manifestOf({ tools: [toolOf(over)] })
 const written = (manifest = manifestOf()): string => JSON.stringify(manifest)
-const packed = ({ home, honest }: PackageGround): string => honest.install(home, undefined)
+const packed = ({ home, valid }: AttackFixture): string => valid.install(home, undefined)
 
-const changed = (title: string, refused: ErrorCode, change: (at: string, ground: PackageGround) => void): PackageAttack =>
-  ({ id: 241, title, refused, lay: (ground) => change(packed(ground), ground) })
+const changed = (title: string, refused: ErrorCode, change: (at: string, fixture: AttackFixture) => void): PackageAttack =>
+  ({ id: 241, title, refused, setUp: (fixture) => change(packed(fixture), fixture) })
 const manifest = (id: number, title: string, text: string | Uint8Array | object, refused: ErrorCode): PackageAttack =>
-  ({ id, title, refused, lay: (ground) => void ground.package(text) })
+  ({ id, title, refused, setUp: (fixture) => void fixture.package(text) })
 const range = (core: string, requiredCoreVersion: string): PackageAttack => ({
   id: 252, title: `${requiredCoreVersion} under ${core}`, refused: 'RequiredCoreVersionMismatch',
   options: { coreVersion: core },
-  lay: (ground) => void ground.package(manifestOf({ requiredCoreVersion })),
+  setUp: (fixture) => void fixture.package(manifestOf({ requiredCoreVersion })),
 })
-const afterwards = (title: string, change: (at: string, ground: PackageGround) => void): PackageAttack => ({
-  id: 258, title, refused: 'loaded', lay: (ground) => void ground.package(),
-  async follow(extension, ground) {
-    change(extension.location, ground)
-    return await handedOut(extension) === 'IntegrityFailed' ? 'held' : 'handed out'
+const afterwards = (title: string, change: (at: string, fixture: AttackFixture) => void): PackageAttack => ({
+  id: 258, title, refused: 'loaded', setUp: (fixture) => void fixture.package(),
+  async follow(extension, fixture) {
+    change(extension.location, fixture)
+    return await readFilesOf(extension) === 'IntegrityFailed' ? 'blocked' : 'read'
   },
 })
 const textsIn = (value: unknown): readonly string[] =>
@@ -50,17 +50,17 @@ const textsIn = (value: unknown): readonly string[] =>
     ? Object.entries(value).flat().flatMap(textsIn) : []
 /** Checks everything that a model sees of a tool. */
 const shownToModels = (title: string, over: Record<string, unknown>): PackageAttack => ({
-  id: 195, title, refused: 'loaded', lay: (ground) => void ground.package(withTool(over)),
+  id: 195, title, refused: 'loaded', setUp: (fixture) => void fixture.package(withTool(over)),
   follow({ manifest: { tools } }) {
     const told = textsIn(tools.map(({ name, label, description, inputSchema }) => ({
       name, label, description, inputSchema,
     })))
     return told.every((text) => visibleText(text, { keepLines: true }) === text)
-      ? 'held' : 'models see invisible characters'
+      ? 'blocked' : 'models see invisible characters'
   },
 })
 
-const asItIs = async ({ home }: PackageGround): Promise<ProjectStanding> =>
+const trustedAsIs = async ({ home }: AttackFixture): Promise<ProjectStanding> =>
   ({ trust: 'once', projectDigest: await createLoader(home.options()).trust.measure(home.workspace) })
 
 export const PACKAGE_ATTACKS: readonly PackageAttack[] = [
@@ -82,9 +82,9 @@ export const PACKAGE_ATTACKS: readonly PackageAttack[] = [
   manifest(194, 'a locked name', withTool({ name: 'bash' }), 'LockedIdRedefined'),
   {
     id: 194, title: 'the name of another tool', refused: 'RegistrationConflict',
-    lay(ground) {
-      ground.package(manifestOf({ tools: [toolOf()] }))
-      ground.home.extension(ground.home.globalRoot, 'storms', manifestOf({ id: 'storms', tools: [toolOf()] }))
+    setUp(fixture) {
+      fixture.package(manifestOf({ tools: [toolOf()] }))
+      fixture.home.extension(fixture.home.globalRoot, 'storms', manifestOf({ id: 'storms', tools: [toolOf()] }))
     },
   },
   shownToModels('a description in invisible characters',
@@ -101,49 +101,49 @@ export const PACKAGE_ATTACKS: readonly PackageAttack[] = [
     (at, { home, code }) => void home.write(join(at, '.git/hooks/run.js'), code)),
   {
     id: 242, title: 'the signature of another package', policy: SIGNED, refused: 'SignatureInvalid',
-    async lay({ home, honest, sigstore }) {
-      honest.install(home, await sigstore.sign(new PackageFixture('storms').integrityFile))
+    async setUp({ home, valid, sigstore }) {
+      valid.install(home, await sigstore.sign(new PackageFixture('storms').integrityFile))
     },
   },
   {
     id: 243, title: 'the signature of another version', policy: SIGNED, refused: 'SignatureInvalid',
-    async lay({ home, honest, sigstore }) {
-      honest.install(home, await sigstore.sign(new PackageFixture('weather', '1.3.9').integrityFile))
+    async setUp({ home, valid, sigstore }) {
+      valid.install(home, await sigstore.sign(new PackageFixture('weather', '1.3.9').integrityFile))
     },
   },
   {
     id: 244, title: 'an older version with its own valid signature', policy: SIGNED,
       refused: 'LockMismatch',
-    async lay(ground) {
-      const { home, honest, sigstore } = ground
+    async setUp(fixture) {
+      const { home, valid, sigstore } = fixture
       const older = new PackageFixture('weather', '1.3.9')
-      const bundles = [await sigstore.sign(honest.integrityFile), await sigstore.sign(older.integrityFile)] as const
-      honest.install(home, bundles[0])
-      await ground.accept(join(home.globalRoot, 'tools', 'weather'))
+      const bundles = [await sigstore.sign(valid.integrityFile), await sigstore.sign(older.integrityFile)] as const
+      valid.install(home, bundles[0])
+      await fixture.accept(join(home.globalRoot, 'tools', 'weather'))
       older.install(home, bundles[1])
     },
   },
   {
     id: 245, title: 'a signer that is not the pinned one', refused: 'SignatureInvalid',
     policy: { ...SIGNED, identities: { weather: { repository: 'https://github.com/acme/weather' } } },
-    async lay({ home, honest, sigstore }) {
+    async setUp({ home, valid, sigstore }) {
       const sub = BUILD.sub.replace('acme', 'evil')
-      honest.install(home, await sigstore.sign(honest.integrityFile, { ...BUILD, sub, repository: 'evil/weather' }))
+      valid.install(home, await sigstore.sign(valid.integrityFile, { ...BUILD, sub, repository: 'evil/weather' }))
     },
   },
   {
     id: 245, title: 'another issuer', refused: 'SignatureInvalid',
     policy: { ...SIGNED, identities: { weather: { issuer: BUILD.iss } } },
-    async lay({ home, honest, sigstore }) {
-      honest.install(home, await sigstore.sign(honest.integrityFile, { ...BUILD, iss: 'https://issuer.evil.example' }))
+    async setUp({ home, valid, sigstore }) {
+      valid.install(home, await sigstore.sign(valid.integrityFile, { ...BUILD, iss: 'https://issuer.evil.example' }))
     },
   },
   {
     id: 246, title: 'an integrity file that lists only the manifest', refused: 'IntegrityFailed',
-    lay(ground) {
-      const { home, honest, code } = ground
-      const { files: { 'bulkhead.json': only } } = JSON.parse(honest.integrityFile) as { files: Record<string, string> }
-      honest.install(home, undefined)
+    setUp(fixture) {
+      const { home, valid, code } = fixture
+      const { files: { 'bulkhead.json': only } } = JSON.parse(valid.integrityFile) as { files: Record<string, string> }
+      valid.install(home, undefined)
       const at = join(home.globalRoot, 'tools', 'weather')
       home.write(join(at, 'bulkhead.integrity.json'), {
         algorithm: 'sha512', files: { 'bulkhead.json': only }, root: only,
@@ -173,28 +173,28 @@ export const PACKAGE_ATTACKS: readonly PackageAttack[] = [
   manifest(253, 'a newer host version', manifestOf({ requiredCoreVersion: '>=99' }), 'RequiredCoreVersionMismatch'),
   {
     id: 254, title: 'install scripts', refused: 'loaded',
-    lay: (ground) => void ground.package(manifestOf(), {
+    setUp: (fixture) => void fixture.package(manifestOf(), {
       'package.json': JSON.stringify({ name: 'weather',
-        scripts: { preinstall: `touch ${ground.mark}`, postinstall: `touch ${ground.mark}` } }),
+        scripts: { preinstall: `touch ${fixture.marker}`, postinstall: `touch ${fixture.marker}` } }),
       'binding.gyp': '{}',
     }),
-    follow: () => 'held',
+    follow: () => 'blocked',
   },
   {
     id: 255, title: 'a native addon, which is never loaded', refused: 'loaded',
-    lay: (ground) => void ground.package(manifestOf(), {
+    setUp: (fixture) => void fixture.package(manifestOf(), {
       'build/addon.node': Uint8Array.from([0x7f, 0x45, 0x4c, 0x46]),
     }),
-    follow: async (extension) => (await handedOut(extension)).includes('build/addon.node')
-      ? 'held' : 'the file is not accounted for',
+    follow: async (extension) => (await readFilesOf(extension)).includes('build/addon.node')
+      ? 'blocked' : 'the file is missing',
   },
   {
     id: 257, title: 'names that collide if case is ignored', refused: 'PackageUnsafe',
-    lay: (ground) => void ground.package(manifestOf(), { 'Lib/a.js': '1', 'lib/b.js': '2' }),
+    setUp: (fixture) => void fixture.package(manifestOf(), { 'Lib/a.js': '1', 'lib/b.js': '2' }),
   },
   {
     id: 257, title: 'names that collide if Unicode is normalized', refused: 'PackageUnsafe',
-    lay: (ground) => void ground.package(manifestOf(), { 'lib/\u00e4.js': '1', 'lib/a\u0308.js': '2' }),
+    setUp: (fixture) => void fixture.package(manifestOf(), { 'lib/\u00e4.js': '1', 'lib/a\u0308.js': '2' }),
   },
   afterwards('a file that changes after it was proven',
     (at, { home }) => void home.write(join(at, 'index.js'), 'export default []')),
@@ -208,15 +208,16 @@ export const PACKAGE_ATTACKS: readonly PackageAttack[] = [
     symlinkSync(join(home.base, 'moved'), at)
   }),
   {
-    id: 360, title: 'a project layer that appears after the decision', refused: 'ProjectTrustRequired', decided: asItIs,
-    lay: (ground) => ground.project({ mode: 'yolo' }),
+    id: 360, title: 'a project layer that appears after the decision', refused: 'ProjectTrustRequired',
+    decided: trustedAsIs,
+    setUp: (fixture) => fixture.project({ mode: 'yolo' }),
   },
   {
     id: 361, title: 'a project layer that changes after it was trusted once', refused: 'ProjectTrustRequired',
-    async decided(ground) {
-      ground.project({ mode: 'ask' })
-      return asItIs(ground)
+    async decided(fixture) {
+      fixture.project({ mode: 'ask' })
+      return trustedAsIs(fixture)
     },
-    lay: (ground) => ground.project({ mode: 'yolo' }),
+    setUp: (fixture) => fixture.project({ mode: 'yolo' }),
   },
 ]

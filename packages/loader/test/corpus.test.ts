@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ARCHIVE_ATTACKS } from '../corpus/archive-attacks.ts'
 import { KNOWN_HOLES } from '../corpus/known-holes.ts'
 import { PACKAGE_ATTACKS, type PackageAttack } from '../corpus/package-attacks.ts'
-import { outcomeOf, PackageGround } from '../corpus/package-ground.ts'
+import { outcomeOf, AttackFixture } from '../corpus/attack-fixture.ts'
 import { SigstoreFixture } from './signature/sigstore-fixture.ts'
 
 let sigstore: SigstoreFixture
@@ -14,41 +14,41 @@ beforeAll(async () => {
 afterAll(() => sigstore[Symbol.asyncDispose]())
 
 /** The refusal, the result of the follow-up, whether the neighbour loads, and whether code ran. */
-async function attack({ decided, lay, policy, options, follow }: PackageAttack): Promise<readonly unknown[]> {
-  using ground = await PackageGround.lay(sigstore)
-  const standing = await decided?.(ground)
-  await lay(ground)
-  const { refused, extension } = outcomeOf(await ground.load(policy, options, standing), ground)
-  const followed = extension === undefined || follow === undefined ? 'held' : await follow(extension, ground)
+async function attack({ decided, setUp, policy, options, follow }: PackageAttack): Promise<readonly unknown[]> {
+  using fixture = await AttackFixture.create(sigstore)
+  const standing = await decided?.(fixture)
+  await setUp(fixture)
+  const { refused, extension } = outcomeOf(await fixture.load(policy, options, standing), fixture)
+  const followed = extension === undefined || follow === undefined ? 'blocked' : await follow(extension, fixture)
   // With the options that the neighbour supports.
-  const { neighbour, ran } = outcomeOf(await ground.load(policy), ground)
+  const { neighbour, ran } = outcomeOf(await fixture.load(policy), fixture)
   return [refused, followed, neighbour, ran]
 }
 
 describe('a hostile package', () => {
   test.each(PACKAGE_ATTACKS.map((one) => [one.id, one.title, one] as const))('%i: %s', async (id, _, one) => {
     const seen = await attack(one)
-    if (KNOWN_HOLES.has(id)) expect(seen, 'it holds now: take it from the list of holes').not.toEqual([one.refused, 'held',
+    if (KNOWN_HOLES.has(id)) expect(seen, 'the attack is blocked now: remove it from the list').not.toEqual([one.refused, 'blocked',
       true, false])
-    else expect(seen).toEqual([one.refused, 'held', true, false])
+    else expect(seen).toEqual([one.refused, 'blocked', true, false])
   })
 
   test('loads a package without faults', async () => {
-    using ground = await PackageGround.lay(sigstore)
-    const { home, honest } = ground
-    honest.install(home, await sigstore.sign(honest.integrityFile))
-    const { refused, extension } = outcomeOf(await ground.load({ signature: { global: 'require' } }), ground)
+    using fixture = await AttackFixture.create(sigstore)
+    const { home, valid } = fixture
+    valid.install(home, await sigstore.sign(valid.integrityFile))
+    const { refused, extension } = outcomeOf(await fixture.load({ signature: { global: 'require' } }), fixture)
     expect([refused, extension?.integrity]).toEqual(['loaded', 'signed'])
   })
 })
 
 describe('a hostile archive', () => {
   test.each(ARCHIVE_ATTACKS.map(({ id, title, bytes }) => [id, title, bytes] as const))('%i: %s', async (_, _title, bytes) => {
-    using ground = await PackageGround.lay(sigstore)
-    const { home } = ground
+    using fixture = await AttackFixture.create(sigstore)
+    const { home } = fixture
     home.write(join(home.base, 'evil.tgz'), bytes)
     const before = readdirSync(home.base, { recursive: true }).toSorted()
-    await expect(ground.accept('./evil.tgz')).rejects.toMatchObject({ code: 'PackageUnsafe' })
+    await expect(fixture.accept('./evil.tgz')).rejects.toMatchObject({ code: 'PackageUnsafe' })
     expect(readdirSync(home.base, { recursive: true }).toSorted()).toEqual(before)
   })
 })

@@ -16,26 +16,26 @@ const NEIGHBOUR = 'neighbour'
  * A home folder with a valid package, and a place for a hostile one. No file of the hostile package may run: each would
  * create a marker file.
  */
-export class PackageGround {
+export class AttackFixture {
   readonly home = new HomeFixture()
   readonly sigstore: SigstoreFixture
-  readonly mark = join(this.home.base, 'mark')
-  readonly honest = new PackageFixture()
+  readonly marker = join(this.home.base, 'marker')
+  readonly valid = new PackageFixture()
 
   private constructor(sigstore: SigstoreFixture) {
     this.sigstore = sigstore
   }
 
-  static async lay(sigstore: SigstoreFixture): Promise<PackageGround> {
-    const ground = new PackageGround(sigstore)
+  static async create(sigstore: SigstoreFixture): Promise<AttackFixture> {
+    const fixture = new AttackFixture(sigstore)
     const neighbour = new PackageFixture(NEIGHBOUR)
-    neighbour.install(ground.home, await sigstore.sign(neighbour.integrityFile))
-    return ground
+    neighbour.install(fixture.home, await sigstore.sign(neighbour.integrityFile))
+    return fixture
   }
 
   /** Code that creates the marker file. */
   get code(): string {
-    return `import { writeFileSync } from 'node:fs'\nwriteFileSync(${JSON.stringify(this.mark)}, 'ran')\nexport default {}\n`
+    return `import { writeFileSync } from 'node:fs'\nwriteFileSync(${JSON.stringify(this.marker)}, 'ran')\nexport default {}\n`
   }
 
   /** Writes a package to the global layer. By default its module creates the marker file. */
@@ -84,19 +84,19 @@ export interface PackageOutcome {
   readonly ran: boolean
 }
 
-export function outcomeOf({ extensions, diagnostics }: LoadReport, { mark }: PackageGround): PackageOutcome {
+export function outcomeOf({ extensions, diagnostics }: LoadReport, { marker }: AttackFixture): PackageOutcome {
   const extension = extensions.find(({ id }) => id !== NEIGHBOUR)
   const error = diagnostics.find(({ severity, stage }) => severity === 'error' || stage === 'trust')
   return {
     refused: extension === undefined ? error?.code ?? 'InternalError' : 'loaded',
     extension,
     neighbour: extensions.some(({ id }) => id === NEIGHBOUR),
-    ran: existsSync(mark),
+    ran: existsSync(marker),
   }
 }
 
 /** Reads the files of a package like a compartment does. Returns the error code, or the paths. */
-export async function handedOut({ code }: ExtensionDescriptor): Promise<ErrorCode | readonly string[]> {
+export async function readFilesOf({ code }: ExtensionDescriptor): Promise<ErrorCode | readonly string[]> {
   if (code.kind !== 'files') return []
   try {
     return [...(await code.readFiles()).keys()].toSorted()
