@@ -1,7 +1,7 @@
 import { Buffer } from 'node:buffer'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { SEARCHES } from '../src/worker/byte-views.ts'
+import { SEARCHES } from '../src/worker/native-guards.ts'
 
 const NAMES = ['indexOf', 'lastIndexOf', 'includes'] as const
 

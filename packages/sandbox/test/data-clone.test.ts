@@ -3,7 +3,7 @@ import v8 from 'node:v8'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { thoroughly } from '../../../scripts/thoroughly.ts'
-import { dataClone } from '../src/worker/data-clone.ts'
+import { dataClone } from '../src/worker/native-guards.ts'
 
 const clone = dataClone(() => v8)
 

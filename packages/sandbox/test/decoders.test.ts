@@ -1,7 +1,7 @@
 import { StringDecoder as NodeStringDecoder } from 'node:string_decoder'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { StringDecoder, TextDecoder } from '../src/worker/decoders.ts'
+import { StringDecoder, TextDecoder } from '../src/worker/native-guards.ts'
 
 /** Some that Node offers throw for bytes that they should have replaced. */
 function said(decode: () => string): string | { readonly refused: unknown } {

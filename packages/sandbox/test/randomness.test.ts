@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { randomness } from '../src/worker/byte-views.ts'
+import { randomness } from '../src/worker/native-guards.ts'
 
 const { getRandomValues, randomUUID } = randomness(() => globalThis.crypto)
 

@@ -2,13 +2,17 @@
 // watches its limits, and kills the process when the worker or the host ends, or a limit is exceeded.
 import { read, readSync, writeSync } from 'node:fs'
 import { Worker } from 'node:worker_threads'
+import { monotonicMs } from '../wire/clock.ts'
 import { errorReport } from '../wire/errors.ts'
 import type { HullAssignment, HullHandover, HullReport, HullStart, WorkerStart } from '../wire/protocol.ts'
-import { watchUsage } from './usage.ts'
 
 const CONTROL_FD = 3
 const CHUNK_BYTES = 65_536
 const LINE_BYTES = 1_024
+const POLL_MS = 50
+const CPU_WINDOW_MS = 10_000
+const MB = 1024 * 1024
+const KB = 1024
 
 const die = (): void => void process.kill(process.pid, 'SIGKILL')
 
@@ -45,6 +49,38 @@ const reportAndDie = (what: HullReport): void => {
 worker.once('message', () => report({ type: 'ready' }))
 worker.on('error', (error: unknown) => reportAndDie(errorReport(error)))
 worker.on('exit', (code) => reportAndDie({ type: 'exit', code }))
+
+/** Polls the usage of this process, and reports it at each poll over a limit. */
+function watchUsage({ memoryMb, cpuMs }: HullAssignment, tooMuch: (report: HullReport) => void): void {
+  /** Samples of the window, oldest first: the time, and the processor time used until then. */
+  const samples: { readonly at: number; readonly cpu: number }[] = [{ at: monotonicMs(), cpu: cpuUsed() }]
+  setInterval(() => {
+    const memory = residentBytes()
+    if (memory > memoryMb * MB) return tooMuch({ type: 'memory', usedMb: Math.round(memory / MB) })
+    const now = { at: monotonicMs(), cpu: cpuUsed() }
+    samples.push(now)
+    while (samples[1]!.at <= now.at - CPU_WINDOW_MS) samples.shift()
+    const used = now.cpu - samples[0]!.cpu
+    if (used > cpuMs) tooMuch({ type: 'cpu', usedMs: Math.round(used) })
+  }, POLL_MS)
+}
+
+function cpuUsed(): number {
+  const { user, system } = process.cpuUsage()
+  return (user + system) / 1_000
+}
+
+/**
+ * Without /proc, as in bubblewrap, the peak has to do. A process that was started without a wrapper inherits the peak of its
+ * parent.
+ */
+function residentBytes(): number {
+  try {
+    return process.memoryUsage.rss()
+  } catch {
+    return process.resourceUsage().maxRSS * KB
+  }
+}
 
 let received = ''
 function receive(text: string): void {

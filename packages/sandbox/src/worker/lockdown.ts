@@ -1,14 +1,16 @@
-import { syncBuiltinESMExports } from 'node:module'
 import process from 'node:process'
-import { Readable, Writable, Duplex } from 'node:stream'
+import { syncBuiltinESMExports } from 'node:module'
+import { Duplex, Readable, Writable } from 'node:stream'
+import { toWireError } from '../wire/errors.ts'
 import { ADMITTED_BUILTINS, ADMITTED_GLOBALS } from './admitted.ts'
-import { randomness, SEARCHES } from './byte-views.ts'
-import { dataClone, type Serdes } from './data-clone.ts'
 import { freezeIntrinsics } from './freeze.ts'
-import { StringDecoder, TextDecoder } from './decoders.ts'
-import { reportPlainErrors } from './exit-report.ts'
+import { dataClone, randomness, SEARCHES, StringDecoder, TextDecoder, type Serdes } from './native-guards.ts'
 import { forgetTransfers, lateStreams, type Streams } from './streams.ts'
 import { TIMER_CLASSES, TIMERS } from './timers.ts'
+
+/** Captured before extension code runs, which could replace them. */
+const { defineProperty } = Object
+const PlainError = Error
 
 /** Members of `process` that Node itself uses while a worker runs. All others are removed. */
 const KEPT_OF_PROCESS: ReadonlySet<string> = new Set([
@@ -160,4 +162,36 @@ function gutProcess(): void {
   }
   // The module loader reads a variable.
   Object.defineProperty(process, 'env', { value: Object.freeze({ __proto__: null }), writable: false, configurable: false })
+}
+
+type Fatal = (thrown: unknown, fromPromise: boolean) => boolean
+
+/**
+ * Node sends an uncaught error to the parent thread and rebuilds it from its properties. Some properties make that throw in the
+ * parent, where it would end the host. After this call the parent gets a plain error with the same message.
+ */
+function reportPlainErrors(): void {
+  const internals = process as unknown as { _fatalException: Fatal }
+  // oxlint-disable-next-line eslint/no-underscore-dangle -- Node looks it up by this name each time
+  const fatal = internals._fatalException
+  defineProperty(process, '_fatalException', {
+    value: (thrown: unknown, fromPromise: boolean) => fatal(plain(thrown), fromPromise),
+    writable: false,
+    configurable: false,
+  })
+}
+
+function plain(thrown: unknown): Error {
+  const error = new PlainError(messageOf(thrown))
+  // Set here: computing it could run code of the extension.
+  defineProperty(error, 'stack', { value: error.message })
+  return error
+}
+
+function messageOf(thrown: unknown): string {
+  try {
+    return toWireError(thrown).message
+  } catch {
+    return 'threw a value that cannot be read'
+  }
 }

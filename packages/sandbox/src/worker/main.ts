@@ -4,8 +4,7 @@ import { CHANNEL_FD } from '../wire/message.ts'
 import { portTransport } from '../wire/port-transport.ts'
 import type { CompartmentTask, CompartmentTerms, Transport, TransportReceiver, WorkerStart } from '../wire/protocol.ts'
 import { descriptorTransport } from '../wire/socket-transport.ts'
-import { prepare } from './prepare.ts'
-import type { Serve } from './warm-up.ts'
+import { prepare, type Serve } from './prepare.ts'
 
 const { exit } = process
 // Created before lockdown, and not read before the thread is prepared.

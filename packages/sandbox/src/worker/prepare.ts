@@ -1,18 +1,20 @@
+import { Buffer } from 'node:buffer'
 import { format } from 'node:util'
 import { workerData } from 'node:worker_threads'
-import type { JsonObject } from '@bulkhead/kit/json'
 import type { Log } from '@bulkhead/contract/author'
+import type { JsonObject } from '@bulkhead/kit/json'
 import { LogSender } from '../extension/broker-calls.ts'
 import { Link, TRUSTING } from '../wire/link.ts'
-import type { CompartmentTerms, Transport, WorkerStart } from '../wire/protocol.ts'
-import { expose } from '../wire/rpc.ts'
+import type { CompartmentTerms, LoadRequest, Transport, TransportReceiver, WorkerStart } from '../wire/protocol.ts'
+import { expose, Remote } from '../wire/rpc.ts'
 import { brokerClient } from './broker-client.ts'
 import { Compartment } from './compartment.ts'
 import { lockDown } from './lockdown.ts'
-import type { ModuleMap } from './modules.ts'
-import { sealModules } from './modules.ts'
+import { sealModules, type ModuleMap } from './modules.ts'
 import { probeLockdown } from './probe.ts'
-import { warmUp, type Serve } from './warm-up.ts'
+
+/** Makes this thread a compartment over that transport. */
+export type Serve = (transport: Transport, terms: CompartmentTerms) => void
 
 /** Overhead of a packet with one message. */
 const PACKET_OVERHEAD_BYTES = 16
@@ -63,4 +65,45 @@ function logConsole(write: (level: keyof Log, text: string) => void): object {
     timeEnd: ignored, timeLog: ignored, count: ignored, countReset: ignored, clear: ignored,
     assert: (condition: unknown, ...values: readonly unknown[]) => condition || line('error')('Assertion failed:', ...values),
   })
+}
+
+const WARM_UP_BYTES = 65_536
+const WARM_UP_TERMS: CompartmentTerms = {
+  messageBytes: WARM_UP_BYTES, messagesPerSecond: 1, outputBytes: WARM_UP_BYTES, outstandingRequests: 1, busyPoll: false,
+}
+const WARM_UP_SOURCE = 'export default { tools: { warmup: { execute: (args) => args } } }'
+const WARM_UP_LOAD: LoadRequest = {
+  // Not a valid id, so no extension can have it.
+  id: '~warmup',
+  main: 'index.js',
+  files: [['index.js', Buffer.from(WARM_UP_SOURCE).toString('base64')]],
+  config: {},
+  tools: [{ name: 'warmup', powers: [] }],
+}
+
+/**
+ * Loads and calls a tiny extension of ours, so that all code on the way is compiled before the first real call. Rejects when that
+ * fails: a real extension would fail too.
+ */
+async function warmUp(serve: Serve): Promise<void> {
+  const [here, there] = transportPair()
+  serve(there, WARM_UP_TERMS)
+  const { call } = new Link(here, {
+    inspector: TRUSTING, maxMessageBytes: WARM_UP_BYTES, maxQueuedBytes: Infinity, closed: () => undefined,
+  })
+  const remote = new Remote(call)
+  await remote.call('load', WARM_UP_LOAD)
+  await remote.call('execute', 'warmup', 'warmup', {})
+}
+
+/** Two connected transports in this thread. Packets arrive later, as on a real one. */
+function transportPair(): readonly [Transport, Transport] {
+  const receivers: (TransportReceiver | undefined)[] = [undefined, undefined]
+  const end = (own: 0 | 1, other: 0 | 1): Transport => ({
+    queuedBytes: 0,
+    send: (packet) => queueMicrotask(() => receivers[other]?.packet(packet)),
+    listen: (receiver) => void (receivers[own] = receiver),
+    close: () => undefined,
+  })
+  return [end(0, 1), end(1, 0)]
 }

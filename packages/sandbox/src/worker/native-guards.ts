@@ -1,5 +1,6 @@
 import { Buffer } from 'node:buffer'
-import { types } from 'node:util'
+import { StringDecoder as NodeStringDecoder } from 'node:string_decoder'
+import { TextDecoder as NodeTextDecoder, types } from 'node:util'
 
 /** Captured before extension code runs, which could replace them. */
 const { apply } = Reflect
@@ -65,3 +66,85 @@ export function randomness(source: () => Crypto): Pick<Crypto, 'getRandomValues'
 }
 
 const isFloating = (array: unknown): boolean => isFloat16Array(array) || isFloat32Array(array) || isFloat64Array(array)
+
+/**
+ * Replacements for Node's decoders, which keep their state in reachable properties and pass it to native code unchecked: changed
+ * state makes it read foreign memory or abort the process. These keep Node's decoder private.
+ */
+export class StringDecoder {
+  readonly encoding: string
+  readonly #decoder: NodeStringDecoder
+
+  constructor(encoding?: BufferEncoding) {
+    this.#decoder = new NodeStringDecoder(encoding)
+    this.encoding = (this.#decoder as unknown as { readonly encoding: string }).encoding
+  }
+
+  write(bytes: string | NodeJS.ArrayBufferView): string {
+    return this.#decoder.write(bytes as never)
+  }
+
+  end(bytes?: string | NodeJS.ArrayBufferView): string {
+    return this.#decoder.end(bytes as never)
+  }
+}
+
+export class TextDecoder {
+  readonly #decoder: NodeTextDecoder
+
+  constructor(...given: ConstructorParameters<typeof NodeTextDecoder>) {
+    this.#decoder = new NodeTextDecoder(...given)
+  }
+
+  get encoding(): string {
+    return this.#decoder.encoding
+  }
+
+  get fatal(): boolean {
+    return this.#decoder.fatal
+  }
+
+  get ignoreBOM(): boolean {
+    return this.#decoder.ignoreBOM
+  }
+
+  decode(...given: Parameters<NodeTextDecoder['decode']>): string {
+    return this.#decoder.decode(...given)
+  }
+
+  get [Symbol.toStringTag](): string {
+    return 'TextDecoder'
+  }
+}
+
+/** The part of `node:v8` that is used. */
+export type Serdes = Pick<typeof import('node:v8'), 'Serializer' | 'Deserializer'>
+
+/**
+ * A `structuredClone` for values of the language only. Node's own also clones Node's objects and rebuilds any internal class they
+ * name: code could make an object that names a file by a descriptor of the process. V8 alone knows no such class.
+ */
+export function dataClone(serdes: () => Serdes): (value: unknown, options?: { readonly transfer?: readonly unknown[] }) => unknown {
+  return (value, options) => {
+    const moved = [...options?.transfer ?? []]
+    if (!moved.every((one) => types.isArrayBuffer(one))) throw cannot('Only an ArrayBuffer can be transferred here.')
+    const { Serializer, Deserializer } = serdes()
+    const serializer = new Serializer()
+    serializer.writeHeader()
+    try {
+      serializer.writeValue(value)
+    } catch (error) {
+      // V8 throws a plain Error; other errors come from accessors.
+      throw types.isNativeError(error) && Object.getPrototypeOf(error) === Error.prototype ? cannot(error.message) : error
+    }
+    const deserializer = new Deserializer(serializer.releaseBuffer())
+    deserializer.readHeader()
+    const copy: unknown = deserializer.readValue()
+    for (const buffer of moved) transfer.call(buffer)
+    return copy
+  }
+}
+
+const { transfer } = ArrayBuffer.prototype
+
+const cannot = (why: string): DOMException => new DOMException(why, 'DataCloneError')
