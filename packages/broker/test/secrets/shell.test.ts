@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { Shell } from '@bulkhead/contract'
 import type { Json } from '@bulkhead/kit/json'
-import { shellAccess } from '../../../sandbox/src/extension/runtime.ts'
+import { shellAccess } from '../../../sandbox/src/extension/capabilities.ts'
 import { shellCapability } from '../../src/shell/shell.ts'
 import { REDACTED } from '../../src/secrets/redaction.ts'
 import { any, ShellGround } from '../shell/shell-ground.ts'

@@ -1,14 +1,11 @@
-import type {
-  AnyRuntime, BrokerMethod, Interact, InteractionOption, InteractionRequest, InteractionResponse, Outcome, PipeOptions, PipeResult,
-  RuntimePart, SessionMemory, Shell, ShellResult, ShellStage,
-} from '@bulkhead/contract'
+import type { AnyRuntime, BrokerMethod, RuntimePart } from '@bulkhead/contract'
 import type { Json } from '@bulkhead/kit/json'
 import { CodedError } from '../wire/errors.ts'
 import type { CallBroker, LogSender } from './broker-calls.ts'
-import type { RunningCall } from './running-call.ts'
-import { fileAccess } from './file-access.ts'
+import {
+  envAccess, fileAccess, interaction, secretAccess, sessionAccess, shellAccess, stateAccess, toolAccess, UNDECLARED_RUNTIME,
+} from './capabilities.ts'
 import { netAccess } from './net-access.ts'
-import { UNDECLARED_RUNTIME } from './undeclared.ts'
 
 export interface RuntimeParts {
   readonly toolName: string
@@ -87,67 +84,48 @@ function defineMembers(prototype: CallRuntime, members: Readonly<Record<string, 
   Object.freeze(prototype)
 }
 
-const envAccess = (callBroker: CallBroker): object => Object.freeze({ get: (name: string) => callBroker('env.get', name) as Promise<string> })
+/** One tool call in progress. Most tools never read their signal, so it is created when one does. */
+export class RunningCall {
+  readonly callId: string
+  #controller: AbortController | undefined
+  #aborted: DOMException | undefined
+  #sending = 0
+  #delivered: PromiseWithResolvers<void> | undefined
 
-const secretAccess = (callBroker: CallBroker): object =>
-  Object.freeze({ handle: (name: string) => callBroker('secrets.handle', name) as Promise<string> })
-
-const stateAccess = (callBroker: CallBroker): object => Object.freeze({
-  read: () => callBroker('state.read'),
-  write: async (data: Json) => void await callBroker('state.write', data),
-})
-
-const toolAccess = (callBroker: CallBroker): object => Object.freeze({
-  call: (name: string, args: Json) => callBroker('tools.call', name, args) as unknown as Promise<Outcome>,
-})
-
-const sessionAccess = (callBroker: CallBroker): SessionMemory => {
-  const read = () => callBroker('session.read') as Promise<unknown> as Promise<{ readonly id: string; readonly data: Json }>
-  return Object.freeze({
-    id: async () => (await read()).id,
-    read: async () => (await read()).data,
-    write: async (data: Json) => void await callBroker('session.write', data),
-  })
-}
-
-/** Commands: a name and an argument vector. */
-export function shellAccess(callBroker: CallBroker): Shell {
-  return Object.freeze({
-    run: (cmd, args, options) =>
-      callBroker('shell.run', cmd, args ?? [], { cwd: options?.cwd, input: options?.input }) as Promise<unknown> as Promise<ShellResult>,
-    pipe: (stages, options) =>
-      callBroker('shell.pipe', stages.map(stageRequest), optionsRequest(options)) as Promise<unknown> as Promise<PipeResult>,
-  } satisfies Shell)
-}
-
-const stageRequest = ({ cmd, args = [], input, stdout, stderr, as }: ShellStage): object => ({ cmd, args, input, stdout, stderr, as })
-const optionsRequest = ({ cwd, timeoutMs, wall, quiet }: PipeOptions = {}): object => ({ cwd, timeoutMs, wall, quiet })
-
-/** Questions to a person. Each method sends one request and checks the kind of the response. */
-export function interaction(callBroker: CallBroker): Interact {
-  const answer = async (request: InteractionRequest): Promise<Json> => {
-    const response = await callBroker('interact', request) as unknown as InteractionResponse
-    switch (response.status) {
-      case 'accepted':
-        return response.value
-      case 'rejected':
-        throw new CodedError('ApprovalDenied', response.reason ?? 'The person declined to answer.')
-      case 'timeout':
-        throw new CodedError('InteractionTimeout', 'The question was not answered in time. Ask again.')
-    }
+  constructor(callId: string) {
+    this.callId = callId
   }
-  const text = async (request: InteractionRequest): Promise<string> => String(await answer(request))
-  const select = (prompt: string, options: readonly InteractionOption[], multiple: boolean): Promise<Json> =>
-    answer({ kind: 'Select', prompt, options, multiple })
-  return Object.freeze({
-    ask: (prompt) => text({ kind: 'Ask', prompt }),
-    confirm: async (prompt) => await answer({ kind: 'Confirm', prompt }) === true,
-    select: async (prompt, options) => String(await select(prompt, options, false)),
-    selectMany: async (prompt, options) => {
-      const chosen = await select(prompt, options, true)
-      return Array.isArray(chosen) ? chosen.map(String) : [String(chosen)]
-    },
-    deviceCode: async (request) => void await answer({ kind: 'Auth.DeviceCode', ...request }),
-    password: (prompt) => text({ kind: 'Auth.Password', prompt }),
-  } satisfies Interact)
+
+  get signal(): AbortSignal {
+    if (this.#controller === undefined) {
+      this.#controller = new AbortController()
+      if (this.#aborted !== undefined) this.#controller.abort(this.#aborted)
+    }
+    return this.#controller.signal
+  }
+
+  abort(reason: string): void {
+    this.#aborted ??= new DOMException(reason, 'AbortError')
+    this.#controller?.abort(this.#aborted)
+    this.#delivered?.resolve()
+  }
+
+  /** Progress or a partial result is on its way to the host. */
+  sends(delivery: Promise<unknown>, refused: (error: unknown) => void): void {
+    this.#sending++
+    const arrived = (): void => {
+      if (--this.#sending === 0) this.#delivered?.resolve()
+    }
+    delivery.then(arrived, (error: unknown) => {
+      refused(error)
+      arrived()
+    })
+  }
+
+  /** Resolves when everything sent has arrived, so that no outcome overtakes it. Undefined when nothing is on its way. */
+  get delivered(): Promise<void> | undefined {
+    if (this.#sending === 0 || this.#aborted !== undefined) return undefined
+    this.#delivered ??= Promise.withResolvers()
+    return this.#delivered.promise
+  }
 }

@@ -1,0 +1,160 @@
+import { Buffer } from 'node:buffer'
+import type {
+  DirectoryEntry, Edited, FileChange, FileReader, FilesFound, FileStat, FileWatch, FileWriter, Interact, InteractionOption,
+  InteractionRequest, InteractionResponse, LinesFound, Outcome, PipeOptions, PipeResult, RuntimePart, SessionMemory, Shell,
+  ShellResult, ShellStage,
+} from '@bulkhead/contract'
+import type { Json } from '@bulkhead/kit/json'
+import { CodedError } from '../wire/errors.ts'
+import type { CallBroker } from './broker-calls.ts'
+
+/**
+ * The end of a prototype chain instead of `Object.prototype`: reading a part that was not granted throws an error that says what to
+ * declare. For `in` and for loops the part is absent, and granted parts cost nothing.
+ */
+function undeclared(whole: string, cures: Readonly<Record<string, string>>): object {
+  const byName = new Map(Object.entries(cures))
+  return new Proxy({}, {
+    get(target, name, reader) {
+      const cure = typeof name === 'string' ? byName.get(name) : undefined
+      if (cure === undefined) return Reflect.get(target, name, reader) as unknown
+      const part = `${whole}.${String(name)}`
+      throw new CodedError('CapabilityDenied', `\`${part}\` is not available, because nothing was granted for it. ${cure}`, { data: { undeclared: part } })
+    },
+  })
+}
+
+const FS_READ = 'Declare `requires.fs.read` with patterns of paths for the tool.'
+const FS_WRITE = 'Declare `requires.fs.write` with patterns of paths for the tool.'
+
+export const UNDECLARED_RUNTIME = undeclared('runtime', {
+  fs: 'Declare `requires.fs` with patterns of paths to read or to write for the tool.',
+  net: 'Declare `requires.net` with its hosts for the tool.',
+  shell: 'Declare `requires.shell` with its commands for the tool.',
+  env: 'Name the variable in `env` of the manifest.',
+  secrets: 'Name the secret in `secrets` of the manifest.',
+  state: 'Declare a `stateSlot` in the manifest.',
+  interact: 'Declare "interact" in `requires.capabilities` of the tool.',
+  tools: 'Declare "tools.call" in `requires.capabilities` of the tool.',
+  session: 'Declare "session" in `requires.capabilities` of the tool.',
+})
+
+const UNDECLARED_FILES = undeclared('runtime.fs', {
+  read: FS_READ, readText: FS_READ, list: FS_READ, stat: FS_READ, glob: FS_READ, find: FS_READ, search: FS_READ, watch: FS_READ,
+  write: FS_WRITE, edit: 'Declare `requires.fs.read` and `requires.fs.write` with patterns of paths for the tool.', remove: FS_WRITE,
+})
+
+/** Files. Bytes cross as base64, strings as they are. */
+export function fileAccess(powers: ReadonlySet<RuntimePart>, callBroker: CallBroker): Partial<FileReader & FileWriter> {
+  return Object.freeze({ __proto__: UNDECLARED_FILES, ...(powers.has('fs.read') && reader(callBroker)), ...(powers.has('fs.write') && writer(callBroker)) })
+}
+
+function reader(callBroker: CallBroker): FileReader {
+  return {
+    async read(path, range) {
+      return new Uint8Array(Buffer.from(await callBroker('fs.read', path, 'bytes', range ?? null) as string, 'base64'))
+    },
+    readText: (path, range) => callBroker('fs.read', path, 'text', range ?? null) as Promise<string>,
+    list: (path) => callBroker('fs.list', path) as Promise<unknown> as Promise<readonly DirectoryEntry[]>,
+    stat: (path) => callBroker('fs.stat', path) as Promise<unknown> as Promise<FileStat>,
+    glob: (pattern, options) => callBroker('fs.glob', pattern, options ?? null) as Promise<unknown> as Promise<readonly string[]>,
+    find: (pattern, options) => callBroker('fs.find', pattern, options ?? null) as Promise<unknown> as Promise<FilesFound>,
+    search: (pattern, options) => callBroker('fs.search', pattern, options ?? null) as Promise<unknown> as Promise<LinesFound>,
+    watch: (path) => watching(callBroker('fs.watch', path) as Promise<string>, callBroker),
+  }
+}
+
+/** It starts with the call. A reader that stops early ends it. */
+function watching(id: Promise<string>, callBroker: CallBroker): FileWatch {
+  const started = id.then(() => undefined)
+  // A reader gets the error; without one there is nothing to report.
+  started.catch(() => undefined)
+  const changes = readChanges(id, callBroker)
+  return Object.freeze({ started, [Symbol.asyncIterator]: () => changes })
+}
+
+async function* readChanges(id: Promise<string>, callBroker: CallBroker): AsyncGenerator<FileChange, void, undefined> {
+  const watch = await id
+  try {
+    for (;;) yield* await callBroker('fs.watch.next', watch) as unknown as readonly FileChange[]
+  } finally {
+    await callBroker('fs.watch.next', watch, 'drop').catch(() => undefined)
+  }
+}
+
+function writer(callBroker: CallBroker): FileWriter {
+  return {
+    write: async (path, content) => await callBroker('fs.write', path, ...encoded(content)) as { bytes: number; created: boolean },
+    edit: (path, oldText, newText, options) =>
+      callBroker('fs.edit', path, oldText, newText, options?.all === true) as Promise<unknown> as Promise<Edited>,
+    remove: async (path) => void await callBroker('fs.remove', path),
+  }
+}
+
+const encoded = (content: string | Uint8Array): readonly [kind: 'text' | 'bytes', content: string] =>
+  typeof content === 'string' ? ['text', content] : ['bytes', Buffer.from(content).toString('base64')]
+
+export const envAccess = (callBroker: CallBroker): object => Object.freeze({ get: (name: string) => callBroker('env.get', name) as Promise<string> })
+
+export const secretAccess = (callBroker: CallBroker): object =>
+  Object.freeze({ handle: (name: string) => callBroker('secrets.handle', name) as Promise<string> })
+
+export const stateAccess = (callBroker: CallBroker): object => Object.freeze({
+  read: () => callBroker('state.read'),
+  write: async (data: Json) => void await callBroker('state.write', data),
+})
+
+export const toolAccess = (callBroker: CallBroker): object => Object.freeze({
+  call: (name: string, args: Json) => callBroker('tools.call', name, args) as unknown as Promise<Outcome>,
+})
+
+export const sessionAccess = (callBroker: CallBroker): SessionMemory => {
+  const read = () => callBroker('session.read') as Promise<unknown> as Promise<{ readonly id: string; readonly data: Json }>
+  return Object.freeze({
+    id: async () => (await read()).id,
+    read: async () => (await read()).data,
+    write: async (data: Json) => void await callBroker('session.write', data),
+  })
+}
+
+/** Commands: a name and an argument vector. */
+export function shellAccess(callBroker: CallBroker): Shell {
+  return Object.freeze({
+    run: (cmd, args, options) =>
+      callBroker('shell.run', cmd, args ?? [], { cwd: options?.cwd, input: options?.input }) as Promise<unknown> as Promise<ShellResult>,
+    pipe: (stages, options) =>
+      callBroker('shell.pipe', stages.map(stageRequest), optionsRequest(options)) as Promise<unknown> as Promise<PipeResult>,
+  } satisfies Shell)
+}
+
+const stageRequest = ({ cmd, args = [], input, stdout, stderr, as }: ShellStage): object => ({ cmd, args, input, stdout, stderr, as })
+const optionsRequest = ({ cwd, timeoutMs, wall, quiet }: PipeOptions = {}): object => ({ cwd, timeoutMs, wall, quiet })
+
+/** Questions to a person. Each method sends one request and checks the kind of the response. */
+export function interaction(callBroker: CallBroker): Interact {
+  const answer = async (request: InteractionRequest): Promise<Json> => {
+    const response = await callBroker('interact', request) as unknown as InteractionResponse
+    switch (response.status) {
+      case 'accepted':
+        return response.value
+      case 'rejected':
+        throw new CodedError('ApprovalDenied', response.reason ?? 'The person declined to answer.')
+      case 'timeout':
+        throw new CodedError('InteractionTimeout', 'The question was not answered in time. Ask again.')
+    }
+  }
+  const text = async (request: InteractionRequest): Promise<string> => String(await answer(request))
+  const select = (prompt: string, options: readonly InteractionOption[], multiple: boolean): Promise<Json> =>
+    answer({ kind: 'Select', prompt, options, multiple })
+  return Object.freeze({
+    ask: (prompt) => text({ kind: 'Ask', prompt }),
+    confirm: async (prompt) => await answer({ kind: 'Confirm', prompt }) === true,
+    select: async (prompt, options) => String(await select(prompt, options, false)),
+    selectMany: async (prompt, options) => {
+      const chosen = await select(prompt, options, true)
+      return Array.isArray(chosen) ? chosen.map(String) : [String(chosen)]
+    },
+    deviceCode: async (request) => void await answer({ kind: 'Auth.DeviceCode', ...request }),
+    password: (prompt) => text({ kind: 'Auth.Password', prompt }),
+  } satisfies Interact)
+}
