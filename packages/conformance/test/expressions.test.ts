@@ -13,7 +13,6 @@ const ROOT = resolve(import.meta.dirname, '../../..')
 const NOT_MEASURED: Readonly<Record<string, string>> = {
   'packages/sandbox/src/worker/': 'runs inside a compartment',
   'packages/sandbox/src/process/linked-script.ts': 'reads our own sources to build the script of a worker',
-  'packages/sandbox/src/process/source-graph.ts': 'reads our own sources to build the script of a worker',
 }
 
 /**

@@ -1,20 +1,29 @@
-import type { CompartmentLimits, CompartmentRequest, CompartmentSession, Sandbox } from '@bulkhead/contract'
+import {
+  BulkheadError, DEFAULT_LIMITS, requireOptions, type CompartmentLimits, type CompartmentRequest,
+  type CompartmentSession, type Sandbox,
+} from '@bulkhead/contract'
 import { requireNodeVersion } from '@bulkhead/kit/node-version'
-import { BulkheadError, DEFAULT_LIMITS, requireOptions } from '@bulkhead/contract'
 import { forms, type OptionForms } from '@bulkhead/kit/options'
 import { messageOf } from '@bulkhead/kit/error-message'
 import { preloadCode, mentionsResourceShortage, UsedSecrets, type OperatorEnvironment } from '@bulkhead/broker'
-import { loadImage } from './process/image.ts'
+import { loadImage, warmImage } from './process/image.ts'
+import { processStarter } from './process/process-hull.ts'
+import { threadStarter } from './process/thread-hull.ts'
 import { openCompartment } from './session/open.ts'
-import { MissingWalls } from './os/missing-walls.ts'
-import { osLayersFor } from './os/os-layers.ts'
-import type { Census } from './pool/hull-pool.ts'
-import type { PooledPlacement, PoolOptions } from './pool/pools.ts'
-import { createPools } from './pool/pools.ts'
+import { MissingWalls, osLayersFor, type OsMode } from './os/os-layers.ts'
+import { HullPool, type Census, type PooledPlacement, type Pools } from './pool/hull-pool.ts'
 import { EvictableSession } from './session/evictable-session.ts'
-import type { OpenSession } from './session/reopen.ts'
-import { Residency } from './session/residency.ts'
+import { Residency, type OpenSession } from './session/residency.ts'
 import { SessionPool } from './session/session-pool.ts'
+
+interface PoolOptions {
+  /** Spares of each placement, started after its first opening. Default: one. */
+  readonly spares?: { readonly process?: number; readonly thread?: number }
+  /** Hulls and threads at once, spares included. Further openings wait. Default: 64 each. */
+  readonly most?: { readonly hulls?: number; readonly threads?: number }
+  /** Layers of the operating system around child processes: those that work, all or none runs, or none. */
+  readonly os?: OsMode
+}
 
 export interface SandboxOptions extends PoolOptions {
   /** The folder that relative paths of tools refer to. Absolute. */
@@ -139,4 +148,40 @@ function loadLateCode(): Promise<unknown> {
     if (outcomes.some((outcome) => outcome.status === 'rejected' && mentionsResourceShortage(messageOf(outcome.reason)))) loading = undefined
   })
   return loading
+}
+
+const SPARES = 1
+const MOST = 64
+
+/** `crowded` is called while openings of that placement wait. Contract: throws ConfigInvalid for an invalid count. */
+function createPools(
+  { spares = {}, most = {}, os = 'auto' }: PoolOptions, walls: MissingWalls, crowded: (placement: PooledPlacement) => void,
+): Pools {
+  for (const [name, count] of Object.entries(spares)) requireCount(`spares.${name}`, count, 0)
+  for (const [name, count] of Object.entries(most)) requireCount(`most.${name}`, count, 1)
+  return {
+    process: new HullPool({
+      starter: async () => {
+        const [image, layers] = await Promise.all([loadImage(), osLayersFor(os)])
+        walls.ofProcesses(layers, os)
+        return processStarter(image, layers)
+      },
+      beforeSpares: warmImage,
+      most: most.hulls ?? MOST,
+      spares: spares.process ?? SPARES,
+      crowded: () => crowded('process'),
+    }),
+    thread: new HullPool({
+      starter: async () => threadStarter(await loadImage()),
+      beforeSpares: warmImage,
+      most: most.threads ?? MOST,
+      spares: spares.thread ?? SPARES,
+      crowded: () => crowded('thread'),
+    }),
+  }
+}
+
+function requireCount(name: string, count: number, least: number): void {
+  if (Number.isSafeInteger(count) && count >= least) return
+  throw new BulkheadError('ConfigInvalid', `${name} of the sandbox is ${count}; it must be a whole number, ${least} or more.`)
 }

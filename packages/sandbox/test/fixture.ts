@@ -2,7 +2,8 @@ import { mkdtemp, realpath, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type {
-  CompartmentLimits, CompartmentRequest, CompartmentServices, CompartmentTool, LogEntry, Placement, Sandbox, ToolInvocation,
+  CompartmentLimits, CompartmentRequest, CompartmentServices, CompartmentTool, LogEntry, Placement, Sandbox,
+  ToolInvocation,
 } from '@bulkhead/contract'
 import type { JsonObject } from '@bulkhead/kit/json'
 import { BulkheadError, compileGrant, DEFAULT_LIMITS } from '@bulkhead/contract'

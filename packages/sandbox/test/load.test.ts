@@ -1,7 +1,7 @@
 import type { CompartmentRequest } from '@bulkhead/contract'
 import type { Json } from '@bulkhead/kit/json'
 import { expect, it } from 'vitest'
-import { checkOffers } from '../src/session/load.ts'
+import { checkOffers } from '../src/session/open.ts'
 
 const request = {
   extension: { id: 'sample', version: '1.0.0', layer: 'global' },

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { afterAll, beforeEach, describe, expect, it } from 'vitest'
 import { Executables, UntrustedFolders } from '../../src/process/executable.ts'
 import { CommandSandbox, type SandboxKind, type CommandSandboxOptions } from '../../src/shell/command-sandbox.ts'
-import { MissingWalls } from '../../../sandbox/src/os/missing-walls.ts'
+import { MissingWalls } from '../../../sandbox/src/os/os-layers.ts'
 import { any, ShellGround } from './shell-ground.ts'
 
 let ground = new ShellGround()

@@ -1,8 +1,8 @@
 import { Buffer } from 'node:buffer'
 import type {
-  DirectoryEntry, Edited, FileChange, FileReader, FilesFound, FileStat, FileWatch, FileWriter, Interact, InteractionOption,
-  InteractionRequest, InteractionResponse, LinesFound, Outcome, PipeOptions, PipeResult, RuntimePart, SessionMemory, Shell,
-  ShellResult, ShellStage,
+  DirectoryEntry, Edited, FileChange, FileReader, FilesFound, FileStat, FileWatch, FileWriter, Interact,
+  InteractionOption, InteractionRequest, InteractionResponse, LinesFound, Outcome, PipeOptions, PipeResult,
+  RuntimePart, SessionMemory, Shell, ShellResult, ShellStage,
 } from '@bulkhead/contract'
 import type { Json } from '@bulkhead/kit/json'
 import { CodedError } from '../wire/errors.ts'

@@ -3,7 +3,8 @@ import type { Json } from '@bulkhead/kit/json'
 import { CodedError } from '../wire/errors.ts'
 import type { CallBroker, LogSender } from './broker-calls.ts'
 import {
-  envAccess, fileAccess, interaction, secretAccess, sessionAccess, shellAccess, stateAccess, toolAccess, UNDECLARED_RUNTIME,
+  envAccess, fileAccess, interaction, secretAccess, sessionAccess, shellAccess, stateAccess, toolAccess,
+  UNDECLARED_RUNTIME,
 } from './capabilities.ts'
 import { netAccess } from './net-access.ts'
 

@@ -1,10 +1,9 @@
 import { mentionsResourceShortage } from '@bulkhead/broker'
 import type { Readable } from 'node:stream'
-import { oneLine } from './node-needs.ts'
-import type { OsLayers } from './os-layer.ts'
+import { oneLine } from './installed-layers.ts'
+import type { OsLayers, Standing } from './os-layer.ts'
 import { killHull, processEnd, spawnHull } from './spawn-hull.ts'
 import { NAMESPACES, notStanding } from './util-linux.ts'
-import type { Standing } from './os-layer.ts'
 
 /** Does what a hull does: it starts a thread, uses an open socket, and exits. */
 const PROVE = `

@@ -1,5 +1,7 @@
 import { readlinkSync } from 'node:fs'
-import { inactive, type OsLayer, type UtilLinuxMeans, type PrivilegeMeans, type NamespaceMeans, type Standing } from './os-layer.ts'
+import {
+  inactive, type OsLayer, type UtilLinuxMeans, type PrivilegeMeans, type NamespaceMeans, type Standing,
+} from './os-layer.ts'
 
 /** How util-linux confines a hull without bubblewrap. */
 export const NAMESPACES = ['net', 'ipc', 'pid'] as const

@@ -5,9 +5,7 @@ import { Script } from 'node:vm'
 import { Worker } from 'node:worker_threads'
 import type { CompiledScript, WorkerStart } from '../wire/protocol.ts'
 import { threadOptions } from './hull.ts'
-import { exportsOf, linkedScript } from './linked-script.ts'
-import type { SourceModule } from './linked-script.ts'
-import { SourceGraph } from './source-graph.ts'
+import { exportsOf, linkedScript, SourceGraph, type SourceModule } from './linked-script.ts'
 
 /**
  * The code of child processes and threads, as source text. They get it from the host, so they need no right to read files.

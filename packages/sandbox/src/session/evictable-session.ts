@@ -1,12 +1,11 @@
-import type {
-  CompartmentEnd, CompartmentRequest, CompartmentSession, LifecyclePhase, Placement, StoredState, ToolInvocation,
+import {
+  BulkheadError, LONGEST_TIMER_MS, type CompartmentEnd, type CompartmentRequest, type CompartmentSession,
+  type LifecyclePhase, type Placement, type StoredState, type ToolInvocation,
 } from '@bulkhead/contract'
 import type { Json, JsonObject } from '@bulkhead/kit/json'
-import { BulkheadError, LONGEST_TIMER_MS } from '@bulkhead/contract'
 import { messageOf } from '@bulkhead/kit/error-message'
 import { closedEarly, compartmentGone } from './errors.ts'
-import { abortable, PhaseReplay, type OpenSession } from './reopen.ts'
-import { Residency, type ResidencyState } from './residency.ts'
+import { abortable, PhaseReplay, Residency, type OpenSession, type ResidencyState } from './residency.ts'
 
 /**
  * A session whose compartment is closed when it has been idle for a while, or when another one needs its place. The next call

@@ -1,11 +1,10 @@
-import type {
-  CompartmentEnd, CompartmentRequest, CompartmentSession, LifecyclePhase, Placement, StoredState, ToolInvocation,
+import {
+  BulkheadError, type CompartmentEnd, type CompartmentRequest, type CompartmentSession, type LifecyclePhase,
+  type Placement, type StoredState, type ToolInvocation,
 } from '@bulkhead/contract'
 import type { Json, JsonObject } from '@bulkhead/kit/json'
-import { BulkheadError } from '@bulkhead/contract'
 import { closedEarly, compartmentGone, isCompartmentGone } from './errors.ts'
-import { abortable, PhaseReplay, type OpenSession } from './reopen.ts'
-import type { Residency } from './residency.ts'
+import { abortable, PhaseReplay, type OpenSession, type Residency } from './residency.ts'
 
 /** One of the compartments, or its replacement. */
 interface Member {

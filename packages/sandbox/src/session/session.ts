@@ -1,5 +1,6 @@
 import type {
-  CompartmentEnd, CompartmentRequest, CompartmentSession, CompartmentTool, LifecyclePhase, Placement, StoredState, ToolInvocation,
+  CompartmentEnd, CompartmentRequest, CompartmentSession, CompartmentTool, LifecyclePhase, Placement, StoredState,
+  ToolInvocation,
 } from '@bulkhead/contract'
 import type { Json, JsonObject } from '@bulkhead/kit/json'
 import { BulkheadError } from '@bulkhead/contract'
@@ -8,7 +9,10 @@ import type { CompartmentMethods } from '../wire/protocol.ts'
 import type { ReplyHandler } from '../wire/rpc.ts'
 import { AwakeDeadline } from './awake-deadline.ts'
 import { CallQueue, WAITING_PER_SLOT } from './call-queue.ts'
-import { closedEarly, compartmentError, compartmentGone, ON_APPROVAL_KEY, ON_CALL, ON_LIFECYCLE, ON_MIGRATION, type ErrorPolicy } from './errors.ts'
+import {
+  closedEarly, compartmentError, compartmentGone, ON_APPROVAL_KEY, ON_CALL, ON_LIFECYCLE, ON_MIGRATION,
+  type ErrorPolicy,
+} from './errors.ts'
 import type { Peer } from './peer.ts'
 import { InvokedCall, PendingRequest, type RequestOwner, type RequestSource, type Settle } from './pending-request.ts'
 import type { Residency } from './residency.ts'

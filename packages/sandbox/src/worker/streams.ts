@@ -1,5 +1,6 @@
 import type {
-  ReadableStream, ReadableStreamDefaultController, ReadableStreamDefaultReader, ReadableStreamReadResult, UnderlyingSource,
+  ReadableStream, ReadableStreamDefaultController, ReadableStreamDefaultReader, ReadableStreamReadResult,
+  UnderlyingSource,
 } from 'node:stream/web'
 import { freezeParts } from './freeze.ts'
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { OsLayers } from '../../src/os/os-layer.ts'
-import { hullCommand } from '../../src/os/hull-command.ts'
+import { hullCommand } from '../../src/os/spawn-hull.ts'
 import { withoutLayers } from '../../src/os/os-layers.ts'
 
 const MB = 1024 * 1024

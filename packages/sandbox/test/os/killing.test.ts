@@ -6,7 +6,9 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import type { OsLayers } from '../../src/os/os-layer.ts'
 import { detectOsLayers, withoutLayers } from '../../src/os/os-layers.ts'
 import { killHull } from '../../src/os/spawn-hull.ts'
-import { chainOf, isGone, lastWordsOf, layersWithoutBubblewrap, pipesOf, programsWithoutBubblewrap, run, start } from './under.ts'
+import {
+  chainOf, isGone, lastWordsOf, layersWithoutBubblewrap, pipesOf, programsWithoutBubblewrap, run, start,
+} from './under.ts'
 
 const here = await detectOsLayers()
 const fallback = await layersWithoutBubblewrap()

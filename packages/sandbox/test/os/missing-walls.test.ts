@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { OsLayers } from '../../src/os/os-layer.ts'
-import { MissingWalls } from '../../src/os/missing-walls.ts'
-import { detectOsLayers, withoutLayers } from '../../src/os/os-layers.ts'
+import { MissingWalls, detectOsLayers, withoutLayers } from '../../src/os/os-layers.ts'
 import { createSandbox } from '../../src/sandbox.ts'
 import { temporaryFolder } from '../fixture.ts'
 

@@ -1,6 +1,6 @@
 import { realpathSync, statSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
-import { nodeInside, nodeNeeds } from '../../src/os/node-needs.ts'
+import { nodeInside, nodeNeeds } from '../../src/os/installed-layers.ts'
 
 const MB = 1024 * 1024
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { Semaphore } from '../../src/pool/semaphore.ts'
+import { Semaphore } from '../../src/pool/hull-pool.ts'
 
 const never = new AbortController().signal
 
