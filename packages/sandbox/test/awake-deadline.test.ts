@@ -12,7 +12,7 @@ afterEach(() => {
   vi.useRealTimers()
 })
 
-/** Time in which timers fire. */
+/** Advances the clock while timers fire. */
 function pass(ms: number): void {
   for (let count = 0; count < ms; count++) {
     now++
@@ -20,7 +20,7 @@ function pass(ms: number): void {
   }
 }
 
-/** Time in which they do not: those that are due fire late. */
+/** Advances the clock while the thread is blocked: timers that are due fire late. */
 function holdUp(ms: number, spanMs: number): void {
   now += ms
   vi.advanceTimersByTime(spanMs)
@@ -32,7 +32,7 @@ function started(ms: number) {
   return { deadline, state }
 }
 
-it('expires once its time is over', () => {
+it('expires when its time is over', () => {
   const { state } = started(250)
   pass(249)
   expect(state.isOver).toBe(false)
@@ -40,7 +40,7 @@ it('expires once its time is over', () => {
   expect(state.isOver).toBe(true)
 })
 
-it.each([50, 250])('of %i ms, does not count time in which no message could be read, and expires all the same', (ms) => {
+it.each([50, 250])('with %i ms left, hardly counts time while the thread is blocked, and still expires', (ms) => {
   const { state } = started(ms)
   holdUp(2_000, Math.min(ms, 100))
   expect(state.isOver).toBe(false)
@@ -48,7 +48,7 @@ it.each([50, 250])('of %i ms, does not count time in which no message could be r
   expect(state.isOver).toBe(true)
 })
 
-it('stands still while it is paused, and never expires when it was stopped', () => {
+it('does not run while paused, and never expires after it was stopped', () => {
   const { deadline, state } = started(30)
   const resume = deadline.pause()
   pass(150)

@@ -4,11 +4,11 @@ import { invocation, newSandbox, requestOf, REMOTE, running, temporaryFolder, to
 
 const MANY = 3_000
 const limits = { messagesPerSecond: 2_000 }
-/** To tell all of it takes twice the grace. */
+/** Sending all of it takes twice the grace period. */
 const TOO_MUCH = { messages: 60_000, limits: { messagesPerSecond: 500, graceMs: 60_000 } }
 
-describe.each(REMOTE)('a talkative tool in a %s', (placement) => {
-  it('is not taken for one that floods, and all it told arrives before its outcome', async () => {
+describe.each(REMOTE)('a tool that sends many messages from a %s', (placement) => {
+  it('is not killed for flooding, and its updates arrive before its result', async () => {
     const source = running(`
       for (let at = 0; at < ${MANY}; at++) at % 2 ? runtime.update({ at }) : runtime.progress(String(at))
       await new Promise((turn) => setImmediate(turn))
@@ -22,7 +22,7 @@ describe.each(REMOTE)('a talkative tool in a %s', (placement) => {
     expect(told.slice(-2)).toEqual([String(MANY - 2), { at: MANY - 1 }])
   })
 
-  it('that is cancelled does not go on telling, and its compartment stays', async () => {
+  it('stops sending when it is cancelled, and its compartment stays open', async () => {
     const source = running(`
       if (args.again) return 'still here'
       for (let at = 0; at < ${TOO_MUCH.messages}; at++) runtime.update(at)
@@ -36,7 +36,7 @@ describe.each(REMOTE)('a talkative tool in a %s', (placement) => {
     expect(await session.call(invocation({ again: true }))).toBe('still here')
   })
 
-  it('writes more at once than its compartment has room for', async () => {
+  it('can write more at once than fits into the memory of its compartment', async () => {
     const workspace = await temporaryFolder()
     const source = running(`
       const text = 'a'.repeat(8_000_000)

@@ -25,8 +25,8 @@ const queueFor = (most: number): { queue: CallQueue<Call>; admitted: string[] } 
 
 const named = (names: readonly string[], session: string): Call[] => names.map((name) => new Call(name, session))
 
-describe('queue in a compartment', () => {
-  it('are taken in turns by the sessions that wait, and within a session in the order of arrival', () => {
+describe('the call queue of a compartment', () => {
+  it('lets waiting sessions take turns, and keeps the order of arrival within a session', () => {
     const { queue, admitted } = queueFor(1)
     const greedy = named(['a1', 'a2', 'a3', 'a4', 'a5'], 'a')
     const modest = named(['b1', 'b2'], 'b')
@@ -39,7 +39,7 @@ describe('queue in a compartment', () => {
     expect(admitted).toEqual(['a2', 'b1', 'c1', 'a3', 'b2', 'a4', 'a5'])
   })
 
-  it('have a line of a fixed length for each session: one that fills its own leaves the others theirs', () => {
+  it('limits the waiting calls of each session separately', () => {
     const { queue } = queueFor(2)
     for (const call of named(['x', 'y'], 'a')) expect(queue.enter(call)).toBe('running')
     for (let count = 0; count < 2 * WAITING_PER_SLOT; count++) expect(queue.enter(new Call(`${count}`, 'a'))).toBe('waiting')
@@ -47,7 +47,7 @@ describe('queue in a compartment', () => {
     expect(queue.enter(new Call('another', 'b'))).toBe('waiting')
   })
 
-  it('are not given to a call that has stopped waiting', () => {
+  it('gives no slot to a call that no longer waits', () => {
     const { queue, admitted } = queueFor(1)
     const [first, second, third] = named(['1', '2', '3'], 'a')
     for (const call of [first!, second!, third!]) queue.enter(call)
@@ -59,7 +59,7 @@ describe('queue in a compartment', () => {
     expect(queue.enter(second!)).toBe('running')
   })
 
-  it('are lent to a nested call by its ancestor, to one at a time', () => {
+  it('lends the slot of a call to one nested call at a time', () => {
     const { queue, admitted } = queueFor(1)
     const outer = new Call('outer', 'a')
     const [stranger] = named(['stranger'], 'a')
@@ -79,7 +79,7 @@ describe('queue in a compartment', () => {
     expect(admitted).toEqual(['i2', 'i3', 'stranger'])
   })
 
-  it('are lent over calls in other compartments as well', () => {
+  it('lends a slot to a nested call that was made through another compartment', () => {
     const { queue } = queueFor(1)
     const outer = new Call('outer', 'a')
     const elsewhere = new Call('elsewhere', 'a', outer)
@@ -87,7 +87,7 @@ describe('queue in a compartment', () => {
     expect(queue.enter(new Call('inner', 'a', elsewhere))).toBe('running')
   })
 
-  it('never stand still: whatever comes and goes, each call is admitted once, and all of them end', () => {
+  it('admits each call exactly once and never stalls, in any order of arrival and end', () => {
     const step = fc.record({ session: fc.constantFrom('a', 'b', 'c'), nests: fc.boolean(), pick: fc.nat(), leaves: fc.boolean() })
     fc.assert(fc.property(fc.integer({ min: 1, max: 3 }), fc.array(step, { maxLength: 80 }), (most, steps) => {
       const running: Call[] = []

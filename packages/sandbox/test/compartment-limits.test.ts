@@ -13,7 +13,7 @@ type Provoked = Promise<BulkheadError | LogEntry>
 const stranger = (source: string, limits: Partial<CompartmentLimits>): CompartmentRequest & { readonly logged: LogEntry[] } =>
   requestOf({ placement: 'process', source, limits })
 
-/** What the caller of this body gets. */
+/** The error that the caller of a tool with this body gets. */
 const called = (body: string, limits: Partial<CompartmentLimits>): Provoked =>
   newSandbox().open(stranger(running(body), limits)).then((session) => refusal(session.call(invocation())))
 
@@ -39,7 +39,7 @@ async function granted(body: string, limits: Partial<CompartmentLimits>): Provok
   return refusal((await newSandbox(workspace).open(request)).call(invocation()))
 }
 
-/** What is saved of results is the host's affair, and is tested there. */
+/** `savedBytes` is a limit of the host, and is tested there. */
 const PROVOKED: Readonly<Record<Exclude<Name, 'savedBytes'>, () => Provoked>> = {
   heapMb: () => called('const all = []; for (;;) all.push({ a: [1, 2, 3] })', { heapMb: 32 }),
   memoryMb: () => called('const all = []; for (;;) try { all.push(Buffer.alloc(16 * 1024 * 1024, 1)) } catch {}', { memoryMb: 192 }),
@@ -82,7 +82,7 @@ const PROVOKED: Readonly<Record<Exclude<Name, 'savedBytes'>, () => Provoked>> = 
   nestedCalls: () => granted('for (;;) await runtime.tools.call("other", {})', { nestedCalls: 2 }),
 }
 
-it.each(Object.entries(PROVOKED))('%s has its own error, which names it', async (name, provoke) => {
+it.each(Object.entries(PROVOKED))('%s has its own error code, and the error names the limit', async (name, provoke) => {
   const met = await provoke()
   expect(met.code).toBe(COMPARTMENT_LIMITS[name as Name].error)
   if (met instanceof BulkheadError) expect(met.data).toMatchObject({ limit: name })

@@ -23,11 +23,14 @@ const byKey = (observations: readonly Observation[]): ReadonlyMap<string, Observ
 /** The first few of each section. */
 const sampleOf = (attacks: readonly Attack[], count: number): readonly Attack[] =>
   [...Map.groupBy(attacks.filter(({ lucky }) => !lucky), ({ section }) => section).values()].flatMap((all) => all.slice(0, count))
-/** Of each section that a thread must contain, what is tried there too. Each attack is tried in a process; `pnpm soak` tries all in both. */
+/**
+ * The attacks that also run in a thread: a sample of each section that a thread must contain. All attacks run in a process;
+ * `pnpm soak` runs all of them in both.
+ */
 const IN_THREAD = sampleOf(ATTACKS_HERE.filter(({ placements }) => placements.includes('thread')), thoroughly(1, 3))
 
 describe('the corpus', () => {
-  it('has every number once, here, in the loader or in the host', () => {
+  it('has every attack number once: here, in the loader or in the host', () => {
     const ids = [...ATTACKS.map(({ id }) => id), ...ON_PACKAGES, ...ON_HOST]
     expect(new Set(ids).size).toBe(ids.length)
     expect(Array.from({ length: 264 }, (_, at) => at + 1).filter((id) => !ids.includes(id))).toEqual([])
@@ -38,17 +41,17 @@ describe('the corpus', () => {
     expect([...new Set(ATTACKS.map(({ section }) => section))].toSorted()).toEqual(Object.keys(SECTIONS))
   })
 
-  it('asks of every attack that a process contains it', () => {
+  it('requires that a process contains every attack', () => {
     expect(ATTACKS.filter(({ placements }) => !placements.includes('process'))).toEqual([])
   })
 
-  it('asks of a thread what the security page does not list', async () => {
+  it('requires that a thread contains every attack that the security page does not list as an exception', async () => {
     const { notContainedInThread } = await readRecord()
     expect(ATTACKS.filter(({ placements }) => !placements.includes('thread')).map(({ id }) => String(id)))
       .toEqual(Object.keys(notContainedInThread))
   })
 
-  it('shows a person nothing of what commands a terminal', () => {
+  it('shows no terminal control characters to the user', () => {
     const [, outcome] = attackOf(192).script[0]!
     const text = 'returned' in outcome ? (outcome.returned as { readonly text: string }).text : ''
     expect(text).toMatch(/\p{Cc}|\p{Cf}/u)
@@ -83,20 +86,20 @@ describe('the same code', () => {
   })
 
   it.each(sample.map(({ id, title, section }) => [section, id,
-    title] as const))('reaches its aim where nothing confines it: %s %i %s', (_section, id) => {
+    title] as const))('succeeds where nothing confines it: %s %i %s', (_section, id) => {
     const observation = controls.get(key(id, 'thread'))!
     expect(reached(observation)).toBe(true)
-    // And what is contained is not called so by a judge who sees nothing.
+    // The check for containment must be able to fail.
     expect(faultsOf(attackOf(id), observation)).not.toEqual([])
   })
 
-  it('is tried in every section that something in the worker or the gate confines', () => {
+  it('is tried in every section that the worker or the gate confines', () => {
     expect([...new Set(sample.map(({ section }) => section))]).toEqual(['A', 'B', 'C', 'D', 'E', 'F', 'G', 'H', 'I', 'J', 'K',
       'L', 'M', 'N', 'R'])
   })
 })
 
-describe('a layer by itself', () => {
+describe('a single layer', () => {
   const sections = sampleOf(CONFINED, 1)
   const sample = thoroughly(sections.filter((_, at) => at % 3 === 0), sections)
   let record: Record
@@ -105,7 +108,7 @@ describe('a layer by itself', () => {
   })
 
   it.each([['lockdown', 'withoutPermission', 'native'], ['permission', 'withoutLockdown', 'lockdown']] as const)(
-    'the %s holds what the security page says', async (_layer, recorded, gone) => {
+    'the %s alone contains what the security page says', async (_layer, recorded, gone) => {
       const observations = await runAttacks({ attacks: sample, placements: ['thread'], layers: WITHOUT[gone], lanes: LANES,
         apart: true })
       const reaching = observations.filter(reached).map(({ id }) => id).toSorted((one, other) => one - other)
@@ -115,11 +118,11 @@ describe('a layer by itself', () => {
   )
 })
 
-describe('what becomes of the host', () => {
+describe('the effect of an attack on the host', () => {
   const seen = (id: number, fate: HostFate): Observation =>
     ({ id, placement: 'thread', layers: ALL_LAYERS, seen: [], fate, touched: [], tookMs: 1 })
 
-  it('by chance is recorded with every possible result, and nothing else is', () => {
+  it('is recorded with all possible results only where it depends on chance', () => {
     expect(ATTACKS.filter(({ fates, placements }) => fates.length > 0 && placements.includes('thread'))).toEqual([])
     const [swollen, stuck, died] = [{ kind: 'swollen', megabytes: 1_000 }, { kind: 'stuck' }, { kind: 'died', how: '' }] as const
     const either = 'takes memory of the host or cannot be ended'
@@ -129,7 +132,7 @@ describe('what becomes of the host', () => {
 })
 
 describe('the security page', () => {
-  it('says what was measured', async () => {
+  it('contains the recorded results', async () => {
     expect(await readSection()).toBe(renderSection(await readRecord()))
   })
 })

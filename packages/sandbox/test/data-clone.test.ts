@@ -7,8 +7,8 @@ import { dataClone } from '../src/worker/native-guards.ts'
 
 const clone = dataClone(() => v8)
 
-describe('a clone of data', () => {
-  it('is what structuredClone makes of it', () => {
+describe('structuredClone in a compartment', () => {
+  it('returns the same as in Node', () => {
     const value = fc.anything({
       withBigInt: true, withDate: true, withMap: true, withSet: true, withTypedArray: true, withSparseArray: true,
       withBoxedValues: true,
@@ -18,7 +18,7 @@ describe('a clone of data', () => {
     }), { numRuns: thoroughly(100, 500) })
   })
 
-  it('keeps circles, shared parts, kinds of errors and views of one buffer', () => {
+  it('keeps cycles, shared references, error types and views of one buffer', () => {
     const buffer = new ArrayBuffer(8)
     const views = [new Uint8Array(buffer, 2, 3), new DataView(buffer)]
     const original = { list: [new TypeError('x', { cause: 1 })], views, self: {} }
@@ -32,7 +32,7 @@ describe('a clone of data', () => {
     expect([copy.views[0]!.byteOffset, copy.views[0]!.byteLength]).toEqual([2, 3])
   })
 
-  it('moves buffers, and nothing else', () => {
+  it('transfers array buffers only', () => {
     const buffer = new ArrayBuffer(8)
     expect(clone({ buffer }, { transfer: [buffer] })).toEqual({ buffer: new ArrayBuffer(8) })
     expect(buffer.detached).toBe(true)
@@ -47,11 +47,11 @@ describe('a clone of data', () => {
   it.each([
     ['a function', () => 1], ['a symbol', Symbol('x')], ['a proxy', new Proxy({}, {})],
     ['shared memory', new SharedArrayBuffer(1)],
-  ])('is not made of %s', (_name, value) => {
+  ])('refuses %s', (_name, value) => {
     expect(() => clone({ value })).toThrow(expect.objectContaining({ name: 'DataCloneError' }))
   })
 
-  it('throws what an accessor throws', () => {
+  it('throws the error that an accessor throws', () => {
     expect(() => clone({ get value() { throw new RangeError('mine') } })).toThrow(RangeError)
   })
 })

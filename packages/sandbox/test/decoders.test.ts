@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { StringDecoder, TextDecoder } from '../src/worker/native-guards.ts'
 
-/** Some that Node offers throw for bytes that they should have replaced. */
+/** Some decoders of Node throw for bytes that they should have replaced. */
 function said(decode: () => string): string | { readonly refused: unknown } {
   try {
     return decode()
@@ -15,7 +15,7 @@ function said(decode: () => string): string | { readonly refused: unknown } {
 const chunks = fc.array(fc.uint8Array({ maxLength: 6 }), { maxLength: 6 })
 
 describe('decoders of a compartment', () => {
-  it('say what those of Node say', () => {
+  it('return the same as those of Node', () => {
     const encoding = fc.constantFrom<BufferEncoding>('utf8', 'utf16le', 'base64', 'hex', 'latin1')
     fc.assert(fc.property(encoding, chunks, (name, given) => {
       const [ours, theirs] = [new StringDecoder(name), new NodeStringDecoder(name)]
@@ -32,20 +32,20 @@ describe('decoders of a compartment', () => {
     }), { examples: [['gb18030', [Uint8Array.of(129, 48), Uint8Array.of(0)]]] })
   })
 
-  it('tell how they were made', () => {
+  it('have the same properties as those of Node', () => {
     const { encoding, fatal, ignoreBOM } = new TextDecoder('utf8', { fatal: true, ignoreBOM: true })
     expect([encoding, fatal, ignoreBOM]).toEqual(['utf-8', true, true])
     expect(new StringDecoder('UTF-8' as BufferEncoding).encoding).toBe('utf8')
     expect(Object.prototype.toString.call(new TextDecoder())).toBe('[object TextDecoder]')
   })
 
-  it('refuse what those of Node refuse', () => {
+  it('throw the same errors as those of Node', () => {
     expect(() => new StringDecoder('runes' as BufferEncoding)).toThrow(expect.objectContaining({ code: 'ERR_UNKNOWN_ENCODING' }))
     expect(() => new TextDecoder('runes')).toThrow(RangeError)
     expect(() => new TextDecoder('utf-8', { fatal: true }).decode(Buffer.from([255]))).toThrow(TypeError)
   })
 
-  it('show nothing of what they work on', () => {
+  it('expose no internal state', () => {
     expect(Reflect.ownKeys(new StringDecoder())).toEqual(['encoding'])
     expect(Reflect.ownKeys(new TextDecoder('shift_jis'))).toEqual([])
   })

@@ -25,14 +25,14 @@ const PHASES = `
   }
 `
 
-describe.each(REMOTE)('an idle compartment of the placement %s', (placement) => {
+describe.each(REMOTE)('an idle compartment in a %s', (placement) => {
   const asleep = async (sandbox: PooledSandbox): Promise<void> => {
     await expect.poll(() => sandbox.census()[placement].used).toBe(0)
   }
   const unsettled = async (session: CompartmentSession): Promise<boolean> =>
     await Promise.race([session.ended, Promise.resolve('running' as const)]) === 'running'
 
-  it('that has ended by itself is closed when nothing of it is left, however often it is asked for', async () => {
+  it('resolves every close only when it is gone, also after it ended on its own', async () => {
     const sandbox = pooled()
     const session = await sandbox.open(requestOf({ placement, source: running('for (;;);'), limits: { graceMs: 10 } }))
     expect(await codeOf(session.call(invocation({}, { signal: AbortSignal.timeout(50) })))).toBe('ToolCancelled')
@@ -41,7 +41,7 @@ describe.each(REMOTE)('an idle compartment of the placement %s', (placement) => 
     expect(sandbox.census()[placement].used).toBe(0)
   })
 
-  it('is given back, and woken by the next call, with its phases run and its state kept', async () => {
+  it('is closed, and opened again by the next call, with its phases run and its state kept', async () => {
     const sandbox = pooled({ idleMs: IDLE_MS })
     let slot: Json = null
     const services = { state: { read: async () => slot, write: async (data: Json) => void (slot = data) } }
@@ -70,7 +70,7 @@ describe.each(REMOTE)('an idle compartment of the placement %s', (placement) => 
     ])
   })
 
-  it('is woken once by calls that come together, and none of them is lost', async () => {
+  it('is opened once for several calls at once, and answers all of them', async () => {
     const sandbox = pooled({ idleMs: IDLE_MS })
     const request = requestOf({
       placement,
@@ -84,7 +84,7 @@ describe.each(REMOTE)('an idle compartment of the placement %s', (placement) => 
     expect(request.logged).toHaveLength(2)
   })
 
-  it('does not fall asleep while a call runs, however long', async () => {
+  it('is not closed while a call runs, however long it takes', async () => {
     const sandbox = pooled({ idleMs: IDLE_MS })
     const answer = Promise.withResolvers<Json>()
     const services = { state: { read: () => answer.promise, write: async () => undefined } }
@@ -100,7 +100,7 @@ describe.each(REMOTE)('an idle compartment of the placement %s', (placement) => 
     await asleep(sandbox)
   })
 
-  it('rests as long after a long call as after a short one', async () => {
+  it('counts its idle time from the end of the last call', async () => {
     const idleMs = 150
     const sandbox = pooled({ idleMs })
     const answer = Promise.withResolvers<Json>()
@@ -110,7 +110,7 @@ describe.each(REMOTE)('an idle compartment of the placement %s', (placement) => 
     const idle = await sandbox.open(requestOf({ placement, source: running('') }))
     await expect.poll(() => sandbox.census()[placement].used).toBe(1)
     await idle.close()
-    // Before the call ends: its rest does not begin earlier. Timers fire in the order in which they are due.
+    // Set before the call ends, so the idle time begins later. Timers fire in the order in which they are due.
     let hasPassed = false
     setTimeout(() => { hasPassed = true }, idleMs - 5)
     answer.resolve('at last')
@@ -119,7 +119,7 @@ describe.each(REMOTE)('an idle compartment of the placement %s', (placement) => 
     expect(hasPassed).toBe(true)
   })
 
-  it('is left alone for a time that no timer can wait', async () => {
+  it('stays open when idleMs is longer than a timer can wait', async () => {
     const warnings: Error[] = []
     const hear = (warning: Error) => void warnings.push(warning)
     process.on('warning', hear)
@@ -131,7 +131,7 @@ describe.each(REMOTE)('an idle compartment of the placement %s', (placement) => 
     expect([warnings, sandbox.census()[placement].used]).toEqual([[], 1])
   })
 
-  it('that is asleep needs no waking to be taken down', async () => {
+  it('is not opened again to run its last phases', async () => {
     const sandbox = pooled({ idleMs: IDLE_MS })
     const request = requestOf({ placement, source: PHASES })
     const session = await sandbox.open(request)
@@ -147,7 +147,7 @@ describe.each(REMOTE)('an idle compartment of the placement %s', (placement) => 
     expect(await codeOf(session.call(invocation()))).toBe('HostClosed')
   })
 
-  it('that dies awake ends the session, and one that dies while it is put to sleep does not', async () => {
+  it('ends the session when it dies while open, but not when it dies during eviction', async () => {
     const sandbox = pooled({ idleMs: IDLE_MS })
     const source = `export default {
       init() {},
@@ -165,7 +165,7 @@ describe.each(REMOTE)('an idle compartment of the placement %s', (placement) => 
     expect(await codeOf(session.call(invocation()))).toBe('CompartmentGone')
   })
 
-  it('that cannot be woken ends the session with the reason', async () => {
+  it('ends the session with the reason when it cannot be opened again', async () => {
     const sandbox = pooled({ idleMs: IDLE_MS })
     const starting = (body: string): Buffer =>
       Buffer.from(`export default { init() { ${body} }, tools: { run: { execute() {} } } }`)
@@ -181,7 +181,7 @@ describe.each(REMOTE)('an idle compartment of the placement %s', (placement) => 
     await expect.poll(() => sandbox.census()[placement].used).toBe(0)
   })
 
-  it('can be closed at any moment of it', async () => {
+  it('can be closed in any state', async () => {
     const ends: CompartmentEnd[] = []
     const sandbox = pooled({ idleMs: 1 })
     for (const turns of [0, 1, 3, 10, 30, 100, 300, 1_000]) {
@@ -197,7 +197,7 @@ describe.each(REMOTE)('an idle compartment of the placement %s', (placement) => 
     expect(sandbox.census()[placement].used).toBe(0)
   })
 
-  it.each([undefined, 60_000])('that a cancelled call takes down has ended before it is quiet: idleMs %s', async (idleMs) => {
+  it.each([undefined, 60_000])('has ended before `quiet` resolves when a cancelled call kills it: idleMs %s', async (idleMs) => {
     const session = await pooled(idleMs === undefined ? {} : { idleMs }).open(
       requestOf({ placement, source: running('for (;;);'), limits: { graceMs: 20 } }))
     const given = new AbortController()
@@ -209,7 +209,7 @@ describe.each(REMOTE)('an idle compartment of the placement %s', (placement) => 
     expect(heard).toEqual(['ended', 'quiet'])
   })
 
-  it('lets go of a caller that does not want to wait for it', async () => {
+  it('rejects a caller that cancels while the compartment opens', async () => {
     const sandbox = pooled({ idleMs: IDLE_MS, spares: { [placement]: 0 } })
     const session = await sandbox.open(requestOf({ placement, source: running('return 1') }))
     await asleep(sandbox)

@@ -9,18 +9,18 @@ describe.each(REMOTE)('an uncaught error in a %s', (placement) => {
     return refusal(session.call(invocation()))
   }
 
-  it('is reported by its message', async () => {
+  it('is reported with its message', async () => {
     expect(await lastWords("new TypeError('torn')")).toMatchObject({
       code: 'CompartmentCrashed', message: expect.stringContaining('uncaught error: torn') as string,
     })
   })
 
-  it('is reported without ending the host, however it was made', async () => {
+  it('does not end the host, whatever properties it has', async () => {
     const made = "Object.defineProperties(new Error('odd'), { constructor: { value: Error }, cause: { get: undefined } })"
     expect(await lastWords(made)).toMatchObject({ code: 'CompartmentCrashed' })
   })
 
-  it('cannot pass for a limit of the host', async () => {
+  it('cannot imitate the error of a limit', async () => {
     expect(await lastWords("Object.assign(new Error('x'), { code: 'ERR_WORKER_OUT_OF_MEMORY' })"))
       .toMatchObject({ code: 'CompartmentCrashed' })
   })

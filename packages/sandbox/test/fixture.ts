@@ -36,7 +36,7 @@ export function toolOf(name: string, requires: JsonObject = {}, workspace = '/')
 
 export interface RequestOptions {
   readonly placement: Placement
-  /** The main file, or every file by path with `index.js` the main one. */
+  /** The main file, or all files by path; then `index.js` is the main file. */
   readonly source: string | Readonly<Record<string, string | Uint8Array>>
   readonly tools?: readonly CompartmentTool[]
   readonly limits?: Partial<CompartmentLimits>
@@ -77,7 +77,7 @@ export function invocation(args: JsonObject = {}, more: Partial<ToolInvocation> 
 /** An extension with one tool `run` of this body; `args` and `runtime` are in scope. */
 export const running = (body: string): string => `export default { tools: { run: { async execute(args, runtime) { ${body} } } } }`
 
-/** The error something was refused with; fails when it was not refused, or not with one of ours. */
+/** The BulkheadError that the promise rejects with. Throws when it resolves, or rejects with another error. */
 export async function refusal(promise: Promise<unknown>): Promise<BulkheadError> {
   const outcome: { readonly value: unknown } | { readonly error: unknown } = await promise.then(
     (value) => ({ value }),

@@ -17,7 +17,7 @@ const bytes = (...numbers: readonly number[]): Buffer => Buffer.concat(numbers.m
 }))
 const SEVERAL = 0x8000_0000
 
-it('gives back every packet, however the bytes are cut', () => {
+it('decodes every packet, however the bytes are split into chunks', () => {
   const text = fc.string({ unit: 'grapheme', maxLength: 40 })
   const packet = fc.oneof(text, fc.array(text, { minLength: 1, maxLength: 4 }))
   fc.assert(fc.property(fc.array(packet, { maxLength: 6 }), fc.array(fc.nat(200)), (packets, cuts) => {
@@ -28,7 +28,7 @@ it('gives back every packet, however the bytes are cut', () => {
   }))
 })
 
-it('gives back texts of every width, wherever in them a character is that takes more than a byte', () => {
+it('decodes strings with multi-byte characters at any position', () => {
   const text = fc.tuple(fc.nat(40), fc.constantFrom('', '\x7f', '\x80', '\u00e9', '\u20ac', '\ufffd', '\u{1f600}', '\0'), fc.nat(5))
     .map(([before, character, after]) => 'x'.repeat(before) + character + 'y'.repeat(after))
   fc.assert(fc.property(fc.array(text, { minLength: 1, maxLength: 4 }), (texts) => {
@@ -36,7 +36,7 @@ it('gives back texts of every width, wherever in them a character is that takes 
   }))
 })
 
-it('reads any bytes as a text, when they are said to be characters', () => {
+it('decodes any bytes that are declared as one-byte characters', () => {
   const all = Buffer.from(Array.from({ length: 256 }, (_, byte) => byte))
   const frame = Buffer.concat([bytes(4 + 256 + SEVERAL, 256 + SEVERAL), all])
   const [[text] = []] = decode(new FrameDecoder(1_000), [frame])
@@ -44,7 +44,7 @@ it('reads any bytes as a text, when they are said to be characters', () => {
   expect(text!.isWellFormed()).toBe(true)
 })
 
-it('keeps nothing of the bytes it is given', () => {
+it('does not hold on to the chunks it is given', () => {
   const frame = encodeFrame('abc')
   const decoder = new FrameDecoder(100)
   const chunk = Buffer.from(frame.subarray(0, 6))
@@ -53,7 +53,7 @@ it('keeps nothing of the bytes it is given', () => {
   expect(decode(decoder, [frame.subarray(6)])).toEqual(['abc'])
 })
 
-it('refuses a frame by its header, before any of it has come', () => {
+it('rejects a frame that is too large when it reads the header', () => {
   const why = 'A frame of 101 bytes is larger than the limit of 100 bytes.'
   expect(() => decode(new FrameDecoder(100), [bytes(101)])).toThrow(why)
   expect(() => decode(new FrameDecoder(100), [bytes(101).subarray(0, 3), bytes(101).subarray(3)])).toThrow(why)
@@ -61,7 +61,7 @@ it('refuses a frame by its header, before any of it has come', () => {
   expect(decode(new FrameDecoder(101), [encodeFrame('x'.repeat(101))])).toEqual(['x'.repeat(101)])
 })
 
-it('refuses a frame whose texts do not fit into it', () => {
+it('rejects a frame whose strings are longer than the frame', () => {
   const why = 'A string is longer than its frame.'
   expect(() => decode(new FrameDecoder(100), [bytes(4 + SEVERAL, 1)])).toThrow(why)
   expect(() => decode(new FrameDecoder(100), [bytes(8 + SEVERAL, 0xffff_ffff, 0)])).toThrow(why)
@@ -70,7 +70,7 @@ it('refuses a frame whose texts do not fit into it', () => {
   expect(() => decode(new FrameDecoder(100), [Buffer.concat([bytes(2 + SEVERAL), Buffer.alloc(2)])])).toThrow(why)
 })
 
-it('makes proper texts of any bytes, or refuses them by its own error', () => {
+it('returns well-formed strings for any bytes, or throws its own error', () => {
   const header = fc.oneof(fc.nat(40), fc.nat(40).map((length) => length + SEVERAL), fc.integer({ min: 0, max: 0xffff_ffff }))
   const piece = fc.oneof(header.map((number) => bytes(number)), fc.uint8Array({ maxLength: 40 }).map((some) => Buffer.from(some)))
   fc.assert(fc.property(fc.array(piece, { maxLength: 12 }), (pieces) => {
@@ -82,7 +82,7 @@ it('makes proper texts of any bytes, or refuses them by its own error', () => {
   }), { numRuns: thoroughly(400, 2_000) })
 })
 
-it('shows nothing of earlier frames in a pooled buffer', () => {
+it('leaks nothing of earlier frames through a pooled buffer', () => {
   const decoder = new FrameDecoder(1_000_000)
   for (const texts of [['a'.repeat(100_000), 'b'.repeat(50_000)], ['c'.repeat(20_000)], ['\u20ac'.repeat(40_000), '']]) {
     const frame = encodeFrame(texts)
@@ -90,7 +90,7 @@ it('shows nothing of earlier frames in a pooled buffer', () => {
   }
 })
 
-it('holds one frame of memory for a frame in many small pieces', () => {
+it('uses the memory of one frame for a frame in many small chunks', () => {
   const text = 'y'.repeat(4 * 1024 * 1024)
   const frame = encodeFrame(text)
   const decoder = new FrameDecoder(frame.length)

@@ -8,7 +8,7 @@ export const request = ({ kind = broker.request, id = 1, method = 'progress', ar
   readonly args?: unknown
 } = {}): unknown[] => [kind, id, method, args]
 
-/** Near misses of a request, and what Comlink by itself would run, pollute or crash on. */
+/** Requests that are almost valid, and requests that plain Comlink would run, pollute prototypes with, or crash on. */
 export const REQUESTS: Readonly<Record<string, unknown>> = {
   'of the constructor': request({ method: 'constructor' }),
   'of __proto__': request({ method: '__proto__' }),

@@ -4,12 +4,12 @@ import { KINDS } from '../src/wire/message.ts'
 import { Conversation, LIMITS, violated } from './gate-property/conversation.ts'
 import { holdAgainst } from './gate-property/hold.ts'
 
-/** A sample: `pnpm soak` sends a hundred thousand. */
+/** A sample. `pnpm soak` sends a hundred thousand. */
 const PACKETS = thoroughly(1_500, 5_000)
-/** Say it by SEED=… to see a failure again. */
+/** Set SEED to reproduce a failure. */
 const SEED = Number(process.env['SEED'] ?? Date.now() % 2 ** 32)
 
-it(`holds against ${PACKETS} packets of every kind`, async () => {
+it(`keeps its guarantees for ${PACKETS} packets of every kind`, async () => {
   const unhandled: unknown[] = []
   const note = (error: unknown): void => void unhandled.push(error)
   for (const event of ['uncaughtException', 'unhandledRejection'] as const) {
@@ -25,7 +25,7 @@ it(`holds against ${PACKETS} packets of every kind`, async () => {
 it.each([
   ['in one packet', (requests: readonly unknown[]) => [JSON.stringify(requests)]],
   ['one after the other', (requests: readonly unknown[]) => requests.map((request) => JSON.stringify(request))],
-])('ends a compartment that floods it with proper requests %s', async (_how, packetsOf) => {
+])('kills a compartment that floods it with valid requests %s', async (_how, packetsOf) => {
   const conversation = new Conversation()
   await conversation.open()
   await conversation.call()

@@ -10,7 +10,7 @@ import { ScriptedPeer } from './scripted-peer.ts'
 
 const { call, broker } = KINDS
 
-describe('a compartment that sends anything but the protocol is killed, its callers told', () => {
+describe('a compartment that violates the protocol is killed, and its callers are rejected', () => {
   const attacked = async (
     attack: (peer: ScriptedPeer, question: number) => void, code = 'BoundaryViolation',
   ): Promise<void> => {
@@ -24,20 +24,20 @@ describe('a compartment that sends anything but the protocol is killed, its call
     expect('pwned' in globalThis || 'polluted' in {}).toBe(false)
   }
 
-  it.each(Object.entries(REQUESTS))('by a request %s', async (_name, message) => attacked((peer) => peer.send(message)))
-  it.each(Object.entries(ANSWERS))('by an answer %s', async (_name, answer) => attacked((peer, id) => peer.send(answer(id))))
-  it.each(Object.entries(PACKETS))('by a packet that is %s', async (_name, packet) => attacked((peer) => peer.post(packet)))
+  it.each(Object.entries(REQUESTS))('for a request %s', async (_name, message) => attacked((peer) => peer.send(message)))
+  it.each(Object.entries(ANSWERS))('for a reply %s', async (_name, answer) => attacked((peer, id) => peer.send(answer(id))))
+  it.each(Object.entries(PACKETS))('for a packet that is %s', async (_name, packet) => attacked((peer) => peer.post(packet)))
 
-  it('by two requests with one id', async () => attacked((peer) => {
+  it('for two requests with one id', async () => attacked((peer) => {
     const message = request({ method: 'state.read', args: ['c'] })
     peer.send(message, message)
   }))
 
-  it('by more requests than it may have open', async () => attacked((peer) => {
+  it('for more open requests than the limit', async () => attacked((peer) => {
     peer.send(...Array.from({ length: DEFAULT_LIMITS.outstandingRequests + 1 }, (_, id) => request({ id })))
   }, 'TooManyRequests'))
 
-  it('by more requests than it may send in a second, though none is open any more', async () => {
+  it('for more requests in a second than the limit, even if none is open any more', async () => {
     const peer = new ScriptedPeer()
     const limits = { messagesPerSecond: 10, outstandingRequests: 10 }
     const session = await peer.session(requestOf({ placement: 'process', source: '', limits }))
@@ -51,11 +51,11 @@ describe('a compartment that sends anything but the protocol is killed, its call
   it.each([
     ['a text that is too long', JSON.stringify('x'.repeat(DEFAULT_LIMITS.messageBytes))],
     ['texts that are too long together', [text(request()), 'x'.repeat(DEFAULT_LIMITS.messageBytes)]],
-  ])('by %s', async (_name, packet) => attacked((peer) => peer.post(packet), 'MessageTooLarge'))
+  ])('for %s', async (_name, packet) => attacked((peer) => peer.post(packet), 'MessageTooLarge'))
 })
 
-describe('a compartment that answers twice', () => {
-  it('gives its caller the first answer and is killed for the second', async () => {
+describe('a compartment that replies twice', () => {
+  it('gives its caller the first reply and is killed for the second', async () => {
     const peer = new ScriptedPeer()
     const session = await peer.session(requestOf({ placement: 'process', source: '' }))
     const answer = session.call(invocation())
@@ -66,7 +66,7 @@ describe('a compartment that answers twice', () => {
     expect(await session.ended).toMatchObject({ kind: 'failed', error: { code: 'BoundaryViolation' } })
   })
 
-  it('in one packet gives its caller neither', async () => {
+  it('gives its caller neither reply when both are in one packet', async () => {
     const peer = new ScriptedPeer()
     const session = await peer.session(requestOf({ placement: 'process', source: '' }))
     const answer = codeOf(session.call(invocation()))
@@ -75,7 +75,7 @@ describe('a compartment that answers twice', () => {
     expect(await answer).toBe('BoundaryViolation')
   })
 
-  it('late, after its caller gave up, is taken once and dropped', async () => {
+  it('is allowed one late reply to a cancelled call, which is dropped', async () => {
     const peer = new ScriptedPeer()
     const session = await peer.session(requestOf({ placement: 'process', source: '', limits: { graceMs: 5_000 } }))
     const controller = new AbortController()
@@ -100,7 +100,7 @@ describe('the gate', () => {
     return gate
   }
 
-  it('lets through what the protocol allows, alone and together', () => {
+  it('admits valid messages, one in a packet or several', () => {
     const answer = [call.value, 7, { a: [1, null] }]
     expect(asked(7).received(JSON.stringify(answer))).toEqual([answer])
     expect(asked(7).received(JSON.stringify([request(), answer]))).toEqual([request(), answer])
@@ -108,7 +108,7 @@ describe('the gate', () => {
     expect(asked(7).received(JSON.stringify(failure))).toEqual([failure])
   })
 
-  it('puts long texts in their places', () => {
+  it('restores long strings', () => {
     const long = 'ü'.repeat(5_000)
     const packet = [JSON.stringify([
       [...request({ method: 'update', args: ['c', { a: [null, null] }] }), [[1, 'a', 1]]],
@@ -121,11 +121,11 @@ describe('the gate', () => {
     ...Object.entries(PACKETS),
     ...Object.entries(REQUESTS).map(([name, message]) => [`a request ${name}`, text(message)] as const),
     ...Object.entries(ANSWERS).map(([name, answer]) => [`an answer ${name}`, text(answer(7))] as const),
-  ])('refuses %s by itself', (_name, packet) => {
+  ])('rejects %s', (_name, packet) => {
     expect(() => asked(7).received(packet)).toThrow(expect.objectContaining({ code: 'BoundaryViolation' }))
   })
 
-  it('takes all that its limits allow', () => {
+  it('admits everything up to its limits', () => {
     const { errorDepth, errorChars } = WIRE_LIMITS
     const failure = [call.failure, 7, { ...nested(errorDepth - 1), message: 'x'.repeat(errorChars) }]
     expect(asked(7).received(text(failure))).toEqual([failure])
@@ -136,21 +136,21 @@ describe('the gate', () => {
   it.each([
     ['a text', (json: string) => json],
     ['a list of texts', (json: string) => [json]],
-  ])('takes %s of just the length it may have', (_name, of) => {
+  ])('admits %s of exactly the maximum length', (_name, of) => {
     const json = text(request())
     const gate = (messageBytes: number): Gate => new Gate({ ...DEFAULT_LIMITS, messageBytes })
     expect(gate(json.length).received(of(json))).toHaveLength(1)
     expect(() => gate(json.length - 1).received(of(json))).toThrow(expect.objectContaining({ code: 'MessageTooLarge' }))
   })
 
-  it('takes as many open requests as there may be', () => {
+  it('admits as many open requests as the limit', () => {
     const gate = new Gate({ ...DEFAULT_LIMITS, outstandingRequests: 2 })
     gate.received(text(request({ id: 1 })))
     gate.received(text(request({ id: 2 })))
     expect(() => gate.received(text(request({ id: 3 })))).toThrow(expect.objectContaining({ code: 'TooManyRequests' }))
   })
 
-  it('counts the requests of each second by themselves', () => {
+  it('counts the requests of each second separately', () => {
     vi.useFakeTimers({ toFake: ['performance'] })
     onTestFinished(() => void vi.useRealTimers())
     const gate = new Gate({ ...DEFAULT_LIMITS, messagesPerSecond: 2 })
@@ -168,7 +168,7 @@ describe('the gate', () => {
     }
   })
 
-  it('takes an id again once its request is answered', () => {
+  it('admits an id again after the reply to its request', () => {
     const gate = new Gate(DEFAULT_LIMITS)
     const packet = text(request())
     gate.received(packet)
@@ -177,7 +177,7 @@ describe('the gate', () => {
     expect(gate.received(packet)).toHaveLength(1)
   })
 
-  it('throws nothing but violations, and admits nothing but the protocol, whatever the packet', () => {
+  it('throws only violations and admits only valid messages, for any packet', () => {
     const { value } = fc.letrec((tie) => ({
       value: fc.oneof(
         { depthSize: 'small' },

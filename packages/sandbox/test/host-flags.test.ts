@@ -8,15 +8,15 @@ import { running, temporaryFolder } from './fixture.ts'
 
 const HOST = fileURLToPath(new URL('./fixtures/flagged-host.ts', import.meta.url))
 
-/** What compartments of a process and of a thread come to, in a host that was started with these flags. */
+/** The results of a compartment in a process and in a thread, in a host that was started with these flags. */
 async function hosted(flags: readonly string[], body: string, env: NodeJS.ProcessEnv = {}): Promise<readonly [unknown, unknown]> {
   const args = ['--no-warnings', ...flags, HOST, running(body), 'process', 'thread']
   const { stdout } = await promisify(execFile)(process.execPath, args, { env: { ...process.env, ...env } })
   return JSON.parse(stdout) as [unknown, unknown]
 }
 
-describe('a host that was started with flags', () => {
-  it('that give every thread more globals gives none of them to a compartment', async () => {
+describe('a host started with Node flags', () => {
+  it('that add globals passes none of them to a compartment', async () => {
     const flags = ['gc', 'externalize-string', 'trigger-failure', 'internals'].map((name) => `--expose-${name}`)
     const body = `
       const names = ['gc', 'externalizeString', 'triggerCheckFalse', 'ShadowRealm']
@@ -26,21 +26,21 @@ describe('a host that was started with flags', () => {
     expect(await hosted([...flags, '--harmony-shadow-realm'], body)).toEqual([['none'], ['none']])
   })
 
-  it('that let functions of V8 be called runs no thread, and processes as ever', async () => {
+  it('that expose functions of V8 refuses threads and still runs processes', async () => {
     const body = "try { return Function('return %IsSmi(0)')() } catch { return 'no' }"
     const [inProcess, inThread] = await hosted(['--allow-natives-syntax'], body)
     expect(inProcess).toBe('no')
     expect(inThread).toEqual({ code: 'LockdownFailed', message: expect.stringContaining('--allow-natives-syntax') })
   })
 
-  it('that preload something does not preload it there', async () => {
+  it('that preload a module does not preload it in a compartment', async () => {
     const preload = join(await temporaryFolder(), 'preload.cjs')
     await writeFile(preload, 'globalThis.preloaded = process.getBuiltinModule("node:fs")')
     const NODE_OPTIONS = `--require=${preload} --import=${preload} --inspect=0 --max-old-space-size=400 --enable-source-maps`
     expect(await hosted([], 'return typeof preloaded', { NODE_OPTIONS })).toEqual(['undefined', 'undefined'])
   })
 
-  it('that confine it says which right it lacks, and with it runs both', async () => {
+  it('that restrict it names the right it lacks, and runs both with that right', async () => {
     const files = ['--permission', '--allow-fs-read=*', '--allow-worker']
     const [inProcess, inThread] = await hosted(files, 'return 1')
     expect(inProcess).toEqual({

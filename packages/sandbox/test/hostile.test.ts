@@ -23,7 +23,7 @@ async function hostile(
   return { session: await sandbox.open(requestOf({ placement, source, limits, id: 'hostile' })), neighbourAnswers }
 }
 
-/** Aborts as a host's deadline does. */
+/** Aborts in the same way as a deadline of the host. */
 const deadline = (ms: number): AbortSignal => {
   const controller = new AbortController()
   setTimeout(() => controller.abort(new BulkheadError('ExecutionTimeout', 'too slow')), ms)
@@ -35,7 +35,7 @@ describe.each(REMOTE)('a hostile extension in a %s', (placement) => {
     ['in JavaScript', 'for (;;);'],
     ['in a regular expression', '/^(a+)+$/.test("a".repeat(40) + "b")'],
     ['in microtasks', 'for (;;) await null'],
-  ])('that spins %s is killed after the deadline of its call', async (_where, body) => {
+  ])('that loops forever %s is killed after the deadline of its call', async (_where, body) => {
     const { session, neighbourAnswers } = await hostile(placement, running(body), { graceMs: 50 })
     const bystander = codeOf(session.call(invocation()))
     expect(await codeOf(session.call(invocation({}, { signal: deadline(100) })))).toBe('ExecutionTimeout')
@@ -45,7 +45,7 @@ describe.each(REMOTE)('a hostile extension in a %s', (placement) => {
     await session.close()
   })
 
-  it('that spins while it is imported is killed at the limit for starting', async () => {
+  it('that loops forever during its import is killed at startMs', async () => {
     const sandbox = newSandbox()
     const neighbourAnswers = await neighbourOf(sandbox, placement)
     expect(
@@ -54,7 +54,7 @@ describe.each(REMOTE)('a hostile extension in a %s', (placement) => {
     await neighbourAnswers()
   })
 
-  it('that spins in a phase is killed at the limit for phases', async () => {
+  it('that loops forever in a phase is killed at phaseMs', async () => {
     const source = 'export default { activate() { for (;;); }, tools: { run: { execute() {} } } }'
     const { session, neighbourAnswers } = await hostile(placement, source, { phaseMs: 100 })
     expect(await codeOf(session.lifecycle('activate'))).toBe('LifecycleTimeout')
@@ -62,7 +62,7 @@ describe.each(REMOTE)('a hostile extension in a %s', (placement) => {
     await neighbourAnswers()
   })
 
-  it('that spins while an approval key is derived is killed after the deadline', async () => {
+  it('that loops forever in deriveApprovalKey is killed after the deadline', async () => {
     const source = 'export default { tools: { run: { execute() {}, deriveApprovalKey() { for (;;); } } } }'
     const { session, neighbourAnswers } = await hostile(placement, source, { graceMs: 50 })
     expect(await codeOf(session.deriveApprovalKey('run', {}, deadline(100)))).toBe('ExecutionTimeout')
@@ -75,7 +75,7 @@ describe.each(REMOTE)('a hostile extension in a %s', (placement) => {
     ['throws without a catch', 'await new Promise(() => setTimeout(() => { throw new Error("boom") }))', /boom/],
     ['leaves a rejection unhandled', 'Promise.reject(new Error("left")); await new Promise(() => {})', /left/],
     ['throws null without a catch', 'await new Promise(() => setTimeout(() => { throw null }))', /crashed: uncaught error/],
-  ])('that %s ends its own compartment only', async (_what, body, message) => {
+  ])('that %s ends only its own compartment', async (_what, body, message) => {
     const { session, neighbourAnswers } = await hostile(placement, running(body))
     const error = await refusal(session.call(invocation()))
     expect(error.code).toBe('CompartmentCrashed')
@@ -85,7 +85,7 @@ describe.each(REMOTE)('a hostile extension in a %s', (placement) => {
     await neighbourAnswers()
   })
 
-  it('that throws while it is imported is not opened', async () => {
+  it('that throws during its import is not opened', async () => {
     const sandbox = newSandbox()
     const neighbourAnswers = await neighbourOf(sandbox, placement)
     const open = (source: string): Promise<BulkheadError> => refusal(sandbox.open(requestOf({ placement, source })))
@@ -100,7 +100,7 @@ describe.each(REMOTE)('a hostile extension in a %s', (placement) => {
     await neighbourAnswers()
   })
 
-  it('that throws any kind of value fails that call and goes on', async () => {
+  it('that throws any kind of value fails only that call', async () => {
     const throwers = [
       'throw null',
       'throw undefined',
@@ -128,7 +128,7 @@ describe.each(REMOTE)('a hostile extension in a %s', (placement) => {
     await neighbourAnswers()
   })
 
-  it('that tells its host more than it takes is made to wait, and ends with its call', async () => {
+  it('that sends updates without end has to wait, and stops when its call is cancelled', async () => {
     const source = running('for (let i = 0; i < 5000; i++) runtime.progress("x"); await new Promise(() => {})')
     const { session, neighbourAnswers } = await hostile(placement, source, { messagesPerSecond: 1_000, graceMs: 20 })
     expect(await codeOf(session.call(invocation({}, { signal: deadline(1_000) })))).toBe('ExecutionTimeout')
@@ -136,7 +136,7 @@ describe.each(REMOTE)('a hostile extension in a %s', (placement) => {
     await neighbourAnswers()
   })
 
-  it('that logs without end is cut off, not killed', async () => {
+  it('that logs without end has its log truncated, and is not killed', async () => {
     const source = running('for (let i = 0; i < 20000; i++) console.log("line " + i); return "done"')
     const request = requestOf({ placement, source, limits: { logBytes: 1_000 } })
     const session = await newSandbox().open(request)
@@ -145,14 +145,14 @@ describe.each(REMOTE)('a hostile extension in a %s', (placement) => {
     expect(request.logged.at(-1)).toMatchObject({ level: 'warn', code: 'LogTruncated' })
   })
 
-  it('that asks for very much at once is made to wait, not killed', async () => {
+  it('that sends many requests at once has to wait, and is not killed', async () => {
     const source = running('return (await Promise.all(Array.from({ length: 3000 }, () => runtime.env.get("A")))).length')
     const services = { env: new Map([['A', '1']]), envDeclared: new Set(['A']) }
     const session = await newSandbox().open(requestOf({ placement, source, services, limits: { outstandingRequests: 16 } }))
     expect(await session.call(invocation())).toBe(3000)
   })
 
-  it('that returns a thenable which never settles is ended by its deadline', async () => {
+  it('that returns a thenable which never settles is stopped by its deadline', async () => {
     const { session, neighbourAnswers } = await hostile(placement, running('return { then() {} }'), { graceMs: 20 })
     expect(await codeOf(session.call(invocation({}, { signal: deadline(50) })))).toBe('ExecutionTimeout')
     await session.ended
@@ -160,7 +160,7 @@ describe.each(REMOTE)('a hostile extension in a %s', (placement) => {
   })
 })
 
-describe('memory', () => {
+describe('a process that runs out of memory', () => {
   it.each([
     ['an array that V8 cannot give back', 'CompartmentOutOfHeap', 'new Array(1e9).fill(1)'],
     ['objects', 'CompartmentOutOfHeap', 'const all = []; for (;;) all.push({ a: [1, 2, 3] })'],
@@ -173,7 +173,7 @@ describe('memory', () => {
       const all = []
       for (;;) try { all.push(new Uint8Array(new WebAssembly.Memory({ initial: 256 }).buffer).fill(1)) } catch {}
     `],
-  ])('that is used up by %s ends the hull and nothing else', async (_what, code, body) => {
+  ])('because of %s ends, and nothing else does', async (_what, code, body) => {
     const { session, neighbourAnswers } = await hostile('process', running(body), { heapMb: 32, memoryMb: 224 })
     expect(await codeOf(session.call(invocation()))).toBe(code)
     expect(await session.ended).toMatchObject({ kind: 'failed', error: { code } })

@@ -6,25 +6,25 @@ const { hull, boot, script, author } = await loadImage()
 const scripts = { hull, boot, script: script.text }
 const texts = Object.entries({ ...scripts, author })
 
-it.each(texts)('%s has neither types nor code of the host nor a path of this machine', (_name, text) => {
+it.each(texts)('%s contains no types, no code of the host and no path of this machine', (_name, text) => {
   expect(text).not.toMatch(/^import type|: Promise</m)
   expect(text).not.toMatch(/\bz\.strictObject|class Broker\b|class Gate\b/)
   expect(text).not.toContain(process.cwd())
 })
 
-it.each(Object.entries(scripts))('%s is one classic script that needs nothing but builtins', (_name, text) => {
+it.each(Object.entries(scripts))('%s is one classic script that requires only builtins', (_name, text) => {
   expect(() => new Script(text)).not.toThrow()
   expect(text).toMatch(/^(?:\(function \(require\) \{)?'use strict'\n/)
   const needed = [...text.matchAll(/\brequire\('([^']+)'\)/g)].map((match) => match[1]!)
   expect(needed.filter((specifier) => !specifier.startsWith('node:'))).toEqual([])
 })
 
-it('gives extensions what they may import of us', async () => {
+it('contains the module that extensions may import', async () => {
   const given = await import(`data:text/javascript,${encodeURIComponent(author)}`) as object
   expect(new Set(Object.keys(given))).toEqual(new Set(Object.keys(await import('@bulkhead/contract/author'))))
 })
 
-it('can be made with other modules in place of ours', async () => {
+it('can be built with modified modules', async () => {
   const one = 'another text'
   const other = await buildImage((name, text) => name === 'admitted.ts' ? `${text}\n// ${one}` : text)
   expect(other.hull).toBe(hull)

@@ -40,7 +40,7 @@ const pairs: Readonly<Record<string, () => Promise<readonly [Transport, Transpor
   },
 }
 
-/** Counts packets on their way out. */
+/** Counts the packets that are sent. */
 const counted = (transport: Transport): Transport & { packets: number } => ({
   packets: 0,
   get queuedBytes() {
@@ -58,7 +58,7 @@ const link = (transport: Transport, closed: (reason?: unknown) => void = () => u
   new Link(transport, { inspector: TRUSTING, maxMessageBytes: 20 * 1024 * 1024, maxQueuedBytes, closed })
 
 describe.each(Object.keys(pairs))('a link over a %s', (kind) => {
-  it('carries both directions apart, and what is posted in one tick in one packet', async () => {
+  it('keeps both directions apart, and sends the messages of one tick in one packet', async () => {
     const [near, far] = await pairs[kind]!()
     const ours = counted(near)
     const host = link(ours)
@@ -74,7 +74,7 @@ describe.each(Object.keys(pairs))('a link over a %s', (kind) => {
     expect(ours.packets).toBe(4)
   })
 
-  it('turns what is thrown into an error with code, data and cause', async () => {
+  it('turns a thrown value into an error with code, data and cause', async () => {
     const [near, far] = await pairs[kind]!()
     const error = Object.assign(new Error('outer', { cause: new Error('inner') }), { code: 'X', data: { n: 1 } })
     expose({ fail: () => Promise.reject(error) }, link(far).call)
@@ -83,7 +83,7 @@ describe.each(Object.keys(pairs))('a link over a %s', (kind) => {
     })
   })
 
-  it('cuts a large batch into packets', async () => {
+  it('splits a large batch into packets', async () => {
     const [near, far] = await pairs[kind]!()
     const ours = counted(near)
     expose({ length: (texts: readonly string[]) => texts.length }, link(far).call)
@@ -96,7 +96,7 @@ describe.each(Object.keys(pairs))('a link over a %s', (kind) => {
     expect(ours.packets).toBe(8)
   })
 
-  it('tells who answers too much, and goes on', async () => {
+  it('rejects a reply that is too large, and goes on', async () => {
     const [near, far] = await pairs[kind]!()
     const compartment = new Link(far, { inspector: TRUSTING, maxMessageBytes: 8_000, maxQueuedBytes: Infinity, closed: () => undefined })
     expose({ much: (chars: number) => 'ü'.repeat(chars) }, compartment.call)
@@ -105,7 +105,7 @@ describe.each(Object.keys(pairs))('a link over a %s', (kind) => {
     expect(await remote.call('much', 3_900)).toHaveLength(3_900)
   })
 
-  it('answers a frequent method by itself, and the others by Comlink', async () => {
+  it('handles a frequent method directly, and the others with Comlink', async () => {
     const [near, far] = await pairs[kind]!()
     const compartment = new Link(far, {
       inspector: TRUSTING, maxMessageBytes: 8_000, maxQueuedBytes: Infinity, closed: () => undefined,
@@ -125,7 +125,7 @@ describe.each(Object.keys(pairs))('a link over a %s', (kind) => {
     expect(await remote.call('much', 3_900)).toHaveLength(3_900)
   })
 
-  it('carries whatever is JSON, with long texts anywhere in it', async () => {
+  it('carries any JSON value, with long strings anywhere in it', async () => {
     const [near, far] = await pairs[kind]!()
     expose({ echo: (value: unknown) => value }, link(far).call)
     const remote = new Remote(link(near).call)
@@ -136,7 +136,7 @@ describe.each(Object.keys(pairs))('a link over a %s', (kind) => {
     }), { numRuns: thoroughly(40, 200) })
   })
 
-  it('says once that the other side is gone', async () => {
+  it('reports the end of the other side once', async () => {
     const [near, far] = await pairs[kind]!()
     const reasons: unknown[] = []
     const gone = Promise.withResolvers<void>()
@@ -151,7 +151,7 @@ describe.each(Object.keys(pairs))('a link over a %s', (kind) => {
 })
 
 describe('a link over a socket', () => {
-  it('gives up on a side that announces too large a frame', async () => {
+  it('closes when the other side announces a frame that is too large', async () => {
     const [near, far] = await sockets()
     const gone = Promise.withResolvers<unknown>()
     link(socketTransport(near, { maxFrameBytes: 10, readOnlyWhenDrained: true }), gone.resolve)
@@ -159,7 +159,7 @@ describe('a link over a socket', () => {
     expect(await gone.promise).toMatchObject({ name: 'FrameTooLarge' })
   })
 
-  it('cuts a batch into packets that the other side takes, when it takes little', async () => {
+  it('splits a batch into packets that are small enough for the other side', async () => {
     const [near, far] = await sockets()
     const maxFrameBytes = 30_016
     const compartment = new Link(socketTransport(far, { maxFrameBytes: 1024 * 1024, readOnlyWhenDrained: false }), {
@@ -172,7 +172,7 @@ describe('a link over a socket', () => {
     expect(answers).toEqual(texts.map(([text, times]) => text.repeat(times)))
   })
 
-  it('changes nothing of what waits to be read, whatever is sent after it', async () => {
+  it('does not change queued messages when more are sent', async () => {
     const [near, far] = await sockets()
     const heard: string[] = []
     const remote = new Remote(link(socketTransport(near, { maxFrameBytes: 1_000_000, readOnlyWhenDrained: true })).call)
@@ -188,7 +188,7 @@ describe('a link over a socket', () => {
     expect(heard).toEqual(texts)
   })
 
-  it('gives up on a side that does not read', async () => {
+  it('closes when the other side does not read', async () => {
     const [near] = await sockets()
     const gone = Promise.withResolvers<unknown>()
     const host = link(socketTransport(near, { maxFrameBytes: 10, readOnlyWhenDrained: true }), gone.resolve, 8 * 1024 * 1024)
@@ -197,7 +197,7 @@ describe('a link over a socket', () => {
     expect(await gone.promise).toMatchObject({ message: expect.stringMatching(/left \d+ bytes unread/) as string })
   })
 
-  it('stops reading a side while that side does not read, and goes on when it does', async () => {
+  it('does not read from a side that does not read, until that side reads again', async () => {
     const [near, far] = await sockets()
     const host = link(socketTransport(near, { maxFrameBytes: 1024 * 1024, readOnlyWhenDrained: true }))
     far.pause()

@@ -12,7 +12,7 @@ const run = (modules: readonly SourceModule[]): unknown => runInNewContext(
 )
 
 describe('modules linked to one script', () => {
-  it('have each other and builtins by all forms of import that we write', () => {
+  it('can use all forms of import and export that our sources have', () => {
     const base = moduleOf('/base.js', [
       'export const one = 1', 'export let two = 2', 'export function three() { return 3 }', 'export async function four() {}',
       'export function* five() {}', 'export class Six {}', 'const seven = 7', 'export { seven, seven as eight };',
@@ -31,23 +31,23 @@ describe('modules linked to one script', () => {
     expect(new Set(exportsOf(user.text))).toEqual(new Set(['seen', 'zwei', 'eight']))
   })
 
-  it('are strict: who calls a function cannot be found by it', () => {
+  it('are strict, so a function cannot find its caller', () => {
     const text = 'const found = new Function("return arguments.callee.caller")\nexport const seen = found()'
     expect(run([moduleOf('/caller.js', text)])).toEqual({ seen: null })
   })
 
-  it('have no character beyond ASCII in them, and the same texts', () => {
+  it('contain only ASCII characters, and the same strings', () => {
     const odd = moduleOf('/odd.js', "// … comments\nexport const text = 'grüße … 😀'")
     expect(linkedScript([odd])).toMatch(/^[\0-\x7f]*$/)
     expect(run([odd])).toEqual({ text: 'grüße … 😀' })
   })
 
-  it('do not see what others keep to themselves', () => {
+  it('do not share their top-level names', () => {
     const modules = ['a', 'b'].map((name) => moduleOf(`/${name}.js`, `const own = '${name}'\nexport const ${name} = own`))
     expect(run(modules)).toEqual({ b: 'b' })
   })
 
-  it('keep dynamic imports, and words in the middle of a line, as they are', () => {
+  it('keep dynamic imports, and keywords in the middle of a line', () => {
     const text = "const load = () => import('node:fs')\nconst text = 'export default 1'"
     expect(linkedScript([moduleOf('/a.js', text)])).toContain(text)
   })

@@ -19,24 +19,24 @@ function refusalOf(reply: Json): string {
   throw new Error('nothing was refused')
 }
 
-it('names what one side has and the other has not', () => {
+it('names the tools that only the manifest or only the code has', () => {
   expect(refusalOf(offering('jump', 'fly'))).toBe(
     'The code of sample does not match its manifest: the manifest declares run, which the code does not offer; '
     + 'the code offers jump, fly, which the manifest does not declare. Make both agree.',
   )
 })
 
-it('repeats no more than a few of the names code makes up', () => {
+it('lists only a few of the undeclared names', () => {
   const names = Array.from({ length: 10_000 }, (_, n) => `t${n}`)
   expect(refusalOf(offering('run', ...names))).toContain('the code offers t0, t1, t2, t3, t4 and 9995 more, which')
 })
 
-it('repeats no name that a tool cannot have', () => {
+it('does not repeat an invalid tool name', () => {
   const refusal = refusalOf(offering('run', `\u001b[2J${'x'.repeat(1_000_000)}`))
   expect(refusal).toContain('the code offers (invalid name), which')
   expect(refusal.length).toBeLessThan(300)
 })
 
-it('takes what is the same', () => {
+it('accepts code that matches the manifest', () => {
   expect(checkOffers(offering('run'), request)).toEqual({ phases: new Set(), approvalKeys: new Set() })
 })

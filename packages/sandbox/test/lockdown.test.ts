@@ -18,30 +18,30 @@ describe.each(REMOTE)('code in a %s', (placement) => {
     return session.call(invocation({ names }))
   }
 
-  it('finds no ambient power', async () => {
+  it('finds no ambient access', async () => {
     expect(await evaluate('return args.names.filter((name) => eval("typeof " + name) !== "undefined")')).toEqual([])
   })
 
-  it('sees no global beyond the list', async () => {
+  it('has no global outside the allow list', async () => {
     const names = await evaluate('return Object.getOwnPropertyNames(globalThis)') as string[]
     expect(names.filter((name) => !ADMITTED_GLOBALS.has(name))).toEqual([])
   })
 
-  it('sees no name of the first lines of its thread', async () => {
+  it('does not see the names of the boot script', async () => {
     const boot = await readFile(new URL('../thread.cjs', import.meta.url), 'utf8')
     const names = [...boot.matchAll(/const (?:\{ (.*) \}|(\w+)) =/g)].flatMap(([, several, one]) => one ?? several!.split(', '))
     expect(names).toContain('getBuiltinModule')
     expect(await evaluate('return args.names.filter((name) => eval("typeof " + name) !== "undefined")', '', names)).toEqual([])
   })
 
-  it('has an empty environment and the facts libraries look at', async () => {
+  it('has an empty environment, and the properties of process that libraries read', async () => {
     const { version, platform } = process
     expect(await evaluate('return [process.env, process.argv, process.version, process.platform, process.cwd()]'))
       .toEqual([{}, [], version, platform, '/'])
     expect(await evaluate('return [crypto.randomUUID().length, performance.now() > 0]')).toEqual([36, true])
   })
 
-  it('cannot change what the thread runs on', async () => {
+  it('cannot change the intrinsics', async () => {
     expect(await evaluate(`
       const attempts = {
         object: () => { Object.prototype.polluted = 1 },
@@ -67,7 +67,7 @@ describe.each(REMOTE)('code in a %s', (placement) => {
     `, 'import EventEmitter from "node:events"; ')).toEqual([])
   })
 
-  it('does not find the code of ours that calls it', async () => {
+  it('cannot find the function of ours that calls it', async () => {
     const source = `
       let found
       globalThis.tell = (caller) => { found = String(caller) }
@@ -79,7 +79,7 @@ describe.each(REMOTE)('code in a %s', (placement) => {
     expect(await session.call(invocation())).toBe('null')
   })
 
-  it('can still be written as code is written', async () => {
+  it('can use the usual features of the language and of the allowed builtins', async () => {
     const imports = `
       import EventEmitter from 'node:events'
       import path from 'path'
@@ -116,7 +116,7 @@ describe.each(REMOTE)('code in a %s', (placement) => {
     `, imports)).toEqual(['told', 'Failure', 3, 'old', 2, ['constructor', 'hasOwnProperty', 'valueOf'], ['s'], '{ a: 1 }', 'a/b'])
   })
 
-  it('has streams of every kind', async () => {
+  it('has all kinds of web streams', async () => {
     expect(await evaluate(`
       const bytes = new TextEncoder().encode('h\u00e4')
       const double = new TransformStream({ transform(part, controller) { controller.enqueue(part + part) } })
@@ -139,7 +139,7 @@ describe.each(REMOTE)('code in a %s', (placement) => {
       const fall = () => { try { fall() } finally { look('TextDecoderStream'); look('ReadableStream') } }
       try { fall() } catch {}
     `],
-  ])('locks streams down before code sees them that %s', async (_who, before) => {
+  ])('gets locked-down streams when it %s', async (_who, before) => {
     expect(await evaluate(`
       const kept = { Object, Reflect, Set }
       const { assign, getOwnPropertySymbols, isFrozen } = Object

@@ -12,10 +12,10 @@ function takenOut(value: Json): { readonly rest: Json; readonly texts: string[];
   return { rest: takeOut(value, texts, holes) as Json, texts, holes }
 }
 
-describe('long texts', () => {
-  it('are taken out and put back, wherever they are', () => {
+describe('long strings', () => {
+  it('are taken out and restored, wherever they are', () => {
     const text = fc.oneof(fc.string({ unit: 'binary' }), fc.nat(3).map((n) => `${n}${LONG}`))
-    // In the one that is left out they stay, as the next test says.
+    // Strings below a key __proto__ are not taken out; see the next test.
     const key = fc.string().filter((name) => name !== '__proto__')
     const { value } = fc.letrec<{ value: Json }>((tie) => ({
       value: fc.oneof(
@@ -33,14 +33,14 @@ describe('long texts', () => {
     }))
   })
 
-  it('stay in a key that only a stranger uses', () => {
+  it('are not taken out of a key __proto__', () => {
     const given = JSON.parse(`{"__proto__":"${LONG}","a":"${LONG}"}`) as Json
     const { rest, texts, holes } = takenOut(given)
     expect(holes).toEqual([['a']])
     expect(putBack(JSON.parse(JSON.stringify(rest)) as Json, holes, texts.values())).toEqual(given)
   })
 
-  it('stay where UTF-8 could not carry them, and where there are too many', () => {
+  it('are not taken out when they are not well-formed, or too many', () => {
     expect(takenOut(`${LONG}\ud800`).texts).toEqual([])
     const { rest, texts } = takenOut(Array.from({ length: MAX_LONG_STRINGS + 1 }, () => LONG))
     expect(texts).toHaveLength(MAX_LONG_STRINGS)
@@ -48,7 +48,7 @@ describe('long texts', () => {
   })
 })
 
-describe('a text of a stranger', () => {
+describe('a path from an untrusted side', () => {
   it.each<readonly [string, Json, Path]>([
     ['a property that is inherited', {}, ['__proto__', 'polluted']],
     ['a method', {}, ['toString']],
@@ -56,12 +56,12 @@ describe('a text of a stranger', () => {
     ['an index that is not there', [null], [1]],
     ['the inside of a text', 'abc', [0]],
     ['the inside of nothing', null, ['a']],
-  ])('has no place in %s', (_what, value, path) => {
+  ])('may not lead to %s', (_what, value, path) => {
     expect(() => putBack(value, [path], [LONG].values())).toThrow('a long string has no place')
     expect('polluted' in {}).toBe(false)
   })
 
-  it('replaces nothing that is there, and must be there', () => {
+  it('may not replace a value, and must have its string', () => {
     expect(() => putBack([1], [[0]], [LONG].values())).toThrow('the place of a long string is taken')
     expect(() => putBack([null], [['length']], [LONG].values())).toThrow('the place of a long string is taken')
     expect(() => putBack([null], [[0], [0]], [LONG].values())).toThrow('a long string is missing')

@@ -7,16 +7,16 @@ const migrating = (body: string): string =>
 const OLD = { slotVersion: '1', data: { n: 7 } }
 const { signal } = new AbortController()
 
-describe.each(REMOTE)('the state of another version, in a %s', (placement) => {
+describe.each(REMOTE)('migrateState in a %s', (placement) => {
   const open = (source: string, limits = {}) => newSandbox().open(requestOf({ placement, source, limits }))
 
-  it('is handed to the code as it is, and what comes back is JSON', async () => {
+  it('gets the stored state and returns JSON', async () => {
     const session = await open(migrating('return { slotVersion: "2", data: { was: stored, frozen: Object.isFrozen(stored) } }'))
     expect(await session.migrateState(OLD, signal)).toEqual({ slotVersion: '2', data: { was: OLD, frozen: true } })
     expect(session.inFlight).toBe(0)
   })
 
-  it('is the code\'s failure when it throws, says a code it has no right to, returns no JSON, or cannot', async () => {
+  it('fails with SlotMigrationFailed when it throws, claims another code, returns no JSON, or is missing', async () => {
     const session = await open(migrating('throw Object.assign(new Error("no"), { code: "SessionCancelled" })'))
     expect(await refusal(session.migrateState(OLD, signal))).toMatchObject({ code: 'SlotMigrationFailed', message: 'no' })
     expect(await codeOf((await open(migrating('return 1n'))).migrateState(OLD, signal))).toBe('SlotMigrationFailed')
@@ -24,7 +24,7 @@ describe.each(REMOTE)('the state of another version, in a %s', (placement) => {
     expect(await codeOf(without.migrateState(OLD, signal))).toBe('SlotMigrationFailed')
   })
 
-  it('ends the compartment when it goes on after its time', async () => {
+  it('has its compartment killed when it does not stop after it was cancelled', async () => {
     const session = await open(migrating('for (;;);'), { graceMs: 20 })
     const late = new AbortController()
     const answer = codeOf(session.migrateState(OLD, late.signal))
@@ -33,7 +33,7 @@ describe.each(REMOTE)('the state of another version, in a %s', (placement) => {
     expect(await session.ended).toMatchObject({ kind: 'failed', error: { code: 'CompartmentKilled', message: expect.stringMatching(/was ended because it did not stop\. migrateState took too long\.$/) } })
   })
 
-  it('is nothing but a function', async () => {
+  it('must be a function', async () => {
     const source = 'export default { tools: { run: { execute: () => 1 } }, migrateState: 7 }'
     expect(await codeOf(open(source))).toBe('ExportsMismatch')
   })

@@ -13,7 +13,7 @@ describe.each(REMOTE)('imports in a %s', (placement) => {
   const open = (source: RequestOptions['source']): Promise<CompartmentSession> =>
     newSandbox().open(requestOf({ placement, source }))
 
-  it('come from the verified files, in folders, as JSON and as WebAssembly', async () => {
+  it('load verified files: from folders, as JSON and as WebAssembly', async () => {
     const session = await open({
       'index.js': `
         import { double } from './lib/math.mjs'
@@ -37,7 +37,7 @@ describe.each(REMOTE)('imports in a %s', (placement) => {
     })
   })
 
-  it('find files of every name', async () => {
+  it('load files with any name', async () => {
     const names = [
       'vendor/@scope/x.js', 'a+b.js', '[id].js', '$a,b;c=d&e.js', "it's a (b)!~*.js", '{a}^`|b.js', 'gr\u00fc\u00dfe.js', 'a:b.js', '..c.js',
     ]
@@ -51,7 +51,7 @@ describe.each(REMOTE)('imports in a %s', (placement) => {
     expect(await session.call(invocation({ asked }))).toEqual(all)
   })
 
-  it('of a builtin outside the list are refused with the capability to declare', async () => {
+  it('of a builtin outside the allow list are refused, and the error names the capability to declare', async () => {
     expect(await refusal(open(`import fs from 'fs'; ${running('')}`))).toMatchObject({
       code: 'BuiltinDenied',
       message: 'The module node:fs does not exist in a compartment. Declare `fs` in `requires` and use `runtime.fs`.',
@@ -68,7 +68,7 @@ describe.each(REMOTE)('imports in a %s', (placement) => {
     })
   })
 
-  it('of anything else are refused, however they are written', async () => {
+  it('of anything else are refused, in every form', async () => {
     const session = await open({
       'index.js': running(`
         const kind = (module) => 'readFileSync' in module ? 'imported' : 'harmless'
@@ -101,7 +101,7 @@ describe.each(REMOTE)('imports in a %s', (placement) => {
     })
   })
 
-  it('find nothing of CommonJS', async () => {
+  it('cannot load CommonJS', async () => {
     expect(await codeOf(open('module.exports = { tools: {} }'))).toBe('CompartmentStartFailed')
     expect(await codeOf(open('const fs = require("fs"); export default {}'))).toBe('CompartmentStartFailed')
   })

@@ -13,11 +13,11 @@ import { refusal, requestOf, running } from './fixture.ts'
 
 const CROWDED = fileURLToPath(new URL('./fixtures/crowded-host.ts', import.meta.url))
 
-describe('a place that never came as far as the code of the extension', () => {
+describe('a hull that did not get to the code of the extension', () => {
   it.each([
     ['ended', 'process.abort()', 60_000],
     ['was not ready in time', 'setInterval(() => {}, 1000)', 500],
-  ])('and %s is not the fault of that code', async (_, hullSource, startMs) => {
+  ])('because it %s is not reported as an error of that code', async (_, hullSource, startMs) => {
     const start = processStarter({ ...await loadImage(), hull: hullSource }, withoutLayers('it is not wanted here'))
     const limits = { ...DEFAULT_LIMITS, startMs }
     const request = requestOf({ placement: 'process', source: running(''), limits })
@@ -28,7 +28,7 @@ describe('a place that never came as far as the code of the extension', () => {
     expect([code, message]).toEqual(['NoPlaceFree', expect.stringMatching(/^No process could be started for example: /)])
   })
 
-  it('for lack of descriptors is not either, and there is one when they are free again', async () => {
+  it('because there were no descriptors can be opened again when there are', async () => {
     const script = `ulimit -n 512; exec '${process.execPath}' --no-warnings '${CROWDED}'`
     const { stdout } = await promisify(execFile)('/bin/sh', ['-c', script])
     expect(JSON.parse(stdout)).toEqual({

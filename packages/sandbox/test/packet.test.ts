@@ -6,7 +6,7 @@ import { parsePacket } from '../src/session/packet.ts'
 
 const LIMITS = { ...JSON_LIMITS, maxDepth: 8, maxNodes: 50 }
 
-it('agrees with a look at every value, however the text is written', () => {
+it('agrees with a check of every parsed value, whatever is escaped', () => {
   fc.assert(fc.property(fc.jsonValue({ maxDepth: 10, stringUnit: 'binary' }), fc.boolean(), (value, escaped) => {
     const text = JSON.stringify(value)
     const escape = (char: string): string => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`
@@ -32,7 +32,7 @@ it('counts values and depth outside strings only', () => {
   ).toEqual({ ok: false, why: 'has too many values or too much nesting' })
 })
 
-it('takes an escaped quote for a part of its string, whatever stands behind it', () => {
+it('treats an escaped quote as part of its string', () => {
   const deep = '['.repeat(9) + ']'.repeat(9)
   const outgrown = { ok: false, why: 'has too many values or too much nesting' }
   for (const text of ['"', '\\"', '\\\\"', 'x\\\\\\"y']) {
@@ -41,7 +41,7 @@ it('takes an escaped quote for a part of its string, whatever stands behind it',
   }
 })
 
-it('tells a bomb from its text, without building it', () => {
+it('rejects a JSON bomb without parsing it', () => {
   const bomb = '['.repeat(8 * 1024 * 1024)
   const before = process.memoryUsage().heapUsed
   expect(parsePacket(bomb, JSON_LIMITS)).toMatchObject({ ok: false })
@@ -56,7 +56,7 @@ it('never throws', () => {
   }))
 })
 
-it('takes no number that is none once it is read', () => {
+it('rejects a number that JSON.parse turns into Infinity', () => {
   const great = [
     '1e309', '-1E309', '1.5e400', '1e+999', '0.1e999', `1${'0'.repeat(309)}`, `-${'9'.repeat(400)}`, `${'9'.repeat(400)}.5`,
   ]

@@ -5,7 +5,7 @@ import { codeOf, invocation, newSandbox, refusal, requestOf, toolOf } from './fi
 import type { RequestOptions } from './fixture.ts'
 
 const tools = [toolOf('run', { capabilities: ['interact'] })]
-/** Signs in while it is initialised, and tells later what it got. */
+/** Signs in during init, and returns what it got when it is called. */
 const signingIn = (init: string): string => `
   let token = null
   export default {
@@ -25,8 +25,8 @@ async function requestIn(options: RequestOptions) {
   return { ...request, code: { kind: 'module', module } } as typeof request
 }
 
-describe.each(PLACEMENTS)('the phases in the placement %s', (placement) => {
-  it('let init sign in through the host, by a device code and a password', async () => {
+describe.each(PLACEMENTS)('the phases of an extension in the placement %s', (placement) => {
+  it('let init ask the user for a device code and a password', async () => {
     const asked: (readonly [string | null, InteractionRequest])[] = []
     const interact: CompartmentServices['interact'] = async (callId, request) => {
       asked.push([callId, request])
@@ -60,7 +60,7 @@ describe.each(PLACEMENTS)('the phases in the placement %s', (placement) => {
     expect(await codeOf(stuck.lifecycle('init'))).toBe('LifecycleTimeout')
   })
 
-  it('give init a user to ask only where a tool may ask, and no other phase at all', async () => {
+  it('have `interact` in init only, and only if a tool may use it', async () => {
     const services: Partial<CompartmentServices> = { interact: async () => ({ status: 'accepted', value: 'x' }) }
     const source = signingIn('token = String("interact" in context)')
     const session = await newSandbox().open(await requestIn({ placement, source, services }))
@@ -73,7 +73,7 @@ describe.each(PLACEMENTS)('the phases in the placement %s', (placement) => {
     expect(await other.call(invocation())).toBe('false')
   })
 
-  it('refuse an asker that outlives init, and take its question back', async () => {
+  it('refuse questions after init, and withdraw the open one', async () => {
     let signal: AbortSignal | undefined
     const interact: CompartmentServices['interact'] = (_callId, _request, given) => {
       signal = given

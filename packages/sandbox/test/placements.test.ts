@@ -7,7 +7,7 @@ import { describe, expect, it } from 'vitest'
 import { codeOf, invocation, newSandbox, refusal, requestOf, running, temporaryFolder, toolOf } from './fixture.ts'
 import type { RequestOptions } from './fixture.ts'
 
-/** The same source in every placement: inline gets it as a module of ours would be given. */
+/** The same source in every placement. Inline gets it as a module, like a built-in extension. */
 async function requestIn(options: RequestOptions): Promise<ReturnType<typeof requestOf>> {
   const request = requestOf(options)
   if (options.placement !== 'inline' || typeof options.source !== 'string') return request
@@ -16,8 +16,8 @@ async function requestIn(options: RequestOptions): Promise<ReturnType<typeof req
   return { ...request, code: { kind: 'module', module } }
 }
 
-describe.each(PLACEMENTS)('in the placement %s', (placement) => {
-  it('answers a call with the value of the tool', async () => {
+describe.each(PLACEMENTS)('a compartment in the placement %s', (placement) => {
+  it('returns the value of the tool', async () => {
     const session = await newSandbox().open(
       await requestIn({ placement, source: running('return { sum: args.a + args.b, tool: runtime.toolName }') }),
     )
@@ -26,7 +26,7 @@ describe.each(PLACEMENTS)('in the placement %s', (placement) => {
     expect(session.inFlight).toBe(0)
   })
 
-  it('gives a runtime that is frozen and has only what every call has', async () => {
+  it('passes a frozen runtime that has only the members of every call', async () => {
     const source = running(`
       const members = []
       for (const member in runtime) members.push(member)
@@ -38,7 +38,7 @@ describe.each(PLACEMENTS)('in the placement %s', (placement) => {
     })
   })
 
-  it('takes as many bytes as a file may have, and bounds what is returned by itself', async () => {
+  it('passes arguments as large as a file may be, and limits what is returned separately', async () => {
     const workspace = await temporaryFolder()
     const bytes = 8 * 1024 * 1024
     const source = running(`
@@ -51,7 +51,7 @@ describe.each(PLACEMENTS)('in the placement %s', (placement) => {
     expect(await session.call(invocation({ bytes }))).toEqual([bytes, bytes, 200])
   })
 
-  it('says what to declare for a part of the runtime that is not there', async () => {
+  it('throws an error that says what to declare for a missing part of the runtime', async () => {
     const parts = ['fs', 'net', 'shell', 'env', 'secrets', 'state', 'interact', 'tools', 'session']
     const session = await newSandbox().open(await requestIn({ placement, source: running('return runtime[args.part].anything()') }))
     const told = await Promise.all(parts.map(async (part) => refusal(session.call(invocation({ part })))))
@@ -61,7 +61,7 @@ describe.each(PLACEMENTS)('in the placement %s', (placement) => {
     expect(await codeOf(session.call(invocation({ part: 'sf' })))).toBe('ToolExecutionFailed')
   })
 
-  it('and likewise where a tool may read files and would write them', async () => {
+  it('throws such an error when a tool may only read files and tries to write', async () => {
     const workspace = await temporaryFolder()
     const source = running('return { has: "write" in runtime.fs, written: await runtime.fs[args.way]("x.txt") }')
     const session = await newSandbox(workspace).open(await requestIn({ placement, source, tools: [toolOf('run', { fs: { read: ['**'] } }, workspace)] }))
@@ -71,14 +71,14 @@ describe.each(PLACEMENTS)('in the placement %s', (placement) => {
     expect(await codeOf(session.call(invocation({ way: 'readText' })))).toBe('NotFound')
   })
 
-  it('carries texts of any length and kind, wherever they are', async () => {
+  it('carries strings of any length and content, wherever they are', async () => {
     const session = await newSandbox().open(await requestIn({ placement, source: running('return args') }))
     const long = ['x'.repeat(10_000), '\u00fc\u{1f600}"\\\n'.repeat(5_000), `${'y'.repeat(5_000)}\ud800`]
     const args = { long: long[0]!, list: [1, { deep: [long[1]!, 'short'] }, long[0]!], empty: '', half: long[2]! }
     expect(await session.call(invocation(args))).toEqual({ ...args, half: long[2]!.toWellFormed() })
   })
 
-  it('carries progress, updates and logs to who waits for them', async () => {
+  it('delivers progress, updates and logs', async () => {
     const heard: Json[] = []
     const request = await requestIn({
       placement,
@@ -94,7 +94,7 @@ describe.each(PLACEMENTS)('in the placement %s', (placement) => {
     expect(request.logged).toEqual([{ level: 'warn', text: 'careful', callId: 'c1' }])
   })
 
-  it('says in the log what of it could not be sent', async () => {
+  it('logs which progress and updates could not be sent', async () => {
     const heard: Json[] = []
     const request = await requestIn({ placement, source: running('runtime.update({ a: () => 1 }); runtime.update(2); return null') })
     const session = await newSandbox().open(request)
@@ -104,7 +104,7 @@ describe.each(PLACEMENTS)('in the placement %s', (placement) => {
     expect(request.logged).toMatchObject([{ level: 'warn', text: expect.stringMatching(/^update was not sent: /) }, {}])
   })
 
-  it('runs the phases the code has, with its configuration, and skips the others', async () => {
+  it('runs the phases that the code has, with its configuration, and skips the others', async () => {
     const request = await requestIn({
       placement,
       config: { greeting: 'hello' },
@@ -123,7 +123,7 @@ describe.each(PLACEMENTS)('in the placement %s', (placement) => {
     expect([error.code, error.message]).toEqual(['LifecycleFailure', 'cannot go'])
   })
 
-  it('derives approval keys where the code offers to', async () => {
+  it('derives approval keys where the code offers it', async () => {
     const source = `export default { tools: {
       run: { execute() {}, deriveApprovalKey: (args) => 'city:' + args.city },
       odd: { execute() {}, deriveApprovalKey: () => 7 },
@@ -135,7 +135,7 @@ describe.each(PLACEMENTS)('in the placement %s', (placement) => {
     expect(await codeOf(session.deriveApprovalKey('odd', {}, signal))).toBe('ApprovalKeyDerivationFailed')
   })
 
-  it('reads and writes files inside the grant and nothing outside', async () => {
+  it('reads and writes files inside the grant only', async () => {
     const workspace = await temporaryFolder()
     await writeFile(join(workspace, 'note.txt'), 'grüße')
     const tools = [toolOf('run', { fs: { read: ['**'], write: ['out.txt'] } }, workspace)]
@@ -161,7 +161,7 @@ describe.each(PLACEMENTS)('in the placement %s', (placement) => {
     expect(await readFile(join(workspace, 'out.txt'), 'utf8')).toBe('grüße!')
   })
 
-  it('reads declared variables by name and refuses the others', async () => {
+  it('reads declared environment variables, and refuses the others', async () => {
     const source = running('return Promise.all(args.names.map((name) => runtime.env.get(name).catch((error) => error.code)))')
     const services = { env: new Map([['TOKEN', 'abc']]), envDeclared: new Set(['TOKEN', 'UNSET']) }
     const session = await newSandbox().open(await requestIn({ placement, source, services }))
@@ -170,7 +170,7 @@ describe.each(PLACEMENTS)('in the placement %s', (placement) => {
     ).toEqual(['abc', 'EnvNameNotSet', 'EnvNameUndeclared'])
   })
 
-  it('keeps state through the access it is given', async () => {
+  it('reads and writes state through the host', async () => {
     let slot: Json = null
     const services = { state: { read: async () => slot, write: async (data: Json) => void (slot = data) } }
     const source = running(
@@ -182,7 +182,7 @@ describe.each(PLACEMENTS)('in the placement %s', (placement) => {
     expect(slot).toEqual({ count: 2 })
   })
 
-  it('asks a user through the host, and says so when there is none', async () => {
+  it('asks the user through the host, and reports when there is none', async () => {
     const tools = [toolOf('run', { capabilities: ['interact'] })]
     const source = running('return { name: await runtime.interact.ask("Who?"), sure: await runtime.interact.confirm("Sure?") }')
     const asked: InteractionRequest[] = []
@@ -197,7 +197,7 @@ describe.each(PLACEMENTS)('in the placement %s', (placement) => {
     expect(await codeOf(alone.call(invocation()))).toBe('InteractionUnavailable')
   })
 
-  it('keeps the code a tool throws where it may use it, and its own where it may not', async () => {
+  it('keeps the error code of a tool where the tool may use it, and replaces it otherwise', async () => {
     const source = running(
       'throw Object.assign(new Error("no"), { code: args.code, data: { at: 1 }, cause: new Error("deeper") })',
     )
@@ -210,7 +210,7 @@ describe.each(PLACEMENTS)('in the placement %s', (placement) => {
     ).toMatchObject({ code: 'ToolExecutionFailed', data: { code: 'SessionCancelled' } })
   })
 
-  it('refuses what is not JSON, and what is too much of it', async () => {
+  it('rejects a result that is not JSON or too large', async () => {
     const source = running(`
       const cycle = {}
       cycle.self = cycle
@@ -224,7 +224,7 @@ describe.each(PLACEMENTS)('in the placement %s', (placement) => {
     expect(await session.call(invocation({ what: 'absent' }))).toBeNull()
   })
 
-  it('rejects an aborted caller at once with its reason and tells the tool', async () => {
+  it('rejects an aborted call at once with its reason, and aborts the signal of the tool', async () => {
     const request = await requestIn({
       placement,
       source: running(`
@@ -243,7 +243,7 @@ describe.each(PLACEMENTS)('in the placement %s', (placement) => {
     await expect.poll(() => session.inFlight).toBe(0)
   })
 
-  it('runs no more calls at once than it may, and each of the others after one of them', async () => {
+  it('runs at most concurrentCalls calls at once, and the others afterwards', async () => {
     const source = `
       let running = 0, most = 0
       export default { tools: { run: { async execute(args, runtime) {
@@ -259,7 +259,7 @@ describe.each(PLACEMENTS)('in the placement %s', (placement) => {
     expect(session.inFlight).toBe(0)
   })
 
-  it('refuses a call at once when as many wait as may', async () => {
+  it('rejects a call at once when the queue is full', async () => {
     const source = running('await new Promise((resolve) => runtime.signal.addEventListener("abort", resolve))')
     const session = await newSandbox().open(await requestIn({ placement, source, limits: { concurrentCalls: 1 } }))
     const controller = new AbortController()
@@ -269,7 +269,7 @@ describe.each(PLACEMENTS)('in the placement %s', (placement) => {
     expect(new Set(await Promise.all(waiting.map(codeOf)))).toEqual(new Set(['ToolCancelled']))
   })
 
-  it('ends what is pending when it is closed, and refuses what comes after', async () => {
+  it('rejects pending calls when it is closed, and later calls too', async () => {
     const session = await newSandbox().open(
       await requestIn({ placement, source: running('runtime.progress("on"); await new Promise(() => {})') }),
     )
@@ -283,7 +283,7 @@ describe.each(PLACEMENTS)('in the placement %s', (placement) => {
     await session.close()
   })
 
-  it('is not opened when the code is not what the manifest says', async () => {
+  it('is not opened when the code does not match the manifest', async () => {
     const sandbox = newSandbox()
     const open = async (source: string): Promise<string> => codeOf(sandbox.open(await requestIn({ placement, source })))
     expect(await open('export default { tools: { other: { execute() {} } } }')).toBe('ExportsMismatch')

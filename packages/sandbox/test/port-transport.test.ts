@@ -52,7 +52,7 @@ test('two sides that answer each other at once leave others their turn', async (
   transport.close()
 })
 
-test('messages sent before the other side closed arrive before its end', async () => {
+test('messages that were sent before the other side closed arrive before its end is reported', async () => {
   const { port1, port2 } = new MessageChannel()
   const heard: unknown[] = []
   const closed = Promise.withResolvers<unknown>()
@@ -70,7 +70,7 @@ test('messages sent before the other side closed arrive before its end', async (
   expect(heard).toEqual(numbers)
 })
 
-test('no message is delivered after it was closed in the middle of a long turn', async () => {
+test('no message is delivered after the transport was closed during a long turn', async () => {
   const { port1, port2 } = new MessageChannel()
   const transport = portTransport(port1)
   const closed = Promise.withResolvers<unknown>()

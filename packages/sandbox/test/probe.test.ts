@@ -12,14 +12,14 @@ import { refusal, requestOf, REMOTE, running } from './fixture.ts'
 interface Gap {
   readonly placement: (typeof REMOTE)[number]
   readonly file: string
-  /** What is left out, and what stands there instead. */
+  /** The code that is removed, and its replacement. */
   readonly line: string
   readonly instead?: string
   readonly found: RegExp
 }
 
 const GAPS: readonly Gap[] = [
-  // In a hull there is nothing to be dropped: its threads begin without the right.
+  // Not in a process: its threads start without the right.
   { placement: 'thread', file: 'lockdown.ts', line: "process.permission.drop('fs.read')", found: /can be opened/ },
   ...REMOTE.flatMap((placement): readonly Gap[] => [
     { placement, file: 'lockdown.ts', line: 'gutProcess()', found: /process\.\w+ is still there/ },
@@ -28,7 +28,7 @@ const GAPS: readonly Gap[] = [
   ]),
 ]
 
-it.each(GAPS)('in a $placement, without $line, a compartment is not used', async (gap) => {
+it.each(GAPS)('a compartment in a $placement is not used when lockdown lacks $line', async (gap) => {
   const { placement, file, line, instead = '', found } = gap
   const image = await buildImage((name, text) => {
     if (name !== file) return text

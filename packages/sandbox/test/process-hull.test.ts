@@ -16,10 +16,10 @@ const fixture = (name: string): string => fileURLToPath(new URL(`./fixtures/${na
 const targetsOf = async (pid: number): Promise<readonly string[]> =>
   Promise.all((await readdir(`/proc/${pid}/fd`)).map((fd) => readlink(`/proc/${pid}/fd/${fd}`).catch(() => 'closed')))
 
-/** Without those of the system, and with what there is of them. */
-const WALLS = ['off', 'auto'] as const
+/** Without layers of the operating system, and with those that work here. */
+const OS_MODES = ['off', 'auto'] as const
 
-/** Every process that was started with these words, and is not gone. */
+/** The command line of each running process that contains this word. */
 async function startedAs(word: string): Promise<readonly string[]> {
   const all = (await readdir('/proc')).filter((name) => /^\d+$/.test(name) && !isGone(Number(name)))
   const lines = await Promise.all(all.map((pid) => readFile(`/proc/${pid}/cmdline`, 'latin1').catch(() => '')))
@@ -27,7 +27,7 @@ async function startedAs(word: string): Promise<readonly string[]> {
 }
 
 describe('a hull', () => {
-  it('ends with its host, though its worker spins', async () => {
+  it('ends with its host, even if its worker is in an endless loop', async () => {
     const host = spawn(process.execPath, ['--no-warnings', fixture('host.ts')], { stdio: ['ignore', 'pipe', 'inherit'] })
     onTestFinished(() => void host.kill('SIGKILL'))
     await new Promise((said) => host.stdout.once('data', said))
@@ -37,8 +37,8 @@ describe('a hull', () => {
     await expect.poll(() => hulls.every(isGone)).toBe(true)
   })
 
-  it.each(WALLS)('ends with its host in the first moments of its start too, walls of the system: %s', async (os) => {
-    // By a name of its own for Node, everything that was started with it can be told from all else on the machine.
+  it.each(OS_MODES)('ends with its host while it is still starting, os: %s', async (os) => {
+    // A path of its own for Node identifies all processes that were started with it.
     const node = join(await temporaryFolder(), 'node')
     await link(await realpath(process.execPath), node).catch(() => copyFile(process.execPath, node))
     await Promise.all(thoroughly([1, 64], [1, 4, 16, 64]).map(async (ms) => {
@@ -51,7 +51,7 @@ describe('a hull', () => {
     await expect.poll(() => startedAs(node)).toEqual([])
   })
 
-  it.each(WALLS)('has no environment, its own process group and no descriptor but its channels, walls: %s', async (os) => {
+  it.each(OS_MODES)('has no environment, its own process group and no descriptors but its channels, os: %s', async (os) => {
     const known = new Set(childrenOf(process.pid))
     const sandbox = pooled({ spares: { process: 0 }, os })
     const session = await sandbox.open(requestOf({ placement: 'process', source: running('return 1') }))
@@ -59,7 +59,7 @@ describe('a hull', () => {
     const hull = childrenOf(process.pid).find((pid) => !known.has(pid))
     expect(await readFile(`/proc/${hull}/environ`, 'utf8')).toBe('')
     expect((await readFile(`/proc/${hull}/stat`, 'utf8')).split(') ')[1]!.split(' ')[2]).toBe(String(hull))
-    // Where there is no /dev/null, libuv holds the root of what it sees in its place.
+    // Without /dev/null, libuv holds a descriptor of the root directory instead.
     const files = async (pid: number): Promise<readonly string[]> =>
       (await targetsOf(pid)).filter((target) => target.startsWith('/') && target !== '/dev/null' && target !== '/')
     for (const pid of [hull!, ...descendantsOf(hull!)]) expect(await files(pid)).toEqual([])
@@ -69,12 +69,12 @@ describe('a hull', () => {
     expect(isGone(hull!)).toBe(true)
   })
 
-  it.each(WALLS)('gets nothing that its host was started with, the walls of the system: %s', async (os) => {
+  it.each(OS_MODES)('does not inherit the descriptors of its host, os: %s', async (os) => {
     const secret = join(await temporaryFolder(), 'secret')
     await writeFile(secret, 'nobody else sees this')
     const held = await open(secret)
     onTestFinished(() => held.close())
-    // Descriptors with gaps between: those after the first gap are the ones that Node passes on.
+    // Node passes on the descriptors after the first gap.
     const given = new Map<number, 'pipe' | 'inherit' | number>([[1, 'pipe'], [2, 'inherit'], [7, held.fd], [40, held.fd]])
     const stdio = Array.from({ length: 41 }, (_, fd) => given.get(fd) ?? 'ignore')
     const host = spawn(process.execPath, ['--no-warnings', fixture('descriptor-host.ts'), os], { stdio })
@@ -86,7 +86,7 @@ describe('a hull', () => {
     for (const hull of hulls) expect(await targetsOf(hull)).not.toContain(secret)
   })
 
-  it('that is killed before it has started is gone too', async () => {
+  it('can be killed before it has started', async () => {
     const hull = processStarter(await loadImage(), withoutLayers('of the test'))(DEFAULT_LIMITS, false)
     hull.kill()
     hull.kill()

@@ -3,8 +3,8 @@ import { randomness } from '../src/worker/native-guards.ts'
 
 const { getRandomValues, randomUUID } = randomness(() => globalThis.crypto)
 
-describe('randomness of a compartment', () => {
-  it('fills the array it is given, and no more of its buffer', () => {
+describe('getRandomValues in a compartment', () => {
+  it('fills the array it is given, and nothing else of its buffer', () => {
     const whole = new Uint8Array(64)
     const part = new Uint32Array(whole.buffer, 16, 8)
     expect(getRandomValues(part)).toBe(part)
@@ -13,14 +13,14 @@ describe('randomness of a compartment', () => {
     expect(randomUUID()).toMatch(/^[0-9a-f-]{36}$/)
   })
 
-  it.each([{}, -1, NaN, 'x', 2 ** 40])('goes by how long an array is, not by what it says: %j', (length) => {
+  it.each([{}, -1, NaN, 'x', 2 ** 40])('uses the real length of an array, not a property: %j', (length) => {
     const array = new Uint8Array(32)
     for (const name of ['byteLength', 'length', 'byteOffset', 'buffer']) Object.defineProperty(array, name, { value: length })
     getRandomValues(array)
     expect(Array.from({ length: 32 }, (_, index) => array[index]).some((byte) => byte !== 0)).toBe(true)
   })
 
-  it('refuses what Node refuses', () => {
+  it('throws the same errors as in Node', () => {
     for (const array of [new Float16Array(1), new Float32Array(1), new DataView(new ArrayBuffer(1)), {}]) {
       expect(() => getRandomValues(array as never)).toThrow(expect.objectContaining({ name: 'TypeMismatchError' }))
     }

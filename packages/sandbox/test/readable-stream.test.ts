@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { invocation, newSandbox, requestOf, running } from './fixture.ts'
 
-/** In a compartment: what is done to streams is done to all of a thread. */
+/** Runs in a compartment, because the replacement changes the streams of the whole thread. */
 const inside = async (body: string): Promise<unknown> => {
   const source = running(`
     const all = async (stream) => { const values = []; for await (const value of stream) values.push(value); return values }
@@ -18,7 +18,7 @@ const inside = async (body: string): Promise<unknown> => {
 }
 
 describe('a readable stream of a compartment', () => {
-  it('is read, piped and made of what can be walked', async () => {
+  it('can be read, piped, and created from an iterable', async () => {
     expect(await inside(`
       const double = new TransformStream({ transform: (value, controller) => controller.enqueue(value * 2) })
       const source = { own: 'x', start(controller) { controller.enqueue(this.own); controller.close() } }
@@ -26,7 +26,7 @@ describe('a readable stream of a compartment', () => {
     `)).toEqual([[0, 2, 4], ['a'], ['x']])
   })
 
-  it('is recognised as one, and can be subclassed', async () => {
+  it('is an instance of ReadableStream, and can be subclassed', async () => {
     expect(await inside(`
       class Own extends ReadableStream {}
       const streams = [new ReadableStream(), new Own(), new TransformStream().readable, counting(1).tee()[0]]
@@ -35,7 +35,7 @@ describe('a readable stream of a compartment', () => {
     `)).toEqual([true, true, true, 'ReadableStream'])
   })
 
-  it('has two branches that get everything, however differently they read', async () => {
+  it('has two branches that both get all values', async () => {
     expect(await inside('const [one, other] = counting(4).tee(); return [await all(one), await all(other)]'))
       .toEqual([[0, 1, 2, 3], [0, 1, 2, 3]])
   })
@@ -51,7 +51,7 @@ describe('a readable stream of a compartment', () => {
     `)).toEqual([[], [['no', 'nor I']]])
   })
 
-  it('goes on in one branch when the other is cancelled, and fails in both', async () => {
+  it('continues in one branch when the other is cancelled, and fails in both', async () => {
     expect(await inside(`
       const [one, other] = counting(3).tee()
       void one.cancel('no')
@@ -61,7 +61,7 @@ describe('a readable stream of a compartment', () => {
     `)).toEqual([[0, 1, 2], ['torn', 'torn']])
   })
 
-  it('is never one of bytes', async () => {
+  it('cannot be a byte stream', async () => {
     const told = await inside(`
       let looks = 0
       const shifty = { get type() { return looks++ > 0 ? 'bytes' : undefined } }

@@ -15,13 +15,13 @@ function open(): { readonly posted: Message[]; readonly channel: Channel; readon
   return { posted, channel, remote: new Remote(channel) }
 }
 
-/** Everything that was told, in order. */
+/** Records all replies, in order. */
 const notes = (told: string[], name: string): Parameters<Remote['request']>[2] => ({
   answered: (answer) => void told.push(`${name}: ${String(answer)}`),
   failed: (error) => void told.push(`${name} failed: ${(error as Error).message}`),
 })
 
-it('tells each question its own answer, once', () => {
+it('passes each reply to its own request, once', () => {
   const { posted, channel, remote } = open()
   const told: string[] = []
   remote.request('first', [1], notes(told, 'first'))
@@ -34,7 +34,7 @@ it('tells each question its own answer, once', () => {
   expect(told).toEqual(['second failed: no', 'first: yes'])
 })
 
-it('fails a question that cannot be sent, and no other', () => {
+it('rejects a request that cannot be sent, and no other', () => {
   const { channel, remote } = open()
   const told: string[] = []
   remote.request('unsendable', [], notes(told, 'large'))
@@ -43,12 +43,12 @@ it('fails a question that cannot be sent, and no other', () => {
   expect(told).toEqual(['large failed: too large', 'small: 1'])
 })
 
-it('ends everything that is open, everything that comes, and only once', () => {
+it('rejects open and later requests after its end, each once', () => {
   const { posted, channel, remote } = open()
   const told: string[] = []
   remote.request('open', [], {
     answered: () => undefined,
-    // A waiter may ask again at once.
+    // A handler may send another request at once.
     failed: () => remote.request('in between', [], notes(told, 'in between')),
   })
   remote.request('open too', [], notes(told, 'open too'))
@@ -60,7 +60,7 @@ it('ends everything that is open, everything that comes, and only once', () => {
   expect(posted).toHaveLength(2)
 })
 
-it('has promises for those who want them', async () => {
+it('offers calls that return promises', async () => {
   const { channel, remote } = open()
   const [kept, broken] = [remote.call('a', 1, 2), remote.call('b')]
   channel.deliver([value, 1, 3])

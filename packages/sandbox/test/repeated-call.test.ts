@@ -2,8 +2,8 @@ import type { Outcome } from '@bulkhead/contract'
 import { expect, it } from 'vitest'
 import { codeOf, invocation, newSandbox, requestOf, running, toolOf } from './fixture.ts'
 
-/** A call whose caller has given up may go on for a while, and models count their calls from one again. */
-it('is known to the host by its own id, also while the one before of that id has not ended', async () => {
+/** A cancelled call may go on for a while, and models reuse the ids of their calls. */
+it('a call keeps its own id for the host while a cancelled call with the same id still runs', async () => {
   const begun = Promise.withResolvers<void>()
   const asked: string[] = []
   const session = await newSandbox().open(requestOf({

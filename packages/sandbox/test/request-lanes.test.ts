@@ -11,7 +11,7 @@ import { invocation, newSandbox, requestOf, REMOTE, running, temporaryFolder, to
 const AT_ONCE = 8
 const MUCH = 9 * 1024 * 1024
 
-/** A broker whose methods return on demand, and a wire with that much unread. */
+/** A broker whose methods return on demand, and a wire with so many unread bytes. */
 function ground() {
   const begun: { readonly end: (value: Json) => void; readonly fail: (error: Error) => void }[] = []
   const wire = { queuedBytes: 0 }
@@ -38,7 +38,7 @@ describe('requests with long replies', () => {
     }
   })
 
-  it('do not start while much is unread, and go on when it has been read', async () => {
+  it('do not start while many bytes are unread, and start when they have been read', async () => {
     const { begun, wire, reads } = ground()
     wire.queuedBytes = MUCH
     const answer = reads.methods['fs.read']('call')
@@ -76,7 +76,7 @@ describe('requests with long replies', () => {
 })
 
 describe.each(REMOTE)('code in a %s', (placement) => {
-  it('gets everything it reads at once, although the host would not hold all of it', async () => {
+  it('gets all files that it reads at once, although the host does not hold all of them in memory', async () => {
     const workspace = await temporaryFolder()
     await writeFile(join(workspace, 'long.txt'), 'a'.repeat(8_000_000))
     const source = running(`

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { codeOf, invocation, newSandbox, requestOf, REMOTE, running, toolOf } from './fixture.ts'
 
 describe('a sandbox', () => {
-  it('runs code of ours inline only, and code of strangers never', async () => {
+  it('runs built-in modules inline only, and files never inline', async () => {
     const sandbox = newSandbox()
     const files = requestOf({ placement: 'inline', source: running('') })
     expect(await codeOf(sandbox.open(files))).toBe('CompartmentStartFailed')
@@ -14,7 +14,7 @@ describe('a sandbox', () => {
     }
   })
 
-  it('ends every compartment when it closes, also those that are just being opened', async () => {
+  it('ends every compartment when it closes, also those that are still opening', async () => {
     const sandbox = newSandbox()
     const sessions = await Promise.all(
       REMOTE.map((placement) => sandbox.open(requestOf({ placement, source: running('await new Promise(() => {})') }))),
@@ -29,14 +29,14 @@ describe('a sandbox', () => {
     await sandbox.close()
   })
 
-  it.each(REMOTE)('gives up on a %s that is no longer wanted', async (placement) => {
+  it.each(REMOTE)('stops opening a %s when the signal aborts', async (placement) => {
     const controller = new AbortController()
     const opening = codeOf(newSandbox().open(requestOf({ placement, source: 'for (;;);', signal: controller.signal })))
     controller.abort(new BulkheadError('SessionCancelled', 'never mind'))
     expect(await opening).toBe('SessionCancelled')
   })
 
-  it('runs many compartments beside each other', async () => {
+  it('runs many compartments at once', async () => {
     const sandbox = newSandbox()
     const sessions = await Promise.all(Array.from({ length: 8 }, (_, index) => {
       const placement = REMOTE[index % 2]!
@@ -46,7 +46,7 @@ describe('a sandbox', () => {
     expect(new Set(sessions.map((session) => session.id)).size).toBe(8)
   })
 
-  it('answers for tools it knows only', async () => {
+  it('rejects calls of unknown tools', async () => {
     const session = await newSandbox().open(requestOf({ placement: 'thread', source: running(''), tools: [toolOf('run')] }))
     expect(await codeOf(session.call(invocation({}, { tool: 'other' })))).toBe('ToolNotRegistered')
     expect(await codeOf(session.deriveApprovalKey('toString', {}, new AbortController().signal))).toBe('ToolNotRegistered')

@@ -15,14 +15,14 @@ import { portTransport } from '../src/wire/port-transport.ts'
 export interface Received {
   readonly kind: number
   readonly id: number
-  /** Of a question. */
+  /** Set for a request. */
   readonly method: string
   readonly args: readonly Json[]
-  /** Of an answer. */
+  /** Set for a reply. */
   readonly value: Json
 }
 
-/** The other side of the wire, in the hands of a test: it sees every message and can post any packet. */
+/** The compartment's side of the wire under control of a test: it sees every message and can post any packet. */
 export class ScriptedPeer {
   readonly hull: Hull
   killed = false
@@ -69,7 +69,7 @@ export class ScriptedPeer {
     this.post(JSON.stringify(messages))
   }
 
-  /** The next message that was not looked at yet, of this method when one is named. */
+  /** The next unread message; with a name, the next one of that method. */
   async next(method?: string): Promise<Received> {
     for (;;) {
       const at = this.received.findIndex((message) => method === undefined || message.method === method)
@@ -93,7 +93,7 @@ export class ScriptedPeer {
     return startSession(request, broker, remotePeer(this.hull, broker, request.limits))
   }
 
-  /** A session whose compartment is this script, loaded and ready. */
+  /** A loaded session whose compartment is this script. */
   async session(request: CompartmentRequest): Promise<CompartmentSession> {
     const opening = this.open(request)
     const { id } = await this.next('load')

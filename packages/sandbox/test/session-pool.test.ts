@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { codeOf, invocation, requestOf, REMOTE, running } from './fixture.ts'
 import { pooled } from './pool/pooled.ts'
 
-/** Each compartment knows itself by a number, and says it with every answer. */
+/** Each compartment has a random number and returns it from every call. */
 const NUMBERED = `
   const own = Math.random()
   export default {
@@ -16,11 +16,11 @@ const NUMBERED = `
   }
 `
 
-describe.each(REMOTE)('an extension in several compartments of the placement %s', (placement) => {
+describe.each(REMOTE)('an extension in several compartments, each in a %s', (placement) => {
   const spread = (concurrency: number, source = NUMBERED): ReturnType<typeof requestOf> =>
     ({ ...requestOf({ placement, source }), concurrency })
 
-  it('has its calls spread over them, and its phases run in each', async () => {
+  it('has its calls spread over them, and its phases run in each of them', async () => {
     const sandbox = pooled()
     const request = spread(3)
     const session = await sandbox.open(request)
@@ -41,7 +41,7 @@ describe.each(REMOTE)('an extension in several compartments of the placement %s'
     expect(sandbox.census()[placement].used).toBe(0)
   })
 
-  it('goes on when one of them dies: its own calls are told, and the next call has it replaced', async () => {
+  it('goes on when one of them dies: the calls of that one fail, and the next call replaces it', async () => {
     const sandbox = pooled()
     const request = spread(2)
     const session = await sandbox.open(request)
@@ -53,12 +53,12 @@ describe.each(REMOTE)('an extension in several compartments of the placement %s'
     expect(await Promise.race([session.ended, Promise.resolve('running')])).toBe('running')
   })
 
-  it('goes on with those it has while there is no place for another', async () => {
+  it('uses the ones that are left while there is no place for another', async () => {
     const sandbox = pooled({ most: { hulls: 2, threads: 2 }, spares: { process: 0, thread: 0 } })
     const request = spread(2)
     const session = await sandbox.open({ ...request, limits: { ...request.limits, startMs: 4_000 } })
     expect(await codeOf(session.call(invocation({ die: true })))).toBe('CompartmentCrashed')
-    // Else it would be asked for the place of the one that is left.
+    // Otherwise the compartment that is left would be evicted.
     await expect.poll(() => sandbox.census()[placement].used).toBe(1)
     const other = await sandbox.open(requestOf({ placement, source: NUMBERED }))
     const busy = [session, other].map((one) => codeOf(one.call(invocation({ wait: true }))))
@@ -73,14 +73,14 @@ describe.each(REMOTE)('an extension in several compartments of the placement %s'
     expect(await Promise.all(busy)).toEqual(['CompartmentKilled', 'CompartmentKilled'])
   })
 
-  it('is not put to sleep for a place that one of its own waits for', async () => {
+  it('is not evicted for a place that one of its own compartments waits for', async () => {
     const sandbox = pooled({ most: { hulls: 2, threads: 2 }, spares: { process: 0, thread: 0 } })
     const session = await sandbox.open(spread(2))
     expect(await codeOf(session.call(invocation({ die: true })))).toBe('CompartmentCrashed')
     await expect.poll(() => sandbox.census()[placement].used).toBe(1)
     const other = await sandbox.open(requestOf({ placement, source: NUMBERED }))
     const busy = codeOf(other.call(invocation({ wait: true })))
-    // Longer than it takes to be unused.
+    // Long enough to count as idle.
     await delay(400)
     const answers = [await session.call(invocation())]
     expect(sandbox.census()[placement].inLine).toBe(1)
@@ -91,7 +91,7 @@ describe.each(REMOTE)('an extension in several compartments of the placement %s'
     expect(await busy).toBe('CompartmentKilled')
   })
 
-  it('ends when they die one after the other and none answers', async () => {
+  it('ends when all of them die and none has answered', async () => {
     const sandbox = pooled()
     const session = await sandbox.open(spread(2))
     for (const _ of [1, 2]) expect(await codeOf(session.call(invocation({ die: true })))).toBe('CompartmentCrashed')
@@ -109,7 +109,7 @@ describe.each(REMOTE)('an extension in several compartments of the placement %s'
     expect(sandbox.census()[placement].used).toBe(0)
   })
 
-  it('may have them given back when it is idle, and all of them woken', async () => {
+  it('closes all of them when it is idle, and opens all of them again', async () => {
     const sandbox = pooled({ idleMs: 40 })
     const request = spread(2)
     const session = await sandbox.open(request)
@@ -121,12 +121,12 @@ describe.each(REMOTE)('an extension in several compartments of the placement %s'
   })
 })
 
-it.each([0, -1, 1.5, Number.NaN])('%d compartments are not a number of compartments', async (concurrency) => {
+it.each([0, -1, 1.5, Number.NaN])('a concurrency of %d is refused', async (concurrency) => {
   const request = { ...requestOf({ placement: 'thread', source: running('') }), concurrency }
   expect(await codeOf(pooled().open(request))).toBe('CompartmentStartFailed')
 })
 
-it('the host has only one thread of its own', async () => {
+it('an inline extension cannot have several compartments', async () => {
   const request = requestOf({ placement: 'inline', source: '' })
   const module = { tools: { run: { execute: () => null } } }
   const opening = pooled().open({ ...request, code: { kind: 'module', module }, concurrency: 2 })

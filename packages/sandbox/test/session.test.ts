@@ -13,7 +13,7 @@ describe('when a compartment ends, every pending request gets the reason', () =>
     [{ kind: 'memory', limit: 'memoryMb', text: 'too much' }, 'CompartmentOutOfMemory'],
     [{ kind: 'crashed', text: 'fell over' }, 'CompartmentCrashed'],
     [{ kind: 'killed' }, 'CompartmentCrashed'],
-  ])('as for %o', async (exit, code) => {
+  ])('after the exit %o', async (exit, code) => {
     const peer = new ScriptedPeer()
     const session = await peer.session(request())
     const { signal } = new AbortController()
@@ -30,7 +30,7 @@ describe('when a compartment ends, every pending request gets the reason', () =>
     expect(session.inFlight).toBe(0)
   })
 
-  it('also when it only hangs up', async () => {
+  it('also when it only closes its channel', async () => {
     const peer = new ScriptedPeer()
     const session = await peer.session(request())
     const answer = codeOf(session.call(invocation()))
@@ -41,8 +41,8 @@ describe('when a compartment ends, every pending request gets the reason', () =>
   })
 })
 
-describe('time', () => {
-  it('a cancelled call that goes on past its grace ends the compartment', async () => {
+describe('a cancelled or late request', () => {
+  it('a cancelled call that runs longer than graceMs ends the compartment', async () => {
     const peer = new ScriptedPeer()
     const session = await peer.session(request())
     const controller = new AbortController()
@@ -56,7 +56,7 @@ describe('time', () => {
     expect(peer.killed).toBe(true)
   })
 
-  it('shows that a cancelled call goes on as soon as someone asks', async () => {
+  it('`quiet` is pending while a cancelled call still runs', async () => {
     const peer = new ScriptedPeer()
     const session = await peer.session(request({ graceMs: 10_000 }))
     const controller = new AbortController()
@@ -71,7 +71,7 @@ describe('time', () => {
     expect(session.quiet).toBeUndefined()
   })
 
-  it('an answer or failure that comes after the caller gave up does not count', async () => {
+  it('a reply after the call was cancelled is ignored', async () => {
     const peer = new ScriptedPeer()
     const session = await peer.session(request())
     for (const kind of [KINDS.call.value, KINDS.call.failure]) {
@@ -86,7 +86,7 @@ describe('time', () => {
     expect(peer.killed).toBe(false)
   })
 
-  it('a call whose caller has given up already is not begun', async () => {
+  it('a call with an aborted signal is not sent', async () => {
     const peer = new ScriptedPeer()
     const session = await peer.session(request())
     expect(await codeOf(session.call(invocation({}, { signal: AbortSignal.abort() })))).toBe('ToolCancelled')
@@ -101,8 +101,8 @@ describe('time', () => {
   })
 })
 
-describe('answers', () => {
-  it('of the wrong form to the request to load are violations', async () => {
+describe('replies', () => {
+  it('that are malformed replies to load are violations', async () => {
     const replies = [null, [], {}, { tools: [], phases: 1 }, { tools: [1], phases: [] }, { tools: [{ name: 1 }], phases: [] }]
     for (const reply of replies) {
       const peer = new ScriptedPeer()
@@ -113,7 +113,7 @@ describe('answers', () => {
     }
   })
 
-  it('that claim a code of the host do not get it', async () => {
+  it('that claim an error code of the host do not get it', async () => {
     const peer = new ScriptedPeer()
     const session = await peer.session(request())
     const thrown = async (error: object): Promise<unknown> => {
@@ -131,7 +131,7 @@ describe('answers', () => {
     ).toMatchObject({ code: 'NotFound', data: [1] })
   })
 
-  it('to a second attempt of a call are not those to the first', async () => {
+  it('to a first attempt of a call do not settle its second attempt', async () => {
     const peer = new ScriptedPeer()
     const session = await peer.session(
       requestOf({ placement: 'process', source: '', limits: { graceMs: 10_000 }, tools: [toolOf('run')] }),

@@ -18,13 +18,13 @@ async function socketPair(): Promise<readonly [Socket, Socket]> {
 }
 
 interface Coming {
-  /** In which turn of the event loop each packet came. */
+  /** The turn of the event loop in which each packet arrived. */
   readonly turns: readonly number[]
-  /** After how many of them a timer of twice the work fired before the next one came. */
+  /** After how many packets a timer of twice the work fired before the next packet arrived. */
   readonly rests: number
 }
 
-/** How some packets came, each of which is worked on for so long. */
+/** How packets arrive when the receiver works on each of them for `workMs`. */
 async function comingAfterWork(packet: string, workMs: number, count: number): Promise<Coming> {
   const [here, there] = await socketPair()
   const transport = socketTransport(here, { maxFrameBytes: 2 ** 24, readOnlyWhenDrained: true, pausesAfterLong: true })
@@ -53,14 +53,14 @@ async function comingAfterWork(packet: string, workMs: number, count: number): P
 
 const gapsOf = (steps: readonly number[]): readonly number[] => steps.slice(1).map((step, index) => step - steps[index]!)
 
-it('leaves three quarters of the time to others after long packets that take long', async () => {
+it('pauses after a long packet that takes long, so that other work gets most of the time', async () => {
   const { rests } = await comingAfterWork('x'.repeat(1_000_000), 40, 4)
   expect(rests).toBe(3)
 })
 
-it('reads on at once after those that do not', async () => {
+it('reads on at once after short packets', async () => {
   const { turns } = await comingAfterWork('x'.repeat(1_000), 1, 50)
-  // In one turn or the next: while a timer is waited for, the loop turns many times.
+  // In the same turn or the next one. During a pause the loop would turn many times.
   expect(Math.min(...gapsOf(turns))).toBeLessThanOrEqual(1)
 })
 

@@ -5,7 +5,7 @@ import { TIMERS } from '../src/worker/timers.ts'
 const { setTimeout, setInterval, setImmediate, clearTimeout, clearInterval, clearImmediate } = TIMERS as unknown as typeof import('node:timers')
 
 describe('timers of a compartment', () => {
-  it('do what timers do', async () => {
+  it('work like those of Node', async () => {
     const told: unknown[] = []
     await new Promise<void>((done) => setTimeout((...args: unknown[]) => {
       told.push(...args)
@@ -26,7 +26,7 @@ describe('timers of a compartment', () => {
     expect(told).toEqual(['late', 2, 'again', 'again', 'at once'])
   })
 
-  it('do not come once they are cleared, by themselves, their number or the end of a block', async () => {
+  it('do not fire after they were cleared: by object, by number, or at the end of a block', async () => {
     const told: string[] = []
     clearTimeout(setTimeout(() => told.push('itself'), 1))
     clearTimeout(+setTimeout(() => told.push('number'), 1))
@@ -43,7 +43,7 @@ describe('timers of a compartment', () => {
     expect(told).toEqual([])
   })
 
-  it('can be held on to, let go of and begun again', () => {
+  it('have ref, unref, hasRef and refresh', () => {
     for (const timer of [setTimeout(() => undefined, 1), setInterval(() => undefined, 1)]) {
       expect([timer.unref(), timer.refresh(), timer.ref()]).toEqual([timer, timer, timer])
       expect(timer.unref().hasRef()).toBe(false)
@@ -52,12 +52,12 @@ describe('timers of a compartment', () => {
     expect(setImmediate(() => undefined).unref().hasRef()).toBe(false)
   })
 
-  it('become promises', async () => {
+  it('can be promisified', async () => {
     expect(await promisify(setTimeout)(1, 'late')).toBe('late')
     expect(await promisify(setImmediate)('at once')).toBe('at once')
   })
 
-  it('show nothing of what Node keeps', async () => {
+  it('expose no internal state of Node', async () => {
     const shown = [setTimeout(() => undefined), setImmediate(() => undefined)]
     await new Promise<void>((done) => setTimeout(function self(this: NodeJS.Timeout) {
       shown.push(this as never)
@@ -73,13 +73,13 @@ describe('timers of a compartment', () => {
   it.each([
     ['looks like a timer', { _onTimeout: () => undefined, _idleNext: {} }], ['is a function', Object.assign(() => 1, { _onTimeout: 1 })],
     ['is nothing', null],
-  ])('leave alone what %s', (_what, given) => {
+  ])('ignore an argument of clear that %s', (_what, given) => {
     const before = { ...given }
     for (const clear of [clearTimeout, clearInterval, clearImmediate]) clear(given as never)
     expect({ ...given }).toEqual(before)
   })
 
-  it('say what is wrong with a callback that is none', () => {
+  it('throw the same error as Node for an invalid callback', () => {
     for (const start of [setTimeout, setInterval, setImmediate]) {
       expect(() => start('code' as never)).toThrow(expect.objectContaining({ code: 'ERR_INVALID_ARG_TYPE' }))
     }

@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest'
 import { codeOf, invocation, refusal, requestOf, running } from './fixture.ts'
 import { pooled } from './pool/pooled.ts'
 
-describe.each(['off', 'auto'] as const)('a hull with the walls of the system: %s', (os) => {
-  it('that uses too much processor time is ended, whatever it does', async () => {
+describe.each(['off', 'auto'] as const)('a child process with os: %s', (os) => {
+  it('is killed when it uses too much processor time during a call', async () => {
     const sandbox = pooled({ os })
     const neighbour = await sandbox.open(requestOf({ placement: 'process', source: running('return "alive"') }))
     const session = await sandbox.open(requestOf({ placement: 'process', source: running('for (;;);'), limits: { cpuMs: 300 } }))
@@ -13,14 +13,14 @@ describe.each(['off', 'auto'] as const)('a hull with the walls of the system: %s
     expect(await neighbour.call(invocation())).toBe('alive')
   })
 
-  it('that works in the background is ended too, though no call runs', async () => {
+  it('is killed when it uses too much processor time between calls', async () => {
     const source = running('setInterval(() => { const end = Date.now() + 50; while (Date.now() < end); }, 10); return "begun"')
     const session = await pooled({ os }).open(requestOf({ placement: 'process', source, limits: { cpuMs: 300 } }))
     expect(await session.call(invocation())).toBe('begun')
     expect(await session.ended).toMatchObject({ kind: 'failed', error: { code: 'CompartmentOverloaded' } })
   })
 
-  it('that uses too much memory outside its heap is ended', async () => {
+  it('is killed when it uses too much memory outside its heap', async () => {
     const source = running(
       'const all = []; for (;;) { try { all.push(Buffer.alloc(8 * 1024 * 1024, 1)) } catch {} await new Promise(setImmediate) }',
     )
@@ -28,7 +28,7 @@ describe.each(['off', 'auto'] as const)('a hull with the walls of the system: %s
     expect(await codeOf(session.call(invocation()))).toBe('CompartmentOutOfMemory')
   })
 
-  it('that rests is left alone', async () => {
+  it('is not killed while it is idle', async () => {
     const limits = { cpuMs: 900, memoryMb: 128 }
     const session = await pooled({ os }).open(requestOf({ placement: 'process', source: running('return 1'), limits }))
     for (let call = 0; call < 20; call++) expect(await session.call(invocation())).toBe(1)

@@ -8,8 +8,8 @@ const opened = async (): Promise<{ peer: ScriptedPeer; session: CompartmentSessi
   return { peer, session: await peer.session(requestOf({ placement: 'process', source: '', limits: { concurrentCalls: 1, graceMs: 10_000 } })) }
 }
 
-describe('a call that waits for a place', () => {
-  it('is sent when a call before it has ended', async () => {
+describe('a call that waits for a slot', () => {
+  it('is sent when an earlier call has ended', async () => {
     const { peer, session } = await opened()
     const answers = [1, 2].map((n) => session.call(invocation({ n })))
     expect(session.inFlight).toBe(2)
@@ -21,7 +21,7 @@ describe('a call that waits for a place', () => {
     expect(session.inFlight).toBe(0)
   })
 
-  it('is not sent, nor its end, when it is given up', async () => {
+  it('is not sent when it is cancelled, and neither is an abort', async () => {
     const { peer, session } = await opened()
     const before = session.call(invocation())
     const giveUp = new AbortController()
@@ -35,7 +35,7 @@ describe('a call that waits for a place', () => {
     expect(peer.received).toEqual([])
   })
 
-  it('waits for a call that was given up until that has ended', async () => {
+  it('waits until a cancelled call has ended', async () => {
     const { peer, session } = await opened()
     const giveUp = new AbortController()
     const before = codeOf(session.call(invocation({}, { signal: giveUp.signal })))
@@ -61,7 +61,7 @@ describe('a call that waits for a place', () => {
     expect(session.inFlight).toBe(0)
   })
 
-  it('gets the reason of a close', async () => {
+  it('is rejected with the reason of a close', async () => {
     const { session } = await opened()
     const asked = [1, 2].map(() => codeOf(session.call(invocation())))
     await session.close(new BulkheadError('HostClosed', 'bye'))
@@ -69,8 +69,8 @@ describe('a call that waits for a place', () => {
   })
 })
 
-describe('what is asked after the end', () => {
-  it('was not sent, also before the end is announced', async () => {
+describe('a request after the end of a compartment', () => {
+  it('is rejected as not sent, even before `ended` resolves', async () => {
     const { peer, session } = await opened()
     const { signal } = new AbortController()
     const answer = refusal(session.call(invocation()))
@@ -85,7 +85,7 @@ describe('what is asked after the end', () => {
     expect(await codeOf(session.call(invocation()))).toBe('CompartmentGone')
   })
 
-  it('was not sent when the other side has hung up and has not ended yet', async () => {
+  it('is rejected as not sent when the channel is closed and the compartment has not ended yet', async () => {
     const { peer, session } = await opened()
     const running = codeOf(session.call(invocation()))
     await peer.next('execute')

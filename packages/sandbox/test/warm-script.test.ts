@@ -5,7 +5,7 @@ import { buildImage } from '../src/process/image.ts'
 import { threadStarter } from '../src/process/thread-hull.ts'
 import { warmScript } from '../src/process/image.ts'
 
-it('remembers more than compiling alone does, is taken by V8, and starts a thread', async () => {
+it('has a larger code cache than after compilation, is accepted by V8, and starts a thread', async () => {
   const image = await buildImage()
   const warm = await warmScript(image)
   expect(warm?.text).toBe(image.script.text)
@@ -21,7 +21,7 @@ it.each([
   ['cannot be run', 'throw new Error("no")'],
   ['ends its thread', 'process.exit(0)'],
   ['is not even JavaScript', 'this is not'],
-])('does no harm when the script %s', async (_what, text) => {
+])('is absent when the script %s', async (_what, text) => {
   const image = await buildImage()
   expect(await warmScript({ ...image, script: { text, cache: new Uint8Array() } })).toBe(undefined)
 })

@@ -24,7 +24,7 @@ interface Call {
   outcome: { readonly value: Json } | { readonly error: unknown } | undefined
 }
 
-/** A session, the other side of which is this script, and what it knows to be open. */
+/** A session whose compartment is this script, with the requests that are open on both sides. */
 export class Conversation {
   readonly wire = new MemoryWire()
   readonly calls: Call[] = []
@@ -83,7 +83,7 @@ export class Conversation {
     }
   }
 
-  /** What the host said since the last time; answers to requests close them. */
+  /** The messages of the host since the last call. A reply closes its request. */
   #hear(): readonly { readonly kind: number; readonly id: number }[] {
     const messages = this.wire.sent.splice(0).flatMap((packet) => TRUSTING.received(packet))
     for (const [kind, id] of messages) {
@@ -92,7 +92,7 @@ export class Conversation {
     return messages.map(([kind, id]) => ({ kind, id }))
   }
 
-  /** The answers of a broker take a few turns; those that are held are let go now and then. */
+  /** The broker needs a few turns to reply. Requests that it holds are released now and then. */
   async settle(letGo: boolean): Promise<void> {
     if (letGo) for (const answer of this.#held.splice(0)) answer()
     await turn()
@@ -103,7 +103,7 @@ export class Conversation {
 
 const VIOLATIONS: ReadonlySet<string> = new Set(['BoundaryViolation', 'MessageTooLarge', 'TooManyRequests'])
 
-/** The fast assertions, for what is looked at a hundred thousand times. */
+/** Faster than `expect`, for checks that run a hundred thousand times. */
 export async function violated(conversation: Conversation): Promise<void> {
   const open = conversation.openCalls
   const end = await Promise.race([conversation.ended, turn().then(turn).then(turn)])

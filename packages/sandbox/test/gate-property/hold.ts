@@ -12,7 +12,7 @@ import { somePacket } from './packets.ts'
 const PACKETS_PER_COMPARTMENT = 50
 const GROWTH_BYTES = 16 * 1024 * 1024
 
-/** Everything that a stranger's message must leave as it is. */
+/** Everything that a message of a compartment must not change. */
 const surroundings = (): string => JSON.stringify([
   Object.getOwnPropertyNames(globalThis).length,
   ...[Object, Array, Function, Promise, String, Map, BulkheadError].map(({ prototype }) => Reflect.ownKeys(prototype).map(String)),
@@ -21,7 +21,7 @@ const surroundings = (): string => JSON.stringify([
 function collector(): () => number {
   setFlagsFromString('--expose-gc')
   const gc = runInNewContext('gc') as () => void
-  // Threads that are started later would have it too.
+  // Also checked because later threads would inherit it.
   setFlagsFromString('--no-expose-gc')
   return () => {
     gc()
@@ -29,7 +29,7 @@ function collector(): () => number {
   }
 }
 
-/** Posts one packet and holds what comes of it against what should. */
+/** Posts one packet and compares the result with the expected one. */
 async function post(conversation: Conversation, packet: unknown, letGo: boolean): Promise<readonly Said[] | undefined> {
   const questions = new Set(conversation.openCalls.map(({ id }) => id))
   const said = allowed(packet, { questions, requests: conversation.requests, limits: LIMITS })
@@ -47,7 +47,7 @@ async function post(conversation: Conversation, packet: unknown, letGo: boolean)
   return said
 }
 
-/** Throws where something comes of so many packets that must not, and where they are not of every kind. */
+/** Sends so many packets. Throws when a result is wrong, or when a kind of packet did not occur. */
 export async function holdAgainst(packets: number, seed: number): Promise<void> {
   const random = new Random(seed)
   const heap = collector()
@@ -64,7 +64,7 @@ export async function holdAgainst(packets: number, seed: number): Promise<void> 
       if (said === undefined) {
         alive = false
         seen.refused++
-        // It is over: later messages are ignored.
+        // The session has ended: later messages are ignored.
         for (let late = 0; late < 3; late++) conversation.wire.post(somePacket(random, conversation.ground))
       } else {
         seen.allowed++
@@ -80,7 +80,7 @@ export async function holdAgainst(packets: number, seed: number): Promise<void> 
   }
   assert(heap() - warm < GROWTH_BYTES, 'The host keeps what it was sent.')
   assert.equal(surroundings(), before)
-  // The generator reaches both sides of the border, and often.
+  // The generator must produce many valid and many invalid packets.
   for (const [what, least] of [['allowed', packets / 3], ['refused', packets / 10], ['requests', packets / 5], ['calls', packets / 10]] as const) {
     assert(seen[what] > least, `${what}: ${seen[what]} of ${packets}`)
   }

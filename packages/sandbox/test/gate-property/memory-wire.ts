@@ -1,7 +1,7 @@
 import type { Hull, HullExit } from '../../src/process/hull.ts'
 import type { Transport, TransportReceiver } from '../../src/wire/protocol.ts'
 
-/** A hull that is nothing but a wire in memory: whatever is posted has arrived when `post` returns. */
+/** A hull with an in-memory wire. A packet has arrived when `post` returns. */
 export class MemoryWire {
   readonly sent: unknown[] = []
   killed = false

@@ -3,7 +3,7 @@ import type { Json } from '@bulkhead/kit/json'
 import { BROKER_METHODS } from '@bulkhead/contract'
 import { isJsonObject, parseJson } from '@bulkhead/kit/json'
 
-/** What is open in a conversation. */
+/** The open requests of a conversation. */
 export interface Standing {
   readonly questions: ReadonlySet<unknown>
   readonly requests: ReadonlySet<unknown>
@@ -15,7 +15,7 @@ export type Said =
   | { readonly type: 'failure'; readonly id: number }
   | { readonly type: 'request'; readonly id: number; readonly method: string }
 
-/** What a packet says if a compartment may say it. Written from the words of the protocol, and not from the gate. */
+/** The messages of a packet, if it is valid. Written from the description of the protocol, independently of the gate. */
 export function allowed(packet: unknown, { questions, requests, limits }: Standing): readonly Said[] | undefined {
   const texts = textsIn(packet)
   if (texts === undefined || texts.join('').length > limits.messageBytes) return undefined
@@ -61,7 +61,7 @@ function readMessage(message: Json, texts: string[]): Said | undefined {
   return Array.isArray(value) && value.length <= 8 ? { type: 'request', id, method } : undefined
 }
 
-/** The places of the texts as pointers, and the value walked once to meet them. */
+/** Restores long strings by their paths as pointers, in one walk over the value. */
 function fill(value: Json, holes: Json, texts: string[]): { readonly value: Json } | undefined {
   if (!Array.isArray(holes) || holes.length === 0 || !holes.every((path) => Array.isArray(path))) return undefined
   if (texts.length < holes.length) return undefined

@@ -2,7 +2,7 @@ import type { Json } from '@bulkhead/kit/json'
 import { BROKER_METHODS } from '@bulkhead/contract'
 import type { Random } from '../../soak/random.ts'
 
-/** What a generator may build on: ids that are open, and one that is unused. */
+/** What a generator can use: open ids, and an unused one. */
 export interface Ground {
   readonly questions: readonly number[]
   readonly requests: readonly number[]
@@ -58,14 +58,14 @@ function properMessages(random: Random, ground: Ground): Json[] {
   return Array.from({ length: random.pick([1, 1, 1, 2, 5]) }, () => properMessage(random, ground, answered))
 }
 
-/** As a link would send it, and in the ways in which it might. */
+/** A valid packet, in each form that a link may send. */
 const proper: Generator = (random, ground) => {
   const messages = properMessages(random, ground)
   if (messages.length === 1 && random.chance(0.5)) return JSON.stringify(messages[0])
   return random.chance(0.1) ? JSON.stringify(messages, null, 1) : JSON.stringify(messages)
 }
 
-/** A message whose long texts stand beside it. */
+/** A message with its long strings beside it. */
 const withTexts: Generator = (random, ground) => {
   const texts = Array.from({ length: 1 + random.below(3) }, () => random.pick([LONG, 'short', '', '\u{1f600}']))
   const holes = texts.map((_, index) => [1, 'list', index])
@@ -79,7 +79,7 @@ const WEIRD: readonly ((random: Random) => unknown)[] = [
   () => ({ type: 'HANDLER', name: 'proxy', value: {} }), () => LONG,
 ]
 
-/** One place of a proper packet, anywhere in it, is something else. */
+/** A valid packet in which one value is replaced. */
 const changed: Generator = (random, ground) => {
   const messages: unknown = properMessages(random, ground)
   let at = messages as Record<string, unknown>
@@ -99,7 +99,7 @@ const changed: Generator = (random, ground) => {
 
 const MARKS = ['[', ']', '{', '}', '"', ',', ':', '\\', '\\u005f', '\\ud800', '\ud800', '\0', '1', 'null', '"__proto__":1,', 'e999', ' ']
 
-/** The text of a proper packet, cut, doubled or broken. */
+/** A valid packet as a string, truncated, duplicated or broken. */
 const torn: Generator = (random, ground) => {
   const text = proper(random, ground) as string
   const from = random.below(text.length)
@@ -112,7 +112,7 @@ const torn: Generator = (random, ground) => {
   }
 }
 
-/** Answers without a request, second answers, requests of one id, and ids of another kind. */
+/** Replies without a request, second replies, duplicate ids, and ids of the wrong type. */
 const forged: Generator = (random, ground) => {
   const known = random.pick([...ground.questions, ...ground.requests, 0])
   const id = random.pick<unknown>([known, known + 1, -1, String(known), [known], null, 2 ** 53, 1e308, 0.1, ground.freshId()])
@@ -132,7 +132,7 @@ const HUGE = [
 ]
 const huge: Generator = (random, ground) => `[3,${ground.freshId()},"update",["nobody",${random.pick(HUGE)}]]`
 
-/** What only a port can bring, made of the text of a packet or of one of several texts. */
+/** Values that only a port can deliver, made of a packet of one string or of several. */
 const POSTED: readonly ((text: string, texts: readonly unknown[]) => unknown)[] = [
   () => undefined, () => null, () => 5, () => 5n, () => true, () => ({}), (text) => new Map([[0, text]]), () => new Date(0),
   () => new Error('e'), (text) => Buffer.from(text), () => new SharedArrayBuffer(8), () => [], (text) => [text, 5],

@@ -10,7 +10,7 @@ describe.each(REMOTE)('a tool in a %s', (placement) => {
     return newSandbox().open(requestOf({ placement, source: running(body), tools }))
   }
 
-  it('fetches from the hosts of its grant, and no others', async () => {
+  it('fetches from the hosts of its grant only', async () => {
     const server = await serve((request, response) => request.pipe(response))
     const other = await serve((_request, response) => response.end())
     const session = await open([server.place], `
@@ -27,7 +27,7 @@ describe.each(REMOTE)('a tool in a %s', (placement) => {
     expect(other.sockets).toHaveLength(0)
   })
 
-  it('holds no connection once its call has ended, though it left a body unread', async () => {
+  it('has no connection after its call has ended, even with an unread body', async () => {
     const server = await serve((_request, response) => response.write('first'))
     const session = await open([server.place], `
       const response = await runtime.net.fetch(args.url)
@@ -37,7 +37,7 @@ describe.each(REMOTE)('a tool in a %s', (placement) => {
     await closed(server.sockets[0]!)
   })
 
-  it('holds no connection once its call is cancelled in the middle of a body', async () => {
+  it('has no connection after its call was cancelled while it read a body', async () => {
     const server = await serve((_request, response) => response.write('first'))
     const session = await open([server.place], `
       const response = await runtime.net.fetch(args.url)
@@ -52,7 +52,7 @@ describe.each(REMOTE)('a tool in a %s', (placement) => {
     await gone
   })
 
-  it('holds no connection once its compartment is closed', async () => {
+  it('has no connection after its compartment was closed', async () => {
     const server = await serve((_request, response) => response.write('first'))
     const session = await open([server.place], `
       const response = await runtime.net.fetch(args.url)

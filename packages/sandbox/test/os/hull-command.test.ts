@@ -33,30 +33,30 @@ const WALL = [
   '--ro-bind', '/opt/bin/node', '/node', '--ro-bind', '/lib/libc.so.6', '/lib/libc.so.6', '--remount-ro', '/', '--chdir', '/',
 ]
 
-describe('the command of a hull', () => {
-  it('is Node itself where the system offers nothing', () => {
+describe('the command line of a hull', () => {
+  it('is plain Node without layers', () => {
     expect(commandOf({})).toEqual({ file: '/opt/bin/node', args: ['--eval', '0'] })
   })
 
-  it('has limits that follow from the memory it may use', () => {
+  it('derives its limits from memoryMb', () => {
     expect(commandOf({ rlimits })).toEqual({ file: '/bin/prlimit', args: [...LIMITS, '/opt/bin/node', '--eval', '0'] })
   })
 
-  it('never asks for a limit above one the host has', () => {
+  it('never sets a limit above a hard limit of the host', () => {
     const { args } = commandOf({ rlimits: { ...rlimits, hard: new Map([['nofile', 100], ['data', 5000 * MB]]) } })
     expect(args.slice(0, 2)).toEqual([LIMITS[0], '--nofile=100'])
   })
 
-  it('has walls that let in the files of Node and nothing else', () => {
+  it('binds only the files of Node with bubblewrap', () => {
     expect(commandOf({ bubblewrap })).toEqual({ file: '/bin/bwrap', args: [...WALL, '--', '/node', '--eval', '0'] })
   })
 
-  it('does not ask an older bubblewrap for what it cannot do', () => {
+  it('leaves out an option that an older bubblewrap does not know', () => {
     const { args } = commandOf({ bubblewrap: { ...bubblewrap, refusesNamespaces: false } })
     expect(args).toEqual([...WALL.filter((option) => option !== '--disable-userns'), '--', '/node', '--eval', '0'])
   })
 
-  it('has the limits outside the walls, and the filter handed over by descriptor', () => {
+  it('has prlimit outside of bubblewrap, and passes the filter by descriptor', () => {
     const { file, args, filter } = commandOf({ rlimits, bubblewrap, seccomp })
     expect([file, ...args]).toEqual(
       ['/bin/prlimit', ...LIMITS, '/bin/bwrap', ...WALL, '--seccomp', '5', '--', '/node', '--eval', '0'],
@@ -64,7 +64,7 @@ describe('the command of a hull', () => {
     expect(filter).toBe(seccomp.active && seccomp.filter)
   })
 
-  it('drops privileges by util-linux where there is no bubblewrap', () => {
+  it('drops privileges with util-linux without bubblewrap', () => {
     const dropped = ['/bin/setpriv', '--no-new-privs', '--']
     expect(commandOf({ utilLinux })).toEqual({ file: '/bin/setpriv', args: [...dropped.slice(1), '/opt/bin/node', '--eval', '0'] })
     const namespaces = { active: true, path: '/bin/unshare', options: ['--net'], shell: '/bin/sh' } as const
@@ -76,7 +76,7 @@ describe('the command of a hull', () => {
     expect(commandOf({ bubblewrap, utilLinux })).toEqual(commandOf({ bubblewrap }))
   })
 
-  it('has no filter without the walls that set it up', () => {
+  it('has no filter without bubblewrap, which would install it', () => {
     expect(commandOf({ rlimits, seccomp })).toEqual(commandOf({ rlimits }))
   })
 })

@@ -11,10 +11,10 @@ import { attempt } from './under.ts'
 
 const here = await detectOsLayers()
 const nothing = withoutLayers('it is not wanted here')
-/** Each wall by itself, so that none stands in for another. */
+/** Each layer alone, so that no other one hides its failure. */
 const walls: OsLayers = { ...nothing, bubblewrap: here.bubblewrap }
 
-/** A folder of the host with a file in it. */
+/** A folder on the host with a file in it. */
 async function secretFile(): Promise<{ readonly folder: string; readonly file: string }> {
   const folder = await temporaryFolder()
   const file = join(folder, 'secret.txt')
@@ -22,7 +22,7 @@ async function secretFile(): Promise<{ readonly folder: string; readonly file: s
   return { folder, file }
 }
 
-/** A server of the host, and how often it was reached. */
+/** A server on the host, and how many connections it got. */
 async function serverAt(where: string | { readonly port: number; readonly host: string }): Promise<Server & { reached: number }> {
   const server = Object.assign(createServer((socket) => {
     server.reached += 1
@@ -35,7 +35,7 @@ async function serverAt(where: string | { readonly port: number; readonly host: 
 
 interface Reach {
   readonly what: string
-  /** Returns the attempt, for code that Node itself refuses nothing. */
+  /** Returns the code of the attempt. It runs without Node's permission model. */
   readonly prepare: () => Promise<string> | string
   readonly withoutWalls: unknown
   readonly refusal: RegExp
@@ -89,7 +89,7 @@ const REACHES: readonly Reach[] = [
   },
   {
     what: 'signal its parent on the host',
-    // Inside, the parent is one of the walls, and signals from within do not end it.
+    // Inside, the parent is bubblewrap, which signals from inside do not end.
     prepare: () => `process.ppid === ${process.pid} || Promise.reject(new Error('another parent'))`,
     withoutWalls: true,
     refusal: /^another parent$/,
@@ -102,9 +102,9 @@ const REACHES: readonly Reach[] = [
   },
 ]
 
-describe('by the walls alone, code that Node refuses nothing cannot', () => {
+describe('with layers of the system only, unrestricted Node code cannot', () => {
   it.each(REACHES)('$what', async ({ prepare, withoutWalls, refusal }) => {
-    // The same attempt must succeed without the walls, or its failure would prove nothing.
+    // The same attempt must succeed without layers. Otherwise its failure would prove nothing.
     expect(await attempt(nothing, await prepare())).toEqual({ value: withoutWalls })
     const outcome = await attempt(walls, await prepare())
     if (here.bubblewrap.active) expect(outcome).toEqual({ refused: expect.stringMatching(refusal) })
@@ -129,8 +129,8 @@ describe('by the walls alone, code that Node refuses nothing cannot', () => {
   })
 })
 
-describe('inside the walls', () => {
-  it('there is Node, what it is linked to, and nothing to write to', async () => {
+describe('the file system inside bubblewrap', () => {
+  it('has only Node and its libraries, and is read-only', async () => {
     const outcome = await attempt(walls, `({
       files: fs.readdirSync('/', { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile())
         .map((entry) => (entry.parentPath + '/' + entry.name).replaceAll('//', '/')).sort(),

@@ -15,7 +15,7 @@ const fallback = await layersWithoutBubblewrap()
 const LAYERS = [['all that works here', here], ['what works without bubblewrap', fallback], ['nothing', withoutLayers('it is not wanted here')]] as const
 const KILLS = 5
 
-/** Deaf in both threads: one spins in JavaScript, the other in native code. */
+/** Handles no signal: one thread loops in JavaScript, the other runs native code. */
 const DEAF = `
 import { pbkdf2Sync } from 'node:crypto'
 import { writeSync } from 'node:fs'
@@ -31,13 +31,13 @@ async function startDeaf(layers: OsLayers): Promise<{ readonly child: ChildProce
   return { child, chain: chainOf(child.pid!) }
 }
 
-/** Whose pipes would keep it from being over. */
+/** Starts a child that holds its pipes open. */
 const LEAVES_ONE = `
 import { spawn } from 'node:child_process'
 import { writeSync } from 'node:fs'
 spawn('sleep', ['600'], { stdio: [0, 1, 2, 3, 4] }).once('spawn', () => writeSync(3, 'ready'))`
 
-/** Those that run: a zombie has released everything. */
+/** The running processes of a group, without zombies, which have released everything. */
 const groupOf = (leader: number): readonly string[] => readdirSync('/proc').filter((pid) => {
   try {
     const [state, , group] = readFileSync(`/proc/${pid}/stat`, 'latin1').split(') ').at(-1)!.split(' ')
@@ -47,7 +47,7 @@ const groupOf = (leader: number): readonly string[] => readdirSync('/proc').filt
   }
 })
 
-it('every process that a hull has started ends with its first process', async () => {
+it('all processes of a hull end with its first process', async () => {
   const child = start(withoutLayers('nothing ties them together'), LEAVES_ONE)
   await new Promise((ready) => pipesOf(child).control.once('data', ready))
   process.kill(child.pid!, 'SIGKILL')
@@ -56,20 +56,20 @@ it('every process that a hull has started ends with its first process', async ()
 })
 
 describe.each(LAYERS)('a hull under %s', (_, layers) => {
-  it('is gone when it is killed, whatever it does', async () => {
+  it('is gone after a kill, whatever it does', async () => {
     for (let turn = 0; turn < KILLS; turn += 1) {
       const { child, chain } = await startDeaf(layers)
       expect(chain.some(isGone)).toBe(false)
       killHull(child)
       killHull(child)
-      // Only this signal ends a process that ignores the others, and nothing else was waited for.
+      // Only SIGKILL ends a process that handles no other signal.
       expect((await lastWordsOf(child)).end).toBe('SIGKILL')
-      // The last descriptor is closed a moment before the process that had it is gone.
+      // A process closes its last descriptor shortly before it is gone.
       await expect.poll(() => chain.every(isGone), { interval: 1 }).toBe(true)
     }
   })
 
-  it('whose first process alone is killed, however early, takes the rest with it', async () => {
+  it('ends completely when only its first process is killed, however early', async () => {
     for (let turn = 0; turn < 4 * KILLS; turn += 1) {
       const child = start(layers, DEAF)
       for (let wait = 0; wait < turn * turn; wait += 1) await new Promise((resolve) => { setImmediate(resolve) })
@@ -79,7 +79,7 @@ describe.each(LAYERS)('a hull under %s', (_, layers) => {
     }
   })
 
-  it('that has ended is not killed again, even if its pid is in use again', async () => {
+  it('is not killed again after its end, when another process may have its pid', async () => {
     const child = start(layers, '')
     await lastWordsOf(child)
     expect(() => killHull(child)).not.toThrow()
@@ -90,11 +90,11 @@ describe.each(LAYERS)('a hull under %s', (_, layers) => {
     ['process.exit(7)', 'code 7'],
     ['process.kill(process.pid, "SIGKILL")', 'SIGKILL'],
     ['process.abort()', 'SIGABRT'],
-  ])('that ends by %s says so', async (script, expected) => {
+  ])('reports its end by %s', async (script, expected) => {
     expect((await run(layers, script)).end).toBe(expected)
   })
 
-  it('that dies of its heap says so', async () => {
+  it('reports that its heap was full', async () => {
     const bomb = 'const kept = []; for (;;) kept.push({ at: kept.length })'
     const { end, complained } = await run(layers, bomb, { flags: ['--max-old-space-size=16'] })
     expect(end).toBe('SIGABRT')
@@ -106,7 +106,7 @@ describe('a host that is killed', () => {
   it.each([
     ['all that works here', here, () => []],
     ['what works without bubblewrap', fallback, async () => [await programsWithoutBubblewrap()]],
-  ])('leaves nothing of a hull under %s, though it ignores signals', async (_, layers, folders) => {
+  ])('leaves nothing of a hull under %s, even if the hull handles no signal', async (_, layers, folders) => {
     const script = fileURLToPath(new URL('./fixtures/host.ts', import.meta.url))
     const host = spawn(process.execPath, ['--no-warnings', script, DEAF, ...await folders()], { stdio: ['ignore', 'pipe', 'inherit'] })
     onTestFinished(() => void host.kill('SIGKILL'))
@@ -115,7 +115,7 @@ describe('a host that is killed', () => {
     onTestFinished(() => chain.filter((pid) => !isGone(pid)).forEach((pid) => process.kill(pid, 'SIGKILL')))
     host.kill('SIGKILL')
     await new Promise((gone) => host.once('exit', gone))
-    // Without the walls it is up to the hull's own main thread to notice, and this one has none that does.
+    // Without layers, the main thread of the hull has to notice the end of the host, and this one does not.
     if (layers.bubblewrap.active || layers.utilLinux.active) await expect.poll(() => chain.every(isGone)).toBe(true)
     else expect(chain.some(isGone)).toBe(false)
   })

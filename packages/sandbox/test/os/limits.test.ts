@@ -9,11 +9,11 @@ import { attempt, chainOf, pipesOf, run, start } from './under.ts'
 const here = await detectOsLayers()
 const limits: OsLayers = { ...withoutLayers('it is not wanted here'), rlimits: here.rlimits }
 const MEMORY_MB = 128
-/** What a hull has without asking, and what its threads may take; see the planner. */
+/** Memory that is added to the limit; see `LATER_MB`. */
 const BEYOND_MB = 64 + 64 + 64
 
 /**
- * Takes 16 MB a turn, of memory that V8's own limit does not count, until there is no more or there is far too much. Its peak is
+ * Allocates 16 MB at a time that V8's own limit does not count, until it fails or has far too much. Its peak is
  * read from the system: the value from Node includes the peak of the parent process.
  */
 const bomb = (step: string): string => `
@@ -44,12 +44,12 @@ const BOMBS = [
 const ABORTED = /^SIG(?:ABRT|TRAP|ILL|SEGV)$/
 
 describe('memory outside the heap', () => {
-  it.each(BOMBS)('of %s ends with an error in the thread that took it, or with its process, and the host does not notice', async (_, step) => {
+  it.each(BOMBS)('of %s ends with an error in the thread that allocated it, or ends the process, and does not affect the host', async (_, step) => {
     const before = process.memoryUsage.rss()
     const { said, end } = await run(limits, bomb(step), { memoryMb: MEMORY_MB })
     const [first, peak] = said.trim().split('\n')
     if (here.rlimits.active && end !== 'code 0') {
-      // V8 itself wanted some at that very moment, which cannot be refused.
+      // V8 itself needed memory, and aborts when it gets none.
       expect(end).toMatch(ABORTED)
     } else if (here.rlimits.active) {
       expect(first).toMatch(/^(caught RangeError|thread ERR_WORKER_OUT_OF_MEMORY)$/)
@@ -60,8 +60,8 @@ describe('memory outside the heap', () => {
     expect(process.memoryUsage.rss() - before).toBeLessThan(64 * 2 ** 20)
   })
 
-  it('that cannot be refused ends the process, with words that say why', async () => {
-    // Every thread needs a large range for code, and V8 cannot go on without it.
+  it('that V8 needs itself ends the process with a message that says why', async () => {
+    // Each thread reserves a large range for code, and V8 aborts without it.
     const { said, complained, end } = await run(limits, `
       import { Worker } from 'node:worker_threads'
       const idle = () => new Worker('setInterval(() => {}, 1000)', { eval: true })
@@ -79,7 +79,7 @@ describe('memory outside the heap', () => {
 })
 
 describe('limits', () => {
-  it('are those of the plan, for Node and for good', async () => {
+  it('are those of the command line, for Node itself, and cannot be raised', async () => {
     const child = start(here, `import { Socket } from 'node:net'; new Socket({ fd: 3 }).on('data', () => {}).write('ready')`)
     await new Promise((ready) => pipesOf(child).control.once('data', ready))
     const text = readFileSync(`/proc/${chainOf(child.pid!).at(-1)}/limits`, 'latin1')
@@ -89,14 +89,14 @@ describe('limits', () => {
     expect(both.slice(1).some(([, hard]) => Number(hard) <= 256)).toBe(here.rlimits.active)
   })
 
-  it('let no file grow', async () => {
+  it('forbid writing to files', async () => {
     const path = join(await temporaryFolder(), 'growing')
     const outcome = await attempt(limits, `fs.writeFileSync(${JSON.stringify(path)}, 'x') ?? 'written'`).catch(() => 'killed')
     if (here.rlimits.active) expect([{ refused: 'EFBIG' }, 'killed']).toContainEqual(outcome)
     else expect(outcome).toEqual({ value: 'written' })
   })
 
-  it('leave few descriptors', async () => {
+  it('allow few descriptors', async () => {
     const outcome = await attempt(limits, `Array.from({ length: 300 }, () => fs.openSync('/dev/null')).length`)
     expect(outcome).toEqual(here.rlimits.active ? { refused: 'EMFILE' } : { value: 300 })
   })

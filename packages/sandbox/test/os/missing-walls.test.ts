@@ -23,7 +23,7 @@ function reported(layers: OsLayers, mode: 'auto' | 'require' | 'off' = 'auto'): 
   return messages
 }
 
-describe('a wall that is missing is named once, with what stands in its place', () => {
+describe('a missing layer is reported once, with what replaces it', () => {
   it.each<[string, OsLayers, string | undefined]>([
     ['none', { rlimits, bubblewrap, seccomp, utilLinux: none.utilLinux }, undefined],
     ['the filter', { ...none, rlimits, bubblewrap }, 'Third-party tools run without a seccomp filter (it is not installed).'],
@@ -38,12 +38,12 @@ describe('a wall that is missing is named once, with what stands in its place', 
     expect(reported(layers)).toEqual(message === undefined ? [] : [message])
   })
 
-  it('unless all of them were switched off on purpose', () => {
+  it('unless all layers are switched off', () => {
     expect(reported(none, 'off')).toEqual([])
   })
 })
 
-it('a sandbox tells what this machine lacks before anything is opened in it', async () => {
+it('a sandbox can report missing layers before it opens a compartment', async () => {
   const sandbox = createSandbox({ workspace: await temporaryFolder() })
   const heard: string[] = []
   sandbox.watchWalls(({ message }) => heard.push(message))

@@ -6,7 +6,7 @@ import { REFUSED } from '../../src/os/seccomp-filter.ts'
 import { attempt, run } from './under.ts'
 
 const here = await detectOsLayers()
-/** The filter is set up by the walls, so they stand in both. */
+/** Both have bubblewrap, because it installs the filter. */
 const walls: OsLayers = { ...withoutLayers('it is not wanted here'), bubblewrap: here.bubblewrap }
 const filtered: OsLayers = { ...walls, seccomp: here.seccomp }
 
@@ -17,7 +17,7 @@ const SOCK_STREAM = 1
 
 type Call = readonly [name: string, ...args: number[]]
 
-/** Asks the kernel itself, as code would that broke out of Node, and returns the name of the error each call ends with. */
+/** Makes system calls directly, as code does that has escaped from Node. Returns the error name of each call. */
 async function ask(layers: OsLayers, calls: readonly Call[]): Promise<readonly string[]> {
   const numbers = calls.map(([name, ...args]) => {
     const [, x64, arm64] = REFUSED.find(([known]) => known === name)!
@@ -36,8 +36,8 @@ async function ask(layers: OsLayers, calls: readonly Call[]): Promise<readonly s
   return (JSON.parse(said) as number[]).map((errno) => errno === 0 ? 'done' : getSystemErrorName(-errno))
 }
 
-describe('code that broke out of Node', () => {
-  it('is refused every call that a hull has no use for, and lives on', async () => {
+describe('code that has escaped from Node', () => {
+  it('gets an error from each refused system call, and is not killed', async () => {
     const known = REFUSED.filter(([, , arm64]) => process.arch !== 'arm64' || arm64 !== null)
     if (here.seccomp.active) {
       expect(await ask(filtered, known.map(([name]): Call => [name]))).toEqual(known.map(() => 'EPERM'))
@@ -46,12 +46,12 @@ describe('code that broke out of Node', () => {
     }
   })
 
-  it('could make such calls without the filter', async () => {
+  it('can make such calls without the filter', async () => {
     const answers = await ask(walls, [['personality', 0xffff_ffff], ['memfd_create'], ['socket', AF_INET, SOCK_STREAM]])
     expect(answers).toEqual(['done', 'EFAULT', 'done'])
   })
 
-  it('gets no socket of any family, also of those that no namespace bounds', async () => {
+  it('gets no socket of any family, even of those that namespaces do not confine', async () => {
     const sockets = [AF_INET, AF_ALG, AF_VSOCK].map((family): Call => ['socket', family, SOCK_STREAM])
     expect((await ask(filtered, sockets)).every((answer) => answer === 'EPERM')).toBe(here.seccomp.active)
   })
@@ -61,7 +61,7 @@ describe('a process', () => {
   const START = `childProcess.spawnSync(process.execPath, ['--version'], { encoding: 'utf8' })`
 
   it('cannot be started by a hull', async () => {
-    // Without the filter it can: Node itself is a program that is there.
+    // Without the filter it can, because the Node executable is there.
     const version = { value: `${process.version}\n` }
     expect(await attempt(walls, `${START}.stdout`)).toEqual(version)
     expect(await attempt(filtered, `${START}.error?.code ?? ${START}.stdout`))

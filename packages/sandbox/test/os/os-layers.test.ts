@@ -19,7 +19,7 @@ const probe = (machine: Partial<ProbedMachine>): Promise<OsLayers> => probeOsLay
   node: process.execPath, platform: 'linux', architecture: process.arch, folders: SYSTEM, patienceMs: 10_000, ...machine,
 })
 
-/** A folder with these programs, and no others. */
+/** A folder with only these programs. */
 async function folderOf(programs: Readonly<Record<string, string>>): Promise<string> {
   const folder = await temporaryFolder()
   for (const [name, script] of Object.entries(programs)) {
@@ -29,7 +29,7 @@ async function folderOf(programs: Readonly<Record<string, string>>): Promise<str
   return folder
 }
 
-/** A module after which nothing of /proc is found by reading files. */
+/** A module that hides /proc from code that reads files. */
 async function withoutProc(): Promise<string> {
   const path = join(await temporaryFolder(), 'without-proc.cjs')
   await writeFile(path, `
@@ -41,15 +41,15 @@ async function withoutProc(): Promise<string> {
   return path
 }
 
-/** Runs what follows the options of a wrapper, with Node where it really is. */
+/** Runs the command after the options of a wrapper, with the real path of Node. */
 const WITHOUT_WALLS = `while [ "$1" != -- ]; do shift; done; shift 2; exec '${process.execPath}' "$@"`
 
-describe('what this machine can do', () => {
-  it('is found out once', () => {
+describe('the layers of this machine', () => {
+  it('are detected once', () => {
     expect(detectOsLayers()).toBe(detectOsLayers())
   })
 
-  it('is what it does when asked directly', () => {
+  it('are the same when they are probed directly', () => {
     const bwrap = spawnSync(found('bwrap') ?? '/nowhere', ['--unshare-all', '--unshare-user', '--ro-bind', '/', '/', '/bin/true'])
     const prlimit = spawnSync(found('prlimit') ?? '/nowhere', ['--core=0', '/bin/true'])
     expect(here.bubblewrap.active).toBe(bwrap.status === 0)
@@ -57,18 +57,18 @@ describe('what this machine can do', () => {
     expect(here.seccomp.active).toBe(here.bubblewrap.active && ['x64', 'arm64'].includes(process.arch))
   })
 
-  it('comes with a reason where it can do less', () => {
+  it('have a reason when they are inactive', () => {
     const reasons = Object.values(here).map((layer: OsLayers[keyof OsLayers]) => layer.active ? 'active' : layer.reason)
     expect(reasons.filter((reason) => reason === '')).toEqual([])
   })
 })
 
-describe('a layer counts as absent, with its reason, when', () => {
-  it('the system is another', async () => {
+describe('a layer is inactive, with a reason, when', () => {
+  it('the operating system is not Linux', async () => {
     expect(await probe({ platform: 'darwin' })).toEqual(withoutLayers('it exists on Linux only'))
   })
 
-  it('its program is not in the folders of the system', async () => {
+  it('its program is not installed', async () => {
     expect(await probe({ folders: [await folderOf({})] })).toEqual({
       rlimits: { active: false, reason: 'prlimit is not installed' },
       bubblewrap: { active: false, reason: 'bwrap is not installed' },
@@ -77,7 +77,7 @@ describe('a layer counts as absent, with its reason, when', () => {
     })
   })
 
-  it('its program fails, in the words of the program', async () => {
+  it('its program fails, with the output of the program as the reason', async () => {
     const folder = await folderOf({ bwrap: `printf 'bwrap: no namespaces\\033[31m\\nhere' >&2; exit 1`, prlimit: 'exit 3' })
     expect(await probe({ folders: [folder] })).toMatchObject({
       rlimits: { active: false, reason: 'it ended with code 3' },
@@ -86,17 +86,17 @@ describe('a layer counts as absent, with its reason, when', () => {
     })
   })
 
-  it('its program holds nothing back', async () => {
+  it('its program confines nothing', async () => {
     const { bubblewrap } = await probe({ folders: [await folderOf({ bwrap: WITHOUT_WALLS })] })
     expect(bubblewrap).toMatchObject({ active: false, reason: expect.stringMatching(/^files of the host can be seen inside: /) })
   })
 
-  it('its program starts something else', async () => {
+  it('its program starts another program', async () => {
     const { bubblewrap } = await probe({ folders: [await folderOf({ bwrap: 'echo hello >&3' })] })
     expect(bubblewrap).toEqual({ active: false, reason: 'the test process reported: hello' })
   })
 
-  it('its program does not end, which is killed', async () => {
+  it('its program does not end, and is killed', async () => {
     const noted = join(await temporaryFolder(), 'pids')
     const folder = await folderOf({ bwrap: `echo $$ >> '${noted}'; exec '${process.execPath}' -e 'setInterval(() => {}, 1000)'` })
     const { bubblewrap } = await probe({ folders: [folder], patienceMs: 3_000 })
@@ -109,26 +109,26 @@ describe('a layer counts as absent, with its reason, when', () => {
     expect(rlimits).toMatchObject({ active: false, reason: expect.stringMatching(/^Node itself does not start here: /) })
   })
 
-  it('Node cannot be located, as without /proc', async () => {
+  it('Node cannot be located because /proc is not mounted', async () => {
     expect(await probe({ node: 'node' })).toEqual(withoutLayers('the path of Node is not known, because /proc is not mounted'))
   })
 
-  it('there is no /proc, and only the limits', async () => {
+  it('/proc is not mounted, and it is the layer of resource limits', async () => {
     const folder = await folderOf({ node: `exec '${process.execPath}' --require '${await withoutProc()}' "$@"` })
     const { rlimits, bubblewrap } = await probe({ node: join(folder, 'node') })
     expect(rlimits).toEqual({ active: false, reason: expect.stringContaining('/proc is not mounted') })
-    // Where it is really missing, bubblewrap does not work either, and says so itself.
+    // If /proc is really missing, bubblewrap fails too, with its own message.
     expect(bubblewrap).not.toMatchObject({ reason: expect.stringContaining('/proc is not mounted') })
   })
 
-  it('the calls of the architecture are not known, and only that one', async () => {
+  it('the system calls of the architecture are not known, and it is the seccomp filter', async () => {
     const { rlimits, bubblewrap, seccomp } = await probe({ architecture: 'riscv64' })
     expect([rlimits.active, bubblewrap.active, seccomp.active]).toEqual([here.rlimits.active, here.bubblewrap.active, false])
   })
 })
 
-describe('nothing is concluded, and it is tried again, when', () => {
-  it('a program says that the system has no room for it now', async () => {
+describe('probing rejects, and is repeated the next time, when', () => {
+  it('a program reports that the system is out of resources', async () => {
     const once = join(await temporaryFolder(), 'tried')
     const words = 'bwrap: Creating new namespace failed: Resource temporarily unavailable'
     const fails = `{ : > '${once}'; echo '${words}' >&2; exit 1; }`
@@ -147,7 +147,7 @@ describe('nothing is concluded, and it is tried again, when', () => {
     expect(await codeOf(probe({ node: join(folder, 'node') }))).toBe('NoPlaceFree')
   })
 
-  it('the host has no descriptors left at that moment', async () => {
+  it('the host has no descriptors left', async () => {
     const script = `ulimit -n 512; exec '${process.execPath}' --no-warnings '${CROWDED}'`
     const { stdout, stderr } = spawnSync('/bin/sh', ['-c', script], { encoding: 'utf8' })
     expect(stderr).toBe('')
@@ -157,7 +157,7 @@ describe('nothing is concluded, and it is tried again, when', () => {
   })
 })
 
-it('a bubblewrap that does not know how to refuse namespaces inside is used without', async () => {
+it('a bubblewrap that cannot forbid namespaces inside is used without that option', async () => {
   const folder = await folderOf({
     bwrap: `for option; do [ "$option" = --disable-userns ] && exit 1; done; exec '${found('bwrap')}' "$@"`,
   })
@@ -168,7 +168,7 @@ it('a bubblewrap that does not know how to refuse namespaces inside is used with
   expect([others.rlimits.active, others.seccomp.active]).toEqual([here.rlimits.active, here.seccomp.active])
 })
 
-describe('of the modes', () => {
+describe('the mode', () => {
   const none = withoutLayers('it is not there')
 
   it('off uses nothing and tries nothing', async () => {
@@ -181,7 +181,7 @@ describe('of the modes', () => {
     expect(await osLayersFor('auto', () => Promise.resolve(none))).toBe(none)
   })
 
-  it('require uses all of it, or refuses with the reason and the cure', async () => {
+  it('require uses all layers, or rejects with the reason and what to do', async () => {
     const { message, code, data } = await refusal(osLayersFor('require', () => Promise.resolve(none)))
     expect(code).toBe('CapabilityUnavailable')
     expect(message).toMatch(/bubblewrap \(it is not there\) and limits of the system \(it is not there\).*Install bubblewrap/)

@@ -10,6 +10,6 @@ it.each([
   [133, null, 'SIGTRAP'],
   [128, null, 'code 128'],
   [255, null, 'code 255'],
-] as const)('an end with code %s and signal %s is called %3$s', (code, signal, name) => {
+] as const)('an end with code %s and signal %s is reported as %3$s', (code, signal, name) => {
   expect(processEnd(code, signal)).toBe(name)
 })

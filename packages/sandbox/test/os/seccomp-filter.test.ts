@@ -8,7 +8,7 @@ const EPERM = 0x0005_0000 | constants.errno.EPERM
 const ENOSYS = 0x0005_0000 | constants.errno.ENOSYS
 const CLONE_THREAD = 0x0001_0000
 
-/** Audit names of architectures, and calls by their numbers, written down apart from the tables under test. */
+/** Audit numbers of architectures and numbers of system calls, independent of the tables under test. */
 const X64 = {
   name: 'x64', audit: 0xc000_003e, clone: 56, clone3: 435, daily: [0, 1, 9, 10, 11, 62, 202, 228, 232, 257, 281, 318, 334],
 }
@@ -16,7 +16,7 @@ const ARM64 = {
   name: 'arm64', audit: 0xc000_00b7, clone: 220, clone3: 435, daily: [22, 56, 63, 64, 98, 113, 129, 215, 222, 226, 278],
 }
 
-/** The kernel's side: the few instructions of classic BPF there are, run on what the kernel says about one call. */
+/** Interprets the filter as the kernel does, for one system call. */
 function verdict(program: Uint8Array, call: { readonly audit: number; readonly number: number; flags?: number }): number {
   const view = new DataView(program.buffer, program.byteOffset, program.byteLength)
   const words = new Map([[0, call.number], [4, call.audit], [16, call.flags ?? 0]])
@@ -38,11 +38,11 @@ describe.each([X64, ARM64])('the filter for $name', ({ name, audit, clone, clone
   const program = seccompFilter(name)!
   const ask = (number: number, flags = 0): number => verdict(program, { audit, number, flags })
 
-  it('lets through what Node does all day', () => {
+  it('allows the calls that Node makes all the time', () => {
     expect(daily.map((number) => ask(number))).toEqual(daily.map(() => ALLOW))
   })
 
-  it('refuses each call of the list and no other', () => {
+  it('refuses exactly the calls of the list', () => {
     const refused = REFUSED.map(([, x64, arm64]) => name === 'x64' ? x64 : arm64).filter((number) => number !== null)
     const answers = Array.from({ length: 500 }, (_, number) => [number, ask(number)] as const)
     expect(answers.filter(([, answer]) => answer === EPERM).map(([number]) => number))
@@ -50,18 +50,18 @@ describe.each([X64, ARM64])('the filter for $name', ({ name, audit, clone, clone
     expect(answers.filter(([, answer]) => answer === ENOSYS)).toEqual([[clone3, ENOSYS]])
   })
 
-  it('lets threads be made, but no processes', () => {
+  it('allows new threads, but no new processes', () => {
     expect(ask(clone, CLONE_THREAD | 0xf00)).toBe(ALLOW)
     expect(ask(clone, 17)).toBe(EPERM)
   })
 
-  it('refuses every call in another convention', () => {
+  it('refuses every call of another ABI', () => {
     expect(verdict(program, { audit: 0x4000_0003, number: 3 })).toBe(EPERM)
     expect(ask(0x4000_0000)).toBe(EPERM)
     expect(ask(0xffff_ffff)).toBe(EPERM)
   })
 })
 
-it('there is none for an architecture whose calls are not known', () => {
+it('there is no filter for an unknown architecture', () => {
   expect(seccompFilter('riscv64')).toBeUndefined()
 })

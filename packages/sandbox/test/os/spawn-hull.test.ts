@@ -9,7 +9,7 @@ const LAYERS = [
   ['nothing', withoutLayers('it is not wanted here')],
 ] as const
 
-/** Answers at 3 and 4 with what was asked there, for ever. */
+/** Echoes what it reads from the descriptors 3 and 4. */
 const ECHO = `
 import { Socket } from 'node:net'
 for (const fd of [3, 4]) {
@@ -18,7 +18,7 @@ for (const fd of [3, 4]) {
 }`
 
 describe.each(LAYERS)('a hull under %s', (_, layers) => {
-  it('has its two channels, both ways, and no other descriptor of the host', async () => {
+  it('has two duplex channels, and no other descriptor of the host', async () => {
     const child = start(layers, ECHO)
     const { control, channel } = pipesOf(child)
     const answers = [control, channel].map((pipe) => new Promise((resolve) => pipe.once('data', (data) => resolve(String(data)))))
@@ -29,13 +29,13 @@ describe.each(LAYERS)('a hull under %s', (_, layers) => {
     const open = readdirSync(`/proc/${node}/fd`).map((fd) => `/proc/${node}/fd/${fd}`)
     const targets = open.map((path) => readlinkSync(path))
     expect(targets.filter((target) => target.startsWith('socket:'))).toHaveLength(4)
-    // libuv keeps one descriptor in reserve, of the root where there is no /dev/null. It must be the root inside.
+    // libuv reserves one descriptor: of the root directory without /dev/null. It must be the root inside.
     const files = open.filter((_path, index) => targets[index]!.startsWith('/') && targets[index] !== '/dev/null')
     const rootInside = layers.bubblewrap.active ? [...layers.bubblewrap.files.keys()].map((path) => path.split('/')[1]!) : []
     expect(files.flatMap((path) => readdirSync(path)).filter((name) => !rootInside.includes(name))).toEqual([])
   })
 
-  it('comes as far as Node without a further turn of the host, which may be busy', () => {
+  it('starts Node even if the event loop of the host is blocked', () => {
     const child = start(layers, ECHO)
     const program = (): string => readFileSync(`/proc/${chainOf(child.pid!).at(-1)!}/comm`, 'latin1')
     const late = performance.now() + 60_000
@@ -43,7 +43,7 @@ describe.each(LAYERS)('a hull under %s', (_, layers) => {
     expect(program()).toMatch(/^node/)
   })
 
-  it('leads a process group that all of it belongs to, and has no terminal', async () => {
+  it('is one process group without a terminal', async () => {
     const child = start(layers, ECHO)
     const { control } = pipesOf(child)
     const answered = new Promise((resolve) => control.once('data', resolve))
@@ -54,12 +54,12 @@ describe.each(LAYERS)('a hull under %s', (_, layers) => {
       .toEqual(facts.map(() => [String(child.pid), String(child.pid), '0']))
   })
 
-  it('knows nothing of the environment and the working folder of the host', async () => {
+  it('does not see the environment and the working directory of the host', async () => {
     const known = await attempt(layers, '({ cwd: process.cwd(), env: { ...process.env, PWD: undefined } })')
     expect(known).toEqual({ value: { cwd: '/', env: {} } })
   })
 
-  it('that cannot be started says so by its end', async () => {
+  it('reports a failed start by its end', async () => {
     const child = start(layers, 'throw new Error("not today")')
     const { end, complained } = await lastWordsOf(child)
     expect(end).toBe('code 1')

@@ -16,7 +16,7 @@ export interface RunOptions {
   readonly flags?: readonly string[]
 }
 
-/** Plain Node with all the rights it has by itself: what holds it is the operating system, or nothing. */
+/** Node without its permission model: only the layers confine it. */
 export function start(layers: OsLayers, script: string, { memoryMb = 256, flags = [] }: RunOptions = {}): ChildProcess {
   const args = [...flags, '--input-type=module', '--no-warnings', '--eval', script]
   const child = spawnHull(process.execPath, args, layers, { memoryMb })
@@ -35,7 +35,7 @@ export interface Run {
   readonly end: string
 }
 
-/** From its start to its end. */
+/** Runs a script until its end. */
 export async function run(layers: OsLayers, script: string, options?: RunOptions): Promise<Run> {
   return lastWordsOf(start(layers, script, options))
 }
@@ -52,7 +52,7 @@ export async function lastWordsOf(child: ChildProcess): Promise<Run> {
   return { said, complained, end }
 }
 
-/** What an expression in an async function comes to, as JSON, or the code of the error it throws. */
+/** The value of an expression in an async function as JSON, or the code of the error it throws. */
 export async function attempt(layers: OsLayers, expression: string): Promise<unknown> {
   const { said, complained } = await run(layers, `
     import * as childProcess from 'node:child_process'
@@ -77,7 +77,7 @@ export function chainOf(pid: number): number[] {
   return child === undefined ? [pid] : [pid, ...chainOf(child)]
 }
 
-/** Gone, or only waiting to be counted by its parent. */
+/** Gone, or a zombie. */
 export function isGone(pid: number): boolean {
   try {
     return /^\d+ \(.*\) [ZX]/s.test(readFileSync(`/proc/${pid}/stat`, 'latin1'))
@@ -88,7 +88,7 @@ export function isGone(pid: number): boolean {
 
 const SYSTEM_PROGRAMS = ['prlimit', 'setpriv', 'unshare', 'sh']
 
-/** A folder with the programs of the system that hold a hull, without bubblewrap. */
+/** A folder with the programs of the layers, without bubblewrap. */
 export async function programsWithoutBubblewrap(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'bulkhead-programs-'))
   afterAll(() => rm(folder, { recursive: true }))
@@ -100,7 +100,7 @@ export async function programsWithoutBubblewrap(): Promise<string> {
   return folder
 }
 
-/** What this machine does where bubblewrap is not installed. */
+/** The layers of this machine if bubblewrap were not installed. */
 export const layersWithoutBubblewrap = async (): Promise<OsLayers> => probeOsLayers({
   node: process.execPath, platform: process.platform, architecture: process.arch, folders: [await programsWithoutBubblewrap()], patienceMs: 10_000,
 })

@@ -13,7 +13,7 @@ const fallback = await layersWithoutBubblewrap()
 const isRoot = process.getuid?.() === 0
 const canSeparate = fallback.utilLinux?.active === true && fallback.utilLinux.namespaces.active
 
-/** The first words of a line in /proc/self/status, for code that Node refuses nothing. */
+/** The first value of a line in /proc/self/status, read by unrestricted Node code. */
 const status = (field: string): string => `fs.readFileSync('/proc/self/status', 'latin1').match(/^${field}:\\s+(.*)$/m)[1]`
 
 async function listening(where: string | { readonly port: number; readonly host: string }): Promise<{ readonly port: number; readonly reached: () => number }> {
@@ -27,8 +27,8 @@ async function listening(where: string | { readonly port: number; readonly host:
   return { port: (server.address() as AddressInfo).port, reached: () => reached }
 }
 
-describe.runIf(process.platform === 'linux')('where bubblewrap is not installed, code that Node refuses nothing', () => {
-  it('is held by util-linux all the same', () => {
+describe.runIf(process.platform === 'linux')('without bubblewrap, unrestricted Node code', () => {
+  it('is confined by util-linux', () => {
     expect(fallback.bubblewrap).toEqual({ active: false, reason: 'bwrap is not installed' })
     expect(fallback.utilLinux).toMatchObject({ active: true })
   })
@@ -40,7 +40,7 @@ describe.runIf(process.platform === 'linux')('where bubblewrap is not installed,
     }
   })
 
-  it.runIf(isRoot)('is not root, where the host is', async () => {
+  it.runIf(isRoot)('is not root when the host is', async () => {
     expect(await attempt(nothing, '[process.getuid(), process.getgid()]')).toEqual({ value: [0, 0] })
     expect(await attempt(fallback, '[process.getuid(), process.getgid(), process.getgroups()]')).toEqual({ value: [65534, 65534, [65534]] })
   })
@@ -48,7 +48,7 @@ describe.runIf(process.platform === 'linux')('where bubblewrap is not installed,
   it.runIf(canSeparate).each([
     ['on the loopback', { port: 0, host: '127.0.0.1' }],
     ['at a name without a file', `\0bulkhead-${process.pid}-${Math.random()}`],
-  ])('does not connect to a server of the host %s', async (_, where) => {
+  ])('cannot connect to a server on the host %s', async (_, where) => {
     const { port, reached } = await listening(where)
     const expression = `connect(${JSON.stringify(typeof where === 'string' ? where : { ...where, port })})`
     expect(await attempt(nothing, expression)).toEqual({ value: 'connected' })
@@ -56,7 +56,7 @@ describe.runIf(process.platform === 'linux')('where bubblewrap is not installed,
     expect(reached()).toBe(1)
   })
 
-  it.runIf(canSeparate)('signals no process of the host, and reads nothing of one', async () => {
+  it.runIf(canSeparate)('cannot signal or inspect processes of the host', async () => {
     expect(await attempt(nothing, `process.kill(${process.pid}, 0)`)).toEqual({ value: true })
     expect(await attempt(fallback, `process.kill(${process.pid}, 0)`)).toEqual({ refused: 'ESRCH' })
     const environment = `fs.readFileSync('/proc/${process.pid}/environ').length > 0`
@@ -65,7 +65,7 @@ describe.runIf(process.platform === 'linux')('where bubblewrap is not installed,
   })
 })
 
-describe.runIf(process.platform === 'linux')('the fallback from util-linux', () => {
+describe.runIf(process.platform === 'linux')('the util-linux layer', () => {
   const probe = async (programs: Readonly<Record<string, string>>, node = process.execPath): Promise<OsLayers> => {
     const folder = await temporaryFolder()
     await chmod(folder, 0o755)
@@ -76,14 +76,14 @@ describe.runIf(process.platform === 'linux')('the fallback from util-linux', () 
     return probeOsLayers({ node, platform: 'linux', architecture: process.arch, folders: [folder], patienceMs: 10_000 })
   }
   const PROGRAMS = { setpriv: '/usr/bin/setpriv', unshare: '/usr/bin/unshare', sh: '/bin/sh' }
-  /** Runs what follows its options, without what they ask for. */
+  /** Ignores its options and runs the command after them. */
   const WITHOUT_WALLS = 'while [ "$1" != -- ]; do shift; done; shift; exec "$@"'
 
-  it('is absent without setpriv, and says so', async () => {
+  it('is inactive without setpriv, with the reason', async () => {
     expect((await probe({})).utilLinux).toEqual({ active: false, reason: 'setpriv is not installed' })
   })
 
-  it('drops privileges where there are no namespaces, and says why', async () => {
+  it('drops privileges without namespaces, and has the reason', async () => {
     const { unshare: _, ...others } = PROGRAMS
     expect((await probe(others)).utilLinux).toMatchObject({ active: true, namespaces: { active: false, reason: 'unshare is not installed' } })
     const refusing = { ...PROGRAMS, unshare: 'echo "unshare: unshare failed: Operation not permitted" >&2; exit 1' }
@@ -92,7 +92,7 @@ describe.runIf(process.platform === 'linux')('the fallback from util-linux', () 
     })
   })
 
-  it('does not count when its programs hold nothing back', async () => {
+  it('is inactive when its programs confine nothing', async () => {
     expect((await probe({ ...PROGRAMS, setpriv: WITHOUT_WALLS })).utilLinux)
       .toEqual({ active: false, reason: 'a program can still gain privileges inside' })
     expect((await probe({ ...PROGRAMS, unshare: WITHOUT_WALLS })).utilLinux).toMatchObject({
@@ -100,7 +100,7 @@ describe.runIf(process.platform === 'linux')('the fallback from util-linux', () 
     })
   })
 
-  it.runIf(isRoot)('stays root without capabilities where no other user can start Node', async () => {
+  it.runIf(isRoot)('stays root without capabilities when no other user can start Node', async () => {
     const folder = join(await temporaryFolder(), 'private')
     await mkdir(folder, { mode: 0o700 })
     await copyFile(process.execPath, join(folder, 'node'))

@@ -13,18 +13,18 @@ it.each([
   expect(() => pooled(options)).toThrow(expect.objectContaining({ code: 'ConfigInvalid' }))
 })
 
-describe.each(REMOTE)('no more than two places of the kind %s', (placement) => {
+describe.each(REMOTE)('a pool of two hulls in the placement %s', (placement) => {
   const request = (number: number, more: Partial<Parameters<typeof requestOf>[0]> = {}): ReturnType<typeof requestOf> =>
     requestOf({ placement, source: running(`return ${number}`), ...more })
 
-  /** One that does not give its place away: it is at work until it is closed. */
+  /** Opens a compartment that is busy until it is closed, so it is never evicted. */
   const openBusy = async (sandbox: PooledSandbox, number: number): Promise<CompartmentSession> => {
     const session = await sandbox.open(request(number, { source: running('await new Promise(() => undefined)') }))
     session.call(invocation()).catch(() => undefined)
     return session
   }
 
-  it('further openings wait in line, and get theirs in order', async () => {
+  it('queues further openings, and serves them in order', async () => {
     const sandbox = pooled({ most: BOUND })
     const open = [await openBusy(sandbox, 0), await openBusy(sandbox, 1)]
     const opened: number[] = []
@@ -42,7 +42,7 @@ describe.each(REMOTE)('no more than two places of the kind %s', (placement) => {
     expect(await Promise.all(last.map((session) => session.call(invocation())))).toEqual([3, 4])
   })
 
-  it('spares are among them: they make way for what is wanted, whatever its form', async () => {
+  it('counts spares, and ends them for openings that they do not fit', async () => {
     const sandbox = pooled({ most: BOUND, spares: { [placement]: 2 } })
     await sandbox.warm(placement)
     const before = childrenOf(process.pid).length
@@ -56,7 +56,7 @@ describe.each(REMOTE)('no more than two places of the kind %s', (placement) => {
     expect(await Promise.all([small, usual].map((session) => session.call(invocation())))).toEqual([1, 2])
   })
 
-  it('one that gives up leaves the line, and the others move up', async () => {
+  it('removes a cancelled opening from the queue', async () => {
     const sandbox = pooled({ most: { hulls: 1, threads: 1 } })
     const first = await openBusy(sandbox, 1)
     const patience = new AbortController()
@@ -72,7 +72,7 @@ describe.each(REMOTE)('no more than two places of the kind %s', (placement) => {
     expect(await (await waits).call(invocation())).toBe(3)
   })
 
-  it('one that has waited too long gets an error that there was no place', async () => {
+  it('rejects an opening that waited too long with NoPlaceFree', async () => {
     const sandbox = pooled({ most: { hulls: 1, threads: 1 } })
     await sandbox.open(request(1))
     const error = await refusal(sandbox.open(request(2, { limits: { startMs: 30 } })))
@@ -80,7 +80,7 @@ describe.each(REMOTE)('no more than two places of the kind %s', (placement) => {
     expect(sandbox.census()[placement]).toEqual({ used: 1, spare: 0, inLine: 0 })
   })
 
-  it('a waiter gets the place of an idle compartment, which is started again with its next call', async () => {
+  it('evicts an idle compartment for a queued opening, and opens it again for its next call', async () => {
     const sandbox = pooled({ most: BOUND })
     const busy = await openBusy(sandbox, 0)
     const sessions = [await sandbox.open(request(1))]
@@ -95,7 +95,7 @@ describe.each(REMOTE)('no more than two places of the kind %s', (placement) => {
     expect(busy.inFlight).toBe(1)
   })
 
-  it('a place is free again however its compartment ended, and when it could not be opened', async () => {
+  it('frees a place however its compartment ended, and when it could not be opened', async () => {
     const sandbox = pooled({ most: { hulls: 1, threads: 1 } })
     expect(await codeOf(sandbox.open(request(1, { source: 'throw new Error("no")' })))).toBe('CompartmentStartFailed')
     const crashing = await sandbox.open(request(1, { source: running('process.exit(3)') }))
@@ -107,7 +107,7 @@ describe.each(REMOTE)('no more than two places of the kind %s', (placement) => {
     expect(await (await sandbox.open(request(2))).call(invocation())).toBe(2)
   })
 
-  it('closing ends those that are open and refuses those in line', async () => {
+  it('closes open compartments and rejects queued openings when the sandbox closes', async () => {
     const sandbox = pooled({ most: BOUND })
     const open = await Promise.all([sandbox.open(request(0)), sandbox.open(request(1))])
     const inLine = [2, 3].map((number) => codeOf(sandbox.open(request(number))))
@@ -117,7 +117,7 @@ describe.each(REMOTE)('no more than two places of the kind %s', (placement) => {
     expect(sandbox.census()[placement]).toEqual({ used: 0, spare: 0, inLine: 0 })
   })
 
-  it('no waiter starves: each of many gets a place, and none gets two', async () => {
+  it('serves each of many openings, and never exceeds its limit', async () => {
     const sandbox = pooled({ most: BOUND })
     const answers = await Promise.all(Array.from({ length: 12 }, async (_, number) => {
       const session: CompartmentSession = await sandbox.open(request(number))

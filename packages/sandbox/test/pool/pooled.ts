@@ -3,14 +3,14 @@ import { onTestFinished } from 'vitest'
 import type { PooledSandbox, SandboxOptions } from '../../src/index.ts'
 import { createSandbox } from '../../src/index.ts'
 
-/** Without the walls of the operating system, which have tests of their own and take their time, unless asked for. */
+/** By default without layers of the operating system, which have their own tests and are slow. */
 export function pooled(options: Partial<SandboxOptions> = {}): PooledSandbox {
   const sandbox = createSandbox({ workspace: '/', os: 'off', ...options })
   onTestFinished(() => sandbox.close())
   return sandbox
 }
 
-/** Child processes of a process, as its main thread has started them, the oldest first. */
+/** The child processes that the main thread of a process has started, oldest first. */
 export function childrenOf(pid: number): readonly number[] {
   try {
     return readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean).map(Number)
@@ -19,16 +19,16 @@ export function childrenOf(pid: number): readonly number[] {
   }
 }
 
-/** With what they have started in turn. */
+/** Includes the children of children. */
 export const descendantsOf = (pid: number): readonly number[] =>
   childrenOf(pid).flatMap((child) => [child, ...descendantsOf(child)])
 
-/** Gone, or only waiting to be counted by its parent. */
+/** Gone, or a zombie. */
 export const isGone = (pid: number): boolean => /[ZX]/.test(stateOf(pid))
 
 export const isStopped = (pid: number): boolean => stateOf(pid) === 'T'
 
-/** In the letter of the system. */
+/** The state letter in /proc/PID/stat. */
 function stateOf(pid: number): string {
   try {
     return /^\d+ \(.*\) (\w)/.exec(readFileSync(`/proc/${pid}/stat`, 'utf8'))![1]!

@@ -3,8 +3,8 @@ import { Semaphore } from '../../src/pool/hull-pool.ts'
 
 const never = new AbortController().signal
 
-describe('semaphore', () => {
-  it('are taken at once while there are some, and then in line', async () => {
+describe('the permits of a semaphore', () => {
+  it('are granted at once while there are some, and then in order', async () => {
     const semaphore = new Semaphore(2)
     const [first] = [await semaphore.take(never), await semaphore.take(never)]
     const entered: number[] = []
@@ -18,7 +18,7 @@ describe('semaphore', () => {
     expect([semaphore.taken, semaphore.waiting, entered]).toEqual([1, 0, [3, 4, 5]])
   })
 
-  it('go to the longest waiter, also when another arrives at the same moment', async () => {
+  it('go to the longest waiter, even if another one arrives in the same tick', async () => {
     const semaphore = new Semaphore(1)
     const entered: string[] = []
     const leave = await semaphore.take(never)
@@ -32,7 +32,7 @@ describe('semaphore', () => {
     expect(entered).toEqual(['early', 'late'])
   })
 
-  it('are given back once, however often it is said', async () => {
+  it('are released once, however often release is called', async () => {
     const semaphore = new Semaphore(2)
     const leave = await semaphore.take(never)
     await semaphore.take(never)
@@ -41,7 +41,7 @@ describe('semaphore', () => {
     expect(semaphore.taken).toBe(1)
   })
 
-  it('are not for those who have given up', async () => {
+  it('are not granted to a waiter that was cancelled', async () => {
     const semaphore = new Semaphore(1)
     const leave = await semaphore.take(never)
     const patience = new AbortController()
@@ -57,7 +57,7 @@ describe('semaphore', () => {
     expect([semaphore.taken, semaphore.waiting]).toEqual([0, 0])
   })
 
-  it('stay with a waiter that got one before giving up', async () => {
+  it('stay with a waiter that got one before it was cancelled', async () => {
     const semaphore = new Semaphore(1)
     const patience = new AbortController()
     const leave = await semaphore.take(patience.signal)
@@ -67,7 +67,7 @@ describe('semaphore', () => {
     expect(semaphore.taken).toBe(0)
   })
 
-  it('are never more than there are, in whatever order they are taken, given up and given back', async () => {
+  it('never exceed the limit, in any order of taking, cancelling and releasing', async () => {
     const semaphore = new Semaphore(3)
     let seed = 7
     const random = (below: number): number => (seed = seed * 48_271 % 2_147_483_647) % below

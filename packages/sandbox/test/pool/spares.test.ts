@@ -11,7 +11,7 @@ import { codeOf, invocation, refusal, requestOf, REMOTE, running } from '../fixt
 import { childrenOf, descendantsOf, isGone, isStopped, pooled } from './pooled.ts'
 
 describe.each(REMOTE)('spares of the placement %s', (placement) => {
-  it('are not there before the first opening, and then one waits', async () => {
+  it('are started after the first opening', async () => {
     const before = childrenOf(process.pid)
     const sandbox = pooled()
     expect(sandbox.census()[placement]).toEqual({ used: 0, spare: 0, inLine: 0 })
@@ -36,7 +36,7 @@ describe.each(REMOTE)('spares of the placement %s', (placement) => {
     expect(sandbox.census()[placement]).toEqual({ used: 0, spare: 2, inLine: 0 })
   })
 
-  it('are used once: what one extension left in its thread is not there for the next', async () => {
+  it('are used once, so that an extension finds nothing of an earlier one', async () => {
     const sandbox = pooled({ most: { hulls: 1, threads: 1 } })
     const source = running('const found = globalThis.marker ?? null; globalThis.marker = args.mark; return found')
     const found: unknown[] = []
@@ -49,7 +49,7 @@ describe.each(REMOTE)('spares of the placement %s', (placement) => {
     expect(found).toEqual([null, 'first', null, 'second', null, 'third'])
   })
 
-  it('keep nothing of their rehearsal that an extension could import', async () => {
+  it('keep nothing of their warm-up that an extension can import', async () => {
     const sandbox = pooled()
     await sandbox.warm(placement)
     const source = running('return import("tool://~rehearsal/index.js").then(() => "there", (error) => error.code)')
@@ -57,7 +57,7 @@ describe.each(REMOTE)('spares of the placement %s', (placement) => {
     expect(await session.call(invocation())).toBe('ModuleNotFound')
   })
 
-  it('have the heap they were started with: one of another size is started anew, and is the form of the next spare', async () => {
+  it('with another heap size are not used, and the next spare has the size that was wanted', async () => {
     const sandbox = pooled()
     await sandbox.warm(placement)
     const limits = { ...DEFAULT_LIMITS, heapMb: 24 }
@@ -70,7 +70,7 @@ describe.each(REMOTE)('spares of the placement %s', (placement) => {
     }
   })
 
-  it('take the limits of their new owner', async () => {
+  it('get the limits of the extension that uses them', async () => {
     const sandbox = pooled()
     await sandbox.warm(placement)
     const limits = { outputBytes: 100, messageBytes: 4_096 }
@@ -79,7 +79,7 @@ describe.each(REMOTE)('spares of the placement %s', (placement) => {
     expect(await codeOf(session.call(invocation({ length: 200 })))).toBe('OutputTooLarge')
   })
 
-  it('are gone when the sandbox is closed, also those that are just starting', async () => {
+  it('are gone when the sandbox is closed, also those that are still starting', async () => {
     const before = childrenOf(process.pid)
     const sandbox = pooled({ spares: { [placement]: 2 } })
     const warming = sandbox.warm(placement)
@@ -90,7 +90,7 @@ describe.each(REMOTE)('spares of the placement %s', (placement) => {
     expect(childrenOf(process.pid).filter((pid) => !isGone(pid))).toEqual(before)
   })
 
-  it('can be done without', async () => {
+  it('can be switched off', async () => {
     const sandbox = pooled({ spares: { [placement]: 0 } })
     await sandbox.warm(placement)
     await sandbox.open(requestOf({ placement, source: running('') }))
@@ -99,7 +99,7 @@ describe.each(REMOTE)('spares of the placement %s', (placement) => {
 })
 
 describe('spare hulls', () => {
-  it('that hang while they start are ended, and not given to anyone', async () => {
+  it('that hang while they start are killed and not used', async () => {
     const before = new Set(childrenOf(process.pid))
     const image = { ...await loadImage(), hull: 'setInterval(() => {}, 1000)' }
     const spares = new Spares({ start: processStarter(image, withoutLayers('off')), most: 2, room: () => true, readyMs: 500 })
@@ -113,7 +113,7 @@ describe('spare hulls', () => {
     expect(hanging.filter((pid) => !isGone(pid))).toEqual([])
   })
 
-  it('respect a smaller limit of memory than they were started with', async () => {
+  it('respect a lower memory limit than they were started with', async () => {
     const sandbox = pooled()
     await sandbox.warm('process')
     const spares = childrenOf(process.pid)
@@ -124,7 +124,7 @@ describe('spare hulls', () => {
     expect([error.code, error.message]).toEqual(['CompartmentOutOfMemory', expect.stringContaining('of 160 MB')])
   })
 
-  it('that die are replaced, and one that dies is not given to anyone', async () => {
+  it('that die are replaced and not used', async () => {
     const before = new Set(childrenOf(process.pid))
     const sandbox = pooled()
     await sandbox.warm('process')
@@ -136,7 +136,7 @@ describe('spare hulls', () => {
     expect(await session.call(invocation())).toBe('alive')
   })
 
-  it.each(['off', 'auto'] as const)('that were stopped while they waited go on when they are needed, with the walls of the system %s', async (os) => {
+  it.each(['off', 'auto'] as const)('that were stopped by a signal continue when they are used, os: %s', async (os) => {
     const before = new Set(childrenOf(process.pid))
     const sandbox = pooled({ os })
     await sandbox.warm('process')
@@ -149,7 +149,7 @@ describe('spare hulls', () => {
     expect(all.some((pid) => isGone(pid) || isStopped(pid))).toBe(false)
   })
 
-  it('end with their host, however that ends, and do not keep it alive', async () => {
+  it('end with their host, however it ends, and do not keep it alive', async () => {
     for (const how of thoroughly(['SIGKILL', 'by itself'], ['SIGKILL', 'SIGTERM', 'by closing', 'by itself'])) {
       const path = fileURLToPath(new URL('./fixtures/warm-host.ts', import.meta.url))
       const host = spawn(process.execPath, ['--no-warnings', path, how], { stdio: ['pipe', 'pipe', 'inherit'] })

@@ -11,7 +11,7 @@ import { serve } from '../../../broker/test/net/loopback.ts'
 import { ScriptedPeer } from '../scripted-peer.ts'
 import { codeOf, SECRET } from '../../../broker/test/secrets/ground.ts'
 
-/** Uses the secret in every way there is, and gives back, logs and shows whatever it got hold of. */
+/** Uses the secret in every way, and returns, logs and shows everything it gets. */
 const CURIOUS = running(`
   const told = []
   const tell = (value) => {
@@ -43,8 +43,8 @@ const CURIOUS = running(`
   return told
 `)
 
-describe.each(REMOTE)('in a %s', (placement) => {
-  it('a secret is used, and its value is nowhere to be seen', async () => {
+describe.each(REMOTE)('a compartment in a %s', (placement) => {
+  it('uses a secret and never sees its value', async () => {
     const workspace = await temporaryFolder()
     const other = await serve((request, response) => response.end(JSON.stringify(request.headers)))
     const mine = await serve((request, response) => {
@@ -67,7 +67,7 @@ describe.each(REMOTE)('in a %s', (placement) => {
     const result = await session.call(invocation({ mine: mine.base, other: other.base }, {
       onProgress: (text) => shown.push(text), onUpdate: (partial) => shown.push(partial),
     })) as Json[]
-    // It was used,
+    // The secret was used.
     expect(mine.requests[0]!.headers.authorization).toBe(`Bearer ${SECRET}`)
     expect(other.requests.map(({ headers }) => JSON.stringify(headers)).join()).not.toContain(SECRET)
     expect(result).toHaveLength(13)
@@ -76,15 +76,15 @@ describe.each(REMOTE)('in a %s', (placement) => {
     expect(result[6]).toMatchObject({ stdout: `token ${REDACTED}\n` })
     expect(result[7]).toMatchObject({ stdout: REDACTED })
     expect(result[8]).toMatchObject({ code: 'CapabilityDenied' })
-    // and is nowhere.
+    // Its value does not appear anywhere.
     expect(shown.length).toBeGreaterThan(20)
     expect(request.logged.length).toBeGreaterThan(10)
     expect(JSON.stringify([result, shown, request.logged])).not.toContain(SECRET)
   })
 })
 
-describe('over the wire', () => {
-  it('not one message to the compartment has the value in it, whatever it asks', async () => {
+describe('the messages to a compartment', () => {
+  it('never contain the value of a secret', async () => {
     const workspace = await temporaryFolder()
     const server = await serve((request, response) => response.setHeader('x-echo', request.headers['authorization'] ?? '')
       .end(`${request.headers['authorization']} ${SECRET}\n`))
@@ -117,7 +117,7 @@ describe('over the wire', () => {
     }
   })
 
-  it('a compartment without secrets has no such power', async () => {
+  it('refuse secrets to a compartment that has none', async () => {
     const source = running('return { has: "secrets" in runtime }')
     const session = await newSandbox().open(requestOf({ placement: 'thread', source }))
     expect(await session.call(invocation())).toEqual({ has: false })
@@ -129,7 +129,7 @@ describe('over the wire', () => {
   })
 })
 
-/** A script in the place of a compartment that asks the broker, and keeps every packet as it came. */
+/** A scripted compartment that calls the broker and keeps every packet. */
 class RecordingPeer extends ScriptedPeer {
   readonly packets: string[] = []
   readonly #workspace: string
