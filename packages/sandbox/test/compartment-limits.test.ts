@@ -48,7 +48,12 @@ const PROVOKED: Readonly<Record<Exclude<Name, 'savedBytes'>, () => Provoked>> = 
     const source = 'export default { tools: { run: { execute() {} } }, init: () => new Promise(() => undefined) }'
     return refusal((await newSandbox().open(stranger(source, { phaseMs: 100 }))).lifecycle('init'))
   },
-  startMs: () => refusal(newSandbox().open(stranger('for (;;);', { startMs: 3_000 }))),
+  async startMs() {
+    const sandbox = newSandbox()
+    // With a spare that is ready, all of startMs is left for the import.
+    await sandbox.warm('process')
+    return refusal(sandbox.open(stranger('for (;;);', { startMs: 300 })))
+  },
   async graceMs() {
     const session = await newSandbox().open(stranger(running('for (;;);'), { graceMs: 20 }))
     const given = new AbortController()

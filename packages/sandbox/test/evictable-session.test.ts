@@ -197,7 +197,7 @@ describe.each(REMOTE)('an idle compartment in a %s', (placement) => {
     expect(sandbox.census()[placement].used).toBe(0)
   })
 
-  it.each([undefined, 60_000])('has ended before `quiet` resolves when a cancelled call kills it: idleMs %s', async (idleMs) => {
+  it.each([undefined, 60_000])('has ended before `quiet` resolves if a cancelled call kills it: idleMs %s', async (idleMs) => {
     const session = await pooled(idleMs === undefined ? {} : { idleMs }).open(
       requestOf({ placement, source: running('for (;;);'), limits: { graceMs: 20 } }))
     const given = new AbortController()

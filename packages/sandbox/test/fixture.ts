@@ -2,14 +2,13 @@ import { mkdtemp, realpath, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type {
-  CompartmentLimits, CompartmentRequest, CompartmentServices, CompartmentTool, LogEntry, Placement, Sandbox,
-  ToolInvocation,
+  CompartmentLimits, CompartmentRequest, CompartmentServices, CompartmentTool, LogEntry, Placement, ToolInvocation,
 } from '@bulkhead/contract'
 import type { JsonObject } from '@bulkhead/kit/json'
 import { BulkheadError, compileGrant, DEFAULT_LIMITS } from '@bulkhead/contract'
 import { requirementSet } from '@bulkhead/contract/validation'
 import { onTestFinished } from 'vitest'
-import { createSandbox } from '../src/index.ts'
+import { createSandbox, type PooledSandbox } from '../src/index.ts'
 
 export const REMOTE = ['process', 'thread'] as const satisfies readonly Placement[]
 
@@ -19,7 +18,7 @@ export async function temporaryFolder(): Promise<string> {
   return folder
 }
 
-export function newSandbox(workspace = '/'): Sandbox {
+export function newSandbox(workspace = '/'): PooledSandbox {
   const sandbox = createSandbox({ workspace })
   onTestFinished(() => sandbox.close())
   return sandbox

@@ -127,14 +127,14 @@ describe.each(REMOTE)('code in a %s', (placement) => {
   })
 
   it.each([
-    ['looks at them', ''],
-    ['has put its own in the place of what freezes', `
+    ['reads them', ''],
+    ['has replaced the functions that freeze', `
       const nothing = () => undefined
       globalThis.Reflect = { ownKeys: () => [], deleteProperty: nothing }
       globalThis.Object = { freeze: nothing, defineProperty: nothing, getOwnPropertySymbols: () => [] }
       globalThis.Set = class { has() { return true } add() {} }
     `],
-    ['looks at them where the stack ends, at every depth', `
+    ['reads them when the stack overflows, at every depth', `
       const look = (name) => { try { globalThis[name] } catch {} }
       const fall = () => { try { fall() } finally { look('TextDecoderStream'); look('ReadableStream') } }
       try { fall() } catch {}

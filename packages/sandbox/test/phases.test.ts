@@ -1,6 +1,6 @@
 import type { CompartmentServices, ExtensionModule, InteractionRequest } from '@bulkhead/contract'
 import { PLACEMENTS } from '@bulkhead/contract'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { codeOf, invocation, newSandbox, refusal, requestOf, toolOf } from './fixture.ts'
 import type { RequestOptions } from './fixture.ts'
 
@@ -42,22 +42,31 @@ describe.each(PLACEMENTS)('the phases of an extension in the placement %s', (pla
     expect(await session.call(invocation())).toBe('hunter2')
   })
 
-  it('stop the time of init while a person is asked, and only then', async () => {
+  it('do not count the time of a question against phaseMs, but the time after it', async () => {
     const limits = { phaseMs: 600 }
     let answered = 0
     const interact: CompartmentServices['interact'] = async () => {
-      // Longer than the phase may take: a person's time is not the extension's.
-      await new Promise<void>((resolve) => { setTimeout(resolve, 900) })
+      vi.advanceTimersByTime(10 * limits.phaseMs)
       answered++
       return { status: 'accepted', value: 'x' }
     }
-    const source = signingIn('token = await context.interact.password("Token?")')
-    const session = await newSandbox().open(await requestIn({ placement, source, tools, limits, services: { interact } }))
+    const open = async (init: string) =>
+      newSandbox().open(await requestIn({ placement, source: signingIn(init), tools, limits, services: { interact } }))
+    const session = await open('token = await context.interact.password("Token?")')
+    const stuck = await open('await context.interact.password("Token?"); await new Promise(() => {})')
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] })
+    onTestFinished(() => void vi.useRealTimers())
     await session.lifecycle('init')
-    expect(answered).toBe(1)
-    const hanging = signingIn('await context.interact.password("Token?"); await new Promise(() => {})')
-    const stuck = await newSandbox().open(await requestIn({ placement, source: hanging, tools, limits, services: { interact } }))
-    expect(await codeOf(stuck.lifecycle('init'))).toBe('LifecycleTimeout')
+    const turn = (): Promise<void> => new Promise((resolve) => { setImmediate(resolve) })
+    let code: string | undefined
+    void codeOf(stuck.lifecycle('init')).then((given) => void (code = given))
+    while (answered < 2) await turn()
+    expect(code).toBeUndefined()
+    while (code === undefined) {
+      vi.advanceTimersByTime(limits.phaseMs / 10)
+      await turn()
+    }
+    expect(code).toBe('LifecycleTimeout')
   })
 
   it('have `interact` in init only, and only if a tool may use it', async () => {
@@ -75,14 +84,19 @@ describe.each(PLACEMENTS)('the phases of an extension in the placement %s', (pla
 
   it('refuse questions after init, and withdraw the open one', async () => {
     let signal: AbortSignal | undefined
-    const interact: CompartmentServices['interact'] = (_callId, _request, given) => {
+    const interact: CompartmentServices['interact'] = async (_callId, request, given) => {
+      if (request.kind === 'Confirm') return { status: 'accepted', value: true }
       signal = given
       return new Promise((_resolve, reject) => { given.addEventListener('abort', () => reject(given.reason as Error)) })
     }
     const source = `
       let kept
       export default {
-        init(context) { kept = context.interact; kept.ask('Still there?').catch(() => {}); return new Promise((done) => setTimeout(done, 50)) },
+        async init(context) {
+          kept = context.interact
+          kept.ask('Still there?').catch(() => {})
+          await kept.confirm('Did the question before this one arrive?')
+        },
         tools: { run: { execute: () => kept.ask('And now?') } },
       }`
     const session = await newSandbox().open(await requestIn({ placement, source, tools, services: { interact } }))

@@ -1,6 +1,6 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { CompartmentRequest, ExtensionModule, InteractionRequest } from '@bulkhead/contract'
+import type { CompartmentRequest, CompartmentServices, ExtensionModule, InteractionRequest } from '@bulkhead/contract'
 import type { Json } from '@bulkhead/kit/json'
 import { BulkheadError, PLACEMENTS } from '@bulkhead/contract'
 import { describe, expect, it } from 'vitest'
@@ -248,13 +248,24 @@ describe.each(PLACEMENTS)('a compartment in the placement %s', (placement) => {
       let running = 0, most = 0
       export default { tools: { run: { async execute(args, runtime) {
         most = Math.max(most, ++running)
-        await new Promise((resolve) => setTimeout(resolve, 1))
+        await runtime.interact.confirm('Go on?')
         running--
         return most
       } } } }
     `
-    const session = await newSandbox().open(await requestIn({ placement, source, limits: { concurrentCalls: 2 } }))
-    const answers = await Promise.all(Array.from({ length: 34 }, () => session.call(invocation())))
+    const held: (() => void)[] = []
+    const interact: CompartmentServices['interact'] = () => new Promise((resolve) => {
+      held.push(() => resolve({ status: 'accepted', value: true }))
+    })
+    const tools = [toolOf('run', { capabilities: ['interact'] })]
+    const limits = { concurrentCalls: 2 }
+    const session = await newSandbox().open(await requestIn({ placement, source, tools, limits, services: { interact } }))
+    const calls = Array.from({ length: 34 }, () => session.call(invocation()))
+    for (let left = calls.length; left > 0; left -= 2) {
+      await expect.poll(() => held.length, { interval: 1 }).toBe(2)
+      for (const goOn of held.splice(0)) goOn()
+    }
+    const answers = await Promise.all(calls)
     expect(Math.max(...answers as number[])).toBe(2)
     expect(session.inFlight).toBe(0)
   })

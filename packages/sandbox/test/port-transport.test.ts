@@ -1,13 +1,18 @@
 import { once } from 'node:events'
-import { performance } from 'node:perf_hooks'
 import { MessageChannel, Worker } from 'node:worker_threads'
 import { expect, onTestFinished, test } from 'vitest'
-import { portTransport } from '../src/wire/port-transport.ts'
+import type * as transports from '../src/wire/port-transport.ts'
+import { withClock } from './with-clock.ts'
 
+const clock = { nowMs: 0 }
+const { portTransport } = await withClock<typeof transports>('port-transport.ts', clock)
+
+/** The time that each packet takes. */
+const PACKET_MS = 1
 const MANY = 100
 const numbers = Array.from({ length: MANY }, (_, index) => String(index))
 
-test('a port that has much to tell leaves others their turn', async () => {
+test('a port with many messages lets other callbacks run', async () => {
   const { port1, port2 } = new MessageChannel()
   onTestFinished(() => port1.close())
   const all = Promise.withResolvers<void>()
@@ -16,7 +21,7 @@ test('a port that has much to tell leaves others their turn', async () => {
   portTransport(port1).listen({
     packet(packet) {
       if (heard.push(packet) === 1) setImmediate(() => inTheFirstTurn.resolve(heard.length))
-      spin(1)
+      clock.nowMs += PACKET_MS
       if (heard.length === MANY) all.resolve()
     },
     drained() {},
@@ -28,27 +33,34 @@ test('a port that has much to tell leaves others their turn', async () => {
   expect(heard).toEqual(numbers)
 })
 
-test('two sides that answer each other at once leave others their turn', async () => {
+test('two sides that reply to each other at once let other callbacks run', async () => {
   const { port1, port2 } = new MessageChannel()
-  const worker = new Worker(`require('node:worker_threads').workerData.on('message', function (text) { this.postMessage(text) })`,
-    { eval: true, workerData: port2, transferList: [port2] })
+  const answered = new Int32Array(new SharedArrayBuffer(4))
+  const worker = new Worker(`
+    const { port, answered } = require('node:worker_threads').workerData
+    port.on('message', (text) => {
+      port.postMessage(text)
+      Atomics.add(answered, 0, 1)
+    })
+  `, { eval: true, workerData: { port: port2, answered }, transferList: [port2] })
   onTestFinished(() => void worker.terminate())
   await once(worker, 'online')
   const transport = portTransport(port1)
-  const { promise: timer, resolve } = Promise.withResolvers<number>()
+  const { promise: otherCallback, resolve } = Promise.withResolvers<number>()
   let heard = 0
   transport.listen({
     packet() {
-      if (heard++ === 0) setTimeout(() => resolve(heard), 1)
-      spin(1)
+      if (heard++ === 0) setImmediate(() => resolve(heard))
       transport.send('again')
+      // The next reply is always there before this one is done.
+      while (Atomics.load(answered, 0) <= heard);
+      clock.nowMs += PACKET_MS
     },
     drained() {},
     closed() {},
   })
-  // Always more of them under way than are taken meanwhile.
   for (let ahead = 0; ahead < 4; ahead++) transport.send('again')
-  expect(await timer).toBeLessThan(MANY / 2)
+  expect(await otherCallback).toBeLessThan(MANY / 2)
   transport.close()
 })
 
@@ -59,7 +71,7 @@ test('messages that were sent before the other side closed arrive before its end
   portTransport(port1).listen({
     packet(packet) {
       heard.push(packet)
-      spin(1)
+      clock.nowMs += PACKET_MS
     },
     drained() {},
     closed: closed.resolve,
@@ -78,8 +90,8 @@ test('no message is delivered after the transport was closed during a long turn'
   transport.listen({
     packet() {
       heard++
-      spin(1)
-      // By then it waits for the next turn.
+      clock.nowMs += PACKET_MS
+      // The transport waits for the next turn by then.
       if (heard === 1) setImmediate(() => transport.close())
     },
     drained() {},
@@ -92,7 +104,3 @@ test('no message is delivered after the transport was closed during a long turn'
   expect(heardThen).toBeLessThan(MANY)
   expect(heard).toBe(heardThen)
 })
-
-function spin(ms: number): void {
-  for (const end = performance.now() + ms; performance.now() < end;);
-}

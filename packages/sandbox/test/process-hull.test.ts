@@ -51,7 +51,7 @@ describe('a hull', () => {
     await expect.poll(() => startedAs(node)).toEqual([])
   })
 
-  it.each(OS_MODES)('has no environment, its own process group and no descriptors but its channels, os: %s', async (os) => {
+  it.each(OS_MODES)('has no environment, its own process group and no other descriptors, os: %s', async (os) => {
     const known = new Set(childrenOf(process.pid))
     const sandbox = pooled({ spares: { process: 0 }, os })
     const session = await sandbox.open(requestOf({ placement: 'process', source: running('return 1') }))

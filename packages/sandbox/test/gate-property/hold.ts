@@ -21,7 +21,7 @@ const surroundings = (): string => JSON.stringify([
 function collector(): () => number {
   setFlagsFromString('--expose-gc')
   const gc = runInNewContext('gc') as () => void
-  // Also checked because later threads would inherit it.
+  // Reset, because later threads would get the global too.
   setFlagsFromString('--no-expose-gc')
   return () => {
     gc()

@@ -9,7 +9,7 @@ import { attempt, chainOf, pipesOf, run, start } from './under.ts'
 const here = await detectOsLayers()
 const limits: OsLayers = { ...withoutLayers('it is not wanted here'), rlimits: here.rlimits }
 const MEMORY_MB = 128
-/** Memory that is added to the limit; see `LATER_MB`. */
+/** What Node uses before the script allocates anything, and what `limitArgs` adds for its threads. */
 const BEYOND_MB = 64 + 64 + 64
 
 /**
@@ -44,7 +44,7 @@ const BOMBS = [
 const ABORTED = /^SIG(?:ABRT|TRAP|ILL|SEGV)$/
 
 describe('memory outside the heap', () => {
-  it.each(BOMBS)('of %s ends with an error in the thread that allocated it, or ends the process, and does not affect the host', async (_, step) => {
+  it.each(BOMBS)('of %s is limited by an error or the end of the process', async (_, step) => {
     const before = process.memoryUsage.rss()
     const { said, end } = await run(limits, bomb(step), { memoryMb: MEMORY_MB })
     const [first, peak] = said.trim().split('\n')

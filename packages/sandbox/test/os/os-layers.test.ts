@@ -139,8 +139,8 @@ describe('probing rejects, and is repeated the next time, when', () => {
   })
 
   it.each([
-    ['Node does not start, for lack of a thread or of memory', 'kill -ABRT $$'],
-    ['a hull ends without a word, and so does one without walls',
+    ['Node gets no thread or no memory to start', 'kill -ABRT $$'],
+    ['a hull ends without output, with layers and without them',
       `case "$*" in *sharedObjects*) exec '${process.execPath}' "$@";; esac; kill -ABRT $$`],
   ])('%s', async (_, script) => {
     const folder = await folderOf({ node: script })

@@ -52,8 +52,8 @@ describe.each(REMOTE)('spares of the placement %s', (placement) => {
   it('keep nothing of their warm-up that an extension can import', async () => {
     const sandbox = pooled()
     await sandbox.warm(placement)
-    const source = running('return import("tool://~rehearsal/index.js").then(() => "there", (error) => error.code)')
-    const session = await sandbox.open(requestOf({ placement, id: 'rehearsal', source }))
+    const source = running('return import("tool://~warmup/index.js").then(() => "there", (error) => error.code)')
+    const session = await sandbox.open(requestOf({ placement, source }))
     expect(await session.call(invocation())).toBe('ModuleNotFound')
   })
 
