@@ -10,10 +10,10 @@ import { loadImage, warmImage } from './process/image.ts'
 import { processStarter } from './process/process-hull.ts'
 import { threadStarter } from './process/thread-hull.ts'
 import { openCompartment } from './session/open.ts'
-import { MissingWalls, osLayersFor, type OsMode } from './os/os-layers.ts'
+import { MissingLayers, osLayersFor, type OsMode } from './os/os-layers.ts'
 import { HullPool, type Census, type PooledPlacement, type Pools } from './pool/hull-pool.ts'
 import { EvictableSession } from './session/evictable-session.ts'
-import { Residency, type OpenSession } from './session/residency.ts'
+import { Residency, type SessionOpener } from './session/residency.ts'
 import { SessionPool } from './session/session-pool.ts'
 
 interface PoolOptions {
@@ -29,13 +29,15 @@ export interface SandboxOptions extends PoolOptions {
   /** The folder that relative paths of tools refer to. Absolute. */
   readonly workspace: string
   /**
-   * After how many idle ms a compartment is closed; the next call opens it again. The session stays the same, and the phases run
-   * as at any end and start. Default: five minutes. `Infinity`: only when other openings wait.
+   * After how many idle ms a compartment is closed; the next call opens it again. The session stays the same, and the
+   * phases run as at any end and start. Default: five minutes. `Infinity`: only when other openings wait.
    */
   readonly idleMs?: number
   /** Search path and environment for tools that may run any command. Absent: the same as for other tools. */
   readonly operator?: OperatorEnvironment
-  /** Folders of the host, canonical: no tool reaches into them, whatever pattern covers them, unless it begins there. */
+  /**
+   * Folders of the host, canonical: no tool reaches into them, whatever pattern covers them, unless it begins there.
+   */
   readonly kept?: readonly string[]
   /** Folders with the host's code, canonical: no tool writes there, whatever pattern covers them. Commands may. */
   readonly ownCode?: readonly string[]
@@ -45,8 +47,8 @@ export interface SandboxOptions extends PoolOptions {
 
 export interface PooledSandbox extends Required<Sandbox> {
   /**
-   * Starts the spares of a placement now, instead of after its first opening. Resolves when they are ready for extensions with
-   * these limits. Default: the default limits.
+   * Starts the spares of a placement now, instead of after its first opening. Resolves when they are ready for
+   * extensions with these limits. Default: the default limits.
    */
   warm(placement: PooledPlacement, limits?: CompartmentLimits): Promise<void>
   /** How many hulls of each placement are in use, how many are spare, and how many openings wait. */
@@ -73,17 +75,17 @@ export function createSandbox(given: SandboxOptions): PooledSandbox {
   const usedSecrets = new UsedSecrets()
   const sessions = new Set<CompartmentSession>()
   const { os = 'auto' } = options
-  const walls = new MissingWalls()
-  const pools = createPools(options, walls, (placement) => makeRoom(placement))
+  const missing = new MissingLayers()
+  const pools = createPools(options, missing, (placement) => makeRoom(placement))
   const opening = new Set<Promise<unknown>>()
   const closed = new AbortController()
 
-  const openOne: OpenSession = (request, residency) => {
+  const openOne: SessionOpener = (request, residency) => {
     const signal = request.signal === undefined ? closed.signal : AbortSignal.any([closed.signal, request.signal])
-    const broker = { operator, reserved: kept, ownCode, projectLayer, usedSecrets, missingSandbox: walls, requiresSandbox: os === 'require' }
+    const broker = { operator, reserved: kept, ownCode, projectLayer, usedSecrets, missingSandbox: missing, requiresSandbox: os === 'require' }
     return openCompartment({ ...request, signal }, residency, workspace, pools, broker)
   }
-  const openAll: OpenSession = (request, residency) =>
+  const openAll: SessionOpener = (request, residency) =>
     (request.concurrency ?? 1) === 1 ? openOne(request, residency) : SessionPool.open(request, openOne, residency)
   const open = async (request: CompartmentRequest): Promise<CompartmentSession> => {
     const session = request.placement === 'inline'
@@ -118,11 +120,11 @@ export function createSandbox(given: SandboxOptions): PooledSandbox {
       closed.signal.throwIfAborted()
       await pools[placement].warm(limits)
     },
-    watchWalls: (listener) => walls.watch(listener),
+    watchWalls: (listener) => missing.watch(listener),
     async tryWalls() {
       // The next opening reports the error.
       const layers = await osLayersFor(os).catch(() => undefined)
-      if (layers !== undefined) walls.ofProcesses(layers, os)
+      if (layers !== undefined) missing.ofProcesses(layers, os)
     },
     census: () => ({ process: pools.process.census, thread: pools.thread.census }),
     async close() {
@@ -137,8 +139,8 @@ export function createSandbox(given: SandboxOptions): PooledSandbox {
 let loading: Promise<unknown> | undefined
 
 /**
- * Loads all code that a compartment can cause this process to load, before any extension runs: later changes on disk have no effect.
- * Never rejects; the code that needs a missing part reports it.
+ * Loads all code that a compartment can cause this process to load, before any extension runs: later changes on disk
+ * have no effect. Never rejects; the code that needs a missing part reports it.
  */
 function loadLateCode(): Promise<unknown> {
   loading ??= Promise.allSettled([
@@ -155,7 +157,7 @@ const MOST = 64
 
 /** `crowded` is called while openings of that placement wait. Contract: throws ConfigInvalid for an invalid count. */
 function createPools(
-  { spares = {}, most = {}, os = 'auto' }: PoolOptions, walls: MissingWalls, crowded: (placement: PooledPlacement) => void,
+  { spares = {}, most = {}, os = 'auto' }: PoolOptions, missing: MissingLayers, crowded: (placement: PooledPlacement) => void,
 ): Pools {
   for (const [name, count] of Object.entries(spares)) requireCount(`spares.${name}`, count, 0)
   for (const [name, count] of Object.entries(most)) requireCount(`most.${name}`, count, 1)
@@ -163,7 +165,7 @@ function createPools(
     process: new HullPool({
       starter: async () => {
         const [image, layers] = await Promise.all([loadImage(), osLayersFor(os)])
-        walls.ofProcesses(layers, os)
+        missing.ofProcesses(layers, os)
         return processStarter(image, layers)
       },
       beforeSpares: warmImage,

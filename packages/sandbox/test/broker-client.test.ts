@@ -15,11 +15,11 @@ describe.each(REMOTE)('a tool that sends many messages from a %s', (placement) =
       return 'done'
     `)
     const session = await newSandbox().open(requestOf({ placement, source, limits }))
-    const told: unknown[] = []
-    const tell = (what: unknown): void => void told.push(what)
-    expect(await session.call(invocation({}, { onProgress: tell, onUpdate: tell }))).toBe('done')
-    expect(told).toHaveLength(MANY)
-    expect(told.slice(-2)).toEqual([String(MANY - 2), { at: MANY - 1 }])
+    const received: unknown[] = []
+    const receive = (what: unknown): void => void received.push(what)
+    expect(await session.call(invocation({}, { onProgress: receive, onUpdate: receive }))).toBe('done')
+    expect(received).toHaveLength(MANY)
+    expect(received.slice(-2)).toEqual([String(MANY - 2), { at: MANY - 1 }])
   })
 
   it('stops sending when it is cancelled, and its compartment stays open', async () => {

@@ -111,9 +111,9 @@ describe('the call queue of a compartment', () => {
         else {
           const parent = nests ? running[pick % Math.max(1, running.length)] : undefined
           const call = new Call(`${index}`, session, parent)
-          const standing = queue.enter(call)
-          if (standing === 'running') running.push(call)
-          else if (standing === 'waiting') waiting.add(call)
+          const state = queue.enter(call)
+          if (state === 'running') running.push(call)
+          else if (state === 'waiting') waiting.add(call)
         }
         expect(running.filter(({ lender }) => lender === undefined).length).toBeLessThanOrEqual(most)
       }

@@ -24,8 +24,8 @@ const byKey = (observations: readonly Observation[]): ReadonlyMap<string, Observ
 const sampleOf = (attacks: readonly Attack[], count: number): readonly Attack[] =>
   [...Map.groupBy(attacks.filter(({ lucky }) => !lucky), ({ section }) => section).values()].flatMap((all) => all.slice(0, count))
 /**
- * The attacks that also run in a thread: a sample of each section that a thread must contain. All attacks run in a process;
- * `pnpm soak` runs all of them in both.
+ * The attacks that also run in a thread: a sample of each section that a thread must contain. All attacks run in a
+ * process; `pnpm soak` runs all of them in both.
  */
 const IN_THREAD = sampleOf(ATTACKS_HERE.filter(({ placements }) => placements.includes('thread')), thoroughly(1, 3))
 

@@ -26,7 +26,7 @@ const PHASES = `
 `
 
 describe.each(REMOTE)('an idle compartment in a %s', (placement) => {
-  const asleep = async (sandbox: PooledSandbox): Promise<void> => {
+  const evicted = async (sandbox: PooledSandbox): Promise<void> => {
     await expect.poll(() => sandbox.census()[placement].used).toBe(0)
   }
   const unsettled = async (session: CompartmentSession): Promise<boolean> =>
@@ -52,12 +52,12 @@ describe.each(REMOTE)('an idle compartment in a %s', (placement) => {
     await session.lifecycle('activate')
     expect(await session.call(invocation())).toEqual({ inMemory: 1, kept: 1 })
     expect(await session.call(invocation())).toEqual({ inMemory: 2, kept: 2 })
-    await asleep(sandbox)
+    await evicted(sandbox)
     expect(await unsettled(session)).toBe(true)
     expect(session.inFlight).toBe(0)
     expect(await session.call(invocation())).toEqual({ inMemory: 1, kept: 3 })
     expect([session.id, session.offers]).toEqual([id, offers])
-    await asleep(sandbox)
+    await evicted(sandbox)
     expect(await session.deriveApprovalKey('run', {}, new AbortController().signal)).toBe('key 1')
     await session.lifecycle('deactivate')
     await session.lifecycle('dispose')
@@ -78,7 +78,7 @@ describe.each(REMOTE)('an idle compartment in a %s', (placement) => {
     })
     const session = await sandbox.open(request)
     await session.lifecycle('init')
-    await asleep(sandbox)
+    await evicted(sandbox)
     const answers = await Promise.all(Array.from({ length: 5 }, () => session.call(invocation())))
     expect(answers).toEqual([1, 2, 3, 4, 5])
     expect(request.logged).toHaveLength(2)
@@ -97,7 +97,7 @@ describe.each(REMOTE)('an idle compartment in a %s', (placement) => {
     }
     answer.resolve('at last')
     expect(await call).toBe('at last')
-    await asleep(sandbox)
+    await evicted(sandbox)
   })
 
   it('counts its idle time from the end of the last call', async () => {
@@ -137,7 +137,7 @@ describe.each(REMOTE)('an idle compartment in a %s', (placement) => {
     const session = await sandbox.open(request)
     await session.lifecycle('init')
     await session.lifecycle('activate')
-    await asleep(sandbox)
+    await evicted(sandbox)
     await session.lifecycle('deactivate')
     await session.lifecycle('dispose')
     expect(sandbox.census()[placement].used).toBe(0)
@@ -157,7 +157,7 @@ describe.each(REMOTE)('an idle compartment in a %s', (placement) => {
     const request = requestOf({ placement, source })
     const session = await sandbox.open(request)
     await session.lifecycle('init')
-    await asleep(sandbox)
+    await evicted(sandbox)
     await expect.poll(() => request.logged.map(({ text }) => text).join()).toMatch(/dispose failed before a pause/)
     expect(await session.call(invocation())).toBe('alive')
     expect(await codeOf(session.call(invocation({ die: true })))).toBe('CompartmentCrashed')
@@ -173,7 +173,7 @@ describe.each(REMOTE)('an idle compartment in a %s', (placement) => {
     const request = requestOf({ placement, source: '' })
     const session = await sandbox.open({ ...request, code: { kind: 'files', main: './index.js', files } })
     await session.lifecycle('init')
-    await asleep(sandbox)
+    await evicted(sandbox)
     files.set('index.js', starting('throw new Error("not again")'))
     const calls = [1, 2].map(() => codeOf(session.call(invocation())))
     expect(await Promise.all(calls)).toEqual(['LifecycleFailure', 'LifecycleFailure'])
@@ -212,12 +212,12 @@ describe.each(REMOTE)('an idle compartment in a %s', (placement) => {
   it('rejects a caller that cancels while the compartment opens', async () => {
     const sandbox = pooled({ idleMs: IDLE_MS, spares: { [placement]: 0 } })
     const session = await sandbox.open(requestOf({ placement, source: running('return 1') }))
-    await asleep(sandbox)
-    const patience = new AbortController()
-    const given = codeOf(session.call(invocation({}, { signal: patience.signal })))
+    await evicted(sandbox)
+    const cancellation = new AbortController()
+    const given = codeOf(session.call(invocation({}, { signal: cancellation.signal })))
     const other = session.call(invocation())
     expect(session.inFlight).toBe(2)
-    patience.abort(new BulkheadError('TurnCancelled', 'enough'))
+    cancellation.abort(new BulkheadError('TurnCancelled', 'enough'))
     expect(await given).toBe('TurnCancelled')
     expect(await other).toBe(1)
   })

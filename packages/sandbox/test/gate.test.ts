@@ -49,8 +49,8 @@ describe('a compartment that violates the protocol is killed, and its callers ar
   })
 
   it.each([
-    ['a text that is too long', JSON.stringify('x'.repeat(DEFAULT_LIMITS.messageBytes))],
-    ['texts that are too long together', [text(request()), 'x'.repeat(DEFAULT_LIMITS.messageBytes)]],
+    ['a string that is too long', JSON.stringify('x'.repeat(DEFAULT_LIMITS.messageBytes))],
+    ['strings that are too long together', [text(request()), 'x'.repeat(DEFAULT_LIMITS.messageBytes)]],
   ])('for %s', async (_name, packet) => attacked((peer) => peer.post(packet), 'MessageTooLarge'))
 })
 
@@ -120,7 +120,7 @@ describe('the gate', () => {
   it.each([
     ...Object.entries(PACKETS),
     ...Object.entries(REQUESTS).map(([name, message]) => [`a request ${name}`, text(message)] as const),
-    ...Object.entries(ANSWERS).map(([name, answer]) => [`an answer ${name}`, text(answer(7))] as const),
+    ...Object.entries(ANSWERS).map(([name, answer]) => [`a reply ${name}`, text(answer(7))] as const),
   ])('rejects %s', (_name, packet) => {
     expect(() => asked(7).received(packet)).toThrow(expect.objectContaining({ code: 'BoundaryViolation' }))
   })
@@ -134,8 +134,8 @@ describe('the gate', () => {
   })
 
   it.each([
-    ['a text', (json: string) => json],
-    ['a list of texts', (json: string) => [json]],
+    ['a string', (json: string) => json],
+    ['a list of strings', (json: string) => [json]],
   ])('admits %s of exactly the maximum length', (_name, of) => {
     const json = text(request())
     const gate = (messageBytes: number): Gate => new Gate({ ...DEFAULT_LIMITS, messageBytes })

@@ -26,7 +26,7 @@ it('contains the module that extensions may import', async () => {
 
 it('can be built with modified modules', async () => {
   const one = 'another text'
-  const other = await buildImage((name, text) => name === 'admitted.ts' ? `${text}\n// ${one}` : text)
+  const other = await buildImage((name, text) => name === 'allow-list.ts' ? `${text}\n// ${one}` : text)
   expect(other.hull).toBe(hull)
   expect(other.script.text).toContain(one)
 })

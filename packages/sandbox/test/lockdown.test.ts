@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import type { Json } from '@bulkhead/kit/json'
 import { describe, expect, it } from 'vitest'
-import { ADMITTED_GLOBALS } from '../src/worker/admitted.ts'
+import { ALLOWED_GLOBALS } from '../src/worker/allow-list.ts'
 import { invocation, newSandbox, requestOf, REMOTE, running } from './fixture.ts'
 
 const ABSENT = [
@@ -24,7 +24,7 @@ describe.each(REMOTE)('code in a %s', (placement) => {
 
   it('has no global outside the allow list', async () => {
     const names = await evaluate('return Object.getOwnPropertyNames(globalThis)') as string[]
-    expect(names.filter((name) => !ADMITTED_GLOBALS.has(name))).toEqual([])
+    expect(names.filter((name) => !ALLOWED_GLOBALS.has(name))).toEqual([])
   })
 
   it('does not see the names of the boot script', async () => {

@@ -54,7 +54,7 @@ describe('a path from an untrusted side', () => {
     ['a method', {}, ['toString']],
     ['the prototype of the constructor', { a: {} }, ['a', 'constructor', 'prototype', 'polluted']],
     ['an index that is not there', [null], [1]],
-    ['the inside of a text', 'abc', [0]],
+    ['the inside of a string', 'abc', [0]],
     ['the inside of nothing', null, ['a']],
   ])('may not lead to %s', (_what, value, path) => {
     expect(() => putBack(value, [path], [LONG].values())).toThrow('a long string has no place')

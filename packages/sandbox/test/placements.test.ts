@@ -54,9 +54,9 @@ describe.each(PLACEMENTS)('a compartment in the placement %s', (placement) => {
   it('throws an error that says what to declare for a missing part of the runtime', async () => {
     const parts = ['fs', 'net', 'shell', 'env', 'secrets', 'state', 'interact', 'tools', 'session']
     const session = await newSandbox().open(await requestIn({ placement, source: running('return runtime[args.part].anything()') }))
-    const told = await Promise.all(parts.map(async (part) => refusal(session.call(invocation({ part })))))
-    expect(told.map(({ code, data }) => [code, data])).toEqual(parts.map((part) => ['CapabilityDenied', { undeclared: `runtime.${part}` }]))
-    expect(told[0]!.message).toBe(
+    const refusals = await Promise.all(parts.map(async (part) => refusal(session.call(invocation({ part })))))
+    expect(refusals.map(({ code, data }) => [code, data])).toEqual(parts.map((part) => ['CapabilityDenied', { undeclared: `runtime.${part}` }]))
+    expect(refusals[0]!.message).toBe(
       '`runtime.fs` is not available, because nothing was granted for it. Declare `requires.fs` with patterns of paths to read or to write for the tool.')
     expect(await codeOf(session.call(invocation({ part: 'sf' })))).toBe('ToolExecutionFailed')
   })

@@ -62,7 +62,7 @@ describe('a readable stream of a compartment', () => {
   })
 
   it('cannot be a byte stream', async () => {
-    const told = await inside(`
+    const messages = await inside(`
       let looks = 0
       const shifty = { get type() { return looks++ > 0 ? 'bytes' : undefined } }
       return [
@@ -72,6 +72,6 @@ describe('a readable stream of a compartment', () => {
         refused(() => new ReadableStream(shifty).getReader({ mode: 'byob' })),
       ]
     `) as readonly string[]
-    expect(told.map((text) => /Leave `(\w+)` out/.exec(text)?.[1])).toEqual(['type', 'type', 'type', 'mode'])
+    expect(messages.map((text) => /Leave `(\w+)` out/.exec(text)?.[1])).toEqual(['type', 'type', 'type', 'mode'])
   })
 })

@@ -16,47 +16,47 @@ function open(): { readonly posted: Message[]; readonly channel: Channel; readon
 }
 
 /** Records all replies, in order. */
-const notes = (told: string[], name: string): Parameters<Remote['request']>[2] => ({
-  answered: (answer) => void told.push(`${name}: ${String(answer)}`),
-  failed: (error) => void told.push(`${name} failed: ${(error as Error).message}`),
+const notes = (replies: string[], name: string): Parameters<Remote['request']>[2] => ({
+  answered: (answer) => void replies.push(`${name}: ${String(answer)}`),
+  failed: (error) => void replies.push(`${name} failed: ${(error as Error).message}`),
 })
 
 it('passes each reply to its own request, once', () => {
   const { posted, channel, remote } = open()
-  const told: string[] = []
-  remote.request('first', [1], notes(told, 'first'))
-  remote.request('second', [], notes(told, 'second'))
+  const replies: string[] = []
+  remote.request('first', [1], notes(replies, 'first'))
+  remote.request('second', [], notes(replies, 'second'))
   expect(posted).toEqual([[request, 1, 'first', [1]], [request, 2, 'second', []]])
   channel.deliver([failure, 2, { name: 'E', message: 'no' }])
   channel.deliver([value, 1, 'yes'])
   channel.deliver([value, 1, 'again'])
   channel.deliver([value, 3, 'nobody asked'])
-  expect(told).toEqual(['second failed: no', 'first: yes'])
+  expect(replies).toEqual(['second failed: no', 'first: yes'])
 })
 
 it('rejects a request that cannot be sent, and no other', () => {
   const { channel, remote } = open()
-  const told: string[] = []
-  remote.request('unsendable', [], notes(told, 'large'))
-  remote.request('small', [], notes(told, 'small'))
+  const replies: string[] = []
+  remote.request('unsendable', [], notes(replies, 'large'))
+  remote.request('small', [], notes(replies, 'small'))
   channel.deliver([value, 2, 1])
-  expect(told).toEqual(['large failed: too large', 'small: 1'])
+  expect(replies).toEqual(['large failed: too large', 'small: 1'])
 })
 
 it('rejects open and later requests after its end, each once', () => {
   const { posted, channel, remote } = open()
-  const told: string[] = []
+  const replies: string[] = []
   remote.request('open', [], {
     answered: () => undefined,
     // A handler may send another request at once.
-    failed: () => remote.request('in between', [], notes(told, 'in between')),
+    failed: () => remote.request('in between', [], notes(replies, 'in between')),
   })
-  remote.request('open too', [], notes(told, 'open too'))
+  remote.request('open too', [], notes(replies, 'open too'))
   remote.end(new Error('over'))
   remote.end(new Error('again'))
-  remote.request('late', [], notes(told, 'late'))
+  remote.request('late', [], notes(replies, 'late'))
   channel.deliver([value, 2, 'late'])
-  expect(told).toEqual(['in between failed: over', 'open too failed: over', 'late failed: over'])
+  expect(replies).toEqual(['in between failed: over', 'open too failed: over', 'late failed: over'])
   expect(posted).toHaveLength(2)
 })
 

@@ -6,41 +6,41 @@ const { setTimeout, setInterval, setImmediate, clearTimeout, clearInterval, clea
 
 describe('timers of a compartment', () => {
   it('work like those of Node', async () => {
-    const told: unknown[] = []
+    const fired: unknown[] = []
     await new Promise<void>((done) => setTimeout((...args: unknown[]) => {
-      told.push(...args)
+      fired.push(...args)
       done()
     }, 1, 'late', 2))
     await new Promise<void>((done) => {
       const interval = setInterval(() => {
-        told.push('again')
-        if (told.length < 4) return
+        fired.push('again')
+        if (fired.length < 4) return
         clearInterval(interval)
         done()
       }, 1)
     })
     await new Promise<void>((done) => setImmediate((text: string) => {
-      told.push(text)
+      fired.push(text)
       done()
     }, 'at once'))
-    expect(told).toEqual(['late', 2, 'again', 'again', 'at once'])
+    expect(fired).toEqual(['late', 2, 'again', 'again', 'at once'])
   })
 
   it('do not fire after they were cleared: by object, by number, or at the end of a block', async () => {
-    const told: string[] = []
-    clearTimeout(setTimeout(() => told.push('itself'), 1))
-    clearTimeout(+setTimeout(() => told.push('number'), 1))
-    clearTimeout(`${+setTimeout(() => told.push('text'), 1)}`)
-    clearImmediate(setImmediate(() => told.push('immediate')))
+    const fired: string[] = []
+    clearTimeout(setTimeout(() => fired.push('itself'), 1))
+    clearTimeout(+setTimeout(() => fired.push('number'), 1))
+    clearTimeout(`${+setTimeout(() => fired.push('text'), 1)}`)
+    clearImmediate(setImmediate(() => fired.push('immediate')))
     {
-      using timer = setTimeout(() => told.push('block'), 1)
+      using timer = setTimeout(() => fired.push('block'), 1)
       expect(timer.hasRef()).toBe(true)
-      using immediate = setImmediate(() => told.push('block'))
+      using immediate = setImmediate(() => fired.push('block'))
       expect(immediate.hasRef()).toBe(true)
     }
-    setTimeout(() => told.push('closed'), 1).close()
+    setTimeout(() => fired.push('closed'), 1).close()
     await new Promise<void>((done) => setTimeout(done, 20))
-    expect(told).toEqual([])
+    expect(fired).toEqual([])
   })
 
   it('have ref, unref, hasRef and refresh', () => {

@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url'
 import { runInThisContext } from 'node:vm'
 import { linkedScript, SourceGraph } from '../src/process/linked-script.ts'
 
-/** Stands still unless a test advances it. */
+/** Advances only when a test sets it. */
 export interface Clock {
   nowMs: number
 }

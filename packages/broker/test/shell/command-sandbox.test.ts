@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { afterAll, beforeEach, describe, expect, it } from 'vitest'
 import { Executables, UntrustedFolders } from '../../src/process/executable.ts'
 import { CommandSandbox, type SandboxKind, type CommandSandboxOptions } from '../../src/shell/command-sandbox.ts'
-import { MissingWalls } from '../../../sandbox/src/os/os-layers.ts'
+import { MissingLayers } from '../../../sandbox/src/os/os-layers.ts'
 import { any, ShellGround } from './shell-ground.ts'
 
 let ground = new ShellGround()
@@ -35,10 +35,10 @@ describe('a sandbox that does not work', () => {
   }
 
   it('is reported by the first command that needs it', async () => {
-    const walls = new MissingWalls()
+    const missing = new MissingLayers()
     const reported: string[] = []
-    walls.watch(({ message }) => reported.push(message))
-    const absent = lacking({ missingSandbox: walls })
+    missing.watch(({ message }) => reported.push(message))
+    const absent = lacking({ missingSandbox: missing })
     await absent.prepare(undefined)
     expect(reported).toEqual([])
     for (const kind of ['read', 'work', 'read'] as const) await absent.prepare(kind)

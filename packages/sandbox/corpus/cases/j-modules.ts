@@ -184,7 +184,7 @@ export const modules = [
   `, { module: DENIED, compiled: 'TypeError' }, { files: { 'fs.wasm': WASM_IMPORTING_FS } }),
   attack(270, 'modules of the compartment itself and of neighbours', `
     const specifiers = ['compartment', './compartment', 'bulkhead:author', 'bulkhead:compartment', 'bulkhead:0/lockdown.ts',
-      'tool://neighbour/index.js', 'tool://attacker/../neighbour/index.js', 'tool://~rehearsal/index.js']
+      'tool://neighbour/index.js', 'tool://attacker/../neighbour/index.js', 'tool://~warmup/index.js']
     const outcomes = new Set()
     for (const specifier of specifiers) outcomes.add(await attempt(() => import(specifier)))
     return { imports: [...outcomes], author: Object.keys(await import('@bulkhead/contract')).sort() }

@@ -43,7 +43,7 @@ export function systemWithoutBubblewrap(): Promise<OsLayers> {
   fallback ??= provenUtilLinux({
     isRoot: process.getuid?.() === 0,
     find: (program) => installed(program, ['/usr/bin', '/bin'], {}),
-    complaintAbout: async (utilLinux) => (await tryLayers(process.execPath, { ...NO_SYSTEM, utilLinux }, 30_000))?.why,
+    failureOf: async (utilLinux) => (await tryLayers(process.execPath, { ...NO_SYSTEM, utilLinux }, 30_000))?.why,
   }).then((utilLinux) => ({ ...NO_SYSTEM, utilLinux }))
   return fallback
 }

@@ -9,8 +9,8 @@ import { CodedError } from '../wire/errors.ts'
 import type { CallBroker } from './broker-calls.ts'
 
 /**
- * The end of a prototype chain instead of `Object.prototype`: reading a part that was not granted throws an error that says what to
- * declare. For `in` and for loops the part is absent, and granted parts cost nothing.
+ * The end of a prototype chain instead of `Object.prototype`: reading a part that was not granted throws an error that
+ * says what to declare. For `in` and for loops the part is absent, and granted parts cost nothing.
  */
 function undeclared(whole: string, cures: Readonly<Record<string, string>>): object {
   const byName = new Map(Object.entries(cures))

@@ -19,9 +19,9 @@ export interface RuntimeParts {
 type Member = (call: RunningCall) => unknown
 
 /**
- * Makes the second argument of `execute`. It has only what was granted; reading any other part throws an error that says what to
- * declare. It checks nothing: the broker does. The members are accessors of a prototype made once for each tool, so that a call
- * does not pay for parts it does not use.
+ * Makes the second argument of `execute`. It has only what was granted; reading any other part throws an error that
+ * says what to declare. It checks nothing: the broker does. The members are accessors of a prototype made once for each
+ * tool, so that a call does not pay for parts it does not use.
  */
 export function runtimeOf({ toolName, powers, callBroker, log }: RuntimeParts): (call: RunningCall) => AnyRuntime {
   const brokerFor = (call: RunningCall): CallBroker => (method, ...args) => callBroker(method, call.callId, ...args)
@@ -123,7 +123,9 @@ export class RunningCall {
     })
   }
 
-  /** Resolves when everything sent has arrived, so that no outcome overtakes it. Undefined when nothing is on its way. */
+  /**
+   * Resolves when everything sent has arrived, so that no outcome overtakes it. Undefined when nothing is on its way.
+   */
   get delivered(): Promise<void> | undefined {
     if (this.#sending === 0 || this.#aborted !== undefined) return undefined
     this.#delivered ??= Promise.withResolvers()

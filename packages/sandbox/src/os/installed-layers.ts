@@ -116,11 +116,11 @@ new Worker('setInterval(() => {}, 1000)', { eval: true }).once('online', () => {
 })`
 
 /** Rejects when Node does not run, with NoPlaceFree when the system is out of resources. */
-export async function nodeNeeds(node: string, patienceMs: number): Promise<NodeNeeds> {
+export async function nodeNeeds(node: string, timeoutMs: number): Promise<NodeNeeds> {
   // Explicit: otherwise it would inherit the host's permission flags.
   const rights = ['--permission', '--allow-fs-read=*', '--allow-worker']
   const args = [...rights, '--input-type=module', '--no-warnings', '--eval', REPORT_NEEDS]
-  const options = { cwd: '/', env: {}, timeout: patienceMs, killSignal: 'SIGKILL' } as const
+  const options = { cwd: '/', env: {}, timeout: timeoutMs, killSignal: 'SIGKILL' } as const
   const output = await new Promise<string>((resolve, reject) => {
     execFile(node, args, options, (error, stdout, stderr) => {
       if (error === null) return resolve(stdout)

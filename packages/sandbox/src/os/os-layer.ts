@@ -1,4 +1,4 @@
-/** A means of the operating system to confine a child process; or why it is not used. */
+/** A mechanism of the operating system that confines a child process, or why it is not used. */
 export type OsLayer<Means> =
   | ({ readonly active: true } & Means)
   | { readonly active: false; readonly reason: string }
@@ -66,8 +66,8 @@ export interface NamespaceMeans extends Program {
   readonly shell: string
 }
 
-/** What the process inside reports about itself. */
-export interface Standing {
+/** What the test process reports about itself. */
+export interface InsideReport {
   /** /proc/self/status */
   readonly status: string
   /** Links of /proc/self/ns, by the names in NAMESPACES. */

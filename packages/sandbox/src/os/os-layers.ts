@@ -13,7 +13,7 @@ export type OsMode = 'auto' | 'require' | 'off'
 export interface ProbedMachine extends Machine {
   readonly platform: string
   /** For each program that is started. */
-  readonly patienceMs: number
+  readonly timeoutMs: number
 }
 
 const THIS_MACHINE: ProbedMachine = {
@@ -21,7 +21,7 @@ const THIS_MACHINE: ProbedMachine = {
   platform: process.platform,
   architecture: process.arch,
   folders: ['/usr/bin', '/bin', '/usr/sbin', '/sbin', '/run/current-system/sw/bin'],
-  patienceMs: 10_000,
+  timeoutMs: 10_000,
 }
 
 let detected: Promise<OsLayers> | undefined
@@ -48,8 +48,8 @@ export function withoutLayers(reason: string): OsLayers {
 }
 
 /**
- * A layer that fails is inactive, with the reason. Rejects with NoPlaceFree when the system is out of resources: otherwise
- * untrusted code would run without layers from then on.
+ * A layer that fails is inactive, with the reason. Rejects with NoPlaceFree when the system is out of resources:
+ * otherwise untrusted code would run without layers from then on.
  */
 export async function probeOsLayers(machine: ProbedMachine): Promise<OsLayers> {
   if (machine.platform !== 'linux') return withoutLayers('it exists on Linux only')
@@ -65,34 +65,34 @@ export async function probeOsLayers(machine: ProbedMachine): Promise<OsLayers> {
 }
 
 async function provenLayers(machine: ProbedMachine): Promise<OsLayers> {
-  const { node, patienceMs } = machine
+  const { node, timeoutMs } = machine
   const none = withoutLayers('it was not tried')
-  const offered = await installedLayers(machine, await nodeNeeds(node, patienceMs))
-  const complaintAbout = async (layers: OsLayers): Promise<string | undefined> => {
-    const complaint = await tryLayers(node, layers, patienceMs)
-    if (complaint === undefined) return undefined
-    const { why, blames } = complaint
+  const offered = await installedLayers(machine, await nodeNeeds(node, timeoutMs))
+  const failureOf = async (layers: OsLayers): Promise<string | undefined> => {
+    const failure = await tryLayers(node, layers, timeoutMs)
+    if (failure === undefined) return undefined
+    const { why, fault } = failure
     // A process without layers shows whether the layers or the system are at fault.
-    const isSystem = blames === 'unknown' ? await tryLayers(node, none, patienceMs) !== undefined : blames === 'system'
+    const isSystem = fault === 'unknown' ? await tryLayers(node, none, timeoutMs) !== undefined : fault === 'system'
     if (isSystem) throw notTried(why)
     return why
   }
-  // Where everything is installed it mostly works, and one trial is enough.
+  // If everything is installed it usually works, and one trial is enough.
   const isComplete = offered.rlimits.active && offered.bubblewrap.active && offered.seccomp.active
-  if (isComplete && await complaintAbout(offered) === undefined) return offered
+  if (isComplete && await failureOf(offered) === undefined) return offered
 
   /** The layer if it works together with the earlier ones, or why it does not. */
   const proven = async <Means>(layer: OsLayer<Means>, within: (layer: OsLayer<Means>) => OsLayers): Promise<OsLayer<Means>> => {
     if (!layer.active) return layer
-    const complaint = await complaintAbout(within(layer))
-    return complaint === undefined ? layer : inactive(complaint)
+    const failure = await failureOf(within(layer))
+    return failure === undefined ? layer : inactive(failure)
   }
   const rlimits = await proven(offered.rlimits, (layer) => ({ ...none, rlimits: layer }))
-  const walled = (layer: OsLayers['bubblewrap']): OsLayers => ({ ...none, rlimits, bubblewrap: layer })
-  const strict = await proven(offered.bubblewrap, walled)
+  const withBubblewrap = (layer: OsLayers['bubblewrap']): OsLayers => ({ ...none, rlimits, bubblewrap: layer })
+  const strict = await proven(offered.bubblewrap, withBubblewrap)
   // Releases before 0.8, and setuid installations, cannot forbid namespaces inside.
   const bubblewrap = !strict.active && offered.bubblewrap.active
-    ? await proven({ ...offered.bubblewrap, refusesNamespaces: false }, walled)
+    ? await proven({ ...offered.bubblewrap, refusesNamespaces: false }, withBubblewrap)
     : strict
   const seccomp = bubblewrap.active
     ? await proven(offered.seccomp, (layer) => ({ ...none, rlimits, bubblewrap, seccomp: layer }))
@@ -100,7 +100,7 @@ async function provenLayers(machine: ProbedMachine): Promise<OsLayers> {
   const utilLinux = bubblewrap.active ? offered.utilLinux : await provenUtilLinux({
     isRoot: process.getuid?.() === 0,
     find: (program) => installed(program, machine.folders, {}),
-    complaintAbout: (layer) => complaintAbout({ ...none, rlimits, utilLinux: layer }),
+    failureOf: (layer) => failureOf({ ...none, rlimits, utilLinux: layer }),
   })
   return { rlimits, bubblewrap, seccomp, utilLinux }
 }
@@ -126,7 +126,7 @@ function refuseWithout({ rlimits, bubblewrap }: OsLayers): void {
 const CURE = 'Install bubblewrap and util-linux and allow user namespaces, or set sandbox.os to "require" to run nothing without them.'
 
 /** The layers that this machine lacks for child processes and commands, as far as tried. Each is reported once. */
-export class MissingWalls {
+export class MissingLayers {
   readonly #found = new Map<'processes' | 'commands', MissingWall>()
   readonly #listeners: ((missing: MissingWall) => void)[] = []
 

@@ -59,24 +59,24 @@ const ARCHITECTURES = new Map<string, { readonly audit: number; readonly numberO
 ])
 
 /** The last instructions of the program: its jump targets. */
-const VERDICTS = {
+const ACTIONS = {
   allow: ALLOW,
   refuse: FAIL_WITH | constants.errno.EPERM,
   unknown: FAIL_WITH | constants.errno.ENOSYS,
 } as const
-type Verdict = keyof typeof VERDICTS
+type Action = keyof typeof ACTIONS
 
 interface Instruction {
   readonly code: number
   readonly value: number
   /** Jump targets of a comparison; the default is the next instruction. */
-  readonly yes?: Verdict
-  readonly no?: Verdict
+  readonly yes?: Action
+  readonly no?: Action
 }
 
 /**
- * A seccomp filter that fails the calls a hull never makes. It never kills: libuv tries io_uring at every start and goes on
- * without. Undefined for an unknown architecture.
+ * A seccomp filter that fails the calls a hull never makes. It never kills: libuv tries io_uring at every start and
+ * goes on without. Undefined for an unknown architecture.
  */
 export function seccompFilter(architecture: string): Uint8Array | undefined {
   const known = ARCHITECTURES.get(architecture)
@@ -98,8 +98,8 @@ export function seccompFilter(architecture: string): Uint8Array | undefined {
 }
 
 function assemble(instructions: readonly Instruction[]): Uint8Array {
-  const verdicts = Object.keys(VERDICTS) as Verdict[]
-  const program = new DataView(new ArrayBuffer((instructions.length + verdicts.length) * INSTRUCTION_BYTES))
+  const actions = Object.keys(ACTIONS) as Action[]
+  const program = new DataView(new ArrayBuffer((instructions.length + actions.length) * INSTRUCTION_BYTES))
   const write = (index: number, code: number, yes: number, no: number, value: number): void => {
     const at = index * INSTRUCTION_BYTES
     program.setUint16(at, code, true)
@@ -108,10 +108,10 @@ function assemble(instructions: readonly Instruction[]): Uint8Array {
     program.setUint32(at + 4, value, true)
   }
   instructions.forEach(({ code, value, yes, no }, index) => {
-    const over = (verdict: Verdict | undefined): number =>
-      verdict === undefined ? 0 : instructions.length + verdicts.indexOf(verdict) - index - 1
+    const over = (action: Action | undefined): number =>
+      action === undefined ? 0 : instructions.length + actions.indexOf(action) - index - 1
     write(index, code, over(yes), over(no), value)
   })
-  verdicts.forEach((verdict, index) => write(instructions.length + index, RETURN, 0, 0, VERDICTS[verdict]))
+  actions.forEach((action, index) => write(instructions.length + index, RETURN, 0, 0, ACTIONS[action]))
   return new Uint8Array(program.buffer)
 }

@@ -6,8 +6,8 @@ import type { BubblewrapMeans, OsLayers, RlimitMeans } from './os-layer.ts'
 import { utilLinuxArgs } from './util-linux.ts'
 
 /**
- * Starts Node under these layers, with four pipes: output at 1 and 2, and two duplex pipes at 3 and 4. `masked` are descriptors
- * that it would otherwise inherit from the host.
+ * Starts Node under these layers, with four pipes: output at 1 and 2, and two duplex pipes at 3 and 4. `masked` are
+ * descriptors that it would otherwise inherit from the host.
  */
 export function spawnHull(
   node: string,
@@ -106,7 +106,7 @@ export function hullCommand(
   const filter = bubblewrap.active && seccomp.active ? seccomp.filter : undefined
   const [file, ...rest] = [
     ...(rlimits.active ? [rlimits.path, ...limitArgs(rlimits, size), '--'] : []),
-    ...(bubblewrap.active ? [bubblewrap.path, ...wallArgs(bubblewrap, filter), '--', bubblewrap.node]
+    ...(bubblewrap.active ? [bubblewrap.path, ...bubblewrapArgs(bubblewrap, filter), '--', bubblewrap.node]
       : utilLinux.active ? [...utilLinuxArgs(utilLinux), node] : [node]),
     ...args,
   ]
@@ -114,8 +114,8 @@ export function hullCommand(
 }
 
 /**
- * No limit on address space: a wasm memory reserves 10 GB and uses none. No limit on processes: it counts all of the user, and
- * root is exempt.
+ * No limit on address space: a wasm memory reserves 10 GB and uses none. No limit on processes: it counts all of the
+ * user, and root is exempt.
  */
 function limitArgs({ idleDataBytes, threadDataBytes, hard }: RlimitMeans, { memoryMb }: HullSize): string[] {
   const wanted = new Map([
@@ -130,10 +130,10 @@ function limitArgs({ idleDataBytes, threadDataBytes, hard }: RlimitMeans, { memo
 }
 
 /**
- * No `--new-session`: the hull leads a session already, and a second one would leave the process group that the host kills. No
- * /proc and no /dev: Node does not need them, and they reveal facts about the host.
+ * No `--new-session`: the hull leads a session already, and a second one would leave the process group that the host
+ * kills. No /proc and no /dev: Node does not need them, and they reveal facts about the host.
  */
-function wallArgs({ files, refusesNamespaces }: BubblewrapMeans, filter: Uint8Array | undefined): string[] {
+function bubblewrapArgs({ files, refusesNamespaces }: BubblewrapMeans, filter: Uint8Array | undefined): string[] {
   return [
     '--unshare-all', '--unshare-user', ...(refusesNamespaces ? ['--disable-userns'] : []),
     '--uid', NOBODY, '--gid', NOBODY, '--hostname', 'hull',

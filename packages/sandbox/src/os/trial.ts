@@ -1,16 +1,16 @@
 import { mentionsResourceShortage } from '@bulkhead/broker'
 import type { Readable } from 'node:stream'
 import { oneLine } from './installed-layers.ts'
-import type { OsLayers, Standing } from './os-layer.ts'
+import type { OsLayers, InsideReport } from './os-layer.ts'
 import { killHull, processEnd, spawnHull } from './spawn-hull.ts'
-import { NAMESPACES, notStanding } from './util-linux.ts'
+import { NAMESPACES, findUtilLinuxFault } from './util-linux.ts'
 
-/** Does what a hull does: it starts a thread, uses an open socket, and exits. */
+/** Does the same as a hull: it starts a thread, uses an open socket, and exits. */
 const PROVE = `
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import { Socket } from 'node:net'
 import { Worker } from 'node:worker_threads'
-const standing = () => {
+const inside = () => {
   try {
     const namespaces = ${JSON.stringify(NAMESPACES)}.map((name) => readlinkSync('/proc/self/ns/' + name))
     return { status: readFileSync('/proc/self/status', 'latin1'), namespaces }
@@ -20,45 +20,47 @@ const standing = () => {
 }
 const control = new Socket({ fd: 3 })
 new Worker('', { eval: true }).once('exit', (code) => {
-  control.end(JSON.stringify([code, standing(), ...readdirSync('/')]), () => process.exit())
+  control.end(JSON.stringify([code, inside(), ...readdirSync('/')]), () => process.exit())
 })`
 const ARGS = ['--input-type=module', '--no-warnings', '--eval', PROVE]
 const MEMORY_MB = 128
 const MAX_CHARS = 16_384
 
-export interface Complaint {
+export interface LayerFailure {
   readonly why: string
   /** `unknown`: it ended without output, or not at all. */
-  readonly blames: 'layers' | 'system' | 'unknown'
+  readonly fault: 'layers' | 'system' | 'unknown'
 }
 
-const fromOutput = (output: string): Complaint => ({ why: oneLine(output), blames: mentionsResourceShortage(output) ? 'system' : 'layers' })
-const silent = (why: string): Complaint => ({ why, blames: 'unknown' })
+const fromOutput = (output: string): LayerFailure => ({ why: oneLine(output), fault: mentionsResourceShortage(output) ? 'system' : 'layers' })
+const silent = (why: string): LayerFailure => ({ why, fault: 'unknown' })
 
-/** Starts a test process under these layers. Returns why they do not work, if they do not. Rejects when nothing starts. */
-export async function tryLayers(node: string, layers: OsLayers, patienceMs: number): Promise<Complaint | undefined> {
+/**
+ * Starts a test process under these layers. Returns why they do not work, if they do not. Rejects when nothing starts.
+ */
+export async function tryLayers(node: string, layers: OsLayers, timeoutMs: number): Promise<LayerFailure | undefined> {
   const child = spawnHull(node, ARGS, layers, { memoryMb: MEMORY_MB })
   if (child.pid === undefined) return new Promise((resolve) => child.once('error', ({ message }) => resolve(fromOutput(message))))
   const [, stdout, stderr, control, channel] = child.stdio as unknown as readonly [null, Readable, Readable, Readable, Readable]
-  const [proof, complaint] = [control, stderr, stdout, channel].map(collect)
+  const [proof, errorOutput] = [control, stderr, stdout, channel].map(collect)
   let late = false
-  const patience = setTimeout(() => {
+  const timer = setTimeout(() => {
     late = true
     killHull(child)
-  }, patienceMs)
+  }, timeoutMs)
   const end = await new Promise<string>((resolve) => child.once('close', (...how) => resolve(processEnd(...how))))
-  clearTimeout(patience)
-  if (late) return silent(`it had not ended after ${patienceMs} ms`)
+  clearTimeout(timer)
+  if (late) return silent(`it had not ended after ${timeoutMs} ms`)
   if (end === 'code 0') return check(proof!(), layers)
-  const output = complaint!()
+  const output = errorOutput!()
   return output.trim() === '' ? silent(`it ended with ${end}`) : fromOutput(output)
 }
 
-function check(proof: string, { bubblewrap, utilLinux }: OsLayers): Complaint | undefined {
+function check(proof: string, { bubblewrap, utilLinux }: OsLayers): LayerFailure | undefined {
   if (!/^\[0,.*\]$/.test(proof)) return fromOutput(`the test process reported: ${proof}`)
-  const [, standing, ...root] = JSON.parse(proof) as [0, Standing | null, ...string[]]
+  const [, inside, ...root] = JSON.parse(proof) as [0, InsideReport | null, ...string[]]
   if (!bubblewrap.active) {
-    const why = utilLinux.active ? notStanding(utilLinux, standing) : undefined
+    const why = utilLinux.active ? findUtilLinuxFault(utilLinux, inside) : undefined
     return why === undefined ? undefined : fromOutput(why)
   }
   const ours = new Set([...bubblewrap.files.keys()].map((path) => path.split('/')[1]))

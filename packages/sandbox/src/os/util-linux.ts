@@ -1,9 +1,9 @@
 import { readlinkSync } from 'node:fs'
 import {
-  inactive, type OsLayer, type UtilLinuxMeans, type PrivilegeMeans, type NamespaceMeans, type Standing,
+  inactive, type OsLayer, type UtilLinuxMeans, type PrivilegeMeans, type NamespaceMeans, type InsideReport,
 } from './os-layer.ts'
 
-/** How util-linux confines a hull without bubblewrap. */
+// How util-linux confines a hull without bubblewrap.
 export const NAMESPACES = ['net', 'ipc', 'pid'] as const
 
 /** The hull is killed when the process that started it ends. */
@@ -19,8 +19,8 @@ const OWN_PROC = [...SEPARATE, '--mount-proc']
 const AS_USER = ['--user', '--map-root-user']
 
 /**
- * The first process of a PID namespace ignores signals from inside, so Node is the second. The shell exits as Node does; its
- * message about a signal is dropped.
+ * The first process of a PID namespace ignores signals from inside, so Node is the second. The shell exits as Node
+ * does; its message about a signal is dropped.
  */
 const FIRST_PROCESS = 'exec 9>&2 2>/dev/null; "$@" 2>&9 9>&-; exit $?'
 
@@ -43,17 +43,17 @@ export function utilLinuxArgs({ setpriv, namespaces }: UtilLinuxMeans): readonly
   return [setpriv.path, ...TIED, '--', path, ...options, '--', ...drop, shell, '-c', FIRST_PROCESS, 'sh']
 }
 
-/** Which part does not work, according to the report from inside. */
-export function notStanding({ setpriv, namespaces }: UtilLinuxMeans, standing: Standing | null): string | undefined {
-  if (standing === null) return 'it cannot be checked, because /proc is not mounted'
-  const { status } = standing
+/** The part that does not work, according to the report from inside. Undefined when all parts do. */
+export function findUtilLinuxFault({ setpriv, namespaces }: UtilLinuxMeans, inside: InsideReport | null): string | undefined {
+  if (inside === null) return 'it cannot be checked, because /proc is not mounted'
+  const { status } = inside
   const says = (line: string): boolean => new RegExp(`^${line}$`, 'm').test(status)
   if (!says('NoNewPrivs:\\s+1')) return 'a program can still gain privileges inside'
   const hasNone = ['CapEff', 'CapPrm', 'CapBnd'].every((set) => says(`${set}:\\s+0+`))
   if (setpriv.dropsCapabilities && !hasNone) return 'capabilities are left inside'
   if (setpriv.isOtherUser && !says(`Uid:(?:\\s+${NOBODY}){4}`)) return 'it is still the user of the host'
   if (!namespaces.active) return undefined
-  const shared = NAMESPACES.filter((name, index) => standing.namespaces[index] === readlinkSync(`/proc/self/ns/${name}`))
+  const shared = NAMESPACES.filter((name, index) => inside.namespaces[index] === readlinkSync(`/proc/self/ns/${name}`))
   return shared.length === 0 ? undefined : `the host's own namespaces can be seen inside: ${shared.join(', ')}`
 }
 
@@ -61,26 +61,26 @@ export interface UtilLinuxTrial {
   readonly isRoot: boolean
   find(program: string): Promise<OsLayer<{ readonly path: string }>>
   /** Starts a hull with the layer. Returns why it failed, if it did. */
-  complaintAbout(layer: OsLayer<UtilLinuxMeans>): Promise<string | undefined>
+  failureOf(layer: OsLayer<UtilLinuxMeans>): Promise<string | undefined>
 }
 
 /** The strictest form that works here. Namespaces count for more than another user. */
-export async function provenUtilLinux({ isRoot, find, complaintAbout }: UtilLinuxTrial): Promise<OsLayer<UtilLinuxMeans>> {
+export async function provenUtilLinux({ isRoot, find, failureOf }: UtilLinuxTrial): Promise<OsLayer<UtilLinuxMeans>> {
   const [setpriv, unshare, shell] = await Promise.all([find('setpriv'), find('unshare'), find('sh')])
   if (!setpriv.active) return setpriv
   const isComplete = unshare.active && shell.active
   let unseparated = !unshare.active ? unshare.reason : !shell.active ? shell.reason : ''
-  let complaint: string | undefined
+  let failure: string | undefined
   const separate = isComplete
     ? namespaceOptions(isRoot).map((options): OsLayer<NamespaceMeans> => ({ active: true, path: unshare.path, options, shell: shell.path }))
     : []
   for (const namespaces of [...separate, undefined]) {
     for (const form of privilegeForms(isRoot)) {
       const layer = { active: true, setpriv: { path: setpriv.path, ...form }, namespaces: namespaces ?? inactive(unseparated) } as const
-      complaint = await complaintAbout(layer)
-      if (complaint === undefined) return layer
+      failure = await failureOf(layer)
+      if (failure === undefined) return layer
     }
-    if (namespaces !== undefined) unseparated = complaint!
+    if (namespaces !== undefined) unseparated = failure!
   }
-  return inactive(complaint!)
+  return inactive(failure!)
 }

@@ -145,7 +145,10 @@ export class Semaphore {
     return this.#queue.size
   }
 
-  /** Resolves with a function that releases the permit, once. Rejects with the reason of the signal, and leaves the queue. */
+  /**
+   * Resolves with a function that releases the permit, once. Rejects with the reason of the signal, and leaves the
+   * queue.
+   */
   take(signal: AbortSignal): Promise<() => void> {
     if (signal.aborted) return Promise.reject(signal.reason as Error)
     if (this.#taken < this.#most) {

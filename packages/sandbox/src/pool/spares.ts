@@ -1,7 +1,7 @@
 import type { EmptyHull, HullShape, StartHull } from '../process/hull.ts'
 
 const ALIVE_MS = 1_000
-/** A start takes a small part of it. A process that got too few threads may hang for ever. */
+/** A start takes a small part of it. A process that got too few threads may hang forever. */
 const READY_MS = 10_000
 
 export interface SparesOptions {
@@ -96,7 +96,7 @@ export class Spares {
     const wasReady = await spare.ready
     clearTimeout(late)
     await spare.exited
-    // A spare that cannot start would be replaced for ever.
+    // A spare that cannot start would be replaced forever.
     if (this.#waiting.delete(spare) && wasReady) this.refill(shape)
   }
 }

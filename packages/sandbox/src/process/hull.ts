@@ -23,7 +23,7 @@ export interface Hull {
 /** The limits that are fixed when a hull starts. All others are set when it is assigned. */
 export type HullShape = Pick<CompartmentLimits, 'heapMb' | 'memoryMb'>
 
-/** A hull without an extension. It has no power, and it does not keep the host alive. */
+/** A hull without an extension. It has no access to anything, and it does not keep the host alive. */
 export interface EmptyHull {
   /** Whether an extension with these limits can use it. */
   fits(limits: HullShape): boolean
@@ -39,7 +39,9 @@ export interface EmptyHull {
 /** `spare`: no caller waits for it. */
 export type StartHull = (shape: HullShape, spare: boolean) => EmptyHull
 
-/** With less, a thread with long strings spends a fifth of its time on garbage collection. Idle threads use none of it. */
+/**
+ * With less, a thread with long strings spends a fifth of its time on garbage collection. Idle threads use none of it.
+ */
 const YOUNG_GENERATION_MB = 16
 
 /** Plain data. */
@@ -71,7 +73,7 @@ export function termsOf(limits: CompartmentLimits): CompartmentTerms {
   return { messageBytes, messagesPerSecond, outputBytes, outstandingRequests, busyPoll }
 }
 
-/** The exit that a report stands for. */
+/** The exit that a report describes. */
 export function exitOf(
   report: EndReport,
   { heapMb, memoryMb, cpuMs }: Pick<CompartmentLimits, 'heapMb' | 'memoryMb' | 'cpuMs'>,

@@ -8,17 +8,18 @@ import { threadOptions } from './hull.ts'
 import { exportsOf, linkedScript, SourceGraph, type SourceModule } from './linked-script.ts'
 
 /**
- * The code of child processes and threads, as source text. They get it from the host, so they need no right to read files.
+ * The code of child processes and threads, as source text. They get it from the host, so they need no right to read
+ * files.
  */
 export interface Image {
   /** For the main thread of a child process. */
   readonly hull: string
-  /** What the thread of a compartment runs first, as text and as a file. It runs the script. */
+  /** The boot script of a thread, as source text and as a file. It runs `script`. */
   readonly boot: string
   readonly bootFile: string
   /** For the thread of a compartment. `warmImage` replaces it by one that starts faster. */
   script: CompiledScript
-  /** The module of ours that extensions may import. */
+  /** The only module of this project that extensions may import. */
   readonly author: string
 }
 
@@ -44,7 +45,7 @@ export function warmImage(): Promise<void> {
   return warmed
 }
 
-/** `rewrite` gets the name and the text of each file, and returns the text to use. */
+/** `rewrite` gets the name and the source of each file, and returns the source to use. */
 export async function buildImage(rewrite = (_name: string, text: string): string => text): Promise<Image> {
   const hull = fileURLToPath(new URL('../worker/hull-main.ts', import.meta.url))
   const worker = fileURLToPath(new URL('../worker/main.ts', import.meta.url))
@@ -74,8 +75,8 @@ const lastOf = (modules: readonly SourceModule[]): string => `m${modules.length 
 const WARM_UP_HEAP_MB = 64
 
 /**
- * The script with V8's code cache after a warm-up, taken from a thread that is ended afterwards. Later threads compile almost
- * nothing. Undefined when it fails, which does no harm. Never rejects.
+ * The script with V8's code cache after a warm-up, taken from a thread that is ended afterwards. Later threads compile
+ * almost nothing. Undefined when it fails, which does no harm. Never rejects.
  */
 export async function warmScript({ boot, script, author }: Image): Promise<CompiledScript | undefined> {
   const start: WorkerStart = { script, author, spare: true, readable: [], inHull: false }

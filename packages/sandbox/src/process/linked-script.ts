@@ -18,9 +18,9 @@ const EXPORT_DECLARATION = /^export\s+(?=(?:async\s+)?(?:const|let|class|functio
 const LEFT_OVER = /^(?:import|export)\b(?!\s*\().*$/m
 
 /**
- * Modules as one classic script, each in a function whose exports are `m0`, `m1` and so on. A thread starts much faster from it than
- * from a graph of modules. A module comes after those it imports; cycles and live bindings are not supported. It is strict, as
- * modules are, so that functions of an extension cannot reach our callers.
+ * Modules as one classic script, each in a function whose exports are `m0`, `m1` and so on. A thread starts much faster
+ * from it than from a graph of modules. A module comes after those it imports; cycles and live bindings are not
+ * supported. It is strict, as modules are, so that functions of an extension cannot reach our callers.
  */
 export function linkedScript(modules: readonly SourceModule[]): string {
   const names = new Map(modules.map(({ path }, index) => [path, `m${index}`]))
@@ -83,7 +83,9 @@ function pairs(list: string): readonly (readonly [string, string])[] {
 
 const { resolve: resolvePackage } = createRequire(import.meta.url)
 
-/** Static imports and re-exports of values. For our own code only: a form it misses fails the first start of a worker. */
+/**
+ * Static imports and re-exports of values. For our own code only: a form it misses fails the first start of a worker.
+ */
 const STATIC_IMPORT = /^(?:import|export)\s+(?!type\s)(?:[^'"]*?\sfrom\s+)?['"]([^'"]+)['"]/gm
 
 /** Our own modules as JavaScript, with everything they import. */
@@ -94,7 +96,7 @@ export class SourceGraph {
     this.#modules = modules
   }
 
-  /** `rewrite` gets the name and the text of each file, and returns the text to use. */
+  /** `rewrite` gets the name and the source of each file, and returns the source to use. */
   static async read(entries: readonly string[], rewrite: (name: string, text: string) => string): Promise<SourceGraph> {
     const files = new Map<string, SourceModule>()
     const waiting = [...entries]
@@ -134,7 +136,8 @@ function importsOf(path: string, text: string): SourceModule {
   }
 }
 
-// In a thread, because Node prints a warning about the function once per process, and the output belongs to the embedder.
+// In a thread, because Node prints a warning about the function once per process, and the output belongs to the
+// embedder.
 const STRIP = `
 const { stripTypeScriptTypes } = require('node:module')
 const { parentPort, workerData } = require('node:worker_threads')

@@ -25,7 +25,7 @@ const FLAGS = [
   '--min-semi-space-size=4',
 ]
 
-/** Enough of the output to tell a lack of memory from other ends. */
+/** Enough of the output to recognise a lack of memory. */
 const DIAGNOSTIC_CHARS = 4_096
 /** V8's messages when the heap is full, and when the system refuses memory. */
 const OUT_OF_HEAP = /heap out of memory|Fatal JavaScript/i

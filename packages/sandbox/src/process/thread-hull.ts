@@ -11,10 +11,10 @@ import { exitOf, termsOf, threadOptions } from './hull.ts'
 import type { Image } from './image.ts'
 
 /**
- * Threads in the host's own process. They remove ambient power, but do not protect the host's time and memory.
+ * Threads in the host's own process. They remove ambient access, but do not protect the host's time and memory.
  *
- * Each is a Piscina with one thread and one task. With several threads, Piscina binds a task to a thread only when that is ready:
- * a task whose thread dies before would wait for ever.
+ * Each is a Piscina with one thread and one task. With several threads, Piscina binds a task to a thread only when that
+ * is ready: a task whose thread dies before would wait forever.
  */
 export async function threadStarter(image: Image): Promise<StartHull> {
   const { bootFile, author } = image

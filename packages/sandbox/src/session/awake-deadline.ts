@@ -2,8 +2,8 @@
 const CHECK_MS = 100
 
 /**
- * The time limit for an import or a phase. It stops while a person is asked, and nearly stops while this thread is blocked: an
- * extension must not be blamed for messages that the host does not read.
+ * The time limit for an import or a phase. It stops while a person is asked, and nearly stops while this thread is
+ * blocked: an extension must not be blamed for messages that the host does not read.
  */
 export class AwakeDeadline {
   readonly #expire: () => void

@@ -15,9 +15,9 @@ export interface QueuedCall<Call> {
 export const WAITING_PER_SLOT = 16
 
 /**
- * The call slots of one compartment, and the calls that wait for one. Sessions take turns; within a session, calls run in order of
- * arrival. A call that waits for a nested call in the same compartment lends its slot, to one call at a time, so a nested call
- * never waits for its own ancestor.
+ * The call slots of one compartment, and the calls that wait for one. Sessions take turns; within a session, calls run
+ * in order of arrival. A call that waits for a nested call in the same compartment lends its slot, to one call at a
+ * time, so a nested call never waits for its own ancestor.
  */
 export class CallQueue<Call extends QueuedCall<Call>> {
   readonly #most: number

@@ -9,7 +9,7 @@ export interface ErrorPolicy {
 }
 
 /**
- * Other codes stand for the host, a person or a policy: a tool that could use them could end a session, or present its
+ * Other codes belong to the host, a person or a policy: a tool that could use them could end a session, or present its
  * failure as a refusal.
  */
 const CALL_CODES: ReadonlySet<ErrorCode> = new Set([
@@ -33,7 +33,9 @@ export const ON_APPROVAL_KEY: ErrorPolicy = { fallback: 'ApprovalKeyDerivationFa
 export const ON_MIGRATION: ErrorPolicy = { fallback: 'SlotMigrationFailed', allowed: NO_CODES }
 export const ON_LIFECYCLE: ErrorPolicy = { fallback: 'LifecycleFailure', allowed: NO_CODES }
 
-/** An error of a compartment as a BulkheadError. A code that is not allowed becomes the fallback and is kept as data. */
+/**
+ * An error of a compartment as a BulkheadError. A code that is not allowed becomes the fallback and is kept as data.
+ */
 export function compartmentError(error: unknown, { fallback, allowed }: ErrorPolicy): BulkheadError {
   if (BulkheadError.is(error)) return error
   if (!(error instanceof RemoteError || error instanceof CodedError)) return BulkheadError.from(error, fallback)

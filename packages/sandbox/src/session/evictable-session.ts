@@ -5,11 +5,11 @@ import {
 import type { Json, JsonObject } from '@bulkhead/kit/json'
 import { messageOf } from '@bulkhead/kit/error-message'
 import { closedEarly, compartmentGone } from './errors.ts'
-import { abortable, PhaseReplay, Residency, type OpenSession, type ResidencyState } from './residency.ts'
+import { abortable, PhaseReplay, Residency, type SessionOpener, type ResidencyState } from './residency.ts'
 
 /**
- * A session whose compartment is closed when it has been idle for a while, or when another one needs its place. The next call
- * opens it again. `RESIDENCY` is its state machine.
+ * A session whose compartment is closed when it has been idle for a while, or when another one needs its place. The
+ * next call opens it again. `RESIDENCY` is its state machine.
  */
 export class EvictableSession implements CompartmentSession {
   readonly id: string
@@ -17,7 +17,7 @@ export class EvictableSession implements CompartmentSession {
   readonly offers: CompartmentSession['offers']
   readonly ended: Promise<CompartmentEnd>
   readonly #request: CompartmentRequest
-  readonly #open: OpenSession
+  readonly #open: SessionOpener
   /** Infinity: it is closed only when another one needs its place. */
   readonly #idleMs: number
   readonly #residency: Residency
@@ -36,14 +36,14 @@ export class EvictableSession implements CompartmentSession {
   #waiting = 0
   #timer: NodeJS.Timeout | undefined
 
-  static async open(request: CompartmentRequest, open: OpenSession, idleMs: number): Promise<EvictableSession> {
+  static async open(request: CompartmentRequest, open: SessionOpener, idleMs: number): Promise<EvictableSession> {
     const residency = new Residency()
     residency.on('open')
     return new EvictableSession(request, open, idleMs, residency, await open(request, residency))
   }
 
   private constructor(
-    request: CompartmentRequest, open: OpenSession, idleMs: number, residency: Residency, session: CompartmentSession,
+    request: CompartmentRequest, open: SessionOpener, idleMs: number, residency: Residency, session: CompartmentSession,
   ) {
     this.id = session.id
     this.placement = session.placement
@@ -174,7 +174,7 @@ export class EvictableSession implements CompartmentSession {
     })
   }
 
-  /** One timer that looks now and then, instead of one for each call. */
+  /** One timer that checks now and then, instead of one for each call. */
   #checkIn(ms: number): void {
     clearTimeout(this.#timer)
     if (ms < Infinity) this.#timer = setTimeout(() => this.#check(), Math.min(ms, LONGEST_TIMER_MS)).unref()

@@ -16,8 +16,8 @@ const methods: ReadonlySet<unknown> = new Set(Object.keys(BROKER_METHODS))
 const ADMITTED: ReadonlySet<unknown> = new Set([KINDS.call.value, KINDS.call.failure, KINDS.broker.request])
 
 /**
- * Checks everything a compartment sends before any other code sees it. A compartment may send requests of known methods with
- * plain arguments, and one reply to each open request. The first message of any other form ends it.
+ * Checks everything a compartment sends before any other code sees it. A compartment may send requests of known methods
+ * with plain arguments, and one reply to each open request. The first message of any other form ends it.
  */
 export class Gate implements Inspector {
   readonly #limits: CompartmentLimits

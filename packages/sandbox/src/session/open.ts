@@ -73,8 +73,8 @@ export async function startSession(
 const WITHOUT_CODE: ReadonlySet<ErrorCode> = new Set(['CompartmentCrashed', 'CompartmentStartTimeout'])
 
 /**
- * The hull did not start: Node refused, as it does in a host started with --permission and without the right to start threads or
- * processes; or the system is out of resources, which is no fault of the extension.
+ * The hull did not start: Node refused, as it does in a host started with --permission and without the right to start
+ * threads or processes; or the system is out of resources, which is no fault of the extension.
  */
 function notStarted({ placement, extension }: CompartmentRequest, error: unknown): BulkheadError {
   const what = `No ${placement} could be started for ${extension.id}`
@@ -124,8 +124,8 @@ function sources(code: CompartmentCode): Pick<LoadRequest, 'main' | 'files'> {
 }
 
 /**
- * Compares what the code offers with the manifest. Contract: throws ExportsMismatch when they differ, and BoundaryViolation when
- * the reply is malformed.
+ * Compares what the code offers with the manifest. Contract: throws ExportsMismatch when they differ, and
+ * BoundaryViolation when the reply is malformed.
  */
 export function checkOffers(reply: Json, { extension, tools }: CompartmentRequest): CompartmentSession['offers'] {
   const { tools: offered, phases } = readReply(reply)

@@ -21,16 +21,16 @@ const LONG_GAP = 32
 const INFINITE_DIGITS = 309
 
 /**
- * Without these, no key can be __proto__ and no string can have a lone surrogate, however it is escaped. Two searches, because one
- * regular expression for both takes ten times as long.
+ * Without these, no key can be __proto__ and no string can have a lone surrogate, however it is escaped. Two searches,
+ * because one regular expression for both takes ten times as long.
  */
 const needsFullCheck = (text: string): boolean => text.includes('__proto__') || text.includes('\\u')
 
 export type ParsedPacket = { readonly ok: true; readonly value: Json } | { readonly ok: false; readonly why: string }
 
 /**
- * Parses untrusted JSON under limits. It counts depth and values before parsing: a few megabytes of brackets would become hundreds
- * of megabytes of arrays. Contract: never throws.
+ * Parses untrusted JSON under limits. It counts depth and values before parsing: a few megabytes of brackets would
+ * become hundreds of megabytes of arrays. Contract: never throws.
  */
 export function parsePacket(text: string, limits: JsonLimits): ParsedPacket {
   if (text.length > limits.maxChars) return { ok: false, why: `is longer than ${limits.maxChars} characters` }

@@ -26,7 +26,7 @@ export interface Peer {
   readonly isReachable: boolean
   /** Whether code that does not stop can be killed. */
   readonly killable: boolean
-  /** Settles once, never rejects, when it is unusable: with the reason, or without when it was told to end. */
+  /** Settles once, never rejects, when it is unusable: with the reason, or without one after `kill`. */
   readonly ended: Promise<BulkheadError | undefined>
   /** Settles once, never rejects, when nothing of it is left. */
   readonly gone: Promise<void>
@@ -36,7 +36,7 @@ export interface Peer {
   kill(): void
 }
 
-/** The socket of a worker closes a little before its hull reports why it ended. */
+/** The socket of a worker closes shortly before its hull reports why it ended. */
 const EXIT_REPORT_MS = 2_000
 
 /** Room for the largest message, which is a whole package. */
@@ -110,7 +110,7 @@ function exitError(exit: HullExit): BulkheadError {
   }
 }
 
-/** A module of ours in the host's own thread: the same runtime and the same broker, without a boundary. */
+/** A built-in module in the host's own thread: the same runtime and the same broker, without a boundary. */
 export function inlinePeer(module: ExtensionModule, broker: Broker, { limits }: Pick<CompartmentRequest, 'limits'>): Peer {
   const ended = Promise.withResolvers<BulkheadError | undefined>()
   const open = new Set<ReplyHandler>()

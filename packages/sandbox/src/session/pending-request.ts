@@ -55,7 +55,10 @@ export interface Settle {
   readonly reject: (error: BulkheadError) => void
 }
 
-/** A request to a compartment whose caller can cancel it. The caller is settled once: by the reply, by cancelling, or by the end of the compartment. */
+/**
+ * A request to a compartment whose caller can cancel it. The caller is settled once: by the reply, by cancelling, or by
+ * the end of the compartment.
+ */
 export class PendingRequest implements ReplyHandler, QueuedCall<PendingRequest> {
   readonly call: InvokedCall | undefined
   at = -1

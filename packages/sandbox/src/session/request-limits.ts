@@ -3,14 +3,16 @@ import type { Json } from '@bulkhead/kit/json'
 import { BROKER_METHODS, BulkheadError } from '@bulkhead/contract'
 import { publicError, type BrokerMethods } from '@bulkhead/broker'
 
-/** Characters of open requests that the host holds for one compartment. One that awaits its replies never comes near. */
+/**
+ * Characters of open requests that the host holds for one compartment. One that awaits its replies never comes near.
+ */
 const MAX_HELD_CHARS = 128 * 1024 * 1024
 /** Shorter requests are not counted: there cannot be enough of them at once. */
 const SHORT_CHARS = 4_096
 
 /**
- * Methods with long replies, or that wait for a disk whose threads serve all compartments. Each lane has its own queue, so that
- * searches do not hold up reads, nor reads writes.
+ * Methods with long replies, or that wait for a disk whose threads serve all compartments. Each lane has its own queue,
+ * so that searches do not hold up reads, nor reads writes.
  */
 const LANES: readonly (readonly BrokerMethod[])[] = [
   ['fs.read', 'fs.list', 'fs.stat', 'state.read', 'session.read'],
@@ -30,8 +32,8 @@ export interface LimitedRequests {
 }
 
 /**
- * Bounds what one compartment makes the host hold and do at once. It may send a thousand requests for eight megabytes each: a few
- * of each lane run, the others wait, and the broker checks them when they start.
+ * Bounds what one compartment makes the host hold and do at once. It may send a thousand requests for eight megabytes
+ * each: a few of each lane run, the others wait, and the broker checks them when they start.
  */
 export function limitRequests(methods: BrokerMethods, queuedBytes: () => number): LimitedRequests {
   const isRead = (): boolean => queuedBytes() <= UNREAD_BYTES

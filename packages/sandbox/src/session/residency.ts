@@ -3,8 +3,9 @@ import {
 } from '@bulkhead/contract'
 
 /**
- * Whether the compartment of a session is there. cold: it has no hull. warming: it is opened and its phases run. idle: it is open
- * and has no request. busy: it has requests. cooling: its phases are undone and it is closed. gone: the session has ended.
+ * Whether the compartment of a session is there. cold: it has no hull. warming: it is opened and its phases run. idle:
+ * it is open and has no request. busy: it has requests. cooling: its phases are undone and it is closed. gone: the
+ * session has ended.
  */
 export type ResidencyState = 'cold' | 'warming' | 'idle' | 'busy' | 'cooling' | 'gone'
 export type ResidencyEvent = 'open' | 'opened' | 'used' | 'unused' | 'evict' | 'evicted' | 'end'
@@ -64,7 +65,7 @@ export class Residency {
 }
 
 /** Opens a compartment. Its session reports each request to the residency. */
-export type OpenSession = (request: CompartmentRequest, residency: Residency) => Promise<CompartmentSession>
+export type SessionOpener = (request: CompartmentRequest, residency: Residency) => Promise<CompartmentSession>
 
 /** The phases that brought an extension up: undone before its compartment is closed, and repeated in the next one. */
 export class PhaseReplay {

@@ -4,7 +4,7 @@ import {
 } from '@bulkhead/contract'
 import type { Json, JsonObject } from '@bulkhead/kit/json'
 import { closedEarly, compartmentGone, isCompartmentGone } from './errors.ts'
-import { abortable, PhaseReplay, type OpenSession, type Residency } from './residency.ts'
+import { abortable, PhaseReplay, type SessionOpener, type Residency } from './residency.ts'
 
 /** One of the compartments, or its replacement. */
 interface Member {
@@ -14,9 +14,9 @@ interface Member {
 }
 
 /**
- * An extension without state between calls, in several compartments. A compartment that dies fails its own calls; the next call
- * replaces it. When as many die in a row as there are, without a call that succeeds, the session ends and its owner decides
- * whether to try again.
+ * An extension without state between calls, in several compartments. A compartment that dies fails its own calls; the
+ * next call replaces it. When as many die in a row as there are, without a call that succeeds, the session ends and its
+ * owner decides whether to try again.
  */
 export class SessionPool implements CompartmentSession {
   readonly id: string
@@ -24,7 +24,7 @@ export class SessionPool implements CompartmentSession {
   readonly offers: CompartmentSession['offers']
   readonly ended: Promise<CompartmentEnd>
   readonly #request: CompartmentRequest
-  readonly #open: OpenSession
+  readonly #open: SessionOpener
   readonly #residency: Residency
   readonly #members: readonly Member[]
   readonly #phases = new PhaseReplay()
@@ -37,7 +37,7 @@ export class SessionPool implements CompartmentSession {
   #deathsInARow = 0
 
   /** Opens all or none: rejects with the first failure, and leaves nothing behind. */
-  static async open(request: CompartmentRequest, open: OpenSession, residency: Residency): Promise<CompartmentSession> {
+  static async open(request: CompartmentRequest, open: SessionOpener, residency: Residency): Promise<CompartmentSession> {
     const { concurrency = 1, placement, extension } = request
     if (!Number.isSafeInteger(concurrency) || concurrency < 1 || placement === 'inline') {
       const why = `${extension.id} cannot run in ${concurrency} compartments of the placement ${placement}.`
@@ -57,7 +57,7 @@ export class SessionPool implements CompartmentSession {
   }
 
   private constructor(
-    request: CompartmentRequest, open: OpenSession, residency: Residency, sessions: readonly CompartmentSession[],
+    request: CompartmentRequest, open: SessionOpener, residency: Residency, sessions: readonly CompartmentSession[],
   ) {
     const [first] = sessions
     this.id = first!.id

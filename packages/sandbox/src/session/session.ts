@@ -27,7 +27,10 @@ export interface SessionParts {
 
 let opened = 0
 
-/** One compartment with the code of one extension. Each request settles once: by its reply, by cancelling, or by the end of the compartment. */
+/**
+ * One compartment with the code of one extension. Each request settles once: by its reply, by cancelling, or by the end
+ * of the compartment.
+ */
 export class Session implements CompartmentSession {
   readonly id: string
   readonly placement: Placement

@@ -9,8 +9,8 @@ const later = setTimeout
 
 const SECOND_MS = 1_000
 /**
- * Shares of the host's limit per second: the steady rate, and the burst. Together they stay below the limit, even when the host reads
- * at once what was sent over a longer time.
+ * Shares of the host's limit per second: the steady rate, and the burst. Together they stay below the limit, even when
+ * the host reads at once what was sent over a longer time.
  */
 const STEADY = 0.8
 const BURST = 0.05
@@ -20,8 +20,8 @@ const LONG_CHARS = 64 * 1024
 const LONG_AT_ONCE = 4
 
 /**
- * Calls the broker, in order. The host kills a compartment that has too many requests open, or sends too many in a second, so
- * requests beyond these limits wait here.
+ * Calls the broker, in order. The host kills a compartment that has too many requests open, or sends too many in a
+ * second, so requests beyond these limits wait here.
  */
 export function brokerClient(
   channel: Channel,

@@ -8,8 +8,9 @@ const Refusal = TypeError
 const text = String
 
 /**
- * Prototypes whose members are often assigned on derived objects (`this.name = …` in an error, `toString` in a class, `_events` by
- * EventEmitter). Freezing would forbid that, so their members become accessors that define the property on the derived object.
+ * Prototypes whose members are often assigned on derived objects (`this.name = …` in an error, `toString` in a class,
+ * `_events` by EventEmitter). Freezing would forbid that, so their members become accessors that define the property on
+ * the derived object.
  */
 const OVERRIDABLE: readonly object[] = [
   Object.prototype, Function.prototype, Error.prototype, AggregateError.prototype, EvalError.prototype, RangeError.prototype,

@@ -1,5 +1,5 @@
-// The main thread of a child process, passed as source text, so it needs no file. It starts the worker that runs an extension,
-// watches its limits, and kills the process when the worker or the host ends, or a limit is exceeded.
+// The main thread of a child process, passed as source text, so it needs no file. It starts the worker that runs an
+// extension, watches its limits, and kills the process when the worker or the host ends, or a limit is exceeded.
 import { read, readSync, writeSync } from 'node:fs'
 import { Worker } from 'node:worker_threads'
 import { monotonicMs } from '../wire/clock.ts'
@@ -71,8 +71,8 @@ function cpuUsed(): number {
 }
 
 /**
- * Without /proc, as in bubblewrap, the peak has to do. A process that was started without a wrapper inherits the peak of its
- * parent.
+ * Without /proc, as in bubblewrap, only the peak is known. A process that was started without a wrapper inherits the
+ * peak of its parent.
  */
 function residentBytes(): number {
   try {

@@ -2,10 +2,10 @@ import process from 'node:process'
 import { syncBuiltinESMExports } from 'node:module'
 import { Duplex, Readable, Writable } from 'node:stream'
 import { toWireError } from '../wire/errors.ts'
-import { ADMITTED_BUILTINS, ADMITTED_GLOBALS } from './admitted.ts'
+import { ALLOWED_BUILTINS, ALLOWED_GLOBALS } from './allow-list.ts'
 import { freezeIntrinsics } from './freeze.ts'
 import { dataClone, randomness, SEARCHES, StringDecoder, TextDecoder, type Serdes } from './native-guards.ts'
-import { forgetTransfers, lateStreams, type Streams } from './streams.ts'
+import { removeTransferMethods, lateStreams, type Streams } from './streams.ts'
 import { TIMER_CLASSES, TIMERS } from './timers.ts'
 
 /** Captured before extension code runs, which could replace them. */
@@ -25,24 +25,24 @@ export interface LockdownOptions {
 }
 
 /**
- * Removes every ambient power from this thread, before the first line of an extension. It loads the admitted builtins first: some
- * patch prototypes while they load, which is impossible afterwards.
+ * Removes all ambient access from this thread, before the first line of an extension. It loads the allowed builtins
+ * first: some patch prototypes while they load, which is impossible afterwards.
  */
 export function lockDown({ console }: LockdownOptions): void {
   process.permission.drop('fs.read')
   const builtins = trimmedBuiltins()
   lateStreams(lazyBuiltin<Streams>('node:stream/web'))
-  const stand = standInProcess()
+  const replacement = replacementProcess()
   replaceStdio()
   replaceGlobals({
     structuredClone: dataClone(lazyBuiltin<Serdes>('node:v8')),
     console,
-    process: stand,
+    process: replacement,
     // Loaded at first use: Node's crypto takes longer to load than everything else here, and few extensions use it.
     crypto: randomness(lazyGlobal<Crypto>('crypto')),
     performance: stopwatch(),
   })
-  gutProcess()
+  trimProcess()
   reportPlainErrors()
   // Parts of Node that load later read members of these builtins and pass them to native code unchecked.
   freezeIntrinsics([Readable, Writable, Duplex, StringDecoder, TextDecoder, ...TIMER_CLASSES, ...builtins])
@@ -50,34 +50,34 @@ export function lockDown({ console }: LockdownOptions): void {
 
 /** With getBuiltinModule: importing each as an ES module would take as long as the rest of lockdown. */
 function trimmedBuiltins(): readonly object[] {
-  const builtins = [...ADMITTED_BUILTINS].map(([name, { without = [] }]) => {
+  const builtins = [...ALLOWED_BUILTINS].map(([name, { without = [] }]) => {
     const builtin = process.getBuiltinModule(`node:${name}`) as unknown as Record<string, unknown>
     for (const member of without) delete builtin[member]
     return builtin
   })
   for (const [object, names] of TRIMMED) for (const name of names) Reflect.deleteProperty(object, name)
-  exchange()
-  forgetTransfers(AbortSignal.prototype)
+  replaceUnchecked()
+  removeTransferMethods(AbortSignal.prototype)
   syncBuiltinESMExports()
   return builtins
 }
 
-/** Removed members of admitted globals: object URLs, and code loaded from streams. */
+/** Removed members of allowed globals: object URLs, and code loaded from streams. */
 const TRIMMED: ReadonlyMap<object, readonly string[]> = new Map<object, readonly string[]>([
   [URL, ['createObjectURL', 'revokeObjectURL']],
   [(globalThis as unknown as { readonly WebAssembly: object }).WebAssembly, ['compileStreaming', 'instantiateStreaming']],
 ])
 
 /** Replaces members of Node that pass reachable state to native code unchecked. */
-function exchange(): void {
-  const exchanged: readonly (readonly [object, Readonly<Record<string, object>>])[] = [
+function replaceUnchecked(): void {
+  const replaced: readonly (readonly [object, Readonly<Record<string, object>>])[] = [
     [globalThis, { ...TIMERS, TextDecoder }],
     [process.getBuiltinModule('node:timers'), TIMERS],
     [process.getBuiltinModule('node:string_decoder'), { StringDecoder }],
     [process.getBuiltinModule('node:util'), { TextDecoder }],
     [Buffer.prototype, SEARCHES],
   ]
-  for (const [object, parts] of exchanged) {
+  for (const [object, parts] of replaced) {
     for (const [name, value] of Object.entries(parts)) {
       Object.defineProperty(object, name, { value, writable: true, configurable: true })
     }
@@ -94,7 +94,7 @@ function stopwatch(): object {
   })
 }
 
-/** The present global of that name, even after the name is reassigned. Node creates it on first access. */
+/** The original global of that name, even after it is replaced. Node creates it on first access. */
 function lazyGlobal<Value>(name: string): () => Value {
   const { get } = Object.getOwnPropertyDescriptor(globalThis, name)!
   let value: Value | undefined
@@ -110,8 +110,8 @@ function lazyBuiltin<Module>(name: string): () => Module {
   return () => getBuiltinModule(name) as unknown as Module
 }
 
-/** The `process` of an extension: facts that libraries read, and `exit`, which ends only this thread. */
-function standInProcess(): object {
+/** The `process` of an extension: properties that libraries read, and `exit`, which ends only this thread. */
+function replacementProcess(): object {
   const { exit, nextTick, hrtime, uptime, version, versions, platform, arch } = process
   return Object.freeze({
     env: Object.freeze({}), argv: Object.freeze([]), execArgv: Object.freeze([]), version, versions, platform, arch,
@@ -123,8 +123,8 @@ function standInProcess(): object {
 const CALLED_BY_PARENT = /kStdioWantsMoreData|kIncrementsPortRef|kStartedReading/
 
 /**
- * The stdio streams of a worker hold, under a symbol, a port on which a malformed message aborts the parent. The replacements go
- * nowhere, but have the methods that the parent calls.
+ * The stdio streams of a worker hold, under a symbol, a port on which a malformed message aborts the parent. The
+ * replacements go nowhere, but have the methods that the parent calls.
  */
 function replaceStdio(): void {
   const nowhere: Record<PropertyKey, unknown> = {
@@ -146,7 +146,7 @@ function replaceStdio(): void {
 
 function replaceGlobals(replacements: Readonly<Record<string, object>>): void {
   for (const name of Object.getOwnPropertyNames(globalThis)) {
-    if (ADMITTED_GLOBALS.has(name) || Reflect.deleteProperty(globalThis, name)) continue
+    if (ALLOWED_GLOBALS.has(name) || Reflect.deleteProperty(globalThis, name)) continue
     // Globals of flags such as --expose-gc cannot be deleted, only emptied.
     Reflect.defineProperty(globalThis, name, { value: undefined, writable: false })
   }
@@ -155,8 +155,8 @@ function replaceGlobals(replacements: Readonly<Record<string, object>>): void {
   }
 }
 
-/** In place: Node's own code leads to the object, whatever the global is. */
-function gutProcess(): void {
+/** Changes the object in place: Node's own code reaches it, whatever the global is. */
+function trimProcess(): void {
   for (const name of Object.getOwnPropertyNames(process)) {
     if (!KEPT_OF_PROCESS.has(name)) Reflect.deleteProperty(process, name)
   }
@@ -167,8 +167,9 @@ function gutProcess(): void {
 type Fatal = (thrown: unknown, fromPromise: boolean) => boolean
 
 /**
- * Node sends an uncaught error to the parent thread and rebuilds it from its properties. Some properties make that throw in the
- * parent, where it would end the host. After this call the parent gets a plain error with the same message.
+ * Node sends an uncaught error to the parent thread and rebuilds it from its properties. Some properties make that
+ * throw in the parent, where it would end the host. After this call the parent gets a plain error with the same
+ * message.
  */
 function reportPlainErrors(): void {
   const internals = process as unknown as { _fatalException: Fatal }

@@ -2,10 +2,10 @@ import { Buffer } from 'node:buffer'
 import { builtinModules, registerHooks } from 'node:module'
 import type { LoadFnOutput, ResolveFnOutput } from 'node:module'
 import { CodedError } from '../wire/errors.ts'
-import { ADMITTED_BUILTINS, builtinName, denial } from './admitted.ts'
+import { ALLOWED_BUILTINS, builtinName, denial } from './allow-list.ts'
 
 const builtins: ReadonlySet<string> = new Set(builtinModules)
-/** The only module of ours that an extension may import. */
+/** The only module of this project that an extension may import. */
 const AUTHOR_URL = 'bulkhead:author'
 const AUTHOR_SPECIFIERS: ReadonlySet<string> = new Set(['@bulkhead/contract', '@bulkhead/contract/author'])
 const MODULE_FILE = /\.m?js$/
@@ -20,8 +20,8 @@ export interface ModuleMap {
 }
 
 /**
- * After this call every import follows these rules. Later hooks run first, and only an admitted builtin is passed on. CommonJS is
- * refused, because it could reach the module system.
+ * After this call every import follows these rules. Later hooks run first, and only an admitted builtin is passed on.
+ * CommonJS is refused, because it can reach the module system.
  */
 export function sealModules(author: string): ModuleMap {
   const files = new Map<string, Uint8Array>()
@@ -30,7 +30,7 @@ export function sealModules(author: string): ModuleMap {
     if (AUTHOR_SPECIFIERS.has(specifier)) return AUTHOR_URL
     const builtin = builtinName(specifier, builtins)
     if (builtin !== undefined) {
-      if (!ADMITTED_BUILTINS.has(builtin)) throw new CodedError('BuiltinDenied', denial(builtin), { data: { module: builtin } })
+      if (!ALLOWED_BUILTINS.has(builtin)) throw new CodedError('BuiltinDenied', denial(builtin), { data: { module: builtin } })
       return `node:${builtin}`
     }
     const url = URL.canParse(specifier) ? specifier : RELATIVE.test(specifier) ? URL.parse(specifier, parent)?.href : undefined

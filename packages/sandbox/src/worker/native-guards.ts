@@ -31,8 +31,8 @@ function sameBytes(view: ArrayBufferView): Uint8Array<ArrayBuffer> {
 type Search = (...args: unknown[]) => unknown
 
 /**
- * Replacements for the searches of buffers. Node passes the offset and length of a buffer to native code unchecked, and a value that
- * is not a number aborts the process: the host's, for a thread.
+ * Replacements for the searches of buffers. Node passes the offset and length of a buffer to native code unchecked, and
+ * a value that is not a number aborts the process: the host's, for a thread.
  */
 export const SEARCHES: Readonly<Record<string, Search>> = {
   indexOf: checked(Buffer.prototype.indexOf as Search),
@@ -50,8 +50,8 @@ function checked(search: Search): Search {
 }
 
 /**
- * The part of `crypto` that a compartment has. Node reads the length of the array, which can be an own property, and a value that is not
- * a number aborts the process. So Node gets another view of the same bytes.
+ * The part of `crypto` that a compartment has. Node reads the length of the array, which can be an own property, and a
+ * value that is not a number aborts the process. So Node gets another view of the same bytes.
  */
 export function randomness(source: () => Crypto): Pick<Crypto, 'getRandomValues' | 'randomUUID'> {
   return Object.freeze({
@@ -68,8 +68,8 @@ export function randomness(source: () => Crypto): Pick<Crypto, 'getRandomValues'
 const isFloating = (array: unknown): boolean => isFloat16Array(array) || isFloat32Array(array) || isFloat64Array(array)
 
 /**
- * Replacements for Node's decoders, which keep their state in reachable properties and pass it to native code unchecked: changed
- * state makes it read foreign memory or abort the process. These keep Node's decoder private.
+ * Replacements for Node's decoders, which keep their state in reachable properties and pass it to native code
+ * unchecked: changed state makes it read foreign memory or abort the process. These keep Node's decoder private.
  */
 export class StringDecoder {
   readonly encoding: string
@@ -121,8 +121,9 @@ export class TextDecoder {
 export type Serdes = Pick<typeof import('node:v8'), 'Serializer' | 'Deserializer'>
 
 /**
- * A `structuredClone` for values of the language only. Node's own also clones Node's objects and rebuilds any internal class they
- * name: code could make an object that names a file by a descriptor of the process. V8 alone knows no such class.
+ * A `structuredClone` for values of the language only. Node's own also clones Node's objects and rebuilds any internal
+ * class they name: code could make an object that names a file by a descriptor of the process. V8 alone knows no such
+ * class.
  */
 export function dataClone(serdes: () => Serdes): (value: unknown, options?: { readonly transfer?: readonly unknown[] }) => unknown {
   return (value, options) => {

@@ -20,8 +20,9 @@ export type Serve = (transport: Transport, terms: CompartmentTerms) => void
 const PACKET_OVERHEAD_BYTES = 16
 
 /**
- * Everything that can be done before the extension is known. The order matters: what needs power runs before lockdown, the probe
- * after it, and the code of the extension last. Never rejects: a thread that failed reports it when it is used.
+ * Everything that can be done before the extension is known. The order matters: code that needs permissions runs before
+ * lockdown, the probe after it, and the code of the extension last. Never rejects: a thread that failed reports it when
+ * it is used.
  */
 export async function prepare(): Promise<Serve> {
   const { exit } = process
@@ -82,8 +83,8 @@ const WARM_UP_LOAD: LoadRequest = {
 }
 
 /**
- * Loads and calls a tiny extension of ours, so that all code on the way is compiled before the first real call. Rejects when that
- * fails: a real extension would fail too.
+ * Loads and calls a tiny extension, so that all code on the way is compiled before the first real call. Rejects when
+ * that fails: a real extension would fail too.
  */
 async function warmUp(serve: Serve): Promise<void> {
   const [here, there] = transportPair()

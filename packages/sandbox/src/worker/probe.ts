@@ -2,13 +2,13 @@ import { openSync } from 'node:fs'
 import process from 'node:process'
 import { Worker } from 'node:worker_threads'
 import { CodedError } from '../wire/errors.ts'
-import { ADMITTED_GLOBALS } from './admitted.ts'
+import { ALLOWED_GLOBALS } from './allow-list.ts'
 
 const SCOPES = ['fs', 'fs.read', 'fs.write', 'net', 'child', 'worker', 'addon', 'wasi', 'inspector', 'ffi'] as const
 
 /**
- * Tries what must be impossible after lockdown. Contract: throws LockdownFailed for the first power that is left, so that no code of
- * an extension runs with it.
+ * Tries what must be impossible after lockdown. Contract: throws LockdownFailed for the first thing that works, so that
+ * no code of an extension runs with it.
  */
 export async function probeLockdown(readable: readonly string[]): Promise<void> {
   for (const scope of SCOPES) {
@@ -21,7 +21,7 @@ export async function probeLockdown(readable: readonly string[]): Promise<void> 
   }
   if (Reflect.ownKeys(process.env).length > 0) throw failed('variables of the host are still there')
   for (const name of Object.getOwnPropertyNames(globalThis)) {
-    if (!ADMITTED_GLOBALS.has(name) && !isEmptied(name)) throw failed(`the global ${name} is still there`)
+    if (!ALLOWED_GLOBALS.has(name) && !isEmptied(name)) throw failed(`the global ${name} is still there`)
   }
   if (isScript('%IsSmi(0)')) {
     throw failed('functions of V8 can be called', 'Start the host without --allow-natives-syntax, or use a process.')
@@ -38,14 +38,14 @@ export async function probeLockdown(readable: readonly string[]): Promise<void> 
   })
 }
 
-function denied(power: string, attempt: () => unknown): void {
+function denied(what: string, attempt: () => unknown): void {
   try {
     attempt()
   } catch (error) {
     if ((error as { readonly code?: unknown }).code === 'ERR_ACCESS_DENIED') return
-    throw failed(`${power}, or fails for another reason than the permission: ${String(error)}`)
+    throw failed(`${what}, or fails for another reason than the permission: ${String(error)}`)
   }
-  throw failed(power)
+  throw failed(what)
 }
 
 function isEmptied(name: string): boolean {

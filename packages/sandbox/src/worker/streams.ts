@@ -10,8 +10,8 @@ const { apply, construct, deleteProperty } = Reflect
 const Refusal = TypeError
 
 /**
- * Streams in memory. Compression streams run in a shared thread pool, and byte streams pass reachable state to native code: both are
- * left out.
+ * Streams in memory. Compression streams run in a shared thread pool, and byte streams pass reachable state to native
+ * code: both are left out.
  */
 export const STREAMS = [
   'ReadableStream', 'ReadableStreamDefaultReader', 'ReadableStreamDefaultController', 'WritableStream',
@@ -23,8 +23,8 @@ export const STREAMS = [
 export type Streams = Pick<typeof import('node:stream/web'), (typeof STREAMS)[number]>
 
 /**
- * Defines the globals of streams, loaded and locked down on first access: loading takes longer than all of lockdown, and few extensions
- * use them. If lockdown fails, every access throws.
+ * Defines the globals of streams, loaded and locked down on first access: loading takes longer than all of lockdown,
+ * and few extensions use them. If lockdown fails, every access throws.
  */
 export function lateStreams(load: () => Streams): void {
   let locked: Streams | undefined
@@ -53,17 +53,17 @@ export function lateStreams(load: () => Streams): void {
 
 function lockedStreams(streams: Streams): Streams {
   const { WritableStream, TransformStream } = streams
-  const ReadableStream = withoutBytes(streams.ReadableStream)
+  const ReadableStream = withoutByteStreams(streams.ReadableStream)
   const constructors = [ReadableStream, WritableStream, TransformStream]
   const prototypes = constructors.map(({ prototype }) => prototype as object)
-  for (const prototype of prototypes) forgetTransfers(prototype)
+  for (const prototype of prototypes) removeTransferMethods(prototype)
   // Node assigns `constructor` to every stream that it derives, as in `tee` and `new TransformStream`.
   freezeParts(constructors, prototypes)
   return { ...streams, ReadableStream }
 }
 
 /** Removes the methods by which Node transfers an object to another thread: their caller gets ports. */
-export function forgetTransfers(prototype: object): void {
+export function removeTransferMethods(prototype: object): void {
   for (const key of getOwnPropertySymbols(prototype)) {
     if (key.description?.startsWith('messaging_') === true) deleteProperty(prototype, key)
   }
@@ -72,18 +72,19 @@ export function forgetTransfers(prototype: object): void {
 type Node = typeof ReadableStream
 type Source = UnderlyingSource<unknown>
 
-let exchanged: Node | undefined
+let replaced: Node | undefined
 
 /**
- * Node's `ReadableStream` without byte streams. Those copy memory by numbers in reachable properties, and a wrong number aborts the
- * process. Everything that creates or reads a byte stream is replaced. Contract: can be repeated after a failure.
+ * Node's `ReadableStream` without byte streams. Those copy memory by numbers in reachable properties, and a wrong
+ * number aborts the process. Everything that creates or reads a byte stream is replaced. Contract: can be repeated
+ * after a failure.
  */
-function withoutBytes(node: Node): Node {
-  exchanged ??= exchange(node)
-  return exchanged
+function withoutByteStreams(node: Node): Node {
+  replaced ??= replaceByteStreams(node)
+  return replaced
 }
 
-function exchange(node: Node): Node {
+function replaceByteStreams(node: Node): Node {
   const { prototype } = node
   const { getReader } = prototype as ReadableStream
   const facade = facadeOf(node)

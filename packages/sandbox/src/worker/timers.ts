@@ -9,8 +9,8 @@ const PROMISIFIED = Symbol.for('nodejs.util.promisify.custom')
 type Callback = (...args: unknown[]) => unknown
 
 /**
- * Hides Node's timer object. Its properties lead to the lists of all timers, and a value there that is not a number aborts the
- * process: the host's, for a thread.
+ * Hides Node's timer object. Its properties lead to the lists of all timers, and a value there that is not a number
+ * aborts the process: the host's, for a thread.
  */
 class Timeout {
   readonly #timer: NodeJS.Timeout

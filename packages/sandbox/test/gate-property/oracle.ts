@@ -4,7 +4,7 @@ import { BROKER_METHODS } from '@bulkhead/contract'
 import { isJsonObject, parseJson } from '@bulkhead/kit/json'
 
 /** The open requests of a conversation. */
-export interface Standing {
+export interface OpenRequests {
   readonly questions: ReadonlySet<unknown>
   readonly requests: ReadonlySet<unknown>
   readonly limits: Pick<CompartmentLimits, 'messageBytes' | 'outstandingRequests'>
@@ -15,8 +15,10 @@ export type Said =
   | { readonly type: 'failure'; readonly id: number }
   | { readonly type: 'request'; readonly id: number; readonly method: string }
 
-/** The messages of a packet, if it is valid. Written from the description of the protocol, independently of the gate. */
-export function allowed(packet: unknown, { questions, requests, limits }: Standing): readonly Said[] | undefined {
+/**
+ * The messages of a packet, if it is valid. Written from the description of the protocol, independently of the gate.
+ */
+export function allowed(packet: unknown, { questions, requests, limits }: OpenRequests): readonly Said[] | undefined {
   const texts = textsIn(packet)
   if (texts === undefined || texts.join('').length > limits.messageBytes) return undefined
   const parsed = parseJson(texts.shift()!, { maxDepth: 72, maxNodes: 250_000, maxChars: limits.messageBytes })

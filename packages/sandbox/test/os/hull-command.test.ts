@@ -27,7 +27,7 @@ const commandOf = (layers: Partial<OsLayers>): ReturnType<typeof hullCommand> =>
 const LIMITS = [
   `--data=${(300 + 200 + 512 + 64) * MB}`, '--nofile=256', '--fsize=0', '--core=0', '--memlock=0', '--msgqueue=0', '--',
 ]
-const WALL = [
+const BWRAP_ARGS = [
   '--unshare-all', '--unshare-user', '--disable-userns', '--uid', '65534', '--gid', '65534', '--hostname', 'hull',
   '--die-with-parent', '--cap-drop', 'ALL', '--clearenv',
   '--ro-bind', '/opt/bin/node', '/node', '--ro-bind', '/lib/libc.so.6', '/lib/libc.so.6', '--remount-ro', '/', '--chdir', '/',
@@ -48,18 +48,18 @@ describe('the command line of a hull', () => {
   })
 
   it('binds only the files of Node with bubblewrap', () => {
-    expect(commandOf({ bubblewrap })).toEqual({ file: '/bin/bwrap', args: [...WALL, '--', '/node', '--eval', '0'] })
+    expect(commandOf({ bubblewrap })).toEqual({ file: '/bin/bwrap', args: [...BWRAP_ARGS, '--', '/node', '--eval', '0'] })
   })
 
   it('leaves out an option that an older bubblewrap does not know', () => {
     const { args } = commandOf({ bubblewrap: { ...bubblewrap, refusesNamespaces: false } })
-    expect(args).toEqual([...WALL.filter((option) => option !== '--disable-userns'), '--', '/node', '--eval', '0'])
+    expect(args).toEqual([...BWRAP_ARGS.filter((option) => option !== '--disable-userns'), '--', '/node', '--eval', '0'])
   })
 
   it('has prlimit outside of bubblewrap, and passes the filter by descriptor', () => {
     const { file, args, filter } = commandOf({ rlimits, bubblewrap, seccomp })
     expect([file, ...args]).toEqual(
-      ['/bin/prlimit', ...LIMITS, '/bin/bwrap', ...WALL, '--seccomp', '5', '--', '/node', '--eval', '0'],
+      ['/bin/prlimit', ...LIMITS, '/bin/bwrap', ...BWRAP_ARGS, '--seccomp', '5', '--', '/node', '--eval', '0'],
     )
     expect(filter).toBe(seccomp.active && seccomp.filter)
   })

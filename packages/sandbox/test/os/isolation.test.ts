@@ -12,7 +12,7 @@ import { attempt } from './under.ts'
 const here = await detectOsLayers()
 const nothing = withoutLayers('it is not wanted here')
 /** Each layer alone, so that no other one hides its failure. */
-const walls: OsLayers = { ...nothing, bubblewrap: here.bubblewrap }
+const confined: OsLayers = { ...nothing, bubblewrap: here.bubblewrap }
 
 /** A folder on the host with a file in it. */
 async function secretFile(): Promise<{ readonly folder: string; readonly file: string }> {
@@ -37,7 +37,7 @@ interface Reach {
   readonly what: string
   /** Returns the code of the attempt. It runs without Node's permission model. */
   readonly prepare: () => Promise<string> | string
-  readonly withoutWalls: unknown
+  readonly unconfined: unknown
   readonly refusal: RegExp
 }
 
@@ -45,25 +45,25 @@ const REACHES: readonly Reach[] = [
   {
     what: 'read a file that everyone may read',
     prepare: () => `fs.readFileSync('/etc/passwd').length > 0`,
-    withoutWalls: true,
+    unconfined: true,
     refusal: /^ENOENT$/,
   },
   {
     what: 'read a file of the host',
     prepare: async () => `fs.readFileSync(${JSON.stringify((await secretFile()).file)}, 'utf8')`,
-    withoutWalls: 'canary',
+    unconfined: 'canary',
     refusal: /^ENOENT$/,
   },
   {
     what: 'list the homes',
     prepare: () => `Array.isArray(fs.readdirSync('/home'))`,
-    withoutWalls: true,
+    unconfined: true,
     refusal: /^ENOENT$/,
   },
   {
     what: 'write beside a file of the host',
     prepare: async () => `fs.writeFileSync(${JSON.stringify(join((await secretFile()).folder, 'new.txt'))}, 'x') ?? 'written'`,
-    withoutWalls: 'written',
+    unconfined: 'written',
     refusal: /^ENOENT$/,
   },
   {
@@ -72,43 +72,43 @@ const REACHES: readonly Reach[] = [
       const path = JSON.stringify(join((await secretFile()).folder, 'new.db'))
       return `new (await import('node:sqlite')).DatabaseSync(${path}).exec('create table t (x)') ?? 'created'`
     },
-    withoutWalls: 'created',
+    unconfined: 'created',
     refusal: /^ERR_SQLITE_ERROR$/,
   },
   {
     what: 'see the processes of the host',
     prepare: () => `fs.readFileSync('/proc/${process.pid}/stat', 'latin1').startsWith('${process.pid} ')`,
-    withoutWalls: true,
+    unconfined: true,
     refusal: /^ENOENT$/,
   },
   {
     what: 'signal the host',
     prepare: () => `process.kill(${process.pid}, 0)`,
-    withoutWalls: true,
+    unconfined: true,
     refusal: /^ESRCH$/,
   },
   {
     what: 'signal its parent on the host',
     // Inside, the parent is bubblewrap, which signals from inside do not end.
     prepare: () => `process.ppid === ${process.pid} || Promise.reject(new Error('another parent'))`,
-    withoutWalls: true,
+    unconfined: true,
     refusal: /^another parent$/,
   },
   {
     what: 'learn the name of the host',
     prepare: () => `os.hostname() === ${JSON.stringify(hostname())} || Promise.reject(new Error('another name'))`,
-    withoutWalls: true,
+    unconfined: true,
     refusal: /^another name$/,
   },
 ]
 
 describe('with layers of the system only, unrestricted Node code cannot', () => {
-  it.each(REACHES)('$what', async ({ prepare, withoutWalls, refusal }) => {
+  it.each(REACHES)('$what', async ({ prepare, unconfined, refusal }) => {
     // The same attempt must succeed without layers. Otherwise its failure would prove nothing.
-    expect(await attempt(nothing, await prepare())).toEqual({ value: withoutWalls })
-    const outcome = await attempt(walls, await prepare())
+    expect(await attempt(nothing, await prepare())).toEqual({ value: unconfined })
+    const outcome = await attempt(confined, await prepare())
     if (here.bubblewrap.active) expect(outcome).toEqual({ refused: expect.stringMatching(refusal) })
-    else expect(outcome).toEqual({ value: withoutWalls })
+    else expect(outcome).toEqual({ value: unconfined })
   })
 
   it.each([
@@ -122,7 +122,7 @@ describe('with layers of the system only, unrestricted Node code cannot', () => 
     const expression = `connect(${JSON.stringify(typeof where === 'string' ? where : { ...where, port })})`
     expect(await attempt(nothing, expression)).toEqual({ value: 'connected' })
     expect(server.reached).toBe(1)
-    const outcome = await attempt(walls, expression)
+    const outcome = await attempt(confined, expression)
     if (here.bubblewrap.active) expect(outcome).toEqual({ refused: expect.stringMatching(/^(ECONNREFUSED|ENOENT)$/) })
     else expect(outcome).toEqual({ value: 'connected' })
     expect(server.reached).toBe(here.bubblewrap.active ? 1 : 2)
@@ -131,7 +131,7 @@ describe('with layers of the system only, unrestricted Node code cannot', () => 
 
 describe('the file system inside bubblewrap', () => {
   it('has only Node and its libraries, and is read-only', async () => {
-    const outcome = await attempt(walls, `({
+    const outcome = await attempt(confined, `({
       files: fs.readdirSync('/', { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile())
         .map((entry) => (entry.parentPath + '/' + entry.name).replaceAll('//', '/')).sort(),
       written: (() => { try { return fs.writeFileSync('/new', '') } catch ({ code }) { return code } })(),
@@ -143,7 +143,7 @@ describe('the file system inside bubblewrap', () => {
       const overwritten = expect.stringMatching(/^(EROFS|ETXTBSY|EACCES)$/)
       expect(outcome).toEqual({ value: { files, written: 'EROFS', overwritten, who: [65534, 65534] } })
     } else {
-      expect(walls.bubblewrap).toEqual({ active: false, reason: expect.stringMatching(/./) })
+      expect(confined.bubblewrap).toEqual({ active: false, reason: expect.stringMatching(/./) })
     }
   })
 })

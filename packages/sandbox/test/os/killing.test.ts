@@ -7,7 +7,7 @@ import type { OsLayers } from '../../src/os/os-layer.ts'
 import { detectOsLayers, withoutLayers } from '../../src/os/os-layers.ts'
 import { killHull } from '../../src/os/spawn-hull.ts'
 import {
-  chainOf, isGone, lastWordsOf, layersWithoutBubblewrap, pipesOf, programsWithoutBubblewrap, run, start,
+  chainOf, isGone, outcomeOf, layersWithoutBubblewrap, pipesOf, programsWithoutBubblewrap, run, start,
 } from './under.ts'
 
 const here = await detectOsLayers()
@@ -51,7 +51,7 @@ it('all processes of a hull end with its first process', async () => {
   const child = start(withoutLayers('nothing ties them together'), LEAVES_ONE)
   await new Promise((ready) => pipesOf(child).control.once('data', ready))
   process.kill(child.pid!, 'SIGKILL')
-  await lastWordsOf(child)
+  await outcomeOf(child)
   await expect.poll(() => groupOf(child.pid!), { interval: 1 }).toEqual([])
 })
 
@@ -63,7 +63,7 @@ describe.each(LAYERS)('a hull under %s', (_, layers) => {
       killHull(child)
       killHull(child)
       // Only SIGKILL ends a process that handles no other signal.
-      expect((await lastWordsOf(child)).end).toBe('SIGKILL')
+      expect((await outcomeOf(child)).end).toBe('SIGKILL')
       // A process closes its last descriptor shortly before it is gone.
       await expect.poll(() => chain.every(isGone), { interval: 1 }).toBe(true)
     }
@@ -74,14 +74,14 @@ describe.each(LAYERS)('a hull under %s', (_, layers) => {
       const child = start(layers, DEAF)
       for (let wait = 0; wait < turn * turn; wait += 1) await new Promise((resolve) => { setImmediate(resolve) })
       process.kill(child.pid!, 'SIGKILL')
-      await lastWordsOf(child)
+      await outcomeOf(child)
       await expect.poll(() => groupOf(child.pid!), { interval: 1 }).toEqual([])
     }
   })
 
   it('is not killed again after its end, when another process may have its pid', async () => {
     const child = start(layers, '')
-    await lastWordsOf(child)
+    await outcomeOf(child)
     expect(() => killHull(child)).not.toThrow()
   })
 

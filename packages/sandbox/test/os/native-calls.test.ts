@@ -7,8 +7,8 @@ import { attempt, run } from './under.ts'
 
 const here = await detectOsLayers()
 /** Both have bubblewrap, because it installs the filter. */
-const walls: OsLayers = { ...withoutLayers('it is not wanted here'), bubblewrap: here.bubblewrap }
-const filtered: OsLayers = { ...walls, seccomp: here.seccomp }
+const bubblewrapped: OsLayers = { ...withoutLayers('it is not wanted here'), bubblewrap: here.bubblewrap }
+const filtered: OsLayers = { ...bubblewrapped, seccomp: here.seccomp }
 
 const AF_INET = 2
 const AF_ALG = 38
@@ -47,7 +47,7 @@ describe('code that has escaped from Node', () => {
   })
 
   it('can make such calls without the filter', async () => {
-    const answers = await ask(walls, [['personality', 0xffff_ffff], ['memfd_create'], ['socket', AF_INET, SOCK_STREAM]])
+    const answers = await ask(bubblewrapped, [['personality', 0xffff_ffff], ['memfd_create'], ['socket', AF_INET, SOCK_STREAM]])
     expect(answers).toEqual(['done', 'EFAULT', 'done'])
   })
 
@@ -63,7 +63,7 @@ describe('a process', () => {
   it('cannot be started by a hull', async () => {
     // Without the filter it can, because the Node executable is there.
     const version = { value: `${process.version}\n` }
-    expect(await attempt(walls, `${START}.stdout`)).toEqual(version)
+    expect(await attempt(bubblewrapped, `${START}.stdout`)).toEqual(version)
     expect(await attempt(filtered, `${START}.error?.code ?? ${START}.stdout`))
       .toEqual(here.seccomp.active ? { value: 'EPERM' } : version)
   })

@@ -16,7 +16,7 @@ const SYSTEM = ['/usr/bin', '/bin']
 const found = (name: string): string | undefined => SYSTEM.map((folder) => join(folder, name)).find((path) => existsSync(path))
 
 const probe = (machine: Partial<ProbedMachine>): Promise<OsLayers> => probeOsLayers({
-  node: process.execPath, platform: 'linux', architecture: process.arch, folders: SYSTEM, patienceMs: 10_000, ...machine,
+  node: process.execPath, platform: 'linux', architecture: process.arch, folders: SYSTEM, timeoutMs: 10_000, ...machine,
 })
 
 /** A folder with only these programs. */
@@ -42,7 +42,7 @@ async function withoutProc(): Promise<string> {
 }
 
 /** Runs the command after the options of a wrapper, with the real path of Node. */
-const WITHOUT_WALLS = `while [ "$1" != -- ]; do shift; done; shift 2; exec '${process.execPath}' "$@"`
+const PASS_THROUGH = `while [ "$1" != -- ]; do shift; done; shift 2; exec '${process.execPath}' "$@"`
 
 describe('the layers of this machine', () => {
   it('are detected once', () => {
@@ -87,7 +87,7 @@ describe('a layer is inactive, with a reason, when', () => {
   })
 
   it('its program confines nothing', async () => {
-    const { bubblewrap } = await probe({ folders: [await folderOf({ bwrap: WITHOUT_WALLS })] })
+    const { bubblewrap } = await probe({ folders: [await folderOf({ bwrap: PASS_THROUGH })] })
     expect(bubblewrap).toMatchObject({ active: false, reason: expect.stringMatching(/^files of the host can be seen inside: /) })
   })
 
@@ -99,7 +99,7 @@ describe('a layer is inactive, with a reason, when', () => {
   it('its program does not end, and is killed', async () => {
     const noted = join(await temporaryFolder(), 'pids')
     const folder = await folderOf({ bwrap: `echo $$ >> '${noted}'; exec '${process.execPath}' -e 'setInterval(() => {}, 1000)'` })
-    const { bubblewrap } = await probe({ folders: [folder], patienceMs: 3_000 })
+    const { bubblewrap } = await probe({ folders: [folder], timeoutMs: 3_000 })
     expect(bubblewrap).toEqual({ active: false, reason: 'it had not ended after 3000 ms' })
     expect(readFileSync(noted, 'utf8').trim().split('\n').map(Number).every(isGone)).toBe(true)
   })

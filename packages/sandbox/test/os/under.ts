@@ -37,10 +37,10 @@ export interface Run {
 
 /** Runs a script until its end. */
 export async function run(layers: OsLayers, script: string, options?: RunOptions): Promise<Run> {
-  return lastWordsOf(start(layers, script, options))
+  return outcomeOf(start(layers, script, options))
 }
 
-export async function lastWordsOf(child: ChildProcess): Promise<Run> {
+export async function outcomeOf(child: ChildProcess): Promise<Run> {
   const { control, channel } = pipesOf(child)
   control.resume()
   channel.resume()
@@ -102,5 +102,5 @@ export async function programsWithoutBubblewrap(): Promise<string> {
 
 /** The layers of this machine if bubblewrap were not installed. */
 export const layersWithoutBubblewrap = async (): Promise<OsLayers> => probeOsLayers({
-  node: process.execPath, platform: process.platform, architecture: process.arch, folders: [await programsWithoutBubblewrap()], patienceMs: 10_000,
+  node: process.execPath, platform: process.platform, architecture: process.arch, folders: [await programsWithoutBubblewrap()], timeoutMs: 10_000,
 })

@@ -73,11 +73,11 @@ describe.runIf(process.platform === 'linux')('the util-linux layer', () => {
       if (text.startsWith('/')) await symlink(text, join(folder, name))
       else await writeFile(join(folder, name), `#!/bin/sh\n${text}\n`, { mode: 0o755 })
     }
-    return probeOsLayers({ node, platform: 'linux', architecture: process.arch, folders: [folder], patienceMs: 10_000 })
+    return probeOsLayers({ node, platform: 'linux', architecture: process.arch, folders: [folder], timeoutMs: 10_000 })
   }
   const PROGRAMS = { setpriv: '/usr/bin/setpriv', unshare: '/usr/bin/unshare', sh: '/bin/sh' }
   /** Ignores its options and runs the command after them. */
-  const WITHOUT_WALLS = 'while [ "$1" != -- ]; do shift; done; shift; exec "$@"'
+  const PASS_THROUGH = 'while [ "$1" != -- ]; do shift; done; shift; exec "$@"'
 
   it('is inactive without setpriv, with the reason', async () => {
     expect((await probe({})).utilLinux).toEqual({ active: false, reason: 'setpriv is not installed' })
@@ -93,9 +93,9 @@ describe.runIf(process.platform === 'linux')('the util-linux layer', () => {
   })
 
   it('is inactive when its programs confine nothing', async () => {
-    expect((await probe({ ...PROGRAMS, setpriv: WITHOUT_WALLS })).utilLinux)
+    expect((await probe({ ...PROGRAMS, setpriv: PASS_THROUGH })).utilLinux)
       .toEqual({ active: false, reason: 'a program can still gain privileges inside' })
-    expect((await probe({ ...PROGRAMS, unshare: WITHOUT_WALLS })).utilLinux).toMatchObject({
+    expect((await probe({ ...PROGRAMS, unshare: PASS_THROUGH })).utilLinux).toMatchObject({
       active: true, namespaces: { active: false, reason: "the host's own namespaces can be seen inside: net, ipc, pid" },
     })
   })

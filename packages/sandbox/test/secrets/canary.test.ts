@@ -13,17 +13,17 @@ import { codeOf, SECRET } from '../../../broker/test/secrets/ground.ts'
 
 /** Uses the secret in every way, and returns, logs and shows everything it gets. */
 const CURIOUS = running(`
-  const told = []
-  const tell = (value) => {
-    told.push(value)
+  const results = []
+  const report = (value) => {
+    results.push(value)
     runtime.log.info(JSON.stringify(value ?? null))
     runtime.progress(JSON.stringify(value ?? null))
     runtime.update(value ?? null)
   }
   const fault = ({ code, message, data }) => ({ code, message, data })
-  const attempt = async (work) => tell(await work().catch(fault))
+  const attempt = async (work) => report(await work().catch(fault))
   const handle = await runtime.secrets.handle('TOKEN')
-  tell(handle)
+  report(handle)
   const fetched = async (url, headers, more) => {
     const response = await runtime.net.fetch(url, { headers, ...more })
     return { url: response.url, headers: response.headers, body: await response.text() }
@@ -40,7 +40,7 @@ const CURIOUS = running(`
   await attempt(() => runtime.secrets.handle('OTHER'))
   await attempt(() => runtime.fs.write('note.txt', handle))
   await attempt(() => runtime.fs.readText('note.txt'))
-  return told
+  return results
 `)
 
 describe.each(REMOTE)('a compartment in a %s', (placement) => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { OsLayers } from '../../src/os/os-layer.ts'
-import { MissingWalls, detectOsLayers, withoutLayers } from '../../src/os/os-layers.ts'
+import { MissingLayers, detectOsLayers, withoutLayers } from '../../src/os/os-layers.ts'
 import { createSandbox } from '../../src/sandbox.ts'
 import { temporaryFolder } from '../fixture.ts'
 
@@ -15,11 +15,11 @@ const utilLinux = {
 } as const satisfies OsLayers['utilLinux']
 
 function reported(layers: OsLayers, mode: 'auto' | 'require' | 'off' = 'auto'): readonly string[] {
-  const walls = new MissingWalls()
+  const missing = new MissingLayers()
   const messages: string[] = []
-  walls.ofProcesses(layers, mode)
-  walls.watch(({ message }) => messages.push(message))
-  walls.ofProcesses(layers, mode)
+  missing.ofProcesses(layers, mode)
+  missing.watch(({ message }) => messages.push(message))
+  missing.ofProcesses(layers, mode)
   return messages
 }
 

@@ -1,7 +1,7 @@
 import { STREAMS } from './streams.ts'
 
 /** The globals of a compartment. All others are deleted. */
-export const ADMITTED_GLOBALS: ReadonlySet<string> = new Set([
+export const ALLOWED_GLOBALS: ReadonlySet<string> = new Set([
   // The language.
   'Object', 'Function', 'Array', 'Number', 'parseFloat', 'parseInt', 'Infinity', 'NaN', 'undefined', 'Boolean', 'String',
   'Symbol', 'Date', 'Promise', 'RegExp', 'Error', 'AggregateError', 'EvalError', 'RangeError', 'ReferenceError',
@@ -11,35 +11,35 @@ export const ADMITTED_GLOBALS: ReadonlySet<string> = new Set([
   'WeakRef', 'FinalizationRegistry', 'BigInt', 'Iterator', 'Proxy', 'Reflect', 'DisposableStack', 'AsyncDisposableStack',
   'decodeURI', 'decodeURIComponent', 'encodeURI', 'encodeURIComponent', 'escape', 'unescape', 'eval', 'isFinite', 'isNaN',
   'WebAssembly', 'global',
-  // Text, bytes, URLs. No URLPattern: its accessors abort the process when called on another object.
+  // Strings, bytes, URLs. No URLPattern: its accessors abort the process when called on another object.
   'Buffer', 'TextEncoder', 'TextDecoder', 'atob', 'btoa', 'URL', 'URLSearchParams', 'structuredClone',
   // Time and cancellation.
   'setTimeout', 'clearTimeout', 'setInterval', 'clearInterval', 'setImmediate', 'clearImmediate', 'queueMicrotask',
   'AbortController', 'AbortSignal', 'Event', 'EventTarget', 'CustomEvent', 'DOMException', 'QuotaExceededError',
   ...STREAMS,
-  // Replaced by lockdown with ones of its own.
+  // Lockdown replaces these.
   'console', 'process', 'crypto', 'performance',
 ])
 
 /** The builtin modules of a compartment, each with the reason. All others are denied. */
-export const ADMITTED_BUILTINS: ReadonlyMap<string, { readonly reason: string; readonly without?: readonly string[] }> = new Map([
+export const ALLOWED_BUILTINS: ReadonlyMap<string, { readonly reason: string; readonly without?: readonly string[] }> = new Map([
   ['assert', { reason: 'pure checks' }],
   ['assert/strict', { reason: 'pure checks' }],
   ['buffer', { reason: 'bytes in memory', without: ['Blob', 'File', 'resolveObjectURL'] }],
   ['events', { reason: 'callbacks in memory; its prototype is frozen', without: ['EventEmitterAsyncResource'] }],
-  ['path', { reason: 'text only' }],
-  ['path/posix', { reason: 'text only' }],
-  ['path/win32', { reason: 'text only' }],
-  ['querystring', { reason: 'text only' }],
-  ['string_decoder', { reason: 'bytes to text' }],
+  ['path', { reason: 'strings only' }],
+  ['path/posix', { reason: 'strings only' }],
+  ['path/win32', { reason: 'strings only' }],
+  ['querystring', { reason: 'strings only' }],
+  ['string_decoder', { reason: 'bytes to strings' }],
   ['timers', { reason: 'the same timers as the globals' }],
   ['timers/promises', { reason: 'the same timers as promises' }],
-  ['url', { reason: 'text only', without: ['URLPattern'] }],
+  ['url', { reason: 'strings only', without: ['URLPattern'] }],
   ['util', {
     reason: 'formatting and inspection',
     without: ['debug', 'debuglog', 'setTraceSigInt', 'transferableAbortController', 'transferableAbortSignal'],
   }],
-  ['util/types', { reason: 'questions about values' }],
+  ['util/types', { reason: 'type checks' }],
 ])
 
 /** The capability that replaces a denied module. */
