@@ -62,7 +62,8 @@ const IDLE_MS = 300_000
 const MIN_IDLE_MS = 250
 
 const OPTIONS: OptionForms<SandboxOptions> = {
-  workspace: forms.text, idleMs: forms.above(0), kept: forms.list(forms.text), ownCode: forms.list(forms.text), projectLayer: forms.text,
+  workspace: forms.text, idleMs: forms.above(0),
+  kept: forms.list(forms.text), ownCode: forms.list(forms.text), projectLayer: forms.text,
   operator: forms.fields({ path: forms.list(forms.text), env: forms.values(forms.text), outputBytes: forms.above(0) }),
   spares: forms.values(forms.number), most: forms.values(forms.number), os: forms.oneOf('auto', 'require', 'off'),
 }
@@ -82,7 +83,10 @@ export function createSandbox(given: SandboxOptions): PooledSandbox {
 
   const openOne: SessionOpener = (request, residency) => {
     const signal = request.signal === undefined ? closed.signal : AbortSignal.any([closed.signal, request.signal])
-    const broker = { operator, reserved: kept, ownCode, projectLayer, usedSecrets, missingSandbox: missing, requiresSandbox: os === 'require' }
+    const broker = {
+      operator, reserved: kept, ownCode, projectLayer, usedSecrets,
+      missingSandbox: missing, requiresSandbox: os === 'require',
+    }
     return openCompartment({ ...request, signal }, residency, workspace, pools, broker)
   }
   const openAll: SessionOpener = (request, residency) =>
@@ -98,7 +102,8 @@ export function createSandbox(given: SandboxOptions): PooledSandbox {
 
   /** Evicts the compartment that has been idle for longest. */
   const makeRoom = (placement: PooledPlacement): void => {
-    const evictable = [...sessions].filter((one): one is EvictableSession => one instanceof EvictableSession && one.placement === placement)
+    const evictable = [...sessions].filter((session) => session instanceof EvictableSession)
+      .filter((session) => session.placement === placement)
     const cooling = evictable.filter(({ state }) => state === 'cooling').length
     if (cooling >= pools[placement].census.inLine) return
     const idle = evictable.filter(({ idleMs: ms }) => ms >= MIN_IDLE_MS)
@@ -147,7 +152,8 @@ function loadLateCode(): Promise<unknown> {
     loadImage(), import('piscina'), ...preloadCode(),
   ]).then((outcomes) => {
     // After a lack of resources the next opening tries again.
-    if (outcomes.some((outcome) => outcome.status === 'rejected' && mentionsResourceShortage(messageOf(outcome.reason)))) loading = undefined
+    const failures = outcomes.flatMap((outcome) => outcome.status === 'rejected' ? [messageOf(outcome.reason)] : [])
+    if (failures.some(mentionsResourceShortage)) loading = undefined
   })
   return loading
 }
@@ -157,7 +163,9 @@ const MOST = 64
 
 /** `crowded` is called while openings of that placement wait. Contract: throws ConfigInvalid for an invalid count. */
 function createPools(
-  { spares = {}, most = {}, os = 'auto' }: PoolOptions, missing: MissingLayers, crowded: (placement: PooledPlacement) => void,
+  { spares = {}, most = {}, os = 'auto' }: PoolOptions,
+  missing: MissingLayers,
+  crowded: (placement: PooledPlacement) => void,
 ): Pools {
   for (const [name, count] of Object.entries(spares)) requireCount(`spares.${name}`, count, 0)
   for (const [name, count] of Object.entries(most)) requireCount(`most.${name}`, count, 1)
@@ -185,5 +193,6 @@ function createPools(
 
 function requireCount(name: string, count: number, least: number): void {
   if (Number.isSafeInteger(count) && count >= least) return
-  throw new BulkheadError('ConfigInvalid', `${name} of the sandbox is ${count}; it must be a whole number, ${least} or more.`)
+  const why = `${name} of the sandbox is ${count}; it must be a whole number, ${least} or more.`
+  throw new BulkheadError('ConfigInvalid', why)
 }

@@ -11,7 +11,9 @@ export type CallBroker = (method: BrokerMethod, ...args: readonly unknown[]) => 
 export function withPlainArgs(callBroker: CallBroker, limits: PlainLimits): CallBroker {
   return async (method, ...args) => callBroker(method, ...args.map((arg) => {
     const plain = toPlainJson(arg, limits)
-    if (!plain.ok) throw new CodedError('InputInvalid', `${method} got an argument that cannot be sent. ${plain.message}`)
+    if (!plain.ok) {
+      throw new CodedError('InputInvalid', `${method} got an argument that cannot be sent. ${plain.message}`)
+    }
     return plain.value
   }))
 }

@@ -19,7 +19,8 @@ function undeclared(whole: string, cures: Readonly<Record<string, string>>): obj
       const cure = typeof name === 'string' ? byName.get(name) : undefined
       if (cure === undefined) return Reflect.get(target, name, reader) as unknown
       const part = `${whole}.${String(name)}`
-      throw new CodedError('CapabilityDenied', `\`${part}\` is not available, because nothing was granted for it. ${cure}`, { data: { undeclared: part } })
+      const why = `\`${part}\` is not available, because nothing was granted for it. ${cure}`
+      throw new CodedError('CapabilityDenied', why, { data: { undeclared: part } })
     },
   })
 }
@@ -40,13 +41,18 @@ export const UNDECLARED_RUNTIME = undeclared('runtime', {
 })
 
 const UNDECLARED_FILES = undeclared('runtime.fs', {
-  read: FS_READ, readText: FS_READ, list: FS_READ, stat: FS_READ, glob: FS_READ, find: FS_READ, search: FS_READ, watch: FS_READ,
-  write: FS_WRITE, edit: 'Declare `requires.fs.read` and `requires.fs.write` with patterns of paths for the tool.', remove: FS_WRITE,
+  read: FS_READ, readText: FS_READ, list: FS_READ, stat: FS_READ, glob: FS_READ, find: FS_READ, search: FS_READ,
+  watch: FS_READ, write: FS_WRITE, remove: FS_WRITE,
+  edit: 'Declare `requires.fs.read` and `requires.fs.write` with patterns of paths for the tool.',
 })
 
 /** Files. Bytes cross as base64, strings as they are. */
 export function fileAccess(powers: ReadonlySet<RuntimePart>, callBroker: CallBroker): Partial<FileReader & FileWriter> {
-  return Object.freeze({ __proto__: UNDECLARED_FILES, ...(powers.has('fs.read') && reader(callBroker)), ...(powers.has('fs.write') && writer(callBroker)) })
+  return Object.freeze({
+    __proto__: UNDECLARED_FILES,
+    ...(powers.has('fs.read') && reader(callBroker)),
+    ...(powers.has('fs.write') && writer(callBroker)),
+  })
 }
 
 function reader(callBroker: CallBroker): FileReader {
@@ -57,9 +63,12 @@ function reader(callBroker: CallBroker): FileReader {
     readText: (path, range) => callBroker('fs.read', path, 'text', range ?? null) as Promise<string>,
     list: (path) => callBroker('fs.list', path) as Promise<unknown> as Promise<readonly DirectoryEntry[]>,
     stat: (path) => callBroker('fs.stat', path) as Promise<unknown> as Promise<FileStat>,
-    glob: (pattern, options) => callBroker('fs.glob', pattern, options ?? null) as Promise<unknown> as Promise<readonly string[]>,
-    find: (pattern, options) => callBroker('fs.find', pattern, options ?? null) as Promise<unknown> as Promise<FilesFound>,
-    search: (pattern, options) => callBroker('fs.search', pattern, options ?? null) as Promise<unknown> as Promise<LinesFound>,
+    glob: (pattern, options) =>
+      callBroker('fs.glob', pattern, options ?? null) as Promise<unknown> as Promise<readonly string[]>,
+    find: (pattern, options) =>
+      callBroker('fs.find', pattern, options ?? null) as Promise<unknown> as Promise<FilesFound>,
+    search: (pattern, options) =>
+      callBroker('fs.search', pattern, options ?? null) as Promise<unknown> as Promise<LinesFound>,
     watch: (path) => watching(callBroker('fs.watch', path) as Promise<string>, callBroker),
   }
 }
@@ -84,7 +93,8 @@ async function* readChanges(id: Promise<string>, callBroker: CallBroker): AsyncG
 
 function writer(callBroker: CallBroker): FileWriter {
   return {
-    write: async (path, content) => await callBroker('fs.write', path, ...encoded(content)) as { bytes: number; created: boolean },
+    write: async (path, content) =>
+      await callBroker('fs.write', path, ...encoded(content)) as { bytes: number; created: boolean },
     edit: (path, oldText, newText, options) =>
       callBroker('fs.edit', path, oldText, newText, options?.all === true) as Promise<unknown> as Promise<Edited>,
     remove: async (path) => void await callBroker('fs.remove', path),
@@ -94,7 +104,8 @@ function writer(callBroker: CallBroker): FileWriter {
 const encoded = (content: string | Uint8Array): readonly [kind: 'text' | 'bytes', content: string] =>
   typeof content === 'string' ? ['text', content] : ['bytes', Buffer.from(content).toString('base64')]
 
-export const envAccess = (callBroker: CallBroker): object => Object.freeze({ get: (name: string) => callBroker('env.get', name) as Promise<string> })
+export const envAccess = (callBroker: CallBroker): object =>
+  Object.freeze({ get: (name: string) => callBroker('env.get', name) as Promise<string> })
 
 export const secretAccess = (callBroker: CallBroker): object =>
   Object.freeze({ handle: (name: string) => callBroker('secrets.handle', name) as Promise<string> })
@@ -109,7 +120,8 @@ export const toolAccess = (callBroker: CallBroker): object => Object.freeze({
 })
 
 export const sessionAccess = (callBroker: CallBroker): SessionMemory => {
-  const read = () => callBroker('session.read') as Promise<unknown> as Promise<{ readonly id: string; readonly data: Json }>
+  const read = () =>
+    callBroker('session.read') as Promise<unknown> as Promise<{ readonly id: string; readonly data: Json }>
   return Object.freeze({
     id: async () => (await read()).id,
     read: async () => (await read()).data,
@@ -120,14 +132,19 @@ export const sessionAccess = (callBroker: CallBroker): SessionMemory => {
 /** Commands: a name and an argument vector. */
 export function shellAccess(callBroker: CallBroker): Shell {
   return Object.freeze({
-    run: (cmd, args, options) =>
-      callBroker('shell.run', cmd, args ?? [], { cwd: options?.cwd, input: options?.input }) as Promise<unknown> as Promise<ShellResult>,
-    pipe: (stages, options) =>
-      callBroker('shell.pipe', stages.map(stageRequest), optionsRequest(options)) as Promise<unknown> as Promise<PipeResult>,
+    run: (cmd, args, options) => {
+      const result = callBroker('shell.run', cmd, args ?? [], { cwd: options?.cwd, input: options?.input })
+      return result as Promise<unknown> as Promise<ShellResult>
+    },
+    pipe: (stages, options) => {
+      const result = callBroker('shell.pipe', stages.map(stageRequest), optionsRequest(options))
+      return result as Promise<unknown> as Promise<PipeResult>
+    },
   } satisfies Shell)
 }
 
-const stageRequest = ({ cmd, args = [], input, stdout, stderr, as }: ShellStage): object => ({ cmd, args, input, stdout, stderr, as })
+const stageRequest = ({ cmd, args = [], input, stdout, stderr, as }: ShellStage): object =>
+  ({ cmd, args, input, stdout, stderr, as })
 const optionsRequest = ({ cwd, timeoutMs, wall, quiet }: PipeOptions = {}): object => ({ cwd, timeoutMs, wall, quiet })
 
 /** Questions to a person. Each method sends one request and checks the kind of the response. */

@@ -53,7 +53,8 @@ export class ExtensionRunner implements RunnerMethods {
     this.#log = new LogSender(this.#callBroker)
     const powers = new Map(options.tools.map((tool) => [tool.name, new Set(tool.powers)]))
     this.#tools = new Map([...tools].map(([toolName, tool]) => {
-      const runtime = runtimeOf({ toolName, powers: powers.get(toolName) ?? NO_POWERS, callBroker: this.#callBroker, log: this.#log })
+      const given = powers.get(toolName) ?? NO_POWERS
+      const runtime = runtimeOf({ toolName, powers: given, callBroker: this.#callBroker, log: this.#log })
       return [toolName, { tool, runtime }]
     }))
   }
@@ -132,7 +133,9 @@ function describeExtension(exported: unknown, limits: PlainLimits): DescribedExt
   if (!isRecord(exported['tools'])) throw mismatch('The default export of the main file has no `tools` object.')
   const tools = new Map<string, ModuleTool>()
   for (const [name, tool] of Object.entries(exported['tools'])) {
-    if (!isRecord(tool) || typeof tool['execute'] !== 'function') throw mismatch(`The tool ${name} has no execute function.`)
+    if (!isRecord(tool) || typeof tool['execute'] !== 'function') {
+      throw mismatch(`The tool ${name} has no execute function.`)
+    }
     tools.set(name, tool as unknown as ModuleTool)
   }
   for (const phase of PHASES) {

@@ -53,7 +53,8 @@ function response({ url, status, headers }: Head, content: AsyncIterable<Uint8Ar
       try {
         return JSON.parse(written) as Json
       } catch (cause) {
-        throw new CodedError('ToolExecutionFailed', `The body of the response, of status ${status}, is not JSON.`, { cause })
+        const why = `The body of the response, of status ${status}, is not JSON.`
+        throw new CodedError('ToolExecutionFailed', why, { cause })
       }
     },
   } satisfies NetResponse)
@@ -64,7 +65,9 @@ function body({ bodyId }: Head, callBroker: CallBroker): AsyncIterable<Uint8Arra
   let taken = false
   return Object.freeze({
     [Symbol.asyncIterator]() {
-      if (taken) throw new CodedError('InputInvalid', 'The body of a response can be read only once. Keep what you read.')
+      if (taken) {
+        throw new CodedError('InputInvalid', 'The body of a response can be read only once. Keep what you read.')
+      }
       taken = true
       return pieces(bodyId, callBroker)
     },

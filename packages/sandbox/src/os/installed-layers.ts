@@ -47,7 +47,8 @@ export async function installed<Means>(
   }
   return inactive(seen
     ? `${program} is not installed`
-    : `${program} cannot be looked for: the host was started with --permission, and may not read the folders of the system`)
+    : `${program} cannot be looked for: the host was started with --permission, `
+      + 'and may not read the folders of the system')
 }
 
 async function lookFor(path: string): Promise<'program' | 'nothing' | 'forbidden'> {
@@ -126,13 +127,17 @@ export async function nodeNeeds(node: string, timeoutMs: number): Promise<NodeNe
       if (error === null) return resolve(stdout)
       const why = oneLine(stderr) || oneLine(error.message)
       // Node aborts when it gets no thread or memory, and is killed when it is late.
-      const isTemporary = isResourceShortage(error) || typeof error.signal === 'string' || mentionsResourceShortage(stderr)
-      reject(isTemporary ? resourceShortage('Node could not be started', why, error) : new Error(`Node itself does not start here: ${why}`))
+      const wasKilled = typeof error.signal === 'string'
+      const isTemporary = wasKilled || isResourceShortage(error) || mentionsResourceShortage(stderr)
+      reject(isTemporary
+        ? resourceShortage('Node could not be started', why, error)
+        : new Error(`Node itself does not start here: ${why}`))
     })
   })
   const { loaded, memory } = JSON.parse(output) as { readonly loaded: readonly string[]; readonly memory?: NodeMemory }
   // The others are the program itself and mappings of the kernel.
-  return { libraries: loaded.filter((path) => path.startsWith('/') && path !== node).map((path) => normalize(path)), memory }
+  const libraries = loaded.filter((path) => path.startsWith('/') && path !== node).map((path) => normalize(path))
+  return { libraries, memory }
 }
 
 /** The path of Node inside: a neutral one, unless Node finds its libraries relative to its own path. */

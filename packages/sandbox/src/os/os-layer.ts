@@ -3,7 +3,8 @@ export type OsLayer<Means> =
   | ({ readonly active: true } & Means)
   | { readonly active: false; readonly reason: string }
 
-export const inactive = (reason: string): { readonly active: false; readonly reason: string } => ({ active: false, reason })
+export const inactive = (reason: string): { readonly active: false; readonly reason: string } =>
+  ({ active: false, reason })
 
 export interface OsLayers {
   /** Limits on memory, files and core dumps. */

@@ -44,7 +44,8 @@ export async function osLayersFor(mode: OsMode, detect: () => Promise<OsLayers> 
 }
 
 export function withoutLayers(reason: string): OsLayers {
-  return { rlimits: inactive(reason), bubblewrap: inactive(reason), seccomp: inactive(reason), utilLinux: inactive(reason) }
+  const layer = inactive(reason)
+  return { rlimits: layer, bubblewrap: layer, seccomp: layer, utilLinux: layer }
 }
 
 /**
@@ -82,7 +83,9 @@ async function provenLayers(machine: ProbedMachine): Promise<OsLayers> {
   if (isComplete && await failureOf(offered) === undefined) return offered
 
   /** The layer if it works together with the earlier ones, or why it does not. */
-  const proven = async <Means>(layer: OsLayer<Means>, within: (layer: OsLayer<Means>) => OsLayers): Promise<OsLayer<Means>> => {
+  const proven = async <Means>(
+    layer: OsLayer<Means>, within: (layer: OsLayer<Means>) => OsLayers,
+  ): Promise<OsLayer<Means>> => {
     if (!layer.active) return layer
     const failure = await failureOf(within(layer))
     return failure === undefined ? layer : inactive(failure)
@@ -123,7 +126,8 @@ function refuseWithout({ rlimits, bubblewrap }: OsLayers): void {
   )
 }
 
-const CURE = 'Install bubblewrap and util-linux and allow user namespaces, or set sandbox.os to "require" to run nothing without them.'
+const CURE = 'Install bubblewrap and util-linux and allow user namespaces, '
+  + 'or set sandbox.os to "require" to run nothing without them.'
 
 /** The layers that this machine lacks for child processes and commands, as far as tried. Each is reported once. */
 export class MissingLayers {
@@ -142,7 +146,9 @@ export class MissingLayers {
   }
 
   ofCommands(): void {
-    this.#report('commands', 'Commands run without a sandbox, with all rights of this user, because bubblewrap does not work here.')
+    const message = 'Commands run without a sandbox, with all rights of this user, '
+      + 'because bubblewrap does not work here.'
+    this.#report('commands', message)
   }
 
   #report(around: 'processes' | 'commands', message: string): void {

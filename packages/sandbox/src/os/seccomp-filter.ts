@@ -52,8 +52,13 @@ const FAIL_WITH = 0x0005_0000
 const X32 = 0x4000_0000
 const CLONE_THREAD = 0x0001_0000
 
+interface Architecture {
+  readonly audit: number
+  readonly numberOf: (call: SystemCall) => number | null
+}
+
 /** By Node's name: the kernel's audit number, and the column of system call numbers. */
-const ARCHITECTURES = new Map<string, { readonly audit: number; readonly numberOf: (call: SystemCall) => number | null }>([
+const ARCHITECTURES: ReadonlyMap<string, Architecture> = new Map([
   ['x64', { audit: 0xc000_003e, numberOf: ([, x64]) => x64 }],
   ['arm64', { audit: 0xc000_00b7, numberOf: ([, , arm64]) => arm64 }],
 ])

@@ -19,7 +19,8 @@ export function spawnHull(
   const { file, args: commandArgs, filter } = hullCommand(node, args, layers, size)
   const pipes = ['ignore', 'pipe', 'pipe', 'pipe', 'pipe', ...(filter === undefined ? [] : ['pipe' as const])] as const
   // Leads a session and a process group: detached from the host's terminal, and killed as a whole.
-  const child = startMasked(pipes, masked, (stdio) => spawn(file, commandArgs, { cwd: '/', env: {}, detached: true, stdio }))
+  const child = startMasked(pipes, masked, (stdio) =>
+    spawn(file, commandArgs, { cwd: '/', env: {}, detached: true, stdio }))
   // If the first process is killed before `bwrap` has tied the others to it, they would keep our pipes.
   child.once('exit', () => killGroup(child))
   if (filter !== undefined) writeFilter(filter, child)

@@ -32,7 +32,8 @@ export interface LayerFailure {
   readonly fault: 'layers' | 'system' | 'unknown'
 }
 
-const fromOutput = (output: string): LayerFailure => ({ why: oneLine(output), fault: mentionsResourceShortage(output) ? 'system' : 'layers' })
+const fromOutput = (output: string): LayerFailure =>
+  ({ why: oneLine(output), fault: mentionsResourceShortage(output) ? 'system' : 'layers' })
 const silent = (why: string): LayerFailure => ({ why, fault: 'unknown' })
 
 /**
@@ -40,8 +41,11 @@ const silent = (why: string): LayerFailure => ({ why, fault: 'unknown' })
  */
 export async function tryLayers(node: string, layers: OsLayers, timeoutMs: number): Promise<LayerFailure | undefined> {
   const child = spawnHull(node, ARGS, layers, { memoryMb: MEMORY_MB })
-  if (child.pid === undefined) return new Promise((resolve) => child.once('error', ({ message }) => resolve(fromOutput(message))))
-  const [, stdout, stderr, control, channel] = child.stdio as unknown as readonly [null, Readable, Readable, Readable, Readable]
+  if (child.pid === undefined) {
+    return new Promise((resolve) => child.once('error', ({ message }) => resolve(fromOutput(message))))
+  }
+  type Pipes = readonly [null, Readable, Readable, Readable, Readable]
+  const [, stdout, stderr, control, channel] = child.stdio as unknown as Pipes
   const [proof, errorOutput] = [control, stderr, stdout, channel].map(collect)
   let late = false
   const timer = setTimeout(() => {

@@ -44,7 +44,9 @@ export function utilLinuxArgs({ setpriv, namespaces }: UtilLinuxMeans): readonly
 }
 
 /** The part that does not work, according to the report from inside. Undefined when all parts do. */
-export function findUtilLinuxFault({ setpriv, namespaces }: UtilLinuxMeans, inside: InsideReport | null): string | undefined {
+export function findUtilLinuxFault(
+  { setpriv, namespaces }: UtilLinuxMeans, inside: InsideReport | null,
+): string | undefined {
   if (inside === null) return 'it cannot be checked, because /proc is not mounted'
   const { status } = inside
   const says = (line: string): boolean => new RegExp(`^${line}$`, 'm').test(status)
@@ -72,11 +74,14 @@ export async function provenUtilLinux({ isRoot, find, failureOf }: UtilLinuxTria
   let unseparated = !unshare.active ? unshare.reason : !shell.active ? shell.reason : ''
   let failure: string | undefined
   const separate = isComplete
-    ? namespaceOptions(isRoot).map((options): OsLayer<NamespaceMeans> => ({ active: true, path: unshare.path, options, shell: shell.path }))
+    ? namespaceOptions(isRoot).map((options): OsLayer<NamespaceMeans> =>
+      ({ active: true, path: unshare.path, options, shell: shell.path }))
     : []
   for (const namespaces of [...separate, undefined]) {
     for (const form of privilegeForms(isRoot)) {
-      const layer = { active: true, setpriv: { path: setpriv.path, ...form }, namespaces: namespaces ?? inactive(unseparated) } as const
+      const layer = {
+        active: true, setpriv: { path: setpriv.path, ...form }, namespaces: namespaces ?? inactive(unseparated),
+      } as const
       failure = await failureOf(layer)
       if (failure === undefined) return layer
     }

@@ -100,7 +100,8 @@ export class HullPool {
     const late = new AbortController()
     const timer = setTimeout(() => {
       const { most } = this.#options
-      const why = `None of the ${most} places for compartments became free within ${startMs} ms. Close some, or allow more.`
+      const why = `None of the ${most} places for compartments became free within ${startMs} ms. `
+        + 'Close some, or allow more.'
       late.abort(new BulkheadError('NoPlaceFree', why, { data: { most } }))
     }, startMs)
     const place = this.#permits.take(AbortSignal.any([signal, late.signal]))

@@ -92,7 +92,8 @@ export class Spares {
   }
 
   async #replaceWhenDead(spare: EmptyHull, shape: HullShape): Promise<void> {
-    const late = setTimeout(() => this.#waiting.has(spare) && this.#end(spare), this.#options.readyMs ?? READY_MS).unref()
+    const { readyMs = READY_MS } = this.#options
+    const late = setTimeout(() => this.#waiting.has(spare) && this.#end(spare), readyMs).unref()
     const wasReady = await spare.ready
     clearTimeout(late)
     await spare.exited

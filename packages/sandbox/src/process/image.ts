@@ -81,7 +81,8 @@ const WARM_UP_HEAP_MB = 64
 export async function warmScript({ boot, script, author }: Image): Promise<CompiledScript | undefined> {
   const start: WorkerStart = { script, author, spare: true, readable: [], inHull: false }
   const worker = new Worker(boot, {
-    ...threadOptions({ heapMb: WARM_UP_HEAP_MB }), eval: true, stdout: true, stderr: true, workerData: { ...start, tellsCache: true },
+    ...threadOptions({ heapMb: WARM_UP_HEAP_MB }), eval: true, stdout: true, stderr: true,
+    workerData: { ...start, tellsCache: true },
   })
   const cache = await new Promise<Uint8Array | undefined>((resolve) => {
     worker.once('message', resolve)

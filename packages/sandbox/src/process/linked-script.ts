@@ -37,7 +37,8 @@ function asciiOnly(text: string): string {
 export function exportsOf(text: string): readonly string[] {
   return [
     ...[...text.matchAll(EXPORT_DECLARATION)].map((match) => match[1]!),
-    ...[...text.matchAll(EXPORT_LIST), ...text.matchAll(REEXPORT)].flatMap((match) => pairs(match[1]!).map(([, name]) => name)),
+    ...[...text.matchAll(EXPORT_LIST), ...text.matchAll(REEXPORT)].flatMap((match) =>
+      pairs(match[1]!).map(([, name]) => name)),
   ]
 }
 
@@ -55,7 +56,9 @@ function asFunction({ path, text, imports }: SourceModule, names: ReadonlyMap<st
     .replaceAll(EXPORT_LIST, '')
     .replaceAll(EXPORT_DECLARATION, '')
   const left = LEFT_OVER.exec(body)?.[0]
-  if (left !== undefined) throw new SyntaxError(`${basename(path)} has an import or export that cannot be linked: ${left}`)
+  if (left !== undefined) {
+    throw new SyntaxError(`${basename(path)} has an import or export that cannot be linked: ${left}`)
+  }
   return `(() => { // ${basename(path)}\n${body}\nreturn { ${offered.join(', ')} }\n})()`
 }
 
@@ -145,7 +148,7 @@ parentPort.postMessage(workerData.map((text) => stripTypeScriptTypes(text)))
 `
 
 /** Sources as JavaScript. In a published package the files are JavaScript already. */
-async function stripTypes(files: readonly { readonly path: string; readonly text: string }[]): Promise<readonly string[]> {
+async function stripTypes(files: readonly Pick<SourceModule, 'path' | 'text'>[]): Promise<readonly string[]> {
   const typed = files.filter(({ path }) => path.endsWith('.ts'))
   if (typed.length === 0) return files.map(({ text }) => text)
   const stripped = await new Promise<readonly string[]>((done, fail) => {

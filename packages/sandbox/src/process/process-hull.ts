@@ -68,7 +68,8 @@ class Handovers {
 
   #line({ text, cache }: CompiledScript, spare: boolean): Buffer {
     const cacheBase64 = Buffer.from(cache).toString('base64')
-    return Buffer.from(`${JSON.stringify({ author: this.#author, script: text, cacheBase64, spare } satisfies HullHandover)}\n`)
+    const handover: HullHandover = { author: this.#author, script: text, cacheBase64, spare }
+    return Buffer.from(`${JSON.stringify(handover)}\n`)
   }
 }
 
@@ -125,7 +126,8 @@ class ProcessHull implements EmptyHull {
     // A spare may have been stopped (SIGSTOP) while it waited.
     continueHull(this.#child)
     control.write(`${JSON.stringify({ memoryMb, cpuMs } satisfies HullAssignment)}\n`)
-    const transport = socketTransport(channel, { maxFrameBytes: messageBytes, readOnlyWhenDrained: true, pausesAfterLong: true })
+    const options = { maxFrameBytes: messageBytes, readOnlyWhenDrained: true, pausesAfterLong: true }
+    const transport = socketTransport(channel, options)
     transport.send(JSON.stringify(termsOf(limits)))
     return {
       transport,
@@ -147,7 +149,8 @@ class ProcessHull implements EmptyHull {
     if (this.#killed) return { kind: 'killed' }
     if (OUT_OF_HEAP.test(output)) return { kind: 'memory', limit: 'heapMb', text: 'more heap than its limit' }
     if (OUT_OF_MEMORY.test(output)) return { kind: 'memory', limit: 'memoryMb', text: 'more than the system gives it' }
-    return { kind: 'crashed', text: `its process ended with ${ended}${output === '' ? '' : `: ${output.slice(0, 500)}`}` }
+    const printed = output === '' ? '' : `: ${output.slice(0, 500)}`
+    return { kind: 'crashed', text: `its process ended with ${ended}${printed}` }
   }
 }
 

@@ -18,9 +18,10 @@ const CALL_CODES: ReadonlySet<ErrorCode> = new Set([
   // Of a module that forwards calls to a server.
   'ServerUnavailable', 'ServerLost', 'ToolDefinitionChanged',
   // Refusals of the broker that the tool did not catch.
-  'CapabilityDenied', 'CapabilityUnavailable', 'EnvNameUndeclared', 'EnvNameNotSet', 'SlotAccessDenied', 'SlotVersionMissing',
-  'SlotDriftRejected', 'SlotMigrationFailed', 'StateInvalid', 'StoreUnavailable', 'InteractionUnavailable', 'InteractionTimeout', 'ApprovalDenied', 'TooManyCalls',
-  'TooManyBytesRead', 'TooManyBytesWritten', 'TooManyBytesSent', 'TooManyNestedCalls',
+  'CapabilityDenied', 'CapabilityUnavailable', 'EnvNameUndeclared', 'EnvNameNotSet', 'SlotAccessDenied',
+  'SlotVersionMissing', 'SlotDriftRejected', 'SlotMigrationFailed', 'StateInvalid', 'StoreUnavailable',
+  'InteractionUnavailable', 'InteractionTimeout', 'ApprovalDenied', 'TooManyCalls', 'TooManyBytesRead',
+  'TooManyBytesWritten', 'TooManyBytesSent', 'TooManyNestedCalls',
 ])
 const NO_CODES: ReadonlySet<ErrorCode> = new Set()
 
@@ -52,15 +53,17 @@ export const closedEarly = (): BulkheadError =>
   new BulkheadError('CompartmentKilled', 'The compartment was closed while it was still needed.')
 
 /** For a request that was never sent: it can be sent to the next compartment of the extension. */
-export const compartmentGone = (extension: string, reason: BulkheadError | undefined): BulkheadError => new BulkheadError(
-  'CompartmentGone', `The compartment of ${extension} ended before the call was sent to it.`, { cause: reason },
-)
+export function compartmentGone(extension: string, reason: BulkheadError | undefined): BulkheadError {
+  const message = `The compartment of ${extension} ended before the call was sent to it.`
+  return new BulkheadError('CompartmentGone', message, { cause: reason })
+}
 
-export const isCompartmentGone = (error: unknown): boolean => BulkheadError.is(error) && error.code === 'CompartmentGone'
+export const isCompartmentGone = (error: unknown): boolean =>
+  BulkheadError.is(error) && error.code === 'CompartmentGone'
 
 /** For a packet over the limit. A compartment that follows the protocol refuses it on its own side instead. */
-export const packetTooLarge = ({ messageBytes }: Pick<CompartmentLimits, 'messageBytes'>): BulkheadError => new BulkheadError(
-  'MessageTooLarge',
-  `The compartment sent more than ${messageBytes} bytes at once, and was killed. Raise its messageBytes if it needs as many.`,
-  { data: { limit: 'messageBytes' } },
-)
+export function packetTooLarge({ messageBytes }: Pick<CompartmentLimits, 'messageBytes'>): BulkheadError {
+  const message = `The compartment sent more than ${messageBytes} bytes at once, and was killed. `
+    + 'Raise its messageBytes if it needs as many.'
+  return new BulkheadError('MessageTooLarge', message, { data: { limit: 'messageBytes' } })
+}

@@ -119,7 +119,9 @@ export class EvictableSession implements CompartmentSession {
   }
 
   /** The signal is read only where the compartment has to be opened. */
-  async #use<T>(source: Pick<ToolInvocation, 'signal'> | undefined, send: (session: CompartmentSession) => Promise<T>): Promise<T> {
+  async #use<T>(
+    source: Pick<ToolInvocation, 'signal'> | undefined, send: (session: CompartmentSession) => Promise<T>,
+  ): Promise<T> {
     this.#residency.begin()
     try {
       return await send(this.#session ?? await this.#opened(source?.signal))
@@ -170,7 +172,8 @@ export class EvictableSession implements CompartmentSession {
     this.#checkIn(this.#idleMs)
     void session.ended.then((end) => {
       if (this.#session !== session) return
-      this.#finish(end, end.kind === 'failed' ? end.error : new BulkheadError('CompartmentKilled', 'The compartment was closed.'))
+      const closed = new BulkheadError('CompartmentKilled', 'The compartment was closed.')
+      this.#finish(end, end.kind === 'failed' ? end.error : closed)
     })
   }
 

@@ -50,7 +50,9 @@ export class Gate implements Inspector {
     if (json.length > this.#limits.messageBytes) throw packetTooLarge(this.#limits)
     const parsed = parsePacket(json, this.#json)
     if (!parsed.ok) throw violation(`sent a packet that ${parsed.why}`)
-    if (!Array.isArray(parsed.value) || parsed.value.length === 0) throw violation('sent a packet that is not a list of messages')
+    if (!Array.isArray(parsed.value) || parsed.value.length === 0) {
+      throw violation('sent a packet that is not a list of messages')
+    }
     const messages = messagesOf(parsed.value)
     for (const message of messages) checkForm(message)
     return messages as readonly Message[]
@@ -104,7 +106,9 @@ function stringsOf(packet: unknown, limits: CompartmentLimits): readonly string[
   const strings: string[] = []
   for (let index = 0; index < packet.length; index++) {
     const string: unknown = packet[index]
-    if (typeof string !== 'string' || !string.isWellFormed()) throw violation('sent a value that is not a well-formed string')
+    if (typeof string !== 'string' || !string.isWellFormed()) {
+      throw violation('sent a value that is not a well-formed string')
+    }
     chars += string.length
     if (chars > limits.messageBytes) throw packetTooLarge(limits)
     strings.push(string)
@@ -141,7 +145,9 @@ const errorFields: ReadonlyMap<string, 'string' | 'any' | 'error'> = new Map(Obj
 
 function checkError(error: unknown, depth: number): void {
   if (!isRecord(error) || depth > WIRE_LIMITS.errorDepth) throw violation('sent a malformed error')
-  if (!Object.hasOwn(error, 'name') || !Object.hasOwn(error, 'message')) throw violation('sent an error without name or message')
+  if (!Object.hasOwn(error, 'name') || !Object.hasOwn(error, 'message')) {
+    throw violation('sent an error without name or message')
+  }
   for (const [key, value] of Object.entries(error)) {
     const kind = errorFields.get(key)
     if (kind === undefined) throw violation('sent an error with an unknown field')
@@ -156,11 +162,15 @@ const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /** For valid messages, but too many of them. */
-function beyond(limit: 'messagesPerSecond' | 'outstandingRequests', limits: CompartmentLimits, of: string): BulkheadError {
+function beyond(
+  limit: 'messagesPerSecond' | 'outstandingRequests', limits: CompartmentLimits, of: string,
+): BulkheadError {
   const { error } = COMPARTMENT_LIMITS[limit]
-  const why = `The compartment had more than ${limits[limit]} ${of}, and was killed. Raise its ${limit} if it needs as many.`
+  const why = `The compartment had more than ${limits[limit]} ${of}, and was killed. `
+    + `Raise its ${limit} if it needs as many.`
   return new BulkheadError(error, why, { data: { limit } })
 }
 
-const violation = (what: string): BulkheadError =>
-  new BulkheadError('BoundaryViolation', `The compartment ${what}. It was killed; do not use this version of the extension.`)
+const violation = (what: string): BulkheadError => new BulkheadError(
+  'BoundaryViolation', `The compartment ${what}. It was killed; do not use this version of the extension.`,
+)

@@ -79,7 +79,9 @@ const WITHOUT_CODE: ReadonlySet<ErrorCode> = new Set(['CompartmentCrashed', 'Com
 function notStarted({ placement, extension }: CompartmentRequest, error: unknown): BulkheadError {
   const what = `No ${placement} could be started for ${extension.id}`
   const { code, message } = BulkheadError.from(error)
-  if (WITHOUT_CODE.has(code) || isResourceShortage(error)) return resourceShortage(what, message.replace(/\.$/, ''), error)
+  if (WITHOUT_CODE.has(code) || isResourceShortage(error)) {
+    return resourceShortage(what, message.replace(/\.$/, ''), error)
+  }
   return new BulkheadError('CompartmentStartFailed', `${what}: ${message}`, { cause: error })
 }
 
@@ -174,7 +176,8 @@ function readReply(reply: Json): Offered {
   const tools = new Map<string, OfferedTool>()
   for (const tool of reply['tools'] as readonly Json[]) {
     if (!isJsonObject(tool) || typeof tool['name'] !== 'string') throw malformed()
-    tools.set(tool['name'], { approvalKey: tool['approvalKey'] === true, input: tool['input'], requires: tool['requires'] })
+    const { approvalKey, input, requires } = tool
+    tools.set(tool['name'], { approvalKey: approvalKey === true, input, requires })
   }
   const named: ReadonlySet<Json> = new Set(reply['phases'] as readonly Json[])
   return { tools, phases: new Set(LIFECYCLE_PHASES.filter((phase) => named.has(phase))) }

@@ -59,7 +59,8 @@ export function remotePeer(hull: Hull, broker: Broker, limits: CompartmentLimits
         killLater = setTimeout(() => hull.kill(), EXIT_REPORT_MS)
         return
       }
-      ended.resolve(reason instanceof FrameTooLarge ? packetTooLarge(limits) : BulkheadError.from(reason, 'BoundaryViolation'))
+      const isTooLarge = reason instanceof FrameTooLarge
+      ended.resolve(isTooLarge ? packetTooLarge(limits) : BulkheadError.from(reason, 'BoundaryViolation'))
       hull.kill()
     },
   })
@@ -111,13 +112,17 @@ function exitError(exit: HullExit): BulkheadError {
 }
 
 /** A built-in module in the host's own thread: the same runtime and the same broker, without a boundary. */
-export function inlinePeer(module: ExtensionModule, broker: Broker, { limits }: Pick<CompartmentRequest, 'limits'>): Peer {
+export function inlinePeer(
+  module: ExtensionModule, broker: Broker, { limits }: Pick<CompartmentRequest, 'limits'>,
+): Peer {
   const ended = Promise.withResolvers<BulkheadError | undefined>()
   const open = new Set<ReplyHandler>()
   let over: BulkheadError | undefined
   let runner: ExtensionRunner | undefined
   const run = async (method: keyof CompartmentMethods, args: readonly unknown[]): Promise<Json> => {
-    if (runner === undefined) throw new BulkheadError('LifecyclePhaseInvalid', 'The module was called before it was loaded.')
+    if (runner === undefined) {
+      throw new BulkheadError('LifecyclePhaseInvalid', 'The module was called before it was loaded.')
+    }
     const implementation = runner[method as keyof RunnerMethods] as (...args: readonly unknown[]) => Promise<Json>
     return implementation.call(runner, ...args)
   }

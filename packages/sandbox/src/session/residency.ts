@@ -94,8 +94,10 @@ export class PhaseReplay {
 
   /** Goes on after a failure. Contract: `failed` must not throw; never rejects. */
   async undo(session: CompartmentSession, failed: (phase: LifecyclePhase, error: unknown) => void): Promise<void> {
-    if (this.#up.has('activate')) await session.lifecycle('deactivate').catch((error: unknown) => failed('deactivate', error))
-    if (this.#up.has('init')) await session.lifecycle('dispose').catch((error: unknown) => failed('dispose', error))
+    const run = (phase: LifecyclePhase): Promise<void> =>
+      session.lifecycle(phase).catch((error: unknown) => failed(phase, error))
+    if (this.#up.has('activate')) await run('deactivate')
+    if (this.#up.has('init')) await run('dispose')
   }
 }
 

@@ -37,7 +37,9 @@ export class SessionPool implements CompartmentSession {
   #deathsInARow = 0
 
   /** Opens all or none: rejects with the first failure, and leaves nothing behind. */
-  static async open(request: CompartmentRequest, open: SessionOpener, residency: Residency): Promise<CompartmentSession> {
+  static async open(
+    request: CompartmentRequest, open: SessionOpener, residency: Residency,
+  ): Promise<CompartmentSession> {
     const { concurrency = 1, placement, extension } = request
     if (!Number.isSafeInteger(concurrency) || concurrency < 1 || placement === 'inline') {
       const why = `${extension.id} cannot run in ${concurrency} compartments of the placement ${placement}.`
@@ -116,7 +118,8 @@ export class SessionPool implements CompartmentSession {
     const [freest] = this.#members.flatMap(({ session }) => session ?? []).toSorted(byLoad)
     // Before a replacement asks for a place: making room for it must find this member busy.
     const answer = freest && send(freest)
-    const starting = this.#members.filter(({ session }) => session === undefined).map((member) => this.#replaced(member))
+    const missing = this.#members.filter(({ session }) => session === undefined)
+    const starting = missing.map((member) => this.#replaced(member))
     for (const start of starting) start.catch(() => undefined)
     const chosen = freest ?? await abortable(() => Promise.race(starting), source.signal)
     try {

@@ -84,11 +84,13 @@ export class Session implements CompartmentSession {
     if (!this.offers.phases.has(phase)) return
     const { phaseMs } = this.#request.limits
     const deadline = new AwakeDeadline(phaseMs, () => {
-      const why = `The phase ${phase} of ${this.#request.extension.id} took longer than ${phaseMs} ms, and its compartment was ended. Do less in the phase, or raise phaseMs.`
+      const why = `The phase ${phase} of ${this.#request.extension.id} took longer than ${phaseMs} ms, `
+        + 'and its compartment was ended. Do less in the phase, or raise phaseMs.'
       this.#kill(new BulkheadError('LifecycleTimeout', why, { data: { limit: 'phaseMs' } }))
     })
     const over = new AbortController()
-    const close = phase === 'init' ? this.#broker.openInit({ signal: over.signal, pause: () => deadline.pause() }) : undefined
+    const init = { signal: over.signal, pause: () => deadline.pause() }
+    const close = phase === 'init' ? this.#broker.openInit(init) : undefined
     try {
       await this.#ask('lifecycle', [phase], ON_LIFECYCLE)
     } finally {
@@ -233,10 +235,11 @@ export class Session implements CompartmentSession {
   }
 
   #tooManyCalls(): BulkheadError {
-    const { extension, limits } = this.#request
+    const { extension: { id }, limits: { concurrentCalls } } = this.#request
     return new BulkheadError(
       'TooManyCalls',
-      `The compartment of ${extension.id} runs ${limits.concurrentCalls} calls, and ${limits.concurrentCalls * WAITING_PER_SLOT} more of the session wait for it. Wait for some of them.`,
+      `The compartment of ${id} runs ${concurrentCalls} calls, and ${concurrentCalls * WAITING_PER_SLOT} more of `
+        + 'the session wait for it. Wait for some of them.',
       { data: { limit: 'concurrentCalls' } },
     )
   }
@@ -247,6 +250,7 @@ const IGNORED: ReplyHandler = { answered: () => undefined, failed: () => undefin
 /** `reason`: set when the overdue request is not a call. */
 const overdueError = (id: string, reason: BulkheadError | undefined): BulkheadError => new BulkheadError(
   'CompartmentKilled',
-  `The compartment of ${id} was ended because ${reason ? `it did not stop. ${reason.message}` : 'a cancelled call in it went on.'}`,
+  `The compartment of ${id} was ended because `
+    + (reason ? `it did not stop. ${reason.message}` : 'a cancelled call in it went on.'),
   { data: { limit: 'graceMs' } },
 )

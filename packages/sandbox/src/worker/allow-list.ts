@@ -3,14 +3,14 @@ import { STREAMS } from './streams.ts'
 /** The globals of a compartment. All others are deleted. */
 export const ALLOWED_GLOBALS: ReadonlySet<string> = new Set([
   // The language.
-  'Object', 'Function', 'Array', 'Number', 'parseFloat', 'parseInt', 'Infinity', 'NaN', 'undefined', 'Boolean', 'String',
-  'Symbol', 'Date', 'Promise', 'RegExp', 'Error', 'AggregateError', 'EvalError', 'RangeError', 'ReferenceError',
-  'SyntaxError', 'TypeError', 'URIError', 'SuppressedError', 'globalThis', 'JSON', 'Math', 'Intl', 'Temporal', 'ArrayBuffer',
-  'Uint8Array', 'Int8Array', 'Uint16Array', 'Int16Array', 'Uint32Array', 'Int32Array', 'BigUint64Array', 'BigInt64Array',
-  'Uint8ClampedArray', 'Float16Array', 'Float32Array', 'Float64Array', 'DataView', 'Map', 'Set', 'WeakMap', 'WeakSet',
-  'WeakRef', 'FinalizationRegistry', 'BigInt', 'Iterator', 'Proxy', 'Reflect', 'DisposableStack', 'AsyncDisposableStack',
-  'decodeURI', 'decodeURIComponent', 'encodeURI', 'encodeURIComponent', 'escape', 'unescape', 'eval', 'isFinite', 'isNaN',
-  'WebAssembly', 'global',
+  'Object', 'Function', 'Array', 'Number', 'parseFloat', 'parseInt', 'Infinity', 'NaN', 'undefined', 'Boolean',
+  'String', 'Symbol', 'Date', 'Promise', 'RegExp', 'Error', 'AggregateError', 'EvalError', 'RangeError',
+  'ReferenceError', 'SyntaxError', 'TypeError', 'URIError', 'SuppressedError', 'globalThis', 'JSON', 'Math', 'Intl',
+  'Temporal', 'ArrayBuffer', 'Uint8Array', 'Int8Array', 'Uint16Array', 'Int16Array', 'Uint32Array', 'Int32Array',
+  'BigUint64Array', 'BigInt64Array', 'Uint8ClampedArray', 'Float16Array', 'Float32Array', 'Float64Array', 'DataView',
+  'Map', 'Set', 'WeakMap', 'WeakSet', 'WeakRef', 'FinalizationRegistry', 'BigInt', 'Iterator', 'Proxy', 'Reflect',
+  'DisposableStack', 'AsyncDisposableStack', 'decodeURI', 'decodeURIComponent', 'encodeURI', 'encodeURIComponent',
+  'escape', 'unescape', 'eval', 'isFinite', 'isNaN', 'WebAssembly', 'global',
   // Strings, bytes, URLs. No URLPattern: its accessors abort the process when called on another object.
   'Buffer', 'TextEncoder', 'TextDecoder', 'atob', 'btoa', 'URL', 'URLSearchParams', 'structuredClone',
   // Time and cancellation.
@@ -21,8 +21,13 @@ export const ALLOWED_GLOBALS: ReadonlySet<string> = new Set([
   'console', 'process', 'crypto', 'performance',
 ])
 
+interface AllowedBuiltin {
+  readonly reason: string
+  readonly without?: readonly string[]
+}
+
 /** The builtin modules of a compartment, each with the reason. All others are denied. */
-export const ALLOWED_BUILTINS: ReadonlyMap<string, { readonly reason: string; readonly without?: readonly string[] }> = new Map([
+export const ALLOWED_BUILTINS: ReadonlyMap<string, AllowedBuiltin> = new Map([
   ['assert', { reason: 'pure checks' }],
   ['assert/strict', { reason: 'pure checks' }],
   ['buffer', { reason: 'bytes in memory', without: ['Blob', 'File', 'resolveObjectURL'] }],

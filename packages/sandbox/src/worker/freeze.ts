@@ -13,9 +13,9 @@ const text = String
  * the derived object.
  */
 const OVERRIDABLE: readonly object[] = [
-  Object.prototype, Function.prototype, Error.prototype, AggregateError.prototype, EvalError.prototype, RangeError.prototype,
-  ReferenceError.prototype, SyntaxError.prototype, TypeError.prototype, URIError.prototype, Promise.prototype,
-  EventEmitter.prototype, EventTarget.prototype, Event.prototype,
+  Object.prototype, Function.prototype, Error.prototype, AggregateError.prototype, EvalError.prototype,
+  RangeError.prototype, ReferenceError.prototype, SyntaxError.prototype, TypeError.prototype, URIError.prototype,
+  Promise.prototype, EventEmitter.prototype, EventTarget.prototype, Event.prototype,
 ]
 
 const ArrayIterator = Object.getPrototypeOf([][Symbol.iterator]()) as object
@@ -26,14 +26,13 @@ const TypedArray = Object.getPrototypeOf(Uint8Array) as object
 
 /** Each with its prototype, and everything they inherit from. */
 const FROZEN: readonly object[] = [
-  Object, Function, AsyncFunction, GeneratorFunction, AsyncGeneratorFunction, Array, String, Number, Boolean, Symbol, BigInt,
-  Date, RegExp, Promise, Proxy, Reflect, JSON, Math, Map, Set, WeakMap, WeakSet, WeakRef, FinalizationRegistry,
-  AggregateError, EvalError, RangeError, ReferenceError,
-  SyntaxError, TypeError, URIError, ArrayBuffer, DataView, TypedArray, Uint8Array, Int8Array, Uint16Array, Int16Array,
-  Uint32Array, Int32Array, BigUint64Array, BigInt64Array, Uint8ClampedArray, Float32Array, Float64Array, Buffer, Iterator,
-  ArrayIterator, EventEmitter, EventTarget, Event,
-  AbortController, AbortSignal, MessagePort, URL, URLSearchParams, TextEncoder, TextDecoder,
-  new Map()[Symbol.iterator](), new Set()[Symbol.iterator](), ''[Symbol.iterator](), Error,
+  Object, Function, AsyncFunction, GeneratorFunction, AsyncGeneratorFunction, Array, String, Number, Boolean, Symbol,
+  BigInt, Date, RegExp, Promise, Proxy, Reflect, JSON, Math, Map, Set, WeakMap, WeakSet, WeakRef, FinalizationRegistry,
+  AggregateError, EvalError, RangeError, ReferenceError, SyntaxError, TypeError, URIError, ArrayBuffer, DataView,
+  TypedArray, Uint8Array, Int8Array, Uint16Array, Int16Array, Uint32Array, Int32Array, BigUint64Array, BigInt64Array,
+  Uint8ClampedArray, Float32Array, Float64Array, Buffer, Iterator, ArrayIterator, EventEmitter, EventTarget, Event,
+  AbortController, AbortSignal, MessagePort, URL, URLSearchParams, TextEncoder, TextDecoder, new
+  Map()[Symbol.iterator](), new Set()[Symbol.iterator](), ''[Symbol.iterator](), Error,
 ]
 
 /** Freezes the intrinsics that our own code uses, so that an extension cannot intercept it. */
@@ -59,7 +58,8 @@ function freezeChain(object: object | null | undefined, done: Set<object>): void
 }
 
 /** Properties that libraries assign, without risk. */
-const EXCEPT: ReadonlyMap<object, (key: string | symbol) => boolean> = new Map<object, (key: string | symbol) => boolean>([
+type IsKey = (key: string | symbol) => boolean
+const EXCEPT: ReadonlyMap<object, IsKey> = new Map<object, IsKey>([
   // Libraries set how long their stack traces are.
   [Error, (key) => key === 'stackTraceLimit'],
   // Every new emitter assigns it, and Node defined it so that it cannot become an accessor.

@@ -14,9 +14,9 @@ const PlainError = Error
 
 /** Members of `process` that Node itself uses while a worker runs. All others are removed. */
 const KEPT_OF_PROCESS: ReadonlySet<string> = new Set([
-  '_events', '_eventsCount', '_maxListeners', '_exiting', '_fatalException', '_tickCallback', 'domain', 'emitWarning', 'exit',
-  'exitCode', 'nextTick', 'reallyExit', 'stderr', 'stdin', 'stdout', 'version', 'versions', 'platform', 'arch', 'features',
-  'argv0', 'permission',
+  '_events', '_eventsCount', '_maxListeners', '_exiting', '_fatalException', '_tickCallback', 'domain', 'emitWarning',
+  'exit', 'exitCode', 'nextTick', 'reallyExit', 'stderr', 'stdin', 'stdout', 'version', 'versions', 'platform', 'arch',
+  'features', 'argv0', 'permission',
 ])
 
 export interface LockdownOptions {
@@ -65,7 +65,10 @@ function trimmedBuiltins(): readonly object[] {
 /** Removed members of allowed globals: object URLs, and code loaded from streams. */
 const TRIMMED: ReadonlyMap<object, readonly string[]> = new Map<object, readonly string[]>([
   [URL, ['createObjectURL', 'revokeObjectURL']],
-  [(globalThis as unknown as { readonly WebAssembly: object }).WebAssembly, ['compileStreaming', 'instantiateStreaming']],
+  [
+    (globalThis as unknown as { readonly WebAssembly: object }).WebAssembly,
+    ['compileStreaming', 'instantiateStreaming'],
+  ],
 ])
 
 /** Replaces members of Node that pass reachable state to native code unchecked. */
@@ -161,7 +164,8 @@ function trimProcess(): void {
     if (!KEPT_OF_PROCESS.has(name)) Reflect.deleteProperty(process, name)
   }
   // The module loader reads a variable.
-  Object.defineProperty(process, 'env', { value: Object.freeze({ __proto__: null }), writable: false, configurable: false })
+  const value = Object.freeze({ __proto__: null })
+  Object.defineProperty(process, 'env', { value, writable: false, configurable: false })
 }
 
 type Fatal = (thrown: unknown, fromPromise: boolean) => boolean

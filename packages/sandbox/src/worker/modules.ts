@@ -30,10 +30,13 @@ export function sealModules(author: string): ModuleMap {
     if (AUTHOR_SPECIFIERS.has(specifier)) return AUTHOR_URL
     const builtin = builtinName(specifier, builtins)
     if (builtin !== undefined) {
-      if (!ALLOWED_BUILTINS.has(builtin)) throw new CodedError('BuiltinDenied', denial(builtin), { data: { module: builtin } })
+      if (!ALLOWED_BUILTINS.has(builtin)) {
+        throw new CodedError('BuiltinDenied', denial(builtin), { data: { module: builtin } })
+      }
       return `node:${builtin}`
     }
-    const url = URL.canParse(specifier) ? specifier : RELATIVE.test(specifier) ? URL.parse(specifier, parent)?.href : undefined
+    const relative = RELATIVE.test(specifier) ? URL.parse(specifier, parent)?.href : undefined
+    const url = URL.canParse(specifier) ? specifier : relative
     if (url !== undefined && files.has(url)) return url
     throw new CodedError(
       'ModuleNotFound',

@@ -25,7 +25,9 @@ function gettersOf(prototype: object): Getters {
 /** The real bytes of a view, whatever own properties it has. Contract: throws when it is not a view. */
 function sameBytes(view: ArrayBufferView): Uint8Array<ArrayBuffer> {
   const { buffer, start, length } = isDataView(view) ? OF_DATA_VIEW : OF_ARRAY
-  return new Bytes(apply(buffer, view, []) as ArrayBuffer, apply(start, view, []) as number, apply(length, view, []) as number)
+  return new Bytes(
+    apply(buffer, view, []) as ArrayBuffer, apply(start, view, []) as number, apply(length, view, []) as number,
+  )
 }
 
 type Search = (...args: unknown[]) => unknown
@@ -119,13 +121,14 @@ export class TextDecoder {
 
 /** The part of `node:v8` that is used. */
 export type Serdes = Pick<typeof import('node:v8'), 'Serializer' | 'Deserializer'>
+type Clone = (value: unknown, options?: { readonly transfer?: readonly unknown[] }) => unknown
 
 /**
  * A `structuredClone` for values of the language only. Node's own also clones Node's objects and rebuilds any internal
  * class they name: code could make an object that names a file by a descriptor of the process. V8 alone knows no such
  * class.
  */
-export function dataClone(serdes: () => Serdes): (value: unknown, options?: { readonly transfer?: readonly unknown[] }) => unknown {
+export function dataClone(serdes: () => Serdes): Clone {
   return (value, options) => {
     const moved = [...options?.transfer ?? []]
     if (!moved.every((one) => types.isArrayBuffer(one))) throw cannot('Only an ArrayBuffer can be transferred here.')
@@ -136,7 +139,8 @@ export function dataClone(serdes: () => Serdes): (value: unknown, options?: { re
       serializer.writeValue(value)
     } catch (error) {
       // V8 throws a plain Error; other errors come from accessors.
-      throw types.isNativeError(error) && Object.getPrototypeOf(error) === Error.prototype ? cannot(error.message) : error
+      const isOfV8 = types.isNativeError(error) && Object.getPrototypeOf(error) === Error.prototype
+      throw isOfV8 ? cannot(error.message) : error
     }
     const deserializer = new Deserializer(serializer.releaseBuffer())
     deserializer.readHeader()

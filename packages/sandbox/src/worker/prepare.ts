@@ -30,7 +30,9 @@ export async function prepare(): Promise<Serve> {
   let log: LogSender | undefined
   const link = (transport: Transport, { messageBytes, busyPoll }: CompartmentTerms): Link => {
     const maxMessageBytes = messageBytes - PACKET_OVERHEAD_BYTES
-    return new Link(transport, { inspector: TRUSTING, maxMessageBytes, maxQueuedBytes: Infinity, busyPoll, closed: () => exit(0) })
+    return new Link(transport, {
+      inspector: TRUSTING, maxMessageBytes, maxQueuedBytes: Infinity, busyPoll, closed: () => exit(0),
+    })
   }
   const serveFrom = (modules: ModuleMap): Serve => (transport, terms) => {
     const { messageBytes, outputBytes, ...rates } = terms
@@ -61,16 +63,19 @@ function logConsole(write: (level: keyof Log, text: string) => void): object {
   const line = (level: keyof Log) => (...values: readonly unknown[]): void => write(level, format(...values))
   const ignored = (): void => undefined
   return Object.freeze({
-    debug: line('debug'), log: line('info'), info: line('info'), warn: line('warn'), error: line('error'), trace: line('debug'),
+    debug: line('debug'), log: line('info'), info: line('info'), warn: line('warn'), error: line('error'),
+    trace: line('debug'),
     dir: line('info'), table: line('info'), group: ignored, groupCollapsed: ignored, groupEnd: ignored, time: ignored,
     timeEnd: ignored, timeLog: ignored, count: ignored, countReset: ignored, clear: ignored,
-    assert: (condition: unknown, ...values: readonly unknown[]) => condition || line('error')('Assertion failed:', ...values),
+    assert: (condition: unknown, ...values: readonly unknown[]) =>
+      condition || line('error')('Assertion failed:', ...values),
   })
 }
 
 const WARM_UP_BYTES = 65_536
 const WARM_UP_TERMS: CompartmentTerms = {
-  messageBytes: WARM_UP_BYTES, messagesPerSecond: 1, outputBytes: WARM_UP_BYTES, outstandingRequests: 1, busyPoll: false,
+  messageBytes: WARM_UP_BYTES, messagesPerSecond: 1, outputBytes: WARM_UP_BYTES, outstandingRequests: 1,
+  busyPoll: false,
 }
 const WARM_UP_SOURCE = 'export default { tools: { warmup: { execute: (args) => args } } }'
 const WARM_UP_LOAD: LoadRequest = {

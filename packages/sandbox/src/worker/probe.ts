@@ -5,6 +5,9 @@ import { CodedError } from '../wire/errors.ts'
 import { ALLOWED_GLOBALS } from './allow-list.ts'
 
 const SCOPES = ['fs', 'fs.read', 'fs.write', 'net', 'child', 'worker', 'addon', 'wasi', 'inspector', 'ffi'] as const
+const REMOVED_FROM_PROCESS = [
+  'binding', '_linkedBinding', 'dlopen', 'getBuiltinModule', 'kill', 'report', 'loadEnvFile', 'mainModule',
+] as const
 
 /**
  * Tries what must be impossible after lockdown. Contract: throws LockdownFailed for the first thing that works, so that
@@ -16,7 +19,7 @@ export async function probeLockdown(readable: readonly string[]): Promise<void> 
   }
   for (const path of ['/', ...readable]) denied(`${path} can be opened`, () => openSync(path, 'r'))
   denied('a thread can be started', () => new Worker('0', { eval: true }))
-  for (const name of ['binding', '_linkedBinding', 'dlopen', 'getBuiltinModule', 'kill', 'report', 'loadEnvFile', 'mainModule']) {
+  for (const name of REMOVED_FROM_PROCESS) {
     if (name in process) throw failed(`process.${name} is still there`)
   }
   if (Reflect.ownKeys(process.env).length > 0) throw failed('variables of the host are still there')
@@ -26,8 +29,8 @@ export async function probeLockdown(readable: readonly string[]): Promise<void> 
   if (isScript('%IsSmi(0)')) {
     throw failed('functions of V8 can be called', 'Start the host without --allow-natives-syntax, or use a process.')
   }
-  for (const prototype of [Object.prototype, Function.prototype, Array.prototype, Promise.prototype, EventTarget.prototype]) {
-    if (!Object.isFrozen(prototype)) throw failed(`a prototype can be changed: ${prototype.constructor.name}`)
+  for (const { name, prototype } of [Object, Function, Array, Promise, EventTarget]) {
+    if (!Object.isFrozen(prototype)) throw failed(`a prototype can be changed: ${name}`)
   }
   await import('node:fs').then(() => {
     throw failed('node:fs can be imported')

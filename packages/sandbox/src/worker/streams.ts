@@ -15,8 +15,9 @@ const Refusal = TypeError
  */
 export const STREAMS = [
   'ReadableStream', 'ReadableStreamDefaultReader', 'ReadableStreamDefaultController', 'WritableStream',
-  'WritableStreamDefaultController', 'WritableStreamDefaultWriter', 'TransformStream', 'TransformStreamDefaultController',
-  'ByteLengthQueuingStrategy', 'CountQueuingStrategy', 'TextEncoderStream', 'TextDecoderStream',
+  'WritableStreamDefaultController', 'WritableStreamDefaultWriter', 'TransformStream',
+  'TransformStreamDefaultController', 'ByteLengthQueuingStrategy', 'CountQueuingStrategy', 'TextEncoderStream',
+  'TextDecoderStream',
 ] as const
 
 /** The part of `node:stream/web` that is used. */
@@ -88,8 +89,10 @@ function replaceByteStreams(node: Node): Node {
   const { prototype } = node
   const { getReader } = prototype as ReadableStream
   const facade = facadeOf(node)
-  const read = (stream: ReadableStream): ReadableStreamDefaultReader => apply(getReader, stream, []) as ReadableStreamDefaultReader
-  define(prototype, 'getReader', function getReaderOfValues(this: ReadableStream, options?: { readonly mode?: unknown }) {
+  const read = (stream: ReadableStream): ReadableStreamDefaultReader =>
+    apply(getReader, stream, []) as ReadableStreamDefaultReader
+  type Options = { readonly mode?: unknown } | undefined
+  define(prototype, 'getReader', function getReaderOfValues(this: ReadableStream, options: Options) {
     if (options?.mode !== undefined) throw noBytes('mode')
     return read(this)
   })
@@ -171,4 +174,6 @@ function define(object: object, name: string, value: unknown): void {
 }
 
 const noBytes = (option: string): TypeError =>
-  new Refusal(`Byte streams are not available in a compartment. Leave \`${option}\` out, and send Uint8Arrays as values.`)
+  new Refusal(
+    `Byte streams are not available in a compartment. Leave \`${option}\` out, and send Uint8Arrays as values.`,
+  )

@@ -99,7 +99,8 @@ export const TIMERS: Readonly<Record<string, object>> = {
   setTimeout: promisified('setTimeout', (callback: Callback, ms?: number, ...args: readonly unknown[]) =>
     new Timeout(callback, ms, args, false)),
   setInterval: (callback: Callback, ms?: number, ...args: readonly unknown[]) => new Timeout(callback, ms, args, true),
-  setImmediate: promisified('setImmediate', (callback: Callback, ...args: readonly unknown[]) => new Immediate(callback, args)),
+  setImmediate: promisified('setImmediate', (callback: Callback, ...args: readonly unknown[]) =>
+    new Immediate(callback, args)),
   clearTimeout: (timer: unknown): void => clearTimer(timer),
   clearInterval: (timer: unknown): void => clearTimer(timer),
   clearImmediate: (immediate: unknown): void => clearImmediateTimer(immediate),
