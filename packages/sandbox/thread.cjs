@@ -1,14 +1,15 @@
 'use strict'
-// The first lines of the thread of every compartment. Piscina loads this file in the host's own process; a hull, which may
-// read no file, is handed its text. It is not TypeScript, because to strip types would take longer than all the rest.
+// The boot script of the thread of every compartment. Piscina loads this file in the host's own process. A child
+// process gets its source text, because it may not read files. It is JavaScript, because stripping types would take
+// longer than everything else here.
 
-// A block: names at the top of a text that is run are those of every script and module after it, the extension's too.
+// A block, because all later scripts and modules, the extension included, see the top-level names of a script.
 {
   const { getBuiltinModule } = process
   const { constants, Script } = getBuiltinModule('node:vm')
   const { parentPort, workerData } = getBuiltinModule('node:worker_threads')
 
-  // Globals of a text that is run are gone after lockdown, which begins below.
+  // Lockdown, which starts below, removes the globals of an evaluated script.
   const own = module
 
   const run = ({ script: { text, cache }, tellsCache }) => {
@@ -17,14 +18,14 @@
       cachedData: cache,
       importModuleDynamically: constants.USE_MAIN_CONTEXT_DEFAULT_LOADER,
     })
-    // It is of no more use, and as large as the script.
+    // No longer needed, and as large as the script.
     delete workerData.script
     const thread = script.runInThisContext()(getBuiltinModule)
     own.exports = thread
     if (tellsCache) thread.prepared.then(() => parentPort.postMessage(script.createCachedData()))
   }
 
-  // A hull starts its thread before it has read what that shall run.
+  // A child process starts its thread before it has received the script.
   if (workerData.script === undefined) parentPort.once('message', (start) => run(Object.assign(workerData, start)))
   else run(workerData)
 }

@@ -21,7 +21,7 @@ interface PoolOptions {
   readonly spares?: { readonly process?: number; readonly thread?: number }
   /** Hulls and threads at once, spares included. Further openings wait. Default: 64 each. */
   readonly most?: { readonly hulls?: number; readonly threads?: number }
-  /** Layers of the operating system around child processes: those that work, all or none runs, or none. */
+  /** Layers of the operating system around child processes: those that work, all of them as a requirement, or none. */
   readonly os?: OsMode
 }
 
@@ -36,7 +36,8 @@ export interface SandboxOptions extends PoolOptions {
   /** Search path and environment for tools that may run any command. Absent: the same as for other tools. */
   readonly operator?: OperatorEnvironment
   /**
-   * Folders of the host, canonical: no tool reaches into them, whatever pattern covers them, unless it begins there.
+   * Folders of the host, canonical: no tool reaches into them, whatever pattern covers them, unless the pattern starts
+   * there.
    */
   readonly kept?: readonly string[]
   /** Folders with the host's code, canonical: no tool writes there, whatever pattern covers them. Commands may. */

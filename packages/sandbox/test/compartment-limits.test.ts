@@ -10,17 +10,17 @@ import { ScriptedPeer } from './scripted-peer.ts'
 type Name = keyof CompartmentLimits
 type Provoked = Promise<BulkheadError | LogEntry>
 
-const requestIn = (source: string, limits: Partial<CompartmentLimits>): CompartmentRequest & { readonly logged: LogEntry[] } =>
+const inProcess = (source: string, limits: Partial<CompartmentLimits>): CompartmentRequest & { readonly logged: LogEntry[] } =>
   requestOf({ placement: 'process', source, limits })
 
 /** The error that the caller of a tool with this body gets. */
 const called = (body: string, limits: Partial<CompartmentLimits>): Provoked =>
-  newSandbox().open(requestIn(running(body), limits)).then((session) => refusal(session.call(invocation())))
+  newSandbox().open(inProcess(running(body), limits)).then((session) => refusal(session.call(invocation())))
 
 /** The error for code that bypasses the client-side limit and sends so many requests at once. */
 async function sent(limits: Partial<CompartmentLimits>, questions: number): Provoked {
   const peer = new ScriptedPeer()
-  const session = await peer.session(requestIn('', limits))
+  const session = await peer.session(inProcess('', limits))
   const answer = refusal(session.call(invocation()))
   await peer.next('execute')
   peer.send(...Array.from({ length: questions }, (_, id) => [KINDS.broker.request, id, 'state.read', ['c']]))
@@ -46,16 +46,16 @@ const PROVOKED: Readonly<Record<Exclude<Name, 'savedBytes'>, () => Provoked>> = 
   cpuMs: () => called('for (;;);', { cpuMs: 300 }),
   async phaseMs() {
     const source = 'export default { tools: { run: { execute() {} } }, init: () => new Promise(() => undefined) }'
-    return refusal((await newSandbox().open(requestIn(source, { phaseMs: 100 }))).lifecycle('init'))
+    return refusal((await newSandbox().open(inProcess(source, { phaseMs: 100 }))).lifecycle('init'))
   },
   async startMs() {
     const sandbox = newSandbox()
     // With a spare that is ready, all of startMs is left for the import.
     await sandbox.warm('process')
-    return refusal(sandbox.open(requestIn('for (;;);', { startMs: 300 })))
+    return refusal(sandbox.open(inProcess('for (;;);', { startMs: 300 })))
   },
   async graceMs() {
-    const session = await newSandbox().open(requestIn(running('for (;;);'), { graceMs: 20 }))
+    const session = await newSandbox().open(inProcess(running('for (;;);'), { graceMs: 20 }))
     const given = new AbortController()
     const call = refusal(session.call(invocation({}, { signal: given.signal })))
     given.abort(new BulkheadError('ExecutionTimeout', 'Its time is over.'))
@@ -65,7 +65,7 @@ const PROVOKED: Readonly<Record<Exclude<Name, 'savedBytes'>, () => Provoked>> = 
     return end.error
   },
   async concurrentCalls() {
-    const session = await newSandbox().open(requestIn(running('await new Promise(() => undefined)'), { concurrentCalls: 1 }))
+    const session = await newSandbox().open(inProcess(running('await new Promise(() => undefined)'), { concurrentCalls: 1 }))
     const before = Array.from({ length: 17 }, () => refusal(session.call(invocation())))
     const error = await refusal(session.call(invocation()))
     await session.close()
@@ -77,7 +77,7 @@ const PROVOKED: Readonly<Record<Exclude<Name, 'savedBytes'>, () => Provoked>> = 
   outstandingRequests: () => sent({ outstandingRequests: 100 }, 101),
   outputBytes: () => called('return "x".repeat(101)', { outputBytes: 100 }),
   async logBytes() {
-    const request = requestIn(running('runtime.log.info("x".repeat(200))'), { logBytes: 100 })
+    const request = inProcess(running('runtime.log.info("x".repeat(200))'), { logBytes: 100 })
     await (await newSandbox().open(request)).call(invocation())
     return request.logged.at(-1)!
   },

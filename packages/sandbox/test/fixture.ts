@@ -2,7 +2,8 @@ import { mkdtemp, realpath, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type {
-  CompartmentLimits, CompartmentRequest, CompartmentServices, CompartmentTool, LogEntry, Placement, ToolInvocation,
+  CompartmentLimits, CompartmentRequest, CompartmentServices, CompartmentTool, ExtensionModule, LogEntry, Placement,
+  ToolInvocation,
 } from '@bulkhead/contract'
 import type { JsonObject } from '@bulkhead/kit/json'
 import { BulkheadError, compileGrant, DEFAULT_LIMITS } from '@bulkhead/contract'
@@ -65,6 +66,15 @@ export function requestOf(
     ...(signal && { signal }),
     logged,
   }
+}
+
+/** The same source in every placement. Inline gets it as a module, like a built-in extension. */
+export async function requestIn(options: RequestOptions): Promise<ReturnType<typeof requestOf>> {
+  const request = requestOf(options)
+  if (options.placement !== 'inline' || typeof options.source !== 'string') return request
+  const url = `data:text/javascript,${encodeURIComponent(options.source)}#${Math.random()}`
+  const { default: module } = await import(url) as { default: ExtensionModule }
+  return { ...request, code: { kind: 'module', module } }
 }
 
 let calls = 0

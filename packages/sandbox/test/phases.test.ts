@@ -1,8 +1,7 @@
-import type { CompartmentServices, ExtensionModule, InteractionRequest } from '@bulkhead/contract'
+import type { CompartmentServices, InteractionRequest } from '@bulkhead/contract'
 import { PLACEMENTS } from '@bulkhead/contract'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
-import { codeOf, invocation, newSandbox, refusal, requestOf, toolOf } from './fixture.ts'
-import type { RequestOptions } from './fixture.ts'
+import { codeOf, invocation, newSandbox, refusal, requestIn, toolOf } from './fixture.ts'
 
 const tools = [toolOf('run', { capabilities: ['interact'] })]
 /** Signs in during init, and returns what it got when it is called. */
@@ -16,14 +15,6 @@ const signingIn = (init: string): string => `
 const byDeviceCode = signingIn(`
   await context.interact.deviceCode({ url: 'https://example.com/device', code: 'AB-12', expiresAt: '2030-01-01T00:00:00.000Z' })
   token = await context.interact.password('Token?')`)
-
-async function requestIn(options: RequestOptions) {
-  const request = requestOf(options)
-  if (options.placement !== 'inline' || typeof options.source !== 'string') return request
-  const url = `data:text/javascript,${encodeURIComponent(options.source)}#${Math.random()}`
-  const { default: module } = await import(url) as { default: ExtensionModule }
-  return { ...request, code: { kind: 'module', module } } as typeof request
-}
 
 describe.each(PLACEMENTS)('the phases of an extension in the placement %s', (placement) => {
   it('let init ask the user for a device code and a password', async () => {
@@ -44,10 +35,10 @@ describe.each(PLACEMENTS)('the phases of an extension in the placement %s', (pla
 
   it('do not count the time of a question against phaseMs, but the time after it', async () => {
     const limits = { phaseMs: 600 }
-    let answered = 0
+    const seen = { questions: 0, code: '' }
     const interact: CompartmentServices['interact'] = async () => {
       vi.advanceTimersByTime(10 * limits.phaseMs)
-      answered++
+      seen.questions++
       return { status: 'accepted', value: 'x' }
     }
     const open = async (init: string) =>
@@ -58,15 +49,14 @@ describe.each(PLACEMENTS)('the phases of an extension in the placement %s', (pla
     onTestFinished(() => void vi.useRealTimers())
     await session.lifecycle('init')
     const turn = (): Promise<void> => new Promise((resolve) => { setImmediate(resolve) })
-    let code: string | undefined
-    void codeOf(stuck.lifecycle('init')).then((given) => void (code = given))
-    while (answered < 2) await turn()
-    expect(code).toBeUndefined()
-    while (code === undefined) {
+    void codeOf(stuck.lifecycle('init')).then((code) => void (seen.code = code))
+    while (seen.questions < 2) await turn()
+    expect(seen.code).toBe('')
+    while (seen.code === '') {
       vi.advanceTimersByTime(limits.phaseMs / 10)
       await turn()
     }
-    expect(code).toBe('LifecycleTimeout')
+    expect(seen.code).toBe('LifecycleTimeout')
   })
 
   it('have `interact` in init only, and only if a tool may use it', async () => {
@@ -84,8 +74,7 @@ describe.each(PLACEMENTS)('the phases of an extension in the placement %s', (pla
 
   it('refuse questions after init, and withdraw the open one', async () => {
     let signal: AbortSignal | undefined
-    const interact: CompartmentServices['interact'] = async (_callId, request, given) => {
-      if (request.kind === 'Confirm') return { status: 'accepted', value: true }
+    const interact: CompartmentServices['interact'] = (_callId, _request, given) => {
       signal = given
       return new Promise((_resolve, reject) => { given.addEventListener('abort', () => reject(given.reason as Error)) })
     }
@@ -95,7 +84,8 @@ describe.each(PLACEMENTS)('the phases of an extension in the placement %s', (pla
         async init(context) {
           kept = context.interact
           kept.ask('Still there?').catch(() => {})
-          await kept.confirm('Did the question before this one arrive?')
+          // An invalid question is refused at once, after the one before it has arrived.
+          await kept.ask(0).catch(() => {})
         },
         tools: { run: { execute: () => kept.ask('And now?') } },
       }`

@@ -1,20 +1,10 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { CompartmentRequest, CompartmentServices, ExtensionModule, InteractionRequest } from '@bulkhead/contract'
+import type { CompartmentRequest, CompartmentServices, InteractionRequest } from '@bulkhead/contract'
 import type { Json } from '@bulkhead/kit/json'
 import { BulkheadError, PLACEMENTS } from '@bulkhead/contract'
 import { describe, expect, it } from 'vitest'
-import { codeOf, invocation, newSandbox, refusal, requestOf, running, temporaryFolder, toolOf } from './fixture.ts'
-import type { RequestOptions } from './fixture.ts'
-
-/** The same source in every placement. Inline gets it as a module, like a built-in extension. */
-async function requestIn(options: RequestOptions): Promise<ReturnType<typeof requestOf>> {
-  const request = requestOf(options)
-  if (options.placement !== 'inline' || typeof options.source !== 'string') return request
-  const url = `data:text/javascript,${encodeURIComponent(options.source)}#${Math.random()}`
-  const { default: module } = await import(url) as { default: ExtensionModule }
-  return { ...request, code: { kind: 'module', module } }
-}
+import { codeOf, invocation, newSandbox, refusal, requestIn, running, temporaryFolder, toolOf } from './fixture.ts'
 
 describe.each(PLACEMENTS)('a compartment in the placement %s', (placement) => {
   it('returns the value of the tool', async () => {

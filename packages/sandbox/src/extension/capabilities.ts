@@ -15,9 +15,9 @@ import type { CallBroker } from './broker-calls.ts'
 function undeclared(whole: string, cures: Readonly<Record<string, string>>): object {
   const byName = new Map(Object.entries(cures))
   return new Proxy({}, {
-    get(target, name, reader) {
+    get(target, name, receiver) {
       const cure = typeof name === 'string' ? byName.get(name) : undefined
-      if (cure === undefined) return Reflect.get(target, name, reader) as unknown
+      if (cure === undefined) return Reflect.get(target, name, receiver) as unknown
       const part = `${whole}.${String(name)}`
       const why = `\`${part}\` is not available, because nothing was granted for it. ${cure}`
       throw new CodedError('CapabilityDenied', why, { data: { undeclared: part } })

@@ -27,7 +27,7 @@ export function runtimeOf({ toolName, powers, callBroker, log }: RuntimeParts): 
   const brokerFor = (call: RunningCall): CallBroker => (method, ...args) => callBroker(method, call.callId, ...args)
   const send = (call: RunningCall, method: BrokerMethod, value: unknown): void => {
     call.sends(callBroker(method, call.callId, value), (error) => {
-      // The author made a mistake, and the log is the only place to say so. A host that is gone is none.
+      // A mistake of the author can only be reported in the log. The end of the host is not reported.
       if (error instanceof CodedError) log.send('warn', `${method} was not sent: ${error.message}`, call.callId)
     })
   }

@@ -18,18 +18,18 @@ export interface OsLayers {
 }
 
 export interface RlimitMeans {
-  /** Of `prlimit`. */
+  /** The path of `prlimit`. */
   readonly path: string
   /** What RLIMIT_DATA counts for idle Node: mostly reserved code and stacks. */
   readonly idleDataBytes: number
-  /** And for the thread of its compartment. */
+  /** What RLIMIT_DATA counts for the thread of the compartment. */
   readonly threadDataBytes: number
   /** The host's own hard limits, which only root can exceed. */
   readonly hard: ReadonlyMap<string, number>
 }
 
 export interface BubblewrapMeans {
-  /** Of `bwrap`. */
+  /** The path of `bwrap`. */
   readonly path: string
   /** The path of Node inside. */
   readonly node: string

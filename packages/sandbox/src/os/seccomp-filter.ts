@@ -3,7 +3,7 @@ import { constants, endianness } from 'node:os'
 /** Name and numbers; null where the architecture does not have it. Calls above 423 have the same number everywhere. */
 type SystemCall = readonly [name: string, x64: number, arm64: number | null]
 
-/** Calls that a hull never makes, and that code outside of Node's control would make next. */
+/** Calls that a hull never makes, and that code which has escaped from Node would make next. */
 export const REFUSED: readonly SystemCall[] = [
   // New processes; `clone` is checked by its flags.
   ['fork', 57, null], ['vfork', 58, null], ['execveat', 322, 281],

@@ -69,7 +69,7 @@ export class HullPool {
     }
   }
 
-  /** Later: starting a process blocks the host, and the new compartment is about to be called. */
+  /** Delayed: starting a process blocks the host, and the new compartment is about to be called. */
   refill(wanted: HullShape): void {
     this.#wanted = wanted
     this.#later ??= setTimeout(() => {

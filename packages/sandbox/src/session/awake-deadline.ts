@@ -44,7 +44,8 @@ export class AwakeDeadline {
 
   readonly #check = (): void => {
     const lateness = Math.max(1, (performance.now() - this.#since) / this.#spanMs)
-    // The later, the less counts, but never nothing: a thread that is always late must still reach the end.
+    // The later the timer, the less time counts, but never nothing: the deadline must expire on a thread that is always
+    // late.
     this.#leftMs -= lateness < 2 ? this.#spanMs : this.#spanMs / lateness
     if (this.#leftMs > 0) this.#run()
     else this.#expire()

@@ -15,7 +15,7 @@ export interface ErrorPolicy {
 const CALL_CODES: ReadonlySet<ErrorCode> = new Set([
   'NotFound', 'ResourceBusy', 'InputInvalid', 'OutputMalformed', 'OutputTooLarge', 'MessageTooLarge', 'BuiltinDenied',
   'ModuleNotFound',
-  // Of a module that forwards calls to a server.
+  // For a module that forwards calls to a server.
   'ServerUnavailable', 'ServerLost', 'ToolDefinitionChanged',
   // Refusals of the broker that the tool did not catch.
   'CapabilityDenied', 'CapabilityUnavailable', 'EnvNameUndeclared', 'EnvNameNotSet', 'SlotAccessDenied',

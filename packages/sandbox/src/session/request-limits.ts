@@ -4,7 +4,7 @@ import { BROKER_METHODS, BulkheadError } from '@bulkhead/contract'
 import { publicError, type BrokerMethods } from '@bulkhead/broker'
 
 /**
- * Characters of open requests that the host holds for one compartment. One that awaits its replies never comes near.
+ * Characters of open requests that the host holds for one compartment. Code that awaits its replies stays far below.
  */
 const MAX_HELD_CHARS = 128 * 1024 * 1024
 /** Shorter requests are not counted: there cannot be enough of them at once. */
@@ -110,7 +110,7 @@ class Lane {
     return reply
   }
 
-  /** Later: only then the reply was written, and counts as unread. */
+  /** In a later turn, when the reply was written and counts as unread. */
   readonly #replied = (): void => void setImmediate(this.#release)
 
   readonly #release = (): void => {

@@ -101,7 +101,7 @@ export class PhaseReplay {
   }
 }
 
-/** Waits until the signal aborts at most; the work goes on for others. It is not begun after an abort. */
+/** Rejects when the signal aborts; the work goes on for other callers. It is not started after an abort. */
 export function abortable<T>(begin: () => Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   if (signal === undefined) return begin()
   return new Promise<T>((resolve, reject) => {

@@ -20,7 +20,7 @@ export interface ModuleMap {
 }
 
 /**
- * After this call every import follows these rules. Later hooks run first, and only an admitted builtin is passed on.
+ * After this call every import follows these rules. Later hooks run first, and only an allowed builtin is passed on.
  * CommonJS is refused, because it can reach the module system.
  */
 export function sealModules(author: string): ModuleMap {

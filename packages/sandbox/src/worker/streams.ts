@@ -34,7 +34,7 @@ export function lateStreams(load: () => Streams): void {
     return locked
   }
   for (const name of STREAMS) {
-    const define = (value: unknown): void => {
+    const defineGlobal = (value: unknown): void => {
       defineProperty(globalThis, name, { value, writable: true, configurable: true, enumerable: false })
     }
     // Deleted first: redefining it would read it, which loads it.
@@ -44,10 +44,10 @@ export function lateStreams(load: () => Streams): void {
       enumerable: false,
       get() {
         const value = streams()[name]
-        define(value)
+        defineGlobal(value)
         return value
       },
-      set: define,
+      set: defineGlobal,
     })
   }
 }
