@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { join } from 'node:path'
 import { openSqliteStore } from '../../src/index.ts'
-import { confirm, type Witness } from './witness.ts'
+import { confirm, type AcknowledgementLog } from './acknowledgement-log.ts'
 import { runWriter } from './writer-process.ts'
 
 const ROUNDS_ON_A_FILE = 5
@@ -26,31 +26,31 @@ export async function killRounds(folder: string, { rounds, seed, onFile }: KillO
   let acknowledged = 0
   for (let first = 0; first < rounds; first += ROUNDS_ON_A_FILE) {
     const here = Math.min(ROUNDS_ON_A_FILE, rounds - first)
-    const witnesses = await killOnOneFile(join(folder, `${first}.db`), here, `${seed} ${first}`)
-    acknowledged += witnesses.reduce((sum, witness) => sum + witness.acknowledged, 0)
+    const logs = await killOnOneFile(join(folder, `${first}.db`), here, `${seed} ${first}`)
+    acknowledged += logs.reduce((sum, log) => sum + log.acknowledged, 0)
     onFile?.(first + here, acknowledged)
   }
   return acknowledged
 }
 
-async function killOnOneFile(file: string, rounds: number, seed: string): Promise<readonly Witness[]> {
-  const witnesses: Witness[] = []
+async function killOnOneFile(file: string, rounds: number, seed: string): Promise<readonly AcknowledgementLog[]> {
+  const logs: AcknowledgementLog[] = []
   for (let round = 0; round < rounds; round++) {
     const names = round === rounds - 1 ? [`${round}a`, `${round}b`] : [`${round}`]
     // The first line is printed before the file is opened.
     const linesOf = (name: string) => round === 0 ? 1 : 2 + Math.floor(chance(`${seed} ${name}`) ** 2 * MOST_LINES)
     const runs = await Promise.all(names.map((name) => runWriter(file, name, { lines: linesOf(name) })))
-    for (const { signal, exitCode, witness } of runs) {
+    for (const { signal, exitCode, log } of runs) {
       if (signal !== 'SIGKILL') {
-        throw new Error(`writer ${witness.writer} was not killed but ended with ${String(exitCode)}`)
+        throw new Error(`writer ${log.writer} was not killed but ended with ${String(exitCode)}`)
       }
-      witnesses.push(witness)
+      logs.push(log)
     }
     const store = await openSqliteStore({ file })
-    await confirm(store, witnesses)
+    await confirm(store, logs)
     await store.close()
   }
-  return witnesses
+  return logs
 }
 
 /** A number in [0, 1) that depends only on the seed. */

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { thoroughly } from '../../../../scripts/thoroughly.ts'
 import { killRounds } from './kill-rounds.ts'
 import { StoreFolder } from './store-folder.ts'
-import { Witness, confirm, makeRecord } from './witness.ts'
+import { AcknowledgementLog, confirm, makeRecord } from './acknowledgement-log.ts'
 import { runWriter } from './writer-process.ts'
 
 const ROUNDS = thoroughly(5, 20)
@@ -20,8 +20,8 @@ describe('a store with several processes', () => {
     })))
     expect(runs.map((run) => run.exitCode)).toEqual([0, 0, 0])
     const store = await folder.open()
-    await confirm(store, runs.map((run) => run.witness))
-    const acknowledged = runs.reduce((sum, run) => sum + run.witness.acknowledged, 0)
+    await confirm(store, runs.map((run) => run.log))
+    const acknowledged = runs.reduce((sum, run) => sum + run.log.acknowledged, 0)
     expect(await store.records()).toHaveLength(acknowledged)
   })
 
@@ -30,14 +30,14 @@ describe('a store with several processes', () => {
     ['at another position', ['appended 2 1\n'], /acknowledged at 2 and is at 1/],
     ['duplicated', [], /there twice/],
     ['older than acknowledged', ['wrote slot', '-1 2\n'], /holds 1/],
-  ])('detects data that is %s', async (_, heard, complaint) => {
+  ])('detects data that is %s', async (_, chunks, complaint) => {
     await using folder = new StoreFolder()
     const store = await folder.open()
-    const witness = new Witness('w')
-    for (const chunk of heard) witness.hear(chunk)
+    const log = new AcknowledgementLog('w')
+    for (const chunk of chunks) log.add(chunk)
     await store.append(makeRecord('w', 1))
-    if (heard.length === 0) await store.append(makeRecord('w', 1))
+    if (chunks.length === 0) await store.append(makeRecord('w', 1))
     await store.write('state', 'w/slot-1', makeRecord('w', 1))
-    await expect(confirm(store, [witness])).rejects.toThrow(complaint)
+    await expect(confirm(store, [log])).rejects.toThrow(complaint)
   })
 })

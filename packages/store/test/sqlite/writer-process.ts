@@ -2,12 +2,12 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { Witness } from './witness.ts'
+import { AcknowledgementLog } from './acknowledgement-log.ts'
 
 const WRITER = fileURLToPath(new URL('./fixtures/writer.ts', import.meta.url))
 
 export interface WriterRun {
-  readonly witness: Witness
+  readonly log: AcknowledgementLog
   readonly signal: NodeJS.Signals | null
   readonly exitCode: number | null
 }
@@ -20,11 +20,11 @@ export async function runWriter(file: string, writer: string, until: WriterEnd):
   const child = spawn(process.execPath, [WRITER, file, writer, String(bursts)], {
     stdio: ['ignore', 'pipe', 'inherit'], env: { NODE_COMPILE_CACHE: join(dirname(file), 'compiled'), ...process.env },
   })
-  const witness = new Witness(writer)
+  const log = new AcknowledgementLog(writer)
   child.stdout.setEncoding('utf8')
   child.stdout.on('data', (chunk: string) => {
-    if (witness.hear(chunk) >= ('lines' in until ? until.lines : Infinity)) child.kill('SIGKILL')
+    if (log.add(chunk) >= ('lines' in until ? until.lines : Infinity)) child.kill('SIGKILL')
   })
   await once(child, 'close')
-  return { witness, signal: child.signalCode, exitCode: child.exitCode }
+  return { log, signal: child.signalCode, exitCode: child.exitCode }
 }

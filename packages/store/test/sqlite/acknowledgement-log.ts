@@ -15,7 +15,7 @@ function openRecord(record: Json | undefined): { readonly writer: string; readon
   if (!isJsonObject(record)) throw new Error('a record is missing')
   const { writer, n, filler, digest: claimed } = record
   const name = `${String(writer)} ${String(n)}`
-  if (claimed !== digest(`${name} ${String(filler)}`)) throw new Error(`record ${name} is torn`)
+  if (claimed !== digest(`${name} ${String(filler)}`)) throw new Error(`record ${name} is damaged`)
   return { writer: String(writer), n: Number(n) }
 }
 
@@ -33,15 +33,15 @@ async function readAudit(store: Store): Promise<ReadonlyMap<string, ReadonlyMap<
 }
 
 /** Throws unless all acknowledged records are stored at their positions, intact and once. */
-export async function confirm(store: Store, witnesses: readonly Witness[]): Promise<void> {
+export async function confirm(store: Store, logs: readonly AcknowledgementLog[]): Promise<void> {
   const chain = await verifyAudit(store)
   if (!chain.ok) throw new Error(`the chain breaks at ${chain.position}: ${chain.reason}`)
   const audit = await readAudit(store)
-  for (const witness of witnesses) await witness.confirm(store, audit.get(witness.writer) ?? new Map<number, number>())
+  for (const log of logs) await log.confirm(store, audit.get(log.writer) ?? new Map<number, number>())
 }
 
 /** The acknowledgements of a writer, read from its output line by line. */
-export class Witness {
+export class AcknowledgementLog {
   readonly writer: string
   readonly #positions = new Map<number, number>()
   readonly #slots = new Map<string, number>()
@@ -57,7 +57,7 @@ export class Witness {
   }
 
   /** Returns the number of complete lines so far. */
-  hear(chunk: string): number {
+  add(chunk: string): number {
     const lines = (this.#rest + chunk).split('\n')
     this.#rest = lines.pop() ?? ''
     for (const line of lines) this.#note(line.split(' '))
