@@ -117,7 +117,7 @@ function verifyOne(
   if (statement.predicateType !== predicateType) {
     return unverified('statement', 'is listed under another type than it states')
   }
-  // Anyone can get a certificate. Only the registry's key proves publication.
+  // Every publisher can get a certificate. Only the registry's key proves publication.
   if (kind === 'publication' && signer !== null) return unverified('signer', 'is not signed with a key of the registry')
   if (kind === 'provenance' && signer === null) {
     return unverified('signer', 'is not signed with the certificate of a build')
