@@ -1,4 +1,4 @@
-import { COMMANDS } from '../src/cli/commands.ts'
+import { COMMANDS } from '../src/cli/main.ts'
 
 const INTRODUCTION = `# Command line
 

@@ -4,7 +4,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSyn
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, expect, it } from 'vitest'
-import { COMMANDS } from '../src/cli/commands.ts'
+import { COMMANDS } from '../src/cli/main.ts'
 
 const ROOT = join(import.meta.dirname, '../../..')
 const README = readFileSync(join(ROOT, 'README.md'), 'utf8')

@@ -1,11 +1,12 @@
 import { styleText } from 'node:util'
-import { CALL_LIMITS, type Outcome, type SecurityMode } from '@bulkhead/contract'
-import type { Json } from '@bulkhead/kit/json'
+import type { McpServerStatus } from '@bulkhead/bridges/mcp'
+import { CALL_LIMITS, SECURITY_MODES, type Outcome, type SecurityMode } from '@bulkhead/contract'
+import { canonicalCall } from '@bulkhead/contract/dialects'
+import { parseJson, type Json } from '@bulkhead/kit/json'
 import { visibleText } from '@bulkhead/kit/text'
-import { printJson } from './output.ts'
-import { meantCall, readArguments, readMode } from './call-options.ts'
-import { type Command, ENDING_SIGNALS, UsageError } from './command.ts'
-import { tellFaults } from './diagnostic-text.ts'
+import type { Host } from '../facade/create-host.ts'
+import { ENDING_SIGNALS, UsageError, type Command } from './command.ts'
+import { printJson, serverMeant, tellFaults } from './output.ts'
 import { canAsk, COMMON_DETAILS, COMMON_OPTIONS, openHost, readOptions, STORE_DETAILS, STORE_OPTIONS, terminal } from './host-options.ts'
 
 export const call: Command = {
@@ -90,3 +91,30 @@ function readTimeout(text: string | undefined): number | undefined {
   if (Number.isInteger(ms) && ms >= 1 && ms <= CALL_LIMITS.maxTimeoutMs) return ms
   throw new UsageError(`--timeout must be a whole number of milliseconds from 1 to ${CALL_LIMITS.maxTimeoutMs}, not "${text}".`)
 }
+
+export function readArguments(text = '{}'): Json {
+  const parsed = parseJson(text)
+  if (!parsed.ok) throw new UsageError(`--args ${parsed.fault.path === '' ? '' : `at ${parsed.fault.path} `}${parsed.fault.message}.`)
+  return parsed.value
+}
+
+export function readMode(text: string | undefined): SecurityMode | undefined {
+  const mode = SECURITY_MODES.find((known) => known === text)
+  if (text !== undefined && mode === undefined) throw new UsageError(`--mode must be one of ${SECURITY_MODES.join(', ')}, not "${text}".`)
+  return mode
+}
+
+/**
+ * Resolves tool names in the notation of other hosts, such as mcp:server.tool. With `connecting`, connects first to matching
+ * servers whose tools are not known yet.
+ */
+export async function meantCall<Call extends { readonly name: string; readonly arguments: Json }>(
+  host: Pick<Host, 'mcp' | 'tool'>, call: Call, connecting: boolean,
+): Promise<Call> {
+  const meant = connecting ? serversMeant(call.name, host.mcp.servers()) : []
+  if (meant.length > 0) await host.mcp.connect(meant)
+  return canonicalCall(call, (name) => host.tool(name))
+}
+
+const serversMeant = (tool: string, servers: readonly McpServerStatus[]): readonly string[] =>
+  servers.filter((server) => server.tools === undefined && server.state !== 'disabled' && serverMeant(tool, server)).map(({ name }) => name)

@@ -10,7 +10,7 @@ import { visibleText } from '@bulkhead/kit/text'
 import { createSandbox } from '@bulkhead/sandbox'
 import { printJson } from './output.ts'
 import { type Command, UsageError } from './command.ts'
-import { readExtensionFolder } from './extension-folder.ts'
+import { readExtensionFolder } from './pack.ts'
 import { HOME_DETAILS, HOME_OPTIONS, readOptions } from './host-options.ts'
 import { extensionLines, line } from './plan-text.ts'
 

@@ -1,7 +1,6 @@
 import { BulkheadError, type Interactor } from '@bulkhead/contract'
 import type { InstallPlan } from '@bulkhead/loader'
 import { terminal } from './host-options.ts'
-import type { ProjectContents } from './project-contents.ts'
 import { UsageError } from './command.ts'
 
 export interface ConsentOptions {
@@ -43,7 +42,7 @@ export async function agree({ extension, verdict }: InstallPlan, { yes, accept, 
 
 /** Obtains consent for the contents of a project. Throws ConsentRequired. */
 export async function agreeToProject(
-  { path, digest }: Pick<ProjectContents, 'path' | 'digest'>, once: boolean, { yes, accept, interactor }: ConsentOptions,
+  { path, digest }: { readonly path: string; readonly digest: string }, once: boolean, { yes, accept, interactor }: ConsentOptions,
 ): Promise<void> {
   const beginning = digest.slice(0, DIGEST_CHARS)
   if (accept !== undefined) {

@@ -1,10 +1,9 @@
 import { styleText } from 'node:util'
 import { visibleText } from '@bulkhead/kit/text'
 import type { ExplainedStep, Explanation } from '@bulkhead/host'
-import { jsonText, table } from './output.ts'
-import { meantCall, readArguments, readMode } from './call-options.ts'
+import { jsonText, table, tellFaults } from './output.ts'
+import { meantCall, readArguments, readMode } from './call.ts'
 import { type Command, UsageError } from './command.ts'
-import { tellFaults } from './diagnostic-text.ts'
 import { COMMON_DETAILS, COMMON_OPTIONS, openHost, readOptions, STORE_DETAILS, STORE_OPTIONS, terminal } from './host-options.ts'
 
 export const explain: Command = {

@@ -1,17 +1,34 @@
-import { statSync } from 'node:fs'
-import { BulkheadError } from '@bulkhead/contract'
-import { accountName } from '../facade/folders.ts'
-import { printJson } from './output.ts'
-import { type Command, UsageError } from './command.ts'
+import { realpathSync, statSync } from 'node:fs'
+import { BulkheadError, type Diagnostic } from '@bulkhead/contract'
+import { createLoader, Installer, type LoaderOptions, type RegistryOptions } from '@bulkhead/loader'
+import { accountName, homeFolder } from '../facade/folders.ts'
+import { loaderOptions, workspaceError } from '../facade/loader-options.ts'
+import { ProjectConsent } from '../facade/project-trust.ts'
+import { UsageError, type Command } from './command.ts'
 import { agree, readConsent } from './consent.ts'
-import { COMMON_DETAILS, COMMON_OPTIONS, readOptions } from './host-options.ts'
-import { INSTALLER_DETAILS, INSTALLER_OPTIONS, openInstaller } from './installer-options.ts'
+import { COMMON_DETAILS, COMMON_OPTIONS, readOptions, terminal, type HostValues } from './host-options.ts'
+import { diagnosticText, printJson } from './output.ts'
 import { planJson, planText } from './plan-text.ts'
+import { createProgress, type Progress } from './progress.ts'
 
 export const CONSENT_OPTIONS = { 'yes': { type: 'boolean', short: 'y' }, 'accept': { type: 'string' }, 'dry-run': { type: 'boolean' } } as const
 export const CONSENT_DETAILS = `  --yes             agree to a first installation, but not to an update that needs more permissions
   --accept DIGEST   agree only to the package with this digest (12 characters or more)
   --dry-run         show the changes, and write nothing`
+
+export const INSTALLER_OPTIONS = {
+  'project': { type: 'boolean' },
+  'registry': { type: 'string' },
+} as const
+
+export const INSTALLER_DETAILS = `  --project         use the project layer instead of the global layer
+  --registry URL    registry to fetch packages from (default: BULKHEAD_REGISTRY, else npm_config_registry);
+                    BULKHEAD_REGISTRY_TOKEN is sent to it if set`
+
+export interface InstallerValues extends HostValues {
+  readonly project?: boolean | undefined
+  readonly registry?: string | undefined
+}
 
 export const install: Command = {
   usage: 'bulkhead install SPEC [--project] [--yes] [--accept DIGEST] [--dry-run] [--registry URL] [--json] [--workspace DIR] [--home DIR] [--trust-project]',
@@ -54,4 +71,65 @@ function withFolder(error: unknown, spec: string): unknown {
   if (!isFolder || !fault.code.startsWith('InstallSource')) return error
   const message = `${fault.message} To install the folder, use ./${spec}`
   return new BulkheadError(fault.code, message, { cause: error, ...(fault.data !== undefined && { data: fault.data }) })
+}
+
+export const uninstall: Command = {
+  usage: 'bulkhead uninstall ID [--project] [--json] [--workspace DIR] [--home DIR] [--trust-project]',
+  details: `  ID                id of an installed extension
+  --project         uninstall from the project layer instead of the global layer
+${COMMON_DETAILS}`,
+
+  async run(args) {
+    const { values, positionals } = readOptions(args, { ...COMMON_OPTIONS, project: { type: 'boolean' } })
+    const [id, ...more] = positionals
+    if (id === undefined || more.length > 0) throw new UsageError('Name one extension after "uninstall".')
+    const { installer } = await openInstaller(values)
+    const { version, source } = await installer.uninstall(id)
+    const missed = await missing(id, values)
+    if (!values.json) process.stderr.write(missed.map((found) => diagnosticText(found, process.stderr)).join(''))
+    if (values.json) printJson({ uninstalled: true, id, version, source, diagnostics: missed })
+    else process.stdout.write(`Uninstalled ${id} ${version}.${source === 'in-place' ? ' Its folder was not deleted, because it was not copied on installation.' : ''}\n`)
+    return 0
+  },
+}
+
+/** Diagnostics of extensions that depend on the removed one. */
+async function missing(id: string, values: InstallerValues): Promise<readonly Diagnostic[]> {
+  const { diagnostics } = await createLoader(loaderOptions(homeFolder(values.home)))
+    .load({ workspace: workspaceFolder(values.workspace), trust: values.project ? 'once' : 'declined', projectDigest: 'any' })
+  return diagnostics.filter(({ code, message }) => code === 'DependencyMissing' && message.includes(`depends on "${id}"`))
+}
+
+/** Installing into a project reads its layer, so the project must be trusted. */
+export async function openInstaller(values: InstallerValues): Promise<{ readonly installer: Installer; readonly progress: Progress }> {
+  const workspace = workspaceFolder(values.workspace)
+  const loader = loaderOptions(homeFolder(values.home))
+  const layer = values.project ? 'project' as const : 'global' as const
+  if (layer === 'project' && !values['trust-project'] && !await isTrusted(loader, workspace)) {
+    throw new BulkheadError('ProjectTrustRequired', `${workspace} has its own tools or settings and is not trusted. Nothing was read or written.`)
+  }
+  const progress = createProgress('fetching')
+  const registry = registryOf(values.registry, progress)
+  return { installer: new Installer({ loader, layer, workspace, cwd: process.cwd(), ...(registry && { registry }) }), progress }
+}
+
+async function isTrusted(loader: LoaderOptions, workspace: string): Promise<boolean> {
+  const { trust } = await new ProjectConsent({ loader: createLoader(loader), workspace, interactor: terminal() }).decide()
+  return trust !== 'declined'
+}
+
+function registryOf(given: string | undefined, progress: Progress): RegistryOptions | undefined {
+  const { BULKHEAD_REGISTRY, npm_config_registry, BULKHEAD_REGISTRY_TOKEN: token } = process.env
+  const url = given ?? (BULKHEAD_REGISTRY || npm_config_registry)
+  return url === undefined ? undefined : { url, onProgress: progress.report, ...(token && { token }) }
+}
+
+/** The real path of the workspace. Throws ProjectPathInvalid. */
+export function workspaceFolder(given: string | undefined): string {
+  const path = given ?? process.cwd()
+  try {
+    return realpathSync(path)
+  } catch (error) {
+    throw workspaceError(path, error)
+  }
 }

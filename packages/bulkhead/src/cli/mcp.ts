@@ -3,9 +3,9 @@ import type { SecurityMode, ToolDefinition } from '@bulkhead/contract'
 import { messageOf } from '@bulkhead/kit/error-message'
 import { visibleText } from '@bulkhead/kit/text'
 import { CORE_VERSION } from '../facade/version.ts'
-import { readMode } from './call-options.ts'
+import { readMode } from './call.ts'
 import { type Command, ENDING_SIGNALS, UsageError } from './command.ts'
-import { diagnosticText } from './diagnostic-text.ts'
+import { diagnosticText } from './output.ts'
 import { COMMON_DETAILS, COMMON_OPTIONS, openHost, readOptions, STORE_DETAILS, STORE_OPTIONS } from './host-options.ts'
 
 export const mcp: Command = {

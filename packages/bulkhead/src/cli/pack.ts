@@ -1,15 +1,18 @@
+import { renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { builtinModules } from 'node:module'
 import { join, resolve } from 'node:path'
-import { INTEGRITY_FILE } from '@bulkhead/loader'
 import { BulkheadError } from '@bulkhead/contract'
 import { messageOf } from '@bulkhead/kit/error-message'
 import { makeFolder } from '@bulkhead/kit/folders'
-import { printJson } from './output.ts'
-import { type Command, UsageError } from './command.ts'
-import { readExtensionFolder } from './extension-folder.ts'
+import type { JsonObject } from '@bulkhead/kit/json'
+import { INTEGRITY_FILE, packFolder, type Packed } from '@bulkhead/loader'
+import { homeFolder } from '../facade/folders.ts'
+import { loaderOptions } from '../facade/loader-options.ts'
+import { UsageError, type Command } from './command.ts'
 import { HOME_DETAILS, HOME_OPTIONS, readOptions } from './host-options.ts'
+import { printJson } from './output.ts'
 import { extensionJson, extensionLines, line } from './plan-text.ts'
 import { sizeInWords } from './progress.ts'
-import { replaceFile } from './replace-file.ts'
 
 export const pack: Command = {
   usage: 'bulkhead pack DIR [--out DIR] [--json] [--home DIR]',
@@ -48,5 +51,68 @@ function write(work: () => void, path: string): void {
     work()
   } catch (error) {
     throw new BulkheadError('InstallFailed', `"${path}" could not be written: ${messageOf(error)}`, { cause: error })
+  }
+}
+
+/** Packs a folder in memory. `config` is checked against the configSchema. Writes nothing. */
+export async function readExtensionFolder(given: string, home: string | undefined, config?: JsonObject): Promise<Packed & { readonly folder: string }> {
+  const folder = resolve(given)
+  const fault = folderFault(folder)
+  if (fault !== undefined) throw new BulkheadError('InstallSourceInvalid', `"${given}" ${fault}. Name the folder of an extension, such as ./weather.`)
+  const packed = await packFolder(folder, { loader: loaderOptions(homeFolder(home)), bundle: (main) => bundleModule(folder, main), ...(config && { config }) })
+  return { ...packed, folder }
+}
+
+function folderFault(path: string): string | undefined {
+  try {
+    return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true ? undefined : 'is not a folder'
+  } catch (error) {
+    return `cannot be read: ${messageOf(error)}`
+  }
+}
+
+/** Modules that every compartment provides. */
+const PROVIDED: readonly (string | RegExp)[] = ['@bulkhead/contract', '@bulkhead/contract/author', /^node:/, ...builtinModules]
+
+/**
+ * Bundles a module and its dependencies into one ES module: a compartment has neither `require` nor packages.
+ * Only publishers need the bundler, and it is large, so it is not a dependency.
+ */
+async function bundleModule(folder: string, main: string): Promise<string> {
+  let rolldown: typeof import('rolldown')
+  let plugins: typeof import('rolldown/plugins')
+  try {
+    [rolldown, plugins] = await Promise.all([import('rolldown'), import('rolldown/plugins')])
+  } catch (error) {
+    throw new BulkheadError('ModuleNotFound', 'The extension has dependencies, and rolldown, which bundles them, is not installed. Install it next to bulkhead (npm install rolldown), or bundle the extension yourself.', { cause: error })
+  }
+  try {
+    const build = await rolldown.rolldown({
+      input: join(folder, main), cwd: folder, logLevel: 'silent',
+      // The `node` platform would add `createRequire`, which compartments lack. The bundler adds the `import` or `require` condition
+      // per import; naming `require` here would select the CommonJS build of every dual package.
+      platform: 'neutral', resolve: { mainFields: ['module', 'main'], conditionNames: ['node', 'default'] },
+      // Turns `require` of an external module into an import. The bundler would emit its own `require` otherwise.
+      plugins: [plugins.esmExternalRequirePlugin({ external: [...PROVIDED] })],
+    })
+    const { output } = await build.generate({ format: 'esm', codeSplitting: false })
+    await build.close()
+    const [chunk, ...others] = output
+    if (others.length > 0) throw new Error(`It needs ${others.length} further files.`)
+    return chunk.code
+  } catch (error) {
+    throw new BulkheadError('ModuleNotFound', `${main} cannot be bundled: ${messageOf(error)}`, { cause: error })
+  }
+}
+
+/** Replaces a file atomically: a full disk must not leave a partial file. */
+export function replaceFile(path: string, content: string | Uint8Array): void {
+  const temporary = `${path}.${crypto.randomUUID()}.tmp`
+  try {
+    writeFileSync(temporary, content, { flag: 'wx' })
+    renameSync(temporary, path)
+  } catch (error) {
+    rmSync(temporary, { force: true })
+    throw error
   }
 }

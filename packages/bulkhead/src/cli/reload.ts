@@ -2,9 +2,8 @@ import { styleText } from 'node:util'
 import type { Diagnostic } from '@bulkhead/contract'
 import { visibleText } from '@bulkhead/kit/text'
 import type { ExtensionStatus, ReloadChange } from '@bulkhead/host'
-import { faultJson, jsonText, table } from './output.ts'
+import { diagnosticText, faultJson, jsonText, table } from './output.ts'
 import type { Command } from './command.ts'
-import { diagnosticText } from './diagnostic-text.ts'
 import { COMMON_DETAILS, COMMON_OPTIONS, openHost, readOptions } from './host-options.ts'
 
 export const reload: Command = {

@@ -1,7 +1,6 @@
 import type { ToolListing } from '@bulkhead/contract'
-import { jsonText, table } from './output.ts'
+import { diagnosticText, jsonText, serverJson, serverTable, table } from './output.ts'
 import { type Command, UsageError } from './command.ts'
-import { diagnosticText, serverJson, serverTable } from './diagnostic-text.ts'
 import { COMMON_DETAILS, COMMON_OPTIONS, openHost, readOptions } from './host-options.ts'
 import { powerWords, UNCONFINED } from './power-words.ts'
 

@@ -10,7 +10,7 @@ import { loaderOptions, TRUST_ROOT_FILE } from '../facade/loader-options.ts'
 import { printJson } from './output.ts'
 import { type Command, UsageError } from './command.ts'
 import { HOME_DETAILS, HOME_OPTIONS, readOptions } from './host-options.ts'
-import { replaceFile } from './replace-file.ts'
+import { replaceFile } from './pack.ts'
 
 export const trustRoot: Command = {
   usage: 'bulkhead trust-root [--refresh [--mirror URL --tuf-root FILE]] [--use FILE] [--reset] [--json] [--home DIR]',

@@ -6,7 +6,7 @@ import { basename, dirname, isAbsolute, join, resolve } from 'node:path'
 export const homeFolder = (home: string | undefined): string => resolve(home ?? join(personFolder(), '.bulkhead'))
 
 /** Always absolute: with an empty or relative HOME, user files would be read from the current project. */
-export function personFolder(): string {
+function personFolder(): string {
   const named = homedir()
   return isAbsolute(named) ? named : userInfo().homedir
 }

@@ -1,4 +1,7 @@
-export { createHost, openSqliteStore } from './on-demand.ts'
+import type { Store } from '@bulkhead/contract'
+import type { SqliteStoreOptions } from '@bulkhead/store'
+import type { CreateHostOptions, Host } from './create-host.ts'
+
 export type { CreateHostOptions, Host, McpBook } from './create-host.ts'
 export type { McpServerStatus } from '@bulkhead/bridges/mcp'
 export { createTerminalInteractor, type TerminalStreams } from './terminal/terminal-interactor.ts'
@@ -25,3 +28,20 @@ export type {
   ApprovalAnswer, ApprovalRequest, Approver, BulkheadEvent, CommandClassification, CommandSafetyPattern, Completion, ConfigFile, Content, Diagnostic, ErrorCode, ErrorOutcome, EventListener, EventOf, EventType, ExtensionDescriptor, InteractionEnvelope, InteractionRequest, InteractionResponse, Interactor, MachineStage, Outcome, OutcomeMetadata, OutputOutcome, ProjectTrust, Rule, SecurityMode, StateMachine, Store, ToolDefinition, ToolListing,
 } from '@bulkhead/contract'
 export type { Json, JsonObject } from '@bulkhead/kit/json'
+
+// Each implementation is loaded by the first call, so that importing the library stays cheap.
+
+/**
+ * Creates a host: loads and verifies extensions, and runs calls. Rejects with ConfigInvalid for invalid options, and with
+ * ProjectPathInvalid for a workspace that cannot be opened.
+ */
+export async function createHost(options: CreateHostOptions): Promise<Host> {
+  const implementation = await import('./create-host.ts')
+  return implementation.createHost(options)
+}
+
+/** Opens or creates a store on disk. Rejects with ConfigInvalid or StoreUnavailable. */
+export async function openSqliteStore(options: SqliteStoreOptions): Promise<Store> {
+  const implementation = await import('@bulkhead/store')
+  return implementation.openSqliteStore(options)
+}

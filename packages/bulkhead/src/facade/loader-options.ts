@@ -1,6 +1,7 @@
 import { readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { errorCode } from '@bulkhead/kit/error-message'
+import { BulkheadError } from '@bulkhead/contract'
+import { errorCode, messageOf } from '@bulkhead/kit/error-message'
 import { parseJson, type Json } from '@bulkhead/kit/json'
 import { PROJECT_FOLDER, type LoaderOptions } from '@bulkhead/loader'
 import { createBundledExtensions } from '@bulkhead/tools-bundled'
@@ -45,4 +46,14 @@ function readTrustRoot(path: string): Pick<LoaderOptions, 'trustRoot' | 'trustRo
   } catch (error) {
     return errorCode(error) === 'ENOENT' ? {} : given(null, null)
   }
+}
+
+const REASONS: ReadonlyMap<unknown, string> = new Map([
+  ['ENOENT', 'does not exist'], ['ENOTDIR', 'is not a folder'], ['EACCES', 'cannot be opened by this user'],
+  ['ELOOP', 'is a symbolic link loop'],
+])
+
+export function workspaceError(path: string, error: unknown): BulkheadError {
+  const why = REASONS.get((error as { readonly code?: unknown } | undefined)?.code) ?? `cannot be opened: ${messageOf(error)}`
+  return new BulkheadError('ProjectPathInvalid', `The workspace "${path}" ${why}.`, { cause: error })
 }

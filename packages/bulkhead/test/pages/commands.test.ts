@@ -4,7 +4,7 @@ import { existsSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, sym
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { COMMANDS } from '../../src/cli/commands.ts'
+import { COMMANDS } from '../../src/cli/main.ts'
 import { inside } from '../command-inside.ts'
 import { BLOCKS, PAGES, ROOT, type Block } from './blocks.ts'
 import { argumentsOf } from './shell-words.ts'

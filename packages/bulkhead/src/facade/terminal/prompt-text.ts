@@ -16,7 +16,7 @@ export function screenOf(output: { readonly columns?: number | undefined; readon
  * Wraps untrusted text to screen rows. Each row starts with a prefix, `first` or, for a continued line, `next`. If the terminal
  * wrapped the text, untrusted text could start a row without a prefix and imitate the prompt.
  */
-export function rowsOf(text: string, { columns }: Screen, first: string, next: string): readonly string[] {
+function rowsOf(text: string, { columns }: Screen, first: string, next: string): readonly string[] {
   return visibleText(text, { keepLines: true }).replaceAll('\t', '    ').split('\n').flatMap((line) => {
     const pieces = broken(line, columns - 1 - Math.max(first.length, next.length))
     return pieces.map((piece, index) => (index === 0 ? first : next) + piece)
@@ -42,7 +42,7 @@ function broken(line: string, width: number): readonly string[] {
 }
 
 /** Keeps rows from both ends and replaces the middle with a note about what is hidden. */
-export function clipped(rows: readonly string[], room: number): readonly string[] {
+function clipped(rows: readonly string[], room: number): readonly string[] {
   if (rows.length <= room) return rows
   const tail = Math.min(3, Math.floor(room / 3))
   const hidden = rows.slice(room - tail - 1, rows.length - tail)
