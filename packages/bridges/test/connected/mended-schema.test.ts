@@ -1,6 +1,6 @@
 import type { JsonObject } from '@bulkhead/kit/json'
 import { expect, it } from 'vitest'
-import { mendedSchema } from '../../src/connected/repaired-schema.ts'
+import { mendedSchema } from '../../src/connected/tool-schema.ts'
 
 const text = { type: 'string' }
 const required = 'properties that say of themselves whether they are required'

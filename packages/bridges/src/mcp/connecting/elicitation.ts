@@ -1,7 +1,9 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
-import type { Interact } from '@bulkhead/contract'
+import { BulkheadError, type Interact, type InteractionOption } from '@bulkhead/contract'
+import { isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
+import { readSchema, schemaCompiler } from '@bulkhead/kit/schema'
 import { visibleText } from '@bulkhead/kit/text'
-import { fieldsOf, type FieldValue } from './elicitation-form.ts'
+import { Ajv2020 } from 'ajv/dist/2020.js'
 
 /** A question of a server, and the answer. */
 export interface ElicitationRequest {
@@ -54,5 +56,123 @@ export class Elicitation {
     } catch {
       return DECLINED
     }
+  }
+}
+
+export type FieldValue = string | number | boolean | string[]
+
+/** One thing that a server wants to know. */
+export interface Field {
+  readonly name: string
+  readonly label: string
+  /** undefined for what may be left open, and was. Rejects where a person gives no answer, or none that the server asks for. */
+  readonly ask: (interact: Interact, prompt: string) => Promise<FieldValue | undefined>
+}
+
+type Asking = Field['ask']
+
+const MOST_FIELDS = 16
+const MOST_ATTEMPTS = 3
+
+/** The fields of a form, or undefined for what no form of ours can ask: what is not flat. */
+export function fieldsOf(requestedSchema: unknown): readonly Field[] | undefined {
+  if (!isJsonObject(requestedSchema as Json)) return undefined
+  const { properties = {}, required } = requestedSchema as JsonObject
+  if (!isJsonObject(properties) || Object.keys(properties).length > MOST_FIELDS) return undefined
+  const needed: ReadonlySet<unknown> = new Set(Array.isArray(required) ? required : [])
+  const fields = Object.entries(properties).map(([name, schema]) =>
+    isJsonObject(schema) ? fieldOf(name, schema, needed.has(name)) : undefined)
+  return fields.every((field) => field !== undefined) ? fields : undefined
+}
+
+function fieldOf(name: string, schema: JsonObject, isRequired: boolean): Field | undefined {
+  const { title, description, default: preset } = schema
+  const words = [title, description].filter((text) => typeof text === 'string').join(': ')
+  const hint = preset === undefined ? '' : `; suggested: ${typeof preset === 'string' ? preset : JSON.stringify(preset)}`
+  const label = visibleText(words === '' ? `${name}${hint}` : `${name} (${words})${hint}`).slice(0, 500)
+  const ask = askingFor(schema, isRequired)
+  const findFault = answerCheck(schema)
+  return ask && findFault && { name, label, ask: untilFit(ask, findFault) }
+}
+
+/** Asks again, with the reason, where an answer does not satisfy the schema. Nothing else is sent to the server. */
+const untilFit = (ask: Asking, findFault: AnswerCheck): Asking => async (interact, prompt) => {
+  let hint = ''
+  for (let attempt = 0; attempt < MOST_ATTEMPTS; attempt++) {
+    const answer = await ask(interact, prompt + hint)
+    const fault = answer === undefined ? undefined : findFault(answer)
+    if (fault === undefined) return answer
+    hint = `\nThe last answer is not accepted: it ${fault}.`
+  }
+  throw new BulkheadError('InputInvalid', `None of ${MOST_ATTEMPTS} answers is what the server asks for.`)
+}
+
+function askingFor(schema: JsonObject, isRequired: boolean): Asking | undefined {
+  const { type, default: preset } = schema
+  const options = optionsOf(schema)
+  if (options !== undefined) return (interact, prompt) => interact.select(prompt, options)
+  const many = type === 'array' && isJsonObject(schema['items']) ? optionsOf(schema['items']) : undefined
+  if (many !== undefined) return async (interact, prompt) => [...await interact.selectMany(prompt, many)]
+  switch (type) {
+    case 'boolean': return (interact, prompt) => interact.confirm(prompt)
+    case 'string': return async (interact, prompt) => {
+      const answer = await interact.ask(prompt)
+      if (answer !== '') return answer
+      return typeof preset === 'string' ? preset : isRequired ? answer : undefined
+    }
+    case 'number':
+    case 'integer': return async (interact, prompt) => {
+      const answer = (await interact.ask(prompt)).trim()
+      if (answer === '' && typeof preset === 'number') return preset
+      return answer === '' && !isRequired ? undefined : numberOf(answer)
+    }
+    default: return undefined
+  }
+}
+
+/** Texts to choose from, in each of the ways that versions of the protocol have for it. */
+function optionsOf({ enum: values, enumNames, oneOf, anyOf = oneOf }: JsonObject): readonly InteractionOption[] | undefined {
+  const titled = Array.isArray(anyOf) ? anyOf.map((one) => isJsonObject(one) ? one : {}) : undefined
+  const listed = titled ? titled.map((one) => one['const']) : values
+  const titles = titled ? titled.map((one) => one['title']) : Array.isArray(enumNames) ? enumNames : []
+  if (!Array.isArray(listed) || listed.length === 0 || !listed.every((value) => typeof value === 'string')) return undefined
+  return listed.map((label, index) => {
+    const title = titles[index]
+    return { label, ...(typeof title === 'string' && title !== label ? { description: visibleText(title).slice(0, 200) } : {}) }
+  })
+}
+
+/** What is no number stays a text, which no schema of a number accepts. */
+const numberOf = (answer: string): number | string => answer !== '' && Number.isFinite(Number(answer)) ? Number(answer) : answer
+
+/** Why an answer is not what a server asks for, as the end of a sentence. */
+type AnswerCheck = (answer: Json) => string | undefined
+
+const LIMITS = { schemaChars: 16_384, schemaDepth: 4, subschemas: 256, patternChars: 1_024, inPlaceSubschemas: 256 }
+
+const isDay = (text: string): boolean => {
+  const at = new Date(`${text}T00:00:00Z`)
+  return /^\d{4}-\d{2}-\d{2}$/.test(text) && !Number.isNaN(at.getTime()) && at.toISOString().startsWith(text)
+}
+
+/** The protocol has a client check these. To a schema in general a format is a remark. */
+const FORMATS: ReadonlyMap<Json, (text: string) => boolean> = new Map([
+  ['email', (text) => /^[^\s@]+@[^\s@]+$/.test(text)],
+  ['uri', (text) => URL.canParse(text)],
+  ['date', isDay],
+  ['date-time', (text) => /^\d{4}-\d{2}-\d{2}[Tt]\d{2}:\d{2}:\d{2}(?:\.\d+)?(?:[Zz]|[+-]\d{2}:\d{2})$/.test(text) && isDay(text.slice(0, 10)) && !Number.isNaN(Date.parse(text))],
+])
+
+/** undefined for a schema that cannot be used. */
+function answerCheck(schema: JsonObject): AnswerCheck | undefined {
+  const reading = readSchema(schema, { limits: LIMITS })
+  if (!reading.ok) return undefined
+  const { check } = schemaCompiler(Ajv2020, { compile: () => undefined })(reading.document)
+  const { format = null } = schema
+  const hasFormat = FORMATS.get(format)
+  return (answer) => {
+    const fault = check(answer)
+    if (fault !== undefined) return fault.message
+    return typeof answer === 'string' && hasFormat?.(answer) === false ? `must be of the format "${String(format)}"` : undefined
   }
 }

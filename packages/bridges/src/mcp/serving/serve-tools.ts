@@ -1,12 +1,14 @@
-import type { Implementation, Server, Transport } from '@modelcontextprotocol/server'
-import type { BulkheadEvent, EventListener, EventType, Interactor, Outcome, ToolDefinition } from '@bulkhead/contract'
+import {
+  BulkheadError, type BulkheadEvent, type EventListener, type EventType, type InteractionEnvelope, type InteractionRequest, type InteractionResponse, type Interactor, type Outcome, type ToolDefinition,
+} from '@bulkhead/contract'
+import { messageOf } from '@bulkhead/kit/error-message'
 import { visibleText } from '@bulkhead/kit/text'
+import type { Implementation, Server, Transport } from '@modelcontextprotocol/server'
 import { BoundedTransport } from './bounded-transport.ts'
-import { type Era, versionFault } from './client-request.ts'
-import { OpenCalls } from './open-calls.ts'
-import { personBehind } from './person.ts'
-import { ShownList } from './tool-list.ts'
-import { serveToolsOn } from './tool-server.ts'
+import { versionFault, type Era } from './client-request.ts'
+import { OpenCalls, type OpenCall } from './open-calls.ts'
+import { questionForm, readReply, type QuestionForm } from './question-form.ts'
+import { ShownList, serveToolsOn } from './tool-server.ts'
 
 /** The part of a session that is needed. */
 export interface ServedSession {
@@ -108,3 +110,51 @@ function tellOfProgress(event: BulkheadEvent, { id }: ServedSession, calls: Open
   const text = event.type === 'ToolInvocationProgress' ? event.text : event.type === 'ToolInvocationUpdated' ? JSON.stringify(event.partial) : undefined
   if (text !== undefined) calls.find(event.callId)?.request.progress.tell(visibleText(text))
 }
+
+/**
+ * Asks the person at a client, if the client supports it. `era` is known after the first message. In the modern era a client does
+ * not report an abandoned question, so questions do not wait for each other.
+ */
+function personBehind(calls: OpenCalls, answerWithinMs: number, era: () => Era | undefined): Interactor {
+  return {
+    get takesMany() {
+      return era() === 'modern'
+    },
+    async interact(envelope, signal): Promise<InteractionResponse> {
+      const call = calls.askedFor(envelope.callId)
+      const form = questionForm(envelope)
+      if (!call?.request.canAsk || !form) throw cannotAsk(envelope.request)
+      const reply = await elicit(call, form, envelope, signal, answerWithinMs)
+      if (reply === undefined) return { status: 'timeout' }
+      return signed(readReply(form, reply), envelope.request, call.request.client)
+    },
+  }
+}
+
+async function elicit(
+  call: OpenCall, form: QuestionForm, { request }: InteractionEnvelope, signal: AbortSignal, withinMs: number,
+): Promise<unknown> {
+  try {
+    return await call.ask(form, signal, withinMs)
+  } catch (error) {
+    signal.throwIfAborted()
+    throw cannotAsk(request, `: ${visibleText(messageOf(error)).slice(0, MAX_FAULT_CHARS)}`)
+  }
+}
+
+const MAX_FAULT_CHARS = 200
+
+/** Whoever looks at an approval later sees where it was given. */
+function signed(response: InteractionResponse, request: InteractionRequest, client: string): InteractionResponse {
+  if (request.kind !== 'Approve' || response.status !== 'accepted') return response
+  return { status: 'accepted', value: { ...response.value as object, by: `a person at ${client}` } }
+}
+
+function cannotAsk(request: InteractionRequest, why = ''): BulkheadError {
+  const cannot = `this MCP client cannot ask a person${why}`
+  const { tool } = 'approval' in request ? request.approval : {}
+  return new BulkheadError('InteractionUnavailable', tool === undefined ? `${cannot}.` : `${cannot}; ${howToAllow(tool)}`)
+}
+
+const howToAllow = (tool: string): string =>
+  `the operator can allow "${tool}" with a rule or the allowlist, or approve it for the project with "bulkhead call ${tool}" at a terminal`

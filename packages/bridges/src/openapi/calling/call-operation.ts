@@ -14,7 +14,7 @@ const TEXT_TYPE = /^text\/|^application\/(?:[\w.-]+\+|x-)?(?:json|xml|yaml|javas
  * Converts a response to a result. Any status is a result; the caller interprets it. The long part comes last, because results
  * are truncated at the end.
  */
-export async function answerOf(method: string, response: NetResponse): Promise<JsonObject> {
+async function answerOf(method: string, response: NetResponse): Promise<JsonObject> {
   const { url, status, headers } = response
   const [mediaType, charset] = contentType(headers['content-type'] ?? '')
   const { bytes, isCut } = await readHead(response)

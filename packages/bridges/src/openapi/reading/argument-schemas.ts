@@ -1,6 +1,5 @@
 import { isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
-import { mendedSchema } from '../../connected/repaired-schema.ts'
-import { plainSchema, withSubschemas } from '../../connected/tool-schema.ts'
+import { mendedSchema, plainSchema, withSubschemas } from '../../connected/tool-schema.ts'
 import { Unusable } from './api-description.ts'
 import { pointedAt } from './references.ts'
 

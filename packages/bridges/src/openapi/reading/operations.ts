@@ -1,6 +1,6 @@
 import { isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
 import { visibleText } from '@bulkhead/kit/text'
-import { textOf } from '../../connected/names.ts'
+import { textOf } from '../../connected/entries.ts'
 import { ArgumentSchemas } from './argument-schemas.ts'
 import { type DescribedApi, type DescribedOperation, Unusable, type Wanted } from './api-description.ts'
 import { readParameters } from './parameters.ts'

@@ -5,7 +5,7 @@ import { expect, it } from 'vitest'
 import { readCatalog } from '../../../src/mcp/connecting/catalog/catalog.ts'
 import { serverEntries } from '../../../src/mcp/connecting/server-entry.ts'
 import { serverExtension } from '../../../src/mcp/connecting/catalog/server-extension.ts'
-import { toolName } from '../../../src/connected/names.ts'
+import { toolName } from '../../../src/connected/entries.ts'
 import { toolSchema } from '../../../src/connected/tool-schema.ts'
 
 const [ship] = serverEntries({ layers: [{ layer: 'global', location: 'g', config: { mcp: { 'my-ship': { type: 'remote', url: 'https://Example.com:8443/mcp' } } } }] }).entries

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { LineReader } from '../../../src/mcp/connecting/transport/line-reader.ts'
+import { LineReader } from '../../../src/mcp/connecting/transport/process-transport.ts'
 
 it('gives lines when they are whole, however they come', () => {
   const bytes = Buffer.from('{"a":"ü"}\r\n\nlast\nrest')

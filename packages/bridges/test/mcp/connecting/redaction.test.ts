@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { redactorOf } from '../../../src/mcp/connecting/call-outcome.ts'
+import { redactorOf } from '../../../src/mcp/connecting/server-messages.ts'
 
 it('takes values out wherever they stand, also without their scheme and as JSON writes them', () => {
   const redact = redactorOf(new Map([['TOKEN', 'Bearer abcdefgh'], ['QUOTED', 'pass"word\n1']]))

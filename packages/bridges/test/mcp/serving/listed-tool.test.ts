@@ -1,6 +1,6 @@
 import type { ToolDefinition } from '@bulkhead/contract'
 import { expect, it } from 'vitest'
-import { listedTool } from '../../../src/mcp/serving/tool-list.ts'
+import { listedTool } from '../../../src/mcp/serving/tool-server.ts'
 
 const base: ToolDefinition = {
   name: 'forecast', label: 'Forecast', description: 'Tells the weather.', inputSchema: { properties: { city: { type: 'string' } } },

@@ -3,10 +3,8 @@ import {
 } from '@bulkhead/contract'
 import { isJsonObject } from '@bulkhead/kit/json'
 import { visibleText } from '@bulkhead/kit/text'
-import { diagnosticOf } from '../../../connected/entries.ts'
-import { cut, labelOf, statedVersion, textOf, toolName } from '../../../connected/names.ts'
-import { mendedSchema } from '../../../connected/repaired-schema.ts'
-import { plainSchema, toolSchema } from '../../../connected/tool-schema.ts'
+import { diagnosticOf, cut, labelOf, statedVersion, textOf, toolName } from '../../../connected/entries.ts'
+import { mendedSchema, plainSchema, toolSchema } from '../../../connected/tool-schema.ts'
 import type { ServerEntry } from '../server-entry.ts'
 import { catalogDigest, type Catalog, type CatalogTool } from './catalog.ts'
 

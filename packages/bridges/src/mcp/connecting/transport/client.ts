@@ -1,13 +1,15 @@
-import { Client, type jsonSchemaValidator, type JsonSchemaValidator, type Tool, type Transport } from '@modelcontextprotocol/client'
 import { DEFAULT_LIMITS, MANIFEST_LIMITS } from '@bulkhead/contract'
 import { isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
+import {
+  Client, isSpecType, type JSONRPCMessage, type jsonSchemaValidator, type JsonSchemaValidator, type Tool, type Transport,
+} from '@modelcontextprotocol/client'
 import { z } from 'zod'
-import { boundedFetch, HttpTransport } from './http-transport.ts'
+import { cut } from '../../../connected/entries.ts'
 import type { CatalogTool } from '../catalog/catalog.ts'
 import type { Elicitation } from '../elicitation.ts'
+import type { Target } from '../server-entry.ts'
+import { boundedFetch, HttpTransport } from './http-transport.ts'
 import { ProcessTransport } from './process-transport.ts'
-import { LISTED, readableResult } from './readable-result.ts'
-import type { Target } from '../target.ts'
 
 export interface ClientOptions {
   readonly name: string
@@ -51,6 +53,9 @@ const MAX_LISTED = 2 * MANIFEST_LIMITS.tools
 const MAX_PAGES = MAX_LISTED
 /** Calls have deadlines of their own, by their signals; this one is only so that there is an end. */
 const LONGEST_MS = 2 * 60 * 60 * 1000
+
+/** Where the list of tools stands then. */
+const LISTED = 'bulkhead/listed'
 
 /** No cursor is what says that there is no further page. Some servers write it as null or as an empty text. */
 const page = z.looseObject({
@@ -171,3 +176,40 @@ async function callTool(client: Client, { tool: { name, definition }, args, sign
       onProgress(message ?? (total === undefined ? `${progress}` : `${progress} of ${total}`)),
   })
 }
+
+const TYPE_CHARS = 64
+/** Each of these members marks the result of a call. */
+const MEMBERS = ['content', 'structuredContent', 'isError'] as const
+
+/**
+ * Makes a result readable for the library, which rejects a result as a whole. Invalid content blocks are replaced with a note, tools
+ * are passed on unread, and null members are removed.
+ */
+export function readableResult(message: JSONRPCMessage): JSONRPCMessage {
+  if (!('result' in message)) return message
+  const { tools, content = [], ...result } = withoutNulls(message.result as JsonObject)
+  if (Array.isArray(tools)) return { ...message, result: { ...result, tools: [], [LISTED]: tools } }
+  if (!MEMBERS.some((member) => member in message.result)) return message
+  return { ...message, result: { ...result, content: [content].flat().map(readableBlock) } }
+}
+
+function readableBlock(block: Json): Json {
+  if (isSpecType.ContentBlock(block)) return block as Json
+  if (typeof block === 'string') return { type: 'text', text: block }
+  if (!isJsonObject(block)) return leftOut('what is no block at all')
+  const bare = withoutRemarks(block)
+  if (isSpecType.ContentBlock(bare)) return bare
+  const { type } = bare
+  return leftOut(typeof type === 'string' ? `a block of the type "${cut(type, TYPE_CHARS)}" that cannot be read here` : 'a block without a type')
+}
+
+const leftOut = (what: string): JsonObject => ({ type: 'text', text: `[left out of the result: the server sent ${what}]` })
+
+/** Metadata of a block. */
+function withoutRemarks({ annotations: _annotations, _meta, icons: _icons, ...block }: JsonObject): JsonObject {
+  const { resource, ...said } = withoutNulls(block)
+  return isJsonObject(resource) ? { ...said, resource: withoutRemarks(resource) } : said
+}
+
+const withoutNulls = (object: JsonObject): JsonObject =>
+  Object.fromEntries(Object.entries(object).filter(([, value]) => value !== null))

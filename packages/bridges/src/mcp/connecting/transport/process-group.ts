@@ -40,10 +40,10 @@ function killAll(): void {
 }
 
 /** A process with a mark cannot mark the servers it starts. */
-export const canMark = (): boolean => isUnmarked(limitsOf('self'))
+const canMark = (): boolean => isUnmarked(limitsOf('self'))
 
 /** Kills every process with the mark, and what those started meanwhile. Synchronous: at exit there is no later turn. */
-export function killMarked(mark: number): void {
+function killMarked(mark: number): void {
   for (let looks = 0; looks < LOOKS; looks++) {
     const found = processes().filter((pid) => hasProcessMark(limitsOf(pid), mark))
     if (found.length === 0) return

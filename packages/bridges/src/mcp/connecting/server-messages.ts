@@ -1,4 +1,4 @@
-import { BulkheadError } from '@bulkhead/contract'
+import { BulkheadError, type Log } from '@bulkhead/contract'
 import { messageOf } from '@bulkhead/kit/error-message'
 import { isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
 import { visibleText } from '@bulkhead/kit/text'
@@ -94,4 +94,35 @@ export function redactorOf(secrets: ReadonlyMap<string, string>): (text: string)
   // The longest first: a secret that begins another one would leave the rest of that one.
   written.sort(([one], [other]) => other.length - one.length)
   return (text) => written.reduce((redacted, [form, shown]) => redacted.replaceAll(form, shown), text)
+}
+
+const KEPT_LINES = 32
+const LINE_CHARS = 2_000
+
+/** The last lines of standard error of a server, kept for error messages. */
+export class ServerLog {
+  readonly #clean: (line: string) => string
+  #lines: string[] = []
+  #log: Log | undefined
+
+  constructor(clean: (line: string) => string) {
+    this.#clean = clean
+  }
+
+  get last(): string | undefined {
+    return this.#lines.at(-1)
+  }
+
+  /** Contract: must not throw. */
+  add(line: string): void {
+    if (line.trim() === '') return
+    const text = this.#clean(line).slice(0, LINE_CHARS)
+    this.#lines = [...this.#lines.slice(1 - KEPT_LINES), text]
+    this.#log?.info(text)
+  }
+
+  to(log: Log): void {
+    this.#log = log
+    for (const line of this.#lines) log.info(line)
+  }
 }
