@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { createHost, type Interactor } from 'bulkhead'
 import { runAgent } from './agent.ts'
 import { differences } from './scenario.ts'
-import { SCENARIOS } from './scenarios/index.ts'
+import { SCENARIOS } from './scenarios.ts'
 import { scriptedModel } from './scripted-model.ts'
 import type { Story } from './story.ts'
 

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { stripVTControlCharacters } from 'node:util'
 import { describe, expect, it } from 'vitest'
 import { differences } from '../src/scenario.ts'
-import { SCENARIOS } from '../src/scenarios/index.ts'
+import { SCENARIOS } from '../src/scenarios.ts'
 import { printedStory } from '../src/story.ts'
 import type { Outcome } from 'bulkhead'
 

@@ -30,7 +30,7 @@ const FLOORS: Readonly<Record<string, readonly (string | readonly string[])[]>> 
   'packages/conformance': ['*'],
   'packages/bulkhead': ['bin.ts', 'cli', 'index.ts', 'facade'],
   bench: ['*', 'subjects', 'sides', ['harness', 'peers'], 'loads'],
-  'apps/demo': ['main.ts', 'demo.ts', 'scenarios', '*'],
+  'apps/demo': ['main.ts', 'demo.ts', 'scenarios.ts', '*'],
 }
 
 /** The imports of each file. Paths start at the root of the workspace. */
