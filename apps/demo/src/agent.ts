@@ -3,7 +3,7 @@ import type { Outcome, Session } from 'bulkhead'
 import type { Model } from './scripted-model.ts'
 import type { Story } from './story.ts'
 
-/** The whole of an agent: ask the model, do what it wants through the host, tell it what came back, until it is done. */
+/** A complete agent loop: asks the model, runs its calls and returns the results, until it makes no more calls. */
 export async function runAgent(model: Model, session: Session, story: Story): Promise<readonly Outcome[]> {
   const tools = toFunctionTools(session.tools())
   const outcomes: Outcome[] = []

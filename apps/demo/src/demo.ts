@@ -8,7 +8,7 @@ import type { Story } from './story.ts'
 
 const HERE = join(import.meta.dirname, '..')
 
-/** Plays every scenario against a real host. Resolves with how many went otherwise than expected. */
+/** Plays every scenario against a real host. Resolves with the number of scenarios that failed. */
 export async function playDemo(story: Story): Promise<number> {
   const host = await createHost({ workspace: join(HERE, 'workspace'), home: join(HERE, 'extensions') })
   const off = host.on((event) => {
@@ -18,7 +18,7 @@ export async function playDemo(story: Story): Promise<number> {
   try {
     for (const scenario of SCENARIOS) {
       story.title(scenario.title)
-      const session = await host.openSession({ mode: 'ask', interactor: agreeablePerson(story) })
+      const session = await host.openSession({ mode: 'ask', interactor: approvingPerson(story) })
       const faults = differences(scenario.expected, await runAgent(scriptedModel(scenario.script), session, story))
       await session.close()
       story.verdict(faults)
@@ -31,8 +31,8 @@ export async function playDemo(story: Story): Promise<number> {
   return failed
 }
 
-/** Someone who says yes to each thing once asked, so that the story shows when a person is asked and when not. */
-function agreeablePerson(story: Story): Interactor {
+/** Approves every request for the session, so that the output shows when approval is required. */
+function approvingPerson(story: Story): Interactor {
   return {
     async interact({ request }) {
       if (request.kind !== 'Approve') return { status: 'rejected' }

@@ -1,7 +1,7 @@
 import { enableCompileCache } from 'node:module'
 import { join } from 'node:path'
 
-// Keeping compiled code halves the time of the next start. Everything else is imported after this.
+// The compile cache halves the time of the next start. It must be enabled before other modules are imported.
 enableCompileCache(join(import.meta.dirname, '../../../node_modules/.cache/compiled'))
 
 const print = (line: string) => process.stdout.write(`${line}\n`)
@@ -12,12 +12,12 @@ const { printedStory } = await import('./story.ts')
 const failed = await playDemo(printedStory(print, process.stdout.columns))
 if (failed === 0) {
   print(`
-Every scenario went as it should. Try next:
-  ./node_modules/.bin/bulkhead tools --home apps/demo/extensions          what each tool may do
-  ./node_modules/.bin/bulkhead explain sink --home apps/demo/extensions   whether a call would be allowed, and why
-  ./node_modules/.bin/bulkhead new my-tool                                start an extension of your own
-The docs begin in README.md.`)
+All scenarios passed. Try next:
+  ./node_modules/.bin/bulkhead tools --home apps/demo/extensions          list the tools and their permissions
+  ./node_modules/.bin/bulkhead explain sink --home apps/demo/extensions   show whether a call would be allowed, and why
+  ./node_modules/.bin/bulkhead new my-tool                                create your own extension
+Start reading at README.md.`)
 } else {
-  print(`\n${failed} scenarios did not go as they should.`)
+  print(`\n${failed} scenarios failed.`)
 }
 process.exitCode = failed === 0 ? 0 : 1

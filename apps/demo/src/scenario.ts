@@ -1,35 +1,39 @@
 import type { Outcome } from 'bulkhead'
 import type { Script } from './scripted-model.ts'
 
-/** A conversation and what must come of it. */
+/** A scripted conversation and its expected results. */
 export interface Scenario {
   readonly title: string
   script(): Script
-  /** What must come back for each call, in order. */
+  /** The expected result of each call, in order. */
   readonly expected: readonly Expected[]
 }
 
 export type Expected =
   | { readonly output: unknown }
-  | { readonly error: string; readonly says?: RegExp }
+  | { readonly error: string; readonly message?: RegExp }
 
-/** What differs, one line each; nothing when all is as expected. */
+/** One line for each call that differs from the expected result. */
 export function differences(expected: readonly Expected[], outcomes: readonly Outcome[]): readonly string[] {
   const faults = expected.flatMap((wanted, index) => {
     const outcome = outcomes[index]
     const fault = outcome === undefined ? 'was never made' : difference(wanted, outcome)
     return fault === undefined ? [] : [`call ${index + 1} ${fault}`]
   })
-  return outcomes.length > expected.length ? [...faults, `${outcomes.length - expected.length} more calls than expected`] : faults
+  const extra = outcomes.length - expected.length
+  return extra > 0 ? [...faults, `${extra} more calls than expected`] : faults
 }
 
 function difference(wanted: Expected, outcome: Outcome): string | undefined {
   if ('output' in wanted) {
     if (outcome.type === 'error') return `should have succeeded, but: ${outcome.error.code}`
     const data = JSON.stringify(outcome.data)
-    return data === JSON.stringify(wanted.output) ? undefined : `answered ${data} instead of ${JSON.stringify(wanted.output)}`
+    const output = JSON.stringify(wanted.output)
+    return data === output ? undefined : `returned ${data} instead of ${output}`
   }
   if (outcome.type === 'output') return `should have failed with ${wanted.error}, but succeeded`
   if (outcome.error.code !== wanted.error) return `failed with ${outcome.error.code} instead of ${wanted.error}`
-  return wanted.says === undefined || wanted.says.test(outcome.error_text) ? undefined : `does not say ${wanted.says}: ${outcome.error_text}`
+  return wanted.message === undefined || wanted.message.test(outcome.error_text)
+    ? undefined
+    : `has a message that does not match ${wanted.message}: ${outcome.error_text}`
 }

@@ -1,24 +1,24 @@
 import type { FunctionTool, ModelToolCall, ModelToolMessage } from '@bulkhead/bridges/openai'
 
-/** What a model says in one turn: a text, and the tools it wants. No calls: it is done. */
+/** One turn of a model: text and tool calls. A turn without calls ends the conversation. */
 export interface ModelTurn {
   readonly text: string
   readonly calls: readonly ModelToolCall[]
 }
 
-/** A model as far as an agent loop knows one. */
+/** The part of a model that the agent loop needs. */
 export interface Model {
   turn(tools: readonly FunctionTool[], answers: readonly ModelToolMessage[]): ModelTurn
 }
 
-/** The lines of a play: each is spoken after the answers to the one before. Needs no network and never changes its mind. */
+/** Yields one turn at a time and receives the results of its calls. Needs no network and is deterministic. */
 export type Script = Generator<ModelTurn, ModelTurn, readonly ModelToolMessage[]>
 
 export function scriptedModel(script: () => Script): Model {
-  const lines = script()
+  const turns = script()
   return {
     turn(_tools, answers) {
-      return lines.next(answers).value
+      return turns.next(answers).value
     },
   }
 }

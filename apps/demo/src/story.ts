@@ -3,7 +3,7 @@ import type { ModelToolCall } from '@bulkhead/bridges/openai'
 import type { ApprovalRequest, Outcome } from '@bulkhead/contract'
 import { visibleText } from '@bulkhead/kit/text'
 
-/** What the reader sees. */
+/** Prints what happens in a scenario. */
 export interface Story {
   title(text: string): void
   model(text: string): void
@@ -16,29 +16,32 @@ export interface Story {
 
 type Colour = Parameters<typeof styleText>[0]
 
-/** Where what somebody says begins. */
+/** The column where the text of each line starts. */
 const INDENT = 11
 
-/** `columns` of the screen, where there is one: then the terminal breaks no line by itself. */
+/** Wraps lines at `columns`. Without it, such as for a pipe, lines are not wrapped. */
 export function printedStory(write: (line: string) => void, columns?: number): Story {
-  const line = (who: string, colour: Colour, text: string) =>
-    write(`  ${styleText(colour, who.padEnd(INDENT - 3))} ${inColumns(visibleText(text), columns).join(`\n${' '.repeat(INDENT)}`)}`)
+  const line = (who: string, colour: Colour, text: string) => {
+    const rows = inColumns(visibleText(text), columns)
+    write(`  ${styleText(colour, who.padEnd(INDENT - 3))} ${rows.join(`\n${' '.repeat(INDENT)}`)}`)
+  }
   return {
     title: (text) => write(`\n${styleText('bold', text)}`),
     model: (text) => line('model', 'cyan', text),
     call: ({ function: { name, arguments: args } }) => line('calls', 'blue', `${name} ${args}`),
-    asked: ({ tool, origin, approvalKey }, answer) => line('person', 'magenta', `may ${tool} of ${origin} run for "${approvalKey}"? ${answer}`),
+    asked: ({ tool, origin, approvalKey }, answer) =>
+      line('person', 'magenta', `Allow ${tool} (${origin}) to run for "${approvalKey}"? ${answer}`),
     progress: (text) => line('tool', 'dim', text),
     outcome: (outcome) => outcome.type === 'output'
-      ? line('answer', 'green', `${JSON.stringify(outcome.data)} (${Math.round(outcome.metadata.duration_ms)} ms)`)
-      : line('refused', 'yellow', `${outcome.error.code}: ${outcome.error_text}`),
+      ? line('result', 'green', `${JSON.stringify(outcome.data)} (${Math.round(outcome.metadata.duration_ms)} ms)`)
+      : line('error', 'yellow', `${outcome.error.code}: ${outcome.error_text}`),
     verdict: (faults) => faults.length === 0
-      ? line('✓', 'green', 'as it should be')
+      ? line('✓', 'green', 'as expected')
       : faults.forEach((fault) => line('✗', 'red', fault)),
   }
 }
 
-/** Broken after a space, or anywhere in a word that does not fit. */
+/** Wraps text after a space, or inside a word that is too long. */
 function inColumns(text: string, columns = Infinity): readonly string[] {
   const width = Math.max(columns - INDENT, 20)
   const lines: string[] = []

@@ -10,54 +10,59 @@ import type { Outcome } from 'bulkhead'
 
 const metadata: Outcome['metadata'] = { call_id: 'c', tool: 't', origin: null, duration_ms: 1, attempt: 1 }
 const output = (data: string): Outcome => ({ type: 'output', data, metadata })
-const error = (text: string): Outcome => ({ type: 'error', error_text: text, error: { code: 'InputInvalid', class: 'ToolTerminal', retryable: false }, metadata })
+const error = (text: string): Outcome =>
+  ({ type: 'error', error_text: text, error: { code: 'InputInvalid', class: 'ToolTerminal', retryable: false }, metadata })
 
 describe('the demo', () => {
-  it('plays every scenario and ends well', async () => {
-    const demo = spawn(process.execPath, [join(import.meta.dirname, '../src/main.ts')], { env: { NO_COLOR: '1', NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] }, stdio: ['ignore', 'pipe', 'pipe'] })
+  it('plays every scenario and exits with code 0', async () => {
+    const env = { NO_COLOR: '1', NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] }
+    const main = join(import.meta.dirname, '../src/main.ts')
+    const demo = spawn(process.execPath, [main], { env, stdio: ['ignore', 'pipe', 'pipe'] })
     let printed = ''
     demo.stdout.on('data', (chunk) => { printed += chunk })
     demo.stderr.on('data', (chunk) => { printed += chunk })
     const [code] = await once(demo, 'close')
-    expect(printed).toContain('Every scenario went as it should.')
+    expect(printed).toContain('All scenarios passed.')
     expect(code).toBe(0)
     for (const { title } of SCENARIOS) expect(printed).toContain(title)
   })
 })
 
-describe('what is printed', () => {
+describe('printed output', () => {
   const text = (columns: number | undefined) => {
     const lines: string[] = []
-    printedStory((line) => lines.push(...stripVTControlCharacters(line).split('\n')), columns).model(`${'some words '.repeat(12)}${'x'.repeat(100)}`)
+    const story = printedStory((line) => lines.push(...stripVTControlCharacters(line).split('\n')), columns)
+    story.model(`${'some words '.repeat(12)}${'x'.repeat(100)}`)
     return lines
   }
 
-  it('fits the screen, each line below the first word', () => {
+  it('wraps lines to the width of the screen and indents them', () => {
     const lines = text(60)
     expect(lines.length).toBeGreaterThan(3)
     for (const line of lines) expect(line.length).toBeLessThanOrEqual(60)
     for (const line of lines.slice(1)) expect(line).toMatch(/^ {11}\S/)
   })
 
-  it('is one line for a pipe', () => {
+  it('does not wrap lines without a terminal', () => {
     expect(text(undefined)).toHaveLength(1)
   })
 })
 
-describe('a scenario that goes otherwise is found', () => {
+describe('differences', () => {
   it.each([
-    ['a wrong answer', [{ output: 'a' }], [output('b')], /answered "b" instead of "a"/],
-    ['an error instead of an answer', [{ output: 'a' }], [error('no')], /should have succeeded/],
-    ['an answer instead of an error', [{ error: 'InputInvalid' }], [output('a')], /should have failed/],
-    ['another error', [{ error: 'NotFound' }], [error('no')], /instead of NotFound/],
-    ['another text', [{ error: 'InputInvalid', says: /yes/ }], [error('no')], /does not say/],
-    ['a call that was not made', [{ output: 'a' }], [], /was never made/],
-    ['a call too many', [], [output('a')], /1 more calls/],
+    ['a wrong result', [{ output: 'a' }], [output('b')], /returned "b" instead of "a"/],
+    ['an error instead of a result', [{ output: 'a' }], [error('no')], /should have succeeded/],
+    ['a result instead of an error', [{ error: 'InputInvalid' }], [output('a')], /should have failed/],
+    ['a different error', [{ error: 'NotFound' }], [error('no')], /instead of NotFound/],
+    ['a different message', [{ error: 'InputInvalid', message: /yes/ }], [error('no')], /does not match/],
+    ['a missing call', [{ output: 'a' }], [], /was never made/],
+    ['an extra call', [], [output('a')], /1 more calls/],
   ] as const)('%s', (_, expected, outcomes, fault) => {
     expect(differences(expected, outcomes).join()).toMatch(fault)
   })
 
-  it('and one that goes well is not', () => {
-    expect(differences([{ output: 'a' }, { error: 'InputInvalid', says: /no/ }], [output('a'), error('no')])).toEqual([])
+  it('finds none if all results are as expected', () => {
+    const expected = [{ output: 'a' }, { error: 'InputInvalid', message: /no/ }]
+    expect(differences(expected, [output('a'), error('no')])).toEqual([])
   })
 })
