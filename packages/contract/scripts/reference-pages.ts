@@ -45,7 +45,7 @@ of \`createHost\` overrides both. All keys are optional. The JSON Schema for edi
 }
 \`\`\`
 
-A file rule judges a call of a built-in file tool, and a command known to only read, by the files it names. Any other command, such as \`npm test\`, may
+A file rule applies to the files that a call names, if the tool is a built-in file tool or the command only reads. Any other command, such as \`npm test\`, may
 write wherever \`bash\` may, so the rule above denies it. To restrict only the file tools, name them in the rule: \`write\`, \`edit\`.
 
 ${HEAD}${keyRows(configFileSchema, new Set(['limits', 'extensions.<name>.limits', 'policy.ceiling', 'mcp', 'openapi']))}
