@@ -34,7 +34,7 @@ it('calls are shown, exported and verified, and tampering is detected in the sto
   expect(JSON.parse((await inside(['audit', 'show', String(decided.position)], folder)).stdout)).toEqual(decided)
 
   const whole = await inside(['audit', 'verify'], folder)
-  expect(whole).toMatchObject({ code: 0, stdout: expect.stringMatching(/^whole \d+ records/) })
+  expect(whole).toMatchObject({ code: 0, stdout: expect.stringMatching(/^intact \d+ records/) })
   const anchor = /--anchor (\S+)/.exec(whole.stdout)![1]!
   const exported = join(folder, 'audit.jsonl')
   writeFileSync(exported, (await inside(['audit', 'export'], folder)).stdout)

@@ -18,7 +18,7 @@ it('shows an allowed call', async () => {
   const { code, stdout } = await inside(read, folder)
   expect(code).toBe(0)
   expect(stdout).toMatch(/^read would be allowed\nkey: /)
-  expect(stdout).toMatch(/STAGE +SAYS +SOURCE +REASON/)
+  expect(stdout).toMatch(/STAGE +ACTION +SOURCE +REASON/)
   expect(stdout).toMatch(/resolve +pass +registry +"read" is the tool of read 1\.0\.0 in the bundled layer/)
   expect(stdout).toMatch(/rules +allow +no rule +this tool requires no approval, and nothing else asks/)
   expect(stdout).not.toContain('To change this')

@@ -214,7 +214,7 @@ describe('bulkhead pack and verify', () => {
   it('escape control characters in the names of omitted files', async () => {
     const at = greet('1.0.0')
     writeFileSync(join(at, '.hid\u001b[31mden'), '')
-    expect((await run('pack', at)).stdout).toContain('  without  .hid\\u{1b}[31mden\n')
+    expect((await run('pack', at)).stdout).toContain('  left out .hid\\u{1b}[31mden\n')
   })
 
   it('detect changes after the installation', async () => {

@@ -18,7 +18,7 @@ describe('bulkhead reload', () => {
     writeExtension(global(), { id: 'well', version: '1.2.0', tools: [{ name: 'well' }] }, WELL)
     writeExtension(global(), { id: 'ill', tools: [{ name: 'ill' }] }, ILL)
     const { code, stdout } = await inside(['reload'], folder)
-    expect(stdout).toMatch(/EXTENSION +VERSION +LAYER +STANDS/)
+    expect(stdout).toMatch(/EXTENSION +VERSION +LAYER +PASSES/)
     expect(stdout).toMatch(/well +1\.2\.0 +global +yes/)
     expect(stdout).toMatch(/ill +1\.0\.0 +global +no: LifecycleFailure/)
     expect(stdout).toContain('no licence')

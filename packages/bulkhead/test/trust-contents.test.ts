@@ -60,7 +60,7 @@ describe('bulkhead trust', () => {
     await inside(['trust', '--decline'], folder)
     expect(await status()).toMatchObject({ standing: { kind: 'declined' }, settings: [{ path: '/mode', value: 'allowlist', before: null }], servers: [] })
     rmSync(join(folder, '.bulkhead'), { recursive: true })
-    expect((await inside(['trust', '--status'], folder)).stdout).toMatch(/brings no tools.*Nothing to decide:/s)
+    expect((await inside(['trust', '--status'], folder)).stdout).toMatch(/has no tools.*Nothing to decide:/s)
   })
 })
 

@@ -80,7 +80,7 @@ Exit code: 0 if the log is intact, 1 if it is broken or cannot be read, 2 for wr
 function printVerdict(verdict: Awaited<ReturnType<typeof verifyAudit>>, json: boolean): number {
   if (json) printJson(verdict)
   else if (verdict.ok) {
-    process.stdout.write(`${styleText('green', 'whole')} ${verdict.records} records. ${anchorText(verdict)}`)
+    process.stdout.write(`${styleText('green', 'intact')} ${verdict.records} records. ${anchorText(verdict)}`)
     if (verdict.first > 1) process.stdout.write(`It starts at record ${verdict.first}. The archive of earlier records must end with ${verdict.first - 1}:${verdict.before}\n`)
   } else process.stdout.write(`${styleText('red', 'broken')} at record ${verdict.position}: ${verdict.reason}.\n`)
   return verdict.ok ? 0 : 1

@@ -50,7 +50,7 @@ function toText({ tool, decision, code, approvalKey, arguments: changed, chain, 
     `${visibleText(tool)} ${styleText(COLOURS[decision], WORDS[decision])}${code === undefined ? '' : ` (${code})`}\n`,
     ...(approvalKey === null ? [] : [`key: ${visibleText(approvalKey)}\n`]),
     ...(changed === undefined ? [] : [`with: ${visibleText(JSON.stringify(changed))}\n`]),
-    '\n', table(['STAGE', 'SAYS', 'SOURCE', 'REASON'], rows),
+    '\n', table(['STAGE', 'ACTION', 'SOURCE', 'REASON'], rows),
     ...(remedies.length === 0 ? [] : ['\nTo change this\n', ...remedies.map((remedy) => `  - ${visibleText(remedy)}\n`)]),
   ].join('')
 }

@@ -39,8 +39,8 @@ bulkhead.sigstore.json in the same folder, then pack again.`,
     const { leftOut, bundled, warnings, files } = packed
     if (values.json) printJson({ packed: true, tarball, bytes: packed.tarball.length, files: [...files.keys()], leftOut, bundled, warnings, ...extensionJson(packed.extension) })
     else process.stdout.write([
-      ...extensionLines(packed.extension), line('holds', `${files.size} files, packed ${sizeInWords(packed.tarball.length)}${bundled ? ', the main module bundled' : ''}`),
-      ...(leftOut.length === 0 ? [] : [line('without', leftOut.join(', '))]), ...warnings.map((text) => line('warning', text)), line('written', tarball), '',
+      ...extensionLines(packed.extension), line('size', `${files.size} files, packed ${sizeInWords(packed.tarball.length)}${bundled ? ', the main module bundled' : ''}`),
+      ...(leftOut.length === 0 ? [] : [line('left out', leftOut.join(', '))]), ...warnings.map((text) => line('warning', text)), line('written', tarball), '',
     ].join('\n'))
     return 0
   },

@@ -15,7 +15,7 @@ export function planText(plan: InstallPlan): string {
   return [
     ...extensionLines(plan.extension), line('from', plan.source), ...changes,
     ...warnings.map((text) => line('warning', text)),
-    ...(verdict.kind === 'consent' ? verdict.reasons.map((text) => line('asks', text)) : []),
+    ...(verdict.kind === 'consent' ? verdict.reasons.map((text) => line('consent', text)) : []),
     ...(verdict.kind === 'refused' ? [line('refused', verdict.message)] : []),
     '',
   ].join('\n')
@@ -24,7 +24,7 @@ export function planText(plan: InstallPlan): string {
 export function extensionLines({ id, version, manifest, digests, signer, integrity }: ExtensionDescriptor): readonly string[] {
   return [
     styleText('bold', `${id} ${version}`) + (manifest.title === undefined ? '' : `  ${visibleText(manifest.title)}`),
-    ...(manifest.description === undefined ? [] : [line('is', manifest.description)]),
+    ...(manifest.description === undefined ? [] : [line('about', manifest.description)]),
     line('digest', digests.package.slice(0, 32)),
     line('signed', signer === undefined ? `no${integrity === 'unpinned' ? ', and no integrity file' : ''}` : signerInWords(signer)),
     ...manifest.tools.flatMap((tool) => [line('tool', `${tool.name}: ${wordsOf(declaredPower(tool.requires)).join(', ') || 'nothing'}`)]),

@@ -50,6 +50,6 @@ function toText(changes: readonly ReloadChange[], loaded: readonly ExtensionStat
     [extension, versions.get(extension) ?? '-', layer, error ? `no: ${error.code}` : 'yes'])
   const faults = changes.flatMap(({ extension, error }) =>
     error ? [`\n${styleText('red', error.code)} in ${visibleText(extension)}\n  ${visibleText(error.message, { keepLines: true })}\n`] : [])
-  const listed = rows.length === 0 ? 'Nothing was started.\n' : table(['EXTENSION', 'VERSION', 'LAYER', 'STANDS'], rows)
+  const listed = rows.length === 0 ? 'Nothing was started.\n' : table(['EXTENSION', 'VERSION', 'LAYER', 'PASSES'], rows)
   return listed + faults.join('') + diagnostics.map((found) => diagnosticText(found)).join('')
 }

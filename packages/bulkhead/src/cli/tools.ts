@@ -66,5 +66,5 @@ const byPower = (listing: readonly ToolListing[]): readonly HeldPower[] =>
 
 function powerTable(listing: readonly ToolListing[]): string {
   const powers = byPower(listing)
-  return powers.length === 0 ? 'No tool may do anything.\n' : table(['MAY', 'TOOLS'], powers.map(({ may, tools: names }) => [may, names.join(', ')]))
+  return powers.length === 0 ? 'No tool has permissions.\n' : table(['MAY', 'TOOLS'], powers.map(({ may, tools: names }) => [may, names.join(', ')]))
 }

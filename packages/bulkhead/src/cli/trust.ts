@@ -149,7 +149,7 @@ function contentsText({ path, digest, extensions, settings, servers, documents, 
     ...documents.map(([name, { document, baseUrl, auth }]) => line('document',
       `${name}: ${document}, sent to ${baseUrl ?? 'the server that it names'}${auth ? ` with the secret ${auth.secret}` : ''}`)),
   ]
-  const heading = `${styleText('bold', visibleText(path))} brings${lines.length === 0 ? ' no tools and loosens no settings' : ''} (content ${digest.slice(0, 12)}):`
+  const heading = `${styleText('bold', visibleText(path))} ${lines.length === 0 ? 'has no tools and loosens no settings' : 'contains'} (content ${digest.slice(0, 12)}):`
   return [lines.length === 0 ? heading.slice(0, -1) : heading, ...lines, '', ...diagnostics.map((found) => diagnosticText(found, process.stderr))].join('\n')
 }
 

@@ -64,7 +64,7 @@ function refuseUnlessOfRegistry(id: string, accepted: ReadonlyMap<string, LockEn
   const source = accepted.get(id)?.source
   if (source === undefined) throw new BulkheadError('ExtensionNotFound', `"${id}" is not installed.${meantNames(id, accepted.keys())}`)
   if (source.startsWith('npm:')) return
-  const from = source === 'in-place' ? 'the folder it lies in' : visibleText(source)
+  const from = source === 'in-place' ? 'its own folder' : visibleText(source)
   throw new BulkheadError('InstallSourceInvalid', `"${id}" was installed from ${from}, not from a registry. To update it, run: bulkhead install SPEC.`)
 }
 

@@ -26,7 +26,7 @@ Exit code: 0 if everything was verified, 1 if something was not, 2 for wrong usa
     // Unlike for `install`, a bare word is a path here.
     const { extension, warnings, files, bytes } = await inspectPackage(/^[./]/.test(path) ? path : `./${path}`, process.cwd(), options)
     if (values.json) printJson({ verified: true, ...extensionJson(extension), files, bytes, warnings })
-    else process.stdout.write([...extensionLines(extension), line('holds', `${files} files, ${sizeInWords(bytes)}`), ...warnings.map((text) => line('warning', text)), ''].join('\n'))
+    else process.stdout.write([...extensionLines(extension), line('size', `${files} files, ${sizeInWords(bytes)}`), ...warnings.map((text) => line('warning', text)), ''].join('\n'))
     return 0
   },
 }

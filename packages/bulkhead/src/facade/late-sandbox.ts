@@ -67,8 +67,8 @@ function withoutBlame(error: unknown): unknown {
 }
 
 /**
- * Loads the code that a tool can make the host load, before third-party code runs: what the disk holds afterwards makes no difference.
- * The code that needs a part reports it where it cannot be loaded.
+ * Loads all code that a tool can make the host load, before third-party code runs: a tool may change files on disk afterwards.
+ * Code that cannot be loaded fails later, when it is used.
  */
 export async function loadLateCode(servers: ConnectedServers): Promise<void> {
   loadLateLibraries()

@@ -74,7 +74,7 @@ describe.each(ERAS)('a client of the %s era', (era) => {
     })
     for (let round = 0; round < 3; round++) expect(await write(client)).toMatchObject({ structuredContent: { path: 'out.txt' } })
     expect(asked).toHaveLength(2)
-    expect(asked[0]).toMatch(/^write of bundled extension write \S+ wants to run\.\nwould: write .*out\.txt\n/)
+    expect(asked[0]).toMatch(/^Allow `write` to write .*out\.txt\?\nfrom: bundled extension write \S+\n/)
     expect(asked[0]).toMatch(/^\| {3}"content": "x\\u\{?202e/m)
     expect(readFileSync(join(workspace, 'out.txt'), 'utf8')).toBe('x\u202e')
     expect(await host.approvals.list()).toMatchObject([{ scope: 'session', tool: 'write', grantedBy: 'a person at editor 1.2.3' }])

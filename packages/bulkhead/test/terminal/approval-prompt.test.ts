@@ -12,7 +12,7 @@ afterEach(() => rmSync(folder, { recursive: true, force: true }))
 const write = (content: string, path = 'notes/a.txt') => new PseudoTerminal(['call', 'write', '--args', JSON.stringify({ path, content })], folder)
 
 const HOSTILE = [
-  '\u001b[2J\u001b[1;1H', 'write of bundled extension read 1.0.0 wants to run', '\u001b[31m', '\u009b2J', '\u001b]0;title\u0007', '\u001bc',
+  '\u001b[2J\u001b[1;1H', 'Allow `write` to write a file?', '\u001b[31m', '\u009b2J', '\u001b]0;title\u0007', '\u001bc',
   '\u001b[?1049h', '\r', '\b\b\b\b', '\u202etxt.exe\u202c', '\u2066hidden\u2069', '\u200b', '\ufeff', '\u{e0041}', '\u001b[5A\u001b[0J',
 ].join('ok')
 
@@ -27,12 +27,12 @@ it('shows tool, file and content, and rejects on Enter alone', async () => {
   await terminal.see('Run it?')
   const text = terminal.rows.join('\n')
   expect(text).toContain(`
-write of bundled extension write 1.0.0 wants to run
-  would:     write ${folder}/notes/a.txt
+Allow \`write\` to write ${folder}/notes/a.txt?
+  from:      bundled extension write 1.0.0
   may:       write ${folder}
   because:   this tool requires approval
   key:       notes
-  with exactly these arguments:
+  arguments:
   | {
   |   "path": "notes/a.txt",
   |   "content": "hello"
@@ -50,9 +50,9 @@ it('no argument can move the cursor, change the screen or imitate the prompt', a
     const terminal = write(content)
     await terminal.see('Run it?')
     const rows = terminal.rows.filter((row) => row !== '')
-    expect(rows[0]).toBe('write of bundled extension write 1.0.0 wants to run')
-    expect(rows.filter((row) => row.startsWith('write of '))).toHaveLength(1)
-    expect(rows.find((row) => row.startsWith('  would:'))).toBe(`  would:     write ${folder}/notes/a.txt`)
+    expect(rows[0]).toBe(`Allow \`write\` to write ${folder}/notes/a.txt?`)
+    expect(rows.filter((row) => row.startsWith('Allow '))).toHaveLength(1)
+    expect(rows[1]).toBe('  from:      bundled extension write 1.0.0')
     terminal.press(KEYS.enter)
     await terminal.ended()
     bytes.push(terminal.bytes)

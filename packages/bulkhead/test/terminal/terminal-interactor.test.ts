@@ -64,7 +64,7 @@ describe('a user at a terminal', () => {
     const { response, terminal } = await answer({ kind: 'Approve', approval }, 'Run it?', keys)
     expect(response).toEqual({ status: 'accepted', value: { ...value, by: expect.stringMatching(/\S at the terminal$/) } })
     for (const text of [
-      /^forecast of weather@1 \(global\) wants to run$/m, /^ {2}would: +reach api\.example$/m, /^ {2}may: +reach \*\.example$/m,
+      /^Allow `forecast` to reach api\.example\?$/m, /^ {2}from: +weather@1 \(global\)$/m, /^ {2}may: +reach \*\.example$/m,
       /^ {2}because: +the key is new$/m, /^ {2}key: +Oslo$/m, /^ {2}\| \{"city":"\\u\{1b\}\[2JOslo\\u\{202e\}"\}$/m,
     ]) expect(terminal.text).toMatch(text)
     expect(terminal.text).not.toContain('left out')
@@ -99,7 +99,7 @@ describe('a user at a terminal', () => {
     expect(terminal.text).toContain('line 0 of it')
     expect(terminal.text).toContain('line 299 of it')
     expect(terminal.text).not.toContain('line 150 of it')
-    expect(terminal.text.indexOf('forecast of weather')).toBeGreaterThan(-1)
+    expect(terminal.text.indexOf('Allow `forecast`')).toBeGreaterThan(-1)
     const before = terminal.shown.length
     for (const key of [DOWN, DOWN, ENTER]) terminal.input.write(key)
     await terminal.see('line 150 of it')
@@ -110,7 +110,7 @@ describe('a user at a terminal', () => {
   })
 
   it('never sees third-party text at the beginning of a row', async () => {
-    const forged = 'forecast of bundled extension weather 1.0.0 wants to run'
+    const forged = 'Allow forecast of bundled extension weather 1.0.0'
     const padding = (columns: number) => `${'x'.repeat(columns)}${forged}`
     const argumentsText = Array.from({ length: 90 }, (_, columns) => padding(columns)).join('\n') + '\n' + '船'.repeat(60) + forged
     const { terminal } = await answer(

@@ -125,21 +125,28 @@ const described = (options: readonly InteractionOption[], labels: readonly strin
   options.flatMap(({ description }, index) => description ? [quoted(`${labels[index]!}: ${description}`)] : []).join('\n')
 
 /** The full text of an approval. Nothing is truncated, and untrusted text never starts a row. */
-function approvalMessage({ tool, origin, calledBy = [], touches, mayTouch, reasons, approvalKey, keyByTool, argumentsText }: ApprovalRequest): string {
+function approvalMessage(approval: ApprovalRequest): string {
+  const { tool, origin, calledBy = [], touches, mayTouch, reasons, approvalKey, keyByTool, argumentsText } = approval
+  const [effect, ...others] = touches
+  const namesEffect = effect !== undefined && others.length === 0
   const labelled = (label: string, lines: readonly string[]) => lines.map((line) => `${label}: ${visibleText(line)}`)
   return [
-    `${tool} of ${visibleText(origin)} wants to run.`,
+    `Allow \`${tool}\` to ${namesEffect ? visibleText(effect) : 'run'}?`,
+    `from: ${visibleText(origin)}`,
     ...labelled('called by', calledBy),
-    ...labelled('would', touches),
+    ...labelled('would', namesEffect ? [] : touches),
     ...labelled('may', mayTouch),
-    ...labelled('asked for', reasons),
+    ...labelled('because', reasons),
     ...labelled('key', [approvalKey]),
-    ...(keyByTool ? ['The code of the tool itself chose this key, and may give the same one to every call. It is remembered for this session at most.'] : []),
-    'with exactly these arguments:',
+    ...(keyByTool ? [KEY_BY_TOOL] : []),
+    'arguments:',
     quoted(argumentsText),
   ].join('\n')
 }
 
-/** Row by row behind a mark, so that none of it can pass for ours. */
+const KEY_BY_TOOL =
+  'The tool chose this key, and may use the same key for every call. The approval lasts for this session at most.'
+
+/** Each row starts with a mark, so that untrusted text cannot imitate the prompt. */
 const quoted = (message: string): string =>
   visibleText(message, { keepLines: true }).split('\n').map((row) => `| ${row}`).join('\n')

@@ -16,19 +16,21 @@ describe('an approval', () => {
 
   it('is shown whole, with the words of strangers behind marks', () => {
     expect(formOf(request)?.message).toBe([
-      'deploy of global extension ship 1.0.0 wants to run.',
-      'would: reach prod.example', 'may: reach *.example', 'asked for: the tool is gated', 'asked for: a rule asks', 'key: prod',
-      'with exactly these arguments:', '| {', '|   "to": "prod"', '| }',
+      'Allow `deploy` to reach prod.example?', 'from: global extension ship 1.0.0',
+      'may: reach *.example', 'because: the tool is gated', 'because: a rule asks', 'key: prod',
+      'arguments:', '| {', '|   "to": "prod"', '| }',
     ].join('\n'))
-    const forged = formOf({ kind: 'Approve', approval: { ...approval, touches: ['a\nwould: b'], argumentsText: '{}\nRun it: yes\u202e' } })!.message
-    expect(forged.split('\n').filter((row) => !/^(?:deploy of|would|may|asked for|key|with|\|)/.test(row))).toEqual([])
+    const hostile = { ...approval, touches: ['a\nwould: b', 'c'], argumentsText: '{}\nRun it: yes\u202e' }
+    const forged = formOf({ kind: 'Approve', approval: hostile })!.message
+    expect(forged).toMatch(/^Allow `deploy` to run\?\nfrom: .*\nwould: a.*\nwould: c\n/)
+    expect(forged.split('\n').filter((row) => !/^(?:Allow|from|would|may|because|key|arguments|\|)/.test(row))).toEqual([])
     expect(forged).not.toMatch(/\u202e/)
   })
 
   it('says which tools call it, and who chose the key', () => {
     const { message } = formOf({ kind: 'Approve', approval: { ...approval, calledBy: ['plan of the global extension plan 1.0.0'], keyByTool: true } })!
     expect(message).toContain('\ncalled by: plan of the global extension plan 1.0.0\n')
-    expect(message).toMatch(/\nkey: prod\nThe code of the tool itself chose this key, .* remembered for this session at most\.\n/)
+    expect(message).toMatch(/\nkey: prod\nThe tool chose this key, .* lasts for this session at most\.\n/)
   })
 
   it.each(['once', 'session', 'project', 'reject'])('can be answered with %s', (decision) => {

@@ -68,20 +68,28 @@ const LEAST_ARGUMENT_ROWS = 6
 
 /** The text of an approval prompt: tool, effects, permissions, reasons and exact arguments. */
 export function approvalText(approval: ApprovalRequest, screen: Screen): ApprovalText {
-  const { tool, origin, calledBy = [], argumentsText, touches, mayTouch, reasons, approvalKey, keyByTool = false } = approval
+  const { origin, calledBy = [], argumentsText, touches, mayTouch, reasons, approvalKey, keyByTool = false } = approval
   const labelled = (label: string, texts: readonly string[]) =>
     texts.flatMap((line, index) => rowsOf(visibleText(line), screen, `  ${(index === 0 ? label : '').padEnd(LABEL)}`, `  ${':'.padEnd(LABEL)}`))
-  const [heading = '', ...more] = rowsOf(visibleText(`${tool} of ${origin} wants to run`), screen, '', '  : ')
-  const head = [styleText('bold', heading), ...more]
+  const { rows: [heading = '', ...more], namesEffect } = headingOf(approval, screen)
+  const head = [styleText('bold', heading), ...more, ...labelled('from:', [origin])]
   const lists = [
-    labelled('called by:', calledBy), labelled('would:', touches), labelled('may:', mayTouch), labelled('because:', reasons), labelled('key:', [approvalKey, ...(keyByTool ? [KEY_BY_TOOL] : [])]),
+    labelled('called by:', calledBy), labelled('would:', namesEffect ? [] : touches), labelled('may:', mayTouch),
+    labelled('because:', reasons), labelled('key:', [approvalKey, ...(keyByTool ? [KEY_BY_TOOL] : [])]),
   ]
-  const args = ['  with exactly these arguments:', ...rowsOf(argumentsText, screen, '  | ', '  : ')]
+  const args = ['  arguments:', ...rowsOf(argumentsText, screen, '  | ', '  : ')]
   const shortLists = lists.map((rows) => clipped(rows, LIST_ROWS)).flat()
   const room = Math.max(screen.rows - PROMPT_ROWS - head.length - shortLists.length, LEAST_ARGUMENT_ROWS)
   const short = [...head, ...shortLists, ...clipped(args, room)]
   const whole = [...head, ...lists.flat(), ...args]
   return { short: textOf(short), whole: textOf(whole), isCut: short.length < whole.length, forSession: keyByTool }
+}
+
+/** Names the effect if there is only one and it fits on the row. Otherwise the effects are listed below the heading. */
+function headingOf({ tool, touches }: ApprovalRequest, screen: Screen) {
+  const rowsFor = (effect: string) => rowsOf(visibleText(`Allow \`${tool}\` to ${effect}?`), screen, '', '  : ')
+  const named = touches.length === 1 ? rowsFor(touches[0]!) : []
+  return named.length === 1 ? { rows: named, namesEffect: true } : { rows: rowsFor('run'), namesEffect: false }
 }
 
 /** Shown if the tool made the key, not the host. */
