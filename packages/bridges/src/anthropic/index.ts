@@ -2,14 +2,14 @@ import type { Content, Outcome, ToolDefinition } from '@bulkhead/contract'
 import type { Json, JsonObject } from '@bulkhead/kit/json'
 import { canonicalCall, noteOfCut, textOfData } from '@bulkhead/contract/dialects'
 
-/** A tool as the Messages API wants it. */
+/** A tool in the format of the Messages API. */
 export interface MessagesTool {
   readonly name: string
   readonly description: string
   readonly input_schema: JsonObject
 }
 
-/** One call of a model: a block of its message. */
+/** A tool call: a block of a model's message. */
 export interface ToolUseBlock {
   readonly type: 'tool_use'
   readonly id: string
@@ -17,7 +17,7 @@ export interface ToolUseBlock {
   readonly input: unknown
 }
 
-/** What answers it: a block of the next message of the user. */
+/** The result of a tool call: a block of the next user message. */
 export interface ToolResultBlock {
   readonly type: 'tool_result'
   readonly tool_use_id: string
@@ -29,16 +29,16 @@ export type ToolResultContent =
   | { readonly type: 'text'; readonly text: string }
   | { readonly type: 'image'; readonly source: { readonly type: 'base64'; readonly media_type: string; readonly data: string } }
 
-/** The schemas are copies: what an SDK does to one reaches no other tool list. */
+/** The schemas are copies, so that an SDK can change them. */
 export const toMessagesTools = (tools: readonly ToolDefinition[]): readonly MessagesTool[] =>
   tools.map(({ name, description, inputSchema }) => ({ name, description, input_schema: structuredClone(inputSchema) }))
 
 export interface ToolUseOptions {
-  /** Those there are. A model that calls one of them as another agent taught it, such as `read_file` with a `file_path`, is understood. */
+  /** The available tools. With them, calls in the notation of other agents, such as `read_file`, are translated. */
   readonly tools?: readonly ToolDefinition[]
 }
 
-/** Invalid arguments are passed on unchanged: the host rejects them with its own message. */
+/** Invalid arguments are passed on unchanged. The host rejects them with an error for the model. */
 export const fromToolUse = (
   { id, name, input }: ToolUseBlock, { tools = [] }: ToolUseOptions = {},
 ): { readonly id: string; readonly name: string; readonly arguments: Json } =>

@@ -4,18 +4,18 @@ import {
 } from '@bulkhead/contract'
 import { isThisMachine } from '@bulkhead/kit/hosts'
 
-/** Something of the configuration that offers tools from elsewhere, and may be used. */
+/** A server or document of the configuration that offers tools. */
 export interface Entry<Config> {
   readonly name: string
   readonly config: Config
-  /** Of the configuration that names it. What an embedder passes counts as the user's. */
+  /** The layer that defines it. Entries passed by an embedder count as global. */
   readonly layer: Exclude<Layer, 'bundled'>
-  /** The file that names it. */
+  /** The file that defines it. */
   readonly location: string
   /** JSON Pointer into that file. */
   readonly path: string
   readonly extensionId: string
-  /** Lower-case hex sha512 over who it is. Another one is not what the layer before has named. */
+  /** Lower-case hex sha512 of the settings that identify it. */
   readonly identity: string
 }
 
@@ -29,14 +29,14 @@ interface Switched {
   readonly timeoutMs?: number | undefined
 }
 
-/** One key of the configuration, and what its members are. */
+/** A key of the configuration and how to read its members. */
 export interface EntryKind<Config, Named extends Entry<Config>> {
   readonly key: 'mcp' | 'openapi'
-  /** What people call one of them. */
+  /** The word for one entry in messages. */
   readonly noun: string
   read(config: ConfigFile): Readonly<Record<string, Config>> | undefined
   make(entry: Omit<Entry<Config>, 'identity'>): Named
-  /** Why it cannot be used, as the end of a sentence. */
+  /** Why the entry cannot be used, as the end of a sentence. */
   findFault(config: Config): string | undefined
 }
 
@@ -49,7 +49,7 @@ export function entriesOf<Config extends Switched, Named extends Entry<Config>>(
 ): Entries<Named> {
   const entries = new Map<string, Named>()
   const diagnostics: Diagnostic[] = []
-  const rename = `Give the ${kind.noun} a name of its own.`
+  const rename = `Give the ${kind.noun} a different name.`
   for (const source of layers.toSorted((a, b) => orderOf(a) - orderOf(b))) {
     for (const [name, config] of Object.entries(kind.read(source.config) ?? {})) {
       const entry = kind.make(placed(kind.key, name, config, source))
@@ -65,7 +65,7 @@ export function entriesOf<Config extends Switched, Named extends Entry<Config>>(
       } else if (earlier === undefined || source.layer === 'embedder') entries.set(name, entry)
       else if (earlier.identity === entry.identity) entries.set(name, { ...earlier, config: tightened(earlier.config, config) })
       else {
-        const message = `The ${kind.noun} "${name}" of ${earlier.location} is another one, and is the one that is used.`
+        const message = `The ${kind.noun} "${name}" is already defined in ${earlier.location}, which takes precedence.`
         refuse('RegistrationConflict', message, rename)
       }
     }
@@ -94,7 +94,7 @@ function tightened<Config extends Switched>(earlier: Config, { enabled, timeoutM
   }
 }
 
-/** Something that is wrong with an entry or with what it offers. */
+/** A diagnostic about an entry or its tools. */
 export const diagnosticOf = (
   { path, layer, location, extensionId }: Omit<Entry<unknown>, 'config' | 'identity' | 'name'>, code: ErrorCode, message: string,
   cure: string = ERRORS[code].cure, severity: Diagnostic['severity'] = 'error',
@@ -103,19 +103,19 @@ export const diagnosticOf = (
 /** Lower-case hex. */
 export const sha512 = (data: string | Uint8Array): string => createHash('sha512').update(data).digest('hex')
 
-/** Why no secret may go to a place, as the end of a sentence: on an open line others would read it. */
+/** Why secrets cannot be sent to an address, as the end of a sentence. */
 export function findSecretFault(address: string, sendsSecrets: boolean): string | undefined {
   const url = new URL(address)
   const { protocol, username, password } = url
-  if (username !== '' || password !== '') return 'has a name or a password in its URL; name a variable instead'
+  if (username !== '' || password !== '') return 'has a user name or password in its URL; use a variable instead'
   const isOpen = protocol === 'http:' && !isThisMachine(url)
-  return isOpen && sendsSecrets ? 'would be sent secrets over http; use https' : undefined
+  return isOpen && sendsSecrets ? 'would receive secrets over http; use https' : undefined
 }
 
-/** A URL for people: what stands behind a question mark is often a key. */
+/** A URL for display, without its query, which often contains a key. */
 export const shownUrl = (url: string): string => url.replace(/[?#].*$/s, '?…')
 
-/** What a bridge offers now, as extensions. */
+/** The extensions of a bridge. */
 export interface Offered {
   readonly extensions: readonly ConnectedExtension[]
   readonly diagnostics: readonly Diagnostic[]
@@ -142,8 +142,8 @@ export const cut = (text: string, most: number): string => text.length <= most ?
 export const labelOf = (text: string | undefined): { readonly label?: string } =>
   text === undefined ? {} : { label: cut(text, LABEL_CHARS) }
 
-/** The stated version, if it is valid, with a suffix that changes with the rest of the definition. */
-export function statedVersion(stated: string, marks: readonly string[]): string {
+/** The declared version, if it is valid, with a suffix that changes with the rest of the definition. */
+export function versionFrom(stated: string, marks: readonly string[]): string {
   const [found] = /^\d{1,6}\.\d{1,6}\.\d{1,6}(?![\d.])/.exec(stated) ?? []
   const exact = found?.split('.').map(Number).join('.') ?? '0.0.0'
   return `${exact}+${sha512(marks.join('\0')).slice(0, 12)}`

@@ -6,10 +6,10 @@ import { isJsonObject, parseJson, type JsonObject } from '@bulkhead/kit/json'
 const MAX_CHARS = 4 * 1024 * 1024
 
 /**
- * Caches the answers of servers and documents, keyed by a digest of their identity. The content is untrusted. Never throws: if the
- * cache cannot be read or written, it is empty.
+ * Caches the tools of servers and documents, keyed by a digest of their identity. The content is untrusted. Never throws: a
+ * cache that cannot be read or written is empty.
  */
-export class RememberedFiles {
+export class FileCache {
   readonly #folder: string | undefined
 
   constructor(folder: string | undefined) {
@@ -27,8 +27,8 @@ export class RememberedFiles {
     }
   }
 
-  write(identity: string, said: object): void {
-    const text = JSON.stringify(said)
+  write(identity: string, value: object): void {
+    const text = JSON.stringify(value)
     if (this.#folder === undefined || text.length > MAX_CHARS) return
     // A fixed name, so that a file left by a killed process is overwritten.
     const draft = `${this.#file(identity)}.tmp`

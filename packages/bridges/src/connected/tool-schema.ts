@@ -1,10 +1,10 @@
 import { isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
 import { dialectOf, inModernKeywords, schemaKeywordForm, type Dialect, type KeywordForm } from '@bulkhead/kit/schema'
 
-/** Older drafts are read as draft-07, which has what they have. */
+/** Older drafts are read as draft-07, which includes their keywords. */
 const OLDER = /^https?:\/\/json-schema\.org\/draft-0[346]\/schema#?$/
 
-/** What a schema says it is written in, or most likely is. */
+/** The declared dialect of a schema, or the most likely one. */
 function writtenDialect({ $schema }: JsonObject): Dialect {
   if (typeof $schema !== 'string') return '2020-12'
   return OLDER.test($schema) ? 'draft-07' : dialectOf($schema) ?? '2020-12'
@@ -15,7 +15,7 @@ export function toolSchema(written: Json | undefined): JsonObject {
   return isJsonObject(written) ? { ...plainSchema(written), type: 'object' } : { type: 'object', properties: {} }
 }
 
-/** In JSON Schema 2020-12, which models know best, and without the keywords that say nothing. */
+/** Converts a schema to JSON Schema 2020-12 and removes unknown keywords. */
 export function plainSchema(written: JsonObject): JsonObject {
   const { $schema: _, ...plain } = modernised(written, writtenDialect(written))
   return plain
@@ -27,7 +27,7 @@ function modernised(schema: JsonObject, dialect: Dialect): JsonObject {
   return withSubschemas(Object.fromEntries(said), (below) => modernised(below, dialect))
 }
 
-/** What may stand beside a reference of draft-07 and change nothing. */
+/** Keywords that are kept next to a `$ref` of draft-07, which ignores all others. */
 const BESIDE_REFERENCE: ReadonlySet<string> = new Set([
   '$ref', '$defs', 'definitions', 'title', 'description', '$comment', 'default', 'examples', 'readOnly', 'writeOnly',
 ])
@@ -39,10 +39,10 @@ function fromDraft07(schema: JsonObject): JsonObject {
   return { ...($id !== undefined && { $id }), ...rest }
 }
 
-/** What stands below a keyword in either dialect. */
+/** What a keyword contains, in either dialect. */
 const formInAny = (keyword: string): KeywordForm | undefined => schemaKeywordForm(keyword) ?? schemaKeywordForm(keyword, 'draft-07')
 
-/** The same schema, each of those directly below it changed. Values that only look like schemas, such as examples, are let be. */
+/** Replaces the direct subschemas. Values that only look like schemas, such as examples, are unchanged. */
 export function withSubschemas(schema: JsonObject, change: (below: JsonObject) => Json): JsonObject {
   const below = (value: Json): Json => {
     if (Array.isArray(value)) return value.map(below)
@@ -57,77 +57,77 @@ export function withSubschemas(schema: JsonObject, change: (below: JsonObject) =
   }))
 }
 
-/** Before 2020-12 a list of schemas stood under `items`, and under `additionalItems` what comes behind them. */
+/** Before 2020-12, `items` could be a list, and `additionalItems` applied to the rest. */
 function withPrefixItems({ additionalItems, ...schema }: JsonObject): JsonObject {
   const { items, ...rest } = schema
   if (!Array.isArray(items)) return schema
   return { ...rest, prefixItems: items, ...(additionalItems !== undefined && { items: additionalItems }) }
 }
 
-export interface MendedSchema {
+export interface RepairedSchema {
   readonly schema: JsonObject
-  /** What was not of JSON Schema 2020-12, each way of writing once. */
+  /** What was converted, each kind once. */
   readonly mended: readonly string[]
 }
 
 /** Converts schemas of older drafts, and of libraries that write null or [] for "absent". Never loosens a schema. */
-export function mendedSchema(written: JsonObject): MendedSchema {
+export function repairedSchema(written: JsonObject): RepairedSchema {
   const mended = new Set<string>()
-  const schema = mend(written, mended, MENDINGS[writtenDialect(written)])
+  const schema = mend(written, mended, REPAIRS[writtenDialect(written)])
   return { schema, mended: [...mended] }
 }
 
-type Mending = (schema: JsonObject, mended: Set<string>) => JsonObject
+type Repair = (schema: JsonObject, mended: Set<string>) => JsonObject
 
-function mend(schema: JsonObject, mended: Set<string>, mendings: readonly Mending[]): JsonObject {
-  const changed = mendings.reduce((before, mending) => mending(before, mended), schema)
-  return withSubschemas(changed, (below) => mend(below, mended, mendings))
+function mend(schema: JsonObject, mended: Set<string>, repairs: readonly Repair[]): JsonObject {
+  const changed = repairs.reduce((before, repair) => repair(before, mended), schema)
+  return withSubschemas(changed, (below) => mend(below, mended, repairs))
 }
 
-/** Whose values may be null, or might have meant to be. */
+/** Keywords whose value may be null. */
 const ANY_VALUE: ReadonlySet<string> = new Set(['const', 'default', 'type'])
-/** What says something to people, and nothing to a validator. */
-const REMARKS: ReadonlyMap<string, 'string' | 'boolean' | 'list'> = new Map([
+/** Keywords that validators ignore. */
+const ANNOTATIONS: ReadonlyMap<string, 'string' | 'boolean' | 'list'> = new Map([
   ['title', 'string'], ['description', 'string'], ['$comment', 'string'], ['deprecated', 'boolean'], ['readOnly', 'boolean'],
   ['writeOnly', 'boolean'], ['examples', 'list'],
 ])
 
-const withoutNulls: Mending = (schema, mended) => {
+const withoutNulls: Repair = (schema, mended) => {
   const isNothing = ([keyword, value]: [string, Json]): boolean => value === null && !ANY_VALUE.has(keyword)
   return without(schema, isNothing, mended, 'keywords that are null')
 }
 
-const withoutOddRemarks: Mending = (schema, mended) => {
+const withoutInvalidAnnotations: Repair = (schema, mended) => {
   const isOdd = ([keyword, value]: [string, Json]): boolean =>
-    REMARKS.has(keyword) && REMARKS.get(keyword) !== (Array.isArray(value) ? 'list' : typeof value)
-  return without(schema, isOdd, mended, 'remarks that are not of their form')
+    ANNOTATIONS.has(keyword) && ANNOTATIONS.get(keyword) !== (Array.isArray(value) ? 'list' : typeof value)
+  return without(schema, isOdd, mended, 'annotations of the wrong type')
 }
 
-const withoutAny: Mending = (schema, mended) =>
+const withoutAny: Repair = (schema, mended) =>
   without(schema, ([keyword, value]) => keyword === 'type' && value === 'any', mended, 'the type "any"')
 
-const withObjects: Mending = (schema, mended) => Object.fromEntries(Object.entries(schema).map(([keyword, value]) => {
+const withObjects: Repair = (schema, mended) => Object.fromEntries(Object.entries(schema).map(([keyword, value]) => {
   const form = formInAny(keyword)
   if ((form !== 'map' && form !== 'subschema') || !Array.isArray(value) || value.length > 0) return [keyword, value]
-  mended.add('an empty list for an empty object')
+  mended.add('an empty list instead of an empty object')
   return [keyword, {}]
 }))
 
-const withBounds: Mending = (schema, mended) => {
+const withBounds: Repair = (schema, mended) => {
   const bounded = withBound(withBound(schema, 'minimum', 'exclusiveMinimum'), 'maximum', 'exclusiveMaximum')
-  if (bounded !== schema) mended.add('a bound that a flag excludes')
+  if (bounded !== schema) mended.add('boolean exclusive bounds')
   return bounded
 }
 
-/** Before draft 6 a flag said that the bound itself is excluded. */
+/** Before draft 6, `exclusiveMinimum` and `exclusiveMaximum` were booleans. */
 function withBound(schema: JsonObject, included: string, excluded: string): JsonObject {
   const { [included]: limit, [excluded]: flag, ...rest } = schema
   if (typeof flag !== 'boolean') return schema
   return limit === undefined ? rest : { ...rest, [flag ? excluded : included]: limit }
 }
 
-/** Before 2019-09 names and schemas stood under one keyword. */
-const withDependents: Mending = (schema, mended) => {
+/** Before 2019-09, `dependencies` contained both names and schemas. */
+const withDependents: Repair = (schema, mended) => {
   const { dependencies, ...rest } = schema
   if (!isJsonObject(dependencies)) return schema
   mended.add('dependencies')
@@ -140,14 +140,14 @@ const withDependents: Mending = (schema, mended) => {
   }
 }
 
-/** In draft 3 a property said of itself whether it is required. An element of a list is always there. */
-const withRequired: Mending = (schema, mended) => {
+/** In draft 3, `required` was a boolean inside the property. */
+const withRequired: Repair = (schema, mended) => {
   const { properties, required, items } = schema
   const members = isJsonObject(properties) ? Object.entries(properties) : []
   const claiming = members.filter(([, member]) => isJsonObject(member) && member['required'] === true).map(([name]) => name)
   const listed = Array.isArray(required) ? required : []
   const all = [...new Set([...listed, ...claiming])]
-  if (all.length < listed.length) mended.add('a name that is required twice')
+  if (all.length < listed.length) mended.add('duplicate names in "required"')
   const bare = (member: Json): Json => isJsonObject(member) ? withoutFlag(member, mended) : member
   return {
     ...schema,
@@ -157,11 +157,11 @@ const withRequired: Mending = (schema, mended) => {
   }
 }
 
-const withoutFlag: Mending = (schema, mended) =>
-  without(schema, ([keyword, value]) => keyword === 'required' && typeof value === 'boolean', mended, 'properties that say of themselves whether they are required')
+const withoutFlag: Repair = (schema, mended) =>
+  without(schema, ([keyword, value]) => keyword === 'required' && typeof value === 'boolean', mended, '"required" inside properties')
 
-const IN_ALL: readonly Mending[] = [withoutNulls, withoutOddRemarks, withoutAny, withObjects, withBounds, withRequired]
-const MENDINGS: Readonly<Record<Dialect, readonly Mending[]>> = { '2020-12': [...IN_ALL, withDependents], 'draft-07': IN_ALL }
+const IN_ALL: readonly Repair[] = [withoutNulls, withoutInvalidAnnotations, withoutAny, withObjects, withBounds, withRequired]
+const REPAIRS: Readonly<Record<Dialect, readonly Repair[]>> = { '2020-12': [...IN_ALL, withDependents], 'draft-07': IN_ALL }
 
 function without(schema: JsonObject, drop: (entry: [string, Json]) => boolean, mended: Set<string>, what: string): JsonObject {
   const kept = Object.entries(schema).filter((entry) => !drop(entry))

@@ -2,7 +2,7 @@ import type { Outcome, ToolDefinition } from '@bulkhead/contract'
 import { canonicalCall, noteOfCut, textOfContent, textOfData } from '@bulkhead/contract/dialects'
 import { isJsonObject, parseJson, type Json, type JsonObject } from '@bulkhead/kit/json'
 
-/** One call of a model, as OpenAI-shaped chat APIs send it. */
+/** A tool call of an OpenAI-compatible chat API. */
 export interface ModelToolCall {
   readonly id: string
   readonly type: 'function'
@@ -15,7 +15,7 @@ export interface ModelToolMessage {
   readonly content: string
 }
 
-/** Arguments that are not a JSON object are passed on as they are, so that the host refuses them with its own message. */
+/** Invalid arguments are passed on unchanged. The host rejects them with an error for the model. */
 export function fromToolCall(call: ModelToolCall, { strict = false, tools = [] }: ToolCallOptions = {}): HostCall {
   const text = call.function.arguments
   const parsed = parseJson(text === '' ? '{}' : text)
@@ -25,9 +25,9 @@ export function fromToolCall(call: ModelToolCall, { strict = false, tools = [] }
 }
 
 export interface ToolCallOptions {
-  /** Undoes what a strict tool does to optional arguments: a null stands for one that was left out. */
+  /** Removes null arguments: a model sends them for optional arguments of a strict tool. */
   readonly strict?: boolean
-  /** Those there are. A model that calls one of them as another agent taught it, such as `read_file` with a `file_path`, is understood. */
+  /** The available tools. With them, calls in the notation of other agents, such as `read_file`, are translated. */
   readonly tools?: readonly ToolDefinition[]
 }
 
@@ -49,7 +49,7 @@ const contentOf = (outcome: Outcome): string =>
 const withoutNulls = (args: JsonObject): Json =>
   Object.fromEntries(Object.entries(args).filter(([, value]) => value !== null))
 
-/** A tool as OpenAI-shaped chat APIs want it. */
+/** A tool in the format of OpenAI-compatible chat APIs. */
 export interface FunctionTool {
   readonly type: 'function'
   readonly function: {
@@ -62,8 +62,8 @@ export interface FunctionTool {
 
 export interface FunctionToolOptions {
   /**
-   * Ask for arguments that follow the schema exactly: the root is closed and every property required. Remote tools keep
-   * their own schema, because it was made elsewhere.
+   * Requests arguments that match the schema exactly: every property is required, and no other is allowed. Remote tools
+   * keep their own schema.
    */
   readonly strict?: boolean
 }
@@ -79,14 +79,14 @@ export function toFunctionTool(tool: ToolDefinition, options: FunctionToolOption
     function: {
       name: tool.name,
       description: tool.description,
-      // A copy: what an SDK does to it reaches no other tool list.
+      // A copy, so that an SDK can change it.
       parameters: structuredClone(strict ? closed(tool.inputSchema) : tool.inputSchema),
       ...(strict ? { strict: true as const } : {}),
     },
   }
 }
 
-/** A strict root: an optional property becomes one that may be null, so that leaving it out stays possible. */
+/** Closes the root of a schema. Optional properties become nullable, because a strict schema requires every property. */
 function closed(schema: JsonObject): JsonObject {
   const properties = (schema['properties'] ?? {}) as JsonObject
   const required = new Set((schema['required'] ?? []) as readonly string[])

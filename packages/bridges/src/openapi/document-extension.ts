@@ -6,21 +6,21 @@ import {
 import { canonicalJson, type Json } from '@bulkhead/kit/json'
 import { visibleText } from '@bulkhead/kit/text'
 import {
-  cut, diagnosticOf, entriesOf, findSecretFault, labelOf, sha512, statedVersion, toolName, type Entries, type Entry, type EntryKind,
+  cut, diagnosticOf, entriesOf, findSecretFault, labelOf, sha512, versionFrom, toolName, type Entries, type Entry, type EntryKind,
 } from '../connected/entries.ts'
 import { carry } from './calling/call-operation.ts'
 import type { DescribedApi, DescribedOperation } from './reading/api-description.ts'
 
 export interface DocumentExtension {
-  /** undefined where nothing is left to offer. */
+  /** undefined if there are no usable operations. */
   readonly extension: ConnectedExtension | undefined
   readonly diagnostics: readonly Diagnostic[]
 }
 
 const TELL = 'Report it to the author of the document.'
-const CURE = 'Report it to the author of the document, or leave the operation out.'
+const CURE = 'Report it to the author of the document, or exclude the operation.'
 
-/** A document as an extension: a manifest of what it says, and a module that makes requests. `path`: of its file. */
+/** A document as an extension: a manifest of its operations, and a module that sends requests. `path` is its file. */
 export function documentExtension(entry: DocumentEntry, path: string, api: DescribedApi, base: BaseUrl): DocumentExtension {
   const { name, config } = entry
   const prefix = config.prefix === undefined ? [] : [config.prefix]
@@ -30,11 +30,11 @@ export function documentExtension(entry: DocumentEntry, path: string, api: Descr
     .map(([tool, found]) => `${found.map(({ operationId }) => `"${operationId}"`).join(' and ')} would both be called "${tool}"`)
   const diagnostics = [
     ...[...api.faults, ...twins].map((what) =>
-      diagnosticOf(entry, 'ShapeInvalid', `The document "${name}" describes what cannot be used: ${visibleText(what)}.`, CURE)),
+      diagnosticOf(entry, 'ShapeInvalid', `The document "${name}" has an operation that cannot be used: ${visibleText(what)}.`, CURE)),
     ...api.mended.map((what) => diagnosticOf(entry, 'ConfigSchemaInvalid',
-      `The document "${name}" has schemas that are not of JSON Schema 2020-12 and are read as they are meant: ${visibleText(what)}.`, TELL, 'warning')),
+      `The document "${name}" has schemas that are not valid JSON Schema 2020-12 and were converted: ${visibleText(what)}.`, TELL, 'warning')),
     ...(api.unnamed === 0 ? [] : [diagnosticOf(entry, 'ShapeInvalid',
-      `Of the document "${name}", ${api.unnamed} operations have no operationId and are not offered.`, CURE, 'warning')]),
+      `The document "${name}" has ${api.unnamed} operations without an operationId. They are not offered.`, CURE, 'warning')]),
   ]
   if (byName.size === 0) return { extension: undefined, diagnostics }
   const digests = new Map([...byName].map(([tool, operation]) => [tool, sha512(canonicalJson(operation as unknown as Json))]))
@@ -51,7 +51,7 @@ export function documentExtension(entry: DocumentEntry, path: string, api: Descr
     manifest: {
       kind: 'Tool', contractVersion: CONTRACT_VERSION, requiredCoreVersion: '*',
       id: entry.extensionId, title: `OpenAPI document ${name}`,
-      version: statedVersion(api.version, [...[...digests.values()].toSorted(), `${config.timeoutMs ?? ''}`]),
+      version: versionFrom(api.version, [...[...digests.values()].toSorted(), `${config.timeoutMs ?? ''}`]),
       ...(config.auth && { secrets: [{ name: config.auth.secret, hosts: [base.host] }] }),
       tools: [...byName].map(([tool, operation]) => toolManifest(tool, operation, base, config)),
     },
@@ -70,7 +70,7 @@ function toolManifest(
     description: cut(description, MANIFEST_LIMITS.descriptionChars),
     inputSchema,
     requires: { net: { hosts: [host] } },
-    // That a GET only looks is the word of the document: nothing is loosened by it.
+    // The document is untrusted: a GET may have effects, so it loosens nothing.
     gated: true, mode: 'external', idempotent: false, ...(method === 'GET' && { kind: 'fetch' as const }),
     timeoutMs: Math.min(timeoutMs ?? CALL_LIMITS.defaultTimeoutMs, CALL_LIMITS.maxTimeoutMs),
   }
@@ -83,20 +83,20 @@ const DOCUMENTS: EntryKind<OpenapiConfig, DocumentEntry> = {
   key: 'openapi', noun: 'document',
   read: ({ openapi }) => openapi,
   make: (entry) => {
-    const { enabled: _, timeoutMs: _ms, ...said } = entry.config
-    return { ...entry, identity: sha512(canonicalJson(said as unknown as Json)) }
+    const { enabled: _, timeoutMs: _ms, ...settings } = entry.config
+    return { ...entry, identity: sha512(canonicalJson(settings as unknown as Json)) }
   },
   findFault({ baseUrl, auth }) {
     if (baseUrl !== undefined) return findSecretFault(baseUrl, auth !== undefined) ?? findBaseFault(baseUrl)
-    // Whoever writes the document could have the secret sent to any place.
-    return auth === undefined ? undefined : 'says how requests are authorised and not where they go; name the place in "baseUrl"'
+    // Otherwise the author of the document chooses where the secret is sent.
+    return auth === undefined ? undefined : 'has "auth" but no "baseUrl"; set "baseUrl" to the server that may receive the secret'
   },
 }
 
 export const documentEntries = (config: Pick<ResolvedConfig, 'layers'>): Entries<DocumentEntry> => entriesOf(config, DOCUMENTS)
 
 const findBaseFault = (url: string): string | undefined =>
-  /[?#]/.test(url) ? 'has a "baseUrl" with a query or a fragment; leave it out' : undefined
+  /[?#]/.test(url) ? 'has a "baseUrl" with a query or a fragment; remove it' : undefined
 
 export interface DocumentPlace {
   readonly path: string
@@ -113,11 +113,11 @@ export function placeOf({ layer, config: { document } }: DocumentEntry, workspac
   return { path: isAbsolute(document) ? document : resolve(home, document), within: undefined }
 }
 
-/** Where the operations of a document are reached. */
+/** The base URL of the operations of a document. */
 export interface BaseUrl {
-  /** Without a slash at its end. */
+  /** Without a trailing slash. */
   readonly href: string
-  /** The one place that its tools may reach, as a manifest names it. */
+  /** The only host that its tools may reach, as in a manifest. */
   readonly host: string
 }
 
@@ -130,16 +130,16 @@ export type BaseVerdict = { readonly ok: true; readonly base: BaseUrl } | { read
  */
 export function baseUrlOf(configured: string | undefined, server: string | null): BaseVerdict {
   if (configured !== undefined) return { ok: true, base: baseOf(new URL(configured)) }
-  const cure = 'say in "baseUrl" where its operations are reached'
+  const cure = 'set "baseUrl" in the configuration'
   const url = server === null ? null : URL.parse(server)
-  if (url === null) return refused(`names no server by a whole URL; ${cure}`)
-  if (!PORTS.has(url.protocol)) return refused(`names a server that is not reached over http or https; ${cure}`)
+  if (url === null) return refused(`has no server with an absolute URL; ${cure}`)
+  if (!PORTS.has(url.protocol)) return refused(`has a server that does not use http or https; ${cure}`)
   if (url.username !== '' || url.password !== '' || url.search !== '' || url.hash !== '') {
-    return refused(`names a server by more than its host and path; ${cure}`)
+    return refused(`has a server URL with credentials, a query or a fragment; ${cure}`)
   }
   const name = url.hostname.replace(/^\[|\]$/g, '').replace(/\.$/, '')
   if (isIP(name) !== 0 || name === 'localhost' || name.endsWith('.localhost') || !name.includes('.')) {
-    return refused(`names a server by an address, or by a name of this machine or network; ${cure} if that is meant`)
+    return refused(`has a server with an IP address or a local name; ${cure} to allow it`)
   }
   return { ok: true, base: baseOf(url) }
 }

@@ -6,7 +6,7 @@ import { canonicalJson, isJsonObject, type Json, type JsonObject } from '@bulkhe
 import { visibleText } from '@bulkhead/kit/text'
 import { z } from 'zod'
 import { diagnosticOf, type Offered, sha512 } from '../connected/entries.ts'
-import { RememberedFiles } from '../connected/file-cache.ts'
+import { FileCache } from '../connected/file-cache.ts'
 import { baseUrlOf, documentEntries, placeOf, documentExtension, type DocumentEntry, type DocumentPlace, type DocumentExtension } from './document-extension.ts'
 import type { DescribedApi, Wanted } from './reading/api-description.ts'
 import { type DocumentAnswer, readDocument } from './reading/document-thread.ts'
@@ -14,15 +14,15 @@ import { type DocumentAnswer, readDocument } from './reading/document-thread.ts'
 export interface OpenapiDocumentsOptions {
   /** The canonical path of the project. */
   readonly workspace: string
-  /** The folder that what the user names is looked for in. */
+  /** Relative paths in the global configuration are resolved here. */
   readonly home: string
-  /** The folder to remember in what was read of documents. Default: nothing is remembered. */
+  /** The cache folder for parsed documents. Default: no cache. */
   readonly cache?: string
 }
 
 type Readable = Extract<DocumentFile, { readonly ok: true }>
 
-/** The OpenAPI documents of one workspace. None is read before it is asked for, and none again that is remembered. */
+/** The OpenAPI documents of one workspace. A document is parsed again only if it has changed. */
 export class OpenapiDocuments {
   readonly #options: OpenapiDocumentsOptions
   readonly #files: ApiFiles
@@ -56,7 +56,7 @@ export class OpenapiDocuments {
     const file = await readDocumentFile(place)
     if (!file.ok) return refuse(file.message)
     const isAsTrusted = entry.layer !== 'project' || trusted.get(name) === file.digest
-    if (!isAsTrusted) return refuse('has changed since the project was looked at; reload')
+    if (!isAsTrusted) return refuse('has changed since the project was trusted; reload')
     const answer = await this.#read(place.path, file, { operations, tags, paths, hasBaseUrl: baseUrl !== undefined })
     if (!answer.ok) return refuse(answer.message)
     const verdict = baseUrlOf(baseUrl, answer.api.server)
@@ -83,15 +83,15 @@ type DocumentFile =
 /** Never rejects, never blocks, and reads at most the size limit. */
 async function readDocumentFile({ path, within }: DocumentPlace): Promise<DocumentFile> {
   try {
-    // Trust in a project is bound to what the file itself holds.
-    if (within !== undefined && (await lstat(path)).isSymbolicLink()) return refused('is a link; name the file that it leads to')
+    // Trust in a project covers the content of the file itself, not of a link target.
+    if (within !== undefined && (await lstat(path)).isSymbolicLink()) return refused('is a link; use the path of its target')
     const real = await realpath(path)
-    if (within !== undefined && !isInside(real, within)) return refused('lies outside of the project')
+    if (within !== undefined && !isInside(real, within)) return refused('is outside the project')
     // Do not follow a link created since the check, and do not block on a pipe without a writer.
     const file = await open(real, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
     try {
       const stat = await file.stat()
-      if (!stat.isFile()) return refused('is no file')
+      if (!stat.isFile()) return refused('is not a file')
       const bytes = stat.size > MOST_BYTES ? undefined : await readAtMost(file, MOST_BYTES)
       if (bytes === undefined) return refused(`has more than ${MOST_BYTES} bytes`)
       return { ok: true, text: bytes.toString('utf8').replace(/^\uFEFF/, ''), digest: sha512(bytes) }
@@ -100,7 +100,7 @@ async function readDocumentFile({ path, within }: DocumentPlace): Promise<Docume
     }
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
-    return refused(code === 'ENOENT' ? 'is not there' : `cannot be read (${code ?? 'unknown'})`)
+    return refused(code === 'ENOENT' ? 'does not exist' : `cannot be read (${code ?? 'unknown'})`)
   }
 }
 
@@ -121,7 +121,7 @@ function isInside(path: string, folder: string): boolean {
 
 const refused = (message: string): DocumentFile => ({ ok: false, message })
 
-/** Another one where documents are read in another way than before. */
+/** Version of the parser. Increment it when the result for a document changes. */
 const READER = 4
 
 const QUERY_STYLES = ['form', 'spaceDelimited', 'pipeDelimited', 'deepObject'] as const
@@ -141,19 +141,19 @@ const api = z.strictObject({
   version: z.string(), server: z.string().nullable(), operations: z.array(operation),
   faults: z.array(z.string()), mended: z.array(z.string()), unnamed: z.number(),
 })
-const remembered = z.strictObject({ reader: z.literal(READER), of: z.string(), api })
+const cached = z.strictObject({ reader: z.literal(READER), of: z.string(), api })
 
-/** What was read of documents, so that those that are still the same need not be read again. Contract: never throws. */
+/** Caches parsed documents. Never throws. */
 class ApiFiles {
-  readonly #files: RememberedFiles
+  readonly #files: FileCache
 
   constructor(folder: string | undefined) {
-    this.#files = new RememberedFiles(folder)
+    this.#files = new FileCache(folder)
   }
 
-  /** `digest`: of the text that it must have been read from. */
+  /** Returns the entry only if it was parsed from the text with this digest. */
   read(identity: string, digest: string): DescribedApi | undefined {
-    const { data } = remembered.safeParse(this.#files.read(identity))
+    const { data } = cached.safeParse(this.#files.read(identity))
     return data?.of === digest ? data.api : undefined
   }
 

@@ -1,7 +1,7 @@
 import type { BulkheadEvent, EventListener, EventOf, ToolListing } from '@bulkhead/contract'
 import type { Attributes, Context, Span, Tracer } from '@opentelemetry/api'
 
-/** By the conventions for generative AI. They are still in development and not in the stable constants, so they stand here. */
+/** The semantic conventions for generative AI. The API has no stable constants for them yet. */
 function callAttributes(event: EventOf<'ToolInvocationProposed'>, withArguments: boolean): Attributes {
   const { tool, callId, sessionId, origin, args } = event
   return {
@@ -22,39 +22,39 @@ type EndEvent = EventOf<'ToolInvocationSucceeded'> | EventOf<'ToolInvocationFail
 const endAttributes = (event: EndEvent): Attributes =>
   event.type === 'ToolInvocationSucceeded' ? {} : { 'error.type': event.errorCode }
 
-/** The required part of a host: it emits events in the async context of the caller. */
+/** The part of a host that tracing needs. The host emits events in the async context of the caller. */
 export interface EventSource {
   on(listener: EventListener): () => void
-  /** What answers to a name, to tell what the tool says of itself. */
+  /** Looks up a tool, for the description in its span. */
   tool?(name: string): Pick<ToolListing, 'description' | 'extension' | 'version'> | undefined
 }
 
 export interface TraceOptions {
-  /** From `@opentelemetry/api`, in any version that the program uses: `trace.getTracer('bulkhead')`. */
+  /** From the `@opentelemetry/api` of your program: `trace.getTracer('bulkhead')`. */
   readonly tracer: Tracer
   /**
-   * What a span is put into so that others begin below it: `(span) => trace.setSpan(ROOT_CONTEXT, span)`. Without it a call that a
-   * tool makes is a trace of its own with a link to the call of that tool.
+   * Creates a context with a span: `(span) => trace.setSpan(ROOT_CONTEXT, span)`. Without it, a call made by a tool starts
+   * its own trace, linked to the call of that tool.
    */
   readonly within?: (span: Span) => Context
   /** Whether to record arguments as an attribute. They may contain sensitive data. */
   readonly arguments?: boolean
 }
 
-/** What the API calls them; a number keeps its values out of what is imported. */
+/** SpanKind and SpanStatusCode of the API, as numbers, so that only its types are imported. */
 const INTERNAL = 0
 const ERROR = 2
 
 type CallEvent = EventOf<'ToolInvocationProposed' | 'ToolInvocationDecided' | 'ToolInvocationChanged'> | EndEvent
 
 /**
- * One span for each call, from its proposal to its end, below whatever span is active where the call is made; of a call that a tool
- * makes, below the call of that tool. Returns what ends the tracing; spans that are open then are ended as they are.
+ * Creates a span for each call, from its proposal to its end. The parent is the active span of the caller or, for a call
+ * made by a tool, the span of that tool's call. Returns a disposer, which also ends open spans.
  */
 export function traceTools(source: EventSource, { tracer, within, arguments: withArguments = false }: TraceOptions): () => void {
   const spans = new Map<string, Span>()
   const begin = (event: EventOf<'ToolInvocationProposed'>): void => {
-    // A second call under the same id would otherwise keep the first span open for ever.
+    // A second call with the same id would leave the first span open.
     spans.get(keyOf(event))?.end()
     spans.set(keyOf(event), start(event))
   }
@@ -64,12 +64,12 @@ export function traceTools(source: EventSource, { tracer, within, arguments: wit
     if (parentCallId === undefined) return tracer.startSpan(name, options)
     const parent = spans.get(keyOf({ ...event, callId: parentCallId }))
     if (parent && within) return tracer.startSpan(name, options, within(parent))
-    // The active context here is the one in which the compartment was opened, possibly by another caller.
+    // Do not use the active context: the compartment may have been opened by another caller.
     return tracer.startSpan(name, { ...options, root: true, links: parent ? [{ context: parent.spanContext() }] : [] })
   }
   const end = (event: EndEvent): void => {
     const span = spans.get(keyOf(event))
-    // One that was refused before it was understood has no span.
+    // A call that was rejected early has no span.
     if (span === undefined) return
     spans.delete(keyOf(event))
     span.setAttributes(endAttributes(event))
@@ -102,7 +102,7 @@ export function traceTools(source: EventSource, { tracer, within, arguments: wit
   }
 }
 
-/** Of the very tool that was called: a call of a folder that was left, or of an older turn, may be of another. */
+/** The description, if the current tool of that name is the one that was called. */
 function descriptionIn(source: EventSource, { tool, origin }: EventOf<'ToolInvocationProposed'>): Attributes {
   const listing = origin === null ? undefined : source.tool?.(tool)
   const isMeant = listing?.extension === origin?.extension && listing?.version === origin?.version

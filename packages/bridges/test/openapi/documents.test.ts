@@ -86,7 +86,7 @@ it('what was read is remembered as long as the document is the same, and what so
 })
 
 it.each<readonly [string, Partial<Documents[string]>]>([
-  ['would be sent secrets over http', { baseUrl: 'http://shop.example', auth: { type: 'bearer', secret: 'KEY' } }],
+  ['would receive secrets over http', { baseUrl: 'http://shop.example', auth: { type: 'bearer', secret: 'KEY' } }],
   ['not where they go', { auth: { type: 'bearer', secret: 'KEY' } }], ['a name or a password', { baseUrl: 'https://me:you@shop.example' }],
   ['a query or a fragment', { baseUrl: 'https://shop.example/?key=1' }],
 ])('refuses a configuration that %s', async (message, config) => {

@@ -1,7 +1,7 @@
 /** How long to wait after a failure, by the number of failures in a row. */
 const WAIT_MS = [1_000, 2_000, 5_000, 15_000, 60_000] as const
 
-/** The wait before a server that failed is connected to again. */
+/** The time to wait before reconnecting to a server that failed. */
 export class Backoff {
   readonly #now: () => number
   #failures = 0
@@ -20,7 +20,7 @@ export class Backoff {
     this.#failures++
   }
 
-  /** Call after an answer: a server that fails on every call can still be connected to. */
+  /** Call this after a successful call, not after connecting: a server that crashes on every call can still be connected to. */
   succeeded(): void {
     this.#failures = 0
   }

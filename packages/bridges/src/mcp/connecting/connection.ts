@@ -3,7 +3,7 @@ import { untilAborted } from '@bulkhead/kit/deadlines'
 import { messageOf } from '@bulkhead/kit/error-message'
 import type { JsonObject } from '@bulkhead/kit/json'
 import { visibleText } from '@bulkhead/kit/text'
-import { callFault, carriedResult, isLineFault, redactorOf, unavailable, ServerLog } from './server-messages.ts'
+import { callFault, callResultOf, isConnectionFault, redactorOf, unavailable, ServerLog } from './server-messages.ts'
 import { catalogDigest, readCatalog, type Catalog, type CatalogTool } from './catalog/catalog.ts'
 import type { LiveClient } from './transport/client.ts'
 import { Elicitation } from './elicitation.ts'
@@ -32,19 +32,19 @@ type Standing =
 
 export interface ConnectionOptions {
   readonly surroundings: Surroundings
-  /** Who we say we are. */
+  /** Our name and version for the server. */
   readonly self: { readonly name: string; readonly version: string }
-  /** What it offered when it was last asked. */
+  /** The cached list of tools. */
   readonly remembered: Catalog | undefined
-  /** Called when it offers something else than before. Contract: must not throw. */
+  /** Called when the list of tools has changed. Must not throw. */
   onCatalog(catalog: Catalog): void
-  /** Milliseconds that only ever rise. */
+  /** Monotonic clock in milliseconds. */
   readonly now?: () => number
-  /** For starting or reaching it, and hearing what it offers. */
+  /** Timeout for connecting and listing the tools. */
   readonly connectMs?: number
 }
 
-export interface CarriedCall {
+export interface CallContext {
   readonly signal: AbortSignal
   readonly interact?: Interact
   progress(text: string): void
@@ -62,7 +62,7 @@ export class Connection {
   readonly #elicitation = new Elicitation()
   readonly #closing = new AbortController()
   readonly #backoff: Backoff
-  /** Of the values that the last try to connect has used. */
+  /** Removes the secrets that the last attempt to connect used. */
   #redact: (text: string) => string
   readonly #log: ServerLog
   #catalog: Catalog | undefined
@@ -83,7 +83,7 @@ export class Connection {
     this.#log = new ServerLog((line) => visibleText(this.#redact(line)))
   }
 
-  /** The newest list that is known. */
+  /** The newest known list of tools. */
   get catalog(): Catalog | undefined {
     return this.#catalog
   }
@@ -92,23 +92,23 @@ export class Connection {
     return this.#standing.state
   }
 
-  /** Why it is unavailable. */
+  /** Why the server is unavailable. */
   get fault(): BulkheadError | undefined {
     return this.#standing.state === 'unavailable' ? this.#standing.fault : undefined
   }
 
-  /** Sends the standard error of the server there, including what was written so far. */
+  /** Sends the standard error of the server to a log, including earlier lines. */
   logTo(log: Log): void {
     this.#log.to(log)
   }
 
-  /** Resolves when it answers and its list is known. Rejects with ServerUnavailable, EnvNameNotSet, or the reason of the signal. */
+  /** Resolves when the list of tools is known. Rejects with ServerUnavailable, EnvNameNotSet, or the reason of the signal. */
   async connect(signal: AbortSignal): Promise<void> {
     await this.#ready(signal)
   }
 
-  /** Rejects with ToolDefinitionChanged, before anything is sent, where the tool is no longer what was offered. */
-  async call(offered: CatalogTool, args: JsonObject, { signal, interact, progress }: CarriedCall): Promise<JsonObject> {
+  /** Rejects with ToolDefinitionChanged, before sending anything, if the definition of the tool has changed. */
+  async call(offered: CatalogTool, args: JsonObject, { signal, interact, progress }: CallContext): Promise<JsonObject> {
     const live = await this.#ready(signal)
     await untilAborted(this.#refreshing, signal)
     this.#refuseChanged(offered)
@@ -116,11 +116,11 @@ export class Connection {
       const onProgress = (text: string) => progress(visibleText(this.#redact(text)))
       const answer = await this.#elicitation.during(interact, () => live.call({ tool: offered, args, signal, onProgress }))
       this.#backoff.succeeded()
-      return carriedResult(answer, this.#redact)
+      return callResultOf(answer, this.#redact)
     } catch (error) {
       if (signal.aborted) throw signal.reason
-      if (!isLineFault(error)) throw callFault(this.#entry.name, error, this.#redact)
-      // A local server reports by its exit why it ended; a remote one is connected to again by the next call.
+      if (!isConnectionFault(error)) throw callFault(this.#entry.name, error, this.#redact)
+      // The exit of a local server tells why it ended. For a remote server, the next call reconnects.
       const hasEnded = this.#entry.config.type === 'local' && this.#live !== live
       const reason = hasEnded ? await live.ended ?? error : error
       this.#lost(live, error)
@@ -129,9 +129,9 @@ export class Connection {
     }
   }
 
-  /** Resolves when nothing of it is left. Idempotent. */
+  /** Resolves when the connection and its process have ended. Idempotent. */
   async close(): Promise<void> {
-    this.#closing.abort(this.#unavailable('the host is done with it'))
+    this.#closing.abort(this.#unavailable('the connection is closed'))
     const standing = this.#standing
     const live = standing.state === 'connecting' ? await standing.opening.catch(() => undefined) : this.#live
     await Promise.all([live, ...this.#retired].map((one) => one?.close()))
@@ -184,7 +184,7 @@ export class Connection {
       const reason = why instanceof RangeError ? why : error
       const fault = this.#closing.signal.aborted
         ? this.#closing.signal.reason as BulkheadError
-        : this.#openFault(late.aborted ? new Error(`it did not answer within ${connectMs} ms`) : reason)
+        : this.#openFault(late.aborted ? new Error(`it did not respond within ${connectMs} ms`) : reason)
       this.#backoff.failed()
       this.#move('failed', { state: 'unavailable', fault })
       throw fault
@@ -200,7 +200,7 @@ export class Connection {
   #lost(live: LiveClient, why: unknown): void {
     if (this.#live !== live) return
     this.#backoff.failed()
-    this.#move('lost', { state: 'unavailable', fault: this.#unavailable(this.#withLastLine(why === undefined ? 'it ended' : messageOf(why))) })
+    this.#move('lost', { state: 'unavailable', fault: this.#unavailable(this.#withLastLine(why === undefined ? 'it exited' : messageOf(why))) })
   }
 
   #retire(live: LiveClient): void {
@@ -220,7 +220,7 @@ export class Connection {
       try {
         this.#take(await listed(live, this.#closing.signal))
       } catch (error) {
-        this.#log.add(`Its list of tools could not be read again: ${messageOf(error)}`)
+        this.#log.add(`The list of tools could not be refreshed: ${messageOf(error)}`)
       }
     })
   }
@@ -234,28 +234,28 @@ export class Connection {
   #refuseChanged({ name, digest }: CatalogTool): void {
     const now = this.#catalog?.tools.find((tool) => tool.name === name)
     if (now?.digest === digest) return
-    const what = now ? 'describes its tool in other words than before' : 'no longer has its tool'
+    const what = now ? 'has changed the definition of its tool' : 'no longer has the tool'
     const message = `The MCP server "${this.#entry.name}" ${what} "${name}". The call was not sent.`
     throw new BulkheadError('ToolDefinitionChanged', message, { data: { server: this.#entry.name, tool: name } })
   }
 
   #openFault(error: unknown): BulkheadError {
-    if (error instanceof RangeError) return this.#unavailable(this.#withLastLine(`it sent too much at once: ${error.message}`))
+    if (error instanceof RangeError) return this.#unavailable(this.#withLastLine(`it sent a message that is too large: ${error.message}`))
     const fault = callFault(this.#entry.name, error, this.#redact)
     if (fault.code === 'ServerUnavailable' || fault.code === 'EnvNameNotSet' || fault.code === 'CapabilityUnavailable') return fault
-    return this.#unavailable(this.#withLastLine(fault.code === 'ServerLost' ? 'it ended before it was ready' : fault.message))
+    return this.#unavailable(this.#withLastLine(fault.code === 'ServerLost' ? 'it exited during startup' : fault.message))
   }
 
-  /** The last line of standard error often says why a server ended. */
+  /** The last line of standard error often tells why a server exited. */
   #withLastLine(what: string): string {
     const line = this.#log.last
-    return visibleText(this.#redact(what)).replace(/\.$/, '') + (line === undefined ? '' : `. It said last: ${line}`)
+    return visibleText(this.#redact(what)).replace(/\.$/, '') + (line === undefined ? '' : `. Last line of its standard error: ${line}`)
   }
 
   #inBackoff(ms: number): BulkheadError {
     const seconds = Math.ceil(ms / 1_000)
     const why = this.fault?.message.replace(/\.$/, '') ?? 'it failed'
-    return this.#unavailable(`${why}. It is tried again when it is called in ${seconds} s`, ms)
+    return this.#unavailable(`${why}. The next attempt is possible in ${seconds} s`, ms)
   }
 
   #unavailable(why: string, retryAfterMs?: number): BulkheadError {

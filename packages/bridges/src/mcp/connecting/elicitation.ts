@@ -5,7 +5,7 @@ import { readSchema, schemaCompiler } from '@bulkhead/kit/schema'
 import { visibleText } from '@bulkhead/kit/text'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 
-/** A question of a server, and the answer. */
+/** A question of a server. */
 export interface ElicitationRequest {
   readonly mode?: string | undefined
   readonly message: string
@@ -37,7 +37,7 @@ export class Elicitation {
     }
   }
 
-  /** Contract: never rejects. A person who cannot be asked has declined. */
+  /** Never rejects. Declines if the person cannot be asked. */
   async answer(server: string, request: ElicitationRequest): Promise<ElicitationResult> {
     const [only, ...others] = this.#running
     const interact = this.#current.getStore() ?? (others.length === 0 ? only?.interact : undefined)
@@ -61,11 +61,11 @@ export class Elicitation {
 
 export type FieldValue = string | number | boolean | string[]
 
-/** One thing that a server wants to know. */
+/** One field of a form. */
 export interface Field {
   readonly name: string
   readonly label: string
-  /** undefined for what may be left open, and was. Rejects where a person gives no answer, or none that the server asks for. */
+  /** Returns undefined for an optional field that was left empty. Rejects if the person gives no valid answer. */
   readonly ask: (interact: Interact, prompt: string) => Promise<FieldValue | undefined>
 }
 
@@ -74,7 +74,7 @@ type Asking = Field['ask']
 const MOST_FIELDS = 16
 const MOST_ATTEMPTS = 3
 
-/** The fields of a form, or undefined for what no form of ours can ask: what is not flat. */
+/** The fields of a form. Returns undefined for an unsupported form, such as a nested one. */
 export function fieldsOf(requestedSchema: unknown): readonly Field[] | undefined {
   if (!isJsonObject(requestedSchema as Json)) return undefined
   const { properties = {}, required } = requestedSchema as JsonObject
@@ -95,7 +95,7 @@ function fieldOf(name: string, schema: JsonObject, isRequired: boolean): Field |
   return ask && findFault && { name, label, ask: untilFit(ask, findFault) }
 }
 
-/** Asks again, with the reason, where an answer does not satisfy the schema. Nothing else is sent to the server. */
+/** Asks again, with the reason, if an answer does not match the schema. Only valid answers are sent to the server. */
 const untilFit = (ask: Asking, findFault: AnswerCheck): Asking => async (interact, prompt) => {
   let hint = ''
   for (let attempt = 0; attempt < MOST_ATTEMPTS; attempt++) {
@@ -104,7 +104,7 @@ const untilFit = (ask: Asking, findFault: AnswerCheck): Asking => async (interac
     if (fault === undefined) return answer
     hint = `\nThe last answer is not accepted: it ${fault}.`
   }
-  throw new BulkheadError('InputInvalid', `None of ${MOST_ATTEMPTS} answers is what the server asks for.`)
+  throw new BulkheadError('InputInvalid', `The answer was invalid ${MOST_ATTEMPTS} times.`)
 }
 
 function askingFor(schema: JsonObject, isRequired: boolean): Asking | undefined {
@@ -130,7 +130,7 @@ function askingFor(schema: JsonObject, isRequired: boolean): Asking | undefined 
   }
 }
 
-/** Texts to choose from, in each of the ways that versions of the protocol have for it. */
+/** The options of an enum field. Each version of the protocol writes them differently. */
 function optionsOf({ enum: values, enumNames, oneOf, anyOf = oneOf }: JsonObject): readonly InteractionOption[] | undefined {
   const titled = Array.isArray(anyOf) ? anyOf.map((one) => isJsonObject(one) ? one : {}) : undefined
   const listed = titled ? titled.map((one) => one['const']) : values
@@ -142,10 +142,10 @@ function optionsOf({ enum: values, enumNames, oneOf, anyOf = oneOf }: JsonObject
   })
 }
 
-/** What is no number stays a text, which no schema of a number accepts. */
+/** Returns the string for anything but a number. The schema of a number rejects it. */
 const numberOf = (answer: string): number | string => answer !== '' && Number.isFinite(Number(answer)) ? Number(answer) : answer
 
-/** Why an answer is not what a server asks for, as the end of a sentence. */
+/** Why an answer is invalid, as the end of a sentence. */
 type AnswerCheck = (answer: Json) => string | undefined
 
 const LIMITS = { schemaChars: 16_384, schemaDepth: 4, subschemas: 256, patternChars: 1_024, inPlaceSubschemas: 256 }
@@ -155,7 +155,7 @@ const isDay = (text: string): boolean => {
   return /^\d{4}-\d{2}-\d{2}$/.test(text) && !Number.isNaN(at.getTime()) && at.toISOString().startsWith(text)
 }
 
-/** The protocol has a client check these. To a schema in general a format is a remark. */
+/** The protocol requires clients to check these formats. JSON Schema does not check formats by default. */
 const FORMATS: ReadonlyMap<Json, (text: string) => boolean> = new Map([
   ['email', (text) => /^[^\s@]+@[^\s@]+$/.test(text)],
   ['uri', (text) => URL.canParse(text)],
@@ -163,7 +163,7 @@ const FORMATS: ReadonlyMap<Json, (text: string) => boolean> = new Map([
   ['date-time', (text) => /^\d{4}-\d{2}-\d{2}[Tt]\d{2}:\d{2}:\d{2}(?:\.\d+)?(?:[Zz]|[+-]\d{2}:\d{2})$/.test(text) && isDay(text.slice(0, 10)) && !Number.isNaN(Date.parse(text))],
 ])
 
-/** undefined for a schema that cannot be used. */
+/** Returns undefined for an unusable schema. */
 function answerCheck(schema: JsonObject): AnswerCheck | undefined {
   const reading = readSchema(schema, { limits: LIMITS })
   if (!reading.ok) return undefined
@@ -173,6 +173,6 @@ function answerCheck(schema: JsonObject): AnswerCheck | undefined {
   return (answer) => {
     const fault = check(answer)
     if (fault !== undefined) return fault.message
-    return typeof answer === 'string' && hasFormat?.(answer) === false ? `must be of the format "${String(format)}"` : undefined
+    return typeof answer === 'string' && hasFormat?.(answer) === false ? `must have the format "${String(format)}"` : undefined
   }
 }

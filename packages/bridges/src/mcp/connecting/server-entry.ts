@@ -3,11 +3,11 @@ import { canonicalJson, type Json } from '@bulkhead/kit/json'
 import { entriesOf, findSecretFault, sha512, shownUrl, type Entries, type Entry, type EntryKind } from '../../connected/entries.ts'
 
 /**
- * A server of the configuration that may be used. Its identity is over what is started or reached, and with which variables and
- * secrets; values are no part of it.
+ * A server of the configuration. Its identity covers the command or URL and the names of variables and secrets, not their
+ * values.
  */
 export interface ServerEntry extends Entry<McpServerConfig> {
-  /** The command line or the URL, for people. */
+  /** The command line or the URL, for display. */
   readonly address: string
 }
 
@@ -30,21 +30,21 @@ function identityOf(config: McpServerConfig): Json {
   return { type: 'remote', url: config.url, headers: config.headers ?? {} } as unknown as Json
 }
 
-/** What is started or reached, with the values that the configuration only names. Lives no longer than a try to connect. */
+/** How to connect to a server, with the values of its variables and secrets. Used for one attempt only. */
 export type Target =
   | { readonly type: 'local'; readonly command: readonly string[]; readonly cwd: string; readonly env: Readonly<Record<string, string>> }
   | { readonly type: 'remote'; readonly url: URL; readonly headers: Readonly<Record<string, string>> }
 
 export interface Surroundings {
-  /** The folder that local servers are started in. */
+  /** The working directory of local servers. */
   readonly workspace: string
-  /** What every process is given: where programs, settings and language are. */
+  /** The environment of every local server, such as PATH. */
   readonly base: Readonly<Record<string, string>>
-  /** Looked up for declared names only. */
+  /** Called for declared names only. */
   readonly env: (name: string) => string | undefined
 }
 
-/** Throws EnvNameNotSet for a header whose secret is not set: the request would use another identity without it. */
+/** Throws EnvNameNotSet if the secret of a header is not set: without it, the request would use another identity. */
 export function targetOf({ name, config }: ServerEntry, { workspace, base, env }: Surroundings): Target {
   if (config.type === 'local') {
     const declared = (config.env ?? []).flatMap((variable) => {
@@ -56,7 +56,7 @@ export function targetOf({ name, config }: ServerEntry, { workspace, base, env }
   const headers = Object.entries(config.headers ?? {}).map(([header, { secret }]) => {
     const value = env(secret)
     if (value !== undefined) return [header, value] as const
-    const message = `The header "${header}" of the MCP server "${name}" is in the variable ${secret}, which has no value here.`
+    const message = `The header "${header}" of the MCP server "${name}" uses the variable ${secret}, which is not set.`
     throw new BulkheadError('EnvNameNotSet', message, { data: { name: secret } })
   })
   return { type: 'remote', url: new URL(config.url), headers: Object.fromEntries(headers) }
@@ -69,5 +69,5 @@ export function secretsOf({ config }: ServerEntry, { env }: Pick<Surroundings, '
   return new Map(values.filter(([, value]) => value.length >= SHORTEST))
 }
 
-/** A shorter value is no secret, and would be found in every other word. */
+/** Shorter values are not redacted: they would match ordinary words. */
 const SHORTEST = 8

@@ -3,12 +3,12 @@ import { messageOf } from '@bulkhead/kit/error-message'
 import { isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
 import { visibleText } from '@bulkhead/kit/text'
 
-/** Whether what failed is the way to the server, and not the call. */
-export const isLineFault = (error: unknown): boolean =>
+/** Whether the connection failed, not the call itself. */
+export const isConnectionFault = (error: unknown): boolean =>
   codeOf(error) !== undefined || statusOf(error) !== undefined || isFetchFault(error)
 
 const MOST_CHARS = 2_000
-/** Of what a library says, which lists every rule that was broken. */
+/** For validation errors of the SDK, which can be very long. */
 const MOST_DUMP_CHARS = 300
 
 /** Converts a failed call to a BulkheadError. Server messages are untrusted text. */
@@ -17,37 +17,37 @@ export function callFault(name: string, error: unknown, redact: (text: string) =
   const text = visibleText(redact(messageOf(error)), { keepLines: true }).slice(0, MOST_CHARS)
   const make = (code: 'ServerUnavailable' | 'ServerLost' | 'MessageTooLarge', message: string) =>
     new BulkheadError(code, message, { data: { server: name } })
-  if (error instanceof RangeError) return make('MessageTooLarge', `The MCP server "${name}" sent too much at once: ${text} ${LESS}`)
+  if (error instanceof RangeError) return make('MessageTooLarge', `The MCP server "${name}" sent a message that is too large: ${text} ${LESS}`)
   const status = statusOf(error)
-  if (status === 401 || status === 403) return make('ServerUnavailable', `${unavailable(name)}: it answers ${status}. ${AUTHORIZATION}`)
-  if (status !== undefined) return make('ServerUnavailable', `${unavailable(name)}: it answers ${status}.`)
+  if (status === 401 || status === 403) return make('ServerUnavailable', `${unavailable(name)}: it responds with status ${status}. ${AUTHORIZATION}`)
+  if (status !== undefined) return make('ServerUnavailable', `${unavailable(name)}: it responds with status ${status}.`)
   const code = codeOf(error)
   if (code === 'NOT_CONNECTED' || code === 'SEND_FAILED' || isRefused(error)) {
     return make('ServerUnavailable', `${unavailable(name)}: ${text}`)
   }
   if (code === 'CONNECTION_CLOSED' || isFetchFault(error)) {
-    const how = isFetchFault(error) ? 'the connection broke off' : text
-    return make('ServerLost', `The MCP server "${name}" was lost while the call ran: ${how}`)
+    const how = isFetchFault(error) ? 'the connection was closed' : text
+    return make('ServerLost', `The MCP server "${name}" was lost during the call: ${how}`)
   }
   if (isUnreadable(error)) {
     const why = text.replaceAll(/\s+/g, ' ').slice(0, MOST_DUMP_CHARS)
-    return new BulkheadError('ToolExecutionFailed', `The MCP server "${name}" gave an answer that is not of the protocol: ${why}`, { data: { server: name } })
+    return new BulkheadError('ToolExecutionFailed', `The MCP server "${name}" sent an invalid response: ${why}`, { data: { server: name } })
   }
   return new BulkheadError('ToolExecutionFailed', text, { data: { server: name } })
 }
 
-const LESS = 'Call the tool so that it has less to say: how much it may say at once is fixed.'
-const AUTHORIZATION = 'Name the variable that holds its token in "headers" of the configuration; signing in by OAuth is not offered here.'
+const LESS = 'Request less data: the size of a message is limited.'
+const AUTHORIZATION = 'Set the variable with its token in "headers" of the configuration. OAuth is not supported.'
 
 export const unavailable = (name: string): string => `mcp server ${name} is unavailable`
 
-/** Codes of the library are words; those of a server are numbers. */
+/** Error codes of the SDK are strings. Those of a server are numbers. */
 function codeOf(error: unknown): string | undefined {
   const { code } = (error ?? {}) as { readonly code?: unknown }
-  return typeof code === 'string' && LINE_CODES.has(code) ? code : undefined
+  return typeof code === 'string' && CONNECTION_CODES.has(code) ? code : undefined
 }
 
-const LINE_CODES: ReadonlySet<string> = new Set(['NOT_CONNECTED', 'CONNECTION_CLOSED', 'SEND_FAILED', 'ERA_NEGOTIATION_FAILED'])
+const CONNECTION_CODES: ReadonlySet<string> = new Set(['NOT_CONNECTED', 'CONNECTION_CLOSED', 'SEND_FAILED', 'ERA_NEGOTIATION_FAILED'])
 
 function statusOf(error: unknown): number | undefined {
   const { data, name } = (error ?? {}) as { readonly data?: { readonly status?: unknown }; readonly name?: unknown }
@@ -55,10 +55,10 @@ function statusOf(error: unknown): number | undefined {
   return typeof data?.status === 'number' && typeof (error as { code?: unknown }).code === 'string' ? data.status : undefined
 }
 
-/** `terminated`: what it is where an answer has begun. */
+/** `terminated` is the message if the response had started. */
 const isFetchFault = (error: unknown): boolean => error instanceof TypeError && ['fetch failed', 'terminated'].includes(error.message)
 
-/** Whether the library could not parse the answer. */
+/** Whether the SDK could not parse the response. */
 const isUnreadable = (error: unknown): boolean => {
   const { code, name } = (error ?? {}) as { readonly code?: unknown; readonly name?: unknown }
   return error instanceof SyntaxError || name === 'ZodError' || (typeof code === 'string' && UNREADABLE_CODES.has(code))
@@ -69,8 +69,8 @@ const UNREADABLE_CODES: ReadonlySet<string> = new Set(['INVALID_RESULT', 'UNSUPP
 const isRefused = (error: unknown): boolean =>
   isFetchFault(error) && ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN'].includes(String((error as { cause?: { code?: unknown } }).cause?.code))
 
-/** What a server answered, in the form in which results of MCP are read here. */
-export function carriedResult(answer: unknown, redact: (text: string) => string): JsonObject {
+/** The result of a call, with secrets removed. */
+export function callResultOf(answer: unknown, redact: (text: string) => string): JsonObject {
   const { content, structuredContent, isError } = JSON.parse(redact(JSON.stringify(answer))) as Record<string, Json | undefined>
   return {
     content: Array.isArray(content) ? content : [],

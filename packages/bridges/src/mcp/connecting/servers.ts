@@ -4,18 +4,18 @@ import {
 import type { JsonObject } from '@bulkhead/kit/json'
 import { diagnosticOf, type Offered } from '../../connected/entries.ts'
 import { CatalogFiles } from './catalog/catalog.ts'
-import { type Carrier, givenTo, powersOf, serverExtension } from './catalog/server-extension.ts'
-import { type CarriedCall, Connection, type ConnectionOptions, type ServerState } from './connection.ts'
+import { type ToolExecutor, givenTo, powersOf, serverExtension } from './catalog/server-extension.ts'
+import { type CallContext, Connection, type ConnectionOptions, type ServerState } from './connection.ts'
 import { serverEntries, type ServerEntry } from './server-entry.ts'
 
 export interface McpServersOptions extends Pick<ConnectionOptions, 'surroundings' | 'self' | 'now' | 'connectMs'> {
-  /** The folder to remember in what servers offer. Default: nothing is remembered. */
+  /** The cache folder for lists of tools. Default: no cache. */
   readonly cache?: string
-  /** Called when a server offers something else than before. Contract: must not throw. */
+  /** Called when the tools of a server have changed. Must not throw. */
   onChange(): void
 }
 
-/** One server as people are shown it. */
+/** The status of a server, for display. */
 export interface McpServerStatus {
   readonly name: string
   readonly type: 'local' | 'remote'
@@ -23,13 +23,13 @@ export interface McpServerStatus {
   /** The command line or the URL. */
   readonly address: string
   readonly state: ServerState | 'disabled'
-  /** How many tools it offers, where that is known. */
+  /** Number of its tools, if known. */
   readonly tools: number | undefined
-  /** Why it is unavailable. */
+  /** Why the server is unavailable. */
   readonly error?: BulkheadError
 }
 
-/** The MCP servers of one workspace. Nothing is started or reached by making it, nor by asking what is offered. */
+/** The MCP servers of one workspace. Connects only in `connect` and when a tool is called. */
 export class McpServers {
   readonly #options: McpServersOptions
   readonly #files: CatalogFiles
@@ -43,7 +43,7 @@ export class McpServers {
     this.#files = new CatalogFiles(options.cache)
   }
 
-  /** Goes by this configuration from here on: what it no longer names is ended. */
+  /** Applies a configuration: closes servers that it no longer names, and returns the known tools. */
   offer(config: ResolvedConfig): Offered {
     if (this.#isClosed) return { extensions: [], diagnostics: [] }
     const { entries, diagnostics } = serverEntries(config)
@@ -65,15 +65,15 @@ export class McpServers {
   }
 
   /**
-   * Starts or reaches these, all unless given, and hears what they offer. Resolves when each has answered or failed, or the signal
-   * is aborted; what fails shows in the status.
+   * Connects to the chosen servers (default: all) and lists their tools. Resolves when each has responded or failed, or the
+   * signal is aborted. Failures are in the status.
    */
   async connect(signal: AbortSignal, which: (status: McpServerStatus) => boolean = () => true): Promise<void> {
     const chosen = [...this.#connections.values()].filter(({ entry, connection }) => which(statusOf(entry, connection)))
     await Promise.allSettled(chosen.map(({ connection }) => connection.connect(signal)))
   }
 
-  /** Ends every server; from here on none is offered. Idempotent. */
+  /** Closes all servers. No tools are offered afterwards. Idempotent. */
   async close(): Promise<void> {
     this.#isClosed = true
     this.#keepOnly([])
@@ -94,8 +94,8 @@ export class McpServers {
     const connection = this.#connectionOf(entry)
     const { catalog } = connection
     if (catalog === undefined) return { extension: undefined, diagnostics: [] }
-    const carry: Carrier = (tool) => {
-      const execute = (args: JsonObject, runtime: CarriedCall) => connection.call(tool, args, runtime)
+    const carry: ToolExecutor = (tool) => {
+      const execute = (args: JsonObject, runtime: CallContext) => connection.call(tool, args, runtime)
       return { execute: execute as ModuleTool['execute'] }
     }
     return serverExtension(entry, catalog, carry, { init: ({ log }: { readonly log: Log }) => connection.logTo(log) })
@@ -124,13 +124,13 @@ export class McpServers {
 
 const keyOf = ({ name, identity, layer }: ServerEntry): string => `${layer} ${name} ${identity}`
 
-/** Nothing holds a server to less than it can do, so one that can do more than the ceiling allows is not used at all. */
+/** A server cannot be confined, so one that can do more than the ceiling allows is not used. */
 function refusalOf(entry: ServerEntry, { merged }: ResolvedConfig): Diagnostic | undefined {
   const ceiling = merged.policy?.ceiling
   const more = ceiling === undefined ? [] : beyond(declaredPower(powersOf(entry.config), givenTo(entry.config)), declaredCeiling(ceiling))
   if (more.length === 0) return undefined
-  const message = `The server "${entry.name}" can do more than policy.ceiling allows, and nothing holds it to less: ${more.map(({ kind, subject }) => `${kind}: ${subject}`).join('; ')}.`
-  return diagnosticOf(entry, 'CapabilityDenied', message, 'Raise the ceiling, or do without the server.')
+  const message = `The server "${entry.name}" can do more than policy.ceiling allows, and servers cannot be confined: ${more.map(({ kind, subject }) => `${kind}: ${subject}`).join('; ')}.`
+  return diagnosticOf(entry, 'CapabilityDenied', message, 'Raise the ceiling, or remove the server.')
 }
 
 function statusOf({ name, layer, address, config: { type } }: ServerEntry, connection: Connection | undefined): McpServerStatus {

@@ -7,13 +7,13 @@ export interface TransportBounds {
   readonly maxOpen: number
   /** Checks a request before it is processed. Must not throw. */
   faultOf?(request: JSONRPCRequest): ClientFault | undefined
-  /** Told once nothing comes and goes any more. */
+  /** Called when the transport has closed. */
   closed(): void
 }
 
 /**
- * A transport that a client cannot fill memory through. A request counts until its answer has left, so one that asks and does
- * not read is refused more, and is hung up on when it does not read its refusals either. An id that is open is not taken twice.
+ * A transport with bounded memory. A request counts until its response is sent, so a client that does not read responses is
+ * refused, and disconnected if it does not read the refusals. Duplicate ids of open requests are refused.
  */
 export class BoundedTransport implements Transport {
   onclose?: () => void
@@ -22,7 +22,7 @@ export class BoundedTransport implements Transport {
   readonly #inner: Transport
   readonly #bounds: TransportBounds
   readonly #open = new Set<RequestId>()
-  /** Answers that have not left. */
+  /** Responses that are being sent. */
   #leaving = 0
   #refusals = 0
 
@@ -53,7 +53,7 @@ export class BoundedTransport implements Transport {
   }
 
   async send(message: JSONRPCMessage, options?: TransportSendOptions): Promise<void> {
-    if (!isAnswer(message)) return this.#inner.send(message, options)
+    if (!isResponse(message)) return this.#inner.send(message, options)
     this.#open.delete(message.id!)
     this.#leaving += 1
     try {
@@ -72,15 +72,15 @@ export class BoundedTransport implements Transport {
   }
 
   #receive(message: JSONRPCMessage, extra: MessageExtraInfo | undefined): void {
-    if (isAnswer(message) || !('id' in message)) {
+    if (isResponse(message) || !('id' in message)) {
       this.#release(message)
       return this.onmessage?.(message, extra)
     }
     const { id } = message
     const { maxOpen, faultOf } = this.#bounds
-    if (this.#open.has(id)) return this.#refuse(id, new ClientFault('InvalidRequest', 'A request with this id is open.'))
+    if (this.#open.has(id)) return this.#refuse(id, new ClientFault('InvalidRequest', 'A request with this id is already open.'))
     if (this.#open.size + this.#leaving >= maxOpen) {
-      return this.#refuse(id, new ClientFault('ServerBusy', `${maxOpen} requests are open. Wait for some of them.`))
+      return this.#refuse(id, new ClientFault('ServerBusy', `${maxOpen} requests are open. Wait until some have finished.`))
     }
     const fault = faultOf?.(message)
     if (fault) return this.#refuse(id, fault)
@@ -88,7 +88,7 @@ export class BoundedTransport implements Transport {
     this.onmessage?.(message, extra)
   }
 
-  /** A request that is taken back is not answered. */
+  /** A cancelled request gets no response. */
   #release(message: JSONRPCMessage): void {
     if (!('method' in message) || message.method !== 'notifications/cancelled') return
     const { requestId } = message.params ?? {}
@@ -103,5 +103,5 @@ export class BoundedTransport implements Transport {
   }
 }
 
-const isAnswer = (message: JSONRPCMessage): message is Extract<JSONRPCMessage, { result: unknown } | { error: unknown }> =>
+const isResponse = (message: JSONRPCMessage): message is Extract<JSONRPCMessage, { result: unknown } | { error: unknown }> =>
   !('method' in message)

@@ -2,21 +2,21 @@ import { visibleText } from '@bulkhead/kit/text'
 import type { ClientCapabilities, Implementation, JSONRPCRequest, Server, ServerContext } from '@modelcontextprotocol/server'
 import type { QuestionForm } from './question-form.ts'
 
-/** legacy: what is asked is a request of the server. modern: what is asked is the answer to a call, which the client then makes again. */
+/** legacy: a question is a request of the server. modern: a question is the response to a call, and the client repeats the call. */
 export type Era = 'legacy' | 'modern'
 
-/** One `tools/call` as it came over the wire, in whichever version of the protocol. */
+/** A `tools/call` request of either era. */
 export interface ClientRequest {
-  /** Aborted when the client takes it back or is gone. */
+  /** Aborted when the client cancels the request or disconnects. */
   readonly signal: AbortSignal
-  /** How the client calls itself. */
+  /** The name and version that the client declares. */
   readonly client: string
-  /** Whether there is a person behind the client. */
+  /** Whether the client can ask a person. */
   readonly canAsk: boolean
-  readonly progress: ProgressNotes
+  readonly progress: ProgressReporter
   /**
-   * Asks at once. Resolves with what came back, or undefined when nothing did in time; rejects when the client does not know how
-   * to ask. Absent where the protocol has no such way.
+   * Asks immediately. Resolves with the reply, or undefined after the timeout. Rejects if the client cannot ask. Absent in
+   * the modern era.
    */
   readonly elicit?: (form: QuestionForm, signal: AbortSignal, withinMs: number) => Promise<unknown>
 }
@@ -33,7 +33,7 @@ export function readRequest(era: Era, server: Server, { mcpReq }: ServerContext)
     signal: mcpReq.signal,
     client: info ? visibleText(`${info.name} ${info.version}`.slice(0, MAX_NAME_CHARS)) : 'an MCP client',
     canAsk: showsForms(era === 'modern' ? envelope[CAPABILITIES] : server.getClientCapabilities()),
-    progress: new ProgressNotes(async (progress, message) => {
+    progress: new ProgressReporter(async (progress, message) => {
       if (progressToken === undefined) return
       await mcpReq.notify({ method: 'notifications/progress', params: { progressToken, progress, message } })
     }),
@@ -41,7 +41,7 @@ export function readRequest(era: Era, server: Server, { mcpReq }: ServerContext)
   }
 }
 
-/** Before there were two kinds of elicitation, to say nothing of kinds meant forms. */
+/** In older versions, `elicitation` without a kind means forms. */
 const showsForms = (capabilities: ClientCapabilities | undefined): boolean => {
   const { elicitation } = capabilities ?? {}
   return elicitation !== undefined && (elicitation.form !== undefined || elicitation.url === undefined)
@@ -52,7 +52,7 @@ const eliciting = (mcpReq: ServerContext['mcpReq']): NonNullable<ClientRequest['
     const late = AbortSignal.timeout(withinMs)
     const params = { message, requestedSchema }
     try {
-      // Its own limit is out of the way: a person takes longer than a minute.
+      // Raise the timeout of the SDK: a person may need more than a minute.
       return await mcpReq.send({ method: 'elicitation/create', params }, { signal: AbortSignal.any([signal, late]), timeout: withinMs * 2 })
     } catch (error) {
       signal.throwIfAborted()
@@ -64,17 +64,17 @@ const eliciting = (mcpReq: ServerContext['mcpReq']): NonNullable<ClientRequest['
 const VERSION = 'io.modelcontextprotocol/protocolVersion'
 
 /**
- * What is wrong with the version that a request of the modern era says it is of. `spoken` is the one that the connection began
- * with: the SDK looks at what a request claims only until then.
+ * Checks the protocol version of a request of the modern era against `spoken`, the version of the connection. The SDK
+ * checks only the first request.
  */
 export function versionFault({ params }: JSONRPCRequest, spoken: string | undefined): ClientFault | undefined {
   const { _meta: meta } = params ?? {}
   const requested = meta?.[VERSION]
   if (spoken === undefined || typeof requested !== 'string' || requested === spoken) return undefined
-  return new ClientFault('UnsupportedVersion', `This connection speaks ${spoken} of the protocol.`, { supported: [spoken], requested })
+  return new ClientFault('UnsupportedVersion', `This connection uses protocol version ${spoken}.`, { supported: [spoken], requested })
 }
 
-/** A request that the protocol answers with an error instead of a result. */
+/** A JSON-RPC error for the client. */
 export class ClientFault extends Error {
   override readonly name = 'ClientFault'
   readonly code: number
@@ -92,10 +92,8 @@ const CODES = { InvalidRequest: -32600, InvalidParams: -32602, UnsupportedVersio
 
 const MAX_CHARS = 2_000
 
-/**
- * Sends the progress of a tool to a client. While a message is being sent, only the newest one is kept, to bound memory.
- */
-export class ProgressNotes {
+/** Sends progress to a client. While a message is being sent, only the newest one is kept, to bound memory. */
+export class ProgressReporter {
   readonly #send: (progress: number, message: string) => Promise<void>
   #count = 0
   #next: string | undefined
@@ -107,7 +105,7 @@ export class ProgressNotes {
     this.#send = send
   }
 
-  tell(message: string): void {
+  report(message: string): void {
     if (this.#hasEnded) return
     this.#next = message.length > MAX_CHARS ? `${message.slice(0, MAX_CHARS).toWellFormed()}…` : message
     if (!this.#isSending) void this.#sendAll()

@@ -4,35 +4,35 @@ import { canonicalJson, findJsonFault, type Json } from '@bulkhead/kit/json'
 import { ClientFault, type ClientRequest } from './client-request.ts'
 import type { QuestionForm } from './question-form.ts'
 
-/** What a client asks for. */
+/** The tool and arguments of a request. */
 export interface AskedCall {
   readonly name: string
   readonly arguments?: Record<string, unknown> | undefined
 }
 
-/** What a request of the client is answered with. */
+/** The response to a request. */
 export type Step =
   | { readonly kind: 'ended'; readonly outcome: Outcome }
   | { readonly kind: 'asked'; readonly question: OpenQuestion }
 
-/** A question that is the answer to a request; the next request brings what a person said. */
+/** A question that is the response to a request. The next request has the answer. */
 export interface OpenQuestion {
-  /** Good for one answer. Nobody can guess it. */
+  /** Valid for one answer. Cannot be guessed. */
   readonly token: string
   readonly form: QuestionForm
   answer(reply: unknown): void
 }
 
 /**
- * One call, from the request that begins it to its outcome. Where the protocol has no requests of the server, several requests of
- * the client follow each other, each answered with the next step.
+ * One call, from its first request to its outcome. In the modern era it can take several requests, each answered with the
+ * next step.
  */
 export class OpenCall {
   readonly id: string
   readonly #asked: AskedCall
   readonly #cancel = new AbortController()
   readonly #steps: Step[] = []
-  /** The request that waits now. */
+  /** The latest request. */
   #request: ClientRequest
   #waiting: ((step: Step) => void) | undefined
 
@@ -47,7 +47,7 @@ export class OpenCall {
     return this.#request
   }
 
-  /** Whether a request that goes on means this call. Contract: must not throw, whatever its arguments. */
+  /** Whether a request is for this call. Must not throw for any arguments. */
   means(asked: AskedCall): boolean {
     return findJsonFault(asked.arguments ?? {}) === undefined && meaningOf(asked) === meaningOf(this.#asked)
   }
@@ -56,7 +56,7 @@ export class OpenCall {
     this.#cancel.abort()
   }
 
-  /** The next thing to tell the client. Taking the request back cancels the call. */
+  /** The next step for the client. Cancelling the request cancels the call. */
   async next(request: ClientRequest): Promise<Step> {
     const { signal, progress } = request
     const cancel = () => this.cancel()
@@ -73,7 +73,7 @@ export class OpenCall {
     }
   }
 
-  /** Asks the person behind the client. Rejects when the question is void. */
+  /** Asks the person at the client. Rejects if the question is withdrawn. */
   ask(form: QuestionForm, signal: AbortSignal, withinMs: number): Promise<unknown> {
     return this.#request.elicit?.(form, signal, withinMs) ?? this.#askInSteps(form, signal)
   }
@@ -93,46 +93,46 @@ export class OpenCall {
   }
 
   #take(step: Step): void {
-    const tell = this.#waiting
+    const resolve = this.#waiting
     this.#waiting = undefined
-    if (tell) tell(step)
+    if (resolve) resolve(step)
     else this.#steps.push(step)
   }
 }
 
-/** Of arguments that the host, or a check, has found to be no deeper than may be. */
+/** The depth of the arguments must be bounded. */
 const meaningOf = ({ name, arguments: args = {} }: AskedCall): string => canonicalJson([name, args as Json])
 
 export interface OpenCallsOptions {
-  /** Contract: never rejects. */
+  /** Never rejects. */
   readonly run: (call: { readonly id: string; readonly name: string; readonly arguments: unknown }, signal: AbortSignal) => Promise<Outcome>
-  /** How long a client may take to come back with an answer. */
+  /** Timeout for the answer of a client. */
   readonly answerWithinMs: number
   readonly maxOpen: number
 }
 
-interface Parked {
+interface PendingQuestion {
   readonly call: OpenCall
   readonly question: OpenQuestion
   readonly timer: NodeJS.Timeout
 }
 
-/** The calls of one client that have not ended. */
+/** The open calls of one client. */
 export class OpenCalls {
   readonly #options: OpenCallsOptions
   readonly #calls = new Map<string, OpenCall>()
-  /** Those whose client has been asked and is expected back, by the token of the question. */
-  readonly #parked = new Map<string, Parked>()
+  /** Questions that wait for an answer, by token. */
+  readonly #pending = new Map<string, PendingQuestion>()
   #count = 0
 
   constructor(options: OpenCallsOptions) {
     this.#options = options
   }
 
-  /** Throws a ClientFault where too many run: one that was taken back runs until its tool has stopped. */
+  /** Throws ClientFault if too many calls run. A cancelled call counts until its tool has stopped. */
   begin(asked: AskedCall, request: ClientRequest): OpenCall {
     const { maxOpen } = this.#options
-    if (this.#calls.size >= maxOpen) throw new ClientFault('ServerBusy', `${maxOpen} calls are running. Wait for some of them.`)
+    if (this.#calls.size >= maxOpen) throw new ClientFault('ServerBusy', `${maxOpen} calls are running. Wait until some have finished.`)
     const id = `mcp-${++this.#count}`
     const call = new OpenCall(id, asked, request, (signal) =>
       this.#options.run({ id, name: asked.name, arguments: asked.arguments ?? {} }, signal).finally(() => this.#calls.delete(id)))
@@ -140,25 +140,25 @@ export class OpenCalls {
     return call
   }
 
-  /** The call that a request goes on with, which brings a reply to its question. Throws a ClientFault for any other. */
-  goOn(token: unknown, asked: AskedCall, reply: unknown): OpenCall {
-    const parked = typeof token === 'string' ? this.#parked.get(token) : undefined
-    if (!parked) throw new ClientFault('InvalidParams', 'No question with this requestState is open: it was answered, or its time is over.')
-    const { call, question } = parked
-    if (!call.means(asked)) throw new ClientFault('InvalidParams', 'The question of this requestState was asked about another call.')
+  /** The call that a repeated request continues. Throws ClientFault if there is none. */
+  resume(token: unknown, asked: AskedCall, reply: unknown): OpenCall {
+    const pending = typeof token === 'string' ? this.#pending.get(token) : undefined
+    if (!pending) throw new ClientFault('InvalidParams', 'No question with this requestState is open. It was answered or has expired.')
+    const { call, question } = pending
+    if (!call.means(asked)) throw new ClientFault('InvalidParams', 'The question of this requestState belongs to another call.')
     this.#forget(question.token)
-    // To come back without an answer is to have come back.
+    // A request without an answer counts as a reply too.
     question.answer(reply ?? null)
     return call
   }
 
-  /** The client has been asked. One that does not come back gives its call up. */
-  park(call: OpenCall, question: OpenQuestion): void {
+  /** Cancels the call if the client does not answer in time. */
+  awaitAnswer(call: OpenCall, question: OpenQuestion): void {
     const timer = setTimeout(() => {
       this.#forget(question.token)
       call.cancel()
     }, this.#options.answerWithinMs)
-    this.#parked.set(question.token, { call, question, timer })
+    this.#pending.set(question.token, { call, question, timer })
   }
 
   /**
@@ -169,19 +169,19 @@ export class OpenCalls {
     return this.find(callId) ?? this.#calls.values().next().value
   }
 
-  /** A call that a tool makes has the id of its own call and a number behind it. */
+  /** The id of a call made by a tool is that of its caller and a number. */
   find(callId: string | undefined): OpenCall | undefined {
     return callId === undefined ? undefined : this.#calls.get(callId.split('.', 1)[0]!)
   }
 
-  /** The client is gone. */
+  /** Call this when the client has disconnected. */
   end(): void {
-    for (const token of this.#parked.keys()) this.#forget(token)
+    for (const token of this.#pending.keys()) this.#forget(token)
     for (const call of this.#calls.values()) call.cancel()
   }
 
   #forget(token: string): void {
-    clearTimeout(this.#parked.get(token)?.timer)
-    this.#parked.delete(token)
+    clearTimeout(this.#pending.get(token)?.timer)
+    this.#pending.delete(token)
   }
 }

@@ -5,11 +5,11 @@ import { isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
 import { visibleText } from '@bulkhead/kit/text'
 import type { ElicitRequestFormParams } from '@modelcontextprotocol/server'
 
-/** A question as a client shows it to a person, and how what comes back is read. */
+/** A question as a form, with a function that reads the reply. */
 export interface QuestionForm {
   readonly message: string
   readonly requestedSchema: ElicitRequestFormParams['requestedSchema']
-  /** undefined for what is no answer to the question. */
+  /** Returns undefined for an invalid answer. */
   read(content: JsonObject): Json | undefined
 }
 
@@ -21,7 +21,7 @@ export function questionForm({ request, source }: InteractionEnvelope): Question
       return { message: approvalMessage(request.approval), requestedSchema: APPROVAL_SCHEMA, read: readApproval }
     case 'grantStageTool': {
       const stage = `The stage ${visibleText(request.stage)} does not list this tool.`
-      return yesOrNo(`${stage}\n${approvalMessage(request.approval)}`, 'Let this one call run')
+      return yesOrNo(`${stage}\n${approvalMessage(request.approval)}`, 'Allow this call')
     }
     case 'Confirm':
       return yesOrNo(asks(request.prompt), 'Yes')
@@ -37,11 +37,11 @@ export function questionForm({ request, source }: InteractionEnvelope): Question
   }
 }
 
-const DECLINED = { status: 'rejected', reason: 'a person declined' } as const
+const DECLINED = { status: 'rejected', reason: 'the person declined' } as const
 const DISMISSED = { status: 'rejected', reason: 'the question was dismissed' } as const
-const NO_ANSWER = { status: 'rejected', reason: 'what the client answered was not one of the answers' } as const
+const NO_ANSWER = { status: 'rejected', reason: 'the client sent an invalid answer' } as const
 
-/** What a client sent back. Only what was accepted, and is of the form that was asked for, is an answer. */
+/** Reads a reply. Only an accepted, valid form is an answer. */
 export function readReply(form: QuestionForm, reply: unknown): InteractionResponse {
   const { action, content } = isJsonObject(reply) ? reply : {}
   if (action === 'decline') return DECLINED
@@ -54,15 +54,15 @@ export function readReply(form: QuestionForm, reply: unknown): InteractionRespon
 const MAX_REASON_CHARS = 2_000
 const decisions: ReadonlySet<unknown> = new Set(APPROVAL_ANSWERS)
 
-/** The title of each answer is what the value means; not every client shows titles. */
+/** The description explains the values, because not every client shows titles. */
 const APPROVAL_SCHEMA: QuestionForm['requestedSchema'] = {
   type: 'object',
   properties: {
     decision: {
       type: 'string', title: 'Run it?', enum: [...APPROVAL_ANSWERS], default: 'reject',
-      description: 'once: yes, this once. session, project: yes, with this key until the client disconnects, or always in this project. reject: no.',
+      description: 'once: this call. session: this key, until the client disconnects. project: this key, in this project. reject: no.',
     },
-    reason: { type: 'string', title: 'Why', description: 'If you reject: the reason that the model gets.', maxLength: MAX_REASON_CHARS },
+    reason: { type: 'string', title: 'Why', description: 'If you reject: the reason for the model.', maxLength: MAX_REASON_CHARS },
   },
   required: ['decision'],
 }
@@ -88,7 +88,7 @@ const yesOrNo = (message: string, title: string): QuestionForm => ({
   read: ({ answer }) => typeof answer === 'boolean' ? answer : undefined,
 })
 
-/** Not to have signed in is no answer. */
+/** `false` is not an answer. */
 const signIn = (message: string): QuestionForm => ({
   ...yesOrNo(message, 'I have signed in'),
   read: ({ answer }) => answer === true ? null : undefined,
@@ -103,7 +103,7 @@ function one(message: string, options: readonly InteractionOption[]): QuestionFo
   }
 }
 
-/** A yes or no for each: lists are not known to every version of the protocol. */
+/** One boolean per option, because older versions of the protocol have no lists. */
 function several(message: string, options: readonly InteractionOption[]): QuestionForm {
   const labels = labelsOf(options)
   const names = options.map((_, index) => `option_${index + 1}`)

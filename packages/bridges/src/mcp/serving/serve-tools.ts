@@ -8,9 +8,9 @@ import { BoundedTransport } from './bounded-transport.ts'
 import { versionFault, type Era } from './client-request.ts'
 import { OpenCalls, type OpenCall } from './open-calls.ts'
 import { questionForm, readReply, type QuestionForm } from './question-form.ts'
-import { ShownList, serveToolsOn } from './tool-server.ts'
+import { ToolList, serveToolsOn } from './tool-server.ts'
 
-/** The part of a session that is needed. */
+/** The part of a session that serving needs. */
 export interface ServedSession {
   readonly id: string
   tools(): readonly ToolDefinition[]
@@ -20,44 +20,44 @@ export interface ServedSession {
   close(): Promise<void>
 }
 
-/** The part of a host that is needed. */
+/** The part of a host that serving needs. */
 export interface ServedHost {
-  /** What of its tools a session is shown. Default: all. */
+  /** The tools to list for a session. Default: all. */
   offeredTools?(session: ServedSession): readonly ToolDefinition[]
   on(listener: EventListener, types: readonly EventType[]): () => void
 }
 
 export interface ServeOptions {
-  /** How the server calls itself. */
+  /** Name and version of the server. */
   readonly info: Implementation
-  /** Opens the session of the client: its policy, and as its person the one behind the client. Called once. */
+  /** Opens the session of the client. The interactor asks the person at the client. Called once. */
   readonly openSession: (person: Interactor) => Promise<ServedSession>
-  /** Of the SDK, not started, and of one client. Default: standard input and output of this process. */
+  /** A transport of the SDK for one client, not started. Default: standard input and output of this process. */
   readonly transport?: Transport
   /** Instructions for the model. */
   readonly instructions?: string
-  /** How long a person may take to answer. Default: 5 minutes. */
+  /** Time for a person to answer. Default: 5 minutes. */
   readonly answerWithinMs?: number
-  /** How many requests, and how many calls, may be open at once. Default: 128. */
+  /** Maximum number of open requests, and of open calls. Default: 128. */
   readonly maxOpen?: number
-  /** Hears of what clients do wrong and of what could not be sent; nothing of it ends the serving. */
+  /** Called for client errors and failed sends. Serving continues. */
   readonly onFault?: (error: Error) => void
 }
 
 export interface Serving {
-  /** Resolves when the client is gone and its session is closed. Never rejects. */
+  /** Resolves when the client has disconnected and its session is closed. Never rejects. */
   readonly closed: Promise<void>
-  /** Hangs up. Resolves as `closed` does. Idempotent. */
+  /** Disconnects. Resolves like `closed`. Idempotent. */
   close(): Promise<void>
 }
 
-const DEFAULT_INSTRUCTIONS = 'Each tool runs with only the powers it declared. Some calls wait until a person agrees; '
-  + 'a refusal says why, so do not repeat it unchanged.'
+const DEFAULT_INSTRUCTIONS = 'Each tool has only the permissions it declared. Some calls wait for approval by a person. '
+  + 'If a call is denied, the error says why. Do not repeat the call unchanged.'
 
 /**
- * Lets one MCP client use the tools of a host, under the policy of one session: every call goes through its guard, and who is
- * asked is the person behind the client. Ends with the client, or with `close`; the host stays open.
- * Rejects as `openSession` does, and where `@modelcontextprotocol/server` is not installed.
+ * Serves the tools of a host to one MCP client, in one session: its policy applies to every call, and approvals are asked
+ * of the person at the client. Ends when the client disconnects or with `close`. The host stays open.
+ * Rejects if `openSession` does, or if `@modelcontextprotocol/server` is not installed.
  */
 export async function serveTools(host: ServedHost, options: ServeOptions): Promise<Serving> {
   const { info, instructions = DEFAULT_INSTRUCTIONS, answerWithinMs = 300_000, maxOpen = 128, onFault } = options
@@ -67,21 +67,21 @@ export async function serveTools(host: ServedHost, options: ServeOptions): Promi
   ])
   const calls: OpenCalls = new OpenCalls({ run: (call, signal) => session.call(call, { signal }), answerWithinMs, maxOpen })
   let spoken: Era | undefined
-  const session = await options.openSession(personBehind(calls, answerWithinMs, () => spoken))
-  const list = new ShownList(() => host.offeredTools?.(session) ?? session.tools())
+  const session = await options.openSession(clientInteractor(calls, answerWithinMs, () => spoken))
+  const list = new ToolList(() => host.offeredTools?.(session) ?? session.tools())
 
   let server: Server | undefined
-  const tellIf = (hasChanged: boolean) => {
+  const notifyIf = (hasChanged: boolean) => {
     if (hasChanged) server?.sendToolListChanged().catch((error: Error) => onFault?.(error))
   }
-  const forget = host.on((event) => {
-    if (event.type === 'ToolsChanged') tellIf(list.hasChanged())
-    else tellOfProgress(event, session, calls)
+  const off = host.on((event) => {
+    if (event.type === 'ToolsChanged') notifyIf(list.hasChanged())
+    else reportProgress(event, session, calls)
   }, ['ToolsChanged', 'ToolInvocationProgress', 'ToolInvocationUpdated'])
 
   const { promise: closed, resolve } = Promise.withResolvers<void>()
   const end = () => {
-    forget()
+    off()
     calls.end()
     resolve(session.close().catch((error: Error) => onFault?.(error)))
   }
@@ -93,7 +93,7 @@ export async function serveTools(host: ServedHost, options: ServeOptions): Promi
   const handle = serveStdio(({ era }) => {
     spoken = era
     server = new sdk.Server(info, { capabilities: { tools: { listChanged: true } }, instructions })
-    serveToolsOn(server, era, { calls, list, called: () => tellIf(list.hasOtherNames()) })
+    serveToolsOn(server, era, { calls, list, called: () => notifyIf(list.hasNewNames()) })
     return server
   }, { transport, ...(onFault ? { onerror: onFault } : {}) })
   return {
@@ -105,17 +105,17 @@ export async function serveTools(host: ServedHost, options: ServeOptions): Promi
   }
 }
 
-function tellOfProgress(event: BulkheadEvent, { id }: ServedSession, calls: OpenCalls): void {
+function reportProgress(event: BulkheadEvent, { id }: ServedSession, calls: OpenCalls): void {
   if (!('callId' in event) || !('sessionId' in event) || event.sessionId !== id) return
   const text = event.type === 'ToolInvocationProgress' ? event.text : event.type === 'ToolInvocationUpdated' ? JSON.stringify(event.partial) : undefined
-  if (text !== undefined) calls.find(event.callId)?.request.progress.tell(visibleText(text))
+  if (text !== undefined) calls.find(event.callId)?.request.progress.report(visibleText(text))
 }
 
 /**
  * Asks the person at a client, if the client supports it. `era` is known after the first message. In the modern era a client does
  * not report an abandoned question, so questions do not wait for each other.
  */
-function personBehind(calls: OpenCalls, answerWithinMs: number, era: () => Era | undefined): Interactor {
+function clientInteractor(calls: OpenCalls, answerWithinMs: number, era: () => Era | undefined): Interactor {
   return {
     get takesMany() {
       return era() === 'modern'
@@ -144,7 +144,7 @@ async function elicit(
 
 const MAX_FAULT_CHARS = 200
 
-/** Whoever looks at an approval later sees where it was given. */
+/** Records where an approval was given. */
 function signed(response: InteractionResponse, request: InteractionRequest, client: string): InteractionResponse {
   if (request.kind !== 'Approve' || response.status !== 'accepted') return response
   return { status: 'accepted', value: { ...response.value as object, by: `a person at ${client}` } }

@@ -7,8 +7,8 @@ import type { AskedCall, OpenCall, OpenCalls, OpenQuestion } from './open-calls.
 
 export interface ToolServerParts {
   readonly calls: OpenCalls
-  readonly list: ShownList
-  /** Told after every call: it may have changed what is shown. */
+  readonly list: ToolList
+  /** Called after every call, because a call may change the list of tools. */
   readonly called: () => void
 }
 
@@ -26,12 +26,12 @@ export function serveToolsOn(server: Server, era: Era, { calls, list, called }: 
 
   function find(asked: AskedCall, request: ClientRequest, { mcpReq }: ServerContext): OpenCall {
     const token = mcpReq.requestState<unknown>()
-    return token === undefined ? calls.begin(asked, request) : calls.goOn(token, asked, mcpReq.inputResponses?.[ANSWER])
+    return token === undefined ? calls.begin(asked, request) : calls.resume(token, asked, mcpReq.inputResponses?.[ANSWER])
   }
 
   function ask(call: OpenCall, question: OpenQuestion): InputRequiredResult {
     const { token, form: { message, requestedSchema } } = question
-    calls.park(call, question)
+    calls.awaitAnswer(call, question)
     return {
       resultType: 'input_required',
       inputRequests: { [ANSWER]: { method: 'elicitation/create', params: { mode: 'form', message, requestedSchema } } },
@@ -46,10 +46,10 @@ export function serveToolsOn(server: Server, era: Era, { calls, list, called }: 
   }
 }
 
-/** The one question that a result asks. */
+/** The key of the question in a response, and of its answer. */
 const ANSWER = 'answer'
 
-/** What the protocol counts as a wrong request, not as a call that failed. */
+/** Errors that the protocol treats as invalid requests, not as failed calls. */
 const UNKNOWN: ReadonlySet<string> = new Set(['ToolNotRegistered', 'ToolsDisabled'])
 
 /**
@@ -60,22 +60,22 @@ export function callResult(outcome: Outcome, outputSchema: JsonObject | undefine
   const result = toMcp(outcome)
   const isFormed = outcome.type === 'output' && outputSchema !== undefined
   const isBroken = isFormed && outcome.metadata.truncated === true && !isWhole(outcome.data, outputSchema)
-  const note = noteOfCut(outcome.metadata, isBroken ? ', and lacks what the tool declares' : '')
+  const note = noteOfCut(outcome.metadata, isBroken ? ', and lacks required members' : '')
   const content: CallToolResult['content'] = [...result.content, ...(note === undefined ? [] : [{ type: 'text', text: note } as const])]
   if (isBroken) return { content, isError: true }
   return { ...result, content, ...(isFormed ? { structuredContent: outcome.data } : {}) } as CallToolResult
 }
 
-/** Whether what must be there still is; texts and lists that were cut keep their form. */
+/** Whether all required members are present. Truncated strings and lists keep their type. */
 function isWhole(data: Json, { required }: JsonObject): boolean {
   if (!Array.isArray(required)) return true
   return isJsonObject(data) && required.every((name) => Object.hasOwn(data, String(name)))
 }
 
-/** What a client knows of the list of tools. */
-export class ShownList {
+/** The list of tools, and what the client last saw of it. */
+export class ToolList {
   readonly #present: () => readonly ToolDefinition[]
-  /** Undefined for a client that has seen none. */
+  /** undefined until the client requests the list. */
   #known: { readonly names: string; readonly text: string } | undefined
 
   constructor(present: () => readonly ToolDefinition[]) {
@@ -102,8 +102,8 @@ export class ShownList {
     return this.#known.text !== text
   }
 
-  /** The same for what a call can change, which is what is shown, and not what it looks like: for every call. */
-  hasOtherNames(): boolean {
+  /** Like `hasChanged`, but compares only names first, because it runs after every call. */
+  hasNewNames(): boolean {
     return this.#known !== undefined && this.#known.names !== namesOf(this.#present()) && this.hasChanged()
   }
 }
@@ -115,7 +115,7 @@ export function listedTool(tool: ToolDefinition): Tool {
   const { name, label: title, description, inputSchema, outputSchema } = tool
   return {
     name, title, description,
-    // Arguments are an object, also where the schema does not say so.
+    // MCP requires the type. Arguments are always an object.
     inputSchema: { ...structuredClone(inputSchema), type: 'object' } as Tool['inputSchema'],
     ...(outputSchema ? { outputSchema: structuredClone(outputSchema) as NonNullable<Tool['outputSchema']> } : {}),
     annotations: { title, ...hintsOf(tool) },

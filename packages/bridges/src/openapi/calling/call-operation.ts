@@ -3,7 +3,7 @@ import { type Json, type JsonObject, parseJson } from '@bulkhead/kit/json'
 import type { DescribedOperation } from '../reading/api-description.ts'
 import { requestOf } from './request.ts'
 
-/** Of the body of an answer. */
+/** Limit of a response body. */
 const MOST_BODY_BYTES = 64 * 1024
 
 const MEDIA_TYPE = /^[\w.+-]{1,64}\/[\w.+-]{1,64}$/
@@ -21,8 +21,8 @@ async function answerOf(method: string, response: NetResponse): Promise<JsonObje
   const text = TEXT_TYPE.test(mediaType) || !bytes.includes(0) ? decoded(bytes, charset, isCut) : undefined
   const parsed = text !== undefined && !isCut && JSON_TYPE.test(mediaType) ? parseJson(text) : undefined
   const body: Json = parsed?.ok ? parsed.value : text ?? null
-  const shown = text ?? `[${isCut ? 'more than ' : ''}${bytes.length} bytes that are no text]`
-  const note = isCut ? `\n[The answer has more than ${MOST_BODY_BYTES} bytes and is cut here.]` : ''
+  const shown = text ?? `[${isCut ? 'more than ' : ''}${bytes.length} bytes of binary data]`
+  const note = isCut ? `\n[The response has more than ${MOST_BODY_BYTES} bytes and was truncated.]` : ''
   return {
     type: 'output',
     data: { status, ...(mediaType !== '' && { content_type: mediaType }), ...(isCut && { truncated: true }), body },
@@ -38,7 +38,7 @@ function contentType(header: string): readonly [mediaType: string, charset: stri
   return [MEDIA_TYPE.test(mediaType) ? mediaType : '', charset ?? 'utf-8']
 }
 
-/** As much of a body as is kept. What comes behind it is left with its sender. */
+/** Reads a body up to the limit and ignores the rest. */
 async function readHead({ body }: NetResponse): Promise<{ readonly bytes: Buffer; readonly isCut: boolean }> {
   const pieces: Uint8Array[] = []
   let count = 0
@@ -50,7 +50,7 @@ async function readHead({ body }: NetResponse): Promise<{ readonly bytes: Buffer
   return { bytes: Buffer.concat(pieces), isCut: false }
 }
 
-/** Half a character at a cut is left out. */
+/** Drops an incomplete character at the end of a truncated body. */
 function decoded(bytes: Buffer, charset: string, isCut: boolean): string {
   try {
     return new TextDecoder(charset).decode(bytes, { stream: isCut })
@@ -62,7 +62,7 @@ function decoded(bytes: Buffer, charset: string, isCut: boolean): string {
 /** The runtime of a call. The network policy of any tool applies, and secrets are only handles. */
 type Carried = Required<Pick<AnyRuntime, 'net'>> & Pick<AnyRuntime, 'secrets'>
 
-/** What carries the calls of one operation. `document`: its name in the configuration. */
+/** The tool for one operation. `document` is its name in the configuration. */
 export function carry(
   operation: DescribedOperation, document: string, base: string, auth: OpenapiConfig['auth'],
 ): Pick<ModuleTool, 'execute'> {
@@ -76,7 +76,7 @@ export function carry(
   return { execute: execute as unknown as ModuleTool['execute'] }
 }
 
-/** Goes over whatever a document or a model has put there. */
+/** This header overrides one from the document or the model. */
 async function authorisation(auth: NonNullable<OpenapiConfig['auth']>, { secrets }: Carried): Promise<readonly [string, string]> {
   const handle = await secrets!.handle(auth.secret)
   return auth.type === 'bearer' ? ['authorization', `Bearer ${handle}`] : [auth.header.toLowerCase(), handle]
@@ -86,6 +86,6 @@ async function authorisation(auth: NonNullable<OpenapiConfig['auth']>, { secrets
 function withPlace(error: unknown, document: string): unknown {
   const { code, message, data } = error as { readonly code?: unknown; readonly message?: unknown; readonly data?: Json }
   if (code !== 'CapabilityDenied') return error
-  const said = `${String(message)} The one place that its operations may reach is \`baseUrl\` of "${document}" in the configuration.`
-  return new BulkheadError(code, said, { cause: error, ...(data !== undefined && { data }) })
+  const advice = `${String(message)} Its operations may reach only \`baseUrl\` of "${document}" in the configuration.`
+  return new BulkheadError(code, advice, { cause: error, ...(data !== undefined && { data }) })
 }

@@ -10,12 +10,12 @@ export interface OutgoingRequest {
   readonly body: NonNullable<NetRequest['body']> | undefined
 }
 
-/** What a call sends. Throws InputInvalid for a value that would make it another request than the one that was described. */
+/** The HTTP request of a call. Throws InputInvalid for an argument that cannot be sent as described. */
 export function requestOf(operation: DescribedOperation, base: string, args: JsonObject): OutgoingRequest {
   const { method, body: described } = operation
   const given = operation.parameters.flatMap((parameter): Given[] => {
     const value = valueOf(args, parameter.argument)
-    // Models send null for what they leave out.
+    // Models send null for omitted arguments.
     return value === undefined || (value === null && parameter.in !== 'path') ? [] : [{ parameter, value }]
   })
   const inPlace = (place: DescribedParameter['in']) => given.filter(({ parameter }) => parameter.in === place)
@@ -40,18 +40,18 @@ interface Given {
 
 const valueOf = (args: JsonObject, name: string): Json | undefined => Object.hasOwn(args, name) ? args[name] : undefined
 
-/** A value stays in its segment: what has a meaning there is escaped, and `..`, which has it even escaped, is refused. */
+/** Keeps a value in its path segment: escapes it, and rejects `.` and `..`, which keep their meaning when escaped. */
 function pathOf(template: string, given: readonly Given[]): string {
   const byName = new Map(given.map(({ parameter, value }) => [parameter.name, { parameter, value }]))
   return template.split('/').map((segment) => {
     const filled = segment.replaceAll(/\{([^{}]+)\}/g, (_, name: string) => {
       const { parameter, value } = byName.get(name) ?? {}
       const text = parameter === undefined || value === undefined ? '' : simpleText(parameter, value, escaped)
-      if (text === '') throw invalid(parameter?.argument ?? name, 'stands in the path and may not be empty')
+      if (text === '') throw invalid(parameter?.argument ?? name, 'is part of the path and may not be empty')
       return text
     })
     const leadsAway = filled !== segment && /^\.{1,2}$/.test(filled)
-    if (leadsAway) throw invalid(segment.replaceAll(/[{}]/g, ''), `may not be "${filled}", which leads to another path`)
+    if (leadsAway) throw invalid(segment.replaceAll(/[{}]/g, ''), `may not be "${filled}", which would change the path`)
     return filled
   }).join('/')
 }
@@ -59,7 +59,7 @@ function pathOf(template: string, given: readonly Given[]): string {
 function headerText(parameter: DescribedParameter, value: Json): string {
   const text = simpleText(parameter, value, (part) => part)
   if (/^[\t\x20-\x7e\x80-\xff]*$/.test(text)) return text
-  throw invalid(parameter.argument, 'goes into a header, and has line breaks or characters that none can carry')
+  throw invalid(parameter.argument, 'is sent as a header and contains characters that are not allowed there')
 }
 
 function bodyText({ form, argument, fields }: DescribedBody, value: Json): string {
@@ -67,10 +67,10 @@ function bodyText({ form, argument, fields }: DescribedBody, value: Json): strin
     case 'json':
       return JSON.stringify(value)
     case 'urlencoded':
-      if (!isJsonObject(value)) throw invalid(argument, 'is to be an object of fields')
+      if (!isJsonObject(value)) throw invalid(argument, 'must be an object')
       return writable(argument, () => formText(value, fields))
     case 'text':
-      if (typeof value !== 'string') throw invalid(argument, 'is to be a text')
+      if (typeof value !== 'string') throw invalid(argument, 'must be a string')
       return value
   }
 }
@@ -86,19 +86,19 @@ function writable(argument: string, write: () => string): string {
 const invalid = (argument: string, why: string): BulkheadError =>
   new BulkheadError('InputInvalid', `The argument "${argument}" ${why}. Nothing was sent.`, { data: { argument } })
 
-/** Why a value cannot be written as the document states, as the end of a sentence about the argument. */
+/** A value cannot be serialized as the document requires. The message is the end of a sentence about the argument. */
 class Unwritable extends Error {
   override readonly name = 'Unwritable'
 }
 
-/** A part of a value as a text. What has parts itself is written as JSON. */
+/** A member of a list or object as a string. Nested values become JSON. */
 const written = (value: Json): string => typeof value === 'object' && value !== null ? JSON.stringify(value) : String(value)
 
-/** Everything but letters, digits and `-._~`: nothing else means the same wherever it stands. */
+/** Escapes everything except letters, digits and `-._~`. */
 const escaped = (text: string): string =>
   encodeURIComponent(text.toWellFormed()).replaceAll(/[!'()*]/g, (one) => `%${one.charCodeAt(0).toString(16).toUpperCase()}`)
 
-/** As it is, but for what would end the value or begin another: `&`, `=`, `#`, `+`, brackets. */
+/** Keeps reserved characters, except those that separate values: `&`, `=`, `#`, `+` and brackets. */
 const reservedKept = (text: string): string => escaped(text).replaceAll(/%(?:3A|2F|3F|40|21|24|27|28|29|2A|2C|3B)/g, (one) => decodeURIComponent(one))
 
 type Pair = readonly [name: string, value: string]
@@ -107,7 +107,7 @@ const pairText = (pairs: readonly Pair[]): string => pairs.map(([name, value]) =
 
 const DELIMITERS = { form: ',', spaceDelimited: '%20', pipeDelimited: '%7C' } as const
 
-/** One argument of a query, escaped. Empty where nothing is to be sent. */
+/** A query parameter, escaped. Empty if there is nothing to send. */
 function queryPart({ name, style, explode, json, reserved }: DescribedParameter, value: Json): string {
   if (json) return pairText([[name, escaped(JSON.stringify(value))]])
   return pairText(styledPairs(name, value, { style: style === 'simple' ? 'form' : style, explode, reserved }))
@@ -133,18 +133,18 @@ function styledPairs(name: string, value: Json, { style, explode, reserved }: St
   return members.length === 0 ? [] : [[name, members.flatMap(([key, one]) => [escape(key), one]).join(DELIMITERS[style])]]
 }
 
-/** Each value under the way to it: `a[b][0]`. What is null is left out. */
+/** One pair per value, named by its path: `a[b][0]`. Omits null. */
 function bracketed(name: string, value: Json): readonly Pair[] {
   if (value === null) return []
   if (Array.isArray(value)) return (value as readonly Json[]).flatMap((one, index) => bracketed(`${name}[${index}]`, one))
   if (!isJsonObject(value)) return [[name, String(value)]]
   return Object.entries(value).flatMap(([key, one]) => {
-    if (/[[\]]/.test(key)) throw new Unwritable(`has a member "${key}", whose brackets would make it another one`)
+    if (/[[\]]/.test(key)) throw new Unwritable(`has a member "${key}" with brackets in its name, which cannot be sent`)
     return bracketed(`${name}[${key}]`, one)
   })
 }
 
-/** One argument of a path or a header. `write` says how a part of it is written there. */
+/** A path or header parameter. `write` escapes one member. */
 function simpleText({ explode, json }: DescribedParameter, value: Json, write: (text: string) => string): string {
   if (json) return write(JSON.stringify(value))
   if (Array.isArray(value)) return (value as readonly Json[]).map((one) => write(written(one))).join(',')
@@ -168,14 +168,14 @@ function fieldPairs(name: string, value: Json, field: DescribedField | undefined
     case 'json':
       return [[name, escaped(JSON.stringify(value))]]
     case 'text':
-      if (typeof value === 'object') throw new Unwritable(`has a field "${name}" that is sent as text, and is a list or an object`)
+      if (typeof value === 'object') throw new Unwritable(`has a field "${name}" that is a list or an object, but is sent as text`)
       return [[name, escaped(String(value))]]
     default:
-      if (field.style !== 'deepObject' && hasParts(value)) throw new Unwritable(`has a field "${name}" that is nested deeper than its style "${field.style}" can write`)
+      if (field.style !== 'deepObject' && hasParts(value)) throw new Unwritable(`has a field "${name}" that is nested too deeply for the style "${field.style}"`)
       return styledPairs(name, value, field)
   }
 }
 
-/** Whether members of a list or an object are lists or objects themselves. */
+/** Whether a list or an object contains lists or objects. */
 const hasParts = (value: Json): boolean =>
   typeof value === 'object' && value !== null && Object.values(value).some((one: Json) => typeof one === 'object' && one !== null)

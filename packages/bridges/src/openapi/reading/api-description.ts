@@ -2,22 +2,22 @@ import type { JsonObject } from '@bulkhead/kit/json'
 
 /** How one argument of a call becomes part of a request. */
 export interface DescribedParameter {
-  /** What a model calls it. */
+  /** The name of the argument for the model. */
   readonly argument: string
-  /** What the server calls it. */
+  /** The name of the parameter in the request. */
   readonly name: string
   readonly in: 'path' | 'query' | 'header'
   readonly style: 'simple' | QueryStyle
   readonly explode: boolean
-  /** Written as JSON, whatever it is. */
+  /** Serialized as JSON. */
   readonly json: boolean
-  /** Characters such as `/` and `:` stand as they are. */
+  /** Characters such as `/` and `:` are not escaped. */
   readonly reserved: boolean
 }
 
 export type QueryStyle = 'form' | 'spaceDelimited' | 'pipeDelimited' | 'deepObject'
 
-/** How one field of a form is written: in a style, or as a document of its own. */
+/** The encoding of a form field: a query style, JSON or text. */
 export type DescribedField =
   | Pick<DescribedParameter, 'explode' | 'reserved'> & { readonly style: QueryStyle }
   | { readonly style: 'json' | 'text' }
@@ -26,16 +26,16 @@ export interface DescribedBody {
   readonly argument: string
   readonly form: 'json' | 'urlencoded' | 'text'
   readonly mediaType: string
-  /** Of a form, the fields whose encoding the document states. */
+  /** Form fields with an encoding in the document. */
   readonly fields: Readonly<Record<string, DescribedField>>
 }
 
-/** One operation of a document: its definition and what a call needs. */
+/** One operation of a document: its definition, and how to send a call. */
 export interface DescribedOperation {
   readonly operationId: string
   /** In upper case. */
   readonly method: string
-  /** The template, which begins with a slash. */
+  /** The path template. Starts with a slash. */
   readonly path: string
   readonly label: string
   readonly description: string
@@ -44,31 +44,31 @@ export interface DescribedOperation {
   readonly body: DescribedBody | null
 }
 
-/** What of a document is used. */
+/** The parts of a document that are used. */
 export interface DescribedApi {
-  /** What the document says its version is. */
+  /** The version that the document declares. */
   readonly version: string
-  /** The URL of its first server, with the values of its variables; null where it names none. */
+  /** The URL of its first server, with its variables replaced. null if there is none. */
   readonly server: string | null
   readonly operations: readonly DescribedOperation[]
-  /** What is left out, one line each. */
+  /** Operations that cannot be used, one line each. */
   readonly faults: readonly string[]
   /** Non-standard schema parts that were converted, one line each. */
   readonly mended: readonly string[]
-  /** How many operations have no operationId, and are no tools for that. */
+  /** Number of operations without an operationId. They are not offered as tools. */
   readonly unnamed: number
 }
 
-/** What of a document is wanted. */
+/** The filters of the configuration. */
 export interface Wanted {
   readonly operations: readonly string[] | null
   readonly tags: readonly string[] | null
   readonly paths: readonly string[] | null
-  /** Whether the configuration says where operations are reached, whatever the document says. */
+  /** Whether the configuration has a base URL, which overrides the servers of the document. */
   readonly hasBaseUrl: boolean
 }
 
-/** Why a document, or an operation of it, cannot be used. The message is the end of a sentence. */
+/** A document or an operation cannot be used. The message is the end of a sentence. */
 export class Unusable extends Error {
   override readonly name = 'Unusable'
 }

@@ -1,21 +1,21 @@
 import { isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
-import { mendedSchema, plainSchema, withSubschemas } from '../../connected/tool-schema.ts'
+import { repairedSchema, plainSchema, withSubschemas } from '../../connected/tool-schema.ts'
 import { Unusable } from './api-description.ts'
 import { pointedAt } from './references.ts'
 
-/** As many as a schema of a manifest may have. */
+/** The limit for schemas in a manifest. */
 const MOST_SCHEMAS = 1_000
 
 /**
- * The schemas of one operation in the dialect of a manifest. What they refer to stands once under `$defs`, and is not put in its
- * place, which would never end where it refers to itself.
+ * The schemas of one operation in the dialect of a manifest. Referenced schemas are moved to `$defs`, not inlined, because
+ * they may be recursive.
  */
 export class ArgumentSchemas {
   readonly #root: JsonObject
   readonly #isOld: boolean
   readonly #names = new Map<string, string>()
   readonly #definitions = new Map<string, Json>()
-  /** What of them was put right. */
+  /** What was converted. */
   readonly mended = new Set<string>()
   #count = 0
 
@@ -24,16 +24,16 @@ export class ArgumentSchemas {
     this.#isOld = isOld
   }
 
-  /** Throws Unusable for what refers elsewhere, or is too much. */
+  /** Throws Unusable for a reference outside the document, or too many schemas. */
   of(written: Json | undefined): Json {
     if (typeof written === 'boolean') return written
     if (!isJsonObject(written)) return {}
-    const { schema, mended } = mendedSchema(this.#read(written))
+    const { schema, mended } = repairedSchema(this.#read(written))
     for (const what of mended) this.mended.add(what)
     return plainSchema(schema)
   }
 
-  /** One of these schemas, or what it refers to; nothing for one that allows or forbids everything. */
+  /** Follows the references of a schema. Returns an empty object for a boolean schema. */
   resolved(schema: Json): JsonObject {
     let found: Json | undefined = schema
     for (let steps = 0; steps < this.#definitions.size + 1; steps++) {
@@ -49,8 +49,8 @@ export class ArgumentSchemas {
   }
 
   #read(schema: JsonObject): JsonObject {
-    if (++this.#count > MOST_SCHEMAS) throw new Unusable(`has more than ${MOST_SCHEMAS} schemas below its arguments`)
-    // An identifier would make references inside mean another place than the one they are copied to.
+    if (++this.#count > MOST_SCHEMAS) throw new Unusable(`has more than ${MOST_SCHEMAS} schemas in its arguments`)
+    // Remove `$id`: it would change the base of the references.
     const { $ref, $id: _id, $schema: _dialect, ...rest } = schema
     if (typeof $ref === 'string') return { ...(this.#isOld ? {} : this.#read(rest)), $ref: `#/$defs/${this.#define($ref)}` }
     const below = withSubschemas(withoutReadOnly(rest), (one) => this.#read(one))
@@ -65,7 +65,7 @@ export class ArgumentSchemas {
     let name = last
     for (let twins = 2; this.#definitions.has(name); twins++) name = `${last}_${twins}`
     this.#names.set(reference, name)
-    // Taken before it is read: it may refer to itself.
+    // Reserve the name first: the schema may refer to itself.
     this.#definitions.set(name, true)
     this.#definitions.set(name, this.of(target))
     return name
@@ -86,7 +86,7 @@ function withoutReadOnly(schema: JsonObject): JsonObject {
 
 const isReadOnly = (value: Json): boolean => isJsonObject(value) && value['readOnly'] === true
 
-/** Of version 3.0, which says some things in its own way: `nullable`, and bounds that are excluded by a flag. */
+/** Converts keywords of OpenAPI 3.0: `nullable` and boolean exclusive bounds. */
 function modern({ nullable, minimum, maximum, exclusiveMinimum, exclusiveMaximum, ...schema }: JsonObject): JsonObject {
   const bounded = {
     ...schema,

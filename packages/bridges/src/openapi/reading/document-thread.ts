@@ -13,14 +13,14 @@ export type DocumentAnswer =
   /** The message is the end of a sentence. */
   | { readonly ok: false; readonly message: string }
 
-/** Much more than any document takes that is meant to be read, also on a machine that is busy. */
+/** Much more than a valid document needs, even on a busy machine. */
 const READ_MS = 30_000
 const HEAP_MB = 512
 
 /** The code of the thread. */
 export const documentThread = new ThreadImage(new URL('./document-worker.ts', import.meta.url))
 
-/** Reads a document in a thread of its own, which has no rights by then, and some time and memory. Contract: never rejects. */
+/** Parses a document in its own thread, without permissions and with limited time and memory. Never rejects. */
 export function readDocument(question: DocumentQuestion, readMs = READ_MS): Promise<DocumentAnswer> {
   const { promise, resolve } = Promise.withResolvers<DocumentAnswer>()
   const refuse = (message: string): void => resolve({ ok: false, message })
@@ -31,10 +31,10 @@ export function readDocument(question: DocumentQuestion, readMs = READ_MS): Prom
       resourceLimits: { maxOldGenerationSizeMb: HEAP_MB },
     })
   } catch (error) {
-    refuse(`cannot be read, since no thread can be started: ${messageOf(error)}`)
+    refuse(`cannot be read, because no thread could be started: ${messageOf(error)}`)
     return promise
   }
-  const late = setTimeout(() => refuse(`is not read after ${readMs} ms`), readMs)
+  const late = setTimeout(() => refuse(`could not be read within ${readMs} ms`), readMs)
   worker.once('message', (answer: DocumentAnswer) => resolve(answer))
   worker.once('error', (error) => refuse(`could not be read: ${messageOf(error)}`))
   worker.once('exit', () => refuse('could not be read: its thread ended'))

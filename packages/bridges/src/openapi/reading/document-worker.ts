@@ -1,4 +1,4 @@
-// The thread that reads a third-party document. `readDocument` ends it when it takes too long.
+// The thread that parses a third-party document. `readDocument` ends it after a timeout.
 import { parentPort } from 'node:worker_threads'
 import { messageOf } from '@bulkhead/kit/error-message'
 import { findJsonFault, type Json, parseJson } from '@bulkhead/kit/json'
@@ -21,13 +21,13 @@ function answer(text: string, wanted: DocumentQuestion['wanted']): DocumentAnswe
 }
 
 const LIMITS = { maxDepth: 64, maxNodes: 2_000_000, maxChars: 16 * 1024 * 1024 }
-/** Of one anchor of YAML: how often it may stand for something. */
+/** Limit for the uses of one YAML anchor. */
 const MOST_ALIASES = 100
 
-/** Quieter than that, its faults would be swallowed. */
+/** A lower log level would hide errors. */
 const YAML_1_2 = { schema: 'core', stringKeys: true, logLevel: 'error', prettyErrors: false } as const
 
-/** Whether it is JSON or nothing. */
+/** Whether the text can only be JSON. */
 const isJson = (text: string): boolean => /^\s*[{[]/.test(text)
 
 /** Throws Unusable for text that is neither JSON nor YAML. A hostile document can make it slow. */

@@ -10,27 +10,26 @@ import { readBody } from './request-body.ts'
 const METHODS = ['get', 'head', 'post', 'put', 'patch', 'delete', 'options', 'trace'] as const
 const BODILESS: ReadonlySet<string> = new Set(['GET', 'HEAD'])
 const VERSION = /^3\.([01])\.\d+(?:-.*)?$/
-/** As many as a manifest has. */
+/** The limit for tools in a manifest. */
 const MOST_OPERATIONS = 128
-/** As many as operations that are wanted: each that is left out is named. */
 const MOST_FAULTS = MOST_OPERATIONS
 const ID_CHARS = 128
 
-/** Throws Unusable for what is no document; an operation that cannot be used is left out, and the others are not. */
+/** Throws Unusable for an invalid document. Unusable operations are left out. */
 export function readOperations(document: Json, wanted: Wanted): DescribedApi {
-  if (!isJsonObject(document)) throw new Unusable('is no object')
+  if (!isJsonObject(document)) throw new Unusable('is not an object')
   const { openapi, info, paths, servers } = document
   const [, minor] = VERSION.exec(typeof openapi === 'string' ? openapi : '') ?? []
-  if (minor === undefined) throw new Unusable('is of no version that is read here, 3.0 or 3.1')
+  if (minor === undefined) throw new Unusable('has an unsupported version; use OpenAPI 3.0 or 3.1')
   const faults: string[] = []
   const all = [...operationsOf(document, paths, faults)]
   const chosen = all.filter((found): found is Found => found.id !== undefined && isWanted(found, wanted))
   const byId = Map.groupBy(chosen, ({ id }) => id)
   const missing = (wanted.operations ?? []).filter((id) => !byId.has(id))
-  faults.push(...missing.map((id) => `"${visibleText(id)}" is wanted, and no operation with that id is described`))
+  faults.push(...missing.map((id) => `there is no operation "${visibleText(id)}"`))
   const groups = [...byId.values()]
   const tooMany = groups.splice(MOST_OPERATIONS).length
-  if (tooMany > 0) faults.push(`there are ${tooMany} more operations than ${MOST_OPERATIONS}; say which are wanted`)
+  if (tooMany > 0) faults.push(`there are ${tooMany} operations over the limit of ${MOST_OPERATIONS}; select some in the configuration`)
   const mended: string[] = []
   const operations = groups.flatMap(([found, ...others]) => attempt(faults, whereOf(found!), () => {
     if (others.length > 0) throw new Unusable(`has the same operationId as ${others.slice(0, 3).map(whereOf).join(' and ')}`)
@@ -68,7 +67,7 @@ function* operationsOf(root: JsonObject, paths: Json | undefined, faults: string
   }
 }
 
-/** Every filter narrows. */
+/** An operation must match all filters. */
 function isWanted({ id, path, operation: { tags } }: Found<string | undefined>, wanted: Wanted): boolean {
   const tagged: ReadonlySet<Json> = new Set(Array.isArray(tags) ? tags : [])
   return (wanted.operations?.includes(id ?? '') ?? true)
@@ -77,9 +76,9 @@ function isWanted({ id, path, operation: { tags } }: Found<string | undefined>, 
 }
 
 interface Reading extends Pick<Wanted, 'hasBaseUrl'> {
-  /** Of version 3.0. */
+  /** OpenAPI 3.0. */
   readonly isOld: boolean
-  /** Filled with what was put right. */
+  /** Receives what was converted. */
   readonly mended: string[]
 }
 
@@ -87,16 +86,16 @@ function describe(
   root: JsonObject, found: Found, { isOld, hasBaseUrl, mended }: Reading,
 ): DescribedOperation {
   const { id, method, path, item, operation } = found
-  if (method === 'TRACE') throw new Unusable('is a TRACE, which is never sent')
+  if (method === 'TRACE') throw new Unusable('uses TRACE, which is not supported')
   if (!hasBaseUrl && [item, operation].some(({ servers }) => Array.isArray(servers) && servers.length > 0)) {
-    throw new Unusable('has servers of its own; say in "baseUrl" where it is reached')
+    throw new Unusable('has its own servers; set "baseUrl" in the configuration')
   }
   const schemas = new ArgumentSchemas(root, isOld)
   const parameters = readParameters(root, [item['parameters'], operation['parameters']], schemas)
   const taken = new Set(parameters.map(({ sent }) => sent.argument))
   const body = BODILESS.has(method) ? undefined : readBody(root, operation['requestBody'], schemas, taken)
   if (body && taken.has(body.sent.argument)) {
-    throw new Unusable(`has a parameter that is called "${body.sent.argument}" beside its body`)
+    throw new Unusable(`has a parameter with the name "${body.sent.argument}", which is reserved for its body`)
   }
   refusePath(path, new Set(parameters.filter(({ sent }) => sent.in === 'path').map(({ sent }) => sent.name)))
   const all = [...parameters, ...(body ? [body] : [])]
@@ -123,9 +122,9 @@ function refusePath(path: string, named: ReadonlySet<string>): void {
   const fixed = path.replaceAll(/\{[^{}/]+\}/g, 'x')
   const isPlain = /^\/(?:[A-Za-z0-9\-._~!$&'()*+,;=:@/]|%[0-9A-Fa-f]{2})*$/.test(fixed)
   const climbs = fixed.split('/').some((segment) => /^(?:\.|%2e){1,2}$/i.test(segment))
-  if (!isPlain || climbs || path.length > 2_048) throw new Unusable('has a path that is no template of one')
+  if (!isPlain || climbs || path.length > 2_048) throw new Unusable('has an invalid path')
   const missing = [...path.matchAll(/\{([^{}/]+)\}/g)].map(([, name]) => name!).find((name) => !named.has(name))
-  if (missing !== undefined) throw new Unusable(`has "${visibleText(missing)}" in its path and does not describe it`)
+  if (missing !== undefined) throw new Unusable(`does not describe the path parameter "${visibleText(missing)}"`)
 }
 
 function attempt<Value>(faults: string[], where: string, read: () => Value): Value | null {
@@ -138,7 +137,7 @@ function attempt<Value>(faults: string[], where: string, read: () => Value): Val
   }
 }
 
-/** The URL of the first server, each variable with its default; null where there is none, or a variable has none. */
+/** The URL of the first server, with the defaults of its variables. null if there is none, or a default is missing. */
 function firstServer(servers: Json | undefined): string | null {
   const first = Array.isArray(servers) ? (servers as readonly Json[])[0] : undefined
   if (!isJsonObject(first) || typeof first['url'] !== 'string') return null

@@ -16,19 +16,19 @@ const STYLES: ReadonlyMap<string, ReadonlySet<string>> = new Map([
   ['path', new Set(['simple'])], ['header', new Set(['simple'])],
   ['query', new Set<QueryStyle>(['form', 'spaceDelimited', 'pipeDelimited', 'deepObject'])],
 ])
-/** Said by the specification to be no parameters, or of the connection. */
+/** Headers that the specification excludes, and headers of the connection. */
 const NO_PARAMETERS: ReadonlySet<string> = new Set([
   'accept', 'content-type', 'authorization', 'host', 'connection', 'content-length', 'transfer-encoding', 'cookie',
 ])
 
-/** Those of the path and of the operation itself, which win. Throws Unusable where a call could not be made as they say. */
+/** The parameters of the path and of the operation, which take precedence. Throws Unusable for unsupported ones. */
 export function readParameters(
   root: JsonObject, lists: readonly (Json | undefined)[], schemas: ArgumentSchemas,
 ): readonly Argument<DescribedParameter>[] {
   const found = new Map<string, JsonObject>()
   for (const list of lists) {
     if (list === undefined) continue
-    if (!Array.isArray(list)) throw new Unusable('has parameters that are no list')
+    if (!Array.isArray(list)) throw new Unusable('has parameters that are not a list')
     for (const one of list as readonly Json[]) {
       const parameter = followed(root, one)
       found.set(`${String(parameter['in'])} ${String(parameter['name'])}`, parameter)
@@ -44,13 +44,13 @@ function readParameter(
 ): Argument<DescribedParameter> | undefined {
   const { name, in: place, required, description } = parameter
   if (typeof name !== 'string' || name === '' || typeof place !== 'string') {
-    throw new Unusable('has a parameter without a name or a place')
+    throw new Unusable('has a parameter without "name" or "in"')
   }
   if (place === 'header' && NO_PARAMETERS.has(name.toLowerCase())) return undefined
-  if (place === 'header' && !HEADER_NAME_PATTERN.test(name)) throw new Unusable('has a header whose name no header has')
+  if (place === 'header' && !HEADER_NAME_PATTERN.test(name)) throw new Unusable('has a header with an invalid name')
   if (!STYLES.has(place)) {
-    if (place !== 'cookie') throw new Unusable(`has a parameter in "${place.slice(0, 32)}", which is no place for one`)
-    if (required === true) throw new Unusable('needs a cookie, and cookies are not sent')
+    if (place !== 'cookie') throw new Unusable(`has a parameter with the invalid place "${place.slice(0, 32)}"`)
+    if (required === true) throw new Unusable('requires a cookie, and cookies are not supported')
     return undefined
   }
   const { style, explode, json, reserved, schema } = formOf(parameter, place)
@@ -74,12 +74,12 @@ interface WrittenForm extends Pick<DescribedParameter, 'style' | 'explode' | 'js
 function formOf({ content, schema, style = '', explode, allowReserved }: JsonObject, place: string): WrittenForm {
   if (isJsonObject(content)) {
     const [mediaType = '', media] = Object.entries(content)[0] ?? []
-    if (!/[/+]json$/.test(mediaType) || !isJsonObject(media)) throw new Unusable('has a parameter in a form that is not offered')
+    if (!/[/+]json$/.test(mediaType) || !isJsonObject(media)) throw new Unusable('has a parameter with an unsupported media type')
     return { style: 'simple', explode: false, json: true, reserved: false, schema: media['schema'] }
   }
   const named = String(style) || (place === 'query' ? 'form' : 'simple')
   if (!STYLES.get(place)!.has(named)) {
-    throw new Unusable(`has a parameter of the style "${named.slice(0, 32)}", which is not offered`)
+    throw new Unusable(`has a parameter with the unsupported style "${named.slice(0, 32)}"`)
   }
   return {
     style: named as WrittenForm['style'], explode: explodes(named, explode), json: false,
@@ -89,14 +89,14 @@ function formOf({ content, schema, style = '', explode, allowReserved }: JsonObj
 
 export const isQueryStyle = (style: string): style is QueryStyle => STYLES.get('query')!.has(style)
 
-/** Stated, or the default of the style. */
+/** The given value, or the default of the style. */
 export const explodes = (style: string, stated: Json | undefined): boolean => stated === undefined ? style === 'form' : stated === true
 
-/** In letters that every model API takes; by its place where two have the same name. */
+/** Uses only characters that every model API accepts. A duplicate name gets its place as a prefix. */
 function argumentName(name: string, place: string, taken: Set<string>): string {
   const plain = name.replaceAll(/[^A-Za-z0-9_.-]/g, '_').slice(0, 56)
   const found = [plain, `${place}_${plain}`].find((one) => !taken.has(one) && one !== '__proto__')
-  if (found === undefined) throw new Unusable(`has two arguments that would both be called "${plain}"`)
+  if (found === undefined) throw new Unusable(`has two arguments with the name "${plain}"`)
   taken.add(found)
   return found
 }

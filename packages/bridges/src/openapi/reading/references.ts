@@ -4,25 +4,25 @@ import { Unusable } from './api-description.ts'
 
 const LONGEST_CHAIN = 16
 
-/** What a document says, or refers to. References are followed inside the document and nowhere else. */
+/** Resolves references inside the document. Others are rejected. */
 export function followed(root: JsonObject, value: Json | undefined): JsonObject {
   let found = value
   for (let steps = 0; steps < LONGEST_CHAIN; steps++) {
-    if (!isJsonObject(found)) throw new Unusable('has something else where an object belongs')
+    if (!isJsonObject(found)) throw new Unusable('has a value that must be an object')
     const { $ref } = found
     if (typeof $ref !== 'string') return found
     found = pointedAt(root, $ref)
   }
-  throw new Unusable('refers to itself without end')
+  throw new Unusable('has a circular reference')
 }
 
-/** Contract: reads own members only. */
+/** Reads own members only. */
 export function pointedAt(root: JsonObject, reference: string): Json {
   const refuse = (why: string): Unusable => new Unusable(`refers to "${visibleText(reference).slice(0, 200)}", ${why}`)
-  if (!reference.startsWith('#')) throw refuse('outside of the document, which is never fetched')
+  if (!reference.startsWith('#')) throw refuse('outside the document, which is not supported')
   const [anchor, ...steps] = reference.slice(1).split('/')
   const found = steps.reduce<Json | undefined>((value, step) => memberOf(value, decoded(step)), root)
-  if (found === undefined || anchor !== '') throw refuse('which is not there')
+  if (found === undefined || anchor !== '') throw refuse('which does not exist')
   return found
 }
 

@@ -10,7 +10,7 @@ const FORMS: readonly (readonly [RegExp, DescribedBody['form'], sentAs?: string]
   [/^application\/x-www-form-urlencoded$/, 'urlencoded'], [/^text\/[\w.+-]+$/, 'text'],
 ]
 
-/** The body of a request in the best of the forms it may have. Throws Unusable where none of them is offered here. */
+/** The body of a request, in the preferred media type. Throws Unusable if none is supported. */
 export function readBody(
   root: JsonObject, written: Json | undefined, schemas: ArgumentSchemas, taken: ReadonlySet<string>,
 ): Argument<DescribedBody> | undefined {
@@ -23,14 +23,14 @@ export function readBody(
   }))
   if (best === undefined) {
     if (required !== true && offered.length === 0) return undefined
-    throw new Unusable('has a body in a form that is not offered: JSON, form fields or text')
+    throw new Unusable('has a body with an unsupported media type; supported are JSON, form fields and text')
   }
   const { form, mediaType, media } = best
-  const told = schemas.of(media['schema'])
-  const fields = form === 'urlencoded' ? readFields(media['encoding'], told, schemas) : {}
+  const schema = schemas.of(media['schema'])
+  const fields = form === 'urlencoded' ? readFields(media['encoding'], schema, schemas) : {}
   return {
     sent: { argument: taken.has('body') ? '_request_body' : 'body', form, mediaType, fields },
-    schema: withDescription(form === 'text' ? { type: 'string' } : told, description),
+    schema: withDescription(form === 'text' ? { type: 'string' } : schema, description),
     required: required === true,
   }
 }
@@ -38,12 +38,12 @@ export function readBody(
 type Fields = Readonly<Record<string, DescribedField>>
 
 /**
- * How the fields of a form are written, as far as the document states it. `form`: the schema of the body. Throws Unusable for what
- * could not be sent as stated: sent otherwise, it would be another request.
+ * The encodings of form fields in the document. `form` is the schema of the body. Throws Unusable for an unsupported
+ * encoding, because the server could not read the request.
  */
 function readFields(encoding: Json | undefined, form: Json, schemas: ArgumentSchemas): Fields {
   const { type, properties } = schemas.resolved(form)
-  if (type !== undefined && !isOf(type, 'object')) throw new Unusable('has a form for a body that is no object')
+  if (type !== undefined && !isOf(type, 'object')) throw new Unusable('has a form whose schema is not an object')
   const members = isJsonObject(properties) ? properties : {}
   return Object.fromEntries(Object.entries(isJsonObject(encoding) ? encoding : {}).flatMap(([name, written]) => {
     const refuse = (why: string) => new Unusable(`has a form field "${visibleText(name).slice(0, 64)}" ${why}`)
@@ -52,17 +52,17 @@ function readFields(encoding: Json | undefined, form: Json, schemas: ArgumentSch
   }))
 }
 
-/** undefined for what is written as any field is. */
+/** Returns undefined for the default encoding. */
 function fieldOf(written: Json, schema: Json, schemas: ArgumentSchemas, refuse: (why: string) => Unusable): DescribedField | undefined {
-  if (!isJsonObject(written)) throw refuse('with an encoding that is no object')
+  if (!isJsonObject(written)) throw refuse('with an encoding that is not an object')
   const { style, explode, allowReserved, contentType } = written
-  // Where any of these is stated, the media type counts for nothing.
+  // With any of these, the media type is ignored.
   if (style === undefined && explode === undefined && allowReserved === undefined) {
     return contentType === undefined ? undefined : ofMediaType(String(contentType), schemas.resolved(schema), refuse)
   }
   const named = style === undefined ? 'form' : String(style)
-  if (!isQueryStyle(named)) throw refuse(`of the style "${visibleText(named).slice(0, 32)}", which is not offered`)
-  if (named !== 'deepObject' && isNested(schemas.resolved(schema), schemas)) throw refuse(`that is nested, which the style "${named}" cannot write`)
+  if (!isQueryStyle(named)) throw refuse(`with the unsupported style "${visibleText(named).slice(0, 32)}"`)
+  if (named !== 'deepObject' && isNested(schemas.resolved(schema), schemas)) throw refuse(`that is nested, which the style "${named}" does not support`)
   return { style: named, explode: explodes(named, explode), reserved: allowReserved === true }
 }
 
@@ -71,12 +71,12 @@ function ofMediaType(stated: string, { type }: JsonObject, refuse: (why: string)
   if (mediaTypes.some((one) => /^(?:application\/json|[\w.-]+\/[\w.-]+\+json)$/.test(one))) return { style: 'json' }
   const isText = mediaTypes.some((one) => /^text\/[\w.+*-]+$/.test(one)) && !isOf(type, 'object') && !isOf(type, 'array')
   if (isText) return { style: 'text' }
-  throw refuse(`in the form "${visibleText(stated).slice(0, 64)}", which is not offered: JSON, or text for what is no object and no list`)
+  throw refuse(`with the unsupported media type "${visibleText(stated).slice(0, 64)}"; use JSON, or text for plain values`)
 }
 
 const isOf = (type: Json | undefined, kind: string): boolean => Array.isArray(type) ? type.includes(kind) : type === kind
 
-/** Whether a list or an object certainly has lists or objects inside. */
+/** Whether a list or an object contains lists or objects, as far as its schema tells. */
 function isNested({ items, properties, additionalProperties }: JsonObject, schemas: ArgumentSchemas): boolean {
   const inside = [items, additionalProperties, ...Object.values(isJsonObject(properties) ? properties : {})]
   return inside.some((one) => {

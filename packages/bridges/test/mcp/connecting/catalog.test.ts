@@ -73,7 +73,7 @@ it('offers a tool whose schema is written as older drafts do, and says so', () =
   }])
   expect(diagnostics).toMatchObject([{
     severity: 'warning', code: 'ConfigSchemaInvalid',
-    message: 'A schema of "my_ship_a" is not valid JSON Schema 2020-12 and was converted: it has properties that say of themselves whether they are required, a bound that a flag excludes, an empty list for an empty object.',
+    message: 'A schema of "my_ship_a" is not valid JSON Schema 2020-12 and was converted: it has "required" inside properties, boolean exclusive bounds, an empty list instead of an empty object.',
   }])
 })
 

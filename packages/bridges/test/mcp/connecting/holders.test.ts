@@ -1,13 +1,13 @@
 import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
-import { holders } from '../../../src/mcp/connecting/transport/process-group.ts'
+import { launchers } from '../../../src/mcp/connecting/transport/process-group.ts'
 
 it('are found out later by a host that has no descriptors at that moment', async () => {
   const crowded = join(import.meta.dirname, 'fixtures', 'crowded-host.ts')
   const script = `ulimit -n 256; exec '${process.execPath}' --no-warnings '${crowded}'`
   const { stdout, stderr } = spawnSync('/bin/sh', ['-c', script], { encoding: 'utf8' })
   expect(stderr).toBe('')
-  const here = await holders()
+  const here = await launchers()
   expect(JSON.parse(stdout)).toEqual({ crowded: here.deathSignal.length > 0 ? 'EMFILE' : here, later: here })
 })

@@ -1,11 +1,11 @@
 import type { Outcome } from '@bulkhead/contract'
 import { expect, it } from 'vitest'
-import { type ClientRequest, ProgressNotes } from '../../../src/mcp/serving/client-request.ts'
+import { type ClientRequest, ProgressReporter } from '../../../src/mcp/serving/client-request.ts'
 import { OpenCalls } from '../../../src/mcp/serving/open-calls.ts'
 
 const outcome: Outcome = { type: 'output', data: 1, metadata: { call_id: 'c', tool: 't', origin: null, duration_ms: 1, attempt: 1 } }
 const request = (signal = new AbortController().signal): ClientRequest =>
-  ({ signal, client: 'editor', canAsk: true, progress: new ProgressNotes(async () => {}) })
+  ({ signal, client: 'editor', canAsk: true, progress: new ProgressReporter(async () => {}) })
 
 /** Calls of tools that stop when they are told to, and not when they are cancelled. */
 function stubborn(maxOpen: number) {

@@ -140,7 +140,7 @@ describe('schemas', () => {
   it('that are written as older drafts do are read as they are meant, and it is said', () => {
     const api = schema({ type: 'object', properties: { size: { type: 'integer', minimum: 0, exclusiveMinimum: true, required: true } } })
     expect(bodyOf(api)).toEqual({ type: 'object', properties: { size: { type: 'integer', exclusiveMinimum: 0 } }, required: ['size'] })
-    expect(api.mended).toEqual(['"go" (POST /x/{id}) has properties that say of themselves whether they are required, a bound that a flag excludes'])
+    expect(api.mended).toEqual(['"go" (POST /x/{id}) has "required" inside properties, boolean exclusive bounds'])
   })
 
   it('do not ask for what only the server writes', () => {

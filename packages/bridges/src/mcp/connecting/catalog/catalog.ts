@@ -1,23 +1,23 @@
 import { HEADER_NAME_PATTERN, MANIFEST_LIMITS } from '@bulkhead/contract'
 import { canonicalJson, findJsonFault, isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
 import { sha512 } from '../../../connected/entries.ts'
-import { RememberedFiles } from '../../../connected/file-cache.ts'
+import { FileCache } from '../../../connected/file-cache.ts'
 import { withSubschemas } from '../../../connected/tool-schema.ts'
 
-/** One tool as its server describes it, word for word. */
+/** A tool with the definition that its server sent. */
 export interface CatalogTool {
   readonly name: string
   readonly definition: JsonObject
-  /** Lower-case hex sha512 over the definition. */
+  /** Lower-case hex sha512 of the definition. */
   readonly digest: string
 }
 
 /** The parts of a tool list that are used. */
 export interface Catalog {
-  /** What the server says its version is. */
+  /** The version that the server declares. */
   readonly version: string
   readonly tools: readonly CatalogTool[]
-  /** What is left out, one line each. */
+  /** Tools that cannot be used, one line each. */
   readonly faults: readonly string[]
 }
 
@@ -27,8 +27,8 @@ const NAME_CHARS = 128
 const DEFINITION = { maxDepth: 48, maxNodes: 20_000, maxChars: 256 * 1024 }
 
 /**
- * Reads what a server has listed. Contract: never throws; whatever is not of the form is left out, and with `sendsHeaders` also
- * what wants parameters sent as headers that cannot be.
+ * Reads a list of tools. Never throws: invalid tools are left out. With `sendsHeaders`, so are tools whose header parameters
+ * are invalid.
  */
 export function readCatalog(version: string, listed: readonly unknown[], sendsHeaders = false): Catalog {
   const faults: string[] = []
@@ -38,12 +38,12 @@ export function readCatalog(version: string, listed: readonly unknown[], sendsHe
     const name = isNamed(one) ? one.name : undefined
     const isRead = name !== undefined && fault === undefined
     const header = isRead && sendsHeaders ? headerFault((one as JsonObject)['inputSchema']) : undefined
-    if (name === undefined) faults.push(`entry ${index} of its list has no name of 1 to ${NAME_CHARS} characters`)
+    if (name === undefined) faults.push(`entry ${index} of its list has no name with 1 to ${NAME_CHARS} characters`)
     else if (fault !== undefined) faults.push(`the definition of "${name}" ${fault.message}`)
-    else if (tools.has(name)) faults.push(`"${name}" is listed twice; the first counts`)
+    else if (tools.has(name)) faults.push(`"${name}" is listed twice; the first one is used`)
     else if (header !== undefined) faults.push(`"${name}" ${header}`)
-    else if (needsTask(one as JsonObject)) faults.push(`"${name}" runs as a task only, and tasks are not supported here`)
-    else if (tools.size >= MANIFEST_LIMITS.tools) faults.push(`"${name}" is one more than ${MANIFEST_LIMITS.tools} tools`)
+    else if (needsTask(one as JsonObject)) faults.push(`"${name}" runs only as a task, and tasks are not supported`)
+    else if (tools.size >= MANIFEST_LIMITS.tools) faults.push(`"${name}" exceeds the limit of ${MANIFEST_LIMITS.tools} tools`)
     else tools.set(name, catalogTool(one as JsonObject, name))
   }
   return { version, tools: [...tools.values()], faults: faults.slice(0, MAX_FAULTS) }
@@ -51,15 +51,14 @@ export function readCatalog(version: string, listed: readonly unknown[], sendsHe
 
 const needsTask = ({ execution }: JsonObject): boolean => isJsonObject(execution) && execution['taskSupport'] === 'required'
 
-/** As many as tools that may be offered. */
 const MAX_FAULTS = MANIFEST_LIMITS.tools
 
-/** Over everything that is offered: another one is another version. */
+/** Changes if any tool changes. */
 export const catalogDigest = ({ tools }: Catalog): string => sha512(tools.map(({ digest }) => digest).toSorted().join('\n'))
 
 function catalogTool(listed: JsonObject, name: string): CatalogTool {
-  const said = FIELDS.filter((field) => Object.hasOwn(listed, field))
-  const definition = Object.fromEntries(said.map((field): [string, Json] => [field, listed[field]!]))
+  const present = FIELDS.filter((field) => Object.hasOwn(listed, field))
+  const definition = Object.fromEntries(present.map((field): [string, Json] => [field, listed[field]!]))
   return { name, definition, digest: sha512(canonicalJson(definition)) }
 }
 
@@ -67,12 +66,12 @@ const isNamed = (value: unknown): value is { readonly name: string } =>
   isJsonObject(value as Json) && typeof (value as JsonObject)['name'] === 'string'
   && (value as { name: string }).name.length > 0 && (value as { name: string }).name.length <= NAME_CHARS
 
-/** What servers offered when they were last asked, so that their tools are known without starting them. Contract: never throws. */
+/** Caches lists of tools, so that tools are known before a server is started. Never throws. */
 export class CatalogFiles {
-  readonly #files: RememberedFiles
+  readonly #files: FileCache
 
   constructor(folder: string | undefined) {
-    this.#files = new RememberedFiles(folder)
+    this.#files = new FileCache(folder)
   }
 
   read(identity: string): Catalog | undefined {
@@ -95,7 +94,7 @@ const TYPES: ReadonlySet<unknown> = new Set(['string', 'integer', 'boolean'])
 export function headerFault(inputSchema: Json | undefined): string | undefined {
   const names = new Set<string>()
   const faults: string[] = []
-  /** `isParameter`: the value is found by names of properties alone. */
+  /** `isParameter`: the schema is reached through `properties` only. */
   const visit = (schema: JsonObject, isParameter: boolean): void => {
     const fault = Object.hasOwn(schema, KEYWORD) ? declarationFault(schema, isParameter, names) : undefined
     if (fault !== undefined) faults.push(fault)
@@ -112,10 +111,10 @@ export function headerFault(inputSchema: Json | undefined): string | undefined {
 }
 
 function declarationFault({ [KEYWORD]: name, type }: JsonObject, isParameter: boolean, names: Set<string>): string | undefined {
-  if (!isParameter) return 'wants something sent as a header that is not one of its parameters'
-  if (typeof name !== 'string' || !HEADER_NAME_PATTERN.test(name)) return 'wants a parameter sent as a header whose name is none'
-  if (!TYPES.has(type)) return `wants a parameter sent as the header "${name}" that is no string, integer or boolean`
-  if (names.has(name.toLowerCase())) return `wants two parameters sent as the header "${name}"`
+  if (!isParameter) return 'declares a header for a value that is not a parameter'
+  if (typeof name !== 'string' || !HEADER_NAME_PATTERN.test(name)) return 'declares a header with an invalid name'
+  if (!TYPES.has(type)) return `declares the header "${name}" for a parameter that is not a string, integer or boolean`
+  if (names.has(name.toLowerCase())) return `declares the header "${name}" for two parameters`
   names.add(name.toLowerCase())
   return undefined
 }

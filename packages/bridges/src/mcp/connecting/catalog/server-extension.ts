@@ -3,23 +3,23 @@ import {
 } from '@bulkhead/contract'
 import { isJsonObject } from '@bulkhead/kit/json'
 import { visibleText } from '@bulkhead/kit/text'
-import { diagnosticOf, cut, labelOf, statedVersion, textOf, toolName } from '../../../connected/entries.ts'
-import { mendedSchema, plainSchema, toolSchema } from '../../../connected/tool-schema.ts'
+import { diagnosticOf, cut, labelOf, versionFrom, textOf, toolName } from '../../../connected/entries.ts'
+import { repairedSchema, plainSchema, toolSchema } from '../../../connected/tool-schema.ts'
 import type { ServerEntry } from '../server-entry.ts'
 import { catalogDigest, type Catalog, type CatalogTool } from './catalog.ts'
 
 export interface ServerExtension {
-  /** undefined where nothing is left to offer. */
+  /** undefined if there are no usable tools. */
   readonly extension: ConnectedExtension | undefined
   readonly diagnostics: readonly Diagnostic[]
 }
 
-/** What carries a call: the tool as it was offered, by the server's own name. */
-export type Carrier = (tool: CatalogTool) => ExtensionModule['tools'][string]
+/** Creates the function that calls a tool of the server. */
+export type ToolExecutor = (tool: CatalogTool) => ExtensionModule['tools'][string]
 
-/** A server and its tools as an extension: a manifest of what it says, and a module that carries the calls. */
+/** A server and its tools as an extension: a manifest of its tools, and a module that forwards the calls. */
 export function serverExtension(
-  entry: ServerEntry, catalog: Catalog, carry: Carrier, phases: Pick<ExtensionModule, 'init'> = {},
+  entry: ServerEntry, catalog: Catalog, carry: ToolExecutor, phases: Pick<ExtensionModule, 'init'> = {},
 ): ServerExtension {
   const groups = Map.groupBy(catalog.tools, ({ name }) => toolName([entry.name, name]))
   const byName = new Map([...groups].filter(([, tools]) => tools.length === 1).map(([name, [tool]]) => [name, tool!]))
@@ -28,7 +28,7 @@ export function serverExtension(
   const tools = [...byName].map(([name, tool]) => toolManifest(name, tool, entry))
   const diagnostics = [
     ...[...catalog.faults, ...twins].map((what) =>
-      diagnosticOf(entry, 'ShapeInvalid', `The server "${entry.name}" offers what cannot be used: ${visibleText(what)}.`, CURE)),
+      diagnosticOf(entry, 'ShapeInvalid', `The server "${entry.name}" offers a tool that cannot be used: ${visibleText(what)}.`, CURE)),
     ...tools.filter(({ mended }) => mended.length > 0).map(({ manifest: { name }, mended }) => diagnosticOf(
       entry, 'ConfigSchemaInvalid', `A schema of "${name}" is not valid JSON Schema 2020-12 and was converted: it has ${mended.join(', ')}.`, CURE, 'warning')),
   ]
@@ -52,20 +52,20 @@ export function serverExtension(
   return { extension, diagnostics }
 }
 
-/** Says too which list it is, and how long its calls may take, so that another one is seen to be another. */
+/** Includes the list of tools and the timeout, so that the version changes with them. */
 const versionOf = (catalog: Catalog, { config: { timeoutMs } }: ServerEntry): string =>
-  statedVersion(catalog.version, [catalogDigest(catalog), `${timeoutMs ?? ''}`])
+  versionFrom(catalog.version, [catalogDigest(catalog), `${timeoutMs ?? ''}`])
 
 interface ToolManifest {
   readonly manifest: ManifestInput['tools'][number]
-  /** What of its schemas was put right. */
+  /** What was converted in its schemas. */
   readonly mended: readonly string[]
 }
 
 function toolManifest(name: string, { definition }: CatalogTool, { config }: ServerEntry): ToolManifest {
   const { title, description, inputSchema, outputSchema, annotations } = definition
-  const input = isJsonObject(inputSchema) ? mendedSchema(inputSchema) : undefined
-  const output = isJsonObject(outputSchema) ? mendedSchema(outputSchema) : undefined
+  const input = isJsonObject(inputSchema) ? repairedSchema(inputSchema) : undefined
+  const output = isJsonObject(outputSchema) ? repairedSchema(outputSchema) : undefined
   const label = textOf(title) ?? (isJsonObject(annotations) ? textOf(annotations['title']) : undefined)
   const manifest: ToolManifest['manifest'] = {
     name,
@@ -74,7 +74,7 @@ function toolManifest(name: string, { definition }: CatalogTool, { config }: Ser
     inputSchema: toolSchema(input?.schema),
     ...(output && { outputSchema: plainSchema(output.schema) }),
     requires: powersOf(config),
-    // What a server says of its tools' harmlessness is its own word: nothing is loosened by it.
+    // Annotations of a server, such as readOnlyHint, are untrusted and loosen nothing.
     gated: true, mode: config.type === 'local' ? 'local' : 'external', idempotent: false,
     timeoutMs: Math.min(config.timeoutMs ?? CALL_LIMITS.defaultTimeoutMs, CALL_LIMITS.maxTimeoutMs),
   }

@@ -14,11 +14,11 @@ import { ProcessTransport } from './process-transport.ts'
 export interface ClientOptions {
   readonly name: string
   readonly target: Target
-  /** Who we say we are. */
+  /** Our name and version for the server. */
   readonly self: { readonly name: string; readonly version: string }
   readonly elicitation: Elicitation
   readonly signal: AbortSignal
-  /** Contract for both: must not throw. */
+  /** The callbacks must not throw. */
   onListChanged(): void
   onStderr(line: string): void
 }
@@ -30,34 +30,34 @@ export interface CallRequest {
   onProgress(text: string): void
 }
 
-/** A server that answers. */
+/** A connected server. */
 export interface LiveClient {
-  /** What the server says its version is. */
+  /** The version that the server declares. */
   readonly version: string
-  /** Whether parameters are sent as headers too, where a tool says so. */
+  /** Whether parameters are also sent as headers, if a tool declares them. */
   readonly sendsHeaders: boolean
-  /** What it lists, as it says it. Rejects when there is no end to it. */
+  /** The list of tools, unchecked. Rejects if the list has too many pages. */
   list(signal: AbortSignal): Promise<readonly unknown[]>
   call(request: CallRequest): Promise<unknown>
-  /** Settles when the server is gone, with why if that is known. Never rejects. */
+  /** Resolves when the server has ended, with the reason if it is known. Never rejects. */
   readonly ended: Promise<Error | undefined>
-  /** Idempotent. Resolves when nothing of it is left. */
+  /** Resolves when the connection and its process have ended. Idempotent. */
   close(): Promise<void>
-  /** Is closed when the calls that run are over: none is made any more. */
+  /** Closes the connection after its running calls. */
   retire(): void
 }
 
 const MAX_MESSAGE_BYTES = DEFAULT_LIMITS.messageBytes
 const MAX_LISTED = 2 * MANIFEST_LIMITS.tools
-/** A page may hold a single tool, and should hold one. */
+/** A page has at least one tool. */
 const MAX_PAGES = MAX_LISTED
-/** Calls have deadlines of their own, by their signals; this one is only so that there is an end. */
+/** The SDK requires a timeout. The signal of a call has its real deadline. */
 const LONGEST_MS = 2 * 60 * 60 * 1000
 
-/** Where the list of tools stands then. */
+/** The key for the unchecked list of tools. */
 const LISTED = 'bulkhead/listed'
 
-/** No cursor is what says that there is no further page. Some servers write it as null or as an empty text. */
+/** The last page has no cursor. Some servers send null or an empty string instead. */
 const page = z.looseObject({
   tools: z.array(z.unknown()), [LISTED]: z.array(z.unknown()).optional(), nextCursor: z.string().optional().transform((cursor) => cursor || undefined),
 })
@@ -68,8 +68,8 @@ const NO_VALIDATION: jsonSchemaValidator = {
 }
 
 /**
- * Starts or reaches a server and shakes hands. Rejects, and leaves nothing behind. A process is first spoken to in the older way,
- * which nearly all understand; one that refuses it is started again and asked what it speaks.
+ * Connects to a server. If it rejects, nothing is left running. For a local server, the older handshake is tried first,
+ * because nearly all servers support it. If the server rejects it, it is restarted and the version is negotiated.
  */
 export async function openClient(options: ClientOptions): Promise<LiveClient> {
   if (options.target.type === 'remote') return connect(options, 'auto')
@@ -147,7 +147,7 @@ function transportOf({ target, onStderr }: ClientOptions): Transport {
   if (target.type === 'local') return new ProcessTransport({ ...target, maxMessageBytes: MAX_MESSAGE_BYTES, onStderr })
   return new HttpTransport(target.url, {
     requestInit: { headers: { ...target.headers } }, redirectPolicy: 'same-origin', fetch: boundedFetch(MAX_MESSAGE_BYTES),
-    // Whoever calls next connects again.
+    // The next call reconnects.
     reconnectionOptions: { initialReconnectionDelay: 1_000, maxReconnectionDelay: 60_000, reconnectionDelayGrowFactor: 2, maxRetries: 2 },
   })
 }
@@ -163,14 +163,14 @@ async function listAll(client: Client, signal: AbortSignal): Promise<readonly un
     if (nextCursor === undefined || all.length > MAX_LISTED) return all
     cursor = nextCursor
   }
-  throw new Error(`Its list of tools has more than ${MAX_PAGES} pages.`)
+  throw new Error(`The list of tools has more than ${MAX_PAGES} pages.`)
 }
 
 async function callTool(client: Client, { tool: { name, definition }, args, signal, onProgress }: CallRequest): Promise<unknown> {
   const { inputSchema = {} } = definition
   return client.callTool({ name, arguments: args as Record<string, Json> }, {
     signal, timeout: LONGEST_MS,
-    // Without a schema of results: nothing is held against it.
+    // Without an output schema, so that the SDK does not validate results.
     toolDefinition: { name, inputSchema: { ...isJsonObject(inputSchema) && inputSchema, type: 'object' } as Tool['inputSchema'] },
     onprogress: ({ progress, total, message }) =>
       onProgress(message ?? (total === undefined ? `${progress}` : `${progress} of ${total}`)),
@@ -182,8 +182,8 @@ const TYPE_CHARS = 64
 const MEMBERS = ['content', 'structuredContent', 'isError'] as const
 
 /**
- * Makes a result readable for the library, which rejects a result as a whole. Invalid content blocks are replaced with a note, tools
- * are passed on unread, and null members are removed.
+ * Prepares a result for the SDK, which rejects a whole result for one invalid part. Invalid content blocks are replaced
+ * with a note, tools are passed on unchecked, and null members are removed.
  */
 export function readableResult(message: JSONRPCMessage): JSONRPCMessage {
   if (!('result' in message)) return message
@@ -196,19 +196,19 @@ export function readableResult(message: JSONRPCMessage): JSONRPCMessage {
 function readableBlock(block: Json): Json {
   if (isSpecType.ContentBlock(block)) return block as Json
   if (typeof block === 'string') return { type: 'text', text: block }
-  if (!isJsonObject(block)) return leftOut('what is no block at all')
-  const bare = withoutRemarks(block)
+  if (!isJsonObject(block)) return leftOut('something that is not a content block')
+  const bare = withoutMetadata(block)
   if (isSpecType.ContentBlock(bare)) return bare
   const { type } = bare
-  return leftOut(typeof type === 'string' ? `a block of the type "${cut(type, TYPE_CHARS)}" that cannot be read here` : 'a block without a type')
+  return leftOut(typeof type === 'string' ? `an unsupported block of type "${cut(type, TYPE_CHARS)}"` : 'a block without a type')
 }
 
-const leftOut = (what: string): JsonObject => ({ type: 'text', text: `[left out of the result: the server sent ${what}]` })
+const leftOut = (what: string): JsonObject => ({ type: 'text', text: `[removed from the result: the server sent ${what}]` })
 
-/** Metadata of a block. */
-function withoutRemarks({ annotations: _annotations, _meta, icons: _icons, ...block }: JsonObject): JsonObject {
-  const { resource, ...said } = withoutNulls(block)
-  return isJsonObject(resource) ? { ...said, resource: withoutRemarks(resource) } : said
+/** Removes metadata that might be invalid. */
+function withoutMetadata({ annotations: _annotations, _meta, icons: _icons, ...block }: JsonObject): JsonObject {
+  const { resource, ...rest } = withoutNulls(block)
+  return isJsonObject(resource) ? { ...rest, resource: withoutMetadata(resource) } : rest
 }
 
 const withoutNulls = (object: JsonObject): JsonObject =>

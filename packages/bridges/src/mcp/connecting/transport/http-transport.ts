@@ -6,19 +6,19 @@ import {
 
 type Sent = Parameters<StreamableHTTPClientTransport['send']>
 
-/** One request, and the way on which its answer comes: the body that it was answered with, whole or a stream. */
+/** One request. Its response is the body of the HTTP response: one message or an event stream. */
 interface Exchange {
   readonly id: RequestId
-  /** Those that were open when it began. */
+  /** Requests that were open when it was sent. */
   readonly beside: ReadonlySet<RequestId>
   hasStream: boolean
-  /** No answer can come any more. The first reason counts. */
+  /** Call this when no response can arrive any more. Only the first call has an effect. */
   over(why: Error): void
 }
 
-/** A server that is reached by Streamable HTTP. A request to which no answer can come any more is rejected. */
+/** The Streamable HTTP transport. Rejects a request as soon as no response can arrive for it. */
 export class HttpTransport extends StreamableHTTPClientTransport {
-  /** Whose body is being read: the library does not say it. */
+  /** The request whose body is being read. The SDK does not report it. */
   readonly #current: AsyncLocalStorage<Exchange>
   readonly #open = new Set<RequestId>()
   #newest = -1
@@ -35,12 +35,12 @@ export class HttpTransport extends StreamableHTTPClientTransport {
       },
     })
     this.#current = current
-    // Whoever connects hears of each message after this.
+    // The client replaces this handler and calls it first.
     Object.assign(this, { onmessage: (message) => this.#receive(message) } satisfies Pick<Transport, 'onmessage'>)
   }
 
   override async send(...[message, options]: Sent): Promise<void> {
-    // Whoever looks after its stream itself needs no word of its end.
+    // A caller with its own handler notices the end of its stream.
     if (!isJSONRPCRequest(message) || options?.onRequestStreamEnd !== undefined) return super.send(message, options)
     const { promise, resolve } = Promise.withResolvers<Error>()
     const exchange: Exchange = { id: message.id, beside: new Set(this.#open), hasStream: false, over: resolve }
@@ -48,9 +48,9 @@ export class HttpTransport extends StreamableHTTPClientTransport {
     this.#newest = Number(message.id)
     try {
       await this.#current.run(exchange, () => super.send(message, { ...options, onRequestStreamEnd: () => resolve(ended()) }))
-      if (!exchange.hasStream) resolve(unfit('its answer holds none'))
+      if (!exchange.hasStream) resolve(unfit('the HTTP response contains no result'))
       const why = await promise
-      // An earlier answer was already handled, so its caller does not see this error.
+      // If a response arrived before, it has settled the call, and this error has no effect.
       await nextTurn()
       throw why
     } finally {
@@ -64,10 +64,10 @@ export class HttpTransport extends StreamableHTTPClientTransport {
     if (exchange === undefined || !isJSONRPCResponse(message)) return
     const { id } = message
     if (id === undefined && isJSONRPCErrorResponse(message)) exchange.over(errorOf(message.error))
-    else if (id === undefined || !this.#isAsked(id, exchange)) exchange.over(unfit(`it is for a request that was not made (${id})`))
+    else if (id === undefined || !this.#isAsked(id, exchange)) exchange.over(unfit(`the response is for another request (${id})`))
   }
 
-  /** Whether it is, or was, open beside the other: servers take one stream for another, and write a number as a text. */
+  /** Whether a request with this id was open at the same time: some servers mix up streams, or write ids as strings. */
   #isAsked(id: RequestId, { id: own, beside }: Exchange): boolean {
     const number = Number(id)
     return id === own || beside.has(id) || beside.has(number) || (number >= Number(own) && number <= this.#newest)
@@ -76,7 +76,7 @@ export class HttpTransport extends StreamableHTTPClientTransport {
 
 const isStream = ({ headers }: Response): boolean => headers.get('content-type')?.toLowerCase().startsWith('text/event-stream') ?? false
 
-const ended = (): Error => new SdkError(SdkErrorCode.ConnectionClosed, 'the stream of its answer ended without one')
+const ended = (): Error => new SdkError(SdkErrorCode.ConnectionClosed, 'the event stream ended without a result')
 
 const unfit = (why: string): Error => new SdkError(SdkErrorCode.ClientHttpUnexpectedContent, why)
 
@@ -84,8 +84,8 @@ const errorOf = ({ code, message, data }: { readonly code: number; readonly mess
   new ProtocolError(code, message, data)
 
 /**
- * `fetch` whose answers are bounded: a whole answer, or of a stream of events each event, which is kept until it is whole. Whoever
- * reads beyond it gets an error.
+ * `fetch` with a size limit for the body or, in an event stream, for each event. Reading beyond the limit fails with
+ * RangeError.
  */
 export function boundedFetch(maxBytes: number, request: FetchLike = fetch): FetchLike {
   return async (url, init) => {
@@ -95,7 +95,7 @@ export function boundedFetch(maxBytes: number, request: FetchLike = fetch): Fetc
     const counted = response.body.pipeThrough(new TransformStream<Uint8Array<ArrayBuffer>, Uint8Array<ArrayBuffer>>({
       transform(chunk, controller) {
         open.add(chunk)
-        if (open.bytes > maxBytes) throw new RangeError(`The server has sent more than ${maxBytes} bytes at once.`)
+        if (open.bytes > maxBytes) throw new RangeError(`The message has more than ${maxBytes} bytes.`)
         controller.enqueue(chunk)
       },
     }))
@@ -107,7 +107,7 @@ export function boundedFetch(maxBytes: number, request: FetchLike = fetch): Fetc
 const LF = 0x0a
 const CR = 0x0d
 
-/** How much of a stream has come since the last empty line, which is where an event ends. */
+/** Counts the bytes since the last empty line, which ends an event. */
 class OpenEvent {
   bytes = 0
   #isEmptyLine = true

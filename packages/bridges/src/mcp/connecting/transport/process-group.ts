@@ -10,7 +10,7 @@ let isWatching = false
  * Ties a process group to its leader and to this process. When the leader ends, the rest of the group and marked processes that
  * left it are killed. When this process ends, all of them are. If it ends by SIGKILL, only the system can clean up.
  */
-export function keepGroup(child: ChildProcess, mark: number | undefined): void {
+export function trackGroup(child: ChildProcess, mark: number | undefined): void {
   const { pid } = child
   if (pid === undefined) return
   if (!isWatching) process.on('exit', killAll)
@@ -26,7 +26,7 @@ export function signalGroup(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(-pid, signal)
   } catch {
-    // Nothing of it is left.
+    // The group has already ended.
   }
 }
 
@@ -39,10 +39,10 @@ function killAll(): void {
   for (const [pid, mark] of leaders) end(pid, mark)
 }
 
-/** A process with a mark cannot mark the servers it starts. */
+/** A marked process cannot mark the servers that it starts. */
 const canMark = (): boolean => isUnmarked(limitsOf('self'))
 
-/** Kills every process with the mark, and what those started meanwhile. Synchronous: at exit there is no later turn. */
+/** Kills every process with the mark, and their new children. Synchronous, because it runs in an exit handler. */
 function killMarked(mark: number): void {
   for (let looks = 0; looks < LOOKS; looks++) {
     const found = processes().filter((pid) => hasProcessMark(limitsOf(pid), mark))
@@ -79,18 +79,18 @@ function limitsOf(pid: string): string {
 const FOLDERS = ['/usr/bin', '/bin', '/usr/sbin']
 const DEATH = ['--pdeathsig', 'KILL', '--']
 
-/** What of the system holds a process. */
-export interface Holders {
-  /** What to put before a command so that the system kills it when this process is killed; nothing where the system cannot. */
+/** Programs that tie a process to this one. */
+export interface Launchers {
+  /** Prefix of a command that lets the system kill it with this process. Empty if that is not supported. */
   readonly deathSignal: readonly string[]
-  /** The program that gives a number to it and to whatever it starts; undefined where there is none. */
+  /** The program that marks a process and its children. undefined if there is none. */
   readonly prlimit: string | undefined
 }
 
-let found: Promise<Holders> | undefined
+let found: Promise<Launchers> | undefined
 
-/** Contract: rejects while that cannot be found out, as the command itself could not be started then. */
-export function holders(): Promise<Holders> {
+/** Rejects if no process can be started now. The next call tries again. */
+export function launchers(): Promise<Launchers> {
   found ??= find().catch((error: unknown) => {
     found = undefined
     throw error
@@ -98,7 +98,7 @@ export function holders(): Promise<Holders> {
   return found
 }
 
-async function find(): Promise<Holders> {
+async function find(): Promise<Launchers> {
   const [setpriv, prlimit] = process.platform === 'linux' ? ['setpriv', 'prlimit'].map(pathOf) : []
   const [dies, marks] = await Promise.all([
     setpriv !== undefined && canRun(setpriv, DEATH),

@@ -4,16 +4,16 @@ import { BulkheadError } from '@bulkhead/contract'
 import { isJsonObject, parseJson } from '@bulkhead/kit/json'
 import { markOption, newProcessMark } from '@bulkhead/kit/process-mark'
 import { deserializeMessage, INTERNAL_ERROR, serializeMessage, type JSONRPCMessage, type Transport } from '@modelcontextprotocol/client'
-import { holders, keepGroup, signalGroup } from './process-group.ts'
+import { launchers, trackGroup, signalGroup } from './process-group.ts'
 
 export interface ProcessOptions {
-  /** The executable and its arguments; no shell reads them. */
+  /** The executable and its arguments. No shell is used. */
   readonly command: readonly string[]
   readonly cwd: string
-  /** All that it is given of the environment. */
+  /** The complete environment. */
   readonly env: Readonly<Record<string, string>>
   readonly maxMessageBytes: number
-  /** Contract: must not throw. */
+  /** Must not throw. */
   onStderr(line: string): void
 }
 
@@ -22,8 +22,8 @@ const GRACE_MS = 500
 const STDERR_LINE_BYTES = 64 * 1024
 
 /**
- * A server as a process of its own, spoken to over its standard streams. It leads a process group, and whatever of that group, or of
- * those it has started, is left when it ends, or when this process ends, is killed.
+ * A server as a child process, connected by its standard streams. It leads a process group. When it or this process ends,
+ * the rest of the group and its other descendants are killed.
  */
 export class ProcessTransport implements Transport {
   onclose?: () => void
@@ -33,7 +33,7 @@ export class ProcessTransport implements Transport {
   readonly #ended = Promise.withResolvers<void>()
   #child: ChildProcessWithoutNullStreams | undefined
   #isClosed = false
-  /** Why it was ended from here. */
+  /** Why this side ended the process. */
   #fault: Error | undefined
 
   constructor(options: ProcessOptions) {
@@ -42,19 +42,19 @@ export class ProcessTransport implements Transport {
 
   async start(): Promise<void> {
     if (process.platform === 'win32') {
-      const message = 'A local server cannot be held here: this system has no process groups. Reach it over HTTP.'
+      const message = 'Local servers are not supported on this system, because it has no process groups. Connect over HTTP instead.'
       throw new BulkheadError('CapabilityUnavailable', message)
     }
-    const { deathSignal, prlimit } = await holders()
+    const { deathSignal, prlimit } = await launchers()
     const mark = prlimit === undefined ? undefined : newProcessMark()
     const marking = prlimit !== undefined && mark ? [prlimit, markOption(mark), '--'] : []
     const [file, ...args] = [...deathSignal, ...marking, ...this.#options.command]
-    // Nobody would end one that is started now.
-    if (this.#isClosed) throw new Error('The transport was closed before it had started.')
+    // A process that is started now would never be ended.
+    if (this.#isClosed) throw new Error('The transport was closed while it was starting.')
     const { cwd, env } = this.#options
     const child = spawn(file!, args, { cwd, env, detached: true, stdio: ['pipe', 'pipe', 'pipe'] })
     this.#child = child
-    keepGroup(child, mark)
+    trackGroup(child, mark)
     this.#listen(child)
     await new Promise<void>((resolve, reject) => {
       child.once('spawn', resolve)
@@ -64,13 +64,13 @@ export class ProcessTransport implements Transport {
 
   send(message: JSONRPCMessage): Promise<void> {
     const child = this.#child
-    if (child === undefined || !child.stdin.writable) return Promise.reject(new Error('The process of the server has ended.'))
+    if (child === undefined || !child.stdin.writable) return Promise.reject(new Error('The server process has ended.'))
     return new Promise((resolve, reject) => {
       child.stdin.write(serializeMessage(message), (error) => error ? reject(error) : resolve())
     })
   }
 
-  /** Ends its input, tells it to end, and kills it when it does not. Resolves when it is gone. */
+  /** Closes standard input, then sends SIGTERM, then SIGKILL. Resolves when the process has ended. */
   async close(): Promise<void> {
     this.#isClosed = true
     const child = this.#child
@@ -86,47 +86,47 @@ export class ProcessTransport implements Transport {
   }
 
   #listen(child: ChildProcessWithoutNullStreams): void {
-    const said = new LineReader(STDERR_LINE_BYTES)
+    const stderr = new LineReader(STDERR_LINE_BYTES)
     void this.#read(child)
     child.stderr.on('data', (chunk: Buffer) => {
       try {
-        for (const line of said.read(chunk)) this.#options.onStderr(line)
+        for (const line of stderr.read(chunk)) this.#options.onStderr(line)
       } catch {
         child.stderr.removeAllListeners('data').resume()
-        this.#options.onStderr('What else it says is not kept: a line of it had no end.')
+        this.#options.onStderr('Further standard error is ignored: a line was too long.')
       }
     })
-    // A process that ends while it is written to says so by its end.
+    // Stream errors are reported by the exit of the process.
     for (const stream of [child.stdin, child.stdout, child.stderr]) stream.on('error', () => undefined)
     let isOver = false
     const over = () => {
       if (isOver) return
       isOver = true
-      clearTimeout(patience)
+      clearTimeout(timer)
       for (const stream of [child.stdin, child.stdout, child.stderr]) stream.destroy()
       this.#ended.resolve()
       if (this.#fault) this.onerror?.(this.#fault)
       this.onclose?.()
     }
-    let patience: NodeJS.Timeout | undefined
+    let timer: NodeJS.Timeout | undefined
     child.once('close', over)
-    // One that has left the group can hold the streams open for as long as it likes.
+    // A descendant that left the group may keep the streams open.
     child.once('exit', () => {
-      patience = setTimeout(over, LAST_WORDS_MS)
+      timer = setTimeout(over, OUTPUT_GRACE_MS)
     })
     child.once('error', () => {
       if (child.pid === undefined) over()
     })
   }
 
-  /** Reads no faster than is understood: what a server floods us with waits in its pipe. */
+  /** Applies backpressure: unread output of the server waits in the pipe. */
   async #read({ pid, stdout }: ChildProcessWithoutNullStreams): Promise<void> {
     const lines = new LineReader(this.#options.maxMessageBytes)
     try {
       for await (const chunk of stdout) {
         for (const line of lines.read(chunk as Buffer)) await this.#receive(line)
       }
-      // Nothing can be answered any more, whether it goes on or not.
+      // Without standard output the server cannot respond.
       void this.close()
     } catch (error) {
       // A broken stream is reported when the process exits.
@@ -142,30 +142,30 @@ export class ProcessTransport implements Transport {
     try {
       message = deserializeMessage(line)
     } catch {
-      this.#options.onStderr(`(not a message) ${line.slice(0, 1_000)}`)
+      this.#options.onStderr(`(invalid message) ${line.slice(0, 1_000)}`)
       const id = answeredId(line)
       if (id === undefined) return undefined
-      message = { jsonrpc: '2.0', id, error: { code: INTERNAL_ERROR, message: 'The server answered with what is no message of the protocol.' } }
+      message = { jsonrpc: '2.0', id, error: { code: INTERNAL_ERROR, message: 'The server sent an invalid message.' } }
     }
     try {
       this.onmessage?.(message)
     } catch (error) {
       this.onerror?.(error as Error)
     }
-    // Notifications are handled in a later turn, by when the answer that stands behind them must not have ended the call.
+    // The SDK handles notifications in a later turn. A response that follows must not settle the call before that.
     return 'id' in message ? undefined : nextTurn()
   }
 }
 
-/** The request that something is meant to answer which is no message. Nobody would hear of it otherwise. */
+/** The request that an invalid response belongs to. Without it, the request would wait until its timeout. */
 function answeredId(line: string): string | number | undefined {
   const parsed = parseJson(line)
   const { id, method } = parsed.ok && isJsonObject(parsed.value) ? parsed.value : {}
   return method === undefined && (typeof id === 'string' || typeof id === 'number') ? id : undefined
 }
 
-/** What it said last may still be on its way when it has ended. */
-const LAST_WORDS_MS = 250
+/** Time to read the remaining output after the process has ended. */
+const OUTPUT_GRACE_MS = 250
 
 /** Splits bytes into lines of limited length. */
 export class LineReader {

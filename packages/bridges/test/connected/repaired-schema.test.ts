@@ -1,26 +1,26 @@
 import type { JsonObject } from '@bulkhead/kit/json'
 import { expect, it } from 'vitest'
-import { mendedSchema } from '../../src/connected/tool-schema.ts'
+import { repairedSchema } from '../../src/connected/tool-schema.ts'
 
 const text = { type: 'string' }
-const required = 'properties that say of themselves whether they are required'
+const required = '"required" inside properties'
 
 it.each<[JsonObject, JsonObject, string]>([
   [{ properties: { a: { ...text, required: true }, b: { ...text, required: false } } }, { properties: { a: text, b: text }, required: ['a'] }, required],
   [{ properties: { a: { ...text, required: true } }, required: ['b'] }, { properties: { a: text }, required: ['b', 'a'] }, required],
   [{ properties: { a: { properties: { b: { required: true } }, required: true } } }, { properties: { a: { properties: { b: {} }, required: ['b'] } }, required: ['a'] }, required],
   [{ items: { ...text, required: true } }, { items: text }, required],
-  [{ required: ['a', 'b', 'a'] }, { required: ['a', 'b'] }, 'a name that is required twice'],
-  [{ minimum: 0, exclusiveMinimum: true, maximum: 9, exclusiveMaximum: false }, { exclusiveMinimum: 0, maximum: 9 }, 'a bound that a flag excludes'],
-  [{ exclusiveMinimum: true }, {}, 'a bound that a flag excludes'],
+  [{ required: ['a', 'b', 'a'] }, { required: ['a', 'b'] }, 'duplicate names in "required"'],
+  [{ minimum: 0, exclusiveMinimum: true, maximum: 9, exclusiveMaximum: false }, { exclusiveMinimum: 0, maximum: 9 }, 'boolean exclusive bounds'],
+  [{ exclusiveMinimum: true }, {}, 'boolean exclusive bounds'],
   [{ properties: { a: { enum: null, description: null, default: null } } }, { properties: { a: { default: null } } }, 'keywords that are null'],
-  [{ properties: [] }, { properties: {} }, 'an empty list for an empty object'],
-  [{ items: [] }, { items: {} }, 'an empty list for an empty object'],
-  [{ title: { en: 'x' }, examples: 'x', description: 7, deprecated: 'yes' }, {}, 'remarks that are not of their form'],
+  [{ properties: [] }, { properties: {} }, 'an empty list instead of an empty object'],
+  [{ items: [] }, { items: {} }, 'an empty list instead of an empty object'],
+  [{ title: { en: 'x' }, examples: 'x', description: 7, deprecated: 'yes' }, {}, 'annotations of the wrong type'],
   [{ type: 'any' }, {}, 'the type "any"'],
   [{ dependencies: { a: ['b'], c: { required: ['d'] } } }, { dependentRequired: { a: ['b'] }, dependentSchemas: { c: { required: ['d'] } } }, 'dependencies'],
 ])('reads %j as it is meant', (written, schema, what) => {
-  expect(mendedSchema(written)).toEqual({ schema, mended: [what] })
+  expect(repairedSchema(written)).toEqual({ schema, mended: [what] })
 })
 
 it.each<JsonObject>([
@@ -30,5 +30,5 @@ it.each<JsonObject>([
   { $schema: 'http://json-schema.org/draft-07/schema#', dependencies: { a: ['b'] } },
   { required: true }, { allOf: [{ required: true }] }, { $defs: { a: { required: true } } }, { type: null }, { dependencies: 7 }, { prefixItems: [] },
 ])('lets %j be', (written) => {
-  expect(mendedSchema(written)).toEqual({ schema: written, mended: [] })
+  expect(repairedSchema(written)).toEqual({ schema: written, mended: [] })
 })
