@@ -8,23 +8,23 @@ const forecast: ToolDefinition = {
   executor: 'local', inputSchema: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] },
 }
 
-it('a tool is its name, description and schema', () => {
+it('converts name, description and schema of a tool', () => {
   expect(toMessagesTools([forecast])).toEqual([{ name: 'forecast', description: 'Tells the weather.', input_schema: forecast.inputSchema }])
 })
 
-it('a call carries its arguments as they are, also those that the host will refuse', () => {
+it('passes arguments on unchanged, even invalid ones', () => {
   expect(fromToolUse({ type: 'tool_use', id: 'c1', name: 'forecast', input: { city: 'Oslo' } })).toEqual({ id: 'c1', name: 'forecast', arguments: { city: 'Oslo' } })
   expect(fromToolUse({ type: 'tool_use', id: 'c1', name: 'forecast', input: 'Oslo' }).arguments).toBe('Oslo')
 })
 
-it('a call in the words of another agent is understood where the tools are known', () => {
+it('translates calls in the notation of other agents if the tools are given', () => {
   const fetched: ToolDefinition = { ...forecast, name: 'weather_forecast' }
   const block = { type: 'tool_use', id: 'c1', name: 'mcp:weather.forecast', input: { city: 'Oslo' } } as const
   expect(fromToolUse(block, { tools: [fetched] })).toEqual({ id: 'c1', name: 'weather_forecast', arguments: { city: 'Oslo' } })
   expect(fromToolUse(block).name).toBe('mcp:weather.forecast')
 })
 
-it('a result answers its call: content before data, data as JSON, images as images', () => {
+it('converts a result: content before data, data as JSON, images as images', () => {
   expect(toToolResult({ type: 'output', data: 'sunny', metadata })).toEqual({ type: 'tool_result', tool_use_id: 'c1', content: 'sunny' })
   expect(toToolResult({ type: 'output', data: { t: 3 }, metadata }).content).toBe('{"t":3}')
   expect(toToolResult({
@@ -32,12 +32,12 @@ it('a result answers its call: content before data, data as JSON, images as imag
   }).content).toEqual([{ type: 'text', text: 'a map' }, { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'AAAA' } }])
 })
 
-it('an error says that it is one', () => {
+it('marks an error', () => {
   expect(toToolResult({ type: 'error', error_text: 'no such city', error: { code: 'NotFound', class: 'ToolTerminal', retryable: false }, metadata }))
     .toEqual({ type: 'tool_result', tool_use_id: 'c1', content: 'no such city', is_error: true })
 })
 
-it('what was cut is said below what is left, where the whole is too', () => {
+it('adds a note to a truncated result, with the path of the full result', () => {
   const cut = { ...metadata, truncated: true } as const
   const note = '[The result was too long and is cut here.]'
   expect(toToolResult({ type: 'output', data: 'sun', metadata: cut }).content).toBe(`sun\n${note}`)
@@ -45,7 +45,7 @@ it('what was cut is said below what is left, where the whole is too', () => {
     .toEqual([{ type: 'text', text: 'sun' }, { type: 'text', text: '[The result was too long and is cut here. The whole is in /whole.txt]' }])
 })
 
-it('hands out schemas that an SDK may change', () => {
+it('returns schemas that an SDK may change', () => {
   const city = Object.freeze({ type: 'string' })
   const [tool] = toMessagesTools([{ name: 'forecast', description: 'f', inputSchema: Object.freeze({ type: 'object', properties: Object.freeze({ city }) }) } as never])
   Object.assign((tool!.input_schema['properties'] as { city: object }).city, { type: 'number' })

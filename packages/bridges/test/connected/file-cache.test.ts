@@ -4,23 +4,23 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { FileCache } from '../../src/connected/file-cache.ts'
 
-const WHO = 'a'.repeat(64)
+const IDENTITY = 'a'.repeat(64)
 
 let folder: string
-beforeEach(() => { folder = mkdtempSync(join(tmpdir(), 'bulkhead-remembered-')) })
+beforeEach(() => { folder = mkdtempSync(join(tmpdir(), 'bulkhead-cache-')) })
 afterEach(() => rmSync(folder, { recursive: true }))
 
-it('half of what a killed process wrote counts for nothing, and goes when it is written anew', () => {
+it('ignores the temporary file of a killed process, and overwrites it with the next write', () => {
   const files = new FileCache(folder)
-  files.write(WHO, { said: 1 })
-  writeFileSync(join(folder, `${WHO}.json.tmp`), '{ "said": ')
-  expect(files.read(WHO)).toEqual({ said: 1 })
-  files.write(WHO, { said: 2 })
-  expect([files.read(WHO), readdirSync(folder)]).toEqual([{ said: 2 }, [`${WHO}.json`]])
+  files.write(IDENTITY, { value: 1 })
+  writeFileSync(join(folder, `${IDENTITY}.json.tmp`), '{ "value": ')
+  expect(files.read(IDENTITY)).toEqual({ value: 1 })
+  files.write(IDENTITY, { value: 2 })
+  expect([files.read(IDENTITY), readdirSync(folder)]).toEqual([{ value: 2 }, [`${IDENTITY}.json`]])
 })
 
-it('without a folder nothing is remembered', () => {
+it('caches nothing without a folder', () => {
   const files = new FileCache(undefined)
-  files.write(WHO, { said: 1 })
-  expect(files.read(WHO)).toBeUndefined()
+  files.write(IDENTITY, { value: 1 })
+  expect(files.read(IDENTITY)).toBeUndefined()
 })

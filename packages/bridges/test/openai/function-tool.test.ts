@@ -8,14 +8,14 @@ const forecast: ToolDefinition = {
   inputSchema: { type: 'object', properties: { city: { type: 'string' }, days: { type: 'integer' } }, required: ['city'] },
 }
 
-describe('tools for OpenAI-shaped APIs', () => {
-  it('carries name, description and schema unchanged', () => {
+describe('tools for OpenAI-compatible APIs', () => {
+  it('keeps name, description and schema', () => {
     expect(toFunctionTools([forecast])).toEqual([
       { type: 'function', function: { name: 'forecast', description: 'Tells the weather.', parameters: forecast.inputSchema } },
     ])
   })
 
-  it('closes the schema in strict mode and lets optional arguments be null', () => {
+  it('closes the schema in strict mode and makes optional arguments nullable', () => {
     const [tool] = toFunctionTools([forecast], { strict: true })
     expect(tool?.function).toEqual({
       name: 'forecast',
@@ -30,13 +30,13 @@ describe('tools for OpenAI-shaped APIs', () => {
     })
   })
 
-  it('leaves remote tools out of strict mode', () => {
+  it('does not change remote tools in strict mode', () => {
     const [tool] = toFunctionTools([{ ...forecast, executor: 'remote' }], { strict: true })
     expect(tool?.function).not.toHaveProperty('strict')
     expect(tool?.function.parameters).toEqual(forecast.inputSchema)
   })
 
-  it.each([false, true])('hands out schemas that an SDK may change, strict: %s', (strict) => {
+  it.each([false, true])('returns schemas that an SDK may change, strict: %s', (strict) => {
     const city = Object.freeze({ type: 'string' })
     const inputSchema = Object.freeze({ type: 'object', properties: Object.freeze({ city }), required: Object.freeze(['city']) })
     const [tool] = toFunctionTools([{ ...forecast, inputSchema }], { strict })

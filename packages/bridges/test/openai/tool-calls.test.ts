@@ -6,30 +6,30 @@ import { fromToolCall, toToolMessage } from '../../src/openai/index.ts'
 const call = (args: string) => ({ id: 'c1', type: 'function' as const, function: { name: 'forecast', arguments: args } })
 const metadata: Outcome['metadata'] = { call_id: 'c1', tool: 'forecast', origin: null, duration_ms: 1, attempt: 1 }
 
-describe('calls of a model', () => {
+describe('tool calls', () => {
   it.each([
     ['an object', '{"city":"Oslo"}', { city: 'Oslo' }],
-    ['nothing', '', {}],
-    ['a list, which the host refuses', '[1]', [1]],
-    ['no JSON at all, which the host refuses', '{"city":', '{"city":'],
-    ['a poisoned key, which the host refuses', '{"__proto__":{"x":1}}', '{"__proto__":{"x":1}}'],
-    ['a null, kept', '{"city":null}', { city: null }],
-  ])('with %s', (_, text, args) => {
+    ['an empty string', '', {}],
+    ['a list, which the host rejects', '[1]', [1]],
+    ['invalid JSON, which the host rejects', '{"city":', '{"city":'],
+    ['the key __proto__, which the host rejects', '{"__proto__":{"x":1}}', '{"__proto__":{"x":1}}'],
+    ['null', '{"city":null}', { city: null }],
+  ])('accepts %s', (_, text, args) => {
     expect(fromToolCall(call(text))).toEqual({ id: 'c1', name: 'forecast', arguments: args })
   })
 
-  it('takes null for absent where the tool was strict', () => {
+  it('removes null arguments of a strict tool', () => {
     expect(fromToolCall(call('{"city":"Oslo","days":null}'), { strict: true }).arguments).toEqual({ city: 'Oslo' })
   })
 })
 
-it('a model that words a call as another agent taught it is understood where the tools are known', () => {
+it('translates calls in the notation of other agents if the tools are given', () => {
   const read = toolOf('read', { path: { type: 'string' } })
-  const taught = { id: 'c1', type: 'function' as const, function: { name: 'read_file', arguments: '{"file_path":"a","limit":null}' } }
-  expect(fromToolCall(taught, { tools: [read] })).toEqual({ id: 'c1', name: 'read', arguments: { path: 'a', limit: null } })
-  expect(fromToolCall(taught, { tools: [read], strict: true }).arguments).toEqual({ path: 'a' })
-  expect(fromToolCall(taught)).toEqual({ id: 'c1', name: 'read_file', arguments: { file_path: 'a', limit: null } })
-  expect(fromToolCall(taught, { tools: [read, toolOf('read_file', {})] }).name).toBe('read_file')
+  const foreign = { id: 'c1', type: 'function' as const, function: { name: 'read_file', arguments: '{"file_path":"a","limit":null}' } }
+  expect(fromToolCall(foreign, { tools: [read] })).toEqual({ id: 'c1', name: 'read', arguments: { path: 'a', limit: null } })
+  expect(fromToolCall(foreign, { tools: [read], strict: true }).arguments).toEqual({ path: 'a' })
+  expect(fromToolCall(foreign)).toEqual({ id: 'c1', name: 'read_file', arguments: { file_path: 'a', limit: null } })
+  expect(fromToolCall(foreign, { tools: [read, toolOf('read_file', {})] }).name).toBe('read_file')
 })
 
 const toolOf = (name: string, properties: JsonObject): ToolDefinition => ({
@@ -37,19 +37,19 @@ const toolOf = (name: string, properties: JsonObject): ToolDefinition => ({
   inputSchema: { type: 'object', properties },
 })
 
-describe('results for a model', () => {
+describe('tool results', () => {
   const content = (outcome: Outcome) => toToolMessage(outcome).content
 
-  it('answers the very call', () => {
+  it('have the id of the call', () => {
     expect(toToolMessage({ type: 'output', data: 'sunny', metadata })).toEqual({ role: 'tool', tool_call_id: 'c1', content: 'sunny' })
   })
 
-  it('says what was cut, and where the whole is', () => {
+  it('have a note if they are truncated, with the path of the full result', () => {
     expect(content({ type: 'output', data: 'sun', metadata: { ...metadata, truncated: true, output_path: '/whole.txt' } }))
       .toBe('sun\n[The result was too long and is cut here. The whole is in /whole.txt]')
   })
 
-  it('shows content before data, data as JSON, errors as text', () => {
+  it('prefer content to data, and write data as JSON and errors as text', () => {
     expect(content({ type: 'output', data: { t: 3 }, metadata })).toBe('{"t":3}')
     expect(content({ type: 'output', data: { t: 3 }, content: [{ type: 'text', text: 'three' }], metadata })).toBe('three')
     expect(content({ type: 'output', data: 4, content: [{ type: 'image', data: '', mimeType: 'image/png' }], metadata })).toBe('4')

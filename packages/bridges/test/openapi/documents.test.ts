@@ -27,7 +27,7 @@ const offer = (global: Documents, project: Documents = {}) => {
 const PATHS = { '/x': { get: { operationId: 'a.b' }, post: { operationId: 'a_b' }, put: { operationId: '1st' } }, '/y': { get: { operationId: 'y'.repeat(100) }, post: {} } }
 const BASE = 'https://Shop.example/v1/'
 
-it('makes a manifest that is of the form of one, under names that every model API takes', async () => {
+it('creates a valid manifest with names that every model API accepts', async () => {
   write(PATHS)
   const { extensions: [extension], diagnostics } = await offer({ Shop: { document: 'a.json', baseUrl: BASE, auth: { type: 'bearer', secret: 'KEY' }, timeoutMs: 5 } })
   const { tools, secrets, id, version } = manifestSchema.parse(extension!.manifest)
@@ -36,79 +36,79 @@ it('makes a manifest that is of the form of one, under names that every model AP
   expect(tools[0]).toMatchObject({ gated: true, mode: 'external', idempotent: false, timeoutMs: 5, requires: { net: { hosts: ['shop.example:443'] } } })
   expect(diagnostics).toMatchObject([
     { severity: 'error', code: 'ShapeInvalid', path: '/openapi/Shop', message: expect.stringContaining('"a.b" and "a_b" would both be called "a_b"') },
-    { severity: 'warning', message: expect.stringContaining('1 operations have no operationId') },
+    { severity: 'warning', message: expect.stringContaining('has 1 operations without an operationId') },
   ])
 })
 
-it('takes the same for the same, and what is reached, sent or said otherwise for another', async () => {
-  const told = async (paths: object, config: Partial<Documents[string]> = {}) => {
+it('changes identity and definitions with the base URL, the secret and the operation', async () => {
+  const offered = async (paths: object, config: Partial<Documents[string]> = {}) => {
     write(paths)
     const { extensions: [extension] } = await offer({ shop: { document: 'a.json', baseUrl: BASE, operations: ['go'], ...config } })
     return { identity: extension!.identity, definition: extension!.definitions.get('go') }
   }
   const go = (more: object = {}, path = '/x', method = 'get') => ({ [path]: { [method]: { operationId: 'go', ...more } } })
-  const before = await told(go())
-  expect(await told({ ...go({ responses: {}, 'x-note': 1 }), '/other': { get: { operationId: 'other' } } }, { timeoutMs: 7 })).toEqual(before)
+  const before = await offered(go())
+  expect(await offered({ ...go({ responses: {}, 'x-note': 1 }), '/other': { get: { operationId: 'other' } } }, { timeoutMs: 7 })).toEqual(before)
   const definitions = [go({ description: 'd' }), go({ summary: 's' }), go({}, '/y'), go({}, '/x', 'put'), go({ parameters: [{ name: 'q', in: 'query' }] })]
   const others: (string | undefined)[] = [before.definition]
   for (const paths of definitions) {
-    const { identity, definition } = await told(paths)
+    const { identity, definition } = await offered(paths)
     expect(identity).toBe(before.identity)
     others.push(definition)
   }
   expect(new Set(others).size).toBe(others.length)
-  const identities = [before, await told(go(), { baseUrl: 'https://shop.example/v2' }), await told(go(), { auth: { type: 'bearer', secret: 'A' } }), await told(go(), { auth: { type: 'bearer', secret: 'B' } })]
+  const identities = [before, await offered(go(), { baseUrl: 'https://shop.example/v2' }), await offered(go(), { auth: { type: 'bearer', secret: 'A' } }), await offered(go(), { auth: { type: 'bearer', secret: 'B' } })]
   expect(new Set(identities.map(({ identity }) => identity)).size).toBe(4)
 })
 
-it('what was read is remembered as long as the document is the same, and what somebody else has put there is not believed', async () => {
+it('caches a parsed document until it changes, and ignores invalid cache files', async () => {
   const cache = join(folder, 'cache')
   const fresh = () => new OpenapiDocuments({ workspace: folder, home: folder, cache })
-  const told = async () => {
+  const offered = async () => {
     documents = fresh()
     const { extensions, diagnostics } = await offer({ shop: { document: 'a.json', baseUrl: BASE } })
     return { manifest: extensions[0]?.manifest, definitions: extensions[0]?.definitions, diagnostics }
   }
   write(PATHS)
-  const before = await told()
+  const before = await offered()
   const [file] = globSync('*.json', { cwd: cache }).map((name) => join(cache, name))
   const kept = readFileSync(file!, 'utf8')
-  expect(await told()).toEqual(before)
+  expect(await offered()).toEqual(before)
   writeFileSync(file!, kept.replace('"operationId":"1st"', '"operationId":"kept"'))
-  expect((await told()).manifest!.tools.map(({ name }) => name)).toContain('kept')
+  expect((await offered()).manifest!.tools.map(({ name }) => name)).toContain('kept')
   for (const other of ['', '{}', kept.replace('"reader":1', '"reader":0'), kept.replace('"path":"/x"', '"path":"x"'), kept.replace(/"inputSchema":\{/, '"inputSchema":5,"x":{')]) {
     writeFileSync(file!, other)
-    expect(await told()).toEqual(before)
+    expect(await offered()).toEqual(before)
   }
   write({ '/z': { get: { operationId: 'z' } } })
-  expect((await told()).manifest!.tools.map(({ name }) => name)).toEqual(['z'])
+  expect((await offered()).manifest!.tools.map(({ name }) => name)).toEqual(['z'])
   expect(globSync('*', { cwd: cache })).toHaveLength(1)
 })
 
 it.each<readonly [string, Partial<Documents[string]>]>([
   ['would receive secrets over http', { baseUrl: 'http://shop.example', auth: { type: 'bearer', secret: 'KEY' } }],
-  ['not where they go', { auth: { type: 'bearer', secret: 'KEY' } }], ['a name or a password', { baseUrl: 'https://me:you@shop.example' }],
+  ['but no "baseUrl"', { auth: { type: 'bearer', secret: 'KEY' } }], ['a user name or password', { baseUrl: 'https://me:you@shop.example' }],
   ['a query or a fragment', { baseUrl: 'https://shop.example/?key=1' }],
-])('refuses a configuration that %s', async (message, config) => {
+])('rejects a configuration: %s', async (message, config) => {
   write(PATHS, { servers: [{ url: 'https://shop.example' }] })
   expect(await offer({ shop: { document: 'a.json', ...config } })).toMatchObject({ extensions: [], diagnostics: [{ code: 'ConfigInvalid', path: '/openapi/shop', message: expect.stringContaining(message) }] })
 })
 
 it.each([
-  ['is no file', () => '.'], ['is not there', () => 'none.json'],
+  ['is not a file', () => '.'], ['does not exist', () => 'none.json'],
   ['has more than 16777216 bytes', () => {
     writeFileSync(join(folder, 'huge.json'), Buffer.alloc(17 * 1024 * 1024, ' '))
     return 'huge.json'
   }],
-  ['is no file', () => {
+  ['is not a file', () => {
     expect(spawnSync('mkfifo', [join(folder, 'pipe')]).status).toBe(0)
     return 'pipe'
   }],
-])('says of a document that it %s', async (message, make) => {
+])('reports that a document %s', async (message, make) => {
   expect(await offer({ shop: { document: make(), baseUrl: BASE } })).toMatchObject({ extensions: [], diagnostics: [{ code: 'ConfigInvalid', message: expect.stringContaining(message) }] })
 })
 
-it('of a project nothing is used but what was looked at', async () => {
+it('uses a project document only with the trusted digest', async () => {
   documents = new OpenapiDocuments({ workspace: realpathSync(folder), home: join(folder, 'nowhere') })
   write(PATHS)
   const digest = hash('sha512', readFileSync(join(folder, 'a.json')))
@@ -122,7 +122,7 @@ it('of a project nothing is used but what was looked at', async () => {
   expect(await ofProject(new Map([['shop', digest]]))).toMatchObject(changed)
 })
 
-it('lets a project switch off what the user has, and nothing else', async () => {
+it('lets a project disable a document of the user, but not change it', async () => {
   write(PATHS)
   const shop = { document: 'a.json', baseUrl: BASE }
   expect(await offer({ shop }, { shop: { ...shop, enabled: false } })).toEqual({ extensions: [], diagnostics: [] })

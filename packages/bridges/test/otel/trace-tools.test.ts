@@ -13,7 +13,7 @@ beforeAll(() => { context.setGlobalContextManager(new AsyncLocalStorageContextMa
 afterAll(() => context.disable())
 beforeEach(() => exporter.reset())
 
-/** A host whose answers the test sets. */
+/** A host whose events the test emits. */
 function source() {
   const listeners = new Set<EventListener>()
   return {
@@ -24,14 +24,14 @@ function source() {
     emit(body: EventBody) {
       for (const listener of listeners) listener({ ...body, at: '2026-01-01T00:00:00.000Z' } as BulkheadEvent)
     },
-    get heard() { return listeners.size },
+    get listeners() { return listeners.size },
   }
 }
 
 const origin = { layer: 'global', extension: 'weather', version: '1.2.3', digest: 'd' } as const
 const call = { sessionId: 's1', callId: 'c1', tool: 'forecast', origin }
 
-it('a call is one span below the active one, named and described by the conventions', () => {
+it('creates one span per call below the active span, with the attributes of the conventions', () => {
   const host = source()
   traceTools(host, { tracer })
   const outer = tracer.startSpan('agent')
@@ -55,9 +55,9 @@ it('a call is one span below the active one, named and described by the conventi
 })
 
 it.each([
-  ['what its tool says of itself', { extension: 'weather', version: '1.2.3' }, 'Tells the weather.'],
-  ['nothing of another tool of its name', { extension: 'weather', version: '2.0.0' }, undefined],
-  ['nothing of a tool that is gone', undefined, undefined],
+  ['the description of its tool', { extension: 'weather', version: '1.2.3' }, 'Tells the weather.'],
+  ['no description if the name belongs to another tool', { extension: 'weather', version: '2.0.0' }, undefined],
+  ['no description if the tool is gone', undefined, undefined],
 ])('a span has %s', (_, found, description) => {
   const host = source()
   traceTools({ ...host, tool: (name) => found && { ...found, description: name === 'forecast' ? 'Tells the weather.' : '' } }, { tracer })
@@ -66,25 +66,25 @@ it.each([
   expect(exporter.getFinishedSpans()[0]!.attributes['gen_ai.tool.description']).toBe(description)
 })
 
-it('a call that a tool makes is below the call of that tool, whatever is active there, or linked to it', () => {
+it('places a call made by a tool below the call of that tool, or links it', () => {
   for (const options of [{ within: (span: Span) => trace.setSpan(ROOT_CONTEXT, span) }, {}]) {
     exporter.reset()
     const host = source()
     traceTools(host, { tracer, ...options })
     host.emit({ type: 'ToolInvocationProposed', ...call, args: {} })
-    context.with(trace.setSpan(context.active(), tracer.startSpan('somebody else')), () => {
+    context.with(trace.setSpan(context.active(), tracer.startSpan('another span')), () => {
       host.emit({ type: 'ToolInvocationProposed', ...call, callId: 'c1.1', parentCallId: 'c1', args: {} })
     })
     host.emit({ type: 'ToolInvocationSucceeded', ...call, callId: 'c1.1', durationMs: 5 })
     host.emit({ type: 'ToolInvocationSucceeded', ...call, durationMs: 5 })
     const [inner, outer] = exporter.getFinishedSpans()
-    const told = 'within' in options ? inner!.parentSpanContext : inner!.links[0]?.context
-    expect(told?.spanId).toBe(outer!.spanContext().spanId)
+    const parent = 'within' in options ? inner!.parentSpanContext : inner!.links[0]?.context
+    expect(parent?.spanId).toBe(outer!.spanContext().spanId)
     expect(inner!.parentSpanContext === undefined).toBe(!('within' in options))
   }
 })
 
-it('arguments are there when they are asked for', () => {
+it('records arguments if the option is set', () => {
   const host = source()
   traceTools(host, { tracer, arguments: true })
   host.emit({ type: 'ToolInvocationProposed', ...call, args: { city: 'Oslo' } })
@@ -95,7 +95,7 @@ it('arguments are there when they are asked for', () => {
 it.each([
   { type: 'ToolInvocationFailed', ...call, durationMs: 5, errorClass: 'ToolTerminal', errorCode: 'NotFound', message: 'no' },
   { type: 'ToolInvocationCancelled', ...call, durationMs: 5, attempt: 0, errorCode: 'NotFound', reason: 'no' },
-] as const)('$type is an error with its code', (end) => {
+] as const)('marks a span as failed for $type', (end) => {
   const host = source()
   traceTools(host, { tracer })
   host.emit({ type: 'ToolInvocationProposed', ...call, args: {} })
@@ -105,7 +105,7 @@ it.each([
   ])
 })
 
-it('tells of a change without what was changed', () => {
+it('records a change by digests only', () => {
   const host = source()
   traceTools(host, { tracer })
   host.emit({ type: 'ToolInvocationProposed', ...call, args: {} })
@@ -115,7 +115,7 @@ it('tells of a change without what was changed', () => {
   expect(exporter.getFinishedSpans()[0]!.events).toMatchObject([{ name: 'bulkhead.change', attributes: change }])
 })
 
-it('keeps calls apart, ends what is open when it ends, and leaves nothing behind', () => {
+it('keeps calls apart, and ends open spans when tracing stops', () => {
   const host = source()
   const stop = traceTools(host, { tracer })
   host.emit({ type: 'ToolInvocationProposed', ...call, args: {} })
@@ -125,5 +125,5 @@ it('keeps calls apart, ends what is open when it ends, and leaves nothing behind
   expect(exporter.getFinishedSpans()).toHaveLength(1)
   stop()
   expect(exporter.getFinishedSpans()).toHaveLength(3)
-  expect(host.heard).toBe(0)
+  expect(host.listeners).toBe(0)
 })

@@ -30,7 +30,7 @@ describe.each(ERAS)('between a client of the %s era and a server', (era) => {
     expect((await told.promise).find(({ name }) => name === 'ship_echo'))
       .toMatchObject({ annotations: { readOnlyHint: false, openWorldHint: true }, inputSchema: { required: ['text'] } })
     expect(await client.callTool({ name: 'ship_echo', arguments: { text: 'hello' } })).toMatchObject({ content: [{ text: 'hello' }] })
-    expect(asked).toEqual([expect.stringMatching(/^ship_echo of MCP server ship /)])
+    expect(asked).toEqual([expect.stringMatching(/^Allow `ship_echo` to run\?\nfrom: MCP server ship /)])
   })
 
   it('questions of the server go to that user, and its progress is forwarded', async () => {

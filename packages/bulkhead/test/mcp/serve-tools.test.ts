@@ -23,7 +23,7 @@ describe.each(ERAS)('a client of the %s era', (era) => {
   it('lists tools with their schemas and annotations', async () => {
     const { connect } = await open()
     const client = await connect(era)
-    expect(client.getInstructions()).toMatch(/person agrees/)
+    expect(client.getInstructions()).toMatch(/approval by a person/)
     expect(client.getServerVersion()).toMatchObject({ name: 'bulkhead' })
     const { tools } = await client.listTools()
     const byName = new Map(tools.map((tool) => [tool.name, tool]))
@@ -235,7 +235,7 @@ describe.each(ERAS)('a client of the %s era', (era) => {
     // The client would reject it, because required fields are missing.
     const cut = await call(client, 'formed', { n: 5000 })
     expect(cut.isError).toBe(true)
-    expect(textOf(cut)).toMatch(/^\{"member0":0[\s\S]*cut here, and lacks what the tool declares\. The whole is in/)
+    expect(textOf(cut)).toMatch(/^\{"member0":0[\s\S]*cut here, and lacks required members\. The whole is in/)
     expect((await call(client, 'list', {})).structuredContent).toEqual(era === 'legacy' ? { result: [1, 2] } : [1, 2])
   })
 })

@@ -69,9 +69,9 @@ it('returns any status, truncates a long body, and does not decode binary data',
   expect(long).toMatchObject({ type: 'output', data: { truncated: true } })
   const { body } = (long as unknown as { data: { body: string } }).data
   expect([Buffer.byteLength(body), body.endsWith('ä')]).toEqual([65_535, true])
-  expect((long as unknown as { content: { text: string }[] }).content[0]!.text).toMatch(/ä\n\[The answer has more than 65536 bytes and is cut here\.\]$/)
+  expect((long as unknown as { content: { text: string }[] }).content[0]!.text).toMatch(/ä\n\[The response has more than 65536 bytes and was truncated\.\]$/)
   ground.answer = (_, response) => response.writeHead(200, { 'content-type': 'image/png' }).end(Buffer.from([1, 0, 2]))
-  expect(await call('getOrder', { id: '1' })).toMatchObject({ data: { content_type: 'image/png', body: null }, content: [{ text: expect.stringContaining('[3 bytes that are no text]') }] })
+  expect(await call('getOrder', { id: '1' })).toMatchObject({ data: { content_type: 'image/png', body: null }, content: [{ text: expect.stringContaining('[3 bytes of binary data]') }] })
   ground.answer = (_, response) => response.writeHead(200, { 'content-type': 'text/plain; charset=iso-8859-1' }).end(Buffer.from([0xe5]))
   expect(await call('getOrder', { id: '1' })).toMatchObject({ data: { body: 'å' } })
   ground.answer = (_, response) => response.writeHead(204).end()
@@ -117,7 +117,7 @@ it('follows redirects within the configured server only, and ignores servers tha
     ground.answer = (_, response) => response.writeHead(302, { location: elsewhere.url }).end()
     expect(await call('listOrders')).toMatchObject({
       error: { code: 'CapabilityDenied' },
-      error_text: expect.stringMatching(/redirects elsewhere\. .* or ask the operator to allow this one\. The one place .* `baseUrl` of "shop" in the configuration\.$/),
+      error_text: expect.stringMatching(/redirects elsewhere\. .* or ask the operator to allow this one\. Its operations may reach only `baseUrl` of "shop" in the configuration\.$/),
     })
     expect(elsewhere.seen).toEqual([])
   } finally {
@@ -178,7 +178,7 @@ it('encodes forms as the document specifies, and omits operations with unsupport
   ground.configure({ shop: { document: 'shop.json', baseUrl: ground.shop.url } })
   const host = await ground.open()
   expect(namesOf(host)).toEqual(['deep', 'json'])
-  expect(host.diagnostics.map(({ message }) => message)).toEqual([expect.stringContaining('"flat" (POST /flat) has a form field "items" that is nested'), expect.stringContaining('"image" (POST /image) has a form field "meta" in the form "image/png"')])
+  expect(host.diagnostics.map(({ message }) => message)).toEqual([expect.stringContaining('"flat" (POST /flat) has a form field "items" that is nested'), expect.stringContaining('"image" (POST /image) has a form field "meta" with the unsupported media type "image/png"')])
   const call = await caller(host)
   const body = { items: [{ price: 'a b' }, { price: 'c' }], meta: { a: { b: 1 }, n: null }, tags: ['x', 'y'] }
   await call('deep', { body })

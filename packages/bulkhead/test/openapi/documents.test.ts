@@ -122,7 +122,7 @@ it('a trusted project can use documents of its own folder, and replaces no name 
   expect((await ground.open({ workspace: sub, trust: 'once' })).diagnostics).toMatchObject([{ message: expect.stringContaining('is a link') }])
   symlinkSync(ground.folder, join(sub, 'up'))
   ground.configure({ shop: { document: 'up/shop.json', baseUrl: ground.shop.url } }, {}, join(sub, '.bulkhead'))
-  expect((await ground.open({ workspace: sub, trust: 'once' })).diagnostics).toMatchObject([{ message: expect.stringContaining('lies outside of the project') }])
+  expect((await ground.open({ workspace: sub, trust: 'once' })).diagnostics).toMatchObject([{ message: expect.stringContaining('is outside the project') }])
   // Documents in the user configuration are never searched for in a workspace.
   ground.configure({ shop: { document: 'shop.json', baseUrl: ground.shop.url } })
   inProject({ shop: { document: 'shop.json', baseUrl: 'https://evil.example' } })
@@ -130,7 +130,7 @@ it('a trusted project can use documents of its own folder, and replaces no name 
   expect(namesOf(both)).toEqual([])
   expect(both.diagnostics).toMatchObject([
     { code: 'RegistrationConflict', layer: 'project', path: '/openapi/shop' },
-    { code: 'ConfigInvalid', layer: 'global', message: expect.stringContaining('is not there') },
+    { code: 'ConfigInvalid', layer: 'global', message: expect.stringContaining('does not exist') },
   ])
 })
 

@@ -37,7 +37,7 @@ export function callFault(name: string, error: unknown, redact: (text: string) =
 }
 
 const LESS = 'Request less data: the size of a message is limited.'
-const AUTHORIZATION = 'Set the variable with its token in "headers" of the configuration. OAuth is not supported.'
+const AUTHORIZATION = 'Name the variable with its token in "headers" of the configuration. OAuth is not supported.'
 
 export const unavailable = (name: string): string => `mcp server ${name} is unavailable`
 

@@ -12,24 +12,24 @@ const [ship] = serverEntries({ layers: [{ layer: 'global', location: 'g', config
 
 const extensionOf = (...tools: unknown[]) => serverExtension(ship!, readCatalog('1.2.3', tools), () => ({ execute: () => null }))
 
-it('reads what is of the form and tells what is not', () => {
+it('reads valid tools and reports the others', () => {
   let deep: unknown = {}
   for (let level = 0; level < 100; level++) deep = { deep }
   const { tools, faults } = readCatalog('1', [
-    { name: 'good', description: 'x', icons: ['left out'] }, null, 5, { description: 'nameless' }, { name: '' }, { name: 'n'.repeat(129) },
+    { name: 'good', description: 'x', icons: ['ignored'] }, null, 5, { description: 'nameless' }, { name: '' }, { name: 'n'.repeat(129) },
     { name: 'deep', inputSchema: deep }, { name: 'wide', description: 'x'.repeat(300_000) }, { name: 'good', description: 'again' },
   ])
   expect(tools.map(({ definition }) => definition)).toEqual([{ name: 'good', description: 'x' }])
   expect(faults).toHaveLength(8)
 })
 
-it('stops at as many tools as a manifest has', () => {
+it('limits the number of tools', () => {
   const { tools, faults } = readCatalog('1', Array.from({ length: 500 }, (_, index) => ({ name: `t${index}` })))
   expect(tools).toHaveLength(MANIFEST_LIMITS.tools)
   expect(faults).toHaveLength(128)
 })
 
-it('knows a definition by everything that is said in it', () => {
+it('computes a digest over the whole definition', () => {
   const digestOf = (more: object) => readCatalog('1', [{ name: 'go', description: 'a', inputSchema: { type: 'object' }, ...more }]).tools[0]!.digest
   const others = [{}, { description: 'b' }, { title: 'T' }, { inputSchema: { type: 'object', properties: {} } }, { outputSchema: {} }, { annotations: { readOnlyHint: true } }]
   expect(new Set(others.map(digestOf)).size).toBe(others.length)
@@ -37,7 +37,7 @@ it('knows a definition by everything that is said in it', () => {
   expect(digestOf({ description: 'x'.repeat(5_000) + 'a' })).not.toBe(digestOf({ description: 'x'.repeat(5_000) + 'b' }))
 })
 
-it('makes a manifest that is of the form of one', () => {
+it('creates a valid manifest', () => {
   const { extension, diagnostics } = extensionOf({ name: 'a.b', description: `${'x'.repeat(5_000)}`, annotations: { title: 'The title', readOnlyHint: true, idempotentHint: true } })
   expect(diagnostics).toEqual([])
   const manifest = manifestSchema.parse(extension!.manifest)
@@ -49,7 +49,7 @@ it('makes a manifest that is of the form of one', () => {
   expect(extension!.server.tools).toEqual(new Map([['my_ship_a_b', 'a.b']]))
 })
 
-it('is another version where the list is another one, or the time that calls may take', () => {
+it('changes the version with the list and the timeout', () => {
   const versionOf = (tool: object, timeoutMs?: number) => serverExtension(
     { ...ship!, config: { ...ship!.config, ...(timeoutMs !== undefined && { timeoutMs }) } }, readCatalog('v1', [tool]), () => ({ execute: () => null }),
   ).extension!.manifest.version
@@ -58,14 +58,14 @@ it('is another version where the list is another one, or the time that calls may
   expect(versionOf({ name: 'a' })).toBe(versions[0])
 })
 
-it('offers neither of two tools that would have one name', () => {
+it('offers neither of two tools with the same name', () => {
   const { extension, diagnostics } = extensionOf({ name: 'a.b' }, { name: 'a-b' }, { name: 'c' })
   expect(extension!.manifest.tools.map(({ name }) => name)).toEqual(['my_ship_c'])
   expect(diagnostics).toMatchObject([{ code: 'ShapeInvalid', message: expect.stringContaining('"a.b" and "a-b" would both be called "my_ship_a_b"') }])
   expect(extensionOf({ name: 'a.b' }, { name: 'a-b' }).extension).toBeUndefined()
 })
 
-it('offers a tool whose schema is written as older drafts do, and says so', () => {
+it('converts schemas of older drafts, with a warning', () => {
   const inputSchema = { type: 'object', properties: { size: { type: 'integer', minimum: 0, exclusiveMinimum: true, required: true } } }
   const { extension, diagnostics } = extensionOf({ name: 'a', inputSchema, outputSchema: { type: 'object', properties: [] } })
   expect(extension!.manifest.tools).toMatchObject([{
@@ -77,14 +77,14 @@ it('offers a tool whose schema is written as older drafts do, and says so', () =
   }])
 })
 
-it('names tools in letters that every model takes, the long ones by a digest', () => {
+it('uses characters that every model API accepts, and a digest for long names', () => {
   expect(toolName(['ship', 'Über/mut'])).toBe('ship__ber_mut')
   const [long, other] = [toolName(['ship', 'x'.repeat(128)]), toolName(['ship', `${'x'.repeat(127)}y`])]
   expect(long).toMatch(/^ship_x{50}_[0-9a-f]{8}$/)
   expect(other).not.toBe(long)
 })
 
-it('leaves out of a schema what says nothing here, and only in a place of keywords', () => {
+it('removes unknown keywords from a schema, and only keywords', () => {
   const written: JsonObject = {
     $schema: 'http://json-schema.org/draft-07/schema#', 'x-order': 1,
     properties: { 'x-order': { type: 'string', format: 'regex', example: 'a' }, format: { type: 'integer', format: 'int64' }, $schema: { type: 'string', format: 'uri' } },
@@ -100,9 +100,9 @@ it('leaves out of a schema what says nothing here, and only in a place of keywor
   expect(toolSchema(null)).toEqual({ type: 'object', properties: {} })
 })
 
-it('leaves out what runs as a task only, and says so', () => {
+it('reports tools that run only as tasks', () => {
   const tool = (name: string, taskSupport?: string) => ({ name, inputSchema: { type: 'object' }, ...(taskSupport && { execution: { taskSupport } }) })
   const { tools, faults } = readCatalog('1', [tool('plain'), tool('long', 'required'), tool('either', 'optional'), tool('never', 'forbidden')])
   expect(tools.map(({ name }) => name)).toEqual(['plain', 'either', 'never'])
-  expect(faults).toEqual(['"long" runs as a task only, and tasks are not supported here'])
+  expect(faults).toEqual(['"long" runs only as a task, and tasks are not supported'])
 })

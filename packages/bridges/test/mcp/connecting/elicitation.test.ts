@@ -16,7 +16,7 @@ const ask = (request: ElicitationRequest, interact: Interact | undefined = perso
   return elicitation.during(interact, () => elicitation.answer('ship', request))
 }
 
-it('asks for each field by its kind', async () => {
+it('asks for each field by its type', async () => {
   expect(await ask(form({
     name: { type: 'string' }, age: { type: 'integer' }, well: { type: 'boolean' },
     port: { type: 'string', enum: ['a', 'b'] }, berth: { oneOf: [{ const: 'n', title: 'North' }, { const: 's' }] },
@@ -24,7 +24,7 @@ it('asks for each field by its kind', async () => {
   expect(await ask(form({}))).toEqual({ action: 'accept', content: {} })
 })
 
-it('lets choose among what a server offers, in each of the ways it can', async () => {
+it('offers the options of every enum notation', async () => {
   const offered: unknown[] = []
   const chooses: Interact = {
     ...person,
@@ -40,7 +40,7 @@ it('lets choose among what a server offers, in each of the ways it can', async (
   expect(offered).toEqual([directions, [{ label: 'a', description: 'A' }, { label: 'b' }], [{ label: 'a' }, { label: 'b' }], directions])
 })
 
-it('takes what is suggested where nothing is said, and leaves open what may be', async () => {
+it('uses defaults for empty answers, and omits optional fields', async () => {
   const prompts: string[] = []
   const silent: Interact = { ...person, ask: async (prompt) => (prompts.push(prompt.split('\n')[1]!), '') }
   const asked = { name: { type: 'string', default: 'Ada' }, age: { type: 'integer', default: 42 }, nick: { type: 'string' }, size: { type: 'number' } }
@@ -52,16 +52,16 @@ it('takes what is suggested where nothing is said, and leaves open what may be',
 })
 
 it.each<[string, ElicitationRequest]>([
-  ['a page to visit', { ...form({}), mode: 'url' }],
+  ['a URL', { ...form({}), mode: 'url' }],
   ['no form', { message: 'Who?' }],
-  ['what is not flat', form({ who: { type: 'object' } })],
-  ['a list of anything', form({ who: { type: 'array', items: { type: 'string' } } })],
-  ['more than anybody answers', form(Object.fromEntries(Array.from({ length: 17 }, (_, index) => [`f${index}`, { type: 'string' }])))],
+  ['a nested form', form({ who: { type: 'object' } })],
+  ['a list without options', form({ who: { type: 'array', items: { type: 'string' } } })],
+  ['too many fields', form(Object.fromEntries(Array.from({ length: 17 }, (_, index) => [`f${index}`, { type: 'string' }])))],
 ])('declines %s', async (_what, request) => {
   expect(await ask(request)).toEqual({ action: 'decline' })
 })
 
-it('declines for a person who says no, who cannot be asked, or who gives no number', async () => {
+it('declines if the person says no, cannot be asked, or gives an invalid number', async () => {
   const refuses = { ...person, ask: () => Promise.reject(new BulkheadError('ApprovalDenied', 'no')) }
   expect(await ask(form({ name: { type: 'string' } }), refuses)).toEqual({ action: 'decline' })
   expect(await ask(form({ name: { type: 'number' } }))).toEqual({ action: 'decline' })
@@ -70,7 +70,7 @@ it('declines for a person who says no, who cannot be asked, or who gives no numb
   expect(await elicitation.answer('ship', form({}))).toEqual({ action: 'decline' })
 })
 
-it('declines when it is unclear which of several calls is meant', async () => {
+it('declines if several calls run and the call is unknown', async () => {
   const elicitation = new Elicitation()
   const over = Promise.withResolvers<void>()
   const calls = [1, 2].map(() => elicitation.during(person, () => over.promise))
@@ -79,7 +79,7 @@ it('declines when it is unclear which of several calls is meant', async () => {
   await Promise.all(calls)
 })
 
-it('shows a person what cannot be seen in the words of a server', async () => {
+it('escapes invisible characters in the text of a server', async () => {
   const prompts: string[] = []
   await ask({ ...form({ name: { type: 'string', description: 'your\u202ename' } }), message: 'Who\u200b?' }, {
     ...person,
@@ -109,7 +109,7 @@ it.each<[object, string, string, unknown]>([
   expect(prompts[1]).toContain('The last answer is not accepted: it must')
 })
 
-it('sends nothing to the server where no answer satisfies the schema', async () => {
+it('declines if no answer is valid', async () => {
   const { interact, prompts } = answering('x')
   expect(await ask(form({ field: { type: 'string', minLength: 3 } }), interact)).toEqual({ action: 'decline' })
   expect(prompts).toHaveLength(3)

@@ -6,12 +6,12 @@ import { McpServers, type McpServersOptions } from '../../../src/mcp/index.ts'
 
 const fixture = (name: string): string => join(import.meta.dirname, 'fixtures', name)
 
-/** A folder of its own, and servers that end with it. */
+/** A temporary folder, and servers that end with it. */
 export class Ground {
   readonly folder = mkdtempSync(join(tmpdir(), 'bulkhead-mcp-'))
   readonly #servers = new Set<McpServers>()
 
-  /** What the fixture of the official library notes. */
+  /** The log of the SDK fixture. */
   get notes(): readonly string[] {
     try {
       return readFileSync(join(this.folder, 'notes'), 'utf8').split('\n').filter((line) => line !== '')

@@ -6,37 +6,37 @@ const header = (name: unknown, more: object = { type: 'string' }) => ({ ...more,
 const taking = (properties: object, more: object = {}) => ({ type: 'object', properties, ...more }) as JsonObject
 
 it.each<[string, JsonObject]>([
-  ['none', taking({ a: { type: 'string' } })],
+  ['no header', taking({ a: { type: 'string' } })],
   ['primitive values', taking({ a: header('Region'), b: header('X-Count', { type: 'integer' }), c: header('dry_run', { type: 'boolean' }) })],
-  ['one within another', taking({ deep: taking({ a: header('Region') }) })],
-  ['what only looks like one', taking({ a: { type: 'string', default: { 'x-mcp-header': '' } } })],
+  ['a nested parameter', taking({ deep: taking({ a: header('Region') }) })],
+  ['a default that looks like a declaration', taking({ a: { type: 'string', default: { 'x-mcp-header': '' } } })],
   ['a parameter of that name', taking({ 'x-mcp-header': { type: 'string' } })],
-])('lets %s be', (_, schema) => {
+])('accepts %s', (_, schema) => {
   expect(headerFault(schema)).toBeUndefined()
 })
 
 it.each<[string, JsonObject]>([
-  ['no name', taking({ a: header('') })],
-  ['a name that is no text', taking({ a: header(5) })],
+  ['an empty name', taking({ a: header('') })],
+  ['a name that is not a string', taking({ a: header(5) })],
   ['a name with a space', taking({ a: header('two words') })],
-  ['a name with the end of a line', taking({ a: header('A\r\nEvil') })],
+  ['a name with a line break', taking({ a: header('A\r\nEvil') })],
   ['a name beyond ASCII', taking({ a: header('Région') })],
   ['a number', taking({ a: header('A', { type: 'number' }) })],
   ['an object', taking({ a: header('A', { type: 'object' }) })],
   ['a value of any type', taking({ a: header('A', {}) })],
   ['the same name twice', taking({ a: header('Region'), b: taking({ c: header('region') }) })],
-  ['the whole of the arguments', taking({}, header('A', {}))],
+  ['the arguments object', taking({}, header('A', {}))],
   ['an element of a list', taking({ a: { type: 'array', items: header('A') } })],
-  ['what is one of several', taking({ a: { anyOf: [header('A')] } })],
-  ['what is defined elsewhere', taking({}, { $defs: { a: taking({ b: header('A') }) } })],
-])('finds fault with %s', (_, schema) => {
-  expect(headerFault(schema)).toMatch(/^wants /)
+  ['a schema in anyOf', taking({ a: { anyOf: [header('A')] } })],
+  ['a schema in $defs', taking({}, { $defs: { a: taking({ b: header('A') }) } })],
+])('rejects %s', (_, schema) => {
+  expect(headerFault(schema)).toMatch(/^declares /)
 })
 
-it('leaves out the tool, and no other, where headers are sent', () => {
+it('leaves out only the invalid tool, and only if headers are sent', () => {
   const listed = [{ name: 'good', inputSchema: taking({ a: header('A') }) }, { name: 'bad', inputSchema: taking({ a: header('') }) }, { name: 'none' }, null]
   const { tools, faults } = readCatalog('1', listed, true)
   expect(tools.map(({ name }) => name)).toEqual(['good', 'none'])
-  expect(faults[0]).toMatch(/^"bad" wants a parameter sent as a header/)
+  expect(faults[0]).toMatch(/^"bad" declares a header/)
   expect(readCatalog('1', listed).tools).toHaveLength(3)
 })

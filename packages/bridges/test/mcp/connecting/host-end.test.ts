@@ -18,7 +18,7 @@ const isGone = (pid: number): boolean => {
   }
 }
 
-/** A host in a process of its own, and the numbers of its server and of what that has started. */
+/** A host in its own process, with the process ids of its server and of the child of the server. */
 async function host(end: 'exit' | 'wait') {
   const library = ground.library()
   const command = library.type === 'local' ? library.command : []
@@ -30,13 +30,13 @@ async function host(end: 'exit' | 'wait') {
   return { child, server, started: Number(line) }
 }
 
-it('a host that ends takes its servers with it, and what they have started', async () => {
+it('ends its servers and their children when the host exits', async () => {
   const { server, started } = await host('exit')
   await vi.waitUntil(() => isGone(server) && isGone(started), { timeout: 60_000 })
   expect(server).not.toBe(started)
 })
 
-it('so does the system for a host that is killed, as far as the server goes', async () => {
+it('lets the system end a server when the host is killed', async () => {
   const { child, server, started } = await host('wait')
   child.kill('SIGKILL')
   await vi.waitUntil(() => isGone(server), { timeout: 60_000 })

@@ -31,36 +31,36 @@ const stream = (response: ServerResponse): ServerResponse => response.writeHead(
 const event = (id: number, result: unknown): string => `data: ${JSON.stringify({ jsonrpc: '2.0', id, result })}\n\n`
 
 it.each<[string, Answering]>([
-  ['ends without an answer', (response) => stream(response).end(': nothing\n\n')],
-  ['ends with what is no answer', (response, id) => stream(response).end(event(id, 'a text'))],
-  ['breaks off', (response) => stream(response).write(': begun\n\n', () => response.destroy())],
-  ['breaks off where it could be gone on with, and is not', (response) => stream(response).write('id: 1\ndata:\n\n', () => response.destroy())],
-  ['has an event without an end', (response) => {
+  ['ends without a response', (response) => stream(response).end(': nothing\n\n')],
+  ['ends with an invalid response', (response, id) => stream(response).end(event(id, 'a text'))],
+  ['is closed', (response) => stream(response).write(': begun\n\n', () => response.destroy())],
+  ['is closed and could be resumed', (response) => stream(response).write('id: 1\ndata:\n\n', () => response.destroy())],
+  ['has an endless event', (response) => {
     const pour = (error?: Error | null): void => void (error || response.write(`data: ${'x'.repeat(1 << 16)}\n`, pour))
     stream(response)
     pour()
   }],
-])('a call whose stream %s is over at once', async (_what, answering) => {
+])('fails a call at once if its stream %s', async (_what, answering) => {
   const extension = await connected(answering)
   await expect(go(extension)).rejects.toMatchObject({
-    code: 'ServerLost', message: 'The MCP server "far" was lost while the call ran: the stream of its answer ended without one',
+    code: 'ServerLost', message: 'The MCP server "far" was lost during the call: the event stream ended without a result',
   })
 })
 
-it('a call whose answer breaks off is lost, and how far it came is unknown', async () => {
+it('reports an incomplete response as ServerLost', async () => {
   const extension = await connected((response) =>
     response.writeHead(200, { 'content-type': 'application/json', 'content-length': '1000' }).write('{"jsonrpc"', () => response.destroy()))
   await expect(go(extension)).rejects.toMatchObject({
-    code: 'ServerLost', message: 'The MCP server "far" was lost while the call ran: the connection broke off',
+    code: 'ServerLost', message: 'The MCP server "far" was lost during the call: the connection was closed',
   })
 })
 
-it('an answer that is the last thing in its stream counts', async () => {
+it('accepts a response at the end of its stream', async () => {
   const extension = await connected((response, id) => stream(response).end(event(id, said('there'))))
   expect(await go(extension)).toEqual(said('there'))
 })
 
-it.each([429, 503])('a call that is answered by %i takes none with it that runs', async (status) => {
+it.each([429, 503])('fails only the call with status %i', async (status) => {
   const begun = Promise.withResolvers<() => void>()
   const extension = await connected((response, id, { slow }) => {
     if (slow === true) begun.resolve(() => answer(response, id, said('slowly')))
@@ -74,39 +74,39 @@ it.each([429, 503])('a call that is answered by %i takes none with it that runs'
 })
 
 it.each([
-  ['{"jsonrpc": nope', 'gave an answer that is not of the protocol: '],
-  ['{"jsonrpc":"2.0","id":1,"result":"a text"}', 'gave an answer that is not of the protocol: [ { "code"'],
-])('says of an answer of which nothing can be made that it is one: %s', async (body, message) => {
+  ['{"jsonrpc": nope', 'sent an invalid response: '],
+  ['{"jsonrpc":"2.0","id":1,"result":"a text"}', 'sent an invalid response: [ { "code"'],
+])('reports an unreadable response: %s', async (body, message) => {
   const extension = await connected((response) => response.writeHead(200, { 'content-type': 'application/json' }).end(body))
   await expect(go(extension)).rejects.toMatchObject({ code: 'ToolExecutionFailed', message: expect.stringContaining(`The MCP server "far" ${message}`) })
 })
 
 const json = (response: ServerResponse, body: object): ServerResponse =>
   response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ jsonrpc: '2.0', ...body }))
-const foreign = 'it is for a request that was not made (4711)'
+const foreign = 'the response is for another request (4711)'
 
 it.each<[string, Answering, string]>([
-  ['202', (response) => response.writeHead(202).end(), 'its answer holds none'],
-  ['202 and a stream that stays', (response) => response.writeHead(202, { 'content-type': 'text/event-stream' }).end(), 'its answer holds none'],
-  ['what is for another request', (response) => json(response, { id: 4711, result: said('there') }), foreign],
-  ['no answer at all', (response) => json(response, { method: 'notifications/tools/list_changed' }), 'its answer holds none'],
-  ['a stream that stays, with what is for another request', (response) => stream(response).write(event(4711, said('there'))), foreign],
-])('a call that is answered by %s is over at once', async (_what, answering, message) => {
+  ['202', (response) => response.writeHead(202).end(), 'the HTTP response contains no result'],
+  ['202 with an event stream', (response) => response.writeHead(202, { 'content-type': 'text/event-stream' }).end(), 'the HTTP response contains no result'],
+  ['a response for another request', (response) => json(response, { id: 4711, result: said('there') }), foreign],
+  ['a notification only', (response) => json(response, { method: 'notifications/tools/list_changed' }), 'the HTTP response contains no result'],
+  ['an open stream with a response for another request', (response) => stream(response).write(event(4711, said('there'))), foreign],
+])('fails a call at once for %s', async (_what, answering, message) => {
   const extension = await connected(answering)
   await expect(go(extension)).rejects.toMatchObject({
-    code: 'ToolExecutionFailed', message: `The MCP server "far" gave an answer that is not of the protocol: ${message}`,
+    code: 'ToolExecutionFailed', message: `The MCP server "far" sent an invalid response: ${message}`,
   })
 })
 
 it.each<[string, Answering]>([
-  ['whole', (response) => json(response, { error: { code: -32600, message: 'no such berth' } })],
-  ['in a stream that stays', (response) => stream(response).write('data: {"jsonrpc":"2.0","error":{"code":-32600,"message":"no such berth"}}\n\n')],
-])('an error without an id is that of the request it answers: %s', async (_what, answering) => {
+  ['as JSON', (response) => json(response, { error: { code: -32600, message: 'no such berth' } })],
+  ['in an open stream', (response) => stream(response).write('data: {"jsonrpc":"2.0","error":{"code":-32600,"message":"no such berth"}}\n\n')],
+])('assigns an error without an id to its request: %s', async (_what, answering) => {
   const extension = await connected(answering)
   await expect(go(extension)).rejects.toMatchObject({ code: 'ToolExecutionFailed', message: 'no such berth' })
 })
 
-it('what a server says on the stream of one call and means for another takes neither with it', async () => {
+it('accepts a response on the stream of another call', async () => {
   const begun = Promise.withResolvers<void>()
   const open: { readonly response: ServerResponse; readonly id: number }[] = []
   const extension = await connected((response, id) => {

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { LineReader } from '../../../src/mcp/connecting/transport/process-transport.ts'
 
-it('gives lines when they are whole, however they come', () => {
+it('returns complete lines for any split of the input', () => {
   const bytes = Buffer.from('{"a":"ü"}\r\n\nlast\nrest')
   for (let size = 1; size <= bytes.length; size++) {
     const reader = new LineReader(100)
@@ -11,7 +11,7 @@ it('gives lines when they are whole, however they come', () => {
   }
 })
 
-it('refuses a line that is too long, whether it ends or not', () => {
+it('rejects a line that is too long, complete or not', () => {
   expect(new LineReader(4).read(Buffer.from('1234\n5678\n'))).toEqual(['1234', '5678'])
   expect(() => new LineReader(4).read(Buffer.from('12345\n'))).toThrow(RangeError)
   const reader = new LineReader(4)

@@ -28,25 +28,25 @@ it.each([
   '{"jsonrpc":"2.0","id":$id,"error":"a text"}',
   '{"jsonrpc":"2.0","id":$id,"error":{"code":1}}',
   '{"id":$id}',
-])('a call is over with the line that is to be its answer, and is none: %s', async (says) => {
+])('fails a call at once for an invalid response: %s', async (says) => {
   const { extension, servers } = await connected({ tools, says })
-  await expect(go(extension!)).rejects.toMatchObject({ code: 'ToolExecutionFailed', message: 'The server answered with what is no message of the protocol.' })
+  await expect(go(extension!)).rejects.toMatchObject({ code: 'ToolExecutionFailed', message: 'The server sent an invalid message.' })
   expect(servers.status).toMatchObject([{ state: 'connected' }])
 })
 
-it('a server that cannot speak any more is lost, whether its process goes on or not', async () => {
+it('treats a server that closed its output as lost, even if its process runs', async () => {
   const { extension, servers } = await connected({ tools, mute: true })
   await expect(go(extension!)).rejects.toMatchObject({ code: 'ServerLost' })
   expect(servers.status).toMatchObject([{ state: 'unavailable' }])
 })
 
-it.each(['', null])('a list ends where its cursor is %j, however many pages it has', async (lastCursor) => {
+it.each(['', null])('ends a list at the cursor %j', async (lastCursor) => {
   const many = Array.from({ length: 20 }, (_, index) => ({ name: `tool_${index}` }))
   const { servers } = await connected({ tools: many, lastCursor })
   expect(servers.status).toMatchObject([{ state: 'connected', tools: 20 }])
 })
 
-it('a list without an end is none', async () => {
+it('rejects a list with too many pages', async () => {
   const { servers } = await connected({ tools: [], lastCursor: '0' })
-  expect(servers.status).toMatchObject([{ state: 'unavailable', error: { message: expect.stringContaining('Its list of tools has more than 256 pages') } }])
+  expect(servers.status).toMatchObject([{ state: 'unavailable', error: { message: expect.stringContaining('The list of tools has more than 256 pages') } }])
 })

@@ -3,10 +3,10 @@ import { createServer, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
 
-/** How a server answers the call of its only tool, `go`. */
+/** Responds to a call of the only tool, `go`. */
 export type Answering = (response: ServerResponse, id: number, args: Readonly<Record<string, unknown>>) => void
 
-/** A far server of the older era that says of calls whatever it likes. */
+/** A remote server of the older era with arbitrary responses to calls. */
 export class RawHttp {
   readonly #answer: Answering
   readonly #server: Server

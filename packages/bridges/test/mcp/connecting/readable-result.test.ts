@@ -13,20 +13,20 @@ const read = (result: JsonObject): JsonObject =>
   (readableResult({ jsonrpc: '2.0', id: 1, result } as never) as unknown as { readonly result: JsonObject }).result
 const text = (words: string) => ({ type: 'text', text: words })
 const blocks: [Json, Json][] = [
-  [text('as it is'), text('as it is')],
-  [{ ...text('with remarks'), annotations: null, _meta: 'none' }, text('with remarks')],
+  [text('valid'), text('valid')],
+  [{ ...text('with metadata'), annotations: null, _meta: 'none' }, text('with metadata')],
   ['bare', text('bare')],
   [{ type: 'resource', resource: { uri: 'file:///a', text: 'a', mimeType: null, _meta: null } }, { type: 'resource', resource: { uri: 'file:///a', text: 'a' } }],
-  [{ type: 'video', data: 'AAAA' }, text('[left out of the result: the server sent a block of the type "video" that cannot be read here]')],
-  [{ type: 'image', data: 'no base64!', mimeType: 'image/png' }, text('[left out of the result: the server sent a block of the type "image" that cannot be read here]')],
-  [{ type: 'text' }, text('[left out of the result: the server sent a block of the type "text" that cannot be read here]')],
-  [{ text: 'no type' }, text('[left out of the result: the server sent a block without a type]')],
-  [7, text('[left out of the result: the server sent what is no block at all]')],
+  [{ type: 'video', data: 'AAAA' }, text('[removed from the result: the server sent an unsupported block of type "video"]')],
+  [{ type: 'image', data: 'no base64!', mimeType: 'image/png' }, text('[removed from the result: the server sent an unsupported block of type "image"]')],
+  [{ type: 'text' }, text('[removed from the result: the server sent an unsupported block of type "text"]')],
+  [{ text: 'no type' }, text('[removed from the result: the server sent a block without a type]')],
+  [7, text('[removed from the result: the server sent something that is not a content block]')],
 ]
 const content = blocks.map(([written]) => written)
 const shown = blocks.map(([, readable]) => readable)
 
-it.each(blocks)('reads a block, or says that it is left out: %j', (written, readable) => {
+it.each(blocks)('keeps a valid block, and replaces an invalid one with a note: %j', (written, readable) => {
   expect(read({ content: [written] })).toEqual({ content: [readable] })
 })
 
@@ -36,7 +36,7 @@ it.each<[JsonObject, JsonObject]>([
   [{ content: text('one block'), isError: true }, { content: [text('one block')], isError: true }],
   [{ tools: [null, { name: 'a' }], nextCursor: null }, { tools: [], 'bulkhead/listed': [null, { name: 'a' }] }],
   [{ tools: 'none', other: null }, { tools: 'none', other: null }],
-])('what is null is not there, and one block needs no list: %j', (written, readable) => {
+])('removes null members, and accepts a single block: %j', (written, readable) => {
   expect(read(written)).toEqual(readable)
 })
 
@@ -49,7 +49,7 @@ async function go(config: Parameters<typeof resolved>[0]): Promise<JsonObject> {
   return execute({}, { signal: now(), progress: () => undefined })
 }
 
-it('of a result with bad blocks the good ones come through, from a process and over HTTP', async () => {
+it('keeps the valid blocks of a result, from a process and over HTTP', async () => {
   const says = `{"jsonrpc":"2.0","id":$id,"result":${JSON.stringify({ content, isError: null })}}`
   expect(await go({ ship: ground.raw({ tools: [{ name: 'go' }], says }) })).toEqual({ content: shown })
   const far = new RawHttp((response, id) => answer(response, id, { content, isError: null }))

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { redactorOf } from '../../../src/mcp/connecting/server-messages.ts'
 
-it('takes values out wherever they stand, also without their scheme and as JSON writes them', () => {
+it('removes secrets, also without their scheme and in JSON', () => {
   const redact = redactorOf(new Map([['TOKEN', 'Bearer abcdefgh'], ['QUOTED', 'pass"word\n1']]))
   expect(redact('a Bearer abcdefgh, abcdefgh')).toBe('a [secret TOKEN], [secret TOKEN]')
   expect(redact(JSON.stringify({ said: 'pass"word\n1' }))).toBe('{"said":"[secret QUOTED]"}')

@@ -34,7 +34,7 @@ async function listen(handle: Handle): Promise<string> {
 const none = fromJsonSchema({ type: 'object', properties: {} })
 const text = (said: string) => ({ content: [{ type: 'text' as const, text: said }] })
 
-/** A server of the official library behind a loopback address. */
+/** A server of the official SDK on a loopback address. */
 function library(seen: Record<string, unknown>[] = [], legacy: 'stateless' | 'reject' = 'stateless'): Handle {
   const handler = createMcpHandler(() => {
     const server = new McpServer({ name: 'harbour', version: '2.0.0' })
@@ -78,7 +78,7 @@ function call(extension: ConnectedExtension, tool: string, args: JsonObject = {}
   return execute(args, { signal: now(), progress: () => undefined, ...runtime })
 }
 
-it.each(['stateless', 'reject'] as const)('reaches a server over HTTP with its secrets, where older peers are: %s', async (legacy) => {
+it.each(['stateless', 'reject'] as const)('connects over HTTP with its secrets, legacy clients: %s', async (legacy) => {
   const seen: Record<string, unknown>[] = []
   const url = await listen(library(seen, legacy))
   const { extension } = await connected(url, { authorization: { secret: 'HARBOUR_TOKEN' } }, { HARBOUR_TOKEN: 'Bearer s3cr3t-of-the-harbour' })
@@ -87,7 +87,7 @@ it.each(['stateless', 'reject'] as const)('reaches a server over HTTP with its s
   expect(await call(extension!, 'harbour_list')).toMatchObject({ structuredContent: { result: [1, 2, 3] } })
 })
 
-it('sends parameters as headers where a tool says so, and does without one that says it wrongly', async () => {
+it('sends parameters as headers, and leaves out a tool with an invalid header', async () => {
   const handler = createMcpHandler(() => {
     const server = new McpServer({ name: 'harbour', version: '2.0.0' })
     for (const [name, header] of [['moor', 'Berth'], ['sail', 'two words']] as const) {
@@ -103,12 +103,12 @@ it('sends parameters as headers where a tool says so, and does without one that 
   }))
   expect([...extension!.definitions.keys()]).toEqual(['harbour_moor'])
   expect(servers.offer(resolved({ harbour: { type: 'remote', url: extension!.server.address } })).diagnostics)
-    .toMatchObject([{ code: 'ShapeInvalid', message: expect.stringContaining('"sail" wants a parameter sent as a header') }])
+    .toMatchObject([{ code: 'ShapeInvalid', message: expect.stringContaining('"sail" declares a header') }])
   expect(await call(extension!, 'harbour_moor', { berth: 'north' })).toMatchObject({ content: [{ text: 'moor' }] })
   expect(seen.at(-1)).toMatchObject({ 'mcp-param-berth': 'north' })
 })
 
-it('does without a tool, or a block of a result, that is not of the newer era either', async () => {
+it('leaves out invalid tools and content blocks in the newer era too', async () => {
   const handler = createMcpHandler(() => {
     const server = new McpServer({ name: 'harbour', version: '2.0.0' })
     for (const name of ['moor', 'sail']) {
@@ -123,10 +123,10 @@ it('does without a tool, or a block of a result, that is not of the newer era ei
     return isWhole ? new Response(spoil(await answer.text()), { headers: { 'content-type': 'application/json' } }) : answer
   }, request, response)))
   expect(servers.status).toMatchObject([{ state: 'connected', tools: 1 }])
-  expect(await call(extension!, 'harbour_moor')).toMatchObject({ content: [{ text: 'moor' }, { text: expect.stringContaining('a block of the type "video"') }] })
+  expect(await call(extension!, 'harbour_moor')).toMatchObject({ content: [{ text: 'moor' }, { text: expect.stringContaining('an unsupported block of type "video"') }] })
 })
 
-it('asks the person of the very call that a far server has a question for', async () => {
+it('asks the person of the call that a remote server has a question about', async () => {
   const { extension } = await connected(await listen(library()))
   const berths = ['north', 'south']
   const answers = await Promise.all(berths.map((berth) =>
@@ -134,19 +134,19 @@ it('asks the person of the very call that a far server has a question for', asyn
   expect(answers).toMatchObject(berths.map((berth) => ({ content: [{ text: `berth ${berth}` }] })))
 })
 
-it('does without a server whose secret has no value here, and says which', async () => {
+it('does not connect if a secret is not set, and names it', async () => {
   const seen: Record<string, unknown>[] = []
   const { servers } = await connected(await listen(library(seen)), { authorization: { secret: 'HARBOUR_TOKEN' } })
   expect(servers.status).toMatchObject([{ state: 'unavailable', error: { code: 'EnvNameNotSet', message: expect.stringContaining('HARBOUR_TOKEN') } }])
   expect(seen).toEqual([])
 })
 
-it.each([401, 403])('says what to do about a server that answers %i', async (status) => {
+it.each([401, 403])('advises how to authorize for status %i', async (status) => {
   const { servers } = await connected(await listen((_request, response) => response.writeHead(status).end('s3cr3t-of-the-harbour')))
-  expect(servers.status).toMatchObject([{ error: { code: 'ServerUnavailable', message: expect.stringContaining(`it answers ${status}. Name the variable`) } }])
+  expect(servers.status).toMatchObject([{ error: { code: 'ServerUnavailable', message: expect.stringContaining(`it responds with status ${status}. Name the variable`) } }])
 })
 
-it('does not carry secrets to where a server sends it', async () => {
+it('does not send secrets to a redirect target', async () => {
   const elsewhere: Record<string, unknown>[] = []
   const other = await listen(library(elsewhere))
   const url = await listen((_request, response) => response.writeHead(307, { location: other }).end())
@@ -155,7 +155,7 @@ it('does not carry secrets to where a server sends it', async () => {
   expect(elsewhere).toEqual([])
 })
 
-it('tells a server that cannot be reached from one that is lost on the way', async () => {
+it('reports a server that cannot be reached as unavailable', async () => {
   const { extension, servers } = await connected(await listen(library()))
   open[0]!.closeAllConnections()
   await new Promise((done) => open[0]!.close(done))
@@ -163,7 +163,7 @@ it('tells a server that cannot be reached from one that is lost on the way', asy
   expect(servers.status).toMatchObject([{ state: 'unavailable', tools: 3 }])
 })
 
-it('is not drowned by an answer without an end', async () => {
+it('limits an endless response', async () => {
   const serve = library()
   const drown = vi.fn<(response: ServerResponse) => void>((response) => {
     response.writeHead(200, { 'content-type': 'application/json' })

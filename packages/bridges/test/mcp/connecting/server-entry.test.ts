@@ -11,7 +11,7 @@ function entriesOf(layers: Partial<Record<LayerConfig['layer'], Servers>>) {
   return serverEntries({ layers: Object.entries(layers).map(([layer, mcp]) => ({ layer: layer as LayerConfig['layer'], location: `${layer}.json`, config: { mcp } })) })
 }
 
-it('says where a server is named and who it is', () => {
+it('reads layer, location and identity of a server', () => {
   const { entries, diagnostics } = entriesOf({ global: { my_Ship: local() }, project: { harbour: remote('https://example.com/mcp?key=123') }, embedder: { tug: local() } })
   expect(diagnostics).toEqual([])
   expect(entries).toMatchObject([
@@ -21,7 +21,7 @@ it('says where a server is named and who it is', () => {
   ])
 })
 
-it('takes the same server for the same, and one with another command, variable, address or secret for another', () => {
+it('changes the identity with command, variables, URL and secrets', () => {
   const identityOf = (config: McpServerConfig) => entriesOf({ global: { ship: config } }).entries[0]!.identity
   expect(identityOf(local({ timeoutMs: 5 }))).toBe(identityOf(local()))
   expect(identityOf(local({ env: ['B', 'A'] }))).toBe(identityOf(local({ env: ['A', 'B'] })))
@@ -32,7 +32,7 @@ it('takes the same server for the same, and one with another command, variable, 
   expect(new Set(others.map(identityOf)).size).toBe(others.length)
 })
 
-it('lets a project switch off and hasten what the user has, and nothing else', () => {
+it('lets a project disable a server or shorten its timeout, but not change it', () => {
   const tightened = entriesOf({ global: { ship: local({ timeoutMs: 100 }), tug: local() }, project: { ship: local({ timeoutMs: 900 }), tug: local({ enabled: false, timeoutMs: 50 }) } })
   expect(tightened.diagnostics).toEqual([])
   expect(tightened.entries).toMatchObject([
@@ -44,12 +44,12 @@ it('lets a project switch off and hasten what the user has, and nothing else', (
   expect(entriesOf({ global: { ship: local({ enabled: false }) }, project: { ship: local({ enabled: true }) } }).entries).toMatchObject([{ config: { enabled: false } }])
 })
 
-it('options that are passed in replace what files say', () => {
+it('lets options override configuration files', () => {
   expect(entriesOf({ embedder: { ship: local({ command: ['mine'] }) }, global: { ship: local({ enabled: false }) } }).entries)
     .toMatchObject([{ address: 'mine', location: 'embedder.json' }])
 })
 
-it('does not use two servers that can hardly be told apart', () => {
+it('rejects servers with similar names', () => {
   const { entries, diagnostics } = entriesOf({ global: { my_ship: local() }, project: { 'my-ship': local({ command: ['evil'] }) } })
   expect(entries).toMatchObject([{ name: 'my_ship' }])
   expect(diagnostics).toMatchObject([{ code: 'RegistrationConflict', path: '/mcp/my-ship' }])
@@ -58,7 +58,7 @@ it('does not use two servers that can hardly be told apart', () => {
 it.each([
   ['http://example.com/mcp', true], ['http://127.0.0.1.example.com/mcp', true], ['https://example.com/mcp', false], ['http://127.0.0.1:80/mcp', false],
   ['http://localhost:8/mcp', false], ['http://[::1]:8/mcp', false], ['https://me:word@example.com/mcp', true],
-])('a secret is sent to %s: refused is %s', (url, refused) => {
+])('sending a secret to %s is rejected: %s', (url, refused) => {
   const { entries, diagnostics } = entriesOf({ global: { ship: remote(url, { authorization: { secret: 'TOKEN' } }) } })
   expect([entries.length, diagnostics.length]).toEqual(refused ? [0, 1] : [1, 0])
   if (refused) expect(diagnostics).toMatchObject([{ code: 'ConfigInvalid', path: '/mcp/ship' }])

@@ -10,7 +10,7 @@ let ground: Ground
 beforeEach(() => { ground = new Ground() })
 afterEach(() => ground.leave())
 
-/** Calls as a compartment would, with what a runtime has. */
+/** Calls a tool as a compartment does. */
 function call(extension: ConnectedExtension, tool: string, args: JsonObject = {}, runtime: object = {}): Promise<JsonObject> {
   const { tools } = extension.module([tool])
   const execute = tools[tool]!.execute as unknown as (args: JsonObject, runtime: object) => Promise<JsonObject>
@@ -33,7 +33,7 @@ const isAlive = (pid: number): boolean => {
 }
 const until = (condition: () => boolean): Promise<true> => vi.waitUntil(condition, { timeout: 60_000, interval: 5 })
 
-it('starts nothing by being asked what is offered, and knows it the next time without starting', async () => {
+it('offers cached tools without starting a server', async () => {
   const cache = join(ground.folder, 'cache')
   const config = resolved({ ship: ground.library() })
   const first = ground.open({ cache })
@@ -55,7 +55,7 @@ it('starts nothing by being asked what is offered, and knows it the next time wi
   expect(ground.notes).toHaveLength(2)
 })
 
-it('gives a process what was named for it and nothing else, in the folder of the workspace', async () => {
+it('passes only the named variables to a process, and starts it in the workspace', async () => {
   const env = { FIXTURE_TOKEN: 'a-long-enough-secret', OTHER_TOKEN: 'not for it' }
   const extension = await connected(ground.open({ env }), resolved({ ship: ground.library({ env: ['FIXTURE_TOKEN', 'NOT_SET'] }) }))
   const { structuredContent } = await call(extension, 'ship_variables') as { structuredContent: { names: string[]; cwd: string; token: string } }
@@ -64,20 +64,20 @@ it('gives a process what was named for it and nothing else, in the folder of the
   expect(structuredContent.token).toBe('[secret FIXTURE_TOKEN]')
 })
 
-it('hands on errors of tools, progress, and what the process says', async () => {
+it('forwards tool errors, progress and standard error', async () => {
   const servers = ground.open()
   const extension = await connected(servers)
-  const said: string[] = []
-  const log = { info: (line: string) => said.push(line), debug() {}, warn() {}, error() {} }
+  const lines: string[] = []
+  const log = { info: (line: string) => lines.push(line), debug() {}, warn() {}, error() {} }
   await extension.module([]).init!({ config: {}, log } as never)
-  expect(said).toEqual(['ready to serve'])
+  expect(lines).toEqual(['ready to serve'])
   expect(await call(extension, 'ship_fail')).toEqual({ content: [{ type: 'text', text: 'no such ship' }], isError: true })
   const progress = vi.fn<(text: string) => void>()
   await call(extension, 'ship_count', {}, { progress })
   expect(progress.mock.calls).toEqual([['half way']])
 })
 
-it('tells the server when a call is cancelled, and goes on serving others', async () => {
+it('cancels a call at the server without affecting others', async () => {
   const extension = await connected(ground.open())
   const stop = new AbortController()
   const hanging = call(extension, 'ship_hang', {}, { signal: stop.signal })
@@ -88,7 +88,7 @@ it('tells the server when a call is cancelled, and goes on serving others', asyn
   expect(await call(extension, 'ship_echo', { text: 'still there' })).toMatchObject({ content: [{ text: 'still there' }] })
 })
 
-it('settles what a dying server leaves, rests, and starts it again for the next call', async () => {
+it('fails the calls of a crashed server, waits, and restarts it for the next call', async () => {
   let time = 0
   const servers = ground.open({ now: () => time })
   const extension = await connected(servers)
@@ -96,15 +96,15 @@ it('settles what a dying server leaves, rests, and starts it again for the next 
   for (const one of await Promise.allSettled(others)) {
     expect(one).toMatchObject({ status: 'rejected', reason: { code: 'ServerLost', retryable: true } })
   }
-  expect(servers.status).toMatchObject([{ state: 'unavailable', tools: 11, error: { message: expect.stringContaining('It said last: about to sink') } }])
+  expect(servers.status).toMatchObject([{ state: 'unavailable', tools: 11, error: { message: expect.stringContaining('Last line of its standard error: about to sink') } }])
   const early = call(extension, 'ship_echo', { text: 'x' })
-  await expect(early).rejects.toMatchObject({ code: 'ServerUnavailable', message: expect.stringMatching(/^mcp server ship is unavailable: .*about to sink\. It is tried again when it is called in 1 s\.$/), data: { retryAfterMs: 1_000 } })
+  await expect(early).rejects.toMatchObject({ code: 'ServerUnavailable', message: expect.stringMatching(/^mcp server ship is unavailable: .*about to sink\. The next attempt is possible in 1 s\.$/), data: { retryAfterMs: 1_000 } })
   time = 1_000
   expect(await call(extension, 'ship_echo', { text: 'again' })).toMatchObject({ content: [{ text: 'again' }] })
   expect(ground.notes.filter((line) => line.startsWith('started'))).toHaveLength(2)
 })
 
-it('rests longer each time, up to a minute', async () => {
+it('waits longer after each failure, up to a minute', async () => {
   let time = 0
   const cache = join(ground.folder, 'cache')
   const script = ground.raw({ tools: [{ name: 'go' }] })
@@ -113,21 +113,21 @@ it('rests longer each time, up to a minute', async () => {
   rmSync(join(ground.folder, 'script.json'))
   const servers = ground.open({ now: () => time, cache })
   const [extension] = servers.offer(config).extensions
-  const rests: number[] = []
+  const waits: number[] = []
   for (let round = 0; round < 6; round++) {
     const trying = servers.connect(now())
     expect(servers.status).toMatchObject([{ state: 'connecting' }])
     await trying
-    // Asked before its time, it is not tried: it says when.
+    // During the wait, a call fails without an attempt.
     const early = await call(extension!, 'gone_go').catch((error: unknown) => error)
     expect(early).toMatchObject({ code: 'ServerUnavailable' })
-    rests.push(((early as BulkheadError).data as { retryAfterMs: number }).retryAfterMs)
-    time += rests.at(-1)!
+    waits.push(((early as BulkheadError).data as { retryAfterMs: number }).retryAfterMs)
+    time += waits.at(-1)!
   }
-  expect(rests).toEqual([1_000, 2_000, 5_000, 15_000, 60_000, 60_000])
+  expect(waits).toEqual([1_000, 2_000, 5_000, 15_000, 60_000, 60_000])
 })
 
-it.each([false, true])('ends a server with all that it started, also what has left its group and its environment: %s', async (stray) => {
+it.each([false, true])('ends a server and its descendants, also one that left the process group: %s', async (stray) => {
   const servers = ground.open()
   const extension = await connected(servers)
   const { content: [{ text: child }] } = await call(extension, 'ship_child', { stray }) as { content: [{ text: string }] }
@@ -139,7 +139,7 @@ it.each([false, true])('ends a server with all that it started, also what has le
   expect(servers.offer(resolved({ ship: ground.library() }))).toEqual({ extensions: [], diagnostics: [] })
 })
 
-it('ends what the configuration no longer names, or switches off', async () => {
+it('ends a server that the configuration disables', async () => {
   const servers = ground.open()
   await connected(servers)
   const server = Number(/started (\d+)/.exec(ground.notes[0]!)![1])
@@ -150,7 +150,7 @@ it('ends what the configuration no longer names, or switches off', async () => {
   expect(ground.notes).toHaveLength(1)
 })
 
-it('does not send a call to a tool that is described in other words than those that were offered', async () => {
+it('does not call a tool whose definition has changed', async () => {
   let changes = 0
   const servers = ground.open({ onChange: () => { changes++ } })
   const config = resolved({ ship: ground.library() })
@@ -168,7 +168,7 @@ it('does not send a call to a tool that is described in other words than those t
   expect(await call(newer!, 'ship_echo', { text: 'x' })).toMatchObject({ content: [{ text: 'x' }] })
 })
 
-it('asks the user of the call, and declines where there is none', async () => {
+it('asks the person of the call, and declines if there is none', async () => {
   const extension = await connected(ground.open())
   const ask = vi.fn<Interact['ask']>(async () => '8080')
   const interact = { ask, confirm: async () => true } as unknown as Interact
@@ -179,43 +179,43 @@ it('asks the user of the call, and declines where there is none', async () => {
   expect(await call(extension, 'ship_ask')).toMatchObject({ content: [{ text: '{"action":"decline"}' }] })
 })
 
-it('speaks the newer way with a process that refuses the older one', async () => {
+it('uses the newer handshake if a process rejects the older one', async () => {
   const library = ground.library() as { readonly command: readonly string[] }
   const extension = await connected(ground.open(), resolved({ ship: ground.library({ command: [...library.command, 'modern'] }) }))
   expect(await call(extension, 'ship_echo', { text: 'ahoy' })).toEqual({ content: [{ type: 'text', text: 'ahoy' }] })
 })
 
-it('refuses a server that wants to use the model', async () => {
+it('rejects sampling', async () => {
   const extension = await connected(ground.open())
   expect(await call(extension, 'ship_sample')).toMatchObject({ isError: true })
 })
 
-it('kills a server that sends a line without an end', async () => {
+it('kills a server that sends an endless line', async () => {
   const servers = ground.open()
   const extension = await connected(servers, resolved({ ship: ground.raw({ tools: [{ name: 'pour', inputSchema: { type: 'object' } }], flood: true }) }))
   await expect(call(extension, 'ship_pour')).rejects.toMatchObject({
-    code: 'MessageTooLarge', message: expect.stringMatching(/A line has more than \d+ bytes\. Call the tool so that it has less to say/),
+    code: 'MessageTooLarge', message: expect.stringMatching(/A line has more than \d+ bytes\. Request less data/),
   })
   expect(servers.status).toMatchObject([{ state: 'unavailable' }])
 })
 
-it('says of a server whose list is too long that it is', async () => {
+it('reports a list of tools that is too large', async () => {
   const servers = ground.open()
   await connected(servers, resolved({ ship: ground.raw({ tools: [{ name: 'go', description: 'x'.repeat(17_000_000) }] }) }))
-  expect(servers.status).toMatchObject([{ error: { message: expect.stringMatching(/^mcp server ship is unavailable: it sent too much at once: A line has more than \d+ bytes\.( |$)/) } }])
+  expect(servers.status).toMatchObject([{ error: { message: expect.stringMatching(/^mcp server ship is unavailable: it sent a message that is too large: A line has more than \d+ bytes\.( |$)/) } }])
 })
 
-it('gives up on a server that never answers, and leaves nothing of it', async () => {
+it('stops a server that does not respond in time', async () => {
   const servers = ground.open({ connectMs: 300 })
   servers.offer(resolved({ mute: ground.raw({ tools: [], silent: 'initialize' }), slow: ground.raw({ tools: [], silent: 'tools/list' }, 'slow.json') }))
   await servers.connect(now())
   expect(servers.status).toMatchObject([
-    { name: 'mute', state: 'unavailable', error: { message: expect.stringContaining('did not answer within 300 ms') } },
-    { name: 'slow', state: 'unavailable', error: { message: expect.stringContaining('did not answer within 300 ms') } },
+    { name: 'mute', state: 'unavailable', error: { message: expect.stringContaining('did not respond within 300 ms') } },
+    { name: 'slow', state: 'unavailable', error: { message: expect.stringContaining('did not respond within 300 ms') } },
   ])
 })
 
-it('does not wait longer for a server than its caller does', async () => {
+it('stops waiting for a server when its caller does', async () => {
   const servers = ground.open({ connectMs: 60_000 })
   const mute = ground.raw({ tools: [], silent: 'initialize' })
   servers.offer(resolved({ mute }))
@@ -228,7 +228,7 @@ it('does not wait longer for a server than its caller does', async () => {
   await servers.close()
 })
 
-it('reads past what is no message, and makes what a server says of an error visible', async () => {
+it('ignores invalid messages, and escapes error messages of a server', async () => {
   const servers = ground.open()
   const extension = await connected(servers, resolved({ ship: ground.raw({ tools: [{ name: 'go' }], noise: ['Listening!', '', '{"half":'] }) }))
   expect(extension.manifest.tools).toMatchObject([{ name: 'ship_go', description: 'MCP tool (no description)', inputSchema: { type: 'object', properties: {} } }])

@@ -5,7 +5,7 @@ import { BoundedTransport } from '../../../src/mcp/serving/bounded-transport.ts'
 const request = (id: number): JSONRPCMessage => ({ jsonrpc: '2.0', id, method: 'tools/list' })
 const answer = (id: number): JSONRPCMessage => ({ jsonrpc: '2.0', id, result: {} })
 
-/** The near end of a wire whose far end may stop reading. */
+/** A transport whose client may stop reading. */
 async function wire(maxOpen: number) {
   const [inner, far] = InMemoryTransport.createLinkedPair()
   const state = { stuck: false, closed: 0, faults: 0, received: [] as JSONRPCMessage[], answers: [] as JSONRPCMessage[] }
@@ -29,7 +29,7 @@ async function wire(maxOpen: number) {
   return { bounded, far, state, closed: closed.promise }
 }
 
-it('lets through what may be open, and again what was answered or taken back', async () => {
+it('limits open requests, and frees the place of answered and cancelled ones', async () => {
   const { bounded, far, state } = await wire(2)
   for (const id of [1, 2, 3]) await far.send(request(id))
   expect(state.received).toHaveLength(2)
@@ -41,7 +41,7 @@ it('lets through what may be open, and again what was answered or taken back', a
   expect(state.received.map((message) => 'id' in message ? message.id : 'note')).toEqual([1, 2, 4, 'note', 5])
 })
 
-it('counts an answer that has not left, and hangs up on who reads nothing', async () => {
+it('counts unsent responses, and disconnects a client that does not read', async () => {
   const { bounded, far, state, closed } = await wire(2)
   state.stuck = true
   for (const id of [1, 2]) await far.send(request(id))
@@ -53,7 +53,7 @@ it('counts an answer that has not left, and hangs up on who reads nothing', asyn
   await closed
 })
 
-it('closes once, whichever end does', async () => {
+it('closes once, from either end', async () => {
   const { bounded, far, state } = await wire(2)
   await far.close()
   await bounded.close()

@@ -7,7 +7,7 @@ const outcome: Outcome = { type: 'output', data: 1, metadata: { call_id: 'c', to
 const request = (signal = new AbortController().signal): ClientRequest =>
   ({ signal, client: 'editor', canAsk: true, progress: new ProgressReporter(async () => {}) })
 
-/** Calls of tools that stop when they are told to, and not when they are cancelled. */
+/** Calls whose tools ignore cancellation. */
 function stubborn(maxOpen: number) {
   const ends: (() => void)[] = []
   const calls = new OpenCalls({
@@ -16,11 +16,11 @@ function stubborn(maxOpen: number) {
   return { calls, ends }
 }
 
-it('a call that was taken back counts until its tool has stopped', async () => {
+it('counts a cancelled call until its tool has stopped', async () => {
   const { calls, ends } = stubborn(2)
   const stop = new AbortController()
-  const taken = calls.begin({ name: 't' }, request(stop.signal))
-  const step = taken.next(request(stop.signal))
+  const cancelled = calls.begin({ name: 't' }, request(stop.signal))
+  const step = cancelled.next(request(stop.signal))
   calls.begin({ name: 't' }, request())
   stop.abort()
   expect(() => calls.begin({ name: 't' }, request())).toThrow(expect.objectContaining({ code: -32000 }))
@@ -29,7 +29,7 @@ it('a call that was taken back counts until its tool has stopped', async () => {
   expect(calls.begin({ name: 't' }, request()).id).toBe('mcp-3')
 })
 
-it('a question belongs to the call it names, to the caller of that call, or to the call that waits longest', () => {
+it('assigns a question to its call, to the caller of that call, or to the oldest call', () => {
   const { calls } = stubborn(9)
   const [first, second] = [calls.begin({ name: 't' }, request()), calls.begin({ name: 't' }, request())]
   expect(calls.askedFor(second.id)).toBe(second)

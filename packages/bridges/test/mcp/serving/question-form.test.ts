@@ -14,7 +14,7 @@ const accepted = (value: unknown) => ({ status: 'accepted', value })
 describe('an approval', () => {
   const request = { kind: 'Approve', approval } as const
 
-  it('is shown whole, with the words of strangers behind marks', () => {
+  it('is shown in full, with untrusted text quoted', () => {
     expect(formOf(request)?.message).toBe([
       'Allow `deploy` to reach prod.example?', 'from: global extension ship 1.0.0',
       'may: reach *.example', 'because: the tool is gated', 'because: a rule asks', 'key: prod',
@@ -27,7 +27,7 @@ describe('an approval', () => {
     expect(forged).not.toMatch(/\u202e/)
   })
 
-  it('says which tools call it, and who chose the key', () => {
+  it('shows the calling tools and who chose the key', () => {
     const { message } = formOf({ kind: 'Approve', approval: { ...approval, calledBy: ['plan of the global extension plan 1.0.0'], keyByTool: true } })!
     expect(message).toContain('\ncalled by: plan of the global extension plan 1.0.0\n')
     expect(message).toMatch(/\nkey: prod\nThe tool chose this key, .* lasts for this session at most\.\n/)
@@ -38,12 +38,12 @@ describe('an approval', () => {
     expect(answered(request, { decision, reason: ' why ' })).toEqual(accepted({ decision, reason: 'why' }))
   })
 
-  it('bounds what is said beside it', () => {
+  it('limits the reason', () => {
     expect(answered(request, { decision: 'reject', reason: 'x'.repeat(9_000) })).toMatchObject({ value: { reason: 'x'.repeat(2_000) } })
   })
 })
 
-describe('nothing but an accepted answer of the right form is one', () => {
+describe('rejects invalid replies', () => {
   const replies: readonly unknown[] = [
     undefined, null, 'accept', [], {}, { action: 'accept' }, { action: 'accept', content: null }, { action: 'accept', content: [] },
     { action: 'accept', content: 'once' }, { action: 'accept', content: {} }, { action: 'accept', content: { decision: 'yes' } },
@@ -61,7 +61,7 @@ describe('nothing but an accepted answer of the right form is one', () => {
 })
 
 describe('other questions', () => {
-  it('are a text, a yes or no, or one of several', () => {
+  it('accept a string, a boolean or an option', () => {
     expect(answered({ kind: 'Ask', prompt: 'Why?' }, { answer: '' })).toEqual(accepted(''))
     expect(answered({ kind: 'Confirm', prompt: 'Sure?' }, { answer: false })).toEqual(accepted(false))
     expect(answered({ kind: 'grantStageTool', tool: 'deploy', stage: 'plan', argsDigest: 'd', approval }, { answer: true })).toEqual(accepted(true))
@@ -71,7 +71,7 @@ describe('other questions', () => {
     expect(answered(device, { answer: false }).status).toBe('rejected')
   })
 
-  it('tell options apart that look alike, and give back the label that was meant', () => {
+  it('distinguish similar options, and return the chosen label', () => {
     const options = [{ label: 'a\u200b' }, { label: 'a\\u{200b}' }, { label: 'b', description: 'the last' }]
     const form = formOf({ kind: 'Select', prompt: 'Which?', options })!
     const { enum: shown = [] } = form.requestedSchema.properties['answer'] as { readonly enum?: readonly string[] }
@@ -82,7 +82,7 @@ describe('other questions', () => {
       .toEqual(accepted([options[1]!.label]))
   })
 
-  it('that must not be asked in a form are not', () => {
+  it('that are not allowed in a form have none', () => {
     expect(formOf({ kind: 'Auth.Password', prompt: 'Password?' })).toBeUndefined()
     expect(formOf({ kind: 'trustProject', path: '/p', summary: 's' })).toBeUndefined()
   })

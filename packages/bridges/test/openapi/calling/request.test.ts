@@ -19,7 +19,7 @@ describe('a query', () => {
     [{ b: { c: [{ d: 1 }, { d: null }] } }, { style: 'deepObject' }, '?a%5Bb%5D%5Bc%5D%5B0%5D%5Bd%5D=1'], [['b', 'c'], { style: 'deepObject' }, '?a%5B0%5D=b&a%5B1%5D=c'], ['b', { style: 'deepObject' }, '?a=b'],
     ['b/c:d?e', { reserved: true }, '?a=b/c:d?e'], ['b&c=d#e+f', { reserved: true }, '?a=b%26c%3Dd%23e%2Bf'],
     [{ b: [1] }, { json: true }, '?a=%7B%22b%22%3A%5B1%5D%7D'], ["!'()*", { name: "n!'" }, '?n%21%27=%21%27%28%29%2A'],
-  ])('writes %j as %j', (value, more, written) => {
+  ])('serializes %j with %j', (value, more, written) => {
     expect(query(value, more)).toBe(written)
   })
 })
@@ -27,31 +27,31 @@ describe('a query', () => {
 describe('a path', () => {
   const path = (args: JsonObject, template: string, ...names: string[]) =>
     sent(args, { path: template, parameters: names.map((name) => parameter({ argument: name, name, in: 'path', style: 'simple', explode: false })) }).url.slice(BASE.length)
-  it('has each value in its segment', () => {
+  it('keeps each value in its segment', () => {
     expect(path({ a: ['b', 'c/d'], d: { e: '..' } }, '/x/{a}.json/{d}', 'a', 'd')).toBe('/x/b,c%2Fd.json/e,..')
     expect(path({ a: '..', b: 'x' }, '/{a}{b}', 'a', 'b')).toBe('/..x')
   })
   it.each([['{a}', { a: '..' }], ['{a}', { a: '.' }], ['{a}{b}', { a: '.', b: '.' }], ['.{a}', { a: '.' }], ['{a}', { a: '' }], ['{a}', { a: [] }], ['{a}', {}]])(
-    'is not led elsewhere: %s with %j', (segment, args) => {
+    'rejects a value that would change it: %s with %j', (segment, args) => {
       expect(() => path(args, `/x/${segment}/y`, 'a', 'b')).toThrow(expect.objectContaining({ code: 'InputInvalid' }))
     })
 })
 
 describe('a header', () => {
   const header = (value: Json) => sent({ a: value }, { parameters: [parameter({ name: 'X-A', in: 'header', style: 'simple' })] }).headers.get('x-a')
-  it('has the value as it is', () => expect([header('b, c'), header(['b', 5]), header(null)]).toEqual(['b, c', 'b,5', undefined]))
-  it.each(['a\nb', 'a\rb', 'a\0b', 'Ā'])('is not split: %j', (value) => expect(() => header(value)).toThrow(expect.objectContaining({ code: 'InputInvalid' })))
+  it('contains the value', () => expect([header('b, c'), header(['b', 5]), header(null)]).toEqual(['b, c', 'b,5', undefined]))
+  it.each(['a\nb', 'a\rb', 'a\0b', 'Ā'])('rejects %j', (value) => expect(() => header(value)).toThrow(expect.objectContaining({ code: 'InputInvalid' })))
 })
 
 describe('a body', () => {
   const body = (value: Json, form: DescribedBody['form'], mediaType = 'x/y', fields: DescribedBody['fields'] = {}) => sent({ body: value }, { body: { argument: 'body', form, mediaType, fields } })
-  it('is written in its form', () => {
+  it('is serialized by its media type', () => {
     expect(body({ a: [1] }, 'json')).toMatchObject({ body: '{"a":[1]}' })
     expect(body({ a: [1, 'b&c'], d: { e: 1 }, f: null }, 'urlencoded').body).toBe('a=1&a=b%26c&d=%7B%22e%22%3A1%7D')
     expect(body('a\nb', 'text', 'text/csv').headers.get('content-type')).toBe('text/csv')
-    expect(() => body(5, 'text')).toThrow('is to be a text')
+    expect(() => body(5, 'text')).toThrow('must be a string')
   })
-  it('is a form whose fields have each the encoding that is stated', () => {
+  it('encodes each form field as the document requires', () => {
     const styled = (style: 'form' | 'spaceDelimited' | 'pipeDelimited' | 'deepObject', explode = true) => ({ f: { style, explode, reserved: false } })
     const form = (value: Json, fields: DescribedBody['fields']) => body({ f: value }, 'urlencoded', 'x/y', fields).body
     expect(form({ a: 1, b: { c: ['x', 'y'] } }, styled('deepObject'))).toBe('f%5Ba%5D=1&f%5Bb%5D%5Bc%5D%5B0%5D=x&f%5Bb%5D%5Bc%5D%5B1%5D=y')
@@ -69,11 +69,11 @@ describe('a body', () => {
     ['a name with brackets', { 'a][b': 1 }, { f: { style: 'deepObject', explode: true, reserved: false } }],
     ['an object inside a list', [{ a: 1 }], { f: { style: 'form', explode: true, reserved: false } }],
     ['an object as text', { a: 1 }, { f: { style: 'text' } }],
-  ])('is not sent with %s, which its encoding cannot write', (_, value, fields) => {
+  ])('rejects %s, which its encoding does not support', (_, value, fields) => {
     expect(() => body({ f: value }, 'urlencoded', 'x/y', fields)).toThrow(expect.objectContaining({ code: 'InputInvalid' }))
-    expect(() => body([value], 'urlencoded', 'x/y', fields)).toThrow('is to be an object of fields')
+    expect(() => body([value], 'urlencoded', 'x/y', fields)).toThrow('must be an object')
   })
-  it('is left out where it is not given', () => {
+  it('is omitted if there is no argument', () => {
     const { body: none, headers } = sent({}, { body: { argument: 'body', form: 'json', mediaType: 'application/json', fields: {} } })
     expect([none, headers.has('content-type')]).toEqual([undefined, false])
   })

@@ -4,7 +4,7 @@ import { operation, schemaOf } from './read.ts'
 const inQuery = (name: string, more: object = {}) => ({ name, in: 'query', schema: { type: 'string' }, ...more })
 
 describe('parameters', () => {
-  it('are told with what they are, and sent as the document says', () => {
+  it('become arguments with schema, place and style', () => {
     const api = operation({ parameters: [
       inQuery('q', { description: 'What to look for.', required: true }), inQuery('filter[name]', { style: 'deepObject', explode: true }),
       inQuery('pipes', { style: 'pipeDelimited' }), { name: 'X-Tag', in: 'header', schema: { type: 'integer' } },
@@ -27,12 +27,12 @@ describe('parameters', () => {
     ])
   })
 
-  it('of one name are told apart by their place', () => {
+  it('with the same name get their place as a prefix', () => {
     expect(Object.keys(schemaOf(operation({ parameters: [inQuery('id')] }))['properties'] as object)).toEqual(['id', 'query_id'])
     expect(operation({ parameters: [inQuery('id'), inQuery('query_id'), inQuery('a b'), inQuery('a:b'), inQuery('a;b')] }).faults).toHaveLength(1)
   })
 
-  it('of the operation win over those of the path, and cookies and headers of the connection are none', () => {
+  it('of the operation override those of the path; optional cookies and connection headers are ignored', () => {
     const api = operation({ parameters: [
       { name: 'id', in: 'path', required: true, schema: { type: 'integer' } }, { name: 'sid', in: 'cookie', schema: {} },
       { name: 'Authorization', in: 'header', schema: {} }, { name: 'Content-Type', in: 'header', schema: {} },
@@ -41,11 +41,11 @@ describe('parameters', () => {
   })
 
   it.each([
-    ['a cookie that is needed', { name: 'sid', in: 'cookie', required: true }], ['another style', inQuery('q', { style: 'simple' })],
-    ['a path in a matrix', { name: 'id', in: 'path', required: true, style: 'matrix' }], ['no place', { name: 'q' }], ['an unknown place', { name: 'q', in: 'body' }],
-    ['no name', { in: 'query' }], ['a header that splits', { name: 'a\r\nb', in: 'header' }], ['a reference elsewhere', { $ref: 'other.yaml#/q' }],
-    ['another form', { name: 'q', in: 'query', content: { 'application/xml': {} } }], ['a text', 'q'],
-  ])('that are %s leave the operation out', (_, parameter) => {
+    ['a required cookie', { name: 'sid', in: 'cookie', required: true }], ['an unsupported style', inQuery('q', { style: 'simple' })],
+    ['a path in matrix style', { name: 'id', in: 'path', required: true, style: 'matrix' }], ['no place', { name: 'q' }], ['an unknown place', { name: 'q', in: 'body' }],
+    ['no name', { in: 'query' }], ['a header name with a line break', { name: 'a\r\nb', in: 'header' }], ['an external reference', { $ref: 'other.yaml#/q' }],
+    ['an unsupported media type', { name: 'q', in: 'query', content: { 'application/xml': {} } }], ['a string', 'q'],
+  ])('reject the operation: %s', (_, parameter) => {
     const api = operation({ parameters: [parameter] })
     expect([api.operations.length, api.faults.length]).toEqual([0, 1])
   })
@@ -53,14 +53,14 @@ describe('parameters', () => {
 
 describe('bodies', () => {
   const body = (content: object, required = true) => operation({ requestBody: { required, content } })
-  it('are sent in the best of their forms', () => {
+  it('use the preferred media type', () => {
     const formOf = (content: object) => body(content).operations[0]?.body
     expect(formOf({ 'text/plain': {}, 'application/x-www-form-urlencoded': {}, 'application/json; charset=utf-8': {} })).toMatchObject({ form: 'json', mediaType: 'application/json' })
     expect(formOf({ 'application/merge-patch+json': {} })).toMatchObject({ form: 'json', mediaType: 'application/merge-patch+json' })
     expect(formOf({ '*/*': {} })).toMatchObject({ form: 'json', mediaType: 'application/json' })
     expect(formOf({ 'text/csv': {}, 'application/x-www-form-urlencoded': {} })).toMatchObject({ form: 'urlencoded' })
     expect(formOf({ 'text/csv': {} })).toMatchObject({ form: 'text', mediaType: 'text/csv' })
-    expect(body({ 'multipart/form-data': {} }).faults).toEqual([expect.stringContaining('in a form that is not offered')])
+    expect(body({ 'multipart/form-data': {} }).faults).toEqual([expect.stringContaining('with an unsupported media type')])
     expect(body({ 'application/octet-stream': {} }, false).operations).toEqual([])
   })
 })
@@ -70,7 +70,7 @@ describe('form fields', () => {
     { requestBody: { content: { 'application/x-www-form-urlencoded': { schema: { type: 'object', properties }, encoding } } } }, { components: { schemas: components } })
   const fieldsOf = (properties: object, encoding: object) => form(properties, encoding).operations[0]?.body?.fields
 
-  it('have the encoding that is stated for them, with its defaults', () => {
+  it('use the encoding of the document, with its defaults', () => {
     const any = { a: {}, b: {}, c: {}, d: {}, e: {}, f: {} }
     expect(fieldsOf(any, {
       a: { style: 'deepObject' }, b: { explode: false }, c: { style: 'pipeDelimited' }, d: { contentType: 'application/json; charset=utf-8' },
@@ -82,16 +82,16 @@ describe('form fields', () => {
   })
 
   it.each<readonly [string, object, object]>([
-    ['another style', {}, { style: 'matrix' }], ['another form', {}, { contentType: 'image/png' }], ['an object as text', { type: 'object' }, { contentType: 'text/plain' }],
-    ['a list of objects in a style that has no nesting', { type: 'array', items: { $ref: '#/components/schemas/Part' } }, { style: 'form' }],
-    ['an object of lists in a style that has no nesting', { type: 'object', properties: { x: { type: 'array' } } }, { style: 'form', explode: true }], ['no encoding', {}, 7 as never],
-  ])('that want %s leave the operation out, by name', (_, schema, encoding) => {
+    ['an unsupported style', {}, { style: 'matrix' }], ['an unsupported media type', {}, { contentType: 'image/png' }], ['an object as text', { type: 'object' }, { contentType: 'text/plain' }],
+    ['a list of objects in a style without nesting', { type: 'array', items: { $ref: '#/components/schemas/Part' } }, { style: 'form' }],
+    ['an object of lists in a style without nesting', { type: 'object', properties: { x: { type: 'array' } } }, { style: 'form', explode: true }], ['an invalid encoding', {}, 7 as never],
+  ])('reject the operation and name the field: %s', (_, schema, encoding) => {
     const api = form({ f: schema }, { f: encoding }, { Part: { type: 'object' } })
     expect([api.operations, api.faults]).toEqual([[], [expect.stringContaining('has a form field "f" ')]])
   })
 
-  it('need an object', () => {
-    expect(operation({ requestBody: { content: { 'application/x-www-form-urlencoded': { schema: { type: 'array' } } } } }).faults).toEqual([expect.stringContaining('no object')])
+  it('require an object schema', () => {
+    expect(operation({ requestBody: { content: { 'application/x-www-form-urlencoded': { schema: { type: 'array' } } } } }).faults).toEqual([expect.stringContaining('not an object')])
   })
 })
 
@@ -100,7 +100,7 @@ describe('schemas', () => {
     operation({ requestBody: { content: { 'application/json': { schema: written } } } }, { openapi, components: { schemas: components } })
   const bodyOf = (api: ReturnType<typeof schema>) => (schemaOf(api)['properties'] as Record<string, unknown>)['body']
 
-  it('that refer to themselves and to each other stand once', () => {
+  it('that are recursive are defined once', () => {
     const api = schema({ $ref: '#/components/schemas/Node' }, {
       Node: { type: 'object', properties: { next: { $ref: '#/components/schemas/Node' }, leaf: { $ref: '#/components/schemas/Leaf' }, part: { $ref: '#/components/schemas/Leaf/properties/of' } } },
       Leaf: { type: 'object', properties: { of: { $ref: '#/components/schemas/Node' } } },
@@ -112,7 +112,7 @@ describe('schemas', () => {
     })
   })
 
-  it('of one name do not take each other’s place', () => {
+  it('with the same name get different definitions', () => {
     const refs = ['schemas/A_2', 'schemas/A', 'other/A', 'other/A.', 'more/A']
     const api = operation({ requestBody: { content: { 'application/json': { schema: { anyOf: refs.map((ref) => ({ $ref: `#/components/${ref}` })) } } } } }, {
       components: { schemas: { A_2: { const: 1 }, A: { const: 2 } }, other: { A: { const: 3 }, 'A.': { const: 4 } }, more: { A: { const: 5 } } },
@@ -122,7 +122,7 @@ describe('schemas', () => {
     expect(anyOf.map(({ $ref }) => definitions[$ref.slice('#/$defs/'.length)]!.const)).toEqual([1, 2, 3, 4, 5])
   })
 
-  it('of version 3.0 are told in the words of 2020-12', () => {
+  it('of OpenAPI 3.0 are converted to 2020-12', () => {
     const written = {
       type: 'object', properties: {
         a: { type: 'string', nullable: true, enum: ['x'], example: { nullable: true } }, b: { type: 'number', minimum: 1, exclusiveMinimum: true, maximum: 5, exclusiveMaximum: false, format: 'money' },
@@ -137,25 +137,25 @@ describe('schemas', () => {
     })
   })
 
-  it('that are written as older drafts do are read as they are meant, and it is said', () => {
+  it('in older drafts are converted and reported', () => {
     const api = schema({ type: 'object', properties: { size: { type: 'integer', minimum: 0, exclusiveMinimum: true, required: true } } })
     expect(bodyOf(api)).toEqual({ type: 'object', properties: { size: { type: 'integer', exclusiveMinimum: 0 } }, required: ['size'] })
     expect(api.mended).toEqual(['"go" (POST /x/{id}) has "required" inside properties, boolean exclusive bounds'])
   })
 
-  it('do not ask for what only the server writes', () => {
+  it('omit readOnly properties', () => {
     const written = { type: 'object', required: ['id', 'name'], properties: { id: { type: 'string', readOnly: true }, name: { type: 'string' } } }
     expect(bodyOf(schema(written))).toEqual({ type: 'object', required: ['name'], properties: { name: { type: 'string' } } })
   })
 
   it.each([
-    ['a file', { $ref: '../secrets.json' }], ['a host', { $ref: 'https://evil.example/s.json#/a' }], ['what is not there', { $ref: '#/components/schemas/None' }],
-    ['an anchor', { $ref: '#Node' }], ['elsewhere, deep inside', { properties: { a: { items: { $ref: 'file:///etc/passwd' } } } }],
-  ])('that refer to %s leave the operation out', (_, written) => {
-    expect(schema(written)).toMatchObject({ operations: [], faults: [expect.stringMatching(/refers to ".*", (?:outside of the document, which is never fetched|which is not there)/)] })
+    ['a file', { $ref: '../secrets.json' }], ['a host', { $ref: 'https://evil.example/s.json#/a' }], ['a missing schema', { $ref: '#/components/schemas/None' }],
+    ['an anchor', { $ref: '#Node' }], ['a file, in a nested schema', { properties: { a: { items: { $ref: 'file:///etc/passwd' } } } }],
+  ])('reject the operation for a reference to %s', (_, written) => {
+    expect(schema(written)).toMatchObject({ operations: [], faults: [expect.stringMatching(/refers to ".*", (?:outside the document, which is not supported|which does not exist)/)] })
   })
 
-  it('that grow without end are too much', () => {
+  it('are limited in number', () => {
     const wide = { type: 'object', properties: Object.fromEntries(Array.from({ length: 2_000 }, (_, index) => [`p${index}`, { type: 'string' }])) }
     expect(schema(wide).faults).toEqual([expect.stringContaining('more than 1000 schemas')])
     const chain = Object.fromEntries(Array.from({ length: 3_000 }, (_, index) => [`S${index}`, { properties: { next: { $ref: `#/components/schemas/S${index + 1}` } } }]))

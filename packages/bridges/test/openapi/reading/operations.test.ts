@@ -5,7 +5,7 @@ import { ALL, document, operation, read } from './read.ts'
 const plain = (operationId: string, more: object = {}) => ({ operationId, ...more })
 const ids = (api: ReturnType<typeof read>) => api.operations.map(({ operationId }) => operationId)
 
-it('describes each operation that has an id, and counts those that have none', () => {
+it('describes operations with an id, and counts those without', () => {
   const api = read({
     '/a': { get: plain('one', { summary: 'Short', description: 'Long' }), post: plain('two', { summary: 'Short' }), put: {}, delete: plain('') },
     '/b': { head: plain('three') }, 'x-other': { get: plain('never') },
@@ -21,18 +21,18 @@ it('describes each operation that has an id, and counts those that have none', (
 })
 
 it.each([
-  ['swagger', { swagger: '2.0', paths: {} }], ['a later version', { openapi: '3.2.0' }], ['a number', { openapi: 3.1 }], ['no object', []], ['nothing', null],
-])('%s is no document that is read here', (_, written) => {
-  expect(() => readOperations(written as never, ALL)).toThrow(/is of no version|is no object/)
+  ['swagger', { swagger: '2.0', paths: {} }], ['a later version', { openapi: '3.2.0' }], ['a number', { openapi: 3.1 }], ['a list', []], ['null', null],
+])('rejects %s', (_, written) => {
+  expect(() => readOperations(written as never, ALL)).toThrow(/has an unsupported version|is not an object/)
 })
 
-it('of two with one id neither is offered, and those beside them are', () => {
+it('rejects operations with a duplicate id', () => {
   const api = read({ '/a': { get: plain('same') }, '/b': { get: plain('same'), post: plain('other') }, '/c': { get: plain('same') } })
   expect(ids(api)).toEqual(['other'])
   expect(api.faults).toEqual(['"same" (GET /a) has the same operationId as "same" (GET /b) and "same" (GET /c)'])
 })
 
-it('every filter narrows, a path by whole segments, and an unknown id is reported', () => {
+it('combines filters, matches paths by segment, and reports an unknown id', () => {
   const paths = {
     '/pets': { get: plain('list', { tags: ['pets'] }), post: plain('add', { tags: ['pets', 'admin'] }) },
     '/pets/{x}': { get: plain('broken') }, '/petshop': { get: plain('shop', { tags: ['pets'] }) },
@@ -41,41 +41,41 @@ it('every filter narrows, a path by whole segments, and an unknown id is reporte
   expect(ids(read(paths, {}, { paths: ['/pets'], tags: ['admin'] }))).toEqual(['add'])
   expect(ids(read(paths, {}, { tags: ['pets'] }))).toEqual(['list', 'add', 'shop'])
   const named = read(paths, {}, { operations: ['shop', 'gone'] })
-  expect([ids(named), named.faults]).toEqual([['shop'], [expect.stringContaining('"gone" is wanted')]])
+  expect([ids(named), named.faults]).toEqual([['shop'], [expect.stringContaining('there is no operation "gone"')]])
 })
 
-it('stops at as many as a manifest has, and tells of no more than anybody reads', () => {
+it('limits the number of operations and of reported faults', () => {
   const many = (more: object) => read(Object.fromEntries(Array.from({ length: 500 }, (_, index) => [`/p${index}`, { get: plain(`id${index}`, more) }])))
-  expect(many({})).toMatchObject({ operations: { length: 128 }, faults: [expect.stringContaining('there are 372 more operations than 128')] })
+  expect(many({})).toMatchObject({ operations: { length: 128 }, faults: [expect.stringContaining('there are 372 operations over the limit of 128')] })
   expect(many({ parameters: 'none' })).toMatchObject({ operations: [], faults: { length: 128 } })
 })
 
-describe('an operation is left out', () => {
+describe('an operation is rejected', () => {
   it.each([
-    ['a value of its path is not described', { '/x/{id}': { get: plain('go') } }],
-    ['its path climbs', { '/x/../y': { get: plain('go') } }], ['its path climbs in other letters', { '/x/%2E%2e/y': { get: plain('go') } }],
-    ['its path ends early', { '/x?admin=1': { get: plain('go') } }], ['its path is none', { 'https://evil.example/x': { get: plain('go') } }],
-    ['its path has what cannot be seen', { '/x\u202e': { get: plain('go') } }],
-    ['it is a TRACE', { '/x': { trace: plain('go') } }],
-    ['its path is elsewhere', { '/x': { $ref: 'https://evil.example/paths.json' } }],
-    ['it refers to itself', { '/x': { $ref: '#/paths/~1x' } }],
-    ['it has servers of its own', { '/x': { get: plain('go', { servers: [{ url: 'https://other.example' }] }) } }],
-  ])('when %s', (_, paths) => {
+    ['a path parameter is not described', { '/x/{id}': { get: plain('go') } }],
+    ['its path contains ..', { '/x/../y': { get: plain('go') } }], ['its path contains an encoded ..', { '/x/%2E%2e/y': { get: plain('go') } }],
+    ['its path contains a query', { '/x?admin=1': { get: plain('go') } }], ['its path is a URL', { 'https://evil.example/x': { get: plain('go') } }],
+    ['its path has invisible characters', { '/x\u202e': { get: plain('go') } }],
+    ['its method is TRACE', { '/x': { trace: plain('go') } }],
+    ['its path item is external', { '/x': { $ref: 'https://evil.example/paths.json' } }],
+    ['its path item refers to itself', { '/x': { $ref: '#/paths/~1x' } }],
+    ['it has its own servers', { '/x': { get: plain('go', { servers: [{ url: 'https://other.example' }] }) } }],
+  ])('if %s', (_, paths) => {
     const api = read({ ...paths, '/good': { get: plain('good') } })
     expect([ids(api), api.faults.length]).toEqual([['good'], 1])
   })
 
-  it('but for servers of its own not where the configuration says where it is reached', () => {
+  it('but not for its own servers if the configuration has a base URL', () => {
     expect(ids(read({ '/x': { get: plain('go', { servers: [{ url: 'https://other.example' }] }) } }, {}, { hasBaseUrl: true }))).toEqual(['go'])
   })
 })
 
 it('reads own members only', () => {
-  expect(read({ '/x': { get: plain('go', { parameters: [{ $ref: '#/constructor' }] }) } }).faults).toEqual([expect.stringContaining('which is not there')])
+  expect(read({ '/x': { get: plain('go', { parameters: [{ $ref: '#/constructor' }] }) } }).faults).toEqual([expect.stringContaining('which does not exist')])
   expect(readOperations(document({}, { servers: [{ url: 'https://{toString}.example', variables: {} }] }), ALL).server).toBeNull()
 })
 
-it('a body takes the place of no parameter', () => {
+it('a body argument never replaces a parameter', () => {
   const body = { content: { 'application/json': { schema: { type: 'object' } } } }
   const inQuery = (name: string) => ({ name, in: 'query', schema: {} })
   expect(operation({ requestBody: body }).operations[0]!.body).toEqual({ argument: 'body', form: 'json', mediaType: 'application/json', fields: {} })

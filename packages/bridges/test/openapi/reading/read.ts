@@ -10,10 +10,10 @@ export const document = (paths: object, more: object = {}): JsonObject =>
 export const read = (paths: object, more: object = {}, wanted: Partial<Wanted> = {}): DescribedApi =>
   readOperations(document(paths, more), { ...ALL, ...wanted })
 
-/** One operation at `/x/{id}`, whose `id` is described, with what else is said of it. */
-export function operation(said: object, more: object = {}, method = 'post'): DescribedApi {
+/** A document with one operation at `/x/{id}`. */
+export function operation(fields: object, more: object = {}, method = 'post'): DescribedApi {
   const id = { name: 'id', in: 'path', required: true, schema: { type: 'string' } }
-  return read({ '/x/{id}': { parameters: [id], [method]: { operationId: 'go', ...said } } }, more)
+  return read({ '/x/{id}': { parameters: [id], [method]: { operationId: 'go', ...fields } } }, more)
 }
 
 export const schemaOf = (api: DescribedApi): Record<string, Json> => api.operations[0]!.inputSchema as Record<string, Json>

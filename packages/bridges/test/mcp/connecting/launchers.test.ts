@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { launchers } from '../../../src/mcp/connecting/transport/process-group.ts'
 
-it('are found out later by a host that has no descriptors at that moment', async () => {
+it('are looked up again if the first lookup had no file descriptors', async () => {
   const crowded = join(import.meta.dirname, 'fixtures', 'crowded-host.ts')
   const script = `ulimit -n 256; exec '${process.execPath}' --no-warnings '${crowded}'`
   const { stdout, stderr } = spawnSync('/bin/sh', ['-c', script], { encoding: 'utf8' })
