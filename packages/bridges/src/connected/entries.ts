@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import {
-  ERRORS, layerRank, type ConfigFile, type ConnectedExtension, type Diagnostic, type ErrorCode, type Layer, type LayerConfig, type ResolvedConfig,
+  ERRORS, layerRank, type ConfigFile, type ConnectedExtension, type Diagnostic, type ErrorCode, type Layer,
+  type LayerConfig, type ResolvedConfig,
 } from '@bulkhead/contract'
 import { isThisMachine } from '@bulkhead/kit/hosts'
 
@@ -41,8 +42,8 @@ export interface EntryKind<Config, Named extends Entry<Config>> {
 }
 
 /**
- * The usable entries of all layers. The first layer that defines a name owns it: a project can disable an entry of the user or
- * shorten its timeout, but cannot replace it. Only options passed to the host can enable a disabled entry.
+ * The usable entries of all layers. The first layer that defines a name owns it: a project can disable an entry of the
+ * user or shorten its timeout, but cannot replace it. Only options passed to the host can enable a disabled entry.
  */
 export function entriesOf<Config extends Switched, Named extends Entry<Config>>(
   { layers }: Pick<ResolvedConfig, 'layers'>, kind: EntryKind<Config, Named>,

@@ -6,8 +6,8 @@ import { isJsonObject, parseJson, type JsonObject } from '@bulkhead/kit/json'
 const MAX_CHARS = 4 * 1024 * 1024
 
 /**
- * Caches the tools of servers and documents, keyed by a digest of their identity. The content is untrusted. Never throws: a
- * cache that cannot be read or written is empty.
+ * Caches the tools of servers and documents, keyed by a digest of their identity. The content is untrusted. Never
+ * throws: a cache that cannot be read or written is empty.
  */
 export class FileCache {
   readonly #folder: string | undefined

@@ -10,7 +10,7 @@ function writtenDialect({ $schema }: JsonObject): Dialect {
   return OLDER.test($schema) ? 'draft-07' : dialectOf($schema) ?? '2020-12'
 }
 
-/** Prepares an untrusted tool schema for a manifest without changing its meaning. Unusable schemas are rejected elsewhere. */
+/** Prepares an untrusted schema for a manifest. Its meaning is unchanged. Unusable schemas are rejected elsewhere. */
 export function toolSchema(written: Json | undefined): JsonObject {
   return isJsonObject(written) ? { ...plainSchema(written), type: 'object' } : { type: 'object', properties: {} }
 }

@@ -2,4 +2,6 @@ export { McpServers, type McpServersOptions, type McpServerStatus } from './conn
 export { loadLateCode } from './connecting/servers.ts'
 export type { ServerState } from './connecting/connection.ts'
 export type { Surroundings } from './connecting/server-entry.ts'
-export { serveTools, type ServedHost, type ServedSession, type ServeOptions, type Serving } from './serving/serve-tools.ts'
+export {
+  serveTools, type ServedHost, type ServedSession, type ServeOptions, type Serving,
+} from './serving/serve-tools.ts'

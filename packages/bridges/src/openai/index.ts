@@ -86,7 +86,9 @@ export function toFunctionTool(tool: ToolDefinition, options: FunctionToolOption
   }
 }
 
-/** Closes the root of a schema. Optional properties become nullable, because a strict schema requires every property. */
+/**
+ * Closes the root of a schema. Optional properties become nullable, because a strict schema requires every property.
+ */
 function closed(schema: JsonObject): JsonObject {
   const properties = (schema['properties'] ?? {}) as JsonObject
   const required = new Set((schema['required'] ?? []) as readonly string[])

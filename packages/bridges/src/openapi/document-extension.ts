@@ -1,12 +1,14 @@
 import { isIP } from 'node:net'
 import { isAbsolute, resolve } from 'node:path'
 import {
-  CALL_LIMITS, CONTRACT_VERSION, MANIFEST_LIMITS, type ConnectedExtension, type Diagnostic, type ManifestInput, type OpenapiConfig, type ResolvedConfig,
+  CALL_LIMITS, CONTRACT_VERSION, MANIFEST_LIMITS, type ConnectedExtension, type Diagnostic, type ManifestInput,
+  type OpenapiConfig, type ResolvedConfig,
 } from '@bulkhead/contract'
 import { canonicalJson, type Json } from '@bulkhead/kit/json'
 import { visibleText } from '@bulkhead/kit/text'
 import {
-  cut, diagnosticOf, entriesOf, findSecretFault, labelOf, sha512, versionFrom, toolName, type Entries, type Entry, type EntryKind,
+  cut, diagnosticOf, entriesOf, findSecretFault, labelOf, sha512, versionFrom, toolName, type Entries, type Entry,
+  type EntryKind,
 } from '../connected/entries.ts'
 import { carry } from './calling/call-operation.ts'
 import type { DescribedApi, DescribedOperation } from './reading/api-description.ts'
@@ -105,8 +107,8 @@ export interface DocumentPlace {
 }
 
 /**
- * Resolves the path of a document. A project document lies in the project. A path of the user is relative to the home folder,
- * never to the workspace, which may be an untrusted project.
+ * Resolves the path of a document. A project document lies in the project. A path of the user is relative to the home
+ * folder, never to the workspace, which may be an untrusted project.
  */
 export function placeOf({ layer, config: { document } }: DocumentEntry, workspace: string, home: string): DocumentPlace {
   if (layer === 'project') return { path: resolve(workspace, document), within: workspace }
@@ -124,9 +126,9 @@ export interface BaseUrl {
 export type BaseVerdict = { readonly ok: true; readonly base: BaseUrl } | { readonly ok: false; readonly message: string }
 
 /**
- * The base URL of the configuration, else of the document. A document may name a host; the address policy applies to it as to any
- * other. It may not name an IP address or localhost: declared addresses are allowed even if private, so only the configuration
- * may declare one.
+ * The base URL of the configuration, else of the document. A document may name a host; the address policy applies to it
+ * as to any other. It may not name an IP address or localhost: declared addresses are allowed even if private, so only
+ * the configuration may declare one.
  */
 export function baseUrlOf(configured: string | undefined, server: string | null): BaseVerdict {
   if (configured !== undefined) return { ok: true, base: baseOf(new URL(configured)) }

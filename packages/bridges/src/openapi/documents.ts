@@ -7,7 +7,10 @@ import { visibleText } from '@bulkhead/kit/text'
 import { z } from 'zod'
 import { diagnosticOf, type Offered, sha512 } from '../connected/entries.ts'
 import { FileCache } from '../connected/file-cache.ts'
-import { baseUrlOf, documentEntries, placeOf, documentExtension, type DocumentEntry, type DocumentPlace, type DocumentExtension } from './document-extension.ts'
+import {
+  baseUrlOf, documentEntries, placeOf, documentExtension, type DocumentEntry, type DocumentPlace,
+  type DocumentExtension,
+} from './document-extension.ts'
 import type { DescribedApi, Wanted } from './reading/api-description.ts'
 import { type DocumentAnswer, readDocument } from './reading/document-thread.ts'
 
@@ -33,8 +36,8 @@ export class OpenapiDocuments {
   }
 
   /**
-   * Reads the documents of this configuration, without network access. `trusted` has the digests of project documents by name; a
-   * document with another digest is not used. Never rejects.
+   * Reads the documents of this configuration, without network access. `trusted` has the digests of project documents
+   * by name; a document with another digest is not used. Never rejects.
    */
   async offer(config: ResolvedConfig, trusted: LoadReport['projectDocuments'] = new Map()): Promise<Offered> {
     const { entries, diagnostics } = documentEntries(config)

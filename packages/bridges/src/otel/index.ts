@@ -33,8 +33,8 @@ export interface TraceOptions {
   /** From the `@opentelemetry/api` of your program: `trace.getTracer('bulkhead')`. */
   readonly tracer: Tracer
   /**
-   * Creates a context with a span: `(span) => trace.setSpan(ROOT_CONTEXT, span)`. Without it, a call made by a tool starts
-   * its own trace, linked to the call of that tool.
+   * Creates a context with a span: `(span) => trace.setSpan(ROOT_CONTEXT, span)`. Without it, a call made by a tool
+   * starts its own trace, linked to the call of that tool.
    */
   readonly within?: (span: Span) => Context
   /** Whether to record arguments as an attribute. They may contain sensitive data. */
@@ -48,8 +48,8 @@ const ERROR = 2
 type CallEvent = EventOf<'ToolInvocationProposed' | 'ToolInvocationDecided' | 'ToolInvocationChanged'> | EndEvent
 
 /**
- * Creates a span for each call, from its proposal to its end. The parent is the active span of the caller or, for a call
- * made by a tool, the span of that tool's call. Returns a disposer, which also ends open spans.
+ * Creates a span for each call, from its proposal to its end. The parent is the active span of the caller or, for a
+ * call made by a tool, the span of that tool's call. Returns a disposer, which also ends open spans.
  */
 export function traceTools(source: EventSource, { tracer, within, arguments: withArguments = false }: TraceOptions): () => void {
   const spans = new Map<string, Span>()

@@ -1,7 +1,9 @@
 import { realpath } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { BulkheadError } from '@bulkhead/contract'
-import { type Approval, type ApprovalBook, type ApprovalFilter, type DamagedApproval, openApprovals } from '@bulkhead/host'
+import {
+  type Approval, type ApprovalBook, type ApprovalFilter, type DamagedApproval, openApprovals,
+} from '@bulkhead/host'
 import { meantNames, visibleText } from '@bulkhead/kit/text'
 import { accountName } from '../facade/folders.ts'
 import { type Command, UsageError } from './command.ts'

@@ -20,8 +20,8 @@ export interface Archive extends AuditSpan {
 }
 
 /**
- * Exports records older than `before` to a new file, verifies the file, then removes them from the store. Returns undefined
- * if there are none. If writing or verification fails, the store is unchanged and the file is removed.
+ * Exports records older than `before` to a new file, verifies the file, then removes them from the store. Returns
+ * undefined if there are none. If writing or verification fails, the store is unchanged and the file is removed.
  */
 export async function archiveAudit(store: Store, file: string, before: Date): Promise<Archive | undefined> {
   const span = await olderPart(store, before)

@@ -7,7 +7,9 @@ import { visibleText } from '@bulkhead/kit/text'
 import type { Host } from '../facade/create-host.ts'
 import { ENDING_SIGNALS, UsageError, type Command } from './command.ts'
 import { printJson, serverMeant, tellFaults } from './output.ts'
-import { canAsk, COMMON_DETAILS, COMMON_OPTIONS, openHost, readOptions, STORE_DETAILS, STORE_OPTIONS, terminal } from './host-options.ts'
+import {
+  canAsk, COMMON_DETAILS, COMMON_OPTIONS, openHost, readOptions, STORE_DETAILS, STORE_OPTIONS, terminal,
+} from './host-options.ts'
 
 export const call: Command = {
   usage: 'bulkhead call NAME [--args JSON] [--mode ask|allowlist|yolo] [--timeout MS] [--no-store] [--json] [--workspace DIR] [--home DIR] [--trust-project]',
@@ -105,8 +107,8 @@ export function readMode(text: string | undefined): SecurityMode | undefined {
 }
 
 /**
- * Resolves tool names in the notation of other hosts, such as mcp:server.tool. With `connecting`, connects first to matching
- * servers whose tools are not known yet.
+ * Resolves tool names in the notation of other hosts, such as mcp:server.tool. With `connecting`, connects first to
+ * matching servers whose tools are not known yet.
  */
 export async function meantCall<Call extends { readonly name: string; readonly arguments: Json }>(
   host: Pick<Host, 'mcp' | 'tool'>, call: Call, connecting: boolean,

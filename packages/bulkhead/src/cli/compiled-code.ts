@@ -4,8 +4,9 @@ import { dirname, join } from 'node:path'
 import { userCacheFolder } from '../facade/folders.ts'
 
 /**
- * Enables the compile cache of Node, which halves the start time of the next command. Cached code runs as this user, so the
- * folder is used only if no other user can write to it. Node's own environment variables take precedence. Never throws.
+ * Enables the compile cache of Node, which halves the start time of the next command. Cached code runs as this user, so
+ * the folder is used only if no other user can write to it. Node's own environment variables take precedence. Never
+ * throws.
  */
 export function keepCompiledCode(folder = userCacheFolder()): void {
   if (getCompileCacheDir() !== undefined || process.env['NODE_DISABLE_COMPILE_CACHE']) return

@@ -4,7 +4,9 @@ import type { ExplainedStep, Explanation } from '@bulkhead/host'
 import { jsonText, table, tellFaults } from './output.ts'
 import { meantCall, readArguments, readMode } from './call.ts'
 import { type Command, UsageError } from './command.ts'
-import { COMMON_DETAILS, COMMON_OPTIONS, openHost, readOptions, STORE_DETAILS, STORE_OPTIONS, terminal } from './host-options.ts'
+import {
+  COMMON_DETAILS, COMMON_OPTIONS, openHost, readOptions, STORE_DETAILS, STORE_OPTIONS, terminal,
+} from './host-options.ts'
 
 export const explain: Command = {
   usage: 'bulkhead explain NAME [--args JSON] [--mode ask|allowlist|yolo] [--connect] [--no-store] [--json] [--workspace DIR] [--home DIR] [--trust-project]',

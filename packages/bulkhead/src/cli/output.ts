@@ -65,9 +65,7 @@ export const jsonText = (value: unknown): string => `${visibleJson(JSON.stringif
 
 export const printJson = (value: unknown): void => void process.stdout.write(jsonText(value))
 
-/**
- * Runs a command and prints its error, with the fix, if it fails. The exit code is 1 then. Rejects only with UsageError.
- */
+/** Runs a command. If it fails, prints the error and its fix, and returns 1. Rejects only with UsageError. */
 export async function answering(json: boolean, work: () => Promise<number>): Promise<number> {
   try {
     return await work()

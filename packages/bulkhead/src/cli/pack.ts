@@ -89,8 +89,8 @@ async function bundleModule(folder: string, main: string): Promise<string> {
   try {
     const build = await rolldown.rolldown({
       input: join(folder, main), cwd: folder, logLevel: 'silent',
-      // The `node` platform would add `createRequire`, which compartments lack. The bundler adds the `import` or `require` condition
-      // per import; naming `require` here would select the CommonJS build of every dual package.
+      // The `node` platform would add `createRequire`, which compartments lack. The bundler adds the `import` or
+      // `require` condition per import; naming `require` here would select the CommonJS build of every dual package.
       platform: 'neutral', resolve: { mainFields: ['module', 'main'], conditionNames: ['node', 'default'] },
       // Turns `require` of an external module into an import. The bundler would emit its own `require` otherwise.
       plugins: [plugins.esmExternalRequirePlugin({ external: [...PROVIDED] })],

@@ -1,7 +1,8 @@
 import { resolve } from 'node:path'
 import { styleText } from 'node:util'
 import {
-  BulkheadError, type ConfigFile, type Diagnostic, type ExtensionDescriptor, type Loader, type TrustDecision, type TrustRecord, type TrustStanding,
+  BulkheadError, type ConfigFile, type Diagnostic, type ExtensionDescriptor, type Loader, type TrustDecision,
+  type TrustRecord, type TrustStanding,
 } from '@bulkhead/contract'
 import { visibleText } from '@bulkhead/kit/text'
 import { createLoader, looseningSettings, type LooseningSetting } from '@bulkhead/loader'
@@ -122,7 +123,9 @@ interface ProjectContents {
   readonly diagnostics: readonly Diagnostic[]
 }
 
-/** Rejects with ProjectTrustRequired if the project changes during reading: the user must decide about what was shown. */
+/**
+ * Rejects with ProjectTrustRequired if the project changes during reading: the user must decide about what was shown.
+ */
 async function readContents(loader: Loader, path: string): Promise<ProjectContents> {
   const digest = await loader.trust.measure(path)
   const { extensions, config, diagnostics } = await loader.load({ workspace: path, trust: 'once', projectDigest: digest })

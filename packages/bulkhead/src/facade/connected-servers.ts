@@ -20,9 +20,7 @@ export interface ConnectedServersOptions {
 /** How long a session waits for servers whose tools are unknown. Tools of slower servers appear in a later turn. */
 const DISCOVERY_MS = 5_000
 
-/**
- * The MCP servers and OpenAPI documents of one workspace. Their code is loaded only if the configuration names one.
- */
+/** The MCP servers and OpenAPI documents of one workspace. Their code is loaded only if the configuration names one. */
 export class ConnectedServers {
   readonly #options: ConnectedServersOptions
   #servers: McpServers | undefined

@@ -4,15 +4,20 @@ import {
   BulkheadError, type Clock, type ConfigFile, type ProjectTrust, requireOptions, type Store, type ToolDefinition,
 } from '@bulkhead/contract'
 import {
-  type ApprovalFilter, createHost as createHostCore, type Host as CoreHost, type Session, type SmokeCheck, type SwitchReport, systemClock,
+  type ApprovalFilter, createHost as createHostCore, type Host as CoreHost, type Session, type SmokeCheck,
+  type SwitchReport, systemClock,
 } from '@bulkhead/host'
 import { forms, type OptionForms } from '@bulkhead/kit/options'
 import { createLoader, PROJECT_FOLDER } from '@bulkhead/loader'
 import { createMemoryStore } from '@bulkhead/store'
-import { type AgentRunner, argumentsReaders, type BundledExtension, createBundledExtensions, ToolShelf } from '@bulkhead/tools-bundled'
+import {
+  type AgentRunner, argumentsReaders, type BundledExtension, createBundledExtensions, ToolShelf,
+} from '@bulkhead/tools-bundled'
 import { homeFolder } from './folders.ts'
 import { cacheFolder, type LayerFolders, loaderOptions, userFolder } from './loader-options.ts'
-import { canonicalFolder, openPlace, OpenPlaces, operatorEnvironment, type PlaceOptions, type TrustChoice } from './open-place.ts'
+import {
+  canonicalFolder, openPlace, OpenPlaces, operatorEnvironment, type PlaceOptions, type TrustChoice,
+} from './open-place.ts'
 import { createProcessOwner, createSidecar } from './sidecar.ts'
 import { traceWherePresent } from './tracing.ts'
 
@@ -22,8 +27,8 @@ export interface CreateHostOptions extends BundledLayerOptions, LayerFolders, Pl
   /** The folder of the global layer. Default: `.bulkhead` in the home directory. */
   readonly home?: string
   /**
-   * Trust decision for the project layer, whatever it contains. Default: at every load, the stored decision for the current content
-   * applies. If there is none, the interactor is asked. Without an interactor, the layer is declined.
+   * Trust decision for the project layer, whatever it contains. Default: at every load, the stored decision for the
+   * current content applies. If there is none, the interactor is asked. Without an interactor, the layer is declined.
    */
   readonly trust?: ProjectTrust
   /** An additional check for a new generation before it replaces the running one. */
@@ -33,8 +38,8 @@ export interface CreateHostOptions extends BundledLayerOptions, LayerFolders, Pl
   /** Source of declared environment variables. Default: the environment of this process. */
   readonly env?: Readonly<Record<string, string | undefined>>
   /**
-   * When to connect to MCP servers whose tools are not known yet: with the first session, or only by `mcp.connect`. Known servers
-   * are connected when one of their tools is called. Default: first-session.
+   * When to connect to MCP servers whose tools are not known yet: with the first session, or only by `mcp.connect`.
+   * Known servers are connected when one of their tools is called. Default: first-session.
    */
   readonly discover?: 'first-session' | 'when-asked'
 }
@@ -43,17 +48,22 @@ export interface CreateHostOptions extends BundledLayerOptions, LayerFolders, Pl
 export interface McpBook {
   /** Lists the servers without connecting to them. */
   servers(): readonly McpServerStatus[]
-  /** Connects to the named servers (default: all). Resolves when each has answered or failed, and its tools are loaded. */
+  /**
+   * Connects to the named servers (default: all). Resolves when each has answered or failed, and its tools are loaded.
+   */
   connect(names?: readonly string[]): Promise<readonly McpServerStatus[]>
 }
 
 /** A host with its layers, servers and bundled tools. */
 export interface Host extends Omit<CoreHost, 'switchWorkspace' | 'close'>, Pick<BundledLayer, 'offeredTools'> {
-  /** Waits for running calls, cancels the rest, stops extensions in reverse order, then closes the store. Never rejects. Idempotent. */
+  /**
+   * Waits for running calls, cancels the rest, stops extensions in reverse order, then closes the store. Never rejects.
+   * Idempotent.
+   */
   close(): ReturnType<CoreHost['close']>
   /**
-   * Switches to another folder and its project layer. Open sessions stay in their folder. Trust is decided as for the first folder.
-   * Rejects with ProjectPathInvalid, and then nothing has changed.
+   * Switches to another folder and its project layer. Open sessions stay in their folder. Trust is decided as for the
+   * first folder. Rejects with ProjectPathInvalid, and then nothing has changed.
    */
   switchWorkspace(workspace: string, options?: Pick<CreateHostOptions, 'trust'>): Promise<SwitchReport>
   readonly mcp: McpBook
@@ -71,8 +81,8 @@ const OFFERED = { session: forms.having('tools') }
 const CONNECTED = { names: forms.list(forms.text) }
 
 /**
- * Creates a host: loads and verifies extensions, and runs calls. Rejects with ConfigInvalid for invalid options, and with
- * ProjectPathInvalid for a workspace that cannot be opened.
+ * Creates a host: loads and verifies extensions, and runs calls. Rejects with ConfigInvalid for invalid options, and
+ * with ProjectPathInvalid for a workspace that cannot be opened.
  */
 export async function createHost(options: CreateHostOptions): Promise<Host> {
   requireOptions('createHost', options, OPTIONS, 'workspace')
@@ -167,8 +177,8 @@ async function canonicalFilter(filter: ApprovalFilter): Promise<ApprovalFilter> 
 const CLOSE_TIMEOUT_MS = 30_000
 
 /**
- * Closes the store with a timeout, so that a faulty store cannot block `host.close()`. Call `flush()` first to learn whether
- * everything was stored. Never rejects.
+ * Closes the store with a timeout, so that a faulty store cannot block `host.close()`. Call `flush()` first to learn
+ * whether everything was stored. Never rejects.
  */
 export function closeStore(store: Pick<Store, 'close'>, clock: Clock = systemClock): Promise<void> {
   return new Promise((done) => {

@@ -29,8 +29,8 @@ export function userCacheFolder(env: NodeJS.ProcessEnv = process.env, platform: 
 }
 
 /**
- * Canonical paths of the home folder and of the compile cache. Tools may not access them, because their content configures the
- * host or runs as the user. The folders need not exist.
+ * Canonical paths of the home folder and of the compile cache. Tools may not access them, because their content
+ * configures the host or runs as the user. The folders need not exist.
  */
 export const keptFolders = (home: string): Promise<readonly string[]> => Promise.all([home, userCacheFolder()].map(canonicalPath))
 

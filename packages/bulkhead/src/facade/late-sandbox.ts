@@ -8,8 +8,8 @@ import type { ConnectedServers } from './connected-servers.ts'
 import { loadPrompts } from './terminal/terminal-interactor.ts'
 
 /**
- * A sandbox that is created when the first compartment opens: listing tools does not need it. If creation fails, the next open
- * tries again. `prepare` runs once, before the first compartment for third-party code opens.
+ * A sandbox that is created when the first compartment opens: listing tools does not need it. If creation fails, the
+ * next open tries again. `prepare` runs once, before the first compartment for third-party code opens.
  */
 export function lateSandbox(make: () => Promise<Sandbox>, prepare: () => Promise<unknown> = async () => undefined): Sandbox {
   let preparing: Promise<unknown> | undefined
@@ -59,7 +59,9 @@ export function lateSandbox(make: () => Promise<Sandbox>, prepare: () => Promise
 
 const NO_ROOM = /\bE(?:MFILE|NFILE|NOMEM|AGAIN)\b|too many open files/i
 
-/** A lack of file descriptors or memory is not an error of the extension, so it becomes NoPlaceFree, which is retryable. */
+/**
+ * A lack of file descriptors or memory is not an error of the extension, so it becomes NoPlaceFree, which is retryable.
+ */
 function withoutBlame(error: unknown): unknown {
   const why = messageOf(error)
   if (BulkheadError.is(error) || !NO_ROOM.test(why)) return error
@@ -67,8 +69,8 @@ function withoutBlame(error: unknown): unknown {
 }
 
 /**
- * Loads all code that a tool can make the host load, before third-party code runs: a tool may change files on disk afterwards.
- * Code that cannot be loaded fails later, when it is used.
+ * Loads all code that a tool can make the host load, before third-party code runs: a tool may change files on disk
+ * afterwards. Code that cannot be loaded fails later, when it is used.
  */
 export async function loadLateCode(servers: ConnectedServers): Promise<void> {
   loadLateLibraries()

@@ -5,15 +5,17 @@ import type { CreateHostOptions, Host } from './create-host.ts'
 export type { CreateHostOptions, Host, McpBook } from './create-host.ts'
 export type { McpServerStatus } from '@bulkhead/bridges/mcp'
 export { createTerminalInteractor, type TerminalStreams } from './terminal/terminal-interactor.ts'
-export { COMMAND_SAFETY_PATTERNS, createCommandClassifier, createHeadlessInteractor, createProgrammaticInteractor } from '@bulkhead/host/embedder'
+export {
+  COMMAND_SAFETY_PATTERNS, createCommandClassifier, createHeadlessInteractor, createProgrammaticInteractor,
+} from '@bulkhead/host/embedder'
 export type { SqliteStoreOptions } from '@bulkhead/store'
 export { CORE_VERSION } from './version.ts'
 export type {
   Approval, ApprovalBook, ApprovalEnd, ApprovalFilter, ApprovalGrant, ApprovalScope, DamagedApproval,
 } from '@bulkhead/host'
 export type {
-  CallAllOptions, CancelReason, ExecutionStrategy, InterruptedCall, PausedCall, PermissionRequired, ProgrammaticInteractor,
-  Steering, SubagentOptions, Turn,
+  CallAllOptions, CancelReason, ExecutionStrategy, InterruptedCall, PausedCall, PermissionRequired,
+  ProgrammaticInteractor, Steering, SubagentOptions, Turn,
 } from '@bulkhead/host'
 export type {
   ExtensionStatus, ReloadChange, ReloadReport, ReloadRequest, Session, SessionOptions, SmokeCheck, SwitchReport, Trial,
@@ -22,18 +24,23 @@ export type {
   CallView, CommandClassifier, Guard, HookContext, Hooks, Judge, JudgeAnswer, Observers, ResultAnswer, ResultJudge,
 } from '@bulkhead/host'
 export type { AgentRequest, AgentResult, AgentRunner } from '@bulkhead/tools-bundled'
-export type { BudgetLimits, CallOptions, CloseReport, ExplainedStep, Explanation, HistogramSnapshot, ToolCall, ToolMetrics } from '@bulkhead/host'
+export type {
+  BudgetLimits, CallOptions, CloseReport, ExplainedStep, Explanation, HistogramSnapshot, ToolCall, ToolMetrics,
+} from '@bulkhead/host'
 export { BulkheadError } from '@bulkhead/contract'
 export type {
-  ApprovalAnswer, ApprovalRequest, Approver, BulkheadEvent, CommandClassification, CommandSafetyPattern, Completion, ConfigFile, Content, Diagnostic, ErrorCode, ErrorOutcome, EventListener, EventOf, EventType, ExtensionDescriptor, InteractionEnvelope, InteractionRequest, InteractionResponse, Interactor, MachineStage, Outcome, OutcomeMetadata, OutputOutcome, ProjectTrust, Rule, SecurityMode, StateMachine, Store, ToolDefinition, ToolListing,
+  ApprovalAnswer, ApprovalRequest, Approver, BulkheadEvent, CommandClassification, CommandSafetyPattern, Completion,
+  ConfigFile, Content, Diagnostic, ErrorCode, ErrorOutcome, EventListener, EventOf, EventType, ExtensionDescriptor,
+  InteractionEnvelope, InteractionRequest, InteractionResponse, Interactor, MachineStage, Outcome, OutcomeMetadata,
+  OutputOutcome, ProjectTrust, Rule, SecurityMode, StateMachine, Store, ToolDefinition, ToolListing,
 } from '@bulkhead/contract'
 export type { Json, JsonObject } from '@bulkhead/kit/json'
 
 // Each implementation is loaded by the first call, so that importing the library stays cheap.
 
 /**
- * Creates a host: loads and verifies extensions, and runs calls. Rejects with ConfigInvalid for invalid options, and with
- * ProjectPathInvalid for a workspace that cannot be opened.
+ * Creates a host: loads and verifies extensions, and runs calls. Rejects with ConfigInvalid for invalid options, and
+ * with ProjectPathInvalid for a workspace that cannot be opened.
  */
 export async function createHost(options: CreateHostOptions): Promise<Host> {
   const implementation = await import('./create-host.ts')

@@ -16,7 +16,9 @@ export const userFolder = (home: string): string => join(home, 'data')
 export interface LayerFolders {
   /** Name of the project layer's folder in the workspace. Default: `.bulkhead`. */
   readonly projectFolder?: string
-  /** Absolute path of a folder with `tools/` that are loaded as bundled. Each needs an integrity file. Default: none. */
+  /**
+   * Absolute path of a folder with `tools/` that are loaded as bundled. Each needs an integrity file. Default: none.
+   */
   readonly bundledFolder?: string
   /** Absolute path of the cache for verification results. Default: `cache` in the home. */
   readonly cache?: string

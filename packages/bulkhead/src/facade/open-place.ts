@@ -15,8 +15,8 @@ export interface PlaceOptions {
   /** Answers questions about trust, and of extensions that start without a call. Sessions have their own interactor. */
   readonly interactor?: Interactor
   /**
-   * Whether the host reloads when files of its layers change. A function replaces the file watcher: it receives the callback
-   * and returns a disposer.
+   * Whether the host reloads when files of its layers change. A function replaces the file watcher: it receives the
+   * callback and returns a disposer.
    */
   readonly watch?: boolean | ((onChange: () => void) => () => void)
   /** Overrides all configuration files. */
@@ -39,7 +39,7 @@ export interface OpenPlace extends Place {
   readonly servers: ConnectedServers
 }
 
-/** A trust decision of the embedder for any content, or `as found`: consent to the content at startup, for the command line. */
+/** A decision of the embedder for any content, or `as found`: consent to the content at startup. */
 export type TrustChoice = ProjectTrust | 'as found'
 
 /** Loads one workspace and prepares its sandbox. Rejects with ProjectPathInvalid. */

@@ -7,8 +7,8 @@ import { fileURLToPath } from 'node:url'
 const DEPENDENCIES = ['dependencies', 'optionalDependencies', 'peerDependencies'] as const
 
 /**
- * Canonical paths of all code that this process loads or could load: our packages, their dependencies, every `node_modules`
- * that Node searches, even a missing one, because a nearer folder takes precedence, and Node itself.
+ * Canonical paths of all code that this process loads or could load: our packages, their dependencies, every
+ * `node_modules` that Node searches, even a missing one, because a nearer folder takes precedence, and Node itself.
  */
 export async function ownCode(entry: string = fileURLToPath(import.meta.url)): Promise<readonly string[]> {
   const folders = new Set(await Promise.all([process.execPath, ...globalPaths].filter(isAbsolute).map(canonical)))

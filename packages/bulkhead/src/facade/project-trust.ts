@@ -1,5 +1,6 @@
 import {
-  mayLoad, type Diagnostic, type InteractionRequest, type Interactor, type Loader, type ProjectStanding, type TrustDecision, type TrustStanding,
+  mayLoad, type Diagnostic, type InteractionRequest, type Interactor, type Loader, type ProjectStanding,
+  type TrustDecision, type TrustStanding,
 } from '@bulkhead/contract'
 import { untilAborted } from '@bulkhead/kit/deadlines'
 
@@ -23,7 +24,9 @@ const SUMMARIES: Readonly<Record<'unknown' | 'changed', string>> = {
   changed: 'This project has its own tools and settings. They have changed since your last decision.',
 }
 
-/** Decides before each load whether to trust the project layer. An answer applies only to the content it was given for. */
+/**
+ * Decides before each load whether to trust the project layer. An answer applies only to the content it was given for.
+ */
 export class ProjectConsent {
   readonly #options: ConsentOptions
   /** Trusted in advance. Overrides the stored decision. */
@@ -35,7 +38,7 @@ export class ProjectConsent {
     this.#options = options
   }
 
-  /** Uses the stored decision, then an earlier answer of this process, then asks. Without an interactor the layer is declined. */
+  /** Uses the stored decision, then an earlier answer, then asks. Without an interactor the layer is declined. */
   async decide(): Promise<TrustOutcome> {
     const { loader: { trust }, workspace, asFound } = this.#options
     if (asFound) {

@@ -27,7 +27,7 @@ const NONE: ReadonlySet<string> = new Set()
 /** Number of closed sessions to remember, to reject their late results. */
 const MOST_OVER = 1_000
 
-/** Stores results that are too long for a model: one folder per session, readable only by this user, removed with the session. */
+/** Stores long results: one folder per session, readable only by this user, removed with the session. */
 export function createSidecar(owner: Owner = createProcessOwner()): Required<Sidecar> {
   let sweeping: Promise<void> | undefined
   const make = async (): Promise<string> => {

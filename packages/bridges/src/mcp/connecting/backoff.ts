@@ -20,7 +20,7 @@ export class Backoff {
     this.#failures++
   }
 
-  /** Call this after a successful call, not after connecting: a server that crashes on every call can still be connected to. */
+  /** Call this after a successful call, not after connecting: a server may accept connections and fail every call. */
   succeeded(): void {
     this.#failures = 0
   }

@@ -53,8 +53,8 @@ export interface CallContext {
 const CONNECT_MS = 60_000
 
 /**
- * One server and the connection to it. The first call that needs it connects. After a failure the next call connects again, once the
- * backoff has passed. `#move` is the only writer of the state.
+ * One server and the connection to it. The first call that needs it connects. After a failure the next call connects
+ * again, once the backoff has passed. `#move` is the only writer of the state.
  */
 export class Connection {
   readonly #entry: ServerEntry
@@ -102,7 +102,7 @@ export class Connection {
     this.#log.to(log)
   }
 
-  /** Resolves when the list of tools is known. Rejects with ServerUnavailable, EnvNameNotSet, or the reason of the signal. */
+  /** Resolves when the tools are known. Rejects with ServerUnavailable, EnvNameNotSet, or the signal's reason. */
   async connect(signal: AbortSignal): Promise<void> {
     await this.#ready(signal)
   }

@@ -20,8 +20,8 @@ export interface ElicitationResult {
 const DECLINED: ElicitationResult = { action: 'decline' }
 
 /**
- * Routes the questions of a server to the person of the call. A question outside any call belongs to the only running call. With
- * several or none it is ambiguous and is declined.
+ * Routes the questions of a server to the person of the call. A question outside any call belongs to the only running
+ * call. With several or none it is ambiguous and is declined.
  */
 export class Elicitation {
   readonly #current = new AsyncLocalStorage<Interact>()

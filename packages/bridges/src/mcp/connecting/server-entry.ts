@@ -1,10 +1,12 @@
 import { BulkheadError, type McpServerConfig, type ResolvedConfig } from '@bulkhead/contract'
 import { canonicalJson, type Json } from '@bulkhead/kit/json'
-import { entriesOf, findSecretFault, sha512, shownUrl, type Entries, type Entry, type EntryKind } from '../../connected/entries.ts'
+import {
+  entriesOf, findSecretFault, sha512, shownUrl, type Entries, type Entry, type EntryKind,
+} from '../../connected/entries.ts'
 
 /**
- * A server of the configuration. Its identity covers the command or URL and the names of variables and secrets, not their
- * values.
+ * A server of the configuration. Its identity covers the command or URL and the names of variables and secrets, not
+ * their values.
  */
 export interface ServerEntry extends Entry<McpServerConfig> {
   /** The command line or the URL, for display. */

@@ -1,5 +1,6 @@
 import {
-  beyond, type BulkheadError, declaredCeiling, declaredPower, type Diagnostic, type Layer, type Log, type ModuleTool, type ResolvedConfig,
+  beyond, type BulkheadError, declaredCeiling, declaredPower, type Diagnostic, type Layer, type Log, type ModuleTool,
+  type ResolvedConfig,
 } from '@bulkhead/contract'
 import type { JsonObject } from '@bulkhead/kit/json'
 import { diagnosticOf, type Offered } from '../../connected/entries.ts'
@@ -65,8 +66,8 @@ export class McpServers {
   }
 
   /**
-   * Connects to the chosen servers (default: all) and lists their tools. Resolves when each has responded or failed, or the
-   * signal is aborted. Failures are in the status.
+   * Connects to the chosen servers (default: all) and lists their tools. Resolves when each has responded or failed, or
+   * the signal is aborted. Failures are in the status.
    */
   async connect(signal: AbortSignal, which: (status: McpServerStatus) => boolean = () => true): Promise<void> {
     const chosen = [...this.#connections.values()].filter(({ entry, connection }) => which(statusOf(entry, connection)))

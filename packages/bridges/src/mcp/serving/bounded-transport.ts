@@ -12,8 +12,8 @@ export interface TransportBounds {
 }
 
 /**
- * A transport with bounded memory. A request counts until its response is sent, so a client that does not read responses is
- * refused, and disconnected if it does not read the refusals. Duplicate ids of open requests are refused.
+ * A transport with bounded memory. A request counts until its response is sent, so a client that does not read
+ * responses is refused, and disconnected if it does not read the refusals. Duplicate ids of open requests are refused.
  */
 export class BoundedTransport implements Transport {
   onclose?: () => void

@@ -1,8 +1,13 @@
 import { visibleText } from '@bulkhead/kit/text'
-import type { ClientCapabilities, Implementation, JSONRPCRequest, Server, ServerContext } from '@modelcontextprotocol/server'
+import type {
+  ClientCapabilities, Implementation, JSONRPCRequest, Server, ServerContext,
+} from '@modelcontextprotocol/server'
 import type { QuestionForm } from './question-form.ts'
 
-/** legacy: a question is a request of the server. modern: a question is the response to a call, and the client repeats the call. */
+/**
+ * legacy: a question is a request of the server. modern: a question is the response to a call, and the client repeats
+ * the call.
+ */
 export type Era = 'legacy' | 'modern'
 
 /** A `tools/call` request of either era. */
@@ -15,8 +20,8 @@ export interface ClientRequest {
   readonly canAsk: boolean
   readonly progress: ProgressReporter
   /**
-   * Asks immediately. Resolves with the reply, or undefined after the timeout. Rejects if the client cannot ask. Absent in
-   * the modern era.
+   * Asks immediately. Resolves with the reply, or undefined after the timeout. Rejects if the client cannot ask. Absent
+   * in the modern era.
    */
   readonly elicit?: (form: QuestionForm, signal: AbortSignal, withinMs: number) => Promise<unknown>
 }

@@ -24,8 +24,8 @@ export interface OpenQuestion {
 }
 
 /**
- * One call, from its first request to its outcome. In the modern era it can take several requests, each answered with the
- * next step.
+ * One call, from its first request to its outcome. In the modern era it can take several requests, each answered with
+ * the next step.
  */
 export class OpenCall {
   readonly id: string
@@ -162,8 +162,8 @@ export class OpenCalls {
   }
 
   /**
-   * The request that a question belongs to: that of the call or of its caller. A question without a call, such as one from a
-   * starting extension, goes to the oldest request.
+   * The request that a question belongs to: that of the call or of its caller. A question without a call, such as one
+   * from a starting extension, goes to the oldest request.
    */
   askedFor(callId: string | undefined): OpenCall | undefined {
     return this.find(callId) ?? this.#calls.values().next().value

@@ -13,7 +13,7 @@ export interface QuestionForm {
   read(content: JsonObject): Json | undefined
 }
 
-/** undefined if a form is not allowed: the protocol forbids forms for passwords, and trust is decided before a client connects. */
+/** Returns undefined for passwords, which the protocol forbids in forms, and for trust, which is decided earlier. */
 export function questionForm({ request, source }: InteractionEnvelope): QuestionForm | undefined {
   const asks = (prompt: string) => `${visibleText(source)} asks:\n${quoted(prompt)}`
   switch (request.kind) {

@@ -1,5 +1,6 @@
 import {
-  BulkheadError, type BulkheadEvent, type EventListener, type EventType, type InteractionEnvelope, type InteractionRequest, type InteractionResponse, type Interactor, type Outcome, type ToolDefinition,
+  BulkheadError, type BulkheadEvent, type EventListener, type EventType, type InteractionEnvelope,
+  type InteractionRequest, type InteractionResponse, type Interactor, type Outcome, type ToolDefinition,
 } from '@bulkhead/contract'
 import { messageOf } from '@bulkhead/kit/error-message'
 import { visibleText } from '@bulkhead/kit/text'
@@ -55,9 +56,9 @@ const DEFAULT_INSTRUCTIONS = 'Each tool has only the permissions it declared. So
   + 'If a call is denied, the error says why. Do not repeat the call unchanged.'
 
 /**
- * Serves the tools of a host to one MCP client, in one session: its policy applies to every call, and approvals are asked
- * of the person at the client. Ends when the client disconnects or with `close`. The host stays open.
- * Rejects if `openSession` does, or if `@modelcontextprotocol/server` is not installed.
+ * Serves the tools of a host to one MCP client, in one session: its policy applies to every call, and approvals are
+ * asked of the person at the client. Ends when the client disconnects or with `close`. The host stays open. Rejects if
+ * `openSession` does, or if `@modelcontextprotocol/server` is not installed.
  */
 export async function serveTools(host: ServedHost, options: ServeOptions): Promise<Serving> {
   const { info, instructions = DEFAULT_INSTRUCTIONS, answerWithinMs = 300_000, maxOpen = 128, onFault } = options
@@ -112,8 +113,8 @@ function reportProgress(event: BulkheadEvent, { id }: ServedSession, calls: Open
 }
 
 /**
- * Asks the person at a client, if the client supports it. `era` is known after the first message. In the modern era a client does
- * not report an abandoned question, so questions do not wait for each other.
+ * Asks the person at a client, if the client supports it. `era` is known after the first message. In the modern era a
+ * client does not report an abandoned question, so questions do not wait for each other.
  */
 function clientInteractor(calls: OpenCalls, answerWithinMs: number, era: () => Era | undefined): Interactor {
   return {

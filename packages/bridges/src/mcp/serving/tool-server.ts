@@ -53,8 +53,8 @@ const ANSWER = 'answer'
 const UNKNOWN: ReadonlySet<string> = new Set(['ToolNotRegistered', 'ToolsDisabled'])
 
 /**
- * The MCP result of a call. Clients validate results against the output schema, and a truncated result may not match it. It is
- * returned as an error with the remaining text.
+ * The MCP result of a call. Clients validate results against the output schema, and a truncated result may not match
+ * it. It is returned as an error with the remaining text.
  */
 export function callResult(outcome: Outcome, outputSchema: JsonObject | undefined): CallToolResult {
   const result = toMcp(outcome)

@@ -1,4 +1,6 @@
-import { type AnyRuntime, BulkheadError, type ModuleTool, type NetResponse, type OpenapiConfig } from '@bulkhead/contract'
+import {
+  type AnyRuntime, BulkheadError, type ModuleTool, type NetResponse, type OpenapiConfig,
+} from '@bulkhead/contract'
 import { type Json, type JsonObject, parseJson } from '@bulkhead/kit/json'
 import type { DescribedOperation } from '../reading/api-description.ts'
 import { requestOf } from './request.ts'
@@ -11,8 +13,8 @@ const JSON_TYPE = /^application\/(?:[\w.-]+\+)?json$/
 const TEXT_TYPE = /^text\/|^application\/(?:[\w.-]+\+|x-)?(?:json|xml|yaml|javascript|ndjson|toml|x-www-form-urlencoded)$/
 
 /**
- * Converts a response to a result. Any status is a result; the caller interprets it. The long part comes last, because results
- * are truncated at the end.
+ * Converts a response to a result. Any status is a result; the caller interprets it. The long part comes last, because
+ * results are truncated at the end.
  */
 async function answerOf(method: string, response: NetResponse): Promise<JsonObject> {
   const { url, status, headers } = response

@@ -1,6 +1,8 @@
 import { BulkheadError, type NetRequest } from '@bulkhead/contract'
 import { isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
-import type { DescribedBody, DescribedField, DescribedOperation, DescribedParameter, QueryStyle } from '../reading/api-description.ts'
+import type {
+  DescribedBody, DescribedField, DescribedOperation, DescribedParameter, QueryStyle,
+} from '../reading/api-description.ts'
 
 export interface OutgoingRequest {
   readonly url: string
@@ -153,8 +155,8 @@ function simpleText({ explode, json }: DescribedParameter, value: Json, write: (
 }
 
 /**
- * The fields of a form, each in the encoding that the document states. By default a list repeats its name and an object is JSON.
- * Throws Unwritable.
+ * The fields of a form, each in the encoding of the document. By default a list repeats its name, and an object is
+ * JSON. Throws Unwritable.
  */
 function formText(form: JsonObject, fields: Readonly<Record<string, DescribedField>>): string {
   const pairs = Object.entries(form).filter(([, value]) => value !== null)

@@ -7,8 +7,8 @@ import { pointedAt } from './references.ts'
 const MOST_SCHEMAS = 1_000
 
 /**
- * The schemas of one operation in the dialect of a manifest. Referenced schemas are moved to `$defs`, not inlined, because
- * they may be recursive.
+ * The schemas of one operation in the dialect of a manifest. Referenced schemas are moved to `$defs`, not inlined,
+ * because they may be recursive.
  */
 export class ArgumentSchemas {
   readonly #root: JsonObject

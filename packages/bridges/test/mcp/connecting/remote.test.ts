@@ -2,7 +2,9 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { Readable } from 'node:stream'
-import { createMcpHandler, fromJsonSchema, inputRequired, acceptedContent, McpServer, type ServerContext } from '@modelcontextprotocol/server'
+import {
+  createMcpHandler, fromJsonSchema, inputRequired, acceptedContent, McpServer, type ServerContext,
+} from '@modelcontextprotocol/server'
 import type { ConnectedExtension, Interact } from '@bulkhead/contract'
 import type { JsonObject } from '@bulkhead/kit/json'
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'

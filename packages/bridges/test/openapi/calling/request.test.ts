@@ -1,7 +1,9 @@
 import type { Json, JsonObject } from '@bulkhead/kit/json'
 import { describe, expect, it } from 'vitest'
 import { requestOf } from '../../../src/openapi/calling/request.ts'
-import type { DescribedBody, DescribedOperation, DescribedParameter } from '../../../src/openapi/reading/api-description.ts'
+import type {
+  DescribedBody, DescribedOperation, DescribedParameter,
+} from '../../../src/openapi/reading/api-description.ts'
 
 const BASE = 'https://shop.example/v1'
 const sent = (args: JsonObject, more: Partial<DescribedOperation>) =>

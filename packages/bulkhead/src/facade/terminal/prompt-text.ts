@@ -13,8 +13,8 @@ export function screenOf(output: { readonly columns?: number | undefined; readon
 }
 
 /**
- * Wraps untrusted text to screen rows. Each row starts with a prefix, `first` or, for a continued line, `next`. If the terminal
- * wrapped the text, untrusted text could start a row without a prefix and imitate the prompt.
+ * Wraps untrusted text to screen rows. Each row starts with a prefix, `first` or, for a continued line, `next`. If the
+ * terminal wrapped the text, untrusted text could start a row without a prefix and imitate the prompt.
  */
 function rowsOf(text: string, { columns }: Screen, first: string, next: string): readonly string[] {
   return visibleText(text, { keepLines: true }).replaceAll('\t', '    ').split('\n').flatMap((line) => {
@@ -98,8 +98,8 @@ const LABEL = 11
 const textOf = (rows: readonly string[]): string => ['', ...rows, ''].join('\n')
 
 /**
- * The full text of a question. It is printed once, before the prompt, because a repainting prompt would scroll long text off the
- * screen. Untrusted text is quoted row by row, so that it cannot imitate the prompt.
+ * The full text of a question. It is printed once, before the prompt, because a repainting prompt would scroll long
+ * text off the screen. Untrusted text is quoted row by row, so that it cannot imitate the prompt.
  */
 export function questionText(request: Asked, source: string, screen: Screen): string {
   return ['', ...lines(request, source, screen), ''].join('\n')

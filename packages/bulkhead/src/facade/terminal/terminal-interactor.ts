@@ -19,8 +19,8 @@ export async function loadPrompts(): Promise<void> {
 }
 
 /**
- * Asks questions at a terminal. Prompts use standard error, so that standard output contains only results. Questions of several
- * sessions are asked one at a time. Throws ConfigInvalid.
+ * Asks questions at a terminal. Prompts use standard error, so that standard output contains only results. Questions of
+ * several sessions are asked one at a time. Throws ConfigInvalid.
  */
 export function createTerminalInteractor(
   streams: TerminalStreams = { input: process.stdin, output: process.stderr },

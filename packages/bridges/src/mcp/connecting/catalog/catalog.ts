@@ -27,8 +27,8 @@ const NAME_CHARS = 128
 const DEFINITION = { maxDepth: 48, maxNodes: 20_000, maxChars: 256 * 1024 }
 
 /**
- * Reads a list of tools. Never throws: invalid tools are left out. With `sendsHeaders`, so are tools whose header parameters
- * are invalid.
+ * Reads a list of tools. Never throws: invalid tools are left out. With `sendsHeaders`, so are tools whose header
+ * parameters are invalid.
  */
 export function readCatalog(version: string, listed: readonly unknown[], sendsHeaders = false): Catalog {
   const faults: string[] = []
@@ -88,8 +88,8 @@ const KEYWORD = 'x-mcp-header'
 const TYPES: ReadonlySet<unknown> = new Set(['string', 'integer', 'boolean'])
 
 /**
- * Checks the parameters that a tool wants to receive as headers too. The protocol requires HTTP clients to drop an invalid tool,
- * because proxies read those headers. The depth of the schema must be bounded.
+ * Checks the parameters that a tool wants to receive as headers too. The protocol requires HTTP clients to drop an
+ * invalid tool, because proxies read those headers. The depth of the schema must be bounded.
  */
 export function headerFault(inputSchema: Json | undefined): string | undefined {
   const names = new Set<string>()

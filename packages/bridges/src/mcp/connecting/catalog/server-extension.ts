@@ -1,5 +1,6 @@
 import {
-  CALL_LIMITS, CONTRACT_VERSION, MANIFEST_LIMITS, type ConnectedExtension, type Diagnostic, type ExtensionModule, type ExtensionPower, type ManifestInput, type RequirementSet,
+  CALL_LIMITS, CONTRACT_VERSION, MANIFEST_LIMITS, type ConnectedExtension, type Diagnostic, type ExtensionModule,
+  type ExtensionPower, type ManifestInput, type RequirementSet,
 } from '@bulkhead/contract'
 import { isJsonObject } from '@bulkhead/kit/json'
 import { visibleText } from '@bulkhead/kit/text'
@@ -84,8 +85,8 @@ function toolManifest(name: string, { definition }: CatalogTool, { config }: Ser
 const CURE = 'Report it to the author of the server.'
 
 /**
- * The permissions of the tools of a server, for rules, ceilings and prompts. A local server is a process of the user and can do
- * more than can be declared here. A remote server can do anything with the data it receives.
+ * The permissions of the tools of a server, for rules, ceilings and prompts. A local server is a process of the user
+ * and can do more than can be declared here. A remote server can do anything with the data it receives.
  */
 export function powersOf(config: ServerEntry['config']): RequirementSet {
   if (config.type === 'remote') return { net: { hosts: [new URL(config.url).host.toLowerCase()] }, capabilities: ['interact'] }

@@ -1,7 +1,8 @@
 import { DEFAULT_LIMITS, MANIFEST_LIMITS } from '@bulkhead/contract'
 import { isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
 import {
-  Client, isSpecType, type JSONRPCMessage, type jsonSchemaValidator, type JsonSchemaValidator, type Tool, type Transport,
+  Client, isSpecType, type JSONRPCMessage, type jsonSchemaValidator, type JsonSchemaValidator, type Tool,
+  type Transport,
 } from '@modelcontextprotocol/client'
 import { z } from 'zod'
 import { cut } from '../../../connected/entries.ts'

@@ -1,7 +1,9 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import {
-  type FetchLike, isJSONRPCErrorResponse, isJSONRPCRequest, isJSONRPCResponse, type JSONRPCMessage, ProtocolError, type RequestId, SdkError, SdkErrorCode, StreamableHTTPClientTransport, type StreamableHTTPClientTransportOptions, type Transport,
+  type FetchLike, isJSONRPCErrorResponse, isJSONRPCRequest, isJSONRPCResponse, type JSONRPCMessage, ProtocolError,
+  type RequestId, SdkError, SdkErrorCode, StreamableHTTPClientTransport, type StreamableHTTPClientTransportOptions,
+  type Transport,
 } from '@modelcontextprotocol/client'
 
 type Sent = Parameters<StreamableHTTPClientTransport['send']>
@@ -58,7 +60,9 @@ export class HttpTransport extends StreamableHTTPClientTransport {
     }
   }
 
-  /** The stream of a request carries only its own answer. An error without an id means the server could not read the id. */
+  /**
+   * The stream of a request carries only its own answer. An error without an id means the server could not read the id.
+   */
   #receive(message: JSONRPCMessage): void {
     const exchange = this.#current.getStore()
     if (exchange === undefined || !isJSONRPCResponse(message)) return
@@ -83,10 +87,7 @@ const unfit = (why: string): Error => new SdkError(SdkErrorCode.ClientHttpUnexpe
 const errorOf = ({ code, message, data }: { readonly code: number; readonly message: string; readonly data?: unknown }): Error =>
   new ProtocolError(code, message, data)
 
-/**
- * `fetch` with a size limit for the body or, in an event stream, for each event. Reading beyond the limit fails with
- * RangeError.
- */
+/** `fetch` with a size limit for the body or, in a stream, for each event. Reading beyond it fails with RangeError. */
 export function boundedFetch(maxBytes: number, request: FetchLike = fetch): FetchLike {
   return async (url, init) => {
     const response = await request(url, init)

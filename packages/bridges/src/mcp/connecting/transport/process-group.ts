@@ -7,8 +7,9 @@ const leaders = new Map<number, number | undefined>()
 let isWatching = false
 
 /**
- * Ties a process group to its leader and to this process. When the leader ends, the rest of the group and marked processes that
- * left it are killed. When this process ends, all of them are. If it ends by SIGKILL, only the system can clean up.
+ * Ties a process group to its leader and to this process. When the leader ends, the rest of the group and marked
+ * processes that left it are killed. When this process ends, all of them are. If it ends by SIGKILL, only the system
+ * can clean up.
  */
 export function trackGroup(child: ChildProcess, mark: number | undefined): void {
   const { pid } = child

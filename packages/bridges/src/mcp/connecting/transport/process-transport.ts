@@ -3,7 +3,9 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { BulkheadError } from '@bulkhead/contract'
 import { isJsonObject, parseJson } from '@bulkhead/kit/json'
 import { markOption, newProcessMark } from '@bulkhead/kit/process-mark'
-import { deserializeMessage, INTERNAL_ERROR, serializeMessage, type JSONRPCMessage, type Transport } from '@modelcontextprotocol/client'
+import {
+  deserializeMessage, INTERNAL_ERROR, serializeMessage, type JSONRPCMessage, type Transport,
+} from '@modelcontextprotocol/client'
 import { launchers, trackGroup, signalGroup } from './process-group.ts'
 
 export interface ProcessOptions {
@@ -22,8 +24,8 @@ const GRACE_MS = 500
 const STDERR_LINE_BYTES = 64 * 1024
 
 /**
- * A server as a child process, connected by its standard streams. It leads a process group. When it or this process ends,
- * the rest of the group and its other descendants are killed.
+ * A server as a child process, connected by its standard streams. It leads a process group. When it or this process
+ * ends, the rest of the group and its other descendants are killed.
  */
 export class ProcessTransport implements Transport {
   onclose?: () => void
@@ -177,7 +179,9 @@ export class LineReader {
     this.#mostBytes = mostBytes
   }
 
-  /** Returns the complete lines. Throws RangeError if a line is too long: the following lines cannot be separated then. */
+  /**
+   * Returns the complete lines. Throws RangeError if a line is too long: the following lines cannot be separated then.
+   */
   read(chunk: Buffer): readonly string[] {
     const lines: string[] = []
     let from = 0
