@@ -15,9 +15,13 @@ if (fault !== undefined) {
   process.stderr.on('error', () => {})
   process.on('exit', () => {
     if (lost === undefined) return
-    process.stderr.write(`Cannot write to standard output: ${lost.message}. The command itself has finished; only its output is lost.\n`)
+    process.stderr.write(
+      `Cannot write to standard output: ${lost.message}. The command itself has finished; only its output is lost.\n`,
+    )
     process.exitCode = 1
   })
-  const [{ main }, { keepCompiledCode }] = await Promise.all([import('./cli/main.ts'), import('./cli/compiled-code.ts')])
+  const [{ main }, { keepCompiledCode }] = await Promise.all([
+    import('./cli/main.ts'), import('./cli/compiled-code.ts'),
+  ])
   process.exitCode = await main(process.argv.slice(2), keepCompiledCode)
 }

@@ -27,7 +27,13 @@ export interface ToolResultBlock {
 
 export type ToolResultContent =
   | { readonly type: 'text'; readonly text: string }
-  | { readonly type: 'image'; readonly source: { readonly type: 'base64'; readonly media_type: string; readonly data: string } }
+  | { readonly type: 'image'; readonly source: ImageSource }
+
+interface ImageSource {
+  readonly type: 'base64'
+  readonly media_type: string
+  readonly data: string
+}
 
 /** The schemas are copies, so that an SDK can change them. */
 export const toMessagesTools = (tools: readonly ToolDefinition[]): readonly MessagesTool[] =>
@@ -50,7 +56,8 @@ export function toToolResult(outcome: Outcome): ToolResultBlock {
   const noted = (text: string): string => note === undefined ? text : `${text}\n${note}`
   if (outcome.type === 'error') return { ...head, content: noted(outcome.error_text), is_error: true }
   if (outcome.content !== undefined && outcome.content.length > 0) {
-    return { ...head, content: [...outcome.content.map(shown), ...(note === undefined ? [] : [{ type: 'text', text: note } as const])] }
+    const notes = note === undefined ? [] : [{ type: 'text', text: note } as const]
+    return { ...head, content: [...outcome.content.map(shown), ...notes] }
   }
   return { ...head, content: noted(textOfData(outcome.data)) }
 }

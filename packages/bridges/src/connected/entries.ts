@@ -64,8 +64,9 @@ export function entriesOf<Config extends Switched, Named extends Entry<Config>>(
         const message = `The ${kind.noun}s "${twin.name}" and "${name}" are too similar: the later one is not used.`
         refuse('RegistrationConflict', message, rename)
       } else if (earlier === undefined || source.layer === 'embedder') entries.set(name, entry)
-      else if (earlier.identity === entry.identity) entries.set(name, { ...earlier, config: tightened(earlier.config, config) })
-      else {
+      else if (earlier.identity === entry.identity) {
+        entries.set(name, { ...earlier, config: tightened(earlier.config, config) })
+      } else {
         const message = `The ${kind.noun} "${name}" is already defined in ${earlier.location}, which takes precedence.`
         refuse('RegistrationConflict', message, rename)
       }
@@ -97,7 +98,8 @@ function tightened<Config extends Switched>(earlier: Config, { enabled, timeoutM
 
 /** A diagnostic about an entry or its tools. */
 export const diagnosticOf = (
-  { path, layer, location, extensionId }: Omit<Entry<unknown>, 'config' | 'identity' | 'name'>, code: ErrorCode, message: string,
+  { path, layer, location, extensionId }: Omit<Entry<unknown>, 'config' | 'identity' | 'name'>, code: ErrorCode,
+  message: string,
   cure: string = ERRORS[code].cure, severity: Diagnostic['severity'] = 'error',
 ): Diagnostic => ({ severity, stage: 'register', code, layer, extensionId, location, path, message, cure })
 
@@ -129,7 +131,9 @@ const MARK = 8
 export function toolName(words: readonly string[], between = '_'): string {
   const written = words.join(between).replaceAll(/[^A-Za-z0-9_]/g, '_')
   const name = /^[A-Za-z]/.test(written) ? written : `op_${written}`
-  return name.length <= LONGEST ? name : `${name.slice(0, LONGEST - MARK - 1)}_${sha512(words.join('\0')).slice(0, MARK)}`
+  return name.length <= LONGEST
+    ? name
+    : `${name.slice(0, LONGEST - MARK - 1)}_${sha512(words.join('\0')).slice(0, MARK)}`
 }
 
 const LABEL_CHARS = 128
@@ -138,7 +142,8 @@ const LABEL_CHARS = 128
 export const textOf = (value: unknown): string | undefined =>
   typeof value === 'string' && value.trim() !== '' ? value.toWellFormed() : undefined
 
-export const cut = (text: string, most: number): string => text.length <= most ? text : `${text.slice(0, most - 1).toWellFormed()}…`
+export const cut = (text: string, most: number): string =>
+  text.length <= most ? text : `${text.slice(0, most - 1).toWellFormed()}…`
 
 export const labelOf = (text: string | undefined): { readonly label?: string } =>
   text === undefined ? {} : { label: cut(text, LABEL_CHARS) }

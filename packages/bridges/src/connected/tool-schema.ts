@@ -33,14 +33,17 @@ const BESIDE_REFERENCE: ReadonlySet<string> = new Set([
 ])
 
 function fromDraft07(schema: JsonObject): JsonObject {
-  if (typeof schema['$ref'] === 'string') return Object.fromEntries(Object.entries(schema).filter(([keyword]) => BESIDE_REFERENCE.has(keyword)))
+  if (typeof schema['$ref'] === 'string') {
+    return Object.fromEntries(Object.entries(schema).filter(([keyword]) => BESIDE_REFERENCE.has(keyword)))
+  }
   const { $id, ...rest } = inModernKeywords(schema)
   if (typeof $id === 'string' && $id.startsWith('#')) return { $anchor: $id.slice(1), ...rest }
   return { ...($id !== undefined && { $id }), ...rest }
 }
 
 /** What a keyword contains, in either dialect. */
-const formInAny = (keyword: string): KeywordForm | undefined => schemaKeywordForm(keyword) ?? schemaKeywordForm(keyword, 'draft-07')
+const formInAny = (keyword: string): KeywordForm | undefined =>
+  schemaKeywordForm(keyword) ?? schemaKeywordForm(keyword, 'draft-07')
 
 /** Replaces the direct subschemas. Values that only look like schemas, such as examples, are unchanged. */
 export function withSubschemas(schema: JsonObject, change: (below: JsonObject) => Json): JsonObject {
@@ -88,7 +91,8 @@ function mend(schema: JsonObject, mended: Set<string>, repairs: readonly Repair[
 const ANY_VALUE: ReadonlySet<string> = new Set(['const', 'default', 'type'])
 /** Keywords that validators ignore. */
 const ANNOTATIONS: ReadonlyMap<string, 'string' | 'boolean' | 'list'> = new Map([
-  ['title', 'string'], ['description', 'string'], ['$comment', 'string'], ['deprecated', 'boolean'], ['readOnly', 'boolean'],
+  ['title', 'string'], ['description', 'string'], ['$comment', 'string'], ['deprecated', 'boolean'],
+  ['readOnly', 'boolean'],
   ['writeOnly', 'boolean'], ['examples', 'list'],
 ])
 
@@ -135,8 +139,12 @@ const withDependents: Repair = (schema, mended) => {
   const schemas = Object.entries(dependencies).filter(([, needs]) => !Array.isArray(needs))
   return {
     ...rest,
-    ...(lists.length > 0 && { dependentRequired: { ...rest['dependentRequired'] as JsonObject, ...Object.fromEntries(lists) } }),
-    ...(schemas.length > 0 && { dependentSchemas: { ...rest['dependentSchemas'] as JsonObject, ...Object.fromEntries(schemas) } }),
+    ...(lists.length > 0 && {
+      dependentRequired: { ...rest['dependentRequired'] as JsonObject, ...Object.fromEntries(lists) },
+    }),
+    ...(schemas.length > 0 && {
+      dependentSchemas: { ...rest['dependentSchemas'] as JsonObject, ...Object.fromEntries(schemas) },
+    }),
   }
 }
 
@@ -144,26 +152,37 @@ const withDependents: Repair = (schema, mended) => {
 const withRequired: Repair = (schema, mended) => {
   const { properties, required, items } = schema
   const members = isJsonObject(properties) ? Object.entries(properties) : []
-  const claiming = members.filter(([, member]) => isJsonObject(member) && member['required'] === true).map(([name]) => name)
+  const claiming = members.filter(([, member]) => isJsonObject(member) && member['required'] === true)
+    .map(([name]) => name)
   const listed = Array.isArray(required) ? required : []
   const all = [...new Set([...listed, ...claiming])]
   if (all.length < listed.length) mended.add('duplicate names in "required"')
   const bare = (member: Json): Json => isJsonObject(member) ? withoutFlag(member, mended) : member
   return {
     ...schema,
-    ...(isJsonObject(properties) && { properties: Object.fromEntries(members.map(([name, member]) => [name, bare(member)])) }),
+    ...(isJsonObject(properties) && {
+      properties: Object.fromEntries(members.map(([name, member]) => [name, bare(member)])),
+    }),
     ...(items !== undefined && { items: bare(items) }),
     ...((Array.isArray(required) || (required === undefined && claiming.length > 0)) && { required: all }),
   }
 }
 
-const withoutFlag: Repair = (schema, mended) =>
-  without(schema, ([keyword, value]) => keyword === 'required' && typeof value === 'boolean', mended, '"required" inside properties')
+const withoutFlag: Repair = (schema, mended) => {
+  const isFlag = ([keyword, value]: [string, Json]): boolean => keyword === 'required' && typeof value === 'boolean'
+  return without(schema, isFlag, mended, '"required" inside properties')
+}
 
-const IN_ALL: readonly Repair[] = [withoutNulls, withoutInvalidAnnotations, withoutAny, withObjects, withBounds, withRequired]
-const REPAIRS: Readonly<Record<Dialect, readonly Repair[]>> = { '2020-12': [...IN_ALL, withDependents], 'draft-07': IN_ALL }
+const IN_ALL: readonly Repair[] = [
+  withoutNulls, withoutInvalidAnnotations, withoutAny, withObjects, withBounds, withRequired,
+]
+const REPAIRS: Readonly<Record<Dialect, readonly Repair[]>> = {
+  '2020-12': [...IN_ALL, withDependents], 'draft-07': IN_ALL,
+}
 
-function without(schema: JsonObject, drop: (entry: [string, Json]) => boolean, mended: Set<string>, what: string): JsonObject {
+function without(
+  schema: JsonObject, drop: (entry: [string, Json]) => boolean, mended: Set<string>, what: string,
+): JsonObject {
   const kept = Object.entries(schema).filter((entry) => !drop(entry))
   if (kept.length === Object.keys(schema).length) return schema
   mended.add(what)

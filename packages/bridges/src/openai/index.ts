@@ -20,7 +20,9 @@ export function fromToolCall(call: ModelToolCall, { strict = false, tools = [] }
   const text = call.function.arguments
   const parsed = parseJson(text === '' ? '{}' : text)
   const args = parsed.ok ? parsed.value : text
-  const read = { id: call.id, name: call.function.name, arguments: strict && isJsonObject(args) ? withoutNulls(args) : args }
+  const read = {
+    id: call.id, name: call.function.name, arguments: strict && isJsonObject(args) ? withoutNulls(args) : args,
+  }
   return canonicalCall(read, (name) => tools.find((tool) => tool.name === name))
 }
 
@@ -40,7 +42,9 @@ export interface HostCall {
 export function toToolMessage(outcome: Outcome): ModelToolMessage {
   const note = noteOfCut(outcome.metadata)
   const content = contentOf(outcome)
-  return { role: 'tool', tool_call_id: outcome.metadata.call_id, content: note === undefined ? content : `${content}\n${note}` }
+  return {
+    role: 'tool', tool_call_id: outcome.metadata.call_id, content: note === undefined ? content : `${content}\n${note}`,
+  }
 }
 
 const contentOf = (outcome: Outcome): string =>
@@ -68,7 +72,9 @@ export interface FunctionToolOptions {
   readonly strict?: boolean
 }
 
-export function toFunctionTools(tools: readonly ToolDefinition[], options: FunctionToolOptions = {}): readonly FunctionTool[] {
+export function toFunctionTools(
+  tools: readonly ToolDefinition[], options: FunctionToolOptions = {},
+): readonly FunctionTool[] {
   return tools.map((tool) => toFunctionTool(tool, options))
 }
 
@@ -94,5 +100,7 @@ function closed(schema: JsonObject): JsonObject {
   const required = new Set((schema['required'] ?? []) as readonly string[])
   const entries = Object.entries(properties).map(([name, property]) =>
     [name, required.has(name) ? property : { anyOf: [property, { type: 'null' }] }] as const)
-  return { ...schema, properties: Object.fromEntries(entries), required: Object.keys(properties), additionalProperties: false }
+  return {
+    ...schema, properties: Object.fromEntries(entries), required: Object.keys(properties), additionalProperties: false,
+  }
 }

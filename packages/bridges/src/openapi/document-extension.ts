@@ -23,23 +23,37 @@ const TELL = 'Report it to the author of the document.'
 const CURE = 'Report it to the author of the document, or exclude the operation.'
 
 /** A document as an extension: a manifest of its operations, and a module that sends requests. `path` is its file. */
-export function documentExtension(entry: DocumentEntry, path: string, api: DescribedApi, base: BaseUrl): DocumentExtension {
+export function documentExtension(
+  entry: DocumentEntry, path: string, api: DescribedApi, base: BaseUrl,
+): DocumentExtension {
   const { name, config } = entry
   const prefix = config.prefix === undefined ? [] : [config.prefix]
   const groups = Map.groupBy(api.operations, ({ operationId }) => toolName([...prefix, operationId], '__'))
-  const byName = new Map([...groups].filter(([, found]) => found.length === 1).map(([tool, [operation]]) => [tool, operation!]))
+  const byName = new Map(
+    [...groups].filter(([, found]) => found.length === 1).map(([tool, [operation]]) => [tool, operation!]),
+  )
   const twins = [...groups].filter(([tool]) => !byName.has(tool))
-    .map(([tool, found]) => `${found.map(({ operationId }) => `"${operationId}"`).join(' and ')} would both be called "${tool}"`)
+    .map(([tool, found]) => {
+      const ids = found.map(({ operationId }) => `"${operationId}"`).join(' and ')
+      return `${ids} would both be called "${tool}"`
+    })
   const diagnostics = [
-    ...[...api.faults, ...twins].map((what) =>
-      diagnosticOf(entry, 'ShapeInvalid', `The document "${name}" has an operation that cannot be used: ${visibleText(what)}.`, CURE)),
-    ...api.mended.map((what) => diagnosticOf(entry, 'ConfigSchemaInvalid',
-      `The document "${name}" has schemas that are not valid JSON Schema 2020-12 and were converted: ${visibleText(what)}.`, TELL, 'warning')),
+    ...[...api.faults, ...twins].map((what) => {
+      const message = `The document "${name}" has an operation that cannot be used: ${visibleText(what)}.`
+      return diagnosticOf(entry, 'ShapeInvalid', message, CURE)
+    }),
+    ...api.mended.map((what) => {
+      const message = `The document "${name}" has schemas that are not valid JSON Schema 2020-12 and were converted: `
+      return diagnosticOf(entry, 'ConfigSchemaInvalid', `${message}${visibleText(what)}.`, TELL, 'warning')
+    }),
     ...(api.unnamed === 0 ? [] : [diagnosticOf(entry, 'ShapeInvalid',
-      `The document "${name}" has ${api.unnamed} operations without an operationId. They are not offered.`, CURE, 'warning')]),
+      `The document "${name}" has ${api.unnamed} operations without an operationId. They are not offered.`, CURE,
+      'warning')]),
   ]
   if (byName.size === 0) return { extension: undefined, diagnostics }
-  const digests = new Map([...byName].map(([tool, operation]) => [tool, sha512(canonicalJson(operation as unknown as Json))]))
+  const digests = new Map(
+    [...byName].map(([tool, operation]) => [tool, sha512(canonicalJson(operation as unknown as Json))]),
+  )
   const extension: ConnectedExtension = {
     layer: entry.layer,
     location: entry.location,
@@ -48,7 +62,9 @@ export function documentExtension(entry: DocumentEntry, path: string, api: Descr
     server: {
       kind: 'openapi', name, address: base.href,
       tools: new Map([...byName].map(([tool, { operationId }]) => [tool, operationId])),
-      deeds: new Map([...byName].map(([tool, operation]) => [tool, `${operation.method} ${base.href}${operation.path}`])),
+      deeds: new Map(
+        [...byName].map(([tool, operation]) => [tool, `${operation.method} ${base.href}${operation.path}`]),
+      ),
     },
     manifest: {
       kind: 'Tool', contractVersion: CONTRACT_VERSION, requiredCoreVersion: '*',
@@ -65,7 +81,8 @@ export function documentExtension(entry: DocumentEntry, path: string, api: Descr
 }
 
 function toolManifest(
-  name: string, { method, label, description, inputSchema }: DescribedOperation, { host }: BaseUrl, { timeoutMs }: OpenapiConfig,
+  name: string, { method, label, description, inputSchema }: DescribedOperation, { host }: BaseUrl,
+  { timeoutMs }: OpenapiConfig,
 ): ManifestInput['tools'][number] {
   return {
     name, ...labelOf(label),
@@ -91,11 +108,14 @@ const DOCUMENTS: EntryKind<OpenapiConfig, DocumentEntry> = {
   findFault({ baseUrl, auth }) {
     if (baseUrl !== undefined) return findSecretFault(baseUrl, auth !== undefined) ?? findBaseFault(baseUrl)
     // Otherwise the author of the document chooses where the secret is sent.
-    return auth === undefined ? undefined : 'has "auth" but no "baseUrl"; set "baseUrl" to the server that may receive the secret'
+    return auth === undefined
+      ? undefined
+      : 'has "auth" but no "baseUrl"; set "baseUrl" to the server that may receive the secret'
   },
 }
 
-export const documentEntries = (config: Pick<ResolvedConfig, 'layers'>): Entries<DocumentEntry> => entriesOf(config, DOCUMENTS)
+export const documentEntries = (config: Pick<ResolvedConfig, 'layers'>): Entries<DocumentEntry> =>
+  entriesOf(config, DOCUMENTS)
 
 const findBaseFault = (url: string): string | undefined =>
   /[?#]/.test(url) ? 'has a "baseUrl" with a query or a fragment; remove it' : undefined
@@ -110,7 +130,9 @@ export interface DocumentPlace {
  * Resolves the path of a document. A project document lies in the project. A path of the user is relative to the home
  * folder, never to the workspace, which may be an untrusted project.
  */
-export function placeOf({ layer, config: { document } }: DocumentEntry, workspace: string, home: string): DocumentPlace {
+export function placeOf(
+  { layer, config: { document } }: DocumentEntry, workspace: string, home: string,
+): DocumentPlace {
   if (layer === 'project') return { path: resolve(workspace, document), within: workspace }
   return { path: isAbsolute(document) ? document : resolve(home, document), within: undefined }
 }
@@ -123,7 +145,9 @@ export interface BaseUrl {
   readonly host: string
 }
 
-export type BaseVerdict = { readonly ok: true; readonly base: BaseUrl } | { readonly ok: false; readonly message: string }
+export type BaseVerdict =
+  | { readonly ok: true; readonly base: BaseUrl }
+  | { readonly ok: false; readonly message: string }
 
 /**
  * The base URL of the configuration, else of the document. A document may name a host; the address policy applies to it
@@ -150,7 +174,10 @@ const PORTS: ReadonlyMap<string, string> = new Map([['https:', '443'], ['http:',
 
 function baseOf(url: URL): BaseUrl {
   const { protocol, hostname, port, origin, pathname } = url
-  return { href: origin + pathname.replace(/(?<!\/)\/+$/, ''), host: `${hostname.replace(/\.$/, '')}:${port || PORTS.get(protocol)!}` }
+  return {
+    href: origin + pathname.replace(/(?<!\/)\/+$/, ''),
+    host: `${hostname.replace(/\.$/, '')}:${port || PORTS.get(protocol)!}`,
+  }
 }
 
 const refused = (message: string): BaseVerdict => ({ ok: false, message })

@@ -49,11 +49,14 @@ export class OpenapiDocuments {
     }
   }
 
-  async #offerOf(entry: DocumentEntry, trusted: NonNullable<LoadReport['projectDocuments']>): Promise<DocumentExtension> {
+  async #offerOf(
+    entry: DocumentEntry, trusted: NonNullable<LoadReport['projectDocuments']>,
+  ): Promise<DocumentExtension> {
     const { name, config: { operations = null, tags = null, paths = null, baseUrl } } = entry
     const place = placeOf(entry, this.#options.workspace, this.#options.home)
     const refuse = (what: string): DocumentExtension => {
-      const message = `The OpenAPI document "${name}", ${visibleText(place.path)}, ${visibleText(what)}. It offers no tools.`
+      const [path, reason] = [visibleText(place.path), visibleText(what)]
+      const message = `The OpenAPI document "${name}", ${path}, ${reason}. It offers no tools.`
       return { extension: undefined, diagnostics: [diagnosticOf(entry, 'ConfigInvalid', message)] }
     }
     const file = await readDocumentFile(place)
@@ -87,7 +90,9 @@ type DocumentFile =
 async function readDocumentFile({ path, within }: DocumentPlace): Promise<DocumentFile> {
   try {
     // Trust in a project covers the content of the file itself, not of a link target.
-    if (within !== undefined && (await lstat(path)).isSymbolicLink()) return refused('is a link; use the path of its target')
+    if (within !== undefined && (await lstat(path)).isSymbolicLink()) {
+      return refused('is a link; use the path of its target')
+    }
     const real = await realpath(path)
     if (within !== undefined && !isInside(real, within)) return refused('is outside the project')
     // Do not follow a link created since the check, and do not block on a pipe without a writer.
@@ -133,12 +138,17 @@ const parameter = z.strictObject({
   style: z.enum(['simple', ...QUERY_STYLES]), explode: z.boolean(), json: z.boolean(), reserved: z.boolean(),
 })
 const field = z.union([
-  z.strictObject({ style: z.enum(QUERY_STYLES), explode: z.boolean(), reserved: z.boolean() }), z.strictObject({ style: z.enum(['json', 'text']) }),
+  z.strictObject({ style: z.enum(QUERY_STYLES), explode: z.boolean(), reserved: z.boolean() }),
+  z.strictObject({ style: z.enum(['json', 'text']) }),
 ])
 const operation = z.strictObject({
-  operationId: z.string(), method: z.string(), path: z.string().startsWith('/'), label: z.string(), description: z.string(),
+  operationId: z.string(), method: z.string(), path: z.string().startsWith('/'), label: z.string(),
+  description: z.string(),
   inputSchema: z.custom<JsonObject>(isJsonObject), parameters: z.array(parameter),
-  body: z.strictObject({ argument: z.string(), form: z.enum(['json', 'urlencoded', 'text']), mediaType: z.string(), fields: z.record(z.string(), field) }).nullable(),
+  body: z.strictObject({
+    argument: z.string(), form: z.enum(['json', 'urlencoded', 'text']), mediaType: z.string(),
+    fields: z.record(z.string(), field),
+  }).nullable(),
 })
 const api = z.strictObject({
   version: z.string(), server: z.string().nullable(), operations: z.array(operation),

@@ -11,13 +11,14 @@ function callAttributes(event: EventOf<'ToolInvocationProposed'>, withArguments:
     'gen_ai.tool.type': 'extension',
     'gen_ai.conversation.id': sessionId,
     ...(origin === null ? {} : {
-      'bulkhead.extension.id': origin.extension, 'bulkhead.extension.version': origin.version, 'bulkhead.layer': origin.layer,
+      'bulkhead.extension.id': origin.extension, 'bulkhead.extension.version': origin.version,
+      'bulkhead.layer': origin.layer,
     }),
     ...(withArguments ? { 'gen_ai.tool.call.arguments': JSON.stringify(args) } : {}),
   }
 }
 
-type EndEvent = EventOf<'ToolInvocationSucceeded'> | EventOf<'ToolInvocationFailed'> | EventOf<'ToolInvocationCancelled'>
+type EndEvent = EventOf<'ToolInvocationSucceeded' | 'ToolInvocationFailed' | 'ToolInvocationCancelled'>
 
 const endAttributes = (event: EndEvent): Attributes =>
   event.type === 'ToolInvocationSucceeded' ? {} : { 'error.type': event.errorCode }
@@ -51,7 +52,9 @@ type CallEvent = EventOf<'ToolInvocationProposed' | 'ToolInvocationDecided' | 'T
  * Creates a span for each call, from its proposal to its end. The parent is the active span of the caller or, for a
  * call made by a tool, the span of that tool's call. Returns a disposer, which also ends open spans.
  */
-export function traceTools(source: EventSource, { tracer, within, arguments: withArguments = false }: TraceOptions): () => void {
+export function traceTools(
+  source: EventSource, { tracer, within, arguments: withArguments = false }: TraceOptions,
+): () => void {
   const spans = new Map<string, Span>()
   const begin = (event: EventOf<'ToolInvocationProposed'>): void => {
     // A second call with the same id would leave the first span open.
@@ -60,7 +63,9 @@ export function traceTools(source: EventSource, { tracer, within, arguments: wit
   }
   const start = (event: EventOf<'ToolInvocationProposed'>): Span => {
     const { tool, parentCallId } = event
-    const [name, options] = [`execute_tool ${tool}`, { kind: INTERNAL, attributes: { ...callAttributes(event, withArguments), ...descriptionIn(source, event) } }]
+    const name = `execute_tool ${tool}`
+    const attributes = { ...callAttributes(event, withArguments), ...descriptionIn(source, event) }
+    const options = { kind: INTERNAL, attributes }
     if (parentCallId === undefined) return tracer.startSpan(name, options)
     const parent = spans.get(keyOf({ ...event, callId: parentCallId }))
     if (parent && within) return tracer.startSpan(name, options, within(parent))
@@ -81,7 +86,9 @@ export function traceTools(source: EventSource, { tracer, within, arguments: wit
       case 'ToolInvocationProposed':
         return begin(event)
       case 'ToolInvocationDecided':
-        spans.get(keyOf(event))?.addEvent('bulkhead.decision', { decision: event.decision, stage: event.stage, source: event.source })
+        spans.get(keyOf(event))?.addEvent(
+          'bulkhead.decision', { decision: event.decision, stage: event.stage, source: event.source },
+        )
         return
       case 'ToolInvocationChanged': {
         const { subject, stage, source: by, before, after } = event

@@ -2,7 +2,7 @@ import { realpath } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { BulkheadError } from '@bulkhead/contract'
 import {
-  type Approval, type ApprovalBook, type ApprovalFilter, type DamagedApproval, openApprovals,
+  type Approval, type ApprovalBook, type ApprovalEnd, type ApprovalFilter, type DamagedApproval, openApprovals,
 } from '@bulkhead/host'
 import { meantNames, visibleText } from '@bulkhead/kit/text'
 import { accountName } from '../facade/folders.ts'
@@ -13,7 +13,8 @@ import { printJson, table } from './output.ts'
 /** A shorter prefix is probably a typing error. */
 const LEAST_ID_CHARS = 4
 const OPTIONS_OF = new Map([
-  ['list', ['project', 'workspace', 'all', 'tool', 'ended']], ['show', []], ['revoke', ['project', 'workspace', 'all', 'tool']],
+  ['list', ['project', 'workspace', 'all', 'tool', 'ended']], ['show', []],
+  ['revoke', ['project', 'workspace', 'all', 'tool']],
 ])
 
 export const approvals: Command = {
@@ -43,10 +44,15 @@ Exit code: 0 on success, 1 if the approval does not exist or the store cannot be
     })
     refuseForeignOptions('approvals', act, OPTIONS_OF, values)
     const { json = false, project = values.workspace, all = false, tool, ended = false, home } = values
-    if (all && project !== undefined && act === 'list') throw new UsageError('--all and --project cannot be used together.')
-    const where = async (): Promise<ApprovalFilter> => all && project === undefined ? { everywhere: true } : { workspace: await folder(project) }
+    if (all && project !== undefined && act === 'list') {
+      throw new UsageError('--all and --project cannot be used together.')
+    }
+    const where = async (): Promise<ApprovalFilter> =>
+      all && project === undefined ? { everywhere: true } : { workspace: await folder(project) }
     const ofTool = tool === undefined ? {} : { tool }
-    const inBook = (use: (book: ApprovalBook) => Promise<readonly Approval[]>, print: (found: readonly Approval[]) => string) =>
+    const inBook = (
+      use: (book: ApprovalBook) => Promise<readonly Approval[]>, print: (found: readonly Approval[]) => string,
+    ) =>
       withStore(home, 'approval', async (store) => {
         const found = await use(openApprovals(store))
         if (json) printJson(found)
@@ -66,7 +72,9 @@ Exit code: 0 on success, 1 if the approval does not exist or the store cannot be
         checkIds(ids)
         return inBook(async (book) => [await show(book, ids[0]!)], ([found]) => approvalDetails(found!))
       case 'revoke': {
-        if ((ids.length > 0) === (all || tool !== undefined)) throw new UsageError('Name the approvals to revoke: ids, --tool NAME, or --all.')
+        if ((ids.length > 0) === (all || tool !== undefined)) {
+          throw new UsageError('Name the approvals to revoke: ids, --tool NAME, or --all.')
+        }
         checkIds(ids)
         const by = `${accountName()} with bulkhead approvals`
         let removed: readonly DamagedApproval[] = []
@@ -74,20 +82,25 @@ Exit code: 0 on success, 1 if the approval does not exist or the store cannot be
           const filter = { ...await where(), ...ofTool }
           const wanted = await Promise.all(ids.map((id) => find(book, id, false)))
           removed = ids.length === 0 ? await book.damaged(filter) : wanted.filter(isDamaged)
-          const revoked = await Promise.all(ids.length === 0 ? [book.revoke(filter, by)] : wanted.map(({ id }) => book.revoke(id, by)))
+          const revoked = await Promise.all(
+            ids.length === 0 ? [book.revoke(filter, by)] : wanted.map(({ id }) => book.revoke(id, by)),
+          )
           for (const damaged of removed) tell(`${damageText(damaged)} It was removed.`)
           return revoked.flat()
         }, (revoked) => revoked.length === 0 && removed.length > 0 ? '' : revokedText(revoked))
       }
       default:
-        throw new UsageError(act === undefined ? 'Missing subcommand: list, show or revoke.' : `There is no "approvals ${act}".${meantNames(act, OPTIONS_OF.keys())}`)
+        if (act === undefined) throw new UsageError('Missing subcommand: list, show or revoke.')
+        throw new UsageError(`There is no "approvals ${act}".${meantNames(act, OPTIONS_OF.keys())}`)
     }
   },
 }
 
 function checkIds(ids: readonly string[]): void {
   const wrong = ids.find((id) => !/^[0-9a-f]+$/.test(id) || id.length < LEAST_ID_CHARS)
-  if (wrong !== undefined) throw new UsageError(`"${wrong}" is not an id. Give at least ${LEAST_ID_CHARS} characters of 0-9 and a-f.`)
+  if (wrong !== undefined) {
+    throw new UsageError(`"${wrong}" is not an id. Give at least ${LEAST_ID_CHARS} characters of 0-9 and a-f.`)
+  }
 }
 
 /** Approvals are stored by real path. For a deleted project, use the given path. */
@@ -95,7 +108,8 @@ async function folder(path = '.'): Promise<string> {
   return realpath(path).catch(() => resolve(path))
 }
 
-const curableText = (damaged: DamagedApproval): string => `${damageText(damaged)} To remove it: bulkhead approvals revoke ${damaged.id}.`
+const curableText = (damaged: DamagedApproval): string =>
+  `${damageText(damaged)} To remove it: bulkhead approvals revoke ${damaged.id}.`
 
 const isDamaged = (found: Approval | DamagedApproval): found is DamagedApproval => 'damage' in found
 
@@ -112,7 +126,9 @@ async function find(book: ApprovalBook, start: string, ended: boolean): Promise<
   const all = [...await book.list({ everywhere, ended }), ...await book.damaged({ everywhere })]
   const [found, ...others] = all.filter(({ id }) => id.startsWith(start))
   if (found && others.length === 0) return found
-  const why = found ? `${others.length + 1} approvals have ids that start with ${start}. Give more characters` : `There is no ${ended ? '' : 'active '}approval ${start}`
+  const why = found
+    ? `${others.length + 1} approvals have ids that start with ${start}. Give more characters`
+    : `There is no ${ended ? '' : 'active '}approval ${start}`
   throw new BulkheadError('NotFound', `${why}.`, { data: { id: start } })
 }
 
@@ -122,11 +138,17 @@ const revokedText = (revoked: readonly Approval[]): string =>
 /** `projects` adds the project column. */
 function approvalTable(rows: readonly Approval[], projects: boolean): string {
   if (rows.length === 0) return 'No approvals.\n'
-  const headings = ['ID', 'STATUS', 'TOOL', 'EXTENSION', 'GIVEN', 'BY', 'EXPIRES', 'USES', 'LAST USED', ...(projects ? ['PROJECT'] : []), 'KEY']
+  const headings = [
+    'ID', 'STATUS', 'TOOL', 'EXTENSION', 'GIVEN', 'BY', 'EXPIRES', 'USES', 'LAST USED',
+    ...(projects ? ['PROJECT'] : []), 'KEY',
+  ]
   return table(headings, rows.map((approval) => {
-    const { id, status, tool, origin, callers = [], grantedAt, grantedBy, expiresAt, uses, lastUsedAt, workspace, approvalKey } = approval
+    const {
+      id, status, tool, origin, callers = [], grantedAt, grantedBy, expiresAt, uses, lastUsedAt, workspace, approvalKey,
+    } = approval
     return [
-      id, status, [tool, ...callers.map((caller) => caller.tool).toReversed()].join(' called by '), `${origin.layer} ${origin.extension}@${origin.version}`, minute(grantedAt), grantedBy, minute(expiresAt),
+      id, status, [tool, ...callers.map((caller) => caller.tool).toReversed()].join(' called by '),
+      `${origin.layer} ${origin.extension}@${origin.version}`, minute(grantedAt), grantedBy, minute(expiresAt),
       String(uses), minute(lastUsedAt), ...(projects ? [workspace] : []), approvalKey,
     ]
   }))
@@ -136,7 +158,7 @@ function approvalDetails(approval: Approval): string {
   const { ended, origin, digests } = approval
   const lines: readonly (readonly [string, string])[] = [
     ['id', approval.id],
-    ['status', ended === null ? approval.status : `${ended.how} at ${ended.at}${ended.by === undefined ? '' : ` by ${ended.by}`}`],
+    ['status', ended === null ? approval.status : endText(ended)],
     ['tool', approval.tool],
     ['key', approval.approvalKey],
     ['project', approval.workspace],
@@ -147,11 +169,15 @@ function approvalDetails(approval: Approval): string {
     ['  package', digests.package],
     ['  definition', digests.tool],
     ['  powers', digests.capability],
-    ...(approval.callers ?? []).map(({ tool, layer, extension }): readonly [string, string] => ['called by', `${tool} of the ${layer} extension ${extension}`]),
+    ...(approval.callers ?? []).map(({ tool, layer, extension }): readonly [string, string] =>
+      ['called by', `${tool} of the ${layer} extension ${extension}`]),
   ]
   return lines.map(([label, text]) => `${label.padEnd(12)}  ${visibleText(text)}\n`).join('')
 }
 
-const damageText = ({ id, damage }: DamagedApproval): string => `Approval ${id} is damaged and is ignored: it ${damage}.`
+const endText = ({ how, at, by }: ApprovalEnd): string => `${how} at ${at}${by === undefined ? '' : ` by ${by}`}`
+
+const damageText = ({ id, damage }: DamagedApproval): string =>
+  `Approval ${id} is damaged and is ignored: it ${damage}.`
 
 const minute = (at: string | null): string => at === null ? '-' : `${at.slice(0, 16).replace('T', ' ')}Z`

@@ -34,7 +34,9 @@ export async function archiveAudit(store: Store, file: string, before: Date): Pr
   } catch (error) {
     if (error instanceof UsageError) throw error
     await rm(file, { force: true })
-    throw BulkheadError.is(error) ? error : new BulkheadError('StoreUnavailable', `${file} cannot be written: ${messageOf(error)}. Nothing was removed from the audit.`, { cause: error })
+    if (BulkheadError.is(error)) throw error
+    const message = `${file} cannot be written: ${messageOf(error)}. Nothing was removed from the audit.`
+    throw new BulkheadError('StoreUnavailable', message, { cause: error })
   }
   const end = await store.archive!(span.last, span.link, accountName())
   return { ...span, left: end - span.last }
@@ -47,7 +49,9 @@ async function olderPart(store: Store, before: Date): Promise<AuditSpan | undefi
   let end: AuditEntry | undefined
   for (let from = span.first; from > 0 && from <= span.last;) {
     const page = await store.records(from, PAGE)
-    const young = page.findIndex(({ record }) => isJsonObject(record) && typeof record['at'] === 'string' && record['at'] >= limit)
+    const young = page.findIndex(
+      ({ record }) => isJsonObject(record) && typeof record['at'] === 'string' && record['at'] >= limit,
+    )
     end = page.slice(0, young === -1 ? page.length : young).findLast(({ link }) => link !== null) ?? end
     if (young !== -1 || page.length === 0) break
     from = page.at(-1)!.position + 1
@@ -88,7 +92,8 @@ async function prove(file: string, span: AuditSpan): Promise<void> {
   using written = await openExport(file)
   const verdict = await verifyAudit(written, { position: span.last, link: span.link })
   if (verdict.ok) return
-  throw new BulkheadError('StoreUnavailable', `The audit is broken at record ${verdict.position}: ${verdict.reason}. Nothing was removed from it. Run "bulkhead audit verify".`)
+  const fault = `The audit is broken at record ${verdict.position}: ${verdict.reason}.`
+  throw new BulkheadError('StoreUnavailable', `${fault} Nothing was removed from it. Run "bulkhead audit verify".`)
 }
 
 /** Without this fsync, a power failure may lose the directory entry of the new file. */

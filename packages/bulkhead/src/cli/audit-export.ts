@@ -19,7 +19,9 @@ export async function* exportLines(source: AuditSource, span: AuditSpan): AsyncG
     const page = await source.records(from, Math.min(PAGE, span.last - from + 1))
     if (page.length === 0) return
     if (page[0]!.position !== from) {
-      throw new BulkheadError('StoreUnavailable', `Record ${from} of the audit is missing. If another process is archiving it, try again.`)
+      throw new BulkheadError(
+        'StoreUnavailable', `Record ${from} of the audit is missing. If another process is archiving it, try again.`,
+      )
     }
     for (const entry of page) yield visibleJson(JSON.stringify(entry))
     from = page.at(-1)!.position + 1
@@ -88,7 +90,9 @@ class ExportLines {
 
   async span(): Promise<AuditSpan> {
     this.#span ??= await this.#read(readSpan)
-    if (this.#span === undefined) throw new BulkheadError('StoreUnavailable', `${this.#file} is empty. Export the audit again.`)
+    if (this.#span === undefined) {
+      throw new BulkheadError('StoreUnavailable', `${this.#file} is empty. Export the audit again.`)
+    }
     return this.#span
   }
 
@@ -114,8 +118,12 @@ class ExportLines {
       const parsed = parseJson(line.value, LINE_LIMITS)
       return form(parsed.ok ? parsed.value : undefined)
     } catch (error) {
-      const what = error instanceof RangeError ? `line ${this.#number} is not a record of an exported audit` : messageOf(error)
-      throw new BulkheadError('StoreUnavailable', `${this.#file} cannot be read: ${what}. Export it again.`, { cause: error })
+      const what = error instanceof RangeError
+        ? `line ${this.#number} is not a record of an exported audit`
+        : messageOf(error)
+      throw new BulkheadError(
+        'StoreUnavailable', `${this.#file} cannot be read: ${what}. Export it again.`, { cause: error },
+      )
     }
   }
 }
@@ -132,7 +140,9 @@ function readSpan(value: Json | undefined): AuditSpan {
 function readEntry(value: Json | undefined): AuditEntry {
   if (!isJsonObject(value)) throw new RangeError('no record')
   const { position, record, link, text } = value
-  if (typeof position !== 'number' || record === undefined || !(typeof link === 'string' || link === null)) throw new RangeError('no record')
+  if (typeof position !== 'number' || record === undefined || !(typeof link === 'string' || link === null)) {
+    throw new RangeError('no record')
+  }
   if (text === undefined) return { position, record, link }
   if (typeof text !== 'string') throw new RangeError('no record')
   return { position, record, link, text }

@@ -14,7 +14,9 @@ const KEPT_DAYS = 90
 const DAY_MS = 86_400_000
 /** Keeps the computed date after 1970. */
 const MOST_DAYS = 20_000
-const OPTIONS_OF = new Map([['verify', ['anchor']], ['tail', ['count', 'all']], ['show', []], ['export', []], ['archive', ['keep']]])
+const OPTIONS_OF = new Map([
+  ['verify', ['anchor']], ['tail', ['count', 'all']], ['show', []], ['export', []], ['archive', ['keep']],
+])
 
 export const audit: Command = {
   usage: `bulkhead audit verify [FILE] [--anchor POSITION:LINK] [--json] [--home DIR]
@@ -72,7 +74,8 @@ Exit code: 0 if the log is intact, 1 if it is broken or cannot be read, 2 for wr
         if (operand === undefined) throw new UsageError('Missing file. Name a file that does not exist yet.')
         return withStore(values.home, 'audit', archive(operand, readDays(values.keep), json))
       default:
-        throw new UsageError(act === undefined ? 'Missing subcommand: verify, tail, show, export or archive.' : `There is no "audit ${act}".${meantNames(act, OPTIONS_OF.keys())}`)
+        if (act === undefined) throw new UsageError('Missing subcommand: verify, tail, show, export or archive.')
+        throw new UsageError(`There is no "audit ${act}".${meantNames(act, OPTIONS_OF.keys())}`)
     }
   },
 }
@@ -81,7 +84,11 @@ function printVerdict(verdict: Awaited<ReturnType<typeof verifyAudit>>, json: bo
   if (json) printJson(verdict)
   else if (verdict.ok) {
     process.stdout.write(`${styleText('green', 'intact')} ${verdict.records} records. ${anchorText(verdict)}`)
-    if (verdict.first > 1) process.stdout.write(`It starts at record ${verdict.first}. The archive of earlier records must end with ${verdict.first - 1}:${verdict.before}\n`)
+    const { first, before } = verdict
+    if (first > 1) {
+      const end = `${first - 1}:${before}`
+      process.stdout.write(`It starts at record ${first}. The archive of earlier records must end with ${end}\n`)
+    }
   } else process.stdout.write(`${styleText('red', 'broken')} at record ${verdict.position}: ${verdict.reason}.\n`)
   return verdict.ok ? 0 : 1
 }
@@ -95,7 +102,8 @@ const archive = (file: string, days: number, json: boolean) => async (store: Sto
   else if (!archived) process.stdout.write(`No records are older than ${days} days.\n`)
   else {
     const { first, last, left } = archived
-    process.stdout.write(`${styleText('green', 'archived')} ${last - first + 1} records, ${first} to ${last}; ${left} are left. ${anchorText(archived)}`)
+    const count = `${last - first + 1} records, ${first} to ${last}; ${left} are left.`
+    process.stdout.write(`${styleText('green', 'archived')} ${count} ${anchorText(archived)}`)
   }
   return 0
 }
@@ -111,7 +119,8 @@ const show = (position: number) => async (store: Store): Promise<number> => {
   const [entry] = await store.records(position, 1)
   if (entry?.position !== position) {
     const { first } = await store.auditSpan()
-    throw new BulkheadError('NotFound', `The audit has no record ${position}.${position < first ? ` It starts at ${first}: earlier records were archived.` : ''}`)
+    const why = position < first ? ` It starts at ${first}: earlier records were archived.` : ''
+    throw new BulkheadError('NotFound', `The audit has no record ${position}.${why}`)
   }
   printJson(shown(entry))
   return 0
@@ -127,32 +136,42 @@ function refuseOperand(operand: string | undefined): void {
 function readAnchor(given: string | undefined): Anchor | undefined {
   if (given === undefined) return undefined
   const [, position, link] = /^([1-9]\d*):([0-9a-f]{64})$/.exec(given) ?? []
-  if (position === undefined || link === undefined) throw new UsageError('--anchor must be POSITION:LINK, as printed by "audit verify".')
+  if (position === undefined || link === undefined) {
+    throw new UsageError('--anchor must be POSITION:LINK, as printed by "audit verify".')
+  }
   return { position: Number(position), link }
 }
 
 function readCount(given = String(LATEST)): number {
   const count = Number(given)
-  if (!Number.isInteger(count) || count < 1) throw new UsageError(`--count must be a whole number from 1, not "${given}".`)
+  if (!Number.isInteger(count) || count < 1) {
+    throw new UsageError(`--count must be a whole number from 1, not "${given}".`)
+  }
   return count
 }
 
 function readDays(given = String(KEPT_DAYS)): number {
   const days = Number(given)
-  if (given === '' || !Number.isInteger(days) || days < 0 || days > MOST_DAYS) throw new UsageError(`--keep must be a whole number of days, not "${given}".`)
+  if (given === '' || !Number.isInteger(days) || days < 0 || days > MOST_DAYS) {
+    throw new UsageError(`--keep must be a whole number of days, not "${given}".`)
+  }
   return days
 }
 
 function readPosition(given: string | undefined): number {
   const position = Number(given)
-  if (given === undefined || !Number.isInteger(position) || position < 1) throw new UsageError('Missing position. Use: bulkhead audit show POSITION.')
+  if (given === undefined || !Number.isInteger(position) || position < 1) {
+    throw new UsageError('Missing position. Use: bulkhead audit show POSITION.')
+  }
   return position
 }
 
 const PAGE = 500
 
 /** The latest `count` records, oldest first. Without `all`, skips the normal start and stop of extensions. */
-export async function latestEntries(store: Pick<Store, 'auditSpan' | 'records'>, count: number, all: boolean): Promise<readonly AuditEntry[]> {
+export async function latestEntries(
+  store: Pick<Store, 'auditSpan' | 'records'>, count: number, all: boolean,
+): Promise<readonly AuditEntry[]> {
   const { first, last } = await store.auditSpan()
   const found: AuditEntry[] = []
   for (let end = last; end >= first && found.length < count; end -= PAGE) {
@@ -177,9 +196,14 @@ const HEADINGS = ['POSITION', 'AT', 'TYPE', 'TOOL', 'ORIGIN', 'WHAT']
 
 function rowOf({ position, record }: AuditEntry): string[] {
   const of = isJsonObject(record) ? record : {}
-  const origin = isJsonObject(of['origin']) ? `${text(of['origin']['layer'])} ${text(of['origin']['extension'])}@${text(of['origin']['version'])}` : '-'
+  const origin = isJsonObject(of['origin'])
+    ? `${text(of['origin']['layer'])} ${text(of['origin']['extension'])}@${text(of['origin']['version'])}`
+    : '-'
   const lost = typeof of['lostBefore'] === 'number' ? `(${of['lostBefore']} earlier records were lost)` : undefined
-  const what = [lost, of['decision'], of['errorCode'], of['from'] && `${text(of['from'])} to ${text(of['to'])}`, of['reason'] ?? of['message'], of['workspace'], approvalText(of), archiveText(of)]
+  const what = [
+    lost, of['decision'], of['errorCode'], of['from'] && `${text(of['from'])} to ${text(of['to'])}`,
+    of['reason'] ?? of['message'], of['workspace'], approvalText(of), archiveText(of),
+  ]
   return [
     String(position), text(of['at']), text(of['type']), text(of['tool'] ?? of['extensionId']), origin,
     what.filter((word) => typeof word === 'string').join(' ').slice(0, 120) || '-',
@@ -188,7 +212,9 @@ function rowOf({ position, record }: AuditEntry): string[] {
 
 function approvalText({ type, approvalKey, grantedBy, revokedBy }: JsonObject): string | undefined {
   const by = grantedBy ?? revokedBy
-  return text(type).startsWith('Approval') ? `${text(approvalKey)}${by === undefined ? '' : ` by ${text(by)}`}` : undefined
+  return text(type).startsWith('Approval')
+    ? `${text(approvalKey)}${by === undefined ? '' : ` by ${text(by)}`}`
+    : undefined
 }
 
 const archiveText = ({ type, first, last, by }: JsonObject): string | undefined =>

@@ -15,18 +15,23 @@ export const call: Command = {
   usage: 'bulkhead call NAME [--args JSON] [--mode ask|allowlist|yolo] [--timeout MS] [--no-store] [--json] [--workspace DIR] [--home DIR] [--trust-project]',
   details: `  --args JSON       arguments, a JSON object (default: {})
   --mode MODE       how to handle a call that requires approval (default: from the configuration, else ask)
-  --timeout MS      timeout of the call, from 1 to ${CALL_LIMITS.maxTimeoutMs} (default: from the configuration, else from the tool)
+  --timeout MS      timeout, from 1 to ${CALL_LIMITS.maxTimeoutMs} (default: from the configuration, else from the tool)
 ${STORE_DETAILS}
 ${COMMON_DETAILS}
 
 Exit code: 0 if the call succeeded, 1 if it failed, 2 for wrong usage.`,
 
   async run(args) {
-    const { values, positionals } = readOptions(args, { ...COMMON_OPTIONS, ...STORE_OPTIONS, args: { type: 'string' }, mode: { type: 'string' }, timeout: { type: 'string' } })
+    const { values, positionals } = readOptions(args, {
+      ...COMMON_OPTIONS, ...STORE_OPTIONS,
+      args: { type: 'string' }, mode: { type: 'string' }, timeout: { type: 'string' },
+    })
     const [name, ...more] = positionals
     if (name === undefined) throw new UsageError('Missing tool name. Use: bulkhead call NAME.')
     if (more.length > 0) throw new UsageError(`Unexpected argument "${more.join(' ')}". Name one tool.`)
-    const request = { name, arguments: readArguments(values.args), mode: readMode(values.mode), timeoutMs: readTimeout(values.timeout) }
+    const request = {
+      name, arguments: readArguments(values.args), mode: readMode(values.mode), timeoutMs: readTimeout(values.timeout),
+    }
 
     const host = await openHost(values, true)
     try {
@@ -42,7 +47,8 @@ Exit code: 0 if the call succeeded, 1 if it failed, 2 for wrong usage.`,
   },
 }
 
-const NO_TERMINAL = 'There is no terminal to ask for approval. "bulkhead explain" shows how to allow the call; --mode yolo skips approval.\n'
+const NO_TERMINAL = 'There is no terminal to ask for approval. "bulkhead explain" shows how to allow the call; '
+  + '--mode yolo skips approval.\n'
 
 interface CallRequest {
   readonly name: string
@@ -57,7 +63,9 @@ async function callOnce(host: Awaited<ReturnType<typeof openHost>>, request: Cal
   const onInterrupt = () => interrupt.abort()
   for (const signal of ENDING_SIGNALS) process.once(signal, onInterrupt)
   const off = host.on((event) => {
-    if (event.type === 'ToolInvocationProgress' && process.stderr.isTTY) process.stderr.write(styleText('dim', visibleText(event.text), { stream: process.stderr }) + '\n')
+    if (event.type === 'ToolInvocationProgress' && process.stderr.isTTY) {
+      process.stderr.write(styleText('dim', visibleText(event.text), { stream: process.stderr }) + '\n')
+    }
   })
   const session = await host.openSession({
     ...(request.mode === undefined ? {} : { mode: request.mode }),
@@ -80,10 +88,12 @@ function print(outcome: Outcome, json: boolean): void {
     printJson(outcome)
   } else if (outcome.type === 'output') {
     const texts = outcome.content?.map((part) => part.type === 'text' ? part.text : `[${part.mimeType}]`)
-    const text = texts?.join('\n') ?? (typeof outcome.data === 'string' ? outcome.data : JSON.stringify(outcome.data, null, 2))
+    const text = texts?.join('\n')
+      ?? (typeof outcome.data === 'string' ? outcome.data : JSON.stringify(outcome.data, null, 2))
     process.stdout.write(visibleText(text, { keepLines: true }) + '\n')
   } else {
-    process.stderr.write(`${styleText('red', outcome.error.code, { stream: process.stderr })} ${visibleText(outcome.error_text, { keepLines: true })}\n`)
+    const code = styleText('red', outcome.error.code, { stream: process.stderr })
+    process.stderr.write(`${code} ${visibleText(outcome.error_text, { keepLines: true })}\n`)
   }
 }
 
@@ -91,18 +101,24 @@ function readTimeout(text: string | undefined): number | undefined {
   if (text === undefined) return undefined
   const ms = Number(text)
   if (Number.isInteger(ms) && ms >= 1 && ms <= CALL_LIMITS.maxTimeoutMs) return ms
-  throw new UsageError(`--timeout must be a whole number of milliseconds from 1 to ${CALL_LIMITS.maxTimeoutMs}, not "${text}".`)
+  throw new UsageError(
+    `--timeout must be a whole number of milliseconds from 1 to ${CALL_LIMITS.maxTimeoutMs}, not "${text}".`,
+  )
 }
 
 export function readArguments(text = '{}'): Json {
   const parsed = parseJson(text)
-  if (!parsed.ok) throw new UsageError(`--args ${parsed.fault.path === '' ? '' : `at ${parsed.fault.path} `}${parsed.fault.message}.`)
+  if (!parsed.ok) {
+    throw new UsageError(`--args ${parsed.fault.path === '' ? '' : `at ${parsed.fault.path} `}${parsed.fault.message}.`)
+  }
   return parsed.value
 }
 
 export function readMode(text: string | undefined): SecurityMode | undefined {
   const mode = SECURITY_MODES.find((known) => known === text)
-  if (text !== undefined && mode === undefined) throw new UsageError(`--mode must be one of ${SECURITY_MODES.join(', ')}, not "${text}".`)
+  if (text !== undefined && mode === undefined) {
+    throw new UsageError(`--mode must be one of ${SECURITY_MODES.join(', ')}, not "${text}".`)
+  }
   return mode
 }
 
@@ -119,4 +135,5 @@ export async function meantCall<Call extends { readonly name: string; readonly a
 }
 
 const serversMeant = (tool: string, servers: readonly McpServerStatus[]): readonly string[] =>
-  servers.filter((server) => server.tools === undefined && server.state !== 'disabled' && serverMeant(tool, server)).map(({ name }) => name)
+  servers.filter((server) => server.tools === undefined && server.state !== 'disabled' && serverMeant(tool, server))
+    .map(({ name }) => name)

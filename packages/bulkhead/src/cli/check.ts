@@ -20,8 +20,9 @@ export const check: Command = {
   --config JSON     configuration to start it with; must match its configSchema (default: {})
 ${HOME_DETAILS}
 
-For publishers. Verifies the folder as "pack" does, then runs the packed code in compartments without permissions and tests it
-against the conformance requirements. Tools are called with unusual arguments and cannot access anything. Nothing is written.
+For publishers. Verifies the folder as "pack" does, then runs the packed code in compartments without permissions and
+tests it against the conformance requirements. Tools are called with unusual arguments and cannot access anything.
+Nothing is written.
 
 Exit code: 0 if the extension conforms, 1 if it does not, 2 for wrong usage.`,
 
@@ -59,14 +60,18 @@ function emptyFolder(): string {
   try {
     return realpathSync(mkdtempSync(join(tmpdir(), 'bulkhead-check-')))
   } catch (error) {
-    throw new BulkheadError('InstallFailed', `Cannot create a temporary folder: ${messageOf(error)}. Set TMPDIR to a writable folder.`, { cause: error })
+    const message = `Cannot create a temporary folder: ${messageOf(error)}. Set TMPDIR to a writable folder.`
+    throw new BulkheadError('InstallFailed', message, { cause: error })
   }
 }
 
 const WIDTH = Math.max(...Object.keys(REQUIREMENTS).map(({ length }) => length))
 
-function resultText({ requirement, ok, detail }: ConformanceResult, index: number, all: readonly ConformanceResult[]): string {
-  const result = `${ok ? styleText('green', 'ok  ') : styleText('red', 'FAIL')}  ${requirement.padEnd(WIDTH)}  ${REQUIREMENTS[requirement]}`
+function resultText(
+  { requirement, ok, detail }: ConformanceResult, index: number, all: readonly ConformanceResult[],
+): string {
+  const verdict = ok ? styleText('green', 'ok  ') : styleText('red', 'FAIL')
+  const result = `${verdict}  ${requirement.padEnd(WIDTH)}  ${REQUIREMENTS[requirement]}`
   if (detail === undefined) return result
   return `${result}\n      ${detail === all[index - 1]?.detail ? 'as above' : visibleText(detail)}`
 }

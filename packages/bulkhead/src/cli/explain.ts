@@ -21,7 +21,10 @@ Prints the rules that apply to the call and how to change the result. It does no
 Exit code: 0 if the call would be allowed or would require approval, 1 if it would be denied, 2 for wrong usage.`,
 
   async run(args) {
-    const { values, positionals: [name, ...more] } = readOptions(args, { ...COMMON_OPTIONS, ...STORE_OPTIONS, args: { type: 'string' }, mode: { type: 'string' }, connect: { type: 'boolean' } })
+    const { values, positionals: [name, ...more] } = readOptions(args, {
+      ...COMMON_OPTIONS, ...STORE_OPTIONS,
+      args: { type: 'string' }, mode: { type: 'string' }, connect: { type: 'boolean' },
+    })
     if (name === undefined) throw new UsageError('Missing tool name. Use: bulkhead explain NAME.')
     if (more.length > 0) throw new UsageError(`Unexpected argument "${more.join(' ')}". Name one tool.`)
     const call = { id: 'cli', name, arguments: readArguments(values.args) }
@@ -53,6 +56,8 @@ function toText({ tool, decision, code, approvalKey, arguments: changed, chain, 
     ...(approvalKey === null ? [] : [`key: ${visibleText(approvalKey)}\n`]),
     ...(changed === undefined ? [] : [`with: ${visibleText(JSON.stringify(changed))}\n`]),
     '\n', table(['STAGE', 'ACTION', 'SOURCE', 'REASON'], rows),
-    ...(remedies.length === 0 ? [] : ['\nTo change this\n', ...remedies.map((remedy) => `  - ${visibleText(remedy)}\n`)]),
+    ...(
+      remedies.length === 0 ? [] : ['\nTo change this\n', ...remedies.map((remedy) => `  - ${visibleText(remedy)}\n`)]
+    ),
   ].join('')
 }

@@ -38,20 +38,25 @@ export const COMMON_DETAILS = `  --json            print JSON
   --trust-project   trust the project's tools and settings for this run, without asking`
 
 /** Parses the options of a command. Throws UsageError for an unknown option. */
-export function readOptions<const Options extends NonNullable<ParseArgsConfig['options']>>(args: readonly string[], options: Options) {
+export function readOptions<const Options extends NonNullable<ParseArgsConfig['options']>>(
+  args: readonly string[], options: Options,
+) {
   try {
     return parseArgs({ args: [...args], options, allowPositionals: true, strict: true })
   } catch (error) {
     // Node appends advice about arguments that start with a dash. It does not apply here.
     const message = messageOf(error).replace(/ To specify a positional argument.*$/s, '')
     const unknown = /^Unknown option '--([^']+)'/.exec(message)?.[1]
-    throw new UsageError(message + (unknown === undefined ? '' : meantNames(unknown, Object.keys(options)).replaceAll(' "', ' "--')))
+    throw new UsageError(
+      message + (unknown === undefined ? '' : meantNames(unknown, Object.keys(options)).replaceAll(' "', ' "--')),
+    )
   }
 }
 
 /** Throws UsageError for an option that belongs to another subcommand. */
 export function refuseForeignOptions(
-  command: string, act: string | undefined, optionsOf: ReadonlyMap<string, readonly string[]>, values: Readonly<Record<string, unknown>>,
+  command: string, act: string | undefined, optionsOf: ReadonlyMap<string, readonly string[]>,
+  values: Readonly<Record<string, unknown>>,
 ): void {
   const own = optionsOf.get(act ?? '')
   const foreign = own && Object.keys(values).find((name) => !own.includes(name) && !Object.hasOwn(HOME_OPTIONS, name))
@@ -97,7 +102,9 @@ export async function openHost(values: HostValues, remembering = false, serving 
 
 /** Warns about missing sandbox features before the first tool that needs them starts. */
 const tellMissingWalls: EventListener = (event) => {
-  if (event.type === 'SuppressedError' && event.source === 'sandbox') process.stderr.write(`Warning: ${visibleText(event.message)}\n`)
+  if (event.type === 'SuppressedError' && event.source === 'sandbox') {
+    process.stderr.write(`Warning: ${visibleText(event.message)}\n`)
+  }
 }
 
 /** Event sources that report data which could not be stored. */
@@ -126,10 +133,13 @@ async function openStore(home: string | undefined): Promise<Store> {
 }
 
 /** Opens an existing store and never creates one. `what` names the wanted data in the error message. */
-export async function withStore<Value>(home: string | undefined, what: string, use: (store: Store) => Promise<Value>): Promise<Value> {
+export async function withStore<Value>(
+  home: string | undefined, what: string, use: (store: Store) => Promise<Value>,
+): Promise<Value> {
   const file = storeFile(home)
   if (!existsSync(file)) {
-    throw new BulkheadError('StoreUnavailable', `There is no ${what} at ${file}. The first call creates it. If it is in another folder, use --home.`)
+    const advice = 'The first call creates it. If it is in another folder, use --home.'
+    throw new BulkheadError('StoreUnavailable', `There is no ${what} at ${file}. ${advice}`)
   }
   const { openSqliteStore } = await import('@bulkhead/store')
   const store = await openSqliteStore({ file })

@@ -11,10 +11,15 @@ import { diagnosticText, printJson } from './output.ts'
 import { planJson, planText } from './plan-text.ts'
 import { createProgress, type Progress } from './progress.ts'
 
-export const CONSENT_OPTIONS = { 'yes': { type: 'boolean', short: 'y' }, 'accept': { type: 'string' }, 'dry-run': { type: 'boolean' } } as const
-export const CONSENT_DETAILS = `  --yes             agree to a first installation, but not to an update that needs more permissions
-  --accept DIGEST   agree only to the package with this digest (12 characters or more)
-  --dry-run         show the changes, and write nothing`
+export const CONSENT_OPTIONS = {
+  'yes': { type: 'boolean', short: 'y' }, 'accept': { type: 'string' }, 'dry-run': { type: 'boolean' },
+} as const
+
+export const CONSENT_DETAILS = [
+  '  --yes             agree to a first installation, but not to an update that needs more permissions',
+  '  --accept DIGEST   agree only to the package with this digest (12 characters or more)',
+  '  --dry-run         show the changes, and write nothing',
+].join('\n')
 
 export const INSTALLER_OPTIONS = {
   'project': { type: 'boolean' },
@@ -45,10 +50,13 @@ Exit code: 0 if installed, 1 if refused, 2 for wrong usage.`,
   async run(args) {
     const { values, positionals } = readOptions(args, { ...COMMON_OPTIONS, ...INSTALLER_OPTIONS, ...CONSENT_OPTIONS })
     const [spec, ...more] = positionals
-    if (spec === undefined || more.length > 0) throw new UsageError('Name one folder, tarball or package after "install".')
+    if (spec === undefined || more.length > 0) {
+      throw new UsageError('Name one folder, tarball or package after "install".')
+    }
     const consent = readConsent(values)
     const { installer, progress } = await openInstaller(values)
-    const plan = await installer.plan(spec).finally(() => progress.end()).catch((error: unknown) => { throw withFolder(error, spec) })
+    const plan = await installer.plan(spec).finally(() => progress.end())
+      .catch((error: unknown) => { throw withFolder(error, spec) })
     const { id, version } = plan.extension
     // Standard output is for the result only.
     if (!values.json) process.stderr.write(planText(plan))
@@ -59,7 +67,8 @@ Exit code: 0 if installed, 1 if refused, 2 for wrong usage.`,
     await agree(plan, consent)
     const entry = await installer.install(plan, accountName())
     if (values.json) printJson({ installed: true, ...planJson(plan), accepted: entry.accepted })
-    else process.stdout.write(plan.verdict.kind === 'unchanged' ? `${id} ${version} is already installed.\n` : `Installed ${id} ${version} in the ${plan.layer} layer.\n`)
+    else if (plan.verdict.kind === 'unchanged') process.stdout.write(`${id} ${version} is already installed.\n`)
+    else process.stdout.write(`Installed ${id} ${version} in the ${plan.layer} layer.\n`)
     return 0
   },
 }
@@ -88,33 +97,45 @@ ${COMMON_DETAILS}`,
     const missed = await missing(id, values)
     if (!values.json) process.stderr.write(missed.map((found) => diagnosticText(found, process.stderr)).join(''))
     if (values.json) printJson({ uninstalled: true, id, version, source, diagnostics: missed })
-    else process.stdout.write(`Uninstalled ${id} ${version}.${source === 'in-place' ? ' Its folder was not deleted, because it was not copied on installation.' : ''}\n`)
+    else process.stdout.write(`Uninstalled ${id} ${version}.${source === 'in-place' ? NOT_DELETED : ''}\n`)
     return 0
   },
 }
 
+const NOT_DELETED = ' Its folder was not deleted, because it was not copied on installation.'
+
 /** Diagnostics of extensions that depend on the removed one. */
 async function missing(id: string, values: InstallerValues): Promise<readonly Diagnostic[]> {
   const { diagnostics } = await createLoader(loaderOptions(homeFolder(values.home)))
-    .load({ workspace: workspaceFolder(values.workspace), trust: values.project ? 'once' : 'declined', projectDigest: 'any' })
-  return diagnostics.filter(({ code, message }) => code === 'DependencyMissing' && message.includes(`depends on "${id}"`))
+    .load({
+      workspace: workspaceFolder(values.workspace), trust: values.project ? 'once' : 'declined', projectDigest: 'any',
+    })
+  return diagnostics.filter(
+    ({ code, message }) => code === 'DependencyMissing' && message.includes(`depends on "${id}"`),
+  )
 }
 
 /** Installing into a project reads its layer, so the project must be trusted. */
-export async function openInstaller(values: InstallerValues): Promise<{ readonly installer: Installer; readonly progress: Progress }> {
+export async function openInstaller(
+  values: InstallerValues,
+): Promise<{ readonly installer: Installer; readonly progress: Progress }> {
   const workspace = workspaceFolder(values.workspace)
   const loader = loaderOptions(homeFolder(values.home))
   const layer = values.project ? 'project' as const : 'global' as const
   if (layer === 'project' && !values['trust-project'] && !await isTrusted(loader, workspace)) {
-    throw new BulkheadError('ProjectTrustRequired', `${workspace} has its own tools or settings and is not trusted. Nothing was read or written.`)
+    const message = `${workspace} has its own tools or settings and is not trusted. Nothing was read or written.`
+    throw new BulkheadError('ProjectTrustRequired', message)
   }
   const progress = createProgress('fetching')
   const registry = registryOf(values.registry, progress)
-  return { installer: new Installer({ loader, layer, workspace, cwd: process.cwd(), ...(registry && { registry }) }), progress }
+  return {
+    installer: new Installer({ loader, layer, workspace, cwd: process.cwd(), ...(registry && { registry }) }), progress,
+  }
 }
 
 async function isTrusted(loader: LoaderOptions, workspace: string): Promise<boolean> {
-  const { trust } = await new ProjectConsent({ loader: createLoader(loader), workspace, interactor: terminal() }).decide()
+  const consent = new ProjectConsent({ loader: createLoader(loader), workspace, interactor: terminal() })
+  const { trust } = await consent.decide()
   return trust !== 'declined'
 }
 

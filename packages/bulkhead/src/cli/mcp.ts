@@ -16,16 +16,19 @@ export const mcp: Command = {
 ${STORE_DETAILS}
 ${COMMON_DETAILS.replace(/^ {2}--json.*\n/, '')}
 
-Speaks the Model Context Protocol on standard input and output until the client disconnects. In the configuration of the client,
-use the command "bulkhead" with the argument "mcp". The same rules apply as for "bulkhead call". If a call requires approval, the
-client asks the user. If the client does not support that, the call is denied with a message that says how to allow it. Changes on
-disk are loaded while it runs. Client errors and disabled extensions are printed on standard error. There is no authentication:
-the process that starts the command may use the tools.
+Speaks the Model Context Protocol on standard input and output until the client disconnects. In the configuration of
+the client, use the command "bulkhead" with the argument "mcp". The same rules apply as for "bulkhead call". If a call
+requires approval, the client asks the user. If the client does not support that, the call is denied with a message
+that says how to allow it. Changes on disk are loaded while it runs. Client errors and disabled extensions are printed
+on standard error. There is no authentication: the process that starts the command may use the tools.
 
 Exit code: 0 when the client has disconnected, 1 if the host could not start, 2 for wrong usage.`,
 
   async run(args) {
-    const { values, positionals } = readOptions(args, { ...COMMON_OPTIONS, ...STORE_OPTIONS, mode: { type: 'string' }, tools: { type: 'string' }, all: { type: 'boolean' } })
+    const { values, positionals } = readOptions(args, {
+      ...COMMON_OPTIONS, ...STORE_OPTIONS,
+      mode: { type: 'string' }, tools: { type: 'string' }, all: { type: 'boolean' },
+    })
     if (positionals.length > 0) throw new UsageError(`Unexpected argument "${positionals.join(' ')}" after "mcp".`)
     if (values.json) throw new UsageError('--json cannot be used with "mcp": standard output carries the protocol.')
     const mode = readMode(values.mode)
@@ -34,9 +37,12 @@ Exit code: 0 when the client has disconnected, 1 if the host could not start, 2 
     const host = await openHost(values, true, true)
     try {
       for (const found of host.diagnostics) process.stderr.write(diagnosticText(found, process.stderr))
-      for (const name of tools ?? []) if (!host.tool(name)) process.stderr.write(`mcp: there is no tool "${visibleText(name)}" yet; it is offered once it is available\n`)
+      for (const name of (tools ?? []).filter((one) => !host.tool(one))) {
+        process.stderr.write(`mcp: there is no tool "${visibleText(name)}" yet; it is offered once it is available\n`)
+      }
       void host.tryWalls()
-      await serveUntilGone(host, { ...(mode === undefined ? {} : { mode }), ...(tools === undefined ? {} : { tools }) }, values.all === true)
+      const policy = { ...(mode === undefined ? {} : { mode }), ...(tools === undefined ? {} : { tools }) }
+      await serveUntilGone(host, policy, values.all === true)
     } finally {
       await host.close()
     }

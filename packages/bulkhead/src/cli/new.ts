@@ -21,7 +21,8 @@ Writes a working example: a manifest and a module with a tool that counts the wo
     const folder = resolve(dir)
     const id = basename(folder)
     if (!EXTENSION_ID_PATTERN.test(id)) {
-      throw new UsageError(`"${id}" is not a valid extension id. Use a lower-case letter followed by up to 63 lower-case letters, digits or hyphens.`)
+      const form = 'Use a lower-case letter followed by up to 63 lower-case letters, digits or hyphens.'
+      throw new UsageError(`"${id}" is not a valid extension id. ${form}`)
     }
     const files = { [MANIFEST_FILE]: manifestOf(id), 'index.js': moduleOf(id) }
     write(folder, files)
@@ -45,14 +46,18 @@ function write(folder: string, files: Readonly<Record<string, string>>): void {
   try {
     makeFolder(folder)
     const [found] = readdirSync(folder)
-    if (found !== undefined) throw new BulkheadError('InstallFailed', `"${folder}" is not empty: it contains ${found}. Name another folder.`)
+    if (found !== undefined) {
+      throw new BulkheadError('InstallFailed', `"${folder}" is not empty: it contains ${found}. Name another folder.`)
+    }
     for (const [name, text] of Object.entries(files)) {
       written.push(join(folder, name))
       writeFileSync(join(folder, name), text, { flag: 'wx' })
     }
   } catch (error) {
     for (const path of written) rmSync(path, { force: true })
-    throw BulkheadError.is(error) ? error : new BulkheadError('InstallFailed', `"${folder}" could not be written: ${messageOf(error)}`, { cause: error })
+    throw BulkheadError.is(error)
+      ? error
+      : new BulkheadError('InstallFailed', `"${folder}" could not be written: ${messageOf(error)}`, { cause: error })
   }
 }
 
@@ -62,7 +67,9 @@ const manifestOf = (id: string): string => `${JSON.stringify({
   tools: [{
     name: id,
     description: 'Counts the words of a text file.',
-    inputSchema: { type: 'object', properties: { path: { type: 'string' } }, required: ['path'], additionalProperties: false },
+    inputSchema: {
+      type: 'object', properties: { path: { type: 'string' } }, required: ['path'], additionalProperties: false,
+    },
     requires: { fs: { read: ['{workspace}/**'] } },
     approvalKey: '{path}',
     mode: 'read',

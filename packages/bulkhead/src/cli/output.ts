@@ -14,10 +14,15 @@ const NOTHING = '-'
  * Formats rows as aligned columns, with control characters escaped. On a narrow terminal, empty columns are dropped and
  * long cells wrap below their row. Without a terminal each row stays on one line, so that scripts can parse it.
  */
-export function table(headings: readonly string[], rows: readonly (readonly string[])[], columns: number | undefined = process.stdout.columns): string {
+export function table(
+  headings: readonly string[], rows: readonly (readonly string[])[],
+  columns: number | undefined = process.stdout.columns,
+): string {
   const whole = [headings, ...rows.map((row) => row.map((cell) => visibleText(cell)))]
   const wide = Math.max(...layOut(whole, undefined).map(({ length }) => length))
-  const [first, ...lines] = columns === undefined || wide <= columns ? layOut(whole, undefined) : layOut(withoutEmptyColumns(whole), columns)
+  const [first, ...lines] = columns === undefined || wide <= columns
+    ? layOut(whole, undefined)
+    : layOut(withoutEmptyColumns(whole), columns)
   return [styleText('bold', first!), ...lines].join('\n') + '\n'
 }
 
@@ -93,11 +98,14 @@ const UNLOADED: ReadonlySet<ErrorCode> = new Set(['ToolNotRegistered', 'ToolsDis
 
 /** If a call failed because the tool is missing, prints possible reasons on standard error. */
 export function tellFaults(
-  refusedWith: ErrorCode | undefined, name: string, { diagnostics: found, tools, mcp }: Pick<Host, 'diagnostics' | 'tools' | 'mcp'>,
+  refusedWith: ErrorCode | undefined, name: string,
+  { diagnostics: found, tools, mcp }: Pick<Host, 'diagnostics' | 'tools' | 'mcp'>,
 ): void {
   if (refusedWith === undefined || !UNLOADED.has(refusedWith)) return
   const offered = tools().filter(({ extension }) => extension === name).map((tool) => tool.name)
-  if (offered.length > 0) process.stderr.write(`"${visibleText(name)}" is an extension. It offers ${offered.join(', ')}.\n`)
+  if (offered.length > 0) {
+    process.stderr.write(`"${visibleText(name)}" is an extension. It offers ${offered.join(', ')}.\n`)
+  }
   const servers = mcp.servers().filter((server) => serverMeant(name, server))
   process.stderr.write(serverFaults(servers))
   const faults = found.filter(({ severity, code }) => severity === 'error' || code === 'ProjectTrustRequired')
@@ -108,10 +116,13 @@ export function tellFaults(
 export function diagnosticText(found: Diagnostic, stream: NodeJS.WriteStream = process.stdout): string {
   const colour = found.severity === 'error' ? 'red' : 'yellow'
   const place = found.path === '' ? found.location : `${found.location} at ${found.path}`
-  const fallback = found.fallbackTo === undefined ? '' : ` The version in the ${found.fallbackTo} layer is used instead.`
+  const extension = found.extensionId === null ? '' : ` in ${visibleText(found.extensionId)}`
+  const fallback = found.fallbackTo === undefined
+    ? ''
+    : ` The version in the ${found.fallbackTo} layer is used instead.`
   return [
     '',
-    `${styleText(colour, found.severity, { stream })} ${found.code} (${found.stage})${found.extensionId === null ? '' : ` in ${visibleText(found.extensionId)}`}`,
+    `${styleText(colour, found.severity, { stream })} ${found.code} (${found.stage})${extension}`,
     `  ${visibleText(found.message)}${fallback}`,
     `  where: ${visibleText(place)}`,
     `  cure:  ${visibleText(found.cure)}`,
@@ -124,8 +135,10 @@ const HEADINGS = ['SERVER', 'TYPE', 'LAYER', 'STATE', 'TOOLS', 'ADDRESS']
 /** The table of MCP servers. Empty if there are none. */
 export function serverTable(servers: readonly McpServerStatus[]): string {
   if (servers.length === 0) return ''
-  const rows = servers.map(({ name, type, layer, state, tools, address }) =>
-    [name, type === 'local' ? 'local, not confined' : type, layer, state, tools === undefined ? '-' : String(tools), address])
+  const rows = servers.map(({ name, type, layer, state, tools, address }) => {
+    const shownType = type === 'local' ? 'local, not confined' : type
+    return [name, shownType, layer, state, tools === undefined ? '-' : String(tools), address]
+  })
   const isUnknown = servers.some(({ state }) => state === 'unknown')
   const hint = isUnknown ? 'Run "bulkhead tools --connect" to connect to the servers and list their tools.\n' : ''
   return `\n${table(HEADINGS, rows)}${serverFaults(servers)}${hint}`
@@ -137,7 +150,9 @@ const serverFaults = (servers: readonly McpServerStatus[]): string =>
 
 /** The servers as JSON, with each error reduced to code and message. */
 export const serverJson = (servers: readonly McpServerStatus[]) =>
-  servers.map(({ error, ...status }) => ({ ...status, ...(error && { error: { code: error.code, message: error.message } }) }))
+  servers.map(
+    ({ error, ...status }) => ({ ...status, ...(error && { error: { code: error.code, message: error.message } }) }),
+  )
 
 /** Whether a tool name could belong to this server. */
 export function serverMeant(tool: string, { name }: Pick<McpServerStatus, 'name'>): boolean {

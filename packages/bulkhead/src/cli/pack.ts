@@ -21,8 +21,8 @@ export const pack: Command = {
 ${HOME_DETAILS}
 
 Checks the folder as a host does and parses its code without running it. Writes ${INTEGRITY_FILE} into the folder, and
-ID-VERSION.tgz. Dot files, node_modules, earlier tarballs and files not listed in "files" of package.json are left out. If the
-code uses dependencies, they are bundled into the main module. To sign: pack, sign ${INTEGRITY_FILE} into
+ID-VERSION.tgz. Dot files, node_modules, earlier tarballs and files not listed in "files" of package.json are left
+out. If the code uses dependencies, they are bundled into the main module. To sign: pack, sign ${INTEGRITY_FILE} into
 bulkhead.sigstore.json in the same folder, then pack again.`,
 
   async run(args) {
@@ -37,10 +37,17 @@ bulkhead.sigstore.json in the same folder, then pack again.`,
     write(() => replaceFile(join(folder, INTEGRITY_FILE), packed.integrityFile), join(folder, INTEGRITY_FILE))
     write(() => replaceFile(tarball, packed.tarball), tarball)
     const { leftOut, bundled, warnings, files } = packed
-    if (values.json) printJson({ packed: true, tarball, bytes: packed.tarball.length, files: [...files.keys()], leftOut, bundled, warnings, ...extensionJson(packed.extension) })
-    else process.stdout.write([
-      ...extensionLines(packed.extension), line('size', `${files.size} files, packed ${sizeInWords(packed.tarball.length)}${bundled ? ', the main module bundled' : ''}`),
-      ...(leftOut.length === 0 ? [] : [line('left out', leftOut.join(', '))]), ...warnings.map((text) => line('warning', text)), line('written', tarball), '',
+    const bytes = packed.tarball.length
+    if (values.json) {
+      const contents = { files: [...files.keys()], leftOut, bundled, warnings }
+      printJson({ packed: true, tarball, bytes, ...contents, ...extensionJson(packed.extension) })
+      return 0
+    }
+    const size = `${files.size} files, packed ${sizeInWords(bytes)}${bundled ? ', the main module bundled' : ''}`
+    process.stdout.write([
+      ...extensionLines(packed.extension), line('size', size),
+      ...(leftOut.length === 0 ? [] : [line('left out', leftOut.join(', '))]),
+      ...warnings.map((text) => line('warning', text)), line('written', tarball), '',
     ].join('\n'))
     return 0
   },
@@ -55,11 +62,19 @@ function write(work: () => void, path: string): void {
 }
 
 /** Packs a folder in memory. `config` is checked against the configSchema. Writes nothing. */
-export async function readExtensionFolder(given: string, home: string | undefined, config?: JsonObject): Promise<Packed & { readonly folder: string }> {
+export async function readExtensionFolder(
+  given: string, home: string | undefined, config?: JsonObject,
+): Promise<Packed & { readonly folder: string }> {
   const folder = resolve(given)
   const fault = folderFault(folder)
-  if (fault !== undefined) throw new BulkheadError('InstallSourceInvalid', `"${given}" ${fault}. Name the folder of an extension, such as ./weather.`)
-  const packed = await packFolder(folder, { loader: loaderOptions(homeFolder(home)), bundle: (main) => bundleModule(folder, main), ...(config && { config }) })
+  if (fault !== undefined) {
+    throw new BulkheadError(
+      'InstallSourceInvalid', `"${given}" ${fault}. Name the folder of an extension, such as ./weather.`,
+    )
+  }
+  const bundle = (main: string) => bundleModule(folder, main)
+  const loader = loaderOptions(homeFolder(home))
+  const packed = await packFolder(folder, { loader, bundle, ...(config && { config }) })
   return { ...packed, folder }
 }
 
@@ -71,8 +86,13 @@ function folderFault(path: string): string | undefined {
   }
 }
 
+const NO_BUNDLER = 'The extension has dependencies, and rolldown, which bundles them, is not installed. '
+  + 'Install it next to bulkhead (npm install rolldown), or bundle the extension yourself.'
+
 /** Modules that every compartment provides. */
-const PROVIDED: readonly (string | RegExp)[] = ['@bulkhead/contract', '@bulkhead/contract/author', /^node:/, ...builtinModules]
+const PROVIDED: readonly (string | RegExp)[] = [
+  '@bulkhead/contract', '@bulkhead/contract/author', /^node:/, ...builtinModules,
+]
 
 /**
  * Bundles a module and its dependencies into one ES module: a compartment has neither `require` nor packages.
@@ -84,7 +104,7 @@ async function bundleModule(folder: string, main: string): Promise<string> {
   try {
     [rolldown, plugins] = await Promise.all([import('rolldown'), import('rolldown/plugins')])
   } catch (error) {
-    throw new BulkheadError('ModuleNotFound', 'The extension has dependencies, and rolldown, which bundles them, is not installed. Install it next to bulkhead (npm install rolldown), or bundle the extension yourself.', { cause: error })
+    throw new BulkheadError('ModuleNotFound', NO_BUNDLER, { cause: error })
   }
   try {
     const build = await rolldown.rolldown({

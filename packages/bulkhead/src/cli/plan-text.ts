@@ -21,28 +21,37 @@ export function planText(plan: InstallPlan): string {
   ].join('\n')
 }
 
-export function extensionLines({ id, version, manifest, digests, signer, integrity }: ExtensionDescriptor): readonly string[] {
+export function extensionLines(
+  { id, version, manifest, digests, signer, integrity }: ExtensionDescriptor,
+): readonly string[] {
+  const unsigned = integrity === 'unpinned' ? 'no, and no integrity file' : 'no'
   return [
     styleText('bold', `${id} ${version}`) + (manifest.title === undefined ? '' : `  ${visibleText(manifest.title)}`),
     ...(manifest.description === undefined ? [] : [line('about', manifest.description)]),
     line('digest', digests.package.slice(0, 32)),
-    line('signed', signer === undefined ? `no${integrity === 'unpinned' ? ', and no integrity file' : ''}` : signerInWords(signer)),
-    ...manifest.tools.flatMap((tool) => [line('tool', `${tool.name}: ${wordsOf(declaredPower(tool.requires)).join(', ') || 'nothing'}`)]),
-    ...wordsOf(declaredPower({}, { ...manifest, state: manifest.stateSlot === null ? [] : [id] })).map((words) => line(words.slice(0, words.indexOf(' ')), words.slice(words.indexOf(' ') + 1))),
+    line('signed', signer === undefined ? unsigned : signerInWords(signer)),
+    ...manifest.tools.flatMap(
+      (tool) => [line('tool', `${tool.name}: ${wordsOf(declaredPower(tool.requires)).join(', ') || 'nothing'}`)],
+    ),
+    ...wordsOf(declaredPower({}, { ...manifest, state: manifest.stateSlot === null ? [] : [id] }))
+      .map((words) => line(words.slice(0, words.indexOf(' ')), words.slice(words.indexOf(' ') + 1))),
   ]
 }
 
 export const line = (label: string, text: string): string => `  ${label.padEnd(8)} ${visibleText(text)}`
 
 /** A plan as JSON. */
-export function planJson({ layer, source, extension, signedBy, before, capabilities, definitions, warnings, verdict }: InstallPlan): object {
+export function planJson(
+  { layer, source, extension, signedBy, before, capabilities, definitions, warnings, verdict }: InstallPlan,
+): object {
   return { ...extensionJson(extension), layer, source, signedBy, before, capabilities, definitions, warnings, verdict }
 }
 
 export const extensionJson = ({ id, version, manifest, digests, signer, integrity }: ExtensionDescriptor): object => ({
   id, version, integrity, signer: signer ?? null,
   digests: { package: digests.package, capability: digests.capability, tools: Object.fromEntries(digests.tools) },
-  tools: manifest.tools.map(({ name, description, requires }) => ({ name, description, requires })), env: manifest.env, secrets: manifest.secrets,
+  tools: manifest.tools.map(({ name, description, requires }) => ({ name, description, requires })), env: manifest.env,
+  secrets: manifest.secrets,
 })
 
 const wordsOf = (power: Power): readonly string[] => powerWords(powerItems(power))

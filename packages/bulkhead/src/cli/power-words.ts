@@ -1,7 +1,8 @@
 import type { PowerCapability, PowerItem } from '@bulkhead/contract'
 
 const CAPABILITY_WORDS: Readonly<Record<PowerCapability, string>> = {
-  interact: 'asks the person', 'tools.call': 'calls other tools', session: 'keeps notes for the session', subagents: 'starts sub-agents',
+  interact: 'asks the person', 'tools.call': 'calls other tools', session: 'keeps notes for the session',
+  subagents: 'starts sub-agents',
 }
 
 /** A local MCP server runs as a process of the user, without a sandbox. */
@@ -19,4 +20,5 @@ const WORDS: Readonly<Record<PowerItem['kind'], (subject: string) => string>> = 
 }
 
 /** Permissions in short phrases, for a table. */
-export const powerWords = (items: readonly PowerItem[]): readonly string[] => items.map(({ kind, subject }) => WORDS[kind](subject))
+export const powerWords = (items: readonly PowerItem[]): readonly string[] =>
+  items.map(({ kind, subject }) => WORDS[kind](subject))

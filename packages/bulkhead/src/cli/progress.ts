@@ -33,7 +33,9 @@ function barOf(received: number, total: number | undefined, stream: NodeJS.Write
   if (total === undefined || total === 0) return styleText('dim', '…', { stream })
   const part = Math.min(1, received / total)
   const full = Math.round(part * WIDTH)
-  return `${styleText('cyan', '█'.repeat(full), { stream })}${styleText('dim', '░'.repeat(WIDTH - full), { stream })} ${String(Math.round(part * 100)).padStart(3)} %`
+  const done = styleText('cyan', '█'.repeat(full), { stream })
+  const rest = styleText('dim', '░'.repeat(WIDTH - full), { stream })
+  return `${done}${rest} ${String(Math.round(part * 100)).padStart(3)} %`
 }
 
 export function sizeInWords(bytes: number): string {

@@ -11,9 +11,9 @@ export const reload: Command = {
   details: `  ID                extensions to test (default: all except the bundled ones)
 ${COMMON_DETAILS}
 
-Runs the checks that a running host runs before it loads a change: verifies each extension on disk, starts it in its own
-compartment, runs init and activate, and stops it. This command does not affect running hosts. They load changes when they watch
-the files, or when the application calls reload().
+Runs the checks that a running host runs before it loads a change: verifies each extension on disk, starts it in its
+own compartment, runs init and activate, and stops it. This command does not affect running hosts. They load changes
+when they watch the files, or when the application calls reload().
 
 Exit code: 0 if all extensions pass, 1 if one fails, 2 for wrong usage.`,
 
@@ -27,10 +27,13 @@ Exit code: 0 if all extensions pass, 1 if one fails, 2 for wrong usage.`,
       const disabled = new Set(diagnostics.map(({ extensionId }) => extensionId))
       const all = loaded.filter(({ layer }) => layer !== 'bundled').map(({ id }) => id)
       // Disabled extensions are reported by their diagnostic. For other unknown ids, reload() reports the error.
-      const ids = positionals.length === 0 ? all : positionals.filter((id) => !disabled.has(id) || loaded.some((one) => one.id === id))
+      const ids = positionals.length === 0
+        ? all
+        : positionals.filter((id) => !disabled.has(id) || loaded.some((one) => one.id === id))
       const { changes } = ids.length === 0 ? { changes: [] } : await host.reload({ extensions: ids })
       process.stdout.write(values.json ? toJson(changes, diagnostics) : toText(changes, loaded, diagnostics))
-      const isWell = changes.every(({ error }) => error === undefined) && diagnostics.every(({ severity }) => severity !== 'error')
+      const isWell = changes.every(({ error }) => error === undefined)
+        && diagnostics.every(({ severity }) => severity !== 'error')
       return isWell ? 0 : 1
     } finally {
       await host.close()
@@ -44,12 +47,17 @@ function toJson(changes: readonly ReloadChange[], diagnostics: readonly Diagnost
   return jsonText({ extensions: plain, diagnostics })
 }
 
-function toText(changes: readonly ReloadChange[], loaded: readonly ExtensionStatus[], diagnostics: readonly Diagnostic[]): string {
+function toText(
+  changes: readonly ReloadChange[], loaded: readonly ExtensionStatus[], diagnostics: readonly Diagnostic[],
+): string {
   const versions = new Map(loaded.map(({ id, version }) => [id, version]))
   const rows = changes.map(({ extension, layer, error }) =>
     [extension, versions.get(extension) ?? '-', layer, error ? `no: ${error.code}` : 'yes'])
-  const faults = changes.flatMap(({ extension, error }) =>
-    error ? [`\n${styleText('red', error.code)} in ${visibleText(extension)}\n  ${visibleText(error.message, { keepLines: true })}\n`] : [])
+  const faults = changes.flatMap(({ extension, error }) => {
+    if (!error) return []
+    const message = visibleText(error.message, { keepLines: true })
+    return [`\n${styleText('red', error.code)} in ${visibleText(extension)}\n  ${message}\n`]
+  })
   const listed = rows.length === 0 ? 'Nothing was started.\n' : table(['EXTENSION', 'VERSION', 'LAYER', 'PASSES'], rows)
   return listed + faults.join('') + diagnostics.map((found) => diagnosticText(found)).join('')
 }

@@ -1,5 +1,5 @@
 import type { ToolListing } from '@bulkhead/contract'
-import { diagnosticText, jsonText, serverJson, serverTable, table } from './output.ts'
+import { diagnosticText, printJson, serverJson, serverTable, table } from './output.ts'
 import { type Command, UsageError } from './command.ts'
 import { COMMON_DETAILS, COMMON_OPTIONS, openHost, readOptions } from './host-options.ts'
 import { powerWords, UNCONFINED } from './power-words.ts'
@@ -10,12 +10,14 @@ export const tools: Command = {
   --connect         connect to the configured MCP servers and list their current tools
 ${COMMON_DETAILS}
 
-Columns: LAYER is the origin of the tool. MODE is its strongest effect. GATED tells whether each call requires approval ("by host":
-required by the host, not by the manifest). INTEGRITY is how its files were verified. SHADOWS lists tools of the same name that it
-replaces. MAY lists what it can access.`,
+Columns: LAYER is the origin of the tool. MODE is its strongest effect. GATED tells whether each call requires approval
+("by host": required by the host, not by the manifest). INTEGRITY is how its files were verified. SHADOWS lists tools
+of the same name that it replaces. MAY lists what it can access.`,
 
   async run(args) {
-    const { values, positionals } = readOptions(args, { ...COMMON_OPTIONS, connect: { type: 'boolean' }, powers: { type: 'boolean' } })
+    const { values, positionals } = readOptions(
+      args, { ...COMMON_OPTIONS, connect: { type: 'boolean' }, powers: { type: 'boolean' } },
+    )
     if (positionals.length > 0) throw new UsageError(`Unexpected argument "${positionals.join(' ')}" after "tools".`)
     const host = await openHost(values)
     try {
@@ -23,9 +25,14 @@ replaces. MAY lists what it can access.`,
       await host.tryWalls()
       const listing = host.tools()
       const servers = host.mcp.servers()
-      process.stdout.write(values.json
-        ? jsonText({ ...(values.powers ? { powers: byPower(listing) } : { tools: listing }), servers: serverJson(servers), diagnostics: host.diagnostics })
-        : (values.powers ? powerTable(listing) : toolTable(listing)) + serverTable(servers) + host.diagnostics.map((found) => diagnosticText(found)).join(''))
+      const { diagnostics } = host
+      if (values.json) {
+        const listed = values.powers ? { powers: byPower(listing) } : { tools: listing }
+        printJson({ ...listed, servers: serverJson(servers), diagnostics })
+      } else {
+        const listed = values.powers ? powerTable(listing) : toolTable(listing)
+        process.stdout.write(listed + serverTable(servers) + diagnostics.map((found) => diagnosticText(found)).join(''))
+      }
     } finally {
       await host.close()
     }
@@ -33,7 +40,9 @@ replaces. MAY lists what it can access.`,
   },
 }
 
-const SOURCES = { mcp: 'mcp server', openapi: 'openapi document' } as const satisfies Record<NonNullable<ToolListing['server']>['kind'], string>
+const SOURCES: Readonly<Record<NonNullable<ToolListing['server']>['kind'], string>> = {
+  mcp: 'mcp server', openapi: 'openapi document',
+}
 const HEADINGS = ['NAME', 'LAYER', 'EXTENSION', 'STATE', 'MODE', 'GATED', 'INTEGRITY', 'SHADOWS', 'MAY']
 
 function toolTable(listing: readonly ToolListing[]): string {
@@ -51,7 +60,8 @@ function toolTable(listing: readonly ToolListing[]): string {
   ]))
 }
 
-const mayOf = (tool: ToolListing): readonly string[] => [...(tool.server?.unconfined ? [UNCONFINED] : []), ...powerWords(tool.may)]
+const mayOf = (tool: ToolListing): readonly string[] =>
+  [...(tool.server?.unconfined ? [UNCONFINED] : []), ...powerWords(tool.may)]
 
 interface HeldPower {
   readonly may: string
@@ -66,5 +76,7 @@ const byPower = (listing: readonly ToolListing[]): readonly HeldPower[] =>
 
 function powerTable(listing: readonly ToolListing[]): string {
   const powers = byPower(listing)
-  return powers.length === 0 ? 'No tool has permissions.\n' : table(['MAY', 'TOOLS'], powers.map(({ may, tools: names }) => [may, names.join(', ')]))
+  return powers.length === 0
+    ? 'No tool has permissions.\n'
+    : table(['MAY', 'TOOLS'], powers.map(({ may, tools: names }) => [may, names.join(', ')]))
 }

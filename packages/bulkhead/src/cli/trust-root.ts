@@ -26,18 +26,24 @@ The root is stored in ${TRUST_ROOT_FILE} of the global layer. Without it, the ro
   async run(args) {
     const { values, positionals } = readOptions(args, {
       ...HOME_OPTIONS,
-      'refresh': { type: 'boolean' }, 'mirror': { type: 'string' }, 'tuf-root': { type: 'string' }, 'use': { type: 'string' }, 'reset': { type: 'boolean' },
+      'refresh': { type: 'boolean' }, 'mirror': { type: 'string' }, 'tuf-root': { type: 'string' },
+      'use': { type: 'string' }, 'reset': { type: 'boolean' },
     })
     const asked = [values.refresh, values.use !== undefined, values.reset].filter((is) => is === true)
     if (asked.length > 1) throw new UsageError('--refresh, --use and --reset cannot be used together.')
-    if (positionals.length > 0) throw new UsageError(`Unexpected argument "${positionals.join(' ')}" after "trust-root".`)
-    if (!values.refresh && (values.mirror ?? values['tuf-root']) !== undefined) throw new UsageError('--mirror and --tuf-root require --refresh.')
+    if (positionals.length > 0) {
+      throw new UsageError(`Unexpected argument "${positionals.join(' ')}" after "trust-root".`)
+    }
+    if (!values.refresh && (values.mirror ?? values['tuf-root']) !== undefined) {
+      throw new UsageError('--mirror and --tuf-root require --refresh.')
+    }
     const home = homeFolder(values.home)
     const path = join(home, TRUST_ROOT_FILE)
     if (values.refresh) {
       const { mirror, 'tuf-root': initialRoot } = values
       replace(path, await refreshTrustRoot({
-        cacheFolder: join(home, 'tuf'), ...(mirror !== undefined && { mirror }), ...(initialRoot !== undefined && { initialRoot: resolve(initialRoot) }),
+        cacheFolder: join(home, 'tuf'), ...(mirror !== undefined && { mirror }),
+        ...(initialRoot !== undefined && { initialRoot: resolve(initialRoot) }),
       }))
     } else if (values.use !== undefined) {
       replace(path, await parseTrustRoot(read(values.use)))
@@ -56,7 +62,8 @@ function read(path: string): string {
   try {
     return readFileSync(path, 'utf8')
   } catch (error) {
-    throw new BulkheadError('InstallSourceInvalid', `"${path}" cannot be read: ${messageOf(error)}. Name a JSON file with a sigstore trusted root.`, { cause: error })
+    const message = `"${path}" cannot be read: ${messageOf(error)}. Name a JSON file with a sigstore trusted root.`
+    throw new BulkheadError('InstallSourceInvalid', message, { cause: error })
   }
 }
 

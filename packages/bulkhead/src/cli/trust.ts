@@ -15,7 +15,9 @@ import { HOME_OPTIONS, readOptions } from './host-options.ts'
 import { extensionJson, extensionLines, line } from './plan-text.ts'
 import { UNCONFINED } from './power-words.ts'
 
-const DECISIONS = { decline: 'declined', once: 'once', revoke: 'revoked' } as const satisfies Record<string, TrustDecision>
+const DECISIONS = {
+  decline: 'declined', once: 'once', revoke: 'revoked',
+} as const satisfies Record<string, TrustDecision>
 
 export const trust: Command = {
   usage: 'bulkhead trust [PATH] [--once] [--yes] [--accept DIGEST] | [--decline | --revoke | --status | --list] [--json] [--home DIR]',
@@ -30,23 +32,29 @@ export const trust: Command = {
   --json           print JSON
   --home DIR       folder of the global layer, where decisions are stored (default: ~/.bulkhead)
 
-Shows the tools of the project, their permissions, the settings it loosens and the servers it would start, then asks whether to
-trust it. No project code runs before that. Trust applies to this content: if the project changes, you are asked again.
+Shows the tools of the project, their permissions, the settings it loosens and the servers it would start, then asks
+whether to trust it. No project code runs before that. Trust applies to this content: if the project changes, you are
+asked again.
 
 Exit code: 0 if the decision was stored or shown, 1 if you did not agree, 2 for wrong usage.`,
 
   async run(args) {
     const { values, positionals } = readOptions(args, {
       ...HOME_OPTIONS, workspace: { type: 'string' }, yes: { type: 'boolean', short: 'y' }, accept: { type: 'string' },
-      decline: { type: 'boolean' }, once: { type: 'boolean' }, revoke: { type: 'boolean' }, status: { type: 'boolean' }, list: { type: 'boolean' },
+      decline: { type: 'boolean' }, once: { type: 'boolean' }, revoke: { type: 'boolean' }, status: { type: 'boolean' },
+      list: { type: 'boolean' },
     })
     const asked = (['decline', 'once', 'revoke', 'status', 'list'] as const).filter((name) => values[name])
-    if (asked.length > 1) throw new UsageError(`${asked.map((name) => `--${name}`).join(' and ')} cannot be used together.`)
+    if (asked.length > 1) {
+      throw new UsageError(`${asked.map((name) => `--${name}`).join(' and ')} cannot be used together.`)
+    }
     const paths = [...positionals, ...(values.workspace === undefined ? [] : [values.workspace])]
     if (paths.length > 1) throw new UsageError(`Unexpected argument "${paths.slice(1).join(' ')}". Name one project.`)
     const [what] = asked
     const isConsent = what === undefined || what === 'once'
-    if (!isConsent && (values.yes || values.accept !== undefined)) throw new UsageError(`--yes and --accept cannot be used with --${what}.`)
+    if (!isConsent && (values.yes || values.accept !== undefined)) {
+      throw new UsageError(`--yes and --accept cannot be used with --${what}.`)
+    }
     const consent = readConsent(values, '--status')
     const loader = createLoader(loaderOptions(homeFolder(values.home)))
     if (what === 'list') return list(loader, values.json === true)
@@ -68,9 +76,13 @@ Exit code: 0 if the decision was stored or shown, 1 if you did not agree, 2 for 
 async function status(loader: Loader, path: string, json: boolean): Promise<number> {
   const { standing, diagnostics } = await loader.trust.standing(path)
   const contents = await readContents(loader, path)
-  if (json) printJson({ path, standing, ...contentsJson(contents), recordDiagnostics: diagnostics })
-  else process.stdout.write(`${contentsText(contents)}${STANDINGS[standing.kind]}${'since' in standing ? ` Decided ${standing.since}.` : ''}\n`)
-  for (const diagnostic of json ? [] : diagnostics) process.stderr.write(diagnosticText(diagnostic, process.stderr))
+  if (json) {
+    printJson({ path, standing, ...contentsJson(contents), recordDiagnostics: diagnostics })
+    return 0
+  }
+  const since = 'since' in standing ? ` Decided ${standing.since}.` : ''
+  process.stdout.write(`${contentsText(contents)}${STANDINGS[standing.kind]}${since}\n`)
+  for (const diagnostic of diagnostics) process.stderr.write(diagnosticText(diagnostic, process.stderr))
   return 0
 }
 
@@ -128,7 +140,9 @@ interface ProjectContents {
  */
 async function readContents(loader: Loader, path: string): Promise<ProjectContents> {
   const digest = await loader.trust.measure(path)
-  const { extensions, config, diagnostics } = await loader.load({ workspace: path, trust: 'once', projectDigest: digest })
+  const { extensions, config, diagnostics } = await loader.load({
+    workspace: path, trust: 'once', projectDigest: digest,
+  })
   if (diagnostics.some(({ code }) => code === 'ProjectTrustRequired')) {
     throw new BulkheadError('ProjectTrustRequired', `"${path}" changed while it was read. Run the command again.`)
   }
@@ -144,26 +158,35 @@ async function readContents(loader: Loader, path: string): Promise<ProjectConten
   }
 }
 
-function contentsText({ path, digest, extensions, settings, servers, documents, diagnostics }: ProjectContents): string {
+function contentsText(
+  { path, digest, extensions, settings, servers, documents, diagnostics }: ProjectContents,
+): string {
   const lines = [
     ...extensions.flatMap(extensionLines),
     ...settings.map((setting) => line('setting', settingWords(setting))),
     ...servers.map(([name, server]) => line('server', `${name}: ${serverWords(server)}`)),
-    ...documents.map(([name, { document, baseUrl, auth }]) => line('document',
-      `${name}: ${document}, sent to ${baseUrl ?? 'the server that it names'}${auth ? ` with the secret ${auth.secret}` : ''}`)),
+    ...documents.map(([name, { document, baseUrl, auth }]) => {
+      const secret = auth ? ` with the secret ${auth.secret}` : ''
+      return line('document', `${name}: ${document}, sent to ${baseUrl ?? 'the server that it names'}${secret}`)
+    }),
   ]
-  const heading = `${styleText('bold', visibleText(path))} ${lines.length === 0 ? 'has no tools and loosens no settings' : 'contains'} (content ${digest.slice(0, 12)}):`
-  return [lines.length === 0 ? heading.slice(0, -1) : heading, ...lines, '', ...diagnostics.map((found) => diagnosticText(found, process.stderr))].join('\n')
+  const content = `(content ${digest.slice(0, 12)})`
+  const what = lines.length === 0 ? `has no tools and loosens no settings ${content}` : `contains ${content}:`
+  const heading = `${styleText('bold', visibleText(path))} ${what}`
+  return [heading, ...lines, '', ...diagnostics.map((found) => diagnosticText(found, process.stderr))].join('\n')
 }
 
 const contentsJson = ({ digest, extensions, settings, servers, documents, diagnostics }: ProjectContents): object => ({
-  digest, extensions: extensions.map(extensionJson), settings: settings.map(({ before, ...rest }) => ({ ...rest, before: before ?? null })),
+  digest, extensions: extensions.map(extensionJson),
+  settings: settings.map(({ before, ...rest }) => ({ ...rest, before: before ?? null })),
   servers: servers.map(([name, server]) => ({ name, ...server, ...(server.type === 'local' && { confined: false }) })),
   documents: documents.map(([name, document]) => ({ name, ...document })), diagnostics,
 })
 
-const settingWords = ({ path, value, before }: LooseningSetting): string =>
-  `${path.slice(1).replaceAll('/', '.')} = ${JSON.stringify(value)}${before === undefined ? '' : ` instead of ${JSON.stringify(before)}`}`
+function settingWords({ path, value, before }: LooseningSetting): string {
+  const instead = before === undefined ? '' : ` instead of ${JSON.stringify(before)}`
+  return `${path.slice(1).replaceAll('/', '.')} = ${JSON.stringify(value)}${instead}`
+}
 
 function serverWords(server: NonNullable<ConfigFile['mcp']>[string]): string {
   if (server.type === 'remote') {

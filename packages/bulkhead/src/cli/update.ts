@@ -16,8 +16,8 @@ ${CONSENT_DETAILS}
 ${INSTALLER_DETAILS}
 ${COMMON_DETAILS}
 
-An update from the same signer with no new permissions is installed without a prompt. New permissions require consent and, by
-default, a new major version.
+An update from the same signer with no new permissions is installed without a prompt. New permissions require consent
+and, by default, a new major version.
 
 Exit code: 0 if everything is up to date, 1 if an update was refused, 2 for wrong usage.`,
 
@@ -32,7 +32,7 @@ Exit code: 0 if everything is up to date, 1 if an update was refused, 2 for wron
     const { newer: later, unknown } = await newerVersions(installer, wanted)
     let refused = 0
     // A refused update does not stop the others.
-    const refuse = (fault: BulkheadError, about: { readonly id: string; readonly from: string; readonly version?: string }): void => {
+    const refuse = (fault: BulkheadError, about: RefusedUpdate): void => {
       refused++
       results.push({ updated: false, ...about, error: faultJson(fault) })
       if (!values.json) process.stderr.write(faultText(fault))
@@ -54,18 +54,27 @@ Exit code: 0 if everything is up to date, 1 if an update was refused, 2 for wron
       }
     }
     if (values.json) printJson({ updates: results })
-    else if (results.length === 0) process.stdout.write('Everything that came from a registry is up to date.\n')
+    else if (results.length === 0) process.stdout.write(UP_TO_DATE)
     return refused > 0 ? 1 : 0
   },
+}
+
+interface RefusedUpdate {
+  readonly id: string
+  readonly from: string
+  readonly version?: string
 }
 
 /** An extension named on the command line must be installed from a registry. */
 function refuseUnlessOfRegistry(id: string, accepted: ReadonlyMap<string, LockEntry>): void {
   const source = accepted.get(id)?.source
-  if (source === undefined) throw new BulkheadError('ExtensionNotFound', `"${id}" is not installed.${meantNames(id, accepted.keys())}`)
+  if (source === undefined) {
+    throw new BulkheadError('ExtensionNotFound', `"${id}" is not installed.${meantNames(id, accepted.keys())}`)
+  }
   if (source.startsWith('npm:')) return
   const from = source === 'in-place' ? 'its own folder' : visibleText(source)
-  throw new BulkheadError('InstallSourceInvalid', `"${id}" was installed from ${from}, not from a registry. To update it, run: bulkhead install SPEC.`)
+  const advice = 'To update it, run: bulkhead install SPEC.'
+  throw new BulkheadError('InstallSourceInvalid', `"${id}" was installed from ${from}, not from a registry. ${advice}`)
 }
 
 export const outdated: Command = {
@@ -81,13 +90,23 @@ Exit code: 0 if nothing is outdated, 1 if something is or could not be checked, 
     const { installer } = await openInstaller(values)
     const accepted = [...installer.accepted()]
     const { newer, unknown } = await newerVersions(installer, accepted)
-    if (values.json) printJson({ outdated: newer, unknown: unknown.map(({ id, fault }) => ({ id, error: faultJson(fault) })) })
-    else if (newer.length > 0) process.stdout.write(table(['ID', 'PACKAGE', 'CURRENT', 'LATEST'], newer.map(({ id, name, current, latest }) => [id, name, current, latest])))
-    else if (unknown.length === 0) process.stdout.write(accepted.length === 0 ? 'Nothing is installed.\n' : 'Everything that came from a registry is up to date.\n')
-    if (!values.json) process.stderr.write(unknown.map(({ fault }) => faultText(fault)).join(''))
+    if (values.json) {
+      printJson({ outdated: newer, unknown: unknown.map(({ id, fault }) => ({ id, error: faultJson(fault) })) })
+    } else {
+      const nothing = accepted.length === 0 ? 'Nothing is installed.\n' : UP_TO_DATE
+      if (newer.length > 0) process.stdout.write(newerTable(newer))
+      else if (unknown.length === 0) process.stdout.write(nothing)
+      process.stderr.write(unknown.map(({ fault }) => faultText(fault)).join(''))
+    }
     return newer.length + unknown.length > 0 ? 1 : 0
   },
 }
+
+const UP_TO_DATE = 'Everything that came from a registry is up to date.\n'
+
+const newerTable = (newer: readonly NewerVersion[]): string => table(
+  ['ID', 'PACKAGE', 'CURRENT', 'LATEST'], newer.map(({ id, name, current, latest }) => [id, name, current, latest]),
+)
 
 interface NewerVersions {
   readonly newer: readonly NewerVersion[]
@@ -96,10 +115,14 @@ interface NewerVersions {
 }
 
 /** Rejects if none of the extensions could be checked. */
-async function newerVersions(installer: Installer, accepted: readonly (readonly [string, LockEntry])[]): Promise<NewerVersions> {
+async function newerVersions(
+  installer: Installer, accepted: readonly (readonly [string, LockEntry])[],
+): Promise<NewerVersions> {
   const asked = await Promise.allSettled(accepted.map(([id, entry]) => installer.newest(id, entry)))
-  const answers = asked.flatMap((answer) => answer.status === 'fulfilled' && answer.value !== null ? [answer.value] : [])
-  const unknown = asked.flatMap((answer, index) => answer.status === 'rejected' ? [{ id: accepted[index]![0], fault: BulkheadError.from(answer.reason) }] : [])
+  const answers = asked
+    .flatMap((answer) => answer.status === 'fulfilled' && answer.value !== null ? [answer.value] : [])
+  const unknown = asked.flatMap((answer, index) =>
+    answer.status === 'rejected' ? [{ id: accepted[index]![0], fault: BulkheadError.from(answer.reason) }] : [])
   if (unknown.length > 0 && answers.length === 0) throw unknown[0]!.fault
   return { newer: answers.filter(({ isNewer }) => isNewer), unknown }
 }

@@ -61,7 +61,9 @@ export class ConnectedServers {
 
   /** Connects to servers whose tools are unknown, with a timeout. */
   async discover(): Promise<void> {
-    if (this.status.some(isUndiscovered)) await this.#servers?.connect(AbortSignal.timeout(DISCOVERY_MS), isUndiscovered)
+    if (this.status.some(isUndiscovered)) {
+      await this.#servers?.connect(AbortSignal.timeout(DISCOVERY_MS), isUndiscovered)
+    }
     await this.#taking
   }
 
@@ -114,4 +116,5 @@ export class ConnectedServers {
 const isNamed = ({ config: { layers } }: LoadReport, key: 'mcp' | 'openapi'): boolean =>
   layers.some(({ config }) => Object.keys(config[key] ?? {}).length > 0)
 
-const isUndiscovered = ({ state, tools }: McpServerStatus): boolean => tools === undefined && (state === 'unknown' || state === 'unavailable')
+const isUndiscovered = ({ state, tools }: McpServerStatus): boolean =>
+  tools === undefined && (state === 'unknown' || state === 'unavailable')

@@ -71,9 +71,11 @@ export interface Host extends Omit<CoreHost, 'switchWorkspace' | 'close'>, Pick<
 
 const OPTIONS: OptionForms<CreateHostOptions> = {
   workspace: forms.text, home: forms.text, trust: forms.oneOf('trusted', 'declined', 'once'), smokeCheck: forms.method,
-  store: forms.having('read', 'write', 'close'), env: forms.object, runAgent: forms.method, fetchHosts: forms.list(forms.text),
+  store: forms.having('read', 'write', 'close'), env: forms.object, runAgent: forms.method,
+  fetchHosts: forms.list(forms.text),
   projectFolder: forms.text, bundledFolder: forms.text, cache: forms.text, interactor: forms.having('interact'),
-  watch: forms.either(forms.flag, forms.method), config: forms.object, discover: forms.oneOf('first-session', 'when-asked'),
+  watch: forms.either(forms.flag, forms.method), config: forms.object,
+  discover: forms.oneOf('first-session', 'when-asked'),
 }
 
 const SWITCHED = { trust: OPTIONS.trust }
@@ -99,8 +101,11 @@ export async function assembleHost(options: CreateHostOptions, firstTrust: Trust
   const lookUp = (name: string) => Object.hasOwn(env, name) ? env[name] : undefined
   const closing = new AbortController()
   const projectFolder = options.projectFolder ?? PROJECT_FOLDER
-  const surroundings = { operator, home, projectFolder, env: lookUp, cacheFolder: cacheFolder(home, options), signal: closing.signal }
-  const enter = (folder: string, trust: TrustChoice | undefined) => openPlace(loader, folder, trust, { ...options, ...surroundings })
+  const surroundings = {
+    operator, home, projectFolder, env: lookUp, cacheFolder: cacheFolder(home, options), signal: closing.signal,
+  }
+  const enter = (folder: string, trust: TrustChoice | undefined) =>
+    openPlace(loader, folder, trust, { ...options, ...surroundings })
   const first = await enter(options.workspace, firstTrust)
   const store = options.store ?? createMemoryStore()
   const host = createHostCore({
@@ -123,7 +128,9 @@ export async function assembleHost(options: CreateHostOptions, firstTrust: Trust
     approvals: {
       list: async (filter = {}) => host.approvals.list(await canonicalFilter(filter)),
       damaged: async (filter = {}) => host.approvals.damaged(await canonicalFilter(filter)),
-      revoke: async (which, by) => host.approvals.revoke(typeof which === 'string' ? which : await canonicalFilter(which), by),
+      revoke: async (which, by) => host.approvals.revoke(
+        typeof which === 'string' ? which : await canonicalFilter(which), by,
+      ),
     },
     tools: () => host.tools(),
     tool: (name) => host.tool(name),
@@ -139,7 +146,9 @@ export async function assembleHost(options: CreateHostOptions, firstTrust: Trust
     async openSession(session = {}) {
       const workspace: unknown = session?.workspace
       if (options.discover !== 'when-asked') await places.servers.discover()
-      return host.openSession(typeof workspace === 'string' ? { ...session, workspace: await canonicalFolder(workspace) } : session)
+      return host.openSession(
+        typeof workspace === 'string' ? { ...session, workspace: await canonicalFolder(workspace) } : session,
+      )
     },
     runWorkflow: (limits, work) => host.runWorkflow(limits, work),
     pausedCalls: () => host.pausedCalls(),
@@ -170,7 +179,9 @@ export async function assembleHost(options: CreateHostOptions, firstTrust: Trust
 /** Approvals are stored by real path. For a deleted project, use the given path. */
 async function canonicalFilter(filter: ApprovalFilter): Promise<ApprovalFilter> {
   const workspace: unknown = filter?.workspace
-  return typeof workspace !== 'string' ? filter : { ...filter, workspace: await canonicalFolder(workspace).catch(() => resolve(workspace)) }
+  return typeof workspace !== 'string'
+    ? filter
+    : { ...filter, workspace: await canonicalFolder(workspace).catch(() => resolve(workspace)) }
 }
 
 /** The same timeout as for other store operations. */

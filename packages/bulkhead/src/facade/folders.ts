@@ -21,7 +21,9 @@ export function accountName(): string {
 }
 
 /** The cache folder of the user. Relative paths are ignored, because they would point into the current project. */
-export function userCacheFolder(env: NodeJS.ProcessEnv = process.env, platform: NodeJS.Platform = process.platform): string {
+export function userCacheFolder(
+  env: NodeJS.ProcessEnv = process.env, platform: NodeJS.Platform = process.platform,
+): string {
   const { XDG_CACHE_HOME: chosen = '', LOCALAPPDATA: local = '' } = env
   if (isAbsolute(chosen)) return join(chosen, 'bulkhead')
   if (platform === 'win32' && isAbsolute(local)) return join(local, 'bulkhead', 'cache')
@@ -32,7 +34,8 @@ export function userCacheFolder(env: NodeJS.ProcessEnv = process.env, platform: 
  * Canonical paths of the home folder and of the compile cache. Tools may not access them, because their content
  * configures the host or runs as the user. The folders need not exist.
  */
-export const keptFolders = (home: string): Promise<readonly string[]> => Promise.all([home, userCacheFolder()].map(canonicalPath))
+export const keptFolders = (home: string): Promise<readonly string[]> =>
+  Promise.all([home, userCacheFolder()].map(canonicalPath))
 
 async function canonicalPath(path: string): Promise<string> {
   try {

@@ -11,7 +11,9 @@ import { loadPrompts } from './terminal/terminal-interactor.ts'
  * A sandbox that is created when the first compartment opens: listing tools does not need it. If creation fails, the
  * next open tries again. `prepare` runs once, before the first compartment for third-party code opens.
  */
-export function lateSandbox(make: () => Promise<Sandbox>, prepare: () => Promise<unknown> = async () => undefined): Sandbox {
+export function lateSandbox(
+  make: () => Promise<Sandbox>, prepare: () => Promise<unknown> = async () => undefined,
+): Sandbox {
   let preparing: Promise<unknown> | undefined
   let making: Promise<Sandbox> | undefined
   let closed = false
@@ -65,7 +67,8 @@ const NO_ROOM = /\bE(?:MFILE|NFILE|NOMEM|AGAIN)\b|too many open files/i
 function withoutBlame(error: unknown): unknown {
   const why = messageOf(error)
   if (BulkheadError.is(error) || !NO_ROOM.test(why)) return error
-  return new BulkheadError('NoPlaceFree', `The sandbox could not be loaded: ${why}. Try again when more system resources are available.`, { cause: error })
+  const message = `The sandbox could not be loaded: ${why}. Try again when more system resources are available.`
+  return new BulkheadError('NoPlaceFree', message, { cause: error })
 }
 
 /**

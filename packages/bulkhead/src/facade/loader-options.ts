@@ -24,7 +24,8 @@ export interface LayerFolders {
   readonly cache?: string
 }
 
-export const cacheFolder = (home: string, { cache }: Pick<LayerFolders, 'cache'>): string => cache ?? join(home, 'cache')
+export const cacheFolder = (home: string, { cache }: Pick<LayerFolders, 'cache'>): string =>
+  cache ?? join(home, 'cache')
 
 /** Shared by the host and the installer, so that both verify extensions in the same way. */
 export function loaderOptions(
@@ -33,7 +34,10 @@ export function loaderOptions(
   const { projectFolder, bundledFolder } = folders
   return {
     coreVersion: CORE_VERSION, bundled,
-    roots: { global: home, projectFolder: projectFolder ?? PROJECT_FOLDER, ...(bundledFolder !== undefined && { bundled: bundledFolder }) },
+    roots: {
+      global: home, projectFolder: projectFolder ?? PROJECT_FOLDER,
+      ...(bundledFolder !== undefined && { bundled: bundledFolder }),
+    },
     cache: cacheFolder(home, folders),
     ...readTrustRoot(join(home, TRUST_ROOT_FILE)),
   }
@@ -56,6 +60,7 @@ const REASONS: ReadonlyMap<unknown, string> = new Map([
 ])
 
 export function workspaceError(path: string, error: unknown): BulkheadError {
-  const why = REASONS.get((error as { readonly code?: unknown } | undefined)?.code) ?? `cannot be opened: ${messageOf(error)}`
+  const why = REASONS.get((error as { readonly code?: unknown } | undefined)?.code)
+    ?? `cannot be opened: ${messageOf(error)}`
   return new BulkheadError('ProjectPathInvalid', `The workspace "${path}" ${why}.`, { cause: error })
 }

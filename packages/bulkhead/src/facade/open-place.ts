@@ -51,7 +51,9 @@ export async function openPlace(
   const servers = new ConnectedServers({ loader, workspace, operator, env, home, cache })
   const consent = new ProjectConsent({ loader, workspace, interactor, signal, asFound: choice === 'as found' })
   const decide = async (): Promise<TrustOutcome> =>
-    choice === undefined || choice === 'as found' ? consent.decide() : { trust: choice, projectDigest: 'any', diagnostics: [] }
+    choice === undefined || choice === 'as found'
+      ? consent.decide()
+      : { trust: choice, projectDigest: 'any', diagnostics: [] }
   const watcher = new LayerWatcher(loader, workspace)
   const load = async (): Promise<LoadReport> => {
     const { diagnostics, trust, projectDigest } = await decide()
@@ -90,7 +92,8 @@ function realPathOf(path: string): string {
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
     // A dangling link cannot be resolved: a write would create its target.
-    if (code !== 'ENOENT' || dirname(path) === path || lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true) throw error
+    const isLink = () => lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true
+    if (code !== 'ENOENT' || dirname(path) === path || isLink()) throw error
     return join(realPathOf(dirname(path)), basename(path))
   }
 }
@@ -183,13 +186,16 @@ const KEPT = /^(?:HOME|USER|LOGNAME|LANG|LANGUAGE|LC_[A-Z]+|TZ|XDG_CONFIG_HOME|X
 
 /** Disables pagers, editors and prompts, because commands run without a terminal. */
 const UNATTENDED = {
-  TERM: 'dumb', PAGER: 'cat', GIT_PAGER: 'cat', EDITOR: 'false', VISUAL: 'false', GIT_EDITOR: 'false', GIT_TERMINAL_PROMPT: '0',
+  TERM: 'dumb', PAGER: 'cat', GIT_PAGER: 'cat', EDITOR: 'false', VISUAL: 'false', GIT_EDITOR: 'false',
+  GIT_TERMINAL_PROMPT: '0',
   GIT_SSH_COMMAND: 'ssh -o BatchMode=yes', DEBIAN_FRONTEND: 'noninteractive',
 }
 
 /** The environment for tools that run commands as the user of this process. */
 export function operatorEnvironment(env: Variables): OperatorEnvironment {
-  const kept = Object.entries(env).filter((entry): entry is [string, string] => KEPT.test(entry[0]) && entry[1] !== undefined)
+  const kept = Object.entries(env)
+    .filter((entry): entry is [string, string] => KEPT.test(entry[0]) && entry[1] !== undefined)
   const folders = (env.PATH ?? '').split(':').filter((folder) => isAbsolute(folder))
-  return { path: folders.length > 0 ? [...new Set(folders)] : ['/usr/local/bin', '/usr/bin', '/bin'], env: { ...Object.fromEntries(kept), ...UNATTENDED } }
+  const path = folders.length > 0 ? [...new Set(folders)] : ['/usr/local/bin', '/usr/bin', '/bin']
+  return { path, env: { ...Object.fromEntries(kept), ...UNATTENDED } }
 }

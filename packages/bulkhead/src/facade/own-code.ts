@@ -13,11 +13,13 @@ const DEPENDENCIES = ['dependencies', 'optionalDependencies', 'peerDependencies'
 export async function ownCode(entry: string = fileURLToPath(import.meta.url)): Promise<readonly string[]> {
   const folders = new Set(await Promise.all([process.execPath, ...globalPaths].filter(isAbsolute).map(canonical)))
   const seen = new Set<string>()
-  const isCovered = (path: string): boolean => [...folders].some((folder) => path === folder || path.startsWith(folder + sep))
+  const isCovered = (path: string): boolean =>
+    [...folders].some((folder) => path === folder || path.startsWith(folder + sep))
   const add = async (root: string): Promise<void> => {
     if (seen.has(root)) return
     seen.add(root)
-    const searched = foldersAbove(root).filter((folder) => basename(folder) !== 'node_modules').map((folder) => join(folder, 'node_modules'))
+    const searched = foldersAbove(root).filter((folder) => basename(folder) !== 'node_modules')
+      .map((folder) => join(folder, 'node_modules'))
     for (const folder of [root, ...searched]) folders.add(folder)
     const found = await Promise.all((await dependenciesOf(root)).map((name) => find(name, searched)))
     // A package inside a listed folder finds its dependencies there too.

@@ -54,7 +54,9 @@ export class ProjectConsent {
       case 'trusted':
         return { trust: standing.kind, projectDigest: standing.digest, diagnostics }
       default:
-        return { ...await this.#answered() ?? await this.#takenUp(standing) ?? await this.#ask(standing.kind), diagnostics }
+        return {
+          ...await this.#answered() ?? await this.#takenUp(standing) ?? await this.#ask(standing.kind), diagnostics,
+        }
     }
   }
 
@@ -85,7 +87,9 @@ export class ProjectConsent {
 
 /** Returns undefined if the interactor fails or gives no answer. */
 async function answerTo(request: InteractionRequest, interactor: Interactor, signal: AbortSignal) {
-  const envelope = { correlationId: `trust-${crypto.randomUUID()}`, issuedAt: new Date().toISOString(), source: 'bulkhead', request }
+  const envelope = {
+    correlationId: `trust-${crypto.randomUUID()}`, issuedAt: new Date().toISOString(), source: 'bulkhead', request,
+  }
   try {
     const answer = await untilAborted((async () => interactor.interact(envelope, signal))(), signal)
     return answer.status === 'accepted' ? readDecision(answer.value) : undefined

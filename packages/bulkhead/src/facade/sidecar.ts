@@ -18,7 +18,9 @@ async function sweep(owner: Owner): Promise<void> {
     if (id === undefined || !owner.isGone(`${id}-`)) return
     const path = join(tmpdir(), name)
     const found = await lstat(path).catch(() => undefined)
-    if (found?.isDirectory() && found.uid === process.getuid?.()) await rm(path, { recursive: true, force: true }).catch(() => undefined)
+    if (found?.isDirectory() && found.uid === process.getuid?.()) {
+      await rm(path, { recursive: true, force: true }).catch(() => undefined)
+    }
   }))
 }
 

@@ -18,5 +18,7 @@ export async function traceWherePresent(host: EventSource): Promise<() => void> 
 const REGISTERED = Symbol.for('opentelemetry.js.api.1')
 
 /** The class of the real provider behind the proxy. */
-const kindOf = (provider: object): unknown =>
-  ('getDelegate' in provider && typeof provider.getDelegate === 'function' ? provider.getDelegate() as object : provider).constructor
+function kindOf(provider: object): unknown {
+  const isProxy = 'getDelegate' in provider && typeof provider.getDelegate === 'function'
+  return (isProxy ? (provider as { getDelegate(): object }).getDelegate() : provider).constructor
+}

@@ -114,7 +114,9 @@ export class Connection {
     this.#refuseChanged(offered)
     try {
       const onProgress = (text: string) => progress(visibleText(this.#redact(text)))
-      const answer = await this.#elicitation.during(interact, () => live.call({ tool: offered, args, signal, onProgress }))
+      const answer = await this.#elicitation.during(
+        interact, () => live.call({ tool: offered, args, signal, onProgress }),
+      )
       this.#backoff.succeeded()
       return callResultOf(answer, this.#redact)
     } catch (error) {
@@ -143,7 +145,9 @@ export class Connection {
 
   #move(signal: ConnectionSignal, to: Standing): void {
     const cells: Partial<Record<ConnectionSignal, ServerState>> = CONNECTION[this.#standing.state]
-    if (cells[signal] !== to.state) throw new Error(`A connection that is ${this.#standing.state} cannot become ${to.state} by ${signal}.`)
+    if (cells[signal] !== to.state) {
+      throw new Error(`A connection that is ${this.#standing.state} cannot become ${to.state} by ${signal}.`)
+    }
     this.#standing = to
   }
 
@@ -200,7 +204,8 @@ export class Connection {
   #lost(live: LiveClient, why: unknown): void {
     if (this.#live !== live) return
     this.#backoff.failed()
-    this.#move('lost', { state: 'unavailable', fault: this.#unavailable(this.#withLastLine(why === undefined ? 'it exited' : messageOf(why))) })
+    const reason = this.#withLastLine(why === undefined ? 'it exited' : messageOf(why))
+    this.#move('lost', { state: 'unavailable', fault: this.#unavailable(reason) })
   }
 
   #retire(live: LiveClient): void {
@@ -228,7 +233,9 @@ export class Connection {
   #take(catalog: Catalog): void {
     const before = this.#catalog
     this.#catalog = catalog
-    if (before?.version !== catalog.version || catalogDigest(before) !== catalogDigest(catalog)) this.#options.onCatalog(catalog)
+    if (before?.version !== catalog.version || catalogDigest(before) !== catalogDigest(catalog)) {
+      this.#options.onCatalog(catalog)
+    }
   }
 
   #refuseChanged({ name, digest }: CatalogTool): void {
@@ -240,16 +247,22 @@ export class Connection {
   }
 
   #openFault(error: unknown): BulkheadError {
-    if (error instanceof RangeError) return this.#unavailable(this.#withLastLine(`it sent a message that is too large: ${error.message}`))
+    if (error instanceof RangeError) {
+      return this.#unavailable(this.#withLastLine(`it sent a message that is too large: ${error.message}`))
+    }
     const fault = callFault(this.#entry.name, error, this.#redact)
-    if (fault.code === 'ServerUnavailable' || fault.code === 'EnvNameNotSet' || fault.code === 'CapabilityUnavailable') return fault
-    return this.#unavailable(this.#withLastLine(fault.code === 'ServerLost' ? 'it exited during startup' : fault.message))
+    if (SPECIFIC_CODES.has(fault.code)) return fault
+    return this.#unavailable(
+      this.#withLastLine(fault.code === 'ServerLost' ? 'it exited during startup' : fault.message),
+    )
   }
 
   /** The last line of standard error often tells why a server exited. */
   #withLastLine(what: string): string {
     const line = this.#log.last
-    return visibleText(this.#redact(what)).replace(/\.$/, '') + (line === undefined ? '' : `. Last line of its standard error: ${line}`)
+    return visibleText(this.#redact(what)).replace(/\.$/, '') + (
+      line === undefined ? '' : `. Last line of its standard error: ${line}`
+    )
   }
 
   #inBackoff(ms: number): BulkheadError {
@@ -265,6 +278,9 @@ export class Connection {
     return new BulkheadError('ServerUnavailable', `${text}.`.replace(/\.\.$/, '.'), { data })
   }
 }
+
+/** Errors of connecting that are reported unchanged. */
+const SPECIFIC_CODES: ReadonlySet<string> = new Set(['ServerUnavailable', 'EnvNameNotSet', 'CapabilityUnavailable'])
 
 const listed = async (live: LiveClient, signal: AbortSignal): Promise<Catalog> =>
   readCatalog(live.version, await live.list(signal), live.sendsHeaders)

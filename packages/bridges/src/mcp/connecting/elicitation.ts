@@ -88,7 +88,9 @@ export function fieldsOf(requestedSchema: unknown): readonly Field[] | undefined
 function fieldOf(name: string, schema: JsonObject, isRequired: boolean): Field | undefined {
   const { title, description, default: preset } = schema
   const words = [title, description].filter((text) => typeof text === 'string').join(': ')
-  const hint = preset === undefined ? '' : `; suggested: ${typeof preset === 'string' ? preset : JSON.stringify(preset)}`
+  const hint = preset === undefined
+    ? ''
+    : `; suggested: ${typeof preset === 'string' ? preset : JSON.stringify(preset)}`
   const label = visibleText(words === '' ? `${name}${hint}` : `${name} (${words})${hint}`).slice(0, 500)
   const ask = askingFor(schema, isRequired)
   const findFault = answerCheck(schema)
@@ -131,19 +133,26 @@ function askingFor(schema: JsonObject, isRequired: boolean): Asking | undefined 
 }
 
 /** The options of an enum field. Each version of the protocol writes them differently. */
-function optionsOf({ enum: values, enumNames, oneOf, anyOf = oneOf }: JsonObject): readonly InteractionOption[] | undefined {
+function optionsOf(
+  { enum: values, enumNames, oneOf, anyOf = oneOf }: JsonObject,
+): readonly InteractionOption[] | undefined {
   const titled = Array.isArray(anyOf) ? anyOf.map((one) => isJsonObject(one) ? one : {}) : undefined
   const listed = titled ? titled.map((one) => one['const']) : values
   const titles = titled ? titled.map((one) => one['title']) : Array.isArray(enumNames) ? enumNames : []
-  if (!Array.isArray(listed) || listed.length === 0 || !listed.every((value) => typeof value === 'string')) return undefined
+  if (!Array.isArray(listed) || listed.length === 0 || !listed.every((value) => typeof value === 'string')) {
+    return undefined
+  }
   return listed.map((label, index) => {
     const title = titles[index]
-    return { label, ...(typeof title === 'string' && title !== label ? { description: visibleText(title).slice(0, 200) } : {}) }
+    return {
+      label, ...(typeof title === 'string' && title !== label ? { description: visibleText(title).slice(0, 200) } : {}),
+    }
   })
 }
 
 /** Returns the string for anything but a number. The schema of a number rejects it. */
-const numberOf = (answer: string): number | string => answer !== '' && Number.isFinite(Number(answer)) ? Number(answer) : answer
+const numberOf = (answer: string): number | string =>
+  answer !== '' && Number.isFinite(Number(answer)) ? Number(answer) : answer
 
 /** Why an answer is invalid, as the end of a sentence. */
 type AnswerCheck = (answer: Json) => string | undefined
@@ -155,12 +164,14 @@ const isDay = (text: string): boolean => {
   return /^\d{4}-\d{2}-\d{2}$/.test(text) && !Number.isNaN(at.getTime()) && at.toISOString().startsWith(text)
 }
 
+const DATE_TIME = /^\d{4}-\d{2}-\d{2}[Tt]\d{2}:\d{2}:\d{2}(?:\.\d+)?(?:[Zz]|[+-]\d{2}:\d{2})$/
+
 /** The protocol requires clients to check these formats. JSON Schema does not check formats by default. */
 const FORMATS: ReadonlyMap<Json, (text: string) => boolean> = new Map([
   ['email', (text) => /^[^\s@]+@[^\s@]+$/.test(text)],
   ['uri', (text) => URL.canParse(text)],
   ['date', isDay],
-  ['date-time', (text) => /^\d{4}-\d{2}-\d{2}[Tt]\d{2}:\d{2}:\d{2}(?:\.\d+)?(?:[Zz]|[+-]\d{2}:\d{2})$/.test(text) && isDay(text.slice(0, 10)) && !Number.isNaN(Date.parse(text))],
+  ['date-time', (text) => DATE_TIME.test(text) && isDay(text.slice(0, 10)) && !Number.isNaN(Date.parse(text))],
 ])
 
 /** Returns undefined for an unusable schema. */
@@ -173,6 +184,8 @@ function answerCheck(schema: JsonObject): AnswerCheck | undefined {
   return (answer) => {
     const fault = check(answer)
     if (fault !== undefined) return fault.message
-    return typeof answer === 'string' && hasFormat?.(answer) === false ? `must have the format "${String(format)}"` : undefined
+    return typeof answer === 'string' && hasFormat?.(answer) === false
+      ? `must have the format "${String(format)}"`
+      : undefined
   }
 }

@@ -25,7 +25,8 @@ const SERVERS: EntryKind<McpServerConfig, ServerEntry> = {
     config.type === 'local' ? undefined : findSecretFault(config.url, Object.keys(config.headers ?? {}).length > 0),
 }
 
-export const serverEntries = (config: Pick<ResolvedConfig, 'layers'>): Entries<ServerEntry> => entriesOf(config, SERVERS)
+export const serverEntries = (config: Pick<ResolvedConfig, 'layers'>): Entries<ServerEntry> =>
+  entriesOf(config, SERVERS)
 
 function identityOf(config: McpServerConfig): Json {
   if (config.type === 'local') return { type: 'local', command: config.command, env: (config.env ?? []).toSorted() }
@@ -34,8 +35,10 @@ function identityOf(config: McpServerConfig): Json {
 
 /** How to connect to a server, with the values of its variables and secrets. Used for one attempt only. */
 export type Target =
-  | { readonly type: 'local'; readonly command: readonly string[]; readonly cwd: string; readonly env: Readonly<Record<string, string>> }
-  | { readonly type: 'remote'; readonly url: URL; readonly headers: Readonly<Record<string, string>> }
+  | { readonly type: 'local'; readonly command: readonly string[]; readonly cwd: string; readonly env: Strings }
+  | { readonly type: 'remote'; readonly url: URL; readonly headers: Strings }
+
+type Strings = Readonly<Record<string, string>>
 
 export interface Surroundings {
   /** The working directory of local servers. */
@@ -66,7 +69,9 @@ export function targetOf({ name, config }: ServerEntry, { workspace, base, env }
 
 /** The secret values of a target: headers, and the variables named for this server. */
 export function secretsOf({ config }: ServerEntry, { env }: Pick<Surroundings, 'env'>): ReadonlyMap<string, string> {
-  const names = config.type === 'local' ? config.env ?? [] : Object.values(config.headers ?? {}).map(({ secret }) => secret)
+  const names = config.type === 'local'
+    ? config.env ?? []
+    : Object.values(config.headers ?? {}).map(({ secret }) => secret)
   const values = names.map((name) => [name, env(name) ?? ''] as const)
   return new Map(values.filter(([, value]) => value.length >= SHORTEST))
 }

@@ -17,9 +17,13 @@ export function callFault(name: string, error: unknown, redact: (text: string) =
   const text = visibleText(redact(messageOf(error)), { keepLines: true }).slice(0, MOST_CHARS)
   const make = (code: 'ServerUnavailable' | 'ServerLost' | 'MessageTooLarge', message: string) =>
     new BulkheadError(code, message, { data: { server: name } })
-  if (error instanceof RangeError) return make('MessageTooLarge', `The MCP server "${name}" sent a message that is too large: ${text} ${LESS}`)
+  if (error instanceof RangeError) {
+    return make('MessageTooLarge', `The MCP server "${name}" sent a message that is too large: ${text} ${LESS}`)
+  }
   const status = statusOf(error)
-  if (status === 401 || status === 403) return make('ServerUnavailable', `${unavailable(name)}: it responds with status ${status}. ${AUTHORIZATION}`)
+  if (status === 401 || status === 403) {
+    return make('ServerUnavailable', `${unavailable(name)}: it responds with status ${status}. ${AUTHORIZATION}`)
+  }
   if (status !== undefined) return make('ServerUnavailable', `${unavailable(name)}: it responds with status ${status}.`)
   const code = codeOf(error)
   if (code === 'NOT_CONNECTED' || code === 'SEND_FAILED' || isRefused(error)) {
@@ -31,7 +35,9 @@ export function callFault(name: string, error: unknown, redact: (text: string) =
   }
   if (isUnreadable(error)) {
     const why = text.replaceAll(/\s+/g, ' ').slice(0, MOST_DUMP_CHARS)
-    return new BulkheadError('ToolExecutionFailed', `The MCP server "${name}" sent an invalid response: ${why}`, { data: { server: name } })
+    return new BulkheadError(
+      'ToolExecutionFailed', `The MCP server "${name}" sent an invalid response: ${why}`, { data: { server: name } },
+    )
   }
   return new BulkheadError('ToolExecutionFailed', text, { data: { server: name } })
 }
@@ -47,16 +53,21 @@ function codeOf(error: unknown): string | undefined {
   return typeof code === 'string' && CONNECTION_CODES.has(code) ? code : undefined
 }
 
-const CONNECTION_CODES: ReadonlySet<string> = new Set(['NOT_CONNECTED', 'CONNECTION_CLOSED', 'SEND_FAILED', 'ERA_NEGOTIATION_FAILED'])
+const CONNECTION_CODES: ReadonlySet<string> = new Set([
+  'NOT_CONNECTED', 'CONNECTION_CLOSED', 'SEND_FAILED', 'ERA_NEGOTIATION_FAILED',
+])
 
 function statusOf(error: unknown): number | undefined {
   const { data, name } = (error ?? {}) as { readonly data?: { readonly status?: unknown }; readonly name?: unknown }
   if (name === 'UnauthorizedError') return 401
-  return typeof data?.status === 'number' && typeof (error as { code?: unknown }).code === 'string' ? data.status : undefined
+  return typeof data?.status === 'number' && typeof (error as { code?: unknown }).code === 'string'
+    ? data.status
+    : undefined
 }
 
 /** `terminated` is the message if the response had started. */
-const isFetchFault = (error: unknown): boolean => error instanceof TypeError && ['fetch failed', 'terminated'].includes(error.message)
+const isFetchFault = (error: unknown): boolean =>
+  error instanceof TypeError && ['fetch failed', 'terminated'].includes(error.message)
 
 /** Whether the SDK could not parse the response. */
 const isUnreadable = (error: unknown): boolean => {
@@ -64,14 +75,19 @@ const isUnreadable = (error: unknown): boolean => {
   return error instanceof SyntaxError || name === 'ZodError' || (typeof code === 'string' && UNREADABLE_CODES.has(code))
 }
 
-const UNREADABLE_CODES: ReadonlySet<string> = new Set(['INVALID_RESULT', 'UNSUPPORTED_RESULT_TYPE', 'CLIENT_HTTP_UNEXPECTED_CONTENT'])
+const UNREADABLE_CODES: ReadonlySet<string> = new Set([
+  'INVALID_RESULT', 'UNSUPPORTED_RESULT_TYPE', 'CLIENT_HTTP_UNEXPECTED_CONTENT',
+])
 
 const isRefused = (error: unknown): boolean =>
-  isFetchFault(error) && ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN'].includes(String((error as { cause?: { code?: unknown } }).cause?.code))
+  isFetchFault(error) && ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN'].includes(
+    String((error as { cause?: { code?: unknown } }).cause?.code),
+  )
 
 /** The result of a call, with secrets removed. */
 export function callResultOf(answer: unknown, redact: (text: string) => string): JsonObject {
-  const { content, structuredContent, isError } = JSON.parse(redact(JSON.stringify(answer))) as Record<string, Json | undefined>
+  const redacted = JSON.parse(redact(JSON.stringify(answer))) as Record<string, Json | undefined>
+  const { content, structuredContent, isError } = redacted
   return {
     content: Array.isArray(content) ? content : [],
     ...(structuredContent !== undefined && {

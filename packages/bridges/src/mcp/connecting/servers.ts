@@ -62,7 +62,8 @@ export class McpServers {
 
   get status(): readonly McpServerStatus[] {
     const live = [...this.#connections.values()].map(({ entry, connection }) => statusOf(entry, connection))
-    return [...live, ...this.#disabled.map((entry) => statusOf(entry, undefined))].toSorted((a, b) => (a.name < b.name ? -1 : 1))
+    return [...live, ...this.#disabled.map((entry) => statusOf(entry, undefined))]
+      .toSorted((a, b) => (a.name < b.name ? -1 : 1))
   }
 
   /**
@@ -128,13 +129,19 @@ const keyOf = ({ name, identity, layer }: ServerEntry): string => `${layer} ${na
 /** A server cannot be confined, so one that can do more than the ceiling allows is not used. */
 function refusalOf(entry: ServerEntry, { merged }: ResolvedConfig): Diagnostic | undefined {
   const ceiling = merged.policy?.ceiling
-  const more = ceiling === undefined ? [] : beyond(declaredPower(powersOf(entry.config), givenTo(entry.config)), declaredCeiling(ceiling))
+  const more = ceiling === undefined
+    ? []
+    : beyond(declaredPower(powersOf(entry.config), givenTo(entry.config)), declaredCeiling(ceiling))
   if (more.length === 0) return undefined
-  const message = `The server "${entry.name}" can do more than policy.ceiling allows, and servers cannot be confined: ${more.map(({ kind, subject }) => `${kind}: ${subject}`).join('; ')}.`
+  const items = more.map(({ kind, subject }) => `${kind}: ${subject}`).join('; ')
+  const message = `The server "${entry.name}" can do more than policy.ceiling allows, and servers cannot be confined: `
+    + `${items}.`
   return diagnosticOf(entry, 'CapabilityDenied', message, 'Raise the ceiling, or remove the server.')
 }
 
-function statusOf({ name, layer, address, config: { type } }: ServerEntry, connection: Connection | undefined): McpServerStatus {
+function statusOf(
+  { name, layer, address, config: { type } }: ServerEntry, connection: Connection | undefined,
+): McpServerStatus {
   const fault = connection?.fault
   return {
     name, type, layer, address, state: connection?.state ?? 'disabled', tools: connection?.catalog?.tools.length,

@@ -78,9 +78,13 @@ export class BoundedTransport implements Transport {
     }
     const { id } = message
     const { maxOpen, faultOf } = this.#bounds
-    if (this.#open.has(id)) return this.#refuse(id, new ClientFault('InvalidRequest', 'A request with this id is already open.'))
+    if (this.#open.has(id)) {
+      return this.#refuse(id, new ClientFault('InvalidRequest', 'A request with this id is already open.'))
+    }
     if (this.#open.size + this.#leaving >= maxOpen) {
-      return this.#refuse(id, new ClientFault('ServerBusy', `${maxOpen} requests are open. Wait until some have finished.`))
+      return this.#refuse(
+        id, new ClientFault('ServerBusy', `${maxOpen} requests are open. Wait until some have finished.`),
+      )
     }
     const fault = faultOf?.(message)
     if (fault) return this.#refuse(id, fault)
@@ -103,5 +107,6 @@ export class BoundedTransport implements Transport {
   }
 }
 
-const isResponse = (message: JSONRPCMessage): message is Extract<JSONRPCMessage, { result: unknown } | { error: unknown }> =>
-  !('method' in message)
+type ResponseMessage = Extract<JSONRPCMessage, { result: unknown } | { error: unknown }>
+
+const isResponse = (message: JSONRPCMessage): message is ResponseMessage => !('method' in message)

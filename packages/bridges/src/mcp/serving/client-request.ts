@@ -30,8 +30,13 @@ const CAPABILITIES = 'io.modelcontextprotocol/clientCapabilities'
 const INFO = 'io.modelcontextprotocol/clientInfo'
 const MAX_NAME_CHARS = 100
 
+interface Envelope {
+  readonly [CAPABILITIES]?: ClientCapabilities
+  readonly [INFO]?: Implementation
+}
+
 export function readRequest(era: Era, server: Server, { mcpReq }: ServerContext): ClientRequest {
-  const envelope = (mcpReq.envelope ?? {}) as { readonly [CAPABILITIES]?: ClientCapabilities; readonly [INFO]?: Implementation }
+  const envelope = (mcpReq.envelope ?? {}) as Envelope
   const info = era === 'modern' ? envelope[INFO] : server.getClientVersion()
   const { _meta: { progressToken } = {} } = mcpReq
   return {
@@ -58,7 +63,9 @@ const eliciting = (mcpReq: ServerContext['mcpReq']): NonNullable<ClientRequest['
     const params = { message, requestedSchema }
     try {
       // Raise the timeout of the SDK: a person may need more than a minute.
-      return await mcpReq.send({ method: 'elicitation/create', params }, { signal: AbortSignal.any([signal, late]), timeout: withinMs * 2 })
+      return await mcpReq.send(
+        { method: 'elicitation/create', params }, { signal: AbortSignal.any([signal, late]), timeout: withinMs * 2 },
+      )
     } catch (error) {
       signal.throwIfAborted()
       if (late.aborted) return undefined
@@ -76,7 +83,9 @@ export function versionFault({ params }: JSONRPCRequest, spoken: string | undefi
   const { _meta: meta } = params ?? {}
   const requested = meta?.[VERSION]
   if (spoken === undefined || typeof requested !== 'string' || requested === spoken) return undefined
-  return new ClientFault('UnsupportedVersion', `This connection uses protocol version ${spoken}.`, { supported: [spoken], requested })
+  return new ClientFault(
+    'UnsupportedVersion', `This connection uses protocol version ${spoken}.`, { supported: [spoken], requested },
+  )
 }
 
 /** A JSON-RPC error for the client. */

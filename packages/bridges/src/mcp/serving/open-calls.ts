@@ -105,7 +105,9 @@ const meaningOf = ({ name, arguments: args = {} }: AskedCall): string => canonic
 
 export interface OpenCallsOptions {
   /** Never rejects. */
-  readonly run: (call: { readonly id: string; readonly name: string; readonly arguments: unknown }, signal: AbortSignal) => Promise<Outcome>
+  readonly run: (
+    call: { readonly id: string; readonly name: string; readonly arguments: unknown }, signal: AbortSignal,
+  ) => Promise<Outcome>
   /** Timeout for the answer of a client. */
   readonly answerWithinMs: number
   readonly maxOpen: number
@@ -132,10 +134,13 @@ export class OpenCalls {
   /** Throws ClientFault if too many calls run. A cancelled call counts until its tool has stopped. */
   begin(asked: AskedCall, request: ClientRequest): OpenCall {
     const { maxOpen } = this.#options
-    if (this.#calls.size >= maxOpen) throw new ClientFault('ServerBusy', `${maxOpen} calls are running. Wait until some have finished.`)
+    if (this.#calls.size >= maxOpen) {
+      throw new ClientFault('ServerBusy', `${maxOpen} calls are running. Wait until some have finished.`)
+    }
     const id = `mcp-${++this.#count}`
     const call = new OpenCall(id, asked, request, (signal) =>
-      this.#options.run({ id, name: asked.name, arguments: asked.arguments ?? {} }, signal).finally(() => this.#calls.delete(id)))
+      this.#options.run({ id, name: asked.name, arguments: asked.arguments ?? {} }, signal)
+        .finally(() => this.#calls.delete(id)))
     this.#calls.set(id, call)
     return call
   }
@@ -143,9 +148,15 @@ export class OpenCalls {
   /** The call that a repeated request continues. Throws ClientFault if there is none. */
   resume(token: unknown, asked: AskedCall, reply: unknown): OpenCall {
     const pending = typeof token === 'string' ? this.#pending.get(token) : undefined
-    if (!pending) throw new ClientFault('InvalidParams', 'No question with this requestState is open. It was answered or has expired.')
+    if (!pending) {
+      throw new ClientFault(
+        'InvalidParams', 'No question with this requestState is open. It was answered or has expired.',
+      )
+    }
     const { call, question } = pending
-    if (!call.means(asked)) throw new ClientFault('InvalidParams', 'The question of this requestState belongs to another call.')
+    if (!call.means(asked)) {
+      throw new ClientFault('InvalidParams', 'The question of this requestState belongs to another call.')
+    }
     this.#forget(question.token)
     // A request without an answer counts as a reply too.
     question.answer(reply ?? null)

@@ -28,9 +28,13 @@ export function questionForm({ request, source }: InteractionEnvelope): Question
     case 'Ask':
       return text(asks(request.prompt))
     case 'Select':
-      return request.multiple ? several(asks(request.prompt), request.options) : one(asks(request.prompt), request.options)
+      return request.multiple
+        ? several(asks(request.prompt), request.options)
+        : one(asks(request.prompt), request.options)
     case 'Auth.DeviceCode':
-      return signIn(`${visibleText(source)} wants you to sign in. Open\n${quoted(request.url)}\nand enter\n${quoted(request.code)}`)
+      return signIn(
+        `${visibleText(source)} wants you to sign in. Open\n${quoted(request.url)}\nand enter\n${quoted(request.code)}`,
+      )
     case 'Auth.Password':
     case 'trustProject':
       return undefined
@@ -60,9 +64,13 @@ const APPROVAL_SCHEMA: QuestionForm['requestedSchema'] = {
   properties: {
     decision: {
       type: 'string', title: 'Run it?', enum: [...APPROVAL_ANSWERS], default: 'reject',
-      description: 'once: this call. session: this key, until the client disconnects. project: this key, in this project. reject: no.',
+      description: 'once: this call. session: this key, until the client disconnects. '
+        + 'project: this key, in this project. reject: no.',
     },
-    reason: { type: 'string', title: 'Why', description: 'If you reject: the reason for the model.', maxLength: MAX_REASON_CHARS },
+    reason: {
+      type: 'string', title: 'Why', description: 'If you reject: the reason for the model.',
+      maxLength: MAX_REASON_CHARS,
+    },
   },
   required: ['decision'],
 }
@@ -107,7 +115,9 @@ function one(message: string, options: readonly InteractionOption[]): QuestionFo
 function several(message: string, options: readonly InteractionOption[]): QuestionForm {
   const labels = labelsOf(options)
   const names = options.map((_, index) => `option_${index + 1}`)
-  const properties = Object.fromEntries(names.map((name, index) => [name, { type: 'boolean' as const, title: labels[index]!, default: false }]))
+  const properties = Object.fromEntries(
+    names.map((name, index) => [name, { type: 'boolean' as const, title: labels[index]!, default: false }]),
+  )
   return {
     message: `${message}\n${described(options, labels)}`.trimEnd(),
     requestedSchema: { type: 'object', properties },
@@ -122,7 +132,8 @@ function labelsOf(options: readonly InteractionOption[]): readonly string[] {
 }
 
 const described = (options: readonly InteractionOption[], labels: readonly string[]): string =>
-  options.flatMap(({ description }, index) => description ? [quoted(`${labels[index]!}: ${description}`)] : []).join('\n')
+  options.flatMap(({ description }, index) => description ? [quoted(`${labels[index]!}: ${description}`)] : [])
+    .join('\n')
 
 /** The full text of an approval. Nothing is truncated, and untrusted text never starts a row. */
 function approvalMessage(approval: ApprovalRequest): string {

@@ -16,7 +16,8 @@ export interface ServedSession {
   readonly id: string
   tools(): readonly ToolDefinition[]
   call(
-    call: { readonly id: string; readonly name: string; readonly arguments: unknown }, options: { readonly signal: AbortSignal },
+    call: { readonly id: string; readonly name: string; readonly arguments: unknown },
+    options: { readonly signal: AbortSignal },
   ): Promise<Outcome>
   close(): Promise<void>
 }
@@ -52,8 +53,8 @@ export interface Serving {
   close(): Promise<void>
 }
 
-const DEFAULT_INSTRUCTIONS = 'Each tool has only the permissions it declared. Some calls wait for approval by a person. '
-  + 'If a call is denied, the error says why. Do not repeat the call unchanged.'
+const DEFAULT_INSTRUCTIONS = 'Each tool has only the permissions it declared. Some calls wait for approval by a '
+  + 'person. If a call is denied, the error says why. Do not repeat the call unchanged.'
 
 /**
  * Serves the tools of a host to one MCP client, in one session: its policy applies to every call, and approvals are
@@ -66,7 +67,9 @@ export async function serveTools(host: ServedHost, options: ServeOptions): Promi
   const [sdk, { serveStdio, StdioServerTransport }] = await Promise.all([
     import('@modelcontextprotocol/server'), import('@modelcontextprotocol/server/stdio'),
   ])
-  const calls: OpenCalls = new OpenCalls({ run: (call, signal) => session.call(call, { signal }), answerWithinMs, maxOpen })
+  const calls: OpenCalls = new OpenCalls({
+    run: (call, signal) => session.call(call, { signal }), answerWithinMs, maxOpen,
+  })
   let spoken: Era | undefined
   const session = await options.openSession(clientInteractor(calls, answerWithinMs, () => spoken))
   const list = new ToolList(() => host.offeredTools?.(session) ?? session.tools())
@@ -88,7 +91,9 @@ export async function serveTools(host: ServedHost, options: ServeOptions): Promi
   }
   const transport = new BoundedTransport(options.transport ?? new StdioServerTransport(), {
     maxOpen,
-    faultOf: (request) => versionFault(request, spoken === 'modern' ? server?.getNegotiatedProtocolVersion() : undefined),
+    faultOf: (request) => versionFault(
+      request, spoken === 'modern' ? server?.getNegotiatedProtocolVersion() : undefined,
+    ),
     closed: end,
   })
   const handle = serveStdio(({ era }) => {
@@ -108,8 +113,9 @@ export async function serveTools(host: ServedHost, options: ServeOptions): Promi
 
 function reportProgress(event: BulkheadEvent, { id }: ServedSession, calls: OpenCalls): void {
   if (!('callId' in event) || !('sessionId' in event) || event.sessionId !== id) return
-  const text = event.type === 'ToolInvocationProgress' ? event.text : event.type === 'ToolInvocationUpdated' ? JSON.stringify(event.partial) : undefined
-  if (text !== undefined) calls.find(event.callId)?.request.progress.report(visibleText(text))
+  const report = (text: string) => calls.find(event.callId)?.request.progress.report(visibleText(text))
+  if (event.type === 'ToolInvocationProgress') report(event.text)
+  if (event.type === 'ToolInvocationUpdated') report(JSON.stringify(event.partial))
 }
 
 /**
@@ -154,8 +160,11 @@ function signed(response: InteractionResponse, request: InteractionRequest, clie
 function cannotAsk(request: InteractionRequest, why = ''): BulkheadError {
   const cannot = `this MCP client cannot ask a person${why}`
   const { tool } = 'approval' in request ? request.approval : {}
-  return new BulkheadError('InteractionUnavailable', tool === undefined ? `${cannot}.` : `${cannot}; ${howToAllow(tool)}`)
+  return new BulkheadError(
+    'InteractionUnavailable', tool === undefined ? `${cannot}.` : `${cannot}; ${howToAllow(tool)}`,
+  )
 }
 
 const howToAllow = (tool: string): string =>
-  `the operator can allow "${tool}" with a rule or the allowlist, or approve it for the project with "bulkhead call ${tool}" at a terminal`
+  `the operator can allow "${tool}" with a rule or the allowlist, or approve it for the project with `
+  + `"bulkhead call ${tool}" at a terminal`

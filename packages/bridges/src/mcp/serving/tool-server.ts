@@ -26,7 +26,9 @@ export function serveToolsOn(server: Server, era: Era, { calls, list, called }: 
 
   function find(asked: AskedCall, request: ClientRequest, { mcpReq }: ServerContext): OpenCall {
     const token = mcpReq.requestState<unknown>()
-    return token === undefined ? calls.begin(asked, request) : calls.resume(token, asked, mcpReq.inputResponses?.[ANSWER])
+    return token === undefined
+      ? calls.begin(asked, request)
+      : calls.resume(token, asked, mcpReq.inputResponses?.[ANSWER])
   }
 
   function ask(call: OpenCall, question: OpenQuestion): InputRequiredResult {
@@ -40,7 +42,9 @@ export function serveToolsOn(server: Server, era: Era, { calls, list, called }: 
   }
 
   function resultOf(outcome: Outcome): CallToolResult {
-    if (outcome.type === 'error' && UNKNOWN.has(outcome.error.code)) throw new ClientFault('InvalidParams', outcome.error_text)
+    if (outcome.type === 'error' && UNKNOWN.has(outcome.error.code)) {
+      throw new ClientFault('InvalidParams', outcome.error_text)
+    }
     const { outputSchema } = list.tool(outcome.metadata.tool) ?? {}
     return server.projectCallToolResult(callResult(outcome, outputSchema), outputSchema)
   }
@@ -61,7 +65,9 @@ export function callResult(outcome: Outcome, outputSchema: JsonObject | undefine
   const isFormed = outcome.type === 'output' && outputSchema !== undefined
   const isBroken = isFormed && outcome.metadata.truncated === true && !isWhole(outcome.data, outputSchema)
   const note = noteOfCut(outcome.metadata, isBroken ? ', and lacks required members' : '')
-  const content: CallToolResult['content'] = [...result.content, ...(note === undefined ? [] : [{ type: 'text', text: note } as const])]
+  const content: CallToolResult['content'] = [
+    ...result.content, ...(note === undefined ? [] : [{ type: 'text', text: note } as const]),
+  ]
   if (isBroken) return { content, isError: true }
   return { ...result, content, ...(isFormed ? { structuredContent: outcome.data } : {}) } as CallToolResult
 }

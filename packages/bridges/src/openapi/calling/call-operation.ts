@@ -10,7 +10,8 @@ const MOST_BODY_BYTES = 64 * 1024
 
 const MEDIA_TYPE = /^[\w.+-]{1,64}\/[\w.+-]{1,64}$/
 const JSON_TYPE = /^application\/(?:[\w.-]+\+)?json$/
-const TEXT_TYPE = /^text\/|^application\/(?:[\w.-]+\+|x-)?(?:json|xml|yaml|javascript|ndjson|toml|x-www-form-urlencoded)$/
+const TEXT_TYPE =
+  /^text\/|^application\/(?:[\w.-]+\+|x-)?(?:json|xml|yaml|javascript|ndjson|toml|x-www-form-urlencoded)$/
 
 /**
  * Converts a response to a result. Any status is a result; the caller interprets it. The long part comes last, because
@@ -35,7 +36,8 @@ async function answerOf(method: string, response: NetResponse): Promise<JsonObje
 
 function contentType(header: string): readonly [mediaType: string, charset: string] {
   const [type = '', ...parameters] = header.split(';')
-  const charset = parameters.map((one) => /^\s*charset\s*=\s*"?([\w.:-]+)"?\s*$/i.exec(one)?.[1]).find((one) => one !== undefined)
+  const charset = parameters.map((one) => /^\s*charset\s*=\s*"?([\w.:-]+)"?\s*$/i.exec(one)?.[1])
+    .find((one) => one !== undefined)
   const mediaType = type.trim().toLowerCase()
   return [MEDIA_TYPE.test(mediaType) ? mediaType : '', charset ?? 'utf-8']
 }
@@ -79,7 +81,9 @@ export function carry(
 }
 
 /** This header overrides one from the document or the model. */
-async function authorisation(auth: NonNullable<OpenapiConfig['auth']>, { secrets }: Carried): Promise<readonly [string, string]> {
+async function authorisation(
+  auth: NonNullable<OpenapiConfig['auth']>, { secrets }: Carried,
+): Promise<readonly [string, string]> {
   const handle = await secrets!.handle(auth.secret)
   return auth.type === 'bearer' ? ['authorization', `Bearer ${handle}`] : [auth.header.toLowerCase(), handle]
 }

@@ -21,14 +21,18 @@ export function requestOf(operation: DescribedOperation, base: string, args: Jso
     return value === undefined || (value === null && parameter.in !== 'path') ? [] : [{ parameter, value }]
   })
   const inPlace = (place: DescribedParameter['in']) => given.filter(({ parameter }) => parameter.in === place)
-  const parts = inPlace('query').map(({ parameter, value }) => writable(parameter.argument, () => queryPart(parameter, value))).filter((part) => part !== '')
+  const parts = inPlace('query')
+    .map(({ parameter, value }) => writable(parameter.argument, () => queryPart(parameter, value)))
+    .filter((part) => part !== '')
   const body = described === null ? undefined : valueOf(args, described.argument)
   return {
     url: `${base}${pathOf(operation.path, inPlace('path'))}${parts.length === 0 ? '' : `?${parts.join('&')}`}`,
     method,
     headers: new Map([
       ['accept', 'application/json, text/*;q=0.9, */*;q=0.5'],
-      ...inPlace('header').map(({ parameter, value }) => [parameter.name.toLowerCase(), headerText(parameter, value)] as const),
+      ...inPlace('header').map(
+        ({ parameter, value }) => [parameter.name.toLowerCase(), headerText(parameter, value)] as const,
+      ),
       ...(described !== null && body !== undefined ? [['content-type', described.mediaType] as const] : []),
     ]),
     body: described === null || body === undefined ? undefined : bodyText(described, body),
@@ -94,14 +98,17 @@ class Unwritable extends Error {
 }
 
 /** A member of a list or object as a string. Nested values become JSON. */
-const written = (value: Json): string => typeof value === 'object' && value !== null ? JSON.stringify(value) : String(value)
+const written = (value: Json): string =>
+  typeof value === 'object' && value !== null ? JSON.stringify(value) : String(value)
 
 /** Escapes everything except letters, digits and `-._~`. */
 const escaped = (text: string): string =>
-  encodeURIComponent(text.toWellFormed()).replaceAll(/[!'()*]/g, (one) => `%${one.charCodeAt(0).toString(16).toUpperCase()}`)
+  encodeURIComponent(text.toWellFormed())
+    .replaceAll(/[!'()*]/g, (one) => `%${one.charCodeAt(0).toString(16).toUpperCase()}`)
 
 /** Keeps reserved characters, except those that separate values: `&`, `=`, `#`, `+` and brackets. */
-const reservedKept = (text: string): string => escaped(text).replaceAll(/%(?:3A|2F|3F|40|21|24|27|28|29|2A|2C|3B)/g, (one) => decodeURIComponent(one))
+const reservedKept = (text: string): string =>
+  escaped(text).replaceAll(/%(?:3A|2F|3F|40|21|24|27|28|29|2A|2C|3B)/g, (one) => decodeURIComponent(one))
 
 type Pair = readonly [name: string, value: string]
 
@@ -132,13 +139,17 @@ function styledPairs(name: string, value: Json, { style, explode, reserved }: St
   if (!isJsonObject(value)) return [[name, escape(written(value))]]
   const members = Object.entries(value).map(([key, one]) => [key, escape(written(one))] as const)
   if (explode) return members
-  return members.length === 0 ? [] : [[name, members.flatMap(([key, one]) => [escape(key), one]).join(DELIMITERS[style])]]
+  return members.length === 0
+    ? []
+    : [[name, members.flatMap(([key, one]) => [escape(key), one]).join(DELIMITERS[style])]]
 }
 
 /** One pair per value, named by its path: `a[b][0]`. Omits null. */
 function bracketed(name: string, value: Json): readonly Pair[] {
   if (value === null) return []
-  if (Array.isArray(value)) return (value as readonly Json[]).flatMap((one, index) => bracketed(`${name}[${index}]`, one))
+  if (Array.isArray(value)) {
+    return (value as readonly Json[]).flatMap((one, index) => bracketed(`${name}[${index}]`, one))
+  }
   if (!isJsonObject(value)) return [[name, String(value)]]
   return Object.entries(value).flatMap(([key, one]) => {
     if (/[[\]]/.test(key)) throw new Unwritable(`has a member "${key}" with brackets in its name, which cannot be sent`)
@@ -151,7 +162,8 @@ function simpleText({ explode, json }: DescribedParameter, value: Json, write: (
   if (json) return write(JSON.stringify(value))
   if (Array.isArray(value)) return (value as readonly Json[]).map((one) => write(written(one))).join(',')
   if (!isJsonObject(value)) return write(written(value))
-  return Object.entries(value).map(([key, one]) => `${write(key)}${explode ? '=' : ','}${write(written(one))}`).join(',')
+  return Object.entries(value).map(([key, one]) => `${write(key)}${explode ? '=' : ','}${write(written(one))}`)
+    .join(',')
 }
 
 /**
@@ -165,19 +177,28 @@ function formText(form: JsonObject, fields: Readonly<Record<string, DescribedFie
 }
 
 function fieldPairs(name: string, value: Json, field: DescribedField | undefined): readonly Pair[] {
-  if (field === undefined) return styledPairs(name, isJsonObject(value) ? JSON.stringify(value) : value, { style: 'form', explode: true, reserved: false })
+  if (field === undefined) {
+    return styledPairs(
+      name, isJsonObject(value) ? JSON.stringify(value) : value, { style: 'form', explode: true, reserved: false },
+    )
+  }
   switch (field.style) {
     case 'json':
       return [[name, escaped(JSON.stringify(value))]]
     case 'text':
-      if (typeof value === 'object') throw new Unwritable(`has a field "${name}" that is a list or an object, but is sent as text`)
+      if (typeof value === 'object') {
+        throw new Unwritable(`has a field "${name}" that is a list or an object, but is sent as text`)
+      }
       return [[name, escaped(String(value))]]
     default:
-      if (field.style !== 'deepObject' && hasParts(value)) throw new Unwritable(`has a field "${name}" that is nested too deeply for the style "${field.style}"`)
+      if (field.style !== 'deepObject' && hasParts(value)) {
+        throw new Unwritable(`has a field "${name}" that is nested too deeply for the style "${field.style}"`)
+      }
       return styledPairs(name, value, field)
   }
 }
 
 /** Whether a list or an object contains lists or objects. */
 const hasParts = (value: Json): boolean =>
-  typeof value === 'object' && value !== null && Object.values(value).some((one: Json) => typeof one === 'object' && one !== null)
+  typeof value === 'object' && value !== null && Object.values(value)
+    .some((one: Json) => typeof one === 'object' && one !== null)

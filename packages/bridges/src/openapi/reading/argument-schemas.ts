@@ -52,7 +52,9 @@ export class ArgumentSchemas {
     if (++this.#count > MOST_SCHEMAS) throw new Unusable(`has more than ${MOST_SCHEMAS} schemas in its arguments`)
     // Remove `$id`: it would change the base of the references.
     const { $ref, $id: _id, $schema: _dialect, ...rest } = schema
-    if (typeof $ref === 'string') return { ...(this.#isOld ? {} : this.#read(rest)), $ref: `#/$defs/${this.#define($ref)}` }
+    if (typeof $ref === 'string') {
+      return { ...(this.#isOld ? {} : this.#read(rest)), $ref: `#/$defs/${this.#define($ref)}` }
+    }
     const below = withSubschemas(withoutReadOnly(rest), (one) => this.#read(one))
     return this.#isOld ? modern(below) : below
   }
@@ -104,5 +106,6 @@ function bound(included: string, excluded: string, limit: Json | undefined, flag
 function orNull(schema: JsonObject): JsonObject {
   const { type, enum: values } = schema
   if (typeof type !== 'string') return { anyOf: [schema, { type: 'null' }] }
-  return { ...schema, type: [type, 'null'], ...(Array.isArray(values) && !values.includes(null) && { enum: [...values, null] }) }
+  const needsNull = Array.isArray(values) && !values.includes(null)
+  return { ...schema, type: [type, 'null'], ...(needsNull && { enum: [...values, null] }) }
 }

@@ -29,15 +29,22 @@ export function readOperations(document: Json, wanted: Wanted): DescribedApi {
   faults.push(...missing.map((id) => `there is no operation "${visibleText(id)}"`))
   const groups = [...byId.values()]
   const tooMany = groups.splice(MOST_OPERATIONS).length
-  if (tooMany > 0) faults.push(`there are ${tooMany} operations over the limit of ${MOST_OPERATIONS}; select some in the configuration`)
+  if (tooMany > 0) {
+    faults.push(
+      `there are ${tooMany} operations over the limit of ${MOST_OPERATIONS}; select some in the configuration`,
+    )
+  }
   const mended: string[] = []
   const operations = groups.flatMap(([found, ...others]) => attempt(faults, whereOf(found!), () => {
-    if (others.length > 0) throw new Unusable(`has the same operationId as ${others.slice(0, 3).map(whereOf).join(' and ')}`)
+    if (others.length > 0) {
+      throw new Unusable(`has the same operationId as ${others.slice(0, 3).map(whereOf).join(' and ')}`)
+    }
     return describe(document, found!, { isOld: minor === '0', hasBaseUrl: wanted.hasBaseUrl, mended })
   }) ?? [])
   return {
     version: isJsonObject(info) && typeof info['version'] === 'string' ? info['version'].slice(0, 64) : '',
-    server: firstServer(servers), operations, faults: faults.slice(0, MOST_FAULTS), mended: mended.slice(0, MOST_FAULTS),
+    server: firstServer(servers), operations, faults: faults.slice(0, MOST_FAULTS),
+    mended: mended.slice(0, MOST_FAULTS),
     unnamed: all.filter(({ id }) => id === undefined).length,
   }
 }
@@ -50,9 +57,12 @@ interface Found<Id = string> {
   readonly operation: JsonObject
 }
 
-const whereOf = ({ id, method, path }: Found): string => `"${visibleText(id)}" (${method} ${visibleText(path).slice(0, 200)})`
+const whereOf = ({ id, method, path }: Found): string =>
+  `"${visibleText(id)}" (${method} ${visibleText(path).slice(0, 200)})`
 
-function* operationsOf(root: JsonObject, paths: Json | undefined, faults: string[]): Generator<Found<string | undefined>> {
+function* operationsOf(
+  root: JsonObject, paths: Json | undefined, faults: string[],
+): Generator<Found<string | undefined>> {
   for (const [path, written] of Object.entries(isJsonObject(paths) ? paths : {})) {
     if (path.startsWith('x-')) continue
     const item = attempt(faults, `the path "${visibleText(path).slice(0, 200)}"`, () => followed(root, written))
@@ -61,7 +71,9 @@ function* operationsOf(root: JsonObject, paths: Json | undefined, faults: string
       const operation = Object.hasOwn(item, name) ? item[name] : undefined
       if (!isJsonObject(operation)) continue
       const { operationId } = operation
-      const id = typeof operationId === 'string' && operationId !== '' && operationId.length <= ID_CHARS ? operationId : undefined
+      const id = typeof operationId === 'string' && operationId !== '' && operationId.length <= ID_CHARS
+        ? operationId
+        : undefined
       yield { id, method: name.toUpperCase(), path, item, operation }
     }
   }
@@ -72,8 +84,11 @@ function isWanted({ id, path, operation: { tags } }: Found<string | undefined>, 
   const tagged: ReadonlySet<Json> = new Set(Array.isArray(tags) ? tags : [])
   return (wanted.operations?.includes(id ?? '') ?? true)
     && (wanted.tags?.some((tag) => tagged.has(tag)) ?? true)
-    && (wanted.paths?.some((prefix) => path === prefix || path.startsWith(prefix.endsWith('/') ? prefix : `${prefix}/`)) ?? true)
+    && (wanted.paths?.some((prefix) => isBelow(path, prefix)) ?? true)
 }
+
+const isBelow = (path: string, prefix: string): boolean =>
+  path === prefix || path.startsWith(prefix.endsWith('/') ? prefix : `${prefix}/`)
 
 interface Reading extends Pick<Wanted, 'hasBaseUrl'> {
   /** OpenAPI 3.0. */

@@ -74,7 +74,9 @@ interface WrittenForm extends Pick<DescribedParameter, 'style' | 'explode' | 'js
 function formOf({ content, schema, style = '', explode, allowReserved }: JsonObject, place: string): WrittenForm {
   if (isJsonObject(content)) {
     const [mediaType = '', media] = Object.entries(content)[0] ?? []
-    if (!/[/+]json$/.test(mediaType) || !isJsonObject(media)) throw new Unusable('has a parameter with an unsupported media type')
+    if (!/[/+]json$/.test(mediaType) || !isJsonObject(media)) {
+      throw new Unusable('has a parameter with an unsupported media type')
+    }
     return { style: 'simple', explode: false, json: true, reserved: false, schema: media['schema'] }
   }
   const named = String(style) || (place === 'query' ? 'form' : 'simple')
@@ -90,7 +92,8 @@ function formOf({ content, schema, style = '', explode, allowReserved }: JsonObj
 export const isQueryStyle = (style: string): style is QueryStyle => STYLES.get('query')!.has(style)
 
 /** The given value, or the default of the style. */
-export const explodes = (style: string, stated: Json | undefined): boolean => stated === undefined ? style === 'form' : stated === true
+export const explodes = (style: string, stated: Json | undefined): boolean =>
+  stated === undefined ? style === 'form' : stated === true
 
 /** Uses only characters that every model API accepts. A duplicate name gets its place as a prefix. */
 function argumentName(name: string, place: string, taken: Set<string>): string {

@@ -6,7 +6,8 @@ import { type Argument, explodes, isQueryStyle, withDescription } from './parame
 import { followed } from './references.ts'
 
 const FORMS: readonly (readonly [RegExp, DescribedBody['form'], sentAs?: string])[] = [
-  [/^application\/json$/, 'json'], [/^[\w.-]+\/[\w.-]+\+json$/, 'json'], [/^(?:\*|application)\/\*$/, 'json', 'application/json'],
+  [/^application\/json$/, 'json'], [/^[\w.-]+\/[\w.-]+\+json$/, 'json'],
+  [/^(?:\*|application)\/\*$/, 'json', 'application/json'],
   [/^application\/x-www-form-urlencoded$/, 'urlencoded'], [/^text\/[\w.+-]+$/, 'text'],
 ]
 
@@ -53,7 +54,9 @@ function readFields(encoding: Json | undefined, form: Json, schemas: ArgumentSch
 }
 
 /** Returns undefined for the default encoding. */
-function fieldOf(written: Json, schema: Json, schemas: ArgumentSchemas, refuse: (why: string) => Unusable): DescribedField | undefined {
+function fieldOf(
+  written: Json, schema: Json, schemas: ArgumentSchemas, refuse: (why: string) => Unusable,
+): DescribedField | undefined {
   if (!isJsonObject(written)) throw refuse('with an encoding that is not an object')
   const { style, explode, allowReserved, contentType } = written
   // With any of these, the media type is ignored.
@@ -62,19 +65,25 @@ function fieldOf(written: Json, schema: Json, schemas: ArgumentSchemas, refuse: 
   }
   const named = style === undefined ? 'form' : String(style)
   if (!isQueryStyle(named)) throw refuse(`with the unsupported style "${visibleText(named).slice(0, 32)}"`)
-  if (named !== 'deepObject' && isNested(schemas.resolved(schema), schemas)) throw refuse(`that is nested, which the style "${named}" does not support`)
+  if (named !== 'deepObject' && isNested(schemas.resolved(schema), schemas)) {
+    throw refuse(`that is nested, which the style "${named}" does not support`)
+  }
   return { style: named, explode: explodes(named, explode), reserved: allowReserved === true }
 }
 
 function ofMediaType(stated: string, { type }: JsonObject, refuse: (why: string) => Unusable): DescribedField {
   const mediaTypes = stated.split(',').map((one) => one.replace(/;.*$/s, '').trim().toLowerCase())
   if (mediaTypes.some((one) => /^(?:application\/json|[\w.-]+\/[\w.-]+\+json)$/.test(one))) return { style: 'json' }
-  const isText = mediaTypes.some((one) => /^text\/[\w.+*-]+$/.test(one)) && !isOf(type, 'object') && !isOf(type, 'array')
+  const isText = mediaTypes.some((one) => /^text\/[\w.+*-]+$/.test(one)) && !isOf(type, 'object')
+    && !isOf(type, 'array')
   if (isText) return { style: 'text' }
-  throw refuse(`with the unsupported media type "${visibleText(stated).slice(0, 64)}"; use JSON, or text for plain values`)
+  throw refuse(
+    `with the unsupported media type "${visibleText(stated).slice(0, 64)}"; use JSON, or text for plain values`,
+  )
 }
 
-const isOf = (type: Json | undefined, kind: string): boolean => Array.isArray(type) ? type.includes(kind) : type === kind
+const isOf = (type: Json | undefined, kind: string): boolean =>
+  Array.isArray(type) ? type.includes(kind) : type === kind
 
 /** Whether a list or an object contains lists or objects, as far as its schema tells. */
 function isNested({ items, properties, additionalProperties }: JsonObject, schemas: ArgumentSchemas): boolean {

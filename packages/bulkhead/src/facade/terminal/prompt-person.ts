@@ -16,7 +16,9 @@ const MAX_LABEL_CHARS = 200
 const AT_THE_TERMINAL = `${accountName()} at the terminal`
 
 /** Shows a question and returns the answer, or undefined if it was dismissed. The default is always "no". */
-export async function promptPerson(request: InteractionRequest, source: string, terms: PromptTerms): Promise<Json | undefined> {
+export async function promptPerson(
+  request: InteractionRequest, source: string, terms: PromptTerms,
+): Promise<Json | undefined> {
   const screen = screenOf(terms.output)
   if (request.kind === 'Approve') return approve(approvalText(request.approval, screen), terms)
   terms.output.write(questionText(request, source, screen))
@@ -38,7 +40,9 @@ export async function promptPerson(request: InteractionRequest, source: string, 
   }
 }
 
-async function approve({ short, whole, isCut, forSession }: ApprovalText, terms: PromptTerms): Promise<Json | undefined> {
+async function approve(
+  { short, whole, isCut, forSession }: ApprovalText, terms: PromptTerms,
+): Promise<Json | undefined> {
   terms.output.write(short)
   for (;;) {
     const decision = given(await select({
@@ -56,7 +60,9 @@ async function approve({ short, whole, isCut, forSession }: ApprovalText, terms:
     }))
     if (decision === undefined) return undefined
     if (decision === 'show') terms.output.write(whole)
-    else return decision === 'explain' ? { decision: 'reject', ...await reason(terms) } : { decision, by: AT_THE_TERMINAL }
+    else return decision === 'explain'
+      ? { decision: 'reject', ...await reason(terms) }
+      : { decision, by: AT_THE_TERMINAL }
   }
 }
 
@@ -89,7 +95,9 @@ async function choose(options: readonly InteractionOption[], terms: PromptTerms)
 }
 
 async function chooseMany(options: readonly InteractionOption[], terms: PromptTerms): Promise<Json | undefined> {
-  const indexes = given(await multiselect({ ...terms, message: 'Which ones?', options: choices(options), required: false }))
+  const indexes = given(
+    await multiselect({ ...terms, message: 'Which ones?', options: choices(options), required: false }),
+  )
   return indexes?.flatMap((index) => options[index]?.label ?? [])
 }
 
@@ -107,4 +115,5 @@ const given = <Answer>(answer: Answer | symbol): Exclude<Answer, symbol> | undef
   isCancel(answer) ? undefined : answer as Exclude<Answer, symbol>
 
 /** The library returns undefined for an empty line. That is an answer, unlike a cancelled prompt. */
-const typed = (answer: string | symbol | undefined): string | undefined => isCancel(answer) ? undefined : String(answer ?? '')
+const typed = (answer: string | symbol | undefined): string | undefined =>
+  isCancel(answer) ? undefined : String(answer ?? '')

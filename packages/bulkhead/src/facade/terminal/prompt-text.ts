@@ -8,7 +8,9 @@ export interface Screen {
 }
 
 /** Defaults to 80 by 24 if the stream does not report a size. */
-export function screenOf(output: { readonly columns?: number | undefined; readonly rows?: number | undefined }): Screen {
+export function screenOf(
+  output: { readonly columns?: number | undefined; readonly rows?: number | undefined },
+): Screen {
   return { columns: Math.max(output.columns || 80, 20), rows: Math.max(output.rows || 24, 16) }
 }
 
@@ -70,7 +72,10 @@ const LEAST_ARGUMENT_ROWS = 6
 export function approvalText(approval: ApprovalRequest, screen: Screen): ApprovalText {
   const { origin, calledBy = [], argumentsText, touches, mayTouch, reasons, approvalKey, keyByTool = false } = approval
   const labelled = (label: string, texts: readonly string[]) =>
-    texts.flatMap((line, index) => rowsOf(visibleText(line), screen, `  ${(index === 0 ? label : '').padEnd(LABEL)}`, `  ${':'.padEnd(LABEL)}`))
+    texts.flatMap((line, index) => {
+      const first = (index === 0 ? label : '').padEnd(LABEL)
+      return rowsOf(visibleText(line), screen, `  ${first}`, `  ${':'.padEnd(LABEL)}`)
+    })
   const { rows: [heading = '', ...more], namesEffect } = headingOf(approval, screen)
   const head = [styleText('bold', heading), ...more, ...labelled('from:', [origin])]
   const lists = [
@@ -109,7 +114,8 @@ type Asked = Exclude<InteractionRequest, { kind: 'Approve' }>
 
 function lines(request: Asked, source: string, screen: Screen): readonly string[] {
   const quoted = (text: string) => rowsOf(text, screen, '  | ', '  : ')
-  const said = (what: string) => rowsOf(visibleText(`${source} ${what}`), screen, '', '  : ').map((row) => styleText('bold', row))
+  const said = (what: string) =>
+    rowsOf(visibleText(`${source} ${what}`), screen, '', '  : ').map((row) => styleText('bold', row))
   switch (request.kind) {
     case 'Ask':
     case 'Confirm':
@@ -121,6 +127,9 @@ function lines(request: Asked, source: string, screen: Screen): readonly string[
     case 'trustProject':
       return ['The project in', ...quoted(request.path), ...quoted(request.summary)]
     case 'grantStageTool':
-      return ['The current stage', ...quoted(request.stage), 'does not list this tool.', approvalText(request.approval, screen).whole]
+      return [
+        'The current stage', ...quoted(request.stage), 'does not list this tool.',
+        approvalText(request.approval, screen).whole,
+      ]
   }
 }

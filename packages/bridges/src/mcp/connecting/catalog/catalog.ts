@@ -43,18 +43,21 @@ export function readCatalog(version: string, listed: readonly unknown[], sendsHe
     else if (tools.has(name)) faults.push(`"${name}" is listed twice; the first one is used`)
     else if (header !== undefined) faults.push(`"${name}" ${header}`)
     else if (needsTask(one as JsonObject)) faults.push(`"${name}" runs only as a task, and tasks are not supported`)
-    else if (tools.size >= MANIFEST_LIMITS.tools) faults.push(`"${name}" exceeds the limit of ${MANIFEST_LIMITS.tools} tools`)
+    else if (tools.size >= MAX_TOOLS) faults.push(`"${name}" exceeds the limit of ${MAX_TOOLS} tools`)
     else tools.set(name, catalogTool(one as JsonObject, name))
   }
   return { version, tools: [...tools.values()], faults: faults.slice(0, MAX_FAULTS) }
 }
 
-const needsTask = ({ execution }: JsonObject): boolean => isJsonObject(execution) && execution['taskSupport'] === 'required'
+const needsTask = ({ execution }: JsonObject): boolean =>
+  isJsonObject(execution) && execution['taskSupport'] === 'required'
 
-const MAX_FAULTS = MANIFEST_LIMITS.tools
+const MAX_TOOLS = MANIFEST_LIMITS.tools
+const MAX_FAULTS = MAX_TOOLS
 
 /** Changes if any tool changes. */
-export const catalogDigest = ({ tools }: Catalog): string => sha512(tools.map(({ digest }) => digest).toSorted().join('\n'))
+export const catalogDigest = ({ tools }: Catalog): string =>
+  sha512(tools.map(({ digest }) => digest).toSorted().join('\n'))
 
 function catalogTool(listed: JsonObject, name: string): CatalogTool {
   const present = FIELDS.filter((field) => Object.hasOwn(listed, field))
@@ -100,7 +103,9 @@ export function headerFault(inputSchema: Json | undefined): string | undefined {
     if (fault !== undefined) faults.push(fault)
     const { properties, ...rest } = schema
     const isReached = isParameter || schema === inputSchema
-    for (const one of isJsonObject(properties) ? Object.values(properties) : []) if (isJsonObject(one)) visit(one, isReached)
+    for (const one of Object.values(isJsonObject(properties) ? properties : {})) {
+      if (isJsonObject(one)) visit(one, isReached)
+    }
     withSubschemas(rest, (below) => {
       visit(below, false)
       return below
@@ -110,7 +115,9 @@ export function headerFault(inputSchema: Json | undefined): string | undefined {
   return faults[0]
 }
 
-function declarationFault({ [KEYWORD]: name, type }: JsonObject, isParameter: boolean, names: Set<string>): string | undefined {
+function declarationFault(
+  { [KEYWORD]: name, type }: JsonObject, isParameter: boolean, names: Set<string>,
+): string | undefined {
   if (!isParameter) return 'declares a header for a value that is not a parameter'
   if (typeof name !== 'string' || !HEADER_NAME_PATTERN.test(name)) return 'declares a header with an invalid name'
   if (!TYPES.has(type)) return `declares the header "${name}" for a parameter that is not a string, integer or boolean`

@@ -28,10 +28,14 @@ export function serverExtension(
     .map(([name, tools]) => `${tools.map((tool) => `"${tool.name}"`).join(' and ')} would both be called "${name}"`)
   const tools = [...byName].map(([name, tool]) => toolManifest(name, tool, entry))
   const diagnostics = [
-    ...[...catalog.faults, ...twins].map((what) =>
-      diagnosticOf(entry, 'ShapeInvalid', `The server "${entry.name}" offers a tool that cannot be used: ${visibleText(what)}.`, CURE)),
-    ...tools.filter(({ mended }) => mended.length > 0).map(({ manifest: { name }, mended }) => diagnosticOf(
-      entry, 'ConfigSchemaInvalid', `A schema of "${name}" is not valid JSON Schema 2020-12 and was converted: it has ${mended.join(', ')}.`, CURE, 'warning')),
+    ...[...catalog.faults, ...twins].map((what) => {
+      const message = `The server "${entry.name}" offers a tool that cannot be used: ${visibleText(what)}.`
+      return diagnosticOf(entry, 'ShapeInvalid', message, CURE)
+    }),
+    ...tools.filter(({ mended }) => mended.length > 0).map(({ manifest: { name }, mended }) => {
+      const message = `A schema of "${name}" is not valid JSON Schema 2020-12 and was converted: it has `
+      return diagnosticOf(entry, 'ConfigSchemaInvalid', `${message}${mended.join(', ')}.`, CURE, 'warning')
+    }),
   ]
   if (byName.size === 0) return { extension: undefined, diagnostics }
   const extension: ConnectedExtension = {
@@ -40,7 +44,8 @@ export function serverExtension(
     identity: entry.identity,
     definitions: new Map([...byName].map(([name, { digest }]) => [name, digest])),
     server: {
-      kind: 'mcp', name: entry.name, address: entry.address, tools: new Map([...byName].map(([name, tool]) => [name, tool.name])),
+      kind: 'mcp', name: entry.name, address: entry.address,
+      tools: new Map([...byName].map(([name, tool]) => [name, tool.name])),
       ...(entry.config.type === 'local' && { unconfined: true }),
     },
     manifest: {
@@ -48,7 +53,9 @@ export function serverExtension(
       id: entry.extensionId, version: versionOf(catalog, entry), title: `MCP server ${entry.name}`,
       tools: tools.map(({ manifest }) => manifest),
     },
-    module: (names) => ({ ...phases, tools: Object.fromEntries(names.map((name) => [name, carry(byName.get(name)!)])) }),
+    module: (names) => ({
+      ...phases, tools: Object.fromEntries(names.map((name) => [name, carry(byName.get(name)!)])),
+    }),
   }
   return { extension, diagnostics }
 }
@@ -89,7 +96,9 @@ const CURE = 'Report it to the author of the server.'
  * and can do more than can be declared here. A remote server can do anything with the data it receives.
  */
 export function powersOf(config: ServerEntry['config']): RequirementSet {
-  if (config.type === 'remote') return { net: { hosts: [new URL(config.url).host.toLowerCase()] }, capabilities: ['interact'] }
+  if (config.type === 'remote') {
+    return { net: { hosts: [hostOf(config.url)] }, capabilities: ['interact'] }
+  }
   return {
     fs: { read: ['{workspace}/**', '{user-data}/**'], write: ['{workspace}/**', '{user-data}/**'] },
     net: { hosts: ['*'] }, shell: [{ cmd: '*', args: [{ rest: true }] }], capabilities: ['interact'],
@@ -99,4 +108,8 @@ export function powersOf(config: ServerEntry['config']): RequirementSet {
 /** The variables and secrets that a server is given. */
 export const givenTo = (config: ServerEntry['config']): ExtensionPower => config.type === 'local'
   ? { env: config.env ?? [] }
-  : { secrets: Object.values(config.headers ?? {}).map(({ secret }) => ({ name: secret, hosts: [new URL(config.url).host.toLowerCase()] })) }
+  : {
+    secrets: Object.values(config.headers ?? {}).map(({ secret }) => ({ name: secret, hosts: [hostOf(config.url)] })),
+  }
+
+const hostOf = (url: string): string => new URL(url).host.toLowerCase()

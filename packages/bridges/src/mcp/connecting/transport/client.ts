@@ -60,12 +60,15 @@ const LISTED = 'bulkhead/listed'
 
 /** The last page has no cursor. Some servers send null or an empty string instead. */
 const page = z.looseObject({
-  tools: z.array(z.unknown()), [LISTED]: z.array(z.unknown()).optional(), nextCursor: z.string().optional().transform((cursor) => cursor || undefined),
+  tools: z.array(z.unknown()), [LISTED]: z.array(z.unknown()).optional(),
+  nextCursor: z.string().optional().transform((cursor) => cursor || undefined),
 })
 
 /** Output schemas are not enforced here. Untrusted schemas are compiled only in their own thread. */
 const NO_VALIDATION: jsonSchemaValidator = {
-  getValidator: <T>(): JsonSchemaValidator<T> => (input) => ({ valid: true, data: input as T, errorMessage: undefined }),
+  getValidator: <T>(): JsonSchemaValidator<T> => (input) => ({
+    valid: true, data: input as T, errorMessage: undefined,
+  }),
 }
 
 /**
@@ -147,9 +150,12 @@ async function connect(options: ClientOptions, mode: 'legacy' | 'auto'): Promise
 function transportOf({ target, onStderr }: ClientOptions): Transport {
   if (target.type === 'local') return new ProcessTransport({ ...target, maxMessageBytes: MAX_MESSAGE_BYTES, onStderr })
   return new HttpTransport(target.url, {
-    requestInit: { headers: { ...target.headers } }, redirectPolicy: 'same-origin', fetch: boundedFetch(MAX_MESSAGE_BYTES),
+    requestInit: { headers: { ...target.headers } }, redirectPolicy: 'same-origin',
+    fetch: boundedFetch(MAX_MESSAGE_BYTES),
     // The next call reconnects.
-    reconnectionOptions: { initialReconnectionDelay: 1_000, maxReconnectionDelay: 60_000, reconnectionDelayGrowFactor: 2, maxRetries: 2 },
+    reconnectionOptions: {
+      initialReconnectionDelay: 1_000, maxReconnectionDelay: 60_000, reconnectionDelayGrowFactor: 2, maxRetries: 2,
+    },
   })
 }
 
@@ -159,7 +165,9 @@ async function listAll(client: Client, signal: AbortSignal): Promise<readonly un
   let cursor: string | undefined
   for (let pages = 0; pages < MAX_PAGES; pages++) {
     const params = cursor === undefined ? {} : { cursor }
-    const { tools, [LISTED]: listed = tools, nextCursor } = await client.request({ method: 'tools/list', params }, page, { signal, timeout: LONGEST_MS })
+    const { tools, [LISTED]: listed = tools, nextCursor } = await client.request(
+      { method: 'tools/list', params }, page, { signal, timeout: LONGEST_MS },
+    )
     all.push(...listed)
     if (nextCursor === undefined || all.length > MAX_LISTED) return all
     cursor = nextCursor
@@ -167,12 +175,16 @@ async function listAll(client: Client, signal: AbortSignal): Promise<readonly un
   throw new Error(`The list of tools has more than ${MAX_PAGES} pages.`)
 }
 
-async function callTool(client: Client, { tool: { name, definition }, args, signal, onProgress }: CallRequest): Promise<unknown> {
+async function callTool(
+  client: Client, { tool: { name, definition }, args, signal, onProgress }: CallRequest,
+): Promise<unknown> {
   const { inputSchema = {} } = definition
   return client.callTool({ name, arguments: args as Record<string, Json> }, {
     signal, timeout: LONGEST_MS,
     // Without an output schema, so that the SDK does not validate results.
-    toolDefinition: { name, inputSchema: { ...isJsonObject(inputSchema) && inputSchema, type: 'object' } as Tool['inputSchema'] },
+    toolDefinition: {
+      name, inputSchema: { ...isJsonObject(inputSchema) && inputSchema, type: 'object' } as Tool['inputSchema'],
+    },
     onprogress: ({ progress, total, message }) =>
       onProgress(message ?? (total === undefined ? `${progress}` : `${progress} of ${total}`)),
   })
@@ -201,10 +213,13 @@ function readableBlock(block: Json): Json {
   const bare = withoutMetadata(block)
   if (isSpecType.ContentBlock(bare)) return bare
   const { type } = bare
-  return leftOut(typeof type === 'string' ? `an unsupported block of type "${cut(type, TYPE_CHARS)}"` : 'a block without a type')
+  return leftOut(
+    typeof type === 'string' ? `an unsupported block of type "${cut(type, TYPE_CHARS)}"` : 'a block without a type',
+  )
 }
 
-const leftOut = (what: string): JsonObject => ({ type: 'text', text: `[removed from the result: the server sent ${what}]` })
+const leftOut = (what: string): JsonObject =>
+  ({ type: 'text', text: `[removed from the result: the server sent ${what}]` })
 
 /** Removes metadata that might be invalid. */
 function withoutMetadata({ annotations: _annotations, _meta, icons: _icons, ...block }: JsonObject): JsonObject {

@@ -49,7 +49,9 @@ export class HttpTransport extends StreamableHTTPClientTransport {
     this.#open.add(message.id)
     this.#newest = Number(message.id)
     try {
-      await this.#current.run(exchange, () => super.send(message, { ...options, onRequestStreamEnd: () => resolve(ended()) }))
+      await this.#current.run(
+        exchange, () => super.send(message, { ...options, onRequestStreamEnd: () => resolve(ended()) }),
+      )
       if (!exchange.hasStream) resolve(unfit('the HTTP response contains no result'))
       const why = await promise
       // If a response arrived before, it has settled the call, and this error has no effect.
@@ -67,8 +69,12 @@ export class HttpTransport extends StreamableHTTPClientTransport {
     const exchange = this.#current.getStore()
     if (exchange === undefined || !isJSONRPCResponse(message)) return
     const { id } = message
-    if (id === undefined && isJSONRPCErrorResponse(message)) exchange.over(errorOf(message.error))
-    else if (id === undefined || !this.#isAsked(id, exchange)) exchange.over(unfit(`the response is for another request (${id})`))
+    if (id === undefined && isJSONRPCErrorResponse(message)) {
+      const { code, message: text, data } = message.error
+      exchange.over(new ProtocolError(code, text, data))
+    } else if (id === undefined || !this.#isAsked(id, exchange)) {
+      exchange.over(unfit(`the response is for another request (${id})`))
+    }
   }
 
   /** Whether a request with this id was open at the same time: some servers mix up streams, or write ids as strings. */
@@ -78,21 +84,21 @@ export class HttpTransport extends StreamableHTTPClientTransport {
   }
 }
 
-const isStream = ({ headers }: Response): boolean => headers.get('content-type')?.toLowerCase().startsWith('text/event-stream') ?? false
+const isStream = ({ headers }: Response): boolean =>
+  headers.get('content-type')?.toLowerCase().startsWith('text/event-stream') ?? false
 
 const ended = (): Error => new SdkError(SdkErrorCode.ConnectionClosed, 'the event stream ended without a result')
 
 const unfit = (why: string): Error => new SdkError(SdkErrorCode.ClientHttpUnexpectedContent, why)
-
-const errorOf = ({ code, message, data }: { readonly code: number; readonly message: string; readonly data?: unknown }): Error =>
-  new ProtocolError(code, message, data)
 
 /** `fetch` with a size limit for the body or, in a stream, for each event. Reading beyond it fails with RangeError. */
 export function boundedFetch(maxBytes: number, request: FetchLike = fetch): FetchLike {
   return async (url, init) => {
     const response = await request(url, init)
     if (response.body === null) return response
-    const open = isStream(response) ? new OpenEvent() : { bytes: 0, add: (chunk: Uint8Array) => void (open.bytes += chunk.length) }
+    const open = isStream(response)
+      ? new OpenEvent()
+      : { bytes: 0, add: (chunk: Uint8Array) => void (open.bytes += chunk.length) }
     const counted = response.body.pipeThrough(new TransformStream<Uint8Array<ArrayBuffer>, Uint8Array<ArrayBuffer>>({
       transform(chunk, controller) {
         open.add(chunk)

@@ -44,7 +44,7 @@ export class ProcessTransport implements Transport {
 
   async start(): Promise<void> {
     if (process.platform === 'win32') {
-      const message = 'Local servers are not supported on this system, because it has no process groups. Connect over HTTP instead.'
+      const message = 'Local servers are not supported on this system: it has no process groups. Connect over HTTP.'
       throw new BulkheadError('CapabilityUnavailable', message)
     }
     const { deathSignal, prlimit } = await launchers()
