@@ -7,21 +7,8 @@ import { callFault, callResultOf, isConnectionFault, redactorOf, unavailable, Se
 import { catalogDigest, readCatalog, type Catalog, type CatalogTool } from './catalog/catalog.ts'
 import type { LiveClient } from './transport/client.ts'
 import { Elicitation } from './elicitation.ts'
-import { Backoff } from './backoff.ts'
+import { Backoff, CONNECTION, type ConnectionSignal, type ServerState } from './connection-state.ts'
 import { secretsOf, targetOf, type ServerEntry, type Surroundings } from './server-entry.ts'
-
-/** unknown: not connected, and its tools were never listed. known: not connected, and its list of tools is cached. */
-export type ServerState = 'unknown' | 'known' | 'connecting' | 'connected' | 'unavailable'
-type ConnectionSignal = 'connect' | 'opened' | 'failed' | 'lost'
-
-/** The states of a connection. An absent cell is a transition that cannot happen. */
-export const CONNECTION = {
-  unknown: { connect: 'connecting' },
-  known: { connect: 'connecting' },
-  connecting: { opened: 'connected', failed: 'unavailable' },
-  connected: { lost: 'unavailable' },
-  unavailable: { connect: 'connecting' },
-} as const satisfies Record<ServerState, Partial<Record<ConnectionSignal, ServerState>>>
 
 /** A state with what belongs to it. */
 type Standing =

@@ -6,7 +6,8 @@ import type { JsonObject } from '@bulkhead/kit/json'
 import { diagnosticOf, type Offered } from '../../connected/entries.ts'
 import { CatalogFiles } from './catalog/catalog.ts'
 import { type ToolExecutor, givenTo, powersOf, serverExtension } from './catalog/server-extension.ts'
-import { type CallContext, Connection, type ConnectionOptions, type ServerState } from './connection.ts'
+import { type CallContext, Connection, type ConnectionOptions } from './connection.ts'
+import type { ServerState } from './connection-state.ts'
 import { serverEntries, type ServerEntry } from './server-entry.ts'
 
 export interface McpServersOptions extends Pick<ConnectionOptions, 'surroundings' | 'self' | 'now' | 'connectMs'> {
