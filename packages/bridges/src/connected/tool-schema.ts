@@ -23,8 +23,8 @@ export function plainSchema(written: JsonObject): JsonObject {
 
 function modernised(schema: JsonObject, dialect: Dialect): JsonObject {
   const modern = dialect === 'draft-07' ? fromDraft07(schema) : withPrefixItems(schema)
-  const said = Object.entries(modern).filter(([keyword]) => schemaKeywordForm(keyword) !== undefined)
-  return withSubschemas(Object.fromEntries(said), (below) => modernised(below, dialect))
+  const known = Object.entries(modern).filter(([keyword]) => schemaKeywordForm(keyword) !== undefined)
+  return withSubschemas(Object.fromEntries(known), (below) => modernised(below, dialect))
 }
 
 /** Keywords that are kept next to a `$ref` of draft-07, which ignores all others. */
@@ -70,21 +70,21 @@ function withPrefixItems({ additionalItems, ...schema }: JsonObject): JsonObject
 export interface RepairedSchema {
   readonly schema: JsonObject
   /** What was converted, each kind once. */
-  readonly mended: readonly string[]
+  readonly repaired: readonly string[]
 }
 
 /** Converts schemas of older drafts, and of libraries that write null or [] for "absent". Never loosens a schema. */
 export function repairedSchema(written: JsonObject): RepairedSchema {
-  const mended = new Set<string>()
-  const schema = mend(written, mended, REPAIRS[writtenDialect(written)])
-  return { schema, mended: [...mended] }
+  const repaired = new Set<string>()
+  const schema = repairTree(written, repaired, REPAIRS[writtenDialect(written)])
+  return { schema, repaired: [...repaired] }
 }
 
-type Repair = (schema: JsonObject, mended: Set<string>) => JsonObject
+type Repair = (schema: JsonObject, repaired: Set<string>) => JsonObject
 
-function mend(schema: JsonObject, mended: Set<string>, repairs: readonly Repair[]): JsonObject {
-  const changed = repairs.reduce((before, repair) => repair(before, mended), schema)
-  return withSubschemas(changed, (below) => mend(below, mended, repairs))
+function repairTree(schema: JsonObject, repaired: Set<string>, repairs: readonly Repair[]): JsonObject {
+  const changed = repairs.reduce((before, apply) => apply(before, repaired), schema)
+  return withSubschemas(changed, (below) => repairTree(below, repaired, repairs))
 }
 
 /** Keywords whose value may be null. */
@@ -96,30 +96,30 @@ const ANNOTATIONS: ReadonlyMap<string, 'string' | 'boolean' | 'list'> = new Map(
   ['writeOnly', 'boolean'], ['examples', 'list'],
 ])
 
-const withoutNulls: Repair = (schema, mended) => {
-  const isNothing = ([keyword, value]: [string, Json]): boolean => value === null && !ANY_VALUE.has(keyword)
-  return without(schema, isNothing, mended, 'keywords that are null')
+const withoutNulls: Repair = (schema, repaired) => {
+  const isNull = ([keyword, value]: [string, Json]): boolean => value === null && !ANY_VALUE.has(keyword)
+  return without(schema, isNull, repaired, 'keywords that are null')
 }
 
-const withoutInvalidAnnotations: Repair = (schema, mended) => {
-  const isOdd = ([keyword, value]: [string, Json]): boolean =>
+const withoutInvalidAnnotations: Repair = (schema, repaired) => {
+  const isInvalid = ([keyword, value]: [string, Json]): boolean =>
     ANNOTATIONS.has(keyword) && ANNOTATIONS.get(keyword) !== (Array.isArray(value) ? 'list' : typeof value)
-  return without(schema, isOdd, mended, 'annotations of the wrong type')
+  return without(schema, isInvalid, repaired, 'annotations of the wrong type')
 }
 
-const withoutAny: Repair = (schema, mended) =>
-  without(schema, ([keyword, value]) => keyword === 'type' && value === 'any', mended, 'the type "any"')
+const withoutAny: Repair = (schema, repaired) =>
+  without(schema, ([keyword, value]) => keyword === 'type' && value === 'any', repaired, 'the type "any"')
 
-const withObjects: Repair = (schema, mended) => Object.fromEntries(Object.entries(schema).map(([keyword, value]) => {
+const withObjects: Repair = (schema, repaired) => Object.fromEntries(Object.entries(schema).map(([keyword, value]) => {
   const form = formInAny(keyword)
   if ((form !== 'map' && form !== 'subschema') || !Array.isArray(value) || value.length > 0) return [keyword, value]
-  mended.add('an empty list instead of an empty object')
+  repaired.add('an empty list instead of an empty object')
   return [keyword, {}]
 }))
 
-const withBounds: Repair = (schema, mended) => {
+const withBounds: Repair = (schema, repaired) => {
   const bounded = withBound(withBound(schema, 'minimum', 'exclusiveMinimum'), 'maximum', 'exclusiveMaximum')
-  if (bounded !== schema) mended.add('boolean exclusive bounds')
+  if (bounded !== schema) repaired.add('boolean exclusive bounds')
   return bounded
 }
 
@@ -131,10 +131,10 @@ function withBound(schema: JsonObject, included: string, excluded: string): Json
 }
 
 /** Before 2019-09, `dependencies` contained both names and schemas. */
-const withDependents: Repair = (schema, mended) => {
+const withDependents: Repair = (schema, repaired) => {
   const { dependencies, ...rest } = schema
   if (!isJsonObject(dependencies)) return schema
-  mended.add('dependencies')
+  repaired.add('dependencies')
   const lists = Object.entries(dependencies).filter(([, needs]) => Array.isArray(needs))
   const schemas = Object.entries(dependencies).filter(([, needs]) => !Array.isArray(needs))
   return {
@@ -149,15 +149,15 @@ const withDependents: Repair = (schema, mended) => {
 }
 
 /** In draft 3, `required` was a boolean inside the property. */
-const withRequired: Repair = (schema, mended) => {
+const withRequired: Repair = (schema, repaired) => {
   const { properties, required, items } = schema
   const members = isJsonObject(properties) ? Object.entries(properties) : []
   const claiming = members.filter(([, member]) => isJsonObject(member) && member['required'] === true)
     .map(([name]) => name)
   const listed = Array.isArray(required) ? required : []
   const all = [...new Set([...listed, ...claiming])]
-  if (all.length < listed.length) mended.add('duplicate names in "required"')
-  const bare = (member: Json): Json => isJsonObject(member) ? withoutFlag(member, mended) : member
+  if (all.length < listed.length) repaired.add('duplicate names in "required"')
+  const bare = (member: Json): Json => isJsonObject(member) ? withoutFlag(member, repaired) : member
   return {
     ...schema,
     ...(isJsonObject(properties) && {
@@ -168,9 +168,9 @@ const withRequired: Repair = (schema, mended) => {
   }
 }
 
-const withoutFlag: Repair = (schema, mended) => {
+const withoutFlag: Repair = (schema, repaired) => {
   const isFlag = ([keyword, value]: [string, Json]): boolean => keyword === 'required' && typeof value === 'boolean'
-  return without(schema, isFlag, mended, '"required" inside properties')
+  return without(schema, isFlag, repaired, '"required" inside properties')
 }
 
 const IN_ALL: readonly Repair[] = [
@@ -181,10 +181,10 @@ const REPAIRS: Readonly<Record<Dialect, readonly Repair[]>> = {
 }
 
 function without(
-  schema: JsonObject, drop: (entry: [string, Json]) => boolean, mended: Set<string>, what: string,
+  schema: JsonObject, drop: (entry: [string, Json]) => boolean, repaired: Set<string>, what: string,
 ): JsonObject {
   const kept = Object.entries(schema).filter((entry) => !drop(entry))
   if (kept.length === Object.keys(schema).length) return schema
-  mended.add(what)
+  repaired.add(what)
   return Object.fromEntries(kept)
 }

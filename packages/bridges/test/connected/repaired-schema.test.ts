@@ -20,7 +20,7 @@ it.each<[JsonObject, JsonObject, string]>([
   [{ type: 'any' }, {}, 'the type "any"'],
   [{ dependencies: { a: ['b'], c: { required: ['d'] } } }, { dependentRequired: { a: ['b'] }, dependentSchemas: { c: { required: ['d'] } } }, 'dependencies'],
 ])('converts %j', (written, schema, what) => {
-  expect(repairedSchema(written)).toEqual({ schema, mended: [what] })
+  expect(repairedSchema(written)).toEqual({ schema, repaired: [what] })
 })
 
 it.each<JsonObject>([
@@ -30,5 +30,5 @@ it.each<JsonObject>([
   { $schema: 'http://json-schema.org/draft-07/schema#', dependencies: { a: ['b'] } },
   { required: true }, { allOf: [{ required: true }] }, { $defs: { a: { required: true } } }, { type: null }, { dependencies: 7 }, { prefixItems: [] },
 ])('does not change %j', (written) => {
-  expect(repairedSchema(written)).toEqual({ schema: written, mended: [] })
+  expect(repairedSchema(written)).toEqual({ schema: written, repaired: [] })
 })

@@ -22,7 +22,7 @@ export interface ConnectionOptions {
   /** Our name and version for the server. */
   readonly self: { readonly name: string; readonly version: string }
   /** The cached list of tools. */
-  readonly remembered: Catalog | undefined
+  readonly cached: Catalog | undefined
   /** Called when the list of tools has changed. Must not throw. */
   onCatalog(catalog: Catalog): void
   /** Monotonic clock in milliseconds. */
@@ -54,7 +54,7 @@ export class Connection {
   readonly #log: ServerLog
   #catalog: Catalog | undefined
   #standing: Standing
-  /** No longer used, but open while calls run: the failure of one call says nothing about the others. */
+  /** No longer used, but open while calls run: the failure of one call does not affect the others. */
   readonly #retired = new Set<LiveClient>()
   #refreshing: Promise<void> = Promise.resolve()
   /** Whether a refresh of the list is scheduled that has not started yet. */
@@ -63,8 +63,8 @@ export class Connection {
   constructor(entry: ServerEntry, options: ConnectionOptions) {
     this.#entry = entry
     this.#options = options
-    this.#catalog = options.remembered
-    this.#standing = { state: options.remembered ? 'known' : 'unknown' }
+    this.#catalog = options.cached
+    this.#standing = { state: options.cached ? 'known' : 'unknown' }
     this.#backoff = new Backoff(options.now ?? (() => performance.now()))
     this.#redact = redactorOf(secretsOf(entry, options.surroundings))
     this.#log = new ServerLog((line) => visibleText(this.#redact(line)))

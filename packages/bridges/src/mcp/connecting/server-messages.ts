@@ -129,7 +129,7 @@ export class ServerLog {
     return this.#lines.at(-1)
   }
 
-  /** Contract: must not throw. */
+  /** Must not throw. */
   add(line: string): void {
     if (line.trim() === '') return
     const text = this.#clean(line).slice(0, LINE_CHARS)

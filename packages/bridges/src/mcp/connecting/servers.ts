@@ -113,7 +113,7 @@ export class McpServers {
     }
     const { surroundings, self, now, connectMs, onChange } = this.#options
     const connection = new Connection(entry, {
-      surroundings, self, remembered: this.#files.read(entry.identity),
+      surroundings, self, cached: this.#files.read(entry.identity),
       ...(now && { now }), ...(connectMs !== undefined && { connectMs }),
       onCatalog: (catalog) => {
         this.#files.write(entry.identity, catalog)

@@ -16,7 +16,7 @@ export class ArgumentSchemas {
   readonly #names = new Map<string, string>()
   readonly #definitions = new Map<string, Json>()
   /** What was converted. */
-  readonly mended = new Set<string>()
+  readonly repaired = new Set<string>()
   #count = 0
 
   constructor(root: JsonObject, isOld: boolean) {
@@ -28,8 +28,8 @@ export class ArgumentSchemas {
   of(written: Json | undefined): Json {
     if (typeof written === 'boolean') return written
     if (!isJsonObject(written)) return {}
-    const { schema, mended } = repairedSchema(this.#read(written))
-    for (const what of mended) this.mended.add(what)
+    const { schema, repaired } = repairedSchema(this.#read(written))
+    for (const what of repaired) this.repaired.add(what)
     return plainSchema(schema)
   }
 

@@ -34,17 +34,17 @@ export function readOperations(document: Json, wanted: Wanted): DescribedApi {
       `there are ${tooMany} operations over the limit of ${MOST_OPERATIONS}; select some in the configuration`,
     )
   }
-  const mended: string[] = []
+  const repaired: string[] = []
   const operations = groups.flatMap(([found, ...others]) => attempt(faults, whereOf(found!), () => {
     if (others.length > 0) {
       throw new Unusable(`has the same operationId as ${others.slice(0, 3).map(whereOf).join(' and ')}`)
     }
-    return describe(document, found!, { isOld: minor === '0', hasBaseUrl: wanted.hasBaseUrl, mended })
+    return describe(document, found!, { isOld: minor === '0', hasBaseUrl: wanted.hasBaseUrl, repaired })
   }) ?? [])
   return {
     version: isJsonObject(info) && typeof info['version'] === 'string' ? info['version'].slice(0, 64) : '',
     server: firstServer(servers), operations, faults: faults.slice(0, MOST_FAULTS),
-    mended: mended.slice(0, MOST_FAULTS),
+    mended: repaired.slice(0, MOST_FAULTS),
     unnamed: all.filter(({ id }) => id === undefined).length,
   }
 }
@@ -94,11 +94,11 @@ interface Reading extends Pick<Wanted, 'hasBaseUrl'> {
   /** OpenAPI 3.0. */
   readonly isOld: boolean
   /** Receives what was converted. */
-  readonly mended: string[]
+  readonly repaired: string[]
 }
 
 function describe(
-  root: JsonObject, found: Found, { isOld, hasBaseUrl, mended }: Reading,
+  root: JsonObject, found: Found, { isOld, hasBaseUrl, repaired }: Reading,
 ): DescribedOperation {
   const { id, method, path, item, operation } = found
   if (method === 'TRACE') throw new Unusable('uses TRACE, which is not supported')
@@ -114,7 +114,7 @@ function describe(
   }
   refusePath(path, new Set(parameters.filter(({ sent }) => sent.in === 'path').map(({ sent }) => sent.name)))
   const all = [...parameters, ...(body ? [body] : [])]
-  if (schemas.mended.size > 0) mended.push(`${whereOf(found)} has ${[...schemas.mended].join(', ')}`)
+  if (schemas.repaired.size > 0) repaired.push(`${whereOf(found)} has ${[...schemas.repaired].join(', ')}`)
   const required = all.filter((one) => one.required).map(({ sent }) => sent.argument)
   return {
     operationId: id, method, path,

@@ -32,9 +32,9 @@ export function serverExtension(
       const message = `The server "${entry.name}" offers a tool that cannot be used: ${visibleText(what)}.`
       return diagnosticOf(entry, 'ShapeInvalid', message, CURE)
     }),
-    ...tools.filter(({ mended }) => mended.length > 0).map(({ manifest: { name }, mended }) => {
+    ...tools.filter(({ repaired }) => repaired.length > 0).map(({ manifest: { name }, repaired }) => {
       const message = `A schema of "${name}" is not valid JSON Schema 2020-12 and was converted: it has `
-      return diagnosticOf(entry, 'ConfigSchemaInvalid', `${message}${mended.join(', ')}.`, CURE, 'warning')
+      return diagnosticOf(entry, 'ConfigSchemaInvalid', `${message}${repaired.join(', ')}.`, CURE, 'warning')
     }),
   ]
   if (byName.size === 0) return { extension: undefined, diagnostics }
@@ -67,7 +67,7 @@ const versionOf = (catalog: Catalog, { config: { timeoutMs } }: ServerEntry): st
 interface ToolManifest {
   readonly manifest: ManifestInput['tools'][number]
   /** What was converted in its schemas. */
-  readonly mended: readonly string[]
+  readonly repaired: readonly string[]
 }
 
 function toolManifest(name: string, { definition }: CatalogTool, { config }: ServerEntry): ToolManifest {
@@ -86,7 +86,7 @@ function toolManifest(name: string, { definition }: CatalogTool, { config }: Ser
     gated: true, mode: config.type === 'local' ? 'local' : 'external', idempotent: false,
     timeoutMs: Math.min(config.timeoutMs ?? CALL_LIMITS.defaultTimeoutMs, CALL_LIMITS.maxTimeoutMs),
   }
-  return { manifest, mended: [...new Set([...input?.mended ?? [], ...output?.mended ?? []])] }
+  return { manifest, repaired: [...new Set([...input?.repaired ?? [], ...output?.repaired ?? []])] }
 }
 
 const CURE = 'Report it to the author of the server.'
