@@ -92,8 +92,7 @@ const ANY_VALUE: ReadonlySet<string> = new Set(['const', 'default', 'type'])
 /** Keywords that validators ignore. */
 const ANNOTATIONS: ReadonlyMap<string, 'string' | 'boolean' | 'list'> = new Map([
   ['title', 'string'], ['description', 'string'], ['$comment', 'string'], ['deprecated', 'boolean'],
-  ['readOnly', 'boolean'],
-  ['writeOnly', 'boolean'], ['examples', 'list'],
+  ['readOnly', 'boolean'], ['writeOnly', 'boolean'], ['examples', 'list'],
 ])
 
 const withoutNulls: Repair = (schema, repaired) => {

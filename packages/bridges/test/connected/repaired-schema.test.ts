@@ -28,7 +28,8 @@ it.each<JsonObject>([
   { enum: [{ required: true, title: null }], examples: [{ properties: [] }], default: { dependencies: {} } },
   // Ambiguous schemas are left to the schema checker.
   { $schema: 'http://json-schema.org/draft-07/schema#', dependencies: { a: ['b'] } },
-  { required: true }, { allOf: [{ required: true }] }, { $defs: { a: { required: true } } }, { type: null }, { dependencies: 7 }, { prefixItems: [] },
+  { required: true }, { allOf: [{ required: true }] }, { $defs: { a: { required: true } } }, { type: null },
+  { dependencies: 7 }, { prefixItems: [] },
 ])('does not change %j', (written) => {
   expect(repairedSchema(written)).toEqual({ schema: written, repaired: [] })
 })

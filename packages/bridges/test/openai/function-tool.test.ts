@@ -3,9 +3,12 @@ import { describe, expect, it } from 'vitest'
 import { toFunctionTools } from '../../src/openai/index.ts'
 
 const forecast: ToolDefinition = {
-  name: 'forecast', label: 'Forecast', description: 'Tells the weather.', requires: {}, mode: 'external', kind: 'fetch', gated: true, idempotent: true,
+  name: 'forecast', label: 'Forecast', description: 'Tells the weather.', requires: {}, mode: 'external', kind: 'fetch',
+  gated: true, idempotent: true,
   executor: 'local',
-  inputSchema: { type: 'object', properties: { city: { type: 'string' }, days: { type: 'integer' } }, required: ['city'] },
+  inputSchema: {
+    type: 'object', properties: { city: { type: 'string' }, days: { type: 'integer' } }, required: ['city'],
+  },
 }
 
 describe('tools for OpenAI-compatible APIs', () => {
@@ -38,7 +41,9 @@ describe('tools for OpenAI-compatible APIs', () => {
 
   it.each([false, true])('returns schemas that an SDK may change, strict: %s', (strict) => {
     const city = Object.freeze({ type: 'string' })
-    const inputSchema = Object.freeze({ type: 'object', properties: Object.freeze({ city }), required: Object.freeze(['city']) })
+    const inputSchema = Object.freeze({
+      type: 'object', properties: Object.freeze({ city }), required: Object.freeze(['city']),
+    })
     const [tool] = toFunctionTools([{ ...forecast, inputSchema }], { strict })
     Object.assign((tool!.function.parameters['properties'] as { city: object }).city, { type: 'number' })
     expect(city).toEqual({ type: 'string' })

@@ -3,7 +3,8 @@ import type { JsonObject } from '@bulkhead/kit/json'
 import { describe, expect, it } from 'vitest'
 import { fromToolCall, toToolMessage } from '../../src/openai/index.ts'
 
-const call = (args: string) => ({ id: 'c1', type: 'function' as const, function: { name: 'forecast', arguments: args } })
+const call = (args: string) =>
+  ({ id: 'c1', type: 'function' as const, function: { name: 'forecast', arguments: args } })
 const metadata: Outcome['metadata'] = { call_id: 'c1', tool: 'forecast', origin: null, duration_ms: 1, attempt: 1 }
 
 describe('tool calls', () => {
@@ -25,15 +26,20 @@ describe('tool calls', () => {
 
 it('translates calls in the notation of other agents if the tools are given', () => {
   const read = toolOf('read', { path: { type: 'string' } })
-  const foreign = { id: 'c1', type: 'function' as const, function: { name: 'read_file', arguments: '{"file_path":"a","limit":null}' } }
-  expect(fromToolCall(foreign, { tools: [read] })).toEqual({ id: 'c1', name: 'read', arguments: { path: 'a', limit: null } })
+  const foreign = {
+    id: 'c1', type: 'function' as const, function: { name: 'read_file', arguments: '{"file_path":"a","limit":null}' },
+  }
+  expect(fromToolCall(foreign, { tools: [read] })).toEqual({
+    id: 'c1', name: 'read', arguments: { path: 'a', limit: null },
+  })
   expect(fromToolCall(foreign, { tools: [read], strict: true }).arguments).toEqual({ path: 'a' })
   expect(fromToolCall(foreign)).toEqual({ id: 'c1', name: 'read_file', arguments: { file_path: 'a', limit: null } })
   expect(fromToolCall(foreign, { tools: [read, toolOf('read_file', {})] }).name).toBe('read_file')
 })
 
 const toolOf = (name: string, properties: JsonObject): ToolDefinition => ({
-  name, label: name, description: name, requires: {}, mode: 'read', kind: 'read', gated: false, idempotent: true, executor: 'local',
+  name, label: name, description: name, requires: {}, mode: 'read', kind: 'read', gated: false, idempotent: true,
+  executor: 'local',
   inputSchema: { type: 'object', properties },
 })
 
@@ -41,17 +47,23 @@ describe('tool results', () => {
   const content = (outcome: Outcome) => toToolMessage(outcome).content
 
   it('have the id of the call', () => {
-    expect(toToolMessage({ type: 'output', data: 'sunny', metadata })).toEqual({ role: 'tool', tool_call_id: 'c1', content: 'sunny' })
+    expect(toToolMessage({ type: 'output', data: 'sunny', metadata })).toEqual({
+      role: 'tool', tool_call_id: 'c1', content: 'sunny',
+    })
   })
 
   it('have a note if they are truncated, with the path of the full result', () => {
-    expect(content({ type: 'output', data: 'sun', metadata: { ...metadata, truncated: true, output_path: '/whole.txt' } }))
+    expect(
+      content({ type: 'output', data: 'sun', metadata: { ...metadata, truncated: true, output_path: '/whole.txt' } }),
+    )
       .toBe('sun\n[The result was too long and is cut here. The whole is in /whole.txt]')
   })
 
   it('prefer content to data, and write data as JSON and errors as text', () => {
     expect(content({ type: 'output', data: { t: 3 }, metadata })).toBe('{"t":3}')
-    expect(content({ type: 'output', data: { t: 3 }, content: [{ type: 'text', text: 'three' }], metadata })).toBe('three')
+    expect(content({ type: 'output', data: { t: 3 }, content: [{ type: 'text', text: 'three' }], metadata })).toBe(
+      'three',
+    )
     expect(content({ type: 'output', data: 4, content: [{ type: 'image', data: '', mimeType: 'image/png' }], metadata })).toBe('4')
     expect(content({ type: 'error', error_text: 'no such city', error: { code: 'NotFound', class: 'ToolTerminal', retryable: false }, metadata })).toBe('no such city')
   })

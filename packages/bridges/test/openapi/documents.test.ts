@@ -19,9 +19,12 @@ beforeEach(() => {
 })
 afterEach(() => rmSync(folder, { recursive: true }))
 
-const write = (paths: object, more: object = {}, name = 'a.json') => writeFileSync(join(folder, name), JSON.stringify(document(paths, more)))
+const write = (paths: object, more: object = {}, name = 'a.json') =>
+  writeFileSync(join(folder, name), JSON.stringify(document(paths, more)))
 const offer = (global: Documents, project: Documents = {}) => {
-  const layers = Object.entries({ global, project }).map(([layer, openapi]) => ({ layer: layer as LayerConfig['layer'], location: `${layer}.json`, config: { openapi } }))
+  const layers = Object.entries({ global, project }).map(
+    ([layer, openapi]) => ({ layer: layer as LayerConfig['layer'], location: `${layer}.json`, config: { openapi } }),
+  )
   return documents.offer({ merged: {}, layers })
 }
 const PATHS = { '/x': { get: { operationId: 'a.b' }, post: { operationId: 'a_b' }, put: { operationId: '1st' } }, '/y': { get: { operationId: 'y'.repeat(100) }, post: {} } }
@@ -29,11 +32,17 @@ const BASE = 'https://Shop.example/v1/'
 
 it('creates a valid manifest with names that every model API accepts', async () => {
   write(PATHS)
-  const { extensions: [extension], diagnostics } = await offer({ Shop: { document: 'a.json', baseUrl: BASE, auth: { type: 'bearer', secret: 'KEY' }, timeoutMs: 5 } })
+  const { extensions: [extension], diagnostics } = await offer({
+    Shop: { document: 'a.json', baseUrl: BASE, auth: { type: 'bearer', secret: 'KEY' }, timeoutMs: 5 },
+  })
   const { tools, secrets, id, version } = manifestSchema.parse(extension!.manifest)
   expect(tools.map(({ name }) => name)).toEqual(['op_1st', expect.stringMatching(/^y{55}_[0-9a-f]{8}$/)])
-  expect([id, version, secrets]).toEqual(['openapi-shop', expect.stringMatching(/^1\.0\.0\+[0-9a-f]{12}$/), [{ name: 'KEY', hosts: ['shop.example:443'] }]])
-  expect(tools[0]).toMatchObject({ gated: true, mode: 'external', idempotent: false, timeoutMs: 5, requires: { net: { hosts: ['shop.example:443'] } } })
+  expect([id, version, secrets]).toEqual([
+    'openapi-shop', expect.stringMatching(/^1\.0\.0\+[0-9a-f]{12}$/), [{ name: 'KEY', hosts: ['shop.example:443'] }],
+  ])
+  expect(tools[0]).toMatchObject({
+    gated: true, mode: 'external', idempotent: false, timeoutMs: 5, requires: { net: { hosts: ['shop.example:443'] } },
+  })
   expect(diagnostics).toMatchObject([
     { severity: 'error', code: 'ShapeInvalid', path: '/openapi/Shop', message: expect.stringContaining('"a.b" and "a_b" would both be called "a_b"') },
     { severity: 'warning', message: expect.stringContaining('has 1 operations without an operationId') },
@@ -43,10 +52,13 @@ it('creates a valid manifest with names that every model API accepts', async () 
 it('changes identity and definitions with the base URL, the secret and the operation', async () => {
   const offered = async (paths: object, config: Partial<Documents[string]> = {}) => {
     write(paths)
-    const { extensions: [extension] } = await offer({ shop: { document: 'a.json', baseUrl: BASE, operations: ['go'], ...config } })
+    const { extensions: [extension] } = await offer({
+      shop: { document: 'a.json', baseUrl: BASE, operations: ['go'], ...config },
+    })
     return { identity: extension!.identity, definition: extension!.definitions.get('go') }
   }
-  const go = (more: object = {}, path = '/x', method = 'get') => ({ [path]: { [method]: { operationId: 'go', ...more } } })
+  const go = (more: object = {}, path = '/x', method = 'get') =>
+    ({ [path]: { [method]: { operationId: 'go', ...more } } })
   const before = await offered(go())
   expect(await offered({ ...go({ responses: {}, 'x-note': 1 }), '/other': { get: { operationId: 'other' } } }, { timeoutMs: 7 })).toEqual(before)
   const definitions = [go({ description: 'd' }), go({ summary: 's' }), go({}, '/y'), go({}, '/x', 'put'), go({ parameters: [{ name: 'q', in: 'query' }] })]
@@ -87,7 +99,8 @@ it('caches a parsed document until it changes, and ignores invalid cache files',
 
 it.each<readonly [string, Partial<Documents[string]>]>([
   ['would receive secrets over http', { baseUrl: 'http://shop.example', auth: { type: 'bearer', secret: 'KEY' } }],
-  ['but no "baseUrl"', { auth: { type: 'bearer', secret: 'KEY' } }], ['a user name or password', { baseUrl: 'https://me:you@shop.example' }],
+  ['but no "baseUrl"', { auth: { type: 'bearer', secret: 'KEY' } }],
+  ['a user name or password', { baseUrl: 'https://me:you@shop.example' }],
   ['a query or a fragment', { baseUrl: 'https://shop.example/?key=1' }],
 ])('rejects a configuration: %s', async (message, config) => {
   write(PATHS, { servers: [{ url: 'https://shop.example' }] })
@@ -105,7 +118,9 @@ it.each([
     return 'pipe'
   }],
 ])('reports that a document %s', async (message, make) => {
-  expect(await offer({ shop: { document: make(), baseUrl: BASE } })).toMatchObject({ extensions: [], diagnostics: [{ code: 'ConfigInvalid', message: expect.stringContaining(message) }] })
+  expect(await offer({ shop: { document: make(), baseUrl: BASE } })).toMatchObject({
+    extensions: [], diagnostics: [{ code: 'ConfigInvalid', message: expect.stringContaining(message) }],
+  })
 })
 
 it('uses a project document only with the trusted digest', async () => {
@@ -116,7 +131,9 @@ it('uses a project document only with the trusted digest', async () => {
     merged: {}, layers: [{ layer: 'project', location: 'project.json', config: { openapi: { shop: { document: 'a.json', baseUrl: BASE } } } }],
   }, trusted)
   expect((await ofProject(new Map([['shop', digest]]))).extensions).toMatchObject([{ layer: 'project' }])
-  const changed = { extensions: [], diagnostics: [{ code: 'ConfigInvalid', message: expect.stringContaining('has changed since') }] }
+  const changed = {
+    extensions: [], diagnostics: [{ code: 'ConfigInvalid', message: expect.stringContaining('has changed since') }],
+  }
   for (const other of [undefined, new Map(), new Map([['shop', null]]), new Map([['other', digest]])]) expect(await ofProject(other)).toMatchObject(changed)
   writeFileSync(join(folder, 'a.json'), ' ', { flag: 'a' })
   expect(await ofProject(new Map([['shop', digest]]))).toMatchObject(changed)
@@ -127,5 +144,7 @@ it('lets a project disable a document of the user, but not change it', async () 
   const shop = { document: 'a.json', baseUrl: BASE }
   expect(await offer({ shop }, { shop: { ...shop, enabled: false } })).toEqual({ extensions: [], diagnostics: [] })
   const { extensions, diagnostics } = await offer({ shop }, { shop: { ...shop, baseUrl: 'https://evil.example' } })
-  expect([extensions.map(({ server }) => server.address), diagnostics[0]!.code]).toEqual([['https://shop.example/v1'], 'RegistrationConflict'])
+  expect([extensions.map(({ server }) => server.address), diagnostics[0]!.code]).toEqual([
+    ['https://shop.example/v1'], 'RegistrationConflict',
+  ])
 })

@@ -2,7 +2,8 @@ import { expect, it } from 'vitest'
 import { boundedFetch } from '../../../src/mcp/connecting/transport/http-transport.ts'
 
 function read(chunks: readonly string[], type: string): Promise<string> {
-  const respond = async () => new Response(ReadableStream.from(chunks.map((chunk) => Buffer.from(chunk))), { headers: { 'content-type': type } })
+  const respond = async () =>
+    new Response(ReadableStream.from(chunks.map((chunk) => Buffer.from(chunk))), { headers: { 'content-type': type } })
   return boundedFetch(16, respond)('http://far.example', {}).then((response) => response.text())
 }
 

@@ -10,14 +10,17 @@ import { toolSchema } from '../../../src/connected/tool-schema.ts'
 
 const [ship] = serverEntries({ layers: [{ layer: 'global', location: 'g', config: { mcp: { 'my-ship': { type: 'remote', url: 'https://Example.com:8443/mcp' } } } }] }).entries
 
-const extensionOf = (...tools: unknown[]) => serverExtension(ship!, readCatalog('1.2.3', tools), () => ({ execute: () => null }))
+const extensionOf = (...tools: unknown[]) =>
+  serverExtension(ship!, readCatalog('1.2.3', tools), () => ({ execute: () => null }))
 
 it('reads valid tools and reports the others', () => {
   let deep: unknown = {}
   for (let level = 0; level < 100; level++) deep = { deep }
   const { tools, faults } = readCatalog('1', [
-    { name: 'good', description: 'x', icons: ['ignored'] }, null, 5, { description: 'nameless' }, { name: '' }, { name: 'n'.repeat(129) },
-    { name: 'deep', inputSchema: deep }, { name: 'wide', description: 'x'.repeat(300_000) }, { name: 'good', description: 'again' },
+    { name: 'good', description: 'x', icons: ['ignored'] }, null, 5, { description: 'nameless' }, { name: '' },
+    { name: 'n'.repeat(129) },
+    { name: 'deep', inputSchema: deep }, { name: 'wide', description: 'x'.repeat(300_000) },
+    { name: 'good', description: 'again' },
   ])
   expect(tools.map(({ definition }) => definition)).toEqual([{ name: 'good', description: 'x' }])
   expect(faults).toHaveLength(8)
@@ -30,11 +33,14 @@ it('limits the number of tools', () => {
 })
 
 it('computes a digest over the whole definition', () => {
-  const digestOf = (more: object) => readCatalog('1', [{ name: 'go', description: 'a', inputSchema: { type: 'object' }, ...more }]).tools[0]!.digest
+  const digestOf = (more: object) =>
+    readCatalog('1', [{ name: 'go', description: 'a', inputSchema: { type: 'object' }, ...more }]).tools[0]!.digest
   const others = [{}, { description: 'b' }, { title: 'T' }, { inputSchema: { type: 'object', properties: {} } }, { outputSchema: {} }, { annotations: { readOnlyHint: true } }]
   expect(new Set(others.map(digestOf)).size).toBe(others.length)
   expect(digestOf({ icons: [], _meta: { at: 1 } })).toBe(digestOf({}))
-  expect(digestOf({ description: 'x'.repeat(5_000) + 'a' })).not.toBe(digestOf({ description: 'x'.repeat(5_000) + 'b' }))
+  expect(digestOf({ description: 'x'.repeat(5_000) + 'a' })).not.toBe(
+    digestOf({ description: 'x'.repeat(5_000) + 'b' }),
+  )
 })
 
 it('creates a valid manifest', () => {
@@ -51,7 +57,8 @@ it('creates a valid manifest', () => {
 
 it('changes the version with the list and the timeout', () => {
   const versionOf = (tool: object, timeoutMs?: number) => serverExtension(
-    { ...ship!, config: { ...ship!.config, ...(timeoutMs !== undefined && { timeoutMs }) } }, readCatalog('v1', [tool]), () => ({ execute: () => null }),
+    { ...ship!, config: { ...ship!.config, ...(timeoutMs !== undefined && { timeoutMs }) } }, readCatalog('v1', [tool]),
+    () => ({ execute: () => null }),
   ).extension!.manifest.version
   const versions = [versionOf({ name: 'a' }), versionOf({ name: 'a', description: 'x' }), versionOf({ name: 'a' }, 5)]
   expect(new Set(versions).size).toBe(3)
@@ -61,15 +68,22 @@ it('changes the version with the list and the timeout', () => {
 it('offers neither of two tools with the same name', () => {
   const { extension, diagnostics } = extensionOf({ name: 'a.b' }, { name: 'a-b' }, { name: 'c' })
   expect(extension!.manifest.tools.map(({ name }) => name)).toEqual(['my_ship_c'])
-  expect(diagnostics).toMatchObject([{ code: 'ShapeInvalid', message: expect.stringContaining('"a.b" and "a-b" would both be called "my_ship_a_b"') }])
+  expect(diagnostics).toMatchObject([
+    { code: 'ShapeInvalid', message: expect.stringContaining('"a.b" and "a-b" would both be called "my_ship_a_b"') },
+  ])
   expect(extensionOf({ name: 'a.b' }, { name: 'a-b' }).extension).toBeUndefined()
 })
 
 it('converts schemas of older drafts, with a warning', () => {
-  const inputSchema = { type: 'object', properties: { size: { type: 'integer', minimum: 0, exclusiveMinimum: true, required: true } } }
-  const { extension, diagnostics } = extensionOf({ name: 'a', inputSchema, outputSchema: { type: 'object', properties: [] } })
+  const inputSchema = {
+    type: 'object', properties: { size: { type: 'integer', minimum: 0, exclusiveMinimum: true, required: true } },
+  }
+  const { extension, diagnostics } = extensionOf({
+    name: 'a', inputSchema, outputSchema: { type: 'object', properties: [] },
+  })
   expect(extension!.manifest.tools).toMatchObject([{
-    inputSchema: { type: 'object', properties: { size: { type: 'integer', exclusiveMinimum: 0 } }, required: ['size'] }, outputSchema: { type: 'object', properties: {} },
+    inputSchema: { type: 'object', properties: { size: { type: 'integer', exclusiveMinimum: 0 } }, required: ['size'] },
+    outputSchema: { type: 'object', properties: {} },
   }])
   expect(diagnostics).toMatchObject([{
     severity: 'warning', code: 'ConfigSchemaInvalid',
@@ -88,11 +102,13 @@ it('removes unknown keywords from a schema, and only keywords', () => {
   const written: JsonObject = {
     $schema: 'http://json-schema.org/draft-07/schema#', 'x-order': 1,
     properties: { 'x-order': { type: 'string', format: 'regex', example: 'a' }, format: { type: 'integer', format: 'int64' }, $schema: { type: 'string', format: 'uri' } },
-    enum: [{ $schema: 'data' }], items: [{ nullable: true, type: 'string' }], additionalItems: { type: 'integer', widget: 'slider' }, additionalProperties: { strict: true },
+    enum: [{ $schema: 'data' }], items: [{ nullable: true, type: 'string' }],
+    additionalItems: { type: 'integer', widget: 'slider' }, additionalProperties: { strict: true },
     dependencies: { a: ['b'] },
   }
   expect(toolSchema(written)).toEqual({
-    type: 'object', enum: [{ $schema: 'data' }], prefixItems: [{ type: 'string' }], items: { type: 'integer' }, additionalProperties: {}, dependentRequired: { a: ['b'] },
+    type: 'object', enum: [{ $schema: 'data' }], prefixItems: [{ type: 'string' }], items: { type: 'integer' },
+    additionalProperties: {}, dependentRequired: { a: ['b'] },
     properties: { 'x-order': { type: 'string', format: 'regex' }, format: { type: 'integer', format: 'int64' }, $schema: { type: 'string', format: 'uri' } },
   })
   const referring = { $schema: 'http://json-schema.org/draft-07/schema#', definitions: { a: { $id: '#a', type: 'string' } }, properties: { b: { $ref: '#a', maxLength: 1, description: 'B.' } } }
@@ -101,8 +117,11 @@ it('removes unknown keywords from a schema, and only keywords', () => {
 })
 
 it('reports tools that run only as tasks', () => {
-  const tool = (name: string, taskSupport?: string) => ({ name, inputSchema: { type: 'object' }, ...(taskSupport && { execution: { taskSupport } }) })
-  const { tools, faults } = readCatalog('1', [tool('plain'), tool('long', 'required'), tool('either', 'optional'), tool('never', 'forbidden')])
+  const tool = (name: string, taskSupport?: string) =>
+    ({ name, inputSchema: { type: 'object' }, ...(taskSupport && { execution: { taskSupport } }) })
+  const { tools, faults } = readCatalog(
+    '1', [tool('plain'), tool('long', 'required'), tool('either', 'optional'), tool('never', 'forbidden')],
+  )
   expect(tools.map(({ name }) => name)).toEqual(['plain', 'either', 'never'])
   expect(faults).toEqual(['"long" runs only as a task, and tasks are not supported'])
 })

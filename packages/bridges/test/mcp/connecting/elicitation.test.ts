@@ -10,7 +10,8 @@ const person: Interact = {
   deviceCode: async () => undefined,
   password: async () => '',
 }
-const form = (properties: object, more: object = {}): ElicitationRequest => ({ message: 'Who?', requestedSchema: { type: 'object', properties }, ...more })
+const form = (properties: object, more: object = {}): ElicitationRequest =>
+  ({ message: 'Who?', requestedSchema: { type: 'object', properties }, ...more })
 const ask = (request: ElicitationRequest, interact: Interact | undefined = person) => {
   const elicitation = new Elicitation()
   return elicitation.during(interact, () => elicitation.answer('ship', request))
@@ -34,10 +35,13 @@ it('offers the options of every enum notation', async () => {
   const titled = [{ const: 'n', title: 'North' }, { const: 's', title: 's' }]
   expect(await ask(form({
     one: { type: 'string', oneOf: titled }, old: { type: 'string', enum: ['a', 'b'], enumNames: ['A'] },
-    many: { type: 'array', items: { type: 'string', enum: ['a', 'b'] } }, more: { type: 'array', items: { anyOf: titled } },
+    many: { type: 'array', items: { type: 'string', enum: ['a', 'b'] } },
+    more: { type: 'array', items: { anyOf: titled } },
   }), chooses)).toEqual({ action: 'accept', content: { one: 'n', old: 'a', many: ['a', 'b'], more: ['n', 's'] } })
   const directions = [{ label: 'n', description: 'North' }, { label: 's' }]
-  expect(offered).toEqual([directions, [{ label: 'a', description: 'A' }, { label: 'b' }], [{ label: 'a' }, { label: 'b' }], directions])
+  expect(offered).toEqual([
+    directions, [{ label: 'a', description: 'A' }, { label: 'b' }], [{ label: 'a' }, { label: 'b' }], directions,
+  ])
 })
 
 it('uses defaults for empty answers, and omits optional fields', async () => {
@@ -46,7 +50,8 @@ it('uses defaults for empty answers, and omits optional fields', async () => {
   const asked = { name: { type: 'string', default: 'Ada' }, age: { type: 'integer', default: 42 }, nick: { type: 'string' }, size: { type: 'number' } }
   expect(await ask(form(asked), silent)).toEqual({ action: 'accept', content: { name: 'Ada', age: 42 } })
   expect(prompts).toEqual(['name; suggested: Ada', 'age; suggested: 42', 'nick', 'size'])
-  const must = (name: string) => ask({ message: 'Who?', requestedSchema: { type: 'object', properties: asked, required: [name] } }, silent)
+  const must = (name: string) =>
+    ask({ message: 'Who?', requestedSchema: { type: 'object', properties: asked, required: [name] } }, silent)
   expect(await must('nick')).toEqual({ action: 'accept', content: { name: 'Ada', age: 42, nick: '' } })
   expect(await must('size')).toEqual({ action: 'decline' })
 })
@@ -65,7 +70,9 @@ it('declines if the person says no, cannot be asked, or gives an invalid number'
   const refuses = { ...person, ask: () => Promise.reject(new BulkheadError('ApprovalDenied', 'no')) }
   expect(await ask(form({ name: { type: 'string' } }), refuses)).toEqual({ action: 'decline' })
   expect(await ask(form({ name: { type: 'number' } }))).toEqual({ action: 'decline' })
-  expect(await ask(form({ size: { type: 'integer' } }), { ...person, ask: async () => '3.5' })).toEqual({ action: 'decline' })
+  expect(await ask(form({ size: { type: 'integer' } }), { ...person, ask: async () => '3.5' })).toEqual({
+    action: 'decline',
+  })
   const elicitation = new Elicitation()
   expect(await elicitation.answer('ship', form({}))).toEqual({ action: 'decline' })
 })
@@ -93,15 +100,20 @@ it('escapes invisible characters in the text of a server', async () => {
 
 const answering = (...answers: readonly string[]) => {
   const prompts: string[] = []
-  const interact: Interact = { ...person, ask: async (prompt) => (prompts.push(prompt), answers[prompts.length - 1] ?? answers.at(-1)!) }
+  const interact: Interact = {
+    ...person, ask: async (prompt) => (prompts.push(prompt), answers[prompts.length - 1] ?? answers.at(-1)!),
+  }
   return { interact, prompts }
 }
 
 it.each<[object, string, string, unknown]>([
   [{ type: 'string', minLength: 3 }, 'ab', 'abc', 'abc'], [{ type: 'string', maxLength: 2 }, 'abc', 'ab', 'ab'],
-  [{ type: 'integer', minimum: 1, maximum: 9 }, '10', '9', 9], [{ type: 'number', exclusiveMinimum: 0 }, '0', '0.5', 0.5], [{ type: 'integer' }, '3.5', '3', 3],
-  [{ type: 'string', format: 'email' }, 'ada', 'ada@example.com', 'ada@example.com'], [{ type: 'string', format: 'uri' }, 'example', 'https://example.com', 'https://example.com'],
-  [{ type: 'string', format: 'date' }, '2026-02-30', '2026-02-28', '2026-02-28'], [{ type: 'string', format: 'date-time' }, '2026-02-28', '2026-02-28T10:00:00Z', '2026-02-28T10:00:00Z'],
+  [{ type: 'integer', minimum: 1, maximum: 9 }, '10', '9', 9],
+  [{ type: 'number', exclusiveMinimum: 0 }, '0', '0.5', 0.5], [{ type: 'integer' }, '3.5', '3', 3],
+  [{ type: 'string', format: 'email' }, 'ada', 'ada@example.com', 'ada@example.com'],
+  [{ type: 'string', format: 'uri' }, 'example', 'https://example.com', 'https://example.com'],
+  [{ type: 'string', format: 'date' }, '2026-02-30', '2026-02-28', '2026-02-28'],
+  [{ type: 'string', format: 'date-time' }, '2026-02-28', '2026-02-28T10:00:00Z', '2026-02-28T10:00:00Z'],
 ])('checks an answer against %j, and asks again with the reason', async (schema, wrong, right, sent) => {
   const { interact, prompts } = answering(wrong, right)
   expect(await ask(form({ field: schema }), interact)).toEqual({ action: 'accept', content: { field: sent } })
@@ -114,5 +126,7 @@ it('declines if no answer is valid', async () => {
   expect(await ask(form({ field: { type: 'string', minLength: 3 } }), interact)).toEqual({ action: 'decline' })
   expect(prompts).toHaveLength(3)
   const all: Interact = { ...person, selectMany: async (_prompt, options) => options.map(({ label }) => label) }
-  expect(await ask(form({ many: { type: 'array', maxItems: 1, items: { enum: ['a', 'b'] } } }), all)).toEqual({ action: 'decline' })
+  expect(await ask(form({ many: { type: 'array', maxItems: 1, items: { enum: ['a', 'b'] } } }), all)).toEqual({
+    action: 'decline',
+  })
 })

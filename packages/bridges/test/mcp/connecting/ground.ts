@@ -46,9 +46,12 @@ export class Ground {
   }
 }
 
-const layer = (name: LayerConfig['layer'], config: ConfigFile): LayerConfig => ({ layer: name, location: `${name}/config.json`, config })
+const layer = (name: LayerConfig['layer'], config: ConfigFile): LayerConfig =>
+  ({ layer: name, location: `${name}/config.json`, config })
 
-export function resolved(global: NonNullable<ConfigFile['mcp']>, project: NonNullable<ConfigFile['mcp']> = {}, rest: ConfigFile = {}): ResolvedConfig {
+export function resolved(
+  global: NonNullable<ConfigFile['mcp']>, project: NonNullable<ConfigFile['mcp']> = {}, rest: ConfigFile = {},
+): ResolvedConfig {
   return {
     merged: { ...rest, mcp: { ...global, ...project } },
     layers: [layer('global', { mcp: global }), layer('project', { mcp: project })],

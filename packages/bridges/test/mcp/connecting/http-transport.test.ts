@@ -27,7 +27,8 @@ function go(extension: ConnectedExtension, args: JsonObject = {}): Promise<JsonO
   return execute(args, { signal: now(), progress: () => undefined })
 }
 
-const stream = (response: ServerResponse): ServerResponse => response.writeHead(200, { 'content-type': 'text/event-stream' })
+const stream = (response: ServerResponse): ServerResponse =>
+  response.writeHead(200, { 'content-type': 'text/event-stream' })
 const event = (id: number, result: unknown): string => `data: ${JSON.stringify({ jsonrpc: '2.0', id, result })}\n\n`
 
 it.each<[string, Answering]>([
@@ -43,7 +44,8 @@ it.each<[string, Answering]>([
 ])('fails a call at once if its stream %s', async (_what, answering) => {
   const extension = await connected(answering)
   await expect(go(extension)).rejects.toMatchObject({
-    code: 'ServerLost', message: 'The MCP server "far" was lost during the call: the event stream ended without a result',
+    code: 'ServerLost',
+    message: 'The MCP server "far" was lost during the call: the event stream ended without a result',
   })
 })
 
@@ -77,8 +79,12 @@ it.each([
   ['{"jsonrpc": nope', 'sent an invalid response: '],
   ['{"jsonrpc":"2.0","id":1,"result":"a text"}', 'sent an invalid response: [ { "code"'],
 ])('reports an unreadable response: %s', async (body, message) => {
-  const extension = await connected((response) => response.writeHead(200, { 'content-type': 'application/json' }).end(body))
-  await expect(go(extension)).rejects.toMatchObject({ code: 'ToolExecutionFailed', message: expect.stringContaining(`The MCP server "far" ${message}`) })
+  const extension = await connected(
+    (response) => response.writeHead(200, { 'content-type': 'application/json' }).end(body),
+  )
+  await expect(go(extension)).rejects.toMatchObject({
+    code: 'ToolExecutionFailed', message: expect.stringContaining(`The MCP server "far" ${message}`),
+  })
 })
 
 const json = (response: ServerResponse, body: object): ServerResponse =>
@@ -121,5 +127,7 @@ it('accepts a response on the stream of another call', async () => {
   first!.response.write(event(third!.id, said('third')))
   first!.response.write(event(second!.id, said('second')))
   second!.response.write(event(first!.id, said('first')))
-  expect((await Promise.all(calls)).map((one) => JSON.stringify(one)).toSorted()).toEqual(['first', 'second', 'third'].map((word) => JSON.stringify(said(word))))
+  expect((await Promise.all(calls)).map((one) => JSON.stringify(one)).toSorted()).toEqual(
+    ['first', 'second', 'third'].map((word) => JSON.stringify(said(word))),
+  )
 })

@@ -30,7 +30,9 @@ it.each([
   '{"id":$id}',
 ])('fails a call at once for an invalid response: %s', async (says) => {
   const { extension, servers } = await connected({ tools, says })
-  await expect(go(extension!)).rejects.toMatchObject({ code: 'ToolExecutionFailed', message: 'The server sent an invalid message.' })
+  await expect(go(extension!)).rejects.toMatchObject({
+    code: 'ToolExecutionFailed', message: 'The server sent an invalid message.',
+  })
   expect(servers.status).toMatchObject([{ state: 'connected' }])
 })
 
@@ -48,5 +50,7 @@ it.each(['', null])('ends a list at the cursor %j', async (lastCursor) => {
 
 it('rejects a list with too many pages', async () => {
   const { servers } = await connected({ tools: [], lastCursor: '0' })
-  expect(servers.status).toMatchObject([{ state: 'unavailable', error: { message: expect.stringContaining('The list of tools has more than 256 pages') } }])
+  expect(servers.status).toMatchObject([
+    { state: 'unavailable', error: { message: expect.stringContaining('The list of tools has more than 256 pages') } },
+  ])
 })

@@ -47,7 +47,8 @@ function library(seen: Record<string, unknown>[] = [], legacy: 'stateless' | 're
       const answer = acceptedContent(context.mcpReq.inputResponses, 'berth') as { berth?: string } | undefined
       if (answer?.berth !== undefined) return text(`berth ${answer.berth}`)
       return inputRequired({ inputRequests: { berth: inputRequired.elicit({
-        mode: 'form', message: 'Which berth?', requestedSchema: { type: 'object', properties: { berth: { type: 'string' } }, required: ['berth'] },
+        mode: 'form', message: 'Which berth?',
+        requestedSchema: { type: 'object', properties: { berth: { type: 'string' } }, required: ['berth'] },
       }) } })
     })
     return server
@@ -58,7 +59,9 @@ function library(seen: Record<string, unknown>[] = [], legacy: 'stateless' | 're
   }
 }
 
-async function respond(handle: (request: Request) => Promise<Response>, incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
+async function respond(
+  handle: (request: Request) => Promise<Response>, incoming: IncomingMessage, outgoing: ServerResponse,
+): Promise<void> {
   const { method = 'GET', url = '/', headers } = incoming
   const body = method === 'GET' ? null : Readable.toWeb(incoming) as ReadableStream
   const answer = await handle(new Request(`http://${headers.host}${url}`, { method, headers: headers as Record<string, string>, body, duplex: 'half' } as RequestInit))
@@ -67,7 +70,9 @@ async function respond(handle: (request: Request) => Promise<Response>, incoming
   else Readable.fromWeb(answer.body as never).pipe(outgoing)
 }
 
-async function connected(url: string, headers = {}, env: Record<string, string> = {}): Promise<{ extension: ConnectedExtension | undefined; servers: ReturnType<Ground['open']> }> {
+async function connected(
+  url: string, headers = {}, env: Record<string, string> = {},
+): Promise<{ extension: ConnectedExtension | undefined; servers: ReturnType<Ground['open']> }> {
   const servers = ground.open({ env })
   const config = resolved({ harbour: { type: 'remote', url, headers } })
   servers.offer(config)
@@ -75,17 +80,24 @@ async function connected(url: string, headers = {}, env: Record<string, string> 
   return { servers, extension: servers.offer(config).extensions[0] }
 }
 
-function call(extension: ConnectedExtension, tool: string, args: JsonObject = {}, runtime: object = {}): Promise<JsonObject> {
-  const execute = extension.module([tool]).tools[tool]!.execute as unknown as (args: JsonObject, runtime: object) => Promise<JsonObject>
+function call(
+  extension: ConnectedExtension, tool: string, args: JsonObject = {}, runtime: object = {},
+): Promise<JsonObject> {
+  const execute = extension.module([tool]).tools[tool]!.execute as unknown as (args: JsonObject, runtime: object) =>
+    Promise<JsonObject>
   return execute(args, { signal: now(), progress: () => undefined, ...runtime })
 }
 
 it.each(['stateless', 'reject'] as const)('connects over HTTP with its secrets, legacy clients: %s', async (legacy) => {
   const seen: Record<string, unknown>[] = []
   const url = await listen(library(seen, legacy))
-  const { extension } = await connected(url, { authorization: { secret: 'HARBOUR_TOKEN' } }, { HARBOUR_TOKEN: 'Bearer s3cr3t-of-the-harbour' })
+  const { extension } = await connected(
+    url, { authorization: { secret: 'HARBOUR_TOKEN' } }, { HARBOUR_TOKEN: 'Bearer s3cr3t-of-the-harbour' },
+  )
   expect(seen.every(({ authorization }) => authorization === 'Bearer s3cr3t-of-the-harbour')).toBe(true)
-  expect(await call(extension!, 'harbour_echo', { text: 'it is s3cr3t-of-the-harbour' })).toMatchObject({ content: [{ text: 'it is [secret HARBOUR_TOKEN]' }] })
+  expect(await call(extension!, 'harbour_echo', { text: 'it is s3cr3t-of-the-harbour' })).toMatchObject({
+    content: [{ text: 'it is [secret HARBOUR_TOKEN]' }],
+  })
   expect(await call(extension!, 'harbour_list')).toMatchObject({ structuredContent: { result: [1, 2, 3] } })
 })
 
@@ -94,7 +106,9 @@ it('sends parameters as headers, and leaves out a tool with an invalid header', 
     const server = new McpServer({ name: 'harbour', version: '2.0.0' })
     for (const [name, header] of [['moor', 'Berth'], ['sail', 'two words']] as const) {
       const properties = { berth: { type: 'string' as const, 'x-mcp-header': header } }
-      server.registerTool(name, { description: 'Does.', inputSchema: fromJsonSchema({ type: 'object', properties }) }, () => text(name))
+      server.registerTool(
+        name, { description: 'Does.', inputSchema: fromJsonSchema({ type: 'object', properties }) }, () => text(name),
+      )
     }
     return server
   })
@@ -118,14 +132,19 @@ it('leaves out invalid tools and content blocks in the newer era too', async () 
     }
     return server
   }, { legacy: 'reject' })
-  const spoil = (said: string): string => said.replace('"name":"sail"', '"nom":"sail"').replace('"type":"text","text":"spoilt"', '"type":"video"')
+  const spoil = (said: string): string =>
+    said.replace('"name":"sail"', '"nom":"sail"').replace('"type":"text","text":"spoilt"', '"type":"video"')
   const { extension, servers } = await connected(await listen((request, response) => void respond(async (asked) => {
     const answer = await handler.fetch(asked)
     const isWhole = answer.headers.get('content-type')?.startsWith('application/json') ?? false
-    return isWhole ? new Response(spoil(await answer.text()), { headers: { 'content-type': 'application/json' } }) : answer
+    return isWhole
+      ? new Response(spoil(await answer.text()), { headers: { 'content-type': 'application/json' } })
+      : answer
   }, request, response)))
   expect(servers.status).toMatchObject([{ state: 'connected', tools: 1 }])
-  expect(await call(extension!, 'harbour_moor')).toMatchObject({ content: [{ text: 'moor' }, { text: expect.stringContaining('an unsupported block of type "video"') }] })
+  expect(await call(extension!, 'harbour_moor')).toMatchObject({
+    content: [{ text: 'moor' }, { text: expect.stringContaining('an unsupported block of type "video"') }],
+  })
 })
 
 it('asks the person of the call that a remote server has a question about', async () => {
@@ -139,12 +158,16 @@ it('asks the person of the call that a remote server has a question about', asyn
 it('does not connect if a secret is not set, and names it', async () => {
   const seen: Record<string, unknown>[] = []
   const { servers } = await connected(await listen(library(seen)), { authorization: { secret: 'HARBOUR_TOKEN' } })
-  expect(servers.status).toMatchObject([{ state: 'unavailable', error: { code: 'EnvNameNotSet', message: expect.stringContaining('HARBOUR_TOKEN') } }])
+  expect(servers.status).toMatchObject([
+    { state: 'unavailable', error: { code: 'EnvNameNotSet', message: expect.stringContaining('HARBOUR_TOKEN') } },
+  ])
   expect(seen).toEqual([])
 })
 
 it.each([401, 403])('advises how to authorize for status %i', async (status) => {
-  const { servers } = await connected(await listen((_request, response) => response.writeHead(status).end('s3cr3t-of-the-harbour')))
+  const { servers } = await connected(
+    await listen((_request, response) => response.writeHead(status).end('s3cr3t-of-the-harbour')),
+  )
   expect(servers.status).toMatchObject([{ error: { code: 'ServerUnavailable', message: expect.stringContaining(`it responds with status ${status}. Name the variable`) } }])
 })
 

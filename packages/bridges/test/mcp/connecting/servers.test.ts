@@ -11,13 +11,17 @@ beforeEach(() => { ground = new Ground() })
 afterEach(() => ground.leave())
 
 /** Calls a tool as a compartment does. */
-function call(extension: ConnectedExtension, tool: string, args: JsonObject = {}, runtime: object = {}): Promise<JsonObject> {
+function call(
+  extension: ConnectedExtension, tool: string, args: JsonObject = {}, runtime: object = {},
+): Promise<JsonObject> {
   const { tools } = extension.module([tool])
   const execute = tools[tool]!.execute as unknown as (args: JsonObject, runtime: object) => Promise<JsonObject>
   return execute(args, { signal: now(), progress: () => undefined, ...runtime })
 }
 
-async function connected(servers: McpServers, config = resolved({ ship: ground.library() })): Promise<ConnectedExtension> {
+async function connected(
+  servers: McpServers, config = resolved({ ship: ground.library() }),
+): Promise<ConnectedExtension> {
   servers.offer(config)
   await servers.connect(now())
   return servers.offer(config).extensions[0]!
@@ -57,8 +61,12 @@ it('offers cached tools without starting a server', async () => {
 
 it('passes only the named variables to a process, and starts it in the workspace', async () => {
   const env = { FIXTURE_TOKEN: 'a-long-enough-secret', OTHER_TOKEN: 'not for it' }
-  const extension = await connected(ground.open({ env }), resolved({ ship: ground.library({ env: ['FIXTURE_TOKEN', 'NOT_SET'] }) }))
-  const { structuredContent } = await call(extension, 'ship_variables') as { structuredContent: { names: string[]; cwd: string; token: string } }
+  const extension = await connected(
+    ground.open({ env }), resolved({ ship: ground.library({ env: ['FIXTURE_TOKEN', 'NOT_SET'] }) }),
+  )
+  const { structuredContent } = await call(extension, 'ship_variables') as {
+    structuredContent: { names: string[]; cwd: string; token: string },
+  }
   expect(structuredContent.names.toSorted()).toEqual(['FIXTURE_TOKEN', 'PATH'])
   expect(structuredContent.cwd).toBe(ground.folder)
   expect(structuredContent.token).toBe('[secret FIXTURE_TOKEN]')
@@ -71,7 +79,9 @@ it('forwards tool errors, progress and standard error', async () => {
   const log = { info: (line: string) => lines.push(line), debug() {}, warn() {}, error() {} }
   await extension.module([]).init!({ config: {}, log } as never)
   expect(lines).toEqual(['ready to serve'])
-  expect(await call(extension, 'ship_fail')).toEqual({ content: [{ type: 'text', text: 'no such ship' }], isError: true })
+  expect(await call(extension, 'ship_fail')).toEqual({
+    content: [{ type: 'text', text: 'no such ship' }], isError: true,
+  })
   const progress = vi.fn<(text: string) => void>()
   await call(extension, 'ship_count', {}, { progress })
   expect(progress.mock.calls).toEqual([['half way']])
@@ -85,7 +95,9 @@ it('cancels a call at the server without affecting others', async () => {
   stop.abort(new Error('enough'))
   await expect(hanging).rejects.toThrow('enough')
   await until(() => ground.notes.includes('cancelled'))
-  expect(await call(extension, 'ship_echo', { text: 'still there' })).toMatchObject({ content: [{ text: 'still there' }] })
+  expect(await call(extension, 'ship_echo', { text: 'still there' })).toMatchObject({
+    content: [{ text: 'still there' }],
+  })
 })
 
 it('fails the calls of a crashed server, waits, and restarts it for the next call', async () => {
@@ -130,7 +142,9 @@ it('waits longer after each failure, up to a minute', async () => {
 it.each([false, true])('ends a server and its descendants, also one that left the process group: %s', async (stray) => {
   const servers = ground.open()
   const extension = await connected(servers)
-  const { content: [{ text: child }] } = await call(extension, 'ship_child', { stray }) as { content: [{ text: string }] }
+  const { content: [{ text: child }] } = await call(extension, 'ship_child', { stray }) as {
+    content: [{ text: string }],
+  }
   const server = Number(/started (\d+)/.exec(ground.notes[0]!)![1])
   expect([server, Number(child)].map(isAlive)).toEqual([true, true])
   await servers.close()
@@ -158,7 +172,9 @@ it('does not call a tool whose definition has changed', async () => {
   expect(changes).toBe(1)
   await call(extension, 'ship_rewrite')
   await until(() => changes === 2)
-  await expect(call(extension, 'ship_echo', { text: 'x' })).rejects.toMatchObject({ code: 'ToolDefinitionChanged', data: { server: 'ship', tool: 'echo' } })
+  await expect(call(extension, 'ship_echo', { text: 'x' })).rejects.toMatchObject({
+    code: 'ToolDefinitionChanged', data: { server: 'ship', tool: 'echo' },
+  })
   expect(await call(extension, 'ship_count')).toMatchObject({ content: [{ text: 'done' }] })
   const [newer] = servers.offer(config).extensions
   expect(newer!.definitions.get('ship_echo')).not.toBe(extension.definitions.get('ship_echo'))
@@ -181,7 +197,9 @@ it('asks the person of the call, and declines if there is none', async () => {
 
 it('uses the newer handshake if a process rejects the older one', async () => {
   const library = ground.library() as { readonly command: readonly string[] }
-  const extension = await connected(ground.open(), resolved({ ship: ground.library({ command: [...library.command, 'modern'] }) }))
+  const extension = await connected(
+    ground.open(), resolved({ ship: ground.library({ command: [...library.command, 'modern'] }) }),
+  )
   expect(await call(extension, 'ship_echo', { text: 'ahoy' })).toEqual({ content: [{ type: 'text', text: 'ahoy' }] })
 })
 
@@ -201,7 +219,9 @@ it('kills a server that sends an endless line', async () => {
 
 it('reports a list of tools that is too large', async () => {
   const servers = ground.open()
-  await connected(servers, resolved({ ship: ground.raw({ tools: [{ name: 'go', description: 'x'.repeat(17_000_000) }] }) }))
+  await connected(
+    servers, resolved({ ship: ground.raw({ tools: [{ name: 'go', description: 'x'.repeat(17_000_000) }] }) }),
+  )
   expect(servers.status).toMatchObject([{ error: { message: expect.stringMatching(/^mcp server ship is unavailable: it sent a message that is too large: A line has more than \d+ bytes\.( |$)/) } }])
 })
 
@@ -230,8 +250,14 @@ it('stops waiting for a server when its caller does', async () => {
 
 it('ignores invalid messages, and escapes error messages of a server', async () => {
   const servers = ground.open()
-  const extension = await connected(servers, resolved({ ship: ground.raw({ tools: [{ name: 'go' }], noise: ['Listening!', '', '{"half":'] }) }))
-  expect(extension.manifest.tools).toMatchObject([{ name: 'ship_go', description: 'MCP tool (no description)', inputSchema: { type: 'object', properties: {} } }])
+  const extension = await connected(
+    servers, resolved({ ship: ground.raw({ tools: [{ name: 'go' }], noise: ['Listening!', '', '{"half":'] }) }),
+  )
+  expect(extension.manifest.tools).toMatchObject([
+    { name: 'ship_go', description: 'MCP tool (no description)', inputSchema: { type: 'object', properties: {} } },
+  ])
   expect(extension.manifest.version).toMatch(/^0\.0\.0\+/)
-  await expect(call(extension, 'ship_go')).rejects.toMatchObject({ code: 'ToolExecutionFailed', message: expect.stringContaining('\\u{1b}[31mhere') })
+  await expect(call(extension, 'ship_go')).rejects.toMatchObject({
+    code: 'ToolExecutionFailed', message: expect.stringContaining('\\u{1b}[31mhere'),
+  })
 })

@@ -8,7 +8,9 @@ const answer = (id: number): JSONRPCMessage => ({ jsonrpc: '2.0', id, result: {}
 /** A transport whose client may stop reading. */
 async function wire(maxOpen: number) {
   const [inner, far] = InMemoryTransport.createLinkedPair()
-  const state = { stuck: false, closed: 0, faults: 0, received: [] as JSONRPCMessage[], answers: [] as JSONRPCMessage[] }
+  const state = {
+    stuck: false, closed: 0, faults: 0, received: [] as JSONRPCMessage[], answers: [] as JSONRPCMessage[],
+  }
   const near: Transport = inner
   const pass = inner.send.bind(inner)
   near.send = (message) => state.stuck ? new Promise(() => {}) : pass(message)

@@ -9,7 +9,9 @@ const note = (text: string) => ({ type: 'text', text: `[The result was too long 
 it('has structured content if the tool declares an output schema', () => {
   const list: Outcome = { type: 'output', data: [1], metadata }
   expect(callResult(list, undefined)).toEqual({ content: [{ type: 'text', text: '[1]' }] })
-  expect(callResult(list, { type: 'array' })).toEqual({ content: [{ type: 'text', text: '[1]' }], structuredContent: [1] })
+  expect(callResult(list, { type: 'array' })).toEqual({
+    content: [{ type: 'text', text: '[1]' }], structuredContent: [1],
+  })
 })
 
 it('has a note if it is truncated, with the path of the full result', () => {
@@ -24,6 +26,7 @@ it('is an error if a truncated result lacks required members', () => {
   expect(callResult(outcome, schema('a'))).toMatchObject({ structuredContent: { a: 1 } })
   expect(callResult(outcome, { type: 'object' })).not.toHaveProperty('isError')
   expect(callResult(outcome, schema('a', 'b'))).toEqual({
-    content: [{ type: 'text', text: '{"a":1}' }, note(', and lacks required members. The whole is in /results/c.txt]')], isError: true,
+    content: [{ type: 'text', text: '{"a":1}' }, note(', and lacks required members. The whole is in /results/c.txt]')],
+    isError: true,
   })
 })

@@ -3,7 +3,8 @@ import { expect, it } from 'vitest'
 import { listedTool } from '../../../src/mcp/serving/tool-server.ts'
 
 const base: ToolDefinition = {
-  name: 'forecast', label: 'Forecast', description: 'Tells the weather.', inputSchema: { properties: { city: { type: 'string' } } },
+  name: 'forecast', label: 'Forecast', description: 'Tells the weather.',
+  inputSchema: { properties: { city: { type: 'string' } } },
   requires: {}, mode: 'read', kind: 'other', gated: false, idempotent: false, executor: 'local',
 }
 
@@ -12,7 +13,9 @@ it('has name, description and schemas of the tool, with object arguments', () =>
   expect(listedTool({ ...base, outputSchema })).toEqual({
     name: 'forecast', title: 'Forecast', description: 'Tells the weather.', outputSchema,
     inputSchema: { type: 'object', properties: { city: { type: 'string' } } },
-    annotations: { title: 'Forecast', readOnlyHint: true, destructiveHint: false, idempotentHint: false, openWorldHint: false },
+    annotations: {
+      title: 'Forecast', readOnlyHint: true, destructiveHint: false, idempotentHint: false, openWorldHint: false,
+    },
   })
 })
 

@@ -4,11 +4,13 @@ import { questionForm, readReply } from '../../../src/mcp/serving/question-form.
 
 const approval: ApprovalRequest = {
   callId: 'c1', tool: 'deploy', label: 'Deploy', origin: 'global extension ship 1.0.0', approvalKey: 'prod',
-  argumentsText: '{\n  "to": "prod"\n}', touches: ['reach prod.example'], mayTouch: ['reach *.example'], reasons: ['the tool is gated', 'a rule asks'],
+  argumentsText: '{\n  "to": "prod"\n}', touches: ['reach prod.example'], mayTouch: ['reach *.example'],
+  reasons: ['the tool is gated', 'a rule asks'],
 }
 const formOf = (request: InteractionRequest) =>
   questionForm({ correlationId: 'q', issuedAt: '', source: 'extension ship', request } satisfies InteractionEnvelope)
-const answered = (request: InteractionRequest, content: unknown, action = 'accept') => readReply(formOf(request)!, { action, content })
+const answered = (request: InteractionRequest, content: unknown, action = 'accept') =>
+  readReply(formOf(request)!, { action, content })
 const accepted = (value: unknown) => ({ status: 'accepted', value })
 
 describe('an approval', () => {
@@ -23,7 +25,9 @@ describe('an approval', () => {
     const hostile = { ...approval, touches: ['a\nwould: b', 'c'], argumentsText: '{}\nRun it: yes\u202e' }
     const forged = formOf({ kind: 'Approve', approval: hostile })!.message
     expect(forged).toMatch(/^Allow `deploy` to run\?\nfrom: .*\nwould: a.*\nwould: c\n/)
-    expect(forged.split('\n').filter((row) => !/^(?:Allow|from|would|may|because|key|arguments|\|)/.test(row))).toEqual([])
+    expect(forged.split('\n').filter((row) => !/^(?:Allow|from|would|may|because|key|arguments|\|)/.test(row))).toEqual(
+      [],
+    )
     expect(forged).not.toMatch(/\u202e/)
   })
 
@@ -39,21 +43,28 @@ describe('an approval', () => {
   })
 
   it('limits the reason', () => {
-    expect(answered(request, { decision: 'reject', reason: 'x'.repeat(9_000) })).toMatchObject({ value: { reason: 'x'.repeat(2_000) } })
+    expect(answered(request, { decision: 'reject', reason: 'x'.repeat(9_000) })).toMatchObject({
+      value: { reason: 'x'.repeat(2_000) },
+    })
   })
 })
 
 describe('rejects invalid replies', () => {
   const replies: readonly unknown[] = [
-    undefined, null, 'accept', [], {}, { action: 'accept' }, { action: 'accept', content: null }, { action: 'accept', content: [] },
-    { action: 'accept', content: 'once' }, { action: 'accept', content: {} }, { action: 'accept', content: { decision: 'yes' } },
-    { action: 'accept', content: { decision: true } }, { action: 'accept', content: { decision: null } }, { action: 'accept', content: { answer: 'true' } },
+    undefined, null, 'accept', [], {}, { action: 'accept' }, { action: 'accept', content: null },
+    { action: 'accept', content: [] },
+    { action: 'accept', content: 'once' }, { action: 'accept', content: {} },
+    { action: 'accept', content: { decision: 'yes' } },
+    { action: 'accept', content: { decision: true } }, { action: 'accept', content: { decision: null } },
+    { action: 'accept', content: { answer: 'true' } },
     { action: 'Accept', content: { decision: 'once' } }, { content: { decision: 'once', answer: true } },
-    { action: 'decline', content: { decision: 'once', answer: true } }, { action: 'cancel', content: { decision: 'once', answer: true } },
+    { action: 'decline', content: { decision: 'once', answer: true } },
+    { action: 'cancel', content: { decision: 'once', answer: true } },
   ]
   it.each<InteractionRequest>([
     { kind: 'Approve', approval }, { kind: 'grantStageTool', tool: 'deploy', stage: 'plan', argsDigest: 'd', approval },
-    { kind: 'Confirm', prompt: 'Sure?' }, { kind: 'Auth.DeviceCode', url: 'https://a.example', code: 'AB', expiresAt: '' },
+    { kind: 'Confirm', prompt: 'Sure?' },
+    { kind: 'Auth.DeviceCode', url: 'https://a.example', code: 'AB', expiresAt: '' },
     { kind: 'Select', prompt: 'Which?', options: [{ label: 'a' }] },
   ])('to $kind', (request) => {
     for (const reply of replies) expect(readReply(formOf(request)!, reply).status).toBe('rejected')
@@ -66,7 +77,9 @@ describe('other questions', () => {
     expect(answered({ kind: 'Confirm', prompt: 'Sure?' }, { answer: false })).toEqual(accepted(false))
     expect(answered({ kind: 'grantStageTool', tool: 'deploy', stage: 'plan', argsDigest: 'd', approval }, { answer: true })).toEqual(accepted(true))
     const device = { kind: 'Auth.DeviceCode', url: 'https://a.example', code: 'AB-12', expiresAt: '' } as const
-    expect(formOf(device)?.message).toBe('extension ship wants you to sign in. Open\n| https://a.example\nand enter\n| AB-12')
+    expect(formOf(device)?.message).toBe(
+      'extension ship wants you to sign in. Open\n| https://a.example\nand enter\n| AB-12',
+    )
     expect(answered(device, { answer: true })).toEqual(accepted(null))
     expect(answered(device, { answer: false }).status).toBe('rejected')
   })
@@ -76,7 +89,9 @@ describe('other questions', () => {
     const form = formOf({ kind: 'Select', prompt: 'Which?', options })!
     const { enum: shown = [] } = form.requestedSchema.properties['answer'] as { readonly enum?: readonly string[] }
     expect(new Set(shown).size).toBe(3)
-    expect(shown.map((answer) => readReply(form, { action: 'accept', content: { answer } }))).toEqual(options.map(({ label }) => accepted(label)))
+    expect(shown.map((answer) => readReply(form, { action: 'accept', content: { answer } }))).toEqual(
+      options.map(({ label }) => accepted(label)),
+    )
     expect(form.message).toMatch(/\n\| .*b: the last$/)
     expect(answered({ kind: 'Select', prompt: 'Which?', options, multiple: true }, { option_2: true, option_3: 'true', option_9: true }))
       .toEqual(accepted([options[1]!.label]))

@@ -10,15 +10,20 @@ const sent = (args: JsonObject, more: Partial<DescribedOperation>) =>
   requestOf({ operationId: 'go', method: 'POST', path: '/x', label: '', description: '', inputSchema: {}, parameters: [], body: null, ...more }, BASE, args)
 const parameter = (more: Partial<DescribedParameter>): DescribedParameter =>
   ({ argument: 'a', name: 'a', in: 'query', style: 'form', explode: true, json: false, reserved: false, ...more })
-const query = (value: Json, more: Partial<DescribedParameter> = {}) => sent({ a: value }, { parameters: [parameter(more)] }).url.slice(`${BASE}/x`.length)
+const query = (value: Json, more: Partial<DescribedParameter> = {}) =>
+  sent({ a: value }, { parameters: [parameter(more)] }).url.slice(`${BASE}/x`.length)
 
 describe('a query', () => {
   it.each<readonly [Json, Partial<DescribedParameter>, string]>([
-    ['b c&d=é', {}, '?a=b%20c%26d%3D%C3%A9'], [5, {}, '?a=5'], [false, {}, '?a=false'], ['', {}, '?a='], [null, {}, ''], [[], {}, ''], [{}, {}, ''],
+    ['b c&d=é', {}, '?a=b%20c%26d%3D%C3%A9'], [5, {}, '?a=5'], [false, {}, '?a=false'], ['', {}, '?a='], [null, {}, ''],
+    [[], {}, ''], [{}, {}, ''],
     [['b', 'c,d'], {}, '?a=b&a=c%2Cd'], [['b', 'c,d'], { explode: false }, '?a=b,c%2Cd'],
-    [['b', 'c'], { style: 'spaceDelimited', explode: false }, '?a=b%20c'], [['b', 'c'], { style: 'pipeDelimited', explode: false }, '?a=b%7Cc'],
-    [{ b: 1, 'c&': '2' }, {}, '?b=1&c%26=2'], [{ b: 1, c: '2' }, { explode: false }, '?a=b,1,c,2'], [{ b: 1, c: ['2'] }, { style: 'deepObject' }, '?a%5Bb%5D=1&a%5Bc%5D%5B0%5D=2'],
-    [{ b: { c: [{ d: 1 }, { d: null }] } }, { style: 'deepObject' }, '?a%5Bb%5D%5Bc%5D%5B0%5D%5Bd%5D=1'], [['b', 'c'], { style: 'deepObject' }, '?a%5B0%5D=b&a%5B1%5D=c'], ['b', { style: 'deepObject' }, '?a=b'],
+    [['b', 'c'], { style: 'spaceDelimited', explode: false }, '?a=b%20c'],
+    [['b', 'c'], { style: 'pipeDelimited', explode: false }, '?a=b%7Cc'],
+    [{ b: 1, 'c&': '2' }, {}, '?b=1&c%26=2'], [{ b: 1, c: '2' }, { explode: false }, '?a=b,1,c,2'],
+    [{ b: 1, c: ['2'] }, { style: 'deepObject' }, '?a%5Bb%5D=1&a%5Bc%5D%5B0%5D=2'],
+    [{ b: { c: [{ d: 1 }, { d: null }] } }, { style: 'deepObject' }, '?a%5Bb%5D%5Bc%5D%5B0%5D%5Bd%5D=1'],
+    [['b', 'c'], { style: 'deepObject' }, '?a%5B0%5D=b&a%5B1%5D=c'], ['b', { style: 'deepObject' }, '?a=b'],
     ['b/c:d?e', { reserved: true }, '?a=b/c:d?e'], ['b&c=d#e+f', { reserved: true }, '?a=b%26c%3Dd%23e%2Bf'],
     [{ b: [1] }, { json: true }, '?a=%7B%22b%22%3A%5B1%5D%7D'], ["!'()*", { name: "n!'" }, '?n%21%27=%21%27%28%29%2A'],
   ])('serializes %j with %j', (value, more, written) => {
@@ -40,13 +45,17 @@ describe('a path', () => {
 })
 
 describe('a header', () => {
-  const header = (value: Json) => sent({ a: value }, { parameters: [parameter({ name: 'X-A', in: 'header', style: 'simple' })] }).headers.get('x-a')
+  const header = (value: Json) =>
+    sent({ a: value }, { parameters: [parameter({ name: 'X-A', in: 'header', style: 'simple' })] }).headers.get('x-a')
   it('contains the value', () => expect([header('b, c'), header(['b', 5]), header(null)]).toEqual(['b, c', 'b,5', undefined]))
-  it.each(['a\nb', 'a\rb', 'a\0b', 'Ā'])('rejects %j', (value) => expect(() => header(value)).toThrow(expect.objectContaining({ code: 'InputInvalid' })))
+  it.each(['a\nb', 'a\rb', 'a\0b', 'Ā'])(
+    'rejects %j', (value) => expect(() => header(value)).toThrow(expect.objectContaining({ code: 'InputInvalid' })),
+  )
 })
 
 describe('a body', () => {
-  const body = (value: Json, form: DescribedBody['form'], mediaType = 'x/y', fields: DescribedBody['fields'] = {}) => sent({ body: value }, { body: { argument: 'body', form, mediaType, fields } })
+  const body = (value: Json, form: DescribedBody['form'], mediaType = 'x/y', fields: DescribedBody['fields'] = {}) =>
+    sent({ body: value }, { body: { argument: 'body', form, mediaType, fields } })
   it('is serialized by its media type', () => {
     expect(body({ a: [1] }, 'json')).toMatchObject({ body: '{"a":[1]}' })
     expect(body({ a: [1, 'b&c'], d: { e: 1 }, f: null }, 'urlencoded').body).toBe('a=1&a=b%26c&d=%7B%22e%22%3A1%7D')
@@ -54,9 +63,12 @@ describe('a body', () => {
     expect(() => body(5, 'text')).toThrow('must be a string')
   })
   it('encodes each form field as the document requires', () => {
-    const styled = (style: 'form' | 'spaceDelimited' | 'pipeDelimited' | 'deepObject', explode = true) => ({ f: { style, explode, reserved: false } })
+    const styled = (style: 'form' | 'spaceDelimited' | 'pipeDelimited' | 'deepObject', explode = true) =>
+      ({ f: { style, explode, reserved: false } })
     const form = (value: Json, fields: DescribedBody['fields']) => body({ f: value }, 'urlencoded', 'x/y', fields).body
-    expect(form({ a: 1, b: { c: ['x', 'y'] } }, styled('deepObject'))).toBe('f%5Ba%5D=1&f%5Bb%5D%5Bc%5D%5B0%5D=x&f%5Bb%5D%5Bc%5D%5B1%5D=y')
+    expect(form({ a: 1, b: { c: ['x', 'y'] } }, styled('deepObject'))).toBe(
+      'f%5Ba%5D=1&f%5Bb%5D%5Bc%5D%5B0%5D=x&f%5Bb%5D%5Bc%5D%5B1%5D=y',
+    )
     expect(form([{ a: 1 }, { a: 2 }], styled('deepObject'))).toBe('f%5B0%5D%5Ba%5D=1&f%5B1%5D%5Ba%5D=2')
     expect(form(['x', 'y'], styled('form', false))).toBe('f=x,y')
     expect(form(['x', 'y'], styled('pipeDelimited', false))).toBe('f=x%7Cy')
@@ -72,11 +84,15 @@ describe('a body', () => {
     ['an object inside a list', [{ a: 1 }], { f: { style: 'form', explode: true, reserved: false } }],
     ['an object as text', { a: 1 }, { f: { style: 'text' } }],
   ])('rejects %s, which its encoding does not support', (_, value, fields) => {
-    expect(() => body({ f: value }, 'urlencoded', 'x/y', fields)).toThrow(expect.objectContaining({ code: 'InputInvalid' }))
+    expect(() => body({ f: value }, 'urlencoded', 'x/y', fields)).toThrow(
+      expect.objectContaining({ code: 'InputInvalid' }),
+    )
     expect(() => body([value], 'urlencoded', 'x/y', fields)).toThrow('must be an object')
   })
   it('is omitted if there is no argument', () => {
-    const { body: none, headers } = sent({}, { body: { argument: 'body', form: 'json', mediaType: 'application/json', fields: {} } })
+    const { body: none, headers } = sent(
+      {}, { body: { argument: 'body', form: 'json', mediaType: 'application/json', fields: {} } },
+    )
     expect([none, headers.has('content-type')]).toEqual([undefined, false])
   })
 })

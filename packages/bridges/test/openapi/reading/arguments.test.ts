@@ -6,14 +6,16 @@ const inQuery = (name: string, more: object = {}) => ({ name, in: 'query', schem
 describe('parameters', () => {
   it('become arguments with schema, place and style', () => {
     const api = operation({ parameters: [
-      inQuery('q', { description: 'What to look for.', required: true }), inQuery('filter[name]', { style: 'deepObject', explode: true }),
+      inQuery('q', { description: 'What to look for.', required: true }),
+      inQuery('filter[name]', { style: 'deepObject', explode: true }),
       inQuery('pipes', { style: 'pipeDelimited' }), { name: 'X-Tag', in: 'header', schema: { type: 'integer' } },
       { name: 'where', in: 'query', content: { 'application/json': { schema: { type: 'object' } } } },
     ] }, {}, 'get')
     expect(schemaOf(api)).toEqual({
       type: 'object', required: ['id', 'q'], additionalProperties: false,
       properties: {
-        id: { type: 'string' }, q: { type: 'string', description: 'What to look for.' }, filter_name_: { type: 'string' }, pipes: { type: 'string' },
+        id: { type: 'string' }, q: { type: 'string', description: 'What to look for.' },
+        filter_name_: { type: 'string' }, pipes: { type: 'string' },
         'X-Tag': { type: 'integer' }, where: { type: 'object' },
       },
     })
@@ -28,22 +30,28 @@ describe('parameters', () => {
   })
 
   it('with the same name get their place as a prefix', () => {
-    expect(Object.keys(schemaOf(operation({ parameters: [inQuery('id')] }))['properties'] as object)).toEqual(['id', 'query_id'])
+    expect(Object.keys(schemaOf(operation({ parameters: [inQuery('id')] }))['properties'] as object)).toEqual([
+      'id', 'query_id',
+    ])
     expect(operation({ parameters: [inQuery('id'), inQuery('query_id'), inQuery('a b'), inQuery('a:b'), inQuery('a;b')] }).faults).toHaveLength(1)
   })
 
   it('of the operation override those of the path; optional cookies and connection headers are ignored', () => {
     const api = operation({ parameters: [
-      { name: 'id', in: 'path', required: true, schema: { type: 'integer' } }, { name: 'sid', in: 'cookie', schema: {} },
+      { name: 'id', in: 'path', required: true, schema: { type: 'integer' } },
+      { name: 'sid', in: 'cookie', schema: {} },
       { name: 'Authorization', in: 'header', schema: {} }, { name: 'Content-Type', in: 'header', schema: {} },
     ] })
     expect(schemaOf(api)['properties']).toEqual({ id: { type: 'integer' } })
   })
 
   it.each([
-    ['a required cookie', { name: 'sid', in: 'cookie', required: true }], ['an unsupported style', inQuery('q', { style: 'simple' })],
-    ['a path in matrix style', { name: 'id', in: 'path', required: true, style: 'matrix' }], ['no place', { name: 'q' }], ['an unknown place', { name: 'q', in: 'body' }],
-    ['no name', { in: 'query' }], ['a header name with a line break', { name: 'a\r\nb', in: 'header' }], ['an external reference', { $ref: 'other.yaml#/q' }],
+    ['a required cookie', { name: 'sid', in: 'cookie', required: true }],
+    ['an unsupported style', inQuery('q', { style: 'simple' })],
+    ['a path in matrix style', { name: 'id', in: 'path', required: true, style: 'matrix' }],
+    ['no place', { name: 'q' }], ['an unknown place', { name: 'q', in: 'body' }],
+    ['no name', { in: 'query' }], ['a header name with a line break', { name: 'a\r\nb', in: 'header' }],
+    ['an external reference', { $ref: 'other.yaml#/q' }],
     ['an unsupported media type', { name: 'q', in: 'query', content: { 'application/xml': {} } }], ['a string', 'q'],
   ])('reject the operation: %s', (_, parameter) => {
     const api = operation({ parameters: [parameter] })
@@ -56,11 +64,15 @@ describe('bodies', () => {
   it('use the preferred media type', () => {
     const formOf = (content: object) => body(content).operations[0]?.body
     expect(formOf({ 'text/plain': {}, 'application/x-www-form-urlencoded': {}, 'application/json; charset=utf-8': {} })).toMatchObject({ form: 'json', mediaType: 'application/json' })
-    expect(formOf({ 'application/merge-patch+json': {} })).toMatchObject({ form: 'json', mediaType: 'application/merge-patch+json' })
+    expect(formOf({ 'application/merge-patch+json': {} })).toMatchObject({
+      form: 'json', mediaType: 'application/merge-patch+json',
+    })
     expect(formOf({ '*/*': {} })).toMatchObject({ form: 'json', mediaType: 'application/json' })
     expect(formOf({ 'text/csv': {}, 'application/x-www-form-urlencoded': {} })).toMatchObject({ form: 'urlencoded' })
     expect(formOf({ 'text/csv': {} })).toMatchObject({ form: 'text', mediaType: 'text/csv' })
-    expect(body({ 'multipart/form-data': {} }).faults).toEqual([expect.stringContaining('with an unsupported media type')])
+    expect(body({ 'multipart/form-data': {} }).faults).toEqual([
+      expect.stringContaining('with an unsupported media type'),
+    ])
     expect(body({ 'application/octet-stream': {} }, false).operations).toEqual([])
   })
 })
@@ -73,7 +85,8 @@ describe('form fields', () => {
   it('use the encoding of the document, with its defaults', () => {
     const any = { a: {}, b: {}, c: {}, d: {}, e: {}, f: {} }
     expect(fieldsOf(any, {
-      a: { style: 'deepObject' }, b: { explode: false }, c: { style: 'pipeDelimited' }, d: { contentType: 'application/json; charset=utf-8' },
+      a: { style: 'deepObject' }, b: { explode: false }, c: { style: 'pipeDelimited' },
+      d: { contentType: 'application/json; charset=utf-8' },
       e: { contentType: 'text/plain' }, f: { headers: {} }, g: { allowReserved: true, contentType: 'image/png' },
     })).toEqual({
       a: { style: 'deepObject', explode: false, reserved: false }, b: { style: 'form', explode: false, reserved: false }, c: { style: 'pipeDelimited', explode: false, reserved: false },
@@ -82,7 +95,8 @@ describe('form fields', () => {
   })
 
   it.each<readonly [string, object, object]>([
-    ['an unsupported style', {}, { style: 'matrix' }], ['an unsupported media type', {}, { contentType: 'image/png' }], ['an object as text', { type: 'object' }, { contentType: 'text/plain' }],
+    ['an unsupported style', {}, { style: 'matrix' }], ['an unsupported media type', {}, { contentType: 'image/png' }],
+    ['an object as text', { type: 'object' }, { contentType: 'text/plain' }],
     ['a list of objects in a style without nesting', { type: 'array', items: { $ref: '#/components/schemas/Part' } }, { style: 'form' }],
     ['an object of lists in a style without nesting', { type: 'object', properties: { x: { type: 'array' } } }, { style: 'form', explode: true }], ['an invalid encoding', {}, 7 as never],
   ])('reject the operation and name the field: %s', (_, schema, encoding) => {
@@ -125,32 +139,43 @@ describe('schemas', () => {
   it('of OpenAPI 3.0 are converted to 2020-12', () => {
     const written = {
       type: 'object', properties: {
-        a: { type: 'string', nullable: true, enum: ['x'], example: { nullable: true } }, b: { type: 'number', minimum: 1, exclusiveMinimum: true, maximum: 5, exclusiveMaximum: false, format: 'money' },
-        c: { allOf: [{ $ref: '#/components/schemas/C', description: 'ignored there' }], nullable: true }, nullable: { type: 'boolean' },
+        a: { type: 'string', nullable: true, enum: ['x'], example: { nullable: true } },
+        b: { type: 'number', minimum: 1, exclusiveMinimum: true, maximum: 5, exclusiveMaximum: false, format: 'money' },
+        c: { allOf: [{ $ref: '#/components/schemas/C', description: 'ignored there' }], nullable: true },
+        nullable: { type: 'boolean' },
       },
     }
     expect(bodyOf(schema(written, { C: { type: 'object' } }, '3.0.1'))).toEqual({
       type: 'object', properties: {
-        a: { type: ['string', 'null'], enum: ['x', null] }, b: { type: 'number', exclusiveMinimum: 1, maximum: 5, format: 'money' },
+        a: { type: ['string', 'null'], enum: ['x', null] },
+        b: { type: 'number', exclusiveMinimum: 1, maximum: 5, format: 'money' },
         c: { anyOf: [{ allOf: [{ $ref: '#/$defs/C' }] }, { type: 'null' }] }, nullable: { type: 'boolean' },
       },
     })
   })
 
   it('in older drafts are converted and reported', () => {
-    const api = schema({ type: 'object', properties: { size: { type: 'integer', minimum: 0, exclusiveMinimum: true, required: true } } })
-    expect(bodyOf(api)).toEqual({ type: 'object', properties: { size: { type: 'integer', exclusiveMinimum: 0 } }, required: ['size'] })
+    const api = schema({
+      type: 'object', properties: { size: { type: 'integer', minimum: 0, exclusiveMinimum: true, required: true } },
+    })
+    expect(bodyOf(api)).toEqual({
+      type: 'object', properties: { size: { type: 'integer', exclusiveMinimum: 0 } }, required: ['size'],
+    })
     expect(api.mended).toEqual(['"go" (POST /x/{id}) has "required" inside properties, boolean exclusive bounds'])
   })
 
   it('omit readOnly properties', () => {
     const written = { type: 'object', required: ['id', 'name'], properties: { id: { type: 'string', readOnly: true }, name: { type: 'string' } } }
-    expect(bodyOf(schema(written))).toEqual({ type: 'object', required: ['name'], properties: { name: { type: 'string' } } })
+    expect(bodyOf(schema(written))).toEqual({
+      type: 'object', required: ['name'], properties: { name: { type: 'string' } },
+    })
   })
 
   it.each([
-    ['a file', { $ref: '../secrets.json' }], ['a host', { $ref: 'https://evil.example/s.json#/a' }], ['a missing schema', { $ref: '#/components/schemas/None' }],
-    ['an anchor', { $ref: '#Node' }], ['a file, in a nested schema', { properties: { a: { items: { $ref: 'file:///etc/passwd' } } } }],
+    ['a file', { $ref: '../secrets.json' }], ['a host', { $ref: 'https://evil.example/s.json#/a' }],
+    ['a missing schema', { $ref: '#/components/schemas/None' }],
+    ['an anchor', { $ref: '#Node' }],
+    ['a file, in a nested schema', { properties: { a: { items: { $ref: 'file:///etc/passwd' } } } }],
   ])('reject the operation for a reference to %s', (_, written) => {
     expect(schema(written)).toMatchObject({ operations: [], faults: [expect.stringMatching(/refers to ".*", (?:outside the document, which is not supported|which does not exist)/)] })
   })

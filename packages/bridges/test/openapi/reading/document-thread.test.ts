@@ -16,20 +16,27 @@ paths:
 `
 
 it('reads JSON and YAML', async () => {
-  expect(await reading(JSON.stringify(document({ '/x': { get: { operationId: 'go' } } })))).toMatchObject({ ok: true, api: { operations: [{ operationId: 'go' }] } })
+  expect(await reading(JSON.stringify(document({ '/x': { get: { operationId: 'go' } } })))).toMatchObject({
+    ok: true, api: { operations: [{ operationId: 'go' }] },
+  })
   expect(await reading(YAML)).toMatchObject({ ok: true, api: { operations: [{ operationId: 'list' }] } })
 })
 
 const bomb = `a: &a [x,x,x,x,x,x,x,x,x]\n${'bcdefghi'.split('').map((name, index) => `${name}: &${name} [${Array(9).fill(`*${'abcdefghi'[index]}`).join(',')}]`).join('\n')}\n`
 
 it('does not follow references to files', async () => {
-  expect(await reading('{"openapi":"3.1.0","paths":{"/x":{"$ref":"file:///etc/passwd"}}}')).toMatchObject({ ok: true, api: { faults: [expect.stringContaining('outside the document')] } })
+  expect(await reading('{"openapi":"3.1.0","paths":{"/x":{"$ref":"file:///etc/passwd"}}}')).toMatchObject({
+    ok: true, api: { faults: [expect.stringContaining('outside the document')] },
+  })
 })
 
 it.each([
-  ['incomplete JSON', '{"openapi":'], ['incomplete YAML', 'a: [b'], ['plain text', 'hello'], ['an empty file', ''], ['a duplicate key', 'openapi: 3.0.0\nopenapi: 3.1.0\n'],
-  ['a YAML bomb', bomb], ['a recursive alias', 'openapi: 3.1.0\npaths: &a\n  /x: *a\n'], ['very deep JSON', '['.repeat(100_000)], ['very deep YAML', `${'- '.repeat(100_000)}a`],
-  ['the key __proto__', '{"openapi":"3.1.0","__proto__":{}}'], ['the key __proto__ in YAML', 'openapi: 3.1.0\n__proto__: { a: 1 }\n'], ['two documents', 'a: 1\n---\nb: 2\n'],
+  ['incomplete JSON', '{"openapi":'], ['incomplete YAML', 'a: [b'], ['plain text', 'hello'], ['an empty file', ''],
+  ['a duplicate key', 'openapi: 3.0.0\nopenapi: 3.1.0\n'],
+  ['a YAML bomb', bomb], ['a recursive alias', 'openapi: 3.1.0\npaths: &a\n  /x: *a\n'],
+  ['very deep JSON', '['.repeat(100_000)], ['very deep YAML', `${'- '.repeat(100_000)}a`],
+  ['the key __proto__', '{"openapi":"3.1.0","__proto__":{}}'],
+  ['the key __proto__ in YAML', 'openapi: 3.1.0\n__proto__: { a: 1 }\n'], ['two documents', 'a: 1\n---\nb: 2\n'],
 ])('rejects %s', async (_, text) => {
   expect(await reading(text)).toEqual({ ok: false, message: expect.any(String) })
 })

@@ -21,13 +21,16 @@ it('describes operations with an id, and counts those without', () => {
 })
 
 it.each([
-  ['swagger', { swagger: '2.0', paths: {} }], ['a later version', { openapi: '3.2.0' }], ['a number', { openapi: 3.1 }], ['a list', []], ['null', null],
+  ['swagger', { swagger: '2.0', paths: {} }], ['a later version', { openapi: '3.2.0' }], ['a number', { openapi: 3.1 }],
+  ['a list', []], ['null', null],
 ])('rejects %s', (_, written) => {
   expect(() => readOperations(written as never, ALL)).toThrow(/has an unsupported version|is not an object/)
 })
 
 it('rejects operations with a duplicate id', () => {
-  const api = read({ '/a': { get: plain('same') }, '/b': { get: plain('same'), post: plain('other') }, '/c': { get: plain('same') } })
+  const api = read({
+    '/a': { get: plain('same') }, '/b': { get: plain('same'), post: plain('other') }, '/c': { get: plain('same') },
+  })
   expect(ids(api)).toEqual(['other'])
   expect(api.faults).toEqual(['"same" (GET /a) has the same operationId as "same" (GET /b) and "same" (GET /c)'])
 })
@@ -45,16 +48,22 @@ it('combines filters, matches paths by segment, and reports an unknown id', () =
 })
 
 it('limits the number of operations and of reported faults', () => {
-  const many = (more: object) => read(Object.fromEntries(Array.from({ length: 500 }, (_, index) => [`/p${index}`, { get: plain(`id${index}`, more) }])))
-  expect(many({})).toMatchObject({ operations: { length: 128 }, faults: [expect.stringContaining('there are 372 operations over the limit of 128')] })
+  const many = (more: object) => read(
+    Object.fromEntries(Array.from({ length: 500 }, (_, index) => [`/p${index}`, { get: plain(`id${index}`, more) }])),
+  )
+  expect(many({})).toMatchObject({
+    operations: { length: 128 }, faults: [expect.stringContaining('there are 372 operations over the limit of 128')],
+  })
   expect(many({ parameters: 'none' })).toMatchObject({ operations: [], faults: { length: 128 } })
 })
 
 describe('an operation is rejected', () => {
   it.each([
     ['a path parameter is not described', { '/x/{id}': { get: plain('go') } }],
-    ['its path contains ..', { '/x/../y': { get: plain('go') } }], ['its path contains an encoded ..', { '/x/%2E%2e/y': { get: plain('go') } }],
-    ['its path contains a query', { '/x?admin=1': { get: plain('go') } }], ['its path is a URL', { 'https://evil.example/x': { get: plain('go') } }],
+    ['its path contains ..', { '/x/../y': { get: plain('go') } }],
+    ['its path contains an encoded ..', { '/x/%2E%2e/y': { get: plain('go') } }],
+    ['its path contains a query', { '/x?admin=1': { get: plain('go') } }],
+    ['its path is a URL', { 'https://evil.example/x': { get: plain('go') } }],
     ['its path has invisible characters', { '/x\u202e': { get: plain('go') } }],
     ['its method is TRACE', { '/x': { trace: plain('go') } }],
     ['its path item is external', { '/x': { $ref: 'https://evil.example/paths.json' } }],
@@ -71,15 +80,23 @@ describe('an operation is rejected', () => {
 })
 
 it('reads own members only', () => {
-  expect(read({ '/x': { get: plain('go', { parameters: [{ $ref: '#/constructor' }] }) } }).faults).toEqual([expect.stringContaining('which does not exist')])
+  expect(read({ '/x': { get: plain('go', { parameters: [{ $ref: '#/constructor' }] }) } }).faults).toEqual([
+    expect.stringContaining('which does not exist'),
+  ])
   expect(readOperations(document({}, { servers: [{ url: 'https://{toString}.example', variables: {} }] }), ALL).server).toBeNull()
 })
 
 it('a body argument never replaces a parameter', () => {
   const body = { content: { 'application/json': { schema: { type: 'object' } } } }
   const inQuery = (name: string) => ({ name, in: 'query', schema: {} })
-  expect(operation({ requestBody: body }).operations[0]!.body).toEqual({ argument: 'body', form: 'json', mediaType: 'application/json', fields: {} })
-  expect(operation({ requestBody: body, parameters: [inQuery('body')] }).operations[0]!.body).toMatchObject({ argument: '_request_body' })
-  expect(operation({ requestBody: body, parameters: [inQuery('body'), inQuery('_request_body')] }).faults).toHaveLength(1)
+  expect(operation({ requestBody: body }).operations[0]!.body).toEqual({
+    argument: 'body', form: 'json', mediaType: 'application/json', fields: {},
+  })
+  expect(operation({ requestBody: body, parameters: [inQuery('body')] }).operations[0]!.body).toMatchObject({
+    argument: '_request_body',
+  })
+  expect(operation({ requestBody: body, parameters: [inQuery('body'), inQuery('_request_body')] }).faults).toHaveLength(
+    1,
+  )
   expect(operation({ requestBody: body }, {}, 'get').operations[0]!.body).toBeNull()
 })

@@ -16,4 +16,5 @@ export function operation(fields: object, more: object = {}, method = 'post'): D
   return read({ '/x/{id}': { parameters: [id], [method]: { operationId: 'go', ...fields } } }, more)
 }
 
-export const schemaOf = (api: DescribedApi): Record<string, Json> => api.operations[0]!.inputSchema as Record<string, Json>
+export const schemaOf = (api: DescribedApi): Record<string, Json> =>
+  api.operations[0]!.inputSchema as Record<string, Json>
