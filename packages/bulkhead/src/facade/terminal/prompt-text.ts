@@ -77,10 +77,11 @@ export function approvalText(approval: ApprovalRequest, screen: Screen): Approva
       return rowsOf(visibleText(line), screen, `  ${first}`, `  ${':'.padEnd(LABEL)}`)
     })
   const { rows: [heading = '', ...more], namesEffect } = headingOf(approval, screen)
-  const head = [styleText('bold', heading), ...more, ...labelled('from:', [origin])]
+  const head = [styleText('bold', heading), ...more]
   const lists = [
-    labelled('called by:', calledBy), labelled('would:', namesEffect ? [] : touches), labelled('may:', mayTouch),
-    labelled('because:', reasons), labelled('key:', [approvalKey, ...(keyByTool ? [KEY_BY_TOOL] : [])]),
+    labelled('from:', [origin]), labelled('called by:', calledBy), labelled('would:', namesEffect ? [] : touches),
+    labelled('may:', mayTouch), labelled('because:', reasons),
+    labelled('key:', [approvalKey, ...(keyByTool ? [KEY_BY_TOOL] : [])]),
   ]
   const args = ['  arguments:', ...rowsOf(argumentsText, screen, '  | ', '  : ')]
   const shortLists = lists.map((rows) => clipped(rows, LIST_ROWS)).flat()
