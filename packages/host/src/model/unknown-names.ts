@@ -12,7 +12,7 @@ export type Naming = Pick<LayerConfig, 'layer' | 'location' | 'omitted'> & {
   readonly offered?: readonly string[] | undefined
 }
 
-/** What configuration can name here: tools, extensions and servers, also those that are switched off or could not be loaded. */
+/** The names that configuration can use: tools, extensions and servers, also disabled ones and those that failed to load. */
 export interface KnownNames {
   /** Whether a tool of the name is offered. */
   isOffered(tool: string): boolean

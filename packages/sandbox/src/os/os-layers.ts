@@ -37,7 +37,7 @@ export function detectOsLayers(): Promise<OsLayers> {
 
 /** The layers for process compartments. Rejects with CapabilityUnavailable when one is required and missing. */
 export async function osLayersFor(mode: OsMode, detect: () => Promise<OsLayers> = detectOsLayers): Promise<OsLayers> {
-  if (mode === 'off') return withoutLayers('it is switched off')
+  if (mode === 'off') return withoutLayers('it is disabled')
   const layers = await detect()
   if (mode === 'require') refuseWithout(layers)
   return layers

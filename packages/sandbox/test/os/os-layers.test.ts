@@ -173,7 +173,7 @@ describe('the mode', () => {
 
   it('off uses nothing and tries nothing', async () => {
     const layers = await osLayersFor('off', () => Promise.reject(new Error('tried')))
-    expect(layers).toEqual(withoutLayers('it is switched off'))
+    expect(layers).toEqual(withoutLayers('it is disabled'))
   })
 
   it('auto uses what works', async () => {

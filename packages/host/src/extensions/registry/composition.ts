@@ -28,7 +28,7 @@ export interface Composition {
 /**
  * Who answers to which name. Of the candidates with one id the highest layer is taken; of the tools with one name
  * again. An extension that breaks a rule is refused and the next layer below is tried, until nothing is left to refuse. Pure.
- * `locked`: the tools that ship with the host under locked names, also where they are switched off.
+ * `locked`: the tools that ship with the host under locked names, even if they are disabled.
  */
 export function compose(candidates: readonly Candidate[], locked: ReadonlyMap<string, ToolManifest>): Composition {
   const conflicts = findIdConflicts(candidates.map(registrantOf))

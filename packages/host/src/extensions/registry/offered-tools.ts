@@ -42,7 +42,7 @@ export class OfferedTools {
     return tool?.extension.descriptor.manifest.reloadBehavior === 'in-turn' ? this.#now().offers.get(name)?.tool : tool
   }
 
-  /** Why the configuration does not let the tool be called, or undefined. What it has switched off meanwhile is off too. */
+  /** Why the current configuration disables the tool, or undefined. */
   switchedOff(name: string): string | undefined {
     const { offers, settings } = this.#now()
     return whyOff(name, this.#offers, this.#settings) ?? whyOff(name, offers, settings)
@@ -66,8 +66,9 @@ export class OfferedTools {
 }
 
 function whyOff(name: string, offers: Offers, settings: Settings): string | undefined {
-  if (settings.file.toolsEnabled === false) return 'Tools are switched off by the configuration.'
-  return settings.common('enabled', name, offers.get(name)?.tool.extension.descriptor) === false ? `The tool "${name}" is switched off by the configuration.` : undefined
+  if (settings.file.toolsEnabled === false) return 'Tools are disabled by the configuration.'
+  const enabled = settings.common('enabled', name, offers.get(name)?.tool.extension.descriptor)
+  return enabled === false ? `The tool "${name}" is disabled by the configuration.` : undefined
 }
 
 /** The registry of one moment. Never changes: what is loaded later makes another. */

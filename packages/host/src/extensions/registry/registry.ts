@@ -30,7 +30,7 @@ export type RegistrySources = Omit<CandidateSources, 'lookUp'>
  */
 export class Registry {
   readonly #sources: RegistrySources
-  /** The tools that ship with the host under locked names, also where they are switched off. */
+  /** The tools that ship with the host under locked names, even if they are disabled. */
   readonly #locked = new Map<string, ToolManifest>()
   #present: Proposal
   #view: RegistryView

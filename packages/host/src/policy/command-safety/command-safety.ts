@@ -13,7 +13,7 @@ export interface CommandSafety {
 }
 
 /**
- * Configured by the layers, or undefined if it is switched off. The operator may loosen it; a project, which may be
+ * Configured by the layers, or undefined if it is disabled. The operator may loosen it; a project, which may be
  * third-party, can only tighten it. A pattern that cannot be compiled matches every command.
  */
 export function commandSafetyOf(layers: readonly LayerConfig[]): CommandSafety | undefined {

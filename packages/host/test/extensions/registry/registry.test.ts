@@ -174,7 +174,7 @@ test('a tool that the configuration disables is not listed, and the error says w
   expect(some.offered().get('three')).toBeUndefined()
   const all = createRegistry({ extensions, config: { toolsEnabled: false } })
   expect(all.list()).toEqual([])
-  expect(all.offered().switchedOff('two')).toBe('Tools are switched off by the configuration.')
+  expect(all.offered().switchedOff('two')).toBe('Tools are disabled by the configuration.')
 })
 
 test('names of object prototypes are ordinary names', () => {
