@@ -127,11 +127,11 @@ export function readMode(text: string | undefined): SecurityMode | undefined {
  * matching servers whose tools are not known yet.
  */
 export async function meantCall<Call extends { readonly name: string; readonly arguments: Json }>(
-  host: Pick<Host, 'mcp' | 'tool'>, call: Call, connecting: boolean,
+  host: Pick<Host, 'mcp' | 'tool'>, request: Call, connecting: boolean,
 ): Promise<Call> {
-  const meant = connecting ? serversMeant(call.name, host.mcp.servers()) : []
+  const meant = connecting ? serversMeant(request.name, host.mcp.servers()) : []
   if (meant.length > 0) await host.mcp.connect(meant)
-  return canonicalCall(call, (name) => host.tool(name))
+  return canonicalCall(request, (name) => host.tool(name))
 }
 
 const serversMeant = (tool: string, servers: readonly McpServerStatus[]): readonly string[] =>
