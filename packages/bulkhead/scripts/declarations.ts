@@ -46,7 +46,12 @@ const nameOf = (node: { readonly type: string } & object): string => 'name' in n
 
 /** Every name that a module exports, in the order it is written. */
 export function exportedNames(file: string): readonly string[] {
-  return read(file).body.flatMap((statement) => statement.type === 'ExportNamedDeclaration' ? statement.specifiers.map(({ exported }) => nameOf(exported)) : [])
+  return read(file).body.flatMap((statement) => {
+    if (statement.type !== 'ExportNamedDeclaration') return []
+    const { specifiers, declaration } = statement
+    const own = declaration?.type === 'FunctionDeclaration' && declaration.id ? [declaration.id.name] : []
+    return [...specifiers.map(({ exported }) => nameOf(exported)), ...own]
+  })
 }
 
 /** Follows re-exports and imports to where the name is declared. */

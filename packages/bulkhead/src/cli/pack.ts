@@ -22,8 +22,8 @@ ${HOME_DETAILS}
 
 Checks the folder as a host does and parses its code without running it. Writes ${INTEGRITY_FILE} into the folder, and
 ID-VERSION.tgz. Dot files, node_modules, earlier tarballs and files not listed in "files" of package.json are left
-out. If the code uses dependencies, they are bundled into the main module. To sign: pack, sign ${INTEGRITY_FILE} into
-bulkhead.sigstore.json in the same folder, then pack again.`,
+out. If the code uses dependencies, they are bundled into the main module. To sign: pack, sign ${INTEGRITY_FILE}
+into bulkhead.sigstore.json in the same folder, then pack again.`,
 
   async run(args) {
     const { values, positionals } = readOptions(args, { ...HOME_OPTIONS, out: { type: 'string' } })
