@@ -31,7 +31,7 @@ describe('bulkhead install', () => {
   it('shows the package and its powers, and writes nothing without consent', async () => {
     const { code, stdout, stderr } = await run('install', greet('1.0.0', ['api.example']))
     expect([code, stdout]).toEqual([1, ''])
-    expect(stderr).toMatch(/greeter 1\.0\.0[\s\S]*signed +no[\s\S]*tool +greet: reaches api\.example[\s\S]*asks +"greeter" has not been accepted before/)
+    expect(stderr).toMatch(/greeter 1\.0\.0[\s\S]*signed +no[\s\S]*tool +greet: reaches api\.example[\s\S]*consent +"greeter" has not been accepted before/)
     expect(stderr).toMatch(/ConsentRequired .*--yes/)
     expect(readdirSync(folder)).not.toContain('home')
   })
