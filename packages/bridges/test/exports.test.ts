@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest'
-import * as anthropic from '../src/anthropic/index.ts'
+import * as anthropic from '../src/anthropic.ts'
 import * as mcp from '../src/mcp/index.ts'
-import * as openai from '../src/openai/index.ts'
+import * as openai from '../src/openai.ts'
 import * as openapi from '../src/openapi/index.ts'
-import * as otel from '../src/otel/index.ts'
+import * as otel from '../src/otel.ts'
 
 it('exports exactly this', () => {
   expect(Object.keys(anthropic).toSorted()).toEqual(['fromToolUse', 'toMessagesTools', 'toToolResult'])

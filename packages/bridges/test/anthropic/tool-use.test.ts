@@ -1,6 +1,6 @@
 import type { Outcome, ToolDefinition } from '@bulkhead/contract'
 import { expect, it } from 'vitest'
-import { fromToolUse, toMessagesTools, toToolResult } from '../../src/anthropic/index.ts'
+import { fromToolUse, toMessagesTools, toToolResult } from '../../src/anthropic.ts'
 
 const metadata: Outcome['metadata'] = { call_id: 'c1', tool: 'forecast', origin: null, duration_ms: 1, attempt: 1 }
 const forecast: ToolDefinition = {

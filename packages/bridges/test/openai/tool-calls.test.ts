@@ -1,7 +1,7 @@
 import type { Outcome, ToolDefinition } from '@bulkhead/contract'
 import type { JsonObject } from '@bulkhead/kit/json'
 import { describe, expect, it } from 'vitest'
-import { fromToolCall, toToolMessage } from '../../src/openai/index.ts'
+import { fromToolCall, toToolMessage } from '../../src/openai.ts'
 
 const call = (args: string) =>
   ({ id: 'c1', type: 'function' as const, function: { name: 'forecast', arguments: args } })

@@ -3,7 +3,7 @@ import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-ho
 import { BasicTracerProvider, InMemorySpanExporter, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-base'
 import type { BulkheadEvent, EventBody, EventListener } from '@bulkhead/contract'
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
-import { traceTools } from '../../src/otel/index.ts'
+import { traceTools } from '../../src/otel.ts'
 
 const exporter = new InMemorySpanExporter()
 const provider = new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] })

@@ -1,8 +1,7 @@
 import type { PowerCapability, PowerItem } from '@bulkhead/contract'
 
 const CAPABILITY_WORDS: Readonly<Record<PowerCapability, string>> = {
-  interact: 'asks the person', 'tools.call': 'calls other tools', session: 'keeps notes for the session',
-  subagents: 'starts sub-agents',
+  interact: 'asks the person', 'tools.call': 'calls other tools', session: 'keeps notes for the session', subagents: 'starts sub-agents',
 }
 
 /** A local MCP server runs as a process of the user, without a sandbox. */

@@ -26,7 +26,7 @@ const FLOORS: Readonly<Record<string, readonly (string | readonly string[])[]>> 
   ],
   'packages/broker': ['*', ['net', 'shell'], ['fs', 'secrets'], ['hosts', 'process'], 'model'],
   'packages/sandbox': ['*', ['session', 'worker'], ['extension', 'pool'], 'process', ['os', 'wire']],
-  'packages/bridges': [['mcp', 'openapi'], ['anthropic', 'connected', 'openai', 'otel']],
+  'packages/bridges': [['mcp', 'openapi'], ['anthropic.ts', 'connected', 'openai.ts', 'otel.ts']],
   'packages/conformance': ['*'],
   'packages/bulkhead': ['bin.ts', 'cli', 'index.ts', 'facade'],
   bench: ['*', 'subjects', 'sides', ['harness', 'peers'], 'loads'],

@@ -19,9 +19,7 @@ function call(
   return execute(args, { signal: now(), progress: () => undefined, ...runtime })
 }
 
-async function connected(
-  servers: McpServers, config = resolved({ ship: ground.library() }),
-): Promise<ConnectedExtension> {
+async function connected(servers: McpServers, config = resolved({ ship: ground.library() })): Promise<ConnectedExtension> {
   servers.offer(config)
   await servers.connect(now())
   return servers.offer(config).extensions[0]!
@@ -61,9 +59,7 @@ it('offers cached tools without starting a server', async () => {
 
 it('passes only the named variables to a process, and starts it in the workspace', async () => {
   const env = { FIXTURE_TOKEN: 'a-long-enough-secret', OTHER_TOKEN: 'not for it' }
-  const extension = await connected(
-    ground.open({ env }), resolved({ ship: ground.library({ env: ['FIXTURE_TOKEN', 'NOT_SET'] }) }),
-  )
+  const extension = await connected(ground.open({ env }), resolved({ ship: ground.library({ env: ['FIXTURE_TOKEN', 'NOT_SET'] }) }))
   const { structuredContent } = await call(extension, 'ship_variables') as {
     structuredContent: { names: string[]; cwd: string; token: string },
   }
@@ -197,9 +193,7 @@ it('asks the person of the call, and declines if there is none', async () => {
 
 it('uses the newer handshake if a process rejects the older one', async () => {
   const library = ground.library() as { readonly command: readonly string[] }
-  const extension = await connected(
-    ground.open(), resolved({ ship: ground.library({ command: [...library.command, 'modern'] }) }),
-  )
+  const extension = await connected(ground.open(), resolved({ ship: ground.library({ command: [...library.command, 'modern'] }) }))
   expect(await call(extension, 'ship_echo', { text: 'ahoy' })).toEqual({ content: [{ type: 'text', text: 'ahoy' }] })
 })
 
