@@ -60,7 +60,6 @@ const REASONS: ReadonlyMap<unknown, string> = new Map([
 ])
 
 export function workspaceError(path: string, error: unknown): BulkheadError {
-  const why = REASONS.get((error as { readonly code?: unknown } | undefined)?.code)
-    ?? `cannot be opened: ${messageOf(error)}`
+  const why = REASONS.get(errorCode(error)) ?? `cannot be opened: ${messageOf(error)}`
   return new BulkheadError('ProjectPathInvalid', `The workspace "${path}" ${why}.`, { cause: error })
 }
