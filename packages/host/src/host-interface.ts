@@ -19,12 +19,12 @@ import type { Place } from './sessions/workspace.ts'
 export interface HostOptions extends Place {
   readonly store: Store
   readonly clock?: Clock
-  /** The folder {user-data} stands for. */
+  /** The folder of {user-data}. */
   readonly userData: string
   /** Looked up for declared names only. */
   readonly env: (name: string) => string | undefined
   readonly sidecar?: Sidecar
-  /** Who writes to the store, where several processes share it. Default: this host alone. */
+  /** The process that writes to the store, if several share it. Default: this host alone. */
   readonly owner?: Owner
   /** Answers questions of an extension that starts without a call: an eager one, or one that is reloaded. */
   readonly interactor?: Interactor
@@ -32,19 +32,19 @@ export interface HostOptions extends Place {
   readonly smokeCheck?: SmokeCheck
   /** Readers of the arguments of locked tools, by name, for every implementation of the tool. */
   readonly argumentsReaders?: ReadonlyMap<string, ArgumentsReader>
-  /** How long running calls may go on when they must end. */
+  /** How long running calls may take when they must end. */
   readonly drainMs?: number
 }
 
 export interface Host {
-  /** What people have approved of for longer than one call. */
+  /** Approvals that last longer than one call. */
   readonly approvals: ApprovalBook
   tools(): readonly ToolListing[]
-  /** What answers to the name, with its origin and generation. */
+  /** The tool of this name, with its origin and generation. */
   tool(name: string): ToolListing | undefined
-  /** Every extension that is loaded, hidden ones and those that are being let go too. */
+  /** Every loaded extension, including hidden and retired ones. */
   extensions(): readonly ExtensionStatus[]
-  /** The loader's and the registry's own: what is not offered, and why; and what a configuration or an open session says of no tool. */
+  /** What is not offered, and why; and unknown names in the configuration and in the options of open sessions. */
   readonly diagnostics: readonly Diagnostic[]
   /**
    * Tries the walls of the operating system now, instead of when the first extension starts in a process. A wall that is missing is
@@ -52,51 +52,51 @@ export interface Host {
    */
   tryWalls(): Promise<void>
   /**
-   * Offers more extensions, whatever a reload finds. What is wrong with one of them becomes a diagnostic. Rejects, and changes
-   * nothing, with HostClosed, or where one that is offered now would have to go: RegistrationConflict.
+   * Registers extensions, independent of reloads. A fault of one of them becomes a diagnostic. Rejects, and changes
+   * nothing, with HostClosed, or with RegistrationConflict if an offered extension would have to go.
    */
   register(extensions: readonly ExtensionDescriptor[]): Promise<void>
   /**
-   * Takes back one, of the layer that answers unless another is named; what it hid is offered again. It ends when the turns
-   * that know it and its calls have. Resolves with whether there was one.
+   * Unregisters an extension, of the layer in use unless another is named, and offers again what it hid. It stops after
+   * its turns and calls. Resolves with whether there was one.
    */
   unregister(id: string, layer?: Layer): Promise<boolean>
-  /** Takes back all. */
+  /** Unregisters all. */
   clear(): Promise<void>
   /**
-   * Brings what is offered to what there is now, without losing a call. Rejects, and changes nothing, with what the source
-   * rejects with, ExtensionNotFound, or HostClosed; what is wrong with one extension is in the report.
+   * Loads the current extensions without losing a call. Rejects, and changes nothing, with the error of the source,
+   * ExtensionNotFound or HostClosed. The report has the faults of single extensions.
    */
   reload(request?: ReloadRequest): Promise<ReloadReport>
   /**
-   * From here on the host works in another folder. Sessions that are open stay in theirs, with its tools and rules, and what
-   * they no longer need is unloaded when the last of them has closed.
+   * Switches the host to another folder. Open sessions stay in theirs, with its tools and rules. It is unloaded when
+   * the last of them has closed.
    */
   switchWorkspace(place: Place): Promise<SwitchReport>
   /**
-   * Rejects with HostClosed, and with ConfigInvalid, RequirementInvalid, ProjectPathInvalid or InputInvalid for options that
-   * make no sense.
+   * Rejects with HostClosed, and with ConfigInvalid, RequirementInvalid, ProjectPathInvalid or InputInvalid for invalid
+   * options.
    */
   openSession(options?: SessionOptions): Promise<Session>
   /**
-   * What is called from within `work`, in whichever session and however late, draws on a budget of its own: the async
-   * context carries it. Without limits, those of the configuration.
+   * Calls made within `work`, in any session and at any time, use a budget of their own: the async context carries it.
+   * Without limits, those of the configuration apply.
    */
   runWorkflow<Value>(limits: BudgetLimits | undefined, work: () => Value): Value
-  /** Calls that wait for an answer, or have one and wait to go on; `session.resume` does. Rejects with StoreUnavailable. */
+  /** Calls that wait for an answer, or have one and wait for `session.resume`. Rejects with StoreUnavailable. */
   pausedCalls(): Promise<readonly PausedCall[]>
-  /** Gives a paused call up. Rejects with StoreUnavailable. */
+  /** Drops a paused call. Rejects with StoreUnavailable. */
   forgetPaused(id: string): Promise<void>
   /** Calls that were open when a host of this store ended, each closed with an error outcome. Never rejects. */
   interruptedCalls(): Promise<readonly InterruptedCall[]>
-  /** Resolves when everything that happened so far is in the store. Rejects with StoreUnavailable when the audit of some of it is not. */
+  /** Resolves when all events so far are stored. Rejects with StoreUnavailable if audit records were lost. */
   flush(): Promise<void>
   /** `types`: the events to receive, all by default. Returns a function that ends the subscription. Throws ConfigInvalid. */
   on(listener: EventListener, types?: readonly EventType[]): () => void
-  /** What became of the calls so far, by tool. */
+  /** The outcomes of all calls so far, by tool. */
   metrics(): readonly ToolMetrics[]
   /**
-   * Lets running calls end, cancels what is left, stops extensions in reverse order. Never rejects; idempotent.
+   * Waits for running calls, cancels the rest, then stops extensions in reverse order. Never rejects; idempotent.
    * Sandbox and store stay open: the caller that opened them closes them.
    */
   close(): Promise<CloseReport>
@@ -110,7 +110,7 @@ export interface CloseReport extends StopReport {
 export interface SwitchReport {
   /** Sessions that stay in the folder that was left. */
   readonly sessionsLeft: number
-  /** Resolves when nothing of that folder runs any more: then its sandbox can be closed. */
+  /** Resolves when nothing of that folder runs: then its sandbox can be closed. */
   readonly unloaded: Promise<StopReport>
 }
 
@@ -119,18 +119,18 @@ export interface ExtensionStatus {
   readonly id: string
   readonly version: string
   readonly layer: Layer
-  /** Where it stands, for people. */
+  /** Its location, for display. */
   readonly location: string
   readonly generation: number
   readonly state: LifecycleState
-  /** offered: its tools can be called. hidden: one of a layer above or a fault stands before it. leaving: replaced, and still busy. */
+  /** offered: its tools can be called. hidden: by a layer above or a fault. leaving: replaced, and still busy. */
   readonly standing: 'offered' | 'hidden' | 'leaving'
   readonly tools: readonly string[]
-  /** Calls bound to it, those that wait for a person too. */
+  /** Calls bound to it, including those that wait for a person. */
   readonly calls: number
-  /** Why it failed last, while it is not active again. */
+  /** Why it failed last, until it is active again. */
   readonly fault?: BulkheadError
-  /** How long it rests before it may be started again. */
+  /** How long it stays quarantined. */
   readonly restMs?: number
 }
 

@@ -34,7 +34,7 @@ const OPTIONS: OptionForms<HostOptions> = {
   argumentsReaders: forms.having('get'), neverWritten: forms.list(forms.text), realPath: forms.method, drainMs: forms.number,
 }
 
-/** The owner of every extension's life and of every session. Throws ConfigInvalid for options that cannot be used. */
+/** Creates a host. Throws ConfigInvalid for invalid options. */
 export function createHost(options: HostOptions): Host {
   requireNodeVersion()
   requireOptions('createHost', options, OPTIONS, 'report', 'workspace', 'sandbox', 'store', 'userData', 'env')
@@ -44,7 +44,7 @@ export function createHost(options: HostOptions): Host {
 class ToolHost implements Host {
   readonly approvals: ApprovalBook
   readonly #sources: WorkspaceSources
-  /** Those that were left and have sessions. */
+  /** Earlier workspaces that still have sessions. */
   readonly #left = new Map<Workspace, PromiseWithResolvers<StopReport>>()
   readonly #audit: AuditTrail | undefined
   readonly #metrics = new MetricsRecorder()
@@ -177,7 +177,7 @@ class ToolHost implements Host {
 
   async flush(): Promise<void> {
     await Promise.all(this.#workspaces.map(({ projectApprovals }) => projectApprovals.settled()))
-    // Whatever one of them says, the other is waited for.
+    // Waits for both, also if one of them fails.
     const [, audit] = await Promise.allSettled([this.#sources.journal.settled(), this.#audit?.flush()])
     if (audit.status === 'rejected') throw audit.reason
   }
@@ -209,7 +209,7 @@ class ToolHost implements Host {
     return this.#workspace.context.registry
   }
 
-  /** The one that is current when it is ready. */
+  /** Resolves with the current workspace when it is ready. */
   async #readyWorkspace(): Promise<Workspace> {
     for (;;) {
       const workspace = this.#workspace
@@ -253,7 +253,7 @@ class ToolHost implements Host {
     const reports = await Promise.all(workspaces.map((workspace) => workspace.unload(closed(), drainMs)))
     // A caller that must know whether everything was saved has flushed; a loss was reported as SuppressedError.
     await this.flush().catch(() => undefined)
-    // And that telling is to be kept as well.
+    // That event must be stored too.
     await this.flush().catch(() => undefined)
     return {
       stopped: reports.flatMap(({ stopped }) => stopped), faults: reports.flatMap(({ faults }) => faults), cancelledCalls,

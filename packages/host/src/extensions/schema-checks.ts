@@ -12,8 +12,8 @@ import {
 export type SchemaFault = ValueFault
 
 /**
- * The first fault of a value, or undefined. `chars` is how long its JSON is, where that is known. Contract: never throws, changes
- * nothing, and takes no longer than a second: what does is a fault.
+ * The first fault of a value, or undefined. `chars`: the length of its JSON, if known. Contract: never throws, changes
+ * nothing, and takes at most a second: longer is a fault.
  */
 export type SchemaCheck = (value: Json, chars?: number) => SchemaFault | undefined
 
@@ -27,8 +27,8 @@ interface CompileOptions {
 }
 
 /**
- * Reviews each JSON Schema once, by its content, and compiles it with the first value, which for most is never: compiling costs a
- * thousand times what checking does.
+ * Reviews each JSON Schema once, by content, and compiles it with the first value. Most are never compiled, and
+ * compiling costs a thousand times as much as checking.
  */
 export class Validators {
   readonly #checks = new Map<string, SchemaCheck>()
@@ -40,14 +40,14 @@ export class Validators {
     const digest = `${isForeign ? 'foreign ' : ''}${hash('sha256', text)}`
     const known = this.#checks.get(digest)
     if (known) return known
-    // A copy: what the caller does to the schema later changes no check.
+    // A copy: later changes by the caller must not change the check.
     const document = review(JSON.parse(text) as Json, isForeign)
     let check: SchemaCheck | undefined
     const late: SchemaCheck = (value, chars) => {
       try {
         check ??= checkOf(this.#compile(document), schema, text)
       } catch (thrown) {
-        // Not kept: the library may not have been loaded for want of descriptors.
+        // Not cached: the library may have failed to load for lack of file descriptors.
         return { path: '', keyword: '', message: `cannot be held against the schema, which does not compile: ${messageOf(thrown)}` }
       }
       return check(value, chars)
@@ -68,7 +68,7 @@ export class Validators {
   }
 }
 
-/** Made with the first pattern: the library takes longer to load than a host takes to start. */
+/** Created with the first pattern: the library takes longer to load than a host takes to start. */
 const patterns = () => patternEngine(re2js().RE2JS)
 
 function review(schema: Json, isForeign: boolean): SchemaDocument {
@@ -108,8 +108,9 @@ const room: { work: () => unknown } = { work: () => undefined }
 let context: Context | undefined
 
 /**
- * Does something at once, for so long at most: what a stranger's schema makes of a stranger's value is ended like any other code of
- * theirs. Returns undefined when it was. Costs a fifth of a millisecond, for a clock of its own. Contract: throws what `work` throws.
+ * Runs synchronous work with a time limit, so that a third-party schema and value cannot block the host. Returns
+ * undefined if the limit was reached. Costs a fifth of a millisecond for its own timer. Contract: throws what `work`
+ * throws.
  */
 export function withinTime<Value>(work: () => Value, ms: number): { readonly value: Value } | undefined {
   context ??= createContext(room)
@@ -132,24 +133,24 @@ const load = createRequire(import.meta.url)
 export const ajv = (): typeof import('ajv/dist/2020.js') => load('ajv/dist/2020.js')
 export const re2js = (): typeof import('re2js') => load('re2js')
 
-/** All of them, before code of strangers runs: what is on the disk afterwards makes no difference. */
+/** Loads all of them before third-party code runs, so that later changes on the disk have no effect. */
 export function loadLateLibraries(): void {
   for (const library of [ajv, re2js]) library()
 }
 
-/** How much of each is done in a second, at least. */
+/** Operations per second, at least. */
 const CHECKS = 500_000_000
 const PATTERN_STEPS = 25_000_000
-/** So long may a check hold up everybody else. */
+/** The longest time that a check may block the host. */
 const QUICK_SECONDS = 0.1
-/** What one comparison of whole lists or objects is worth, for each character of theirs. */
+/** The cost of comparing whole lists or objects, per character. */
 const COMPARISON = 32
 /** Schemas that apply to one value through references. The loader allows no more. */
 const MOST_IN_PLACE = 2_000
 
 /**
- * How many characters a value may have for a schema to be held against it in no time, at the worst that such a schema can do:
- * everything in it applies to each character, and references double it. `patternSize` is that of its patterns together.
+ * How many characters a value may have so that its check is quick in the worst case: everything in the schema applies
+ * to each character, and references double the work. `patternSize`: of all its patterns together.
  */
 export function quickChars(schema: JsonObject, text: string, patternSize: number): number {
   const references = text.split(/"\$(?:ref|dynamicRef)"/).length - 1
@@ -158,7 +159,7 @@ export function quickChars(schema: JsonObject, text: string, patternSize: number
   return Math.floor(QUICK_SECONDS / seconds)
 }
 
-/** Of values that are compared as wholes. */
+/** The cost of `enum` and `const`, which compare whole values. */
 function comparisons(schema: Json): number {
   if (Array.isArray(schema)) return schema.reduce<number>((sum, item) => sum + comparisons(item), 0)
   if (!isJsonObject(schema)) return 0
@@ -171,7 +172,7 @@ const wholes = (value: Json): number => {
   return all.some((one) => typeof one === 'object' && one !== null) ? canonicalJson(value).length : 0
 }
 
-/** Whether a value has so many characters at most, or about so. Stops as soon as it has more. */
+/** Whether a value has about this many characters at most. Stops as soon as it has more. */
 export function isWithin(value: Json, chars: number): boolean {
   return remaining(value, chars) >= 0
 }

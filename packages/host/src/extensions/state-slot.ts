@@ -17,8 +17,8 @@ export interface SlotSources extends Omit<MigrationSources, 'extensionId'> {
 }
 
 /**
- * The own slot of one extension: `{ slotVersion, data }` under a key of its own. Reads and writes run in order. Another
- * generation of it, or another host, may write at any time: what it wrote is not lost under what was made of the state before.
+ * The state slot of one extension: `{ slotVersion, data }` under its own key. Reads and writes run in order. Another
+ * generation or another host may write at any time; a migration does not overwrite such a write.
  */
 export function openSlot(sources: SlotSources): StateAccess {
   const { descriptor: { id }, slot, check, store } = sources
@@ -26,7 +26,7 @@ export function openSlot(sources: SlotSources): StateAccess {
   const order = new Mutex()
   const { signal: never } = new AbortController()
 
-  /** What is stored, as the present version wants it. */
+  /** The stored state, migrated to the present version. */
   const current = async (): Promise<StoredState | undefined> => {
     for (;;) {
       const record = await store.read('state', key)
@@ -38,7 +38,7 @@ export function openSlot(sources: SlotSources): StateAccess {
     }
   }
   const isPresent = ({ slotVersion }: StoredState) => slotVersion === slot.slotVersion
-  /** Resolves with whether what was there could be replaced, and was. */
+  /** Resolves with whether the state was replaced. */
   const replace = async ({ slotVersion, data }: StoredState, mayGo: (now: Json | undefined) => boolean): Promise<boolean> => {
     let isReplaced = false
     await store.update('state', key, (now) => {
@@ -57,7 +57,7 @@ export function openSlot(sources: SlotSources): StateAccess {
       }
       await order.run(never, async () => {
         const state = { slotVersion: slot.slotVersion, data }
-        // State that this version rejects, or cannot migrate, is not its to write over.
+        // This version must not overwrite state that it rejects or cannot migrate.
         do await current()
         while (!await replace(state, (now) => now === undefined || slot.driftPolicy === 'warn' || isPresent(readRecord(now, id, key))))
       })
@@ -78,7 +78,7 @@ async function settleDrift(stored: StoredState, key: string, sources: SlotSource
   return migrateSlot(stored, { ...sources, extensionId })
 }
 
-/** A project's extension must not find the state of a global one by taking its id, nor another project's. */
+/** An extension of a project must not get the state of a global one with its id, or of another project. */
 function slotKey({ descriptor: { id, layer }, workspace }: SlotSources): string {
   const place = layer === 'project' ? hash('sha256', workspace) : 'any'
   return `${layer}/${place}/${id}`
@@ -102,8 +102,8 @@ export interface MigrationSources {
 }
 
 /**
- * A stored state brought to the present version by the extension's own code, which is not believed: the version it says and
- * the schema are checked. Rejects with SlotMigrationFailed.
+ * Migrates a stored state with the code of the extension. The result is checked: its version and the schema. Rejects
+ * with SlotMigrationFailed.
  */
 export async function migrateSlot(stored: StoredState, sources: MigrationSources): Promise<StoredState> {
   const { extensionId, slot: { slotVersion }, check } = sources

@@ -7,15 +7,15 @@ export interface BudgetLimits {
   readonly calls?: number | undefined
 }
 
-/** Held against no number, calls would be without end. */
+/** A limit that is not a number would never be reached. */
 export const BUDGET_FORM = forms.fields({ tokens: forms.number, calls: forms.number })
 
-/** What one call holds of the budget. */
+/** The reservation of one call. */
 export interface Reservation {
   readonly tokens: number
-  /** Gives it back, for a call that never ran. Idempotent. */
+  /** Releases it, for a call that never ran. Idempotent. */
   release(): void
-  /** What it came to, once that is known. A tool that claims less than was reserved gets nothing back. */
+  /** Settles the actual usage. A tool that reports less than was reserved gets no refund. */
   settle(tokens: number): void
 }
 
@@ -90,7 +90,7 @@ class Held implements Reservation {
   }
 }
 
-/** From each of them or from none: what a sub-agent uses, its parent and its workflow have used too. */
+/** Reserves from each of them or from none: a sub-agent also uses the budgets of its parent and its workflow. */
 export function jointBudget(sources: readonly BudgetSource[]): BudgetSource {
   const [only] = sources
   if (only && sources.length === 1) return only
@@ -130,13 +130,13 @@ const exhausted = (message: string, data: BudgetFault['data']): BudgetFault =>
   new BulkheadError('BudgetExhausted', message, { data }) as BudgetFault
 
 /**
- * Which workflow a call is made in, told by the async context: tasks that run at once have budgets of their own, and what
- * a task starts has the task's.
+ * The workflow of a call, from the async context: concurrent tasks have separate budgets, and what a task starts uses
+ * the budget of the task.
  */
 export class Workflows {
   readonly #current = new AsyncLocalStorage<BudgetSource>()
 
-  /** One inside another draws from both. */
+  /** A nested workflow uses both budgets. */
   run<Value>(limits: BudgetLimits | undefined, work: () => Value): Value {
     const budget = new Budget(limits)
     const outer = this.#current.getStore()
@@ -144,15 +144,15 @@ export class Workflows {
   }
 
   /**
-   * Read when a call comes in and not later: what a compartment sends back arrives in the context of the caller that
-   * opened it.
+   * Read it when a call is made, not later: messages of a compartment arrive in the context of the caller that opened
+   * it.
    */
   get current(): BudgetSource | undefined {
     return this.#current.getStore()
   }
 }
 
-/** What the calls of one session draw from. */
+/** The budgets of the calls of one session. */
 export class SessionBudget {
   readonly #own: Budget | undefined
   readonly #workflow: Budget

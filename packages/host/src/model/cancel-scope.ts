@@ -17,7 +17,7 @@ export interface Cancelled {
  */
 export class CancelScope {
   readonly #parent: CancelScope | undefined
-  /** Each of these is made when it is needed: most calls are not cancelled, and nothing is begun in them. */
+  /** Created when needed: most calls are not cancelled and have no children. */
   #controller: AbortController | undefined
   #children: LinkedList<CancelScope> | undefined
   #place: Place<CancelScope> | undefined
@@ -70,7 +70,7 @@ export class CancelScope {
     return child
   }
 
-  /** Lets what runs go on; what is begun from now on is cancelled with this reason. The first reason stays. */
+  /** Cancels later children with this reason, and lets present ones run. The first reason stays. */
   refuse(reason: BulkheadError): void {
     this.#refusal ??= reason
     for (const child of this.#children?.items() ?? []) child.refuse(reason)
@@ -87,7 +87,7 @@ export class CancelScope {
     for (const child of this.#children?.items() ?? []) child.cancel(reason)
   }
 
-  /** Cancelled when the signal is aborted. Returns what forgets the signal. */
+  /** Cancelled when the signal is aborted. Returns a function that removes the listener. */
   follow(signal: AbortSignal, reason: (by: CancelReason, cause: unknown) => BulkheadError): () => void {
     return onAbort(signal, () => this.cancel(reason('user', signal.reason)))
   }

@@ -1,7 +1,7 @@
 import { CALL_LIMITS, type Clock } from '@bulkhead/contract'
 import { within } from '@bulkhead/kit/deadlines'
 
-/** Time that runs out once, and stands still while somebody else is waited for. */
+/** A deadline that can be paused. */
 export class Deadline {
   readonly #clock: Clock
   readonly #expire: () => void
@@ -20,17 +20,17 @@ export class Deadline {
     this.#run()
   }
 
-  /** What of its time is left; of one that is over, when that has just happened. */
+  /** The remaining time. */
   get leftMs(): number {
     return this.#pauses > 0 ? this.#leftMs : this.#leftMs - (this.#clock.monotonic() - this.#since)
   }
 
-  /** How long it has stood still. */
+  /** How long it was paused. */
   get pausedMs(): number {
     return this.#pausedMs + (this.#pauses > 0 ? this.#clock.monotonic() - this.#pausedAt : 0)
   }
 
-  /** Pauses overlap: time goes on when each was resumed. Returns what resumes it; doing so twice is once. */
+  /** Pauses overlap: the time continues when each was resumed. Returns a function that resumes; idempotent. */
   pause(): () => void {
     if (this.#pauses++ === 0) {
       this.#pausedAt = this.#clock.monotonic()
@@ -64,7 +64,7 @@ export class Deadline {
   }
 }
 
-/** Stops the time of something. Returns what lets it go on. */
+/** Pauses something. Returns a function that resumes it. */
 type Pause = () => () => void
 
 interface Member {
@@ -72,12 +72,12 @@ interface Member {
   resume: (() => void) | undefined
 }
 
-/** Deadlines that stand still together. One that joins during a pause stands still from then on. */
+/** Deadlines that are paused together, also those that join during a pause. */
 export class JointPause {
   readonly #members = new Set<Member>()
   #pauses = 0
 
-  /** Returns what takes it out again, and lets its time go on. Idempotent. */
+  /** Returns a function that removes the member and resumes it. Idempotent. */
   join(pause: Pause): () => void {
     const member: Member = { pause, resume: this.#pauses > 0 ? pause() : undefined }
     this.#members.add(member)
@@ -86,7 +86,7 @@ export class JointPause {
     }
   }
 
-  /** Pauses overlap: time goes on when each was resumed. Resuming twice is once. */
+  /** Pauses overlap: the time continues when each was resumed. Resuming is idempotent. */
   pause(): () => void {
     if (this.#pauses++ === 0) for (const member of this.#members) member.resume = member.pause()
     let paused = true
@@ -102,7 +102,7 @@ export class JointPause {
   }
 }
 
-/** The answer of code that may refuse the call. Rejects when its time is over or the call is cancelled. */
+/** The answer of code that may deny the call. Rejects at its deadline or when the call is cancelled. */
 export function inTime<Answer>(
   answer: PromiseLike<Answer>, { signal }: { readonly signal: AbortSignal }, clock: Clock,
 ): Promise<Answer> {

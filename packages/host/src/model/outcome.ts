@@ -16,9 +16,7 @@ export function errorBody(error: BulkheadError): Omit<ErrorOutcome, 'metadata'> 
   }
 }
 
-/**
- * What happened, and what to do. Where the tool itself speaks its words stand alone, as do those that give their own advice.
- */
+/** What happened, and what to do. The message of a tool is unchanged, and so is one that gives advice. */
 function errorText({ code, message }: BulkheadError): string {
   const said = message.trimEnd()
   if (code === 'ToolExecutionFailed' || FIXED_TEXTS.has(said) || givesAdvice(said)) return said
@@ -35,6 +33,6 @@ function completionOf(error: BulkheadError): Completion {
   return endsTheRun(error) ? { terminal: true } : { needsFollowup: true }
 }
 
-/** A call that gave way to a message of the user ends nothing: the run goes on with that. */
+/** A call that was skipped by steering does not end the run: it continues with the message of the user. */
 const endsTheRun = ({ code, class: errorClass }: BulkheadError): boolean =>
   code === 'HostClosed' || (errorClass === 'Cancellation' && code !== 'SkippedBySteering')

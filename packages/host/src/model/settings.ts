@@ -6,7 +6,7 @@ import type { JsonObject } from '@bulkhead/kit/json'
 
 type ConfigLayer = LayerConfig['layer']
 
-/** The merged configuration, its records as maps: the names that look things up here are strangers'. */
+/** The merged configuration. Records are maps, because third parties choose the names. */
 export class Settings {
   readonly file: ConfigFile
   /** Rules of every layer, in the order of their scopes. */
@@ -33,7 +33,7 @@ export class Settings {
     return this.#extensions.get(id) ?? {}
   }
 
-  /** What the host itself reads of a tool's configuration: the word of the tool's entry, else that of its extension's `config`. */
+  /** A key that the host reads: of the tool's entry, else of its extension's `config`. */
   common<Key extends CommonKey>(key: Key, tool: string, descriptor: ExtensionDescriptor | undefined): ToolConfig[Key] {
     const own = this.tool(tool)[key]
     if (own !== undefined || descriptor === undefined) return own
@@ -49,7 +49,7 @@ export class Settings {
 type CommonKey = 'enabled' | 'timeoutMs'
 const COMMON_KEYS: ReadonlySet<string> = new Set<CommonKey>(['enabled', 'timeoutMs'])
 
-/** Whether the host reads the key of an extension's configuration: not where the extension has one of that name itself. */
+/** Whether the host reads the key of an extension's configuration: not if the extension declares it. */
 export function isCommonKey(key: string, { manifest: { configSchema } }: Pick<ExtensionDescriptor, 'manifest'>): boolean {
   if (!COMMON_KEYS.has(key)) return false
   const own = configSchema['properties']
@@ -61,7 +61,7 @@ export interface RoleFlag {
   readonly allowed: boolean
 }
 
-/** The flag that decides, or undefined when none speaks of the tool. */
+/** The flag that applies to the tool, or undefined. */
 export function roleFlag(flags: ReadonlyMap<string, boolean>, tool: string, role: string | undefined): RoleFlag | undefined {
   const names = role === undefined ? [`allow_${tool}`] : [`allow_${tool}_${role}`, `allow_${tool}`]
   const name = names.find((candidate) => flags.has(candidate))
@@ -69,8 +69,8 @@ export function roleFlag(flags: ReadonlyMap<string, boolean>, tool: string, role
 }
 
 /**
- * What ships with the host and what its embedder passes is the author's word: a deny there is final. The two files of
- * the person who uses it are the project's scope.
+ * Bundled configuration and that of the embedder have the scope of the author: a deny there is final. The two files of
+ * the user have the scope of the project.
  */
 const SCOPES: Readonly<Record<ConfigLayer, RuleScope>> = {
   bundled: 'manifest', embedder: 'manifest', global: 'project', project: 'project',
@@ -83,19 +83,19 @@ const scopedRules = (layer: LayerConfig): ScopedRule[] => (layer.config.rules ??
     source: `${layer.location}#${writtenPlace(layer, '/rules', index)}`,
   }))
 
-/** Where an entry of a list was written, as a JSON Pointer: those before it that could not be read are not among the others. */
+/** The JSON Pointer of an entry as it was written: invalid entries before it were omitted. */
 export function writtenPlace({ omitted = [] }: Pick<LayerConfig, 'omitted'>, list: string, index: number): string {
   const missing = omitted.flatMap((pointer) => pointer.startsWith(`${list}/`) ? [Number(pointer.slice(list.length + 1))] : [])
   const written = missing.toSorted((a, b) => a - b).reduce((place, gap) => gap <= place ? place + 1 : place, index)
   return `${list}/${written}`
 }
 
-/** How one extension is to run, as configuration and layer have it. */
+/** How an extension runs, by configuration and layer. */
 export interface Arrangement {
   readonly placement: Placement
   readonly limits: CompartmentLimits
   readonly config: JsonObject
-  /** Over how many its calls are spread. */
+  /** The number of compartments that share its calls. */
   readonly compartments: number
   readonly activation: 'first-call' | 'eager'
 }
@@ -111,7 +111,7 @@ export function arrange(descriptor: ExtensionDescriptor, settings: Settings): Ar
   }
 }
 
-/** A stranger gets a process unless somebody said `thread`; inline is for code that ships with the host. */
+/** Third-party code gets a process unless `thread` is configured. Inline is for bundled code. */
 function placementOf({ id, layer, code }: ExtensionDescriptor, settings: Settings): Placement {
   if (code.kind === 'module') return 'inline'
   const wanted = settings.extension(id).isolation ?? settings.file.isolation?.[layer] ?? 'process'
@@ -128,7 +128,7 @@ function limitsFrom(...later: readonly (PartialLimits | undefined)[]): Compartme
   return limits
 }
 
-/** The extension's configuration, and over it the own keys of its tools. What the host itself reads is left out. */
+/** The extension's configuration, overridden by the keys of its tools, without the keys that the host reads. */
 function configOf(descriptor: ExtensionDescriptor, settings: Settings): JsonObject {
   const { id, manifest } = descriptor
   const ofExtension = Object.entries(settings.extension(id).config ?? {}).filter(([key]) => !isCommonKey(key, descriptor))

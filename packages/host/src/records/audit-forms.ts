@@ -6,7 +6,7 @@ import {
 import { canonicalJson, type Json, type JsonObject } from '@bulkhead/kit/json'
 import type { Redaction } from './redaction.ts'
 
-/** What is kept of all that happens: decisions and ends of calls, lives of extensions, words of people, and faults. */
+/** The events that the audit records. */
 export const KEPT: ReadonlySet<EventType> = new Set<EventType>([
   'ToolInvocationDecided', 'ToolInvocationChanged', 'ToolInvocationSucceeded', 'ToolInvocationFailed', 'ToolInvocationCancelled',
   'LifecycleStateChanged', 'CompartmentEnded', 'ExtensionReloaded', 'ExtensionReloadRefused',
@@ -14,26 +14,26 @@ export const KEPT: ReadonlySet<EventType> = new Set<EventType>([
   'SuppressedError',
 ])
 
-/** Texts of strangers are bounded here: what is kept is what happened, not all that was said. */
+/** The length limit of third-party strings. */
 const MAX_TEXT_CHARS = 2_000
-/** Of a secret that is looked for across the cut. */
+/** The longest secret that is found across the cut. */
 const MAX_SECRET_CHARS = 4_096
 
-/** Where so much was taken out that too little is left to be sure of. */
+/** Replaces a rest that is too short to be free of half a secret. */
 const NOT_KEPT = '[the rest is not kept: it may hold half of a secret]'
 
-/** The text of a stranger, as it is kept. */
+/** A third-party string as it is recorded. */
 export function textOf(text: string, redaction: Redaction): string {
   if (text.length <= MAX_TEXT_CHARS) return redaction.text(text.toWellFormed())
   const seen = text.slice(0, MAX_TEXT_CHARS + MAX_SECRET_CHARS)
   const redacted = redaction.text(seen.toWellFormed())
-  // Cut only afterwards: half a secret would not be known as one, and at the end of what was looked at there may be one.
+  // Cut after redaction: half a secret would not be found, and the end of the examined part may hold one.
   const whole = Math.max(0, redacted.length - MAX_SECRET_CHARS)
   if (seen.length === text.length || whole >= MAX_TEXT_CHARS) return redacted.slice(0, MAX_TEXT_CHARS).toWellFormed()
   return redacted.slice(0, Math.min(MAX_TEXT_CHARS - NOT_KEPT.length, whole)).toWellFormed() + NOT_KEPT
 }
 
-/** An event that happens now and then, as a form of its own. Contract: of a type that is kept, and without arguments. */
+/** A rare event as its own form. Contract: its type is recorded, and it has no arguments. */
 export function formOf(event: BulkheadEvent, redaction: Redaction): AuditForm {
   const same: Record<string, Json> = {}
   for (const [key, value] of Object.entries(event) as Iterable<[string, Json | undefined]>) {
@@ -43,7 +43,7 @@ export function formOf(event: BulkheadEvent, redaction: Redaction): AuditForm {
   return { same, own: [] }
 }
 
-/** Members that hold words of the host alone. */
+/** Members with strings of the host only. */
 const OWN_WORDS: ReadonlySet<string> = new Set(['type', 'at', 'sessionId', 'decision', 'stage', 'errorClass', 'errorCode', 'from', 'to'])
 
 export type CallEvent = EventOf<'ToolInvocationDecided' | 'ToolInvocationSucceeded' | 'ToolInvocationFailed' | 'ToolInvocationCancelled'>
@@ -56,15 +56,15 @@ interface KnownForm {
   readonly form: AuditForm
 }
 
-/** What a decision says that it says of many calls. */
+/** The part of a decision that many calls share. */
 type Words = Pick<EventOf<'ToolInvocationDecided'>, 'decision' | 'stage' | 'source' | 'reason'>
 
-/** Of all sessions; more are forgotten all at once. */
+/** For all sessions. Beyond that the cache is cleared. */
 const MOST_FORMS = 1_024
 
 /**
- * What records of calls have in common is most of what they say: which tool, of which origin with which digests, and why it was
- * allowed. It is searched for secrets and put together once, and found again by what it was made of.
+ * Records of calls have most of their data in common: tool, origin, digests and the reason of the decision. That part
+ * is redacted and serialised once, and cached.
  */
 export class CallForms {
   readonly #redaction: Redaction
@@ -151,7 +151,7 @@ export class AuditBatch implements AuditGroup {
   readonly forms: AuditForm[] = []
   readonly rows: string[] = []
   readonly texts: (string | undefined)[] = []
-  /** About how many wait here. */
+  /** About how many characters wait here. */
   chars = 0
   readonly #numbers = new Map<AuditForm, number>()
 
@@ -171,7 +171,7 @@ export class AuditBatch implements AuditGroup {
     }
   }
 
-  /** Says in the first record how many are missing before it. */
+  /** Writes the number of lost records into the first one. */
   noteLost(count: number): void {
     const [number, ...values] = rowIn(this.rows[0]!)
     const form = this.forms[number]!
@@ -204,7 +204,7 @@ export class AuditBatch implements AuditGroup {
   }
 }
 
-/** An event that happens now and then is a form by itself. */
+/** A rare event is its own form. */
 const FORM_CHARS = 1_000
 
 const rowIn = (values: string): AuditRow => JSON.parse(`[${values}]`) as AuditRow

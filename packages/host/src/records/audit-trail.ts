@@ -5,30 +5,30 @@ import { createRedaction, isSecretName, type Redaction } from './redaction.ts'
 
 export interface AuditOptions {
   readonly store: Store
-  /** As it is now. */
+  /** The present redaction. */
   readonly redaction: () => Redaction
-  /** Whether the arguments of calls are kept, and not their digest alone. */
+  /** Whether arguments are recorded, not only their digest. */
   readonly keepArguments: boolean
-  /** Told once when records begin to be lost, and again after it has worked in between. */
+  /** Called once when records are lost, and again if that happens after a success. */
   readonly failed: (error: unknown) => void
 }
 
-/** How long what happened may wait to be written with what happens next: each time, a disk has to be waited for. */
+/** How long records wait to be written together, because each write waits for the disk. */
 const GATHERING_MS = 25
-/** Of what is written together; more is written at once. */
+/** The most records of one write. More are written at once. */
 const MOST_TOGETHER = 4_096
-/** Groups that the store has not answered for. While there are as many, what happens is gathered for longer. */
+/** The most pending writes. Further records wait. */
 const MOST_UNANSWERED = 8
-/** Characters that wait for a store that does not keep up, about 200,000 calls; what happens beyond that is lost, and counted. */
+/** The most characters that wait for a slow store, about 200,000 calls. Further records are lost, and counted. */
 const MOST_WAITING = 2 ** 26
-/** When so many have happened they are made into records in the next turn, so that not all of it is left to do when they are written. */
+/** After this many events, records are made in the next turn of the event loop, not all at the time of the write. */
 const AT_A_TIME = 32
-/** So many are not kept waiting for it: what they hold is at hand now, and soon no longer. */
+/** After this many events, records are made at once, while their data is cheap to reach. */
 const AT_ONCE = 128
 
 /**
- * Writes down what happens, in its order, without holding anything up: what happens within a moment is made into records, and
- * written, together. A record that could not be kept is counted, and the next one that can be says how many are missing before it.
+ * Records events in order without delaying the host: records are made and written in batches. Records that are lost are
+ * counted, and the next one has their number.
  */
 export class AuditTrail {
   readonly #options: AuditOptions
@@ -39,7 +39,7 @@ export class AuditTrail {
   #calls: CallForms | undefined
   #timer: NodeJS.Timeout | undefined
   #lost = 0
-  /** Lost after what is gathered, and not before it. */
+  /** Events that were lost after the current batch. */
   #unheard = 0
   #fault: BulkheadError | undefined
   /** Why records are being lost now. */
@@ -52,25 +52,25 @@ export class AuditTrail {
 
   /** A listener of events. */
   readonly hear = (event: BulkheadEvent): void => {
-    // The secrets that it may hold can be gone by the time it is written.
+    // The values of its secrets may have changed when it is written.
     this.#options.redaction()
     const waiting = this.#heard.push(event)
-    // The next turn comes when this call is on its way to its tool, and there is time while it runs.
+    // The next turn of the event loop comes while the call runs in its compartment.
     if (waiting === AT_A_TIME) setImmediate(this.#prepare)
     else if (waiting >= AT_ONCE) this.#prepare()
-    // Not the host's clock: how much is gathered is nothing that happens.
+    // Not the clock of the host: batching is not part of its behaviour.
     this.#timer ??= setTimeout(this.#write, GATHERING_MS).unref()
   }
 
-  /** Resolves when all that happened until now was written, or could not be. Never rejects. */
+  /** Resolves when all events so far are written or lost. Never rejects. */
   async settled(): Promise<void> {
     this.#writeNow()
     await Promise.all(this.#pending)
   }
 
   /**
-   * Resolves when all that happened until now is as durable as the store is. Rejects with StoreUnavailable when some of it,
-   * since the last flush, is not.
+   * Resolves when all events so far are as durable as the store makes them. Rejects with StoreUnavailable if some since
+   * the last flush are not.
    */
   async flush(): Promise<void> {
     await this.settled()
@@ -79,17 +79,17 @@ export class AuditTrail {
     if (fault !== undefined) throw fault
   }
 
-  /** How often records were lost. For `recorded`, taken before what must be recorded happens. */
+  /** How often records were lost. Read it before the event that `recorded` waits for. */
   get losses(): number {
     return this.#losses
   }
 
-  /** Why the last records could not be kept, until some are kept again. */
+  /** Why the last records were lost, until a write succeeds. */
   get broken(): BulkheadError | undefined {
     return this.#broken
   }
 
-  /** Resolves when all that happened until now is written. Rejects with StoreUnavailable when something was lost since `losses` was `since`. */
+  /** Resolves when all events so far are written. Rejects with StoreUnavailable if `losses` is not `since` any more. */
   async recorded(since: number): Promise<void> {
     await this.settled()
     if (this.#losses !== since) throw this.#broken ?? new BulkheadError('StoreUnavailable', 'A record of the audit was lost.')
@@ -135,7 +135,7 @@ export class AuditTrail {
     this.#pending.add(kept)
     void kept.then(() => {
       this.#pending.delete(kept)
-      // Whatever came while there were too many has waited long enough.
+      // Write what waited because too many writes were pending.
       if (this.#pending.size === MOST_UNANSWERED - 1) this.#write()
     })
   }
@@ -144,7 +144,7 @@ export class AuditTrail {
   async #append(gathered: AuditBatch, missing: number): Promise<void> {
     const { store } = this.#options
     const { rows } = gathered
-    // One by one, all are asked for at once, so that they keep their order.
+    // All requests are sent at once, so that they keep their order.
     const asked = store.appendAll ? [store.appendAll(gathered)] : gathered.records().map((record) => store.append(record))
     const results = await Promise.allSettled(asked)
     const failed = results.filter((result) => result.status === 'rejected')
@@ -154,7 +154,7 @@ export class AuditTrail {
       return
     }
     const lost = store.appendAll ? rows.length : failed.length
-    // The first record says what was missing before it, where it was kept.
+    // The first record has the number of lost ones before it, if it was written.
     this.#lose(lost + (results[0] === first ? missing : 0), first.reason)
   }
 
@@ -185,13 +185,13 @@ export interface AuditSources {
   readonly store: Store
   readonly events: EventBus
   readonly env: (name: string) => string | undefined
-  /** What is registered now: another list after each change. */
+  /** What is registered now. A new list after each change. */
   readonly registered: () => readonly Registered[]
 }
 
 /**
- * The audit of a host, listening. Undefined if it is disabled, or not configured while nothing would outlive the host. One that
- * is required is never switched off, and a store that forgets cannot be it.
+ * The audit of a host, subscribed to its events. Undefined if it is disabled, or not configured and the store forgets.
+ * A required audit is never disabled, and needs a store that does not forget.
  */
 export function openAudit({ config, store, events, env, registered }: AuditSources): AuditTrail | undefined {
   if (config?.require ? store.forgets === true : !(config?.enabled ?? store.forgets !== true)) return undefined
@@ -207,11 +207,11 @@ export function openAudit({ config, store, events, env, registered }: AuditSourc
   return trail
 }
 
-/** An extension that was never called ends with its host without having run. That is not recorded. */
+/** The end of an extension that never ran is not recorded. */
 const isOfNoLife = (event: BulkheadEvent): boolean =>
   event.type === 'LifecycleStateChanged' && event.from === 'validated' && event.to === 'disposed'
 
-/** Knows the secrets of everything that is, or ever was, registered. Looks again only after that has changed. */
+/** The secrets of everything that is or was registered. Updated after each change. */
 function secretsOf(registered: AuditSources['registered'], env: AuditSources['env']): () => Redaction {
   const known = new Set<string>()
   let redaction = createRedaction(known)
@@ -220,7 +220,7 @@ function secretsOf(registered: AuditSources['registered'], env: AuditSources['en
     const now = registered()
     if (now === seen) return redaction
     seen = now
-    // A token that is handed over as a plain variable is no less one.
+    // A variable with the name of a secret counts as one.
     const names = now.flatMap(({ descriptor: { manifest: { env: variables, secrets } } }) =>
       [...variables.filter(isSecretName), ...secrets.map(({ name }) => name)])
     for (const name of names) known.add(env(name) ?? '')

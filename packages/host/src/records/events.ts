@@ -34,7 +34,7 @@ export class EventBus {
     return () => this.#subscribe(this.#subscriptions.filter((other) => other !== subscription))
   }
 
-  /** Whether anybody wants to hear of it: for those who would make an event for nothing many times a second. */
+  /** Whether the type has a listener. Lets frequent callers avoid creating events. */
   hears(type: EventType): boolean {
     return this.#hearersOf(type).length > 0
   }
@@ -78,7 +78,7 @@ export class EventBus {
   }
 
   #tell(listener: EventListener, event: BulkheadEvent): void {
-    // A fault while telling of a fault is dropped: otherwise one broken listener would keep the host busy for ever.
+    // A fault while a fault is reported is dropped: otherwise one broken listener would cause a loop.
     const fault = (thrown: unknown) => {
       if (event.type !== 'SuppressedError') this.suppressed(`listener of ${event.type}`, thrown)
     }
@@ -94,7 +94,7 @@ export class EventBus {
 
 const LISTENING = { listener: forms.method, types: forms.list(forms.text) }
 
-/** What would never be told anything is refused: a listener that is none, and an event that there is not. Throws ConfigInvalid. */
+/** Rejects a listener that is not a function, and an unknown event type. Throws ConfigInvalid. */
 export function requireSubscription(listener: EventListener, types: readonly EventType[] | undefined): void {
   requireOptions('on', { listener, types }, LISTENING, 'listener')
   const unknown = types?.find((type) => !EVENT_TYPES.includes(type))

@@ -15,7 +15,7 @@ export interface InterruptionSources {
   readonly store: Store
   readonly owner: Owner
   readonly events: EventBus
-  /** Resolves when the audit has what was told so far, or has failed to keep it; never rejects. */
+  /** Resolves when the audit has written or lost all events so far. Never rejects. */
   readonly audited: () => Promise<void>
 }
 
@@ -30,7 +30,7 @@ export class InterruptedCalls {
     this.#sources = sources
   }
 
-  /** Resolves with those that were closed here. Rejects with StoreUnavailable. */
+  /** Resolves with the calls that this host closed. Rejects with StoreUnavailable. */
   async close(): Promise<readonly InterruptedCall[]> {
     const { store, owner: me } = this.#sources
     if (store.forgets) return []
@@ -47,7 +47,7 @@ export class InterruptedCalls {
     return closed
   }
 
-  /** An entry is removed only when the audit has it, so that a host that dies in between leaves it to the next. */
+  /** An entry is removed only when the audit has it. If the host crashes in between, the next one reports it. */
   async #closeThoseOf(owner: string): Promise<readonly InterruptedCall[]> {
     const { store, audited } = this.#sources
     const records = (await store.list('call', `${owner}/`)).filter(({ key }) => key !== claimOf(owner))
@@ -70,7 +70,7 @@ export class InterruptedCalls {
     return claimant(claim) === me.id
   }
 
-  /** One that stays ends with this process. */
+  /** A claim that cannot be removed ends with this process. */
   async #endClaim(owner: string): Promise<void> {
     const { store, events } = this.#sources
     await store.remove('call', claimOf(owner)).catch((thrown: unknown) => events.suppressed('closing interrupted calls', thrown))
@@ -93,7 +93,7 @@ interface LeftCall extends NamedCall {
 }
 
 const ownerIn = (key: string): string => key.slice(0, key.lastIndexOf('/'))
-/** Calls have numbers there. */
+/** Calls have numeric keys, so this cannot clash. */
 const claimOf = (owner: string): string => `${owner}/claim`
 
 function claimant(claim: Json | undefined): string | undefined {
@@ -101,7 +101,7 @@ function claimant(claim: Json | undefined): string | undefined {
   return typeof by === 'string' ? by : undefined
 }
 
-/** None for what is not of the form that is written here. */
+/** Empty for an unknown form. */
 function readRecord(value: Json): LeftCall[] {
   const { sessionId, callId, tool, origin = null, startedAt } = isJsonObject(value) ? value : {} as JsonObject
   if (typeof sessionId !== 'string' || typeof callId !== 'string' || typeof tool !== 'string') return []
@@ -131,8 +131,8 @@ const ENDS: ReadonlySet<Json | undefined> = new Set(['ToolInvocationSucceeded', 
 const PAGE = 1_000
 
 /**
- * Those of the calls that have an end in the audit: their host ended after it had written the end and before it had dropped the call
- * from the journal. Reads the audit backwards, no further than to when the first of them started. Rejects with StoreUnavailable.
+ * The calls that have an end in the audit: their host ended after it wrote the end and before it removed the call from
+ * the journal. Reads the audit backwards to the start of the first of them. Rejects with StoreUnavailable.
  */
 export async function endedIn<Call extends NamedCall>(store: Store, calls: readonly Call[]): Promise<ReadonlySet<Call>> {
   const open = byName(calls)
@@ -151,7 +151,7 @@ export async function endedIn<Call extends NamedCall>(store: Store, calls: reado
       if (!isEnd && type !== 'ToolInvocationDecided') continue
       const name = nameOf(sessionId, callId)
       const call = open.get(name)
-      // A session may use an id again: only its last use is the call that was left open, and that one may have no record yet.
+      // A session may reuse an id: only the last use is the open call, and it may have no record yet.
       if (call && isEnd && time >= call.startedAt) ended.add(call)
       open.delete(name)
     }
@@ -161,7 +161,7 @@ export async function endedIn<Call extends NamedCall>(store: Store, calls: reado
   return ended
 }
 
-/** Two that are open under one name are not told apart, and neither is taken for ended. */
+/** Two open calls with one name cannot be distinguished, so neither counts as ended. */
 function byName<Call extends NamedCall>(calls: readonly Call[]): Map<string, Call> {
   const groups = Map.groupBy(calls, ({ sessionId, callId }) => nameOf(sessionId, callId))
   return new Map([...groups].filter(([, { length }]) => length === 1).map(([name, [call]]) => [name, call!]))

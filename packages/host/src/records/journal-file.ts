@@ -9,21 +9,21 @@ export interface JournalledCall {
   readonly tool: { readonly origin: OutcomeOrigin }
 }
 
-/** What calls of one tool in one session have in common. It is most of what there is to say of one, and noted once for all of them. */
+/** The common part of the calls of one tool in one session. It is most of the data, and written once. */
 interface Form {
   readonly sessionId: string
   readonly tool: string
   readonly origin: OutcomeOrigin
-  /** The number of its own note, by which the notes of calls name it. */
+  /** The number of its note, which the notes of calls refer to. */
   readonly number: number
-  /** How many calls that are noted have it. */
+  /** How many open calls use it. */
   calls: number
 }
 
-/** More than this stay only while there are calls that have them. */
+/** Forms beyond this are kept only while calls use them. */
 const MOST_FORMS = 256
 
-/** Calls as notes: `[form, callId, startedAt]`, and a form as what it holds and its number. */
+/** Calls as notes: `[form, callId, startedAt]`. A form is its data and its number. */
 export class JournalFile {
   readonly #notebook: Notebook
   /** By session. */
@@ -62,7 +62,7 @@ export class JournalFile {
     this.#notebook.save()
   }
 
-  /** Forms that no call has. Throws StoreUnavailable. */
+  /** Drops the forms that no call uses. Throws StoreUnavailable. */
   dropUnused(): void {
     const unused: Form[] = []
     for (const [sessionId, forms] of this.#known) {
@@ -94,7 +94,7 @@ export class JournalFile {
   }
 }
 
-/** The calls among notes that were left, each as one record. What is not of the form that is written here is passed over. */
+/** The calls of left-over notes, each as one record. Notes of an unknown form are skipped. */
 export function callsIn(texts: readonly string[]): readonly JsonObject[] {
   const values = texts.map((text) => parseJson(text)).flatMap((parsed) => parsed.ok ? [parsed.value] : [])
   const forms = new Map(values.filter(isJsonObject).map(({ form, ...same }): [Json | undefined, JsonObject] => [form, same]))

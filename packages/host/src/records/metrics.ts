@@ -3,7 +3,7 @@ import type { ErrorCode, Outcome, OutcomeOrigin } from '@bulkhead/contract'
 /** Upper bounds in ms, each about twice the one before. What is longer falls into one more bucket. */
 export const BUCKET_BOUNDS: readonly number[] = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000, 30_000, 60_000, 120_000]
 
-/** How long things took, in a fixed amount of memory. */
+/** A histogram of durations in a fixed amount of memory. */
 export class Histogram {
   readonly #counts = Array.from({ length: BUCKET_BOUNDS.length + 1 }, () => 0)
   #count = 0
@@ -26,7 +26,7 @@ export class Histogram {
     }
   }
 
-  /** The upper bound of the bucket it falls into, and never more than the longest there was. */
+  /** The upper bound of its bucket, at most the longest duration. */
   #quantile(share: number): number {
     const rank = Math.ceil(this.#count * share)
     let seen = 0
@@ -45,28 +45,28 @@ export interface HistogramSnapshot {
   readonly max: number
   /** Upper bounds in ms. */
   readonly bounds: readonly number[]
-  /** One for each bound, and one for what is longer. */
+  /** One for each bound, and one for longer durations. */
   readonly buckets: readonly number[]
   readonly p50: number
   readonly p95: number
   readonly p99: number
 }
 
-/** What became of the calls of one tool of one extension. */
+/** The outcomes of the calls of one tool of one extension. */
 export interface ToolMetrics {
   readonly tool: string
   readonly extension: string
   readonly layer: string
   readonly succeeded: number
   readonly failed: number
-  /** Refused before they ran, or stopped. */
+  /** Denied before they ran, or stopped. */
   readonly cancelled: number
   readonly byCode: ReadonlyMap<ErrorCode, number>
-  /** Of all that ran to an end, whichever it was, without the time in which people were asked. */
+  /** Of all calls that ran to an end, without the time in which people were asked. */
   readonly durationMs: HistogramSnapshot
 }
 
-/** Whether a call that failed never ran, or was stopped: then it was cancelled, not tried and failed. */
+/** Whether a failed call never ran or was stopped, and so counts as cancelled. */
 export const wasCancelled = ({ error, metadata }: Extract<Outcome, { readonly type: 'error' }>): boolean =>
   metadata.attempt === 0 || error.class === 'Cancellation'
 
@@ -108,10 +108,10 @@ class Counts {
   }
 }
 
-/** Counts what becomes of calls. Names that no tool has are not counted: a model could make up any number of them. */
+/** Counts the outcomes of calls. Unknown names are not counted: a model could invent any number of them. */
 export class MetricsRecorder {
   readonly #tools = new Map<string, Counts>()
-  /** The same by the tool itself, which a reload makes anew. */
+  /** The same by tool object. A reload creates new ones. */
   readonly #known = new WeakMap<CountedTool, Counts>()
 
   /** `askedMs`: for how long people were asked. */

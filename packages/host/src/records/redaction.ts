@@ -6,8 +6,8 @@ const REDACTED = '[redacted]'
 const SECRET_KEY = /pass(?:word|phrase|code)|secret|token|api[-_]?key|private[-_]?key|authorization|cookie|credential/i
 
 /**
- * Forms that are secrets wherever they stand: keys in PEM, tokens of well-known issuers, what follows a scheme in a header. The last,
- * a JSON Web Token, is looked for once per run of its letters, where two more parts follow: from each `eyJ` it would take quadratic time.
+ * Patterns that are secrets anywhere: PEM keys, tokens of well-known issuers, credentials in a header. The last one, a
+ * JSON Web Token, is matched once per run of its letters: from each `eyJ` it would take quadratic time.
  */
 const SECRET_FORMS = [
   /-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)/,
@@ -17,25 +17,25 @@ const SECRET_FORMS = [
   /(?<![A-Za-z0-9_-])(?=[A-Za-z0-9_-]{11,}\.[A-Za-z0-9_-]{8,}\.)[A-Za-z0-9_-]*?\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*/,
 ].map(({ source }) => source)
 
-/** A shorter one would hide half of every text, and is no secret. */
+/** A shorter value would match almost everywhere, and is not a secret. */
 const LEAST_SECRET_CHARS = 6
 
-/** Takes secrets out of what is about to be kept. */
+/** Removes secrets from data that will be stored. */
 export interface Redaction {
   text(text: string): string
-  /** The same, for words that come again and again. */
+  /** The same, cached, for strings that repeat. */
   repeated(text: string): string
   /** A copy. */
   value(value: Json): Json
 }
 
-/** Of words that come again; more are forgotten all at once. */
+/** The size of that cache. Beyond it the cache is cleared. */
 const REMEMBERED = 512
 const REMEMBERED_CHARS = 200
 
 const escaped = (text: string): string => text.replace(/[\\^$.*+?()[\]{}|/-]/g, String.raw`\$&`)
 
-/** A value as it is, and as it is written into JSON, an address or a header. */
+/** A value as it is, and as encoded in JSON, a URL or a header. */
 const writtenForms = (value: string): readonly string[] => [
   value, JSON.stringify(value).slice(1, -1), encodeURIComponent(value.toWellFormed()),
   Buffer.from(value).toString('base64').replace(/={1,2}$/, ''), Buffer.from(value).toString('base64url'),
@@ -44,13 +44,13 @@ const writtenForms = (value: string): readonly string[] => [
 /** Whether a member with this name is always redacted. */
 export const isSecretName = (name: string): boolean => SECRET_KEY.test(name)
 
-/** `secretValues`: the values of declared secrets, taken out wherever they stand. */
+/** `secretValues`: the values of declared secrets, removed wherever they occur. */
 export function createRedaction(secretValues: Iterable<string>): Redaction {
   const secretTexts = [...secretValues].filter((value) => value.length >= LEAST_SECRET_CHARS).flatMap(writtenForms)
   const values = [...new Set(secretTexts)].toSorted((a, b) => b.length - a.length)
   const pattern = [...values.map(escaped), ...SECRET_FORMS].join('|')
   const [secret, secrets] = [new RegExp(pattern), new RegExp(pattern, 'g')]
-  // Most texts hold none, and to find that out costs half of what a replacement does.
+  // Most strings have no secret, and a test costs half of a replacement.
   const text = (given: string): string => secret.test(given) ? given.replace(secrets, REDACTED) : given
   const known = new Map<string, string>()
   const repeated = (given: string): string => {

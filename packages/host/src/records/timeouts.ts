@@ -10,11 +10,11 @@ const STORE_TIMEOUT_MS = 30_000
 
 /**
  * The embedder's store with a timeout. Every request settles, and a throw becomes a rejection, so a store that does not
- * answer cannot hold up a call or the end of a host.
+ * answer cannot block a call or the close of a host.
  */
 export class StoreWithTimeout implements Store {
   readonly forgets: boolean
-  /** Optional members exist where the store has them. */
+  /** Optional members exist if the store has them. */
   readonly approvalRevision?: () => number
   readonly appendAll?: (group: AuditGroup) => Promise<number>
   readonly archive?: (last: number, link: string, by: string) => Promise<number>

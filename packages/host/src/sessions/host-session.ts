@@ -37,12 +37,12 @@ export interface SessionSources extends OptionSources {
   readonly onClose: (session: HostSession) => void
 }
 
-/** Where a call is made in. */
+/** Where a call is made. */
 interface Frame {
   readonly cancel: CancelScope
   readonly turn: CancelScope
   readonly tools: OfferedTools
-  /** Told when the call is over. */
+  /** Called when the call is over. */
   readonly ended?: () => void
 }
 
@@ -217,12 +217,12 @@ export class HostSession implements Session {
     this.#cancel.cancel(sessionCancelled(reason))
   }
 
-  /** Lets what runs go on; calls to come end with this reason. */
+  /** Rejects later calls with this reason. Running calls continue. */
   refuse(reason: BulkheadError): void {
     this.#cancel.refuse(reason)
   }
 
-  /** Ends every call with this reason, those to come too. */
+  /** Cancels present and later calls with this reason. */
   cancelWith(reason: BulkheadError): void {
     this.#cancel.cancel(reason)
   }
@@ -265,7 +265,7 @@ export class HostSession implements Session {
     return (this.#parent ? this.#parent.#offered() : this.#sources.host.registry.offered()).within(this.#names)
   }
 
-  /** What a sub-agent is cancelled with. */
+  /** The scope that cancels a sub-agent. */
   #scopeFor(background: boolean): CancelScope {
     return background || !this.#turn ? this.#cancel : this.#turn.scope
   }
@@ -281,7 +281,7 @@ export class HostSession implements Session {
   ): Promise<readonly Outcome[]> {
     const { host } = this.#sources
     const prepared: PreparedCall[] = []
-    // One after the other, so that questions come in the order of the calls whatever it takes to know what to ask.
+    // One after the other, so that questions come in the order of the calls.
     for (const call of calls) prepared.push(await prepareCall(this.#propose(call, options, frame), host))
     return runByStrategy(prepared, {
       ...how, events: host.events, cancel: frame.cancel, finish: (call) => finishCall(call, host), skip: (call) => skipCall(call, host),

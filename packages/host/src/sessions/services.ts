@@ -67,7 +67,7 @@ function secretsOf(declared: Manifest['secrets'], env: ServiceSources['env']): R
 
 const ofTools: ReadonlySet<string> = new Set(TOOL_INTERACTION_KINDS)
 
-/** Goes to the person of the session whose call asks; that call's time stands still meanwhile. */
+/** Asks the person of the session that made the call, and pauses the time of the call. */
 function interactFor({ descriptor: { id }, running, starter }: ServiceSources) {
   return async (callId: string | null, request: InteractionRequest, signal: AbortSignal): Promise<InteractionResponse> => {
     if (!ofTools.has(request.kind)) {
@@ -85,7 +85,7 @@ function interactFor({ descriptor: { id }, running, starter }: ServiceSources) {
   }
 }
 
-/** A call made by a tool goes the way of every other, under the policy of the session it is made in. */
+/** A nested call runs through the same pipeline, under the policy of its session. */
 function callToolFor({ descriptor: { id }, running, callTool }: ServiceSources) {
   return async (callId: string, name: string, args: Json, signal: AbortSignal): Promise<Outcome> => {
     const current = running.get(callId)
@@ -94,7 +94,7 @@ function callToolFor({ descriptor: { id }, running, callTool }: ServiceSources) 
   }
 }
 
-/** The tools of ours by which a model opens the file that a long result of it went to. */
+/** The bundled tools that may read saved results. */
 const READERS: ReadonlySet<string> = new Set(['read', 'grep'])
 const NONE: ReadonlySet<string> = new Set()
 
@@ -105,9 +105,8 @@ export interface LendingSources {
 }
 
 /**
- * A result that is too long for a model is given as the path of a file outside the workspace: exactly these files, of the
- * session that the call is made in, may be read by it. No stranger's tool is lent any, neither under their names nor through
- * them.
+ * A long result is given to the model as the path of a file outside the workspace. Bundled reading tools may read
+ * exactly these files, of the session of the call. No third-party tool may, neither under their names nor through them.
  */
 export function lendFiles({ descriptor: { id, layer }, running, sidecar }: LendingSources): Pick<CompartmentServices, 'lentFiles'> {
   if (sidecar?.files === undefined || layer !== 'bundled' || !READERS.has(id)) return {}
@@ -119,7 +118,7 @@ export function lendFiles({ descriptor: { id, layer }, running, sidecar }: Lendi
   }
 }
 
-/** Of one extension in one session, as JSON. */
+/** The limit for one extension in one session, as JSON. */
 const MAX_CHARS = 256 * 1024
 
 export interface MemorySources {
@@ -127,10 +126,10 @@ export interface MemorySources {
   readonly running: Pick<RunningCalls<RunningCall>, 'get'>
 }
 
-/** By extension and layer. A session that is over takes what was kept for it along. */
+/** By extension and layer. Collected with the session. */
 const kept = new WeakMap<SessionScope, Map<string, Json>>()
 
-/** What the session of a running call keeps of one extension. Nothing of it outlives the session or reaches a store. */
+/** The memory of one extension in the session of a running call. It ends with the session and is never stored. */
 export function sessionMemory({ descriptor: { id, layer }, running }: MemorySources): SessionAccess {
   const key = `${layer}/${id}`
   const sessionOf = (callId: string): SessionScope => {

@@ -26,15 +26,15 @@ export interface Session {
   tools(): readonly ToolDefinition[]
   /** Contract: never rejects. Every call ends in exactly one outcome. */
   call(call: ToolCall, options?: CallOptions): Promise<Outcome>
-  /** What people approved of that calls of this session are answered by: its own approvals and those of its project. */
+  /** The approvals that apply to calls of this session: its own and those of its project. */
   approvals(): readonly Approval[]
   /** Whether a call would be allowed, and why. Asks no person and runs nothing. Contract: never rejects. */
   explain(call: ToolCall): Promise<Explanation>
-  /** Hangs more hooks onto the calls of this session and of its sub-agents. Returns what takes them away again. Throws ConfigInvalid. */
+  /** Adds hooks to this session and its sub-agents. Returns a function that removes them. Throws ConfigInvalid. */
   addHooks(hooks: Hooks): () => void
   /**
-   * The calls of one response: everything that needs a person's word is asked first, in their order; then they run by the
-   * strategy. Outcomes come in their order, one for each. Rejects only for a list or a strategy that is none.
+   * The calls of one response: all questions are asked first, in order; then the calls run by the strategy. Outcomes
+   * come in the order of the calls, one for each. Rejects only for an invalid list or strategy.
    */
   callAll(calls: readonly ToolCall[], options?: CallAllOptions): Promise<readonly Outcome[]>
   /**
@@ -53,7 +53,7 @@ export interface Session {
    * SubagentDepthExceeded five deep, and as `openSession` does.
    */
   openSubagent(options?: SubagentOptions): Promise<Session>
-  /** Ends its turn, its calls and its sub-agents, and refuses what is to come. */
+  /** Cancels its turn, its calls and its sub-agents, and rejects later calls. */
   cancel(reason?: CancelReason): void
   /** Cancels what runs and resolves when it has settled. Idempotent. */
   close(): Promise<void>
@@ -66,45 +66,45 @@ export interface SessionOptions {
   readonly role?: string
   /** Flags such as `allow_bash` or `allow_bash_reviewer`, besides those of the configuration: a `false` in either forbids. */
   readonly roles?: Readonly<Record<string, boolean>>
-  /** The names that are offered; others are as if they were not there. Default: all. */
+  /** The names of the tools that are offered. Default: all. */
   readonly tools?: readonly string[]
   /**
-   * The person of this session; of several, the first to answer. Without any, and without an approver, whatever would ask
-   * is denied.
+   * The person of this session; of several, the first answer counts. Without any, and without an approver, calls that
+   * would ask are denied.
    */
   readonly interactor?: Interactor | readonly Interactor[]
   /** Decides approvals instead of the interactor. */
   readonly approver?: Approver
-  /** How long a person may take to answer, or an approver. Default: for ever. */
+  /** How long a person or an approver may take to answer. Default: no limit. */
   readonly interactionTimeoutMs?: number
   /**
-   * A question of a tool that is not answered is saved in the store, and its call ends as `clarification_needed`; `resume`
-   * goes on with it, in this session or in one of a later host. Default: as in the session it is a sub-agent of.
+   * A question of a tool that is not answered is saved in the store, and its call ends as `clarification_needed`;
+   * `resume` continues it, in this session or in one of a later host. Default: that of the parent session.
    */
   readonly pause?: boolean
   /** What happens to a call that needs approval when no person can be asked: it is denied, or the whole turn ends. */
   readonly headless?: 'deny' | 'halt'
-  /** The most any tool may be able to reach in this session. */
+  /** The most that any tool may do in this session. */
   readonly ceiling?: Ceiling
   readonly budget?: BudgetLimits
   /** How `callAll` runs the calls of one response. Default: parallel. */
   readonly strategy?: ExecutionStrategy
-  /** Must be the one the host works on: for embedders that hold sessions of several hosts. */
+  /** Must be the host's workspace. For embedders with sessions of several hosts. */
   readonly workspace?: string
   /** More can be added later. */
   readonly hooks?: Hooks | readonly Hooks[]
-  /** Hears of every call that the rules let pass; of several, the first that refuses ends it. */
+  /** Evaluates every call that the rules allow. Of several, the first that denies ends it. */
   readonly watchdog?: Judge | readonly Judge[]
   /** The workflow the session is attached to: for gated calls its stage decides instead of the mode. */
   readonly stateMachine?: StateMachine
-  /** Hear of every gated call, a function before it; the first that refuses ends it. */
+  /** Evaluate every gated call; a function runs before the call. The first that denies ends it. */
   readonly guards?: readonly (Judge | Guard)[]
   /** Cancels the session and everything in it. */
   readonly signal?: AbortSignal
 }
 
 export interface SubagentOptions extends SessionOptions {
-  /** Goes on when the turn it is opened in ends. */
+  /** Continues when the turn it is opened in ends. */
   readonly background?: boolean
 }
 
@@ -114,7 +114,7 @@ export interface OptionSources {
   readonly workspace: string
 }
 
-/** What a policy is made of besides the options. */
+/** The parts of a policy besides the options. */
 interface PolicyMaterial extends OptionSources {
   readonly isTool: (name: string) => boolean
 }

@@ -7,12 +7,12 @@ import type { CancelScope } from '../model/cancel-scope.ts'
 import type { EventBus } from '../records/events.ts'
 
 /**
- * How the calls of one response run. sequential: one after the other. parallel: all at once. batched: so many at once.
- * Results come in the order of the calls, whichever it is.
+ * How the calls of one response run. sequential: one after the other. parallel: all at once. batched: this many at
+ * once. Results come in the order of the calls.
  */
 export type ExecutionStrategy = 'sequential' | 'parallel' | { readonly batched: number }
 
-/** Whether the person has said something new. Asked after each batch; true skips the calls that have not begun. */
+/** Whether the user sent a new message. Called after each batch; true skips the calls that have not started. */
 export type Steering = () => boolean | Promise<boolean>
 
 export interface CallAllOptions extends CallOptions {
@@ -25,7 +25,7 @@ export interface StrategyRun {
   readonly batchSize: number
   readonly steering: Steering | undefined
   readonly events: EventBus
-  /** Of all the calls: who is asked about steering is not waited for when they are cancelled. */
+  /** Cancels all the calls, and the wait for `steering`. */
   readonly cancel: Pick<CancelScope, 'signal' | 'reason'>
   /** Contract for both: must not reject. */
   finish(call: PreparedCall): Promise<Outcome>
@@ -44,20 +44,20 @@ export async function runByStrategy(calls: readonly PreparedCall[], run: Strateg
   return outcomes
 }
 
-/** If asking fails, the person's wish is unknown, so no further call begins. */
+/** If `steering` fails, no further call starts. */
 async function isSteered({ steering, events, cancel }: StrategyRun): Promise<boolean> {
   if (!steering) return false
   try {
     return await untilAborted((async () => steering())(), cancel.signal) === true
   } catch (thrown) {
-    // Those that are left end as cancelled.
+    // The remaining calls end as cancelled.
     if (cancel.reason) return false
     events.suppressed('steering', thrown)
     return true
   }
 }
 
-/** Throws InputInvalid for a strategy there is none of. */
+/** Throws InputInvalid for an unknown strategy. */
 export function batchSizeOf(strategy: ExecutionStrategy): number {
   if (strategy === 'parallel') return Infinity
   if (strategy === 'sequential') return 1
@@ -67,17 +67,17 @@ export function batchSizeOf(strategy: ExecutionStrategy): number {
   throw new BulkheadError('InputInvalid', message, { data: { path: '/strategy' } })
 }
 
-/** Options as they can be used; `wrong` says why they cannot be. */
+/** Valid options, or the error of invalid ones in `wrong`. */
 export type ReadOptions<Options> = Options & { readonly wrong?: BulkheadError }
 
 const ONE: OptionForms<CallOptions> = {
   signal: forms.signal,
-  // Looked at together with the call.
+  // Checked with the call.
   timeoutMs: forms.anything,
 }
 const ALL: OptionForms<CallAllOptions> = { ...ONE, strategy: forms.anything, steering: forms.method }
 
-/** A call ends in an outcome whatever it is given: what cannot be used becomes its error. Contract: never throws. */
+/** Every call ends in an outcome, so invalid options become its error. Contract: never throws. */
 export const readCallOptions = (options: CallOptions): ReadOptions<CallOptions> => read('call', options, ONE)
 export const readCallAllOptions = (options: CallAllOptions): ReadOptions<CallAllOptions> => read('callAll', options, ALL)
 

@@ -3,13 +3,13 @@ import type { OfferedTools } from '../extensions/registry/offered-tools.ts'
 import { WaitGroup } from '../model/leases.ts'
 import { turnCancelled, type CancelReason, type CancelScope } from '../model/cancel-scope.ts'
 
-/** One answer of a model with all its calls. The tools it sees stay what they were when it began. */
+/** One response of a model with its calls. Its tools are fixed when it begins. */
 export interface Turn {
   /** From 1 in each session. */
   readonly number: number
   readonly signal: AbortSignal
   tools(): readonly ToolDefinition[]
-  /** Ends its calls, those to come too. The session goes on with the next turn. */
+  /** Cancels its present and later calls. The session continues with the next turn. */
   cancel(reason?: CancelReason): void
 }
 
@@ -25,7 +25,7 @@ export class HostTurn implements Turn {
   readonly number: number
   readonly scope: CancelScope
   readonly offered: OfferedTools
-  /** Calls that run in it: it is not over before they are. */
+  /** Its running calls. The turn ends after them. */
   readonly open = new WaitGroup()
   readonly #subagents = new Set<{ close(): Promise<void> }>()
   readonly #forgetSignal: (() => void) | undefined

@@ -30,20 +30,20 @@ import type { HostSession } from './host-session.ts'
 import { createNestedCaller, servicesFor } from './services.ts'
 import type { Workflows } from '../model/budget.ts'
 
-/** What a host works on: a folder, what a loader found there and for everybody, and what runs it. */
+/** What a host works on: a folder, the extensions of the folder and of all folders, and a sandbox. */
 export interface Place {
-  /** What a loader found: configuration, proven extensions, and what it disabled. */
+  /** The report of a loader: configuration, verified extensions, and what it disabled. */
   readonly report: LoadReport
-  /** The canonical path {workspace} stands for. */
+  /** The canonical path of {workspace}. */
   readonly workspace: string
   readonly sandbox: Sandbox
-  /** Where `reload` looks, and what says that it should. */
+  /** Where `reload` looks, and what triggers it. */
   readonly source?: ReportSource
   /** Canonical folders that the sandbox does not let any tool write: the host's code and the project layer. */
   readonly neverWritten?: readonly string[]
   /**
-   * A path with its links followed, as far as it exists. Without it rules judge calls that name files by all that their tool may
-   * touch. A throw counts as not known.
+   * A path with its links followed, as far as it exists. Without it, rules evaluate calls that name files by the full
+   * power of their tool. A throw counts as unknown.
    */
   readonly realPath?: (path: string) => string
 }
@@ -67,8 +67,8 @@ export interface WorkspaceSources {
 }
 
 /**
- * Everything that is bound to one folder: its settings, its tools with their grants, its approvals, and the sessions that were
- * opened there. A session never leaves its workspace: its policy is made of that project's rules.
+ * Everything of one folder: its settings, its tools with their grants, its approvals, and its sessions. A session never
+ * leaves its workspace, because its policy has the rules of that project.
  */
 export class Workspace {
   readonly path: string
@@ -119,7 +119,7 @@ export class Workspace {
     queueMicrotask(() => this.reloader.startEager())
   }
 
-  /** What may not stand beside the one of its id that is being let go starts when that has ended. */
+  /** An extension that may not exist beside a retired one of its id starts when that has ended. */
   holdBack(): void {
     for (const { descriptor: { id } } of this.retirement.leaving) {
       const next = this.context.registry.extension(id)

@@ -8,16 +8,16 @@ import type { Arrangement } from '../../model/settings.ts'
 import type { EventBus } from '../../records/events.ts'
 import type { RunningCalls } from '../running-calls.ts'
 
-/** What an extension is made of, and what it lives by. */
+/** The parts of an extension. */
 export interface ExtensionParts {
   readonly descriptor: ExtensionDescriptor
   readonly generation: number
   readonly arrangement: Arrangement
   readonly tools: readonly CompartmentTool[]
-  /** Made anew for each start, so that variables have the values of that moment. */
+  /** Created for each start, so that variables have their present values. */
   readonly services: () => CompartmentServices
   readonly running: RunningCalls
-  /** Those it depends on, looked up when it starts: they may have been replaced since. */
+  /** Looked up when it starts: they may have been replaced since. */
   readonly dependencies: () => readonly { start(starter?: Starter): Promise<unknown> }[]
   readonly sandbox: Sandbox
   readonly events: EventBus
@@ -47,7 +47,7 @@ export function compartmentRequest(
   }
 }
 
-/** Runs one phase, and tells of its beginning and its end. Rejects with LifecycleFailure, or as the compartment says. */
+/** Runs one phase, and emits its start and end. Rejects with LifecycleFailure, or with the error of the compartment. */
 export async function runPhase(
   phase: LifecyclePhase, compartment: CompartmentSession, { descriptor, events, clock, arrangement }: ExtensionParts,
 ): Promise<void> {
@@ -60,7 +60,7 @@ export async function runPhase(
   events.emit({ type: 'LifecyclePhaseStart', extensionId, phase })
   try {
     const work = compartment.lifecycle(phase)
-    // Its deadline is the compartment's affair; this is for one that does not keep it. In init a person may be asked.
+    // The compartment has its own deadline. This one is for a compartment that misses it. `init` may ask a person.
     const mostMs = phase === 'init' ? Infinity : 2 * arrangement.limits.phaseMs
     if (mostMs < Infinity && !await settlesWithin(clock, mostMs, work)) throw overdue(extensionId, phase, mostMs)
     await work
@@ -72,7 +72,7 @@ export async function runPhase(
   }
 }
 
-/** What it threw says neither whose it is nor when. */
+/** Adds extension and phase, which the thrown error does not name. */
 function attributed(error: BulkheadError, extension: string, phase: LifecyclePhase): BulkheadError {
   if (error.code !== 'LifecycleFailure') return error
   const message = `The phase ${phase} of "${extension}" failed: ${error.message}`

@@ -26,7 +26,7 @@ export class Extension {
   readonly #restarts = new Restarts()
   /** Calls that are bound to it, from when they were resolved until they have settled. */
   readonly leases = new Leases()
-  /** Joined by the time of what waits for the start. */
+  /** Joined by the deadlines of the calls that wait for the start. */
   readonly startPause = new JointPause()
   #predecessor: Promise<unknown> | undefined
   /** Set while it starts. */
@@ -55,17 +55,17 @@ export class Extension {
     return this.#parts.generation
   }
 
-  /** Whether any code of it ran, or is about to. */
+  /** Whether its code ran, or is about to. */
   get wasStarted(): boolean {
     return this.state !== 'validated' || this.#attempt !== undefined
   }
 
-  /** Why it failed last; gone when it is active again. */
+  /** Why it failed last, until it is active again. */
   get fault(): BulkheadError | undefined {
     return this.#lifecycle.standing.fault
   }
 
-  /** Set while it starts. The time of the start, and of every call that waits for it, stands still while a person is asked. */
+  /** Set while it starts. Asking a person pauses the time of the start and of every call that waits for it. */
   get starter(): Starter | undefined {
     const starter = this.#attempt?.starter
     return starter && { raise: (...question) => starter.raise(...question).finally(this.startPause.pause()) }
@@ -83,17 +83,17 @@ export class Extension {
     return this.#parts.running
   }
 
-  /** Set while calls may go there without waiting. */
+  /** Set while calls can be sent without waiting. */
   get compartment(): CompartmentSession | undefined {
     const { compartment } = this.#lifecycle.standing
     return this.#stop || compartment?.quiet ? undefined : compartment
   }
 
-  /** Callers that come while it starts share the one start and its outcome; the first of them is asked what `init` asks. */
+  /** Callers share one start and its result. The first of them answers the questions of `init`. */
   start(starter?: Starter): Promise<CompartmentSession> {
     if (this.#stop) return Promise.reject(this.#stop.reason)
     const { compartment } = this.#lifecycle.standing
-    // A cancelled call that goes on may be about to take its compartment down.
+    // A cancelled call that still runs may end its compartment.
     if (compartment?.quiet) return compartment.quiet.then(() => this.start(starter))
     if (compartment) return Promise.resolve(compartment)
     const attempt = this.#attempt ??= new StartAttempt()
@@ -102,19 +102,19 @@ export class Extension {
     return attempt.result
   }
 
-  /** For what was asked of a compartment that ended before: it goes to the next one, which starts as any other does. */
+  /** For a request whose compartment ended before it arrived: starts the next one. */
   startAfterEnd(gone: CompartmentSession, starter: Starter): Promise<CompartmentSession> {
     return gone.ended.then(() => this.start(starter))
   }
 
-  /** Of which only one may be there at a time: it starts when the one before has ended. */
+  /** For an extension of which only one may exist: it starts when the predecessor has ended. */
   startAfter(predecessor: Promise<unknown>): void {
     this.#predecessor = predecessor
   }
 
   /**
-   * Refuses new calls at once, lets running ones end within `drainMs`, then takes it down. Resolves with what kept it
-   * from stopping cleanly; never rejects. Idempotent.
+   * Rejects new calls at once, waits up to `drainMs` for running ones, then stops. Resolves with the fault that
+   * prevented a clean stop; never rejects. Idempotent.
    */
   stop(reason: BulkheadError, drainMs: number): Promise<BulkheadError | undefined> {
     const stop = this.#stop ??= { reason, result: undefined }
@@ -122,7 +122,7 @@ export class Extension {
     return stop.result
   }
 
-  /** What the running code makes of a stored state. Rejects when it does not run. */
+  /** Migrates a stored state in the compartment. Rejects if there is none. */
   async migrateState(stored: StoredState, signal: AbortSignal): Promise<Json> {
     const { compartment } = this.#lifecycle.standing
     if (compartment) return compartment.migrateState(stored, signal)
@@ -158,7 +158,7 @@ export class Extension {
     }
   }
 
-  /** Its bytes are read before: by then others may be where they were. */
+  /** Reads its bytes first: the files may change while it waits. */
   async #waitFor(predecessor: Promise<unknown>, attempt: StartAttempt): Promise<void> {
     const { code } = this.descriptor
     if (code.kind === 'files') await code.readFiles()

@@ -35,7 +35,7 @@ export class Lifecycle {
     return this.#standing.state
   }
 
-  /** `data`: of the next state. By default it keeps the data of this one. Throws LifecyclePhaseInvalid; then nothing changes. */
+  /** The next state keeps the data by default. Throws LifecyclePhaseInvalid, and then changes nothing. */
   signal(signal: LifecycleSignal, { compartment, fault }: StateData = this.#standing): void {
     const from = this.#standing.state
     const to = nextState(from, signal)

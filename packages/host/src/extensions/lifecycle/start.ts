@@ -25,9 +25,9 @@ interface TimedCall {
 }
 
 /**
- * Waits for the compartment of a call within the time of the call, and takes the wait from that time. Rejects with
- * ExecutionTimeout or when the call is cancelled. The start goes on either way: other calls may wait for it.
- * `gone`: a compartment that ended, for a call that needs the next one.
+ * Waits for the compartment of a call within the time of the call, and subtracts the wait. Rejects with
+ * ExecutionTimeout, or when the call is cancelled. The start continues either way: other calls may wait for it. `gone`:
+ * a compartment that ended, for a call that needs the next one.
  */
 export async function untilStarted(call: StartingCall, clock: Clock, gone?: CompartmentSession): Promise<CompartmentSession> {
   const { tool: { extension }, session: { interactions } } = call
@@ -41,7 +41,7 @@ export async function untilStarted(call: StartingCall, clock: Clock, gone?: Comp
     const starting = gone ? extension.startAfterEnd(gone, interactions) : extension.start(interactions)
     return await untilAborted(Promise.race([starting, late.promise]), call.signal)
   } finally {
-    // In this order: what is left is known while the time runs.
+    // In this order: the remaining time can be read only before the deadline stops.
     leavePause()
     deadline.stop()
     call.leftMs = deadline.leftMs
@@ -75,8 +75,8 @@ export class StartAttempt {
   hasEnded = false
 
   /**
-   * Its time begins. The sandbox has shorter deadlines of its own. This one makes sure that calls that wait for a start
-   * never wait for ever. It is paused while a person is asked.
+   * Starts its deadline. The sandbox has shorter ones of its own; this one makes sure that no call waits for ever.
+   * Paused while a person is asked.
    */
   begin(clock: Clock, ms: number, extension: string): void {
     this.#deadline = new Deadline(clock, ms, () => {
@@ -122,13 +122,13 @@ export class StartAttempt {
   }
 }
 
-/** Rest after so many deaths within the window; the last entry holds for all beyond it. */
+/** The pause after this many crashes within the window. The last entry holds for all beyond it. */
 const REST_MS = [0, 0, 0, 0, 1_000, 5_000, 15_000, 60_000] as const
 const WINDOW_MS = 120_000
 
 /**
- * How long an extension that keeps dying rests before it is started again. The first three deaths cost no wait: as many
- * attempts one call may make by itself.
+ * The pause before an extension that keeps crashing is started again. The first three crashes cause none: one call may
+ * make three attempts.
  */
 export class Restarts {
   #deaths: number[] = []
@@ -150,7 +150,7 @@ export class Restarts {
     return this.#recent(now).length
   }
 
-  /** Throws CompartmentQuarantined, which says for how long. */
+  /** Throws CompartmentQuarantined, which has the remaining time. */
   refuseWhileResting(extension: string, clock: Clock): void {
     const now = clock.monotonic()
     const retryAfterMs = Math.ceil(this.restMs(now))

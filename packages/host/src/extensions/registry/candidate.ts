@@ -18,13 +18,13 @@ export interface Candidate {
   readonly generation: number
   readonly extension: Extension
   readonly tools: readonly ToolEntry[]
-  /** Why tools of a server are not among them, with each tool's place in `data.path`. */
+  /** Why tools of a server were left out, with each tool's location in `data.path`. */
   readonly dropped: readonly BulkheadError[]
-  /** Of its bytes and of everything the configuration says of it: the same again is no change. */
+  /** Covers its bytes and its configuration. An equal fingerprint means no change. */
   readonly fingerprint: string
 }
 
-/** What the services of one extension are made from. */
+/** The parts of the services of one extension. */
 export interface ServiceRequest {
   readonly descriptor: ExtensionDescriptor
   readonly slotCheck: SchemaCheck | undefined
@@ -34,14 +34,14 @@ export interface ServiceRequest {
   readonly migrationMs: number
 }
 
-/** What the code of one extension may ask the host for, and the calls on whose behalf it asks. */
+/** The services of one extension, and its running calls. */
 export interface ExtensionServices {
   readonly running: RunningCalls
-  /** Made anew for each start, so that variables have their present values. */
+  /** Called for each start, so that variables have their present values. */
   create(): CompartmentServices
 }
 
-/** What every extension of a host is made with. */
+/** What all extensions of a host share. */
 export interface CandidateSources extends Pick<ExtensionParts, 'sandbox' | 'events' | 'clock'> {
   readonly services: (request: ServiceRequest) => ExtensionServices
   readonly validators: Validators
@@ -51,8 +51,8 @@ export interface CandidateSources extends Pick<ExtensionParts, 'sandbox' | 'even
 }
 
 /**
- * All tools of a package or none: throws the first fault, with its place in the manifest in `data.path`. Of a server or a document,
- * a tool that cannot be registered costs that tool alone.
+ * All tools of a package or none: throws the first fault, with its location in the manifest in `data.path`. Of a server
+ * or a document, only the invalid tool is left out.
  */
 export function prepareCandidate(descriptor: ExtensionDescriptor, generation: number, sources: CandidateSources): Candidate {
   const { settings, validators, sandbox, events, clock } = sources
@@ -125,7 +125,7 @@ function powerOf({ name, requires }: ToolManifest, { layer, manifest }: Extensio
   return compileGrant(requires, variables, { env, secrets, state: stateSlot === null ? [] : [id], subagents })
 }
 
-/** What the broker enforces: the declared surface, and of it no more than the operator's ceiling. */
+/** What the broker enforces: the declared power, limited by the operator's ceiling. */
 function underCeiling(power: Power, { settings, variables }: CandidateSources): Power {
   const ceiling = settings.file.policy?.ceiling
   return ceiling === undefined ? power : narrowPower(power, compileCeiling(ceiling, variables))
@@ -138,7 +138,7 @@ function dependency(dependent: Extension, id: string, { lookUp }: CandidateSourc
   throw new BulkheadError('DependencyMissing', message, { data: { extension: id } })
 }
 
-/** Why an extension is not offered, for the list that people read. */
+/** Why an extension is not offered, as a diagnostic. */
 export function registrationDiagnostic(descriptor: ExtensionDescriptor, error: BulkheadError, fallbackTo?: Layer): Diagnostic {
   return {
     severity: 'error',

@@ -5,7 +5,7 @@ import {
 import type { Candidate } from './candidate.ts'
 import type { ToolEntry } from './tool-entry.ts'
 
-/** One name as it is offered: the tool that answers and those it hides, nearest first. */
+/** One offered name: its tool and the tools that it hides, nearest first. */
 export interface Offer {
   readonly tool: ToolEntry
   readonly generation: number
@@ -20,15 +20,15 @@ export interface Refused {
 export interface Composition {
   readonly offers: ReadonlyMap<string, Offer>
   readonly extensions: ReadonlyMap<string, Candidate>
-  /** Ids, each after those it depends on. */
+  /** Ids, each after its dependencies. */
   readonly startOrder: readonly string[]
   readonly refused: readonly Refused[]
 }
 
 /**
- * Who answers to which name. Of the candidates with one id the highest layer is taken; of the tools with one name
- * again. An extension that breaks a rule is refused and the next layer below is tried, until nothing is left to refuse. Pure.
- * `locked`: the tools that ship with the host under locked names, even if they are disabled.
+ * Decides which tool has which name. Of the candidates with one id the highest layer wins, and so of the tools with one
+ * name. An extension that violates a rule is rejected and the next layer below is tried. Pure. `locked`: the bundled
+ * tools with locked names, including disabled ones.
  */
 export function compose(candidates: readonly Candidate[], locked: ReadonlyMap<string, ToolManifest>): Composition {
   const conflicts = findIdConflicts(candidates.map(registrantOf))
@@ -94,7 +94,7 @@ function offersOf(chosen: ReadonlyMap<string, Candidate>, standing: readonly Can
     ({ tool }) => tool.name,
   )
   return new Map([...byName].flatMap(([name, claimants]) => {
-    // An extension that is replaced as a whole does not go on offering the tools its replacement dropped.
+    // A replaced extension does not offer the tools that its replacement dropped.
     const winner = claimants.find(({ candidate }) => chosen.get(candidate.descriptor.id) === candidate)
     if (!winner) return []
     const hides = claimants.filter(({ candidate }) => rank(candidate) < rank(winner.candidate)).map(({ tool }) => tool)

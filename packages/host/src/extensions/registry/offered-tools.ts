@@ -7,15 +7,15 @@ import { withCopiedSchemas, type ToolEntry } from './tool-entry.ts'
 
 type Offers = ReadonlyMap<string, Offer>
 
-/** What is offered at the moment somebody asks. */
+/** What is offered now. */
 export interface Present {
   readonly offers: Offers
   readonly settings: Settings
 }
 
 /**
- * Which tools answered to which names at one moment. Nothing registered later changes it, so a turn can live by it; only an
- * extension that says of itself that it may change within a turn is looked up anew.
+ * A snapshot of the tools by name, which later registrations do not change. Only `in-turn` extensions are looked up for
+ * every call.
  */
 export class OfferedTools {
   readonly #offers: Offers
@@ -31,7 +31,7 @@ export class OfferedTools {
     this.#only = only
   }
 
-  /** No more than these names of it. */
+  /** Limited to these names. */
   within(names: ReadonlySet<string> | undefined): OfferedTools {
     if (names === undefined) return this
     return new OfferedTools(this.#offers, this.#settings, this.#now, this.#only ? names.intersection(this.#only) : names)
@@ -48,7 +48,7 @@ export class OfferedTools {
     return whyOff(name, this.#offers, this.#settings) ?? whyOff(name, offers, settings)
   }
 
-  /** Enabled ones in the order of their names. */
+  /** Enabled tools, sorted by name. */
   enabled(): readonly Offer[] {
     this.#enabled ??= [...this.#offers.values()]
       .filter(({ tool }) => this.#has(tool.name) && whyOff(tool.name, this.#offers, this.#settings) === undefined)
@@ -71,9 +71,9 @@ function whyOff(name: string, offers: Offers, settings: Settings): string | unde
   return enabled === false ? `The tool "${name}" is disabled by the configuration.` : undefined
 }
 
-/** The registry of one moment. Never changes: what is loaded later makes another. */
+/** An immutable snapshot of the registry. */
 export class RegistryView {
-  /** For a session or a turn to live by. */
+  /** For a session or a turn. */
   readonly offered: OfferedTools
   readonly #composition: Composition
 

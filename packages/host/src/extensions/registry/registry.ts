@@ -8,13 +8,13 @@ import { prepareCandidate, registrationDiagnostic, type Candidate, type Candidat
 import { compose, type Composition } from './composition.ts'
 import { RegistryView, type OfferedTools } from './offered-tools.ts'
 
-/** What keeps an extension from becoming a candidate at all. */
+/** An extension that could not become a candidate, and why. */
 export interface Unprepared {
   readonly descriptor: ExtensionDescriptor
   readonly error: BulkheadError
 }
 
-/** What the registry would be. Nothing has changed yet. */
+/** A possible next state of the registry. */
 export interface Proposal {
   readonly candidates: readonly Candidate[]
   readonly unprepared: readonly Unprepared[]
@@ -25,16 +25,16 @@ export interface Proposal {
 export type RegistrySources = Omit<CandidateSources, 'lookUp'>
 
 /**
- * Which tool answers to a name, where it comes from, and what it hides. Every change is one assignment: a reader sees the
- * registry before it or after it. Owns no code: extensions are started and stopped elsewhere.
+ * Which tool has a name, its origin, and what it hides. Every change is one assignment, so a reader sees the registry
+ * before or after it. Starts and stops no extension.
  */
 export class Registry {
   readonly #sources: RegistrySources
-  /** The tools that ship with the host under locked names, even if they are disabled. */
+  /** The bundled tools with locked names, including disabled ones. */
   readonly #locked = new Map<string, ToolManifest>()
   #present: Proposal
   #view: RegistryView
-  /** Set while what it holds is tried out. */
+  /** Set while it is tried. */
   #proposed: RegistryView | undefined
   #generation = 0
 
@@ -63,8 +63,8 @@ export class Registry {
   }
 
   /**
-   * Adds all, then decides once who is offered. What is wrong with one of them becomes a diagnostic. Throws, and changes
-   * nothing, where one that is offered now would have to go.
+   * Adds all, then decides once what is offered. A fault of one of them becomes a diagnostic. Throws, and changes
+   * nothing, if an offered extension would have to go.
    */
   register(descriptors: readonly ExtensionDescriptor[]): readonly Extension[] {
     const { candidates, unprepared, settings } = this.#present
@@ -79,7 +79,7 @@ export class Registry {
     return this.commit(proposal)
   }
 
-  /** What it hid is offered again. Returns the extensions that are no longer wanted, in the order to stop them. */
+  /** Offers again what it hid. Returns the extensions to stop, in order. */
   unregister(id: string, layer: Layer): readonly Extension[] {
     const { candidates, unprepared, settings } = this.#present
     const stays = ({ descriptor }: { readonly descriptor: ExtensionDescriptor }) =>
@@ -87,7 +87,7 @@ export class Registry {
     return this.commit(this.propose(candidates.filter(stays), unprepared.filter(stays), settings))
   }
 
-  /** Forgets everything. Returns the extensions, in the order to stop them. */
+  /** Removes everything. Returns the extensions to stop, in order. */
   clear(): readonly Extension[] {
     return this.commit(this.propose([], [], this.#present.settings))
   }
@@ -103,7 +103,7 @@ export class Registry {
     return this.prepareAgain(keepingBytes(found), settings)
   }
 
-  /** With the bytes it had. */
+  /** Prepares it again with the same bytes. */
   prepareAgain(descriptor: ExtensionDescriptor, settings: Settings): Candidate | Unprepared {
     try {
       const lookUp: CandidateSources['lookUp'] = (id, asker) => this.#lookUp(id, asker)
@@ -113,7 +113,7 @@ export class Registry {
     }
   }
 
-  /** Works out who would be offered. Until the next proposal or commit, extensions of this one find each other. */
+  /** Computes what would be offered. Until the next proposal or commit, extensions of this one find each other. */
   propose(candidates: readonly Candidate[], unprepared: readonly Unprepared[], settings: Settings): Proposal {
     const composition = compose(candidates, this.#locked)
     const proposal = { candidates, unprepared, settings, composition }
@@ -121,14 +121,14 @@ export class Registry {
     return proposal
   }
 
-  /** Returns the extensions that are no longer wanted, dependents before what they depend on. */
+  /** Returns the extensions to stop, dependents before their dependencies. */
   commit(proposal: Proposal): readonly Extension[] {
     const before = this.extensions()
     const view = this.#viewOf(proposal)
     const after = new Set(proposal.candidates.map(({ extension }) => extension))
     const ranInVain = (extension: Extension) => extension.wasStarted && !view.serves(extension)
     const unwanted = new Set([...before, ...after].filter((extension) => !after.has(extension) || ranInVain(extension)))
-    // What ran and is hidden now will be stopped for good; another takes its place in case it is offered again.
+    // An extension that ran and is hidden now will be stopped. A new one replaces it, in case it is offered again.
     const candidates = proposal.candidates.map((candidate) =>
       unwanted.has(candidate.extension) ? this.#again(candidate, proposal.settings) : candidate)
     this.#present = { ...proposal, candidates }
@@ -138,7 +138,7 @@ export class Registry {
     return [...unwanted].toReversed()
   }
 
-  /** What is offered now, whatever is registered later. */
+  /** A snapshot of what is offered. */
   offered(): OfferedTools {
     return this.#view.offered
   }
@@ -147,7 +147,7 @@ export class Registry {
     return this.#view.extension(id)
   }
 
-  /** Every loaded extension, hidden ones too, each after those it depends on. */
+  /** Every loaded extension, including hidden ones, each after its dependencies. */
   extensions(): readonly Extension[] {
     const { composition: { extensions, startOrder }, candidates } = this.#present
     const offered = new Set(startOrder.map((id) => extensions.get(id)!.extension))
@@ -155,7 +155,7 @@ export class Registry {
     return [...hidden, ...offered]
   }
 
-  /** Those to start without waiting for a call. */
+  /** Extensions to start without a call. */
   eager(): readonly Extension[] {
     const offered = [...this.#present.composition.extensions.values()].map(({ extension }) => extension)
     return offered.filter(({ arrangement, wasStarted }) => arrangement.activation === 'eager' && !wasStarted)
@@ -181,7 +181,7 @@ export class Registry {
     return new RegistryView(composition, settings, now)
   }
 
-  /** One that is being tried out finds those it is tried out with. */
+  /** An extension that is tried finds the others of its proposal. */
   #lookUp(id: string, asker: Extension): Extension | undefined {
     const view = this.#view.serves(asker) ? this.#view : this.#proposed ?? this.#view
     return view.extension(id)
@@ -197,8 +197,8 @@ export const isCandidate = (prepared: Candidate | Unprepared): prepared is Candi
 const isUnprepared = (prepared: Candidate | Unprepared): prepared is Unprepared => 'error' in prepared
 
 /**
- * Once its bytes were read they are kept: what runs can be started again, and brought back after a reload that failed, when
- * the files are others by then.
+ * Keeps the bytes once they are read, so that a running extension can be started again or brought back after its files
+ * have changed.
  */
 export function keepingBytes(descriptor: ExtensionDescriptor): ExtensionDescriptor {
   const { code } = descriptor

@@ -138,8 +138,8 @@ export function withVariables(power: Power, values: VariableValues): Power {
 }
 
 /**
- * A definition to hand out. Its schemas are copies, made anew whenever one is read: other libraries mark, complete or prune what
- * they are given, and fail where it is frozen. What a call is checked with stays as it was registered.
+ * A definition for callers. Its schemas are copied whenever they are read: other libraries modify what they get, and
+ * fail if it is frozen. Calls are checked with the registered schema.
  */
 export function withCopiedSchemas<Definition extends ToolDefinition>(definition: Definition): Definition {
   const { inputSchema, outputSchema } = definition

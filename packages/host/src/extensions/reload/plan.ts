@@ -11,23 +11,23 @@ export type Change =
   | { readonly kind: 'added'; readonly descriptor: ExtensionDescriptor }
   | { readonly kind: 'changed'; readonly old: Candidate; readonly descriptor: ExtensionDescriptor }
   | { readonly kind: 'removed'; readonly old: Candidate }
-  /** It is still there, and so faulty that the report does not have it. */
+  /** It still exists, but is so faulty that the report does not have it. */
   | { readonly kind: 'broken'; readonly old: Candidate; readonly diagnostic: Diagnostic }
 
 export interface Comparison {
   readonly current: readonly Candidate[]
-  /** Which could not be prepared before: with the same bytes they cannot be now. */
+  /** Extensions that could not be prepared before. With the same bytes they still cannot. */
   readonly unprepared: readonly { readonly descriptor: ExtensionDescriptor }[]
   readonly before: Settings
   readonly report: LoadReport
   readonly after: Settings
-  /** Layer and id of what did not come from a report, and does not go with one. */
+  /** Layer and id of extensions that no report adds or removes. */
   readonly apart: ReadonlySet<string>
-  /** Only these ids, and those as changed even where nothing about them is. */
+  /** Only these ids, which count as changed. */
   readonly only?: ReadonlySet<string> | undefined
 }
 
-/** Pure. What is the same is left out. */
+/** Pure. Leaves out what has not changed. */
 export function differences({ current, unprepared, before, report, after, apart, only }: Comparison): readonly Change[] {
   const inScope = (descriptor: ExtensionDescriptor) => !apart.has(keyOf(descriptor)) && (!only || only.has(descriptor.id))
   const wanted = report.extensions.filter((descriptor) => inScope(descriptor) && after.extension(descriptor.id).enabled !== false)
@@ -52,7 +52,7 @@ export const keyOf = ({ layer, id }: ExtensionDescriptor): string => `${layer}/$
 
 const text = (value: unknown): string => canonicalJson((value ?? null) as Json)
 
-/** A layer that is no longer trusted is gone, not broken. */
+/** An extension of a layer that is no longer trusted is removed, not broken. */
 function explains({ severity, stage, layer, extensionId, location }: Diagnostic, old: ExtensionDescriptor): boolean {
   if (severity !== 'error' || stage === 'trust' || layer !== old.layer) return false
   return extensionId === old.id || location === old.location || (extensionId === null && isBelow(old.location, location))
@@ -69,7 +69,7 @@ const isBelow = (path: string, folder: string): boolean => path.startsWith(`${fo
 export type Way =
   | { readonly kind: 'replace' | 'shadow' | 'exchange' }
   | { readonly kind: 'refuse'; readonly error: BulkheadError }
-  /** turns: a moment without an open turn. generations: the end of one that is still being let go. */
+  /** turns: until no turn is open. generations: until a retired generation has ended. */
   | { readonly kind: 'wait'; readonly until: 'turns' | 'generations' }
 
 export interface Circumstances {
@@ -78,7 +78,7 @@ export interface Circumstances {
   readonly leaving: number
 }
 
-/** Pure. Both manifests bind: the stricter of each promise holds. */
+/** Pure. The stricter value of both manifests applies. */
 export function wayOf(old: Extension, next: ExtensionDescriptor, { openTurns, leaving }: Circumstances): Way {
   if (!old.wasStarted) return { kind: 'replace' }
   const manifests = [old.descriptor.manifest, next.manifest]
@@ -87,14 +87,14 @@ export function wayOf(old: Extension, next: ExtensionDescriptor, { openTurns, le
   const isOnlyOneActive = manifests.some(({ activeCardinality }) => activeCardinality === 'one')
   const isOnlyOneAttached = manifests.some(({ activeCardinality }) => activeCardinality === 'one-attached')
   const inTurn = manifests.every(({ reloadBehavior }) => reloadBehavior === 'in-turn')
-  // A turn goes on with what it began with, unless the two may not stand side by side for so long.
+  // A turn keeps its version, unless the two may not exist side by side.
   const needsQuiet = loaded === 1 || isOnlyOneActive || isOnlyOneAttached
   if (needsQuiet && openTurns > 0 && !inTurn) return { kind: 'wait', until: 'turns' }
   if (loaded === 1 || isOnlyOneActive) return { kind: 'exchange' }
   return leaving + 2 > loaded ? { kind: 'wait', until: 'generations' } : { kind: 'shadow' }
 }
 
-/** Pure. For an extension without a predecessor: those of its id that are still being retired count as loaded. */
+/** Pure. For an extension without a predecessor: retired ones of its id that have not ended count as loaded. */
 export function wayBeside(leaving: readonly Extension[], next: ExtensionDescriptor): Way {
   const manifests = [...leaving.map(({ descriptor }) => descriptor), next].map(({ manifest }) => manifest)
   const isOnlyOneActive = manifests.some(({ activeCardinality }) => activeCardinality === 'one')

@@ -33,7 +33,7 @@ interface Round {
   readonly attempt: Attempt
   readonly changes: Map<string, ReloadChange>
   readonly taken: { readonly candidate: Candidate; readonly from: Extension | undefined; readonly exchanged: boolean }[]
-  /** What has begun and ends after the swap. */
+  /** Exchanges that end after the swap. */
   readonly exchanges: Promise<void>[]
 }
 
@@ -47,16 +47,16 @@ export class Reloader {
   readonly #sources: ReloaderSources
   readonly #watch: ChangeWatch
   readonly #stopWatching: (() => void) | undefined
-  /** Why the last try to reload an extension failed, until one succeeds. */
+  /** Why the last reload of an extension failed, until one succeeds. */
   readonly #faults = new Map<string, Diagnostic>()
   readonly #deferred = new Set<string>()
-  /** Extensions of which the old one is on its way out and the new one has not proved itself. */
+  /** Extensions whose old version is ending and whose new one is not proved yet. */
   readonly #exchanging = new Map<string, Promise<void>>()
   readonly #trust: TrustDecisions
   #apart = new Set<string>()
   #report: LoadReport
   #last: Promise<unknown> = Promise.resolve()
-  /** The reload of everything that has been asked for and has not begun. */
+  /** The next reload, for all requests that wait. */
   #next: Promise<ReloadReport> | undefined
   #attempt: Attempt | undefined
   #closed: BulkheadError | undefined
@@ -65,7 +65,7 @@ export class Reloader {
     this.#sources = sources
     this.#report = sources.report
     this.#trust = new TrustDecisions(sources.events)
-    // Later, so that the audit and listeners of the first moment receive it.
+    // Later, so that the audit and early listeners receive it.
     queueMicrotask(() => this.#trust.taken(sources.report))
     this.#watch = new ChangeWatch(sources.clock, () => {
       this.reload().catch((thrown: unknown) => sources.events.suppressed('reload', thrown))
@@ -78,7 +78,7 @@ export class Reloader {
     return this.#report.absent
   }
 
-  /** The loader's of the newest report, and what failed since. */
+  /** Those of the newest report, and of reloads that failed since. */
   get diagnostics(): readonly Diagnostic[] {
     return [...this.#report.diagnostics, ...this.#faults.values()]
   }
@@ -103,7 +103,7 @@ export class Reloader {
     for (const extension of registry.eager()) extension.start(starter).catch(() => {})
   }
 
-  /** After whatever changes the registry now. */
+  /** Runs after the current change of the registry. */
   queue<Value>(change: () => Value | Promise<Value>): Promise<Value> {
     const result = this.#last.then(() => {
       this.#goOn()
@@ -113,7 +113,7 @@ export class Reloader {
     return result
   }
 
-  /** Nothing changes any more. Resolves when a reload that is under way has ended. */
+  /** Stops all changes. Resolves when the current reload has ended. */
   async close(reason: BulkheadError): Promise<void> {
     this.#closed ??= reason
     this.#watch.stop()
@@ -127,7 +127,7 @@ export class Reloader {
     if (this.#closed) throw this.#closed
   }
 
-  /** What takes longer than the swap does not hold up other changes. */
+  /** Work after the swap does not delay other changes. */
   async #begin(request: () => Promise<ReloadRequest>): Promise<ReloadReport> {
     const round = await this.queue(async () => this.#swap(await request()))
     await Promise.all(round.exchanges)
@@ -142,7 +142,7 @@ export class Reloader {
     const only = request.extensions && new Set(request.extensions)
     registry.learnLocked(report.extensions)
     const { candidates: current, unprepared, settings: before } = registry
-    // What the embedder has taken away again is a report's to bring.
+    // A report may add again what the embedder has unregistered.
     this.#apart = this.#apart.intersection(new Set([...current, ...unprepared].map(({ descriptor }) => keyOf(descriptor))))
     const found = differences({ current, unprepared, before, report, after: settings, apart: this.#apart, only })
     for (const id of only ?? []) if (!registry.extension(id) && !found.some((change) => descriptorOf(change).id === id)) throw notFound(id, report)
@@ -174,7 +174,7 @@ export class Reloader {
     throw new BulkheadError('ReloadRefused', 'The host was not told where to look for changes: hand `reload` a report, or give it a source.')
   }
 
-  /** What one difference calls for; nothing is done yet. */
+  /** Decides what to do about one difference. */
   #weigh(change: Change, { attempt, changes, taken }: Round, isForced: boolean): void {
     const { registry, retirement, turns } = this.#sources
     const about = descriptorOf(change)
@@ -190,7 +190,7 @@ export class Reloader {
 
     const { descriptor } = change
     const old = change.kind === 'changed' ? change.old : undefined
-    // A replacement now would have nothing to roll back to.
+    // A replacement now could not be rolled back.
     const exchange = this.#exchanging.get(id)
     if (exchange) {
       this.#later(id, exchange, isForced)
@@ -212,7 +212,7 @@ export class Reloader {
     note(old ? 'reloaded' : 'added')
   }
 
-  /** Asks again when what stands in the way has gone. */
+  /** Tries again when `free` resolves. */
   #later(id: string, free: Promise<void>, isForced: boolean): void {
     const { events, source } = this.#sources
     if (this.#deferred.has(id)) return
@@ -229,13 +229,13 @@ export class Reloader {
     })
   }
 
-  /** The old one is on its way out; if the new one does not stand, it is brought back as it was. Never rejects. */
+  /** The old one is ending. If the new one fails, the old one comes back. Never rejects. */
   #exchange({ attempt }: Round, candidate: Candidate, from: Extension): Promise<void> {
     const { id } = candidate.descriptor
     const exchange = prove(candidate.extension, this.#sources).catch((thrown: unknown) => {
       const error = BulkheadError.from(thrown)
       attempt.failed.set(keyOf(candidate.descriptor), error)
-      // A host that closes has nothing to go back to.
+      // A host that closes brings nothing back.
       return this.queue(() => this.#bringBack(from, candidate, error)).catch(() => {})
     }).finally(() => this.#exchanging.delete(id))
     this.#exchanging.set(id, exchange)
@@ -245,10 +245,10 @@ export class Reloader {
   #bringBack(from: Extension, failed: Candidate, error: BulkheadError): void {
     const { registry, retirement } = this.#sources
     const { candidates, unprepared, settings } = registry
-    // Somebody else has taken its place meanwhile.
+    // Another one has replaced it meanwhile.
     if (!candidates.includes(failed)) return
     const ended = failed.extension.stop(error, 0)
-    // One of a layer below has its place in the registry already.
+    // An extension of a layer below is still registered.
     const isBelow = from.descriptor.layer !== failed.descriptor.layer
     const back = isBelow ? [] : [registry.prepareAgain(from.descriptor, settings)].filter(isCandidate)
     for (const restored of back) restored.extension.startAfter(Promise.all([ended, retirement.left(from)]))
@@ -267,7 +267,7 @@ export class Reloader {
       if (result === 'reloaded' && generation !== undefined) events.emit({ type: 'ExtensionReloaded', extensionId, generation })
       if (result === 'refused') events.emit({ type: 'ExtensionReloadRefused', extensionId, reason: error!.message })
       if (result === 'failed') events.emit({ type: 'ExtensionReloadFailed', extensionId, errorCode: error!.code, message: error!.message })
-      // What the loader says of it is in its report.
+      // The report has the diagnostics of the loader.
       this.#faults.delete(key)
       const isOurWord = result === 'refused' || attempt.failed.has(key)
       if (isOurWord && extension) this.#faults.set(key, registrationDiagnostic(extension.descriptor, error!))

@@ -1,40 +1,40 @@
 import type { BulkheadError, Clock, Layer, LoadReport } from '@bulkhead/contract'
 import type { EventBus } from '../../records/events.ts'
 
-/** Where a host finds out what there is now. */
+/** Where a host looks for extensions. */
 export interface ReportSource {
   load(): Promise<LoadReport>
-  /** Calls back after every change of what `load` would find; a storm of calls is one reload. Returns its disposer. */
+  /** Calls back after every change. Many calls in a short time are one reload. Returns its disposer. */
   watch?(onChange: () => void): () => void
 }
 
 export interface ReloadRequest {
-  /** What there is now. Default: the host's source is asked. */
+  /** Default: the report of the host's source. */
   readonly report?: LoadReport
-  /** Only these ids. Each is started and must prove itself, also where it did not run and nothing about it has changed. */
+  /** Only these ids. Each is started and checked, also if it did not run or has not changed. */
   readonly extensions?: readonly string[]
 }
 
 /**
- * reloaded: another generation has taken over. deferred: it will, when no turn or no earlier generation stands in the way.
- * refused: it declares that it is never reloaded. failed: it does not stand, and what answered before goes on.
+ * reloaded: a new generation has taken over. deferred: it will, when no turn or earlier generation prevents it.
+ * refused: it declares that it is never reloaded. failed: it does not work, and the old one keeps running.
  */
 export interface ReloadChange {
   readonly extension: string
   readonly layer: Layer
   readonly result: 'added' | 'removed' | 'reloaded' | 'deferred' | 'refused' | 'failed'
-  /** Of what answers now; undefined when nothing of this id does. */
+  /** The generation in use; undefined if there is none of this id. */
   readonly generation: number | undefined
   /** Why it was refused or failed. */
   readonly error?: BulkheadError
 }
 
 export interface ReloadReport {
-  /** Empty when everything is as it was. */
+  /** Empty if nothing changed. */
   readonly changes: readonly ReloadChange[]
 }
 
-/** Emits TrustDecision for the project of one workspace, once for each decision that comes into force. */
+/** Emits TrustDecision for the project of one workspace, once for each decision. */
 export class TrustDecisions {
   readonly #events: EventBus
   #last: LoadReport['projectTrust']
@@ -51,18 +51,18 @@ export class TrustDecisions {
   }
 }
 
-/** Silence after which a storm of changes counts as over, and the longest it may put a reload off. */
+/** Debouncing: the time without a change before a reload, and the longest delay. */
 const QUIET_MS = 150
 const LONGEST_MS = 2_000
 
-/** Turns any number of changes in a short time into one word. */
+/** Debounces changes. */
 export class ChangeWatch {
   readonly #clock: Clock
   readonly #settled: () => void
   #since: number | undefined
   #stopTimer: (() => void) | undefined
 
-  /** `settled` is called once for each storm. Contract: must not throw. */
+  /** `settled` is called once for each series of changes. Contract: must not throw. */
   constructor(clock: Clock, settled: () => void) {
     this.#clock = clock
     this.#settled = settled
@@ -78,7 +78,7 @@ export class ChangeWatch {
     })
   }
 
-  /** Forgets a storm that is not over. */
+  /** Forgets pending changes. */
   stop(): void {
     this.#stopTimer?.()
     this.#stopTimer = undefined

@@ -9,7 +9,7 @@ export interface RetirementSources {
   readonly drainMs: number
 }
 
-/** Lets go of extensions that are no longer offered: not before the last turn that knows them, and the last call, has ended. */
+/** Stops extensions that are no longer offered, after the last turn that offers them and the last call have ended. */
 export class Retirement {
   readonly #sources: RetirementSources
   readonly #offeredSince = new WeakMap<Extension, number>()
@@ -19,7 +19,7 @@ export class Retirement {
     this.#sources = sources
   }
 
-  /** Is offered from now on: turns that have begun before do not know it. */
+  /** It is offered from now on. Earlier turns do not offer it. */
   welcome(extension: Extension): void {
     this.#offeredSince.set(extension, this.#sources.turns.now)
   }
@@ -38,7 +38,7 @@ export class Retirement {
     }
   }
 
-  /** Those that are still there, in the order in which they were let go. */
+  /** Retired extensions that have not ended, in the order of their retirement. */
   get leaving(): readonly Extension[] {
     return [...this.#leaving.keys()]
   }
@@ -66,20 +66,20 @@ export class Retirement {
   }
 }
 
-/** Turns look up what reloads in a turn anew for every call. */
+/** A turn looks up an `in-turn` extension for every call. */
 const knownToTurns = ({ descriptor }: Extension): boolean => descriptor.manifest.reloadBehavior !== 'in-turn'
 
 export interface StopReport {
-  /** Ids of extensions that were running and stopped as they should. */
+  /** Ids of extensions that were running and stopped cleanly. */
   readonly stopped: readonly string[]
-  /** What did not end by itself in time, or failed while it did. */
+  /** Extensions that did not end in time, or failed while they stopped. */
   readonly faults: readonly { readonly extension: string; readonly error: BulkheadError }[]
 }
 
-/** Stops each after all that depend on it, and otherwise at once. `extensions`: dependents before what they depend on. */
+/** Stops each extension after its dependents. `extensions`: dependents before their dependencies. */
 export async function stopAll(extensions: readonly Extension[], reason: BulkheadError, drainMs: number): Promise<StopReport> {
   const stops = new Map<Extension, Promise<BulkheadError | undefined>>()
-  // Also one that takes no call for now, because one that was cancelled goes on in it.
+  // Also one that accepts no call for now, because a cancelled one still runs in it.
   const running = new Set(extensions.filter(({ state }) => state === 'active' || state === 'draining'))
   /** Stops of those that depend on an id. */
   const dependents = new Map<string, Promise<unknown>[]>()

@@ -10,7 +10,7 @@ import type { Candidate } from '../registry/candidate.ts'
 import { isCandidate, type Proposal, type Registry, type Unprepared } from '../registry/registry.ts'
 import { keyOf } from './plan.ts'
 
-/** A new generation that runs and is not offered yet, for a check of the embedder's own. */
+/** A new generation that runs and is not offered yet, for a check by the embedder. */
 export interface Trial {
   readonly id: string
   readonly version: string
@@ -25,15 +25,15 @@ export interface Trial {
 export type SmokeCheck = (trial: Trial) => void | Promise<void>
 
 /**
- * Starts a generation and sees whether it stands: its code was imported and offers what its manifest says, `init` and
- * `activate` succeeded, and it is still alive afterwards. Rejects with the reason; the caller stops it.
+ * Starts a generation and checks it: its code is imported and offers what its manifest says, `init` and `activate`
+ * succeed, and it is still running afterwards. Rejects with the reason; the caller stops it.
  */
 export async function prove(
   extension: Extension, { check, starter, clock }: { check: SmokeCheck | undefined; starter: Starter | undefined; clock: Clock },
 ): Promise<void> {
   await extension.start(starter)
   if (check) await withinTime(extension, check, clock)
-  // Leftovers of its last phase, such as an unhandled rejection, have had time to end it.
+  // Gives an unhandled rejection of its last phase time to end it.
   await new Promise<void>((resolve) => { setImmediate(resolve) })
   if (extension.state === 'active') return
   const { id } = extension.descriptor
@@ -84,8 +84,8 @@ interface Newcomer {
 }
 
 /**
- * The registry as it shall be, put together and tried out beside the one that serves. What does not stand is taken out again,
- * so that in the end there is a proposal in which everything new has proved itself.
+ * The next registry, built and tried beside the current one. Extensions that fail are removed, so that in the end
+ * everything new in the proposal works.
  */
 export class Attempt {
   readonly failed = new Map<string, BulkheadError>()
@@ -105,12 +105,12 @@ export class Attempt {
     this.#candidates = this.#candidates.filter((candidate) => candidate !== old)
   }
 
-  /** What could not be prepared and is not there any more is not worth a word. */
+  /** Drops what could not be prepared and no longer exists. */
   keepUnprepared(isThere: (descriptor: ExtensionDescriptor) => boolean): void {
     this.#unprepared = this.#unprepared.filter(({ descriptor }) => isThere(descriptor))
   }
 
-  /** Undefined when not even its tools can be compiled; then it counts as failed. */
+  /** Undefined if its tools cannot be compiled; then it counts as failed. */
   take(descriptor: ExtensionDescriptor, old: Candidate | undefined, startFirst: boolean): Candidate | undefined {
     const prepared = this.#sources.registry.prepare(descriptor, this.#sources.settings)
     this.keepUnprepared((other) => keyOf(other) !== keyOf(descriptor))
@@ -125,7 +125,7 @@ export class Attempt {
     return prepared
   }
 
-  /** Everything in it stands. Rejects only with what `goOn` throws, and then leaves nothing running. */
+  /** Resolves with a proposal that works. Rejects only with what `goOn` throws, and then leaves nothing running. */
   async prove(goOn: () => void): Promise<Proposal> {
     const { registry, settings } = this.#sources
     for (;;) {
@@ -169,7 +169,7 @@ export class Attempt {
     }
   }
 
-  /** Back to the last good one. One that had none stays where it is, refused with its reason. */
+  /** Reverts to the last good one. Without one, the new one stays, rejected with its reason. */
   #revert(candidate: Candidate, error: BulkheadError): boolean {
     const key = keyOf(candidate.descriptor)
     const { old, startFirst } = this.#newcomers.get(key)!
@@ -181,6 +181,6 @@ export class Attempt {
   }
 }
 
-/** Why the loader does not offer something, as the error it stands for. */
+/** The diagnostic of a loader as an error. */
 export const errorOf = ({ code, message, path }: Diagnostic): BulkheadError =>
   new BulkheadError(code satisfies ErrorCode, message, { data: { path } })

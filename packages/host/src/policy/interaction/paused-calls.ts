@@ -211,7 +211,7 @@ export class QuestionLog {
 const textOf = (question: InteractionRequest): string => canonicalJson(question as unknown as Json)
 
 /**
- * Has a paused call run again, and is over when others may have it or its record is gone. Rejects with NotFound,
+ * Runs a paused call again. Settles when its claim is released or its record is removed. Rejects with NotFound,
  * InteractionAlreadyAnswered, InputInvalid or StoreUnavailable, and then nothing has changed.
  */
 export async function goOnWith(
@@ -219,12 +219,12 @@ export async function goOnWith(
   { paused, events }: { readonly paused: PausedCalls; readonly events: EventBus },
 ): Promise<Outcome> {
   const outcome = await run(await paused.claim(id, answer))
-  // The outcome is there whatever becomes of the record.
+  // The outcome counts also if the record cannot be updated.
   await paused.release(id, isStillPaused(outcome)).catch((thrown: unknown) => events.suppressed('paused calls', thrown))
   return outcome
 }
 
-/** Paused again, ended from outside, or refused by anything but a person before it had used its answer. */
+/** Paused again, cancelled, or denied by anything but a person before it used its answer. */
 function isStillPaused(outcome: Outcome): boolean {
   if (outcome.type === 'output') return false
   const { error: { code, class: errorClass, data }, metadata: { attempt } } = outcome
