@@ -19,8 +19,9 @@ export async function temporaryFolder(): Promise<string> {
   return folder
 }
 
+/** Without spares: each would start a process that most tests end unused. They have tests of their own. */
 export function newSandbox(workspace = '/'): PooledSandbox {
-  const sandbox = createSandbox({ workspace })
+  const sandbox = createSandbox({ workspace, spares: { process: 0, thread: 0 } })
   onTestFinished(() => sandbox.close())
   return sandbox
 }
