@@ -19,7 +19,7 @@ const greetTool = { name: 'greet', inputSchema: { type: 'object', properties: { 
 describe('bulkhead tools', () => {
   it('lists tools with their origin and their powers', async () => {
     writeExtension(global(), { id: 'greeter', version: '2.1.0', tools: [{ ...greetTool, requires: { fs: { read: ['{workspace}/*.txt'] } } }] }, greet('global'))
-    const { code, stdout } = await bulkhead(['tools'], folder)
+    const { code, stdout } = await inside(['tools'], folder)
     expect(code).toBe(0)
     expect(stdout).toMatch(/NAME +LAYER +EXTENSION +STATE +MODE +GATED +INTEGRITY +SHADOWS +MAY/)
     expect(stdout).toMatch(/greet +global +greeter@2\.1\.0 +validated +read +no +unpinned +- +reads \{workspace\}\/\*\.txt/)
@@ -89,7 +89,7 @@ describe('bulkhead call', () => {
 
   it('runs a third-party tool of a trusted project', async () => {
     writeExtension(project(), { id: 'greeter', tools: [greetTool] }, greet('project'))
-    const { code, stdout } = await bulkhead(['call', 'greet', '--args', '{"name":"you"}', '--trust-project'], folder)
+    const { code, stdout } = await inside(['call', 'greet', '--args', '{"name":"you"}', '--trust-project'], folder)
     expect(stdout).toBe('hello you from project\n')
     expect(code).toBe(0)
   })

@@ -3,7 +3,6 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { PUBLIC_GOOD_ROOT } from '@bulkhead/loader'
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { bulkhead } from './command.ts'
 import { inside } from './command-inside.ts'
 
 let folder: string
@@ -29,9 +28,8 @@ it('each command that needs the folder reports the error', async () => {
 })
 
 it('fails a call, unless --no-store is given', async () => {
-  const run = (...more: readonly string[]) => bulkhead(['call', 'glob', '--args', '{"pattern":"*"}', '--mode', 'yolo', '--home', NOWHERE, ...more], folder, {
-    XDG_CACHE_HOME: NOWHERE, NODE_COMPILE_CACHE: undefined,
-  })
+  const call = ['call', 'glob', '--args', '{"pattern":"*"}', '--mode', 'yolo', '--home', NOWHERE]
+  const run = (...more: readonly string[]) => inside([...call, ...more], folder, { XDG_CACHE_HOME: NOWHERE })
   expect(await run()).toMatchObject({ code: 1, stdout: '', stderr: expect.stringMatching(/^StoreUnavailable .*--no-store/s) })
   expect(await run('--no-store')).toMatchObject({ code: 0, stderr: '' })
 })

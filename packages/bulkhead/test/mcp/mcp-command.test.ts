@@ -18,6 +18,8 @@ beforeEach(() => {
   folder = realpathSync(mkdtempSync(join(tmpdir(), 'bulkhead-mcp-')))
   mkdirSync(join(folder, 'work'))
   mkdirSync(join(folder, 'home'))
+  // A spare would start a second process for each extension.
+  writeFileSync(join(folder, 'home/config.json'), JSON.stringify({ sandbox: { spares: { process: 0, thread: 0 } } }))
   writeFileSync(join(folder, 'work/notes.md'), 'hello\n')
 })
 afterEach(async () => {
@@ -98,18 +100,8 @@ describe.each(thoroughly<readonly Era[]>(['modern'], ERAS))('a client of the %s 
 })
 
 describe('the command', () => {
-  it('offers tools that are installed later, and notifies the client', async () => {
-    const told = Promise.withResolvers<readonly string[]>()
-    const { client } = await connect('modern', undefined, [], {
-      listChanged: { tools: { onChanged: (error: Error | null, tools: { name: string }[] | null) => error ? told.reject(error) : told.resolve(tools!.map(({ name }) => name)) } },
-    })
-    await client.listTools()
-    writeExtension(join(folder, 'home'), { id: 'late', tools: [{ name: 'late' }] }, 'export default { tools: { late: { execute: () => "there" } } }')
-    expect(await told.promise).toContain('late')
-    expect(await client.callTool({ name: 'late' })).toMatchObject({ content: [{ text: 'there' }] })
-  })
-
-  it.each(thoroughly([['--trust-project']], [[], ['--trust-project']]))('does not use a project layer that appears or changes while it runs (%s)', async (...more) => {
+  const TRUSTS = thoroughly([['--trust-project']], [[], ['--trust-project']])
+  it.each(TRUSTS)('offers tools that are installed later, and uses no project layer that appears or changes (%s)', async (...more) => {
     const layer = join(folder, 'work/.bulkhead')
     const tool = (root: string, name: string) =>
       writeExtension(root, { id: name, tools: [{ name }] }, `export default { tools: { ${name}: { execute: () => 1 } } }`)
@@ -125,6 +117,7 @@ describe('the command', () => {
     tool(join(folder, 'home'), 'honest')
     await vi.waitUntil(() => seen.includes('honest'), { timeout: 60_000 })
     expect(seen.filter((name) => ['evil', 'good'].includes(name))).toEqual([])
+    expect(await client.callTool({ name: 'honest' })).toMatchObject({ content: [{ text: '1' }] })
     await expect(client.callTool({ name: 'evil' })).rejects.toMatchObject({ code: -32602 })
     expect(existsSync(join(folder, 'ran'))).toBe(false)
   })

@@ -123,13 +123,17 @@ it('follows redirects within the configured server only, and ignores servers tha
   } finally {
     await elsewhere.close()
   }
-  for (const url of ['http://169.254.169.254/latest', 'http://[::1]:8/', 'http://localhost:1234', 'http://2130706433/', 'file:///etc', '/v1', 'https://me:you@shop.example/', 'http://metadata/']) {
-    ground.inHome(shopDocument({ servers: [{ url }] }))
-    ground.configure({ shop: { document: 'shop.json' } })
-    const host = await ground.open()
-    expect([url, namesOf(host)]).toEqual([url, []])
-    expect(host.diagnostics).toMatchObject([{ severity: 'error', code: 'ConfigInvalid', path: '/openapi/shop', message: expect.stringContaining('"baseUrl"') }])
-  }
+  const urls = [
+    'http://169.254.169.254/latest', 'http://[::1]:8/', 'http://localhost:1234', 'http://2130706433/', 'file:///etc', '/v1',
+    'https://me:you@shop.example/', 'http://metadata/',
+  ]
+  const names = urls.map((_, index) => `shop-${index}`)
+  for (const [index, url] of urls.entries()) ground.inHome(shopDocument({ servers: [{ url }] }), `${names[index]}.json`)
+  ground.configure(Object.fromEntries(names.map((name) => [name, { document: `${name}.json` }])))
+  const host = await ground.open()
+  expect(namesOf(host)).toEqual([])
+  expect(host.diagnostics.toSorted((one, other) => one.path.localeCompare(other.path))).toMatchObject(names.map((name) =>
+    ({ severity: 'error', code: 'ConfigInvalid', path: `/openapi/${name}`, message: expect.stringContaining('"baseUrl"') })))
 })
 
 it('aborts the request at the deadline and on cancellation', async () => {
