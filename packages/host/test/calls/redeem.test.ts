@@ -40,8 +40,8 @@ test('an approval that another process revokes while earlier calls run allows no
     }],
   })
   const session = await world.host.openSession({ approver: new ScriptedApprover('project') })
-  for (const of of ['one', 'two']) {
-    await session.call({ id: of, name: 'echo', arguments: { of } })
+  for (const value of ['one', 'two']) {
+    await session.call({ id: value, name: 'echo', arguments: { of: value } })
     await clock.advance(1_000)
   }
   await world.host.flush()
