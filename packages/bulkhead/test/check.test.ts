@@ -32,7 +32,7 @@ it('a violation is reported once, with the requirement and the reason', async ()
   writeFileSync(join(folder, 'word-count/index.js'), 'export default { tools: {} }')
   const { code, stdout } = await inside(['check', 'word-count'], folder)
   expect(code).toBe(1)
-  expect(stdout).toMatch(/FAIL {2}exports +The code offers .*\n +ExportsMismatch: .*word-count[\s\S]*as above[\s\S]*It does not conform\./)
+  expect(stdout).toMatch(/FAIL {2}exports +The code exports .*\n +ExportsMismatch: .*word-count[\s\S]*as above[\s\S]*It does not conform\./)
   expect(stdout.match(/ExportsMismatch/g)).toHaveLength(1)
 })
 
