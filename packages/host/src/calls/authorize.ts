@@ -185,7 +185,7 @@ const SOURCES = { mcp: 'MCP server', openapi: 'OpenAPI document' } as const sati
 const UNCONFINED = 'do everything your account can: the server is a local process and is not confined'
 
 /** The one question of a call. Everything third-party is shown as visible text, so it can hide or overwrite nothing. */
-export function approvalRequest(
+function approvalRequest(
   call: ValidatedCall, { approvalKey, touches, keyByTool }: CallAnalysis, asks: readonly Verdict[],
 ): ApprovalRequest {
   const { tool, args, callers, session: { policy } } = call

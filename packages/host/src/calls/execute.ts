@@ -130,14 +130,14 @@ const countsFailures = (data: Json | undefined): boolean =>
 /** 1.5ⁿ seconds plus up to half a second, so that calls that failed together are not repeated together. */
 export const backoffMs = (attempt: number): number => (1.5 ** attempt + Math.random() / 2) * 1000
 
-export function sleep(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
+function sleep(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>()
   const stopTimer = clock.after(ms, resolve)
   return untilAborted(promise, signal).finally(stopTimer)
 }
 
 /** The error of a call whose every attempt failed with a transient error. */
-export function attemptsSpent(tool: string, last: Pick<Failure, 'code' | 'message'>): BulkheadError {
+function attemptsSpent(tool: string, last: Pick<Failure, 'code' | 'message'>): BulkheadError {
   const { attempts } = CALL_LIMITS
   const message = `The tool "${tool}" failed ${attempts} times, the last time with ${last.code}: ${last.message}`
   return new BulkheadError('MaxRetriesExceeded', message, { data: { attempts, code: last.code } })

@@ -152,7 +152,7 @@ interface RemedyContext {
 const NOTHING: RemedyContext = { source: '', tool: '', approvalKey: '' }
 
 /** What would change the verdict of a stage, each a thing to do. */
-export function remedies(stage: DecidingStage, code: ErrorCode, context: RemedyContext = NOTHING): readonly string[] {
+function remedies(stage: DecidingStage, code: ErrorCode, context: RemedyContext = NOTHING): readonly string[] {
   const { source, tool, keyByTool, answeredByRule, approvalKey } = context
   switch (stage) {
     case 'receive':

@@ -120,7 +120,7 @@ export type Checked =
  * Many models send null for an optional member that they leave out. A null that the schema does not accept is removed, if
  * the member is optional. Other arguments are checked once.
  */
-export function checkArguments(sent: JsonObject, check: SchemaCheck, chars: number): Checked {
+function checkArguments(sent: JsonObject, check: SchemaCheck, chars: number): Checked {
   let args = sent
   for (let removals = 0; ; removals++) {
     const fault = check(args, chars)

@@ -105,7 +105,7 @@ export interface MigrationSources {
  * Migrates a stored state with the code of the extension. The result is checked: its version and the schema. Rejects
  * with SlotMigrationFailed.
  */
-export async function migrateSlot(stored: StoredState, sources: MigrationSources): Promise<StoredState> {
+async function migrateSlot(stored: StoredState, sources: MigrationSources): Promise<StoredState> {
   const { extensionId, slot: { slotVersion }, check } = sources
   const failed = (why: string, cause?: unknown) => {
     const from = `The state of "${extensionId}" of version ${stored.slotVersion}`

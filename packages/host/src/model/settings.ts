@@ -50,7 +50,7 @@ type CommonKey = 'enabled' | 'timeoutMs'
 const COMMON_KEYS: ReadonlySet<string> = new Set<CommonKey>(['enabled', 'timeoutMs'])
 
 /** Whether the host reads the key of an extension's configuration: not if the extension declares it. */
-export function isCommonKey(key: string, { manifest: { configSchema } }: Pick<ExtensionDescriptor, 'manifest'>): boolean {
+function isCommonKey(key: string, { manifest: { configSchema } }: Pick<ExtensionDescriptor, 'manifest'>): boolean {
   if (!COMMON_KEYS.has(key)) return false
   const own = configSchema['properties']
   return typeof own !== 'object' || own === null || !Object.hasOwn(own, key)

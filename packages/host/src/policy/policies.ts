@@ -93,7 +93,7 @@ const guardPolicy = ({ id, pre }: Guard): Policy => custom(async ({ call, analys
   call.tool.definition.gated ? consult(pre!, { stage: 'guard', source: `guard ${id}` }, call, analysis.approvalKey, clock) : undefined)
 
 /** The verdict of a state machine, or undefined if it is in no stage. Fails closed. */
-export function evaluateStage(machine: StateMachine, call: CheckedCall): Verdict | undefined {
+function evaluateStage(machine: StateMachine, call: CheckedCall): Verdict | undefined {
   try {
     const stage = presentStage(machine)
     if (stage === undefined) return undefined

@@ -34,7 +34,7 @@ export function textOf(text: string, redaction: Redaction): string {
 }
 
 /** A rare event as its own form. Contract: its type is recorded, and it has no arguments. */
-export function formOf(event: BulkheadEvent, redaction: Redaction): AuditForm {
+function formOf(event: BulkheadEvent, redaction: Redaction): AuditForm {
   const same: Record<string, Json> = {}
   for (const [key, value] of Object.entries(event) as Iterable<[string, Json | undefined]>) {
     if (value === undefined) continue

@@ -134,7 +134,7 @@ const PAGE = 1_000
  * The calls that have an end in the audit: their host ended after it wrote the end and before it removed the call from
  * the journal. Reads the audit backwards to the start of the first of them. Rejects with StoreUnavailable.
  */
-export async function endedIn<Call extends NamedCall>(store: Store, calls: readonly Call[]): Promise<ReadonlySet<Call>> {
+async function endedIn<Call extends NamedCall>(store: Store, calls: readonly Call[]): Promise<ReadonlySet<Call>> {
   const open = byName(calls)
   const since = calls.reduce((earliest, { startedAt }) => Math.min(earliest, startedAt), Infinity)
   const ended = new Set<Call>()

@@ -38,7 +38,7 @@ export function servicesFor(request: ServiceRequest, shared: SharedSources): Ext
 }
 
 /** What the broker of one extension may ask the host for: only what its manifest declares. */
-export function createServices(sources: ServiceSources): CompartmentServices {
+function createServices(sources: ServiceSources): CompartmentServices {
   const { descriptor: { id, manifest }, slotCheck, env, events } = sources
   const { stateSlot: slot } = manifest
   const declared = new Set(manifest.env)
@@ -130,7 +130,7 @@ export interface MemorySources {
 const kept = new WeakMap<SessionScope, Map<string, Json>>()
 
 /** The memory of one extension in the session of a running call. It ends with the session and is never stored. */
-export function sessionMemory({ descriptor: { id, layer }, running }: MemorySources): SessionAccess {
+function sessionMemory({ descriptor: { id, layer }, running }: MemorySources): SessionAccess {
   const key = `${layer}/${id}`
   const sessionOf = (callId: string): SessionScope => {
     const current = running.get(callId)

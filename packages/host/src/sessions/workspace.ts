@@ -165,12 +165,12 @@ export class Workspace {
 }
 
 /** A wall that is missing lies in no file: what decides about it is one setting. */
-export const wallDiagnostic = ({ message, cure }: MissingWall): Diagnostic => ({
+const wallDiagnostic = ({ message, cure }: MissingWall): Diagnostic => ({
   severity: 'warning', stage: 'configSchema', code: 'CapabilityUnavailable', layer: 'bundled', extensionId: null,
   location: 'the operating system', path: '/sandbox/os', message, cure,
 })
 
-export function knownNames(registry: Registry, absent: LoadReport['absent'] = new Map()): KnownNames {
+function knownNames(registry: Registry, absent: LoadReport['absent'] = new Map()): KnownNames {
   const { candidates, unprepared, settings: { file: { mcp = {}, openapi = {} } } } = registry
   const descriptors = [...candidates, ...unprepared].map(({ descriptor }) => descriptor)
   const servers = [...Object.keys(mcp).map((name) => `mcp:${name}`), ...Object.keys(openapi).map((name) => `openapi:${name}`)]

@@ -200,7 +200,7 @@ const isUnprepared = (prepared: Candidate | Unprepared): prepared is Unprepared 
  * Keeps the bytes once they are read, so that a running extension can be started again or brought back after its files
  * have changed.
  */
-export function keepingBytes(descriptor: ExtensionDescriptor): ExtensionDescriptor {
+function keepingBytes(descriptor: ExtensionDescriptor): ExtensionDescriptor {
   const { code } = descriptor
   if (code.kind !== 'files') return descriptor
   let read: ReturnType<typeof code.readFiles> | undefined

@@ -124,7 +124,7 @@ function byteSize(size: NonNullable<ToolManifest['maxOutput']>): number {
 }
 
 /** A power with its paths written by variables again: {workspace} says more to its reader than the folder it stands for. */
-export function withVariables(power: Power, values: VariableValues): Power {
+function withVariables(power: Power, values: VariableValues): Power {
   const roots = REQUIREMENT_VARIABLES.flatMap((name) => (values[name] ?? []).map((root) => ({ name, root })))
     .toSorted((a, b) => b.root.length - a.root.length)
   const show = (pattern: string): string => {

@@ -105,16 +105,16 @@ export interface DamagedApproval {
 }
 
 /** Returns undefined for a record that does not have the stored form or does not belong to this key. */
-export function readStored(key: string, value: Json | undefined): StoredApproval | undefined {
+function readStored(key: string, value: Json | undefined): StoredApproval | undefined {
   if (!isJsonObject(value) || !isOfForm(value)) return undefined
   const stored = value as unknown as StoredApproval
   const { scope, workspace, approvalKey, id } = stored
   return scope === 'project' && id === idOf(scope, workspace, identityOf(stored), approvalKey) && key === storeKey(stored) ? stored : undefined
 }
 
-export const toJson = (stored: StoredApproval): Json => stored as unknown as Json
+const toJson = (stored: StoredApproval): Json => stored as unknown as Json
 
-export function damageOf({ key, damage = 'is not the approval that was stored' }: StoredRecord): DamagedApproval {
+function damageOf({ key, damage = 'is not the approval that was stored' }: StoredRecord): DamagedApproval {
   return { id: key.slice(key.lastIndexOf('/') + 1), damage }
 }
 

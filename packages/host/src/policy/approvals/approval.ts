@@ -134,7 +134,7 @@ export const eventFieldsOf = ({ id: approvalId, scope, tool, approvalKey, origin
 const UNITS = [['day', 86_400_000], ['hour', 3_600_000], ['minute', 60_000]] as const
 
 /** A span of time for people, by its largest unit. */
-export function spanWords(ms: number): string {
+function spanWords(ms: number): string {
   const [unit, size] = UNITS.find(([, length]) => ms >= length) ?? ['second', 1_000]
   return counted(Math.round(ms / size), unit)
 }
