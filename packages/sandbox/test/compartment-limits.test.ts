@@ -49,7 +49,7 @@ const PROVOKED: Readonly<Record<Exclude<Name, 'savedBytes'>, () => Provoked>> = 
     return refusal((await newSandbox().open(inProcess(source, { phaseMs: 100 }))).lifecycle('init'))
   },
   async startMs() {
-    const sandbox = newSandbox()
+    const sandbox = newSandbox('/', 1)
     // With a spare that is ready, all of startMs is left for the import.
     await sandbox.warm('process')
     return refusal(sandbox.open(inProcess('for (;;);', { startMs: 300 })))

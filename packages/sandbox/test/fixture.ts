@@ -19,9 +19,9 @@ export async function temporaryFolder(): Promise<string> {
   return folder
 }
 
-/** Without spares: each would start a process that most tests end unused. They have tests of their own. */
-export function newSandbox(workspace = '/'): PooledSandbox {
-  const sandbox = createSandbox({ workspace, spares: { process: 0, thread: 0 } })
+/** Without spares by default: each would start a process that most tests end unused. */
+export function newSandbox(workspace = '/', spares = 0): PooledSandbox {
+  const sandbox = createSandbox({ workspace, spares: { process: spares, thread: spares } })
   onTestFinished(() => sandbox.close())
   return sandbox
 }

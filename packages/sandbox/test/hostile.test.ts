@@ -46,7 +46,7 @@ describe.each(REMOTE)('a hostile extension in a %s', (placement) => {
   })
 
   it('that loops forever during its import is killed at startMs', async () => {
-    const sandbox = newSandbox()
+    const sandbox = newSandbox('/', 1)
     const neighbourAnswers = await neighbourOf(sandbox, placement)
     // With a spare that is ready, all of startMs is left for the import.
     await sandbox.warm(placement)
