@@ -58,7 +58,7 @@ export const links = [
   `, {
     ambient: 'BuiltinDenied', text: 'CapabilityDenied', deeper: 'CapabilityDenied', list: 'CapabilityDenied', back: 'NotFound',
   }),
-  attack(27, 'a folder that becomes a link between the judgement and the read', `
+  attack(27, 'a folder that becomes a link between the check and the read', `
     const tally = { read: 0, denied: 0, leaked: 0 }
     for (let tries = 0; tries < 4_000 && (tries < 400 || tally.read === 0 || tally.denied === 0); tries++) {
       const text = await runtime.fs.readText('own/flip/secret.txt').catch((error) => {
