@@ -39,7 +39,10 @@ it('converts a result: content before data, data as JSON, images as images', () 
   expect(toToolResult({
     type: 'output', data: 4,
     content: [{ type: 'text', text: 'a map' }, { type: 'image', data: 'AAAA', mimeType: 'image/png' }], metadata,
-  }).content).toEqual([{ type: 'text', text: 'a map' }, { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'AAAA' } }])
+  }).content).toEqual([
+    { type: 'text', text: 'a map' },
+    { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'AAAA' } },
+  ])
 })
 
 it('marks an error', () => {
@@ -52,7 +55,10 @@ it('adds a note to a truncated result, with the path of the full result', () => 
   const note = '[The result was too long and is cut here.]'
   expect(toToolResult({ type: 'output', data: 'sun', metadata: cut }).content).toBe(`sun\n${note}`)
   expect(toToolResult({ type: 'output', data: 1, content: [{ type: 'text', text: 'sun' }], metadata: { ...cut, output_path: '/whole.txt' } }).content)
-    .toEqual([{ type: 'text', text: 'sun' }, { type: 'text', text: '[The result was too long and is cut here. The whole is in /whole.txt]' }])
+    .toEqual([
+      { type: 'text', text: 'sun' },
+      { type: 'text', text: '[The result was too long and is cut here. The whole is in /whole.txt]' },
+    ])
 })
 
 it('returns schemas that an SDK may change', () => {

@@ -27,7 +27,10 @@ const offer = (global: Documents, project: Documents = {}) => {
   )
   return documents.offer({ merged: {}, layers })
 }
-const PATHS = { '/x': { get: { operationId: 'a.b' }, post: { operationId: 'a_b' }, put: { operationId: '1st' } }, '/y': { get: { operationId: 'y'.repeat(100) }, post: {} } }
+const PATHS = {
+  '/x': { get: { operationId: 'a.b' }, post: { operationId: 'a_b' }, put: { operationId: '1st' } },
+  '/y': { get: { operationId: 'y'.repeat(100) }, post: {} },
+}
 const BASE = 'https://Shop.example/v1/'
 
 it('creates a valid manifest with names that every model API accepts', async () => {
@@ -61,7 +64,10 @@ it('changes identity and definitions with the base URL, the secret and the opera
     ({ [path]: { [method]: { operationId: 'go', ...more } } })
   const before = await offered(go())
   expect(await offered({ ...go({ responses: {}, 'x-note': 1 }), '/other': { get: { operationId: 'other' } } }, { timeoutMs: 7 })).toEqual(before)
-  const definitions = [go({ description: 'd' }), go({ summary: 's' }), go({}, '/y'), go({}, '/x', 'put'), go({ parameters: [{ name: 'q', in: 'query' }] })]
+  const definitions = [
+    go({ description: 'd' }), go({ summary: 's' }), go({}, '/y'), go({}, '/x', 'put'),
+    go({ parameters: [{ name: 'q', in: 'query' }] }),
+  ]
   const others: (string | undefined)[] = [before.definition]
   for (const paths of definitions) {
     const { identity, definition } = await offered(paths)
@@ -69,7 +75,11 @@ it('changes identity and definitions with the base URL, the secret and the opera
     others.push(definition)
   }
   expect(new Set(others).size).toBe(others.length)
-  const identities = [before, await offered(go(), { baseUrl: 'https://shop.example/v2' }), await offered(go(), { auth: { type: 'bearer', secret: 'A' } }), await offered(go(), { auth: { type: 'bearer', secret: 'B' } })]
+  const identities = [
+    before, await offered(go(), { baseUrl: 'https://shop.example/v2' }),
+    await offered(go(), { auth: { type: 'bearer', secret: 'A' } }),
+    await offered(go(), { auth: { type: 'bearer', secret: 'B' } }),
+  ]
   expect(new Set(identities.map(({ identity }) => identity)).size).toBe(4)
 })
 
@@ -104,7 +114,10 @@ it.each<readonly [string, Partial<Documents[string]>]>([
   ['a query or a fragment', { baseUrl: 'https://shop.example/?key=1' }],
 ])('rejects a configuration: %s', async (message, config) => {
   write(PATHS, { servers: [{ url: 'https://shop.example' }] })
-  expect(await offer({ shop: { document: 'a.json', ...config } })).toMatchObject({ extensions: [], diagnostics: [{ code: 'ConfigInvalid', path: '/openapi/shop', message: expect.stringContaining(message) }] })
+  expect(await offer({ shop: { document: 'a.json', ...config } })).toMatchObject({
+    extensions: [],
+    diagnostics: [{ code: 'ConfigInvalid', path: '/openapi/shop', message: expect.stringContaining(message) }],
+  })
 })
 
 it.each([

@@ -38,7 +38,10 @@ it('creates one span per call below the active span, with the attributes of the 
   context.with(trace.setSpan(context.active(), outer), () => {
     host.emit({ type: 'ToolInvocationProposed', ...call, args: { city: 'Oslo' } })
   })
-  host.emit({ type: 'ToolInvocationDecided', ...call, decision: 'allow', stage: 'rules', source: 'no rule', reason: '', approvalKey: 'k', args: {} })
+  host.emit({
+    type: 'ToolInvocationDecided', ...call, decision: 'allow', stage: 'rules', source: 'no rule', reason: '',
+    approvalKey: 'k', args: {},
+  })
   host.emit({ type: 'ToolInvocationSucceeded', ...call, durationMs: 5 })
   const [span] = exporter.getFinishedSpans()
   expect(span).toMatchObject({
@@ -60,7 +63,10 @@ it.each([
   ['no description if the tool is gone', undefined, undefined],
 ])('a span has %s', (_, found, description) => {
   const host = source()
-  traceTools({ ...host, tool: (name) => found && { ...found, description: name === 'forecast' ? 'Tells the weather.' : '' } }, { tracer })
+  traceTools(
+    { ...host, tool: (name) => found && { ...found, description: name === 'forecast' ? 'Tells the weather.' : '' } },
+    { tracer },
+  )
   host.emit({ type: 'ToolInvocationProposed', ...call, args: {} })
   host.emit({ type: 'ToolInvocationSucceeded', ...call, durationMs: 5 })
   expect(exporter.getFinishedSpans()[0]!.attributes['gen_ai.tool.description']).toBe(description)
@@ -121,7 +127,10 @@ it('keeps calls apart, and ends open spans when tracing stops', () => {
   host.emit({ type: 'ToolInvocationProposed', ...call, args: {} })
   host.emit({ type: 'ToolInvocationProposed', ...call, callId: 'c2', args: {} })
   host.emit({ type: 'ToolInvocationProposed', ...call, args: {} })
-  host.emit({ type: 'ToolInvocationCancelled', ...call, callId: 'never proposed', durationMs: 0, attempt: 0, errorCode: 'InputInvalid', reason: '' })
+  host.emit({
+    type: 'ToolInvocationCancelled', ...call, callId: 'never proposed', durationMs: 0, attempt: 0,
+    errorCode: 'InputInvalid', reason: '',
+  })
   expect(exporter.getFinishedSpans()).toHaveLength(1)
   stop()
   expect(exporter.getFinishedSpans()).toHaveLength(3)

@@ -35,7 +35,10 @@ it('limits the number of tools', () => {
 it('computes a digest over the whole definition', () => {
   const digestOf = (more: object) =>
     readCatalog('1', [{ name: 'go', description: 'a', inputSchema: { type: 'object' }, ...more }]).tools[0]!.digest
-  const others = [{}, { description: 'b' }, { title: 'T' }, { inputSchema: { type: 'object', properties: {} } }, { outputSchema: {} }, { annotations: { readOnlyHint: true } }]
+  const others = [
+    {}, { description: 'b' }, { title: 'T' }, { inputSchema: { type: 'object', properties: {} } }, { outputSchema: {} },
+    { annotations: { readOnlyHint: true } },
+  ]
   expect(new Set(others.map(digestOf)).size).toBe(others.length)
   expect(digestOf({ icons: [], _meta: { at: 1 } })).toBe(digestOf({}))
   expect(digestOf({ description: 'x'.repeat(5_000) + 'a' })).not.toBe(
@@ -44,7 +47,10 @@ it('computes a digest over the whole definition', () => {
 })
 
 it('creates a valid manifest', () => {
-  const { extension, diagnostics } = extensionOf({ name: 'a.b', description: `${'x'.repeat(5_000)}`, annotations: { title: 'The title', readOnlyHint: true, idempotentHint: true } })
+  const { extension, diagnostics } = extensionOf({
+    name: 'a.b', description: `${'x'.repeat(5_000)}`,
+    annotations: { title: 'The title', readOnlyHint: true, idempotentHint: true },
+  })
   expect(diagnostics).toEqual([])
   const manifest = manifestSchema.parse(extension!.manifest)
   expect(manifest.tools).toMatchObject([{
@@ -101,7 +107,10 @@ it('uses characters that every model API accepts, and a digest for long names', 
 it('removes unknown keywords from a schema, and only keywords', () => {
   const written: JsonObject = {
     $schema: 'http://json-schema.org/draft-07/schema#', 'x-order': 1,
-    properties: { 'x-order': { type: 'string', format: 'regex', example: 'a' }, format: { type: 'integer', format: 'int64' }, $schema: { type: 'string', format: 'uri' } },
+    properties: {
+      'x-order': { type: 'string', format: 'regex', example: 'a' }, format: { type: 'integer', format: 'int64' },
+      $schema: { type: 'string', format: 'uri' },
+    },
     enum: [{ $schema: 'data' }], items: [{ nullable: true, type: 'string' }],
     additionalItems: { type: 'integer', widget: 'slider' }, additionalProperties: { strict: true },
     dependencies: { a: ['b'] },
@@ -109,10 +118,19 @@ it('removes unknown keywords from a schema, and only keywords', () => {
   expect(toolSchema(written)).toEqual({
     type: 'object', enum: [{ $schema: 'data' }], prefixItems: [{ type: 'string' }], items: { type: 'integer' },
     additionalProperties: {}, dependentRequired: { a: ['b'] },
-    properties: { 'x-order': { type: 'string', format: 'regex' }, format: { type: 'integer', format: 'int64' }, $schema: { type: 'string', format: 'uri' } },
+    properties: {
+      'x-order': { type: 'string', format: 'regex' }, format: { type: 'integer', format: 'int64' },
+      $schema: { type: 'string', format: 'uri' },
+    },
   })
-  const referring = { $schema: 'http://json-schema.org/draft-07/schema#', definitions: { a: { $id: '#a', type: 'string' } }, properties: { b: { $ref: '#a', maxLength: 1, description: 'B.' } } }
-  expect(toolSchema(referring)).toEqual({ type: 'object', definitions: { a: { $anchor: 'a', type: 'string' } }, properties: { b: { $ref: '#a', description: 'B.' } } })
+  const referring = {
+    $schema: 'http://json-schema.org/draft-07/schema#', definitions: { a: { $id: '#a', type: 'string' } },
+    properties: { b: { $ref: '#a', maxLength: 1, description: 'B.' } },
+  }
+  expect(toolSchema(referring)).toEqual({
+    type: 'object', definitions: { a: { $anchor: 'a', type: 'string' } },
+    properties: { b: { $ref: '#a', description: 'B.' } },
+  })
   expect(toolSchema(null)).toEqual({ type: 'object', properties: {} })
 })
 

@@ -47,7 +47,10 @@ it('offers the options of every enum notation', async () => {
 it('uses defaults for empty answers, and omits optional fields', async () => {
   const prompts: string[] = []
   const silent: Interact = { ...person, ask: async (prompt) => (prompts.push(prompt.split('\n')[1]!), '') }
-  const asked = { name: { type: 'string', default: 'Ada' }, age: { type: 'integer', default: 42 }, nick: { type: 'string' }, size: { type: 'number' } }
+  const asked = {
+    name: { type: 'string', default: 'Ada' }, age: { type: 'integer', default: 42 }, nick: { type: 'string' },
+    size: { type: 'number' },
+  }
   expect(await ask(form(asked), silent)).toEqual({ action: 'accept', content: { name: 'Ada', age: 42 } })
   expect(prompts).toEqual(['name; suggested: Ada', 'age; suggested: 42', 'nick', 'size'])
   const must = (name: string) =>

@@ -34,7 +34,10 @@ it.each<[string, JsonObject]>([
 })
 
 it('leaves out only the invalid tool, and only if headers are sent', () => {
-  const listed = [{ name: 'good', inputSchema: taking({ a: header('A') }) }, { name: 'bad', inputSchema: taking({ a: header('') }) }, { name: 'none' }, null]
+  const listed = [
+    { name: 'good', inputSchema: taking({ a: header('A') }) }, { name: 'bad', inputSchema: taking({ a: header('') }) },
+    { name: 'none' }, null,
+  ]
   const { tools, faults } = readCatalog('1', listed, true)
   expect(tools.map(({ name }) => name)).toEqual(['good', 'none'])
   expect(faults[0]).toMatch(/^"bad" declares a header/)

@@ -36,7 +36,10 @@ export class RawHttp {
     if (id === undefined) return void response.writeHead(202).end()
     switch (method) {
       case 'initialize':
-        return answer(response, id, { protocolVersion: '2025-06-18', capabilities: { tools: {} }, serverInfo: { name: 'raw', version: '1' } })
+        return answer(
+          response, id,
+          { protocolVersion: '2025-06-18', capabilities: { tools: {} }, serverInfo: { name: 'raw', version: '1' } },
+        )
       case 'tools/list':
         return answer(response, id, { tools: [{ name: 'go', inputSchema: { type: 'object' } }] })
       case 'tools/call':

@@ -40,7 +40,10 @@ const text = (said: string) => ({ content: [{ type: 'text' as const, text: said 
 function library(seen: Record<string, unknown>[] = [], legacy: 'stateless' | 'reject' = 'stateless'): Handle {
   const handler = createMcpHandler(() => {
     const server = new McpServer({ name: 'harbour', version: '2.0.0' })
-    server.registerTool('echo', { description: 'Gives back.', inputSchema: fromJsonSchema<{ text: string }>({ type: 'object', properties: { text: { type: 'string' } } }) },
+    server.registerTool('echo', {
+      description: 'Gives back.',
+      inputSchema: fromJsonSchema<{ text: string }>({ type: 'object', properties: { text: { type: 'string' } } }),
+    },
       ({ text: said }) => text(said))
     server.registerTool('list', { description: 'A list.', inputSchema: none }, () => ({ ...text('three'), structuredContent: [1, 2, 3] as never }))
     server.registerTool('ask', { description: 'Asks.', inputSchema: none }, (_args: unknown, context: ServerContext) => {

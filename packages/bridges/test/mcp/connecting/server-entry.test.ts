@@ -14,7 +14,10 @@ function entriesOf(layers: Partial<Record<LayerConfig['layer'], Servers>>) {
 }
 
 it('reads layer, location and identity of a server', () => {
-  const { entries, diagnostics } = entriesOf({ global: { my_Ship: local() }, project: { harbour: remote('https://example.com/mcp?key=123') }, embedder: { tug: local() } })
+  const { entries, diagnostics } = entriesOf({
+    global: { my_Ship: local() }, project: { harbour: remote('https://example.com/mcp?key=123') },
+    embedder: { tug: local() },
+  })
   expect(diagnostics).toEqual([])
   expect(entries).toMatchObject([
     { name: 'my_Ship', layer: 'global', location: 'global.json', extensionId: 'mcp-my-ship', address: 'ship --serve' },
@@ -36,7 +39,10 @@ it('changes the identity with command, variables, URL and secrets', () => {
 })
 
 it('lets a project disable a server or shorten its timeout, but not change it', () => {
-  const tightened = entriesOf({ global: { ship: local({ timeoutMs: 100 }), tug: local() }, project: { ship: local({ timeoutMs: 900 }), tug: local({ enabled: false, timeoutMs: 50 }) } })
+  const tightened = entriesOf({
+    global: { ship: local({ timeoutMs: 100 }), tug: local() },
+    project: { ship: local({ timeoutMs: 900 }), tug: local({ enabled: false, timeoutMs: 50 }) },
+  })
   expect(tightened.diagnostics).toEqual([])
   expect(tightened.entries).toMatchObject([
     { name: 'ship', layer: 'global', config: { timeoutMs: 100 } },

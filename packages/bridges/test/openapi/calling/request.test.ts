@@ -47,7 +47,9 @@ describe('a path', () => {
 describe('a header', () => {
   const header = (value: Json) =>
     sent({ a: value }, { parameters: [parameter({ name: 'X-A', in: 'header', style: 'simple' })] }).headers.get('x-a')
-  it('contains the value', () => expect([header('b, c'), header(['b', 5]), header(null)]).toEqual(['b, c', 'b,5', undefined]))
+  it('contains the value', () => {
+    expect([header('b, c'), header(['b', 5]), header(null)]).toEqual(['b, c', 'b,5', undefined])
+  })
   it.each(['a\nb', 'a\rb', 'a\0b', 'Ā'])(
     'rejects %j', (value) => expect(() => header(value)).toThrow(expect.objectContaining({ code: 'InputInvalid' })),
   )

@@ -111,7 +111,10 @@ describe('form fields', () => {
 
 describe('schemas', () => {
   const schema = (written: object, components: object = {}, openapi = '3.1.0') =>
-    operation({ requestBody: { content: { 'application/json': { schema: written } } } }, { openapi, components: { schemas: components } })
+    operation(
+      { requestBody: { content: { 'application/json': { schema: written } } } },
+      { openapi, components: { schemas: components } },
+    )
   const bodyOf = (api: ReturnType<typeof schema>) => (schemaOf(api)['properties'] as Record<string, unknown>)['body']
 
   it('that are recursive are defined once', () => {
@@ -121,7 +124,10 @@ describe('schemas', () => {
     })
     expect(bodyOf(api)).toEqual({ $ref: '#/$defs/Node' })
     expect(schemaOf(api)['$defs']).toEqual({
-      Node: { type: 'object', properties: { next: { $ref: '#/$defs/Node' }, leaf: { $ref: '#/$defs/Leaf' }, part: { $ref: '#/$defs/of' } } },
+      Node: {
+        type: 'object',
+        properties: { next: { $ref: '#/$defs/Node' }, leaf: { $ref: '#/$defs/Leaf' }, part: { $ref: '#/$defs/of' } },
+      },
       Leaf: { type: 'object', properties: { of: { $ref: '#/$defs/Node' } } }, of: { $ref: '#/$defs/Node' },
     })
   })
@@ -129,7 +135,10 @@ describe('schemas', () => {
   it('with the same name get different definitions', () => {
     const refs = ['schemas/A_2', 'schemas/A', 'other/A', 'other/A.', 'more/A']
     const api = operation({ requestBody: { content: { 'application/json': { schema: { anyOf: refs.map((ref) => ({ $ref: `#/components/${ref}` })) } } } } }, {
-      components: { schemas: { A_2: { const: 1 }, A: { const: 2 } }, other: { A: { const: 3 }, 'A.': { const: 4 } }, more: { A: { const: 5 } } },
+      components: {
+        schemas: { A_2: { const: 1 }, A: { const: 2 } }, other: { A: { const: 3 }, 'A.': { const: 4 } },
+        more: { A: { const: 5 } },
+      },
     })
     const { anyOf } = bodyOf(api) as { anyOf: { $ref: string }[] }
     const definitions = schemaOf(api)['$defs'] as Record<string, { const: number }>
@@ -165,7 +174,10 @@ describe('schemas', () => {
   })
 
   it('omit readOnly properties', () => {
-    const written = { type: 'object', required: ['id', 'name'], properties: { id: { type: 'string', readOnly: true }, name: { type: 'string' } } }
+    const written = {
+      type: 'object', required: ['id', 'name'],
+      properties: { id: { type: 'string', readOnly: true }, name: { type: 'string' } },
+    }
     expect(bodyOf(schema(written))).toEqual({
       type: 'object', required: ['name'], properties: { name: { type: 'string' } },
     })
@@ -181,7 +193,10 @@ describe('schemas', () => {
   })
 
   it('are limited in number', () => {
-    const wide = { type: 'object', properties: Object.fromEntries(Array.from({ length: 2_000 }, (_, index) => [`p${index}`, { type: 'string' }])) }
+    const wide = {
+      type: 'object',
+      properties: Object.fromEntries(Array.from({ length: 2_000 }, (_, index) => [`p${index}`, { type: 'string' }])),
+    }
     expect(schema(wide).faults).toEqual([expect.stringContaining('more than 1000 schemas')])
     const chain = Object.fromEntries(Array.from({ length: 3_000 }, (_, index) => [`S${index}`, { properties: { next: { $ref: `#/components/schemas/S${index + 1}` } } }]))
     expect(schema({ $ref: '#/components/schemas/S0' }, chain).faults).toHaveLength(1)

@@ -7,7 +7,10 @@ const ids = (api: ReturnType<typeof read>) => api.operations.map(({ operationId 
 
 it('describes operations with an id, and counts those without', () => {
   const api = read({
-    '/a': { get: plain('one', { summary: 'Short', description: 'Long' }), post: plain('two', { summary: 'Short' }), put: {}, delete: plain('') },
+    '/a': {
+      get: plain('one', { summary: 'Short', description: 'Long' }), post: plain('two', { summary: 'Short' }), put: {},
+      delete: plain(''),
+    },
     '/b': { head: plain('three') }, 'x-other': { get: plain('never') },
   }, { servers: [{ url: 'https://{host}.example/{v}', variables: { host: { default: 'api' }, v: { default: '2' } } }] })
   expect(api).toMatchObject({
