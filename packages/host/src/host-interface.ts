@@ -47,8 +47,8 @@ export interface Host {
   /** What is not offered, and why; and unknown names in the configuration and in the options of open sessions. */
   readonly diagnostics: readonly Diagnostic[]
   /**
-   * Tries the walls of the operating system now, instead of when the first extension starts in a process. A wall that is missing is
-   * a diagnostic from then on, and a `SuppressedError` event with the source `sandbox`.
+   * Tries the walls of the operating system now, instead of when the first extension starts in a process. A wall that
+   * is missing is a diagnostic from then on, and a `SuppressedError` event with the source `sandbox`.
    */
   tryWalls(): Promise<void>
   /**
@@ -91,7 +91,10 @@ export interface Host {
   interruptedCalls(): Promise<readonly InterruptedCall[]>
   /** Resolves when all events so far are stored. Rejects with StoreUnavailable if audit records were lost. */
   flush(): Promise<void>
-  /** `types`: the events to receive, all by default. Returns a function that ends the subscription. Throws ConfigInvalid. */
+  /**
+   * `types`: the events to receive, all by default. Returns a function that ends the subscription. Throws
+   * ConfigInvalid.
+   */
   on(listener: EventListener, types?: readonly EventType[]): () => void
   /** The outcomes of all calls so far, by tool. */
   metrics(): readonly ToolMetrics[]

@@ -119,7 +119,10 @@ function heed(answer: PersonAnswer, call: ValidatedCall, { approvalKey, keyByToo
   return allow('approval', 'person', reason ?? `approved: ${scope}`)
 }
 
-/** An approval that a person gives to another question while this one waits. If it answers this one too, the question is withdrawn. */
+/**
+ * An approval that a person gives to another question while this one waits. If it answers this one too, the question is
+ * withdrawn.
+ */
 class ConcurrentApproval {
   /** Aborted with the call, and when the question is withdrawn. */
   readonly signal: AbortSignal
@@ -170,7 +173,10 @@ export function redeemPermits(call: AllowedCall, host: HostContext): void {
   }
 }
 
-/** Throws if an approval that allowed the call was revoked, here or elsewhere, while the call waited for those before it. */
+/**
+ * Throws if an approval that allowed the call was revoked, here or elsewhere, while the call waited for those before
+ * it.
+ */
 export async function redeemApprovals(call: AllowedCall, host: HostContext): Promise<AllowedCall> {
   const { approvals, session } = call
   if (!approvals) return call

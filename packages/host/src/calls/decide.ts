@@ -31,8 +31,8 @@ function makeChange({ stage, source, reason, args }: ArgumentsChange, call: Vali
 }
 
 /**
- * The decision: the verdicts of the policies, then budget and audit. These deny before a person is asked. Synchronous, so
- * that of several calls the one that takes the last of a budget is known to the next.
+ * The decision: the verdicts of the policies, then budget and audit. These deny before a person is asked. Synchronous,
+ * so that of several calls the one that takes the last of a budget is known to the next.
  */
 export function decide(call: EvaluatedCall, host: HostContext): DecidedCall {
   const { evaluation } = call
@@ -76,7 +76,8 @@ export async function untilRecorded(call: RawCall, host: HostContext): Promise<v
 }
 
 /**
- * A required audit that failed may work again. Waits for the record of the proposal, so that no call is denied for an old failure.
+ * A required audit that failed may work again. Waits for the record of the proposal, so that no call is denied for an
+ * old failure.
  */
 export async function retryAudit(call: RawCall, host: HostContext): Promise<void> {
   await untilAborted(Promise.resolve(host.audit()?.settled()), call.signal)

@@ -11,7 +11,10 @@ import type { HostContext } from '../policy/host-context.ts'
 import { observe } from './hooks.ts'
 import { RunningCall } from './running-call.ts'
 
-/** Runs the tool in its compartment, and repeats a failed attempt if that is safe and there is time. Throws the last failure. */
+/**
+ * Runs the tool in its compartment, and repeats a failed attempt if that is safe and there is time. Throws the last
+ * failure.
+ */
 export async function execute(call: ClearedCall, host: HostContext): Promise<ExecutedCall> {
   // A compartment that ended before it got the call: the next one gets it.
   let gone: CompartmentSession | undefined

@@ -12,8 +12,8 @@ import { propose, type Proposal } from './receive.ts'
 export type DecidingStage = 'receive' | 'resolve' | 'validate' | DecisionStage
 
 /**
- * One step of the decision. `pass`: the step neither objects nor allows. `change`: it changed the arguments, and later steps
- * see the new ones. Before-hooks run only with the call, so they are listed but not run.
+ * One step of the decision. `pass`: the step neither objects nor allows. `change`: it changed the arguments, and later
+ * steps see the new ones. Before-hooks run only with the call, so they are listed but not run.
  */
 export interface ExplainedStep {
   readonly stage: DecidingStage | 'before-hooks'
@@ -42,8 +42,8 @@ export interface Explanation {
 }
 
 /**
- * The steps of `runCall` up to the decision. Watchdogs, guards and, if it derives the key, the tool are consulted as for a
- * call. Never rejects; nothing runs and nothing is stored.
+ * The steps of `runCall` up to the decision. Watchdogs, guards and, if it derives the key, the tool are consulted as
+ * for a call. Never rejects; nothing runs and nothing is stored.
  */
 export async function explainCall(proposal: Proposal, host: HostContext): Promise<Explanation> {
   const call = propose(proposal, host.clock)

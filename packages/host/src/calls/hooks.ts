@@ -11,8 +11,8 @@ import { viewOf } from '../policy/checked-call.ts'
 import type { HostContext } from '../policy/host-context.ts'
 
 /**
- * Asks the hooks before the tool runs. Throws HookVetoed if one vetoes, throws, or does not answer in time. Awaits promises
- * only, so that calls of sessions with and without hooks keep their order.
+ * Asks the hooks before the tool runs. Throws HookVetoed if one vetoes, throws, or does not answer in time. Awaits
+ * promises only, so that calls of sessions with and without hooks keep their order.
  */
 export async function runBeforeHooks(call: BudgetedCall, { clock }: HostContext): Promise<ClearedCall> {
   const { all } = call.session.hooks

@@ -64,7 +64,9 @@ export async function finishCall({ call, allowed }: PreparedCall, host: HostCont
   return await end(call, ended, host)
 }
 
-/** Ends a prepared call that gives way to a new message of the user. A call that was denied stays denied. Never rejects. */
+/**
+ * Ends a prepared call that gives way to a new message of the user. A call that was denied stays denied. Never rejects.
+ */
 export async function skipCall({ call, allowed }: PreparedCall, host: HostContext): Promise<Outcome> {
   let ended: BulkheadError
   try {
@@ -78,7 +80,10 @@ export async function skipCall({ call, allowed }: PreparedCall, host: HostContex
   return await end(call, ended, host)
 }
 
-/** What can be checked at once: before `call()` returns, later changes by the caller have no effect. Throws what refuses the call. */
+/**
+ * What can be checked at once: before `call()` returns, later changes by the caller have no effect. Throws what refuses
+ * the call.
+ */
 export function check(call: RawCall): ValidatedCall {
   call.throwIfCancelled()
   return validate(resolve(receive(call)))

@@ -62,7 +62,10 @@ export function receive(call: RawCall): ReceivedCall {
 
 const malformed = (message: string, path: string) => new BulkheadError('InputInvalid', `${message}.`, { data: { path } })
 
-/** Finds the tool. From here on the call means this tool of this origin, whatever is registered later. Throws if there is none. */
+/**
+ * Finds the tool. From here on the call means this tool of this origin, whatever is registered later. Throws if there
+ * is none.
+ */
 export function resolve(call: ReceivedCall): ResolvedCall {
   const { tools } = call.scope
   const off = tools.switchedOff(call.name)
@@ -83,7 +86,10 @@ const LIMITS: JsonLimits = {
   maxDepth: CALL_LIMITS.argumentDepth, maxNodes: CALL_LIMITS.argumentNodes, maxChars: CALL_LIMITS.argumentChars,
 }
 
-/** Checks limits, then the schema of the tool. The arguments become a frozen copy: what was checked is what runs. Throws InputInvalid. */
+/**
+ * Checks limits, then the schema of the tool. The arguments become a frozen copy: what was checked is what runs. Throws
+ * InputInvalid.
+ */
 export function validate(call: ResolvedCall, wanted: unknown = call.request.args): ValidatedCall {
   const { tool } = call
   const copy = copyJson(wanted, LIMITS)
@@ -117,8 +123,8 @@ export type Checked =
   | { readonly fault: SchemaFault }
 
 /**
- * Many models send null for an optional member that they leave out. A null that the schema does not accept is removed, if
- * the member is optional. Other arguments are checked once.
+ * Many models send null for an optional member that they leave out. A null that the schema does not accept is removed,
+ * if the member is optional. Other arguments are checked once.
  */
 function checkArguments(sent: JsonObject, check: SchemaCheck, chars: number): Checked {
   let args = sent

@@ -1,5 +1,6 @@
 import {
-  BulkheadError, type CompartmentSession, type InteractionKind, type InteractionRequest, type InteractionResponse, type Power, type ToolInvocation,
+  BulkheadError, type CompartmentSession, type InteractionKind, type InteractionRequest, type InteractionResponse,
+  type Power, type ToolInvocation,
 } from '@bulkhead/contract'
 import type { Json, JsonObject } from '@bulkhead/kit/json'
 import { overdue } from '../extensions/lifecycle/start.ts'
@@ -12,7 +13,9 @@ import { haltIfHeadless } from '../policy/interaction/interactors.ts'
 import { identityOf, QuestionLog } from '../policy/interaction/paused-calls.ts'
 import { passUpdate } from './hooks.ts'
 
-/** One attempt of a call while its tool runs. It ends once: by the answer, by its deadline, with the call, or by `end`. */
+/**
+ * One attempt of a call while its tool runs. It ends once: by the answer, by its deadline, with the call, or by `end`.
+ */
 export class RunningCall implements ToolInvocation, Running, Cancelled {
   readonly call: ClearedCall
   /** The id its compartment knows it by. */
@@ -135,8 +138,8 @@ export function pauseFor({ call, deadline }: RunningCall): () => void {
 const PAUSABLE: ReadonlySet<InteractionKind> = new Set<InteractionKind>(['Ask', 'Select', 'Confirm'])
 
 /**
- * A running tool asks the person of its session. The time of the call stops meanwhile. If no one answers and the session
- * pauses calls, the question is stored and the call ends until it is answered.
+ * A running tool asks the person of its session. The time of the call stops meanwhile. If no one answers and the
+ * session pauses calls, the question is stored and the call ends until it is answered.
  */
 export async function askForTool(
   running: RunningCall, question: InteractionRequest, source: string, signal: AbortSignal,

@@ -8,8 +8,8 @@ export interface Truncated {
 }
 
 /**
- * Cuts a result to its head: strings between characters, lists and objects after their last whole member, so that the rest
- * keeps the form of the tool's result. Images are kept whole, up to the number that a model is shown.
+ * Cuts a result to its head: strings between characters, lists and objects after their last whole member, so that the
+ * rest keeps the form of the tool's result. Images are kept whole, up to the number that a model is shown.
  */
 export function truncate(body: OutcomeBody, maxBytes: number, maxEntries = Infinity): Truncated {
   const shown = body.type === 'output' && maxEntries !== Infinity ? firstEntries(body.data, maxEntries) : undefined
@@ -96,8 +96,8 @@ function onlyCut(value: JsonObject, head: JsonObject): Json | undefined {
 }
 
 /**
- * Counts the bytes of the value as JSON without escapes: a model reads the text, and a file with many quotes is not longer for
- * it. Three bytes per character is an upper bound, so short values are not counted exactly.
+ * Counts the bytes of the value as JSON without escapes: a model reads the text, and a file with many quotes is not
+ * longer for it. Three bytes per character is an upper bound, so short values are not counted exactly.
  */
 function fits(value: Json, maxBytes: number): boolean {
   return bytesOf(value, maxBytes, atMost) <= maxBytes || bytesOf(value, maxBytes, exactly) <= maxBytes

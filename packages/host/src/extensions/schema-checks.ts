@@ -127,8 +127,8 @@ export function withinTime<Value>(work: () => Value, ms: number): { readonly val
 
 const load = createRequire(import.meta.url)
 
-// Libraries that take longer to load than a host takes to start, and that many a start does without: a list of tools, or a host
-// whose tools are never called. The caller cannot wait, so it must be available at once.
+// Libraries that take longer to load than a host takes to start, and that many a start does without: a list of tools,
+// or a host whose tools are never called. The caller cannot wait, so it must be available at once.
 
 const ajv = (): typeof import('ajv/dist/2020.js') => load('ajv/dist/2020.js')
 export const re2js = (): typeof import('re2js') => load('re2js')

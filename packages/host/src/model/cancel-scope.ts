@@ -12,8 +12,8 @@ export interface Cancelled {
 }
 
 /**
- * Something that is cancelled together with everything begun in it: session > turn > call. A parent cancels its children,
- * never the reverse.
+ * Something that is cancelled together with everything begun in it: session > turn > call. A parent cancels its
+ * children, never the reverse.
  */
 export class CancelScope {
   readonly #parent: CancelScope | undefined

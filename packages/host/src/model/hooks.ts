@@ -13,7 +13,10 @@ export interface Hooks extends Observers {
   afterToolExecutionUpdate?(call: CallView, partial: Json): void | Promise<void>
 }
 
-/** Observers receive what happens and cannot change it. The call does not wait for them; a throw is reported as SuppressedError. */
+/**
+ * Observers receive what happens and cannot change it. The call does not wait for them; a throw is reported as
+ * SuppressedError.
+ */
 export interface Observers {
   /** Before each attempt. */
   onBeforeTool?(context: HookContext): void | Promise<void>

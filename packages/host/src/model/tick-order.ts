@@ -11,7 +11,9 @@ interface Waiting {
   readonly resume: () => void
 }
 
-/** Calls of one tick are decided in the order in which they were made, however many awaits the evaluation of each needs. */
+/**
+ * Calls of one tick are decided in the order in which they were made, however many awaits the evaluation of each needs.
+ */
 export class TickOrder {
   readonly #calls = new LinkedList<Ordered>()
   #waiting: Waiting[] = []
@@ -22,8 +24,8 @@ export class TickOrder {
   }
 
   /**
-   * Call it from a microtask. Resolves when every earlier call of this tick had its turn, or waits for something else. The
-   * first does not wait.
+   * Call it from a microtask. Resolves when every earlier call of this tick had its turn, or waits for something else.
+   * The first does not wait.
    */
   turn(call: Ordered): Promise<void> | undefined {
     if (this.#calls.first === call && this.#waiting.length === 0) {

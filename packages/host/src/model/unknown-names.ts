@@ -1,4 +1,6 @@
-import { capabilitiesMeant, RULE_CAPABILITIES, type Diagnostic, type LayerConfig, type RuleAction } from '@bulkhead/contract'
+import {
+  capabilitiesMeant, RULE_CAPABILITIES, type Diagnostic, type LayerConfig, type RuleAction,
+} from '@bulkhead/contract'
 import { matchSegment } from '@bulkhead/kit/glob'
 import { pointerStep } from '@bulkhead/kit/json'
 import { closeNames, visibleText } from '@bulkhead/kit/text'
@@ -12,7 +14,10 @@ export type Naming = Pick<LayerConfig, 'layer' | 'location' | 'omitted'> & {
   readonly offered?: readonly string[] | undefined
 }
 
-/** The names that configuration can use: tools, extensions and servers, also disabled ones and those that failed to load. */
+/**
+ * The names that configuration can use: tools, extensions and servers, also disabled ones and those that failed to
+ * load.
+ */
 export interface KnownNames {
   /** Whether a tool of the name is offered. */
   isOffered(tool: string): boolean
@@ -31,8 +36,8 @@ interface Finding {
 }
 
 /**
- * Names that nothing here has, each with the nearest that something has. They stay in force, because they may be meant for what is
- * installed later.
+ * Names that nothing here has, each with the nearest that something has. They stay in force, because they may be meant
+ * for what is installed later.
  */
 export function unknownNames(namings: readonly Naming[], known: KnownNames): readonly Diagnostic[] {
   return namings.flatMap((naming) => {

@@ -13,8 +13,8 @@ import { followLinks } from './resources.ts'
 import { ask, deny } from './verdict.ts'
 
 /**
- * The host's own reader analyses the arguments if there is one for this name. Otherwise a template or the name is the key.
- * undefined if the tool has to derive it.
+ * The host's own reader analyses the arguments if there is one for this name. Otherwise a template or the name is the
+ * key. undefined if the tool has to derive it.
  */
 export function analyzeCall(call: ValidatedCall, host: HostContext): CallAnalysis | undefined {
   const reader = host.argumentsReaders.get(call.tool.name)
@@ -68,7 +68,10 @@ function keyOf(text: string): string {
 /** Deriving a key only reads the arguments, so it is quick. */
 const DERIVATION_MS = 1_000
 
-/** The tool derives the key in its compartment, which starts for that. Rejects with ApprovalKeyInvalid or ApprovalKeyDerivationFailed. */
+/**
+ * The tool derives the key in its compartment, which starts for that. Rejects with ApprovalKeyInvalid or
+ * ApprovalKeyDerivationFailed.
+ */
 export async function deriveKey(call: ValidatedCall, clock: Clock): Promise<CallAnalysis> {
   const { name, extension } = call.tool
   let compartment = extension.compartment ?? await untilStarted(call, clock)

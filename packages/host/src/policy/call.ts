@@ -61,8 +61,8 @@ export interface CallRequest {
 let calls = 0
 
 /**
- * One call from request to outcome. Each step fills in a field through a method that returns a stronger type, so a wrong
- * order of steps does not compile.
+ * One call from request to outcome. Each step fills in a field through a method that returns a stronger type, so a
+ * wrong order of steps does not compile.
  */
 export class RawCall implements Ordered {
   /** Calls are numbered in the order in which they are made. */

@@ -25,8 +25,8 @@ export const describePower = (power: Power): readonly string[] => powerItems(pow
 export const outside = (power: Power, ceiling: Power): readonly string[] => beyond(power, ceiling).map(inWords)
 
 /**
- * The kinds of a power that another power lacks, one line for each item. Variables, secrets and state are declared for a whole
- * extension, and which of its tools needs them is not known, so they do not count.
+ * The kinds of a power that another power lacks, one line for each item. Variables, secrets and state are declared for
+ * a whole extension, and which of its tools needs them is not known, so they do not count.
  */
 export function lostKinds(power: Power, left: Power): readonly string[] {
   const kept = new Set(powerItems(left).map(kindOf))

@@ -13,8 +13,8 @@ import { allow, ceilingVerdict, deny, strictest, type Verdict } from './verdict.
 type ApplyChange = (change: ArgumentsChange, call: ValidatedCall, changesBefore: number) => MadeChange | Verdict
 
 /**
- * Evaluates the call under every policy. A policy that changes the arguments starts the evaluation again, so a change can
- * lead to a deny but not past one. Asks no one and changes nothing but the arguments, so `explain` can share it.
+ * Evaluates the call under every policy. A policy that changes the arguments starts the evaluation again, so a change
+ * can lead to a deny but not past one. Asks no one and changes nothing but the arguments, so `explain` can share it.
  */
 export async function evaluate(call: ValidatedCall, host: HostContext, applyChange: ApplyChange): Promise<EvaluatedCall> {
   const { tool, session: { policy } } = call

@@ -8,7 +8,10 @@ import { isPromiseLike } from '@bulkhead/kit/deadlines'
 import { viewOf, type CheckedCall } from './checked-call.ts'
 import { ask, deny, type Verdict } from './verdict.ts'
 
-/** A watchdog or guard of the embedder. Returning nothing is no objection. A throw denies, and so does no answer in time. */
+/**
+ * A watchdog or guard of the embedder. Returning nothing is no objection. A throw denies, and so does no answer in
+ * time.
+ */
 export type Judge = (call: CallView, signal: AbortSignal) => MaybeAnswer | Promise<MaybeAnswer>
 type MaybeAnswer = JudgeAnswer | undefined | void
 export type JudgeAnswer =

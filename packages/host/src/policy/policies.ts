@@ -18,7 +18,10 @@ export interface Evaluation {
   ruled: Verdict | undefined
 }
 
-/** Rules, command safety or the mode: built in, and decided at once. It returns nothing if it has no opinion, and adds further verdicts itself. */
+/**
+ * Rules, command safety or the mode: built in, and decided at once. It returns nothing if it has no opinion, and adds
+ * further verdicts itself.
+ */
 interface BuiltInPolicy {
   readonly kind: 'built-in'
   evaluate(evaluation: Evaluation): Verdict | undefined
@@ -65,7 +68,9 @@ const rulesAndToolMode = (session: PolicyParts): Policy => builtIn((evaluation) 
   return analysis.onlyReads ? undefined : session.standing(tool).floor
 })
 
-/** Critical findings deny and warnings ask, each time: the key of a third-party shell says little about what it runs. */
+/**
+ * Critical findings deny and warnings ask, each time: the key of a third-party shell says little about what it runs.
+ */
 const commands = (commandSafety: CommandSafety): Policy => builtIn(({ call: { tool, args }, verdicts }) => {
   if (tool.grant.shell.length === 0) return undefined
   for (const { id, label, description, severity } of commandSafety.check(args)) {

@@ -1,6 +1,6 @@
 import {
-  allowedPatterns, capabilitiesMeant, compileGrant,
-  type AffectedPath, type CallEffects, type Power, type RuleCapability, type RuleQuestion, type ScopedRule, type VariableValues,
+  allowedPatterns, capabilitiesMeant, compileGrant, type AffectedPath, type CallEffects, type Power,
+  type RuleCapability, type RuleQuestion, type ScopedRule, type VariableValues,
 } from '@bulkhead/contract'
 import { globsOverlap, matchGlob, textsOverlap } from '@bulkhead/kit/glob'
 import { hostCovers } from '@bulkhead/kit/hosts'
@@ -9,9 +9,9 @@ import { hostCovers } from '@bulkhead/kit/hosts'
 type Resource = RuleQuestion['touches'][number]
 
 /**
- * What a tool with this power may touch: each pattern that its ceilings leave, and the pattern of each rule that overlaps
- * one. The file that a call will open is not known before it runs, so a rule against `secrets/**` also applies to a tool
- * that may write anywhere.
+ * What a tool with this power may touch: each pattern that its ceilings leave, and the pattern of each rule that
+ * overlaps one. The file that a call will open is not known before it runs, so a rule against `secrets/**` also applies
+ * to a tool that may write anywhere.
  */
 export function resourcesOf(power: Power, rules: readonly ScopedRule[]): readonly Resource[] {
   const { read, write, hosts, shell } = allowedPatterns(power)
@@ -58,7 +58,10 @@ export function meantRules(rule: ScopedRule, isTool: (name: string) => boolean):
   return meant === undefined ? [rule] : [rule, ...meant.map((capability) => ({ ...rule, permission: capability, written: permission }))]
 }
 
-/** Path patterns of rules are written as in requirements. The patterns of a grant are absolute, so these become absolute too. */
+/**
+ * Path patterns of rules are written as in requirements. The patterns of a grant are absolute, so these become absolute
+ * too.
+ */
 export function expandRule(rule: ScopedRule, values: VariableValues): readonly ScopedRule[] {
   const isOfFiles = rule.permission === 'fs.read' || rule.permission === 'fs.write'
   if (!isOfFiles || rule.pattern.startsWith('/') || /^\*{1,2}$/.test(rule.pattern)) return [rule]

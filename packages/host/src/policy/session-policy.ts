@@ -1,5 +1,6 @@
 import {
-  compileCeiling, judgeRules, narrowPower, type Ceiling, type Power, type RuleQuestion, type ScopedRule, type SecurityMode, type StateMachine, type VariableValues,
+  compileCeiling, judgeRules, narrowPower, type Ceiling, type Power, type RuleQuestion, type ScopedRule,
+  type SecurityMode, type StateMachine, type VariableValues,
 } from '@bulkhead/contract'
 import { matchSegment } from '@bulkhead/kit/glob'
 import { commandSafetyOf, type CommandSafety } from './command-safety/command-safety.ts'
@@ -45,8 +46,8 @@ export interface Standing {
 }
 
 /**
- * The policy of one session, fixed when it opens. The policies of its ancestors apply to a sub-agent too: what one of them
- * denies or asks is denied or asked, and none can allow what another does not.
+ * The policy of one session, fixed when it opens. The policies of its ancestors apply to a sub-agent too: what one of
+ * them denies or asks is denied or asked, and none can allow what another does not.
  */
 export class SessionPolicy {
   /** From the root session to this one. */

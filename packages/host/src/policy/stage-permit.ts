@@ -12,8 +12,8 @@ export interface PermittedCall {
 }
 
 /**
- * Lets one call run in one stage: of this execution and attempt, for this tool and these arguments. It is used up when the
- * call begins to run, and invalid once the stage is over.
+ * Lets one call run in one stage: of this execution and attempt, for this tool and these arguments. It is used up when
+ * the call begins to run, and invalid once the stage is over.
  */
 export class StagePermit {
   readonly #stageExecutionId: string

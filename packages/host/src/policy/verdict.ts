@@ -18,7 +18,10 @@ export interface Verdict {
   readonly error?: BulkheadError
   /** For a deny: what to do, in a sentence, if the advice of the code does not help. */
   readonly cure?: string
-  /** For an ask: whether an earlier approval answers it. A watchdog or guard asks because of these arguments, so it does not. */
+  /**
+   * For an ask: whether an earlier approval answers it. A watchdog or guard asks because of these arguments, so it does
+   * not.
+   */
   readonly answeredByApproval: boolean
   /** From a state machine: what the call needs to run. For an ask, a person has to grant it. */
   readonly permit?: StagePermit

@@ -90,7 +90,10 @@ export class CallForms {
     return this.#learn(event, words)
   }
 
-  /** `number`: that of its form. What is made of numbers and the host's own words is put together as it is, and needs no escapes. */
+  /**
+   * `number`: that of its form. What is made of numbers and the host's own words is put together as it is, and needs no
+   * escapes.
+   */
   rowOf(event: CallEvent, number: number): string {
     const redaction = this.#redaction
     const head = `${number},"${event.at}",${JSON.stringify(textOf(event.callId, redaction))}`

@@ -26,8 +26,8 @@ export interface JournalSources extends InterruptionSources {
 const JOURNAL = 'journal of calls'
 
 /**
- * Calls from before they run until they have settled, so that those a crash leaves open can be closed by the next host. A
- * store that fails costs the entry, never the call.
+ * Calls from before they run until they have settled, so that those a crash leaves open can be closed by the next host.
+ * A store that fails costs the entry, never the call.
  */
 export class CallJournal {
   readonly #sources: JournalSources
@@ -55,8 +55,8 @@ export class CallJournal {
 
   /**
    * Writes every open call, and sends one. A single call into a compartment is sent first and written in the same tick:
-   * this thread does what the compartment asks for, and reads no message before it has written. To write it first made a
-   * guarded call 15 % slower (p50, process).
+   * this thread does what the compartment asks for, and reads no message before it has written. To write it first made
+   * a guarded call 15 % slower (p50, process).
    */
   leave<Result>(send: () => Promise<Result>, isInline: boolean): Promise<Result> {
     if (this.#unsaved.length > 1 || isInline) this.#save()

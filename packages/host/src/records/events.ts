@@ -1,5 +1,6 @@
 import {
-  BulkheadError, EVENT_TYPES, requireOptions, type BulkheadEvent, type Clock, type EventBody, type EventListener, type EventType,
+  BulkheadError, EVENT_TYPES, requireOptions, type BulkheadEvent, type Clock, type EventBody, type EventListener,
+  type EventType,
 } from '@bulkhead/contract'
 import { isPromiseLike } from '@bulkhead/kit/deadlines'
 import { messageOf } from '@bulkhead/kit/error-message'

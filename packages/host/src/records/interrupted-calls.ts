@@ -20,8 +20,8 @@ export interface InterruptionSources {
 }
 
 /**
- * Closes the calls that ended hosts left open. If several hosts find them, one does it: the one whose name is written into the
- * claim. The claim of a process that has ended is ignored, so that the next host reports the rest.
+ * Closes the calls that ended hosts left open. If several hosts find them, one does it: the one whose name is written
+ * into the claim. The claim of a process that has ended is ignored, so that the next host reports the rest.
  */
 export class InterruptedCalls {
   readonly #sources: InterruptionSources

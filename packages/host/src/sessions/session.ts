@@ -38,9 +38,9 @@ export interface Session {
    */
   callAll(calls: readonly ToolCall[], options?: CallAllOptions): Promise<readonly Outcome[]>
   /**
-   * Resumes a paused call under the policy of this session: it runs again and receives the same answers as before.
-   * The answer may be left out where it was given before. Rejects with NotFound, InteractionAlreadyAnswered, InputInvalid or
-   * StoreUnavailable, and then nothing has changed.
+   * Resumes a paused call under the policy of this session: it runs again and receives the same answers as before. The
+   * answer may be left out where it was given before. Rejects with NotFound, InteractionAlreadyAnswered, InputInvalid
+   * or StoreUnavailable, and then nothing has changed.
    */
   resume(id: string, answer?: Json, options?: CallOptions): Promise<Outcome>
   /** Fixes what is offered until `endTurn`. Throws TurnInvalid inside of another turn, and ConfigInvalid. */
@@ -48,8 +48,8 @@ export interface Session {
   /** Resolves when the calls of the turn have settled. Rejects with TurnInvalid when there is none. */
   endTurn(): Promise<void>
   /**
-   * A session for a sub-agent, which can do no more than this one: it lives under both policies, draws from both budgets,
-   * asks the same person unless it brings its own, and ends with this one, and with its turn. Rejects with
+   * A session for a sub-agent, which can do no more than this one: it lives under both policies, draws from both
+   * budgets, asks the same person unless it brings its own, and ends with this one, and with its turn. Rejects with
    * SubagentDepthExceeded five deep, and as `openSession` does.
    */
   openSubagent(options?: SubagentOptions): Promise<Session>
@@ -64,7 +64,10 @@ export interface SessionOptions {
   readonly mode?: SecurityMode
   readonly rules?: readonly Rule[]
   readonly role?: string
-  /** Flags such as `allow_bash` or `allow_bash_reviewer`, besides those of the configuration: a `false` in either forbids. */
+  /**
+   * Flags such as `allow_bash` or `allow_bash_reviewer`, besides those of the configuration: a `false` in either
+   * forbids.
+   */
   readonly roles?: Readonly<Record<string, boolean>>
   /** The names of the tools that are offered. Default: all. */
   readonly tools?: readonly string[]

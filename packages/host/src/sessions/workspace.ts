@@ -141,7 +141,10 @@ export class Workspace {
     ]
   }
 
-  /** Tries the walls of the system where something here runs in a process. What is missing is among the diagnostics then. */
+  /**
+   * Tries the walls of the system where something here runs in a process. What is missing is among the diagnostics
+   * then.
+   */
   async tryWalls(): Promise<void> {
     const isHeld = this.context.registry.extensions().some(({ arrangement }) => arrangement.placement === 'process')
     if (isHeld) await this.#sandbox.tryWalls?.()

@@ -76,7 +76,9 @@ describe('before call() returns', () => {
 
 describe('calls of one tick', () => {
   const GATED: ToolSketch = { requires: { net: { hosts: ['example.com'] } } }
-  /** Tools that need different steps before they run: a rule, a guard, an approval, a key from a template or from code. */
+  /**
+   * Tools that need different steps before they run: a rule, a guard, an approval, a key from a template or from code.
+   */
   const TOOLS: Readonly<Record<string, ToolSketch>> = {
     free: { gated: false }, guarded: GATED, keyed: { ...GATED, approvalKey: '{n}' }, derived: { deriveApprovalKey: () => 'all' }, ruled: GATED,
   }

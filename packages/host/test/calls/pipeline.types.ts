@@ -1,4 +1,7 @@
-/** The order of the steps is checked at compile time: each wrong order below is an error, and this file fails if one is not. */
+/**
+ * The order of the steps is checked at compile time: each wrong order below is an error, and this file fails if one is
+ * not.
+ */
 import { askPerson, redeemApprovals, redeemPermits, requireAllowed } from '../../src/calls/authorize.ts'
 import { decide, evaluateCall, reserveBudget } from '../../src/calls/decide.ts'
 import { execute } from '../../src/calls/execute.ts'

@@ -2,7 +2,8 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import {
-  BulkheadError, type BulkheadEvent, type CompartmentSession, type LoadReport, type Outcome, type Placement, type Store,
+  BulkheadError, type BulkheadEvent, type CompartmentSession, type LoadReport, type Outcome, type Placement,
+  type Store,
 } from '@bulkhead/contract'
 import type { PooledSandbox } from '@bulkhead/sandbox'
 import { openSqliteStore } from '@bulkhead/store'
@@ -12,8 +13,8 @@ import { chaosExtension } from './chaos-extension.ts'
 import { Crossings, type Fault } from './crossings.ts'
 import { killHulls } from './hulls.ts'
 import {
-  crossedGuard, crossedHooks, crossedInteractor, crossedJudge, crossedListener, crossedSandbox, crossedSidecar, crossedSmokeCheck,
-  crossedSource, crossedStore,
+  crossedGuard, crossedHooks, crossedInteractor, crossedJudge, crossedListener, crossedSandbox, crossedSidecar,
+  crossedSmokeCheck, crossedSource, crossedStore,
 } from './ports.ts'
 
 /** One host over real ports, each of which can fail at one point. */

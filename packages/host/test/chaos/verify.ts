@@ -37,7 +37,8 @@ export async function verifyLeft(world: ChaosWorld): Promise<void> {
   const proposals = Map.groupBy(events.filter(({ type }) => type === 'ToolInvocationProposed') as EndEvent[], callOf)
   for (const call of new Set([...ends.keys(), ...proposals.keys()])) {
     const told = ends.get(call) ?? []
-    // A call that continues after a pause has one end for each run. A call that was rejected at once was never proposed.
+    // A call that continues after a pause has one end for each run. A call that was rejected at once was never
+    // proposed.
     const known = outcomes.filter(({ metadata }) => call.startsWith(`${metadata.call_id} `)).length
     const due = Math.max(proposals.get(call)?.length ?? 1, known)
     if (told.length !== due) faults.push(`${call} was begun ${due} times and ended: ${told.map(({ type }) => type).join(', ')}`)

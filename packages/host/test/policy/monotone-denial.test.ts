@@ -7,7 +7,9 @@ import type { Explanation, Hooks, Judge, JudgeAnswer, Session, SessionOptions } 
 import { ScriptedApprover } from '../twin/people.ts'
 import { createWorld, verdictOf, type World } from '../twin/world.ts'
 
-/** What a guard does. move: Oslo becomes Bergen. worsen: makes the command critical. flip: switches to the other value. */
+/**
+ * What a guard does. move: Oslo becomes Bergen. worsen: makes the command critical. flip: switches to the other value.
+ */
 const judgement = fc.constantFrom('none', 'none', 'allow', 'allow', 'ask', 'move', 'move', 'worsen', 'flip', 'deny', 'throw')
 const rule = fc.record<Rule>({
   permission: fc.constantFrom('echo', 'ec*', 'fs.read', 'fs.write', '*', 'other'),

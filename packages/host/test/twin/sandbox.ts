@@ -1,5 +1,7 @@
 import {
-  BulkheadError, isErrorCode, type CompartmentEnd, type CompartmentRequest, type CompartmentSession, type ExtensionModule, type Interact, type LifecyclePhase, type Placement, type Sandbox, type StoredState, type ToolInvocation,
+  BulkheadError, isErrorCode, type CompartmentEnd, type CompartmentRequest, type CompartmentSession,
+  type ExtensionModule, type Interact, type LifecyclePhase, type Placement, type Sandbox, type StoredState,
+  type ToolInvocation,
 } from '@bulkhead/contract'
 import { messageOf } from '@bulkhead/kit/error-message'
 import type { Json, JsonObject } from '@bulkhead/kit/json'

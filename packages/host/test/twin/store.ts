@@ -1,4 +1,6 @@
-import { BulkheadError, type AuditEntry, type AuditSpan, type Store, type StoreCollection, type StoredRecord } from '@bulkhead/contract'
+import {
+  BulkheadError, type AuditEntry, type AuditSpan, type Store, type StoreCollection, type StoredRecord,
+} from '@bulkhead/contract'
 import type { Json } from '@bulkhead/kit/json'
 
 /** A store in memory that fails on demand. */

@@ -1,4 +1,6 @@
-import { BulkheadError, nextState, type CompartmentSession, type LifecycleSignal, type LifecycleState } from '@bulkhead/contract'
+import {
+  BulkheadError, nextState, type CompartmentSession, type LifecycleSignal, type LifecycleState,
+} from '@bulkhead/contract'
 import type { EventBus } from '../../records/events.ts'
 
 /** The data that belongs to a state. */

@@ -1,7 +1,7 @@
 import {
-  BulkheadError, CALL_LIMITS, classifyToolMode, compileApprovalKey, hasEffects, powerItems,
-  REQUIREMENT_VARIABLES, type ApprovalKeyTemplate, type ExtensionDescriptor, type LockedTool, type OutcomeOrigin,
-  type Power, type PowerItem, type ToolDefinition, type ToolKind, type ToolManifest, type VariableValues,
+  BulkheadError, CALL_LIMITS, classifyToolMode, compileApprovalKey, hasEffects, powerItems, REQUIREMENT_VARIABLES,
+  type ApprovalKeyTemplate, type ExtensionDescriptor, type LockedTool, type OutcomeOrigin, type Power, type PowerItem,
+  type ToolDefinition, type ToolKind, type ToolManifest, type VariableValues,
 } from '@bulkhead/contract'
 import { isJsonObject } from '@bulkhead/kit/json'
 import type { Settings } from '../../model/settings.ts'
@@ -123,7 +123,9 @@ function byteSize(size: NonNullable<ToolManifest['maxOutput']>): number {
   return Number.parseInt(size, 10) * unit
 }
 
-/** A power with its paths written by variables again: {workspace} says more to its reader than the folder it stands for. */
+/**
+ * A power with its paths written by variables again: {workspace} says more to its reader than the folder it stands for.
+ */
 function withVariables(power: Power, values: VariableValues): Power {
   const roots = REQUIREMENT_VARIABLES.flatMap((name) => (values[name] ?? []).map((root) => ({ name, root })))
     .toSorted((a, b) => b.root.length - a.root.length)

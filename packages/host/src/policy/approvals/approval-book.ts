@@ -30,10 +30,11 @@ export interface ApprovalBook {
   /** Records that cannot be read, in the project or everywhere. Their tool and session are not known. */
   damaged(filter?: ApprovalFilter): Promise<readonly DamagedApproval[]>
   /**
-   * Ends one approval by its id, or all that the filter selects, and resolves with them. Damaged records are removed by id, or
-   * if the filter names neither tool nor session; they are not in the result. The approvals allow nothing here from the moment
-   * of this call, and nothing in other hosts of this store a millisecond after it resolves. Rejects with NotFound for an unknown
-   * id, and with StoreUnavailable if an approval for a project could not be ended in the store.
+   * Ends one approval by its id, or all that the filter selects, and resolves with them. Damaged records are removed by
+   * id, or if the filter names neither tool nor session; they are not in the result. The approvals allow nothing here
+   * from the moment of this call, and nothing in other hosts of this store a millisecond after it resolves. Rejects
+   * with NotFound for an unknown id, and with StoreUnavailable if an approval for a project could not be ended in the
+   * store.
    */
   revoke(which: string | ApprovalFilter, by?: string): Promise<readonly Approval[]>
 }
@@ -108,8 +109,8 @@ function matching(filter: ApprovalFilter, current: string | undefined): (approva
 }
 
 /**
- * The approvals of a store, without a host, to manage them whether hosts run or not. A revocation is in the audit when `revoke`
- * resolves. A filter without a folder selects every project.
+ * The approvals of a store, without a host, to manage them whether hosts run or not. A revocation is in the audit when
+ * `revoke` resolves. A filter without a folder selects every project.
  */
 export function openApprovals(store: Store, clock: Clock = systemClock): ApprovalBook {
   const events = new EventBus(clock)

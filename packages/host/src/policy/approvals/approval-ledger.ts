@@ -2,7 +2,8 @@ import { BulkheadError, type Store, type StoredRecord } from '@bulkhead/contract
 import { isJsonObject, type Json } from '@bulkhead/kit/json'
 import type { EventBus } from '../../records/events.ts'
 import {
-  eventFieldsOf, identityOf, idOf, projectPrefix, storeKey, viewOf, type Approval, type ApprovalEnd, type ApprovalGrant, type StoredApproval,
+  eventFieldsOf, identityOf, idOf, projectPrefix, storeKey, viewOf, type Approval, type ApprovalEnd,
+  type ApprovalGrant, type StoredApproval,
 } from './approval.ts'
 
 export interface LedgerSources {

@@ -92,7 +92,9 @@ export const idOf = (scope: ApprovalScope, place: string, identity: string, appr
 
 type Bound = Pick<ApprovalGrant, 'tool' | 'origin' | 'digests' | 'callers'>
 
-/** What an approval is bound to besides its key: the extension, its bytes, definition and capabilities, and the callers. */
+/**
+ * What an approval is bound to besides its key: the extension, its bytes, definition and capabilities, and the callers.
+ */
 export const identityOf = ({ tool, origin, digests, callers = [] }: Bound): string =>
   [toolIdentity(tool, origin, digests), ...callers.map(({ digest }) => digest)].join('\0')
 

@@ -17,12 +17,15 @@ const READING = 'reading project approvals'
 const COUNT_EVERY_MS = 2_000
 /** Reading the revision takes some microseconds. Calls of the same millisecond share it. */
 const FRESH_MS = 1
-/** The approvals may change while they are read. More rounds would only follow processes that never stop changing them. */
+/**
+ * The approvals may change while they are read. More rounds would only follow processes that never stop changing them.
+ */
 const ROUNDS = 3
 
 /**
- * Approvals for every session in one workspace, cached from the store. The revision of the store shows whether another process
- * changed them; calls a millisecond later see the change. If the store fails, a person is asked: a fault never allows a call.
+ * Approvals for every session in one workspace, cached from the store. The revision of the store shows whether another
+ * process changed them; calls a millisecond later see the change. If the store fails, a person is asked: a fault never
+ * allows a call.
  */
 export class ProjectApprovals {
   readonly ledger: ApprovalLedger

@@ -26,8 +26,9 @@ export interface Approvable {
 }
 
 /**
- * The approvals that apply to one session: its own and those of its project. An approval names the tool and the key, and is
- * bound to the bytes of the extension and to the tools that call it. If one of these changes, it no longer holds.
+ * The approvals that apply to one session: its own and those of its project. An approval names the tool and the key,
+ * and is bound to the bytes of the extension and to the tools that call it. If one of these changes, it no longer
+ * holds.
  */
 export class SessionApprovals {
   readonly #sources: SessionApprovalSources

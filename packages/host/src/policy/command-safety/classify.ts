@@ -1,5 +1,6 @@
 import {
-  BulkheadError, COMMAND_SEVERITIES, requireOptions, type CommandClassification, type CommandSafetyPattern, type CommandSeverity,
+  BulkheadError, COMMAND_SEVERITIES, requireOptions, type CommandClassification, type CommandSafetyPattern,
+  type CommandSeverity,
 } from '@bulkhead/contract'
 import { messageOf } from '@bulkhead/kit/error-message'
 import { forms } from '@bulkhead/kit/options'
@@ -22,8 +23,8 @@ const OPTIONS = {
 }
 
 /**
- * Takes time linear in the text: neither a command nor a pattern can block the host. Throws ConfigInvalid for an invalid list
- * of patterns, and for a pattern that cannot be compiled.
+ * Takes time linear in the text: neither a command nor a pattern can block the host. Throws ConfigInvalid for an
+ * invalid list of patterns, and for a pattern that cannot be compiled.
  */
 export function createCommandClassifier(patterns: readonly CommandSafetyPattern[] = COMMAND_SAFETY_PATTERNS): CommandClassifier {
   requireOptions('createCommandClassifier', { patterns }, OPTIONS)

@@ -1,4 +1,6 @@
-import { ERRORS, type CommandSafetyConfig, type CommandSafetyPattern, type Diagnostic, type LayerConfig } from '@bulkhead/contract'
+import {
+  ERRORS, type CommandSafetyConfig, type CommandSafetyPattern, type Diagnostic, type LayerConfig,
+} from '@bulkhead/contract'
 import { isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
 import { COMMAND_SAFETY_PATTERNS, createCommandClassifier, patternFault, type CommandClassifier } from './classify.ts'
 

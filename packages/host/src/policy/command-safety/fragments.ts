@@ -1,6 +1,6 @@
 /**
- * Parts of patterns for command lines of any shell. They match where a command can begin, so that a text that only mentions a
- * command does not match: `git log --grep "rm -rf /"` removes nothing.
+ * Parts of patterns for command lines of any shell. They match where a command can begin, so that a text that only
+ * mentions a command does not match: `git log --grep "rm -rf /"` removes nothing.
  */
 const BACKTICK = '`'
 const WRAPPERS = 'sudo|doas|env|nohup|nice|ionice|time|timeout|exec|eval|xargs|command|builtin|busybox|then|do|else|stdbuf|setsid'

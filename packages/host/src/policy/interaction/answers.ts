@@ -69,8 +69,8 @@ export interface RaceTerms {
 }
 
 /**
- * Resolves with the first answer. The signal of the other interactors is aborted, and their later answers are ignored. If all
- * of them fail, it rejects with InteractionUnavailable. If none answers in time, the status is `timeout`.
+ * Resolves with the first answer. The signal of the other interactors is aborted, and their later answers are ignored.
+ * If all of them fail, it rejects with InteractionUnavailable. If none answers in time, the status is `timeout`.
  */
 export function raceInteractors(
   interactors: readonly Interactor[], envelope: InteractionEnvelope, { signal, clock, timeoutMs }: RaceTerms,

@@ -1,5 +1,6 @@
 import {
-  BulkheadError, requireOptions, type InteractionEnvelope, type InteractionKind, type InteractionResponse, type Interactor,
+  BulkheadError, requireOptions, type InteractionEnvelope, type InteractionKind, type InteractionResponse,
+  type Interactor,
 } from '@bulkhead/contract'
 import { forms } from '@bulkhead/kit/options'
 import { onAbort } from '@bulkhead/kit/deadlines'
@@ -10,13 +11,13 @@ export interface ProgrammaticInteractor extends Interactor {
   /** Open questions, oldest first. */
   readonly pending: readonly InteractionEnvelope[]
   /**
-   * Called for each question as it comes. A listener that fails, at once or later, fails the question if it is still open.
-   * Returns the function that ends the subscription. Throws ConfigInvalid.
+   * Called for each question as it comes. A listener that fails, at once or later, fails the question if it is still
+   * open. Returns the function that ends the subscription. Throws ConfigInvalid.
    */
   onQuestion(listener: (envelope: InteractionEnvelope) => void): () => void
   /**
-   * Throws InteractionAlreadyAnswered if the question is not pending: answered, withdrawn, or too late. Throws ConfigInvalid
-   * for an invalid response; the question stays pending.
+   * Throws InteractionAlreadyAnswered if the question is not pending: answered, withdrawn, or too late. Throws
+   * ConfigInvalid for an invalid response; the question stays pending.
    */
   answer(correlationId: string, response: InteractionResponse): void
 }

@@ -98,8 +98,8 @@ export class PausedCalls {
   }
 
   /**
-   * Stores the answer and claims the call for this host, which must release it. Of several hosts, one gets it. Rejects with
-   * NotFound, InteractionAlreadyAnswered or InputInvalid, and then nothing has changed.
+   * Stores the answer and claims the call for this host, which must release it. Of several hosts, one gets it. Rejects
+   * with NotFound, InteractionAlreadyAnswered or InputInvalid, and then nothing has changed.
    */
   async claim(id: string, answer: Json | undefined): Promise<Claim> {
     if (this.#claimed.has(id)) throw alreadyAnswered(id)
@@ -114,8 +114,8 @@ export class PausedCalls {
   }
 
   /**
-   * Ends a claim. A call that must run again can be claimed again; otherwise its record is removed. If that fails, it stays
-   * claimed as long as this host lives, so that it does not run twice. Rejects with StoreUnavailable.
+   * Ends a claim. A call that must run again can be claimed again; otherwise its record is removed. If that fails, it
+   * stays claimed as long as this host lives, so that it does not run twice. Rejects with StoreUnavailable.
    */
   async release(id: string, mustGoOn: boolean): Promise<void> {
     if (!mustGoOn) return this.forget(id)
@@ -178,8 +178,8 @@ export interface AskedQuestion {
 }
 
 /**
- * What one attempt of a call has asked people. A call that continues after a pause runs from its beginning, and gets the
- * answers from before as long as it asks the same questions in the same order.
+ * What one attempt of a call has asked people. A call that continues after a pause runs from its beginning, and gets
+ * the answers from before as long as it asks the same questions in the same order.
  */
 export class QuestionLog {
   readonly #before: readonly AskedQuestion[]

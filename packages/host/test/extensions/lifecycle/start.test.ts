@@ -5,7 +5,9 @@ import { createWorld, verdictOf, type ExtensionSketch } from '../../twin/world.t
 
 const echo = (id: string) => ({ id, name: 'echo', arguments: { city: 'Oslo' } })
 
-/** The first wait is in `execute` for a tool with a template, and in `authorize` for one whose code may derive the key. */
+/**
+ * The first wait is in `execute` for a tool with a template, and in `authorize` for one whose code may derive the key.
+ */
 const TOOLS: readonly [string, ExtensionSketch, number][] = [
   ['to run the tool', { tools: { echo: { approvalKey: '{city}' } } }, 1],
   ['to derive the approval key', { tools: { echo: { gated: true } } }, 0],

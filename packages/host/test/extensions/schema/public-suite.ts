@@ -34,8 +34,8 @@ const resolve = createRequire(import.meta.resolve('@bulkhead/contract'))
 const META_2020 = ['schema', ...['core', 'applicator', 'unevaluated', 'validation', 'meta-data', 'format-annotation', 'content'].map((part) => `meta/${part}`)]
 
 /**
- * The other schemas that the suite refers to, by their addresses: its `remotes`, and the meta-schemas. Left out are meta-schemas of
- * other dialects.
+ * The other schemas that the suite refers to, by their addresses: its `remotes`, and the meta-schemas. Left out are
+ * meta-schemas of other dialects.
  */
 function* othersOf(suite: string, draft: Draft, withMeta: boolean): Generator<readonly [string, JsonObject]> {
   for (const part of draft === 'draft7' || !withMeta ? [] : META_2020) {
@@ -53,7 +53,10 @@ function* othersOf(suite: string, draft: Draft, withMeta: boolean): Generator<re
   }
 }
 
-/** A schema with those that it refers to inside it, as the specification says how to bundle them: nothing is fetched here. */
+/**
+ * A schema with those that it refers to inside it, as the specification says how to bundle them: nothing is fetched
+ * here.
+ */
 export function bundled(suite: string, { schema, name }: SuiteGroup, withMeta: boolean): Json {
   const draft = name.startsWith('draft7/') ? 'draft7' : 'draft2020-12'
   if (!isJsonObject(schema)) return schema
