@@ -75,7 +75,7 @@ const MOST_FIELDS = 16
 const MOST_ATTEMPTS = 3
 
 /** The fields of a form. Returns undefined for an unsupported form, such as a nested one. */
-export function fieldsOf(requestedSchema: unknown): readonly Field[] | undefined {
+function fieldsOf(requestedSchema: unknown): readonly Field[] | undefined {
   if (!isJsonObject(requestedSchema as Json)) return undefined
   const { properties = {}, required } = requestedSchema as JsonObject
   if (!isJsonObject(properties) || Object.keys(properties).length > MOST_FIELDS) return undefined
