@@ -84,7 +84,7 @@ const LINES: ReadonlyMap<string, string> = new Map([
 ])
 
 /** What this build of Node needs to run. */
-export interface NodeNeeds {
+interface NodeNeeds {
   /** Shared libraries and their loader. */
   readonly libraries: readonly string[]
   /** Undefined when /proc is not mounted. */
@@ -92,7 +92,7 @@ export interface NodeNeeds {
 }
 
 /** What RLIMIT_DATA counts. */
-export interface NodeMemory {
+interface NodeMemory {
   /** For idle Node. */
   readonly idleDataBytes: number
   /** For each idle worker. */

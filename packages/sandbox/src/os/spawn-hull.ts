@@ -74,12 +74,12 @@ export function processEnd(code: number | null, signal: string | null): string {
   return signal ?? SIGNALS.get((code ?? 0) - 128) ?? `code ${code}`
 }
 
-export interface HullSize {
+interface HullSize {
   /** Resident memory of the whole hull. */
   readonly memoryMb: number
 }
 
-export interface HullCommand {
+interface HullCommand {
   readonly file: string
   readonly args: readonly string[]
   /** Written to SECCOMP_FD of the started program. */
@@ -87,7 +87,7 @@ export interface HullCommand {
 }
 
 /** After stdio, control and channel. */
-export const SECCOMP_FD = 5
+const SECCOMP_FD = 5
 
 const MB = 1024 * 1024
 /** Stacks of threads that Node starts later, and the overhead of the allocator. */

@@ -25,14 +25,14 @@ const AS_USER = ['--user', '--map-root-user']
 const FIRST_PROCESS = 'exec 9>&2 2>/dev/null; "$@" 2>&9 9>&-; exit $?'
 
 /** Forms of `setpriv`, the strictest first. Only root can become another user. */
-export const privilegeForms = (isRoot: boolean): readonly Omit<PrivilegeMeans, 'path'>[] => [
+const privilegeForms = (isRoot: boolean): readonly Omit<PrivilegeMeans, 'path'>[] => [
   ...(isRoot ? [{ options: OTHER_USER, dropsCapabilities: true, isOtherUser: true }] : []),
   { options: NO_CAPABILITIES, dropsCapabilities: true, isOtherUser: false },
   { options: NO_GAIN, dropsCapabilities: false, isOtherUser: false },
 ]
 
 /** Sets of options for `unshare`, the strictest first. */
-export const namespaceOptions = (isRoot: boolean): readonly (readonly string[])[] =>
+const namespaceOptions = (isRoot: boolean): readonly (readonly string[])[] =>
   [...(isRoot ? [OWN_PROC, SEPARATE] : []), [...AS_USER, ...OWN_PROC], [...AS_USER, ...SEPARATE]]
 
 /** The arguments before `node`. */

@@ -106,7 +106,7 @@ async function place(request: OpenRequest, broker: Broker, pools: Pools): Promis
 const CODE_FILE = /\.(?:m?js|json|wasm)$/
 
 /** The first request to a compartment. */
-export function loadRequest({ extension, code, config, tools, services }: CompartmentRequest): LoadRequest {
+function loadRequest({ extension, code, config, tools, services }: CompartmentRequest): LoadRequest {
   return {
     id: extension.id,
     config,
