@@ -40,7 +40,9 @@ describe.each(REMOTE)('a tool that sends many messages from a %s', (placement) =
     const workspace = await temporaryFolder()
     const source = running(`
       const text = 'a'.repeat(8_000_000)
-      const written = await Promise.all(Array.from({ length: ${thoroughly(35, 60)} }, () => runtime.fs.write('out.txt', text)))
+      const written = await Promise.all(
+        Array.from({ length: ${thoroughly(35, 60)} }, () => runtime.fs.write('out.txt', text)),
+      )
       return written.every(({ bytes }) => bytes === text.length)
     `)
     const tools = [toolOf('run', { fs: { write: ['**'] } }, workspace)]

@@ -36,6 +36,8 @@ describe.each(NAMES)('Buffer.prototype.%s in a compartment', (name) => {
   })
 
   it('throws the same error as Node for a receiver that is not a buffer', () => {
-    for (const self of [{}, [], 'abc']) expect(() => ours(self, 98)).toThrow(expect.objectContaining({ code: 'ERR_INVALID_ARG_TYPE' }))
+    for (const self of [{}, [], 'abc']) {
+      expect(() => ours(self, 98)).toThrow(expect.objectContaining({ code: 'ERR_INVALID_ARG_TYPE' }))
+    }
   })
 })

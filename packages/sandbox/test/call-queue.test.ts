@@ -42,7 +42,9 @@ describe('the call queue of a compartment', () => {
   it('limits the waiting calls of each session separately', () => {
     const { queue } = queueFor(2)
     for (const call of named(['x', 'y'], 'a')) expect(queue.enter(call)).toBe('running')
-    for (let count = 0; count < 2 * WAITING_PER_SLOT; count++) expect(queue.enter(new Call(`${count}`, 'a'))).toBe('waiting')
+    for (let count = 0; count < 2 * WAITING_PER_SLOT; count++) {
+      expect(queue.enter(new Call(`${count}`, 'a'))).toBe('waiting')
+    }
     expect(queue.enter(new Call('one too many', 'a'))).toBe('full')
     expect(queue.enter(new Call('another', 'b'))).toBe('waiting')
   })
@@ -88,7 +90,9 @@ describe('the call queue of a compartment', () => {
   })
 
   it('admits each call exactly once and never stalls, in any order of arrival and end', () => {
-    const step = fc.record({ session: fc.constantFrom('a', 'b', 'c'), nests: fc.boolean(), pick: fc.nat(), leaves: fc.boolean() })
+    const step = fc.record(
+      { session: fc.constantFrom('a', 'b', 'c'), nests: fc.boolean(), pick: fc.nat(), leaves: fc.boolean() },
+    )
     fc.assert(fc.property(fc.integer({ min: 1, max: 3 }), fc.array(step, { maxLength: 80 }), (most, steps) => {
       const running: Call[] = []
       const waiting = new Set<Call>()
@@ -97,7 +101,9 @@ describe('the call queue of a compartment', () => {
         running.push(call)
       })
       // A call ends when nothing nested in it runs or waits.
-      const isBusy = (call: Call): boolean => [...running, ...waiting].some((one) => one.invocation.parent === call.invocation)
+      const isBusy = (call: Call): boolean => [...running, ...waiting].some(
+        (one) => one.invocation.parent === call.invocation,
+      )
       const endOne = (pick: number): void => {
         const idle = running.filter((call) => !isBusy(call))
         expect(running.length === 0 || idle.length > 0).toBe(true)

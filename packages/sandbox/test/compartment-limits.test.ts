@@ -42,7 +42,9 @@ async function granted(body: string, limits: Partial<CompartmentLimits>): Provok
 /** `savedBytes` is a limit of the host, and is tested there. */
 const PROVOKED: Readonly<Record<Exclude<Name, 'savedBytes'>, () => Provoked>> = {
   heapMb: () => called('const all = []; for (;;) all.push({ a: [1, 2, 3] })', { heapMb: 32 }),
-  memoryMb: () => called('const all = []; for (;;) try { all.push(Buffer.alloc(16 * 1024 * 1024, 1)) } catch {}', { memoryMb: 192 }),
+  memoryMb: () => called(
+    'const all = []; for (;;) try { all.push(Buffer.alloc(16 * 1024 * 1024, 1)) } catch {}', { memoryMb: 192 },
+  ),
   cpuMs: () => called('for (;;);', { cpuMs: 300 }),
   async phaseMs() {
     const source = 'export default { tools: { run: { execute() {} } }, init: () => new Promise(() => undefined) }'
@@ -65,7 +67,9 @@ const PROVOKED: Readonly<Record<Exclude<Name, 'savedBytes'>, () => Provoked>> = 
     return end.error
   },
   async concurrentCalls() {
-    const session = await newSandbox().open(inProcess(running('await new Promise(() => undefined)'), { concurrentCalls: 1 }))
+    const session = await newSandbox().open(
+      inProcess(running('await new Promise(() => undefined)'), { concurrentCalls: 1 }),
+    )
     const before = Array.from({ length: 17 }, () => refusal(session.call(invocation())))
     const error = await refusal(session.call(invocation()))
     await session.close()

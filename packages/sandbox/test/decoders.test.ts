@@ -26,7 +26,8 @@ describe('decoders of a compartment', () => {
     fc.assert(fc.property(label, chunks, (name, given) => {
       const [ours, theirs] = [new TextDecoder(name), new globalThis.TextDecoder(name)]
       for (const bytes of given) {
-        expect(said(() => ours.decode(bytes, { stream: true }))).toEqual(said(() => theirs.decode(bytes, { stream: true })))
+        expect(said(() => ours.decode(bytes, { stream: true })))
+          .toEqual(said(() => theirs.decode(bytes, { stream: true })))
       }
       expect(said(() => ours.decode())).toEqual(said(() => theirs.decode()))
     }), { examples: [['gb18030', [Uint8Array.of(129, 48), Uint8Array.of(0)]]] })
@@ -40,7 +41,8 @@ describe('decoders of a compartment', () => {
   })
 
   it('throw the same errors as those of Node', () => {
-    expect(() => new StringDecoder('runes' as BufferEncoding)).toThrow(expect.objectContaining({ code: 'ERR_UNKNOWN_ENCODING' }))
+    expect(() => new StringDecoder('runes' as BufferEncoding))
+      .toThrow(expect.objectContaining({ code: 'ERR_UNKNOWN_ENCODING' }))
     expect(() => new TextDecoder('runes')).toThrow(RangeError)
     expect(() => new TextDecoder('utf-8', { fatal: true }).decode(Buffer.from([255]))).toThrow(TypeError)
   })

@@ -177,7 +177,8 @@ describe.each(REMOTE)('an idle compartment in a %s', (placement) => {
     files.set('index.js', starting('throw new Error("not again")'))
     const calls = [1, 2].map(() => codeOf(session.call(invocation())))
     expect(await Promise.all(calls)).toEqual(['LifecycleFailure', 'LifecycleFailure'])
-    expect(await session.ended).toMatchObject({ kind: 'failed', error: { code: 'LifecycleFailure', message: 'not again' } })
+    expect(await session.ended)
+      .toMatchObject({ kind: 'failed', error: { code: 'LifecycleFailure', message: 'not again' } })
     await expect.poll(() => sandbox.census()[placement].used).toBe(0)
   })
 

@@ -22,14 +22,17 @@ it('decodes every packet, however the bytes are split into chunks', () => {
   const packet = fc.oneof(text, fc.array(text, { minLength: 1, maxLength: 4 }))
   fc.assert(fc.property(fc.array(packet, { maxLength: 6 }), fc.array(fc.nat(200)), (packets, cuts) => {
     const whole = Buffer.concat(packets.map(encodeFrame))
-    const at = [...new Set([0, ...cuts.map((cut) => Math.min(cut, whole.length)), whole.length])].toSorted((a, b) => a - b)
+    const at = [...new Set([0, ...cuts.map((cut) => Math.min(cut, whole.length)), whole.length])]
+      .toSorted((a, b) => a - b)
     const pieces = at.slice(1).map((end, index) => whole.subarray(at[index], end))
     expect(decode(new FrameDecoder(1_000), pieces)).toEqual(packets)
   }))
 })
 
 it('decodes strings with multi-byte characters at any position', () => {
-  const text = fc.tuple(fc.nat(40), fc.constantFrom('', '\x7f', '\x80', '\u00e9', '\u20ac', '\ufffd', '\u{1f600}', '\0'), fc.nat(5))
+  const text = fc.tuple(
+    fc.nat(40), fc.constantFrom('', '\x7f', '\x80', '\u00e9', '\u20ac', '\ufffd', '\u{1f600}', '\0'), fc.nat(5),
+  )
     .map(([before, character, after]) => 'x'.repeat(before) + character + 'y'.repeat(after))
   fc.assert(fc.property(fc.array(text, { minLength: 1, maxLength: 4 }), (texts) => {
     expect(decode(new FrameDecoder(1_000), [encodeFrame(texts)])).toEqual([texts])
@@ -71,8 +74,12 @@ it('rejects a frame whose strings are longer than the frame', () => {
 })
 
 it('returns well-formed strings for any bytes, or throws its own error', () => {
-  const header = fc.oneof(fc.nat(40), fc.nat(40).map((length) => length + SEVERAL), fc.integer({ min: 0, max: 0xffff_ffff }))
-  const piece = fc.oneof(header.map((number) => bytes(number)), fc.uint8Array({ maxLength: 40 }).map((some) => Buffer.from(some)))
+  const header = fc.oneof(
+    fc.nat(40), fc.nat(40).map((length) => length + SEVERAL), fc.integer({ min: 0, max: 0xffff_ffff }),
+  )
+  const piece = fc.oneof(
+    header.map((number) => bytes(number)), fc.uint8Array({ maxLength: 40 }).map((some) => Buffer.from(some)),
+  )
   fc.assert(fc.property(fc.array(piece, { maxLength: 12 }), (pieces) => {
     try {
       for (const text of decode(new FrameDecoder(100), pieces).flat()) expect(text.isWellFormed()).toBe(true)
@@ -96,7 +103,9 @@ it('uses the memory of one frame for a frame in many small chunks', () => {
   const decoder = new FrameDecoder(frame.length)
   const packets: Packet[] = []
   const before = process.memoryUsage().arrayBuffers
-  for (let at = 0; at < frame.length; at += 16) decoder.push(frame.subarray(at, at + 16), (packet) => packets.push(packet))
+  for (let at = 0; at < frame.length; at += 16) {
+    decoder.push(frame.subarray(at, at + 16), (packet) => packets.push(packet))
+  }
   expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(2 * frame.length)
   expect(packets).toEqual([text])
 })

@@ -29,7 +29,9 @@ it.each([
   const conversation = new Conversation()
   await conversation.open()
   await conversation.call()
-  const requests = Array.from({ length: LIMITS.outstandingRequests + 1 }, (_, id) => [KINDS.broker.request, id, 'state.read', ['nobody']])
+  const requests = Array.from(
+    { length: LIMITS.outstandingRequests + 1 }, (_, id) => [KINDS.broker.request, id, 'state.read', ['nobody']],
+  )
   for (const packet of packetsOf(requests)) conversation.wire.post(packet)
   await violated(conversation)
 })

@@ -24,9 +24,15 @@ describe('a compartment that violates the protocol is killed, and its callers ar
     expect('pwned' in globalThis || 'polluted' in {}).toBe(false)
   }
 
-  it.each(Object.entries(REQUESTS))('for a request %s', async (_name, message) => attacked((peer) => peer.send(message)))
-  it.each(Object.entries(ANSWERS))('for a reply %s', async (_name, answer) => attacked((peer, id) => peer.send(answer(id))))
-  it.each(Object.entries(PACKETS))('for a packet that is %s', async (_name, packet) => attacked((peer) => peer.post(packet)))
+  it.each(Object.entries(REQUESTS))(
+    'for a request %s', async (_name, message) => attacked((peer) => peer.send(message)),
+  )
+  it.each(Object.entries(ANSWERS))(
+    'for a reply %s', async (_name, answer) => attacked((peer, id) => peer.send(answer(id))),
+  )
+  it.each(Object.entries(PACKETS))(
+    'for a packet that is %s', async (_name, packet) => attacked((peer) => peer.post(packet)),
+  )
 
   it('for two requests with one id', async () => attacked((peer) => {
     const message = request({ method: 'state.read', args: ['c'] })
@@ -114,7 +120,8 @@ describe('the gate', () => {
       [...request({ method: 'update', args: ['c', { a: [null, null] }] }), [[1, 'a', 1]]],
       [call.value, 7, null, [[]]],
     ]), long, 'short']
-    expect(asked(7).received(packet)).toEqual([request({ method: 'update', args: ['c', { a: [null, long] }] }), [call.value, 7, 'short']])
+    expect(asked(7).received(packet))
+      .toEqual([request({ method: 'update', args: ['c', { a: [null, long] }] }), [call.value, 7, 'short']])
   })
 
   it.each([
@@ -185,7 +192,9 @@ describe('the gate', () => {
           0, 1, 2, 3, 4, 5, 7, '1', 'progress', 'fs.read', 'constructor', '__proto__', null, true, 'name', 'message',
         ),
         fc.array(tie('value'), { maxLength: 5 }),
-        fc.dictionary(fc.constantFrom('name', 'message', 'cause', '__proto__', 'constructor'), tie('value'), { maxKeys: 4 }),
+        fc.dictionary(
+          fc.constantFrom('name', 'message', 'cause', '__proto__', 'constructor'), tie('value'), { maxKeys: 4 },
+        ),
       ),
     }))
     const message = fc.oneof(
@@ -194,14 +203,18 @@ describe('the gate', () => {
       fc.tuple(fc.constant(3), fc.constantFrom<unknown>(7, 8), fc.constant('update'), fc.array(value), fc.array(value, { maxLength: 2 })),
       value,
     )
-    const texts = fc.oneof({ arbitrary: fc.constant([]), weight: 4 }, fc.array(fc.oneof(fc.string(), value), { maxLength: 3 }))
+    const texts = fc.oneof(
+      { arbitrary: fc.constant([]), weight: 4 }, fc.array(fc.oneof(fc.string(), value), { maxLength: 3 }),
+    )
     let admitted = 0
     fc.assert(fc.property(fc.array(message, { minLength: 1, maxLength: 2 }), texts, (messages, beside) => {
       const json = JSON.stringify(messages)
       try {
         for (const [kind, id, third, args] of asked(7).received(beside.length === 0 ? json : [json, ...beside])) {
           admitted++
-          if (kind === broker.request) expect([third as string in BROKER_METHODS, Array.isArray(args)]).toEqual([true, true])
+          if (kind === broker.request) {
+            expect([third as string in BROKER_METHODS, Array.isArray(args)]).toEqual([true, true])
+          }
           else expect([kind === call.value || kind === call.failure, id]).toEqual([true, 7])
         }
       } catch (thrown) {

@@ -96,7 +96,8 @@ describe.each(REMOTE)('a hostile extension in a %s', (placement) => {
     })
     expect(await open('throw null')).toMatchObject({ code: 'CompartmentStartFailed' })
     expect(await open('this is not JavaScript')).toMatchObject({
-      code: 'CompartmentStartFailed', message: expect.stringMatching(/^\.\/index\.js could not be imported: Unexpected .*\. Run "node --check" /),
+      code: 'CompartmentStartFailed',
+      message: expect.stringMatching(/^\.\/index\.js could not be imported: Unexpected .*\. Run "node --check" /),
     })
     expect(await open('process.exit(0)')).toMatchObject({ code: 'CompartmentCrashed' })
     await neighbourAnswers()
@@ -148,9 +149,13 @@ describe.each(REMOTE)('a hostile extension in a %s', (placement) => {
   })
 
   it('that sends many requests at once has to wait, and is not killed', async () => {
-    const source = running('return (await Promise.all(Array.from({ length: 3000 }, () => runtime.env.get("A")))).length')
+    const source = running(
+      'return (await Promise.all(Array.from({ length: 3000 }, () => runtime.env.get("A")))).length',
+    )
     const services = { env: new Map([['A', '1']]), envDeclared: new Set(['A']) }
-    const session = await newSandbox().open(requestOf({ placement, source, services, limits: { outstandingRequests: 16 } }))
+    const session = await newSandbox().open(
+      requestOf({ placement, source, services, limits: { outstandingRequests: 16 } }),
+    )
     expect(await session.call(invocation())).toBe(3000)
   })
 

@@ -68,7 +68,8 @@ describe.each(Object.keys(pairs))('a link over a %s', (kind) => {
     const ask = new Remote(host.call)
     const askBack = new Remote(compartment.broker)
     const numbers = Array.from({ length: 30 }, (_, n) => n)
-    expect(await Promise.all([...numbers.map((n) => ask.call('add', n, 1)), askBack.call('add', 6, 7)])).toEqual([...numbers.map((n) => n + 1), 42])
+    expect(await Promise.all([...numbers.map((n) => ask.call('add', n, 1)), askBack.call('add', 6, 7)]))
+      .toEqual([...numbers.map((n) => n + 1), 42])
     expect(ours.packets).toBe(2)
     await Promise.all(Array.from({ length: 64 }, (_, n) => ask.call('add', n, 1)))
     expect(ours.packets).toBe(4)
@@ -90,7 +91,8 @@ describe.each(Object.keys(pairs))('a link over a %s', (kind) => {
     const remote = new Remote(link(ours).call)
     const short = Array.from({ length: 100 }, () => 'x'.repeat(1_000))
     const lengths = (...args: readonly unknown[]): Promise<unknown> => remote.call('length', args)
-    expect(await Promise.all(Array.from({ length: 60 }, () => lengths(...short)))).toEqual(Array.from({ length: 60 }, () => 100))
+    expect(await Promise.all(Array.from({ length: 60 }, () => lengths(...short))))
+      .toEqual(Array.from({ length: 60 }, () => 100))
     expect(ours.packets).toBe(4)
     await Promise.all(Array.from({ length: 60 }, () => lengths('x'.repeat(100_000))))
     expect(ours.packets).toBe(8)
@@ -98,10 +100,13 @@ describe.each(Object.keys(pairs))('a link over a %s', (kind) => {
 
   it('rejects a reply that is too large, and goes on', async () => {
     const [near, far] = await pairs[kind]!()
-    const compartment = new Link(far, { inspector: TRUSTING, maxMessageBytes: 8_000, maxQueuedBytes: Infinity, closed: () => undefined })
+    const compartment = new Link(
+      far, { inspector: TRUSTING, maxMessageBytes: 8_000, maxQueuedBytes: Infinity, closed: () => undefined },
+    )
     expose({ much: (chars: number) => 'ü'.repeat(chars) }, compartment.call)
     const remote = new Remote(link(near).call)
-    await expect(remote.call('much', 4_100)).rejects.toMatchObject({ code: 'MessageTooLarge', data: { limit: 'messageBytes' } })
+    await expect(remote.call('much', 4_100))
+      .rejects.toMatchObject({ code: 'MessageTooLarge', data: { limit: 'messageBytes' } })
     expect(await remote.call('much', 3_900)).toHaveLength(3_900)
   })
 
@@ -132,7 +137,8 @@ describe.each(Object.keys(pairs))('a link over a %s', (kind) => {
     const long = fc.tuple(fc.string({ unit: 'binary' }), fc.nat(10)).map(([text, n]) => text.padEnd(n * 1_000, 'ü'))
     const value = fc.oneof(long, fc.jsonValue(), fc.array(long), fc.dictionary(fc.string(), fc.array(long)))
     await fc.assert(fc.asyncProperty(fc.array(value, { minLength: 1, maxLength: 4 }), async (values) => {
-      expect(await Promise.all(values.map((one) => remote.call('echo', one)))).toEqual(JSON.parse(JSON.stringify(values)))
+      expect(await Promise.all(values.map((one) => remote.call('echo', one))))
+        .toEqual(JSON.parse(JSON.stringify(values)))
     }), { numRuns: thoroughly(40, 200) })
   })
 
@@ -167,7 +173,9 @@ describe('a link over a socket', () => {
     })
     expose({ repeat: (text: string, times: number) => text.repeat(times) }, compartment.call)
     const remote = new Remote(link(socketTransport(near, { maxFrameBytes, readOnlyWhenDrained: true })).call)
-    const texts = ['x', '\u00fc', '\u20ac'].flatMap((text) => [1_000, 4_000, 5_000, 9_900].map((times) => [text, times] as const))
+    const texts = ['x', '\u00fc', '\u20ac'].flatMap(
+      (text) => [1_000, 4_000, 5_000, 9_900].map((times) => [text, times] as const),
+    )
     const answers = await Promise.all(texts.map(([text, times]) => remote.call('repeat', text, times)))
     expect(answers).toEqual(texts.map(([text, times]) => text.repeat(times)))
   })
@@ -176,7 +184,9 @@ describe('a link over a socket', () => {
     const [near, far] = await sockets()
     const heard: string[] = []
     const remote = new Remote(link(socketTransport(near, { maxFrameBytes: 1_000_000, readOnlyWhenDrained: true })).call)
-    const texts = Array.from({ length: 80 }, (_, index) => String.fromCharCode(0x30 + index).repeat(50_000 + index * 1_000))
+    const texts = Array.from(
+      { length: 80 }, (_, index) => String.fromCharCode(0x30 + index).repeat(50_000 + index * 1_000),
+    )
     const answers: Promise<unknown>[] = []
     for (const text of texts) {
       answers.push(remote.call('hear', text))
@@ -191,7 +201,9 @@ describe('a link over a socket', () => {
   it('closes when the other side does not read', async () => {
     const [near] = await sockets()
     const gone = Promise.withResolvers<unknown>()
-    const host = link(socketTransport(near, { maxFrameBytes: 10, readOnlyWhenDrained: true }), gone.resolve, 8 * 1024 * 1024)
+    const host = link(
+      socketTransport(near, { maxFrameBytes: 10, readOnlyWhenDrained: true }), gone.resolve, 8 * 1024 * 1024,
+    )
     const remote = new Remote(host.call)
     for (let sent = 0; sent < 32; sent++) void remote.call('anything', 'x'.repeat(1024 * 1024))
     expect(await gone.promise).toMatchObject({ message: expect.stringMatching(/left \d+ bytes unread/) as string })

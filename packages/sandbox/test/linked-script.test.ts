@@ -43,7 +43,9 @@ describe('modules linked to one script', () => {
   })
 
   it('do not share their top-level names', () => {
-    const modules = ['a', 'b'].map((name) => moduleOf(`/${name}.js`, `const own = '${name}'\nexport const ${name} = own`))
+    const modules = ['a', 'b'].map(
+      (name) => moduleOf(`/${name}.js`, `const own = '${name}'\nexport const ${name} = own`),
+    )
     expect(run(modules)).toEqual({ b: 'b' })
   })
 
@@ -55,7 +57,8 @@ describe('modules linked to one script', () => {
   it.each(['export default 1', 'export * from "./b.js"', 'export const { a } = {}', 'import a from "c" with { type: "json" }'])(
     'are refused in a form that is not known: %s',
     (text) => {
-      expect(() => linkedScript([moduleOf('/odd.js', text)])).toThrow(/odd\.js has an import or export that cannot be linked/)
+      expect(() => linkedScript([moduleOf('/odd.js', text)]))
+        .toThrow(/odd\.js has an import or export that cannot be linked/)
     },
   )
 })

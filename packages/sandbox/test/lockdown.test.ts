@@ -29,9 +29,12 @@ describe.each(REMOTE)('code in a %s', (placement) => {
 
   it('does not see the names of the boot script', async () => {
     const boot = await readFile(new URL('../thread.cjs', import.meta.url), 'utf8')
-    const names = [...boot.matchAll(/const (?:\{ (.*) \}|(\w+)) =/g)].flatMap(([, several, one]) => one ?? several!.split(', '))
+    const names = [...boot.matchAll(/const (?:\{ (.*) \}|(\w+)) =/g)].flatMap(
+      ([, several, one]) => one ?? several!.split(', '),
+    )
     expect(names).toContain('getBuiltinModule')
-    expect(await evaluate('return args.names.filter((name) => eval("typeof " + name) !== "undefined")', '', names)).toEqual([])
+    expect(await evaluate('return args.names.filter((name) => eval("typeof " + name) !== "undefined")', '', names))
+      .toEqual([])
   })
 
   it('has an empty environment, and the properties of process that libraries read', async () => {

@@ -29,7 +29,8 @@ describe('long strings', () => {
       expect(given).toEqual(original)
       expect(hasLongString(given)).toBe(texts.length > 0)
       expect(hasLongString(rest)).toBe(false)
-      expect(putBack(JSON.parse(JSON.stringify(rest)) as Json, holes, texts.values())).toEqual(JSON.parse(JSON.stringify(given)))
+      expect(putBack(JSON.parse(JSON.stringify(rest)) as Json, holes, texts.values()))
+        .toEqual(JSON.parse(JSON.stringify(given)))
     }))
   })
 

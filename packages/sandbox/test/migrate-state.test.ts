@@ -11,14 +11,17 @@ describe.each(REMOTE)('migrateState in a %s', (placement) => {
   const open = (source: string, limits = {}) => newSandbox().open(requestOf({ placement, source, limits }))
 
   it('gets the stored state and returns JSON', async () => {
-    const session = await open(migrating('return { slotVersion: "2", data: { was: stored, frozen: Object.isFrozen(stored) } }'))
+    const session = await open(
+      migrating('return { slotVersion: "2", data: { was: stored, frozen: Object.isFrozen(stored) } }'),
+    )
     expect(await session.migrateState(OLD, signal)).toEqual({ slotVersion: '2', data: { was: OLD, frozen: true } })
     expect(session.inFlight).toBe(0)
   })
 
   it('fails with SlotMigrationFailed when it throws, claims another code, returns no JSON, or is missing', async () => {
     const session = await open(migrating('throw Object.assign(new Error("no"), { code: "SessionCancelled" })'))
-    expect(await refusal(session.migrateState(OLD, signal))).toMatchObject({ code: 'SlotMigrationFailed', message: 'no' })
+    expect(await refusal(session.migrateState(OLD, signal)))
+      .toMatchObject({ code: 'SlotMigrationFailed', message: 'no' })
     expect(await codeOf((await open(migrating('return 1n'))).migrateState(OLD, signal))).toBe('SlotMigrationFailed')
     const without = await open('export default { tools: { run: { execute: () => 1 } } }')
     expect(await codeOf(without.migrateState(OLD, signal))).toBe('SlotMigrationFailed')

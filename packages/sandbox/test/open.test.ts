@@ -25,7 +25,8 @@ describe('a hull that did not get to the code of the extension', () => {
     onTestFinished(() => hull.kill())
     const broker = new Broker(request, '/')
     const { code, message } = await refusal(startSession(request, broker, remotePeer(hull, broker, limits)))
-    expect([code, message]).toEqual(['NoPlaceFree', expect.stringMatching(/^No process could be started for example: /)])
+    expect([code, message])
+      .toEqual(['NoPlaceFree', expect.stringMatching(/^No process could be started for example: /)])
   })
 
   it('because there were no descriptors can be opened again when there are', async () => {

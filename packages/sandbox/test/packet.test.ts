@@ -25,7 +25,8 @@ it('agrees with a check of every parsed value, whatever is escaped', () => {
 })
 
 it('counts values and depth outside strings only', () => {
-  expect(parsePacket(JSON.stringify([',,,[[[{{{'.repeat(100), '\\', '"', '\\"[[[[[[[[[[']), LIMITS)).toMatchObject({ ok: true })
+  expect(parsePacket(JSON.stringify([',,,[[[{{{'.repeat(100), '\\', '"', '\\"[[[[[[[[[[']), LIMITS))
+    .toMatchObject({ ok: true })
   expect(parsePacket(JSON.stringify(Array.from({ length: 49 }, () => 0)), LIMITS)).toMatchObject({ ok: true })
   expect(
     parsePacket(JSON.stringify(Array.from({ length: 50 }, () => 0)), LIMITS),

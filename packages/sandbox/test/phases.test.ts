@@ -13,7 +13,9 @@ const signingIn = (init: string): string => `
     tools: { run: { execute: () => token } },
   }`
 const byDeviceCode = signingIn(`
-  await context.interact.deviceCode({ url: 'https://example.com/device', code: 'AB-12', expiresAt: '2030-01-01T00:00:00.000Z' })
+  await context.interact.deviceCode(
+    { url: 'https://example.com/device', code: 'AB-12', expiresAt: '2030-01-01T00:00:00.000Z' },
+  )
   token = await context.interact.password('Token?')`)
 
 describe.each(PLACEMENTS)('the phases of an extension in the placement %s', (placement) => {
@@ -23,7 +25,9 @@ describe.each(PLACEMENTS)('the phases of an extension in the placement %s', (pla
       asked.push([callId, request])
       return { status: 'accepted', value: request.kind === 'Auth.Password' ? 'hunter2' : true }
     }
-    const session = await newSandbox().open(await requestIn({ placement, source: byDeviceCode, tools, services: { interact } }))
+    const session = await newSandbox().open(
+      await requestIn({ placement, source: byDeviceCode, tools, services: { interact } }),
+    )
     await session.lifecycle('init')
     await session.lifecycle('activate')
     expect(asked).toEqual([
@@ -92,6 +96,7 @@ describe.each(PLACEMENTS)('the phases of an extension in the placement %s', (pla
     const session = await newSandbox().open(await requestIn({ placement, source, tools, services: { interact } }))
     await session.lifecycle('init')
     expect(signal?.aborted).toBe(true)
-    expect(await refusal(session.call(invocation()))).toMatchObject({ message: expect.stringContaining('outside a tool call') })
+    expect(await refusal(session.call(invocation())))
+      .toMatchObject({ message: expect.stringContaining('outside a tool call') })
   })
 })

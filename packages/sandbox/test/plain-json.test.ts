@@ -50,11 +50,14 @@ describe('a value of an extension', () => {
   })
 
   it('is reported with the path of the fault', () => {
-    expect(toPlainJson({ a: [1], b: { c: () => 1 } }, LIMITS)).toMatchObject({ message: expect.stringContaining('at "/b/c" is a function') as string })
+    expect(toPlainJson({ a: [1], b: { c: () => 1 } }, LIMITS))
+      .toMatchObject({ message: expect.stringContaining('at "/b/c" is a function') as string })
   })
 
   it('is valid for the other side after it was copied', () => {
-    const anything = fc.anything({ withDate: true, withMap: true, withSet: true, withNullPrototype: true, withSparseArray: true })
+    const anything = fc.anything(
+      { withDate: true, withMap: true, withSet: true, withNullPrototype: true, withSparseArray: true },
+    )
     fc.assert(fc.property(anything, (value) => {
       const plain = toPlainJson(value, { maxDepth: 64, maxNodes: 10_000, maxBytes: 100_000 })
       if (plain.ok) expect(findJsonFault(plain.value)).toBeUndefined()

@@ -35,7 +35,9 @@ it.each(GAPS)('a compartment in a $placement is not used when lockdown lacks $li
     expect(text).toContain(line)
     return text.replace(line, instead)
   })
-  const start = placement === 'thread' ? await threadStarter(image) : processStarter(image, withoutLayers('of the test'))
+  const start = placement === 'thread'
+    ? await threadStarter(image)
+    : processStarter(image, withoutLayers('of the test'))
   const request = requestOf({ placement, source: running('') })
   const broker = new Broker(request, '/')
   const hull = start(DEFAULT_LIMITS, false).assign(DEFAULT_LIMITS)

@@ -28,7 +28,9 @@ async function startedAs(word: string): Promise<readonly string[]> {
 
 describe('a hull', () => {
   it('ends with its host, even if its worker is in an endless loop', async () => {
-    const host = spawn(process.execPath, ['--no-warnings', fixture('host.ts')], { stdio: ['ignore', 'pipe', 'inherit'] })
+    const host = spawn(
+      process.execPath, ['--no-warnings', fixture('host.ts')], { stdio: ['ignore', 'pipe', 'inherit'] },
+    )
     onTestFinished(() => void host.kill('SIGKILL'))
     await new Promise((said) => host.stdout.once('data', said))
     const hulls = descendantsOf(host.pid!)
@@ -42,7 +44,9 @@ describe('a hull', () => {
     const node = join(await temporaryFolder(), 'node')
     await link(await realpath(process.execPath), node).catch(() => copyFile(process.execPath, node))
     await Promise.all(thoroughly([1, 64], [1, 4, 16, 64]).map(async (ms) => {
-      const host = spawn(node, ['--no-warnings', fixture('starting-host.ts'), os], { stdio: ['ignore', 'pipe', 'inherit'] })
+      const host = spawn(
+        node, ['--no-warnings', fixture('starting-host.ts'), os], { stdio: ['ignore', 'pipe', 'inherit'] },
+      )
       onTestFinished(() => void host.kill('SIGKILL'))
       await new Promise((said) => host.stdout.once('data', said))
       await new Promise((later) => setTimeout(later, ms))
@@ -75,7 +79,9 @@ describe('a hull', () => {
     const held = await open(secret)
     onTestFinished(() => held.close())
     // Node passes on the descriptors after the first gap.
-    const given = new Map<number, 'pipe' | 'inherit' | number>([[1, 'pipe'], [2, 'inherit'], [7, held.fd], [40, held.fd]])
+    const given = new Map<number, 'pipe' | 'inherit' | number>(
+      [[1, 'pipe'], [2, 'inherit'], [7, held.fd], [40, held.fd]],
+    )
     const stdio = Array.from({ length: 41 }, (_, fd) => given.get(fd) ?? 'ignore')
     const host = spawn(process.execPath, ['--no-warnings', fixture('descriptor-host.ts'), os], { stdio })
     onTestFinished(() => void host.kill('SIGKILL'))

@@ -15,7 +15,9 @@ describe('getRandomValues in a compartment', () => {
 
   it.each([{}, -1, NaN, 'x', 2 ** 40])('uses the real length of an array, not a property: %j', (length) => {
     const array = new Uint8Array(32)
-    for (const name of ['byteLength', 'length', 'byteOffset', 'buffer']) Object.defineProperty(array, name, { value: length })
+    for (const name of ['byteLength', 'length', 'byteOffset', 'buffer']) {
+      Object.defineProperty(array, name, { value: length })
+    }
     getRandomValues(array)
     expect(Array.from({ length: 32 }, (_, index) => array[index]).some((byte) => byte !== 0)).toBe(true)
   })
@@ -24,6 +26,7 @@ describe('getRandomValues in a compartment', () => {
     for (const array of [new Float16Array(1), new Float32Array(1), new DataView(new ArrayBuffer(1)), {}]) {
       expect(() => getRandomValues(array as never)).toThrow(expect.objectContaining({ name: 'TypeMismatchError' }))
     }
-    expect(() => getRandomValues(new Uint8Array(65_537))).toThrow(expect.objectContaining({ name: 'QuotaExceededError' }))
+    expect(() => getRandomValues(new Uint8Array(65_537)))
+      .toThrow(expect.objectContaining({ name: 'QuotaExceededError' }))
   })
 })

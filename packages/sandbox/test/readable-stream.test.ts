@@ -56,7 +56,9 @@ describe('a readable stream of a compartment', () => {
       const [one, other] = counting(3).tee()
       void one.cancel('no')
       const torn = new ReadableStream({ pull: () => Promise.reject(new Error('torn')) }).tee()
-      const failures = await Promise.all(torn.map((branch) => branch.getReader().read().catch((error) => error.message)))
+      const failures = await Promise.all(
+        torn.map((branch) => branch.getReader().read().catch((error) => error.message)),
+      )
       return [await all(other), failures]
     `)).toEqual([[0, 1, 2], ['torn', 'torn']])
   })

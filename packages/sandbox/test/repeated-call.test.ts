@@ -20,7 +20,9 @@ it('a call keeps its own id for the host while a cancelled call with the same id
   }))
   const controller = new AbortController()
   const onProgress = (): void => begun.resolve()
-  const first = codeOf(session.call(invocation({ wait: true }, { callId: 'call_1', signal: controller.signal, onProgress })))
+  const first = codeOf(
+    session.call(invocation({ wait: true }, { callId: 'call_1', signal: controller.signal, onProgress })),
+  )
   await begun.promise
   controller.abort()
   expect(await first).toBe('ToolCancelled')

@@ -23,7 +23,9 @@ function ground() {
 describe('requests with long replies', () => {
   it('start a few at a time and in order, across the methods of a lane', async () => {
     const { begun, reads } = ground()
-    const answers = Array.from({ length: 20 }, (_, index) => reads.methods[index % 2 === 0 ? 'fs.read' : 'state.read']('call'))
+    const answers = Array.from(
+      { length: 20 }, (_, index) => reads.methods[index % 2 === 0 ? 'fs.read' : 'state.read']('call'),
+    )
     expect(begun.length).toBe(AT_ONCE)
     begun[0]!.end('first')
     begun[1]!.fail(new Error('torn'))
@@ -80,7 +82,9 @@ describe.each(REMOTE)('code in a %s', (placement) => {
     const workspace = await temporaryFolder()
     await writeFile(join(workspace, 'long.txt'), 'a'.repeat(8_000_000))
     const source = running(`
-      const texts = await Promise.all(Array.from({ length: 40 }, () => runtime.fs.readText('long.txt').then((text) => text.length)))
+      const texts = await Promise.all(
+        Array.from({ length: 40 }, () => runtime.fs.readText('long.txt').then((text) => text.length)),
+      )
       return texts.reduce((sum, length) => sum + length, 0)
     `)
     const tools = [toolOf('run', { fs: { read: ['**'] } }, workspace)]

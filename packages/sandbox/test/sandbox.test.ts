@@ -24,7 +24,8 @@ describe('a sandbox', () => {
     await sandbox.close()
     expect(await Promise.all(calls)).toEqual(['CompartmentKilled', 'CompartmentKilled'])
     expect(await Promise.all(opening)).toEqual(['HostClosed', 'HostClosed'])
-    expect(await Promise.all(sessions.map((session) => session.ended))).toEqual([{ kind: 'closed' }, { kind: 'closed' }])
+    expect(await Promise.all(sessions.map((session) => session.ended)))
+      .toEqual([{ kind: 'closed' }, { kind: 'closed' }])
     expect(await codeOf(sandbox.open(requestOf({ placement: 'thread', source: running('') })))).toBe('HostClosed')
     await sandbox.close()
   })
@@ -47,8 +48,11 @@ describe('a sandbox', () => {
   })
 
   it('rejects calls of unknown tools', async () => {
-    const session = await newSandbox().open(requestOf({ placement: 'thread', source: running(''), tools: [toolOf('run')] }))
+    const session = await newSandbox().open(
+      requestOf({ placement: 'thread', source: running(''), tools: [toolOf('run')] }),
+    )
     expect(await codeOf(session.call(invocation({}, { tool: 'other' })))).toBe('ToolNotRegistered')
-    expect(await codeOf(session.deriveApprovalKey('toString', {}, new AbortController().signal))).toBe('ToolNotRegistered')
+    expect(await codeOf(session.deriveApprovalKey('toString', {}, new AbortController().signal)))
+      .toBe('ToolNotRegistered')
   })
 })

@@ -96,14 +96,18 @@ describe('a cancelled or late request', () => {
   it('a phase that takes too long ends the compartment', async () => {
     const peer = new ScriptedPeer()
     const session = await peer.session(request())
-    await expect(session.lifecycle('init')).rejects.toMatchObject({ code: 'LifecycleTimeout', message: expect.stringMatching(/ended\. Do less in the phase, or raise phaseMs\.$/) })
+    await expect(session.lifecycle('init')).rejects.toMatchObject({
+      code: 'LifecycleTimeout', message: expect.stringMatching(/ended\. Do less in the phase, or raise phaseMs\.$/),
+    })
     expect(peer.killed).toBe(true)
   })
 })
 
 describe('replies', () => {
   it('that are malformed replies to load are violations', async () => {
-    const replies = [null, [], {}, { tools: [], phases: 1 }, { tools: [1], phases: [] }, { tools: [{ name: 1 }], phases: [] }]
+    const replies = [
+      null, [], {}, { tools: [], phases: 1 }, { tools: [1], phases: [] }, { tools: [{ name: 1 }], phases: [] },
+    ]
     for (const reply of replies) {
       const peer = new ScriptedPeer()
       const opening = codeOf(peer.open(request()))

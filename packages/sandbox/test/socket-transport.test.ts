@@ -51,7 +51,8 @@ async function comingAfterWork(packet: string, workMs: number, count: number): P
   return { turns, rests }
 }
 
-const gapsOf = (steps: readonly number[]): readonly number[] => steps.slice(1).map((step, index) => step - steps[index]!)
+const gapsOf = (steps: readonly number[]): readonly number[] =>
+  steps.slice(1).map((step, index) => step - steps[index]!)
 
 it('pauses after a long packet that takes long, so that other work gets most of the time', async () => {
   const { rests } = await comingAfterWork('x'.repeat(1_000_000), 40, 4)

@@ -71,7 +71,8 @@ describe('timers of a compartment', () => {
   })
 
   it.each([
-    ['looks like a timer', { _onTimeout: () => undefined, _idleNext: {} }], ['is a function', Object.assign(() => 1, { _onTimeout: 1 })],
+    ['looks like a timer', { _onTimeout: () => undefined, _idleNext: {} }],
+    ['is a function', Object.assign(() => 1, { _onTimeout: 1 })],
     ['is nothing', null],
   ])('ignore an argument of clear that %s', (_what, given) => {
     const before = { ...given }

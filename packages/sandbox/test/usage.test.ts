@@ -6,15 +6,20 @@ describe.each(['off', 'auto'] as const)('a child process with os: %s', (os) => {
   it('is killed when it uses too much processor time during a call', async () => {
     const sandbox = pooled({ os })
     const neighbour = await sandbox.open(requestOf({ placement: 'process', source: running('return "alive"') }))
-    const session = await sandbox.open(requestOf({ placement: 'process', source: running('for (;;);'), limits: { cpuMs: 300 } }))
+    const session = await sandbox.open(
+      requestOf({ placement: 'process', source: running('for (;;);'), limits: { cpuMs: 300 } }),
+    )
     const error = await refusal(session.call(invocation()))
-    expect([error.code, error.message]).toEqual(['CompartmentOverloaded', expect.stringMatching(/\d+ of 300 ms in ten seconds/)])
+    expect([error.code, error.message])
+      .toEqual(['CompartmentOverloaded', expect.stringMatching(/\d+ of 300 ms in ten seconds/)])
     expect(await session.ended).toMatchObject({ kind: 'failed', error: { code: 'CompartmentOverloaded' } })
     expect(await neighbour.call(invocation())).toBe('alive')
   })
 
   it('is killed when it uses too much processor time between calls', async () => {
-    const source = running('setInterval(() => { const end = Date.now() + 50; while (Date.now() < end); }, 10); return "begun"')
+    const source = running(
+      'setInterval(() => { const end = Date.now() + 50; while (Date.now() < end); }, 10); return "begun"',
+    )
     const session = await pooled({ os }).open(requestOf({ placement: 'process', source, limits: { cpuMs: 300 } }))
     expect(await session.call(invocation())).toBe('begun')
     expect(await session.ended).toMatchObject({ kind: 'failed', error: { code: 'CompartmentOverloaded' } })

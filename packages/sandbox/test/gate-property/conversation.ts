@@ -44,7 +44,9 @@ export class Conversation {
     const opening = startSession(this.#request, broker, remotePeer(this.wire.hull, broker, this.#request.limits))
     await turn()
     const [load] = this.#hear()
-    this.wire.post(JSON.stringify([KINDS.call.value, load!.id, { tools: [{ name: 'run', approvalKey: false }], phases: [] }]))
+    this.wire.post(
+      JSON.stringify([KINDS.call.value, load!.id, { tools: [{ name: 'run', approvalKey: false }], phases: [] }]),
+    )
     this.#session = await opening
   }
 

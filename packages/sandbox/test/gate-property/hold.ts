@@ -15,7 +15,9 @@ const GROWTH_BYTES = 16 * 1024 * 1024
 /** Everything that a message of a compartment must not change. */
 const surroundings = (): string => JSON.stringify([
   Object.getOwnPropertyNames(globalThis).length,
-  ...[Object, Array, Function, Promise, String, Map, BulkheadError].map(({ prototype }) => Reflect.ownKeys(prototype).map(String)),
+  ...[Object, Array, Function, Promise, String, Map, BulkheadError].map(
+    ({ prototype }) => Reflect.ownKeys(prototype).map(String),
+  ),
 ])
 
 function collector(): () => number {

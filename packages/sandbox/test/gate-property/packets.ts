@@ -45,7 +45,9 @@ const wireError = (random: Random, depth = 0): Json => ({
 function properMessage(random: Random, ground: Ground, answered: Set<number>): Json {
   const open = ground.questions.filter((id) => !answered.has(id))
   if (open.length === 0 || random.chance(0.6)) {
-    const args = [random.pick([...ground.callIds, 'nobody', null]), ...Array.from({ length: random.below(4) }, () => plain(random))]
+    const args = [
+      random.pick([...ground.callIds, 'nobody', null]), ...Array.from({ length: random.below(4) }, () => plain(random)),
+    ]
     return [3, ground.freshId(), random.chance(0.3) ? 'state.read' : random.pick(METHODS), args as Json]
   }
   const id = random.pick(open)
@@ -92,7 +94,9 @@ const changed: Generator = (random, ground) => {
       continue
     }
     if (Array.isArray(at)) at.splice(random.below(at.length + 1), random.below(2), random.pick(WEIRD)(random))
-    else Object.defineProperty(at, key, { value: random.pick(WEIRD)(random), enumerable: true, configurable: true, writable: true })
+    else Object.defineProperty(
+      at, key, { value: random.pick(WEIRD)(random), enumerable: true, configurable: true, writable: true },
+    )
     return JSON.stringify(messages)
   }
 }
@@ -115,9 +119,12 @@ const torn: Generator = (random, ground) => {
 /** Replies without a request, second replies, duplicate ids, and ids of the wrong type. */
 const forged: Generator = (random, ground) => {
   const known = random.pick([...ground.questions, ...ground.requests, 0])
-  const id = random.pick<unknown>([known, known + 1, -1, String(known), [known], null, 2 ** 53, 1e308, 0.1, ground.freshId()])
+  const id = random.pick<unknown>(
+    [known, known + 1, -1, String(known), [known], null, 2 ** 53, 1e308, 0.1, ground.freshId()],
+  )
   const message = random.pick<unknown>([
-    [1, id, 'forged'], [2, id, { name: 'E', message: 'm' }], [3, id, 'progress', ['nobody', 'x']], [4, id, 1], [5, id, {}],
+    [1, id, 'forged'], [2, id, { name: 'E', message: 'm' }], [3, id, 'progress', ['nobody', 'x']],
+    [4, id, 1], [5, id, {}],
     [0, id, 'execute', []], [3, id, 'state.read', []], [id, id, id], [1, id], [3, id, 'progress'],
   ])
   return JSON.stringify(random.chance(0.3) ? [message, message] : [message])
@@ -146,7 +153,9 @@ const posted: Generator = (random, ground) =>
   random.pick(POSTED)(proper(random, ground) as string, withTexts(random, ground) as readonly unknown[])
 
 const misplaced: Generator = (random, ground) => {
-  const steps = (): unknown[] => Array.from({ length: random.below(4) }, () => random.pick<unknown>([0, 1, 'a', ...NAMES, -1, 0.5, null, {}]))
+  const steps = (): unknown[] => Array.from(
+    { length: random.below(4) }, () => random.pick<unknown>([0, 1, 'a', ...NAMES, -1, 0.5, null, {}]),
+  )
   const holes = random.chance(0.2) ? random.pick(WEIRD)(random) : Array.from({ length: random.below(3) }, steps)
   return [JSON.stringify([3, ground.freshId(), 'update', [null, { a: null, constructor: null }, [null]], holes]), LONG, 'short']
     .slice(0, 1 + random.below(3))
@@ -156,7 +165,8 @@ const noise: Generator = (random) =>
   Array.from({ length: random.below(40) }, () => random.chance(0.5) ? random.pick(MARKS) : String.fromCharCode(random.below(0x300))).join('')
 
 const GENERATORS: readonly (readonly [weight: number, generator: Generator])[] = [
-  [45, proper], [8, withTexts], [12, changed], [10, torn], [8, forged], [2, huge], [5, posted], [6, misplaced], [4, noise],
+  [45, proper], [8, withTexts], [12, changed], [10, torn], [8, forged], [2, huge], [5, posted], [6, misplaced],
+  [4, noise],
 ]
 
 export function somePacket(random: Random, ground: Ground): unknown {

@@ -22,7 +22,8 @@ describe.each(REMOTE)('a tool in a %s', (placement) => {
     `)
     const call = (url: string): Promise<Json> => session.call(invocation({ url }))
     expect(await call(`${server.base}/`)).toEqual({ status: 200, length: 300_000 })
-    expect(await refusal(call(`${other.base}/`))).toMatchObject(said('CapabilityDenied', 'The tool may not reach the host'))
+    expect(await refusal(call(`${other.base}/`)))
+      .toMatchObject(said('CapabilityDenied', 'The tool may not reach the host'))
     expect(await codeOf(call(`http://localhost:${server.port}/`))).toBe('CapabilityDenied')
     expect(other.sockets).toHaveLength(0)
   })
@@ -44,7 +45,9 @@ describe.each(REMOTE)('a tool in a %s', (placement) => {
       for await (const piece of response.body) runtime.progress('read')
     `)
     const [stop, reading] = [new AbortController(), Promise.withResolvers<void>()]
-    const call = session.call(invocation({ url: `${server.base}/` }, { signal: stop.signal, onProgress: () => reading.resolve() }))
+    const call = session.call(
+      invocation({ url: `${server.base}/` }, { signal: stop.signal, onProgress: () => reading.resolve() }),
+    )
     await reading.promise
     const gone = closed(server.sockets[0]!)
     stop.abort(new BulkheadError('ToolCancelled', 'Enough.'))

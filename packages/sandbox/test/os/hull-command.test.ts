@@ -48,12 +48,14 @@ describe('the command line of a hull', () => {
   })
 
   it('binds only the files of Node with bubblewrap', () => {
-    expect(commandOf({ bubblewrap })).toEqual({ file: '/bin/bwrap', args: [...BWRAP_ARGS, '--', '/node', '--eval', '0'] })
+    expect(commandOf({ bubblewrap }))
+      .toEqual({ file: '/bin/bwrap', args: [...BWRAP_ARGS, '--', '/node', '--eval', '0'] })
   })
 
   it('leaves out an option that an older bubblewrap does not know', () => {
     const { args } = commandOf({ bubblewrap: { ...bubblewrap, refusesNamespaces: false } })
-    expect(args).toEqual([...BWRAP_ARGS.filter((option) => option !== '--disable-userns'), '--', '/node', '--eval', '0'])
+    expect(args)
+      .toEqual([...BWRAP_ARGS.filter((option) => option !== '--disable-userns'), '--', '/node', '--eval', '0'])
   })
 
   it('has prlimit outside of bubblewrap, and passes the filter by descriptor', () => {
@@ -66,7 +68,8 @@ describe('the command line of a hull', () => {
 
   it('drops privileges with util-linux without bubblewrap', () => {
     const dropped = ['/bin/setpriv', '--no-new-privs', '--']
-    expect(commandOf({ utilLinux })).toEqual({ file: '/bin/setpriv', args: [...dropped.slice(1), '/opt/bin/node', '--eval', '0'] })
+    expect(commandOf({ utilLinux }))
+      .toEqual({ file: '/bin/setpriv', args: [...dropped.slice(1), '/opt/bin/node', '--eval', '0'] })
     const namespaces = { active: true, path: '/bin/unshare', options: ['--net'], shell: '/bin/sh' } as const
     const { file, args } = commandOf({ rlimits, utilLinux: { ...utilLinux, namespaces } })
     expect([file, ...args]).toEqual([

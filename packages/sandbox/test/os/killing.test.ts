@@ -108,7 +108,9 @@ describe('a host that is killed', () => {
     ['what works without bubblewrap', fallback, async () => [await programsWithoutBubblewrap()]],
   ])('leaves nothing of a hull under %s, even if the hull handles no signal', async (_, layers, folders) => {
     const script = fileURLToPath(new URL('./fixtures/host.ts', import.meta.url))
-    const host = spawn(process.execPath, ['--no-warnings', script, DEAF, ...await folders()], { stdio: ['ignore', 'pipe', 'inherit'] })
+    const host = spawn(
+      process.execPath, ['--no-warnings', script, DEAF, ...await folders()], { stdio: ['ignore', 'pipe', 'inherit'] },
+    )
     onTestFinished(() => void host.kill('SIGKILL'))
     const said = await new Promise<string>((resolve) => host.stdout.once('data', (data) => resolve(String(data))))
     const chain = JSON.parse(said) as number[]

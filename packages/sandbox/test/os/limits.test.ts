@@ -80,10 +80,13 @@ describe('memory outside the heap', () => {
 
 describe('limits', () => {
   it('are those of the command line, for Node itself, and cannot be raised', async () => {
-    const child = start(here, `import { Socket } from 'node:net'; new Socket({ fd: 3 }).on('data', () => {}).write('ready')`)
+    const child = start(
+      here, `import { Socket } from 'node:net'; new Socket({ fd: 3 }).on('data', () => {}).write('ready')`,
+    )
     await new Promise((ready) => pipesOf(child).control.once('data', ready))
     const text = readFileSync(`/proc/${chainOf(child.pid!).at(-1)}/limits`, 'latin1')
-    const limitOf = (line: string): readonly string[] => new RegExp(`^${line} +(\\w+) +(\\w+)`, 'm').exec(text)!.slice(1)
+    const limitOf = (line: string): readonly string[] =>
+      new RegExp(`^${line} +(\\w+) +(\\w+)`, 'm').exec(text)!.slice(1)
     const both = ['Max data size', 'Max open files', 'Max file size', 'Max core file size'].map(limitOf)
     expect(both.every(([soft, hard]) => soft === hard && soft !== 'unlimited')).toBe(here.rlimits.active)
     expect(both.slice(1).some(([, hard]) => Number(hard) <= 256)).toBe(here.rlimits.active)

@@ -47,7 +47,9 @@ describe('code that has escaped from Node', () => {
   })
 
   it('can make such calls without the filter', async () => {
-    const answers = await ask(bubblewrapped, [['personality', 0xffff_ffff], ['memfd_create'], ['socket', AF_INET, SOCK_STREAM]])
+    const answers = await ask(
+      bubblewrapped, [['personality', 0xffff_ffff], ['memfd_create'], ['socket', AF_INET, SOCK_STREAM]],
+    )
     expect(answers).toEqual(['done', 'EFAULT', 'done'])
   })
 

@@ -13,7 +13,8 @@ import { isGone } from './under.ts'
 const here = await detectOsLayers()
 const CROWDED = fileURLToPath(new URL('./fixtures/crowded-host.ts', import.meta.url))
 const SYSTEM = ['/usr/bin', '/bin']
-const found = (name: string): string | undefined => SYSTEM.map((folder) => join(folder, name)).find((path) => existsSync(path))
+const found = (name: string): string | undefined =>
+  SYSTEM.map((folder) => join(folder, name)).find((path) => existsSync(path))
 
 const probe = (machine: Partial<ProbedMachine>): Promise<OsLayers> => probeOsLayers({
   node: process.execPath, platform: 'linux', architecture: process.arch, folders: SYSTEM, timeoutMs: 10_000, ...machine,
@@ -50,7 +51,9 @@ describe('the layers of this machine', () => {
   })
 
   it('are the same when they are probed directly', () => {
-    const bwrap = spawnSync(found('bwrap') ?? '/nowhere', ['--unshare-all', '--unshare-user', '--ro-bind', '/', '/', '/bin/true'])
+    const bwrap = spawnSync(
+      found('bwrap') ?? '/nowhere', ['--unshare-all', '--unshare-user', '--ro-bind', '/', '/', '/bin/true'],
+    )
     const prlimit = spawnSync(found('prlimit') ?? '/nowhere', ['--core=0', '/bin/true'])
     expect(here.bubblewrap.active).toBe(bwrap.status === 0)
     expect(here.rlimits.active).toBe(prlimit.status === 0)
@@ -78,7 +81,9 @@ describe('a layer is inactive, with a reason, when', () => {
   })
 
   it('its program fails, with the output of the program as the reason', async () => {
-    const folder = await folderOf({ bwrap: `printf 'bwrap: no namespaces\\033[31m\\nhere' >&2; exit 1`, prlimit: 'exit 3' })
+    const folder = await folderOf(
+      { bwrap: `printf 'bwrap: no namespaces\\033[31m\\nhere' >&2; exit 1`, prlimit: 'exit 3' },
+    )
     expect(await probe({ folders: [folder] })).toMatchObject({
       rlimits: { active: false, reason: 'it ended with code 3' },
       bubblewrap: { active: false, reason: 'bwrap: no namespaces [31m here' },
@@ -88,7 +93,8 @@ describe('a layer is inactive, with a reason, when', () => {
 
   it('its program confines nothing', async () => {
     const { bubblewrap } = await probe({ folders: [await folderOf({ bwrap: PASS_THROUGH })] })
-    expect(bubblewrap).toMatchObject({ active: false, reason: expect.stringMatching(/^files of the host can be seen inside: /) })
+    expect(bubblewrap)
+      .toMatchObject({ active: false, reason: expect.stringMatching(/^files of the host can be seen inside: /) })
   })
 
   it('its program starts another program', async () => {
@@ -98,7 +104,9 @@ describe('a layer is inactive, with a reason, when', () => {
 
   it('its program does not end, and is killed', async () => {
     const noted = join(await temporaryFolder(), 'pids')
-    const folder = await folderOf({ bwrap: `echo $$ >> '${noted}'; exec '${process.execPath}' -e 'setInterval(() => {}, 1000)'` })
+    const folder = await folderOf(
+      { bwrap: `echo $$ >> '${noted}'; exec '${process.execPath}' -e 'setInterval(() => {}, 1000)'` },
+    )
     const { bubblewrap } = await probe({ folders: [folder], timeoutMs: 3_000 })
     expect(bubblewrap).toEqual({ active: false, reason: 'it had not ended after 3000 ms' })
     expect(readFileSync(noted, 'utf8').trim().split('\n').map(Number).every(isGone)).toBe(true)
@@ -106,11 +114,13 @@ describe('a layer is inactive, with a reason, when', () => {
 
   it('Node does not start', async () => {
     const { rlimits } = await probe({ node: '/nowhere/node' })
-    expect(rlimits).toMatchObject({ active: false, reason: expect.stringMatching(/^Node itself does not start here: /) })
+    expect(rlimits)
+      .toMatchObject({ active: false, reason: expect.stringMatching(/^Node itself does not start here: /) })
   })
 
   it('Node cannot be located because /proc is not mounted', async () => {
-    expect(await probe({ node: 'node' })).toEqual(withoutLayers('the path of Node is not known, because /proc is not mounted'))
+    expect(await probe({ node: 'node' }))
+      .toEqual(withoutLayers('the path of Node is not known, because /proc is not mounted'))
   })
 
   it('/proc is not mounted, and it is the layer of resource limits', async () => {
@@ -123,7 +133,8 @@ describe('a layer is inactive, with a reason, when', () => {
 
   it('the system calls of the architecture are not known, and it is the seccomp filter', async () => {
     const { rlimits, bubblewrap, seccomp } = await probe({ architecture: 'riscv64' })
-    expect([rlimits.active, bubblewrap.active, seccomp.active]).toEqual([here.rlimits.active, here.bubblewrap.active, false])
+    expect([rlimits.active, bubblewrap.active, seccomp.active])
+      .toEqual([here.rlimits.active, here.bubblewrap.active, false])
   })
 })
 
@@ -152,7 +163,8 @@ describe('probing rejects, and is repeated the next time, when', () => {
     const { stdout, stderr } = spawnSync('/bin/sh', ['-c', script], { encoding: 'utf8' })
     expect(stderr).toBe('')
     expect(JSON.parse(stdout)).toEqual({
-      limits: 'EMFILE', crowded: 'NoPlaceFree', later: [here.rlimits.active, here.bubblewrap.active, here.seccomp.active, here.utilLinux.active],
+      limits: 'EMFILE', crowded: 'NoPlaceFree',
+      later: [here.rlimits.active, here.bubblewrap.active, here.seccomp.active, here.utilLinux.active],
     })
   })
 })
@@ -164,7 +176,8 @@ it('a bubblewrap that cannot forbid namespaces inside is used without that optio
   const prlimit = found('prlimit')
   if (prlimit !== undefined) await symlink(prlimit, join(folder, 'prlimit'))
   const { bubblewrap, ...others } = await probe({ folders: [folder] })
-  expect(bubblewrap).toMatchObject(here.bubblewrap.active ? { active: true, refusesNamespaces: false } : { active: false })
+  expect(bubblewrap)
+    .toMatchObject(here.bubblewrap.active ? { active: true, refusesNamespaces: false } : { active: false })
   expect([others.rlimits.active, others.seccomp.active]).toEqual([here.rlimits.active, here.seccomp.active])
 })
 
@@ -184,7 +197,8 @@ describe('the mode', () => {
   it('require uses all layers, or rejects with the reason and what to do', async () => {
     const { message, code, data } = await refusal(osLayersFor('require', () => Promise.resolve(none)))
     expect(code).toBe('CapabilityUnavailable')
-    expect(message).toMatch(/bubblewrap \(it is not there\) and limits of the system \(it is not there\).*Install bubblewrap/)
+    expect(message)
+      .toMatch(/bubblewrap \(it is not there\) and limits of the system \(it is not there\).*Install bubblewrap/)
     expect(data).toEqual({ missing: ['bubblewrap (it is not there)', 'limits of the system (it is not there)'] })
     if (here.bubblewrap.active && here.rlimits.active) expect(await osLayersFor('require')).toBe(here)
     else expect(await codeOf(osLayersFor('require'))).toBe('CapabilityUnavailable')

@@ -21,7 +21,9 @@ describe.each(LAYERS)('a hull under %s', (_, layers) => {
   it('has two duplex channels, and no other descriptor of the host', async () => {
     const child = start(layers, ECHO)
     const { control, channel } = pipesOf(child)
-    const answers = [control, channel].map((pipe) => new Promise((resolve) => pipe.once('data', (data) => resolve(String(data)))))
+    const answers = [control, channel].map(
+      (pipe) => new Promise((resolve) => pipe.once('data', (data) => resolve(String(data)))),
+    )
     control.write('control')
     channel.write('channel')
     expect(await Promise.all(answers)).toEqual(['3 control', '4 channel'])
@@ -49,7 +51,9 @@ describe.each(LAYERS)('a hull under %s', (_, layers) => {
     const answered = new Promise((resolve) => control.once('data', resolve))
     control.write('ready')
     await answered
-    const facts = chainOf(child.pid!).map((pid) => readFileSync(`/proc/${pid}/stat`, 'latin1').split(') ').at(-1)!.split(' '))
+    const facts = chainOf(child.pid!).map(
+      (pid) => readFileSync(`/proc/${pid}/stat`, 'latin1').split(') ').at(-1)!.split(' '),
+    )
     expect(facts.map(([, , group, session, terminal]) => [group, session, terminal]))
       .toEqual(facts.map(() => [String(child.pid), String(child.pid), '0']))
   })

@@ -42,7 +42,8 @@ describe.runIf(process.platform === 'linux')('without bubblewrap, unrestricted N
 
   it.runIf(isRoot)('is not root when the host is', async () => {
     expect(await attempt(nothing, '[process.getuid(), process.getgid()]')).toEqual({ value: [0, 0] })
-    expect(await attempt(fallback, '[process.getuid(), process.getgid(), process.getgroups()]')).toEqual({ value: [65534, 65534, [65534]] })
+    expect(await attempt(fallback, '[process.getuid(), process.getgid(), process.getgroups()]'))
+      .toEqual({ value: [65534, 65534, [65534]] })
   })
 
   it.runIf(canSeparate).each([
@@ -52,7 +53,8 @@ describe.runIf(process.platform === 'linux')('without bubblewrap, unrestricted N
     const { port, reached } = await listening(where)
     const expression = `connect(${JSON.stringify(typeof where === 'string' ? where : { ...where, port })})`
     expect(await attempt(nothing, expression)).toEqual({ value: 'connected' })
-    expect(await attempt(fallback, expression)).toMatchObject({ refused: expect.stringMatching(/^(ECONNREFUSED|ENETUNREACH)$/) })
+    expect(await attempt(fallback, expression))
+      .toMatchObject({ refused: expect.stringMatching(/^(ECONNREFUSED|ENETUNREACH)$/) })
     expect(reached()).toBe(1)
   })
 
@@ -85,7 +87,8 @@ describe.runIf(process.platform === 'linux')('the util-linux layer', () => {
 
   it('drops privileges without namespaces, and has the reason', async () => {
     const { unshare: _, ...others } = PROGRAMS
-    expect((await probe(others)).utilLinux).toMatchObject({ active: true, namespaces: { active: false, reason: 'unshare is not installed' } })
+    expect((await probe(others)).utilLinux)
+      .toMatchObject({ active: true, namespaces: { active: false, reason: 'unshare is not installed' } })
     const refusing = { ...PROGRAMS, unshare: 'echo "unshare: unshare failed: Operation not permitted" >&2; exit 1' }
     expect((await probe(refusing)).utilLinux).toMatchObject({
       active: true, namespaces: { active: false, reason: 'unshare: unshare failed: Operation not permitted' },

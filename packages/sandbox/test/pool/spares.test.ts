@@ -74,7 +74,9 @@ describe.each(REMOTE)('spares of the placement %s', (placement) => {
     const sandbox = pooled()
     await sandbox.warm(placement)
     const limits = { outputBytes: 100, messageBytes: 4_096 }
-    const session = await sandbox.open(requestOf({ placement, source: running('return "x".repeat(args.length)'), limits }))
+    const session = await sandbox.open(
+      requestOf({ placement, source: running('return "x".repeat(args.length)'), limits }),
+    )
     expect(await session.call(invocation({ length: 50 }))).toHaveLength(50)
     expect(await codeOf(session.call(invocation({ length: 200 })))).toBe('OutputTooLarge')
   })
@@ -102,7 +104,9 @@ describe('spare hulls', () => {
   it('that hang while they start are killed and not used', async () => {
     const before = new Set(childrenOf(process.pid))
     const image = { ...await loadImage(), hull: 'setInterval(() => {}, 1000)' }
-    const spares = new Spares({ start: processStarter(image, withoutLayers('off')), most: 2, room: () => true, readyMs: 500 })
+    const spares = new Spares(
+      { start: processStarter(image, withoutLayers('off')), most: 2, room: () => true, readyMs: 500 },
+    )
     onTestFinished(() => spares.close())
     spares.refill(DEFAULT_LIMITS)
     const hanging = childrenOf(process.pid).filter((pid) => !before.has(pid))

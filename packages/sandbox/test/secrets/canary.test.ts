@@ -31,7 +31,9 @@ const CURIOUS = running(`
   await attempt(() => fetched(args.mine + '/echo', { authorization: 'Bearer ' + handle }))
   await attempt(() => fetched(args.mine + '/away', { authorization: handle, accept: handle }))
   await attempt(() => fetched(args.other + '/echo', { authorization: handle }))
-  await attempt(() => fetched(args.mine + '/none/' + encodeURIComponent(handle), { 'x-a': handle, 'x-b': 'x' + handle }))
+  await attempt(
+    () => fetched(args.mine + '/none/' + encodeURIComponent(handle), { 'x-a': handle, 'x-b': 'x' + handle }),
+  )
   await attempt(() => fetched('http://127.0.0.1:1/', { authorization: handle }))
   await attempt(() => runtime.shell.run('echo', ['token', handle]))
   await attempt(() => runtime.shell.run('cat', [], { input: handle }))
@@ -101,7 +103,8 @@ describe('the messages to a compartment', () => {
     const handle = await peer.ask('secrets.handle', 'c1', 'TOKEN')
     const headers = { authorization: handle }
     const head = await peer.ask('net.fetch', 'c1', `${server.base}/`, { headers }) as { bodyId: string }
-    expect(await peer.ask('net.read', 'c1', head.bodyId)).toBe(Buffer.from(`${REDACTED} ${REDACTED}\n`).toString('base64'))
+    expect(await peer.ask('net.read', 'c1', head.bodyId))
+      .toBe(Buffer.from(`${REDACTED} ${REDACTED}\n`).toString('base64'))
     expect(await peer.ask('shell.run', 'c1', 'echo', [handle])).toMatchObject({ stdout: `${REDACTED}\n` })
     await peer.ask('secrets.handle', 'c1', 'NONE')
     await peer.ask('env.get', 'c1', 'TOKEN')
