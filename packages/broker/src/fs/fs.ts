@@ -146,7 +146,7 @@ function fileArgument(args: readonly Json[]): string {
 }
 
 /** The searches of one compartment. Each is aborted when its call ends. */
-export class Searches {
+class Searches {
   readonly #stops = new Map<string, AbortController>()
   readonly #running = new Set<Promise<unknown>>()
 

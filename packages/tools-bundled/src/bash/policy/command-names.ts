@@ -98,7 +98,7 @@ export function commandNames(words: readonly Word[], findings: Findings, depth =
 }
 
 /** The names of all commands in a shell script. */
-export function scriptNames(script: string, findings: Findings, depth = 0): readonly string[] {
+function scriptNames(script: string, findings: Findings, depth = 0): readonly string[] {
   if (script.trim() === '') return []
   const parsed = parseCommand(script)
   findings.ask('it passes a script to a shell')

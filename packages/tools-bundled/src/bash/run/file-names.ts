@@ -65,7 +65,7 @@ function splitSegments(pattern: readonly PatternPart[]): readonly (readonly Patt
 const STAR: PatternPart = { kind: 'star' }
 
 /** Matches a file name against one segment of a pattern. */
-export function matchName(segment: readonly PatternPart[], name: string): boolean {
+function matchName(segment: readonly PatternPart[], name: string): boolean {
   const first = segment[0]
   if (name.startsWith('.') && !(first?.kind === 'text' && first.text.startsWith('.'))) return false
   const tokens = segment.flatMap((part): readonly PatternPart[] => {
