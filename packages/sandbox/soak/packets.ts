@@ -1,13 +1,13 @@
 // 100,000 packets of every kind against the gate: `pnpm soak`. `--packets` says another number, `--seed` sends the same ones again.
 // What nobody catches ends it as well.
 import { parseArgs } from 'node:util'
-import { holdAgainst } from '../test/gate-property/hold.ts'
+import { checkPackets } from '../test/gate-property/check-packets.ts'
 
 const { values } = parseArgs({
   options: { packets: { type: 'string', default: '100000' }, seed: { type: 'string', default: `${Date.now() % 2 ** 32}` } },
 })
 const packets = Number(values.packets)
-await holdAgainst(packets, Number(values.seed)).catch((error: unknown) => {
+await checkPackets(packets, Number(values.seed)).catch((error: unknown) => {
   throw new Error(`It does not hold with --packets ${packets} --seed ${values.seed}.`, { cause: error })
 })
 process.stdout.write(`The gate holds against ${packets} packets with --seed ${values.seed}.\n`)

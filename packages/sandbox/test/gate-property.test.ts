@@ -2,7 +2,7 @@ import { expect, it, onTestFinished } from 'vitest'
 import { thoroughly } from '../../../scripts/thoroughly.ts'
 import { KINDS } from '../src/wire/message.ts'
 import { Conversation, LIMITS, violated } from './gate-property/conversation.ts'
-import { holdAgainst } from './gate-property/hold.ts'
+import { checkPackets } from './gate-property/check-packets.ts'
 
 /** A sample. `pnpm soak` sends a hundred thousand. */
 const PACKETS = thoroughly(1_500, 5_000)
@@ -16,7 +16,7 @@ it(`keeps its guarantees for ${PACKETS} packets of every kind`, async () => {
     process.on(event, note)
     onTestFinished(() => void process.off(event, note))
   }
-  await holdAgainst(PACKETS, SEED).catch((error: unknown) => {
+  await checkPackets(PACKETS, SEED).catch((error: unknown) => {
     throw new Error(`Not with SEED=${SEED}`, { cause: error })
   })
   expect(unhandled).toEqual([])

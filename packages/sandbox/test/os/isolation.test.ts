@@ -7,7 +7,7 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import type { OsLayers } from '../../src/os/os-layer.ts'
 import { detectOsLayers, withoutLayers } from '../../src/os/os-layers.ts'
 import { temporaryFolder } from '../fixture.ts'
-import { attempt } from './under.ts'
+import { attempt } from './run-under-layers.ts'
 
 const here = await detectOsLayers()
 const nothing = withoutLayers('it is not wanted here')

@@ -8,7 +8,7 @@ import { detectOsLayers, withoutLayers } from '../../src/os/os-layers.ts'
 import { killHull } from '../../src/os/spawn-hull.ts'
 import {
   chainOf, isGone, outcomeOf, layersWithoutBubblewrap, pipesOf, programsWithoutBubblewrap, run, start,
-} from './under.ts'
+} from './run-under-layers.ts'
 
 const here = await detectOsLayers()
 const fallback = await layersWithoutBubblewrap()
@@ -96,9 +96,9 @@ describe.each(LAYERS)('a hull under %s', (_, layers) => {
 
   it('reports that its heap was full', async () => {
     const bomb = 'const kept = []; for (;;) kept.push({ at: kept.length })'
-    const { end, complained } = await run(layers, bomb, { flags: ['--max-old-space-size=16'] })
+    const { end, stderr } = await run(layers, bomb, { flags: ['--max-old-space-size=16'] })
     expect(end).toBe('SIGABRT')
-    expect(complained).toMatch(/heap out of memory/)
+    expect(stderr).toMatch(/heap out of memory/)
   })
 })
 
@@ -112,8 +112,8 @@ describe('a host that is killed', () => {
       process.execPath, ['--no-warnings', script, DEAF, ...await folders()], { stdio: ['ignore', 'pipe', 'inherit'] },
     )
     onTestFinished(() => void host.kill('SIGKILL'))
-    const said = await new Promise<string>((resolve) => host.stdout.once('data', (data) => resolve(String(data))))
-    const chain = JSON.parse(said) as number[]
+    const stdout = await new Promise<string>((resolve) => host.stdout.once('data', (data) => resolve(String(data))))
+    const chain = JSON.parse(stdout) as number[]
     onTestFinished(() => chain.filter((pid) => !isGone(pid)).forEach((pid) => process.kill(pid, 'SIGKILL')))
     host.kill('SIGKILL')
     await new Promise((gone) => host.once('exit', gone))

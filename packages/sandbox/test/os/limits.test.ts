@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 import type { OsLayers } from '../../src/os/os-layer.ts'
 import { detectOsLayers, withoutLayers } from '../../src/os/os-layers.ts'
 import { temporaryFolder } from '../fixture.ts'
-import { attempt, chainOf, pipesOf, run, start } from './under.ts'
+import { attempt, chainOf, pipesOf, run, start } from './run-under-layers.ts'
 
 const here = await detectOsLayers()
 const limits: OsLayers = { ...withoutLayers('it is not wanted here'), rlimits: here.rlimits }
@@ -46,8 +46,8 @@ const ABORTED = /^SIG(?:ABRT|TRAP|ILL|SEGV)$/
 describe('memory outside the heap', () => {
   it.each(BOMBS)('of %s is limited by an error or the end of the process', async (_, step) => {
     const before = process.memoryUsage.rss()
-    const { said, end } = await run(limits, bomb(step), { memoryMb: MEMORY_MB })
-    const [first, peak] = said.trim().split('\n')
+    const { stdout, end } = await run(limits, bomb(step), { memoryMb: MEMORY_MB })
+    const [first, peak] = stdout.trim().split('\n')
     if (here.rlimits.active && end !== 'code 0') {
       // V8 itself needed memory, and aborts when it gets none.
       expect(end).toMatch(ABORTED)
@@ -62,7 +62,7 @@ describe('memory outside the heap', () => {
 
   it('that V8 needs itself ends the process with a message that says why', async () => {
     // Each thread reserves a large range for code, and V8 aborts without it.
-    const { said, complained, end } = await run(limits, `
+    const { stdout, stderr, end } = await run(limits, `
       import { Worker } from 'node:worker_threads'
       const idle = () => new Worker('setInterval(() => {}, 1000)', { eval: true })
       for (let thread = 0; thread < 8; thread += 1) await new Promise((online) => idle().once('online', online))
@@ -71,9 +71,9 @@ describe('memory outside the heap', () => {
     `, { memoryMb: 1 })
     if (here.rlimits.active) {
       expect(end).toMatch(ABORTED)
-      expect(complained).toMatch(/out of memory|bad_alloc/i)
+      expect(stderr).toMatch(/out of memory|bad_alloc/i)
     } else {
-      expect(said).toBe('all started\n')
+      expect(stdout).toBe('all started\n')
     }
   })
 })

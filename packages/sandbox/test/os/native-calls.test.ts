@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import type { OsLayers } from '../../src/os/os-layer.ts'
 import { detectOsLayers, withoutLayers } from '../../src/os/os-layers.ts'
 import { REFUSED } from '../../src/os/seccomp-filter.ts'
-import { attempt, run } from './under.ts'
+import { attempt, run } from './run-under-layers.ts'
 
 const here = await detectOsLayers()
 /** Both have bubblewrap, because it installs the filter. */
@@ -23,7 +23,7 @@ async function ask(layers: OsLayers, calls: readonly Call[]): Promise<readonly s
     const [, x64, arm64] = REFUSED.find(([known]) => known === name)!
     return [process.arch === 'x64' ? x64 : arm64, ...args, ...Array<number>(6 - args.length).fill(0)]
   })
-  const { said, complained } = await run(layers, `
+  const { stdout, stderr } = await run(layers, `
     import { dlopen, getInt32 } from 'node:ffi'
     const { functions: c } = dlopen(null, {
       syscall: { arguments: Array(7).fill('i64'), return: 'i64' },
@@ -32,8 +32,8 @@ async function ask(layers: OsLayers, calls: readonly Call[]): Promise<readonly s
     const ask = (call) => c.syscall(...call.map(BigInt)) === -1n ? getInt32(c.__errno_location()) : 0
     console.log(JSON.stringify(${JSON.stringify(numbers)}.map(ask)))
   `)
-  if (said === '') throw new Error(complained)
-  return (JSON.parse(said) as number[]).map((errno) => errno === 0 ? 'done' : getSystemErrorName(-errno))
+  if (stdout === '') throw new Error(stderr)
+  return (JSON.parse(stdout) as number[]).map((errno) => errno === 0 ? 'done' : getSystemErrorName(-errno))
 }
 
 describe('code that has escaped from Node', () => {

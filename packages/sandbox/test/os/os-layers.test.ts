@@ -8,7 +8,7 @@ import type { OsLayers } from '../../src/os/os-layer.ts'
 import type { ProbedMachine } from '../../src/os/os-layers.ts'
 import { detectOsLayers, osLayersFor, probeOsLayers, withoutLayers } from '../../src/os/os-layers.ts'
 import { codeOf, refusal, temporaryFolder } from '../fixture.ts'
-import { isGone } from './under.ts'
+import { isGone } from './run-under-layers.ts'
 
 const here = await detectOsLayers()
 const CROWDED = fileURLToPath(new URL('./fixtures/crowded-host.ts', import.meta.url))

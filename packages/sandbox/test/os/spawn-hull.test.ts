@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { detectOsLayers, withoutLayers } from '../../src/os/os-layers.ts'
-import { attempt, chainOf, outcomeOf, layersWithoutBubblewrap, pipesOf, start } from './under.ts'
+import { attempt, chainOf, outcomeOf, layersWithoutBubblewrap, pipesOf, start } from './run-under-layers.ts'
 
 const LAYERS = [
   ['all that works here', await detectOsLayers()],
@@ -65,8 +65,8 @@ describe.each(LAYERS)('a hull under %s', (_, layers) => {
 
   it('reports a failed start by its end', async () => {
     const child = start(layers, 'throw new Error("not today")')
-    const { end, complained } = await outcomeOf(child)
+    const { end, stderr } = await outcomeOf(child)
     expect(end).toBe('code 1')
-    expect(complained).toContain('not today')
+    expect(stderr).toContain('not today')
   })
 })

@@ -6,7 +6,7 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import type { OsLayers } from '../../src/os/os-layer.ts'
 import { probeOsLayers, withoutLayers } from '../../src/os/os-layers.ts'
 import { temporaryFolder } from '../fixture.ts'
-import { attempt, layersWithoutBubblewrap } from './under.ts'
+import { attempt, layersWithoutBubblewrap } from './run-under-layers.ts'
 
 const nothing = withoutLayers('it is not wanted here')
 const fallback = await layersWithoutBubblewrap()

@@ -30,8 +30,8 @@ export function pipesOf(child: ChildProcess): { readonly control: Duplex; readon
 }
 
 export interface Run {
-  readonly said: string
-  readonly complained: string
+  readonly stdout: string
+  readonly stderr: string
   readonly end: string
 }
 
@@ -44,17 +44,17 @@ export async function outcomeOf(child: ChildProcess): Promise<Run> {
   const { control, channel } = pipesOf(child)
   control.resume()
   channel.resume()
-  const [said, complained, end] = await Promise.all([
+  const [stdout, stderr, end] = await Promise.all([
     text(child.stdout!),
     text(child.stderr!),
     new Promise<string>((resolve) => child.once('close', (...how) => resolve(processEnd(...how)))),
   ])
-  return { said, complained, end }
+  return { stdout, stderr, end }
 }
 
 /** The value of an expression in an async function as JSON, or the code of the error it throws. */
 export async function attempt(layers: OsLayers, expression: string): Promise<unknown> {
-  const { said, complained } = await run(layers, `
+  const { stdout, stderr } = await run(layers, `
     import * as childProcess from 'node:child_process'
     import * as fs from 'node:fs'
     import * as net from 'node:net'
@@ -67,8 +67,8 @@ export async function attempt(layers: OsLayers, expression: string): Promise<unk
     fs.writeSync(1, JSON.stringify(outcome))
     process.exit()
   `)
-  if (said === '') throw new Error(complained)
-  return JSON.parse(said)
+  if (stdout === '') throw new Error(stderr)
+  return JSON.parse(stdout)
 }
 
 /** The processes of a hull, from the one the host started to the one that runs Node. */

@@ -50,7 +50,7 @@ async function post(conversation: Conversation, packet: unknown, letGo: boolean)
 }
 
 /** Sends so many packets. Throws when a result is wrong, or when a kind of packet did not occur. */
-export async function holdAgainst(packets: number, seed: number): Promise<void> {
+export async function checkPackets(packets: number, seed: number): Promise<void> {
   const random = new Random(seed)
   const heap = collector()
   const before = surroundings()
