@@ -3,7 +3,7 @@ import type { ErrorCode } from '@bulkhead/contract'
 import type { JsonObject } from '@bulkhead/kit/json'
 import type { Random } from './random.ts'
 
-/** The one tool of every compartment: it does what it is told, also the worst. */
+/** The only tool of every compartment. It does what its arguments say, including crashes. */
 export const SOURCE = `
 const sleep = (ms) => new Promise((resolve) => void setTimeout(resolve, ms))
 export default { tools: { run: { async execute({ what, text }, runtime) {
@@ -20,18 +20,18 @@ export default { tools: { run: { async execute({ what, text }, runtime) {
 } } } }
 `
 
-/** What one call asks for, when its caller gives up, and the ways in which it may end. */
+/** What one call asks for, when it is cancelled, and how it may end. */
 export interface Errand {
   readonly args: JsonObject & { readonly what: string; readonly text: string }
   readonly answer?: string
   readonly giveUp?: { readonly afterMs: number; readonly reason: BulkheadError }
-  /** Beside those that any call may share with others in its compartment. */
+  /** In addition to the ends that other calls in the same compartment can cause. */
   readonly codes: readonly ErrorCode[]
   /** A process is killed from outside while it runs. */
   readonly killsSome: boolean
 }
 
-/** What the end of a compartment means for a call that had nothing to do with it. */
+/** How a call may end when another call ends its compartment. */
 export const COLLATERAL: readonly ErrorCode[] = ['CompartmentCrashed', 'CompartmentKilled', 'CompartmentGone', 'CompartmentStartFailed', 'NoPlaceFree']
 
 const CANCELLED = new BulkheadError('ToolCancelled', 'The caller has changed its mind.')

@@ -1,6 +1,6 @@
-// 10,000 calls over 50 compartments with crashes, cancels, deadlines and SIGKILLs, then a look at what is left: `pnpm soak`.
-// Prints a report as JSON, and ends with 1 when anything is wrong. `--seed` of that report does the same again, `--calls` and
-// the other options more or less of it.
+// 10,000 calls over 50 compartments with crashes, cancellations, deadlines and SIGKILLs, then a check for leaks: `pnpm
+// soak`. Prints a report as JSON, and exits with 1 when anything is wrong. `--seed` repeats a run. `--calls` and the
+// other options change its size.
 import { inspect, parseArgs } from 'node:util'
 import type { SandboxOptions } from '../src/index.ts'
 import { soak } from './run.ts'
@@ -29,12 +29,13 @@ for (const event of ['uncaughtException', 'unhandledRejection'] as const) {
   })
 }
 
-// What is started and compiled once belongs to the start, and the arenas that an allocator keeps for threads: those grow for a while.
-await soak({ calls: Number(values.warmUp), compartments, seed: seed + 1, os, onCall: teller('warming up') })
+// Measured after a warm-up: code is compiled once, and the arenas that the allocator keeps for threads grow for a
+// while.
+await soak({ calls: Number(values.warmUp), compartments, seed: seed + 1, os, onCall: progressLogger('warming up') })
 const before = await tracesLeft()
 const began = performance.now()
 const calls = Number(values.calls)
-const report = await soak({ calls, compartments, seed, os, onCall: teller(`with --seed ${seed}`) })
+const report = await soak({ calls, compartments, seed, os, onCall: progressLogger(`with --seed ${seed}`) })
 const after = await tracesLeft(before, growth)
 const faults = [
   ...report.faults, ...unhandled, ...leftovers(before, after, growth),
@@ -44,8 +45,8 @@ const seconds = Math.round((performance.now() - began) / 1_000)
 process.stdout.write(`${JSON.stringify({ seed, calls, compartments, seconds, ...report, before, after, faults }, null, 2)}\n`)
 process.exitCode = faults.length === 0 ? 0 : 1
 
-/** Beside the report, which alone is written to the output. */
-function teller(what: string): (number: number) => void {
+/** Goes to stderr, because only the report is written to stdout. */
+function progressLogger(what: string): (number: number) => void {
   return (number) => {
     if (number % 1_000 === 0) process.stderr.write(`${String(number).padStart(6)} calls, ${what}\n`)
   }

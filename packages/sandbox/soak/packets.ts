@@ -1,5 +1,5 @@
-// 100,000 packets of every kind against the gate: `pnpm soak`. `--packets` says another number, `--seed` sends the same ones again.
-// What nobody catches ends it as well.
+// Sends 100,000 packets of every kind to the gate: `pnpm soak`. `--packets` sets the number, `--seed` repeats a run. An
+// uncaught error ends it too.
 import { parseArgs } from 'node:util'
 import { checkPackets } from '../test/gate-property/check-packets.ts'
 

@@ -1,4 +1,4 @@
-/** Numbers that look random and are the same for the same seed, so that what went wrong can be done again. */
+/** Pseudo-random numbers from a seed, so that a failure can be reproduced. */
 export class Random {
   #state: number
 

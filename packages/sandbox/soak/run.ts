@@ -15,7 +15,7 @@ export interface SoakOptions {
   readonly compartments: number
   readonly seed: number
   readonly os: NonNullable<SandboxOptions['os']>
-  /** The call of this number, the first of which is 0, begins. */
+  /** Called when the call with this number begins. The first is 0. */
   readonly onCall?: (number: number) => void
 }
 
@@ -23,21 +23,21 @@ export interface SoakReport {
   readonly settled: number
   readonly opened: number
   readonly killed: number
-  /** How often calls ended in which way: with an answer, or a code. */
+  /** How many calls ended in each way: with an answer, or with an error code. */
   readonly ends: Readonly<Record<string, number>>
   readonly faults: readonly string[]
 }
 
 const AT_ONCE_PER_COMPARTMENT = 2
 
-/** Calls of every kind over compartments of both placements, half and half; everything is closed when it resolves. */
+/** Makes calls of every kind in compartments of both placements. Everything is closed when it resolves. */
 export async function soak({ calls, compartments, seed, os, onCall }: SoakOptions): Promise<SoakReport> {
   const random = new Random(seed)
   const sandbox: PooledSandbox = createSandbox({ workspace: '/', os })
   const slots = Array.from({ length: compartments }, (_, n) => new Slot(sandbox, n % 2 === 0 ? 'process' : 'thread', `soak-${n}`))
   const ends = new Map<string, number>()
   const faults: string[] = []
-  /** Lives through all of it, as that of a session would: nothing may stay attached to it. */
+  /** Lives as long as the run, like that of a session: no listener may stay attached to it. */
   const always = new AbortController()
   setMaxListeners(0, always.signal)
   let settled = 0
@@ -74,7 +74,7 @@ export async function soak({ calls, compartments, seed, os, onCall }: SoakOption
   return { settled, opened, killed, ends: Object.fromEntries(ends), faults }
 }
 
-/** Whichever it hits: a hull, or what stands between it and us. */
+/** Kills any child process: a hull, or a wrapper around it. */
 function killOne(random: Random): number {
   const pids = descendants()
   if (pids.length === 0) return 0
@@ -92,7 +92,7 @@ interface Ended {
   readonly fault?: string
 }
 
-/** Settles a while after the call has, so that a second settlement, or word of a call that is over, would be seen. */
+/** Settles some time after the call, so that a second settlement or a late message is noticed. */
 async function run(session: CompartmentSession, errand: Errand, number: number, always: AbortSignal): Promise<Ended> {
   const { args, answer, giveUp, codes } = errand
   const caller = new AbortController()

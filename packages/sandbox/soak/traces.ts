@@ -3,12 +3,12 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 
-/** What this process holds of the machine, and of itself. */
+/** The resources that this process holds. */
 export interface Traces {
   readonly processes: number
   readonly threads: number
   readonly descriptors: number
-  /** Ports, timers, sockets and whatever else keeps a loop turning, by kind. */
+  /** Ports, timers, sockets and other active resources, by kind. */
   readonly resources: Readonly<Record<string, number>>
   readonly listeners: number
   readonly heapMb: number
@@ -18,7 +18,7 @@ export interface Traces {
 const MB = 1024 * 1024
 const PATIENCE_MS = 10_000
 
-/** All child processes, with theirs. */
+/** All child processes, with the children of children. */
 export function descendants(pid = process.pid): readonly number[] {
   try {
     const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean).map(Number)
@@ -28,7 +28,7 @@ export function descendants(pid = process.pid): readonly number[] {
   }
 }
 
-/** Without the flag on the whole process: a thread that has `gc` is not used as a compartment. */
+/** The flag is not set for the whole process: a thread with a global `gc` is not used as a compartment. */
 function collector(): () => void {
   setFlagsFromString('--expose-gc')
   const collect = runInNewContext('gc') as () => void
@@ -53,7 +53,7 @@ function look(): Traces {
   }
 }
 
-/** What is left against what there was, each as a sentence. Memory may have become `growth` times as much. */
+/** The resources that leaked, each as a sentence. Memory may be up to `growth` times as much as before. */
 export function leftovers(before: Traces, after: Traces, growth: number): readonly string[] {
   const more = (name: 'processes' | 'threads' | 'descriptors' | 'listeners'): string[] =>
     after[name] > before[name] ? [`${after[name] - before[name]} more ${name}`] : []
@@ -66,7 +66,7 @@ export function leftovers(before: Traces, after: Traces, growth: number): readon
   ]
 }
 
-/** What is there once nothing changes any more for the better: the end of a thread takes its time. */
+/** The resources when they no longer decrease: a thread takes a while to end. */
 export async function tracesLeft(before?: Traces, growth = 1): Promise<Traces> {
   const until = performance.now() + PATIENCE_MS
   for (;;) {
