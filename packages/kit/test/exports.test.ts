@@ -18,7 +18,7 @@ const ENTRIES: Readonly<Record<string, readonly string[]>> = {
   schema: ['dialectOf', 'inModernKeywords', 'patternEngine', 'readSchema', 'schemaCompiler', 'schemaKeywordForm'],
   'thread-image': ['ThreadImage'],
   'try-program': ['isResourceShortage', 'mentionsResourceShortage', 'succeeds'],
-  text: ['closeNames', 'givesAdvice', 'meantNames', 'visibleJson', 'visibleText'],
+  text: ['MIN_SECRET_CHARS', 'closeNames', 'givesAdvice', 'meantNames', 'visibleJson', 'visibleText', 'writtenForms'],
 }
 
 describe('the exports', () => {

@@ -1,4 +1,5 @@
 import type { Json } from '@bulkhead/kit/json'
+import { MIN_SECRET_CHARS, writtenForms } from '@bulkhead/kit/text'
 
 const REDACTED = '[redacted]'
 
@@ -17,9 +18,6 @@ const SECRET_FORMS = [
   /(?<![A-Za-z0-9_-])(?=[A-Za-z0-9_-]{11,}\.[A-Za-z0-9_-]{8,}\.)[A-Za-z0-9_-]*?\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*/,
 ].map(({ source }) => source)
 
-/** A shorter value would match almost everywhere, and is not a secret. */
-const LEAST_SECRET_CHARS = 6
-
 /** Removes secrets from data that will be stored. */
 export interface Redaction {
   text(text: string): string
@@ -35,18 +33,12 @@ const REMEMBERED_CHARS = 200
 
 const escaped = (text: string): string => text.replace(/[\\^$.*+?()[\]{}|/-]/g, String.raw`\$&`)
 
-/** A value as it is, and as encoded in JSON, a URL or a header. */
-const writtenForms = (value: string): readonly string[] => [
-  value, JSON.stringify(value).slice(1, -1), encodeURIComponent(value.toWellFormed()),
-  Buffer.from(value).toString('base64').replace(/={1,2}$/, ''), Buffer.from(value).toString('base64url'),
-]
-
 /** Whether a member with this name is always redacted. */
 export const isSecretName = (name: string): boolean => SECRET_KEY.test(name)
 
 /** `secretValues`: the values of declared secrets, removed wherever they occur. */
 export function createRedaction(secretValues: Iterable<string>): Redaction {
-  const secretTexts = [...secretValues].filter((value) => value.length >= LEAST_SECRET_CHARS).flatMap(writtenForms)
+  const secretTexts = [...secretValues].filter((value) => value.length >= MIN_SECRET_CHARS).flatMap(writtenForms)
   const values = [...new Set(secretTexts)].toSorted((a, b) => b.length - a.length)
   const pattern = [...values.map(escaped), ...SECRET_FORMS].join('|')
   const [secret, secrets] = [new RegExp(pattern), new RegExp(pattern, 'g')]

@@ -1,7 +1,7 @@
 import { BulkheadError, type Log } from '@bulkhead/contract'
 import { messageOf } from '@bulkhead/kit/error-message'
 import { isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
-import { visibleText } from '@bulkhead/kit/text'
+import { MIN_SECRET_CHARS, visibleText, writtenForms } from '@bulkhead/kit/text'
 
 /** Whether the connection failed, not the call itself. */
 export const isConnectionFault = (error: unknown): boolean =>
@@ -97,15 +97,12 @@ export function callResultOf(answer: unknown, redact: (text: string) => string):
   }
 }
 
-/** A shorter one would remove half of every message. */
-const MIN_BARE_CHARS = 6
-
 /** Removes secret values from server messages. */
 export function redactorOf(secrets: ReadonlyMap<string, string>): (text: string) => string {
   const written = [...secrets].flatMap(([name, value]) => {
     const bare = value.replace(/^Bearer\s+/i, '')
-    const forms = [value, ...(bare.length >= MIN_BARE_CHARS ? [bare] : []), JSON.stringify(value).slice(1, -1)]
-    return forms.map((form) => [form, `[secret ${name}]`] as const)
+    return [...(bare.length >= MIN_SECRET_CHARS ? writtenForms(bare) : []), ...writtenForms(value)]
+      .map((form) => [form, `[secret ${name}]`] as const)
   })
   // The longest first: a secret that begins another one would leave the rest of that one.
   written.sort(([one], [other]) => other.length - one.length)
