@@ -55,29 +55,20 @@ async function authorize(call: RawCall, host: HostContext): Promise<AllowedCall>
 
 /** Runs a prepared call after those before it. Never rejects. */
 export async function finishCall({ call, allowed }: PreparedCall, host: HostContext): Promise<Outcome> {
-  let ended: ExecutedCall | BulkheadError
-  try {
-    ended = await perform(await redeemApprovals(await allowed, host), host)
-  } catch (thrown) {
-    ended = BulkheadError.from(thrown)
-  }
-  return await end(call, ended, host)
+  const performed = allowed.then(async (ready) => perform(await redeemApprovals(ready, host), host))
+  return end(call, await performed.catch(BulkheadError.from), host)
 }
 
 /**
  * Ends a prepared call that gives way to a new message of the user. A call that was denied stays denied. Never rejects.
  */
 export async function skipCall({ call, allowed }: PreparedCall, host: HostContext): Promise<Outcome> {
-  let ended: BulkheadError
-  try {
-    await allowed
+  const skipped = allowed.then(() => {
     // Listeners count an end for each start.
     host.events.emit({ type: 'ToolInvocationStarted', ...eventFields(call), attempt: 0 })
-    ended = new BulkheadError('SkippedBySteering', SKIPPED_BY_STEERING)
-  } catch (thrown) {
-    ended = BulkheadError.from(thrown)
-  }
-  return await end(call, ended, host)
+    return new BulkheadError('SkippedBySteering', SKIPPED_BY_STEERING)
+  })
+  return end(call, await skipped.catch(BulkheadError.from), host)
 }
 
 /**
@@ -113,7 +104,8 @@ async function perform(allowed: AllowedCall, host: HostContext): Promise<Execute
 async function end(call: RawCall, ended: ExecutedCall | BulkheadError, host: HostContext): Promise<Outcome> {
   try {
     const ending = endingOf(call, ended, host)
-    return settle(call, ending.whole === undefined ? ending : await saveWhole(call, ending, host), host)
+    const saved = ending.whole === undefined ? undefined : await saveWhole(call, ending.whole, host)
+    return settle(call, ending, saved, host)
   } finally {
     host.order.leave(call)
     call.end()

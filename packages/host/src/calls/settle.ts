@@ -12,8 +12,13 @@ import { isWhole, truncate } from './truncation.ts'
 /** A call that ended, before its outcome is announced. `whole`: the result was too long, and this is all of it. */
 export interface Ending {
   readonly body: OutcomeBody
-  readonly metadata: OutcomeMetadata
+  readonly claimed: CarriedMetadata
   readonly whole?: string | undefined
+}
+
+/** Where the whole result is, if it could be saved. */
+export interface SavedResult {
+  readonly output_path?: string
 }
 
 /** The result or the error of a call, as long as a model may see it. The observers are notified. */
@@ -25,12 +30,11 @@ export function endingOf(call: RawCall, ended: ExecutedCall | BulkheadError, hos
     ? { body: errorBody(ended), metadata: call.reading?.metadata ?? NOTHING_CLAIMED } : ended.reading
   if (call.session.hooks.all.length > 0) notifyObservers(call, ended, host)
   if (claimed.tokens_used !== undefined) reservation?.settle(claimed.tokens_used)
-  const metadata = metadataOf(call, claimed, host)
-  if (tool === undefined) return { body, metadata }
+  if (tool === undefined) return { body, claimed }
   // The result of a nested call goes to a program, which could fill the disk with files that no model sees.
-  if (call.parent) return { body: wholeOrRefused(body, tool.extension.limits.outputBytes), metadata }
+  if (call.parent) return { body: wholeOrRefused(body, tool.extension.limits.outputBytes), claimed }
   const { body: head, whole } = truncate(body, tool.maxOutputBytes, tool.maxEntries)
-  return { body: head, metadata, whole }
+  return { body: head, claimed, whole }
 }
 
 function wholeOrRefused(body: OutcomeBody, outputBytes: number): OutcomeBody {
@@ -51,11 +55,7 @@ function notifyObservers(call: RawCall, ended: ExecutedCall | BulkheadError, hos
 const NOTHING_CLAIMED: CarriedMetadata = {}
 
 /** A result that is too long for a model is saved whole, if the host has a place for it. */
-export async function saveWhole(call: RawCall, { body, metadata, whole }: Ending, host: HostContext): Promise<Ending> {
-  return { body, metadata: { ...metadata, truncated: true, ...await savedPath(call, whole!, host) } }
-}
-
-async function savedPath(call: RawCall, whole: string, { sidecar, events }: HostContext): Promise<{ readonly output_path?: string }> {
+export async function saveWhole(call: RawCall, whole: string, { sidecar, events }: HostContext): Promise<SavedResult> {
   if (!sidecar) return {}
   try {
     const { savedBytes } = call.tool!.extension.limits
@@ -85,7 +85,9 @@ function metadataOf(call: RawCall, claimed: CarriedMetadata, { clock }: HostCont
 }
 
 /** The end of every call: one outcome and one event, and the hooks are notified. */
-export function settle(call: RawCall, { body, metadata }: Ending, host: HostContext): Outcome {
+export function settle(call: RawCall, { body, claimed, whole }: Ending, saved: SavedResult | undefined, host: HostContext): Outcome {
+  const known = metadataOf(call, claimed, host)
+  const metadata = whole === undefined ? known : { ...known, truncated: true, ...saved }
   const outcome: Outcome = body.type === 'output' ? { ...body, metadata } : { ...body, metadata }
   if (call.tool) host.metrics.count(call.tool, outcome, call.askedMs)
   announce(call, outcome, host)

@@ -50,3 +50,15 @@ test('one result is saved up to savedBytes', async () => {
   const outcomes = [await session.call(CALL), await session.call({ ...CALL, arguments: { text: 'x'.repeat(1_500) } })]
   expect(outcomes.map(({ metadata }) => [metadata.truncated, metadata.output_path])).toEqual([[true, undefined], [true, '/1']])
 })
+
+test('the duration of a call includes the time to save its result', async () => {
+  const clock = new ManualClock()
+  const save = async (): Promise<string> => {
+    await clock.advance(70)
+    return '/whole'
+  }
+  const world = createWorld({ clock, sidecar: { save }, extensions: [{ tools: { echo: { maxOutput: '1KB' } } }] })
+  const session = await world.host.openSession({ mode: 'yolo' })
+  const outcome = await session.call({ id: '1', name: 'echo', arguments: { text: 'x'.repeat(4_000) } })
+  expect(outcome.metadata).toMatchObject({ truncated: true, output_path: '/whole', duration_ms: 70 })
+})
