@@ -1,5 +1,6 @@
 import { isIP } from 'node:net'
 import { BulkheadError } from '@bulkhead/contract'
+import { coversName, coversPort, readHostPattern, type HostPattern } from '@bulkhead/kit/hosts'
 import { Denial, type Remedies } from '../model/capability.ts'
 import { addressKind, canonicalAddress, type AddressKind } from './address-policy.ts'
 
@@ -91,21 +92,12 @@ const invalid = (what: string): BulkheadError => new BulkheadError('InputInvalid
 const denied = (message: string, host: string): BulkheadError =>
   new BulkheadError('CapabilityDenied', message, { data: { power: 'net', host } })
 
-/** A pattern without a port means these. */
-const DEFAULT_PORTS: ReadonlySet<number> = new Set([80, 443])
 /** Never reachable, even when listed. 0.0.0.0 would connect to this machine. */
 const NEVER: ReadonlySet<AddressKind> = new Set(['unspecified', 'multicast', 'broadcast', 'unreadable'])
-const PATTERN = /^(\*\.)?(\*|\[[0-9a-f:.]+\]|[^:[\]*]+)(?::(\d{1,5}))?$/
 
-/** Every name whose addresses are public. */
-const EVERY_NAME = '*'
-
-interface HostPattern {
-  readonly below: boolean
-  readonly host: string
+interface GrantedHost extends HostPattern {
   /** Set if the host is an address. */
   readonly address: string | undefined
-  readonly port: number | undefined
 }
 
 /**
@@ -115,30 +107,19 @@ interface HostPattern {
  */
 export class HostAllowList {
   /** The grant and each of its ceilings. A host must be in all of them. */
-  readonly #layers: readonly (readonly HostPattern[])[]
+  readonly #layers: readonly (readonly GrantedHost[])[]
 
-  /** An invalid pattern covers nothing. */
   constructor(hosts: readonly string[], ceilings: readonly (readonly string[])[] = []) {
-    this.#layers = [hosts, ...ceilings].map((layer) => layer.flatMap((pattern) => {
-      const match = PATTERN.exec(pattern)
-      if (match === null) return []
-      const [, below, named, port] = match
-      const host = named!.replace(/^\[|\]$/g, '')
-      const address = canonicalAddress(host)
-      return [{ below: below !== undefined, host, address, port: port === undefined ? undefined : Number(port) }]
-    }))
+    this.#layers = [hosts, ...ceilings].map((layer) => layer.map(readHostPattern)
+      .filter((pattern) => pattern !== undefined)
+      .map((pattern) => ({ ...pattern, address: canonicalAddress(pattern.host.replace(/^\[(.*)\]$/, '$1')) })))
   }
 
   /** `host` is a name in lower case, or an address without brackets. */
   covers(host: string, port: number): boolean {
     const address = canonicalAddress(host)
-    return this.#layers.every((patterns) => patterns.some((pattern) => {
-      if (!reaches(pattern, port)) return false
-      if (address !== undefined) return !pattern.below && pattern.address === address
-      if (pattern.host === EVERY_NAME) return !pattern.below
-      if (!pattern.below) return pattern.host === host
-      return host.endsWith(`.${pattern.host}`) && host.length > pattern.host.length + 1
-    }))
+    return this.#layers.every((patterns) => patterns.some((pattern) => coversPort(pattern, port)
+      && (address === undefined ? coversName(pattern, host) : pattern.address === address)))
   }
 
   /** The kind of the address if the host may not be reached at it; undefined if it may. */
@@ -150,12 +131,9 @@ export class HostAllowList {
     const canonical = canonicalAddress(address)
     const local = kind === 'loopback' && isLocalName(host)
     const named = this.#layers.every((patterns) => patterns.some((pattern) =>
-      !pattern.below && reaches(pattern, port) && (pattern.address === canonical || (local && pattern.host === host))))
+      coversPort(pattern, port) && (pattern.address === canonical || (local && pattern.host === host))))
     return named ? undefined : kind
   }
 }
 
 export const isLocalName = (host: string): boolean => host === 'localhost' || host.endsWith('.localhost')
-
-const reaches = ({ port: granted }: HostPattern, port: number): boolean =>
-  granted === undefined ? DEFAULT_PORTS.has(port) : granted === port
