@@ -85,7 +85,8 @@ const KEYWORDS: readonly AjvKeyword[] = [
   },
   {
     keyword: DEEP_ENUM, before: 'not', errors: true,
-    compile: (allowedValues: readonly Json[]) => keywordCheck('enum', () => 'must be equal to one of the allowed values',
+    compile: (allowedValues: readonly Json[]) => keywordCheck(
+      'enum', () => 'must be equal to one of the allowed values',
       (value: Json) => allowedValues.some((allowed) => isEqual(value, allowed)) ? undefined : true,
       () => ({ allowedValues })),
   },

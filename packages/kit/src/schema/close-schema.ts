@@ -138,5 +138,7 @@ function withContainsApart(schema: JsonObject): JsonObject {
   return withSchemas(rest, [{ contains, ...limits }])
 }
 
-const withSchemas = (schema: JsonObject, more: readonly Json[]): JsonObject =>
-  more.length === 0 ? schema : { ...schema, allOf: [...(schema['allOf'] as readonly Json[] | undefined ?? []), ...more] }
+function withSchemas(schema: JsonObject, more: readonly Json[]): JsonObject {
+  const own = schema['allOf'] as readonly Json[] | undefined ?? []
+  return more.length === 0 ? schema : { ...schema, allOf: [...own, ...more] }
+}

@@ -34,7 +34,8 @@ export class Evaluation {
 
   /** The schemas whose result decides what is evaluated: alternatives, conditions, `contains`, and `unevaluated…`. */
   static schemasApart({ tree }: SchemaDocument): readonly Json[] {
-    if (tree === undefined || !tree.all.some(({ schema }) => UNEVALUATED.some((keyword) => keyword in schema))) return []
+    const hasKeyword = tree?.all.some(({ schema }) => UNEVALUATED.some((keyword) => keyword in schema))
+    if (tree === undefined || !hasKeyword) return []
     return tree.all.flatMap(({ schema }) => [
       ...listOf(schema['anyOf']), ...listOf(schema['oneOf']),
       ...['if', 'contains', ...UNEVALUATED].flatMap((keyword) => schema[keyword] ?? []),

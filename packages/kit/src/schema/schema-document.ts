@@ -1,7 +1,6 @@
 import { canonicalJson, isJsonObject, pointerStep, type Json, type JsonObject } from '../json.ts'
 import { closeNames, visibleText } from '../text.ts'
-import { keywordFaults } from './keyword-values.ts'
-import { appliesInPlace, schemaKeywordForm, schemaKeywords, UNEVALUATED } from './keywords.ts'
+import { appliesInPlace, keywordFault, schemaKeywordForm, schemaKeywords, UNEVALUATED } from './keywords.ts'
 import { SchemaTree, resolveReferences, type SchemaNode, type SchemaFault, type References } from './schema-tree.ts'
 
 /** The largest schema that is accepted. */
@@ -67,16 +66,20 @@ export function readSchema(schema: Json, { limits = NO_LIMITS, patternFault }: S
   ]
   if (faults.length > 0) return { ok: false, faults: faults as [SchemaFault, ...SchemaFault[]] }
   if (costPerValue(tree, references) > limits.inPlaceSubschemas) return refuse('', tooManyInPlace(limits))
-  const unknown = tree.all.flatMap(unknownKeywords)
-  return { ok: true, document: { root: schema, tree, references, subschemas: tree.all.length, unknownKeywords: unknown } }
+  const document = {
+    root: schema, tree, references, subschemas: tree.all.length,
+    unknownKeywords: tree.all.flatMap(findUnknownKeywords),
+  }
+  return { ok: true, document }
 }
 
 const refuse = (path: string, message: string): SchemaReading => ({ ok: false, faults: [{ path, message }] })
 
 const tooManyInPlace = ({ inPlaceSubschemas: most }: SchemaLimits): string => most === NO_LIMITS.inPlaceSubschemas
-  ? 'refers to itself without end' : `applies more than ${most} subschemas to one value, or refers to itself without end`
+  ? 'refers to itself without end'
+  : `applies more than ${most} subschemas to one value, or refers to itself without end`
 
-function unknownKeywords({ schema, path, resource: { dialect } }: SchemaNode): SchemaFault[] {
+function findUnknownKeywords({ schema, path, resource: { dialect } }: SchemaNode): SchemaFault[] {
   const names = Object.keys(schema)
     .filter((keyword) => schemaKeywordForm(keyword, dialect) === undefined && !keyword.startsWith('x-'))
   return names.map((name) => {
@@ -84,6 +87,13 @@ function unknownKeywords({ schema, path, resource: { dialect } }: SchemaNode): S
     const advice = meant === undefined ? '' : `; perhaps it is "${meant}"`
     const message = `has the keyword "${visibleText(name)}", which JSON Schema does not define and ignores${advice}`
     return { path: path + pointerStep(name), message }
+  })
+}
+
+function keywordFaults({ schema, path, resource: { dialect } }: SchemaNode): SchemaFault[] {
+  return Object.entries(schema).flatMap(([keyword, value]) => {
+    const message = keywordFault(keyword, value, dialect)
+    return message === undefined ? [] : [{ path: path + pointerStep(keyword), message }]
   })
 }
 

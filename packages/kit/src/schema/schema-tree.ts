@@ -73,7 +73,8 @@ export class SchemaTree {
   #resourceOf({ schema, path }: Omit<SchemaNode, 'resource'>, around: Resource | undefined): Resource {
     const { $id, $schema } = schema
     // Only the root of a resource may choose its dialect.
-    const chosen = typeof $schema === 'string' && (around === undefined || typeof $id === 'string') ? $schema : undefined
+    const mayChoose = around === undefined || typeof $id === 'string'
+    const chosen = typeof $schema === 'string' && mayChoose ? $schema : undefined
     const known = chosen === undefined ? undefined : dialectOf(chosen)
     if (chosen !== undefined && known === undefined) {
       this.#fault(`${path}/$schema`, 'must name JSON Schema 2020-12 or draft-07, or be left out')
@@ -95,7 +96,9 @@ export class SchemaTree {
   ): Resource {
     const url = parseUrl(id ?? '', around?.uri ?? NO_BASE)
     if (url === undefined) this.#fault(`${path}/$id`, 'must be a URI')
-    else if (url.fragment !== '' && dialect === '2020-12') this.#fault(`${path}/$id`, 'must be a URI without a fragment')
+    else if (url.fragment !== '' && dialect === '2020-12') {
+      this.#fault(`${path}/$id`, 'must be a URI without a fragment')
+    }
     const uri = url?.uri ?? NO_BASE
     const resource: Resource = { uri, dialect, root: schema, anchors: new Map(), dynamicAnchors: new Map() }
     if (url !== undefined && dialect === 'draft-07' && url.fragment !== '') resource.anchors.set(url.fragment, schema)
@@ -193,7 +196,8 @@ function find(reference: string, keyword: string, { resource, path }: SchemaNode
   const target = fragment === '' ? owner.root
     : fragment.startsWith('/') ? atPointer(owner.root, fragment) : owner.anchors.get(fragment)
   // A value that is not a schema, such as a default, was not checked.
-  if (typeof target === 'boolean' || (isJsonObject(target) && tree.of(target) !== undefined)) return { target, fragment }
+  const isSchema = typeof target === 'boolean' || (isJsonObject(target) && tree.of(target) !== undefined)
+  if (isSchema) return { target, fragment }
   return refuse(', where there is no schema')
 }
 

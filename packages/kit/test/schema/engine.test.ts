@@ -20,10 +20,14 @@ const faultsOf = (schema: Json) => {
 }
 
 describe('isMultipleOf', () => {
-  it.each([[19.99, 0.01], [0.3, 0.1], [1e21, 7e20 / 7], [-4.5, 1.5], [12391239123, 1e-8], [0, 0.7]])('%d is a multiple of %d', (value, factor) => {
+  it.each([
+    [19.99, 0.01], [0.3, 0.1], [1e21, 7e20 / 7], [-4.5, 1.5], [12391239123, 1e-8], [0, 0.7],
+  ])('%d is a multiple of %d', (value, factor) => {
     expect(isMultipleOf(value, factor)).toBe(true)
   })
-  it.each([[19.999, 0.01], [0.35, 0.1], [1e308, 0.123456789], [1, 3]])('%d is not a multiple of %d', (value, factor) => {
+  it.each([
+    [19.999, 0.01], [0.35, 0.1], [1e308, 0.123456789], [1, 3],
+  ])('%d is not a multiple of %d', (value, factor) => {
     expect(isMultipleOf(value, factor)).toBe(false)
   })
   it('any number with two decimals is a multiple of 0.01', () => {
@@ -36,7 +40,8 @@ describe('isMultipleOf', () => {
 it('const and enum accept exactly the equal value', () => {
   fc.assert(fc.property(fc.jsonValue(), (value) => check({ const: value as Json })(value as Json) === undefined))
   fc.assert(fc.property(fc.jsonValue(), fc.jsonValue(), (one, other) =>
-    (check({ enum: [one as Json] })(other as Json) === undefined) === (check({ uniqueItems: true })([one as Json, other as Json]) !== undefined)))
+    (check({ enum: [one as Json] })(other as Json) === undefined)
+      === (check({ uniqueItems: true })([one as Json, other as Json]) !== undefined)))
 })
 
 it('a fault names the constants that a value may equal', () => {
@@ -51,7 +56,8 @@ it('a fault names the constants that a value may equal', () => {
 })
 
 it('a fault has the path from the root of the value, and the missing or forbidden member', () => {
-  const closed = { type: 'object', properties: { 'a/b': { type: 'array', items: { type: 'object', required: ['x'], additionalProperties: false, properties: { x: true } } } } }
+  const items = { type: 'object', required: ['x'], additionalProperties: false, properties: { x: true } }
+  const closed = { type: 'object', properties: { 'a/b': { type: 'array', items } } }
   expect(check(closed)({ 'a/b': [{ x: 1 }, {}] })).toMatchObject({ path: '/a~1b/1', keyword: 'required', member: 'x' })
   expect(check(closed)({ 'a/b': [{ x: 1, y: 2 }] })).toMatchObject({
     path: '/a~1b/0', keyword: 'additionalProperties', member: 'y',
@@ -79,7 +85,10 @@ it.each<[string, JsonObject, string]>([
 
 it('unknown keywords are no fault, and are reported with the nearest name', () => {
   const reading = readSchema({ type: 'string', minlength: 1, 'x-order': 2, dependencies: { a: ['b'] } })
-  expect(reading).toMatchObject({ ok: true, document: { unknownKeywords: [{ path: '/minlength', message: expect.stringContaining('"minLength"') }, { path: '/dependencies' }] } })
+  const unknownKeywords = [
+    { path: '/minlength', message: expect.stringContaining('"minLength"') }, { path: '/dependencies' },
+  ]
+  expect(reading).toMatchObject({ ok: true, document: { unknownKeywords } })
 })
 
 describe('corrects Ajv for', () => {
@@ -99,7 +108,10 @@ describe('corrects Ajv for', () => {
       { anyOf: [{ prefixItems: [{ const: 1 }, true] }, { maxItems: 9 }], unevaluatedItems: false }, [1, 2], [3],
     ],
     ['items that contains evaluated', { contains: { const: 1 }, unevaluatedItems: { const: 2 } }, [1, 2], [1, 3]],
-    ['members behind a reference', { $ref: '#/$defs/a', unevaluatedProperties: { type: 'number' }, $defs: { a: { properties: { x: { type: 'string' } } } } }, { x: 'x', y: 1 }, { x: 'x', y: 'y' }],
+    ['members behind a reference', {
+      $ref: '#/$defs/a', unevaluatedProperties: { type: 'number' },
+      $defs: { a: { properties: { x: { type: 'string' } } } },
+    }, { x: 'x', y: 1 }, { x: 'x', y: 'y' }],
     [
       'a closed schema inside another',
       { properties: { a: { unevaluatedProperties: false } }, unevaluatedProperties: false }, { a: {} }, { a: { b: 1 } },
@@ -115,7 +127,9 @@ describe('corrects Ajv for', () => {
 
   it('a dynamic reference with several targets, which is rejected', () => {
     const node = (id: string, more: JsonObject) => ({ $id: id, $dynamicAnchor: 'node', ...more })
-    expect(faultsOf(node('https://example.com/a', { $defs: { b: node('b', { properties: { next: { $dynamicRef: '#node' } } }) } }))).toEqual(['/$defs/b/properties/next/$dynamicRef'])
+    const inner = node('b', { properties: { next: { $dynamicRef: '#node' } } })
+    expect(faultsOf(node('https://example.com/a', { $defs: { b: inner } })))
+      .toEqual(['/$defs/b/properties/next/$dynamicRef'])
     expect(check({ $defs: { a: { $dynamicAnchor: 'a', type: 'string' } }, $dynamicRef: '#a' })(1))
       .toMatchObject({ keyword: 'type' })
   })
