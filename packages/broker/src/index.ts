@@ -1,4 +1,4 @@
-export { isResourceShortage, mentionsResourceShortage } from '@bulkhead/kit/try-program'
+export { isResourceShortage, mentionsResourceShortage } from '@bulkhead/kit/processes'
 export { Broker, preloadCode, publicError, type BrokerMethods, type BrokerOptions } from './broker.ts'
 export { powersOf, refuseUnenforceable, type OpenCall } from './model/capability.ts'
 export { inheritableDescriptors, isInheritable, resourceShortage, startMasked } from './process/spawn.ts'

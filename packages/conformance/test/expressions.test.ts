@@ -21,7 +21,7 @@ const NOT_MEASURED: Readonly<Record<string, string>> = {
 const COMPOSED: Readonly<Record<string, string>> = {
   'packages/contract/src/validation/fields.ts': 'versions of at most 64 characters',
   'packages/kit/src/text.ts': 'alternatives of literals',
-  'packages/kit/src/try-program.ts': 'alternatives of literals',
+  'packages/kit/src/processes.ts': 'alternatives of literals',
   'packages/host/src/records/redaction.ts': 'alternatives of literals and escaped secrets',
   'packages/loader/src/load/connect.ts': 'a number between literals',
   'packages/loader/src/discover/layer-sources.ts': 'one path segment after a literal prefix',

@@ -25,7 +25,9 @@ const INSIDE: GlobMatch = Object.freeze({ covers: true, leads: true })
 const LAST: GlobMatch = Object.freeze({ covers: true, leads: false })
 
 /** Compiles a pattern for repeated use. A path is a list of segments; the first one of an absolute path is empty. */
-export function compileGlob(pattern: string, { below = true }: GlobOptions = {}): (path: readonly string[]) => GlobMatch {
+export function compileGlob(
+  pattern: string, { below = true }: GlobOptions = {},
+): (path: readonly string[]) => GlobMatch {
   const parts = pathSegments(pattern)
   const wild = parts.findIndex((part) => part.includes('*'))
   // Most patterns have no wildcard except a final `**`. Then comparing segments is enough.

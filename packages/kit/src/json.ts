@@ -24,7 +24,8 @@ export interface JsonFault {
   readonly message: string
 }
 
-export const pointerStep = (key: string | number): string => '/' + String(key).replaceAll('~', '~0').replaceAll('/', '~1')
+export const pointerStep = (key: string | number): string =>
+  '/' + String(key).replaceAll('~', '~0').replaceAll('/', '~1')
 
 /** A suffix for a message that names a value. Empty for the whole value. */
 export const atPointer = (path: string): string => path === '' ? '' : ` at "${path}"`
@@ -207,7 +208,8 @@ function isSorted(value: Json): boolean {
 function sortedText(value: Json): string {
   if (Array.isArray(value)) return `[${value.map(sortedText).join(',')}]`
   if (isJsonObject(value)) {
-    const members = Object.keys(value).toSorted().map((key) => `${JSON.stringify(key)}:${sortedText(value[key] as Json)}`)
+    const members = Object.keys(value).toSorted()
+      .map((key) => `${JSON.stringify(key)}:${sortedText(value[key] as Json)}`)
     return `{${members.join(',')}}`
   }
   return JSON.stringify(value)

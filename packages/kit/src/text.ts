@@ -70,3 +70,14 @@ export const visibleJson = (json: string): string =>
 const SEVERAL_SENTENCES = /[.!?] \p{Lu}/u
 /** Whether a message has several sentences and so already says what to do. */
 export const givesAdvice = (message: string): boolean => SEVERAL_SENTENCES.test(message)
+
+/** A secret as it is, and as it is written into JSON, an address or a header. */
+export function writtenForms(secret: string): readonly string[] {
+  const bytes = new TextEncoder().encode(secret)
+  const base64 = (alphabet: 'base64' | 'base64url') => bytes.toBase64({ alphabet, omitPadding: true })
+  const inAddress = encodeURIComponent(secret.toWellFormed())
+  return [secret, JSON.stringify(secret).slice(1, -1), inAddress, base64('base64'), base64('base64url')]
+}
+
+/** A shorter secret would remove parts of ordinary text. */
+export const MIN_SECRET_CHARS = 6

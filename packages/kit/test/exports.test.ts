@@ -9,17 +9,18 @@ const ENTRIES: Readonly<Record<string, readonly string[]>> = {
     'compileGlob', 'globCovers', 'globsOverlap', 'matchGlob', 'matchRow', 'matchSegment', 'pathSegments',
     'textsOverlap',
   ],
-  hosts: ['hostCovers', 'hostMatches', 'hostsOverlap', 'isThisMachine'],
+  hosts: ['coversName', 'coversPort', 'hostCovers', 'hostMatches', 'hostsOverlap', 'isThisMachine', 'readHostPattern'],
   json: ['JSON_LIMITS', 'atPointer', 'canonicalJson', 'findJsonFault', 'isJsonObject', 'parseJson', 'pointerStep'],
   'json-copy': ['copyJson'],
   'node-version': ['nodeVersionFault', 'requireNodeVersion'],
   options: ['findOptionFault', 'forms'],
-  'process-mark': ['MARK_LIMIT', 'hasProcessMark', 'isUnmarked', 'markOption', 'newProcessMark'],
-  'secret-forms': ['MIN_SECRET_CHARS', 'writtenForms'],
+  processes: [
+    'MARK_LIMIT', 'hasProcessMark', 'isResourceShortage', 'isUnmarked', 'markOption', 'mentionsResourceShortage',
+    'newProcessMark', 'succeeds', 'workingLaunchers',
+  ],
   schema: ['dialectOf', 'inModernKeywords', 'patternEngine', 'readSchema', 'schemaCompiler', 'schemaKeywordForm'],
   'thread-image': ['ThreadImage'],
-  'try-program': ['isResourceShortage', 'mentionsResourceShortage', 'succeeds'],
-  text: ['closeNames', 'givesAdvice', 'meantNames', 'visibleJson', 'visibleText'],
+  text: ['MIN_SECRET_CHARS', 'closeNames', 'givesAdvice', 'meantNames', 'visibleJson', 'visibleText', 'writtenForms'],
 }
 
 describe('the exports', () => {

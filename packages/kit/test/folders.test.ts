@@ -28,6 +28,6 @@ it('throws the error of the system if a folder cannot be created', () => {
   expect(() => makeFolder(join(root, 'link/below'))).toThrow(/E(?:NOENT|EXIST)/)
 })
 
-it.runIf(process.platform === 'linux')('ends where a system answers ENOENT below an existing folder, as /proc does', () => {
+it.runIf(process.platform === 'linux')('ends if the system returns ENOENT in an existing folder, as in /proc', () => {
   expect(() => makeFolder('/proc/bulkhead-x/y')).toThrow(/ENOENT/)
 })

@@ -55,7 +55,10 @@ describe('a copy of a value', () => {
       expect(copy.ok ? undefined : copy.fault).toEqual(findJsonFault(value))
     }), { numRuns: thoroughly(100, 500) })
     const limits = { maxDepth: 2, maxNodes: 4, maxChars: 6 }
-    for (const value of [[[[]]], [[1]], [1, 2, 3, 4], [1, 2, 3], 'seven..', 'sixsix', { a: { b: 'cdefg' } }, { a: { b: 'cdef' } }]) {
+    const values = [
+      [[[]]], [[1]], [1, 2, 3, 4], [1, 2, 3], 'seven..', 'sixsix', { a: { b: 'cdefg' } }, { a: { b: 'cdef' } },
+    ]
+    for (const value of values) {
       const copy = copyJson(value, limits)
       expect(copy.ok ? undefined : copy.fault).toEqual(findJsonFault(value, limits))
     }

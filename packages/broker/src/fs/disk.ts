@@ -1,7 +1,7 @@
 import type { Stats } from 'node:fs'
 import { lstat, readdir, readlink, realpath } from 'node:fs/promises'
 import { errorCode } from '@bulkhead/kit/error-message'
-import { isResourceShortage } from '@bulkhead/kit/try-program'
+import { isResourceShortage } from '@bulkhead/kit/processes'
 import { isMissing } from './file-errors.ts'
 import { joinNames, parentOf, type PathModel } from './paths.ts'
 

@@ -3,7 +3,7 @@ import { constants, readFileSync, statSync, type BigIntStats } from 'node:fs'
 import { access, open, readlink, realpath, stat, type FileHandle } from 'node:fs/promises'
 import { isAbsolute, join } from 'node:path'
 import { BulkheadError } from '@bulkhead/contract'
-import { isResourceShortage } from '@bulkhead/kit/try-program'
+import { isResourceShortage } from '@bulkhead/kit/processes'
 import { Denial, type Remedies } from '../model/capability.ts'
 import { startError } from './spawn.ts'
 

@@ -1,7 +1,7 @@
 import type { ChildProcess } from 'node:child_process'
 import { spawn } from 'node:child_process'
 import type { Socket } from 'node:net'
-import { MARK_LIMIT } from '@bulkhead/kit/process-mark'
+import { MARK_LIMIT } from '@bulkhead/kit/processes'
 
 /**
  * `group`: kill a process group; `mark`: kill every process with this mark; `file`, `folder`: delete, recursively;

@@ -1,8 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { readFileSync } from 'node:fs'
 import { readdir, readFile } from 'node:fs/promises'
-import { hasProcessMark } from '@bulkhead/kit/process-mark'
-import { isResourceShortage } from '@bulkhead/kit/try-program'
+import { hasProcessMark, isResourceShortage } from '@bulkhead/kit/processes'
 
 /** The environment variable that identifies the run a process belongs to. */
 export const RUN_VARIABLE = 'BULKHEAD_RUN'

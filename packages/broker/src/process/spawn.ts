@@ -1,7 +1,7 @@
 import { closeSync, openSync, readdirSync, readFileSync } from 'node:fs'
 import { BulkheadError } from '@bulkhead/contract'
 import { errorCode } from '@bulkhead/kit/error-message'
-import { isResourceShortage } from '@bulkhead/kit/try-program'
+import { isResourceShortage } from '@bulkhead/kit/processes'
 
 /** The extension is not to blame, and a later attempt may succeed. */
 export const resourceShortage = (what: string, why: string, cause?: unknown): BulkheadError =>

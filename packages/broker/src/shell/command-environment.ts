@@ -1,7 +1,5 @@
-import { readFile } from 'node:fs/promises'
 import { ANY_COMMAND, BulkheadError, type CompartmentTool } from '@bulkhead/contract'
-import { isUnmarked, markOption, newProcessMark } from '@bulkhead/kit/process-mark'
-import { succeeds } from '@bulkhead/kit/try-program'
+import { markOption, succeeds, workingLaunchers, type Launchers } from '@bulkhead/kit/processes'
 import { Executables, requireUnchanged, type Executable, type UntrustedFolders } from '../process/executable.ts'
 import { RUN_VARIABLE } from '../process/run-processes.ts'
 import { startError } from '../process/spawn.ts'
@@ -80,18 +78,12 @@ const SETPRIV = ['--pdeathsig', 'KILL', '--no-new-privs']
 export type Argv = readonly string[]
 export type Launch = (command: Argv, mark: number) => Argv
 
-interface Prefixes {
-  readonly setpriv: Executable | undefined
-  /** Sets the process mark. */
-  readonly prlimit: Executable | undefined
-}
-
 /**
  * Puts setpriv and prlimit before a command, where they work. Each replaces itself by exec, so the pid stays the same.
  */
 export class Launcher {
   readonly #executables: Executables
-  #found: Promise<Prefixes> | undefined
+  #found: Promise<Launchers<Executable>> | undefined
 
   /** `executables`: the programs of the system, whatever PATH the commands have. */
   constructor(executables: Executables) {
@@ -108,11 +100,10 @@ export class Launcher {
     return (command, mark) => [...through(setpriv, SETPRIV), ...through(prlimit, [markOption(mark)]), ...command]
   }
 
-  async #find(): Promise<Prefixes> {
+  async #find(): Promise<Launchers<Executable>> {
     const find = (name: string): Promise<Executable | undefined> => this.#executables.find(name).catch(unlessBusy)
     const [setpriv, prlimit] = await Promise.all([find('setpriv'), find('prlimit')])
-    const [setsRights, marks] = await Promise.all([setpriv && canSetpriv(setpriv), prlimit && canMark(prlimit)])
-    return { setpriv: setsRights ? setpriv : undefined, prlimit: marks ? prlimit : undefined }
+    return workingLaunchers({ setpriv, prlimit }, SETPRIV).catch(rethrowAsStart)
   }
 }
 
@@ -120,15 +111,6 @@ function through(program: Executable | undefined, options: Argv): Argv {
   if (program === undefined) return []
   requireUnchanged(program)
   return [program.path, ...options, '--']
-}
-
-/** Not every implementation of setpriv knows these options. */
-const canSetpriv = ({ path }: Executable): Promise<boolean> => isWorking([path, ...SETPRIV, '--', path, '--version'])
-
-/** If the host itself has a mark, its children cannot get another. */
-async function canMark({ path }: Executable): Promise<boolean> {
-  const limits = await readFile('/proc/self/limits', 'latin1').catch(() => '')
-  return isUnmarked(limits) && isWorking([path, markOption(newProcessMark()), '--', path, '--version'])
 }
 
 /** A shortage of resources must not be cached as "not installed". */
@@ -141,4 +123,8 @@ function unlessBusy(error: unknown): undefined {
  * and must not count as a no.
  */
 export const isWorking = (argv: Argv): Promise<boolean> =>
-  succeeds(argv).catch((error: unknown) => { throw startError(error) })
+  succeeds(argv).catch(rethrowAsStart)
+
+function rethrowAsStart(error: unknown): never {
+  throw startError(error)
+}

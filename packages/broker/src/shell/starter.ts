@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { realpath } from 'node:fs/promises'
 import { resolve, sep } from 'node:path'
-import { newProcessMark } from '@bulkhead/kit/process-mark'
+import { newProcessMark } from '@bulkhead/kit/processes'
 import { BulkheadError } from '@bulkhead/contract'
 import type { OpenCall } from '../model/capability.ts'
 import { FileScope, type HostFolders } from '../fs/file-scope.ts'

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { join } from 'node:path'
-import { newProcessMark } from '@bulkhead/kit/process-mark'
+import { newProcessMark } from '@bulkhead/kit/processes'
 import { afterAll, describe, expect, it } from 'vitest'
 import { Executables, UntrustedFolders } from '../../src/process/executable.ts'
 import { Launcher } from '../../src/shell/command-environment.ts'

@@ -1,5 +1,5 @@
 import type { Json } from '@bulkhead/kit/json'
-import { MIN_SECRET_CHARS, writtenForms } from '@bulkhead/kit/secret-forms'
+import { MIN_SECRET_CHARS, writtenForms } from '@bulkhead/kit/text'
 
 const REDACTED = '[redacted]'
 

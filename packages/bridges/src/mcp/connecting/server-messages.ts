@@ -1,8 +1,7 @@
 import { BulkheadError, type Log } from '@bulkhead/contract'
 import { messageOf } from '@bulkhead/kit/error-message'
 import { isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
-import { MIN_SECRET_CHARS, writtenForms } from '@bulkhead/kit/secret-forms'
-import { visibleText } from '@bulkhead/kit/text'
+import { MIN_SECRET_CHARS, visibleText, writtenForms } from '@bulkhead/kit/text'
 
 /** Whether the connection failed, not the call itself. */
 export const isConnectionFault = (error: unknown): boolean =>

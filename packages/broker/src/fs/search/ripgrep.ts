@@ -2,7 +2,7 @@ import { spawn, type ChildProcess } from 'node:child_process'
 import { basename, dirname } from 'node:path'
 import { BulkheadError } from '@bulkhead/contract'
 import { messageOf } from '@bulkhead/kit/error-message'
-import { mentionsResourceShortage } from '@bulkhead/kit/try-program'
+import { mentionsResourceShortage } from '@bulkhead/kit/processes'
 import { startError } from '../../process/spawn.ts'
 import { Executables, UntrustedFolders, requireUnchanged, type Executable } from '../../process/executable.ts'
 

@@ -1,7 +1,6 @@
 import type { ChildProcess } from 'node:child_process'
 import { accessSync, constants, readdirSync, readFileSync } from 'node:fs'
-import { hasProcessMark, isUnmarked, markOption, newProcessMark } from '@bulkhead/kit/process-mark'
-import { succeeds } from '@bulkhead/kit/try-program'
+import { hasProcessMark, workingLaunchers } from '@bulkhead/kit/processes'
 
 const leaders = new Map<number, number | undefined>()
 let isWatching = false
@@ -40,9 +39,6 @@ function killAll(): void {
   for (const [pid, mark] of leaders) end(pid, mark)
 }
 
-/** A marked process cannot mark the servers that it starts. */
-const canMark = (): boolean => isUnmarked(limitsOf('self'))
-
 /** Kills every process with the mark, and their new children. Synchronous, because it runs in an exit handler. */
 function killMarked(mark: number): void {
   for (let looks = 0; looks < LOOKS; looks++) {
@@ -78,7 +74,7 @@ function limitsOf(pid: string): string {
 }
 
 const FOLDERS = ['/usr/bin', '/bin', '/usr/sbin']
-const DEATH = ['--pdeathsig', 'KILL', '--']
+const DEATH = ['--pdeathsig', 'KILL']
 
 /** Programs that tie a process to this one. */
 export interface Launchers {
@@ -100,18 +96,15 @@ export function launchers(): Promise<Launchers> {
 }
 
 async function find(): Promise<Launchers> {
-  const [setpriv, prlimit] = process.platform === 'linux' ? ['setpriv', 'prlimit'].map(pathOf) : []
-  const [dies, marks] = await Promise.all([
-    setpriv !== undefined && canRun(setpriv, DEATH),
-    prlimit !== undefined && canMark() && canRun(prlimit, [markOption(newProcessMark()), '--']),
-  ])
-  return { deathSignal: dies ? [setpriv!, ...DEATH] : [], prlimit: marks ? prlimit : undefined }
+  const [at, marker] = process.platform === 'linux' ? ['setpriv', 'prlimit'].map(programOf) : []
+  const { setpriv, prlimit } = await workingLaunchers({ setpriv: at, prlimit: marker }, DEATH)
+  return { deathSignal: setpriv ? [setpriv.path, ...DEATH, '--'] : [], prlimit: prlimit?.path }
 }
 
-const pathOf = (name: string): string | undefined => FOLDERS.map((folder) => `${folder}/${name}`).find(isExecutable)
-
-/** Other programs of these names do not know the options. */
-const canRun = (path: string, options: readonly string[]): Promise<boolean> => succeeds([path, ...options, path, '--version'])
+function programOf(name: string): { readonly path: string } | undefined {
+  const path = FOLDERS.map((folder) => `${folder}/${name}`).find(isExecutable)
+  return path === undefined ? undefined : { path }
+}
 
 function isExecutable(path: string): boolean {
   try {

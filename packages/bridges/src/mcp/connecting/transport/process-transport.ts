@@ -2,7 +2,7 @@ import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { BulkheadError } from '@bulkhead/contract'
 import { isJsonObject, parseJson } from '@bulkhead/kit/json'
-import { markOption, newProcessMark } from '@bulkhead/kit/process-mark'
+import { markOption, newProcessMark } from '@bulkhead/kit/processes'
 import {
   deserializeMessage, INTERNAL_ERROR, serializeMessage, type JSONRPCMessage, type Transport,
 } from '@modelcontextprotocol/client'
