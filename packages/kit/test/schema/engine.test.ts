@@ -1,8 +1,9 @@
-import { Ajv2020 } from 'ajv/dist/2020.js'
+import { Ajv2020, type Options } from 'ajv/dist/2020.js'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { Json, JsonObject } from '../../src/json.ts'
 import { patternEngine, readSchema, schemaCompiler } from '../../src/schema/index.ts'
+import type { SchemaLibrary } from '../../src/schema/compile.ts'
 import { isMultipleOf } from '../../src/schema/ajv-keywords.ts'
 
 const compile = schemaCompiler(
@@ -81,6 +82,25 @@ it.each<[string, JsonObject, string]>([
   ['another dialect', { $schema: 'https://json-schema.org/draft/2019-09/schema' }, '/$schema'],
 ])('%s is a fault of the schema', (_, schema, path) => {
   expect(faultsOf(schema)).toEqual([path])
+})
+
+it('the compiled code does not repeat a definition for each reference', () => {
+  let chars = 0
+  class Measured extends Ajv2020 {
+    constructor({ code, ...options }: Options) {
+      const process = (text: string): string => {
+        chars += text.length
+        return text
+      }
+      super({ ...options, code: { ...code, process } })
+    }
+  }
+  const fifty = (schema: Json) => Object.fromEntries(Array.from({ length: 50 }, (_, index) => [`p${index}`, schema]))
+  const schema = { properties: fifty({ $ref: '#/$defs/d' }), $defs: { d: { properties: fifty({ minimum: 1 }) } } }
+  const reading = readSchema(schema)
+  if (reading.ok) schemaCompiler(Measured as SchemaLibrary, { compile: () => undefined })(reading.document)
+  expect(chars).toBeGreaterThan(0)
+  expect(chars).toBeLessThan(50 * JSON.stringify(schema).length)
 })
 
 it('unknown keywords are no fault, and are reported with the nearest name', () => {
