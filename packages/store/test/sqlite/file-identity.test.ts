@@ -2,7 +2,7 @@ import { renameSync } from 'node:fs'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { draftGroup } from '../../src/records/audit-group.ts'
-import { AuditThread } from '../../src/sqlite/audit/audit-thread.ts'
+import { AuditThread } from '../../src/sqlite/audit/audit-writer.ts'
 import { StoreFolder } from './store-folder.ts'
 
 const MOVED = {
