@@ -4,7 +4,6 @@ import {
 } from '@bulkhead/contract'
 import { findJsonFault, isJsonObject, JSON_LIMITS, type Json, type JsonObject } from '@bulkhead/kit/json'
 import { diagnose, type Fault } from '../model/result.ts'
-import { deepFreeze } from '../model/plain-data.ts'
 import { readConfigFile, unreadable, validateConfig, type ConfigSource } from './config-file.ts'
 import type { Settings } from './settings.ts'
 
@@ -140,4 +139,20 @@ function merge(earlier: Json | undefined, later: Json, place: string): Json {
 function placeBelow(place: string, key: string): string {
   if (place === 'tools' || place === 'extensions') return `${place}/*`
   return place === '' ? key : `${place}/${key}`
+}
+
+/** Freezes plain data recursively. */
+export function deepFreeze<T>(value: T): T {
+  if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value
+  Object.freeze(value)
+  for (const key in value) {
+    const member = value[key]
+    if (typeof member === 'object') deepFreeze(member)
+  }
+  return value
+}
+
+/** A member by an untrusted name: `constructor` must not find the inherited one. */
+export function ownMember<T>(record: Readonly<Record<string, T>> | undefined, name: string): T | undefined {
+  return record !== undefined && Object.hasOwn(record, name) ? record[name] : undefined
 }

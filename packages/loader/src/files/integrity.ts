@@ -2,7 +2,7 @@ import { isJsonObject, pointerStep, type Json } from '@bulkhead/kit/json'
 import { visibleText } from '@bulkhead/kit/text'
 import { byteOrder, packageDigest } from '../model/digest.ts'
 import { MAX_FAULTS, type Fault } from '../model/result.ts'
-import { parseStrictJson } from './strict-json.ts'
+import { parseStrictJson } from './json-file.ts'
 
 /** A sigstore bundle over the integrity file. Not part of the package digest, and not visible to its code. */
 export const SIGNATURE_FILE = 'bulkhead.sigstore.json'

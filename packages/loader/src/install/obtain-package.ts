@@ -1,16 +1,27 @@
 import { statSync, type Stats } from 'node:fs'
 import { basename, dirname, isAbsolute, join, resolve } from 'node:path'
-import { BulkheadError, type ExtensionSigner } from '@bulkhead/contract'
+import {
+  BulkheadError, MANIFEST_FILE, type ExtensionSigner, type ExtensionDescriptor, type Layer,
+} from '@bulkhead/contract'
 import { messageOf } from '@bulkhead/kit/error-message'
 import type { Json } from '@bulkhead/kit/json'
 import { visibleText } from '@bulkhead/kit/text'
+import { resolveConfig } from '../config/resolve-config.ts'
+import { resolveSettings, type LoaderOptions, type Settings } from '../config/settings.ts'
+import type { ProofContext } from '../describe/extension.ts'
+import { isCovered } from '../files/integrity.ts'
 import { readRegularFile } from '../files/read-file.ts'
 import { boundOf, contentsOf, readPackage, type PackageContents } from '../files/read-package.ts'
 import { readTarball } from '../files/read-tarball.ts'
+import type { LayerLock } from '../lock/lock-file.ts'
 import { sha512 } from '../model/digest.ts'
 import type { LoaderLimits } from '../model/limits.ts'
+import { faultError } from '../model/result.ts'
 import { Yielder } from '../model/yielder.ts'
+import { proveContents } from '../prove/pipeline.ts'
+import { WorkerSchemaChecker } from '../schema/schema-checker.ts'
 import { verifyNpmAttestations } from '../signature/npm-attestations.ts'
+import { PackageSignatures } from '../signature/package-signatures.ts'
 import type { Registry, RegistryVersion } from './registry.ts'
 
 /** The source of an installation. */
@@ -166,3 +177,71 @@ const unsafe = (name: string, what: string) => new BulkheadError('PackageUnsafe'
 
 /** The name without the path, because locks are shared between machines. */
 const nameOf = (path: string): string => visibleText(basename(path)).slice(0, 255)
+
+export interface ProvenPackage {
+  readonly extension: ExtensionDescriptor
+  readonly warnings: readonly string[]
+  readonly context: ProofContext
+}
+
+/** Runs all stages except the lock, as if the package were in the layer. Rejects with the fault of the package. */
+export async function provePackage(
+  obtained: ObtainedPackage, settings: Settings, layer: Layer, projectRoot: string | null,
+): Promise<ProvenPackage> {
+  const { source, attested, location, contents, version } = obtained
+  const context = contextFor(settings, layer, projectRoot, { kind: 'deciding', source, attested })
+  const proof = await proveContents({ layer, location, part: location }, contents, context)
+  if (proof.kind === 'disabled') {
+    throw new BulkheadError('ConfigInvalid', `The configuration disables "${proof.id}". Enable it first.`)
+  }
+  if (proof.kind === 'refused') throw faultError(proof.faults)
+  const { descriptor, warnings } = proof
+  if (version !== null && descriptor.version !== version) {
+    throw new BulkheadError(
+      'PackageUnsafe', `The package is ${location}, but its ${MANIFEST_FILE} has version ${descriptor.version}.`,
+    )
+  }
+  return {
+    extension: withCode(descriptor, contents),
+    warnings: [...obtained.warnings, ...warnings.map(({ message }) => message)], context,
+  }
+}
+
+/** The code is the proven bytes in memory, since they are not installed yet. */
+function withCode(descriptor: ExtensionDescriptor, { bytes }: PackageContents): ExtensionDescriptor {
+  const files = new Map([...bytes].filter(([path]) => isCovered(path)))
+  return Object.freeze({ ...descriptor, code: Object.freeze({ kind: 'files' as const, readFiles: async () => files }) })
+}
+
+function contextFor(settings: Settings, layer: Layer, projectRoot: string | null, lock: LayerLock): ProofContext {
+  const { coreVersion, limits, trustRoot } = settings
+  const { config } = resolveConfig(settings, projectRoot, undefined)
+  return {
+    coreVersion, config, limits, yielder: new Yielder(), locks: new Map([[layer, lock]]),
+    schemas: new WorkerSchemaChecker(limits), signatures: new PackageSignatures(trustRoot),
+  }
+}
+
+export interface Inspection {
+  readonly extension: ExtensionDescriptor
+  readonly files: number
+  readonly bytes: number
+  readonly warnings: readonly string[]
+}
+
+/**
+ * Proves a folder or a tarball under the policy of the global layer. Makes no request and writes nothing. Rejects with
+ * the fault of the package.
+ */
+export async function inspectPackage(path: string, cwd: string, options: LoaderOptions): Promise<Inspection> {
+  const settings = resolveSettings(options)
+  const spec = parseInstallSpec(path, cwd)
+  const { limits, trustRoot } = settings
+  const registry = () => {
+    throw new BulkheadError('InstallSourceInvalid', `"${path}" is a package name. Use a folder or a tarball.`)
+  }
+  const obtained = await obtainPackage(spec, { limits, trustRoot: trustRoot.json, registry }, '')
+  const { extension, warnings } = await provePackage(obtained, settings, 'global', null)
+  const sizes = [...obtained.contents.bytes.values()].map(({ length }) => length)
+  return { extension, warnings, files: sizes.length, bytes: sizes.reduce((sum, size) => sum + size, 0) }
+}

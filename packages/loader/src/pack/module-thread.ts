@@ -1,9 +1,23 @@
 import { builtinModules } from 'node:module'
 import { runInNewContext, SourceTextModule } from 'node:vm'
 import { parentPort, workerData } from 'node:worker_threads'
-import type { ModuleFault, ModuleRequest } from './parse-modules.ts'
 
 // A thread, because parsing modules needs a Node flag at start. Nothing is linked or run.
+
+export interface ModuleRequest {
+  readonly main: string
+  /** The source of modules and JSON files. */
+  readonly sources: ReadonlyMap<string, string>
+  /** The paths of all files. */
+  readonly names: ReadonlySet<string>
+}
+
+export type ModuleFault =
+  | { readonly kind: 'syntax'; readonly path: string; readonly line: string | null; readonly message: string }
+  /** The import is not in the package. */
+  | { readonly kind: 'import'; readonly path: string; readonly specifier: string }
+  /** A compartment cannot load the imported file. */
+  | { readonly kind: 'form'; readonly path: string; readonly specifier: string }
 
 const { main, sources, names } = workerData as ModuleRequest
 const PROVIDED: ReadonlySet<string> = new Set(['@bulkhead/contract', '@bulkhead/contract/author', ...builtinModules])

@@ -1,5 +1,7 @@
+import { once } from 'node:events'
 import { globSync } from 'node:fs'
 import { join, sep } from 'node:path'
+import { Worker } from 'node:worker_threads'
 import {
   BulkheadError, MANIFEST_FILE, type ConfigFile, type ExtensionDescriptor, type Manifest,
 } from '@bulkhead/contract'
@@ -9,14 +11,14 @@ import { visibleText } from '@bulkhead/kit/text'
 import { resolveSettings, type LoaderOptions } from '../config/settings.ts'
 import { coveredFiles, INTEGRITY_FILE, integrityText, SIGNATURE_FILE } from '../files/integrity.ts'
 import { findWindowsFault, contentsOf, readPackage, unsafeFile } from '../files/read-package.ts'
-import { parseStrictJson } from '../files/strict-json.ts'
+import { parseStrictJson } from '../files/json-file.ts'
 import { writeTarball } from '../files/tar-format.ts'
-import { provePackage } from '../install/prove-package.ts'
+import { provePackage } from '../install/obtain-package.ts'
 import { byteOrder } from '../model/digest.ts'
 import { faultError, next, type Fault } from '../model/result.ts'
 import { Yielder } from '../model/yielder.ts'
 import { checkShape, readManifest } from '../prove/check-manifest.ts'
-import { parseModules } from './parse-modules.ts'
+import type { ModuleFault, ModuleRequest } from './module-thread.ts'
 
 export interface PackOptions {
   /** Roots and configuration are ignored, so that packing is reproducible. */
@@ -184,3 +186,42 @@ function names(text: string, dependency: string): boolean {
 const installedIn = (folder: string): readonly string[] =>
   globSync(['[!@.]*', '@*/*'], { cwd: folder }).map((path) => path.replaceAll(sep, '/'))
     .filter((name) => name !== PROVIDED)
+
+const PARSED_FILE = /\.(?:m?js|json)$/
+
+/**
+ * Parses the main module and its imports, so that a package that no host can import is not packed. Runs no code.
+ * Rejects with CompartmentStartFailed for a syntax error, and with ModuleNotFound for an import that cannot be loaded.
+ */
+export async function parseModules(main: string, files: ReadonlyMap<string, Uint8Array>): Promise<void> {
+  const parsed = [...files].filter(([path]) => PARSED_FILE.test(path))
+  const request: ModuleRequest = {
+    main, names: new Set(files.keys()),
+    sources: new Map(parsed.map(([path, bytes]) => [path, new TextDecoder().decode(bytes)])),
+  }
+  const worker = new Worker(new URL('./module-thread.ts', import.meta.url), {
+    workerData: request, env: {}, execArgv: ['--experimental-vm-modules', '--no-warnings'],
+  })
+  const [fault] = await once(worker, 'message') as [ModuleFault | null]
+  if (fault !== null) throw inWords(fault)
+}
+
+function inWords(fault: ModuleFault): BulkheadError {
+  const path = visibleText(fault.path)
+  if (fault.kind === 'import') {
+    return new BulkheadError('ModuleNotFound', [
+      `${path} imports "${visibleText(fault.specifier)}", which is neither in the package nor installed in`,
+      'node_modules next to the manifest. Install it there, or import a file by its relative path, and try again.',
+    ].join(' '))
+  }
+  if (fault.kind === 'form') {
+    return new BulkheadError('ModuleNotFound', [
+      `${path} imports "${visibleText(fault.specifier)}", which is neither an ES module (.js, .mjs), JSON nor`,
+      'WebAssembly, so no host can load it. Build an ES module from it, import that, and try again.',
+    ].join(' '))
+  }
+  const place = fault.line === null ? path : `${path}, line ${fault.line},`
+  return new BulkheadError(
+    'CompartmentStartFailed', `${place} cannot be parsed: ${visibleText(fault.message)}. Correct it and try again.`,
+  )
+}

@@ -11,8 +11,7 @@ import {
 } from '../describe/extension.ts'
 import type { ExtensionCandidate } from '../discover/extension-folders.ts'
 import type { PackageContents } from '../files/read-package.ts'
-import { placeIssues, pointerOf } from '../files/schema-issues.ts'
-import { parseStrictJson } from '../files/strict-json.ts'
+import { placeIssues, pointerOf, parseStrictJson } from '../files/json-file.ts'
 import { MAX_FAULTS, pass, passUnless, refuse, type Fault, type StageResult } from '../model/result.ts'
 
 export const PACKAGE_FILE = 'package.json'

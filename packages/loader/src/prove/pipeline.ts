@@ -14,7 +14,7 @@ import { idOfFolder, idOfManifest, type ExtensionCandidate } from '../discover/e
 import { isCovered, SIGNATURE_FILE } from '../files/integrity.ts'
 import { readPackage, type PackageContents } from '../files/read-package.ts'
 import { sha512 } from '../model/digest.ts'
-import { ownMember } from '../model/plain-data.ts'
+import { ownMember } from '../config/resolve-config.ts'
 import { next, nextAsync, type Fault, type Passed, type StageResult } from '../model/result.ts'
 import { checkConfig, warnAboutMissingConfig, checkSchemas } from './check-schemas.ts'
 import {

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import type { ExtensionSigner, TrustRootReport } from '@bulkhead/contract'
 import type { Json } from '@bulkhead/kit/json'
-import { parseStrictJson } from '../files/strict-json.ts'
+import { parseStrictJson } from '../files/json-file.ts'
 import { sha512 } from '../model/digest.ts'
 import type { BundleVerifier } from './sigstore.ts'
 import {

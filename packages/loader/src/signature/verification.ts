@@ -1,6 +1,6 @@
 import { isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
 import { visibleText } from '@bulkhead/kit/text'
-import { parseStrictJson } from '../files/strict-json.ts'
+import { parseStrictJson } from '../files/json-file.ts'
 
 /** The step at which a verification failed. */
 export type VerificationStep =

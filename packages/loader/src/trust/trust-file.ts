@@ -5,7 +5,7 @@ import { errorCode, messageOf } from '@bulkhead/kit/error-message'
 import { makeFolder } from '@bulkhead/kit/folders'
 import { isJsonObject } from '@bulkhead/kit/json'
 import { findOwnershipFault, readDescriptor } from '../files/read-file.ts'
-import { parseStrictJson } from '../files/strict-json.ts'
+import { parseStrictJson } from '../files/json-file.ts'
 
 /** In the folder of the global layer. */
 export const TRUST_FILE = 'trust.jsonl'

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import type { LoadReport } from '@bulkhead/contract'
 import { describe, expect, test, vi } from 'vitest'
 import { emptyModule, HomeFixture, manifestOf, toolOf } from '../home-fixture.ts'
-import { readIndexFile, writeIndexFile, type IndexContent } from '../../src/cache/index-file.ts'
+import { readIndexFile, writeIndexFile, type IndexContent } from '../../src/cache/package-index.ts'
 import { PackageFixture } from '../signature/signed-package.ts'
 
 const files = { 'index.js': 'export default {}', 'lib/a.js': 'export const a = 1', 'data/b.json': '{}' }

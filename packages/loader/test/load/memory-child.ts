@@ -1,6 +1,6 @@
 /** Runs with --expose-gc: prints the memory of a loaded extension in bytes, without its files. */
 import { createLoader } from '../../src/load/loader.ts'
-import { schemaThread } from '../../src/schema/schema-worker-client.ts'
+import { schemaThread } from '../../src/schema/schema-checker.ts'
 
 const [global, workspace, cache] = process.argv.slice(2) as [string, string, string]
 const used = (): number => {

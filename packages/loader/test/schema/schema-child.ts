@@ -4,7 +4,7 @@
 import { readdirSync } from 'node:fs'
 import { flushCompileCache, getCompileCacheDir } from 'node:module'
 import { LOADER_LIMITS } from '../../src/model/limits.ts'
-import { SchemaWorkerClient } from '../../src/schema/schema-worker-client.ts'
+import { SchemaWorkerClient } from '../../src/schema/schema-checker.ts'
 
 const kept = (): number => readdirSync(getCompileCacheDir()!).length
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { thoroughly } from '../../../../scripts/thoroughly.ts'
-import { findDuplicateKey } from '../../src/files/strict-json.ts'
+import { findDuplicateKey } from '../../src/files/json-file.ts'
 
 describe('finds a duplicate key', () => {
   test.each([

@@ -9,7 +9,7 @@ import { MessageChannel } from 'node:worker_threads'
 import { ThreadImage } from '@bulkhead/kit/thread-image'
 import { expect, test } from 'vitest'
 import { LOADER_LIMITS } from '../../src/model/limits.ts'
-import { SchemaWorkerClient, workerRights } from '../../src/schema/schema-worker-client.ts'
+import { SchemaWorkerClient, workerRights } from '../../src/schema/schema-checker.ts'
 import { HomeFixture, manifestOf, toolOf } from '../home-fixture.ts'
 import type { ProbedData } from './schema-probe.ts'
 
