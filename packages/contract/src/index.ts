@@ -27,7 +27,7 @@ export type { Completion, Content, ErrorOutcome, Outcome, OutcomeBody, OutcomeEr
 export { checkApprovalKey, compileApprovalKey, type ApprovalKeyTemplate } from './policy/approval-key.ts'
 export type { AffectedPath, ArgumentsReader, ArgumentsReading, CallEffects, CallNeed, CallSubject, ReaderContext } from './policy/arguments-reader.ts'
 export { compileCeiling, compileGrant, declaredCeiling, declaredPower, NO_GRANT, SUBAGENTS, type ExtensionPower, type Power, type PowerCapability } from './policy/power.ts'
-export { allowedPatterns, allowsNeed, beyond, narrowPower, powerItems, type PowerItem } from './policy/power-order.ts'
+export { allowedPatterns, allowsNeed, beyond, narrowPower, powerItems, powerPhrases, type PowerItem } from './policy/power-order.ts'
 export { mustBeNamed, ProtectedPlaces, protectionReason, type Protection } from './policy/protected-places.ts'
 export {
   dependencyCycleFault, findIdConflicts, findLockedToolFault, findToolNameConflicts, missingDependencyFault, orderDependencies, type Registrant,

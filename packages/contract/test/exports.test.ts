@@ -25,7 +25,7 @@ describe('the exports', () => {
       'findLockedToolFault', 'findToolNameConflicts', 'hasEffects', 'isErrorCode', 'isLockedTool', 'judgeRules',
       'layerRank', 'matchArguments',
       'mayLoad', 'missingDependencyFault', 'mustBeNamed', 'narrowPower', 'nextState', 'orderDependencies', 'powerItems',
-      'protectionReason',
+      'powerPhrases', 'protectionReason',
       'requireOptions', 'withCommonConfig',
     ])
   })

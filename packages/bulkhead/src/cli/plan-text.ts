@@ -1,8 +1,7 @@
 import { styleText } from 'node:util'
-import { declaredPower, type ExtensionDescriptor, type Power, powerItems } from '@bulkhead/contract'
+import { declaredPower, type ExtensionDescriptor, type Power, powerItems, powerPhrases } from '@bulkhead/contract'
 import { visibleText } from '@bulkhead/kit/text'
 import { capabilityDiffInWords, type InstallPlan, signerInWords } from '@bulkhead/loader'
-import { powerWords } from './power-words.ts'
 
 /** The text of a plan to review: description, permissions, signer, and changes since the installed version. */
 export function planText(plan: InstallPlan): string {
@@ -40,6 +39,9 @@ export function extensionLines(
 
 export const line = (label: string, text: string): string => `  ${label.padEnd(8)} ${visibleText(text)}`
 
+/** A local MCP server runs as a process of the user, without a sandbox. */
+export const UNCONFINED = 'not confined: it can do everything your account can'
+
 /** A plan as JSON. */
 export function planJson(
   { layer, source, extension, signedBy, before, capabilities, definitions, warnings, verdict }: InstallPlan,
@@ -54,4 +56,4 @@ export const extensionJson = ({ id, version, manifest, digests, signer, integrit
   secrets: manifest.secrets,
 })
 
-const wordsOf = (power: Power): readonly string[] => powerWords(powerItems(power))
+const wordsOf = (power: Power): readonly string[] => powerPhrases(powerItems(power), 'does')

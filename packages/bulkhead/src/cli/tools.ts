@@ -1,8 +1,8 @@
-import type { ToolListing } from '@bulkhead/contract'
+import { powerPhrases, type ToolListing } from '@bulkhead/contract'
 import { diagnosticText, printJson, serverJson, serverTable, table } from './output.ts'
 import { type Command, UsageError } from './command.ts'
 import { COMMON_DETAILS, COMMON_OPTIONS, openHost, readOptions } from './host-options.ts'
-import { powerWords, UNCONFINED } from './power-words.ts'
+import { UNCONFINED } from './plan-text.ts'
 
 export const tools: Command = {
   usage: 'bulkhead tools [--powers] [--connect] [--json] [--workspace DIR] [--home DIR] [--trust-project]',
@@ -61,7 +61,7 @@ function toolTable(listing: readonly ToolListing[]): string {
 }
 
 const mayOf = (tool: ToolListing): readonly string[] =>
-  [...(tool.server?.unconfined ? [UNCONFINED] : []), ...powerWords(tool.may)]
+  [...(tool.server?.unconfined ? [UNCONFINED] : []), ...powerPhrases(tool.may, 'does')]
 
 interface HeldPower {
   readonly may: string

@@ -12,8 +12,7 @@ import { UsageError, type Command } from './command.ts'
 import { agreeToProject, readConsent } from './consent.ts'
 import { diagnosticText, jsonText, printJson, table } from './output.ts'
 import { HOME_OPTIONS, readOptions } from './host-options.ts'
-import { extensionJson, extensionLines, line } from './plan-text.ts'
-import { UNCONFINED } from './power-words.ts'
+import { extensionJson, extensionLines, line, UNCONFINED } from './plan-text.ts'
 
 const DECISIONS = {
   decline: 'declined', once: 'once', revoke: 'revoked',

@@ -3,7 +3,7 @@ import { hostCovers, hostMatches, hostsOverlap } from '@bulkhead/kit/hosts'
 import { ANY_COMMAND } from '../model/names.ts'
 import type { ShellRequirement } from '../validation/requirements.ts'
 import type { CallNeed } from './arguments-reader.ts'
-import { ANY_STATE, type Power, type SecretPower } from './power.ts'
+import { ANY_STATE, type Power, type PowerCapability, type SecretPower } from './power.ts'
 import { looseName, mustBeNamed } from './protected-places.ts'
 import { canonicalPattern, commandsOverlap, commandText, matchArguments, shellCovers } from './requirements.ts'
 
@@ -55,6 +55,35 @@ function namedItems({ capabilities, env, secrets, state }: Power): readonly Powe
 
 const secretUses = ({ name, hosts, commands }: SecretPower): readonly string[] =>
   [...hosts, ...commands].map((to) => `${name} to ${to}`)
+
+/** `may` completes "it may …", in a question or a reason. `does` describes a tool in a list. */
+type PowerPhrase = Readonly<Record<'may' | 'does', string>>
+
+const CAPABILITY_PHRASES: Readonly<Record<PowerCapability, PowerPhrase>> = {
+  'interact': { may: 'ask you questions', does: 'asks the person' },
+  'tools.call': { may: 'call other tools', does: 'calls other tools' },
+  'session': { may: 'keep notes for this session', does: 'keeps notes for the session' },
+  'subagents': { may: 'start sub-agents', does: 'starts sub-agents' },
+}
+
+const phrase = (verb: string, third: string, object: string): PowerPhrase =>
+  ({ may: `${verb} ${object}`, does: `${third} ${object}` })
+
+const PHRASES: Readonly<Record<PowerItem['kind'], (subject: string) => PowerPhrase>> = {
+  'fs.read': (path) => phrase('read', 'reads', path),
+  'fs.write': (path) => phrase('write', 'writes', path),
+  'net': (host) => phrase('reach', 'reaches', host),
+  'shell': (command) => phrase('run', 'runs', command),
+  'capability': (name) => CAPABILITY_PHRASES[name as PowerCapability],
+  'env': (name) => phrase('read', 'reads', `the variable ${name}`),
+  'secret': (use) => phrase('use', 'uses', `the secret ${use.replace(' to ', ' for ')}`),
+  'state': (owner) => ({ may: `read and write the stored state of ${owner}`, does: 'keeps state' }),
+}
+
+/** What a power allows, in words for a person, one phrase for each item. */
+export const powerPhrases = (
+  items: readonly Pick<PowerItem, 'kind' | 'subject'>[], form: keyof PowerPhrase,
+): readonly string[] => items.map(({ kind, subject }) => PHRASES[kind](subject)[form])
 
 /** What `asked` allows and `allowed` does not. Contract: never throws. */
 export function beyond(asked: Power, allowed: Power): readonly PowerItem[] {

@@ -1,11 +1,11 @@
 import {
-  BulkheadError, type ApprovalAnswer, type ApprovalRequest, type ConnectedServer, type OutcomeOrigin,
+  BulkheadError, powerItems, powerPhrases, type ApprovalAnswer, type ApprovalRequest, type ConnectedServer,
+  type OutcomeOrigin,
 } from '@bulkhead/contract'
 import { visibleText } from '@bulkhead/kit/text'
 import type { KeptApproval } from '../policy/approvals/kept-approval.ts'
 import { eventFields, type AllowedCall, type DecidedCall, type ValidatedCall } from '../policy/call.ts'
 import type { CallAnalysis } from '../policy/checked-call.ts'
-import { describePower } from '../policy/describe-power.ts'
 import { findApprovals } from '../policy/evaluate.ts'
 import type { HostContext } from '../policy/host-context.ts'
 import type { PersonAnswer } from '../policy/interaction/interactions.ts'
@@ -208,7 +208,10 @@ function approvalRequest(
     ...(keyByTool && { keyByTool }),
     argumentsText: visibleText(JSON.stringify(args, null, 2), { keepLines: true }),
     touches: touches.map((line) => visibleText(line)),
-    mayTouch: [...(server?.unconfined ? [UNCONFINED] : []), ...describePower(policy.standing(tool).power).map((line) => visibleText(line))],
+    mayTouch: [
+      ...(server?.unconfined ? [UNCONFINED] : []),
+      ...powerPhrases(powerItems(policy.standing(tool).power), 'may').map((text) => visibleText(text)),
+    ],
     reasons: [...new Set(asks.map(({ reason }) => visibleText(reason)))],
   }
 }

@@ -1,8 +1,9 @@
-import { BulkheadError, ERRORS, type ErrorCode, type OutcomeOrigin, type RuleAction } from '@bulkhead/contract'
+import {
+  BulkheadError, ERRORS, powerItems, powerPhrases, type ErrorCode, type OutcomeOrigin, type RuleAction,
+} from '@bulkhead/contract'
 import type { JsonObject } from '@bulkhead/kit/json'
 import { changedWords, endedWords, standingWords, type Approval } from '../policy/approvals/approval.ts'
 import type { DecidedCall, RawCall, ValidatedCall } from '../policy/call.ts'
-import { describePower } from '../policy/describe-power.ts'
 import type { HostContext } from '../policy/host-context.ts'
 import { headless, type DecisionStage, type Verdict } from '../policy/verdict.ts'
 import { decide, evaluateCall } from './decide.ts'
@@ -111,7 +112,8 @@ function explainDecision(call: DecidedCall, host: HostContext): Explanation {
 /** What the ceilings leave to a tool, if they take something. */
 function narrowedStep({ tool, session: { policy } }: ValidatedCall): readonly ExplainedStep[] {
   const { power } = policy.standing(tool)
-  const [asked, left] = [describePower(tool.declared), describePower(power)]
+  const asked = powerPhrases(powerItems(tool.declared), 'may')
+  const left = powerPhrases(powerItems(power), 'may')
   if (asked.join('\n') === left.join('\n')) return []
   const reason = `under the ceiling it may ${left.length === 0 ? 'do nothing' : left.join('; ')}`
   return [{ stage: 'capability', action: 'pass', source: 'ceiling', reason }]

@@ -1,9 +1,8 @@
-import { allowsNeed, beyond, CALL_LIMITS, SUBAGENTS, type PowerItem } from '@bulkhead/contract'
+import { allowsNeed, beyond, CALL_LIMITS, powerPhrases, SUBAGENTS, type PowerItem } from '@bulkhead/contract'
 import type { KeptApproval } from './approvals/kept-approval.ts'
 import { analyzeCall, deriveKey } from './call-analysis.ts'
 import type { EvaluatedCall, ValidatedCall } from './call.ts'
 import { analysisByKey, type CallAnalysis, type Decision, type MadeChange } from './checked-call.ts'
-import { inWords } from './describe-power.ts'
 import type { ArgumentsChange, Opinion } from './guards.ts'
 import type { HostContext } from './host-context.ts'
 import type { Evaluation } from './policies.ts'
@@ -103,7 +102,7 @@ function beyondCeiling({ tool, session: { policy } }: ValidatedCall, { needs = [
   const { power } = policy.standing(tool)
   if (power.ceilings === undefined) return undefined
   const more = needs.filter((need) => !allowsNeed(power, need))
-  return more.length === 0 ? undefined : ceilingVerdict(more.map(inWords), more.every((need) => allowsNeed(tool.grant, need)))
+  return more.length === 0 ? undefined : ceilingVerdict(more, more.every((need) => allowsNeed(tool.grant, need)))
 }
 
 /** A tool cannot gain power by calling another: the called tool may reach nothing that the caller may not. */
@@ -119,7 +118,7 @@ function beyondParent({ tool, parent, session: { policy } }: ValidatedCall): Ver
   }
   const more = beyond(policy.standing(tool).power, policy.standing(caller).power)
   if (more.length === 0) return undefined
-  const reason = `"${caller.name}", which calls it, may not ${more.map(inWords).join('; ')}`
+  const reason = `"${caller.name}", which calls it, may not ${powerPhrases(more, 'may').join('; ')}`
   return refused(`powers of ${caller.name}`, reason, more.some(isOfOneTool)
     ? 'Hand it back for the model to call.' : `Declare it in \`requires\` of "${caller.name}", or call a tool that can do less.`)
 }

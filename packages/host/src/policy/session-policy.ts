@@ -1,13 +1,12 @@
 import {
-  compileCeiling, judgeRules, narrowPower, type Ceiling, type Power, type RuleQuestion, type ScopedRule,
-  type SecurityMode, type StateMachine, type VariableValues,
+  beyond, compileCeiling, judgeRules, narrowPower, powerItems, type Ceiling, type Power, type PowerItem,
+  type RuleQuestion, type ScopedRule, type SecurityMode, type StateMachine, type VariableValues,
 } from '@bulkhead/contract'
 import { matchSegment } from '@bulkhead/kit/glob'
 import { commandSafetyOf, type CommandSafety } from './command-safety/command-safety.ts'
 import { roleFlag, type Settings } from '../model/settings.ts'
 import type { ToolEntry } from '../extensions/registry/tool-entry.ts'
 import type { CallAnalysis, Subject } from './checked-call.ts'
-import { lostKinds, outside } from './describe-power.ts'
 import { inOrder, type Guard, type Judge } from './guards.ts'
 import { policiesOf, type Policy } from './policies.ts'
 import { expandRule, meantRules, resourcesOf, resourcesOfCall } from './resources.ts'
@@ -149,7 +148,7 @@ export class SessionPolicy {
 
   /** A server cannot be confined, so one that can do more than the ceiling allows is denied. */
   #beyond(tool: ToolEntry): Verdict | undefined {
-    const more = tool.extension.descriptor.server && this.#ceiling ? outside(tool.grant, this.#ceiling) : []
+    const more = tool.extension.descriptor.server && this.#ceiling ? beyond(tool.grant, this.#ceiling) : []
     return more.length === 0 ? undefined : ceilingVerdict(more, true)
   }
 
@@ -164,6 +163,20 @@ function lostOf(tool: ToolEntry, power: Power): Verdict | undefined {
   const lost = lostKinds(tool.declared, power)
   return lost.length === 0 ? undefined : ceilingVerdict(lost, lostKinds(tool.declared, tool.grant).length === 0)
 }
+
+/**
+ * The items of a power whose kind another power lacks. Variables, secrets and state are declared for a whole extension,
+ * and which of its tools needs them is not known, so they do not count.
+ */
+function lostKinds(power: Power, left: Power): readonly PowerItem[] {
+  const kept = new Set(powerItems(left).map(kindOf))
+  return powerItems(power).filter((item) => !OF_EXTENSION.has(item.kind) && !kept.has(kindOf(item)))
+}
+
+const OF_EXTENSION: ReadonlySet<PowerItem['kind']> = new Set(['env', 'secret', 'state'])
+
+/** Each capability is a kind of its own. */
+const kindOf = ({ kind, subject }: PowerItem): string => kind === 'capability' ? `${kind} ${subject}` : kind
 
 /** Strictest first. */
 const MODES: readonly SecurityMode[] = ['ask', 'allowlist', 'yolo']

@@ -1,4 +1,4 @@
-import { BulkheadError, type ErrorCode, type RuleAction } from '@bulkhead/contract'
+import { BulkheadError, powerPhrases, type ErrorCode, type PowerItem, type RuleAction } from '@bulkhead/contract'
 import type { StagePermit } from './stage-permit.ts'
 
 /** The stages of a decision, in their order. */
@@ -36,11 +36,12 @@ export const ask = (stage: DecisionStage, source: string, reason: string, answer
 export const allow = (stage: DecisionStage, source: string, reason: string): Verdict =>
   ({ action: 'allow', stage, source, reason, code: 'InternalError', answeredByApproval: true })
 
-/** A ceiling does not allow `more`, one line each. `bySession`: the ceiling of the configuration would. */
-export function ceilingVerdict(more: readonly string[], bySession: boolean): Verdict {
+/** A ceiling does not allow `more`. `bySession`: the ceiling of the configuration would. */
+export function ceilingVerdict(more: readonly Pick<PowerItem, 'kind' | 'subject'>[], bySession: boolean): Verdict {
   const ceiling = bySession ? 'ceiling of the session' : 'policy.ceiling'
   const cure = 'Call a tool that can do less, or ask the operator to raise the ceiling.'
-  return { ...deny('capability', 'CapabilityDenied', ceiling, `it may reach beyond the ${ceiling}: ${more.join('; ')}`), cure }
+  const reason = `it may reach beyond the ${ceiling}: ${powerPhrases(more, 'may').join('; ')}`
+  return { ...deny('capability', 'CapabilityDenied', ceiling, reason), cure }
 }
 
 /** The verdict on an ask that no one can answer. */
