@@ -4,10 +4,11 @@ import {
 } from '@bulkhead/contract'
 import { visibleText } from '@bulkhead/kit/text'
 import type { KeptApproval } from '../policy/approvals/kept-approval.ts'
-import { eventFields, type AllowedCall, type DecidedCall, type ValidatedCall } from '../policy/call.ts'
+import {
+  eventFields, type AllowedCall, type DecidedCall, type HostContext, type ValidatedCall,
+} from '../policy/call.ts'
 import type { CallAnalysis } from '../policy/checked-call.ts'
 import { findApprovals } from '../policy/evaluate.ts'
-import type { HostContext } from '../policy/host-context.ts'
 import type { PersonAnswer } from '../policy/interaction/interactions.ts'
 import { haltIfHeadless } from '../policy/interaction/interactors.ts'
 import type { StagePermit } from '../policy/stage-permit.ts'

@@ -6,10 +6,9 @@ import { copyJson } from '@bulkhead/kit/json-copy'
 import type { CallView } from '../model/hooks.ts'
 import { inTime } from '../model/deadline.ts'
 import { isPromiseLike } from '@bulkhead/kit/deadlines'
-import { eventFields, type ClearedCall, type ExecutedCall } from '../policy/call.ts'
+import { eventFields, type ClearedCall, type ExecutedCall, type HostContext } from '../policy/call.ts'
 import { viewOf } from '../policy/checked-call.ts'
 import { reasonOf, type Guard, type ResultAnswer } from '../policy/guards.ts'
-import type { HostContext } from '../policy/host-context.ts'
 import { freezeDeep } from './hooks.ts'
 
 export const isResultGuarded = ({ session: { policy }, tool }: ClearedCall): boolean =>

@@ -6,9 +6,8 @@ import { forms, type OptionForm, type OptionForms } from '@bulkhead/kit/options'
 import type { CallView, HookContext, Hooks, Observers } from '../model/hooks.ts'
 import { inTime } from '../model/deadline.ts'
 import { SKIPPED_BY_HOOK } from '../model/outcome.ts'
-import { eventFields, type BudgetedCall, type ClearedCall, type RawCall } from '../policy/call.ts'
+import { eventFields, type BudgetedCall, type ClearedCall, type HostContext, type RawCall } from '../policy/call.ts'
 import { viewOf } from '../policy/checked-call.ts'
-import type { HostContext } from '../policy/host-context.ts'
 
 /**
  * Asks the hooks before the tool runs. Throws HookVetoed if one vetoes, throws, or does not answer in time. Awaits

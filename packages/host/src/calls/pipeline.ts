@@ -1,8 +1,9 @@
 import { BulkheadError, type Outcome } from '@bulkhead/contract'
 import { untilAborted } from '@bulkhead/kit/deadlines'
 import { SKIPPED_BY_STEERING } from '../model/outcome.ts'
-import { eventFields, type AllowedCall, type ExecutedCall, type RawCall, type ValidatedCall } from '../policy/call.ts'
-import type { HostContext } from '../policy/host-context.ts'
+import {
+  eventFields, type AllowedCall, type ExecutedCall, type HostContext, type RawCall, type ValidatedCall,
+} from '../policy/call.ts'
 import { askPerson, redeemApprovals, redeemPermits, requireAllowed } from './authorize.ts'
 import {
   decide, evaluateCall, reserveBudget, auditFault, isAuditRequired, retryAudit, untilRecorded,

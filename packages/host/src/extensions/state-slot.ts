@@ -5,7 +5,7 @@ import {
 import { untilAborted } from '@bulkhead/kit/deadlines'
 import { messageOf } from '@bulkhead/kit/error-message'
 import { atPointer, canonicalJson, findJsonFault, isJsonObject, type Json } from '@bulkhead/kit/json'
-import { Mutex } from '../model/leases.ts'
+import { Mutex } from '../model/waiting.ts'
 import type { EventBus } from '../records/events.ts'
 import type { SchemaCheck } from './schema-checks.ts'
 

@@ -1,13 +1,18 @@
-import type { BulkheadError, ToolInvocation } from '@bulkhead/contract'
+import type { ArgumentsReader, BulkheadError, Clock, ToolInvocation } from '@bulkhead/contract'
 import type { Reading } from '@bulkhead/contract/dialects'
 import type { JsonObject } from '@bulkhead/kit/json'
 import type { OfferedTools } from '../extensions/registry/offered-tools.ts'
+import type { Registry } from '../extensions/registry/registry.ts'
 import type { ToolEntry } from '../extensions/registry/tool-entry.ts'
 import type { BudgetSource, Reservation } from '../model/budget.ts'
 import type { CancelScope } from '../model/cancel-scope.ts'
 import type { Hooks } from '../model/hooks.ts'
-import type { Ordered } from '../model/tick-order.ts'
-import type { JournalEntry } from '../records/call-journal.ts'
+import type { Leases, Ordered, TickOrder } from '../model/waiting.ts'
+import type { AuditTrail } from '../records/audit-trail.ts'
+import type { CallJournal, JournalEntry } from '../records/call-journal.ts'
+import type { EventBus } from '../records/events.ts'
+import type { MetricsRecorder } from '../records/metrics.ts'
+import type { Sidecar } from '../records/timeouts.ts'
 import type { KeptApproval } from './approvals/kept-approval.ts'
 import type { SessionApprovals } from './approvals/session-approvals.ts'
 import type { Decision, MadeChange } from './checked-call.ts'
@@ -239,4 +244,26 @@ export interface SessionScope {
   /** Stores questions that no one answers. Absent if such questions fail. */
   readonly paused: PausedCalls | undefined
   readonly hooks: { readonly all: readonly Hooks[] }
+}
+
+/** The host, as the steps of a call see it. */
+export interface HostContext {
+  readonly registry: Registry
+  readonly events: EventBus
+  readonly clock: Clock
+  readonly metrics: MetricsRecorder
+  readonly journal: CallJournal
+  readonly audit: () => AuditTrail | undefined
+  readonly order: TickOrder
+  readonly paused: PausedCalls
+  readonly sidecar: Sidecar | undefined
+  /** The open turns of every session. */
+  readonly turns: Leases
+  /** By the name of the tool. A reader, not the tool, says what a call would do. */
+  readonly argumentsReaders: ReadonlyMap<string, ArgumentsReader>
+  readonly workspace: string
+  /** Canonical folders that no tool may write. */
+  readonly neverWritten?: readonly string[]
+  /** Follows the links of a path. */
+  readonly realPath?: ((path: string) => string) | undefined
 }

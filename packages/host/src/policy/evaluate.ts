@@ -1,10 +1,9 @@
 import { allowsNeed, beyond, CALL_LIMITS, powerPhrases, SUBAGENTS, type PowerItem } from '@bulkhead/contract'
 import type { KeptApproval } from './approvals/kept-approval.ts'
 import { analyzeCall, deriveKey } from './call-analysis.ts'
-import type { EvaluatedCall, ValidatedCall } from './call.ts'
+import type { EvaluatedCall, HostContext, ValidatedCall } from './call.ts'
 import { analysisByKey, type CallAnalysis, type Decision, type MadeChange } from './checked-call.ts'
 import type { ArgumentsChange, Opinion } from './guards.ts'
-import type { HostContext } from './host-context.ts'
 import type { Evaluation } from './policies.ts'
 import { allow, ceilingVerdict, deny, strictest, type Verdict } from './verdict.ts'
 

@@ -9,23 +9,21 @@ import type { Naming } from '../model/unknown-names.ts'
 import { explainCall, type Explanation } from '../calls/explain.ts'
 import { HookChain, HOOKS_FORM, refuseSlips } from '../calls/hooks.ts'
 import type { Hooks } from '../model/hooks.ts'
-import type { HostContext } from '../policy/host-context.ts'
+import type { HostContext, SessionScope } from '../policy/call.ts'
 import { Interactions } from '../policy/interaction/interactions.ts'
 import { goOnWith, type Claim, type Resumption } from '../policy/interaction/paused-calls.ts'
 import type { OfferedTools } from '../extensions/registry/offered-tools.ts'
-import { WaitGroup } from '../model/leases.ts'
+import { WaitGroup } from '../model/waiting.ts'
 import { finishCall, prepareCall, runCall, skipCall, type PreparedCall } from '../calls/pipeline.ts'
 import type { CallOptions, Proposal, ToolCall } from '../calls/receive.ts'
 import {
-  batchSizeOf, readCallAllOptions, readCallOptions, runByStrategy, type CallAllOptions, type ReadOptions,
-  type StrategyRun,
-} from './strategy.ts'
+  batchSizeOf, HostTurn, readCallAllOptions, readCallOptions, runByStrategy, type CallAllOptions, type ReadOptions,
+  type StrategyRun, type Turn,
+} from './turn.ts'
 import { callCancelled, CancelScope, sessionCancelled, type CancelReason } from '../model/cancel-scope.ts'
 import {
   checkOptions, policyFrom, type OptionSources, type SessionOptions, type SubagentOptions, type Session,
 } from './session.ts'
-import type { SessionScope } from '../policy/call.ts'
-import { HostTurn, type Turn } from './turn.ts'
 import { SessionBudget, type Workflows } from '../model/budget.ts'
 
 export interface SessionSources extends OptionSources {

@@ -12,8 +12,7 @@ import type { ExtensionServices, ServiceRequest } from '../extensions/registry/c
 import { RunningCalls } from '../extensions/running-calls.ts'
 import { openSlot } from '../extensions/state-slot.ts'
 import { CancelScope } from '../model/cancel-scope.ts'
-import type { HostContext } from '../policy/host-context.ts'
-import type { SessionScope } from '../policy/call.ts'
+import type { HostContext, SessionScope } from '../policy/call.ts'
 import type { EventBus } from '../records/events.ts'
 import type { Sidecar } from '../records/timeouts.ts'
 

@@ -15,8 +15,7 @@ import type { Settings } from '../model/settings.ts'
 import type { Approval } from '../policy/approvals/approval.ts'
 import { asGuard, type Guard, type Judge } from '../policy/guards.ts'
 import { SessionPolicy } from '../policy/session-policy.ts'
-import { batchSizeOf, type CallAllOptions, type ExecutionStrategy } from './strategy.ts'
-import type { Turn } from './turn.ts'
+import { batchSizeOf, type CallAllOptions, type ExecutionStrategy, type Turn } from './turn.ts'
 
 export interface Session {
   readonly id: string

@@ -1,7 +1,12 @@
-import { BulkheadError, type ToolDefinition } from '@bulkhead/contract'
+import { BulkheadError, requireOptions, type Outcome, type ToolDefinition } from '@bulkhead/contract'
+import { untilAborted } from '@bulkhead/kit/deadlines'
+import { forms, type OptionForms } from '@bulkhead/kit/options'
+import type { PreparedCall } from '../calls/pipeline.ts'
+import type { CallOptions } from '../calls/receive.ts'
 import type { OfferedTools } from '../extensions/registry/offered-tools.ts'
-import { WaitGroup } from '../model/leases.ts'
 import { turnCancelled, type CancelReason, type CancelScope } from '../model/cancel-scope.ts'
+import { WaitGroup } from '../model/waiting.ts'
+import type { EventBus } from '../records/events.ts'
 
 /** One response of a model with its calls. Its tools are fixed when it begins. */
 export interface Turn {
@@ -72,5 +77,90 @@ export class HostTurn implements Turn {
     while (this.#subagents.size > 0) await Promise.all([...this.#subagents].map((subagent) => subagent.close()))
     this.#forgetSignal?.()
     this.scope.end()
+  }
+}
+
+/**
+ * How the calls of one response run. sequential: one after the other. parallel: all at once. batched: this many at
+ * once. Results come in the order of the calls.
+ */
+export type ExecutionStrategy = 'sequential' | 'parallel' | { readonly batched: number }
+
+/** Whether the user sent a new message. Called after each batch; true skips the calls that have not started. */
+export type Steering = () => boolean | Promise<boolean>
+
+export interface CallAllOptions extends CallOptions {
+  /** Default: the session's. */
+  readonly strategy?: ExecutionStrategy
+  readonly steering?: Steering
+}
+
+export interface StrategyRun {
+  readonly batchSize: number
+  readonly steering: Steering | undefined
+  readonly events: EventBus
+  /** Cancels all the calls, and the wait for `steering`. */
+  readonly cancel: Pick<CancelScope, 'signal' | 'reason'>
+  /** Contract for both: must not reject. */
+  finish(call: PreparedCall): Promise<Outcome>
+  skip(call: PreparedCall): Promise<Outcome>
+}
+
+/** Contract: never rejects. */
+export async function runByStrategy(calls: readonly PreparedCall[], run: StrategyRun): Promise<readonly Outcome[]> {
+  const outcomes: Outcome[] = []
+  let steered = false
+  for (let start = 0; start < calls.length; start += run.batchSize) {
+    const batch = calls.slice(start, start + run.batchSize)
+    outcomes.push(...await Promise.all(batch.map((call) => steered ? run.skip(call) : run.finish(call))))
+    steered ||= await isSteered(run)
+  }
+  return outcomes
+}
+
+/** If `steering` fails, no further call starts. */
+async function isSteered({ steering, events, cancel }: StrategyRun): Promise<boolean> {
+  if (!steering) return false
+  try {
+    return await untilAborted((async () => steering())(), cancel.signal) === true
+  } catch (thrown) {
+    // The remaining calls end as cancelled.
+    if (cancel.reason) return false
+    events.suppressed('steering', thrown)
+    return true
+  }
+}
+
+/** Throws InputInvalid for an unknown strategy. */
+export function batchSizeOf(strategy: ExecutionStrategy): number {
+  if (strategy === 'parallel') return Infinity
+  if (strategy === 'sequential') return 1
+  const size: unknown = typeof strategy === 'object' && strategy !== null ? strategy.batched : undefined
+  if (typeof size === 'number' && Number.isSafeInteger(size) && size >= 1) return size
+  const message = 'A strategy is "sequential", "parallel" or { batched: n } with n of at least 1.'
+  throw new BulkheadError('InputInvalid', message, { data: { path: '/strategy' } })
+}
+
+/** Valid options, or the error of invalid ones in `wrong`. */
+export type ReadOptions<Options> = Options & { readonly wrong?: BulkheadError }
+
+const ONE: OptionForms<CallOptions> = {
+  signal: forms.signal,
+  // Checked with the call.
+  timeoutMs: forms.anything,
+}
+const ALL: OptionForms<CallAllOptions> = { ...ONE, strategy: forms.anything, steering: forms.method }
+
+/** Every call ends in an outcome, so invalid options become its error. Contract: never throws. */
+export const readCallOptions = (options: CallOptions): ReadOptions<CallOptions> => read('call', options, ONE)
+export const readCallAllOptions = (options: CallAllOptions): ReadOptions<CallAllOptions> => read('callAll', options, ALL)
+
+function read<Options extends object>(called: string, options: Options, table: OptionForms<Options>): ReadOptions<Options> {
+  try {
+    requireOptions(called, options, table)
+    return options
+  } catch (thrown) {
+    const { message, data } = BulkheadError.from(thrown)
+    return { wrong: new BulkheadError('InputInvalid', message, { data: data ?? null }) } as ReadOptions<Options>
   }
 }

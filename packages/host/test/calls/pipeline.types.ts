@@ -11,10 +11,9 @@ import { receive, resolve } from '../../src/calls/receive.ts'
 import { endingOf } from '../../src/calls/settle.ts'
 import { validate } from '../../src/calls/receive.ts'
 import type {
-  AllowedCall, BudgetedCall, ClearedCall, DecidedCall, EvaluatedCall, ExecutedCall, RawCall, ReceivedCall,
+  AllowedCall, BudgetedCall, ClearedCall, DecidedCall, EvaluatedCall, ExecutedCall, HostContext, RawCall, ReceivedCall,
   ResolvedCall, ValidatedCall,
 } from '../../src/policy/call.ts'
-import type { HostContext } from '../../src/policy/host-context.ts'
 
 declare const host: HostContext
 declare const raw: RawCall

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { Leases, WaitGroup } from '../../src/model/leases.ts'
+import { Leases, WaitGroup } from '../../src/model/waiting.ts'
 import { flush } from '../twin/clock.ts'
 
 const settled = async (work: Promise<unknown>) => {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { Mutex } from '../../src/model/leases.ts'
+import { Mutex } from '../../src/model/waiting.ts'
 import { flush } from '../twin/clock.ts'
 
 const { signal: never } = new AbortController()

@@ -6,11 +6,10 @@ import { settlesWithin } from '@bulkhead/kit/deadlines'
 import type { Json } from '@bulkhead/kit/json'
 import type { RunningCalls } from '../running-calls.ts'
 import type { Arrangement } from '../../model/settings.ts'
-import { Leases } from '../../model/leases.ts'
+import { Leases } from '../../model/waiting.ts'
 import { JointPause } from '../../model/deadline.ts'
-import { compartmentRequest, runPhase, type ExtensionParts, type Starter } from './extension-parts.ts'
-import { Lifecycle } from './lifecycle.ts'
-import { Restarts, StartAttempt } from './start.ts'
+import { Lifecycle, runPhase } from './lifecycle.ts'
+import { compartmentRequest, Restarts, StartAttempt, type ExtensionParts, type Starter } from './start.ts'
 
 /**
  * One loaded extension and, while it is active, its compartment. `Lifecycle` has its state.

@@ -1,6 +1,9 @@
 import {
-  BulkheadError, nextState, type CompartmentSession, type LifecycleSignal, type LifecycleState,
+  BulkheadError, nextState, type Clock, type CompartmentSession, type ExtensionDescriptor, type LifecyclePhase,
+  type LifecycleSignal, type LifecycleState,
 } from '@bulkhead/contract'
+import { settlesWithin } from '@bulkhead/kit/deadlines'
+import type { Arrangement } from '../../model/settings.ts'
 import type { EventBus } from '../../records/events.ts'
 
 /** The data that belongs to a state. */
@@ -55,4 +58,48 @@ export class Lifecycle {
     const { state, fault } = this.#standing
     this.#standing = { state, compartment: undefined, fault }
   }
+}
+
+interface PhaseSources {
+  readonly descriptor: ExtensionDescriptor
+  readonly arrangement: Arrangement
+  readonly events: EventBus
+  readonly clock: Clock
+}
+
+/** Runs one phase, and emits its start and end. Rejects with LifecycleFailure, or with the error of the compartment. */
+export async function runPhase(
+  phase: LifecyclePhase, compartment: CompartmentSession, { descriptor, events, clock, arrangement }: PhaseSources,
+): Promise<void> {
+  const { id: extensionId } = descriptor
+  const began = clock.monotonic()
+  const end = (error: BulkheadError | undefined) => events.emit({
+    type: 'LifecyclePhaseEnd', extensionId, phase, durationMs: clock.monotonic() - began,
+    ok: error === undefined, errorCode: error?.code ?? null, message: error?.message ?? '',
+  })
+  events.emit({ type: 'LifecyclePhaseStart', extensionId, phase })
+  try {
+    const work = compartment.lifecycle(phase)
+    // The compartment has its own deadline. This one is for a compartment that misses it. `init` may ask a person.
+    const mostMs = phase === 'init' ? Infinity : 2 * arrangement.limits.phaseMs
+    if (mostMs < Infinity && !await settlesWithin(clock, mostMs, work)) throw overdue(extensionId, phase, mostMs)
+    await work
+    end(undefined)
+  } catch (thrown) {
+    const error = BulkheadError.from(thrown, 'LifecycleFailure')
+    end(error)
+    throw attributed(error, extensionId, phase)
+  }
+}
+
+/** Adds extension and phase, which the thrown error does not name. */
+function attributed(error: BulkheadError, extension: string, phase: LifecyclePhase): BulkheadError {
+  if (error.code !== 'LifecycleFailure') return error
+  const message = `The phase ${phase} of "${extension}" failed: ${error.message}`
+  return new BulkheadError('LifecycleFailure', message, { cause: error, data: { extension } })
+}
+
+function overdue(extension: string, phase: LifecyclePhase, ms: number): BulkheadError {
+  const message = `The phase ${phase} of "${extension}" did not end within ${ms} ms.`
+  return new BulkheadError('LifecycleTimeout', message, { data: { extension } })
 }

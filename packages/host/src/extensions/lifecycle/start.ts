@@ -1,7 +1,52 @@
-import { BulkheadError, type Clock, type CompartmentSession } from '@bulkhead/contract'
+import {
+  BulkheadError, type Clock, type CompartmentRequest, type CompartmentServices, type CompartmentSession,
+  type CompartmentTool, type ExtensionDescriptor, type InteractionRequest, type InteractionResponse, type Sandbox,
+} from '@bulkhead/contract'
 import { untilAborted } from '@bulkhead/kit/deadlines'
 import { Deadline, type JointPause } from '../../model/deadline.ts'
-import type { Starter } from './extension-parts.ts'
+import type { Arrangement } from '../../model/settings.ts'
+import type { EventBus } from '../../records/events.ts'
+import type { RunningCalls } from '../running-calls.ts'
+
+/** The parts of an extension. */
+export interface ExtensionParts {
+  readonly descriptor: ExtensionDescriptor
+  readonly generation: number
+  readonly arrangement: Arrangement
+  readonly tools: readonly CompartmentTool[]
+  /** Created for each start, so that variables have their present values. */
+  readonly services: () => CompartmentServices
+  readonly running: RunningCalls
+  /** Looked up when it starts: they may have been replaced since. */
+  readonly dependencies: () => readonly { start(starter?: Starter): Promise<unknown> }[]
+  readonly sandbox: Sandbox
+  readonly events: EventBus
+  readonly clock: Clock
+}
+
+/** Answers questions of the phase `init`: the interactor of the caller that starts the extension. */
+export interface Starter {
+  raise(request: InteractionRequest, source: string, signal: AbortSignal): Promise<InteractionResponse>
+}
+
+/** The request to the sandbox for an extension. `files`: its verified bytes, unless it is a bundled module. */
+export function compartmentRequest(
+  { descriptor, arrangement, tools, services }: ExtensionParts, files: ReadonlyMap<string, Uint8Array> | undefined,
+  signal: AbortSignal,
+): CompartmentRequest {
+  const { code, id, version, layer, manifest } = descriptor
+  return {
+    extension: { id, version, layer },
+    placement: arrangement.placement,
+    code: code.kind === 'files' ? { kind: 'files', main: manifest.main.slice('./'.length), files: files! } : code,
+    tools,
+    config: arrangement.config,
+    concurrency: arrangement.compartments,
+    limits: arrangement.limits,
+    services: services(),
+    signal,
+  }
+}
 
 /** A call that needs the compartment of its tool. */
 export interface StartingCall extends TimedCall {

@@ -5,7 +5,7 @@ import {
 } from '@bulkhead/contract'
 import { atPointer, canonicalJson, type Json, type JsonObject } from '@bulkhead/kit/json'
 import { Extension } from '../lifecycle/extension.ts'
-import type { ExtensionParts, Starter } from '../lifecycle/extension-parts.ts'
+import type { ExtensionParts, Starter } from '../lifecycle/start.ts'
 import { arrange, type Settings } from '../../model/settings.ts'
 import type { RunningCalls } from '../running-calls.ts'
 import { compileTool, located, pathOf, type ToolEntry } from './tool-entry.ts'

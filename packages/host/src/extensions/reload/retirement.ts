@@ -1,5 +1,5 @@
 import type { BulkheadError } from '@bulkhead/contract'
-import type { Leases } from '../../model/leases.ts'
+import type { Leases } from '../../model/waiting.ts'
 import type { EventBus } from '../../records/events.ts'
 import type { Extension } from '../lifecycle/extension.ts'
 

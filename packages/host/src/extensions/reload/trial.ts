@@ -4,7 +4,7 @@ import {
 import { within } from '@bulkhead/kit/deadlines'
 import type { Json, JsonObject } from '@bulkhead/kit/json'
 import type { Settings } from '../../model/settings.ts'
-import type { Starter } from '../lifecycle/extension-parts.ts'
+import type { Starter } from '../lifecycle/start.ts'
 import type { Extension } from '../lifecycle/extension.ts'
 import type { Candidate } from '../registry/candidate.ts'
 import { isCandidate, type Proposal, type Registry, type Unprepared } from '../registry/registry.ts'

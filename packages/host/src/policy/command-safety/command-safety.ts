@@ -1,8 +1,84 @@
 import {
-  ERRORS, type CommandSafetyConfig, type CommandSafetyPattern, type Diagnostic, type LayerConfig,
+  BulkheadError, COMMAND_SEVERITIES, ERRORS, requireOptions, type CommandClassification, type CommandSafetyConfig,
+  type CommandSafetyPattern, type CommandSeverity, type Diagnostic, type LayerConfig,
 } from '@bulkhead/contract'
+import { messageOf } from '@bulkhead/kit/error-message'
 import { isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
-import { COMMAND_SAFETY_PATTERNS, createCommandClassifier, patternFault, type CommandClassifier } from './classify.ts'
+import { forms } from '@bulkhead/kit/options'
+import type { RE2JS } from 're2js'
+import { re2js } from '../../extensions/schema-checks.ts'
+import { EVERYWHERE_PATTERNS } from './everywhere-patterns.ts'
+import { UNIX_PATTERNS } from './unix-patterns.ts'
+import { WINDOWS_PATTERNS } from './windows-patterns.ts'
+
+/** The patterns that ship with the host. */
+export const COMMAND_SAFETY_PATTERNS: readonly CommandSafetyPattern[] =
+  Object.freeze([...EVERYWHERE_PATTERNS, ...UNIX_PATTERNS, ...WINDOWS_PATTERNS]
+    .map((pattern) => Object.freeze(pattern)))
+
+export type CommandClassifier = (text: string) => CommandClassification
+
+const SAFE: CommandClassification = Object.freeze({ severity: 'safe', matchedRules: Object.freeze([]) })
+
+const OPTIONS = {
+  patterns: forms.list(
+    forms.whole({ id: forms.text, pattern: forms.text, severity: forms.oneOf(...COMMAND_SEVERITIES) }),
+  ),
+}
+
+/**
+ * Takes time linear in the text: neither a command nor a pattern can block the host. Throws ConfigInvalid for an
+ * invalid list of patterns, and for a pattern that cannot be compiled.
+ */
+export function createCommandClassifier(
+  patterns: readonly CommandSafetyPattern[] = COMMAND_SAFETY_PATTERNS,
+): CommandClassifier {
+  requireOptions('createCommandClassifier', { patterns }, OPTIONS)
+  const rules = patterns.map((rule) => ({ rule, found: compilePattern(rule) }))
+  // One test for all patterns: most commands match none. A flag that a pattern sets ends with its group.
+  const any = re2js().RE2JS.compile(patterns.map(({ pattern }) => `(?:${pattern})`).join('|') || NEVER)
+  return (text) => {
+    if (!any.test(text)) return SAFE
+    const matchedRules = rules.filter(({ found }) => found.test(text)).map(({ rule }) => rule)
+    return { severity: worst(matchedRules), matchedRules }
+  }
+}
+
+const NEVER = '[^\\s\\S]'
+
+const worst = (rules: readonly CommandSafetyPattern[]): CommandSeverity =>
+  rules.some(({ severity }) => severity === 'critical') ? 'critical' : 'warning'
+
+type Compiled = { readonly pattern: string } & ({ readonly found: RE2JS } | { readonly fault: string })
+
+/** A configuration is compiled to report its faults and to use it; this keeps the result. */
+const compiledPatterns = new WeakMap<CommandSafetyPattern, Compiled>()
+
+function tryCompile(rule: CommandSafetyPattern): Compiled {
+  const { id, pattern } = rule
+  const known = compiledPatterns.get(rule)
+  if (known?.pattern === pattern) return known
+  let tried: Compiled
+  try {
+    tried = { pattern, found: re2js().RE2JS.compile(pattern) }
+  } catch (thrown) {
+    tried = { pattern, fault: `The pattern of "${id}" is not a regular expression of RE2: ${messageOf(thrown)}.` }
+  }
+  compiledPatterns.set(rule, tried)
+  return tried
+}
+
+function compilePattern(rule: CommandSafetyPattern): RE2JS {
+  const tried = tryCompile(rule)
+  if ('fault' in tried) throw new BulkheadError('ConfigInvalid', tried.fault)
+  return tried.found
+}
+
+/** Why a pattern cannot be used, or undefined. */
+function patternFault(rule: CommandSafetyPattern): string | undefined {
+  const tried = tryCompile(rule)
+  return 'fault' in tried ? tried.fault : undefined
+}
 
 type Level = 'off' | CommandSafetyPattern['severity']
 const LEVELS: readonly Level[] = ['off', 'warning', 'critical']
@@ -35,7 +111,8 @@ function compile(layers: readonly LayerConfig[]): CommandSafety | undefined {
   const [trusted, project] = [configured(false), configured(true)]
   const enabled = trusted.findLast((config) => config.enabled !== undefined)?.enabled ?? true
   if (!enabled && !project.some((config) => config.enabled === true)) return undefined
-  const own = [...trusted, ...project].flatMap(({ patterns = [] }) => patterns).map((rule) => patternFault(rule) === undefined ? rule : { ...rule, pattern: '' })
+  const own = [...trusted, ...project].flatMap(({ patterns = [] }) => patterns)
+    .map((rule) => patternFault(rule) === undefined ? rule : { ...rule, pattern: '' })
   const levels = levelsOf(trusted, project)
   const patterns = [...COMMAND_SAFETY_PATTERNS, ...own].flatMap((pattern) => {
     const severity = levels(pattern)
@@ -52,8 +129,9 @@ export function patternDiagnostics(layers: readonly LayerConfig[]): readonly Dia
     (config.watchdogs?.commandSafety?.patterns ?? []).flatMap((rule, index): readonly Diagnostic[] => {
       const fault = patternFault(rule)
       return fault === undefined ? [] : [{
-        severity: 'error', stage: 'configSchema', code: 'ConfigInvalid', layer: layer === 'embedder' ? 'bundled' : layer, extensionId: null,
-        location, path: `/watchdogs/commandSafety/patterns/${index}/pattern`,
+        severity: 'error', stage: 'configSchema', code: 'ConfigInvalid',
+        layer: layer === 'embedder' ? 'bundled' : layer, extensionId: null, location,
+        path: `/watchdogs/commandSafety/patterns/${index}/pattern`,
         message: `${fault} Until it is corrected, it matches every command.`, cure: ERRORS.ConfigInvalid.cure,
       }]
     }))
@@ -77,7 +155,8 @@ const builtIn: CommandClassifier = (text) => {
 
 /** Arguments that cannot be checked count as critical. */
 const TOO_MANY_WORDS: CommandSafetyPattern = {
-  id: 'too-many-words', label: 'Too many strings to check', category: 'availability', severity: 'critical', platform: 'all', pattern: '',
+  id: 'too-many-words', label: 'Too many strings to check', category: 'availability', severity: 'critical',
+  platform: 'all', pattern: '',
   description: 'The arguments hold so many strings and lists that their commands cannot be checked.',
 }
 

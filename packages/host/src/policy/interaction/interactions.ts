@@ -6,7 +6,7 @@ import { untilAborted } from '@bulkhead/kit/deadlines'
 import { messageOf } from '@bulkhead/kit/error-message'
 import type { EventBus } from '../../records/events.ts'
 import { readApproval, raceInteractors } from './answers.ts'
-import { Mutex } from '../../model/leases.ts'
+import { Mutex } from '../../model/waiting.ts'
 
 export interface InteractionSources {
   /** Makes the ids of questions unique, also if one person answers several hosts. */

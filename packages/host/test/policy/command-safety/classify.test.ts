@@ -1,7 +1,7 @@
 import type { CommandSafetyPattern } from '@bulkhead/contract'
 import { commandSafetyPatternSchema } from '@bulkhead/contract/validation'
 import { describe, expect, test } from 'vitest'
-import { COMMAND_SAFETY_PATTERNS, createCommandClassifier } from '../../../src/policy/command-safety/classify.ts'
+import { COMMAND_SAFETY_PATTERNS, createCommandClassifier } from '../../../src/policy/command-safety/command-safety.ts'
 import { VECTORS } from './vectors.ts'
 
 const classify = createCommandClassifier()

@@ -1,7 +1,6 @@
 import type { CommandSafetyConfig, LayerConfig } from '@bulkhead/contract'
 import { describe, expect, test, vi } from 'vitest'
-import { COMMAND_SAFETY_PATTERNS } from '../../../src/policy/command-safety/classify.ts'
-import { commandSafetyOf } from '../../../src/policy/command-safety/command-safety.ts'
+import { COMMAND_SAFETY_PATTERNS, commandSafetyOf } from '../../../src/policy/command-safety/command-safety.ts'
 import { re2js } from '../../../src/extensions/schema-checks.ts'
 import { ScriptedApprover } from '../../twin/people.ts'
 import { createWorld, verdictOf, type ToolSketch } from '../../twin/world.ts'
