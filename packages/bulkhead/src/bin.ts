@@ -20,8 +20,6 @@ if (fault !== undefined) {
     )
     process.exitCode = 1
   })
-  const [{ main }, { keepCompiledCode }] = await Promise.all([
-    import('./cli/main.ts'), import('./cli/compiled-code.ts'),
-  ])
+  const { main, keepCompiledCode } = await import('./cli/main.ts')
   process.exitCode = await main(process.argv.slice(2), keepCompiledCode)
 }

@@ -2,7 +2,7 @@ import type { InteractionEnvelope, Interactor } from '@bulkhead/contract'
 import type { InstallPlan, Verdict } from '@bulkhead/loader'
 import { BulkheadError } from '@bulkhead/contract'
 import { describe, expect, it } from 'vitest'
-import { agree, readConsent } from '../src/cli/consent.ts'
+import { agree, readConsent } from '../src/cli/review.ts'
 
 const planOf = (verdict: Verdict) => ({ extension: { id: 'weather', version: '2.0.0', digests: { package: 'ab'.repeat(64) } }, verdict }) as unknown as InstallPlan
 const first = planOf({ kind: 'consent', explicit: false, reasons: ['new'] })

@@ -1,7 +1,7 @@
 import { Writable } from 'node:stream'
 import { stripVTControlCharacters } from 'node:util'
 import { expect, it } from 'vitest'
-import { createProgress, sizeInWords } from '../src/cli/progress.ts'
+import { createProgress, sizeInWords } from '../src/cli/output.ts'
 
 const stream = (isTTY: boolean) => {
   const written: string[] = []

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import type { JsonObject } from '@bulkhead/kit/json'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { createHost, type CreateHostOptions } from '../src/index.ts'
-import { ownCode } from '../src/facade/own-code.ts'
+import { ownCode } from '../src/facade/folders.ts'
 import { writeExtension } from './extension-folder.ts'
 
 let root: string

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { ConfigFile, Interactor, TrustStanding } from '@bulkhead/contract'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { agreeToProject } from '../src/cli/consent.ts'
+import { agreeToProject } from '../src/cli/review.ts'
 import { inside } from './command-inside.ts'
 import { writeExtension } from './extension-folder.ts'
 

@@ -12,7 +12,7 @@ import { printJson } from './output.ts'
 import { type Command, UsageError } from './command.ts'
 import { readExtensionFolder } from './pack.ts'
 import { HOME_DETAILS, HOME_OPTIONS, readOptions } from './host-options.ts'
-import { extensionLines, line } from './plan-text.ts'
+import { extensionLines, line } from './review.ts'
 
 export const check: Command = {
   usage: 'bulkhead check DIR [--config JSON] [--json] [--home DIR]',

@@ -5,11 +5,9 @@ import { accountName, homeFolder } from '../facade/folders.ts'
 import { loaderOptions, workspaceError } from '../facade/loader-options.ts'
 import { ProjectConsent } from '../facade/project-trust.ts'
 import { UsageError, type Command } from './command.ts'
-import { agree, readConsent } from './consent.ts'
+import { agree, planJson, planText, readConsent } from './review.ts'
 import { COMMON_DETAILS, COMMON_OPTIONS, readOptions, terminal, type HostValues } from './host-options.ts'
-import { diagnosticText, printJson } from './output.ts'
-import { planJson, planText } from './plan-text.ts'
-import { createProgress, type Progress } from './progress.ts'
+import { createProgress, diagnosticText, printJson, type Progress } from './output.ts'
 
 export const CONSENT_OPTIONS = {
   'yes': { type: 'boolean', short: 'y' }, 'accept': { type: 'string' }, 'dry-run': { type: 'boolean' },

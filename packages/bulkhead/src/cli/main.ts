@@ -1,7 +1,11 @@
+import { existsSync, mkdirSync, statSync } from 'node:fs'
+import { enableCompileCache, getCompileCacheDir } from 'node:module'
+import { dirname, join } from 'node:path'
+import { userCacheFolder } from '../facade/folders.ts'
 import { CORE_VERSION } from '../facade/version.ts'
 import { UsageError, type Command } from './command.ts'
 
-// Import nothing else here: --help and --version must start fast.
+// Import nothing else of the workspace here: --help and --version must start fast.
 
 /** All commands. Each module is imported on first use. */
 export const COMMANDS: ReadonlyMap<string, { readonly summary: string; load(): Promise<Command> }> = new Map([
@@ -11,7 +15,7 @@ export const COMMANDS: ReadonlyMap<string, { readonly summary: string; load(): P
   }],
   ['explain', {
     summary: 'Show whether a call would be allowed, which rule decides, and how to change it',
-    load: async () => (await import('./explain.ts')).explain,
+    load: async () => (await import('./call.ts')).explain,
   }],
   ['approvals', {
     summary: 'List, show and revoke stored approvals',
@@ -55,7 +59,7 @@ export const COMMANDS: ReadonlyMap<string, { readonly summary: string; load(): P
   }],
   ['verify', {
     summary: 'Verify the integrity of a folder, a tarball, or all installed extensions',
-    load: async () => (await import('./verify.ts')).verify,
+    load: async () => (await import('./pack.ts')).verify,
   }],
   ['trust-root', {
     summary: 'Show, refresh or replace the trust root for signatures',
@@ -131,4 +135,28 @@ function help(): string {
   const lines = [...COMMANDS].map(([name, { summary }]) => `  ${name.padEnd(width)}  ${summary}`)
   const more = `Run bulkhead COMMAND --help for details. Add --json for machine-readable output.\n${EXIT_CODES}`
   return `bulkhead ${CORE_VERSION}: a host for agent tools\n\nCommands\n${lines.join('\n')}\n\n${more}\n`
+}
+
+/**
+ * Enables the compile cache of Node, which halves the start time of the next command. Cached code runs as this user, so
+ * the folder is used only if no other user can write to it. Node's own environment variables take precedence. Never
+ * throws.
+ */
+export function keepCompiledCode(folder = userCacheFolder()): void {
+  if (getCompileCacheDir() !== undefined || process.env['NODE_DISABLE_COMPILE_CACHE']) return
+  try {
+    const code = join(folder, 'code')
+    // Not recursive: below /proc, where folders cannot be created, a recursive mkdir never returns.
+    for (const path of [dirname(folder), folder, code]) if (!existsSync(path)) mkdirSync(path, { mode: 0o700 })
+    if (isOnlyOurs(folder) && isOnlyOurs(code)) enableCompileCache(code)
+  } catch {
+    // The home folder is missing or not writable.
+  }
+}
+
+/** Systems without user ids protect user folders in other ways. */
+function isOnlyOurs(folder: string): boolean {
+  const { uid, mode } = statSync(folder)
+  const self = process.getuid?.()
+  return self === undefined || (uid === self && (mode & 0o022) === 0)
 }

@@ -144,6 +144,9 @@ export function serverTable(servers: readonly McpServerStatus[]): string {
   return `\n${table(HEADINGS, rows)}${serverFaults(servers)}${hint}`
 }
 
+/** A local MCP server runs as a process of the user, without a sandbox. */
+export const UNCONFINED = 'not confined: it can do everything your account can'
+
 /** One line for each server that failed. */
 const serverFaults = (servers: readonly McpServerStatus[]): string =>
   servers.map(({ name, error }) => error ? `${name}: ${error.code} ${visibleText(error.message)}\n` : '').join('')
@@ -158,4 +161,47 @@ export const serverJson = (servers: readonly McpServerStatus[]) =>
 export function serverMeant(tool: string, { name }: Pick<McpServerStatus, 'name'>): boolean {
   const flat = (text: string) => text.replaceAll(/[^A-Za-z0-9_]/g, '_')
   return flat(tool).replace(/^mcp_+/, '').startsWith(`${flat(name)}_`)
+}
+
+const BAR_WIDTH = 24
+const DRAW_EVERY_MS = 80
+
+export interface Progress {
+  report(received: number, total: number | undefined): void
+  /** Clears the line. */
+  end(): void
+}
+
+/** A progress bar. Writes nothing unless the stream is a terminal. */
+export function createProgress(label: string, stream: NodeJS.WriteStream = process.stderr): Progress {
+  if (!stream.isTTY) return { report: () => {}, end: () => {} }
+  let drawnAt = 0
+  let drawn = false
+  return {
+    report(received, total) {
+      const now = performance.now()
+      if (now - drawnAt < DRAW_EVERY_MS && received !== total) return
+      drawnAt = now
+      drawn = true
+      stream.write(`\r\u001b[2K${label} ${barOf(received, total, stream)} ${sizeInWords(received)}`)
+    },
+    end() {
+      if (drawn) stream.write('\r\u001b[2K')
+      drawn = false
+    },
+  }
+}
+
+function barOf(received: number, total: number | undefined, stream: NodeJS.WriteStream): string {
+  if (total === undefined || total === 0) return styleText('dim', '…', { stream })
+  const part = Math.min(1, received / total)
+  const full = Math.round(part * BAR_WIDTH)
+  const done = styleText('cyan', '█'.repeat(full), { stream })
+  const rest = styleText('dim', '░'.repeat(BAR_WIDTH - full), { stream })
+  return `${done}${rest} ${String(Math.round(part * 100)).padStart(3)} %`
+}
+
+export function sizeInWords(bytes: number): string {
+  if (bytes < 1_000) return `${bytes} B`
+  return bytes < 1_000_000 ? `${(bytes / 1_000).toFixed(1)} kB` : `${(bytes / 1_000_000).toFixed(1)} MB`
 }

@@ -1,8 +1,7 @@
 import { powerPhrases, type ToolListing } from '@bulkhead/contract'
-import { diagnosticText, printJson, serverJson, serverTable, table } from './output.ts'
+import { diagnosticText, printJson, serverJson, serverTable, table, UNCONFINED } from './output.ts'
 import { type Command, UsageError } from './command.ts'
 import { COMMON_DETAILS, COMMON_OPTIONS, openHost, readOptions } from './host-options.ts'
-import { UNCONFINED } from './plan-text.ts'
 
 export const tools: Command = {
   usage: 'bulkhead tools [--powers] [--connect] [--json] [--workspace DIR] [--home DIR] [--trust-project]',

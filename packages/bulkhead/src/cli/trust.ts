@@ -9,10 +9,9 @@ import { createLoader, looseningSettings, type LooseningSetting } from '@bulkhea
 import { homeFolder } from '../facade/folders.ts'
 import { loaderOptions } from '../facade/loader-options.ts'
 import { UsageError, type Command } from './command.ts'
-import { agreeToProject, readConsent } from './consent.ts'
-import { diagnosticText, jsonText, printJson, table } from './output.ts'
+import { agreeToProject, extensionJson, extensionLines, line, readConsent } from './review.ts'
+import { diagnosticText, jsonText, printJson, table, UNCONFINED } from './output.ts'
 import { HOME_OPTIONS, readOptions } from './host-options.ts'
-import { extensionJson, extensionLines, line, UNCONFINED } from './plan-text.ts'
 
 const DECISIONS = {
   decline: 'declined', once: 'once', revoke: 'revoked',

@@ -3,11 +3,10 @@ import { meantNames, visibleText } from '@bulkhead/kit/text'
 import type { Installer, NewerVersion } from '@bulkhead/loader'
 import { accountName } from '../facade/folders.ts'
 import { UsageError, type Command } from './command.ts'
-import { agree, readConsent } from './consent.ts'
+import { agree, planJson, planText, readConsent } from './review.ts'
 import { COMMON_DETAILS, COMMON_OPTIONS, readOptions } from './host-options.ts'
 import { CONSENT_DETAILS, CONSENT_OPTIONS, INSTALLER_DETAILS, INSTALLER_OPTIONS, openInstaller } from './install.ts'
 import { faultJson, faultText, printJson, table } from './output.ts'
-import { planJson, planText } from './plan-text.ts'
 
 export const update: Command = {
   usage: 'bulkhead update [ID…] [--yes] [--accept DIGEST] [--dry-run] [--project] [--registry URL] [--json] [--workspace DIR] [--home DIR] [--trust-project]',

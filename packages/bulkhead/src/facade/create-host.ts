@@ -1,5 +1,6 @@
 import { join, resolve } from 'node:path'
 import type { McpServerStatus } from '@bulkhead/bridges/mcp'
+import { traceTools, type EventSource } from '@bulkhead/bridges/otel'
 import {
   BulkheadError, type Clock, type ConfigFile, type ProjectTrust, requireOptions, type Store, type ToolDefinition,
 } from '@bulkhead/contract'
@@ -19,7 +20,7 @@ import {
   canonicalFolder, openPlace, OpenPlaces, operatorEnvironment, type PlaceOptions, type TrustChoice,
 } from './open-place.ts'
 import { createProcessOwner, createSidecar } from './sidecar.ts'
-import { traceWherePresent } from './tracing.ts'
+import { CORE_VERSION } from './version.ts'
 
 export interface CreateHostOptions extends BundledLayerOptions, LayerFolders, PlaceOptions {
   /** The folder that tools work on. It contains the project layer. */
@@ -235,4 +236,26 @@ function createBundledLayer({ runAgent, fetchHosts }: BundledLayerOptions, home:
     },
     offeredTools: (session) => shelf.offered(session.id, session.tools()),
   }
+}
+
+/** Creates a span for every call if OpenTelemetry is set up in this process. Returns a disposer. */
+export async function traceWherePresent(host: EventSource): Promise<() => void> {
+  if (!(REGISTERED in globalThis)) return () => undefined
+  const api = await import('@opentelemetry/api').catch(() => undefined)
+  if (api === undefined) return () => undefined
+  const nowhere = new api.ProxyTracerProvider()
+  // Without a provider the API creates no-op spans, which still cost time.
+  if (kindOf(api.trace.getTracerProvider()) === kindOf(nowhere)) return () => undefined
+  return traceTools(host, {
+    tracer: api.trace.getTracer('bulkhead', CORE_VERSION), within: (span) => api.trace.setSpan(api.ROOT_CONTEXT, span),
+  })
+}
+
+/** The global that all copies of the API share. Absent if OpenTelemetry is not set up. */
+const REGISTERED = Symbol.for('opentelemetry.js.api.1')
+
+/** The class of the real provider behind the proxy. */
+function kindOf(provider: object): unknown {
+  const isProxy = 'getDelegate' in provider && typeof provider.getDelegate === 'function'
+  return (isProxy ? (provider as { getDelegate(): object }).getDelegate() : provider).constructor
 }

@@ -5,10 +5,9 @@ import type { ConfigFile, Interactor, Loader, LoadReport, ProjectStanding, Proje
 import type { Host, Place, SwitchReport } from '@bulkhead/host'
 import type { OperatorEnvironment } from '@bulkhead/sandbox'
 import { ConnectedServers } from './connected-servers.ts'
-import { keptFolders } from './folders.ts'
+import { keptFolders, ownCode } from './folders.ts'
 import { lateSandbox, loadLateCode } from './late-sandbox.ts'
 import { workspaceError } from './loader-options.ts'
-import { ownCode } from './own-code.ts'
 import { ProjectConsent, type TrustOutcome } from './project-trust.ts'
 
 export interface PlaceOptions {
