@@ -3,11 +3,10 @@ import { SideError } from './harness/started-side.ts'
 import { latestOf, mergeLatest, serialize, resultOf, type Result } from './harness/result.ts'
 import { painterFor, renderReport } from './harness/report.ts'
 import { FULL, QUICK, runSubject, type OnRound } from './harness/run.ts'
-import { openCatalog } from './harness/subject.ts'
+import type { Subjects } from './harness/subject.ts'
 
 export interface Surroundings {
-  /** The folder of the subjects; ends with a slash. */
-  readonly subjects: URL
+  readonly subjects: Subjects
   /** The results file of a full run, unless `--out` names another. */
   readonly latest: string
   readonly stdout: NodeJS.WritableStream
@@ -16,15 +15,15 @@ export interface Surroundings {
 
 /** Returns the exit code: 0 measured, 1 a side failed or, if strict, a goal was missed, 2 wrong usage. */
 export async function runCommand(argv: readonly string[], around: Surroundings): Promise<0 | 1 | 2> {
-  const { stdout, stderr } = around
-  const catalog = await openCatalog(around.subjects)
-  const request = readRequest(argv, catalog.names)
+  const { subjects, stdout, stderr } = around
+  const known = Object.keys(subjects)
+  const request = readRequest(argv, known)
   if (request.kind === 'complaint') {
     stderr.write(`${request.text}\n`)
     return 2
   }
   if (request.kind === 'help') {
-    stdout.write(`${USAGE}\n\nSubjects: ${catalog.names.join(', ')}\n`)
+    stdout.write(`${USAGE}\n\nSubjects: ${known.join(', ')}\n`)
     return 0
   }
 
@@ -33,7 +32,7 @@ export async function runCommand(argv: readonly string[], around: Surroundings):
   const results = new Map<string, Result>()
   try {
     for (const name of request.names) {
-      const subject = await catalog.load(name)
+      const subject = await subjects[name]!()
       const result = resultOf(subject, pace, await runSubject(subject, pace, progress(name, request.json, stderr)))
       results.set(name, result)
       if (!request.json) stdout.write(`${renderReport(name, result, painterFor(stdout))}\n`)
@@ -46,7 +45,7 @@ export async function runCommand(argv: readonly string[], around: Surroundings):
     return 1
   }
   if (request.json) stdout.write(serialize(latestOf(results)))
-  return request.strict && [...results.values()].some(({ ratios }) => ratios.some(({ met }) => !met)) ? 1 : 0
+  return request.strict && [...results.values()].some(({ ratios }) => ratios.some(({ met }) => met === false)) ? 1 : 0
 }
 
 /** Progress on a terminal: one line that is overwritten and finally erased. */

@@ -2,7 +2,21 @@ import { fileURLToPath } from 'node:url'
 import { runCommand } from './command.ts'
 
 process.exitCode = await runCommand(process.argv.slice(2), {
-  subjects: new URL('./subjects/', import.meta.url),
+  subjects: {
+    'host-audit': async () => (await import('./subjects/host-calls.ts')).hostAudit,
+    'host-call': async () => (await import('./subjects/host-calls.ts')).hostCall,
+    'host-session': async () => (await import('./subjects/host-fleet.ts')).hostSession,
+    'host-start': async () => (await import('./subjects/host-fleet.ts')).hostStart,
+    'host-tools': async () => (await import('./subjects/host-calls.ts')).hostTools,
+    loader: async () => (await import('./subjects/loader.ts')).loader,
+    'loader-warm': async () => (await import('./subjects/loader.ts')).loaderWarm,
+    'sandbox-idle': async () => (await import('./subjects/sandbox-memory.ts')).sandboxIdle,
+    'sandbox-large': async () => (await import('./subjects/sandbox-calls.ts')).sandboxLarge,
+    'sandbox-memory': async () => (await import('./subjects/sandbox-memory.ts')).sandboxMemory,
+    'sandbox-small': async () => (await import('./subjects/sandbox-calls.ts')).sandboxSmall,
+    'sandbox-start': async () => (await import('./subjects/sandbox-start.ts')).sandboxStart,
+    tools: async () => (await import('./subjects/tools.ts')).tools,
+  },
   latest: fileURLToPath(new URL('../latest.json', import.meta.url)),
   stdout: process.stdout,
   stderr: process.stderr,

@@ -1,12 +1,33 @@
-import { access, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { access, mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
 import { text } from 'node:stream/consumers'
-import { pathToFileURL } from 'node:url'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { runCommand } from '../src/command.ts'
 import type { Latest } from '../src/harness/result.ts'
+import { defineSubject } from '../src/harness/subject.ts'
+import { spinning } from './fixtures/sides.ts'
+
+const slower = defineSubject({
+  title: 'Two clocks',
+  compares: 'A call of 100 µs against one of 300 µs.',
+  sides: [spinning('short', 100), spinning('long', 300)],
+  modes: [{ kind: 'latency' }],
+  // Far from the real ratio of 3, so that a stall of the machine changes nothing.
+  ratios: [
+    { side: 'long', measure: 'p50', is: '≥', ratio: 0.0001, against: 'short' },
+    { side: 'long', measure: 'p50', is: '≤', ratio: 0.0001, against: 'short' },
+  ],
+})
+
+const wrong = defineSubject({
+  title: 'A side with wrong answers',
+  compares: 'A correct side against one with wrong answers.',
+  sides: [spinning('honest', 10), spinning('mistaken', 10, { run: async () => 'nonsense' })],
+  modes: [{ kind: 'latency' }],
+  ratios: [],
+})
 
 let folder: string
 beforeEach(async () => void (folder = await mkdtemp(join(tmpdir(), 'bench-command-'))))
@@ -17,7 +38,7 @@ async function bench(...argv: string[]) {
   const stderr = new PassThrough()
   const latest = join(folder, 'latest.json')
   const code = await runCommand(
-    argv, { subjects: new URL('./fixtures/subjects/', import.meta.url), latest, stdout, stderr },
+    argv, { subjects: { slower: async () => slower, wrong: async () => wrong }, latest, stdout, stderr },
   )
   return { code, latest, out: await text(stdout.end()), err: await text(stderr.end()) }
 }
@@ -51,15 +72,9 @@ describe('pnpm bench', () => {
   it('selects all subjects that start with the given word', async () => {
     const { out } = await bench('slow', 'slower', '--quick', '--json')
     expect(out).toBe('')
-    await mkdir(join(folder, 'subjects'))
-    const source = new URL('./fixtures/subjects/slower.ts', import.meta.url).href
-    for (const name of ['a-one', 'a-two', 'ab', 'b']) {
-      await writeFile(join(folder, 'subjects', `${name}.ts`), `export { subject } from '${source}'`)
-    }
+    const subjects = Object.fromEntries(['a-one', 'a-two', 'ab', 'b'].map((name) => [name, async () => slower]))
     const stdout = new PassThrough()
-    const around = {
-      subjects: pathToFileURL(join(folder, 'subjects/')), latest: join(folder, 'latest.json'), stdout, stderr: stdout,
-    }
+    const around = { subjects, latest: join(folder, 'latest.json'), stdout, stderr: stdout }
     expect(await runCommand(['b', 'a', 'a-two', '--quick', '--json'], around)).toBe(0)
     expect(Object.keys((JSON.parse(await text(stdout.end())) as Latest).subjects)).toEqual(['a-one', 'a-two', 'b'])
   })

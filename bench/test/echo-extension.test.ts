@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { manifestSchema } from '@bulkhead/contract/validation'
 import { describe, expect, it } from 'vitest'
-import { payload } from '../src/loads/payload.ts'
+import { payload } from '../src/loads/echo.ts'
 
 const folder = new URL('../extensions/echo/', import.meta.url)
 

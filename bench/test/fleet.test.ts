@@ -3,10 +3,9 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { expect, it } from 'vitest'
 import { startFleet, layOutFleet, openFleet } from '../src/loads/fleet.ts'
-import { subject as session } from '../src/subjects/host-session.ts'
-import { subject as start } from '../src/subjects/host-start.ts'
+import { hostSession, hostStart } from '../src/subjects/host-fleet.ts'
 
-const peer = fileURLToPath(new URL('../src/peers/fleet-memory.ts', import.meta.url))
+const peer = fileURLToPath(new URL('../src/peers/memory.ts', import.meta.url))
 const SMALL = { loaded: 5, active: 2, sessions: 2 }
 
 it('a fleet has the requested number of extensions and sessions', async () => {
@@ -25,14 +24,15 @@ it('a fleet has the requested number of extensions and sessions', async () => {
 })
 
 it('a separate process reports the memory of a fleet', async () => {
-  const { stdout } = await promisify(execFile)(process.execPath, [peer, JSON.stringify(SMALL)], { timeout: 540_000 })
+  const { stdout } = await promisify(execFile)(process.execPath, [peer, 'host', JSON.stringify(SMALL)], {
+    timeout: 540_000,
+  })
   expect(Number(stdout)).toBeGreaterThan(30)
 })
 
 it('the subjects of the host use the full fleet', () => {
-  const promised = 'host with 1,000 loaded, 50 active, 20 sessions'
-  expect(session.goals.map(({ side, measure, ratio }) => [side, measure, ratio])).toEqual([
-    [promised, 'p50', 5_000], [promised, 'p99', 5_000],
+  expect([...hostSession.sides, ...hostStart.sides].map(({ name, answer }) => [name, answer(0)])).toEqual([
+    ['host with what ships with it', 0], ['host with 1,000 loaded, 50 active, 20 sessions', 1_000],
+    ['host that finds what ships with it', 0], ['host that finds 1,000', 1_000],
   ])
-  expect([...session.sides, ...start.sides]).toHaveLength(4)
 })

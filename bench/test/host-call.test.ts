@@ -5,9 +5,8 @@ import { promisify } from 'node:util'
 import { describe, expect, it } from 'vitest'
 import { thoroughly } from '../../scripts/thoroughly.ts'
 import type { Latest } from '../src/harness/result.ts'
-import { guardedCall } from '../src/sides/guarded-call.ts'
-import { payload } from '../src/loads/payload.ts'
-import { subject } from '../src/subjects/host-call.ts'
+import { payload } from '../src/loads/echo.ts'
+import { guardedCall, hostCall } from '../src/subjects/host-calls.ts'
 
 const main = fileURLToPath(new URL('../src/main.ts', import.meta.url))
 const latest = new URL('../latest.json', import.meta.url)
@@ -23,7 +22,7 @@ describe('a guarded call', () => {
     const { stdout } = await bench(...tried, '--quick', '--json')
     const { subjects } = JSON.parse(stdout) as Latest
     expect(Object.keys(subjects)).toEqual(tried)
-    expect(subjects['host-call']?.sides.map(({ name }) => name)).toEqual(subject.sides.map(({ name }) => name))
+    expect(subjects['host-call']?.sides.map(({ name }) => name)).toEqual(hostCall.sides.map(({ name }) => name))
     for (const side of Object.values(subjects).flatMap(({ sides }) => sides)) {
       expect(side.measures.map(({ measure }) => measure)).toEqual(['p50', 'p99', '64-way'])
       for (const { value } of side.measures) expect(value).toBeGreaterThan(1)

@@ -8,7 +8,7 @@ import { defineSubject } from '../src/harness/subject.ts'
 import { spinning } from './fixtures/sides.ts'
 
 const subject = defineSubject({
-  title: 'T', compares: 'C', sides: [spinning('a', 1)], modes: [{ kind: 'latency' }], goals: [],
+  title: 'T', compares: 'C', sides: [spinning('a', 1)], modes: [{ kind: 'latency' }], ratios: [],
 })
 const result = { ...resultOf(subject, QUICK, await runSubject(subject, QUICK)), seconds: 1.23456789 }
 

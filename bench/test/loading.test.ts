@@ -1,8 +1,7 @@
 import { existsSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { sharedLayer } from '../src/loads/extension-layer.ts'
-import { loadingSides } from '../src/subjects/loader.ts'
-import { warmStartSides } from '../src/subjects/loader-warm.ts'
+import { loadingSides, warmStartSides } from '../src/subjects/loader.ts'
 
 describe('loading', () => {
   it('works repeatedly for every side', async () => {

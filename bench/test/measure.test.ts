@@ -1,5 +1,5 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
-import { takeTurn } from '../src/harness/measure.ts'
+import { takeTurn } from '../src/harness/started-side.ts'
 import type { Runner } from '../src/harness/subject.ts'
 import { spinning } from './fixtures/sides.ts'
 

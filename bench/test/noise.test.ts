@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { spin, startNoiseMeter } from '../src/harness/noise.ts'
+import { spin, startNoiseMeter } from '../src/harness/run.ts'
 
 describe('the noise meter', () => {
   it('times the calibration loop in every sample', () => {

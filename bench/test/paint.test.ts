@@ -10,7 +10,8 @@ const terminal = () => Object.assign(
 
 beforeEach(() => {
   vi.stubEnv('TERM', 'xterm-256color')
-  for (const name of ['CI', 'FORCE_COLOR', 'NO_COLOR', 'NODE_DISABLE_COLORS', 'TEAMCITY_VERSION', 'TF_BUILD', 'TMUX']) vi.stubEnv(name, undefined)
+  const names = ['CI', 'FORCE_COLOR', 'NO_COLOR', 'NODE_DISABLE_COLORS', 'TEAMCITY_VERSION', 'TF_BUILD', 'TMUX']
+  for (const name of names) vi.stubEnv(name, undefined)
 })
 afterEach(() => vi.unstubAllEnvs())
 

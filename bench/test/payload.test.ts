@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { LARGE_PAYLOAD_BYTES, largePayload, payload, PAYLOAD_BYTES } from '../src/loads/payload.ts'
+import { LARGE_PAYLOAD_BYTES, largePayload, payload, PAYLOAD_BYTES } from '../src/loads/echo.ts'
 
 describe('payload', () => {
   it.each([

@@ -43,7 +43,10 @@ const result: Result = {
       ],
     },
   ],
-  ratios: [ratio({}), ratio({ measure: '64-way', is: '≥', ratio: 5, median: 4, met: false })],
+  ratios: [
+    ratio({}), ratio({ measure: '64-way', is: '≥', ratio: 5, median: 4, met: false }),
+    { side: 'theirs', measure: 'p50', against: 'ours', median: 4, low: 3, high: 5 },
+  ],
   noise: {
     spinMs: { median: 1.2, low: 1.1, high: 1.3, spread: 0.05 }, loadBefore: 0.12, loadAfter: 1.5,
     typical: 0.06, widest: { side: 'theirs', measure: '64-way', spread: 0.3 }, quiet: true,
@@ -60,9 +63,10 @@ Ours against theirs.
 ours       45.7      2 %          123,457     10 %
 theirs    1,235      0 %              100     30 %
 
-measure   of     against   ratio   half of the rounds   goal
-p50       ours   theirs     0.25   0.20 – 0.30          ≤ 0.5   met
-64-way    ours   theirs     4.00   0.20 – 0.30          ≥ 5     missed
+measure   of       against   ratio   half of the rounds   goal
+p50       ours     theirs     0.25   0.20 – 0.30          ≤ 0.5   met
+64-way    ours     theirs     4.00   0.20 – 0.30          ≥ 5     missed
+p50       theirs   ours       4.00   3.00 – 5.00
 
 Noise: spread of a side 6 %, at most 30 % (theirs, 64-way); calibration loop 1.20 ms, 5 %; load 0.1 before, 1.5 after.
 30 rounds in 12.3 s on Node v26.0.0, linux x64, 2 × Abacus
@@ -83,8 +87,9 @@ Noise: spread of a side 6 %, at most 30 % (theirs, 64-way); calibration loop 1.2
     expect(renderReport('s', { ...result, quick: true }, plain)).toContain('a quick run')
   })
 
-  it('omits the goals if there are none', () => {
-    expect(renderReport('s', { ...result, ratios: [] }, plain)).not.toContain('goal')
+  it('omits the ratios and the goals if there are none', () => {
+    expect(renderReport('s', { ...result, ratios: result.ratios.slice(2) }, plain)).not.toContain('goal')
+    expect(renderReport('s', { ...result, ratios: [] }, plain)).not.toContain('half of the rounds')
   })
 })
 

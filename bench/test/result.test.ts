@@ -1,10 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import type { Series } from '../src/harness/started-side.ts'
 import { resultOf } from '../src/harness/result.ts'
-import { FULL } from '../src/harness/run.ts'
-import type { Recording } from '../src/harness/run.ts'
-import { defineSubject } from '../src/harness/subject.ts'
-import type { Measure } from '../src/harness/subject.ts'
+import { FULL, type Recording } from '../src/harness/run.ts'
+import { defineSubject, type Measure } from '../src/harness/subject.ts'
 import { spinning } from './fixtures/sides.ts'
 
 const subject = defineSubject({
@@ -12,11 +10,12 @@ const subject = defineSubject({
   compares: 'C',
   sides: [spinning('ours', 1), spinning('theirs', 1)],
   modes: [{ kind: 'latency' }, { kind: 'throughput', concurrency: 64 }],
-  goals: [
+  ratios: [
     { side: 'ours', measure: 'p50', is: '≤', ratio: 0.5, against: 'theirs' },
     { side: 'ours', measure: 'p50', is: '≤', ratio: 0.25, against: 'theirs' },
     { side: 'ours', measure: '64-way', is: '≥', ratio: 2, against: 'theirs' },
     { side: 'ours', measure: '64-way', is: '≥', ratio: 3, against: 'theirs' },
+    { side: 'ours', measure: '64-way', against: 'theirs' },
   ],
 })
 
@@ -47,6 +46,7 @@ describe('resultOf', () => {
       [0.3, 0.2, 0.3],
       [2.5, 2, 3],
       [2.5, 2, 3],
+      [2.5, 2, 3],
     ])
   })
 
@@ -56,6 +56,7 @@ describe('resultOf', () => {
       { met: false, clear: false },
       { met: true, clear: true },
       { met: false, clear: false },
+      { met: undefined, clear: undefined },
     ])
   })
 

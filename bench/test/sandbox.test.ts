@@ -9,7 +9,7 @@ import { awakeThread, hullShare, residentHull } from '../src/subjects/sandbox-me
 const main = fileURLToPath(new URL('../src/main.ts', import.meta.url))
 const TIMEOUT_MS = 540_000
 
-it('runs every side of calls and starts, and computes the ratio of each goal', async () => {
+it('runs every side of calls and starts, and computes each ratio', async () => {
   const tried = thoroughly(['sandbox-small'], ['sandbox-large', 'sandbox-small', 'sandbox-start'])
   const argv = [main, ...tried, '--quick', '--json']
   const { stdout } = await promisify(execFile)(process.execPath, argv, { timeout: TIMEOUT_MS })

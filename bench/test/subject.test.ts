@@ -1,19 +1,18 @@
 import { describe, expect, it } from 'vitest'
-import { defineSubject, measuresOf } from '../src/harness/subject.ts'
-import type { Goal, Mode } from '../src/harness/subject.ts'
+import { defineSubject, measuresOf, type Goal, type Mode } from '../src/harness/subject.ts'
 import { spinning } from './fixtures/sides.ts'
 
 const latency = { kind: 'latency' } as const
-const named = (names: string[], modes: Mode[], goals: Goal[] = []) =>
-  () => defineSubject({ title: 'T', compares: 'C', sides: names.map((name) => spinning(name, 1)), modes, goals })
+const named = (names: string[], modes: Mode[], ratios: Goal[] = []) =>
+  () => defineSubject({ title: 'T', compares: 'C', sides: names.map((name) => spinning(name, 1)), modes, ratios })
 
 describe('defineSubject', () => {
-  it('rejects goals of unknown sides, also at compile time', () => {
+  it('rejects ratios of unknown sides, also at compile time', () => {
     const both = { title: 'T', compares: 'C', sides: [spinning('a', 1), spinning('b', 1)], modes: [latency] }
     const goal = { side: 'a', measure: 'p50', is: '≤', ratio: 1 } as const
-    expect(() => defineSubject({ ...both, goals: [{ ...goal, against: 'b' }] })).not.toThrow()
+    expect(() => defineSubject({ ...both, ratios: [{ ...goal, against: 'b' }] })).not.toThrow()
     // @ts-expect-error: no side has the name "c"
-    expect(() => defineSubject({ ...both, goals: [{ ...goal, against: 'c' }] })).toThrow('"c"')
+    expect(() => defineSubject({ ...both, ratios: [{ ...goal, against: 'c' }] })).toThrow('"c"')
   })
 
   it.each([

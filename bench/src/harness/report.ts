@@ -33,6 +33,8 @@ function sidesTable({ sides }: Result, paint: Paint): string[] {
   return renderTable(columns, rows, paint)
 }
 
+const GOAL_COLUMNS: readonly Column[] = [{ title: 'goal', align: 'left' }, { title: '', align: 'left' }]
+
 function ratiosTable(ratios: readonly RatioResult[], paint: Paint): string[] {
   const columns: Column[] = [
     { title: 'measure', align: 'left' },
@@ -40,24 +42,25 @@ function ratiosTable(ratios: readonly RatioResult[], paint: Paint): string[] {
     { title: 'against', align: 'left' },
     { title: 'ratio', align: 'right' },
     { title: 'half of the rounds', align: 'left' },
-    { title: 'goal', align: 'left' },
-    { title: '', align: 'left' },
+    ...(ratios.some(({ met }) => met !== undefined) ? GOAL_COLUMNS : []),
   ]
   const rows = ratios.map((ratio): Cell[] => [
     { text: ratio.measure },
     { text: ratio.side },
-    { text: ratio.against ?? '' },
+    { text: ratio.against },
     { text: ratio.median.toFixed(2), style: 'bold' },
     { text: `${ratio.low.toFixed(2)} – ${ratio.high.toFixed(2)}`, style: 'dim' },
-    { text: `${ratio.is} ${ratio.ratio}` },
-    verdict(ratio),
+    ...goalCells(ratio),
   ])
   return renderTable(columns, rows, paint)
 }
 
-function verdict({ met, clear }: RatioResult): Cell {
+function goalCells({ is, ratio, met, clear }: RatioResult): Cell[] {
+  if (met === undefined) return []
   const word = met ? 'met' : 'missed'
-  return clear ? { text: word, style: met ? 'green' : 'red' } : { text: `${word}, within the noise`, style: 'yellow' }
+  const verdict: Cell = clear ? { text: word, style: met ? 'green' : 'red' }
+    : { text: `${word}, within the noise`, style: 'yellow' }
+  return [{ text: `${is} ${ratio}` }, verdict]
 }
 
 function noiseLine(noise: Noise): string {

@@ -1,9 +1,8 @@
 import { readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { errorCode } from '@bulkhead/kit/error-message'
-import { describeMachine, type Machine, type MachineNoise } from './noise.ts'
-import type { Pace, Recording } from './run.ts'
+import { describeMachine, type Machine, type MachineNoise, type Pace, type Recording } from './run.ts'
 import { summarize, type Summary } from './statistics.ts'
-import type { Goal, Measure, Subject } from './subject.ts'
+import type { Goal, Measure, Ratio, Subject } from './subject.ts'
 
 /** One run of one subject, as `latest.json` stores it. */
 export interface Result {
@@ -35,11 +34,12 @@ export interface MeasureResult {
   readonly spread: number
 }
 
-/** The goal, and the ratios of the rounds. Both sides of a round ran on the machine in the same state. */
-export interface RatioResult extends Goal, Omit<Summary, 'spread'> {
-  readonly met: boolean
+/** The ratios of the rounds. Both sides of a round ran on the machine in the same state. */
+export interface RatioResult extends Ratio, Partial<Pick<Goal, 'is' | 'ratio'>>, Omit<Summary, 'spread'> {
+  /** Present if there is a goal. */
+  readonly met?: boolean
   /** False if the goal lies between the quartiles of the ratios. Then the result is within the noise. */
-  readonly clear: boolean
+  readonly clear?: boolean
 }
 
 export interface Noise extends MachineNoise {
@@ -75,7 +75,7 @@ export function resultOf(subject: Subject, pace: Pace, recording: Recording): Re
     rounds: recording.rounds,
     seconds: recording.seconds,
     sides,
-    ratios: subject.goals.map((goal) => ratioOf(goal, recording)),
+    ratios: subject.ratios.map((ratio) => ratioOf(ratio, recording)),
     noise: noiseOf(sides, recording.machine, machine.cores),
   }
 }
@@ -86,13 +86,13 @@ function unitOf(measure: Measure): Unit {
   return measure.endsWith('-way') ? 'calls/s' : 'µs'
 }
 
-function ratioOf(goal: Goal, recording: Recording): RatioResult {
-  const rounds = (side: string) => recording.series.get(side)?.get(goal.measure)?.byRound ?? []
-  const against = goal.against === undefined ? undefined : rounds(goal.against)
-  const ratios = rounds(goal.side).map((value, round) => against === undefined ? value : value / (against[round] ?? NaN))
-  const { median, low, high } = summarize(ratios)
-  const holds = (ratio: number) => (goal.is === '≤' ? ratio <= goal.ratio : ratio >= goal.ratio)
-  return { ...goal, median, low, high, met: holds(median), clear: holds(low) === holds(high) }
+function ratioOf(ratio: Ratio | Goal, recording: Recording): RatioResult {
+  const rounds = (side: string) => recording.series.get(side)?.get(ratio.measure)?.byRound ?? []
+  const against = rounds(ratio.against)
+  const { median, low, high } = summarize(rounds(ratio.side).map((value, round) => value / (against[round] ?? NaN)))
+  if (!('is' in ratio)) return { ...ratio, median, low, high }
+  const holds = (value: number) => (ratio.is === '≤' ? value <= ratio.ratio : value >= ratio.ratio)
+  return { ...ratio, median, low, high, met: holds(median), clear: holds(low) === holds(high) }
 }
 
 function noiseOf(sides: readonly SideResult[], machine: MachineNoise, cores: number): Noise {

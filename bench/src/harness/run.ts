@@ -1,5 +1,6 @@
+import { availableParallelism, cpus, loadavg } from 'node:os'
 import { startSide, type StartedSide, type Series } from './started-side.ts'
-import { startNoiseMeter, type MachineNoise } from './noise.ts'
+import { summarize, type Summary } from './statistics.ts'
 import type { Measure, Subject } from './subject.ts'
 
 export interface Pace {
@@ -15,7 +16,7 @@ export interface Pace {
 }
 
 export const FULL: Pace = { quick: false, rounds: 30, warmUpMs: 2000, settleMs: 5, turnMs: 50, timeoutMs: 60_000 }
-export const QUICK: Pace = { quick: true, rounds: 3, warmUpMs: 20, settleMs: 1, turnMs: 5, timeoutMs: 20_000 }
+export const QUICK: Pace = { quick: true, rounds: 3, warmUpMs: 20, settleMs: 1, turnMs: 5, timeoutMs: 60_000 }
 
 export interface Recording {
   readonly rounds: number
@@ -85,4 +86,63 @@ export function fairOrders<T>(sides: readonly T[]): T[][] {
   const rows = sides.map((_, shift) => zigzag.map((step) => sides[(step + shift) % n]!))
   // With an odd number of sides, each row has every step twice in one direction. The reversed rows balance that.
   return n % 2 === 0 ? rows : [...rows, ...rows.map((row) => row.toReversed())]
+}
+
+export interface Machine {
+  readonly node: string
+  readonly platform: string
+  readonly cpu: string
+  readonly cores: number
+}
+
+/** Other work of the machine: the time of a calibration loop in every round, and the load before and after. */
+export interface MachineNoise {
+  readonly spinMs: Summary
+  readonly loadBefore: number
+  readonly loadAfter: number
+}
+
+export interface NoiseMeter {
+  sample(): void
+  read(): MachineNoise
+}
+
+export function describeMachine(): Machine {
+  return {
+    node: process.version,
+    platform: `${process.platform} ${process.arch}`,
+    cpu: cpus()[0]?.model.trim() || 'unknown',
+    cores: availableParallelism(),
+  }
+}
+
+export function startNoiseMeter(): NoiseMeter {
+  const loadBefore = load()
+  const spins: number[] = []
+  for (let i = 0; i < SPINS_TO_COMPILE; i++) spin()
+  return {
+    sample: () => void spins.push(spin()),
+    read: () => ({ spinMs: summarize(spins), loadBefore, loadAfter: load() }),
+  }
+}
+
+const SPINS_TO_COMPILE = 5
+const SPIN_STEPS = 1_000_000
+
+/** Milliseconds of a fixed computation. It waits for nothing, so that only the machine can make it vary. */
+export function spin(): number {
+  const start = performance.now()
+  let state = 1
+  for (let i = 0; i < SPIN_STEPS; i++) {
+    state ^= state << 13
+    state ^= state >>> 17
+    state ^= state << 5
+  }
+  // Xorshift never reaches zero. The test prevents that the loop is optimised away.
+  if (state === 0) throw new Error('The calibration loop gave a wrong result. This machine cannot run benchmarks.')
+  return performance.now() - start
+}
+
+function load(): number {
+  return loadavg()[0] ?? 0
 }

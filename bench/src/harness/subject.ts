@@ -1,5 +1,3 @@
-import { readdir } from 'node:fs/promises'
-
 /** One of the things to compare. Started once, called many times. */
 export interface Side<Name extends string = string> {
   readonly name: Name
@@ -32,13 +30,17 @@ export type Mode =
 /** `p50` and `p99`: microseconds of one call. `64-way`: calls per second with 64 in flight. */
 export type Measure = 'p50' | 'p99' | `${number}-way` | 'idle' | 'cpu'
 
-/** The measure of `side` must be ≤ or ≥ `ratio` × the measure of `against`, or `ratio` itself without `against`. */
-export interface Goal<Name extends string = string> {
+/** The measure of `side` divided by that of `against`, within each round. */
+export interface Ratio<Name extends string = string> {
   readonly side: Name
   readonly measure: Measure
+  readonly against: Name
+}
+
+/** The ratio must be ≤ or ≥ `ratio`. */
+export interface Goal<Name extends string = string> extends Ratio<Name> {
   readonly is: '≤' | '≥'
   readonly ratio: number
-  readonly against?: Name
 }
 
 export interface Subject<Name extends string = string> {
@@ -49,7 +51,7 @@ export interface Subject<Name extends string = string> {
   readonly modes: readonly Mode[]
   /** For subjects with long turns. Rounded up to whole cycles. */
   readonly rounds?: number
-  readonly goals: readonly Goal<NoInfer<Name>>[]
+  readonly ratios: readonly (Ratio<NoInfer<Name>> | Goal<NoInfer<Name>>)[]
 }
 
 export function measuresOf(mode: Mode): Measure[] {
@@ -80,11 +82,11 @@ export function defineSubject<const Name extends string>(subject: Subject<Name>)
       throw fault(subject, `a concurrency of ${mode.concurrency} is not a positive integer`)
     }
   }
-  for (const goal of subject.goals) {
-    for (const name of [goal.side, goal.against ?? goal.side]) {
-      if (!names.has(name)) throw fault(subject, `a goal names the unknown side "${name}"`)
+  for (const { side, measure, against } of subject.ratios) {
+    for (const name of [side, against]) {
+      if (!names.has(name)) throw fault(subject, `a ratio names the unknown side "${name}"`)
     }
-    if (!measures.includes(goal.measure)) throw fault(subject, `a goal names ${goal.measure}, which no mode measures`)
+    if (!measures.includes(measure)) throw fault(subject, `a ratio names ${measure}, which no mode measures`)
   }
   return subject
 }
@@ -93,28 +95,5 @@ function fault(subject: Subject, what: string): TypeError {
   return new TypeError(`The subject "${subject.title}" is invalid: ${what}. Fix its file in bench/src/subjects.`)
 }
 
-/** The subjects of a folder. `<name>.ts` exports `subject`, and is imported only by `load`. */
-export interface Catalog {
-  readonly names: readonly string[]
-  load(name: string): Promise<Subject>
-}
-
-export async function openCatalog(folder: URL): Promise<Catalog> {
-  const files = new Map<string, URL>()
-  for (const file of (await readdir(folder)).toSorted()) {
-    if (file.endsWith('.ts')) files.set(file.slice(0, -'.ts'.length), new URL(file, folder))
-  }
-  return {
-    names: [...files.keys()],
-    load: async (name) => {
-      const file = files.get(name)
-      if (file === undefined) throw new RangeError(`There is no subject "${name}" in ${folder.pathname}.`)
-      const { subject } = (await import(file.href)) as { subject?: Subject }
-      if (subject === undefined) {
-        const cure = 'Add "export const subject = defineSubject({ … })" to it.'
-        throw new TypeError(`${file.pathname} exports no subject. ${cure}`)
-      }
-      return subject
-    },
-  }
-}
+/** The subjects by name. Each is imported only when it runs, so that its modules do not affect the others. */
+export type Subjects = Readonly<Record<string, () => Promise<Subject>>>

@@ -29,7 +29,7 @@ const FLOORS: Readonly<Record<string, readonly (string | readonly string[])[]>> 
   'packages/bridges': [['mcp', 'openapi'], ['anthropic.ts', 'connected', 'openai.ts', 'otel.ts']],
   'packages/conformance': ['*'],
   'packages/bulkhead': ['bin.ts', 'cli', 'index.ts', 'facade'],
-  bench: ['*', 'subjects', 'sides', ['harness', 'peers'], 'loads'],
+  bench: ['*', 'subjects', ['harness', 'peers'], 'loads'],
   'apps/demo': ['main.ts', 'demo.ts', 'scenarios.ts', '*'],
 }
 

@@ -2,10 +2,10 @@ import { execFile } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import type { Session } from 'bulkhead'
-import type { Runner, Side } from '../harness/subject.ts'
+import { defineSubject, type Runner, type Side } from '../harness/subject.ts'
 import { startFleet, FULL_FLEET, layOutFleet, NO_FLEET, openFleet, type FleetSize } from '../loads/fleet.ts'
 
-const peer = fileURLToPath(new URL('../peers/fleet-memory.ts', import.meta.url))
+const peer = fileURLToPath(new URL('../peers/memory.ts', import.meta.url))
 
 /** Opens one more session in a host of the given size. Memory is that of a separate process. */
 function openingSession<const Name extends string>(name: Name, size: FleetSize) {
@@ -28,7 +28,7 @@ function openingSession<const Name extends string>(name: Name, size: FleetSize) 
         },
         between: async () => void (await opened?.close()),
         megabytes: async () => {
-          const { stdout } = await promisify(execFile)(process.execPath, [peer, JSON.stringify(size)])
+          const { stdout } = await promisify(execFile)(process.execPath, [peer, 'host', JSON.stringify(size)])
           return Number(stdout)
         },
         stop: () => everything.disposeAsync(),
@@ -60,7 +60,27 @@ function openingHost<const Name extends string>(name: Name, { loaded }: FleetSiz
   } as const satisfies Side<Name>
 }
 
-export const sessionOfFleet = openingSession('host with 1,000 loaded, 50 active, 20 sessions', FULL_FLEET)
-export const sessionOfNone = openingSession('host with what ships with it', NO_FLEET)
-export const hostOfFleet = openingHost('host that finds 1,000', FULL_FLEET)
-export const hostOfNone = openingHost('host that finds what ships with it', NO_FLEET)
+export const hostSession = defineSubject({
+  title: 'Opening a session and listing its tools',
+  compares: 'A host with 1,000 loaded extensions, 50 of them active in threads, and 20 sessions, against an empty '
+    + 'host.',
+  sides: [
+    openingSession('host with what ships with it', NO_FLEET),
+    openingSession('host with 1,000 loaded, 50 active, 20 sessions', FULL_FLEET),
+  ],
+  modes: [{ kind: 'latency' }, { kind: 'memory' }],
+  ratios: [],
+  rounds: 4,
+})
+
+export const hostStart = defineSubject({
+  title: 'Opening a host: extensions are found, verified and offered',
+  compares: 'A project with 1,000 extensions against one without. No extension is started.',
+  sides: [
+    openingHost('host that finds what ships with it', NO_FLEET),
+    openingHost('host that finds 1,000', FULL_FLEET),
+  ],
+  modes: [{ kind: 'latency' }],
+  ratios: [],
+  rounds: 4,
+})

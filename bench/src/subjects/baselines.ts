@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process'
-import { once } from 'node:events'
+import { EventEmitter, once } from 'node:events'
 import type { Socket } from 'node:net'
 import { fileURLToPath } from 'node:url'
 import { Worker } from 'node:worker_threads'
@@ -9,8 +9,11 @@ import { wrap } from 'comlink'
 import nodeEndpoint from 'comlink/dist/esm/node-adapter.mjs'
 import type { Runner, Side } from '../harness/subject.ts'
 import { FrameReader, framed } from '../loads/framed-text.ts'
-import { payload, type Payload } from '../loads/payload.ts'
-import type { EchoPeer } from '../peers/comlink-echo.ts'
+import type { Payload } from '../loads/echo.ts'
+import type { EchoKind, EchoPeer } from '../peers/echo.ts'
+
+const peer = new URL('../peers/echo.ts', import.meta.url)
+const echo = (kind: EchoKind): string[] => [fileURLToPath(peer), kind]
 
 /**
  * The minimum for threads: a worker that posts messages back. Messages keep their order, so a queue matches the
@@ -20,7 +23,7 @@ export const rawPostMessageOf = (carried: Payload) => ({
   name: 'raw postMessage round trip',
   answer: carried,
   start: async (): Promise<Runner> => {
-    const { worker, died, stop } = await startPeerThread(new URL('../peers/raw-echo.ts', import.meta.url))
+    const { worker, died, stop } = await startPeerThread(peer, 'raw')
     const waiting: ((answer: unknown) => void)[] = []
     worker.on('message', (message) => waiting.shift()?.(message))
     const run = (i: number) => new Promise<unknown>((resolve) => {
@@ -31,20 +34,16 @@ export const rawPostMessageOf = (carried: Payload) => ({
   },
 } as const satisfies Side)
 
-export const rawPostMessage = rawPostMessageOf(payload)
-
 /** Comlink as in its documentation: its adapter for Node and one exposed object. */
 export const comlinkThreadOf = (carried: Payload) => ({
   name: 'plain Comlink in a thread',
   answer: carried,
   start: async (): Promise<Runner> => {
-    const { worker, died, stop } = await startPeerThread(new URL('../peers/comlink-echo.ts', import.meta.url))
-    const peer = wrap<EchoPeer>(nodeEndpoint(worker))
-    return { run: (i) => peer.echo(carried(i)), died, stop }
+    const { worker, died, stop } = await startPeerThread(peer, 'comlink')
+    const remote = wrap<EchoPeer>(nodeEndpoint(worker))
+    return { run: (i) => remote.echo(carried(i)), died, stop }
   },
 } as const satisfies Side)
-
-export const comlinkThread = comlinkThreadOf(payload)
 
 /**
  * The minimum for processes: a child that returns each string over a socket pair, in frames of a length and UTF-8. No
@@ -54,8 +53,7 @@ export const framedSocketOf = (carried: Payload) => ({
   name: 'bare framed socket round trip',
   answer: carried,
   start: async (): Promise<Runner> => {
-    const peer = fileURLToPath(new URL('../peers/framed-echo.ts', import.meta.url))
-    const child = spawn(process.execPath, [peer], { stdio: ['ignore', 'ignore', 'inherit', 'pipe'] })
+    const child = spawn(process.execPath, echo('framed'), { stdio: ['ignore', 'ignore', 'inherit', 'pipe'] })
     const socket = child.stdio[3] as Socket
     const died = Promise.withResolvers<never>()
     died.promise.catch(() => {}) // Rejects when the child is stopped, which must not be an unhandled rejection.
@@ -87,8 +85,9 @@ export const mcpStdioOf = (carried: Payload) => ({
   answer: (i: number) => [{ type: 'text', text: carried(i).text }],
   start: async (): Promise<Runner> => {
     const client = new Client({ name: 'bench', version: '1.0.0' })
-    const server = fileURLToPath(new URL('../peers/mcp-echo.ts', import.meta.url))
-    await client.connect(new StdioClientTransport({ command: process.execPath, args: [server] }))
+    // The SDK adds a listener to its pipe for every call that waits to be written. By default Node warns at 11.
+    EventEmitter.defaultMaxListeners = 100
+    await client.connect(new StdioClientTransport({ command: process.execPath, args: echo('mcp') }))
     return {
       run: async (i) => {
         const result = await client.callTool({ name: 'echo', arguments: { text: carried(i).text } })
@@ -100,15 +99,13 @@ export const mcpStdioOf = (carried: Payload) => ({
   },
 } as const satisfies Side)
 
-export const mcpStdio = mcpStdioOf(payload)
-
-/** A worker that runs a file of `peers/`. */
+/** A worker that runs `file`. */
 export interface PeerThread extends Required<Pick<Runner, 'died' | 'stop'>> {
   readonly worker: Worker
 }
 
-export async function startPeerThread(file: URL): Promise<PeerThread> {
-  const worker = new Worker(file)
+export async function startPeerThread(file: URL, kind?: EchoKind): Promise<PeerThread> {
+  const worker = new Worker(file, { argv: [kind] })
   const died = Promise.withResolvers<never>()
   died.promise.catch(() => {}) // Rejects when the worker is stopped, which must not be an unhandled rejection.
   worker.on('error', died.reject)

@@ -1,5 +1,5 @@
-// Starts several instances of one kind and prints the megabytes of each when idle: resident (RSS), or proportional
-// (PSS), where pages that processes share are divided among them.
+// Prints the megabytes of an idle host of a given size, or of each of several idle instances of one kind: resident
+// (RSS), or proportional (PSS), where pages that processes share are divided among them.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFile } from 'node:fs/promises'
@@ -8,7 +8,8 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { Worker } from 'node:worker_threads'
 import { createSandbox } from '@bulkhead/sandbox'
-import { echoRequest } from '../loads/echo-request.ts'
+import { echoRequest } from '../loads/echo.ts'
+import type { FleetSize } from '../loads/fleet.ts'
 
 export type IdleKind = 'worker' | 'thread' | 'given back' | 'node' | 'process'
 export type Footprint = 'Rss' | 'Pss'
@@ -105,5 +106,19 @@ async function measured(kind: IdleKind, footprint: Footprint): Promise<number> {
   return perOne
 }
 
-const [kind, footprint] = process.argv.slice(2) as [IdleKind, Footprint]
-process.stdout.write(String(await measured(kind, footprint)), () => process.exit())
+async function measuredHost(size: FleetSize): Promise<number> {
+  const { layOutFleet, openFleet, startFleet } = await import('../loads/fleet.ts')
+  const { workspace, remove } = await layOutFleet(size.loaded)
+  const host = await openFleet(workspace)
+  await startFleet(host, size)
+  collectGarbage()
+  const resident = await megabytes('self', 'Rss')
+  await host.close()
+  await remove()
+  return resident
+}
+
+const [kind, detail] = process.argv.slice(2) as ['host', string] | [IdleKind, Footprint]
+const found = kind === 'host' ? await measuredHost(JSON.parse(detail) as FleetSize)
+  : await measured(kind, detail as Footprint)
+process.stdout.write(String(found), () => process.exit())

@@ -2,10 +2,11 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createHost, openSqliteStore } from 'bulkhead'
-import type { Runner, Side } from '../harness/subject.ts'
-import { payload } from '../loads/payload.ts'
+import { defineSubject, type Mode, type Runner, type Side } from '../harness/subject.ts'
+import { payload, PAYLOAD_BYTES } from '../loads/echo.ts'
+import { comlinkThreadOf, mcpStdioOf, rawPostMessageOf } from './baselines.ts'
 
-export interface GuardedCall<Name extends string> {
+interface GuardedCall<Name extends string> {
   readonly name: Name
   readonly placement: 'thread' | 'process'
   /** How many tools the project registers, the called one among them. */
@@ -84,4 +85,50 @@ const manifestOf = (id: string, tools: readonly string[]) => ({
     gated: true,
     mode: 'read',
   })),
+})
+
+const MODES: readonly Mode[] = [{ kind: 'latency' }, { kind: 'throughput', concurrency: 64 }]
+const GUARDED = { tools: 1, audit: true } as const
+
+export const hostCall = defineSubject({
+  title: `Guarded call of a tool that returns ${PAYLOAD_BYTES} bytes`,
+  compares: 'A call with validation, cached approval, hooks, journal and audit on disk, against transports without '
+    + 'guards. For sequential calls our side busy-polls (decision 107); the others sleep.',
+  sides: [
+    rawPostMessageOf(payload), comlinkThreadOf(payload), mcpStdioOf(payload),
+    guardedCall({ name: 'guarded call in a process', placement: 'process', ...GUARDED }),
+    guardedCall({ name: 'guarded call in a thread', placement: 'thread', ...GUARDED }),
+  ],
+  modes: MODES,
+  ratios: [
+    { side: 'guarded call in a thread', measure: 'p50', is: '≤', ratio: 1.2, against: 'plain Comlink in a thread' },
+    { side: 'guarded call in a process', measure: 'p50', is: '≤', ratio: 0.4, against: 'MCP SDK over stdio' },
+    { side: 'guarded call in a process', measure: '64-way', is: '≥', ratio: 2.5, against: 'MCP SDK over stdio' },
+    { side: 'guarded call in a process', measure: '64-way', is: '≥', ratio: 1.5, against: 'plain Comlink in a thread' },
+  ],
+})
+
+const silent = guardedCall({ name: 'guarded call without audit', placement: 'thread', tools: 1, audit: false })
+const audited = guardedCall({ name: 'guarded call with audit', placement: 'thread', tools: 1, audit: true })
+
+export const hostAudit = defineSubject({
+  title: 'Cost of the audit for a guarded call',
+  compares: 'The same call with and without audit records of its decision and its end.',
+  sides: [silent, audited],
+  modes: MODES,
+  ratios: [{ side: audited.name, measure: 'p50', is: '≤', ratio: 1.15, against: silent.name }],
+})
+
+const few = guardedCall({ name: 'guarded call among 10 tools', placement: 'thread', tools: 10, audit: true })
+const many = guardedCall({ name: 'guarded call among 10,000 tools', placement: 'thread', tools: 10_000, audit: true })
+
+export const hostTools = defineSubject({
+  title: 'Guarded call in a host with many tools',
+  compares: 'The same call of the same tool with different numbers of registered tools.',
+  sides: [few, many],
+  modes: MODES,
+  ratios: [
+    { side: many.name, measure: 'p50', against: few.name },
+    { side: many.name, measure: '64-way', against: few.name },
+  ],
 })

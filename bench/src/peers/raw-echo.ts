@@ -1,3 +1,0 @@
-import { parentPort } from 'node:worker_threads'
-
-parentPort?.on('message', (message) => parentPort?.postMessage(message))
