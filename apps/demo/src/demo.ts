@@ -1,9 +1,7 @@
 import { join } from 'node:path'
-import { createHost, type Interactor } from 'bulkhead'
-import { runAgent } from './agent.ts'
-import { differences } from './scenario.ts'
-import { SCENARIOS } from './scenarios.ts'
-import { scriptedModel } from './scripted-model.ts'
+import { fromToolCall, toFunctionTools, toToolMessage, type ModelToolMessage } from '@bulkhead/bridges/openai'
+import { createHost, type Interactor, type Outcome, type Session } from 'bulkhead'
+import { differences, SCENARIOS, scriptedModel, type Model } from './scenarios.ts'
 import type { Story } from './story.ts'
 
 const HERE = join(import.meta.dirname, '..')
@@ -29,6 +27,27 @@ export async function playDemo(story: Story): Promise<number> {
     await host.close()
   }
   return failed
+}
+
+/** A complete agent loop: asks the model, runs its calls and returns the results, until it makes no more calls. */
+async function runAgent(model: Model, session: Session, story: Story): Promise<readonly Outcome[]> {
+  const tools = toFunctionTools(session.tools())
+  const outcomes: Outcome[] = []
+  let answers: readonly ModelToolMessage[] = []
+  for (;;) {
+    const turn = model.turn(tools, answers)
+    story.model(turn.text)
+    if (turn.calls.length === 0) return outcomes
+    const results: Outcome[] = []
+    for (const call of turn.calls) {
+      story.call(call)
+      const outcome = await session.call(fromToolCall(call))
+      story.outcome(outcome)
+      results.push(outcome)
+    }
+    outcomes.push(...results)
+    answers = results.map(toToolMessage)
+  }
 }
 
 /** Approves every request for the session, so that the output shows when approval is required. */
