@@ -35,7 +35,7 @@ describe('the broker', () => {
     }
   })
 
-  it('tells an author what to declare, and the caller of a bundled tool what to use instead', async () => {
+  it('names the missing declaration to an author, and an alternative to the caller of a bundled tool', async () => {
     const tool = toolOf('all', { fs: { read: ['docs/**'] }, net: { hosts: ['example.com', 'localhost:1'] }, shell: [{ cmd: 'git', args: ['log'] }] }, '/nowhere')
     const services = { log: () => undefined, env: new Map(), envDeclared: new Set<string>() }
     const refusals = async (layer: Layer, more: Pick<BrokerRequest, 'code'> = {}): Promise<readonly string[]> => {

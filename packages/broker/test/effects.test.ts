@@ -5,7 +5,7 @@ import { Broker } from '../src/broker.ts'
 import type { CallEffect } from '../src/model/capability.ts'
 import { temporaryFolder, toolOf } from './fixture.ts'
 import { serve } from './net/loopback.ts'
-import { any } from './shell/shell-ground.ts'
+import { any } from './shell/shell-setup.ts'
 
 async function limited(limits: Partial<Record<CallEffect, number>>) {
   const workspace = await temporaryFolder()

@@ -8,7 +8,7 @@ import { toolOf } from './fixture.ts'
 const tool = toolOf('asker', { capabilities: ['interact'] })
 
 /** A person who answers when the test says so, and two calls that may ask questions. */
-function ground() {
+function setUp() {
   const asked: string[] = []
   const answers: ((response: InteractionResponse) => void)[] = []
   const interact: NonNullable<CompartmentServices['interact']> = (callId) => {
@@ -25,7 +25,7 @@ function ground() {
 }
 
 it('asks one question per call at a time and lets other calls ask in between', async () => {
-  const { asked, answers, ask } = ground()
+  const { asked, answers, ask } = setUp()
   const flood = Array.from({ length: 1_000 }, () => ask('flooder'))
   void ask('other')
   await new Promise((turn) => void setImmediate(turn))
@@ -37,7 +37,7 @@ it('asks one question per call at a time and lets other calls ask in between', a
 })
 
 it('rejects queued questions as soon as their call ends', async () => {
-  const { asked, ask, flooder } = ground()
+  const { asked, ask, flooder } = setUp()
   void ask('flooder').catch(() => undefined)
   const waiting = ask('flooder')
   flooder.abort(new Error('over'))
@@ -46,7 +46,7 @@ it('rejects queued questions as soon as their call ends', async () => {
 })
 
 /** The request that reaches the person when a call sends `given`. */
-async function heard(given: Json, isThere = true): Promise<InteractionRequest> {
+async function forwarded(given: Json, isThere = true): Promise<InteractionRequest> {
   let request: InteractionRequest | undefined
   const interact: NonNullable<CompartmentServices['interact']> = (_call, asked) => {
     request = asked
@@ -60,14 +60,14 @@ async function heard(given: Json, isThere = true): Promise<InteractionRequest> {
 }
 
 it('rebuilds a question from the known fields of its kind', async () => {
-  expect(await heard({ kind: 'Ask', prompt: 'Who?', approval: true })).toEqual({ kind: 'Ask', prompt: 'Who?' })
-  expect(await heard({ kind: 'Select', prompt: 'Which?', options: [{ label: 'a', extra: 1 }, { label: 'b', description: 'the other' }], multiple: 1 }))
+  expect(await forwarded({ kind: 'Ask', prompt: 'Who?', approval: true })).toEqual({ kind: 'Ask', prompt: 'Who?' })
+  expect(await forwarded({ kind: 'Select', prompt: 'Which?', options: [{ label: 'a', extra: 1 }, { label: 'b', description: 'the other' }], multiple: 1 }))
     .toEqual({ kind: 'Select', prompt: 'Which?', options: [{ label: 'a' }, { label: 'b', description: 'the other' }], multiple: false })
-  expect(await heard({ kind: 'Select', prompt: 'Which?', options: Array.from({ length: 100 }, () => ({ label: 'a' })), multiple: true }))
+  expect(await forwarded({ kind: 'Select', prompt: 'Which?', options: Array.from({ length: 100 }, () => ({ label: 'a' })), multiple: true }))
     .toMatchObject({ options: { length: 100 }, multiple: true })
   const longest = { kind: 'Ask', prompt: 'x'.repeat(10_000) } as const
-  expect(await heard(longest)).toEqual(longest)
-  expect(await heard({ kind: 'Auth.DeviceCode', url: 'https://x.test', code: 'AB', expiresAt: 'soon', hidden: 1 }))
+  expect(await forwarded(longest)).toEqual(longest)
+  expect(await forwarded({ kind: 'Auth.DeviceCode', url: 'https://x.test', code: 'AB', expiresAt: 'soon', hidden: 1 }))
     .toEqual({ kind: 'Auth.DeviceCode', url: 'https://x.test', code: 'AB', expiresAt: 'soon' })
 })
 
@@ -84,9 +84,9 @@ it.each<[string, Json]>([
   ['with an option that is null', { kind: 'Select', prompt: 'Which?', options: [null] }],
   ['with a description that is not a string', { kind: 'Select', prompt: 'Which?', options: [{ label: 'a', description: 1 }] }],
 ])('rejects a question %s', async (_, given) => {
-  await expect(heard(given)).rejects.toMatchObject({ code: 'InputInvalid' })
+  await expect(forwarded(given)).rejects.toMatchObject({ code: 'InputInvalid' })
 })
 
 it('rejects a question when no person is available', async () => {
-  await expect(heard({ kind: 'Ask', prompt: 'Who?' }, false)).rejects.toMatchObject({ code: 'InteractionUnavailable' })
+  await expect(forwarded({ kind: 'Ask', prompt: 'Who?' }, false)).rejects.toMatchObject({ code: 'InteractionUnavailable' })
 })

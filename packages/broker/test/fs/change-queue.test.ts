@@ -2,7 +2,7 @@ import type { FileChange } from '@bulkhead/contract'
 import { BulkheadError } from '@bulkhead/contract'
 import { describe, expect, it } from 'vitest'
 import { ChangeQueue } from '../../src/fs/change-queue.ts'
-import { codeOf } from './ground.ts'
+import { codeOf } from './setup.ts'
 
 const both = async (first: FileChange['change'], second: FileChange['change']): Promise<string> => {
   const queue = new ChangeQueue(10)

@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { thoroughly } from '../../../../scripts/thoroughly.ts'
 import { temporaryFolder } from '../fixture.ts'
-import { codeOf, openFs } from './ground.ts'
+import { codeOf, openFs } from './setup.ts'
 import { applyUnifiedDiff } from './apply-unified-diff.ts'
 
 async function editor(content: string | Uint8Array) {

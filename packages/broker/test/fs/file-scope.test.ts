@@ -7,7 +7,7 @@ import type { JsonObject } from '@bulkhead/kit/json'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { codeOf, invocation, newSandbox, refusal, requestOf, running } from '../../../sandbox/test/fixture.ts'
 import { toolOf } from '../fixture.ts'
-import { CANARY, ground, openFs, put } from './ground.ts'
+import { CANARY, setUp, openFs, put } from './setup.ts'
 
 /** A tool that does one file operation through its runtime. */
 const CLERK = running('return runtime.fs[args.do](...args.with)')
@@ -23,7 +23,7 @@ async function clerk(workspace: string, requires: JsonObject): Promise<Clerk> {
 
 describe('reading', () => {
   it('stays inside the grant, whatever the path looks like', async () => {
-    const { workspace, outside } = await ground()
+    const { workspace, outside } = await setUp()
     const fs = await clerk(workspace, { fs: { read: ['docs/**'] } })
     expect(await fs('readText', 'docs/a.md')).toBe('inside')
     expect(await fs('readText', join(workspace, 'docs', 'a.md'))).toBe('inside')
@@ -50,7 +50,7 @@ describe('reading', () => {
   })
 
   it('lists folders without following their links', async () => {
-    const { workspace } = await ground()
+    const { workspace } = await setUp()
     const fs = await clerk(workspace, { fs: { read: ['docs/**'] } })
     expect(await fs('list', 'docs')).toEqual([
       { name: 'a.md', kind: 'file' }, { name: 'chain', kind: 'other' }, { name: 'dangling', kind: 'other' },
@@ -69,7 +69,7 @@ describe('reading', () => {
   })
 
   it('accepts regular files only, up to the largest read', async () => {
-    const { workspace } = await ground()
+    const { workspace } = await setUp()
     execFileSync('mkfifo', [join(workspace, 'docs', 'pipe')])
     await writeFile(join(workspace, 'docs', 'big'), Buffer.alloc(8 * 1024 * 1024 + 1))
     const fs = await clerk(workspace, { fs: { read: ['**'] } })
@@ -83,7 +83,7 @@ describe('reading', () => {
   })
 
   it('works in a workspace behind a link', async () => {
-    const { workspace, outside } = await ground()
+    const { workspace, outside } = await setUp()
     const linked = join(outside, 'linked-workspace')
     await symlink(workspace, linked)
     const session = await newSandbox(linked).open(
@@ -96,7 +96,7 @@ describe('reading', () => {
 
 describe('writing', () => {
   it('stays inside the grant and leaves no temporary file', async () => {
-    const { workspace, outside } = await ground()
+    const { workspace, outside } = await setUp()
     const fs = await clerk(workspace, { fs: { read: ['**'], write: ['docs/**'] } })
     expect(await fs('write', 'docs/new.txt', 'one')).toEqual({ bytes: 3, created: true })
     expect(await fs('write', 'docs/new.txt', 'two!')).toEqual({ bytes: 4, created: false })
@@ -121,7 +121,7 @@ describe('writing', () => {
   })
 
   it('edits one or all occurrences, and removes files', async () => {
-    const { workspace } = await ground()
+    const { workspace } = await setUp()
     const fs = await clerk(workspace, { fs: { read: ['docs/*.md'], write: ['docs/*.md'] } })
     await writeFile(join(workspace, 'docs', 'b.md'), 'x y x', { mode: 0o640 })
     expect(await codeOf(fs('edit', 'docs/b.md', 'x', 'z'))).toBe('InputInvalid')
@@ -135,7 +135,7 @@ describe('writing', () => {
   })
 
   it('needs its own grant, as reading does', async () => {
-    const { workspace } = await ground()
+    const { workspace } = await setUp()
     const reader = await clerk(workspace, { fs: { read: ['**'] } })
     const writer = await clerk(workspace, { fs: { write: ['**'] } })
     expect(await codeOf(reader('write', 'docs/a.md', 'x'))).toBe('CapabilityDenied')
@@ -145,7 +145,7 @@ describe('writing', () => {
 
 describe('a link', () => {
   it('is followed into the grant only, in whatever form', async () => {
-    const { workspace, outside } = await ground()
+    const { workspace, outside } = await setUp()
     await put(workspace, 'docs/deep/b.md', 'other/c.md')
     const links: readonly (readonly [name: string, target: string])[] = [
       ['relative', 'deep/b.md'], ['up', 'deep/../deep/b.md'], ['absolute', join(workspace, 'docs/deep/b.md')],
@@ -165,7 +165,7 @@ describe('a link', () => {
   })
 
   it('in the part of a pattern from the manifest does not widen the grant', async () => {
-    const { workspace, outside } = await ground()
+    const { workspace, outside } = await setUp()
     await symlink(outside, join(workspace, 'src'))
     await symlink('docs', join(workspace, 'alias'))
     const { fs } = openFs(workspace, { read: ['src/**', 'src', 'alias/**'], write: ['src/**'] })
@@ -176,7 +176,7 @@ describe('a link', () => {
   })
 
   it('is not removed, and neither is its target', async () => {
-    const { workspace } = await ground()
+    const { workspace } = await setUp()
     const { fs } = openFs(workspace, { write: ['docs/**'] })
     expect(await codeOf(fs.remove('docs/good-link'))).toBe('InputInvalid')
     expect(await codeOf(fs.remove('docs/good-folder'))).toBe('InputInvalid')
@@ -184,7 +184,7 @@ describe('a link', () => {
   })
 
   it('gives the same error for every target outside', async () => {
-    const { workspace, outside } = await ground()
+    const { workspace, outside } = await setUp()
     await mkdir(join(outside, 'locked'), { mode: 0 })
     const { fs } = openFs(workspace, { read: ['docs/**'] })
     const names = ['secret.txt', 'none', 'none/deeper', 'locked', 'locked/x', 'x'.repeat(300), 'secret.txt/x']
@@ -198,7 +198,7 @@ describe('a link', () => {
 
 describe('a special file', () => {
   it('is rejected at once', async () => {
-    const { workspace } = await ground()
+    const { workspace } = await setUp()
     execFileSync('mkfifo', [join(workspace, 'docs', 'pipe')])
     const server = createServer().listen(join(workspace, 'docs', 'socket'))
     onTestFinished(() => void server.close())
@@ -228,7 +228,7 @@ describe('a special file', () => {
 
 describe('a file with several hard links', () => {
   it('is accessible by a name inside the grant, and its other names keep their content', async () => {
-    const { workspace, outside } = await ground()
+    const { workspace, outside } = await setUp()
     await link(join(outside, 'secret.txt'), join(workspace, 'docs', 'twin.txt'))
     const { fs } = openFs(workspace, { read: ['docs/**'], write: ['docs/**'] })
     expect(await fs.readText('docs/twin.txt')).toBe(CANARY)
@@ -240,7 +240,7 @@ describe('a file with several hard links', () => {
 
 describe('a workspace that changes', () => {
   it('is found where its link leads now', async () => {
-    const { root, workspace, outside } = await ground()
+    const { root, workspace, outside } = await setUp()
     const [first, second, linked] = [join(root, 'first'), join(root, 'second'), join(root, 'linked')]
     await put(root, ['first/f.txt', 'one'], ['second/f.txt', 'two'])
     await symlink(join(first, 'f.txt'), join(second, 'old'))
@@ -255,7 +255,7 @@ describe('a workspace that changes', () => {
   })
 
   it('is found if a parent folder has become a link', async () => {
-    const { root } = await ground()
+    const { root } = await setUp()
     await put(root, ['home/ws/f.txt', 'here'])
     const { fs } = openFs(join(root, 'home/ws'), { read: ['**'] })
     expect(await fs.readText('f.txt')).toBe('here')
@@ -266,7 +266,7 @@ describe('a workspace that changes', () => {
   })
 
   it('is usable once it is created', async () => {
-    const { root } = await ground()
+    const { root } = await setUp()
     const { fs } = openFs(join(root, 'later'), { read: ['**'], write: ['**'] })
     expect(await codeOf(fs.readText('f.txt'))).toBe('NotFound')
     await put(root, ['later/f.txt', 'now'])

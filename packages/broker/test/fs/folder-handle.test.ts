@@ -3,14 +3,14 @@ import { open, rename, symlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { FileScope } from '../../src/fs/file-scope.ts'
-import { openByDescriptor, openByPath } from '../../src/fs/folder-handle.ts'
+import { openByDescriptor, openByPath } from '../../src/fs/disk.ts'
 import { listFolder, readFile, statFile } from '../../src/fs/read-file.ts'
 import { editFile } from '../../src/fs/edit-file.ts'
 import { removeFile, writeFile } from '../../src/fs/write-file.ts'
 import { temporaryFolder } from '../fixture.ts'
-import { CANARY, codeOf, put } from './ground.ts'
+import { CANARY, codeOf, put } from './setup.ts'
 
-async function ground() {
+async function setUp() {
   const root = await temporaryFolder()
   await put(root, ['ws/docs/a.txt', 'inside'], ['outside/a.txt', CANARY])
   return { root, docs: join(root, 'ws/docs'), outside: join(root, 'outside') }
@@ -23,7 +23,7 @@ const closing = (handle: FileHandle): FileHandle => {
 
 describe.each([['by descriptor', openByDescriptor], ['by path', openByPath]] as const)('a folder opened %s', (_, opening) => {
   it('supports all file operations', async () => {
-    const { root } = await ground()
+    const { root } = await setUp()
     const scope = new FileScope('fs.write', [join(root, 'ws/docs')], join(root, 'ws'), { openFolder: opening })
     const at = (path: string) => scope.locate(path)
     expect(await writeFile(scope, await at('docs/new/b.txt'), Buffer.from('one'))).toEqual({ bytes: 3, created: true })
@@ -38,7 +38,7 @@ describe.each([['by descriptor', openByDescriptor], ['by path', openByPath]] as 
   })
 
   it('is rejected if its last component is a link', async () => {
-    const { docs, outside } = await ground()
+    const { docs, outside } = await setUp()
     await symlink(outside, join(docs, 'link'))
     expect(await codeOf(opening(join(docs, 'link')))).toMatch(/ENOTDIR|ELOOP/)
     expect(await codeOf(opening(join(docs, 'a.txt')))).toBe('ENOTDIR')
@@ -48,7 +48,7 @@ describe.each([['by descriptor', openByDescriptor], ['by path', openByPath]] as 
   })
 
   it('reports its real path when a parent is a link', async () => {
-    const { root, docs } = await ground()
+    const { root, docs } = await setUp()
     await symlink('ws', join(root, 'alias'))
     const held = await opening(join(root, 'alias/docs'))
     expect(held.where).toBe(docs)
@@ -58,7 +58,7 @@ describe.each([['by descriptor', openByDescriptor], ['by path', openByPath]] as 
 
 describe('a folder held by descriptor', () => {
   it('stays the checked folder if a link replaces its name', async () => {
-    const { docs, outside } = await ground()
+    const { docs, outside } = await setUp()
     const held = await openByDescriptor(docs)
     await rename(docs, `${docs}-aside`)
     await symlink(outside, docs)
@@ -70,7 +70,7 @@ describe('a folder held by descriptor', () => {
 
 describe('a folder held by path', () => {
   it('detects that its path was replaced', async () => {
-    const { docs, outside } = await ground()
+    const { docs, outside } = await setUp()
     const held = await openByPath(docs)
     const path = held.at('a.txt')
     const handle = closing(await open(path))

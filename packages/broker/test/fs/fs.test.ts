@@ -2,7 +2,7 @@ import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { temporaryFolder } from '../fixture.ts'
-import { codeOf, openFs, put } from './ground.ts'
+import { codeOf, openFs, put } from './setup.ts'
 
 describe('the file capability', () => {
   it('leaves no descriptor open, whatever the result', async () => {

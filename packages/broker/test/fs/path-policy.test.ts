@@ -3,7 +3,7 @@ import type { Disk, NameFolding } from '../../src/fs/disk.ts'
 import { PathPolicy } from '../../src/fs/path-policy.ts'
 import { pathsOf } from '../../src/fs/paths.ts'
 import type { Reach } from '../../src/fs/path-patterns.ts'
-import { codeOf } from './ground.ts'
+import { codeOf } from './setup.ts'
 import { FoldingDisk, type Tree } from './folding-disk.ts'
 
 interface World {
@@ -160,8 +160,8 @@ describe('on Windows', () => {
     const { isAt, where } = policyOf(world)
     await where('docs')
     const real = 'C:/Users/me/ws/Docs'
-    for (const said of ['C:\\Users\\me\\ws\\Docs', '\\\\?\\c:\\users\\me\\ws\\DOCS']) expect(isAt(said, real), said).toBe(true)
-    for (const said of ['\\\\.\\C:\\Users\\me\\ws\\Docs', 'C:Docs', 'C:\\Users\\me\\ws', '']) expect(isAt(said, real), said).toBe(false)
+    for (const spelling of ['C:\\Users\\me\\ws\\Docs', '\\\\?\\c:\\users\\me\\ws\\DOCS']) expect(isAt(spelling, real), spelling).toBe(true)
+    for (const spelling of ['\\\\.\\C:\\Users\\me\\ws\\Docs', 'C:Docs', 'C:\\Users\\me\\ws', '']) expect(isAt(spelling, real), spelling).toBe(false)
   })
 
   it('is equally strict for a workspace on a share or with an invalid path', async () => {

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest'
 import { EXACT, type NameFolding } from '../../src/fs/disk.ts'
 import { PathPatterns } from '../../src/fs/path-patterns.ts'
 import { temporaryFolder } from '../fixture.ts'
-import { codeOf, openFs, put } from './ground.ts'
+import { codeOf, openFs, put } from './setup.ts'
 
 const exists = (path: string): boolean => lstatSync(path, { throwIfNoEntry: false }) !== undefined
 const messageOf = (promise: Promise<unknown>): Promise<string> =>

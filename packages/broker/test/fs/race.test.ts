@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest'
 import { thoroughly } from '../../../../scripts/thoroughly.ts'
 import { readSmallFile } from '../../src/fs/sync-read.ts'
 import { temporaryFolder } from '../fixture.ts'
-import { CANARY, openFs, put } from './ground.ts'
+import { CANARY, openFs, put } from './setup.ts'
 
 const FLIP = new URL('./fixtures/flip.ts', import.meta.url)
 const ROUNDS = 100_000
@@ -34,7 +34,7 @@ async function whileFlipping(
   }
 }
 
-async function ground() {
+async function setUp() {
   const root = await temporaryFolder()
   await put(root, ['ws/docs/sub/f.txt', 'inside'], ['ws/docs/f.txt', 'inside'])
   await put(root, ['outside/f.txt', CANARY], ['outside/deep/canary.txt', CANARY])
@@ -69,7 +69,7 @@ const bothMet = (seen: ReadonlyMap<string, number>): boolean => seen.has('grante
 
 describe('while a name is replaced by a link and back', () => {
   it('read, stat, list and glob never follow a folder outside', async () => {
-    const { workspace, outside, untouched } = await ground()
+    const { workspace, outside, untouched } = await setUp()
     const { fs } = openFs(workspace, { read: ['docs/**'] })
     const seen = new Map<string, number>()
     await whileFlipping(join(workspace, 'docs/sub'), 'folder', outside, async (index) => {
@@ -91,7 +91,7 @@ describe('while a name is replaced by a link and back', () => {
   })
 
   it('write, edit, create and remove never follow a folder outside', async () => {
-    const { workspace, outside, untouched } = await ground()
+    const { workspace, outside, untouched } = await setUp()
     // Not the folder itself: the tool would create it while it is missing and disturb the flipping.
     const { fs } = openFs(workspace, { read: ['docs/**'], write: ['docs/sub/*', 'docs/sub/*/**'] })
     const seen = new Map<string, number>()
@@ -111,7 +111,7 @@ describe('while a name is replaced by a link and back', () => {
   })
 
   it('no operation follows the last component outside', async () => {
-    const { workspace, outside, untouched } = await ground()
+    const { workspace, outside, untouched } = await setUp()
     const { fs } = openFs(workspace, { read: ['docs/**'], write: ['docs/**'] })
     const seen = new Map<string, number>()
     await whileFlipping(join(workspace, 'docs/f.txt'), 'file', join(outside, 'f.txt'), async (index) => {
@@ -133,7 +133,7 @@ describe('while a name is replaced by a link and back', () => {
   it.each([['a folder', 'docs/sub', 'folder'], ['the last component', 'docs/f.txt', 'file']] as const)(
     'a synchronous read never leaves the grant: %s',
     async (_, name, kind) => {
-      const { workspace, outside } = await ground()
+      const { workspace, outside } = await setUp()
       const path = join(workspace, kind === 'folder' ? 'docs/sub/f.txt' : 'docs/f.txt')
       const seen = new Set<string | undefined>()
       await whileFlipping(join(workspace, name), kind, kind === 'folder' ? outside : join(outside, 'f.txt'), async (index) => {
@@ -147,7 +147,7 @@ describe('while a name is replaced by a link and back', () => {
   )
 
   it('an unchecked read leads outside, which proves the race', async () => {
-    const { workspace, outside } = await ground()
+    const { workspace, outside } = await setUp()
     const path = join(workspace, 'docs/sub/f.txt')
     const read = new Set<string>()
     await whileFlipping(join(workspace, 'docs/sub'), 'folder', outside, async () => {

@@ -6,7 +6,7 @@ import { FileScope } from '../../src/fs/file-scope.ts'
 import { POSIX_PATHS } from '../../src/fs/paths.ts'
 import { RealRoots } from '../../src/fs/resolve-path.ts'
 import { temporaryFolder } from '../fixture.ts'
-import { put } from './ground.ts'
+import { put } from './setup.ts'
 
 /** The real disk, with a count of accesses. */
 function counted(): { readonly disk: Disk; readonly asked: () => number } {

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { temporaryFolder } from '../fixture.ts'
-import { codeOf, openFs, put } from './ground.ts'
+import { codeOf, openFs, put } from './setup.ts'
 
 it.each(['glob', 'find', 'search'] as const)('stops %s when its call ends, even while it is awaited', async (method) => {
   const workspace = await temporaryFolder()

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { UntrustedFolders } from '../../src/process/executable.ts'
 import { temporaryFolder } from '../fixture.ts'
-import { codeOf, openFs, put } from './ground.ts'
+import { codeOf, openFs, put } from './setup.ts'
 
 describe.each(['*', '**', 'a*b', '[ab]', '{a,b}', '?', '!a', 'a b'])('a workspace named %j', (name) => {
   it('is accessible, and its siblings are not', async () => {

@@ -5,11 +5,11 @@ import { describe, expect, it } from 'vitest'
 import { readSmallFile, SlowMounts, type ByteRange } from '../../src/fs/sync-read.ts'
 import { FileScope } from '../../src/fs/file-scope.ts'
 import { temporaryFolder } from '../fixture.ts'
-import { CANARY, openFs, put } from './ground.ts'
+import { CANARY, openFs, put } from './setup.ts'
 
 const text = (bytes: Buffer): string => bytes.toString()
 
-async function ground() {
+async function setUp() {
   const top = await temporaryFolder()
   await put(top, ['ws/a.txt', 'inside'], ['ws/sub/deep/b.txt', 'inside too'], ['outside/deep/b.txt', CANARY], ['outside/a.txt', CANARY])
   const root = join(top, 'ws')
@@ -28,7 +28,7 @@ async function mounts(kind: string): Promise<SlowMounts> {
 
 describe('a synchronous read', () => {
   it('returns a whole file or a range', async () => {
-    const { read } = await ground()
+    const { read } = await setUp()
     expect(read('a.txt')).toBe('inside')
     expect(read('sub/deep/b.txt')).toBe('inside too')
     expect(read('a.txt', { start: 2 })).toBe('side')
@@ -38,7 +38,7 @@ describe('a synchronous read', () => {
   })
 
   it('returns undefined for a large, missing or special file', async () => {
-    const { root, read } = await ground()
+    const { root, read } = await setUp()
     execFileSync('mkfifo', [join(root, 'pipe')])
     await writeFile(join(root, 'large'), 'x')
     await truncate(join(root, 'large'), 256 * 1024 + 1)
@@ -47,7 +47,7 @@ describe('a synchronous read', () => {
   })
 
   it('returns undefined for a path with links, wherever they lead', async () => {
-    const { root, outside, read } = await ground()
+    const { root, outside, read } = await setUp()
     await symlink(join(outside, 'a.txt'), join(root, 'link.txt'))
     await symlink('a.txt', join(root, 'harmless.txt'))
     await symlink(outside, join(root, 'folder'))
@@ -55,7 +55,7 @@ describe('a synchronous read', () => {
   })
 
   it('does not read below a root that was moved or replaced by a link', async () => {
-    const { root, outside, read } = await ground()
+    const { root, outside, read } = await setUp()
     // After the move, only the path of the descriptor reveals that the root is another folder.
     await rename(root, `${root}-moved`)
     await symlink(`${root}-moved`, root)
@@ -72,7 +72,7 @@ describe('a synchronous read', () => {
 
 describe('a read inside a grant', () => {
   it('is synchronous on a local disk only', async () => {
-    const { root } = await ground()
+    const { root } = await setUp()
     for (const [kind, atOnce] of [['ext4', 'inside'], ['nfs4', undefined], ['fuse.sshfs', undefined]] as const) {
       const scope = new FileScope('fs.read', [root], root, { slowMounts: await mounts(kind) })
       // The root is unknown before the first access.
@@ -83,7 +83,7 @@ describe('a read inside a grant', () => {
   })
 
   it('is asynchronous outside the grant, behind a linked root, and on other platforms', async () => {
-    const { root, outside } = await ground()
+    const { root, outside } = await setUp()
     await symlink(root, join(root, '../way'))
     const far = await mounts('ext4')
     const narrow = new FileScope('fs.read', [join(root, 'sub')], root, { slowMounts: far, reserved: [join(root, 'sub/kept')] })
@@ -106,7 +106,7 @@ describe('a read inside a grant', () => {
   })
 
   it('works after its root was moved and replaced by a link', async () => {
-    const { root } = await ground()
+    const { root } = await setUp()
     const { fs } = openFs(root, { read: ['**'] })
     expect(await fs.readText('a.txt')).toBe('inside')
     await rename(root, `${root}-moved`)

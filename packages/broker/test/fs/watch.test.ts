@@ -5,7 +5,7 @@ import type { FileChange, FileReader, FileWatch } from '@bulkhead/contract'
 import { describe, expect, it } from 'vitest'
 import { invocation, newSandbox, requestOf, running } from '../../../sandbox/test/fixture.ts'
 import { temporaryFolder, toolOf } from '../fixture.ts'
-import { CANARY, codeOf, openFs, put } from './ground.ts'
+import { CANARY, codeOf, openFs, put } from './setup.ts'
 
 /** Reads changes until all of these are reported. Others are ignored. */
 async function until(watch: FileWatch, ...expected: readonly string[]): Promise<FileChange[]> {

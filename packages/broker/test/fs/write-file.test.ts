@@ -6,7 +6,7 @@ import { promisify } from 'node:util'
 import { describe, expect, it } from 'vitest'
 import { isTemporaryName } from '../../src/fs/write-file.ts'
 import { temporaryFolder } from '../fixture.ts'
-import { codeOf, openFs, put } from './ground.ts'
+import { codeOf, openFs, put } from './setup.ts'
 
 const execFile = promisify(execute)
 const NOBODY = 65_534

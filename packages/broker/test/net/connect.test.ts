@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest'
 import { checkedConnector } from '../../src/net/connect.ts'
 import { HostAllowList } from '../../src/hosts/url-policy.ts'
 import type { NetOptions } from '../../src/net/net.ts'
-import { callOf, codeOf, fetchRaw, listen, newNet, reach, refusal, said, serve, type Listening } from './loopback.ts'
+import { callOf, codeOf, fetchRaw, listen, newNet, reach, refusal, errorWith, serve, type Listening } from './loopback.ts'
 
 const pem = (name: string): Promise<string> => readFile(new URL(`fixtures/${name}.pem`, import.meta.url), 'utf8')
 const [key, cert] = [await pem('key'), await pem('certificate')]
@@ -66,7 +66,7 @@ describe('a connection over TLS', () => {
     const { port } = await secure((_request, response) => response.writeHead(302, { location }).end())
     const call = callOf([`secure.test:${port}`, `secure.test:${plain.port}`, `127.0.0.1:${port}`, `127.0.0.1:${plain.port}`])
     const error = await refusal(fetchRaw(newNet(local), call, `https://secure.test:${port}/`))
-    expect(error).toMatchObject(said('CapabilityDenied', 'redirects from https to http'))
+    expect(error).toMatchObject(errorWith('CapabilityDenied', 'redirects from https to http'))
     expect(plain.sockets).toHaveLength(0)
   })
 

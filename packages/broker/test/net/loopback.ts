@@ -110,4 +110,4 @@ export async function refusal(promise: Promise<unknown>): Promise<BulkheadError>
 export const codeOf = async (promise: Promise<unknown>): Promise<string> => (await refusal(promise)).code
 
 /** A matcher for such an error. */
-export const said = (code: ErrorCode, text: string): object => ({ code, message: expect.stringContaining(text) as string })
+export const errorWith = (code: ErrorCode, text: string): object => ({ code, message: expect.stringContaining(text) as string })

@@ -1,7 +1,7 @@
 import type { Json } from '@bulkhead/kit/json'
 import { describe, expect, it } from 'vitest'
 import { netAccess } from '../../../sandbox/src/extension/net-access.ts'
-import { callOf, closed, newNet, reach, said, serve } from './loopback.ts'
+import { callOf, closed, newNet, reach, errorWith, serve } from './loopback.ts'
 
 describe('runtime.net', () => {
   it('reads a body as text, JSON, bytes or chunks', async () => {
@@ -21,7 +21,7 @@ describe('runtime.net', () => {
   it('reports a body that is not JSON', async () => {
     const server = await serve((_request, response) => response.writeHead(502).end('<html>'))
     const response = await reach(newNet(), callOf([server.place])).fetch(`${server.base}/`)
-    await expect(response.json()).rejects.toMatchObject(said('ToolExecutionFailed', 'of status 502, is not JSON.'))
+    await expect(response.json()).rejects.toMatchObject(errorWith('ToolExecutionFailed', 'of status 502, is not JSON.'))
   })
 
   it('returns a body once', async () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { callOf, closed, codeOf, fetchRaw, newNet, reach, readRaw, refusal, said, serve, serveRaw } from './loopback.ts'
+import { callOf, closed, codeOf, fetchRaw, newNet, reach, readRaw, refusal, errorWith, serve, serveRaw } from './loopback.ts'
 
 describe('a fetch', () => {
   it('returns status, headers and body of a granted host', async () => {
@@ -132,12 +132,12 @@ describe('a fetch that fails', () => {
   ])('reports a response with %s as invalid HTTP', async (_, answer) => {
     const server = await serveRaw((socket) => void socket.once('data', () => socket.write(answer)))
     const error = await refusal(fetchRaw(newNet(), callOf([server.place]), `${server.base}/`))
-    expect(error).toMatchObject(said('ToolExecutionFailed', 'answered with something that is not HTTP'))
+    expect(error).toMatchObject(errorWith('ToolExecutionFailed', 'answered with something that is not HTTP'))
   })
 
   it('does not disclose addresses', async () => {
     const error = await refusal(fetchRaw(newNet({ lookup: async () => ['10.11.12.13'] }), callOf(['a.test']), 'http://a.test/'))
-    expect(error).toMatchObject(said('CapabilityDenied', 'has an address that is not public (private)'))
+    expect(error).toMatchObject(errorWith('CapabilityDenied', 'has an address that is not public (private)'))
     expect(JSON.stringify([error.message, error.data])).not.toContain('10.11.12.13')
   })
 
@@ -148,7 +148,7 @@ describe('a fetch that fails', () => {
     })
     const net = newNet({ limits: { headersMs: 100, interimResponses: Infinity } })
     const error = await refusal(fetchRaw(net, callOf([server.place]), `${server.base}/`))
-    expect(error).toMatchObject(said('ToolExecutionFailed', 'did not answer within 100 ms'))
+    expect(error).toMatchObject(errorWith('ToolExecutionFailed', 'did not answer within 100 ms'))
   })
 
   it('fails after too many interim responses, before the deadline', async () => {
@@ -160,7 +160,7 @@ describe('a fetch that fails', () => {
       socket.once('data', send).on('drain', send)
     })
     const error = await refusal(fetchRaw(newNet(), callOf([server.place]), `${server.base}/`))
-    expect(error).toMatchObject(said('ToolExecutionFailed', 'sent more than 32 interim responses'))
+    expect(error).toMatchObject(errorWith('ToolExecutionFailed', 'sent more than 32 interim responses'))
     await closed(server.sockets[0]!)
   })
 
@@ -173,7 +173,7 @@ describe('a fetch that fails', () => {
   it('fails at the deadline for connecting while the name is resolved', async () => {
     const net = newNet({ lookup: () => new Promise(() => undefined), limits: { connectMs: 50 } })
     const error = await refusal(fetchRaw(net, callOf(['a.test']), 'http://a.test/'))
-    expect(error).toMatchObject(said('ToolExecutionFailed', 'took longer than 50 ms'))
+    expect(error).toMatchObject(errorWith('ToolExecutionFailed', 'took longer than 50 ms'))
   })
 })
 

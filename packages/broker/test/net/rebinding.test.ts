@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { callOf, codeOf, fetchRaw, newNet, reach, refusal, said, serve } from './loopback.ts'
+import { callOf, codeOf, fetchRaw, newNet, reach, refusal, errorWith, serve } from './loopback.ts'
 
 /**
  * Two servers on one port. The grant lists the one at 127.0.0.1. The one at 127.0.0.2 must never receive
@@ -67,7 +67,7 @@ describe('a name that changes its address', () => {
   it.each(['localhost', 'api.localhost'])('may not lead to another machine if it is %s', async (host) => {
     const net = newNet({ lookup: async () => ['93.184.216.34'] })
     const error = await refusal(fetchRaw(net, callOf([host]), `http://${host}/`))
-    expect(error).toMatchObject(said('CapabilityDenied', 'does not resolve to this machine'))
+    expect(error).toMatchObject(errorWith('CapabilityDenied', 'does not resolve to this machine'))
   })
 
   it('does not use the grant or connections of another tool', async () => {

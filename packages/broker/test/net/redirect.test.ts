@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { describe, expect, it } from 'vitest'
 import type { Denial } from '../../src/model/capability.ts'
-import { callOf, closed, codeOf, fetchRaw, newNet, reach, refusal, said, serve } from './loopback.ts'
+import { callOf, closed, codeOf, fetchRaw, newNet, reach, refusal, errorWith, serve } from './loopback.ts'
 
 /** `/302?http://…` responds with that status and location, any other path with 200. */
 const redirecting = (request: IncomingMessage, response: ServerResponse): void => {
@@ -97,7 +97,7 @@ describe('a redirect', () => {
     const net = reach(newNet(), callOf([server.place]))
     expect(await (await net.fetch(`${server.base}/5`)).text()).toBe('answer')
     const error = await refusal(net.fetch(`${server.base}/6`))
-    expect(error).toMatchObject(said('ToolExecutionFailed', 'The host 127.0.0.1 redirects more than 5 times.'))
+    expect(error).toMatchObject(errorWith('ToolExecutionFailed', 'The host 127.0.0.1 redirects more than 5 times.'))
     expect(server.seen.filter((line) => line === 'GET /0')).toHaveLength(1)
   })
 

@@ -4,7 +4,7 @@ import { brotliCompressSync, constants, deflateSync, gzipSync, zstdCompressSync 
 import type { JsonObject } from '@bulkhead/kit/json'
 import { describe, expect, it } from 'vitest'
 import type { NetLimits } from '../../src/net/limits.ts'
-import { callOf, closed, codeOf, fetchRaw, newNet, reach, readRaw, refusal, said, serve, serveRaw } from './loopback.ts'
+import { callOf, closed, codeOf, fetchRaw, newNet, reach, readRaw, refusal, errorWith, serve, serveRaw } from './loopback.ts'
 
 const TEXT = 'Watertight. '.repeat(10_000)
 const CODINGS: Readonly<Record<string, (text: string) => Buffer>> = {
@@ -57,14 +57,14 @@ describe('the body of a response', () => {
     const { tool, url } = await answering((response) => response.setHeader('content-encoding', coding).end(broken.shift()))
     for (let count = 0; count < 2; count++) {
       const error = await refusal((await tool.fetch(url)).text())
-      expect(error).toMatchObject(said('ToolExecutionFailed', 'The host 127.0.0.1 sent a body that cannot be decompressed.'))
+      expect(error).toMatchObject(errorWith('ToolExecutionFailed', 'The host 127.0.0.1 sent a body that cannot be decompressed.'))
     }
   })
 
   it('fails if its window needs more memory than allowed', async () => {
     const packed = zstdCompressSync(randomBytes(9 * 1024 * 1024), { params: { [constants.ZSTD_c_windowLog]: 27 } })
     const { tool, url } = await answering((response) => response.setHeader('content-encoding', 'zstd').end(packed))
-    expect(await refusal((await tool.fetch(url)).bytes())).toMatchObject(said('ToolExecutionFailed', 'cannot be decompressed'))
+    expect(await refusal((await tool.fetch(url)).bytes())).toMatchObject(errorWith('ToolExecutionFailed', 'cannot be decompressed'))
   })
 
   it('waits for decoder memory until another body has ended', async () => {
@@ -90,7 +90,7 @@ describe('the body of a response', () => {
     const answer = (response: ServerResponse): unknown => response.setHeader('content-encoding', coding).end(packed)
     const { tool, url } = await answering(answer, { decoderBytes: 1_000, idleMs: 50 })
     const response = await tool.fetch(url)
-    expect(await refusal(response.text())).toMatchObject(said('ResourceBusy', 'The compartment has no memory left for another compressed body.'))
+    expect(await refusal(response.text())).toMatchObject(errorWith('ResourceBusy', 'The compartment has no memory left for another compressed body.'))
   })
 
   it('uses no decoder before it is read or after it was discarded', async () => {
@@ -160,7 +160,7 @@ describe('the body of a response', () => {
     const { server, tool, url } = await answering((response) => endless(response, zeros), { bodyBytes: 1_000_000 })
     const response = await tool.fetch(url)
     const gone = closed(server.sockets[0]!)
-    expect(await refusal(response.bytes())).toMatchObject(said('OutputTooLarge', 'has more than 1000000 bytes'))
+    expect(await refusal(response.bytes())).toMatchObject(errorWith('OutputTooLarge', 'has more than 1000000 bytes'))
     await gone
   })
 
@@ -181,7 +181,7 @@ describe('the body of a response', () => {
     const read = async (): Promise<void> => {
       for await (const piece of response.body) taken += piece.length
     }
-    expect(await refusal(read())).toMatchObject(said('OutputTooLarge', 'decompresses to more than 200 times its size'))
+    expect(await refusal(read())).toMatchObject(errorWith('OutputTooLarge', 'decompresses to more than 200 times its size'))
     expect(taken).toBeLessThan(12 * 1024 * 1024)
   })
 
@@ -201,7 +201,7 @@ describe('the body of a response', () => {
     const gone = closed(server.sockets[0]!)
     const [first, second, third] = [readRaw(net, call, bodyId!), readRaw(net, call, bodyId!), readRaw(net, call, bodyId!)]
     expect(await first).toBe(Buffer.from('first').toString('base64'))
-    const silent = said('ToolExecutionFailed', 'sent nothing for 50 ms')
+    const silent = errorWith('ToolExecutionFailed', 'sent nothing for 50 ms')
     expect(await Promise.all([refusal(second), refusal(third)])).toMatchObject([silent, silent])
     await gone
   })
@@ -212,7 +212,7 @@ describe('the body of a response', () => {
     })
     const response = await tool.fetch(url)
     const error = await refusal(response.text())
-    expect(error).toMatchObject(said('ToolExecutionFailed', 'The host 127.0.0.1 closed the connection before it answered.'))
+    expect(error).toMatchObject(errorWith('ToolExecutionFailed', 'The host 127.0.0.1 closed the connection before it answered.'))
   })
 })
 

@@ -6,14 +6,14 @@ import { setImmediate as turn } from 'node:timers/promises'
 import { afterAll, beforeEach, describe, expect, it } from 'vitest'
 import { isTemporaryName } from '../../src/fs/write-file.ts'
 import { temporaryFolder } from '../fixture.ts'
-import { ShellGround } from '../shell/shell-ground.ts'
+import { ShellSetup } from '../shell/shell-setup.ts'
 
-let ground = new ShellGround()
+let setup = new ShellSetup()
 beforeEach(async () => {
-  await ground.clear()
-  ground = new ShellGround()
+  await setup.clear()
+  setup = new ShellSetup()
 })
-afterAll(() => ground.clear())
+afterAll(() => setup.clear())
 
 const fixture = (path: string): string => join(import.meta.dirname, path)
 const starts = (source: string, options: string): string =>
@@ -24,10 +24,10 @@ describe('after SIGKILL of the host, the reaper', () => {
     ['a child and a grandchild of a command', '{ stdio: "inherit" }'],
     ['processes in their own session without environment', '{ stdio: "ignore", detached: true, env: {} }'],
   ])('ends %s', async (_, options) => {
-    const lines = await ground.lifelines()
+    const lines = await setup.lifelines()
     const child = `${starts(lines.hold('grandchild'), options)}${lines.hold('child')}`
-    ground.node('family', `${starts(child, options)}${lines.hold('command')}`)
-    const host = spawn(process.execPath, [fixture('../shell/fixtures/dying-host.ts'), ground.workspace, ground.bin, 'family'], { stdio: ['ignore', 'inherit', 'inherit'] })
+    setup.node('family', `${starts(child, options)}${lines.hold('command')}`)
+    const host = spawn(process.execPath, [fixture('../shell/fixtures/dying-host.ts'), setup.workspace, setup.bin, 'family'], { stdio: ['ignore', 'inherit', 'inherit'] })
     const family = await Promise.all(['command', 'child', 'grandchild'].map((label) => lines.of(label)))
     host.kill('SIGKILL')
     await Promise.all(family.map(({ died }) => died))

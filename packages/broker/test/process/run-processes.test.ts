@@ -5,14 +5,14 @@ import { promisify } from 'node:util'
 import { afterAll, beforeEach, describe, expect, it } from 'vitest'
 import { BulkheadError } from '@bulkhead/contract'
 import { processRow } from '../../src/process/run-processes.ts'
-import { any, ShellGround } from '../shell/shell-ground.ts'
+import { any, ShellSetup } from '../shell/shell-setup.ts'
 
-let ground = new ShellGround()
+let setup = new ShellSetup()
 beforeEach(async () => {
-  await ground.clear()
-  ground = new ShellGround()
+  await setup.clear()
+  setup = new ShellSetup()
 })
-afterAll(() => ground.clear())
+afterAll(() => setup.clear())
 
 /** Whether the process has ended or is a zombie. */
 const isOver = (pid: number): boolean => processRow(pid)?.ended ?? true
@@ -30,11 +30,11 @@ describe('a cancelled call', () => {
     ['processes in their own session that ignore SIGTERM and have no environment', DEAF, '{ stdio: "inherit", detached: true, env: {} }'],
     ['processes that have closed their pipes', '', '{ stdio: "ignore", detached: true }'],
   ])('ends %s', async (_, deaf, options) => {
-    const lines = await ground.lifelines()
+    const lines = await setup.lifelines()
     const grandchild = `${deaf}${lines.hold('grandchild')}`
     const child = `${deaf}${starts(grandchild, options)}${lines.hold('child')}`
-    ground.node('family', `${deaf}${starts(child, options)}${lines.hold('command')}`)
-    const { shell, cancel, capability } = ground.open({ shell: any('family') })
+    setup.node('family', `${deaf}${starts(child, options)}${lines.hold('command')}`)
+    const { shell, cancel, capability } = setup.open({ shell: any('family') })
     const result = shell.run('family')
     const family = await Promise.all(['command', 'child', 'grandchild'].map((label) => lines.of(label)))
     cancel(cancelled)
@@ -45,11 +45,11 @@ describe('a cancelled call', () => {
   })
 
   it('ends processes that left session, environment and parent before the first scan', async () => {
-    const lines = await ground.lifelines()
+    const lines = await setup.lifelines()
     const AWAY = '{ stdio: "ignore", detached: true, env: {} }'
-    ground.node('brief', `const away = ${starts('setInterval(() => {}, 1e6)', AWAY)} process.stdout.write(String(away.pid), () => process.exit())`)
-    ground.node('long', `${starts(`${starts(lines.hold('away'), AWAY)} process.exit()`)} ${lines.hold('long')}`)
-    const { shell, cancel, capability } = ground.open({ shell: [...any('brief'), ...any('long')] })
+    setup.node('brief', `const away = ${starts('setInterval(() => {}, 1e6)', AWAY)} process.stdout.write(String(away.pid), () => process.exit())`)
+    setup.node('long', `${starts(`${starts(lines.hold('away'), AWAY)} process.exit()`)} ${lines.hold('long')}`)
+    const { shell, cancel, capability } = setup.open({ shell: [...any('brief'), ...any('long')] })
     const { stdout } = await shell.run('brief')
     const result = shell.run('long')
     const family = await Promise.all(['long', 'away'].map((label) => lines.of(label)))
@@ -61,9 +61,9 @@ describe('a cancelled call', () => {
   })
 
   it('rejects at once, before its processes have ended', async () => {
-    const lines = await ground.lifelines()
-    ground.node('deaf', `${DEAF} ${lines.hold('deaf')}`)
-    const { shell, cancel } = ground.open({ shell: any('deaf') }, { graceMs: 60_000 })
+    const lines = await setup.lifelines()
+    setup.node('deaf', `${DEAF} ${lines.hold('deaf')}`)
+    const { shell, cancel } = setup.open({ shell: any('deaf') }, { graceMs: 60_000 })
     const result = shell.run('deaf')
     const { pid } = await lines.of('deaf')
     cancel(cancelled)
@@ -73,10 +73,10 @@ describe('a cancelled call', () => {
   })
 
   it('lets a command clean up on SIGTERM', async () => {
-    const lines = await ground.lifelines()
-    const tidied = await ground.lifelines()
-    ground.node('tidy', `process.on('SIGTERM', () => { ${tidied.hold('tidied')} }); ${lines.hold('tidy')}`)
-    const { shell, cancel } = ground.open({ shell: any('tidy') }, { graceMs: 10_000 })
+    const lines = await setup.lifelines()
+    const tidied = await setup.lifelines()
+    setup.node('tidy', `process.on('SIGTERM', () => { ${tidied.hold('tidied')} }); ${lines.hold('tidy')}`)
+    const { shell, cancel } = setup.open({ shell: any('tidy') }, { graceMs: 10_000 })
     const result = shell.run('tidy')
     const { pid } = await lines.of('tidy')
     cancel(cancelled)
@@ -86,9 +86,9 @@ describe('a cancelled call', () => {
   })
 
   it('ends a stopped process', async () => {
-    const lines = await ground.lifelines()
-    ground.node('still', lines.hold('still'))
-    const { shell, cancel } = ground.open({ shell: any('still') })
+    const lines = await setup.lifelines()
+    setup.node('still', lines.hold('still'))
+    const { shell, cancel } = setup.open({ shell: any('still') })
     const result = shell.run('still')
     const { pid, died } = await lines.of('still')
     process.kill(pid, 'SIGSTOP')
@@ -98,11 +98,11 @@ describe('a cancelled call', () => {
   })
 
   it('ends no other processes', async () => {
-    const lines = await ground.lifelines()
-    ground.node('mine', lines.hold('mine'))
-    ground.node('other', lines.hold('other'))
-    const mine = ground.open({ shell: any('mine') })
-    const other = ground.open({ shell: any('other') })
+    const lines = await setup.lifelines()
+    setup.node('mine', lines.hold('mine'))
+    setup.node('other', lines.hold('other'))
+    const mine = setup.open({ shell: any('mine') })
+    const other = setup.open({ shell: any('other') })
     const results = [mine.shell.run('mine'), other.shell.run('other')]
     const [gone, stays] = await Promise.all([lines.of('mine'), lines.of('other')])
     mine.cancel(cancelled)
@@ -117,15 +117,15 @@ describe('a cancelled call', () => {
 
 describe('the end of a command', () => {
   const left = async (options: string): Promise<void> => {
-    const lines = await ground.lifelines()
+    const lines = await setup.lifelines()
     // Ends when its child has started.
-    ground.node('leaves', `process.stdout.write('said'); ${starts(lines.hold('left'), options)} ${lines.hold('command')}`)
-    const { shell, capability } = ground.open({ shell: any('leaves') })
+    setup.node('leaves', `process.stdout.write('output'); ${starts(lines.hold('left'), options)} ${lines.hold('command')}`)
+    const { shell, capability } = setup.open({ shell: any('leaves') })
     const result = shell.run('leaves')
     const command = await lines.of('command')
     const { pid, died } = await lines.of('left')
     process.kill(command.pid, 'SIGINT')
-    expect(await result).toMatchObject({ signal: 'SIGINT', stdout: 'said' })
+    expect(await result).toMatchObject({ signal: 'SIGINT', stdout: 'output' })
     await capability.close()
     expect(isOver(pid)).toBe(true)
     await died
@@ -138,35 +138,35 @@ describe('the end of a command', () => {
   it('ends a child that has cleared its environment', () => left('{ stdio: "ignore", env: {} }'))
 
   it('ends a child that has cleared its environment, in its own group', async () => {
-    const lines = await ground.lifelines()
-    const holder = ground.node('holder', lines.hold('left'))
+    const lines = await setup.lifelines()
+    const holder = setup.node('holder', lines.hold('left'))
     // A shell with job control starts each job in its own group.
-    ground.command('leaves', `#!/bin/bash\nset -m; mkfifo gate; env -i ${holder} </dev/null >/dev/null 2>&1 & read -r go <gate`)
-    const { shell, capability } = ground.open({ shell: any('leaves') })
+    setup.command('leaves', `#!/bin/bash\nset -m; mkfifo gate; env -i ${holder} </dev/null >/dev/null 2>&1 & read -r go <gate`)
+    const { shell, capability } = setup.open({ shell: any('leaves') })
     const result = shell.run('leaves')
     const { pid, died } = await lines.of('left')
     const { group, session } = processRow(pid)!
     expect(group, 'the fixture does what it is for').toBe(pid)
     expect(session).not.toBe(pid)
-    await writeFile(join(ground.workspace, 'gate'), 'go\n')
+    await writeFile(join(setup.workspace, 'gate'), 'go\n')
     expect(await result).toMatchObject({ exitCode: 0 })
     await capability.close()
     await died
   })
 
   it('does not wait for a process that has escaped every check', async () => {
-    const lines = await ground.lifelines()
+    const lines = await setup.lifelines()
     const apart = '{ stdio: "inherit", detached: true, env: {} }'
     const limited = JSON.stringify(['--locks=5', '--', process.execPath, '-e', lines.hold('escaped')])
     const middle = `require('node:child_process').spawn('/usr/bin/prlimit', ${limited}, ${apart}); ${lines.hold('middle')}`
-    ground.node('leaves', `process.stdout.write('said'); ${starts(middle, apart)} ${lines.hold('command')}`)
-    const { shell, capability } = ground.open({ shell: any('leaves') })
+    setup.node('leaves', `process.stdout.write('output'); ${starts(middle, apart)} ${lines.hold('command')}`)
+    const { shell, capability } = setup.open({ shell: any('leaves') })
     const result = shell.run('leaves')
     const [command, between, escaped] = await Promise.all(['command', 'middle', 'escaped'].map((label) => lines.of(label)))
     process.kill(between!.pid, 'SIGKILL')
     await between!.died
     process.kill(command!.pid, 'SIGINT')
-    expect(await result).toMatchObject({ signal: 'SIGINT', stdout: 'said' })
+    expect(await result).toMatchObject({ signal: 'SIGINT', stdout: 'output' })
     await capability.close()
     expect(isOver(escaped!.pid)).toBe(false)
     process.kill(escaped!.pid, 'SIGKILL')
@@ -174,7 +174,7 @@ describe('the end of a command', () => {
   })
 
   it('ends children even if the host had no descriptors left', async () => {
-    ground.node('leaves', `
+    setup.node('leaves', `
       const child = require('node:child_process').spawn('/bin/sleep', ['1000'], { stdio: 'ignore', detached: true })
       child.unref()
       process.stdout.write(process.pid + ' ' + child.pid + '\\n')
@@ -182,23 +182,23 @@ describe('the end of a command', () => {
     `)
     const fixture = join(import.meta.dirname, 'fixtures/crowded-leftovers.ts')
     const script = 'ulimit -n 512; exec "$0" --no-warnings "$@"'
-    const args = ['-c', script, process.execPath, fixture, ground.workspace, ground.bin, 'leaves']
+    const args = ['-c', script, process.execPath, fixture, setup.workspace, setup.bin, 'leaves']
     const { stdout } = await promisify(execFile)('/bin/sh', args)
     expect(stdout).toBe('gone')
   })
 
   it('waits a bounded time for a child that keeps writing', async () => {
-    ground.sh('talks', '(while :; do echo more; sleep 0.02; done) & echo first')
-    const { shell } = ground.open({ shell: any('talks') })
+    setup.sh('talks', '(while :; do echo more; sleep 0.02; done) & echo first')
+    const { shell } = setup.open({ shell: any('talks') })
     const { exitCode, stdout } = await shell.run('talks')
     expect(exitCode).toBe(0)
     expect(stdout).toContain('first\n')
   })
 
   it('includes output written just after it', async () => {
-    ground.sh('echoes', '(sleep 0.05; echo last) & echo first')
+    setup.sh('echoes', '(sleep 0.05; echo last) & echo first')
     // Its pipes close after the output, so the test does not wait for the long pause.
-    const { shell } = ground.open({ shell: any('echoes') }, { drainMs: 20_000 })
+    const { shell } = setup.open({ shell: any('echoes') }, { drainMs: 20_000 })
     expect((await shell.run('echoes')).stdout).toBe('first\nlast\n')
   })
 })

@@ -7,7 +7,7 @@ import { netCapability } from '../../src/net/net.ts'
 import { REDACTED } from '../../src/secrets/redaction.ts'
 import type { Loopback } from '../net/loopback.ts'
 import { reach, serve } from '../net/loopback.ts'
-import { callOf, codeOf, handleOf, SECRET, vaultOf } from './ground.ts'
+import { callOf, codeOf, handleOf, SECRET, vaultOf } from './setup.ts'
 
 /** A tool that may reach several servers and has a secret for the first. */
 async function fetching(...given: readonly (Loopback | NetOptions)[]): Promise<{ readonly net: Net; readonly handle: string }> {

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { HostAllowList, checkUrl, type Target } from '../../src/hosts/url-policy.ts'
 import { secretsCapability } from '../../src/secrets/secrets.ts'
 import { UsedSecrets } from '../../src/secrets/vault.ts'
-import { callOf, codeOf, handleOf, SECRET, vaultOf } from './ground.ts'
+import { callOf, codeOf, handleOf, SECRET, vaultOf } from './setup.ts'
 
 const HOSTS = ['api.example.com', '*.example.com', 'other.example', 'api.example.com:8443', '127.0.0.1', 'localhost']
 const target = (url: string): Target => checkUrl(url, new HostAllowList(HOSTS))

@@ -4,12 +4,12 @@ import type { Json } from '@bulkhead/kit/json'
 import { shellAccess } from '../../../sandbox/src/extension/capabilities.ts'
 import { shellCapability } from '../../src/shell/shell.ts'
 import { REDACTED } from '../../src/secrets/redaction.ts'
-import { any, ShellGround } from '../shell/shell-ground.ts'
-import { callOf, codeOf, handleOf, SECRET, vaultOf } from './ground.ts'
+import { any, ShellSetup } from '../shell/shell-setup.ts'
+import { callOf, codeOf, handleOf, SECRET, vaultOf } from './setup.ts'
 
-let ground: ShellGround
-beforeEach(() => void (ground = new ShellGround()))
-afterEach(() => ground.clear())
+let setup: ShellSetup
+beforeEach(() => void (setup = new ShellSetup()))
+afterEach(() => setup.clear())
 
 interface Running {
   readonly shell: Shell
@@ -22,9 +22,9 @@ async function running(commands: readonly string[]): Promise<Running> {
   const vault = vaultOf({ TOKEN: { commands: [...commands] } })
   const updates: Json[] = []
   const allowed = ['show', 'other', 'echo', 'cat'].flatMap((cmd) => any(cmd))
-  const call = callOf({ shell: allowed, fs: { write: [`${ground.workspace.slice(1)}/**`] } }, { onUpdate: (partial) => updates.push(partial) })
+  const call = callOf({ shell: allowed, fs: { write: [`${setup.workspace.slice(1)}/**`] } }, { onUpdate: (partial) => updates.push(partial) })
   const unit = shellCapability({
-    workspace: ground.workspace, tools: [call.tool], path: [ground.bin, '/usr/bin', '/bin'], updateMs: 0, secrets: vault,
+    workspace: setup.workspace, tools: [call.tool], path: [setup.bin, '/usr/bin', '/bin'], updateMs: 0, secrets: vault,
   })
   const shell = shellAccess(async (method, ...args) =>
     await unit.capabilities[method]!(call, JSON.parse(JSON.stringify(args)) as Json[]))
@@ -34,7 +34,7 @@ async function running(commands: readonly string[]): Promise<Running> {
 describe('a command', () => {
   it('receives the value as argument or input, and its echo is redacted', async () => {
     // Prints the length and the letters, so that the test sees both.
-    ground.node('show', `
+    setup.node('show', `
       const input = require('node:fs').readFileSync(0, 'utf8')
       console.log(process.argv[2].length, process.argv[2])
       console.error(input.length, input)
@@ -50,7 +50,7 @@ describe('a command', () => {
   })
 
   it('that writes it letter by letter is redacted, in live output too', async () => {
-    ground.node('show', `
+    setup.node('show', `
       const letters = [...process.argv[2]]
       const next = () => letters.length > 0 && process.stdout.write(letters.shift(), () => setTimeout(next, 1))
       next()
@@ -66,7 +66,7 @@ describe('a command', () => {
     expect((await shell.run('echo', [SECRET])).stdout).toBe(`${SECRET}\n`)
     await shell.run('echo', [handle])
     expect((await shell.run('echo', [SECRET])).stdout).toBe(`${REDACTED}\n`)
-    ground.sh('other', `echo ${SECRET}`)
+    setup.sh('other', `echo ${SECRET}`)
     expect((await shell.run('other', [])).stdout).toBe(`${SECRET}\n`)
     expect((await shell.pipe([{ cmd: 'other', args: [] }, { cmd: 'cat', args: [] }])).stdout).toBe(`${SECRET}\n`)
     expect((await shell.pipe([{ cmd: 'echo', args: [SECRET] }, { cmd: 'cat', args: [] }])).stdout).toBe(`${REDACTED}\n`)
@@ -74,7 +74,7 @@ describe('a command', () => {
   })
 
   it('that the secret is not for is denied its value', async () => {
-    ground.sh('other', 'touch ran')
+    setup.sh('other', 'touch ran')
     const { shell, handle, close } = await running(['show'])
     expect(await codeOf(shell.run('other', [handle]))).toBe('CapabilityDenied')
     expect(await codeOf(shell.run('other', [], { input: handle }))).toBe('CapabilityDenied')
@@ -93,7 +93,7 @@ describe('a command', () => {
   })
 
   it('that cannot be started does not reveal its arguments', async () => {
-    ground.command('show', '#!/no/such/interpreter\n')
+    setup.command('show', '#!/no/such/interpreter\n')
     const { shell, handle, close } = await running(['show'])
     // setpriv or prlimit reports it if they are in use, the system otherwise.
     const [outcome] = await Promise.allSettled([shell.run('show', [handle])])

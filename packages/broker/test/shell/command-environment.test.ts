@@ -3,17 +3,17 @@ import { openSync, closeSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { afterAll, expect, it, onTestFinished, vi } from 'vitest'
-import { any, ShellGround } from './shell-ground.ts'
+import { any, ShellSetup } from './shell-setup.ts'
 
-const ground = new ShellGround()
-afterAll(() => ground.clear())
+const setup = new ShellSetup()
+afterAll(() => setup.clear())
 
 it('contains four variables and none of the host', async () => {
   // Node passes the second one on, whatever environment a child gets.
   vi.stubEnv('BULKHEAD_TEST_SECRET', 'secret')
-  vi.stubEnv('NODE_V8_COVERAGE', ground.root)
+  vi.stubEnv('NODE_V8_COVERAGE', setup.root)
   onTestFinished(() => void vi.unstubAllEnvs())
-  const { shell } = ground.open({ shell: any('env') }, { path: ['/usr/bin', '/bin'] })
+  const { shell } = setup.open({ shell: any('env') }, { path: ['/usr/bin', '/bin'] })
   const { stdout } = await shell.run('env')
   const marker = /^BULKHEAD_RUN=[0-9a-f-]{36}\.1$/m
   expect(stdout).toMatch(marker)
@@ -21,16 +21,16 @@ it('contains four variables and none of the host', async () => {
 })
 
 it('sets HOME to a path where not even root can create files', async () => {
-  ground.sh('settle', 'mkdir -p "$HOME/.config" 2>/dev/null; echo $?; ls "$HOME/.config" 2>/dev/null; echo $?')
-  const { shell } = ground.open({ shell: any('settle') })
+  setup.sh('settle', 'mkdir -p "$HOME/.config" 2>/dev/null; echo $?; ls "$HOME/.config" 2>/dev/null; echo $?')
+  const { shell } = setup.open({ shell: any('settle') })
   expect((await shell.run('settle')).stdout).toMatch(/^[1-9]\d*\n[1-9]\d*\n$/)
 })
 
 it('gives a command the three standard descriptors only', async () => {
-  writeFileSync(join(ground.root, 'opened'), 'secret')
-  const descriptor = openSync(join(ground.root, 'opened'), 'r')
+  writeFileSync(join(setup.root, 'opened'), 'secret')
+  const descriptor = openSync(join(setup.root, 'opened'), 'r')
   try {
-    const { shell } = ground.open({ shell: any('ls') })
+    const { shell } = setup.open({ shell: any('ls') })
     const { stdout } = await shell.run('ls', ['-l', '/proc/self/fd'])
     const open = [...stdout.matchAll(/(\d+) -> (.+)$/gm)].map(([, number, target]) => `${number} ${target!.replace(/\d+/g, 'N')}`)
     // Ignores the listed folder itself and masked descriptors.
@@ -45,7 +45,7 @@ it('gives a command the three standard descriptors only', async () => {
 it.each([
   ['', ''], [', even after a shortage of descriptors', 'crowded'],
 ])('does not pass on a descriptor that the host inherited%s', async (_, crowded) => {
-  const secret = join(ground.root, 'secret')
+  const secret = join(setup.root, 'secret')
   writeFileSync(secret, 'from the parent of the host')
   const descriptor = openSync(secret, 'r')
   // Node does not close inherited descriptors beyond the first gap.
@@ -55,7 +55,7 @@ it.each([
   stdio[40] = descriptor
   const fixture = join(import.meta.dirname, 'fixtures/descriptor-host.ts')
   const script = 'ulimit -n 512; exec "$0" "$@"'
-  const host = spawn('/bin/sh', ['-c', script, process.execPath, fixture, ground.workspace, crowded], { stdio })
+  const host = spawn('/bin/sh', ['-c', script, process.execPath, fixture, setup.workspace, crowded], { stdio })
   closeSync(descriptor)
   const [held, passedOn] = (await text(host.stdout!)).trim().split('\n')
   expect(held, 'the host has it').toBe(secret)

@@ -8,30 +8,30 @@ import { afterAll, beforeEach, describe, expect, it } from 'vitest'
 import { Executables, UntrustedFolders } from '../../src/process/executable.ts'
 import { CommandSandbox, type SandboxKind, type CommandSandboxOptions } from '../../src/shell/command-sandbox.ts'
 import { MissingLayers } from '../../../sandbox/src/os/os-layers.ts'
-import { any, ShellGround } from './shell-ground.ts'
+import { any, ShellSetup } from './shell-setup.ts'
 
-let ground = new ShellGround()
+let setup = new ShellSetup()
 beforeEach(async () => {
-  await ground.clear()
-  ground = new ShellGround()
+  await setup.clear()
+  setup = new ShellSetup()
 })
-afterAll(() => ground.clear())
-const wall = (): CommandSandbox => {
-  const executables = new Executables([ground.bin, '/usr/bin', '/bin'], new UntrustedFolders([]))
-  return new CommandSandbox({ workspace: ground.workspace, executables, home: undefined })
+afterAll(() => setup.clear())
+const newSandbox = (): CommandSandbox => {
+  const executables = new Executables([setup.bin, '/usr/bin', '/bin'], new UntrustedFolders([]))
+  return new CommandSandbox({ workspace: setup.workspace, executables, home: undefined })
 }
 const prefix = async (standing: CommandSandbox, kind: SandboxKind): Promise<readonly string[]> => (await standing.prepare(kind)).argv
 
 it('is absent if bubblewrap does not work', async () => {
-  ground.sh('bwrap', 'echo "bwrap: No permissions to create new namespace" >&2; exit 1')
-  expect(await prefix(wall(), 'read')).toEqual([])
+  setup.sh('bwrap', 'echo "bwrap: No permissions to create new namespace" >&2; exit 1')
+  expect(await prefix(newSandbox(), 'read')).toEqual([])
 })
 
 describe('a sandbox that does not work', () => {
   const lacking = (options: Partial<CommandSandboxOptions>): CommandSandbox => {
-    ground.sh('bwrap', 'echo "bwrap: No permissions to create new namespace" >&2; exit 1')
-    const executables = new Executables([ground.bin, '/usr/bin', '/bin'], new UntrustedFolders([]))
-    return new CommandSandbox({ workspace: ground.workspace, executables, home: undefined, ...options })
+    setup.sh('bwrap', 'echo "bwrap: No permissions to create new namespace" >&2; exit 1')
+    const executables = new Executables([setup.bin, '/usr/bin', '/bin'], new UntrustedFolders([]))
+    return new CommandSandbox({ workspace: setup.workspace, executables, home: undefined, ...options })
   }
 
   it('is reported by the first command that needs it', async () => {
@@ -51,34 +51,34 @@ describe('a sandbox that does not work', () => {
 })
 
 it('runs a command without a sandbox if one is required and works', async () => {
-  ground.sh('bwrap', 'exit 0')
-  const executables = new Executables([ground.bin, '/usr/bin', '/bin'], new UntrustedFolders([]))
-  expect((await new CommandSandbox({ workspace: ground.workspace, executables, home: undefined, requiresSandbox: true }).prepare(undefined)).argv).toEqual([])
+  setup.sh('bwrap', 'exit 0')
+  const executables = new Executables([setup.bin, '/usr/bin', '/bin'], new UntrustedFolders([]))
+  expect((await new CommandSandbox({ workspace: setup.workspace, executables, home: undefined, requiresSandbox: true }).prepare(undefined)).argv).toEqual([])
 })
 
 it('is tried again after a shortage of resources, and commands fail until then', async () => {
-  const tried = join(ground.root, 'tried')
+  const tried = join(setup.root, 'tried')
   const words = 'bwrap: Creating new namespace failed: Resource temporarily unavailable'
-  const path = ground.sh('bwrap', `[ -e '${tried}' ] && exit 0; : > '${tried}'; echo '${words}' >&2; exit 1`)
-  const tries = wall()
+  const path = setup.sh('bwrap', `[ -e '${tried}' ] && exit 0; : > '${tried}'; echo '${words}' >&2; exit 1`)
+  const tries = newSandbox()
   await expect(prefix(tries, 'read')).rejects.toMatchObject({ code: 'ResourceBusy' })
   expect((await prefix(tries, 'read'))[0]).toBe(path)
 })
 
 it('is tried again if the workspace was missing', async () => {
-  const path = ground.sh('bwrap', 'exit 0')
-  const lasting = wall()
-  renameSync(ground.workspace, `${ground.workspace}-moved`)
+  const path = setup.sh('bwrap', 'exit 0')
+  const lasting = newSandbox()
+  renameSync(setup.workspace, `${setup.workspace}-moved`)
   await expect(prefix(lasting, 'read')).rejects.toMatchObject({ code: 'NotFound' })
-  renameSync(`${ground.workspace}-moved`, ground.workspace)
+  renameSync(`${setup.workspace}-moved`, setup.workspace)
   expect((await prefix(lasting, 'read'))[0]).toBe(path)
 })
 
 it('hides session sockets from a read-only command', async () => {
-  ground.sh('bwrap', 'exit 0')
+  setup.sh('bwrap', 'exit 0')
   const servants = ['/run/user', '/run/dbus', '/run/systemd/private', '/tmp/.X11-unix', '/tmp/.ICE-unix'].filter((path) => existsSync(path))
   const hidden = async (kind: 'read' | 'work') => {
-    const args = await prefix(wall(), kind)
+    const args = await prefix(newSandbox(), kind)
     return servants.filter((path) => args.some((arg, at) => arg === path && ['--tmpfs', '/dev/null'].includes(args[at - 1]!)))
   }
   expect([await hidden('read'), await hidden('work')]).toEqual([servants, []])
@@ -87,7 +87,7 @@ it('hides session sockets from a read-only command', async () => {
 describe('credentials in a home folder', () => {
   /** A home folder with a credential of each kind: file, folder and link. */
   function homeAt(home: string): string {
-    const elsewhere = join(ground.root, 'elsewhere')
+    const elsewhere = join(setup.root, 'elsewhere')
     for (const folder of [elsewhere, join(home, '.gnupg')]) mkdirSync(folder, { recursive: true })
     for (const file of [join(elsewhere, 'key'), join(home, '.gnupg/key'), join(home, '.netrc'), join(home, '.aws')]) writeFileSync(file, 'secret')
     symlinkSync(elsewhere, join(home, '.ssh'))
@@ -98,9 +98,9 @@ describe('credentials in a home folder', () => {
     await prefix(new CommandSandbox({ workspace, home, executables: new Executables(path, new UntrustedFolders([])) }), 'read')
 
   it.each(['a home', 'a home that is the workspace'])('of %s are hidden, behind links and of unusual kinds too', async (which) => {
-    const home = homeAt(which === 'a home' ? join(ground.root, 'home') : ground.workspace)
-    const walls = ['/nowhere', home].map((each) => prefixOf(each, ground.workspace, ['/usr/bin', '/bin']))
-    const [plain, [bwrap, ...args]] = await Promise.all(walls) as [readonly string[], readonly string[]]
+    const home = homeAt(which === 'a home' ? join(setup.root, 'home') : setup.workspace)
+    const prefixes = ['/nowhere', home].map((each) => prefixOf(each, setup.workspace, ['/usr/bin', '/bin']))
+    const [plain, [bwrap, ...args]] = await Promise.all(prefixes) as [readonly string[], readonly string[]]
     // Without bubblewrap there is nothing to run. The tests below check its arguments.
     if (plain.length === 0) return
     const read = CREDENTIALS.map((key) => spawnSync(bwrap!, [...args, '/bin/cat', join(home, key)], { encoding: 'utf8' }).stdout)
@@ -108,10 +108,10 @@ describe('credentials in a home folder', () => {
   })
 
   it('are looked up before each command, because they change while the host runs', async () => {
-    ground.sh('bwrap', 'exit 0')
-    const home = join(ground.root, 'home')
+    setup.sh('bwrap', 'exit 0')
+    const home = join(setup.root, 'home')
     mkdirSync(join(home, '.ssh'), { recursive: true })
-    const lasting = new CommandSandbox({ workspace: ground.workspace, home, executables: new Executables([ground.bin, '/usr/bin', '/bin'], new UntrustedFolders([])) })
+    const lasting = new CommandSandbox({ workspace: setup.workspace, home, executables: new Executables([setup.bin, '/usr/bin', '/bin'], new UntrustedFolders([])) })
     const hidden = async () => (await prefix(lasting, 'read')).filter((arg) => arg.startsWith(realpathSync(home)))
     expect(await hidden()).toEqual([join(realpathSync(home), '.ssh')])
     mkdirSync(join(home, '.aws'))
@@ -120,28 +120,28 @@ describe('credentials in a home folder', () => {
   })
 
   it('are covered by an empty folder or file, those in the workspace after the bind of the workspace', async () => {
-    ground.sh('bwrap', 'exit 0')
+    setup.sh('bwrap', 'exit 0')
     const own = ['--unshare-all', '--die-with-parent', '--ro-bind', '/', '/', '--dev', '/dev', '--proc', '/proc']
-    const workspace = realpathSync(ground.workspace)
-    const elsewhere = ['--tmpfs', join(realpathSync(ground.root), 'elsewhere')]
+    const workspace = realpathSync(setup.workspace)
+    const elsewhere = ['--tmpfs', join(realpathSync(setup.root), 'elsewhere')]
     const covers = (home: string) => ['--tmpfs', join(home, '.gnupg'), '--ro-bind', '/dev/null', join(home, '.aws'), '--ro-bind', '/dev/null', join(home, '.netrc')]
-    const seen = async (home: string) => (await prefixOf(home, ground.workspace, [ground.bin, '/usr/bin', '/bin'])).slice(1, -1)
+    const seen = async (home: string) => (await prefixOf(home, setup.workspace, [setup.bin, '/usr/bin', '/bin'])).slice(1, -1)
       .join(' ').replace(/ (?:--ro-bind \/dev\/null|--tmpfs) (?:\/run\/|\/tmp\/\.)\S+/g, '').split(' ')
-    const away = homeAt(join(ground.root, 'home'))
+    const away = homeAt(join(setup.root, 'home'))
     expect(await seen(away)).toEqual([...own, ...elsewhere, ...covers(away), '--ro-bind', workspace, workspace])
-    expect(await seen(homeAt(ground.workspace))).toEqual([...own, ...elsewhere, '--ro-bind', workspace, workspace, ...covers(workspace)])
+    expect(await seen(homeAt(setup.workspace))).toEqual([...own, ...elsewhere, '--ro-bind', workspace, workspace, ...covers(workspace)])
   })
 
   it('include all usual files with credentials', async () => {
-    ground.sh('bwrap', 'exit 0')
-    const home = realpathSync(ground.root)
+    setup.sh('bwrap', 'exit 0')
+    const home = realpathSync(setup.root)
     mkdirSync(join(home, '.config'))
     const kept = [
       '.aws', '.azure', '.bash_history', '.config/gcloud', '.config/gh', '.docker', '.git-credentials', '.gnupg', '.kube', '.mozilla', '.netrc',
       '.npmrc', '.password-store', '.pgpass', '.pypirc', '.ssh', '.zsh_history',
     ].map((name) => join(home, name))
     for (const path of kept) writeFileSync(path, 'secret')
-    const args = await prefixOf(home, ground.workspace, [ground.bin, '/usr/bin', '/bin'])
+    const args = await prefixOf(home, setup.workspace, [setup.bin, '/usr/bin', '/bin'])
     expect(args.filter((_arg, index) => args[index - 1] === '/dev/null').filter((arg) => arg.startsWith(home)).toSorted()).toEqual(kept)
   })
 })
@@ -150,10 +150,10 @@ describe('the project layer', () => {
   const real = { path: ['/usr/bin', '/bin'] }
   /** Whether bubblewrap works on this machine. */
   const stands = async (): Promise<boolean> =>
-    (await prefix(new CommandSandbox({ workspace: ground.workspace, home: undefined, executables: new Executables(real.path, new UntrustedFolders([])) }), 'work')).length > 0
-  const layer = (): string => join(ground.workspace, '.bulkhead')
+    (await prefix(new CommandSandbox({ workspace: setup.workspace, home: undefined, executables: new Executables(real.path, new UntrustedFolders([])) }), 'work')).length > 0
+  const layer = (): string => join(setup.workspace, '.bulkhead')
   const open = () => {
-    const { shell, capability } = ground.open({ shell: any('sh') }, { ...real, projectLayer: layer() })
+    const { shell, capability } = setup.open({ shell: any('sh') }, { ...real, projectLayer: layer() })
     return { capability, sh: (script: string) => shell.pipe([{ cmd: 'sh', args: ['-c', script] }], { wall: 'work' }) }
   }
 
@@ -164,8 +164,8 @@ describe('the project layer', () => {
     const { exits } = await open().sh('echo theirs > .bulkhead/config.json; rm -rf .bulkhead; mv .bulkhead other; mkdir .bulkhead/tools; cat .bulkhead/config.json > seen; test -d .bulkhead/tools')
     expect(exits).toMatchObject([{ exitCode: 1 }])
     expect(readFileSync(join(layer(), 'config.json'), 'utf8')).toBe('mine')
-    expect(readdirSync(ground.workspace).toSorted()).toEqual(['.bulkhead', 'seen'])
-    expect(readFileSync(join(ground.workspace, 'seen'), 'utf8')).toBe('mine')
+    expect(readdirSync(setup.workspace).toSorted()).toEqual(['.bulkhead', 'seen'])
+    expect(readFileSync(join(setup.workspace, 'seen'), 'utf8')).toBe('mine')
   })
 
   it('cannot be created by a command in the sandbox, and leaves no empty folder behind', async () => {
@@ -175,7 +175,7 @@ describe('the project layer', () => {
     const results = await Promise.all([sh(make), sh(make), sh('exit 3'), sh('kill -9 $$')])
     expect(results.map(({ stdout }) => stdout)).toEqual(['', '', '', ''])
     await capability.close()
-    expect(readdirSync(ground.workspace)).toEqual([])
+    expect(readdirSync(setup.workspace)).toEqual([])
   })
 
   it('stays if a file was created in it meanwhile', async () => {
@@ -186,7 +186,7 @@ describe('the project layer', () => {
     chmodSync(layer(), 0o700)
     writeFileSync(join(layer(), 'config.json'), 'mine')
     chmodSync(layer(), 0)
-    writeFileSync(join(ground.workspace, 'go'), '')
+    writeFileSync(join(setup.workspace, 'go'), '')
     await running
     await capability.close()
     expect(readFileSync(join(layer(), 'config.json'), 'utf8')).toBe('mine')

@@ -4,11 +4,11 @@ import { newProcessMark } from '@bulkhead/kit/processes'
 import { afterAll, describe, expect, it } from 'vitest'
 import { Executables, UntrustedFolders } from '../../src/process/executable.ts'
 import { Launcher } from '../../src/shell/command-environment.ts'
-import { any, ShellGround } from './shell-ground.ts'
+import { any, ShellSetup } from './shell-setup.ts'
 
-const ground = new ShellGround()
-afterAll(() => ground.clear())
-const launcher = (): Launcher => new Launcher(new Executables([ground.bin], new UntrustedFolders([])))
+const setup = new ShellSetup()
+afterAll(() => setup.clear())
+const launcher = (): Launcher => new Launcher(new Executables([setup.bin], new UntrustedFolders([])))
 
 it('leaves a command unchanged without setpriv and prlimit', async () => {
   expect((await launcher().prepare())(['/bin/true', 'x'], newProcessMark())).toEqual(['/bin/true', 'x'])
@@ -23,12 +23,12 @@ it('sets a process mark among the limits of each run', async () => {
 
 describe('setpriv', () => {
   it('keeps a command from gaining privileges', async () => {
-    const { shell } = ground.open({ shell: any('grep') })
+    const { shell } = setup.open({ shell: any('grep') })
     expect((await shell.run('grep', ['NoNewPrivs', '/proc/self/status'])).stdout).toBe('NoNewPrivs:\t1\n')
   })
 
   it('is not used if it does not know the options', async () => {
-    ground.sh('setpriv', 'exit 1')
+    setup.sh('setpriv', 'exit 1')
     expect((await launcher().prepare())(['/bin/true'], newProcessMark())).toEqual(['/bin/true'])
   })
 
@@ -36,8 +36,8 @@ describe('setpriv', () => {
     ['reports a shortage of resources', 'echo "setpriv: fork: Resource temporarily unavailable" >&2; exit 1'],
     ['is killed', 'kill -KILL $$'],
   ])('is tried again if it %s, and no command runs without it meanwhile', async (_, script) => {
-    const tried = join(ground.root, `tried ${script.length}`)
-    const path = ground.sh('setpriv', `[ -e '${tried}' ] && exit 0; : > '${tried}'; ${script}`)
+    const tried = join(setup.root, `tried ${script.length}`)
+    const path = setup.sh('setpriv', `[ -e '${tried}' ] && exit 0; : > '${tried}'; ${script}`)
     const preparing = launcher()
     await expect(preparing.prepare()).rejects.toMatchObject({ code: 'ResourceBusy' })
     expect((await preparing.prepare())(['/bin/true'], newProcessMark())[0]).toBe(path)
@@ -45,9 +45,9 @@ describe('setpriv', () => {
 })
 
 it('ends a command when its host is killed', async () => {
-  const lines = await ground.lifelines()
-  ground.node('lingers', lines.hold('lingers'))
-  const args = [join(import.meta.dirname, 'fixtures/dying-host.ts'), ground.workspace, ground.bin, 'lingers']
+  const lines = await setup.lifelines()
+  setup.node('lingers', lines.hold('lingers'))
+  const args = [join(import.meta.dirname, 'fixtures/dying-host.ts'), setup.workspace, setup.bin, 'lingers']
   const host = spawn(process.execPath, args, { stdio: ['ignore', 'inherit', 'inherit'] })
   const { died } = await lines.of('lingers')
   host.kill('SIGKILL')

@@ -1,7 +1,7 @@
 import type { Json } from '@bulkhead/kit/json'
 import { describe, expect, it } from 'vitest'
 import { readPipeRequest, withStageSecrets } from '../../src/shell/request.ts'
-import { callOf, handleOf, SECRET, vaultOf } from '../secrets/ground.ts'
+import { callOf, handleOf, SECRET, vaultOf } from '../secrets/setup.ts'
 
 const CAT = { cmd: 'cat' }
 
@@ -32,7 +32,7 @@ describe('a pipe request', () => {
     ['a command is not an object', [['cat']]],
     ['a command has no name', [[{}]]],
     ['the options are not an object', [[CAT], 'read']],
-    ['the wall is unknown', [[CAT], { wall: 'none' }]],
+    ['its wall is unknown', [[CAT], { wall: 'none' }]],
     ['the timeout is 0', [[CAT], { timeoutMs: 0 }]],
     ['the timeout is not a whole number', [[CAT], { timeoutMs: 1.5 }]],
     ['the timeout is too long', [[CAT], { timeoutMs: 3_600_001 }]],

@@ -6,20 +6,20 @@ import { join } from 'node:path'
 import { afterAll, beforeEach, describe, expect, it } from 'vitest'
 import type { Power } from '@bulkhead/contract'
 import { ANY_COMMAND, BulkheadError } from '@bulkhead/contract'
-import { ShellGround } from './shell-ground.ts'
+import { ShellSetup } from './shell-setup.ts'
 
-let ground = new ShellGround()
+let setup = new ShellSetup()
 beforeEach(async () => {
-  await ground.clear()
-  ground = new ShellGround()
+  await setup.clear()
+  setup = new ShellSetup()
 })
-afterAll(() => ground.clear())
+afterAll(() => setup.clear())
 
 const everything = (): Partial<Power> => ({
-  shell: [{ cmd: ANY_COMMAND, args: [{ rest: true }] }], fs: { read: [ground.workspace], write: [ground.workspace] },
+  shell: [{ cmd: ANY_COMMAND, args: [{ rest: true }] }], fs: { read: [setup.workspace], write: [setup.workspace] },
 })
-const opened = () => ground.open(everything())
-const inWorkspace = (name: string): string => readFileSync(join(ground.workspace, name), 'utf8')
+const opened = () => setup.open(everything())
+const inWorkspace = (name: string): string => readFileSync(join(setup.workspace, name), 'utf8')
 
 describe('a pipe', () => {
   it('connects each command to the next', async () => {
@@ -49,7 +49,7 @@ describe('a pipe', () => {
 
   it('reports the exit of each command and all of stderr', async () => {
     const { shell } = opened()
-    ground.sh('fails', 'echo "$1 failed" >&2; exit "$1"')
+    setup.sh('fails', 'echo "$1 failed" >&2; exit "$1"')
     const { exits, stderr } = await shell.pipe([{ cmd: 'fails', args: ['3'] }, { cmd: 'fails', args: ['4'] }])
     expect(exits.map(({ exitCode }) => exitCode)).toEqual([3, 4])
     expect(stderr).toBe('3 failed\n4 failed\n')
@@ -57,7 +57,7 @@ describe('a pipe', () => {
 
   it('passes arguments on unchanged, whatever a shell would do with them', async () => {
     const { shell } = opened()
-    ground.node('words', 'console.log(JSON.stringify(process.argv.slice(2)))')
+    setup.node('words', 'console.log(JSON.stringify(process.argv.slice(2)))')
     const args = ['$(id)', '`id`', '; ls', '*', '', "'", '"$@"', '-c', '\n', '2>&1']
     for (const stderr of ['err', 'out'] as const) {
       const { stdout } = await shell.pipe([{ cmd: 'words', args, stderr }])
@@ -66,7 +66,7 @@ describe('a pipe', () => {
   })
 
   it('is rejected as a whole if one command is denied or missing', async () => {
-    const { shell } = ground.open({ shell: [{ cmd: 'echo', args: [{ rest: true }] }, { cmd: 'missing' }] })
+    const { shell } = setup.open({ shell: [{ cmd: 'echo', args: [{ rest: true }] }, { cmd: 'missing' }] })
     await expect(shell.pipe([{ cmd: 'echo', args: ['a', 'b'] }, { cmd: 'cat' }])).rejects.toMatchObject({ code: 'CapabilityDenied' })
     await expect(shell.pipe([{ cmd: 'echo' }, { cmd: 'missing' }])).rejects.toMatchObject({ code: 'NotFound' })
     await expect(shell.pipe([])).rejects.toMatchObject({ code: 'InputInvalid' })
@@ -84,7 +84,7 @@ describe('redirection', () => {
     ['stderr alone', { stdout: 'nothing', stderr: 'out' }, 'err\n', ''],
   ] as const)('sends output: %s', async (_, where, stdout, stderr) => {
     const { shell } = opened()
-    ground.sh('both', both)
+    setup.sh('both', both)
     expect(await shell.pipe([{ cmd: 'both', ...where }])).toMatchObject({ stdout, stderr })
     if (where !== undefined && !('stdout' in where)) {
       expect(await shell.pipe([{ cmd: 'both', ...where }, { cmd: 'cat' }])).toMatchObject({ stdout, stderr })
@@ -93,9 +93,9 @@ describe('redirection', () => {
 
   it('sends output into files, truncated or appended, relative to the working folder', async () => {
     const { shell } = opened()
-    ground.sh('both', both)
-    mkdirSync(join(ground.workspace, 'sub'))
-    writeFileSync(join(ground.workspace, 'sub/out'), 'something that was longer before\n')
+    setup.sh('both', both)
+    mkdirSync(join(setup.workspace, 'sub'))
+    writeFileSync(join(setup.workspace, 'sub/out'), 'something that was longer before\n')
     await shell.pipe([{ cmd: 'both', stdout: { path: 'out' }, stderr: { path: 'log', append: true } }], { cwd: 'sub' })
     await shell.pipe([{ cmd: 'both', stdout: { path: 'sub/out', append: true }, stderr: 'nothing' }])
     await shell.pipe([{ cmd: 'both', stdout: { path: 'all' }, stderr: { path: 'all' } }])
@@ -106,7 +106,7 @@ describe('redirection', () => {
 
   it('takes input from a string or a file', async () => {
     const { shell } = opened()
-    writeFileSync(join(ground.workspace, 'in'), 'from a file')
+    writeFileSync(join(setup.workspace, 'in'), 'from a file')
     expect((await shell.pipe([{ cmd: 'cat', input: 'a text' }])).stdout).toBe('a text')
     expect((await shell.pipe([{ cmd: 'cat', input: { path: 'in' } }])).stdout).toBe('from a file')
     expect((await shell.pipe([{ cmd: 'cat' }])).stdout).toBe('')
@@ -114,12 +114,12 @@ describe('redirection', () => {
 
   it.each(['../outside', '/etc/passwd', 'link', 'up/x', 'twin', '.', '/proc/self/mem'])('is denied to and from %s', async (path) => {
     const { shell } = opened()
-    const outside = join(ground.root, 'outside')
+    const outside = join(setup.root, 'outside')
     writeFileSync(outside, 'precious')
-    symlinkSync(outside, join(ground.workspace, 'link'))
-    symlinkSync(ground.root, join(ground.workspace, 'up'))
-    linkSync(outside, join(ground.workspace, 'twin'))
-    writeFileSync(join(ground.workspace, 'kept'), 'kept')
+    symlinkSync(outside, join(setup.workspace, 'link'))
+    symlinkSync(setup.root, join(setup.workspace, 'up'))
+    linkSync(outside, join(setup.workspace, 'twin'))
+    writeFileSync(join(setup.workspace, 'kept'), 'kept')
     await expect(shell.pipe([{ cmd: 'echo', stdout: { path: 'kept' }, stderr: { path } }])).rejects.toMatchObject({
       code: expect.stringMatching(/CapabilityDenied|InputInvalid/) as string,
     })
@@ -133,16 +133,16 @@ describe('redirection', () => {
 describe('the end of a pipe', () => {
   it('by its timeout keeps the output so far', async () => {
     const { shell } = opened()
-    ground.sh('slow', 'echo begun; exec sleep 600')
+    setup.sh('slow', 'echo begun; exec sleep 600')
     const result = await shell.pipe([{ cmd: 'slow' }, { cmd: 'cat' }], { timeoutMs: 1_500 })
     expect(result).toMatchObject({ timedOut: true, stdout: 'begun\n' })
     expect(result.exits[0]).toEqual({ exitCode: null, signal: 'SIGTERM' })
   })
 
   it('by cancellation ends all commands and their children', async () => {
-    const lines = await ground.lifelines()
-    ground.node('first', lines.hold('first'))
-    ground.node('second', `require('node:child_process').spawn(process.execPath, ['-e', ${JSON.stringify(lines.hold('grandchild'))}], { detached: true, stdio: 'inherit' }); ${lines.hold('second')}`)
+    const lines = await setup.lifelines()
+    setup.node('first', lines.hold('first'))
+    setup.node('second', `require('node:child_process').spawn(process.execPath, ['-e', ${JSON.stringify(lines.hold('grandchild'))}], { detached: true, stdio: 'inherit' }); ${lines.hold('second')}`)
     const { shell, cancel, capability } = opened()
     const running = shell.pipe([{ cmd: 'first' }, { cmd: 'second' }])
     const all = await Promise.all(['first', 'second', 'grandchild'].map((label) => lines.of(label)))
@@ -154,9 +154,9 @@ describe('the end of a pipe', () => {
   })
 
   it('does not wait for a grandchild that holds the pipe', async () => {
-    const lines = await ground.lifelines()
+    const lines = await setup.lifelines()
     const child = JSON.stringify(lines.hold('holder'))
-    ground.node('leaves', `const child = require('node:child_process').spawn(process.execPath, ['-e', ${child}], { detached: true, stdio: 'inherit' }); child.unref(); console.log('left')`)
+    setup.node('leaves', `const child = require('node:child_process').spawn(process.execPath, ['-e', ${child}], { detached: true, stdio: 'inherit' }); child.unref(); console.log('left')`)
     const { shell } = opened()
     expect(await shell.pipe([{ cmd: 'leaves' }])).toMatchObject({ stdout: 'left\n', exits: [{ exitCode: 0 }] })
   })
@@ -166,13 +166,13 @@ describe('the command sandbox', () => {
   // Without bubblewrap commands run without a sandbox, and there is nothing more to check.
   const probe = async (kind: 'read' | 'work'): Promise<readonly string[]> => {
     const outside = realpathSync(mkdtempSync(join(tmpdir(), 'bulkhead-outside-')))
-    ground.sh('probe', `
+    setup.sh('probe', `
       echo x > inside 2>/dev/null && echo inside
       echo x > ${outside}/file 2>/dev/null && echo outside
       [ "$(ls /proc/sys/net/ipv4/conf 2>/dev/null | wc -l)" -gt 3 ] && echo network
       exit 0`)
     try {
-      const { stdout } = await ground.open(everything(), { path: [ground.bin, '/usr/bin', '/bin'] }).shell.pipe([{ cmd: 'sh', args: ['-c', readFileSync(join(ground.bin, 'probe'), 'utf8')] }], { wall: kind })
+      const { stdout } = await setup.open(everything(), { path: [setup.bin, '/usr/bin', '/bin'] }).shell.pipe([{ cmd: 'sh', args: ['-c', readFileSync(join(setup.bin, 'probe'), 'utf8')] }], { wall: kind })
       return stdout.trim().split('\n').filter((line) => line !== '')
     } finally {
       rmSync(outside, { recursive: true })

@@ -5,11 +5,11 @@ import type { Json } from '@bulkhead/kit/json'
 import { NO_GRANT } from '@bulkhead/contract'
 import { thoroughly } from '../../../../scripts/thoroughly.ts'
 import { checkRequest, readRequest } from '../../src/shell/request.ts'
-import { any, ShellGround } from './shell-ground.ts'
+import { any, ShellSetup } from './shell-setup.ts'
 
-const ground = new ShellGround()
-afterAll(() => ground.clear())
-ground.node('argv', 'process.stdout.write(JSON.stringify(process.argv.slice(2)))')
+const setup = new ShellSetup()
+afterAll(() => setup.clear())
+setup.node('argv', 'process.stdout.write(JSON.stringify(process.argv.slice(2)))')
 
 describe('arguments of a command', () => {
   it.each([
@@ -22,14 +22,14 @@ describe('arguments of a command', () => {
     ['other scripts', ['żółw', '漢字', '🚢']],
     ['control characters', ['\u0001\u001b[2J\u007f']],
   ])('reach the program unchanged: %s', async (_, args) => {
-    const { shell } = ground.open({ shell: any('argv', 8) })
+    const { shell } = setup.open({ shell: any('argv', 8) })
     const { stdout, ...rest } = await shell.run('argv', args)
     expect(JSON.parse(stdout)).toEqual(args)
     expect(rest).toEqual({ exitCode: 0, signal: null, stderr: '', truncated: false })
   })
 
   it('may be empty', async () => {
-    const { shell } = ground.open({ shell: [{ cmd: 'argv' }] })
+    const { shell } = setup.open({ shell: [{ cmd: 'argv' }] })
     expect((await shell.run('argv')).stdout).toBe('[]')
   })
 })
@@ -46,14 +46,14 @@ describe('the grant of a command', () => {
     ['another pattern', 'argv', ['log']],
     ['an empty rest of a prefix and an empty wildcard', 'argv', ['status', '--format=', '']],
   ])('allows %s', async (_, cmd, args) => {
-    const { shell } = ground.open({ shell: grant })
+    const { shell } = setup.open({ shell: grant })
     expect(JSON.parse((await shell.run(cmd, args)).stdout)).toEqual(args)
   })
 
   it.each([
     ['another command', 'env', []],
     ['an empty command', '', []],
-    ['a path to an allowed command', `${ground.bin}/argv`, ['log']],
+    ['a path to an allowed command', `${setup.bin}/argv`, ['log']],
     ['a relative path to it', './argv', ['log']],
     ['its name in upper case', 'ARGV', ['log']],
     ['an argument too many', 'argv', ['log', '--all']],
@@ -65,13 +65,13 @@ describe('the grant of a command', () => {
     ['a longer string than an exact argument', 'argv', ['logs']],
     ['two arguments in one', 'argv', ['status --format=x y']],
   ])('denies %s', async (_, cmd, args) => {
-    const { shell } = ground.open({ shell: grant })
+    const { shell } = setup.open({ shell: grant })
     await expect(shell.run(cmd, args)).rejects.toMatchObject({ code: 'CapabilityDenied', data: { power: 'shell', cmd } })
   })
 
   it('denies a path even if the grant contains it', async () => {
-    const cmd = `${ground.bin}/argv`
-    await expect(ground.open({ shell: [{ cmd }] }).shell.run(cmd)).rejects.toMatchObject({ code: 'CapabilityDenied' })
+    const cmd = `${setup.bin}/argv`
+    await expect(setup.open({ shell: [{ cmd }] }).shell.run(cmd)).rejects.toMatchObject({ code: 'CapabilityDenied' })
   })
 })
 
@@ -95,7 +95,7 @@ describe('the limits of a command', () => {
   })
 
   it('allow the longest arguments', async () => {
-    const { shell } = ground.open({ shell: any('argv') })
+    const { shell } = setup.open({ shell: any('argv') })
     const longest = 'x'.repeat(128 * 1024 - 2)
     expect((await shell.run('argv', [longest])).stdout).toBe(JSON.stringify([longest]))
   })

@@ -5,29 +5,29 @@ import type { BulkheadError } from '@bulkhead/contract'
 import type { Json } from '@bulkhead/kit/json'
 import { thoroughly } from '../../../../scripts/thoroughly.ts'
 import type { OpenCall } from '../../src/model/capability.ts'
-import { any, ShellGround } from './shell-ground.ts'
+import { any, ShellSetup } from './shell-setup.ts'
 
-const ground = new ShellGround()
-afterAll(() => ground.clear())
+const setup = new ShellSetup()
+afterAll(() => setup.clear())
 const MB = 1024 * 1024
 
 describe('the result of a command', () => {
   it.each([0, 1, 42, 255])('has the exit code %d', async (code) => {
-    ground.sh('ends', 'exit "$1"')
-    const { shell } = ground.open({ shell: any('ends') })
+    setup.sh('ends', 'exit "$1"')
+    const { shell } = setup.open({ shell: any('ends') })
     const ended = await shell.run('ends', [String(code)])
     expect(ended).toEqual({ exitCode: code, signal: null, stdout: '', stderr: '', truncated: false })
   })
 
   it.each(['SIGTERM', 'SIGKILL', 'SIGSEGV'])('has the signal %s', async (signal) => {
-    ground.sh('falls', 'kill -s "$1" $$')
-    const { shell } = ground.open({ shell: any('falls') })
+    setup.sh('falls', 'kill -s "$1" $$')
+    const { shell } = setup.open({ shell: any('falls') })
     expect(await shell.run('falls', [signal.slice(3)])).toMatchObject({ exitCode: null, signal })
   })
 
   it('reports a script whose interpreter is missing', async () => {
-    ground.command('broken', '#!/nowhere/interpreter\n')
-    const { shell } = ground.open({ shell: any('broken') })
+    setup.command('broken', '#!/nowhere/interpreter\n')
+    const { shell } = setup.open({ shell: any('broken') })
     // setpriv or prlimit reports it by exit code if they are in use, the system by an error otherwise.
     const ended = await shell.run('broken').then(({ exitCode }) => exitCode, (error: unknown) => (error as BulkheadError).code)
     expect([127, 'ToolExecutionFailed']).toContain(ended)
@@ -36,57 +36,57 @@ describe('the result of a command', () => {
 
 describe('input', () => {
   it('reaches the command unchanged and then ends', async () => {
-    const { shell } = ground.open({ shell: any('cat') }, { outputBytes: MB })
+    const { shell } = setup.open({ shell: any('cat') }, { outputBytes: MB })
     const input = `first\n\0\u{1f6a2}${'x'.repeat(300_000)}last`
     const { exitCode, stdout } = await shell.run('cat', [], { input })
     expect({ exitCode, same: stdout === input }).toEqual({ exitCode: 0, same: true })
   })
 
   it('is empty by default', async () => {
-    const { shell } = ground.open({ shell: any('wc') })
+    const { shell } = setup.open({ shell: any('wc') })
     expect((await shell.run('wc', ['-c'])).stdout.trim()).toBe('0')
     expect((await shell.run('wc', ['-c'], { input: '' })).stdout.trim()).toBe('0')
   })
 
   it('may stay unread', async () => {
-    const { shell } = ground.open({ shell: any('true') })
+    const { shell } = setup.open({ shell: any('true') })
     expect(await shell.run('true', [], { input: 'x'.repeat(MB) })).toMatchObject({ exitCode: 0 })
   })
 
   it('cannot come from a terminal', async () => {
-    ground.sh('asks', 'read -r answer </dev/tty || echo no terminal')
-    const { shell } = ground.open({ shell: any('asks') })
+    setup.sh('asks', 'read -r answer </dev/tty || echo no terminal')
+    const { shell } = setup.open({ shell: any('asks') })
     expect((await shell.run('asks')).stdout).toBe('no terminal\n')
   })
 })
 
 describe('output', () => {
   it('is separate for stdout and stderr', async () => {
-    ground.sh('both', 'echo out; echo err >&2')
-    const { shell } = ground.open({ shell: any('both') })
+    setup.sh('both', 'echo out; echo err >&2')
+    const { shell } = setup.open({ shell: any('both') })
     expect(await shell.run('both')).toMatchObject({ stdout: 'out\n', stderr: 'err\n' })
   })
 
   it('is truncated at the limit of each stream and marked as truncated', async () => {
-    ground.node('much', `process.stdout.write('o'.repeat(300000)); process.stderr.write('e'.repeat(10))`)
-    const { shell } = ground.open({ shell: any('much') }, { outputBytes: 1_000 })
+    setup.node('much', `process.stdout.write('o'.repeat(300000)); process.stderr.write('e'.repeat(10))`)
+    const { shell } = setup.open({ shell: any('much') }, { outputBytes: 1_000 })
     const kept = { stdout: 'o'.repeat(1_000), stderr: 'e'.repeat(10), truncated: true }
     expect(await shell.run('much')).toEqual({ exitCode: 0, signal: null, ...kept })
   })
 
   it('of exactly the limit is not truncated', async () => {
-    const { shell } = ground.open({ shell: any('head') }, { outputBytes: 1_000 })
+    const { shell } = setup.open({ shell: any('head') }, { outputBytes: 1_000 })
     expect(await shell.run('head', ['-c', '1000', '/dev/zero'])).toMatchObject({ stdout: '\0'.repeat(1_000), truncated: false })
   })
 
   it('has a default limit of 200 KB per stream', async () => {
-    ground.sh('floods', 'head -c 500000 /dev/zero; head -c 500000 /dev/zero >&2')
-    const { stdout, stderr } = await ground.open({ shell: any('floods') }).shell.run('floods')
+    setup.sh('floods', 'head -c 500000 /dev/zero; head -c 500000 /dev/zero >&2')
+    const { stdout, stderr } = await setup.open({ shell: any('floods') }).shell.run('floods')
     expect([stdout.length, stderr.length]).toEqual([200 * 1024, 200 * 1024])
   })
 
   it('without end uses bounded memory', async () => {
-    const { shell } = ground.open({ shell: any('head') })
+    const { shell } = setup.open({ shell: any('head') })
     const before = process.memoryUsage.rss()
     let peak = before
     const watch = setInterval(() => {
@@ -99,13 +99,13 @@ describe('output', () => {
   })
 
   it('that is not UTF-8 contains replacement characters', async () => {
-    ground.sh('bytes', String.raw`printf 'a\377b\303'`)
-    expect((await ground.open({ shell: any('bytes') }).shell.run('bytes')).stdout).toBe('a\ufffdb\ufffd')
+    setup.sh('bytes', String.raw`printf 'a\377b\303'`)
+    expect((await setup.open({ shell: any('bytes') }).shell.run('bytes')).stdout).toBe('a\ufffdb\ufffd')
   })
 
   it('is complete if the command ends at once', async () => {
-    ground.sh('quick', 'echo "$1"')
-    const { shell } = ground.open({ shell: any('quick') })
+    setup.sh('quick', 'echo "$1"')
+    const { shell } = setup.open({ shell: any('quick') })
     for (let time = 0; time < thoroughly(20, 100); time++) expect((await shell.run('quick', [String(time)])).stdout).toBe(`${time}\n`)
   })
 })
@@ -113,25 +113,25 @@ describe('output', () => {
 describe('live output', () => {
   it('arrives while the command runs', async () => {
     // The command continues only after its first line has arrived.
-    ground.sh('waits', 'mkfifo gate; echo first; read -r go <gate; echo "$go" >&2')
-    const heard: Json[] = []
+    setup.sh('waits', 'mkfifo gate; echo first; read -r go <gate; echo "$go" >&2')
+    const received: Json[] = []
     let answered: Promise<void> | undefined
     const onUpdate: OpenCall['onUpdate'] = (partial) => {
-      heard.push(partial)
-      answered ??= writeFile(join(ground.workspace, 'gate'), 'second\n')
+      received.push(partial)
+      answered ??= writeFile(join(setup.workspace, 'gate'), 'second\n')
     }
-    const { shell } = ground.open({ shell: any('waits') }, {}, { onUpdate })
+    const { shell } = setup.open({ shell: any('waits') }, {}, { onUpdate })
     await shell.run('waits')
     await answered
-    expect(heard).toEqual([
+    expect(received).toEqual([
       { type: 'shell.output', run: 1, stream: 'stdout', text: 'first\n' },
       { type: 'shell.output', run: 1, stream: 'stderr', text: 'second\n' },
     ])
   })
 
   it('is throttled and equals the output of the result', async () => {
-    ground.sh('chatters', 'i=0; while [ $i -lt 3000 ]; do echo "line $i"; i=$((i+1)); done')
-    const { shell, updates } = ground.open({ shell: any('chatters') }, { outputBytes: 20_000, updateMs: 10_000 })
+    setup.sh('chatters', 'i=0; while [ $i -lt 3000 ]; do echo "line $i"; i=$((i+1)); done')
+    const { shell, updates } = setup.open({ shell: any('chatters') }, { outputBytes: 20_000, updateMs: 10_000 })
     const { stdout } = await shell.run('chatters')
     expect(updates).toEqual([{ type: 'shell.output', run: 1, stream: 'stdout', text: stdout }])
     expect(stdout).toHaveLength(20_000)

@@ -2,23 +2,23 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { afterAll, beforeEach, describe, expect, it } from 'vitest'
 import { BulkheadError } from '@bulkhead/contract'
 import { thoroughly } from '../../../../scripts/thoroughly.ts'
-import { any, ShellGround } from './shell-ground.ts'
+import { any, ShellSetup } from './shell-setup.ts'
 
-let ground = new ShellGround()
+let setup = new ShellSetup()
 beforeEach(async () => {
-  await ground.clear()
-  ground = new ShellGround()
+  await setup.clear()
+  setup = new ShellSetup()
 })
-afterAll(() => ground.clear())
+afterAll(() => setup.clear())
 const cancelled = new BulkheadError('ExecutionTimeout', 'It took too long.')
 
 describe('the limit of concurrent commands', () => {
   it('rejects one more command until one has ended', async () => {
-    const lines = await ground.lifelines()
-    ground.node('one', lines.hold('one'))
-    ground.node('two', lines.hold('two'))
-    ground.sh('three', 'echo three')
-    const { shell } = ground.open({ shell: [...any('one'), ...any('two'), ...any('three')] }, { concurrentRuns: 2 })
+    const lines = await setup.lifelines()
+    setup.node('one', lines.hold('one'))
+    setup.node('two', lines.hold('two'))
+    setup.sh('three', 'echo three')
+    const { shell } = setup.open({ shell: [...any('one'), ...any('two'), ...any('three')] }, { concurrentRuns: 2 })
     const running = [shell.run('one'), shell.run('two')]
     await expect(shell.run('three')).rejects.toMatchObject({ code: 'TooManyCalls' })
     const [one, two] = await Promise.all([lines.of('one'), lines.of('two')])
@@ -30,11 +30,11 @@ describe('the limit of concurrent commands', () => {
   })
 
   it('counts a cancelled command until its processes have ended', async () => {
-    const lines = await ground.lifelines()
-    ground.node('deaf', `process.on('SIGTERM', () => {}); ${lines.hold('deaf')}`)
-    ground.sh('next', 'echo next')
+    const lines = await setup.lifelines()
+    setup.node('deaf', `process.on('SIGTERM', () => {}); ${lines.hold('deaf')}`)
+    setup.sh('next', 'echo next')
     const grant = { shell: [...any('deaf'), ...any('next')] }
-    const { shell, cancel, capability } = ground.open(grant, { concurrentRuns: 1, graceMs: 60_000 })
+    const { shell, cancel, capability } = setup.open(grant, { concurrentRuns: 1, graceMs: 60_000 })
     const deaf = shell.run('deaf')
     const { pid } = await lines.of('deaf')
     cancel(cancelled)
@@ -45,29 +45,29 @@ describe('the limit of concurrent commands', () => {
   })
 
   it('does not count a command that is denied or missing', async () => {
-    ground.sh('tool', 'echo here')
-    const { shell } = ground.open({ shell: [...any('tool'), ...any('missing')] }, { concurrentRuns: 1 })
+    setup.sh('tool', 'echo here')
+    const { shell } = setup.open({ shell: [...any('tool'), ...any('missing')] }, { concurrentRuns: 1 })
     await expect(shell.run('missing')).rejects.toMatchObject({ code: 'NotFound' })
     await expect(shell.run('tool', [], { cwd: '..' })).rejects.toMatchObject({ code: 'CapabilityDenied' })
     expect((await shell.run('tool')).stdout).toBe('here\n')
   })
 
   it('allows eight at a time, many times in a row', async () => {
-    ground.sh('tool', 'echo "$1"')
-    const { shell } = ground.open({ shell: any('tool') })
+    setup.sh('tool', 'echo "$1"')
+    const { shell } = setup.open({ shell: any('tool') })
     for (let round = 0; round < 8; round++) {
-      const said = await Promise.all(Array.from({ length: 8 }, (_, index) => shell.run('tool', [`${round}.${index}`])))
-      expect(said.map(({ stdout }) => stdout)).toEqual(Array.from({ length: 8 }, (_, index) => `${round}.${index}\n`))
+      const results = await Promise.all(Array.from({ length: 8 }, (_, index) => shell.run('tool', [`${round}.${index}`])))
+      expect(results.map(({ stdout }) => stdout)).toEqual(Array.from({ length: 8 }, (_, index) => `${round}.${index}\n`))
     }
   })
 })
 
 describe('the end', () => {
   it('of a call ends its own commands only', async () => {
-    const lines = await ground.lifelines()
-    ground.node('one', lines.hold('one'))
-    ground.node('two', lines.hold('two'))
-    const { shell, capability } = ground.open({ shell: [...any('one'), ...any('two')] })
+    const lines = await setup.lifelines()
+    setup.node('one', lines.hold('one'))
+    setup.node('two', lines.hold('two'))
+    const { shell, capability } = setup.open({ shell: [...any('one'), ...any('two')] })
     const one = shell.run('one')
     capability.endCall('another')
     process.kill((await lines.of('one')).pid, 'SIGINT')
@@ -80,9 +80,9 @@ describe('the end', () => {
   })
 
   it('of a compartment ends all commands and rejects new ones', async () => {
-    const lines = await ground.lifelines()
-    ground.node('tool', lines.hold('tool'))
-    const { shell, capability } = ground.open({ shell: any('tool') })
+    const lines = await setup.lifelines()
+    setup.node('tool', lines.hold('tool'))
+    const { shell, capability } = setup.open({ shell: any('tool') })
     const result = shell.run('tool')
     const { died } = await lines.of('tool')
     const starting = shell.run('tool')
@@ -95,18 +95,18 @@ describe('the end', () => {
   })
 
   it('of a call before its command starts prevents the start', async () => {
-    ground.sh('tool', 'touch ran')
-    const { shell, cancel } = ground.open({ shell: any('tool') })
+    setup.sh('tool', 'touch ran')
+    const { shell, cancel } = setup.open({ shell: any('tool') })
     const result = shell.run('tool')
     cancel(cancelled)
     await expect(result).rejects.toBe(cancelled)
     await expect(shell.run('tool'), 'a call that is over already').rejects.toBe(cancelled)
-    expect((await ground.open({ shell: any('ls') }).shell.run('ls')).stdout).toBe('')
+    expect((await setup.open({ shell: any('ls') }).shell.run('ls')).stdout).toBe('')
   })
 
   it('of a call after its command has ended changes nothing', async () => {
-    ground.sh('tool', 'echo here')
-    const { shell, cancel, capability } = ground.open({ shell: any('tool') })
+    setup.sh('tool', 'echo here')
+    const { shell, cancel, capability } = setup.open({ shell: any('tool') })
     const result = await shell.run('tool')
     cancel(cancelled)
     capability.endCall('call')
@@ -116,14 +116,14 @@ describe('the end', () => {
 })
 
 it('offers no shell on platforms without process groups', () => {
-  const { capability } = ground.open({ shell: any('tool') }, { platform: 'win32' })
+  const { capability } = setup.open({ shell: any('tool') }, { platform: 'win32' })
   expect(capability.capabilities).toEqual({})
 })
 
 it('settles each command once and leaves no process, whenever it is cancelled', async () => {
   const THIRDS = thoroughly(2, 7)
   const trace = `9${process.pid}`
-  ground.sh('tool', `setsid sleep ${trace} & echo begun; test -z "$1" || sleep ${trace}`)
+  setup.sh('tool', `setsid sleep ${trace} & echo begun; test -z "$1" || sleep ${trace}`)
   const outcomes = new Map<string, number>()
   const count = (outcome: string): void => void outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1)
   for (let time = 0; time < THIRDS * 3; time++) {
@@ -132,7 +132,7 @@ it('settles each command once and leaves no process, whenever it is cancelled', 
     const onUpdate = (): void => {
       if (when === 'word') controller.abort(cancelled)
     }
-    const { shell, capability } = ground.open({ shell: any('tool') }, { updateMs: 1 }, { signal: controller.signal, onUpdate })
+    const { shell, capability } = setup.open({ shell: any('tool') }, { updateMs: 1 }, { signal: controller.signal, onUpdate })
     const runs = Array.from({ length: 5 }, () => shell.run('tool', when === 'never' ? [] : ['wait'])
       .then(({ stdout }) => stdout, (error: unknown) => (error as BulkheadError).code)
       .then((outcome) => count(`${when}: ${outcome}`)))

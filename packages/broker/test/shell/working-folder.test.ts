@@ -1,47 +1,47 @@
 import { mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, expect, it, onTestFinished } from 'vitest'
-import { any, ShellGround } from './shell-ground.ts'
+import { any, ShellSetup } from './shell-setup.ts'
 
-const ground = new ShellGround()
-afterAll(() => ground.clear())
-const inside = (name: string): string => join(ground.workspace, name)
+const setup = new ShellSetup()
+afterAll(() => setup.clear())
+const inside = (name: string): string => join(setup.workspace, name)
 mkdirSync(inside('src/deep'), { recursive: true })
 mkdirSync(inside('private'))
-mkdirSync(join(ground.root, 'outside'))
+mkdirSync(join(setup.root, 'outside'))
 writeFileSync(inside('file'), '')
 symlinkSync('src', inside('linked'))
-symlinkSync(join(ground.root, 'outside'), inside('out'))
+symlinkSync(join(setup.root, 'outside'), inside('out'))
 symlinkSync('../private', inside('src/aside'))
 
-const fs = { read: [...['src', 'linked', 'file', 'out', 'missing'].map(inside), join(ground.root, 'outside')], write: [] }
+const fs = { read: [...['src', 'linked', 'file', 'out', 'missing'].map(inside), join(setup.root, 'outside')], write: [] }
 const pwd = async (cwd?: string): Promise<string> => {
-  const { shell } = ground.open({ shell: any('pwd'), fs })
+  const { shell } = setup.open({ shell: any('pwd'), fs })
   return (await shell.run('pwd', ['-P'], cwd === undefined ? {} : { cwd })).stdout.trim()
 }
 
 it.each([
   ['the workspace by default', undefined, ''],
   ['the workspace as a dot', '.', ''],
-  ['the workspace by its path', ground.workspace, ''],
+  ['the workspace by its path', setup.workspace, ''],
   ['a folder the tool may read', 'src', 'src'],
   ['a folder below it', 'src/deep', 'src/deep'],
   ['a folder by a path with ..', 'src/../src/deep/', 'src/deep'],
   ['a folder by its absolute path', inside('src'), 'src'],
   ['a folder behind a link that stays inside', 'linked/deep', 'src/deep'],
 ])('starts a command in %s', async (_, cwd, folder) => {
-  expect(await pwd(cwd)).toBe(join(ground.workspace, folder))
+  expect(await pwd(cwd)).toBe(join(setup.workspace, folder))
 })
 
 it('starts a command in the workspace without a grant to read', async () => {
-  const { shell } = ground.open({ shell: any('pwd') })
-  expect((await shell.run('pwd', ['-P'])).stdout.trim()).toBe(ground.workspace)
+  const { shell } = setup.open({ shell: any('pwd') })
+  expect((await shell.run('pwd', ['-P'])).stdout.trim()).toBe(setup.workspace)
 })
 
 it.each([
   ['a folder the tool may not read', 'private', 'CapabilityDenied'],
   ['the parent of the workspace', '..', 'CapabilityDenied'],
-  ['a folder outside, though readable', join(ground.root, 'outside'), 'CapabilityDenied'],
+  ['a folder outside, though readable', join(setup.root, 'outside'), 'CapabilityDenied'],
   ['a link out of the workspace', 'out', 'CapabilityDenied'],
   ['a link out of the readable folders', 'src/aside', 'CapabilityDenied'],
   ['a file', 'file', 'NotFound'],
@@ -53,7 +53,7 @@ it.each([
 })
 
 it('reports a removed workspace as missing', async () => {
-  const gone = new ShellGround()
+  const gone = new ShellSetup()
   onTestFinished(() => gone.clear())
   const { shell } = gone.open({ shell: any('pwd') })
   rmSync(gone.workspace, { recursive: true })

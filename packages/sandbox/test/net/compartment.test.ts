@@ -2,7 +2,7 @@ import type { Json, JsonObject } from '@bulkhead/kit/json'
 import { BulkheadError } from '@bulkhead/contract'
 import { describe, expect, it } from 'vitest'
 import { invocation, newSandbox, REMOTE, requestOf, running, toolOf } from '../fixture.ts'
-import { closed, codeOf, refusal, said, serve } from '../../../broker/test/net/loopback.ts'
+import { closed, codeOf, refusal, errorWith, serve } from '../../../broker/test/net/loopback.ts'
 
 describe.each(REMOTE)('a tool in a %s', (placement) => {
   const open = async (hosts: readonly string[], body: string) => {
@@ -23,7 +23,7 @@ describe.each(REMOTE)('a tool in a %s', (placement) => {
     const call = (url: string): Promise<Json> => session.call(invocation({ url }))
     expect(await call(`${server.base}/`)).toEqual({ status: 200, length: 300_000 })
     expect(await refusal(call(`${other.base}/`)))
-      .toMatchObject(said('CapabilityDenied', 'The tool may not reach the host'))
+      .toMatchObject(errorWith('CapabilityDenied', 'The tool may not reach the host'))
     expect(await codeOf(call(`http://localhost:${server.port}/`))).toBe('CapabilityDenied')
     expect(other.sockets).toHaveLength(0)
   })

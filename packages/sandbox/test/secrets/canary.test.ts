@@ -4,12 +4,12 @@ import { describe, expect, it } from 'vitest'
 import { Broker } from '../../../broker/src/broker.ts'
 import { startSession } from '../../src/session/open.ts'
 import { remotePeer } from '../../src/session/peer.ts'
-import { KINDS } from '../../src/wire/message.ts'
+import { KINDS } from '../../src/wire/protocol.ts'
 import { REDACTED } from '../../../broker/src/secrets/redaction.ts'
 import { invocation, newSandbox, REMOTE, requestOf, running, temporaryFolder, toolOf } from '../fixture.ts'
 import { serve } from '../../../broker/test/net/loopback.ts'
 import { ScriptedPeer } from '../scripted-peer.ts'
-import { codeOf, SECRET } from '../../../broker/test/secrets/ground.ts'
+import { codeOf, SECRET } from '../../../broker/test/secrets/setup.ts'
 
 /** Uses the secret in every way, and returns, logs and shows everything it gets. */
 const CURIOUS = running(`

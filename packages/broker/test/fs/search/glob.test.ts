@@ -2,9 +2,9 @@ import { mkdir, symlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { temporaryFolder } from '../../fixture.ts'
-import { codeOf, openFs, put } from '../ground.ts'
+import { codeOf, openFs, put } from '../setup.ts'
 
-async function ground(): Promise<string> {
+async function setUp(): Promise<string> {
   const root = await temporaryFolder()
   await put(root, 'outside/canary.ts', 'ws/a.ts', 'ws/b.ts', 'ws/src.ts', 'ws/src/z.ts', 'ws/src/deep/y.ts', 'ws/src/deep/x.js')
   await put(root, 'ws/.hidden/h.ts', 'ws/docs/d.md')
@@ -18,7 +18,7 @@ async function ground(): Promise<string> {
 
 describe('fs.glob', () => {
   it('returns matching files sorted by name, and follows no links', async () => {
-    const { fs } = openFs(await ground(), { read: ['**'] })
+    const { fs } = openFs(await setUp(), { read: ['**'] })
     expect(await fs.glob('**/*.ts')).toEqual(['.hidden/h.ts', 'a.ts', 'b.ts', 'src/deep/y.ts', 'src/z.ts', 'src.ts'])
     expect(await fs.glob('*')).toEqual(['a.ts', 'b.ts', 'src.ts'])
     expect(await fs.glob('src/**/*.{js,ts}')).toEqual(['src/deep/x.js', 'src/deep/y.ts', 'src/z.ts'])
@@ -26,7 +26,7 @@ describe('fs.glob', () => {
   })
 
   it('starts at the given folder and returns paths that can be passed back', async () => {
-    const workspace = await ground()
+    const workspace = await setUp()
     const { fs } = openFs(workspace, { read: ['**'] })
     expect(await fs.glob('*.ts', { path: 'src' })).toEqual(['src/z.ts'])
     expect(await fs.glob('*.ts', { path: './src//' })).toEqual(['src/z.ts'])
@@ -38,7 +38,7 @@ describe('fs.glob', () => {
   })
 
   it('returns only paths that the grant covers', async () => {
-    const workspace = await ground()
+    const workspace = await setUp()
     const { fs } = openFs(workspace, { read: ['src/deep/**', '*.ts', 'docs/*.md'] })
     expect(await fs.glob('**/*')).toEqual(['a.ts', 'b.ts', 'docs/d.md', 'src/deep/x.js', 'src/deep/y.ts', 'src.ts'])
     expect(await fs.glob('*', { path: 'docs' })).toEqual(['docs/d.md'])
@@ -49,7 +49,7 @@ describe('fs.glob', () => {
   })
 
   it('returns the first results up to a limit', async () => {
-    const { fs } = openFs(await ground(), { read: ['**'] })
+    const { fs } = openFs(await setUp(), { read: ['**'] })
     expect(await fs.glob('**/*.ts', { limit: 3 })).toEqual(['.hidden/h.ts', 'a.ts', 'b.ts'])
     expect(await fs.glob('**/*.ts', { limit: 1_000_000 })).toHaveLength(6)
     for (const limit of [0, -1, 1.5, Number.NaN]) expect(await codeOf(fs.glob('*', { limit }))).toBe('InputInvalid')
@@ -58,7 +58,7 @@ describe('fs.glob', () => {
   it.each([
     ['results', { results: 5 }], ['names', { names: 8 }], ['depth', { depth: 1 }], ['time', { timeMs: -1 }],
   ])('fails beyond its limit of %s', async (_, globLimits) => {
-    const { fs } = openFs(await ground(), { read: ['**'] }, { globLimits })
+    const { fs } = openFs(await setUp(), { read: ['**'] }, { globLimits })
     expect(await codeOf(fs.glob('**/*.ts'))).toBe('OutputTooLarge')
   })
 

@@ -19,16 +19,16 @@ const LATE_MS = 500
 const listing = () => ({ args: ['--files', '--null'], cwd: folder, signal: new AbortController().signal })
 
 test('processes the last output even after ripgrep has ended', async () => {
-  let heard = ''
+  let output = ''
   await runRipgrep({
     ...listing(),
     take: async (bytes) => {
       await passes(LATE_MS)
-      heard += bytes.toString('utf8')
+      output += bytes.toString('utf8')
       return true
     },
   })
-  expect(heard.split('\0').toSorted()).toEqual(['', './one', './two'])
+  expect(output.split('\0').toSorted()).toEqual(['', './one', './two'])
 })
 
 test('rejects with an error of its consumer', async () => {

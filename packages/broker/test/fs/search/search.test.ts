@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest'
 import { thoroughly } from '../../../../../scripts/thoroughly.ts'
 import { compileFilePattern } from '../../../src/fs/search/file-pattern.ts'
 import { temporaryFolder } from '../../fixture.ts'
-import { CANARY, codeOf, ground, openFs, put } from '../ground.ts'
+import { CANARY, codeOf, setUp, openFs, put } from '../setup.ts'
 
 async function tree(...files: Parameters<typeof put> extends [string, ...infer Files] ? Files : never) {
   const workspace = await temporaryFolder()
@@ -46,7 +46,7 @@ describe('finding files', () => {
   })
 
   it('neither follows nor returns links, and skips unreadable folders', async () => {
-    const { workspace } = await ground()
+    const { workspace } = await setUp()
     await mkdir(join(workspace, 'locked'))
     await put(workspace, 'locked/a.md')
     await chmod(join(workspace, 'locked'), 0)
@@ -162,7 +162,7 @@ describe('searching lines', () => {
   })
 
   it('returns nothing outside the grant, whatever the file names', async () => {
-    const { workspace, outside } = await ground()
+    const { workspace, outside } = await setUp()
     await put(workspace, ['open/a', CANARY], ['shut/b', CANARY], ['shut/x\n./open/c', CANARY], ['open/d\nshut:1:x', CANARY])
     await symlink(join(outside, 'secret.txt'), join(workspace, 'open/link'))
     const { fs } = openFs(workspace, { read: ['open/**'] })

@@ -9,7 +9,7 @@ import type { OpenCall } from '../../../src/model/capability.ts'
 import { temporaryFolder, toolOf } from '../../fixture.ts'
 import type { Loopback } from '../../net/loopback.ts'
 import { serve } from '../../net/loopback.ts'
-import { any } from '../../shell/shell-ground.ts'
+import { any } from '../../shell/shell-setup.ts'
 import type { Part, ResolvedPath, Program, Secrets, Step } from './program.ts'
 import { textOf } from './program.ts'
 
@@ -44,10 +44,10 @@ export class ProgramRunner {
     await writeFile(join(root, 'workspace', 'open.txt'), 'open')
     const listen = (): Promise<Loopback> => serve((request, response) => {
       response.sendDate = false
-      ground.#answer(response, request.headers['x-key'] as string | undefined ?? 'nothing')
+      runner.#answer(response, request.headers['x-key'] as string | undefined ?? 'nothing')
     })
-    const ground = new ProgramRunner(root, { own: await listen(), foreign: await listen() })
-    return ground
+    const runner = new ProgramRunner(root, { own: await listen(), foreign: await listen() })
+    return runner
   }
 
   async run({ secrets, steps }: Program, { secret, closedFile }: World): Promise<Trace> {

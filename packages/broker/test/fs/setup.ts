@@ -12,7 +12,7 @@ import { temporaryFolder, toolOf } from '../fixture.ts'
 export const CANARY = 'the canary sings'
 
 /** A workspace with all kinds of links out of it and into it, and a canary outside. */
-export async function ground(): Promise<{ readonly root: string; readonly workspace: string; readonly outside: string }> {
+export async function setUp(): Promise<{ readonly root: string; readonly workspace: string; readonly outside: string }> {
   const root = await temporaryFolder()
   const [workspace, outside] = [join(root, 'workspace'), join(root, 'outside')]
   await mkdir(join(workspace, 'docs', 'deep'), { recursive: true })

@@ -28,7 +28,7 @@ export interface OpenedShell {
 }
 
 /** Folders for commands, a workspace, and shells that use them. `clear` removes everything. */
-export class ShellGround {
+export class ShellSetup {
   readonly root = realpathSync(mkdtempSync(join(tmpdir(), 'bulkhead-shell-')))
   readonly workspace = join(this.root, 'workspace')
   readonly bin = join(this.root, 'bin')
