@@ -6,14 +6,13 @@ import {
 import type { Json } from '@bulkhead/kit/json'
 import { fsCapability } from './fs/fs.ts'
 import { findRipgrep } from './fs/search/ripgrep.ts'
-import { askPerson, interactCapability } from './interact.ts'
 import {
   Denial, EffectCounter, powersOf, requireUnderCeilings, type Capabilities, type CapabilityUnit, type OpenCall,
 } from './model/capability.ts'
 import { netCapability } from './net/net.ts'
 import { secretsCapability } from './secrets/secrets.ts'
 import type { UsedSecrets } from './secrets/vault.ts'
-import { logCapability, serviceCapabilities } from './services.ts'
+import { askPerson, logCapability, serviceCapabilities } from './services.ts'
 import type { OperatorEnvironment } from './shell/command-environment.ts'
 import type { MissingSandboxReporter } from './shell/command-sandbox.ts'
 import { shellCapability } from './shell/shell.ts'
@@ -99,7 +98,6 @@ export class Broker {
     this.#capabilities = {
       ...Object.assign({}, ...this.#units.map((unit) => unit.capabilities)) as Capabilities,
       ...serviceCapabilities(services),
-      ...interactCapability(services),
     }
     const mayAsk = anyHas('interact')
     this.#askInInit = async (phase, [request]) => {

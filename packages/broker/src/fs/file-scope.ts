@@ -4,10 +4,11 @@ import type { Power } from '@bulkhead/contract'
 import type { GlobMatch } from '@bulkhead/kit/glob'
 import { errorCode } from '@bulkhead/kit/error-message'
 import { BulkheadError } from '@bulkhead/contract'
-import { systemDisk, type Disk, type FileInfo } from './disk.ts'
+import {
+  folderOpener, systemDisk, type Disk, type FileInfo, type FolderHandle, type OpenFolder,
+} from './disk.ts'
 import { readSmallFile, slowMounts, type ByteRange, type SlowMounts } from './sync-read.ts'
 import { withFileErrors, folderMissing, workspaceGone } from './file-errors.ts'
-import { folderOpener, type FolderHandle, type OpenFolder } from './folder-handle.ts'
 import { PathPolicy, type ResolvedPath } from './path-policy.ts'
 import { liesIn, parentOf, pathsOf, type PathModel } from './paths.ts'
 import type { Reach } from './path-patterns.ts'

@@ -6,7 +6,7 @@ import { notRegular } from './file-errors.ts'
 import type { FileScope } from './file-scope.ts'
 import type { ResolvedPath } from './path-policy.ts'
 import type { ByteRange } from './sync-read.ts'
-import type { FolderHandle } from './folder-handle.ts'
+import type { FolderHandle } from './disk.ts'
 
 /** Largest read or write. A larger file is read in ranges. */
 export const MAX_BYTES = 8 * 1024 * 1024

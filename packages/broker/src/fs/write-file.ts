@@ -7,7 +7,7 @@ import { BulkheadError } from '@bulkhead/contract'
 import { reaper } from '../process/reaper.ts'
 import { isMissing, notRegular } from './file-errors.ts'
 import type { FileScope } from './file-scope.ts'
-import type { FolderHandle } from './folder-handle.ts'
+import type { FolderHandle } from './disk.ts'
 import type { ResolvedPath } from './path-policy.ts'
 import { MAX_BYTES } from './read-file.ts'
 
