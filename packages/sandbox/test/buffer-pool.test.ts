@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { returnBuffer, isPooled, takeBuffer } from '../src/wire/buffer-pool.ts'
+import { returnBuffer, isPooled, takeBuffer } from '../src/wire/frame.ts'
 
 const SIZES = [[256 * 1024, 8], [2 * 1024 * 1024, 4]] as const
 

@@ -4,12 +4,10 @@ import type { Json } from '@bulkhead/kit/json'
 import fc from 'fast-check'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { thoroughly } from '../../../scripts/thoroughly.ts'
-import { expose } from '../src/wire/rpc.ts'
 import { Link, TRUSTING } from '../src/wire/link.ts'
-import { portTransport } from '../src/wire/port-transport.ts'
-import { Remote } from '../src/wire/rpc.ts'
-import { socketTransport } from '../src/wire/socket-transport.ts'
 import type { Transport } from '../src/wire/protocol.ts'
+import { expose, Remote } from '../src/wire/rpc.ts'
+import { portTransport, socketTransport } from '../src/wire/transport.ts'
 
 async function sockets(): Promise<readonly [Socket, Socket]> {
   const accepted = Promise.withResolvers<Socket>()

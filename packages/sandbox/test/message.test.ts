@@ -1,8 +1,7 @@
 import type { Json } from '@bulkhead/kit/json'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import type { Path } from '../src/wire/protocol.ts'
-import { hasLongString, MAX_LONG_STRINGS, putBack, takeOut } from '../src/wire/message.ts'
+import { hasLongString, MAX_LONG_STRINGS, putBack, takeOut, type Path } from '../src/wire/protocol.ts'
 
 const LONG = 'x'.repeat(5_000)
 

@@ -1,11 +1,11 @@
 import { once } from 'node:events'
 import { MessageChannel, Worker } from 'node:worker_threads'
 import { expect, onTestFinished, test } from 'vitest'
-import type * as transports from '../src/wire/port-transport.ts'
+import type * as transports from '../src/wire/transport.ts'
 import { withClock } from './with-clock.ts'
 
 const clock = { nowMs: 0 }
-const { portTransport } = await withClock<typeof transports>('port-transport.ts', clock)
+const { portTransport } = await withClock<typeof transports>('transport.ts', clock)
 
 /** The time that each packet takes. */
 const PACKET_MS = 1

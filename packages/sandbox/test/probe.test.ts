@@ -24,7 +24,10 @@ const GAPS: readonly Gap[] = [
   ...REMOTE.flatMap((placement): readonly Gap[] => [
     { placement, file: 'lockdown.ts', line: 'trimProcess()', found: /process\.\w+ is still there/ },
     { placement, file: 'lockdown.ts', line: 'freezeIntrinsics([', instead: 'void ([', found: /a prototype can be changed/ },
-    { placement, file: 'prepare.ts', line: 'lockDown({', instead: '((_options) => undefined)({', found: /is still there|can be/ },
+    {
+      placement, file: 'main.ts', line: 'lockDown({', instead: '((_options) => undefined)({',
+      found: /is still there|can be/,
+    },
   ]),
 ]
 

@@ -3,7 +3,7 @@ import type { AddressInfo, Socket } from 'node:net'
 import { connect, createServer } from 'node:net'
 import { expect, it, onTestFinished, vi } from 'vitest'
 import { encodeFrame } from '../src/wire/frame.ts'
-import { socketTransport } from '../src/wire/socket-transport.ts'
+import { socketTransport } from '../src/wire/transport.ts'
 
 async function socketPair(): Promise<readonly [Socket, Socket]> {
   const server = createServer().listen(0, '127.0.0.1')

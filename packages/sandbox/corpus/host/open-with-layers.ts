@@ -13,7 +13,7 @@ import { provenUtilLinux } from '../../src/os/util-linux.ts'
 import { tryLayers } from '../../src/os/trial.ts'
 import { processStarter } from '../../src/process/process-hull.ts'
 import { remotePeer } from '../../src/session/peer.ts'
-import { portTransport } from '../../src/wire/port-transport.ts'
+import { portTransport } from '../../src/wire/transport.ts'
 import type { Layers } from '../layers.ts'
 import { hostileWorker, withoutLockdown, withoutPermissionInHull, withPermissionGone } from './patched-image.ts'
 

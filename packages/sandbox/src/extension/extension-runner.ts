@@ -3,8 +3,7 @@ import type { Json, JsonObject } from '@bulkhead/kit/json'
 import { CodedError } from '../wire/errors.ts'
 import { toPlainJson, type PlainLimits } from '../wire/plain-json.ts'
 import type { CompartmentMethods, LoadReply } from '../wire/protocol.ts'
-import { LogSender, withPlainArgs, type CallBroker } from './broker-calls.ts'
-import { interaction } from './capabilities.ts'
+import { interaction, LogSender, withPlainArgs, type CallBroker } from './capabilities.ts'
 import { RunningCall, runtimeOf } from './runtime.ts'
 
 export interface RunnerOptions {

@@ -1,7 +1,7 @@
 import type { Net, NetRequest, NetResponse } from '@bulkhead/contract'
 import type { Json, JsonObject } from '@bulkhead/kit/json'
 import { CodedError } from '../wire/errors.ts'
-import type { CallBroker } from './broker-calls.ts'
+import type { CallBroker } from './capabilities.ts'
 
 interface Head {
   readonly url: string

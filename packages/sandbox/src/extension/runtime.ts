@@ -1,10 +1,9 @@
 import type { AnyRuntime, BrokerMethod, RuntimePart } from '@bulkhead/contract'
 import type { Json } from '@bulkhead/kit/json'
 import { CodedError } from '../wire/errors.ts'
-import type { CallBroker, LogSender } from './broker-calls.ts'
 import {
   envAccess, fileAccess, interaction, secretAccess, sessionAccess, shellAccess, stateAccess, toolAccess,
-  UNDECLARED_RUNTIME,
+  UNDECLARED_RUNTIME, type CallBroker, type LogSender,
 } from './capabilities.ts'
 import { netAccess } from './net-access.ts'
 

@@ -10,7 +10,7 @@ import { continueHull, killHull, processEnd, spawnHull } from '../os/spawn-hull.
 import type {
   CompiledScript, EndReport, HullAssignment, HullHandover, HullReport, HullStart,
 } from '../wire/protocol.ts'
-import { socketTransport } from '../wire/socket-transport.ts'
+import { socketTransport } from '../wire/transport.ts'
 import type { EmptyHull, Hull, HullExit, HullShape, StartHull } from './hull.ts'
 import { exitOf, termsOf, threadOptions } from './hull.ts'
 import type { Image } from './image.ts'

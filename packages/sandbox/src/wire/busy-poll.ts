@@ -16,8 +16,8 @@ const { max, min } = Math
 
 /**
  * Keeps the event loop turning for a moment after a single message was sent, while replies come fast. Waking a sleeping
- * thread takes as long as a short call: on a quiet machine a guarded call in a thread takes 1.3 × plain Comlink without it
- * and 0.95 to 1.0 × with it (decision 107). It stops where the other side is slow or shares the processor.
+ * thread takes as long as a short call: on a quiet machine a guarded call in a thread takes 1.3 × plain Comlink without
+ * it and 0.95 to 1.0 × with it (decision 107). It stops where the other side is slow or shares the processor.
  */
 export class BusyPoll {
   /** When the message was sent whose reply is awaited. */

@@ -1,7 +1,6 @@
 import type { Json } from '@bulkhead/kit/json'
-import { WIRE_LIMITS } from './message.ts'
 import { toPlainJson } from './plain-json.ts'
-import type { EndReport, WireError } from './protocol.ts'
+import { WIRE_LIMITS, type EndReport, type WireError } from './protocol.ts'
 
 const DATA = { maxDepth: 16, maxNodes: 1_000, maxBytes: WIRE_LIMITS.errorChars }
 const REPORT_CHARS = 2_000
@@ -34,7 +33,10 @@ export class CodedError extends Error {
   }
 }
 
-/** Any thrown value as data; long strings and deep chains of causes are cut. Contract: never throws, even for proxies and throwing accessors. */
+/**
+ * Any thrown value as data; long strings and deep chains of causes are cut. Contract: never throws, even for proxies
+ * and throwing accessors.
+ */
 export function toWireError(thrown: unknown, depth = 1): WireError {
   if (typeof thrown !== 'object' || thrown === null) return { name: 'Error', message: clip(`threw ${text(thrown)}`) }
   const message = read(thrown, 'message')
@@ -68,7 +70,8 @@ function plain(data: unknown): Json | undefined {
 }
 
 function text(value: unknown): string {
-  return typeof value === 'symbol' || typeof value === 'function' ? `a ${typeof value}` : `${value as string | number | null}`
+  if (typeof value === 'symbol' || typeof value === 'function') return `a ${typeof value}`
+  return `${value as string | number | null}`
 }
 
 const clip = (value: string): string => value.slice(0, WIRE_LIMITS.errorChars).toWellFormed()

@@ -1,5 +1,4 @@
 import { Buffer } from 'node:buffer'
-import { returnBuffer, takeBuffer } from './buffer-pool.ts'
 import type { Packet } from './protocol.ts'
 
 const LENGTH_BYTES = 4
@@ -25,8 +24,9 @@ export function encodeFrame(packet: Packet): Buffer {
 }
 
 /**
- * Long strings are mostly ASCII, so they are written without counting their bytes first: a call of 100 KB in a process takes
- * 1.6 times as long without this (decision 107). There is room for one more character, which shows when one is not ASCII.
+ * Long strings are mostly ASCII, so they are written without counting their bytes first: a call of 100 KB in a process
+ * takes 1.6 times as long without this (decision 107). There is room for one more character, which shows when one is
+ * not ASCII.
  */
 function encodeAscii(strings: readonly string[]): Buffer | undefined {
   let size = LENGTH_BYTES + MAX_CHARACTER_BYTES
@@ -73,8 +73,8 @@ export class FrameTooLarge extends FrameFault {
 }
 
 /**
- * Turns untrusted bytes back into packets. A frame that arrives in pieces is copied once into a buffer of its own size, so the
- * work is linear and the memory is one frame, however small the pieces are.
+ * Turns untrusted bytes back into packets. A frame that arrives in pieces is copied once into a buffer of its own size,
+ * so the work is linear and the memory is one frame, however small the pieces are.
  */
 export class FrameDecoder {
   readonly #maxBytes: number
@@ -89,8 +89,8 @@ export class FrameDecoder {
   }
 
   /**
-   * Keeps nothing of `chunk`, and reads only its first `length` bytes. Contract: throws FrameFault as soon as a frame is too large or
-   * malformed; the decoder is unusable after that.
+   * Keeps nothing of `chunk`, and reads only its first `length` bytes. Contract: throws FrameFault as soon as a frame
+   * is too large or malformed; the decoder is unusable after that.
    */
   push(chunk: Buffer, deliver: (packet: Packet) => void, length = chunk.length): void {
     let at = 0
@@ -130,7 +130,9 @@ export class FrameDecoder {
     const header = bytes.readUInt32LE(at)
     this.#several = header >= SEVERAL
     const length = this.#several ? header - SEVERAL : header
-    if (length > this.#maxBytes) throw new FrameTooLarge(`A frame of ${length} bytes is larger than the limit of ${this.#maxBytes} bytes.`)
+    if (length > this.#maxBytes) {
+      throw new FrameTooLarge(`A frame of ${length} bytes is larger than the limit of ${this.#maxBytes} bytes.`)
+    }
     return length
   }
 }
@@ -149,3 +151,38 @@ function readPacket(bytes: Buffer, start: number, end: number, several: boolean)
   }
   return strings
 }
+
+/** Smaller buffers are cheap to allocate. */
+const SMALL_BYTES = 16 * 1024
+
+interface SizeClass {
+  readonly bytes: number
+  readonly maxFree: number
+  readonly free: Buffer[]
+}
+/** For one long string, and for a packet of many. */
+const SIZE_CLASSES: readonly SizeClass[] = [
+  { bytes: 256 * 1024, maxFree: 8, free: [] },
+  { bytes: 2 * 1024 * 1024, maxFree: 4, free: [] },
+]
+
+/**
+ * A buffer of at least this size for one frame, with old content in it: read only what was written. Without the pool,
+ * calls of 100 KB in a process take 1.5 times the processor time, 64 abreast (decision 107): allocating a long buffer
+ * takes longer than filling it, above all in a child process, which zeroes it first.
+ */
+export function takeBuffer(bytes: number): Buffer {
+  const size = bytes > SMALL_BYTES ? SIZE_CLASSES.find((one) => bytes <= one.bytes) : undefined
+  return size === undefined ? Buffer.allocUnsafe(bytes) : size.free.pop() ?? Buffer.allocUnsafeSlow(size.bytes)
+}
+
+export const isPooled = (frame: Buffer): boolean => sizeClassOf(frame) !== undefined
+
+/** Contract: called once for each buffer, when nothing reads it any more. */
+export function returnBuffer(frame: Buffer): void {
+  const size = sizeClassOf(frame)
+  if (size !== undefined && size.free.length < size.maxFree) size.free.push(Buffer.from(frame.buffer as ArrayBuffer))
+}
+
+const sizeClassOf = ({ buffer: { byteLength } }: Buffer): SizeClass | undefined =>
+  SIZE_CLASSES.find(({ bytes }) => byteLength === bytes)

@@ -2,12 +2,17 @@ import { Buffer } from 'node:buffer'
 import type { Json } from '@bulkhead/kit/json'
 import { BusyPoll } from './busy-poll.ts'
 import { CodedError } from './errors.ts'
-import { hasLongString, KINDS, messagesOf, restore, takeOut, type ChannelKinds } from './message.ts'
-import type { Message, Packet, Path, Transport, WireError } from './protocol.ts'
+import {
+  hasLongString, KINDS, messagesOf, restore, takeOut, type ChannelKinds, type Message, type Packet, type Path,
+  type Transport, type WireError,
+} from './protocol.ts'
 
 /** Checks what crosses, on one side. */
 export interface Inspector {
-  /** The messages of one packet, in order, with their long strings. Contract: throws to refuse the packet and end the link. */
+  /**
+   * The messages of one packet, in order, with their long strings. Contract: throws to refuse the packet and end the
+   * link.
+   */
   received(packet: unknown): readonly Message[]
   /** Called for every message before it is sent. */
   sent(kind: number, id: number): void

@@ -17,8 +17,8 @@ export type Plain =
   | { readonly ok: false; readonly fault: 'malformed' | 'too large'; readonly message: string }
 
 /**
- * Copies a value of an extension as plain JSON. As with JSON.stringify, undefined properties are left out and `toJSON` is called;
- * unlike there, everything else that JSON cannot express is refused. Contract: never throws.
+ * Copies a value of an extension as plain JSON. As with JSON.stringify, undefined properties are left out and `toJSON`
+ * is called; unlike there, everything else that JSON cannot express is refused. Contract: never throws.
  */
 export function toPlainJson(value: unknown, limits: PlainLimits): Plain {
   const copy = new Copy(limits)
@@ -59,7 +59,8 @@ class Copy {
     const copy = this.#of(value ?? null)
     const { maxBytes } = this.#limits
     // Counted only when it can matter: counting takes longer than copying.
-    if (this.#nodes * NODE_BYTES + this.#chars * MAX_BYTES_PER_CHAR > maxBytes && this.#nodes * NODE_BYTES + textBytes(copy) > maxBytes) {
+    const nodeBytes = this.#nodes * NODE_BYTES
+    if (nodeBytes + this.#chars * MAX_BYTES_PER_CHAR > maxBytes && nodeBytes + textBytes(copy) > maxBytes) {
       throw this.#tooLarge(`is larger than ${maxBytes} bytes`)
     }
     return copy
@@ -105,7 +106,9 @@ class Copy {
 
   #object(value: object): Json {
     const prototype: unknown = Object.getPrototypeOf(value)
-    if (prototype !== null && prototype !== Object.prototype) throw this.#malformed('is an instance of a class, not plain data')
+    if (prototype !== null && prototype !== Object.prototype) {
+      throw this.#malformed('is an instance of a class, not plain data')
+    }
     const copy: Record<string, Json> = {}
     for (const key of Object.keys(value)) {
       if (key === '__proto__') throw this.#malformed('has the key __proto__')
@@ -119,7 +122,9 @@ class Copy {
 
   #text(value: string): string {
     this.#chars += value.length
-    if (this.#chars > this.#limits.maxBytes) throw this.#tooLarge(`brings the whole above ${this.#limits.maxBytes} bytes`)
+    if (this.#chars > this.#limits.maxBytes) {
+      throw this.#tooLarge(`brings the whole above ${this.#limits.maxBytes} bytes`)
+    }
     return value.toWellFormed()
   }
 

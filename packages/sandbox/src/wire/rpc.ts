@@ -28,8 +28,8 @@ type Reply = { readonly id: number } & (
 )
 
 /**
- * A method that is called without Comlink. Through Comlink a call of 100 bytes takes 13 % more processor time in a process,
- * 64 abreast (12.6 and 14.3 µs, decision 107).
+ * A method that is called without Comlink. Through Comlink a call of 100 bytes takes 13 % more processor time in a
+ * process, 64 abreast (12.6 and 14.3 µs, decision 107).
  */
 export interface DirectMethod {
   readonly method: string
@@ -37,8 +37,9 @@ export interface DirectMethod {
 }
 
 /**
- * Serves the requests of a channel with Comlink, except for the direct method. Comlink would walk any path of a message and
- * construct what it finds, so it never sees a message of the other side: each is rebuilt here as one call with plain values.
+ * Serves the requests of a channel with Comlink, except for the direct method. Comlink would walk any path of a message
+ * and construct what it finds, so it never sees a message of the other side: each is rebuilt here as one call with
+ * plain values.
  */
 export function expose(methods: object, channel: Channel, direct?: DirectMethod): void {
   Comlink.expose(methods, {
@@ -94,16 +95,16 @@ export interface ReplyHandler {
 }
 
 /**
- * `handler` is removed with the reply. Node replaces the table of a busy Map again and again, and each old table would keep
- * its calls in memory until a full collection: 25 % of a guarded call with 64 abreast.
+ * `handler` is removed with the reply. Node replaces the table of a busy Map again and again, and each old table would
+ * keep its calls in memory until a full collection: 25 % of a guarded call with 64 abreast.
  */
 interface OpenRequest {
   handler: ReplyHandler | undefined
 }
 
 /**
- * Sends requests and matches their replies. Not Comlink's `wrap`: that leaves callers waiting when the other side is gone,
- * posts a message when a proxy is collected, and makes each id from four random numbers, a third of a short call.
+ * Sends requests and matches their replies. Not Comlink's `wrap`: that leaves callers waiting when the other side is
+ * gone, posts a message when a proxy is collected, and makes each id from four random numbers, a third of a short call.
  */
 export class Remote {
   readonly #channel: Channel

@@ -1,4 +1,4 @@
-import type { CallBroker } from '../extension/broker-calls.ts'
+import type { CallBroker } from '../extension/capabilities.ts'
 import type { Channel } from '../wire/link.ts'
 import type { CompartmentTerms } from '../wire/protocol.ts'
 import { Remote } from '../wire/rpc.ts'

@@ -1,6 +1,6 @@
 import type { LifecyclePhase } from '@bulkhead/contract'
 import type { Json, JsonObject } from '@bulkhead/kit/json'
-import type { CallBroker } from '../extension/broker-calls.ts'
+import type { CallBroker } from '../extension/capabilities.ts'
 import { ExtensionRunner } from '../extension/extension-runner.ts'
 import { CodedError, toWireError } from '../wire/errors.ts'
 import type { PlainLimits } from '../wire/plain-json.ts'

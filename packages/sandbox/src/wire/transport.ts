@@ -1,15 +1,91 @@
 import { Buffer } from 'node:buffer'
 import type { Socket } from 'node:net'
 import process from 'node:process'
-import { isPooled, returnBuffer } from './buffer-pool.ts'
-import { encodeFrame, FrameDecoder, MAX_FRAME_BYTES } from './frame.ts'
+import { setImmediate } from 'node:timers'
+import type { MessagePort } from 'node:worker_threads'
+import { monotonicMs } from './clock.ts'
+import { encodeFrame, FrameDecoder, isPooled, MAX_FRAME_BYTES, returnBuffer } from './frame.ts'
 import type { Packet, Transport } from './protocol.ts'
+
+/** How long messages may be taken within one turn of the event loop, in ms. */
+const TURN_MS = 5
+/** So many are taken without looking at the clock. */
+const FREE_MESSAGES = 8
+
+/**
+ * One turn of this thread's event loop. Node delivers up to a thousand messages of a port in one turn, those included
+ * that arrive meanwhile: two sides that reply fast would block timers, sockets and other ports for half a second.
+ */
+class Turn {
+  #taken = 0
+  #since: number | undefined
+  #waiting: (() => void)[] = []
+
+  /** Whether the rest should wait for the next turn. Called after each message. */
+  isLong(): boolean {
+    if (++this.#taken < FREE_MESSAGES) return false
+    if (this.#since !== undefined) return monotonicMs() - this.#since > TURN_MS
+    this.#since = monotonicMs()
+    setImmediate(this.#end)
+    return false
+  }
+
+  /** Contract: `run` does not throw, and the turn was found long. */
+  onNext(run: () => void): void {
+    this.#waiting.push(run)
+  }
+
+  readonly #end = (): void => {
+    this.#taken = 0
+    this.#since = undefined
+    const waiting = this.#waiting
+    this.#waiting = []
+    for (const run of waiting) run()
+  }
+}
+
+/** Shared by all ports of this thread. */
+const turn = new Turn()
+
+/** Between threads of one process. The queue of a port cannot be measured. */
+export function portTransport(port: MessagePort): Transport {
+  let isClosed = false
+  return {
+    queuedBytes: 0,
+    send: (packet) => port.postMessage(packet),
+    listen(receiver) {
+      const take = (packet: unknown): void => {
+        receiver.packet(packet)
+        if (!turn.isLong() || isClosed) return
+        // A port without a listener keeps its messages.
+        port.off('message', take)
+        turn.onNext(() => {
+          if (!isClosed) port.on('message', take)
+        })
+      }
+      port.on('message', take)
+      port.on('messageerror', (error: Error) => receiver.closed(error))
+      port.once('close', () => {
+        isClosed = true
+        receiver.closed()
+      })
+    },
+    close() {
+      isClosed = true
+      port.close()
+    },
+  }
+}
 
 export interface SocketTransportOptions {
   readonly maxFrameBytes: number
-  /** Stop reading while the other side leaves much unread. Only one side may: two could wait for each other for ever. */
+  /**
+   * Stop reading while the other side leaves much unread. Only one side may: two could wait for each other for ever.
+   */
   readonly readOnlyWhenDrained: boolean
-  /** Pause after a long packet that took long to handle, so the other side gets a quarter of this thread, not all of it. */
+  /**
+   * Pause after a long packet that took long to handle, so the other side gets a quarter of this thread, not all of it.
+   */
   readonly pausesAfterLong?: boolean
 }
 
@@ -27,15 +103,17 @@ const READ_BUFFER_BYTES = 256 * 1024
 type Take = (chunk: Buffer, length: number) => void
 
 /**
- * Over any socket. While it flows and nothing is buffered, chunks are taken as the socket pushes them: passing each through
- * the stream makes a guarded call in a process 10 % slower (p50). In every other state, the stream delivers them.
+ * Over any socket. While it flows and nothing is buffered, chunks are taken as the socket pushes them: passing each
+ * through the stream makes a guarded call in a process 10 % slower (p50). In every other state, the stream delivers
+ * them.
  */
 export function socketTransport(socket: Socket, options: SocketTransportOptions): Transport {
   return transportOver(socket, options, (take) => {
     socket.on('data', (chunk: Buffer) => take(chunk, chunk.length))
     const push = socket.push.bind(socket)
     socket.push = (chunk: unknown, encoding?: BufferEncoding) => {
-      if (!Buffer.isBuffer(chunk) || socket.readableFlowing !== true || socket.readableLength > 0) return push(chunk, encoding)
+      const isDirect = Buffer.isBuffer(chunk) && socket.readableFlowing === true && socket.readableLength === 0
+      if (!isDirect) return push(chunk, encoding)
       take(chunk, chunk.length)
       return true
     }
@@ -43,8 +121,8 @@ export function socketTransport(socket: Socket, options: SocketTransportOptions)
 }
 
 /**
- * Over a descriptor that is a socket. It reads into one buffer (`onread`) instead of a stream, which would take a fifth of a
- * short call. Nothing is read before `listen`.
+ * Over a descriptor that is a socket. It reads into one buffer (`onread`) instead of a stream, which would take a fifth
+ * of a short call. Nothing is read before `listen`.
  */
 export function descriptorTransport(fd: number): Transport {
   let take: Take = () => undefined
