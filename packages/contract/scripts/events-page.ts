@@ -17,9 +17,9 @@ const members = (text: string): readonly (readonly [name: string, type: string])
   [...text.matchAll(/readonly (\w+\??): ([^;\n]+?)(?=;| \}|\n)/g)].map(([, name, type]) => [name!, type!] as const)
 
 function fieldsOf(type: EventType): readonly (readonly [name: string, type: string])[] {
-  const [, own = '', shared] = new RegExp(`type: '${type}'(.*?)\\}(?: & (\\w+)\\))?$`, 'm').exec(SOURCE) ?? []
+  const [, own = '', shared] = new RegExp(`type: '${type}'([^}]*?)\\}(?: & (\\w+)\\))?$`, 'm').exec(SOURCE) ?? []
   const [, base = ''] = shared === undefined ? [] : new RegExp(`interface ${shared} (\\{[\\s\\S]*?\\n\\})`).exec(SOURCE) ?? []
-  return [...members(base), ...members(`${own}}`.replace(/ ?\}$/, ' }'))]
+  return [...members(base), ...members(`${own}}`.replace(/\s*\}$/, ' }'))]
 }
 
 /** docs/reference/events.md: one heading per event, in the order of the table. */

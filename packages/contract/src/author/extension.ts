@@ -113,7 +113,9 @@ export class ToolError extends Error {
   readonly code: string
   readonly data: Json | undefined
 
-  constructor(code: 'ToolExecutionFailed' | 'NotFound' | 'ResourceBusy' | 'InputInvalid', message: string, data?: Json) {
+  constructor(
+    code: 'ToolExecutionFailed' | 'NotFound' | 'ResourceBusy' | 'InputInvalid', message: string, data?: Json,
+  ) {
     super(message)
     this.code = code
     this.data = data
@@ -149,10 +151,10 @@ type FromType<Type, S> =
 
 type ItemOf<S> = S extends { readonly items: infer Items } ? FromJsonSchema<Items> : unknown
 
-type FromObject<S> = S extends { readonly properties: infer Properties }
+type FromObject<S> = S extends { readonly properties: infer Members }
   ? Flat<
-    & { readonly [Key in keyof Properties as Key extends RequiredKeys<S> ? Key : never]: FromJsonSchema<Properties[Key]> }
-    & { readonly [Key in keyof Properties as Key extends RequiredKeys<S> ? never : Key]?: FromJsonSchema<Properties[Key]> }
+    & { readonly [Key in keyof Members as Key extends RequiredKeys<S> ? Key : never]: FromJsonSchema<Members[Key]> }
+    & { readonly [Key in keyof Members as Key extends RequiredKeys<S> ? never : Key]?: FromJsonSchema<Members[Key]> }
   >
   : { readonly [key: string]: unknown }
 

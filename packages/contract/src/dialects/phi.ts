@@ -113,7 +113,8 @@ function toPhiError({ error, error_text, metadata }: ErrorOutcome): PhiToolError
   return { variant, message: subject[variant] ?? error_text }
 }
 
-const errorBody = (code: ErrorCode, error_text: string) => ({ type: 'error' as const, error_text, error: errorOf(code) })
+const errorBody = (code: ErrorCode, error_text: string) =>
+  ({ type: 'error' as const, error_text, error: errorOf(code) })
 
 const codeOfText = (text: string): ErrorCode =>
   VARIANTS.find(({ variant, prefix }) => variant === 'Cancelled' ? text === prefix : text.startsWith(prefix))!.code

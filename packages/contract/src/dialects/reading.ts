@@ -25,7 +25,8 @@ export const errorOf = (code: ErrorCode, data?: Json): OutcomeError =>
   ({ code, class: ERRORS[code].class, retryable: ERRORS[code].retryable, ...present({ data }) })
 
 /** Whether a cancellation ends the run. A call that was skipped for a user message does not. */
-export const endsRun = (code: ErrorCode): boolean => ERRORS[code].class === 'Cancellation' && code !== 'SkippedBySteering'
+export const endsRun = (code: ErrorCode): boolean =>
+  ERRORS[code].class === 'Cancellation' && code !== 'SkippedBySteering'
 
 /** Readers get JSON, so its content is not checked again; only its presence is. */
 export const json = z.custom<Json>((value) => value !== undefined)

@@ -47,7 +47,8 @@ export function toSteerable(outcome: Outcome): SteerableToolResult {
     success: outcome.type === 'output',
     ...completionOf(outcome),
     ...present({
-      error: outcome.type === 'output' ? textOf(kept['error']) : kept['error'] === null ? undefined : outcome.error_text,
+      error: outcome.type === 'output'
+        ? textOf(kept['error']) : kept['error'] === null ? undefined : outcome.error_text,
       data: kept['data'] === null || data === null || data === undefined ? undefined : recordOf(data),
     }),
     ...extras,

@@ -21,32 +21,72 @@ interface ApprovalEvent {
 /** All events, as one flat union. Dialects are projections of it. */
 export type BulkheadEvent = Stamped & (
   | ({ readonly type: 'ToolInvocationProposed'; readonly args: Json; readonly parentCallId?: string } & CallEvent)
-  | ({ readonly type: 'ToolInvocationDecided'; readonly decision: 'allow' | 'deny'; readonly stage: string; readonly source: string; readonly reason: string; readonly approvalKey: string; readonly args: Json } & CallEvent)
-  | ({ readonly type: 'ToolInvocationChanged'; readonly subject: 'arguments' | 'result'; readonly stage: string; readonly source: string; readonly reason: string; readonly before: string; readonly after: string } & CallEvent)
+  | ({
+      readonly type: 'ToolInvocationDecided'; readonly decision: 'allow' | 'deny'; readonly stage: string
+      readonly source: string; readonly reason: string; readonly approvalKey: string; readonly args: Json
+    } & CallEvent)
+  | ({
+      readonly type: 'ToolInvocationChanged'; readonly subject: 'arguments' | 'result'; readonly stage: string
+      readonly source: string; readonly reason: string; readonly before: string; readonly after: string
+    } & CallEvent)
   | ({ readonly type: 'ToolInvocationStarted'; readonly attempt: number } & CallEvent)
   | ({ readonly type: 'ToolInvocationProgress'; readonly text: string } & CallEvent)
   | ({ readonly type: 'ToolInvocationUpdated'; readonly partial: Json } & CallEvent)
   | ({ readonly type: 'ToolInvocationSucceeded'; readonly durationMs: number } & CallEvent)
-  | ({ readonly type: 'ToolInvocationFailed'; readonly durationMs: number; readonly errorClass: ErrorClass; readonly errorCode: ErrorCode; readonly message: string } & CallEvent)
-  | ({ readonly type: 'ToolInvocationCancelled'; readonly durationMs: number; readonly attempt: number; readonly errorCode: ErrorCode; readonly reason: string } & CallEvent)
+  | ({
+      readonly type: 'ToolInvocationFailed'; readonly durationMs: number; readonly errorClass: ErrorClass
+      readonly errorCode: ErrorCode; readonly message: string
+    } & CallEvent)
+  | ({
+      readonly type: 'ToolInvocationCancelled'; readonly durationMs: number; readonly attempt: number
+      readonly errorCode: ErrorCode; readonly reason: string
+    } & CallEvent)
   | { readonly type: 'LifecyclePhaseStart'; readonly extensionId: string; readonly phase: LifecyclePhase }
-  | { readonly type: 'LifecyclePhaseEnd'; readonly extensionId: string; readonly phase: LifecyclePhase; readonly durationMs: number; readonly ok: boolean; readonly errorCode: ErrorCode | null; readonly message: string }
-  | { readonly type: 'LifecycleStateChanged'; readonly extensionId: string; readonly generation: number; readonly from: LifecycleState; readonly to: LifecycleState }
-  | { readonly type: 'CompartmentEnded'; readonly extensionId: string; readonly errorCode: ErrorCode | null; readonly message: string }
+  | {
+      readonly type: 'LifecyclePhaseEnd'; readonly extensionId: string; readonly phase: LifecyclePhase
+      readonly durationMs: number; readonly ok: boolean; readonly errorCode: ErrorCode | null; readonly message: string
+    }
+  | {
+      readonly type: 'LifecycleStateChanged'; readonly extensionId: string; readonly generation: number
+      readonly from: LifecycleState; readonly to: LifecycleState
+    }
+  | {
+      readonly type: 'CompartmentEnded'; readonly extensionId: string; readonly errorCode: ErrorCode | null
+      readonly message: string
+    }
   | { readonly type: 'ExtensionReloaded'; readonly extensionId: string; readonly generation: number }
   | { readonly type: 'ExtensionReloadRefused'; readonly extensionId: string; readonly reason: string }
-  | { readonly type: 'ExtensionReloadFailed'; readonly extensionId: string; readonly errorCode: ErrorCode; readonly message: string }
+  | {
+      readonly type: 'ExtensionReloadFailed'; readonly extensionId: string; readonly errorCode: ErrorCode
+      readonly message: string
+    }
   | { readonly type: 'ToolsChanged' }
   | { readonly type: 'WorkspaceSwitched'; readonly from: string; readonly to: string }
-  | { readonly type: 'ExtensionLog'; readonly extensionId: string; readonly level: 'debug' | 'info' | 'warn' | 'error'; readonly text: string; readonly callId: string | undefined; readonly code?: 'LogTruncated' }
-  | { readonly type: 'InteractionRaised'; readonly correlationId: string; readonly kind: string; readonly source: string }
-  | { readonly type: 'InteractionAnswered'; readonly correlationId: string; readonly status: 'accepted' | 'rejected' | 'timeout' }
-  | ({ readonly type: 'ApprovalGranted'; readonly sessionId: string; readonly grantedBy: string; readonly expiresAt: string | null } & ApprovalEvent)
+  | {
+      readonly type: 'ExtensionLog'; readonly extensionId: string; readonly level: 'debug' | 'info' | 'warn' | 'error'
+      readonly text: string; readonly callId: string | undefined; readonly code?: 'LogTruncated'
+    }
+  | {
+      readonly type: 'InteractionRaised'; readonly correlationId: string; readonly kind: string; readonly source: string
+    }
+  | {
+      readonly type: 'InteractionAnswered'; readonly correlationId: string
+      readonly status: 'accepted' | 'rejected' | 'timeout'
+    }
+  | ({
+      readonly type: 'ApprovalGranted'; readonly sessionId: string; readonly grantedBy: string
+      readonly expiresAt: string | null
+    } & ApprovalEvent)
   | ({ readonly type: 'ApprovalExpired'; readonly expiresAt: string } & ApprovalEvent)
   | ({ readonly type: 'ApprovalRevoked'; readonly revokedBy: string } & ApprovalEvent)
   | { readonly type: 'TrustDecision'; readonly path: string; readonly decision: 'trusted' | 'declined' | 'once' }
-  | { readonly type: 'StateSlotDrift'; readonly extensionId: string; readonly storedVersion: string; readonly currentVersion: string; readonly decision: 'migrate' | 'warn' | 'reject' }
-  | { readonly type: 'SessionOpened'; readonly sessionId: string; readonly workspace: string; readonly parentId?: string }
+  | {
+      readonly type: 'StateSlotDrift'; readonly extensionId: string; readonly storedVersion: string
+      readonly currentVersion: string; readonly decision: 'migrate' | 'warn' | 'reject'
+    }
+  | {
+      readonly type: 'SessionOpened'; readonly sessionId: string; readonly workspace: string; readonly parentId?: string
+    }
   | { readonly type: 'SessionClosed'; readonly sessionId: string }
   | { readonly type: 'TurnBegan'; readonly sessionId: string; readonly turn: number }
   | { readonly type: 'TurnEnded'; readonly sessionId: string; readonly turn: number }
@@ -62,7 +102,8 @@ export type EventType = BulkheadEvent['type']
 /** What each event means. docs/reference/events.md is generated from this table and from the union above. */
 export const EVENT_MEANINGS: Readonly<Record<EventType, string>> = Object.freeze({
   ToolInvocationProposed: 'A call was received. `parentCallId` is the call whose tool made this one.',
-  ToolInvocationDecided: 'A call was allowed or denied. `stage` and `source` name the rule, mode, guard or person that decided.',
+  ToolInvocationDecided:
+    'A call was allowed or denied. `stage` and `source` name the rule, mode, guard or person that decided.',
   ToolInvocationChanged: 'A watchdog or guard replaced the arguments or the result. `before` and `after` are digests.',
   ToolInvocationStarted: 'An attempt begins. Attempt 0 means that the call was skipped because of a user message.',
   ToolInvocationProgress: 'The tool called `runtime.progress`.',

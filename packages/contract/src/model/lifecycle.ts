@@ -6,7 +6,8 @@ export const LIFECYCLE_STATES = [
   'validated', 'initialising', 'loaded', 'activating', 'active', 'draining', 'inactive', 'disposed', 'failed',
 ] as const
 export type LifecycleState = (typeof LIFECYCLE_STATES)[number]
-export type LifecycleSignal = 'init' | 'initialised' | 'activate' | 'activated' | 'drain' | 'drained' | 'dispose' | 'fail'
+export type LifecycleSignal =
+  | 'init' | 'initialised' | 'activate' | 'activated' | 'drain' | 'drained' | 'dispose' | 'fail'
 
 /** All transitions. An absent cell is an impossible transition. */
 export const LIFECYCLE = {

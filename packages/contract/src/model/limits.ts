@@ -20,11 +20,18 @@ export const COMPARTMENT_LIMITS = Object.freeze({
   heapMb: row(128, 'Heap of the thread of an extension, in MB.', 'CompartmentOutOfHeap'),
   memoryMb: row(512, 'Resident memory of the whole child process, in MB.', 'CompartmentOutOfMemory'),
   // More than one thread can use, because deadlines already limit its calls.
-  cpuMs: row(15_000, 'Processor time of the whole child process in any ten seconds, in milliseconds.', 'CompartmentOverloaded'),
+  cpuMs: row(
+    15_000, 'Processor time of the whole child process in any ten seconds, in milliseconds.', 'CompartmentOverloaded',
+  ),
   phaseMs: row(10_000, 'Time for one lifecycle phase, in milliseconds.', 'LifecycleTimeout'),
   startMs: row(10_000, 'Time until the code is imported, in milliseconds.', 'CompartmentStartTimeout'),
-  graceMs: row(500, 'Time for a cancelled or overdue call to end before it is killed, in milliseconds.', 'CompartmentKilled'),
-  concurrentCalls: row(64, 'Calls running at once. Further calls wait until their deadline, up to 16 times as many from each session.', 'TooManyCalls'),
+  graceMs: row(
+    500, 'Time for a cancelled or overdue call to end before it is killed, in milliseconds.', 'CompartmentKilled',
+  ),
+  concurrentCalls: row(
+    64, 'Calls running at once. Further calls wait until their deadline, up to 16 times as many from each session.',
+    'TooManyCalls',
+  ),
   messageBytes: row(16 * 1024 * 1024, 'One message across the boundary, in bytes.', 'MessageTooLarge'),
   messagesPerSecond: row(20_000, 'Messages from the code in one second.', 'MessageFlood'),
   outstandingRequests: row(1_024, 'Capability calls of the code that are open at once.', 'TooManyRequests'),
@@ -33,7 +40,9 @@ export const COMPARTMENT_LIMITS = Object.freeze({
   readBytes: row(2_000 * MB, 'Bytes that one call reads from files and response bodies.', 'TooManyBytesRead'),
   writtenBytes: row(1_000 * MB, 'Bytes that one call writes to files.', 'TooManyBytesWritten'),
   sentBytes: row(500 * MB, 'Bytes that one call sends to hosts and passes to commands as input.', 'TooManyBytesSent'),
-  savedBytes: row(64 * MB, 'Bytes of one result that are saved to a file because a model cannot see all of it.', 'TooManyBytesSaved'),
+  savedBytes: row(
+    64 * MB, 'Bytes of one result that are saved to a file because a model cannot see all of it.', 'TooManyBytesSaved',
+  ),
   nestedCalls: row(10_000, 'Calls to other tools that one call makes.', 'TooManyNestedCalls'),
 } satisfies Record<string, LimitRow>)
 

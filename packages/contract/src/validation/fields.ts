@@ -11,7 +11,8 @@ export const headerName = z.string().regex(HEADER_NAME_PATTERN, 'the name of a h
 export const commandName = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._+-]{0,127}$/, 'the bare name of an executable')
 export const hostPattern = z.string().min(1).max(253).regex(
   /^(?:\*|(?:\*\.)?[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?|\[[0-9a-f:.]+\])(?::\d{1,5})?$/,
-  'a host in lower case, such as api.example.com, *.example.com, localhost:8080, [::1]:8080, or * for every public name',
+  'a host in lower case, such as api.example.com, *.example.com, localhost:8080, [::1]:8080, '
+    + 'or * for every public name',
 )
 
 const number = '(?:0|[1-9]\\d*)'

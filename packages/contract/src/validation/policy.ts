@@ -93,7 +93,8 @@ export const packagePolicy = z.strictObject({
       lock: policyLevel.optional().describe('Whether they must be signed or accepted in bulkhead.lock.'),
       widening: widening.optional(),
     }),
-  ).optional().describe('The policy of some packages, instead of the policy of their layer. The narrowest key applies.'),
+  ).optional()
+    .describe('The policy of some packages, instead of the policy of their layer. The narrowest key applies.'),
   update: z.strictObject({ widening: widening.optional() }).optional().describe('The policy for updates.'),
   ceiling: ceilingSet.optional()
     .describe('The most any tool may be granted. Anything that it does not name is not granted.'),

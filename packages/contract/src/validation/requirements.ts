@@ -20,7 +20,8 @@ const isRest = (pattern: z.infer<typeof argPattern>): boolean => typeof pattern 
 const shellRequirement = z.strictObject({
   cmd: z.union([commandName, z.literal(ANY_COMMAND)])
     .describe('Name of an executable, without a path; * for every executable.'),
-  args: z.array(argPattern).max(64).refine((args) => !args.slice(0, -1).some(isRest), '{ rest } only as the last pattern')
+  args: z.array(argPattern).max(64)
+    .refine((args) => !args.slice(0, -1).some(isRest), '{ rest } only as the last pattern')
     .optional().describe('Patterns of the arguments, in order. Absent: no arguments.'),
 })
 
@@ -90,7 +91,8 @@ export function refuseStraySecrets({ env, secrets, tools }: Declaring, context: 
     known.add(secret.name)
     if (secret.hosts === undefined && secret.commands === undefined) refuse('a secret needs hosts or commands')
     secret.hosts?.forEach((host, at) => {
-      if (!hosts.some((wide) => hostCovers(wide, host))) refuse(`no tool of this manifest may reach ${host}`, 'hosts', at)
+      const isCovered = hosts.some((wide) => hostCovers(wide, host))
+      if (!isCovered) refuse(`no tool of this manifest may reach ${host}`, 'hosts', at)
     })
     secret.commands?.forEach((command, at) => {
       if (!commands.has(command)) refuse(`no tool of this manifest may run ${command}`, 'commands', at)
