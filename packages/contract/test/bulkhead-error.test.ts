@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { BulkheadError } from '../src/model/bulkhead-error.ts'
-import { ERRORS, type ErrorCode } from '../src/model/errors.ts'
+import { BulkheadError, ERRORS, type ErrorCode } from '../src/model/errors.ts'
 
 const hostile: readonly [string, unknown][] = [
   ['undefined', undefined],
@@ -43,8 +42,8 @@ describe('BulkheadError', () => {
   })
 
   it('is recognized across copies of the package', async () => {
-    const copy = '../src/model/bulkhead-error.ts?copy'
-    const other = await import(/* @vite-ignore */ copy) as typeof import('../src/model/bulkhead-error.ts')
+    const copy = '../src/model/errors.ts?copy'
+    const other = await import(/* @vite-ignore */ copy) as typeof import('../src/model/errors.ts')
     const theirs = new other.BulkheadError('NotFound', 'x')
     expect(theirs).not.toBeInstanceOf(BulkheadError)
     expect(BulkheadError.is(theirs)).toBe(true)

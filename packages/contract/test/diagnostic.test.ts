@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { VALIDATION_STAGES } from '../src/model/bulkhead-error.ts'
+import { VALIDATION_STAGES } from '../src/model/errors.ts'
 
 it('diagnostics have exactly these stages, in order', () => {
   expect(VALIDATION_STAGES).toEqual([

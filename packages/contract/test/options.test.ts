@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { forms, type OptionForms } from '@bulkhead/kit/options'
-import { requireOptions, type BulkheadError } from '../src/model/bulkhead-error.ts'
+import { requireOptions, type BulkheadError } from '../src/model/errors.ts'
 
 interface Options {
   readonly folder: string

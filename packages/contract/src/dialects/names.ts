@@ -1,6 +1,6 @@
 import { isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
 import type { LockedTool } from '../model/names.ts'
-import type { ToolDefinition } from '../ports/tool-listing.ts'
+import type { ToolDefinition } from '../ports/embedder.ts'
 
 /** Tool names of other agents. They are aliases and are never registered. */
 const TOOL_ALIASES: ReadonlyMap<string, LockedTool> = new Map<string, LockedTool>([

@@ -2,7 +2,7 @@ import { compileGlob, globCovers, globsOverlap, pathSegments } from '@bulkhead/k
 import { hostCovers, hostMatches, hostsOverlap } from '@bulkhead/kit/hosts'
 import { ANY_COMMAND } from '../model/names.ts'
 import type { ShellRequirement } from '../validation/requirements.ts'
-import type { CallNeed } from './arguments-reader.ts'
+import type { CallNeed } from './approval-key.ts'
 import { ANY_STATE, type Power, type PowerCapability, type SecretPower } from './power.ts'
 import { looseName, mustBeNamed } from './protected-places.ts'
 import { canonicalPattern, commandsOverlap, commandText, matchArguments, shellCovers } from './requirements.ts'
@@ -111,7 +111,9 @@ function isCovered<Pattern>(
     kind.of(ceiling).filter((one) => kind.overlaps(one, item)).every(covered))
 }
 
-function secretBeyond({ name, hosts, commands }: SecretPower, allowed: SecretPower | undefined): readonly SecretPower[] {
+function secretBeyond(
+  { name, hosts, commands }: SecretPower, allowed: SecretPower | undefined,
+): readonly SecretPower[] {
   const more = {
     name,
     hosts: hosts.filter((host) => !(allowed?.hosts ?? []).some((wide) => hostCovers(wide, host))),
@@ -146,7 +148,9 @@ export function narrowPower(power: Power, ceiling: Power): Power {
 }
 
 /** The hosts and commands of the power itself limit a secret as well. */
-function secretWithin({ name, hosts, commands }: SecretPower, ceiling: SecretPower | undefined): readonly SecretPower[] {
+function secretWithin(
+  { name, hosts, commands }: SecretPower, ceiling: SecretPower | undefined,
+): readonly SecretPower[] {
   if (ceiling === undefined) return []
   const within = {
     name,

@@ -1,4 +1,4 @@
-import { BulkheadError } from '../model/bulkhead-error.ts'
+import { BulkheadError } from '../model/errors.ts'
 import {
   ANY_COMMAND, isLockedTool, REQUIREMENT_VARIABLES, type LockedTool, type RequirementVariable, type ToolMode,
 } from '../model/names.ts'

@@ -1,6 +1,6 @@
 import type { Json, JsonObject } from '@bulkhead/kit/json'
 import type { ExtensionModule, StoredState } from '../author/extension.ts'
-import type { BulkheadError } from '../model/bulkhead-error.ts'
+import type { BulkheadError } from '../model/errors.ts'
 import type { InteractionRequest, InteractionResponse } from '../model/interaction.ts'
 import type { LifecyclePhase } from '../model/lifecycle.ts'
 import type { CompartmentLimits } from '../model/limits.ts'
