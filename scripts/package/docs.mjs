@@ -1,4 +1,4 @@
-// Run in packages/bulkhead as part of its build: the documentation ships inside the published package.
+// Part of `pnpm build`: the documentation ships inside the package `bulkhead`.
 import { cpSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -16,4 +16,4 @@ export function copyDocumentation(folder) {
   }
 }
 
-if (import.meta.main) copyDocumentation(process.cwd())
+if (import.meta.main) copyDocumentation(join(ROOT, 'packages/bulkhead'))
