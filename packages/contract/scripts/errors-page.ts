@@ -8,7 +8,7 @@ Every error of Bulkhead has a code. A \`BulkheadError\`, an error outcome and a 
 - **Class** is for models and embedders to branch on: \`Validation\` (rejected before anything ran), \`ToolTerminal\` and \`ToolTransient\` (one
   call), \`Session\`, \`Cancellation\`, \`ExtensionHost\` (the compartment or the host).
 - **Fault** is who can fix it: the \`caller\`, the \`policy\`, the \`extension\`, the \`host\`, or a \`person\` who decided.
-- **Retry** says whether the same call may succeed later. The host retries only if that does no harm.
+- **Retry** is whether the same call may succeed later. The host retries only if that does no harm.
 `
 
 const escaped = (text: string): string => text.replaceAll('<', '&lt;').replaceAll('\n', ' ')

@@ -5,7 +5,7 @@ const SOURCE = readFileSync(new URL('../src/model/events.ts', import.meta.url), 
 
 const INTRODUCTION = `# Events
 
-Everything that happens is one flat union, \`BulkheadEvent\`, told apart by \`type\`. Subscribe with \`host.on(listener, types)\`. This page is
+Everything that happens is one flat union, \`BulkheadEvent\`, discriminated by \`type\`. Subscribe with \`host.on(listener, types)\`. This page is
 generated from \`packages/contract/src/model/events.ts\`. Which events are kept: [the audit](../guides/audit.md#records). Their order within a call:
 [policy in code](../guides/hooks.md#order).
 

@@ -15,8 +15,8 @@ describe('the secrets of a manifest', () => {
   it('may only go where its tools may go', () => {
     const hosts = ['api.weather.example', '*.weather.example', 'exact.example']
     expect(faults(withSecrets({ name: 'A', hosts, commands: ['git'] }))).toBeUndefined()
-    const stray = [{ name: 'A', hosts: ['weather.example', 'x.example'] }, { name: 'B', commands: ['git', 'sh'] }]
-    expect(faults(withSecrets(...stray))).toEqual([
+    const unreachable = [{ name: 'A', hosts: ['weather.example', 'x.example'] }, { name: 'B', commands: ['git', 'sh'] }]
+    expect(faults(withSecrets(...unreachable))).toEqual([
       '/secrets/0/hosts/0 no tool of this manifest may reach weather.example',
       '/secrets/0/hosts/1 no tool of this manifest may reach x.example',
       '/secrets/1/commands/1 no tool of this manifest may run sh',

@@ -67,7 +67,7 @@ export function isTerminalResult(result: CompletionHint | null | undefined): boo
   return result.terminal === true || (result.success === false && result.needsFollowup !== true)
 }
 
-/** Whether an outcome ends the run. An error of the host does not; an error of a tool does if the tool says so. */
+/** Whether an outcome ends the run. An error of the host does not; an error of a tool does if the tool marks it. */
 export const isTerminalOutcome = (outcome: Outcome): boolean =>
   isTerminalResult({ success: outcome.type === 'output', ...completionOf(outcome) })
 

@@ -64,5 +64,5 @@ const looseSegments = (path: string): readonly string[] => path.split('/').filte
 /** For a person or a model: why the path is protected, and what to do instead. Continues the path. */
 export const protectionReason = (protection: Protection): string => protection.strength === 'never'
   ? 'holds code or settings of the host, which no tool writes. Have the person change it'
-  : `is not written without being named, because other programs run what "${protection.name}" says. `
+  : `is not written without being named, because other programs run the content of "${protection.name}". `
     + 'Change it with a command of the program it belongs to, or have the person change it'

@@ -45,8 +45,8 @@ export interface RuleVerdict {
 export function capabilitiesMeant(permission: string): readonly RuleCapability[] | undefined {
   if (capabilities.has(permission)) return undefined
   const family = `${permission.toLowerCase().split('.', 1)[0]}.`
-  const meant = RULE_CAPABILITIES.filter((capability) => capability.startsWith(family))
-  return meant.length === 0 ? undefined : meant
+  const found = RULE_CAPABILITIES.filter((capability) => capability.startsWith(family))
+  return found.length === 0 ? undefined : found
 }
 
 const strictness: Readonly<Record<RuleAction, number>> = { allow: 0, ask: 1, deny: 2 }
@@ -87,8 +87,8 @@ function matches(rule: Rule, question: RuleQuestion, touch: RuleQuestion['touche
 }
 
 function matchNames({ pattern, action }: Rule, { approvalKey, names = [] }: RuleQuestion): boolean {
-  const meant = action === 'allow' ? [approvalKey] : [approvalKey, ...names]
-  return meant.some((name) => matchSegment(pattern, name))
+  const compared = action === 'allow' ? [approvalKey] : [approvalKey, ...names]
+  return compared.some((name) => matchSegment(pattern, name))
 }
 
 /** A pattern without `/` is compared as one segment, which takes a sixth of the time. */

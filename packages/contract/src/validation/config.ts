@@ -4,7 +4,7 @@ import { PLACEMENTS, SECURITY_MODES } from '../model/names.ts'
 import { envName, extensionId, headerName, toolName } from './fields.ts'
 import { commandSafetyConfigSchema, packagePolicy, perLayer, ruleSchema } from './policy.ts'
 
-/** Third-party code never runs inline, whatever a file says. */
+/** Third-party code never runs inline. No configuration file can change that. */
 const thirdPartyPlacement = z.enum(['thread', 'process'])
 const secretName = envName.describe('Name of an environment variable. Values are never written here.')
 const packageName = z.string().max(214)

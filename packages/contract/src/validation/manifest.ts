@@ -6,7 +6,7 @@ import { CONTRACT_VERSION, EXTENSION_ID_PATTERN, TOOL_KINDS, TOOL_MODES } from '
 import {
   anySchema, byteSize, configSchema, envName, exactVersion, objectSchema, packageVersion, toolName,
 } from './fields.ts'
-import { refuseStraySecrets, requirementSet, secretManifest } from './requirements.ts'
+import { checkSecrets, requirementSet, secretManifest } from './requirements.ts'
 
 // Each segment is a name: not empty, not . or .., and without a backslash, a colon or a control character.
 const containedPath = z.string().max(512).regex(
@@ -101,7 +101,7 @@ export const manifestSchema = z.strictObject({
     .describe('The tools of the extension, with distinct names.'),
   _meta: z.record(z.string(), z.json()).optional()
     .describe('Data for other programs, by reverse domain name. Bulkhead does not read it.'),
-}).superRefine(refuseStraySecrets)
+}).superRefine(checkSecrets)
 
 /** A manifest after validation, with defaults. */
 export type Manifest = z.output<typeof manifestSchema>

@@ -75,7 +75,7 @@ interface Declaring {
 }
 
 /** Rejects a secret whose name is taken, or that may go where no tool may. */
-export function refuseStraySecrets({ env, secrets, tools }: Declaring, context: z.RefinementCtx): void {
+export function checkSecrets({ env, secrets, tools }: Declaring, context: z.RefinementCtx): void {
   // An invalid host would be reported a second time as unreachable.
   if (context.issues.length > 0) return
   const hosts = tools.flatMap(({ requires }) => requires.net?.hosts ?? [])

@@ -86,7 +86,7 @@ describe("phi's result", () => {
     }))
   })
 
-  it('is an error where it says so', () => {
+  it('is an error if its error flag is set', () => {
     const content = [{ type: 'text', text: 'Invalid arguments: no city' }]
     for (const flag of ['is_error', 'isError']) {
       expect(fromPhi({ content, details: { a: 1 }, [flag]: true })?.body).toStrictEqual({

@@ -18,8 +18,8 @@ const record = (data: Json | undefined) => data === null || data === undefined |
 function carried(outcome: Outcome): Reading {
   const { completion } = outcome
   if (outcome.type === 'output') {
-    const said = completion && Object.keys(completion).length > 0 ? { completion } : {}
-    return { body: { type: 'output', data: record(outcome.data) ?? null, ...said }, metadata: {} }
+    const hint = completion && Object.keys(completion).length > 0 ? { completion } : {}
+    return { body: { type: 'output', data: record(outcome.data) ?? null, ...hint }, metadata: {} }
   }
   const cancelled = outcome.error.class === 'Cancellation' && outcome.error.code !== 'SkippedBySteering'
   return {

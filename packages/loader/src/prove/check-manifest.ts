@@ -160,16 +160,16 @@ export function checkApprovalKeys(shaped: Shaped): StageResult<Shaped> {
     } catch (error) {
       return refused(BulkheadError.from(error).message)
     }
-    const stray = strayArgument(approvalKey, inputSchema)
-    return stray === undefined ? [] : refused(
-      `The approval key "${approvalKey}" uses the argument "${stray}", which inputSchema does not have, `
+    const unknown = unknownArgument(approvalKey, inputSchema)
+    return unknown === undefined ? [] : refused(
+      `The approval key "${approvalKey}" uses the argument "${unknown}", which inputSchema does not have, `
       + 'so it cannot distinguish calls. Use one of its properties.',
     )
   }), shaped)
 }
 
 /** The first argument of a template that no call can have, because the schema is closed and does not list it. */
-function strayArgument(
+function unknownArgument(
   template: string, { properties, patternProperties, additionalProperties }: JsonObject,
 ): string | undefined {
   if (additionalProperties !== false || patternProperties !== undefined) return undefined

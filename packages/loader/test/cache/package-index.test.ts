@@ -51,7 +51,7 @@ function rewrite(file: string, change: (content: IndexContent) => IndexContent):
 }
 
 /** The parts of a report that are equal for equal input. */
-const told = ({ extensions, diagnostics, config }: LoadReport) => JSON.parse(JSON.stringify({
+const comparable = ({ extensions, diagnostics, config }: LoadReport) => JSON.parse(JSON.stringify({
   extensions: extensions.map(({ code, digests, ...rest }) => ({
     ...rest, kind: code.kind, digests: { ...digests, tools: [...digests.tools] },
   })),
@@ -67,7 +67,7 @@ describe('the cache', () => {
     home.extension(home.projectRoot, 'storms', manifestOf({ id: 'storms', dependsOn: ['weather'] }), files)
     await home.remember({ bundled })
     const warm = await home.warm({ bundled })
-    expect(told(warm)).toEqual(told(await home.load({ bundled }, 'trusted', {})))
+    expect(comparable(warm)).toEqual(comparable(await home.load({ bundled }, 'trusted', {})))
     expect(warm.extensions.map(({ id, integrity }) => [id, integrity]))
       .toEqual([['own', 'bundled'], ['packed', 'verified'], ['weather', 'unpinned'], ['storms', 'unpinned']])
     expect(Object.isFrozen(warm.extensions[2]!.manifest.tools[0]!.inputSchema)).toBe(true)
@@ -159,10 +159,10 @@ describe('detects a change:', () => {
     using home = new WarmFixture()
     const at = home.extension(home.globalRoot, 'weather', manifestOf(), files)
     await home.remember()
-    const before = told(await home.warm())
+    const before = comparable(await home.warm())
     change(at, home)
-    const after = told(await home.warm())
-    expect(after).toEqual(told(await home.load({}, 'trusted', {})))
+    const after = comparable(await home.warm())
+    expect(after).toEqual(comparable(await home.load({}, 'trusted', {})))
     if (_ !== 'an added folder') expect(after).not.toEqual(before)
   })
 

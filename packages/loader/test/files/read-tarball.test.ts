@@ -164,7 +164,7 @@ describe('refuses a hostile archive', () => {
 })
 
 describe('arbitrary bytes', () => {
-  const honest = Buffer.concat([
+  const valid = Buffer.concat([
     pax('24 path=package/\u00e4/b.js\n'), entry({ name: 'x', body: 'abc' }),
     entry({ name: 'package/lib/c.js', body: 'x'.repeat(700) }), END,
   ])
@@ -175,9 +175,9 @@ describe('arbitrary bytes', () => {
   }
 
   test('give files inside the package, or a message', async () => {
-    const mutation = fc.tuple(fc.nat(honest.length - 1), fc.uint8Array({ minLength: 1, maxLength: 12 }))
+    const mutation = fc.tuple(fc.nat(valid.length - 1), fc.uint8Array({ minLength: 1, maxLength: 12 }))
     await fc.assert(fc.asyncProperty(fc.array(mutation, { minLength: 1, maxLength: 6 }), async (mutations) => {
-      const bytes = Buffer.from(honest)
+      const bytes = Buffer.from(valid)
       for (const [at, insert] of mutations) bytes.set(insert.subarray(0, bytes.length - at), at)
       await sound(gzipSync(bytes, { level: 1 }))
     }), { numRuns: thoroughly(80, 400) })

@@ -24,18 +24,18 @@ async function connect(home: HomeFixture, ...servers: readonly ConnectedExtensio
   }))
   const found = await loader.load({ workspace: home.workspace, trust: 'trusted', projectDigest: 'any' })
   const report = await loader.connect(found, servers)
-  const told = report.diagnostics.slice(found.diagnostics.length)
-  return { found, report, told, ofServers: report.extensions.filter(({ server }) => server !== undefined) }
+  const added = report.diagnostics.slice(found.diagnostics.length)
+  return { found, report, added, ofServers: report.extensions.filter(({ server }) => server !== undefined) }
 }
 
 test('adds the tools of a server, with digests of its identity and its definitions', async () => {
   using home = new HomeFixture()
   home.extension(home.globalRoot, 'weather')
-  const { report, told, ofServers: [ship] } = await connect(home, connected('ship', [toolOf({ name: 'ship_go' })]))
+  const { report, added, ofServers: [ship] } = await connect(home, connected('ship', [toolOf({ name: 'ship_go' })]))
   expect(report.extensions.map(({ layer, id }) => `${layer} ${id}`)).toEqual([
     'bundled bundled', 'global mcp-ship', 'global weather',
   ])
-  expect(told).toEqual([])
+  expect(added).toEqual([])
   expect(ship).toMatchObject({ integrity: 'unpinned', server: { name: 'ship' }, code: { kind: 'module' } })
   expect(ship!.digests).toMatchObject({
     package: 'identity of ship', tools: new Map([['ship_go', 'definition of ship_go']]),
@@ -78,7 +78,7 @@ test('leaves out a faulty tool with a diagnostic, and keeps the others', async (
 test('leaves out names that are taken or claimed by two servers', async () => {
   using home = new HomeFixture()
   home.extension(home.globalRoot, 'weather', manifestOf({ id: 'weather', tools: [toolOf({ name: 'acme_go' })] }))
-  const { report, told, ofServers } = await connect(
+  const { report, added, ofServers } = await connect(
     home,
     connected('acme', [
       toolOf({ name: 'acme_go' }), toolOf({ name: 'acme_x_y' }), toolOf({ name: 'acme_free' }),
@@ -93,7 +93,7 @@ test('leaves out names that are taken or claimed by two servers', async () => {
     ['acme_free'], ['acme_x_free'],
   ])
   expect(report.extensions.map(({ id }) => id)).toContain('weather')
-  expect(told.map(({ code, path }) => `${code} ${path}`).toSorted()).toEqual([
+  expect(added.map(({ code, path }) => `${code} ${path}`).toSorted()).toEqual([
     'RegistrationConflict ', 'RegistrationConflict /tools/Web_Search', 'RegistrationConflict /tools/acme_go',
     'RegistrationConflict /tools/acme_x_y', 'RegistrationConflict /tools/acme_x_y',
   ])

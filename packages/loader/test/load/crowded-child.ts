@@ -8,7 +8,7 @@ const schemas = new InProcessSchemaChecker(LOADER_LIMITS)
 const signatures = new PackageSignatures({ source: 'the test', date: null, json: {} })
 const bytes = Buffer.from('{}')
 const codeOf = (error: { readonly code?: string }): string | undefined => error.code
-const judged = () => Promise.all([
+const checkBoth = () => Promise.all([
   schemas.inspect({ type: 'object' }).then(({ ok }) => ok, codeOf),
   signatures.verify(bytes, bytes).then((result) => result.ok || result.fault.step, codeOf),
 ])
@@ -19,6 +19,6 @@ try {
 } catch {
   // None is left.
 }
-const crowded = await judged()
+const crowded = await checkBoth()
 for (const descriptor of held) closeSync(descriptor)
-process.stdout.write(JSON.stringify({ crowded, later: await judged() }))
+process.stdout.write(JSON.stringify({ crowded, later: await checkBoth() }))

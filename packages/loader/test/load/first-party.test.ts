@@ -112,8 +112,8 @@ describe('a scope that requires integrity', () => {
   test.each(['acme-weather', 'acme-*'])('refuses a package without an integrity file, and no other: %s', async (scope) => {
     using home = new HomeFixture()
     home.extension(home.globalRoot, 'acme-weather')
-    home.extension(home.globalRoot, 'stranger')
-    expect(await codes(home, scope)).toEqual([['stranger'], refused('acme-weather')])
+    home.extension(home.globalRoot, 'unrelated')
+    expect(await codes(home, scope)).toEqual([['unrelated'], refused('acme-weather')])
   })
 
   test('refuses it in a project too, and loads it with an integrity file', async () => {

@@ -45,9 +45,9 @@ const valueIn = (bytes: Uint8Array): unknown => {
 
 test('accepts or refuses an integrity file with any bytes', async () => {
   using home = new HomeFixture()
-  const honest = new PackageFixture()
-  const at = honest.install(home, undefined)
-  const right = honest.integrityFile.toString()
+  const valid = new PackageFixture()
+  const at = valid.install(home, undefined)
+  const right = valid.integrityFile.toString()
   const loader = createLoader(home.options())
   let refused = 0
   const contents = fc.oneof(

@@ -45,15 +45,15 @@ describe('packing a folder', () => {
     const configSchema = {
       type: 'object', properties: { units: { enum: ['metric'] } }, required: ['units'], additionalProperties: false,
     }
-    const told = [
+    const warnings = [
       expect.stringMatching(
         /^Configure the extension before you use it\. The configuration at \/extensions\/weather\/config\/units is missing\.$/,
       ),
     ]
     const packed = await pack(home, packageFiles('1.0.0', [], { configSchema }))
-    expect(packed.warnings).toEqual(told)
+    expect(packed.warnings).toEqual(warnings)
     writeFileSync(join(home.base, 'packed.tgz'), packed.tarball)
-    expect(await inspectPackage('packed.tgz', home.base, home.options())).toMatchObject({ warnings: told })
+    expect(await inspectPackage('packed.tgz', home.base, home.options())).toMatchObject({ warnings })
   })
 
   test('is reproducible, also over its own output', async () => {

@@ -22,9 +22,9 @@ describe('models see the same descriptions as people', () => {
     ['variation selectors that carry bytes', 'a\u{e0100}\u{e01ef}', 'a\\u{e0100}\\u{e01ef}'],
     ['blank letters', 'a\u2800\u3164b', 'a\\u{2800}\\u{3164}b'],
     ['variation selectors, which can carry hidden text', 'a\ufe00\ufe01', 'a\\u{fe00}\\u{fe01}'],
-  ])('%s', async (_, written, told) => {
+  ])('%s', async (_, written, shown) => {
     const { tool, diagnostics, file } = await loadTool({ description: written, label: written })
-    expect([tool?.description, tool?.label]).toEqual([told, told])
+    expect([tool?.description, tool?.label]).toEqual([shown, shown])
     expect(diagnostics).toMatchObject([
       { severity: 'warning', stage: 'shape', code: 'TextSuspicious', path: '/tools/0/label', location: file },
       { severity: 'warning', stage: 'shape', code: 'TextSuspicious', path: '/tools/0/description' },

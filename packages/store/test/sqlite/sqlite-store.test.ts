@@ -51,8 +51,8 @@ describe('the sqlite store', () => {
     await store.write('state', 'good', 1)
     await store.write('state', 'bad', 1)
     for (const record of ['one', 'two', 'three']) await store.append(record)
-    using stranger = new DatabaseSync(folder.file)
-    stranger.exec(
+    using other = new DatabaseSync(folder.file)
+    other.exec(
       `UPDATE entry SET value = '{"cut' WHERE key = 'bad'; UPDATE audit SET record = '[1e999]' WHERE position = 2`,
     )
 
