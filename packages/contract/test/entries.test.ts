@@ -39,7 +39,9 @@ describe('the author API', () => {
 })
 
 describe('the specification', () => {
-  it.each([['index.ts', []], ['validation/index.ts', ['zod', 'semver']]])('loads with %s the libraries %j', async (module, libraries) => {
+  it.each([
+    ['index.ts', []], ['validation/index.ts', ['zod', 'semver']],
+  ])('loads with %s the libraries %j', async (module, libraries) => {
     const loaded = await loadedBy(module)
     expect(['zod', 'semver'].filter((name) => loaded.some((url) => url.includes(`/node_modules/${name}/`))))
       .toEqual(libraries)

@@ -49,7 +49,10 @@ describe('a size in bytes', () => {
     expect(byteSize.parse(size)).toBe(size)
   })
 
-  it.each([0, -1, 1.5, '', '0', '0KB', '1.5KB', '1 KB', '1kb', '1GB', 'KB', '-1KB', '1KB\n', '12345678901', '1e3', Number.NaN, null])('rejects %j', (size) => {
+  it.each([
+    0, -1, 1.5, '', '0', '0KB', '1.5KB', '1 KB', '1kb', '1GB', 'KB', '-1KB', '1KB\n', '12345678901', '1e3', Number.NaN,
+    null,
+  ])('rejects %j', (size) => {
     expect(byteSize.safeParse(size).success).toBe(false)
   })
 })

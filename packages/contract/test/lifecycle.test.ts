@@ -11,7 +11,8 @@ const transitions = LIFECYCLE_STATES.flatMap((from) => SIGNALS.flatMap((signal) 
   return to ? [{ from, signal, to }] : []
 }))
 const reachable = (from: LifecycleState, seen = new Set<LifecycleState>([from])): ReadonlySet<LifecycleState> => {
-  for (const { to } of transitions.filter((step) => step.from === from && !seen.has(step.to))) reachable(to, seen.add(to))
+  const next = transitions.filter((step) => step.from === from && !seen.has(step.to))
+  for (const { to } of next) reachable(to, seen.add(to))
   return seen
 }
 

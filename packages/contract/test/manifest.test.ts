@@ -50,7 +50,8 @@ describe('a manifest', () => {
 
   it('rejects two tools with the same name', () => {
     const [tool] = smallest.tools
-    const issues = manifestSchema.safeParse({ ...smallest, tools: [tool, { ...tool, name: 'other' }, tool, tool] }).error?.issues
+    const tools = [tool, { ...tool, name: 'other' }, tool, tool]
+    const issues = manifestSchema.safeParse({ ...smallest, tools }).error?.issues
     expect(issues?.map(({ path, message }) => [path.join('/'), message])).toEqual([
       ['tools/2/name', 'another tool of this manifest has the name forecast'],
       ['tools/3/name', 'another tool of this manifest has the name forecast'],

@@ -93,7 +93,11 @@ it.each<[unknown, string, string]>([
     { folder: 'x', limits: { calls: 'many' } }, '/limits/calls',
     'The option "limits/calls" of openIt cannot be this string. Pass an object with calls (a number) as "limits".',
   ],
-  [{ folder: 'x', flags: { 'a/b': 'no' } }, '/flags/a~1b', 'The option "flags/a~1b" of openIt cannot be this string. Pass an object in which each value is true or false as "flags".'],
+  [
+    { folder: 'x', flags: { 'a/b': 'no' } }, '/flags/a~1b',
+    'The option "flags/a~1b" of openIt cannot be this string. '
+      + 'Pass an object in which each value is true or false as "flags".',
+  ],
   [{ folder: 'x', stop: {} }, '/stop', 'The option "stop" of openIt cannot be this object. Pass an AbortSignal.'],
   [
     { folder: 'x', stop: { aborted: false } }, '/stop',

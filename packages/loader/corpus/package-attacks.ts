@@ -29,7 +29,9 @@ const withTool = (over: Record<string, unknown>): object => manifestOf({ tools: 
 const written = (manifest = manifestOf()): string => JSON.stringify(manifest)
 const packed = ({ home, valid }: AttackFixture): string => valid.install(home, undefined)
 
-const changed = (title: string, refused: ErrorCode, change: (at: string, fixture: AttackFixture) => void): PackageAttack =>
+const changed = (
+  title: string, refused: ErrorCode, change: (at: string, fixture: AttackFixture) => void,
+): PackageAttack =>
   ({ id: 241, title, refused, setUp: (fixture) => change(packed(fixture), fixture) })
 const manifest = (id: number, title: string, text: string | Uint8Array | object, refused: ErrorCode): PackageAttack =>
   ({ id, title, refused, setUp: (fixture) => void fixture.package(text) })

@@ -69,7 +69,8 @@ export function testStoreBehaviour(open: () => Promise<Store>): void {
     expect(await store.list('approval')).toEqual([])
     expect(await store.update('approval', 'a', (value) => value)).toBeUndefined()
     await store.write('approval', 'a', 1)
-    await expect(store.update('approval', 'a', () => { throw new BulkheadError('NotFound', 'no') })).rejects.toMatchObject({ code: 'NotFound' })
+    await expect(store.update('approval', 'a', () => { throw new BulkheadError('NotFound', 'no') }))
+      .rejects.toMatchObject({ code: 'NotFound' })
     expect(await store.read('approval', 'a')).toBe(1)
     await expect(store.update('approval', 'a', () => Number.NaN)).rejects.toMatchObject({ code: 'StoreUnavailable' })
   })
@@ -118,7 +119,8 @@ export function testStoreBehaviour(open: () => Promise<Store>): void {
       [1, -1, []], [Number.NaN, Number.NaN, []],
     ]
     for (const [from, limit, expected] of pages) {
-      expect((await store.records(from, limit)).map((each) => each.position), `from ${from}, ${limit}`).toEqual(expected)
+      expect((await store.records(from, limit)).map((each) => each.position), `from ${from}, ${limit}`)
+        .toEqual(expected)
     }
   })
 

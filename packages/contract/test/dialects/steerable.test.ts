@@ -13,7 +13,8 @@ import { anyCompletion, anyOutcome, anyText, base, plainRecord } from '../sample
 const error = (code: ErrorCode, completion?: Completion): Outcome =>
   ({ type: 'error', error_text: 'no', error: errorOf(code), ...(completion ? { completion } : {}), metadata: base })
 
-const record = (data: Json | undefined) => data === null || data === undefined || isJsonObject(data) ? data : { value: data }
+const record = (data: Json | undefined) =>
+  data === null || data === undefined || isJsonObject(data) ? data : { value: data }
 
 function carried(outcome: Outcome): Reading {
   const { completion } = outcome

@@ -9,7 +9,8 @@ describe('merging', () => {
     using home = new HomeFixture()
     if (layers.global) home.write(configOf(home.globalRoot), layers.global)
     if (layers.project) home.write(configOf(home.projectRoot), layers.project)
-    return (await home.load({ ...(layers.defaults && { defaults: layers.defaults }) }, 'trusted', layers.overrides)).config.merged
+    const options = { ...(layers.defaults && { defaults: layers.defaults }) }
+    return (await home.load(options, 'trusted', layers.overrides)).config.merged
   }
 
   test('a later layer overrides an earlier one', async () => {
@@ -92,7 +93,9 @@ describe('merging', () => {
       project: {
         mcp: { s: { type: 'remote', url: 'https://theirs.example' } }, policy: { ceiling: { fs: { read: ['**'] } } },
       },
-    })).toEqual({ mcp: { s: { type: 'remote', url: 'https://theirs.example' } }, policy: { ceiling: { fs: { read: ['**'] } } } })
+    })).toEqual({
+      mcp: { s: { type: 'remote', url: 'https://theirs.example' } }, policy: { ceiling: { fs: { read: ['**'] } } },
+    })
   })
 
   test('keeps a required OS sandbox and audit in later layers', async () => {

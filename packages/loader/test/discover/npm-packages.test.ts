@@ -151,7 +151,9 @@ describe('refuses a package', () => {
     expect(diagnostics[0]!.message).toMatch(message)
   })
 
-  test.each(['../up', '/etc', 'a/b', '.bin', '@acme', '@acme/../x', 'UPPER', 'a\u200bb', '', 5])('with the name %j', async (name) => {
+  test.each([
+    '../up', '/etc', 'a/b', '.bin', '@acme', '@acme/../x', 'UPPER', 'a\u200bb', '', 5,
+  ])('with the name %j', async (name) => {
     using home = new PackagesFixture()
     home.named(home.globalRoot, [name])
     expect((await home.load()).diagnostics).toMatchObject([

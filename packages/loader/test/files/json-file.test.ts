@@ -38,7 +38,8 @@ describe('finds a duplicate key', () => {
     fc.assert(fc.property(records, fc.nat(), fc.jsonValue({ maxDepth: 2 }), (record, pick, around) => {
       const entries = Object.entries(record)
       const [key, value] = entries[pick % entries.length]!
-      const members = [...entries, [key, value]].map(([name, member]) => `${JSON.stringify(name)}:${JSON.stringify(member)}`)
+      const members = [...entries, [key, value]]
+        .map(([name, member]) => `${JSON.stringify(name)}:${JSON.stringify(member)}`)
       expect(findDuplicateKey(`[${JSON.stringify(around)},{${members.join(' , ')}}]`)).toBe(
         `/1/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`,
       )

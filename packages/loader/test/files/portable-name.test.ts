@@ -16,7 +16,10 @@ test.each([['a', 'b'], ['cafe', 'caf\u00e9'], ['a/b', 'a b']])('%j and %j never 
   expect(foldName(one)).not.toBe(foldName(other))
 })
 
-test.each(['\ufffd', 'a\ud800', 'a\u0000', 'a\u202eb', 'a\u200bb', 'a\u2028', 'a\\b', 'C:a', 'a'.repeat(256), '\u00e9'.repeat(128)])('%j is an invalid name', (name) => {
+test.each([
+  '\ufffd', 'a\ud800', 'a\u0000', 'a\u202eb', 'a\u200bb', 'a\u2028', 'a\\b', 'C:a', 'a'.repeat(256),
+  '\u00e9'.repeat(128),
+])('%j is an invalid name', (name) => {
   expect(findNameFault(name)).toBeTypeOf('string')
 })
 

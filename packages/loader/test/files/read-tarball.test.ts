@@ -33,12 +33,17 @@ describe('a valid archive', () => {
     expect(await paths(archive(pax('24 path=package/\u00e4/b.js\n'), entry({ name: 'short' })))).toEqual([
       ['\u00e4/b.js', ''],
     ])
-    expect(await paths(archive(pax('20 mtime=1700000000\n'), entry(), pax('12 comment=\n', 'g'), entry({ name: 'package/b.js', type: '\0' })))).toHaveLength(2)
+    expect(await paths(archive(
+      pax('20 mtime=1700000000\n'), entry(), pax('12 comment=\n', 'g'), entry({ name: 'package/b.js', type: '\0' }),
+    ))).toHaveLength(2)
     expect(await paths(archive(entry({ magic: 'ustar  \0' })))).toEqual([['a.js', '']])
   })
 
   test('may repeat folders', async () => {
-    expect(await paths(archive(entry({ name: 'package/lib/', type: '5' }), entry({ name: 'package/lib/a.js' }), entry({ name: 'package/lib', type: '5' })))).toEqual([['lib/a.js', '']])
+    expect(await paths(archive(
+      entry({ name: 'package/lib/', type: '5' }), entry({ name: 'package/lib/a.js' }),
+      entry({ name: 'package/lib', type: '5' }),
+    ))).toEqual([['lib/a.js', '']])
   })
 })
 

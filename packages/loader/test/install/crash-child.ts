@@ -12,7 +12,8 @@ const { cpSync } = fs
 const step = when.startsWith('every ') ? Number(when.slice('every '.length)) : undefined
 let writes = 0
 let dieAt = Number.POSITIVE_INFINITY
-for (const name of ['mkdirSync', 'mkdtempSync', 'openSync', 'writeSync', 'fsyncSync', 'renameSync', 'rmSync'] as const) {
+const WRITES = ['mkdirSync', 'mkdtempSync', 'openSync', 'writeSync', 'fsyncSync', 'renameSync', 'rmSync'] as const
+for (const name of WRITES) {
   const original = fs[name] as (...args: unknown[]) => unknown
   const wrapped = (...args: unknown[]): unknown => {
     if (name === 'openSync' && !String(args[1]).includes('w')) return original(...args)

@@ -11,7 +11,8 @@ test('leaves the previous or the new state when it stops at any write', async ()
 
 test('leaves the previous or the new state when the process is killed', async () => {
   using home = new HomeFixture()
-  const specs = [folderOf(home, packageFiles('1.0.1'), 'newer'), '-weather', folderOf(home, packageFiles('1.0.0'), 'older')].join()
+  const [newer, older] = [packageFiles('1.0.1'), packageFiles('1.0.0')]
+  const specs = [folderOf(home, newer, 'newer'), '-weather', folderOf(home, older, 'older')].join()
   await install(installerFor(home), './older')
   const began = performance.now()
   expect((await installIn(home, specs, '0')).signal).toBeNull()

@@ -32,7 +32,10 @@ export async function installIn(home: HomeFixture, specs: string, when: string, 
 export async function stateOf(home: HomeFixture, root = home.globalRoot): Promise<string> {
   const { extensions, diagnostics } = await home.loadAsItIs({ roots: { global: root } })
   for (const { code } of extensions) if (code.kind === 'files') assert.equal((await code.readFiles()).size, 3)
-  return [...extensions.map(({ id, version, integrity }) => `${id}@${version} ${integrity}`), ...diagnostics.map(({ message }) => message)].join()
+  return [
+    ...extensions.map(({ id, version, integrity }) => `${id}@${version} ${integrity}`),
+    ...diagnostics.map(({ message }) => message),
+  ].join()
 }
 
 /**

@@ -20,7 +20,8 @@ test('excludes others until it is released', () => {
 
 test('writes nothing, so that uninstalling works on a full disk', () => {
   using home = new HomeFixture()
-  const code = `const { claimExclusively } = await import(process.argv[1]); claimExclusively(process.argv[2])(); console.log('held')`
+  const code = 'const { claimExclusively } = await import(process.argv[1]); '
+    + "claimExclusively(process.argv[2])(); console.log('held')"
   // No write to any file is allowed.
   const { stdout, stderr } = spawnSync(
     'sh',

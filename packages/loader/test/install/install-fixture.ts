@@ -15,7 +15,10 @@ export const installerFor = (home: HomeFixture, { loader = {}, ...over }: Option
   new Installer({ layer: 'global', workspace: home.workspace, cwd: home.base, ...over, loader: home.options(loader) })
 
 /** A package that requires these hosts. */
-export const packageFiles = (version = '1.0.0', hosts: readonly string[] = ['a.example'], over: Record<string, unknown> = {}, tool: Record<string, unknown> = {}): Files => ({
+export const packageFiles = (
+  version = '1.0.0', hosts: readonly string[] = ['a.example'], over: Record<string, unknown> = {},
+  tool: Record<string, unknown> = {},
+): Files => ({
   'bulkhead.json': manifestOf({ version, tools: [toolOf({ requires: { net: { hosts } }, ...tool })], ...over }),
   'index.js': `export default ${JSON.stringify(version)}`, 'lib/more.js': 'export const more = 1',
 })

@@ -43,7 +43,7 @@ describe('installing', () => {
     expect(await loaded(home)).toEqual([['project weather@1.0.0 verified'], []])
   })
 
-  test('installs an npm package by name, version, range and tag, and requests only its document and its tarball', async () => {
+  test('installs an npm package by name, version, range and tag, and requests only what it needs', async () => {
     using home = new HomeFixture()
     await using registry = await RegistryFixture.start()
     for (const version of ['1.0.0', '1.1.0', '2.0.0']) {

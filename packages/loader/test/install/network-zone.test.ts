@@ -3,7 +3,10 @@ import { isCloser, networkZone } from '../../src/install/bounded-fetch.ts'
 
 const nearness = (host: string) => networkZone(new URL(`https://${host}/`))
 
-test.each(['localhost', 'LOCALHOST.', 'a.localhost', '127.0.0.1', '127.9.9.9', '0x7f.1', '2130706433', '0.0.0.0', '[::1]', '[::]', '[::ffff:127.0.0.1]'])('%s is this machine', (host) => {
+test.each([
+  'localhost', 'LOCALHOST.', 'a.localhost', '127.0.0.1', '127.9.9.9', '0x7f.1', '2130706433', '0.0.0.0', '[::1]',
+  '[::]', '[::ffff:127.0.0.1]',
+])('%s is this machine', (host) => {
   expect(nearness(host)).toBe('this machine')
 })
 
@@ -14,7 +17,9 @@ test.each([
   expect(nearness(host)).toBe('a private network')
 })
 
-test.each(['registry.example', 'localhost.example', 'notlocalhost', '93.184.216.34', '172.32.0.1', '[2606:4700::1111]'])('%s is elsewhere', (host) => {
+test.each([
+  'registry.example', 'localhost.example', 'notlocalhost', '93.184.216.34', '172.32.0.1', '[2606:4700::1111]',
+])('%s is elsewhere', (host) => {
   expect(nearness(host)).toBe('elsewhere')
 })
 

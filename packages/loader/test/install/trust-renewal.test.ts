@@ -95,7 +95,9 @@ describe('a trusted project needs a new decision when', () => {
 })
 
 describe('an installation does not trust a project', () => {
-  test.each([null, 'declined', 'once', 'revoked'] as const)('that was %s before', async (decision: TrustDecision | null) => {
+  test.each([
+    null, 'declined', 'once', 'revoked',
+  ] as const)('that was %s before', async (decision: TrustDecision | null) => {
     using home = new ProjectFixture()
     if (decision !== null) await home.ledger.decide(home.workspace, decision)
     const before = home.lines()
@@ -120,7 +122,9 @@ describe('an installation does not trust a project', () => {
   })
 })
 
-test.each(['declined', 'once'] as const)('does not renew trust that was replaced during the installation: %s', async (decision) => {
+test.each([
+  'declined', 'once',
+] as const)('does not renew trust that was replaced during the installation: %s', async (decision) => {
   using home = new ProjectFixture()
   await home.ledger.decide(home.workspace, 'trusted')
   const renewal = await TrustRenewal.begin(home.workspace, resolveSettings(home.options()))

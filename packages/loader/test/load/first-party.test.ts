@@ -31,7 +31,9 @@ describe('an extension in the bundled folder', () => {
     ])
   })
 
-  test.each([['by default', {}], ['with any configuration', LAX]])('is refused without an integrity file %s', async (_, config) => {
+  test.each([
+    ['by default', {}], ['with any configuration', LAX],
+  ])('is refused without an integrity file %s', async (_, config) => {
     using home = new ShippedFixture()
     rmSync(join(new PackageFixture('weather').install(home, undefined, home.shippedRoot), 'bulkhead.integrity.json'))
     for (const cache of [undefined, join(home.base, 'cache'), join(home.base, 'cache')]) {
@@ -109,7 +111,9 @@ describe('a scope that requires integrity', () => {
   }
   const refused = (id: string) => [['IntegrityTokenMissing', 'error', id]]
 
-  test.each(['acme-weather', 'acme-*'])('refuses a package without an integrity file, and no other: %s', async (scope) => {
+  test.each([
+    'acme-weather', 'acme-*',
+  ])('refuses a package without an integrity file, and no other: %s', async (scope) => {
     using home = new HomeFixture()
     home.extension(home.globalRoot, 'acme-weather')
     home.extension(home.globalRoot, 'unrelated')

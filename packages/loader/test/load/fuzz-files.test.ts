@@ -65,7 +65,8 @@ test('accepts or refuses an integrity file with any bytes', async () => {
       return
     }
     refused++
-    expect(diagnostics.map(({ stage, code }) => `${stage} ${code}`)).toEqual(diagnostics.map(() => 'integrity IntegrityFailed'))
+    expect(diagnostics.map(({ stage, code }) => `${stage} ${code}`))
+      .toEqual(diagnostics.map(() => 'integrity IntegrityFailed'))
     expect(diagnostics.length).toBeGreaterThan(0)
   })
   expect(refused).toBeGreaterThan(RUNS * 0.6)
@@ -116,7 +117,8 @@ test('returns the same report with any bytes in the cache', async () => {
   using home = new HomeFixture()
   home.extension(home.globalRoot, 'weather')
   const cache = join(home.base, 'cache')
-  const load = async () => (await createLoader(home.options({ cache })).load({ workspace: home.workspace, trust: 'trusted', projectDigest: 'any' })).extensions
+  const request = { workspace: home.workspace, trust: 'trusted', projectDigest: 'any' } as const
+  const load = async () => (await createLoader(home.options({ cache })).load(request)).extensions
   const expected = JSON.stringify(await load())
   await expect.poll(async () => {
     await load()

@@ -34,7 +34,8 @@ const config = JSON.stringify(
 )
 
 function expectSound(report: LoadReport): void {
-  expect(report.extensions.length + report.diagnostics.filter(({ severity }) => severity === 'error').length).toBeGreaterThan(0)
+  expect(report.extensions.length + report.diagnostics.filter(({ severity }) => severity === 'error').length)
+    .toBeGreaterThan(0)
   for (const { stage, code, message, cure, location, path } of report.diagnostics) {
     expect(VALIDATION_STAGES).toContain(stage)
     expect(ERRORS).toHaveProperty(code)
@@ -74,7 +75,8 @@ test('returns a descriptor or a diagnostic for any value anywhere in a manifest'
 })
 
 test('returns a diagnostic for arbitrary bytes', async () => {
-  expect(await survives('manifest', fc.oneof(fc.uint8Array({ maxLength: 200 }), fc.json()), thoroughly(50, 200))).toBe(0)
+  expect(await survives('manifest', fc.oneof(fc.uint8Array({ maxLength: 200 }), fc.json()), thoroughly(50, 200)))
+    .toBe(0)
 })
 
 test('keeps all extensions with a mutated configuration, unless it disables them', async () => {

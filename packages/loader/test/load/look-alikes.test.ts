@@ -4,7 +4,9 @@ import { emptyModule, HomeFixture, manifestOf, toolOf } from '../home-fixture.ts
 const offering = (id: string, ...names: string[]) => manifestOf({ id, tools: names.map((name) => toolOf({ name })) })
 
 describe('a name that looks like a locked name', () => {
-  test.each(['Bash', 'READ', 'web-search', 'Web_Fetch', 'g1ob', 'gIob', 't0do', 'tool-search'])('is refused: %s', async (name) => {
+  test.each([
+    'Bash', 'READ', 'web-search', 'Web_Fetch', 'g1ob', 'gIob', 't0do', 'tool-search',
+  ])('is refused: %s', async (name) => {
     using home = new HomeFixture()
     home.extension(home.globalRoot, 'mine', offering('mine', 'fine', name))
     const { extensions, diagnostics } = await home.load()
@@ -23,7 +25,10 @@ describe('a name that looks like a locked name', () => {
 })
 
 describe('names that are hard to tell apart', () => {
-  test.each([['forecast', 'Forecast'], ['c1ock', 'clock'], ['modern', 'modem'], ['my_tool', 'my-tool'], ['vvave', 'wave'], ['Vvvat', 'Vwat'], ['Rndl', 'rNDI']])(
+  test.each([
+    ['forecast', 'Forecast'], ['c1ock', 'clock'], ['modern', 'modem'], ['my_tool', 'my-tool'], ['vvave', 'wave'],
+    ['Vvvat', 'Vwat'], ['Rndl', 'rNDI'],
+  ])(
     'are refused in one layer: %s and %s', async (one, other) => {
       using home = new HomeFixture()
       home.extension(home.globalRoot, 'first', offering('first', one))
@@ -36,7 +41,9 @@ describe('names that are hard to tell apart', () => {
     },
   )
 
-  test.each([['mode', 'node'], ['window', 'vindow'], ['list', 'lost'], ['a_b', 'ab'], ['Ilk', 'ilk2'], ['elm', 'elrm']])('do not include %s and %s', async (one, other) => {
+  test.each([
+    ['mode', 'node'], ['window', 'vindow'], ['list', 'lost'], ['a_b', 'ab'], ['Ilk', 'ilk2'], ['elm', 'elrm'],
+  ])('do not include %s and %s', async (one, other) => {
     using home = new HomeFixture()
     home.extension(home.globalRoot, 'both', offering('both', one, other))
     expect((await home.load()).diagnostics).toEqual([])
@@ -93,9 +100,11 @@ describe('a missing dependency gives the reason:', () => {
     }))))
       .toContain('was refused (ContractVersionMismatch)'))
   test('it cannot be registered', async () =>
-    expect(await reason((home) => home.extension(home.globalRoot, 'base', offering('base', 'bash')))).toContain('was refused (LockedIdRedefined)'))
+    expect(await reason((home) => home.extension(home.globalRoot, 'base', offering('base', 'bash'))))
+      .toContain('was refused (LockedIdRedefined)'))
   test('it is in a higher layer', async () =>
     expect(await reason((home) => home.extension(home.projectRoot, 'base'))).toContain('is only in the project layer'))
   test('finds a bundled one', async () =>
-    expect(await reason(() => {}, { bundled: [{ manifest: manifestOf({ id: 'base' }), module: emptyModule }] })).toBeUndefined())
+    expect(await reason(() => {}, { bundled: [{ manifest: manifestOf({ id: 'base' }), module: emptyModule }] }))
+      .toBeUndefined())
 })

@@ -109,7 +109,8 @@ describe('dependencies', () => {
     const { extensions, diagnostics } = await home.load()
     return {
       loaded: extensions.map(({ layer, id }) => `${layer}:${id}`),
-      refused: diagnostics.map(({ code, extensionId, layer, path }) => `${layer}:${extensionId} ${code} ${path}`).toSorted(),
+      refused: diagnostics
+        .map(({ code, extensionId, layer, path }) => `${layer}:${extensionId} ${code} ${path}`).toSorted(),
       messages: diagnostics.map(({ message }) => message),
     }
   }

@@ -83,7 +83,8 @@ describe('reports a change with its layer:', () => {
     using watching = new Watching(home)
     expect(await watching.after(() => mkdirSync(home.projectRoot))).toEqual(['project'])
     expect(await watching.after(() => void home.extension(home.projectRoot, 'weather'))).toEqual(['project'])
-    expect(await watching.after(() => writeFileSync(join(home.projectRoot, 'tools/weather/index.js'), 'x'))).toEqual(['project'])
+    expect(await watching.after(() => writeFileSync(join(home.projectRoot, 'tools/weather/index.js'), 'x')))
+      .toEqual(['project'])
   })
 })
 
@@ -154,7 +155,8 @@ test('reports a global layer that is created later', async () => {
   rmSync(join(home.base, 'home'), { recursive: true })
   using watching = new Watching(home)
   expect(await watching.after(() => void home.extension(home.globalRoot, 'weather'))).toEqual(['global'])
-  expect(await watching.after(() => writeFileSync(join(home.globalRoot, 'tools/weather/index.js'), 'x'))).toEqual(['global'])
+  expect(await watching.after(() => writeFileSync(join(home.globalRoot, 'tools/weather/index.js'), 'x')))
+    .toEqual(['global'])
 })
 
 test('reports a burst as one event', async () => {
@@ -202,7 +204,8 @@ test('reports nothing after it is closed', async () => {
 test('refuses a missing workspace', () => {
   using home = new HomeFixture()
   const { watch } = createLoader(home.options())
-  expect(() => watch({ workspace: join(home.base, 'nowhere'), trust: 'trusted', projectDigest: 'any' }, () => {})).toThrow(
+  const missing = { workspace: join(home.base, 'nowhere'), trust: 'trusted', projectDigest: 'any' } as const
+  expect(() => watch(missing, () => {})).toThrow(
     expect.objectContaining({ code: 'ProjectPathInvalid' }),
   )
 })

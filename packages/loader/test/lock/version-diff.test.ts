@@ -4,7 +4,9 @@ import { describe, expect, test } from 'vitest'
 import { capabilityDiff, capabilityDiffInWords, definitionDiff } from '../../src/lock/version-diff.ts'
 import { manifestOf, toolOf } from '../home-fixture.ts'
 
-const powers = (tools: Record<string, RequirementSet>, env: string[] = [], secrets: SecretManifest[] = []): AcceptedCapabilities => ({ env, secrets, tools })
+const powers = (
+  tools: Record<string, RequirementSet>, env: string[] = [], secrets: SecretManifest[] = [],
+): AcceptedCapabilities => ({ env, secrets, tools })
 const compare = (before: AcceptedCapabilities, after: AcceptedCapabilities) => {
   const diff = capabilityDiff(before, after)
   return [diff.widens, capabilityDiffInWords(diff)]

@@ -81,7 +81,8 @@ describe('packing a folder', () => {
     expect((await pack(home, { 'package.json': { name: 'weather', version } })).warnings).toEqual([])
     expect((await pack(home, { 'package.json': { name: 'weather', version: '9.9.9' } })).warnings)
       .toEqual([
-        `package.json has version 9.9.9 and bulkhead.json has ${version}. A package from a registry can be installed only if both are equal`,
+        `package.json has version 9.9.9 and bulkhead.json has ${version}. `
+          + 'A package from a registry can be installed only if both are equal',
       ])
   })
 
@@ -124,7 +125,8 @@ describe('packing a folder', () => {
       'node_modules/dep/index.js': '', 'node_modules/@acme/dep/index.js': '',
       'node_modules/@bulkhead/contract/index.js': '', 'node_modules/.bin/dep': '',
     }
-    expect(await pack(home, { ...packageFiles(), ...installed, ...files }, async () => 'export default 1')).toMatchObject({ bundled, leftOut: ['node_modules'] })
+    expect(await pack(home, { ...packageFiles(), ...installed, ...files }, async () => 'export default 1'))
+      .toMatchObject({ bundled, leftOut: ['node_modules'] })
     if (!bundled) expect(await pack(home, {})).toMatchObject({ bundled })
   })
 
@@ -229,7 +231,8 @@ describe('signing', () => {
       // Some bits of a gzip file have no meaning, such as the padding of its last byte. Then the package is the same.
       const seen = await inspectPackage('./changed.tgz', home.base, home.options())
         .then(({ extension }) => extension.digests.package, (error: unknown) => BulkheadError.from(error).code)
-      expect(['PackageUnsafe', 'IntegrityFailed', 'ShapeInvalid', packed.extension.digests.package], `byte ${at}`).toContain(seen)
+      expect(['PackageUnsafe', 'IntegrityFailed', 'ShapeInvalid', packed.extension.digests.package], `byte ${at}`)
+        .toContain(seen)
     }
   })
 })

@@ -9,11 +9,17 @@ describe('accepts', () => {
     ['a single module', { 'index.js': 'export default await 1' }],
     [
       'provided modules',
-      { 'index.js': 'import "@bulkhead/contract"; import "@bulkhead/contract/author"; import "node:path"; import "util/types"' },
+      {
+        'index.js': 'import "@bulkhead/contract"; import "@bulkhead/contract/author"; import "node:path"; '
+          + 'import "util/types"',
+      },
     ],
     [
       'files by path, with a cycle',
-      { 'index.js': 'import "./lib/a.mjs"', 'lib/a.mjs': 'import "../index.js"; import "/lib/b.js"; export * from "./b.js"', 'lib/b.js': '' },
+      {
+        'index.js': 'import "./lib/a.mjs"',
+        'lib/a.mjs': 'import "../index.js"; import "/lib/b.js"; export * from "./b.js"', 'lib/b.js': '',
+      },
     ],
     ['names that a URL escapes', { 'index.js': 'import "./%C3%BC%20%23.js"', 'ü #.js': '' }],
     [
@@ -22,7 +28,10 @@ describe('accepts', () => {
     ],
     [
       'JSON and WebAssembly',
-      { 'index.js': 'import a from "./a.json" with { type: "json" }; import source b from "./b.wasm"', 'a.json': '\u{feff}null', 'b.wasm': '' },
+      {
+        'index.js': 'import a from "./a.json" with { type: "json" }; import source b from "./b.wasm"',
+        'a.json': '\u{feff}null', 'b.wasm': '',
+      },
     ],
     ['a byte order mark and a hashbang', { 'index.js': '\u{feff}export {}', 'lib/a.js': '#!/usr/bin/env node\n' }],
     ['a dynamic import', { 'index.js': 'export const later = () => import("left-pad")' }],

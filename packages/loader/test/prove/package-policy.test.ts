@@ -3,7 +3,9 @@ import { describe, expect, test } from 'vitest'
 import { packagePolicy } from '../../src/prove/check-package.ts'
 import { HomeFixture } from '../home-fixture.ts'
 
-const policyOf = (policy: ConfigFile['policy'], id = 'acme-weather', source = 'npm:@acme/weather@1.0.0', part = 'installed/x') => packagePolicy({
+const policyOf = (
+  policy: ConfigFile['policy'], id = 'acme-weather', source = 'npm:@acme/weather@1.0.0', part = 'installed/x',
+) => packagePolicy({
   config: { merged: { ...(policy && { policy }) }, layers: [] },
   locks: new Map([['global', { kind: 'deciding', source, attested: null }]]),
 }, { layer: 'global', part, outline: { id } })
@@ -56,7 +58,8 @@ describe('in a configuration', () => {
 
   test('a package can have a stricter or a looser policy', async () => {
     expect(await load({ scopes: { 'wea*': { signature: 'require' } } })).toEqual([0, ['SignatureInvalid']])
-    expect(await load({ signature: { global: 'require' }, scopes: { weather: { signature: 'off', lock: 'off' } } })).toEqual([1, []])
+    expect(await load({ signature: { global: 'require' }, scopes: { weather: { signature: 'off', lock: 'off' } } }))
+      .toEqual([1, []])
   })
 
   test('replaces an unreadable scope by the strictest, and reports an unknown key', async () => {

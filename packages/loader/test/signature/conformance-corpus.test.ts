@@ -48,7 +48,8 @@ function keysOf(bundle: JsonObject, pem: Buffer | undefined): TrustedKeys {
 
 const here = isHere(CORPUS)
 const cases = here
-  ? readdirSync(CORPUS, { withFileTypes: true }).filter((entry) => entry.isDirectory()).map(({ name }) => name).toSorted() : []
+  ? readdirSync(CORPUS, { withFileTypes: true }).filter((entry) => entry.isDirectory())
+    .map(({ name }) => name).toSorted() : []
 
 describe('the public conformance corpus', () => {
   test(

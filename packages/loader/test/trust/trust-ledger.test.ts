@@ -180,7 +180,8 @@ describe('a changed project needs a new decision', () => {
     home.write(home.configAt, { openapi: { shop: { document: 'apis/shop.json' }, none: { document: 'none.json' } } })
     const at = home.write(join(home.workspace, 'apis/shop.json'), '{}')
     const { digest } = await home.ledger.decide(home.workspace, 'trusted')
-    const load = async () => (await createLoader(home.options()).load({ workspace: home.workspace, trust: 'trusted', projectDigest: digest! })).extensions
+    const request = { workspace: home.workspace, trust: 'trusted', projectDigest: digest! } as const
+    const load = async () => (await createLoader(home.options()).load(request)).extensions
     expect([await home.standing(), await load()]).toMatchObject([{ kind: 'trusted' }, [{ id: 'weather' }]])
     appendFileSync(at, ' ')
     expect([await home.standing(), await load()]).toMatchObject([{ kind: 'changed' }, []])

@@ -18,7 +18,8 @@ it('shows changes of another connection immediately', async () => {
 it('loses no change when two connections update the same record', async () => {
   await using folder = new StoreFolder()
   const stores = [await folder.open(), await folder.open()]
-  await Promise.all(Array.from({ length: 40 }, (_, index) => stores[index % 2]!.update('approval', 'a', (value) => Number(value ?? 0) + 1)))
+  await Promise.all(Array.from({ length: 40 }, (_, index) =>
+    stores[index % 2]!.update('approval', 'a', (value) => Number(value ?? 0) + 1)))
   expect(await stores[0]!.read('approval', 'a')).toBe(40)
 })
 

@@ -74,7 +74,8 @@ it.each<[what: string, sql: string, position: number]>([
   ],
   [
     'after a smaller archive',
-    'UPDATE audit_start SET position = 4, link = (SELECT link FROM audit WHERE position = 2); DELETE FROM audit WHERE position <= 4', 4,
+    'UPDATE audit_start SET position = 4, link = (SELECT link FROM audit WHERE position = 2); '
+      + 'DELETE FROM audit WHERE position <= 4', 4,
   ],
   ['with an unchanged start', 'DELETE FROM audit WHERE position <= 4', 2],
 ])('detects records that were deleted from the start %s', async (what, sql, position) => {

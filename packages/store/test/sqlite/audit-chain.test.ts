@@ -40,7 +40,8 @@ describe('the audit chain', () => {
     ['an emptied table', 'DELETE FROM audit', 1],
     [
       'two that changed places',
-      'UPDATE audit SET position = 99 WHERE position = 3; UPDATE audit SET position = 3 WHERE position = 7; UPDATE audit SET position = 7 WHERE position = 99',
+      'UPDATE audit SET position = 99 WHERE position = 3; UPDATE audit SET position = 3 WHERE position = 7; '
+        + 'UPDATE audit SET position = 7 WHERE position = 99',
       3,
     ],
     ['an inserted record', `INSERT INTO audit SELECT 11, record, link FROM audit WHERE position = 10`, 11],
@@ -59,7 +60,8 @@ describe('the audit chain', () => {
   it('detects a completely rewritten chain only with a link that was saved elsewhere', async () => {
     const { store, noted } = await tampered(`UPDATE audit SET record = '"forged"' WHERE position = 2`, (database) => {
       let link = '0'.repeat(64)
-      for (const { position, record } of database.prepare('SELECT position, record FROM audit ORDER BY position').all()) {
+      const rows = database.prepare('SELECT position, record FROM audit ORDER BY position').all()
+      for (const { position, record } of rows) {
         link = hash('sha256', `${link} ${Number(position)} ${String(record)}`)
         database.prepare('UPDATE audit SET link = ? WHERE position = ?').run(link, Number(position))
       }

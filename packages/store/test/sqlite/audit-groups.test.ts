@@ -24,7 +24,8 @@ async function grouped() {
   await store.append({ n: 5 })
   expect(await store.appendAll!(numbers())).toBe(5)
   const forms = [{ same: { z: 1 }, own: ['a', 'b'] }, { same: { n: 7 }, own: [] }]
-  expect(await store.appendAll!({ forms, rows: [`0,${JSON.stringify('line\nbreak')},${JSON.stringify({ tab: '\t' })}`, '1'], texts: [] })).toBe(7)
+  const rows = [`0,${JSON.stringify('line\nbreak')},${JSON.stringify({ tab: '\t' })}`, '1']
+  expect(await store.appendAll!({ forms, rows, texts: [] })).toBe(7)
   return { folder, store }
 }
 

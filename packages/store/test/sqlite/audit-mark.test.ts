@@ -17,7 +17,9 @@ it('reads the last mark, also if it is shorter than the one before', async () =>
   expect(readMark(folder.file)).toEqual({ position: 7, link: link('b') })
 })
 
-it.each(['', '7', `7 ${link('b')}`, `0 ${link('b')}\n`, `7 ${link('g')}\n`, '\0'.repeat(82)])('ignores %j', async (text) => {
+it.each([
+  '', '7', `7 ${link('b')}`, `0 ${link('b')}\n`, `7 ${link('g')}\n`, '\0'.repeat(82),
+])('ignores %j', async (text) => {
   await using folder = new StoreFolder()
   writeFileSync(markFile(folder.file), text)
   expect(readMark(folder.file)).toBeUndefined()

@@ -21,7 +21,8 @@ function leave(): string {
 
 /** All files except those that opening the store creates again. */
 const filesOf = (file: string) => readdirSync(dirname(file)).filter((name) => !name.endsWith('-shm'))
-  .map((name) => [name, readFileSync(join(dirname(file), name), 'base64')]).filter(([name, bytes]) => name === basename(file) || bytes !== '')
+  .map((name) => [name, readFileSync(join(dirname(file), name), 'base64')])
+  .filter(([name, bytes]) => name === basename(file) || bytes !== '')
 
 async function write(store: Store, count: number): Promise<void> {
   for (let n = 0; n < count; n++) await store.append({ n })

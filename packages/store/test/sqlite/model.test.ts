@@ -30,10 +30,11 @@ const step = (text: string, run: Step['run']): Step => ({ check: () => true, run
 const at = (what: string, name: string, where: string) => `${what} ${name} ${JSON.stringify(where)}`
 
 const steps = [
-  fc.tuple(collection, key, value).map(([name, where, what]) => step(at('write', name, where), async (model, { store }) => {
-    await store.write(name, where, what)
-    entriesOf(model, name).set(where, what)
-  })),
+  fc.tuple(collection, key, value).map(([name, where, what]) =>
+    step(at('write', name, where), async (model, { store }) => {
+      await store.write(name, where, what)
+      entriesOf(model, name).set(where, what)
+    })),
   fc.tuple(collection, key).map(([name, where]) => step(at('remove', name, where), async (model, { store }) => {
     await store.remove(name, where)
     entriesOf(model, name).delete(where)
@@ -54,10 +55,11 @@ const steps = [
     const expected = [...entries.keys()].filter((each) => each.startsWith(prefix)).toSorted()
     expect(await store.list(name, prefix)).toEqual(expected.map((each) => ({ key: each, value: entries.get(each) })))
   })),
-  fc.array(value, { maxLength: 5 }).map((records) => step(`append ${records.length} at once`, async (model, { store }) => {
-    const positions = await Promise.all(records.map((record) => store.append(record)))
-    expect(positions).toEqual(records.map((record) => model.audit.push(record)))
-  })),
+  fc.array(value, { maxLength: 5 }).map((records) =>
+    step(`append ${records.length} at once`, async (model, { store }) => {
+      const positions = await Promise.all(records.map((record) => store.append(record)))
+      expect(positions).toEqual(records.map((record) => model.audit.push(record)))
+    })),
   fc.tuple(fc.integer({ min: -1, max: 20 }), fc.integer({ min: 0, max: 9 })).map(([from, limit]) =>
     step(`records ${from} ${limit}`, async (model, { store }) => {
       const all = model.audit.map((record, index) => ({ position: index + 1, record }))

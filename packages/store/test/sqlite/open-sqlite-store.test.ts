@@ -76,7 +76,9 @@ describe('opening a sqlite store', () => {
     await expect(store.records()).rejects.toMatchObject(unavailable('corrupt', 'restore a backup'))
   })
 
-  it.each(['DROP TABLE audit_end', 'ALTER TABLE audit RENAME COLUMN link TO lynk'])('rejects a store after %s', async (change) => {
+  it.each([
+    'DROP TABLE audit_end', 'ALTER TABLE audit RENAME COLUMN link TO lynk',
+  ])('rejects a store after %s', async (change) => {
     await filled()
     using database = new DatabaseSync(folder.file)
     database.exec(change)
