@@ -1,6 +1,6 @@
-import { COMPARTMENT_LIMITS, SECURITY_MODES, type ConfigFile } from '@bulkhead/contract'
-import { isJsonObject, type Json } from '@bulkhead/kit/json'
 import { isDeepStrictEqual } from 'node:util'
+import { COMPARTMENT_LIMITS, SECURITY_MODES, type ConfigFile } from '@bulkhead/contract'
+import { isJsonObject, pointerStep, type Json } from '@bulkhead/kit/json'
 
 /** A setting of a layer that is not known to be stricter than before. */
 export interface LooseningSetting {
@@ -19,9 +19,7 @@ export function looseningSettings(config: ConfigFile, below: ConfigFile): readon
   const { $schema: _schema, mcp: _mcp, openapi: _openapi, ...settings } = config
   return leaves(settings as unknown as Json, below as unknown as Json, [])
     .filter(({ at, value, before }) => !isDeepStrictEqual(value, before) && !tightens(at, value, before))
-    .map(({ at, value, before }) => ({
-      path: at.map((key) => `/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`).join(''), value, before,
-    }))
+    .map(({ at, value, before }) => ({ path: at.map(pointerStep).join(''), value, before }))
 }
 
 interface Leaf {
