@@ -1,16 +1,15 @@
 import {
   BulkheadError, powerItems, powerPhrases, type ApprovalAnswer, type ApprovalRequest, type ConnectedServer,
-  type OutcomeOrigin,
+  type InteractionKind, type OutcomeOrigin,
 } from '@bulkhead/contract'
 import { visibleText } from '@bulkhead/kit/text'
 import type { KeptApproval } from '../policy/approvals/kept-approval.ts'
 import {
-  eventFields, type AllowedCall, type DecidedCall, type HostContext, type ValidatedCall,
+  eventFields, type AllowedCall, type DecidedCall, type HostContext, type RawCall, type ValidatedCall,
 } from '../policy/call.ts'
 import type { CallAnalysis } from '../policy/checked-call.ts'
 import { findApprovals } from '../policy/evaluate.ts'
 import type { PersonAnswer } from '../policy/interaction/interactions.ts'
-import { haltIfHeadless } from '../policy/interaction/interactors.ts'
 import type { StagePermit } from '../policy/stage-permit.ts'
 import { permitsIn, stageGrant } from '../policy/policies.ts'
 import { allow, deny, errorOf, headless, type Verdict } from '../policy/verdict.ts'
@@ -187,6 +186,16 @@ export async function redeemApprovals(call: AllowedCall, host: HostContext): Pro
 }
 
 const SOURCES = { mcp: 'MCP server', openapi: 'OpenAPI document' } as const satisfies Record<ConnectedServer['kind'], string>
+
+/** Ends the turn of a call that needs a person, if no one is there and the session wants that. Throws the reason. */
+export function haltIfHeadless(call: RawCall, requestKind: InteractionKind): void {
+  const { session, name, scope: { turn } } = call
+  if (session.policy.headless !== 'halt') return
+  const message = `The turn ended: "${name}" requires approval, and no one is there to ask.`
+  const data = { reason: 'cap', kind: 'permission-required', requestKind, tool: name }
+  turn.cancel(new BulkheadError('TurnCancelled', message, { data }))
+  call.throwIfCancelled()
+}
 
 /** Comes first: the declared powers do not confine a local process. */
 const UNCONFINED = 'do everything your account can: the server is a local process and is not confined'

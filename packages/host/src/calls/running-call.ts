@@ -8,8 +8,8 @@ import type { Running } from '../extensions/running-calls.ts'
 import type { Cancelled } from '../model/cancel-scope.ts'
 import { Deadline } from '../model/deadline.ts'
 import { eventFields, type ClearedCall, type HostContext } from '../policy/call.ts'
-import { haltIfHeadless } from '../policy/interaction/interactors.ts'
 import { identityOf, QuestionLog } from '../policy/interaction/paused-calls.ts'
+import { haltIfHeadless } from './authorize.ts'
 import { passUpdate } from './hooks.ts'
 
 /**

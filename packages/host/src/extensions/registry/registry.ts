@@ -5,8 +5,7 @@ import {
 import type { Settings } from '../../model/settings.ts'
 import type { Extension } from '../lifecycle/extension.ts'
 import { prepareCandidate, registrationDiagnostic, type Candidate, type CandidateSources } from './candidate.ts'
-import { compose, type Composition } from './composition.ts'
-import { RegistryView, type OfferedTools } from './offered-tools.ts'
+import { compose, RegistryView, type Composition, type OfferedTools } from './offered-tools.ts'
 
 /** An extension that could not become a candidate, and why. */
 export interface Unprepared {

@@ -5,7 +5,7 @@ import {
 import { untilAborted } from '@bulkhead/kit/deadlines'
 import { messageOf } from '@bulkhead/kit/error-message'
 import type { EventBus } from '../../records/events.ts'
-import { readApproval, raceInteractors } from './answers.ts'
+import { raceInteractors, readApproval } from './interactors.ts'
 import { Mutex } from '../../model/waiting.ts'
 
 export interface InteractionSources {

@@ -4,7 +4,7 @@ import { messageOf } from '@bulkhead/kit/error-message'
 import { canonicalJson, isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
 import type { EventBus } from '../../records/events.ts'
 import type { Owner } from '../../records/interrupted-calls.ts'
-import { readValue } from './answers.ts'
+import { readValue } from './interactors.ts'
 
 /** A call that waits for an answer, or has one and waits to continue. */
 export interface PausedCall {

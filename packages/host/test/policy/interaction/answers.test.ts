@@ -1,7 +1,7 @@
 import type { InteractionRequest } from '@bulkhead/contract'
 import type { Json } from '@bulkhead/kit/json'
 import { describe, expect, test } from 'vitest'
-import { readApproval, readResponse, readValue } from '../../../src/policy/interaction/answers.ts'
+import { readApproval, readResponse, readValue } from '../../../src/policy/interaction/interactors.ts'
 
 const ASK: InteractionRequest = { kind: 'Ask', prompt: 'Who?' }
 const CONFIRM: InteractionRequest = { kind: 'Confirm', prompt: 'Really?' }
