@@ -56,16 +56,16 @@ describe('the tools that ship with the host', () => {
 
   it('answer a call outside the grant with what the model can ask for, not with manifest advice', async () => {
     const { host, session } = await open()
-    const said = async (where: Session, name: string, args: object) => {
+    const errorOf = async (where: Session, name: string, args: object) => {
       const outcome = await call(where, name, args)
       return outcome.type === 'error' ? [outcome.error.code, outcome.error_text] : 'output'
     }
-    expect(await said(session, 'read', { path: '/etc/passwd' }))
+    expect(await errorOf(session, 'read', { path: '/etc/passwd' }))
       .toEqual(['CapabilityDenied', '"/etc/passwd" is outside what the tool may read. Use a path inside the workspace that is not in a folder of the host.'])
-    expect(await said(session, 'web_fetch', { url: 'http://localhost/' })).toEqual(['CapabilityDenied',
+    expect(await errorOf(session, 'web_fetch', { url: 'http://localhost/' })).toEqual(['CapabilityDenied',
       'The host localhost:80 has an address that is not public (loopback). Use a public host, or ask the operator to allow this address with its port.'])
     const narrow = await host.openSession({ mode: 'yolo', ceiling: { fs: { read: ['{workspace}/**'] } } })
-    expect(await said(narrow, 'write', { path: 'x', content: '' })).toEqual(['CapabilityDenied', expect.stringMatching(
+    expect(await errorOf(narrow, 'write', { path: 'x', content: '' })).toEqual(['CapabilityDenied', expect.stringMatching(
       /beyond the ceiling of the session: write .*\. Call a tool that can do less, or ask the operator to raise the ceiling\.$/,
     )])
   })

@@ -15,9 +15,9 @@ beforeEach(() => { folder = mkdtempSync(join(tmpdir(), 'bulkhead-publishing-')) 
 afterEach(() => rmSync(folder, { recursive: true }))
 
 it('the example of docs/guides/publishing.md conforms, uses a secret that it cannot see, and writes its file', async () => {
-  const heard: (string | undefined)[] = []
+  const requests: (string | undefined)[] = []
   const server = createServer(({ url, headers }, response) => {
-    heard.push(`${url} ${headers.authorization}`)
+    requests.push(`${url} ${headers.authorization}`)
     response.writeHead(url === '/v1/Oslo' ? 200 : 404, { 'content-type': 'application/json' })
     response.end(JSON.stringify({ sky: 'clear', echoed: headers.authorization }))
   }).listen(0, 'localhost')
@@ -39,7 +39,7 @@ it('the example of docs/guides/publishing.md conforms, uses a secret that it can
     expect(told.stdout + told.stderr).not.toContain('a-secret-of-the-operator')
     expect(JSON.parse(readFileSync(join(folder, 'weather/Oslo.json'), 'utf8'))).toMatchObject({ sky: 'clear' })
     expect(await forecast('Atlantis')).toMatchObject({ code: 1, stderr: expect.stringMatching(/^NotFound There is no city "Atlantis"/) })
-    expect(heard).toEqual(['/v1/Oslo Bearer a-secret-of-the-operator', '/v1/Atlantis Bearer a-secret-of-the-operator'])
+    expect(requests).toEqual(['/v1/Oslo Bearer a-secret-of-the-operator', '/v1/Atlantis Bearer a-secret-of-the-operator'])
   } finally {
     server.close()
   }

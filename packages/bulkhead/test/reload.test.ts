@@ -19,7 +19,7 @@ const write = (workspace: string, text: string, source = code(text)) =>
   writeExtension(join(workspace, '.bulkhead'), { id: 'speaker', version: '1.0.0', tools: [CALLS] }, source)
 const open = async (workspace: string, watch?: NonNullable<CreateHostOptions['watch']>) =>
   createHost({ workspace, home: join(folder, 'home'), trust: 'once', ...(watch ? { watch } : {}) })
-const said = async (from: Host) => {
+const callSay = async (from: Host) => {
   const session = await from.openSession({ mode: 'yolo' })
   const outcome = await session.call({ id: 'c', name: 'say', arguments: {} })
   await session.close()
@@ -29,18 +29,18 @@ const said = async (from: Host) => {
 it('uses edited files, and keeps the last good version if the edit fails', async () => {
   write(folder, 'first')
   host = await open(folder)
-  expect(await said(host)).toBe('first')
+  expect(await callSay(host)).toBe('first')
   write(folder, 'second')
   expect((await host.reload()).changes).toMatchObject([{ extension: 'speaker', result: 'reloaded', generation: expect.any(Number) }])
-  expect(await said(host)).toBe('second')
+  expect(await callSay(host)).toBe('second')
   write(folder, 'third', 'export default { tools: {')
   expect((await host.reload()).changes).toMatchObject([{ result: 'failed', error: { code: 'CompartmentStartFailed' } }])
   writeFileSync(join(folder, '.bulkhead/tools/speaker/bulkhead.json'), '{ "kind": "Tool", ')
   expect((await host.reload()).changes).toMatchObject([{ result: 'failed', error: { code: 'ShapeInvalid' } }])
-  expect(await said(host)).toBe('second')
+  expect(await callSay(host)).toBe('second')
   rmSync(join(folder, '.bulkhead/tools/speaker'), { recursive: true })
   expect((await host.reload()).changes).toMatchObject([{ result: 'removed' }])
-  expect(await said(host)).toBe('ToolNotRegistered')
+  expect(await callSay(host)).toBe('ToolNotRegistered')
 })
 
 it('reloads once for a burst of change events', async () => {
@@ -52,7 +52,7 @@ it('reloads once for a burst of change events', async () => {
     watching = true
     return () => { watching = false }
   })
-  expect(await said(host)).toBe('first')
+  expect(await callSay(host)).toBe('first')
   const reloaded = Promise.withResolvers<void>()
   let reloads = 0
   host.on((event) => {
@@ -65,7 +65,7 @@ it('reloads once for a burst of change events', async () => {
     stir()
   }
   await reloaded.promise
-  expect(await said(host)).toBe('edit 200')
+  expect(await callSay(host)).toBe('edit 200')
   expect(reloads).toBe(1)
   await host.close()
   expect(watching).toBe(false)
@@ -74,7 +74,7 @@ it('reloads once for a burst of change events', async () => {
 it('watches real files, and reloads once for many edits', async () => {
   write(folder, 'first')
   host = await open(folder, true)
-  expect(await said(host)).toBe('first')
+  expect(await callSay(host)).toBe('first')
   let reloads = 0
   const reloaded = Promise.withResolvers<void>()
   host.on((event) => {
@@ -84,7 +84,7 @@ it('watches real files, and reloads once for many edits', async () => {
   })
   for (let i = 0; i <= 100; i++) write(folder, `edit ${i}`)
   await reloaded.promise
-  expect(await said(host)).toBe('edit 100')
+  expect(await callSay(host)).toBe('edit 100')
   expect(reloads).toBe(1)
 })
 
@@ -93,10 +93,10 @@ it('switches projects with their layers and files', async () => {
   write(here, 'here')
   write(there, 'there')
   host = await open(here)
-  expect(await said(host)).toBe('here')
+  expect(await callSay(host)).toBe('here')
   await expect(host.switchWorkspace(join(folder, 'nowhere'))).rejects.toMatchObject({ code: 'ProjectPathInvalid' })
-  expect(await said(host)).toBe('here')
+  expect(await callSay(host)).toBe('here')
   const { unloaded } = await host.switchWorkspace(there, { trust: 'once' })
   expect(await unloaded).toEqual({ stopped: ['speaker'], faults: [] })
-  expect(await said(host)).toBe('there')
+  expect(await callSay(host)).toBe('there')
 })

@@ -47,23 +47,23 @@ it('the audit contains the decision of an embedder, and the lack of a user', asy
 })
 
 it('fires once for each decision, and again when the project has changed', async () => {
-  const heard: string[] = []
+  const decisions: string[] = []
   const { reload, on } = await open({ interactor: answering('once') })
-  on((event) => { if (event.type === 'TrustDecision') heard.push(event.decision) }, ['TrustDecision'])
+  on((event) => { if (event.type === 'TrustDecision') decisions.push(event.decision) }, ['TrustDecision'])
   await reload()
-  expect(heard).toEqual([])
+  expect(decisions).toEqual([])
   writeFileSync(join(folder, '.bulkhead/config.json'), '{"mode":"yolo"}')
   await reload()
-  expect(heard).toEqual(['once'])
+  expect(decisions).toEqual(['once'])
   expect(await audited()).toEqual([[folder, 'once'], [folder, 'once']])
 })
 
 it('fires for a folder that the host switches to, and not for an empty one', async () => {
-  const heard: string[] = []
+  const decisions: string[] = []
   const empty = join(folder, 'home')
   const first = await open({ workspace: mkdtempSync(join(folder, 'empty-')), home: empty })
-  first.on((event) => { if (event.type === 'TrustDecision') heard.push(`${event.path} ${event.decision}`) })
+  first.on((event) => { if (event.type === 'TrustDecision') decisions.push(`${event.path} ${event.decision}`) })
   await first.switchWorkspace(folder, { trust: 'once' })
-  expect(heard).toEqual([`${folder} once`])
+  expect(decisions).toEqual([`${folder} once`])
   expect(await audited()).toEqual([[folder, 'once']])
 })

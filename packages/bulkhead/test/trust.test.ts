@@ -63,7 +63,7 @@ describe('bulkhead trust', () => {
 })
 
 describe('a user who is asked', () => {
-  const said = () => readFileSync(join(home(), 'trust.jsonl'), 'utf8').match(/"decision":"(\w+)"/g) ?? []
+  const decisions = () => readFileSync(join(home(), 'trust.jsonl'), 'utf8').match(/"decision":"(\w+)"/g) ?? []
   /** How often the user was asked, and whether the tool of the project was offered. */
   const start = async (value: InteractionResponse): Promise<readonly [number, boolean]> => {
     let asked = 0
@@ -81,7 +81,7 @@ describe('a user who is asked', () => {
     expect(await start({ status: 'rejected' })).toEqual([0, true])
     writeFileSync(join(folder, '.bulkhead/tools/greeter/index.js'), 'export default {}')
     expect(await start({ status: 'rejected' })).toEqual([1, false])
-    expect(said()).toEqual(['"decision":"trusted"'])
+    expect(decisions()).toEqual(['"decision":"trusted"'])
   })
 
   it.each([true, 'once'])('and answers %s is asked at every start', async (value) => {

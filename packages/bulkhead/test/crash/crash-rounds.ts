@@ -76,7 +76,7 @@ async function killedHost(folder: string, lines: number): Promise<Witness> {
   })
   const witness: Witness = { counted: 0, began: [], paused: [] }
   let rest = ''
-  let heard = 0
+  let received = 0
   child.stdout.setEncoding('utf8')
   child.stdout.on('data', (chunk: string) => {
     const whole = (rest + chunk).split('\n')
@@ -86,8 +86,8 @@ async function killedHost(folder: string, lines: number): Promise<Witness> {
       if (what === 'began') witness.began.push(value)
       if (what === 'paused') witness.paused.push(value)
     }
-    heard += whole.length
-    if (heard >= lines) child.kill('SIGKILL')
+    received += whole.length
+    if (received >= lines) child.kill('SIGKILL')
   })
   await once(child, 'close')
   if (child.signalCode !== 'SIGKILL') throw new Error(`the host ended by itself with ${child.exitCode}`)

@@ -32,15 +32,15 @@ async function startHost() {
   const child = spawn(process.execPath, [HOST, folder], { stdio: ['pipe', 'pipe', 'inherit'] })
   const [ready] = await once(child.stdout, 'data') as [Buffer]
   expect(ready.toString()).toBe('ready\n')
-  return { begin: () => child.stdin.end('.'), said: text(child.stdout) }
+  return { begin: () => child.stdin.end('.'), output: text(child.stdout) }
 }
 
 it('of several hosts that start after a crash, one reports interrupted calls, and the audit has them once', async () => {
   await leaveCalls()
   const hosts = await Promise.all([startHost(), startHost(), startHost()])
   for (const { begin } of hosts) begin()
-  const said = await Promise.all(hosts.map((host) => host.said))
-  expect(said.toSorted()).toEqual(['', '', CALLS.map((id) => `told ${id}\n`).join('')])
+  const outputs = await Promise.all(hosts.map((host) => host.output))
+  expect(outputs.toSorted()).toEqual(['', '', CALLS.map((id) => `told ${id}\n`).join('')])
   const store = await openStore()
   const audit = (await store.records()).map(({ record }) => record as { readonly callId?: string; readonly errorCode?: string })
   expect(audit.filter(({ errorCode }) => errorCode === 'CallInterrupted').map(({ callId }) => callId)).toEqual(CALLS)
@@ -50,9 +50,9 @@ it('of several hosts that start after a crash, one reports interrupted calls, an
 
 it('a call whose end was recorded before its host was killed is not reported again', async () => {
   await leaveCalls('b')
-  const { begin, said } = await startHost()
+  const { begin, output } = await startHost()
   begin()
-  expect(await said).toBe('told a\ntold c\n')
+  expect(await output).toBe('told a\ntold c\n')
   const store = await openStore()
   const audit = (await store.records()).map(({ record }) => record as { readonly type: string; readonly callId?: string })
   const ends = audit.filter(({ type }) => /^ToolInvocation(?:Succeeded|Failed|Cancelled)$/.test(type))

@@ -38,9 +38,9 @@ describe.each(ERAS)('between a client of the %s era and a server', (era) => {
     expect(await client.callTool({ name: 'ship_ask' })).toMatchObject({ content: [{ text: '{"action":"accept","content":{"port":"Oslo","sure":true}}' }] })
     expect(asked).toHaveLength(3)
     expect(asked[1]).toMatch(/\n\| The MCP server "ship" asks: Which port\?\n\| port/)
-    const heard: unknown[] = []
-    await client.callTool({ name: 'ship_count' }, { onprogress: (progress) => { heard.push(progress) } })
-    expect(heard.at(-1)).toMatchObject({ message: expect.stringMatching(/half way/) })
+    const received: unknown[] = []
+    await client.callTool({ name: 'ship_count' }, { onprogress: (progress) => { received.push(progress) } })
+    expect(received.at(-1)).toMatchObject({ message: expect.stringMatching(/half way/) })
   })
 
   it('no tool runs for a client that cannot ask', async () => {

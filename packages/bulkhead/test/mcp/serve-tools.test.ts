@@ -168,13 +168,13 @@ describe.each(ERAS)('a client of the %s era', (era) => {
       } } } }`)
     await host.reload()
     const client = await connect(era)
-    const heard: unknown[] = []
-    const onprogress = (progress: unknown) => { heard.push(progress) }
+    const received: unknown[] = []
+    const onprogress = (progress: unknown) => { received.push(progress) }
     expect(textOf(await client.callTool({ name: 'steps' }, { onprogress }))).toBe('done')
     // A later notification may replace a pending one. The last one is never sent after the result.
-    expect(heard.length).toBeGreaterThan(0)
-    expect(heard[0]).toMatchObject({ progress: 1, message: expect.stringMatching(/^half.*way$/) })
-    expect(JSON.stringify(heard)).not.toMatch(/\\u0007/)
+    expect(received.length).toBeGreaterThan(0)
+    expect(received[0]).toMatchObject({ progress: 1, message: expect.stringMatching(/^half.*way$/) })
+    expect(JSON.stringify(received)).not.toMatch(/\\u0007/)
     expect(textOf(await client.callTool({ name: 'steps' }))).toBe('done')
   })
 

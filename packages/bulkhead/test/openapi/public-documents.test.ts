@@ -3,27 +3,27 @@ import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { thoroughly } from '../../../../scripts/thoroughly.ts'
-import { caller, Ground, namesOf } from './ground.ts'
+import { caller, OpenapiFixture, namesOf } from './fixture.ts'
 import { findDocuments } from './public-documents.ts'
 
 const documents = findDocuments()
 const textOf = (file: string): string => gunzipSync(readFileSync(join(documents!, `${file}.gz`))).toString()
 
-let ground: Ground
+let fixture: OpenapiFixture
 beforeEach(async () => {
-  ground = await Ground.enter()
+  fixture = await OpenapiFixture.create()
 })
-afterEach(() => ground.leave())
+afterEach(() => fixture.remove())
 
 /** The offered operations of a document, read in pages of the maximum size, and the diagnostics for the rest. */
 async function offeredOf(file: string) {
   const text = textOf(file)
-  ground.inHome(text, file)
+  fixture.inHome(text, file)
   const ids = [...text.matchAll(/"?operationId"?: ?"?([\w./-]+)/g)].map(([, id]) => id!)
   const parts = Array.from({ length: Math.ceil(ids.length / 100) }, (_, at) => ids.slice(at * 100, at * 100 + 100))
-  ground.configure(Object.fromEntries(parts.map((operations, at) =>
-    [`part${at}`, { document: file, baseUrl: ground.shop.url, prefix: `p${at}`, operations }])))
-  const host = await ground.open()
+  fixture.configure(Object.fromEntries(parts.map((operations, at) =>
+    [`part${at}`, { document: file, baseUrl: fixture.shop.url, prefix: `p${at}`, operations }])))
+  const host = await fixture.open()
   const offered = namesOf(host)
   // A long name ends in a digest.
   const plain = (name: string) => name.replaceAll(/[^A-Za-z0-9_]/g, '_').slice(0, 50)
@@ -50,12 +50,12 @@ describe('public OpenAPI documents', () => {
 
   it.runIf(thoroughly(false, true))('encodes the forms of Stripe with brackets', async () => {
     if (documents === undefined) return
-    ground.inHome(textOf('stripe.json'), 'stripe.json')
-    ground.configure({ stripe: { document: 'stripe.json', baseUrl: ground.shop.url, operations: ['PostCheckoutSessions', 'PostCustomers'] } })
-    const call = await caller(await ground.open())
+    fixture.inHome(textOf('stripe.json'), 'stripe.json')
+    fixture.configure({ stripe: { document: 'stripe.json', baseUrl: fixture.shop.url, operations: ['PostCheckoutSessions', 'PostCustomers'] } })
+    const call = await caller(await fixture.open())
     expect(await call('PostCustomers', { body: { name: 'Ada', metadata: { order: '7' }, expand: ['sources'] } })).toMatchObject({ type: 'output' })
     expect(await call('PostCheckoutSessions', { body: { cancel_url: 'no', success_url: 'yes', payment_method_types: ['card'], line_items: [{ price: 'p1', quantity: 2 }, { price: 'p2' }] } })).toMatchObject({ type: 'output' })
-    expect(ground.shop.seen.map(({ body }) => decodeURIComponent(body))).toEqual([
+    expect(fixture.shop.seen.map(({ body }) => decodeURIComponent(body))).toEqual([
       'name=Ada&metadata[order]=7&expand[0]=sources', 'cancel_url=no&success_url=yes&payment_method_types[0]=card&line_items[0][price]=p1&line_items[0][quantity]=2&line_items[1][price]=p2',
     ])
   })

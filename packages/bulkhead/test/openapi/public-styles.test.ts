@@ -1,16 +1,16 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { caller, Ground, namesOf } from './ground.ts'
+import { caller, OpenapiFixture, namesOf } from './fixture.ts'
 import { findDocuments } from './public-documents.ts'
 
 const documents = findDocuments()
 
-let ground: Ground
+let fixture: OpenapiFixture
 beforeEach(async () => {
-  ground = await Ground.enter()
+  fixture = await OpenapiFixture.create()
 })
-afterEach(() => ground.leave())
+afterEach(() => fixture.remove())
 
 const COLORS = ['blue', 'black', 'brown']
 const RGB = { R: 100, G: 200, B: 150 }
@@ -62,16 +62,16 @@ const NOT_OFFERED = ['b_multi', 'b_multi_nofile', 'b_octet', 'b_xml', 'p_label_f
 describe('the document with one operation per style', () => {
   it(`is ${documents === undefined ? 'not on this machine: none of its operations was called' : 'sent as it is specified, or named and not offered'}`, async () => {
     if (documents === undefined) return
-    ground.inHome(readFileSync(join(documents, 'styles.json'), 'utf8'), 'styles.json')
-    ground.configure({ styles: { document: 'styles.json', baseUrl: ground.shop.url } })
-    const host = await ground.open()
+    fixture.inHome(readFileSync(join(documents, 'styles.json'), 'utf8'), 'styles.json')
+    fixture.configure({ styles: { document: 'styles.json', baseUrl: fixture.shop.url } })
+    const host = await fixture.open()
     expect(namesOf(host)).toEqual(Object.keys(SENT).toSorted())
     const faults = host.diagnostics.map(({ message }) => message)
     expect(NOT_OFFERED.filter((id) => !faults.some((message) => message.includes(`"${id}"`)))).toEqual([])
     const call = await caller(host)
     for (const [name, [args, url, carried]] of Object.entries(SENT)) {
       expect(await call(name, args), name).toMatchObject({ type: 'output' })
-      const { url: arrived, body, headers } = ground.shop.seen.at(-1)!
+      const { url: arrived, body, headers } = fixture.shop.seen.at(-1)!
       expect([arrived, body || headers['x-color']], name).toEqual([url, carried])
     }
   })

@@ -57,14 +57,14 @@ async function run(line: string, cwd: string): Promise<string> {
     return verdictOf(line, code, stderr)
   }
   const child = spawn('/bin/sh', ['-c', command], { cwd, env, stdio: ['ignore', 'ignore', 'pipe'] })
-  let said = ''
-  child.stderr.setEncoding('utf8').on('data', (text: string) => { said += text })
+  let stderr = ''
+  child.stderr.setEncoding('utf8').on('data', (text: string) => { stderr += text })
   const [code] = (await once(child, 'close')) as [number | null]
-  return verdictOf(line, code, said)
+  return verdictOf(line, code, stderr)
 }
 
-const verdictOf = (line: string, code: number | null, said: string): string =>
-  code === 0 || (code === 1 && said === '' && /\bexplain\b/.test(line)) ? '' : `${line} ends with ${code}: ${said}`
+const verdictOf = (line: string, code: number | null, stderr: string): string =>
+  code === 0 || (code === 1 && stderr === '' && /\bexplain\b/.test(line)) ? '' : `${line} ends with ${code}: ${stderr}`
 
 const PAGES_WITH_COMMANDS = PAGES.filter((page) => SHELL.some(([of, line]) => of === page && isOurs(line)))
 it.each(PAGES_WITH_COMMANDS)('the commands of %s succeed in order', async (page) => {

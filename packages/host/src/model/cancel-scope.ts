@@ -103,8 +103,8 @@ const WHO: Readonly<Record<CancelReason, string>> = {
 }
 
 /** Any other reason cancels as well. */
-const cancelled = (code: ErrorCode, what: string) => (said: CancelReason, cause?: unknown): BulkheadError => {
-  const reason = Object.hasOwn(WHO, said) ? said : 'user'
+const cancelled = (code: ErrorCode, what: string) => (given: CancelReason, cause?: unknown): BulkheadError => {
+  const reason = Object.hasOwn(WHO, given) ? given : 'user'
   return new BulkheadError(code, `The ${what} ${WHO[reason]}.`, { cause, data: { reason } })
 }
 export const sessionCancelled = cancelled('SessionCancelled', 'session')

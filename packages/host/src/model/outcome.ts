@@ -18,9 +18,9 @@ export function errorBody(error: BulkheadError): Omit<ErrorOutcome, 'metadata'> 
 
 /** What happened, and what to do. The message of a tool is unchanged, and so is one that gives advice. */
 function errorText({ code, message }: BulkheadError): string {
-  const said = message.trimEnd()
-  if (code === 'ToolExecutionFailed' || FIXED_TEXTS.has(said) || givesAdvice(said)) return said
-  return `${said}${/[.!?:]$/.test(said) ? '' : '.'} ${ERRORS[code].cure}`
+  const text = message.trimEnd()
+  if (code === 'ToolExecutionFailed' || FIXED_TEXTS.has(text) || givesAdvice(text)) return text
+  return `${text}${/[.!?:]$/.test(text) ? '' : '.'} ${ERRORS[code].cure}`
 }
 
 /** The exact message of a skipped call. Agent loops match it. */

@@ -33,14 +33,14 @@ const AT_ONCE = 128
 export class AuditTrail {
   readonly #options: AuditOptions
   readonly #pending = new Set<Promise<void>>()
-  #heard: BulkheadEvent[] = []
+  #events: BulkheadEvent[] = []
   #gathering = new AuditBatch()
   #redaction: Redaction | undefined
   #calls: CallForms | undefined
   #timer: NodeJS.Timeout | undefined
   #lost = 0
   /** Events that were lost after the current batch. */
-  #unheard = 0
+  #dropped = 0
   #fault: BulkheadError | undefined
   /** Why records are being lost now. */
   #broken: BulkheadError | undefined
@@ -54,7 +54,7 @@ export class AuditTrail {
   readonly hear = (event: BulkheadEvent): void => {
     // The values of its secrets may have changed when it is written.
     this.#options.redaction()
-    const waiting = this.#heard.push(event)
+    const waiting = this.#events.push(event)
     // The next turn of the event loop comes while the call runs in its compartment.
     if (waiting === AT_A_TIME) setImmediate(this.#prepare)
     else if (waiting >= AT_ONCE) this.#prepare()
@@ -107,8 +107,8 @@ export class AuditTrail {
     if (gathered.rows.length === 0) return
     this.#gathering = new AuditBatch()
     this.#keep(gathered)
-    this.#lost += this.#unheard
-    this.#unheard = 0
+    this.#lost += this.#dropped
+    this.#dropped = 0
   }
 
   readonly #prepare = (): void => {
@@ -123,8 +123,8 @@ export class AuditTrail {
       this.#redaction = redaction
       this.#calls = new CallForms(redaction, this.#options.keepArguments)
     }
-    for (const event of this.#heard) this.#gathering.add(event, this.#calls, redaction)
-    this.#heard = []
+    for (const event of this.#events) this.#gathering.add(event, this.#calls, redaction)
+    this.#events = []
   }
 
   #keep(gathered: AuditBatch): void {
@@ -159,9 +159,9 @@ export class AuditTrail {
   }
 
   #overflow(): void {
-    if (this.#heard.length === 0) return
-    this.#unheard += this.#heard.length
-    this.#heard = []
+    if (this.#events.length === 0) return
+    this.#dropped += this.#events.length
+    this.#events = []
     const waiting = this.#gathering.rows.length
     this.#lose(0, new BulkheadError('StoreUnavailable', `${waiting} records of the audit wait for the store, and more are not kept. See what holds up its disk.`))
   }
@@ -170,9 +170,9 @@ export class AuditTrail {
     this.#lost += count
     this.#losses++
     this.#fault = BulkheadError.from(error, 'StoreUnavailable')
-    const isTold = this.#broken !== undefined
+    const isReported = this.#broken !== undefined
     this.#broken = this.#fault
-    if (!isTold) this.#options.failed(error)
+    if (!isReported) this.#options.failed(error)
   }
 }
 

@@ -84,11 +84,11 @@ describe('a guard after the call', () => {
   })
 
   test('is not asked about ungated tools and calls without a result', async () => {
-    let heard = 0
-    const count = guard('count', () => { heard++ })
+    let calls = 0
+    const count = guard('count', () => { calls++ })
     await called([count], { gated: false, mode: 'read' })
     await called([count], { execute: () => { throw new Error('wrong') } })
-    expect(heard).toBe(0)
+    expect(calls).toBe(0)
   })
 
   test('that hangs does not delay a cancelled call', async () => {

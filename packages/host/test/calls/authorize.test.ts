@@ -17,7 +17,7 @@ interface Case {
 }
 
 /** The result of one call, and how often a person was asked. */
-async function judged({ tool = CITY, config = {}, session = {}, world: sketch = {} }: Case, decision?: 'once' | 'reject') {
+async function decide({ tool = CITY, config = {}, session = {}, world: sketch = {} }: Case, decision?: 'once' | 'reject') {
   const approver = new ScriptedApprover(decision ?? 'once')
   const world = createWorld({ extensions: [{ tools: { echo: tool } }], config, ...sketch })
   const opened = await world.host.openSession({ ...session, ...(decision ? { approver } : {}) })
@@ -26,7 +26,7 @@ async function judged({ tool = CITY, config = {}, session = {}, world: sketch = 
 }
 
 const rule = (action: RuleAction, permission = 'echo', pattern = '*'): Rule => ({ permission, pattern, action })
-const says = (answer: Awaited<ReturnType<Judge>>): Judge => () => answer
+const answers = (answer: Awaited<ReturnType<Judge>>): Judge => () => answer
 
 test.each<[string, Case, string, number]>([
   ['gated, mode ask', {}, 'output', 1],
@@ -64,29 +64,29 @@ test.each<[string, Case, string, number]>([
   ],
   [
     'a watchdog that denies',
-    { session: { mode: 'yolo', watchdog: says({ action: 'deny', reason: 'smells' }) } },
+    { session: { mode: 'yolo', watchdog: answers({ action: 'deny', reason: 'smells' }) } },
     'WatchdogDenied',
     0,
   ],
-  ['a watchdog that asks', { tool: UNGATED, session: { watchdog: says({ action: 'ask', reason: 'hm' }) } }, 'output', 1],
-  ['a watchdog that allows lowers nothing', { session: { watchdog: says({ action: 'allow' }) } }, 'output', 1],
+  ['a watchdog that asks', { tool: UNGATED, session: { watchdog: answers({ action: 'ask', reason: 'hm' }) } }, 'output', 1],
+  ['a watchdog that allows lowers nothing', { session: { watchdog: answers({ action: 'allow' }) } }, 'output', 1],
   ['a watchdog that throws', { session: { mode: 'yolo', watchdog: () => { throw new Error('bug') } } }, 'WatchdogDenied', 0],
   [
-    'a watchdog that says something unknown',
-    { session: { mode: 'yolo', watchdog: says({ action: 'maybe' } as never) } },
+    'a watchdog that answers something unknown',
+    { session: { mode: 'yolo', watchdog: answers({ action: 'maybe' } as never) } },
     'WatchdogDenied',
     0,
   ],
   [
     'a guard that denies',
-    { session: { mode: 'yolo', guards: [says(undefined), says({ action: 'deny', reason: 'no' })] } },
+    { session: { mode: 'yolo', guards: [answers(undefined), answers({ action: 'deny', reason: 'no' })] } },
     'GuardDenied',
     0,
   ],
   ['a guard that throws', { session: { mode: 'yolo', guards: [() => Promise.reject(new Error('bug'))] } }, 'GuardDenied', 0],
-  ['guards are for gated calls', { tool: UNGATED, session: { guards: [says({ action: 'deny', reason: 'no' })] } }, 'output', 0],
+  ['guards are for gated calls', { tool: UNGATED, session: { guards: [answers({ action: 'deny', reason: 'no' })] } }, 'output', 0],
 ])('%s', async (_, setup, verdict, questions) => {
-  const result = await judged(setup, 'once')
+  const result = await decide(setup, 'once')
   expect(result.verdict).toBe(verdict)
   expect(result.asked).toHaveLength(questions)
   expect(result.world.eventsOf('ToolInvocationStarted')).toHaveLength(verdict === 'output' ? 1 : 0)
@@ -107,10 +107,10 @@ test('a rejection by a person is final, and the model gets its reason', async ()
 })
 
 test('a headless session denies what would ask', async () => {
-  expect((await judged({})).verdict).toBe('ApprovalDenied')
-  expect((await judged({ tool: LOCAL })).verdict).toBe('ApprovalDenied')
-  expect((await judged({ tool: UNGATED })).verdict).toBe('output')
-  expect((await judged({ session: { mode: 'yolo' } })).verdict).toBe('output')
+  expect((await decide({})).verdict).toBe('ApprovalDenied')
+  expect((await decide({ tool: LOCAL })).verdict).toBe('ApprovalDenied')
+  expect((await decide({ tool: UNGATED })).verdict).toBe('output')
+  expect((await decide({ session: { mode: 'yolo' } })).verdict).toBe('output')
 })
 
 test('a manifest deny is final, also against a more specific rule of the session', async () => {
@@ -118,7 +118,7 @@ test('a manifest deny is final, also against a more specific rule of the session
     { layer: 'embedder', location: 'createHost', config: { rules: [rule('deny', '*', '*')] } },
   ]
   expect(
-    (await judged({ world: { layers }, session: { rules: [rule('allow', 'echo', 'Oslo')], mode: 'yolo' } }, 'once')).verdict,
+    (await decide({ world: { layers }, session: { rules: [rule('allow', 'echo', 'Oslo')], mode: 'yolo' } }, 'once')).verdict,
   ).toBe('RuleDenied')
 })
 
@@ -139,13 +139,13 @@ test.each<[string, ToolSketch['requires'], Rule, string]>([
   ['a command among whatever follows', { shell: [{ cmd: 'git', args: [{ rest: true }] }] }, rule('deny', 'shell.run', 'git push*'), 'RuleDenied'],
   ['another command', { shell: [{ cmd: 'git', args: ['status'] }] }, rule('deny', 'shell.run', 'git push*'), 'output'],
 ])('a capability rule against %s', async (_, requires, deny, verdict) => {
-  expect((await judged({ tool: { requires: requires! }, session: { mode: 'yolo', rules: [deny] } })).verdict).toBe(verdict)
+  expect((await decide({ tool: { requires: requires! }, session: { mode: 'yolo', rules: [deny] } })).verdict).toBe(verdict)
 })
 
 test('an allow rule for one capability does not allow a tool that has another', async () => {
   const tool: ToolSketch = { mode: 'external', requires: { net: { hosts: ['api.example.com'] }, fs: { write: ['{workspace}'] } } }
   const net = rule('allow', 'net.fetch', 'api.example.com')
-  const questions = async (...rules: readonly Rule[]) => (await judged({ tool, session: { rules } }, 'once')).asked.length
+  const questions = async (...rules: readonly Rule[]) => (await decide({ tool, session: { rules } }, 'once')).asked.length
   expect(await questions(net)).toBe(1)
   expect(await questions(rule('allow', '*', 'api.example.com'))).toBe(1)
   expect(await questions(net, rule('allow', 'fs.write', '**'))).toBe(0)
@@ -159,7 +159,7 @@ test('one question shows every reason to ask, as visible text', async () => {
   })
   const approver = new ScriptedApprover('once')
   const session = await world.host.openSession({
-    approver, rules: [rule('ask')], watchdog: says({ action: 'ask', reason: 'unusual\u001b[31m' }),
+    approver, rules: [rule('ask')], watchdog: answers({ action: 'ask', reason: 'unusual\u001b[31m' }),
   })
   await session.call({ id: 'c1', name: 'echo', arguments: { text: 'a\u202eb\u200bc\u001b[2J' } })
   expect(approver.asked).toEqual([{
@@ -198,10 +198,10 @@ test.each<[string, SessionOptions]>([
   ['throws as an approver', { approver: { approve: () => { throw new Error('gone') } } }],
   ['answers nonsense as an approver', { approver: { approve: async () => true as never } }],
 ])('an approver that %s does not approve', async (_, session) => {
-  expect((await judged({ session })).verdict).toBe('ApprovalDenied')
+  expect((await decide({ session })).verdict).toBe('ApprovalDenied')
 })
 
-test('an invalid key from a template denies the call, and the error says what to shorten', async () => {
+test('an invalid key from a template denies the call, and the error answers what to shorten', async () => {
   const world = createWorld({ extensions: [{ tools: { echo: CITY } }] })
   const session = await world.host.openSession({ mode: 'yolo' })
   expect(await session.call({ id: 'c1', name: 'echo', arguments: { city: 'x'.repeat(2_000) } })).toMatchObject({

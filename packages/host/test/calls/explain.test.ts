@@ -16,20 +16,20 @@ interface Setting {
   readonly approved: 'no' | 'session' | 'project'
 }
 
-const action = fc.constantFrom(...RULE_ACTIONS)
+const anyAction = fc.constantFrom(...RULE_ACTIONS)
 const rule = fc.record({
   permission: fc.constantFrom('echo', 'ech*', '*', 'fs.read', 'fs.write', 'other'),
   pattern: fc.constantFrom('*', 'Oslo', 'Bergen', '**', 'echo'),
-  action,
+  action: anyAction,
 })
 const answer = fc.option(fc.oneof(
   fc.constant<JudgeAnswer>({ action: 'allow' }),
-  fc.constantFrom('ask', 'deny').map((said): JudgeAnswer => ({ action: said as 'ask' | 'deny', reason: 'because' })),
+  fc.constantFrom('ask', 'deny').map((action): JudgeAnswer => ({ action: action as 'ask' | 'deny', reason: 'because' })),
   fc.constant('throws' as const),
 ), { nil: undefined })
-const judge = answer.map((said) => () => {
-  if (said === 'throws') throw new Error('cannot judge')
-  return said
+const watchdog = answer.map((given) => () => {
+  if (given === 'throws') throw new Error('cannot decide')
+  return given
 })
 
 const ceiling = fc.constantFrom<Ceiling | undefined>(
@@ -54,8 +54,8 @@ const setting: fc.Arbitrary<Setting> = fc.record({
   }),
   options: fc.record({
     rules: fc.array(rule, { maxLength: 2 }),
-    watchdog: judge,
-    guards: fc.array(judge, { maxLength: 2 }),
+    watchdog,
+    guards: fc.array(watchdog, { maxLength: 2 }),
     budget: fc.record({ calls: fc.constantFrom(0, 1, 1_000), tokens: fc.constantFrom(1, 1_000_000) }, { requiredKeys: [] }),
     ceiling: fc.option(ceiling.map((most) => most ?? { fs: { read: ['**'], write: ['**'] } }), { nil: undefined }),
   }).map(({ ceiling: most, ...rest }) => most === undefined ? rest : { ...rest, ceiling: most }),
@@ -83,7 +83,7 @@ describe('explain', () => {
       expect({ asked: asked(), code: verdictOf(outcome) }).toEqual({
         allow: { asked: 0, code: 'output' }, ask: { asked: 1, code: 'output' }, deny: { asked: 0, code: explained.code },
       }[explained.decision])
-      const steps = explained.chain.filter(({ action: said }) => said === explained.decision)
+      const steps = explained.chain.filter(({ action }) => action === explained.decision)
       expect(steps).not.toEqual([])
       const decided = world.eventsOf('ToolInvocationDecided').findLast(({ callId }) => callId === CALL.id)
       if (decided && explained.decision !== 'ask') expect(steps).toContainEqual(expect.objectContaining({ stage: decided.stage, source: decided.source }))
@@ -132,7 +132,7 @@ describe('explain', () => {
     const hook = { beforeToolExecution: () => { asked += 1; return false } }
     const session = await createWorld({ extensions: [{ tools: { echo: { gated: true } } }] }).host.openSession({ ...options, hooks: [hook, {}] })
     const { chain } = await session.explain(CALL)
-    expect(chain.filter(({ stage }) => stage === 'before-hooks').map(({ action: said, stage }) => `${said} ${stage}`).join()).toBe(named)
+    expect(chain.filter(({ stage }) => stage === 'before-hooks').map(({ action, stage }) => `${action} ${stage}`).join()).toBe(named)
     if (named !== '') expect(chain.at(-1)!.reason).toBe('one hook runs before the tool, and may veto the call')
     expect(asked).toBe(0)
     session.addHooks(hook)

@@ -67,12 +67,12 @@ test('the number of images is limited, and the rest is saved', () => {
 
 test('metadata is cut too, except what programs need whole', () => {
   const long = 'x'.repeat(300)
-  const said = { ...output(1), details: { raw: long, n: 1 }, completion: { needsFollowup: true, message: long } }
-  expect(truncate(said, 100)).toEqual({
+  const result = { ...output(1), details: { raw: long, n: 1 }, completion: { needsFollowup: true, message: long } }
+  expect(truncate(result, 100)).toEqual({
     body: {
       ...output(1), details: { raw: expect.stringMatching(/^x{50,100}$/), n: 1 }, completion: { needsFollowup: true, message: 'x'.repeat(100) },
     },
-    whole: `${JSON.stringify(said.details, null, 2)}\n${long}`,
+    whole: `${JSON.stringify(result.details, null, 2)}\n${long}`,
   })
   const error = { code: 'NotFound', class: 'ToolTerminal', retryable: false, data: { raw: long } } as const
   const { body, whole } = truncate({ type: 'error', error_text: 'e'.repeat(200), error, completion: { terminal: true } }, 100)
@@ -90,14 +90,14 @@ test('one long string of an object is saved alone; several are saved with the ob
   for (const data of [{ stdout: out, stderr: err }, { list: [out, out], exit: 0 }, [out], { nested: { out } }]) {
     expect(truncate(output(data), 200).whole).toBe(JSON.stringify(data, null, 2))
   }
-  const said = { ...output({ stdout: out }), content: [{ type: 'text' as const, text: err }] }
-  expect(truncate(said, 200).whole).toBe(`${err}\n${out}`)
+  const result = { ...output({ stdout: out }), content: [{ type: 'text' as const, text: err }] }
+  expect(truncate(result, 200).whole).toBe(`${err}\n${out}`)
 })
 
 test('empty content is never truncated', () => {
   expect(truncate(output(''), 1)).toEqual({ body: output(''), whole: undefined })
-  const said = { ...output(null), content: [{ type: 'text' as const, text: 'abcde' }] }
-  expect(truncate(said, 5).body).toBe(said)
+  const result = { ...output(null), content: [{ type: 'text' as const, text: 'abcde' }] }
+  expect(truncate(result, 5).body).toBe(result)
 })
 
 test('the head of any value is well formed and within the limit, and nothing that fits is cut', () => {

@@ -13,7 +13,7 @@ import { chaosExtension } from './chaos-extension.ts'
 import { Crossings, type Fault } from './crossings.ts'
 import { killHulls } from './hulls.ts'
 import {
-  crossedGuard, crossedHooks, crossedInteractor, crossedJudge, crossedListener, crossedSandbox, crossedSidecar,
+  crossedGuard, crossedHooks, crossedInteractor, crossedWatchdog, crossedListener, crossedSandbox, crossedSidecar,
   crossedSmokeCheck, crossedSource, crossedStore,
 } from './ports.ts'
 
@@ -90,7 +90,7 @@ export class ChaosWorld {
     const { crossings } = this
     return this.host.openSession({
       hooks: crossedHooks(crossings),
-      watchdog: crossedJudge('watchdog', watchdog, crossings),
+      watchdog: crossedWatchdog('watchdog', watchdog, crossings),
       guards: [crossedGuard(crossings)],
       ...(interactor ? { interactor: [interactor].flat().map((each) => crossedInteractor(each, crossings)) } : {}),
       ...options,
@@ -128,7 +128,7 @@ export class ChaosWorld {
   }
 
   /** Resolves after an event of this type. */
-  heard(type: BulkheadEvent['type']): Promise<void> {
+  untilEvent(type: BulkheadEvent['type']): Promise<void> {
     return new Promise((resolve) => {
       const off = this.host.on((event) => {
         if (event.type !== type) return

@@ -103,8 +103,8 @@ export const crossedGuard = (crossings: Crossings): Guard => ({
   post: crossings.port('guard.post', async () => undefined),
 })
 
-export const crossedJudge = (name: string, judge: Judge, crossings: Crossings): Judge =>
-  crossings.port(name, async (call, signal) => judge(call, signal))
+export const crossedWatchdog = (name: string, watchdog: Judge, crossings: Crossings): Judge =>
+  crossings.port(name, async (call, signal) => watchdog(call, signal))
 
 export const crossedSidecar = (sidecar: Required<Omit<Sidecar, 'files'>>, crossings: Crossings): Sidecar => ({
   save: crossings.port('sidecar.save', (sessionId, callId, text) => sidecar.save(sessionId, callId, text)),

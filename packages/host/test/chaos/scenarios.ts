@@ -52,12 +52,12 @@ export const SCENARIOS: readonly Scenario[] = [
   }),
   scenario('cancelled', ['ToolCancelled'], async (world) => {
     const session = await world.openSession()
-    void world.heard('ToolInvocationProgress').then(() => world.cancel.abort())
+    void world.untilEvent('ToolInvocationProgress').then(() => world.cancel.abort())
     await world.call(session, 'wait')
   }),
   scenario('late', ['ExecutionTimeout'], async (world) => {
     const session = await world.openSession()
-    void world.heard('ToolInvocationProgress').then(() => world.clock.pass(60_000))
+    void world.untilEvent('ToolInvocationProgress').then(() => world.clock.pass(60_000))
     await world.call(session, 'wait', {}, 60_000)
   }),
   scenario('three at once', ['output', 'output', 'output'], async (world) => {
@@ -81,7 +81,7 @@ export const SCENARIOS: readonly Scenario[] = [
   scenario('reloaded meanwhile', ['ToolCancelled', 'output'], async (world) => {
     const session = await world.openSession()
     const waiting = world.call(session, 'wait')
-    await Promise.race([world.heard('ToolInvocationProgress'), waiting])
+    await Promise.race([world.untilEvent('ToolInvocationProgress'), waiting])
     world.version = 2
     await Promise.race([world.host.reload(), waiting]).catch(() => {})
     world.cancel.abort()
@@ -91,7 +91,7 @@ export const SCENARIOS: readonly Scenario[] = [
   }),
   scenario('closed meanwhile', ['HostClosed'], async (world) => {
     const waiting = world.call(await world.openSession(), 'wait')
-    await Promise.race([world.heard('ToolInvocationProgress'), waiting])
+    await Promise.race([world.untilEvent('ToolInvocationProgress'), waiting])
     const closed = world.host.close()
     world.clock.pass(60_000)
     await Promise.all([waiting, closed])

@@ -6,10 +6,10 @@ import { TwinSandbox } from '../twin/sandbox.ts'
 import { sketchExtension, type ToolSketch } from '../twin/world.ts'
 import { Model } from './model.ts'
 import { play, step } from './script.ts'
-import { Subject, type Ground } from './subject.ts'
+import { Subject, type Compartments } from './subject.ts'
 
 /** Everything happens in this thread, so after one turn of the event loop nothing is pending. */
-class TwinGround implements Ground {
+class TwinCompartments implements Compartments {
   readonly isInstant = true
   readonly sandbox = new TwinSandbox(new Map())
 
@@ -47,7 +47,7 @@ test('a host follows the model through any sequence of loads, calls, reloads, cr
   const script = fc.array(step, { minLength: 1, maxLength: 40 })
   await fc.assert(fc.asyncProperty(script, async (steps) => {
     const model = new Model()
-    await play(steps, model, new Subject(model, new TwinGround()))
+    await play(steps, model, new Subject(model, new TwinCompartments()))
   }), { numRuns: thoroughly(80, 400) })
   expect.hasAssertions()
 })

@@ -7,10 +7,10 @@ import { thoroughly } from '../../../../scripts/thoroughly.ts'
 import { flush } from '../twin/clock.ts'
 import { Model } from './model.ts'
 import { play, step } from './script.ts'
-import { Subject, type Ground } from './subject.ts'
+import { Subject, type Compartments } from './subject.ts'
 
 /** Real threads and processes, each observed from the request to its end. */
-class RealGround implements Ground {
+class RealCompartments implements Compartments {
   readonly isInstant = false
   readonly sandbox: PooledSandbox
   readonly #open = new Map<CompartmentSession, string>()
@@ -62,10 +62,10 @@ describe.each(['thread', 'process'] as const)('in the placement %s', (placement)
     const script = fc.array(step, { minLength: 10, maxLength: 25 })
     await fc.assert(fc.asyncProperty(script, async (steps) => {
       const model = new Model()
-      const ground = new RealGround(placement)
-      await play(steps, model, new Subject(model, ground))
-      await ground.sandbox.close()
-      expect(ground.sandbox.census()[placement]).toMatchObject({ used: 0, spare: 0 })
+      const compartments = new RealCompartments(placement)
+      await play(steps, model, new Subject(model, compartments))
+      await compartments.sandbox.close()
+      expect(compartments.sandbox.census()[placement]).toMatchObject({ used: 0, spare: 0 })
     }), { numRuns: placement === 'thread' ? thoroughly(4, 12) : thoroughly(2, 5), endOnFailure: true })
   })
 })

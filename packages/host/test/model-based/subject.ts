@@ -8,7 +8,7 @@ import { createWorld, verdictOf, type ExtensionSketch, type World } from '../twi
 import { KINDS, type Kind, type Model } from './model.ts'
 
 /** Where the extensions of a subject run. */
-export interface Ground {
+export interface Compartments {
   readonly sandbox: Sandbox
   readonly alive: number
   /** Whether compartments end at once. If not, a jump of the clock makes their end late. */
@@ -46,16 +46,16 @@ class SlowStore extends MemoryStore {
 export class Subject {
   readonly #clock = new ManualClock()
   readonly #model: Model
-  readonly #ground: Ground
+  readonly #compartments: Compartments
   readonly #world: World
   readonly #calls: { outcome: Outcome | undefined; readonly hangs: PromiseWithResolvers<void> }[] = []
   readonly #store = new SlowStore()
   #session!: Session
 
-  constructor(model: Model, ground: Ground) {
+  constructor(model: Model, compartments: Compartments) {
     this.#model = model
-    this.#ground = ground
-    this.#world = createWorld({ clock: this.#clock, drainMs: 100, extensions: this.#sketches(), sandbox: ground.sandbox, store: this.#store })
+    this.#compartments = compartments
+    this.#world = createWorld({ clock: this.#clock, drainMs: 100, extensions: this.#sketches(), sandbox: compartments.sandbox, store: this.#store })
     this.#world.host.on((event) => {
       if (event.type === 'ToolInvocationProgress') this.#calls[Number(event.callId.slice(1))]!.hangs.resolve()
     })
@@ -116,7 +116,7 @@ export class Subject {
 
   async switch(): Promise<void> {
     const old = this.#session
-    const { sandbox } = this.#ground
+    const { sandbox } = this.#compartments
     const switched = await this.#world.host.switchWorkspace({
       workspace: '/elsewhere', sandbox, report: this.find(), source: { load: async () => this.find() },
     })
@@ -126,7 +126,7 @@ export class Subject {
   }
 
   crash(kind: Kind): Promise<void> {
-    return this.#ground.crash(kind)
+    return this.#compartments.crash(kind)
   }
 
   wait(ms: number): Promise<void> {
@@ -134,15 +134,15 @@ export class Subject {
   }
 
   eventually(check: () => void): Promise<void> {
-    return this.#ground.eventually(check)
+    return this.#compartments.eventually(check)
   }
 
   /** Resolves with the extensions that did not stop. */
   async close(): Promise<readonly { readonly error: BulkheadError }[]> {
     const closing = this.#world.host.close()
     // A real start ends in real time; calls that hang are cancelled at their deadline.
-    if (!this.#ground.isInstant) await this.eventually(() => expect(this.starting).toEqual([]))
-    await this.#clock.advance(this.#ground.isInstant ? 200 : 100)
+    if (!this.#compartments.isInstant) await this.eventually(() => expect(this.starting).toEqual([]))
+    await this.#clock.advance(this.#compartments.isInstant ? 200 : 100)
     return (await closing).faults
   }
 
@@ -153,7 +153,7 @@ export class Subject {
   }
 
   get alive(): number {
-    return this.#ground.alive
+    return this.#compartments.alive
   }
 
   get unsettled(): number {
@@ -169,7 +169,7 @@ export class Subject {
   }
 
   get suppressed(): readonly EventOf<'SuppressedError'>[] {
-    return this.#ground.isInstant ? this.#world.eventsOf('SuppressedError') : []
+    return this.#compartments.isInstant ? this.#world.eventsOf('SuppressedError') : []
   }
 
   #sketches(): readonly ExtensionSketch[] {
@@ -181,7 +181,7 @@ export class Subject {
         stateSlot: { slotVersion: '1', schema: {} },
         ...(id === 'alone' ? { loadedCardinality: 'one' } : {}),
         ...(id === 'never' || id === 'in-turn' ? { reloadBehavior: id } : {}),
-        ...this.#ground.sketch(id, version, startFails),
+        ...this.#compartments.sketch(id, version, startFails),
       } satisfies ExtensionSketch
     })
   }

@@ -26,8 +26,8 @@ test('the signal has the same state, created before or after the cancellation', 
 
 test('a watcher is called once, at once if it is late, and not after it was removed', () => {
   const scope = new CancelScope()
-  const heard: string[] = []
-  const watcher = (name: string): Cancelled => ({ end: ({ message }) => void heard.push(`${name} ${message}`) })
+  const ended: string[] = []
+  const watcher = (name: string): Cancelled => ({ end: ({ message }) => void ended.push(`${name} ${message}`) })
   const [a, b] = [watcher('a'), watcher('b')]
   scope.watch(a)
   scope.watch(b)
@@ -36,7 +36,7 @@ test('a watcher is called once, at once if it is late, and not after it was remo
   scope.cancel(reason('now'))
   scope.cancel(reason('again'))
   scope.watch(watcher('late'))
-  expect(heard).toEqual(['a now', 'late now'])
+  expect(ended).toEqual(['a now', 'late now'])
 })
 
 test('refuse cancels later children only, and ended children are removed', () => {

@@ -43,15 +43,15 @@ test('a timer beyond the platform limit does not fire at once', async () => {
 
 test('a timer that is late because of another callback fires next, without a platform warning', async () => {
   const warnings: string[] = []
-  const heard = ({ name }: Error) => void warnings.push(name)
-  process.on('warning', heard)
+  const onWarning = ({ name }: Error) => void warnings.push(name)
+  process.on('warning', onWarning)
   systemClock.after(1, () => {
     const until = systemClock.monotonic() + 20
     while (systemClock.monotonic() < until);
   })
   await wait(10)
   await new Promise((resolve) => { setImmediate(resolve) })
-  process.off('warning', heard)
+  process.off('warning', onWarning)
   expect(warnings).toEqual([])
 })
 

@@ -9,7 +9,7 @@ const READING: ArgumentsReading = {
   key: 'first && second', subjects: [{ key: 'first', names: ['first -x'] }, { key: 'second', names: [] }], touches: [], asks: [], denies: [],
 }
 
-async function judged(reading: Partial<ArgumentsReading> | ArgumentsReader, session: SessionOptions = {}, sketch: WorldSketch = {}) {
+async function decide(reading: Partial<ArgumentsReading> | ArgumentsReader, session: SessionOptions = {}, sketch: WorldSketch = {}) {
   const reader: ArgumentsReader = typeof reading === 'function' ? reading : () => ({ ...READING, ...reading })
   const approver = new ScriptedApprover('session')
   const tools = { bash: { mode: 'read' as const, deriveApprovalKey: () => 'harmless' } }
@@ -23,12 +23,12 @@ const rule = (action: RuleAction, pattern: string): Rule => ({ permission: 'bash
 
 describe('arguments that a reader of the host analyses', () => {
   test('give the key of the call instead of the tool', async () => {
-    const { asked } = await judged({})
+    const { asked } = await decide({})
     expect(asked.map(({ approvalKey }) => approvalKey)).toEqual(['first && second'])
   })
 
   test('the reader gets the workspace', async () => {
-    const { asked } = await judged((args, { workspace }) => ({ ...READING, key: `${workspace} ${String(args.command)}` }))
+    const { asked } = await decide((args, { workspace }) => ({ ...READING, key: `${workspace} ${String(args.command)}` }))
     expect(asked[0]!.approvalKey).toBe('/work space x')
   })
 
@@ -40,7 +40,7 @@ describe('arguments that a reader of the host analyses', () => {
     ['its key', ['bash:first && second'], 1],
     ['all of another tool', ['cash', 'cash:*', 'bashful:*', '*:*'], 1],
   ])('are on the allow-list by %s', async (_, allowlist, asked) => {
-    expect((await judged({}, {}, { config: { mode: 'allowlist', allowlist: [...allowlist] } })).asked.length).toBe(asked)
+    expect((await decide({}, {}, { config: { mode: 'allowlist', allowlist: [...allowlist] } })).asked.length).toBe(asked)
   })
 
   test.each<[string, readonly Rule[], string, number]>([
@@ -49,7 +49,7 @@ describe('arguments that a reader of the host analyses', () => {
     ['allowed by all subjects', [rule('allow', 'first'), rule('allow', 'second')], 'output', 0],
     ['not allowed by one of them', [rule('allow', 'first')], 'output', 1],
   ])('are %s', async (_, rules, verdict, asked) => {
-    const result = await judged({}, { rules })
+    const result = await decide({}, { rules })
     expect([result.verdict, result.asked.length]).toEqual([verdict, asked])
   })
 
@@ -59,20 +59,20 @@ describe('arguments that a reader of the host analyses', () => {
     const ours = { layer: 'bundled' as const, inline: true, tools }
 
     test.each(['ask', 'allowlist'] as const)('need no approval in mode %s', async (mode) => {
-      const { verdict, asked } = await judged(reads, { mode }, { extensions: [ours] })
+      const { verdict, asked } = await decide(reads, { mode }, { extensions: [ours] })
       expect([verdict, asked.length]).toEqual(['output', 0])
     })
 
     test('ask if another extension replaces the tool, because the reader does not describe it', async () => {
-      const { verdict, asked } = await judged(reads, {}, { extensions: [ours, { id: 'stand-in', layer: 'global', tools }] })
+      const { verdict, asked } = await decide(reads, {}, { extensions: [ours, { id: 'stand-in', layer: 'global', tools }] })
       expect([verdict, asked.map(({ origin }) => origin)]).toEqual(['output', [expect.stringContaining('stand-in')]])
     })
 
     test('do not override rules, watchdogs and guards', async () => {
-      expect((await judged(reads, { rules: [rule('ask', 'first')] })).asked.length).toBe(1)
-      expect((await judged(reads, { rules: [rule('deny', 'first')] })).verdict).toBe('RuleDenied')
-      expect((await judged(reads, { watchdog: () => ({ action: 'ask', reason: 'why' }) })).asked.length).toBe(1)
-      expect((await judged(reads, { guards: [() => ({ action: 'deny', reason: 'why' })] })).verdict).toBe('GuardDenied')
+      expect((await decide(reads, { rules: [rule('ask', 'first')] })).asked.length).toBe(1)
+      expect((await decide(reads, { rules: [rule('deny', 'first')] })).verdict).toBe('RuleDenied')
+      expect((await decide(reads, { watchdog: () => ({ action: 'ask', reason: 'why' }) })).asked.length).toBe(1)
+      expect((await decide(reads, { guards: [() => ({ action: 'deny', reason: 'why' })] })).verdict).toBe('GuardDenied')
     })
   })
 
@@ -96,26 +96,26 @@ describe('arguments that a reader of the host analyses', () => {
       ['reaching no host', { net: false }, [{ permission: 'net.fetch', pattern: '*', action: 'deny' }], 'output'],
       ['reaching somebody', { writes: [] }, [{ permission: 'net.fetch', pattern: '*', action: 'deny' }], 'RuleDenied'],
     ])('are evaluated by these: %s', async (_, effects, rules, verdict) => {
-      expect((await judged({ effects }, { rules }, { extensions: [ours], realPath })).verdict).toBe(verdict)
+      expect((await decide({ effects }, { rules }, { extensions: [ours], realPath })).verdict).toBe(verdict)
     })
 
     test('are evaluated by the full power of the tool if links cannot be followed', async () => {
       const effects = { writes: at('src/a') }
-      expect((await judged({ effects }, asked, { extensions: [ours] })).verdict).toBe('RuleDenied')
+      expect((await decide({ effects }, asked, { extensions: [ours] })).verdict).toBe('RuleDenied')
       const fails = (): string => {
         throw new Error('no')
       }
-      expect((await judged({ effects }, asked, { extensions: [ours], realPath: fails })).verdict).toBe('RuleDenied')
+      expect((await decide({ effects }, asked, { extensions: [ours], realPath: fails })).verdict).toBe('RuleDenied')
     })
 
     test('are ignored for another extension', async () => {
       const extensions = [ours, { id: 'stand-in', layer: 'global' as const, tools }]
-      expect((await judged({ effects: { reads: [], writes: [], net: false } }, asked, { extensions, realPath })).verdict).toBe('RuleDenied')
+      expect((await decide({ effects: { reads: [], writes: [], net: false } }, asked, { extensions, realPath })).verdict).toBe('RuleDenied')
     })
   })
 
   test('are approved as a whole', async () => {
-    const { again, asked } = await judged({})
+    const { again, asked } = await decide({})
     await again()
     expect(asked.length).toBe(1)
   })
@@ -142,22 +142,22 @@ describe('arguments that a reader of the host analyses', () => {
     const keys: string[] = []
     for (const end of ['x', 'y']) {
       const text = `${'n'.repeat(1_024)}${end}`
-      const { asked } = await judged({ key: text })
+      const { asked } = await decide({ key: text })
       expect(asked[0]!.approvalKey).toBe(`${'n'.repeat(199)}… sha256:${hash('sha256', text)}`)
       keys.push(asked[0]!.approvalKey)
     }
     expect(new Set(keys).size).toBe(2)
-    expect((await judged({ key: 'n'.repeat(1_024) })).asked[0]!.approvalKey).toBe('n'.repeat(1_024))
+    expect((await decide({ key: 'n'.repeat(1_024) })).asked[0]!.approvalKey).toBe('n'.repeat(1_024))
   })
 
   test('ask again if a fresh answer is required, whatever is allowed', async () => {
-    const { again, asked } = await judged({ asks: [{ reason: 'nobody can tell', fresh: true }] }, { rules: [rule('allow', '*')] })
+    const { again, asked } = await decide({ asks: [{ reason: 'nobody can tell', fresh: true }] }, { rules: [rule('allow', '*')] })
     await again()
     expect(asked.map(({ reasons }) => reasons.includes('nobody can tell'))).toEqual([true, true])
   })
 
   test('can be denied in every mode', async () => {
-    expect((await judged({ denies: ['it ends the world'] }, { mode: 'yolo' })).verdict).toBe('WatchdogDenied')
+    expect((await decide({ denies: ['it ends the world'] }, { mode: 'yolo' })).verdict).toBe('WatchdogDenied')
   })
 
   test.each<[string, ArgumentsReader]>([
@@ -166,10 +166,10 @@ describe('arguments that a reader of the host analyses', () => {
     }],
     ['finds nothing', () => ({ ...READING, subjects: [] })],
   ])('are denied when the reader %s', async (_, reader) => {
-    expect((await judged(reader, { mode: 'yolo' })).verdict).toBe('ApprovalKeyDerivationFailed')
+    expect((await decide(reader, { mode: 'yolo' })).verdict).toBe('ApprovalKeyDerivationFailed')
   })
 
   test('are denied if the key cannot be displayed', async () => {
-    expect((await judged({ key: 'a\u0000b' }, { mode: 'yolo' })).verdict).toBe('ApprovalKeyInvalid')
+    expect((await decide({ key: 'a\u0000b' }, { mode: 'yolo' })).verdict).toBe('ApprovalKeyInvalid')
   })
 })

@@ -20,13 +20,13 @@ async function called(options: SessionOptions, args: JsonObject = { city: 'oslo'
 }
 
 test('arguments that a watchdog changed are validated and evaluated again, then run', async () => {
-  const heard: unknown[] = []
+  const seen: unknown[] = []
   const { world, outcome, explained } = await called({
-    mode: 'yolo', watchdog: [({ args, approvalKey }) => { heard.push([args['city'], approvalKey]) }, change(() => ({ city: 'Oslo' }))],
+    mode: 'yolo', watchdog: [({ args, approvalKey }) => { seen.push([args['city'], approvalKey]) }, change(() => ({ city: 'Oslo' }))],
   })
   expect(outcome).toMatchObject({ type: 'output', data: { city: 'Oslo' } })
   // Twice for explain and twice for the call; the second time with the new key.
-  expect(heard).toEqual([['oslo', 'oslo'], ['Oslo', 'Oslo'], ['oslo', 'oslo'], ['Oslo', 'Oslo']])
+  expect(seen).toEqual([['oslo', 'oslo'], ['Oslo', 'Oslo'], ['oslo', 'oslo'], ['Oslo', 'Oslo']])
   expect(world.eventsOf('ToolInvocationProposed')).toMatchObject([{ args: { city: 'oslo' } }])
   expect(world.eventsOf('ToolInvocationChanged')).toMatchObject([
     {
@@ -59,13 +59,13 @@ test('a rule against the changed arguments denies', async () => {
 })
 
 test('a deny is final: later policies are not evaluated', async () => {
-  let heard = 0
+  let calls = 0
   const { outcome } = await called({
     mode: 'yolo', rules: [{ permission: 'echo', pattern: 'oslo', action: 'deny' }],
-    watchdog: () => { heard++; return { action: 'change', arguments: { city: 'Bergen' }, reason: 'elsewhere' } },
+    watchdog: () => { calls++; return { action: 'change', arguments: { city: 'Bergen' }, reason: 'elsewhere' } },
   })
   expect(verdictOf(outcome)).toBe('RuleDenied')
-  expect(heard).toBe(0)
+  expect(calls).toBe(0)
 })
 
 test.each<[string, unknown]>([

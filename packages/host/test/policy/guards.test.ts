@@ -11,13 +11,13 @@ const FAILINGS: readonly [answer: () => unknown, told: string][] = [
 
 test.each(FAILINGS)('a guard that denies without a reason is named', async (answer, told) => {
   const { host } = createWorld()
-  const judge = answer as Judge
+  const guard = answer as Judge
   const textOf = async (options: Parameters<typeof host.openSession>[0]) => {
     const session = await host.openSession({ mode: 'yolo', ...options })
     const outcome = await session.call({ id: 'c', name: 'echo', arguments: {} })
     return outcome.type === 'error' ? outcome.error_text : ''
   }
   const refused = 'The call of "echo" was refused: the'
-  expect(await textOf({ watchdog: Object.defineProperty(() => judge(null as never, null as never), 'name', { value: 'dog' }) })).toContain(`${refused} watchdog dog ${told}`)
-  expect(await textOf({ guards: [{ id: 'dlp', pre: judge }] })).toContain(`${refused} guard dlp ${told}`)
+  expect(await textOf({ watchdog: Object.defineProperty(() => guard(null as never, null as never), 'name', { value: 'dog' }) })).toContain(`${refused} watchdog dog ${told}`)
+  expect(await textOf({ guards: [{ id: 'dlp', pre: guard }] })).toContain(`${refused} guard dlp ${told}`)
 })

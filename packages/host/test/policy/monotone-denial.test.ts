@@ -10,7 +10,7 @@ import { createWorld, verdictOf, type World } from '../twin/world.ts'
 /**
  * What a guard does. move: Oslo becomes Bergen. worsen: makes the command critical. flip: switches to the other value.
  */
-const judgement = fc.constantFrom('none', 'none', 'allow', 'allow', 'ask', 'move', 'move', 'worsen', 'flip', 'deny', 'throw')
+const answerKind = fc.constantFrom('none', 'none', 'allow', 'allow', 'ask', 'move', 'move', 'worsen', 'flip', 'deny', 'throw')
 const rule = fc.record<Rule>({
   permission: fc.constantFrom('echo', 'ec*', 'fs.read', 'fs.write', '*', 'other'),
   pattern: fc.constantFrom('*', 'Oslo', 'O*', 'Bergen', 'docs/**'),
@@ -27,8 +27,8 @@ const situation = fc.record({
   rules: fc.array(rule, { maxLength: 2 }),
   role: fc.constantFrom(undefined, undefined, true, true, false),
   ceiling: fc.constantFrom(undefined, undefined, 'above', 'above', 'below'),
-  watchdogs: fc.array(judgement, { maxLength: 2 }),
-  guards: fc.array(judgement, { maxLength: 2 }),
+  watchdogs: fc.array(answerKind, { maxLength: 2 }),
+  guards: fc.array(answerKind, { maxLength: 2 }),
   machine: fc.constantFrom('none', 'none', 'idle', 'lists', 'lists', 'omits', 'omits', 'throws'),
   hook: fc.constantFrom('none', 'pass', 'veto', 'throw'),
   approvedBefore: fc.boolean(),
@@ -41,18 +41,18 @@ const CRITICAL = 'rm -rf /'
 const other = (city: unknown) => city === 'Oslo' ? 'Bergen' : 'Oslo'
 
 /** The changed arguments, or undefined if the guard does not change them. */
-function changed(says: string, { city, command }: JsonObject): JsonObject | undefined {
-  if (says === 'move' && city === 'Oslo') return { city: 'Bergen', command: command! }
-  if (says === 'worsen' && command !== CRITICAL) return { city: city!, command: CRITICAL }
-  return says === 'flip' ? { city: other(city), command: command! } : undefined
+function changed(kind: string, { city, command }: JsonObject): JsonObject | undefined {
+  if (kind === 'move' && city === 'Oslo') return { city: 'Bergen', command: command! }
+  if (kind === 'worsen' && command !== CRITICAL) return { city: city!, command: CRITICAL }
+  return kind === 'flip' ? { city: other(city), command: command! } : undefined
 }
 
-const judge = (says: string): Judge => ({ args }) => {
-  if (says === 'throw') throw new Error('confused')
-  if (says === 'none') return undefined
-  const wanted = changed(says, args)
+const answering = (kind: string): Judge => ({ args }) => {
+  if (kind === 'throw') throw new Error('confused')
+  if (kind === 'none') return undefined
+  const wanted = changed(kind, args)
   if (wanted) return { action: 'change', arguments: wanted, reason: 'because' }
-  return ['move', 'worsen'].includes(says) ? undefined : { action: says, reason: 'because' } as JudgeAnswer
+  return ['move', 'worsen'].includes(kind) ? undefined : { action: kind, reason: 'because' } as JudgeAnswer
 }
 
 const MACHINES: Readonly<Record<string, StateMachine>> = {
@@ -85,17 +85,17 @@ function denial(setup: Situation, args: JsonObject = { city: 'Oslo', command: se
   if (role === false) return 'RoleDenied'
   if (ruledOut(setup, args['city'] as string)) return 'RuleDenied'
   if (shell && args['command'] === CRITICAL) return 'WatchdogDenied'
-  const hear = (says: string, code: string): string | JsonObject | undefined =>
-    says === 'deny' || says === 'throw' ? code : changed(says, args)
+  const expected = (kind: string, code: string): string | JsonObject | undefined =>
+    kind === 'deny' || kind === 'throw' ? code : changed(kind, args)
   // `gated: false` of a third-party shell does not count.
   const isGated = gated || shell
-  const said = [
-    ...watchdogs.map((says) => hear(says, 'WatchdogDenied')),
+  const denied = [
+    ...watchdogs.map((kind) => expected(kind, 'WatchdogDenied')),
     isGated && machine === 'throws' ? 'ApprovalDenied' : undefined,
-    ...(isGated ? guards.map((says) => hear(says, 'GuardDenied')) : []),
+    ...(isGated ? guards.map((kind) => expected(kind, 'GuardDenied')) : []),
   ].find((word) => word !== undefined)
-  if (said === undefined || typeof said === 'string') return said
-  return round === 4 ? 'ArgumentsUnsettled' : denial(setup, said, round + 1)
+  if (denied === undefined || typeof denied === 'string') return denied
+  return round === 4 ? 'ArgumentsUnsettled' : denial(setup, denied, round + 1)
 }
 
 function worldOf(setup: Situation): World {
@@ -112,7 +112,7 @@ function worldOf(setup: Situation): World {
 function optionsOf({ mode, rules, watchdogs, guards, machine, hook, ceiling, person, shell }: Situation): SessionOptions {
   const all = { fs: { read: ['{workspace}'] }, ...(shell ? { shell: [{ cmd: '*', args: [{ rest: true as const }] }] } : {}) }
   return {
-    mode, rules, watchdog: watchdogs.map(judge), guards: guards.map(judge), hooks: HOOKS[hook]!,
+    mode, rules, watchdog: watchdogs.map(answering), guards: guards.map(answering), hooks: HOOKS[hook]!,
     ...(MACHINES[machine] ? { stateMachine: MACHINES[machine] } : {}),
     ...(ceiling === undefined ? {} : { ceiling: ceiling === 'below' ? {} : all }),
     ...(person === undefined ? {} : { approver: new ScriptedApprover(person as 'once') }),

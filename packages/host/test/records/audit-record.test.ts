@@ -25,10 +25,10 @@ test('a secret at the end of the examined part is not kept in part, also if much
 })
 
 test('a string that is mostly removed says so, and is not recorded as empty', () => {
-  const said = '[the rest is not kept: it may hold half of a secret]'
-  expect(textOf(SECRET.repeat(200), redaction)).toBe(said)
+  const note = '[the rest is not kept: it may hold half of a secret]'
+  expect(textOf(SECRET.repeat(200), redaction)).toBe(note)
   const some = textOf(`${'x'.repeat(4_500)}${SECRET.repeat(200)}`, redaction)
-  expect(some).toBe(`${'x'.repeat(some.length - said.length)}${said}`)
+  expect(some).toBe(`${'x'.repeat(some.length - note.length)}${note}`)
   expect(textOf(`${'x'.repeat(1_990)}${SECRET}`.padEnd(6_000, SECRET), redaction).slice(1_980, 2_000)).toBe('xxxxxxxxxx[redacted]')
   for (let before = 5_000; before < 7_000; before += 10) expect(textOf(`${'x'.repeat(before)}${SECRET.repeat(200)}`, redaction).length).toBeLessThanOrEqual(2_000)
 })

@@ -6,34 +6,34 @@ import { flush, ManualClock } from '../twin/clock.ts'
 const opened = (sessionId: string) => ({ type: 'SessionOpened', sessionId, workspace: '/w' }) as const
 
 function listening() {
-  const heard: BulkheadEvent[] = []
+  const received: BulkheadEvent[] = []
   const bus = new EventBus(new ManualClock())
-  return { bus, heard, listener: ((event) => heard.push(event)) as EventListener }
+  return { bus, received, listener: ((event) => received.push(event)) as EventListener }
 }
 
 test('an event is stamped by the clock, frozen, and sent in the order of subscription', () => {
-  const { bus, heard } = listening()
+  const { bus, received } = listening()
   const order: string[] = []
-  bus.on((event) => { order.push('first'); heard.push(event) })
+  bus.on((event) => { order.push('first'); received.push(event) })
   bus.on(() => { order.push('second') })
   bus.emit(opened('s'))
-  expect(heard).toEqual([{ type: 'SessionOpened', sessionId: 's', workspace: '/w', at: '2026-01-01T00:00:00.000Z' }])
-  expect(Object.isFrozen(heard[0])).toBe(true)
+  expect(received).toEqual([{ type: 'SessionOpened', sessionId: 's', workspace: '/w', at: '2026-01-01T00:00:00.000Z' }])
+  expect(Object.isFrozen(received[0])).toBe(true)
   expect(order).toEqual(['first', 'second'])
 })
 
 test('on returns a function that ends this subscription only', () => {
-  const { bus, heard, listener } = listening()
+  const { bus, received, listener } = listening()
   const off = bus.on(listener)
   bus.on(listener)
   off()
   off()
   bus.emit(opened('s'))
-  expect(heard).toHaveLength(1)
+  expect(received).toHaveLength(1)
 })
 
 test('a listener that throws is reported, stays subscribed, and does not affect the others', () => {
-  const { bus, heard, listener } = listening()
+  const { bus, received, listener } = listening()
   let throws = 0
   bus.on((event) => {
     if (event.type === 'SuppressedError') return
@@ -44,47 +44,47 @@ test('a listener that throws is reported, stays subscribed, and does not affect 
   bus.emit(opened('a'))
   bus.emit(opened('b'))
   expect(throws).toBe(2)
-  expect(heard.map(({ type }) => type)).toEqual(['SuppressedError', 'SessionOpened', 'SuppressedError', 'SessionOpened'])
-  expect(heard[0]).toMatchObject({ source: 'listener of SessionOpened', message: 'broken listener' })
+  expect(received.map(({ type }) => type)).toEqual(['SuppressedError', 'SessionOpened', 'SuppressedError', 'SessionOpened'])
+  expect(received[0]).toMatchObject({ source: 'listener of SessionOpened', message: 'broken listener' })
 })
 
 test('a listener that throws at every event, also at the report, causes no loop', () => {
-  const { bus, heard, listener } = listening()
+  const { bus, received, listener } = listening()
   bus.on(() => { throw new Error('always') })
   bus.on(listener)
   bus.emit(opened('a'))
-  expect(heard.map(({ type }) => type)).toEqual(['SuppressedError', 'SessionOpened'])
+  expect(received.map(({ type }) => type)).toEqual(['SuppressedError', 'SessionOpened'])
 })
 
 test('an async listener that rejects is reported, and does not end the process', async () => {
-  const { bus, heard, listener } = listening()
+  const { bus, received, listener } = listening()
   bus.on(async (event) => { if (event.type === 'SessionOpened') throw new Error('later') })
   bus.on(listener)
   bus.emit(opened('a'))
   await flush()
-  expect(heard.map(({ type }) => type)).toEqual(['SessionOpened', 'SuppressedError'])
+  expect(received.map(({ type }) => type)).toEqual(['SessionOpened', 'SuppressedError'])
 })
 
 test('a rejection is a fault, also of a foreign promise', async () => {
-  const { bus, heard, listener } = listening()
+  const { bus, received, listener } = listening()
   const rejected = { then: (_: unknown, fail: (reason: Error) => void) => fail(new Error('foreign')) }
   bus.on((event) => event.type === 'SessionOpened' ? rejected as never : undefined)
   bus.on(listener)
   bus.emit(opened('a'))
   await flush()
-  expect(heard).toContainEqual(expect.objectContaining({ type: 'SuppressedError', message: 'foreign' }))
+  expect(received).toContainEqual(expect.objectContaining({ type: 'SuppressedError', message: 'foreign' }))
 })
 
 test('a listener added during an event gets the next one', () => {
-  const { bus, heard, listener } = listening()
+  const { bus, received, listener } = listening()
   const off = bus.on(() => { off(); bus.on(listener) })
   bus.emit(opened('a'))
   bus.emit(opened('b'))
-  expect(heard).toMatchObject([{ sessionId: 'b' }])
+  expect(received).toMatchObject([{ sessionId: 'b' }])
 })
 
 test('a listener gets the types it wants, and an event without listeners is not built', () => {
-  const { bus, heard, listener } = listening()
+  const { bus, received, listener } = listening()
   let looked = 0
   const body = { type: 'SessionClosed', get sessionId() { looked++; return 's' } } as const
   const off = bus.on(listener, new Set(['SessionOpened']))
@@ -95,7 +95,7 @@ test('a listener gets the types it wants, and an event without listeners is not 
   bus.emit(body)
   off()
   bus.emit(opened('b'))
-  expect(heard.map(({ type }) => type)).toEqual(['SessionOpened', 'SessionClosed', 'SessionOpened'])
+  expect(received.map(({ type }) => type)).toEqual(['SessionOpened', 'SessionClosed', 'SessionOpened'])
 })
 
 test('an invalid listener and an unknown event type are rejected', () => {

@@ -7,7 +7,7 @@ import { createWorld, verdictOf } from '../twin/world.ts'
 const call = (n: number) => ({ id: `c${n}`, name: 'echo', arguments: { n } })
 
 test.each([
-  [[1], ['sent 1', 'put 2', 'save', 'heard 1']],
+  [[1], ['sent 1', 'put 2', 'save', 'answered 1']],
   [[1, 2], ['put 2', 'put 3', 'save', 'sent 1', 'sent 2']],
 ])('calls %j to a compartment are in the journal before the host reads its next message', async (numbers, expected) => {
   const log: string[] = []
@@ -19,7 +19,7 @@ test.each([
           execute: async ({ n }) => {
             log.push(`sent ${n}`)
             await nextTurn()
-            log.push(`heard ${n}`)
+            log.push(`answered ${n}`)
           },
         },
       },
@@ -30,7 +30,7 @@ test.each([
   log.length = 0
   await Promise.all(numbers.map((n) => session.call(call(n))))
   expect(log.slice(0, expected.length)).toEqual(expected)
-  expect(log.slice(2 * numbers.length + 1).toSorted()).toEqual(numbers.flatMap((n) => [`drop ${n + 1}`, `heard ${n}`]).toSorted())
+  expect(log.slice(2 * numbers.length + 1).toSorted()).toEqual(numbers.flatMap((n) => [`drop ${n + 1}`, `answered ${n}`]).toSorted())
 })
 
 test('a call that a hook vetoes is never written', async () => {

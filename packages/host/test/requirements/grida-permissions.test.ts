@@ -127,11 +127,11 @@ proveAll('grida', [
   {
     id: 'grida.watchdog-permits-nothing', says: 'the watchdog cannot permit what the capabilities refuse, and is not asked then',
     async prove() {
-      let heard = 0
-      const watchdog = () => { heard++; return { action: 'allow' } as const }
+      let calls = 0
+      const watchdog = () => { calls++; return { action: 'allow' } as const }
       const { verdict } = await opened({ ceiling: {}, watchdog, mode: 'yolo' })
       expect(await verdict()).toEqual(['CapabilityDenied', 0])
-      expect(heard).toBe(0)
+      expect(calls).toBe(0)
     },
   },
   {

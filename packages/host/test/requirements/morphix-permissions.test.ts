@@ -11,12 +11,12 @@ const POINTS = [
 
 /** One call with every observer, in the terms of morphix. */
 async function observed(setting: Setting, args = A) {
-  const heard: HookContext[] = []
-  const hooks: Hooks = Object.fromEntries(POINTS.map((point) => [point, (context: HookContext) => { heard.push(context) }]))
+  const contexts: HookContext[] = []
+  const hooks: Hooks = Object.fromEntries(POINTS.map((point) => [point, (context: HookContext) => { contexts.push(context) }]))
   const setup = await opened({ ...setting, hooks })
   const result = toMorphix(await setup.call(args))
   await flush()
-  return { ...setup, result, heard, points: heard.map(({ hookPoint }) => hookPoint) }
+  return { ...setup, result, contexts, points: contexts.map(({ hookPoint }) => hookPoint) }
 }
 
 /** A tool whose key names the action. */
@@ -56,10 +56,10 @@ proveAll('morphix', [
     id: 'morphix.permission-denied-hook',
     says: 'a call that fails the permission check reaches on_permission_denied, with tool, role and workspace',
     async prove() {
-      const { result, heard } = await observed({ role: 'guest', roles: { allow_echo_guest: false } })
+      const { result, contexts } = await observed({ role: 'guest', roles: { allow_echo_guest: false } })
       expect(result).toMatchObject({ success: false, error: 'permission_denied' })
       const context = { hookPoint: 'onPermissionDenied', toolName: 'echo', role: 'guest', workspace: '/work space' }
-      expect(heard).toMatchObject([context])
+      expect(contexts).toMatchObject([context])
     },
   },
   {

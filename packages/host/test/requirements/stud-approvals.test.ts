@@ -17,11 +17,11 @@ proveAll('stud', [
   {
     id: 'stud.gated-runs-the-stack', says: 'every invocation of a gated tool goes through mode and guards',
     async prove() {
-      const heard: string[] = []
-      const { session, verdict } = await opened({ guards: [({ callId }) => { heard.push(callId) }] })
+      const called: string[] = []
+      const { session, verdict } = await opened({ guards: [({ callId }) => { called.push(callId) }] })
       expect(await verdict()).toEqual(['output', 1])
       expect(await verdict()).toEqual(['output', 1])
-      expect(heard).toEqual(['c1', 'c2'])
+      expect(called).toEqual(['c1', 'c2'])
       const { chain } = await session.explain({ id: 'x', name: 'echo', arguments: A })
       expect(chain.map(({ stage }) => stage)).toContain('security-mode')
     },
@@ -185,11 +185,11 @@ proveAll('stud', [
   {
     id: 'stud.guards-last', says: 'guards run even after a state machine has approved, and the first that denies ends it',
     async prove() {
-      const heard: string[] = []
-      const guards = [() => { heard.push('one') }, () => { heard.push('two'); return no() }, () => { heard.push('three') }]
+      const called: string[] = []
+      const guards = [() => { called.push('one') }, () => { called.push('two'); return no() }, () => { called.push('three') }]
       const { world, verdict } = await opened({ stateMachine: machine('echo'), guards })
       expect(await verdict()).toEqual(['GuardDenied', 0])
-      expect(heard).toEqual(['one', 'two'])
+      expect(called).toEqual(['one', 'two'])
       expect(ran(world)).toEqual([])
     },
   },

@@ -61,7 +61,7 @@ test('a session that is opened with an aborted signal is cancelled', async () =>
 test.each<[string, SessionOptions, string]>([
   ['an unknown mode', { mode: 'wild' as never }, 'ConfigInvalid'],
   ['a watchdog that is none', { watchdog: [{}] as never }, 'ConfigInvalid'],
-  ['a guard without a judge', { guards: [{ id: 'idle' }] }, 'ConfigInvalid'],
+  ['a guard without a function', { guards: [{ id: 'idle' }] }, 'ConfigInvalid'],
   ['a guard without an id', { guards: [{ pre: () => undefined } as never] }, 'ConfigInvalid'],
   ['a guard that is none', { guards: [null as never] }, 'ConfigInvalid'],
   ['a state machine without a stage', { stateMachine: { id: 'm' } as never }, 'ConfigInvalid'],

@@ -115,16 +115,16 @@ type Asked = Exclude<InteractionRequest, { kind: 'Approve' }>
 
 function lines(request: Asked, source: string, screen: Screen): readonly string[] {
   const quoted = (text: string) => rowsOf(text, screen, '  | ', '  : ')
-  const said = (what: string) =>
+  const from = (what: string) =>
     rowsOf(visibleText(`${source} ${what}`), screen, '', '  : ').map((row) => styleText('bold', row))
   switch (request.kind) {
     case 'Ask':
     case 'Confirm':
     case 'Select':
     case 'Auth.Password':
-      return [...said('asks:'), ...quoted(request.prompt)]
+      return [...from('asks:'), ...quoted(request.prompt)]
     case 'Auth.DeviceCode':
-      return [...said('wants you to sign in. Open'), ...quoted(request.url), 'and enter', ...quoted(request.code)]
+      return [...from('wants you to sign in. Open'), ...quoted(request.url), 'and enter', ...quoted(request.code)]
     case 'trustProject':
       return ['The project in', ...quoted(request.path), ...quoted(request.summary)]
     case 'grantStageTool':

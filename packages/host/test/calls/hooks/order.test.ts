@@ -43,11 +43,11 @@ async function recorded(tool: ToolSketch, more: Partial<SessionOptions> = {}, pl
   return log
 }
 
-const JUDGED = ['Proposed', 'watchdog', 'guard pre', 'Decided']
+const DECIDED = ['Proposed', 'watchdog', 'guard pre', 'Decided']
 
 test('success', async () => {
   expect(await recorded({})).toEqual([
-    ...JUDGED, 'beforeToolExecution',
+    ...DECIDED, 'beforeToolExecution',
     'Started 1', 'onBeforeTool 1', '· runs', 'guard post', 'onAfterTool 1', 'Succeeded', 'afterToolExecution',
   ])
 })
@@ -55,7 +55,7 @@ test('success', async () => {
 test('update', async () => {
   const execute: ToolSketch['execute'] = (_, { update, progress }) => { update(1); progress('half'); return 2 }
   expect(await recorded({ execute })).toEqual([
-    ...JUDGED, 'beforeToolExecution', 'Started 1', 'onBeforeTool 1',
+    ...DECIDED, 'beforeToolExecution', 'Started 1', 'onBeforeTool 1',
     'beforeToolExecutionUpdate', 'Updated', 'afterToolExecutionUpdate', 'Progress',
     'guard post', 'onAfterTool 1', 'Succeeded', 'afterToolExecution',
   ])
@@ -63,13 +63,13 @@ test('update', async () => {
 
 test('failure by an exception', async () => {
   expect(await recorded({ execute: () => { throw new Error('wrong') } })).toEqual([
-    ...JUDGED, 'beforeToolExecution', 'Started 1', 'onBeforeTool 1', 'onToolError 1', 'Failed', 'afterToolExecution',
+    ...DECIDED, 'beforeToolExecution', 'Started 1', 'onBeforeTool 1', 'onToolError 1', 'Failed', 'afterToolExecution',
   ])
 })
 
 test('failure that the tool reports', async () => {
   expect(await recorded({ execute: () => ({ success: false, error: 'wrong' }) })).toEqual([
-    ...JUDGED, 'beforeToolExecution', 'Started 1', 'onBeforeTool 1', 'guard post', 'Failed', 'afterToolExecution',
+    ...DECIDED, 'beforeToolExecution', 'Started 1', 'onBeforeTool 1', 'guard post', 'Failed', 'afterToolExecution',
   ])
 })
 
@@ -80,26 +80,26 @@ test('retry', async () => {
     return 1
   }
   expect(await recorded({ execute })).toEqual([
-    ...JUDGED, 'beforeToolExecution',
+    ...DECIDED, 'beforeToolExecution',
     'Started 1', 'onBeforeTool 1', 'onToolError 1', 'Started 2', 'onBeforeTool 2', 'onToolError 2', 'Started 3', 'onBeforeTool 3',
     'guard post', 'onAfterTool 3', 'Succeeded', 'afterToolExecution',
   ])
 })
 
 test('veto of a before-hook', async () => {
-  expect(await recorded({}, { hooks: { beforeToolExecution: () => false } })).toEqual([...JUDGED, 'beforeToolExecution', 'Cancelled'])
+  expect(await recorded({}, { hooks: { beforeToolExecution: () => false } })).toEqual([...DECIDED, 'beforeToolExecution', 'Cancelled'])
 })
 
 test('veto of an update', async () => {
   const execute: ToolSketch['execute'] = (_, { update }) => { update(1); return 2 }
   expect(await recorded({ execute }, { hooks: { beforeToolExecutionUpdate: () => false } })).toEqual([
-    ...JUDGED, 'beforeToolExecution', 'Started 1', 'onBeforeTool 1', 'beforeToolExecutionUpdate',
+    ...DECIDED, 'beforeToolExecution', 'Started 1', 'onBeforeTool 1', 'beforeToolExecutionUpdate',
     'guard post', 'onAfterTool 1', 'Succeeded', 'afterToolExecution',
   ])
 })
 
 test('skip by steering', async () => {
-  expect(await recorded({}, {}, 'skip')).toEqual([...JUDGED, 'Started 0', 'Cancelled'])
+  expect(await recorded({}, {}, 'skip')).toEqual([...DECIDED, 'Started 0', 'Cancelled'])
 })
 
 test('denial', async () => {
@@ -113,7 +113,7 @@ test('change of the arguments: every policy is asked again', async () => {
 })
 
 test('exhausted budget', async () => {
-  expect(await recorded({}, { budget: { calls: 0 } })).toEqual([...JUDGED, 'onTokenBudgetExceeded 0', 'Cancelled'])
+  expect(await recorded({}, { budget: { calls: 0 } })).toEqual([...DECIDED, 'onTokenBudgetExceeded 0', 'Cancelled'])
 })
 
 test('tools switched off', async () => {

@@ -14,23 +14,23 @@ const statesOf = ({ eventsOf }: World, generation: number): readonly LifecycleSt
 
 async function running(world: World) {
   const session = await world.host.openSession(yolo)
-  const said = async () => {
+  const callEcho = async () => {
     const outcome = await session.call({ id: 'c', ...echo })
     return outcome.type === 'output' ? outcome.data : outcome.error.code
   }
-  return { session, said, first: await said() }
+  return { session, callEcho, first: await callEcho() }
 }
 
 test('a changed extension starts beside the running one and takes over, and the old one stops', async () => {
   const world = createWorld({ extensions: [version(1)] })
-  const { said } = await running(world)
+  const { callEcho } = await running(world)
   const order: string[] = []
   world.sandbox.beforeOpen = () => { order.push(`opened while ${world.sandbox.alive.length} run`) }
   world.find({ extensions: [version(2)] })
   const { changes } = await world.host.reload()
   expect(changes).toEqual([{ extension: 'sample', layer: 'global', result: 'reloaded', generation: 2 }])
   expect(order).toEqual(['opened while 1 run'])
-  expect(await said()).toBe('v2')
+  expect(await callEcho()).toBe('v2')
   await flush()
   expect(statesOf(world, 1)).toEqual(['initialising', 'loaded', 'activating', 'active', 'draining', 'inactive', 'disposed'])
   expect(statesOf(world, 2)).toEqual(['initialising', 'loaded', 'activating', 'active'])
@@ -80,11 +80,11 @@ const FAILURES: readonly [string, ExtensionSketch, string][] = [
 
 test.each(FAILURES)('when the new one %s, the last good one keeps running', async (_, sketch, code) => {
   const world = createWorld({ extensions: [version(1)] })
-  const { said } = await running(world)
+  const { callEcho } = await running(world)
   world.find({ extensions: [version(2, sketch)] })
   const { changes } = await world.host.reload()
   expect(changes).toMatchObject([{ extension: 'sample', result: 'failed', generation: 1, error: { code } }])
-  expect(await said()).toBe('v1')
+  expect(await callEcho()).toBe('v1')
   await flush()
   expect(statesOf(world, 1)).toEqual(['initialising', 'loaded', 'activating', 'active'])
   expect(world.sandbox.alive).toHaveLength(1)
@@ -92,7 +92,7 @@ test.each(FAILURES)('when the new one %s, the last good one keeps running', asyn
   expect(world.eventsOf('ExtensionReloadFailed')).toMatchObject([{ extensionId: 'sample', errorCode: code }])
   world.find({ extensions: [version(3)] })
   await world.host.reload()
-  expect(await said()).toBe('v3')
+  expect(await callEcho()).toBe('v3')
   expect(world.host.diagnostics).toEqual([])
 })
 
@@ -103,13 +103,13 @@ test('the last good one can be started again after its files changed', async () 
     return new Map()
   }
   const world = createWorld({ extensions: [version(1, { readFiles })] })
-  const { said } = await running(world)
+  const { callEcho } = await running(world)
   world.find({ extensions: [version(2, { phases: { init: () => { throw new Error('no') } } })] })
   await world.host.reload()
   world.compartment().crash()
   world.sandbox.alive[0]?.crash()
   await flush()
-  expect(await said()).toBe('v1')
+  expect(await callEcho()).toBe('v1')
 })
 
 test('a smoke check of the embedder runs before the new one is offered', async () => {
@@ -122,7 +122,7 @@ test('a smoke check of the embedder runs before the new one is offered', async (
       if (refuse) throw new Error('it answers nonsense')
     },
   })
-  const { said } = await running(world)
+  const { callEcho } = await running(world)
   world.find({ extensions: [version(2)] })
   await world.host.reload()
   expect(checked).toEqual([['2.0.0', ['echo'], 'v2', '1.0.0']])
@@ -131,34 +131,34 @@ test('a smoke check of the embedder runs before the new one is offered', async (
   expect((await world.host.reload()).changes).toMatchObject([
     { result: 'failed', error: { code: 'LifecycleFailure', message: 'it answers nonsense' } },
   ])
-  expect(await said()).toBe('v2')
+  expect(await callEcho()).toBe('v2')
 })
 
 test('a smoke check that does not end fails', async () => {
   const clock = new ManualClock()
   const world = createWorld({ clock, extensions: [version(1)], smokeCheck: () => new Promise(() => {}) })
-  const { said } = await running(world)
+  const { callEcho } = await running(world)
   world.find({ extensions: [version(2)] })
   const reloading = world.host.reload()
   await clock.advance(10_000)
   expect((await reloading).changes).toMatchObject([{ result: 'failed', error: { code: 'LifecycleTimeout' } }])
-  expect(await said()).toBe('v1')
+  expect(await callEcho()).toBe('v1')
 })
 
 test('an extension that crashes right after activation does not take over', async () => {
   const world = createWorld({ extensions: [version(1)] })
-  const { said } = await running(world)
+  const { callEcho } = await running(world)
   world.find({ extensions: [version(2, { phases: { activate: () => { queueMicrotask(() => world.compartment().crash()) } } })] })
   expect((await world.host.reload()).changes).toMatchObject([{ result: 'failed', error: { code: 'CompartmentCrashed' } }])
-  expect(await said()).toBe('v1')
+  expect(await callEcho()).toBe('v1')
 })
 
 test('an unchanged extension is not reloaded', async () => {
   const world = createWorld({ extensions: [version(1), { id: 'other', tools: { other: {} } }] })
-  const { said } = await running(world)
+  const { callEcho } = await running(world)
   world.find({ extensions: [version(1), { id: 'other', version: '2.0.0', tools: { other: {} } }] })
   expect((await world.host.reload()).changes).toMatchObject([{ extension: 'other', result: 'reloaded' }])
-  expect(await said()).toBe('v1')
+  expect(await callEcho()).toBe('v1')
   expect(world.sandbox.requests).toHaveLength(1)
   expect((await world.host.reload()).changes).toEqual([])
 })
@@ -173,19 +173,19 @@ test('an extension that does not run is replaced without a start', async () => {
 
 test('an extension that is never reloaded keeps running, and the report says so', async () => {
   const world = createWorld({ extensions: [version(1, { reloadBehavior: 'never' })] })
-  const { said } = await running(world)
+  const { callEcho } = await running(world)
   world.find({ extensions: [version(2, { reloadBehavior: 'never' })] })
   expect((await world.host.reload()).changes).toMatchObject([{ result: 'refused', generation: 1, error: { code: 'ReloadRefused' } }])
-  expect(await said()).toBe('v1')
+  expect(await callEcho()).toBe('v1')
   expect(world.eventsOf('ExtensionReloadRefused')).toMatchObject([{ extensionId: 'sample', reason: expect.stringContaining('never') }])
   expect(world.host.diagnostics).toMatchObject([{ code: 'ReloadRefused' }])
 })
 
 test('a reload by name restarts an unchanged extension; an unknown name is an error', async () => {
   const world = createWorld({ extensions: [version(1)] })
-  const { said } = await running(world)
+  const { callEcho } = await running(world)
   expect((await world.host.reload({ extensions: ['sample'] })).changes).toMatchObject([{ result: 'reloaded', generation: 2 }])
-  expect(await said()).toBe('v1')
+  expect(await callEcho()).toBe('v1')
   expect(world.sandbox.requests).toHaveLength(2)
   await expect(world.host.reload({ extensions: ['sampel'] })).rejects.toMatchObject({ code: 'ExtensionNotFound' })
 })

@@ -4,7 +4,7 @@ import { call, createSetting, DAY_MS, opened } from './setting.ts'
 
 const explained = async (session: Session) => {
   const { decision, approvals, chain } = await session.explain({ id: 'c', name: 'echo', arguments: { city: 'Oslo' } })
-  return { decision, approvals, said: chain.filter(({ stage }) => stage === 'approval').map(({ reason }) => reason) }
+  return { decision, approvals, reasons: chain.filter(({ stage }) => stage === 'approval').map(({ reason }) => reason) }
 }
 
 test('explain shows which approval decides, its age, its expiry and its uses', async () => {
@@ -14,10 +14,10 @@ test('explain shows which approval decides, its age, its expiry and its uses', a
   await setting.clock.advance(3 * DAY_MS)
   await call(session)
   const told = setting.world.events.length
-  const { decision, approvals, said } = await explained(session)
+  const { decision, approvals, reasons } = await explained(session)
   expect(decision).toBe('allow')
   expect(approvals).toMatchObject([{ scope: 'project', uses: 1 }])
-  expect(said).toEqual([`project approval ${approvals[0]!.id} of the key "Oslo", given 3 days ago by person, expires in 27 days, used 1 time`])
+  expect(reasons).toEqual([`project approval ${approvals[0]!.id} of the key "Oslo", given 3 days ago by person, expires in 27 days, used 1 time`])
   expect(setting.world.events).toHaveLength(told)
   expect(session.approvals()).toMatchObject([{ uses: 1 }])
 })
@@ -28,13 +28,13 @@ test('explain shows that an approval expired, or who revoked it, if that is why 
   await call(session)
   await setting.clock.advance(32 * DAY_MS)
   expect(await explained(session)).toMatchObject({
-    decision: 'ask', approvals: [], said: [expect.stringMatching(/^the project approval \w+ of the key "Oslo" expired 2 days ago, after 0 uses$/)],
+    decision: 'ask', approvals: [], reasons: [expect.stringMatching(/^the project approval \w+ of the key "Oslo" expired 2 days ago, after 0 uses$/)],
   })
   const { session: second } = await opened(setting, 'session')
   await call(second)
   await setting.approvals.revoke({ session: second.id }, 'Ada')
   await setting.clock.advance(7_200_000)
-  expect((await explained(second)).said).toContainEqual(
+  expect((await explained(second)).reasons).toContainEqual(
     expect.stringMatching(/^the session approval \w+ of the key "Oslo" was revoked 2 hours ago by Ada, after 0 uses$/),
   )
 })

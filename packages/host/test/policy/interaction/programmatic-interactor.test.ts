@@ -8,12 +8,12 @@ const { signal: never } = new AbortController()
 
 test('questions are reported, stay pending in order, and are answered by id', async () => {
   const person = createProgrammaticInteractor()
-  const heard: string[] = []
-  const off = person.onQuestion(({ correlationId }) => heard.push(correlationId))
+  const questions: string[] = []
+  const off = person.onQuestion(({ correlationId }) => questions.push(correlationId))
   const answers = [person.interact(envelope('1'), never), person.interact(envelope('2'), never)]
   off()
   void person.interact(envelope('3'), never)
-  expect(heard).toEqual(['1', '2'])
+  expect(questions).toEqual(['1', '2'])
   expect(person.pending.map(({ correlationId }) => correlationId)).toEqual(['1', '2', '3'])
   person.answer('2', { status: 'accepted', value: 'b' })
   person.answer('1', { status: 'rejected' })
@@ -55,10 +55,10 @@ test('an async listener that rejects fails the question, unless the question is 
   cancel.abort(new Error('void'))
   await expect(answer).rejects.toThrow('void')
   const unhandled: unknown[] = []
-  const heard = (reason: unknown) => void unhandled.push(reason)
-  process.on('unhandledRejection', heard)
+  const onRejection = (reason: unknown) => void unhandled.push(reason)
+  process.on('unhandledRejection', onRejection)
   typed.resolve()
   await flush()
-  process.off('unhandledRejection', heard)
+  process.off('unhandledRejection', onRejection)
   expect(unhandled).toEqual([])
 })

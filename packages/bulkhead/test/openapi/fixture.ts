@@ -9,7 +9,7 @@ export type Documents = NonNullable<ConfigFile['openapi']>
 const textOf = (value: unknown): string => typeof value === 'string' ? value : JSON.stringify(value)
 
 /** A folder with a home, hosts and a shop. Closing it ends them. */
-export class Ground {
+export class OpenapiFixture {
   readonly folder = realpathSync(mkdtempSync(join(tmpdir(), 'bulkhead-openapi-')))
   readonly home = join(this.folder, 'home/.bulkhead')
   readonly shop: Shop
@@ -23,11 +23,11 @@ export class Ground {
     mkdirSync(this.home, { recursive: true })
   }
 
-  static async enter(): Promise<Ground> {
+  static async create(): Promise<OpenapiFixture> {
     const echo: Answering = ({ method, url }, response) =>
       response.setHeader('content-type', 'application/json; charset=utf-8').end(JSON.stringify({ method, url }))
-    const ground: Ground = new Ground(await openShop((request, response) => ground.answer(request, response)), echo)
-    return ground
+    const fixture: OpenapiFixture = new OpenapiFixture(await openShop((request, response) => fixture.answer(request, response)), echo)
+    return fixture
   }
 
   configure(openapi: Documents, more: ConfigFile = {}, root = this.home): void {
@@ -49,7 +49,7 @@ export class Ground {
     return host
   }
 
-  async leave(): Promise<void> {
+  async remove(): Promise<void> {
     await Promise.all(this.#hosts.map((host) => host.close()))
     await this.shop.close()
     rmSync(this.folder, { recursive: true })
