@@ -1,5 +1,5 @@
-// Kills a host at 200 random moments of its work, one after the other on one store: `pnpm soak`. `--rounds` says another number,
-// `--seed` chooses the same moments again. What is found broken stays in its folder, to be looked at.
+// `pnpm soak` kills a host at 200 random moments of its work, one after the other on one store. `--rounds` sets another
+// number, `--seed` repeats the same moments. The folder of a failed round is kept for inspection.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

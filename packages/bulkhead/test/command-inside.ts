@@ -23,7 +23,7 @@ export async function inside(args: readonly string[], cwd: string, more: NodeJS.
   }
 }
 
-/** Captures what is written to a stream until it is released. */
+/** Captures the output of a stream until it is released. */
 class Captured {
   text = ''
   readonly #stream: NodeJS.WriteStream

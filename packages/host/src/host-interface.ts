@@ -44,7 +44,7 @@ export interface Host {
   tool(name: string): ToolListing | undefined
   /** Every loaded extension, including hidden and retired ones. */
   extensions(): readonly ExtensionStatus[]
-  /** What is not offered, and why; and unknown names in the configuration and in the options of open sessions. */
+  /** Why something is not offered, and unknown names in the configuration and in the options of open sessions. */
   readonly diagnostics: readonly Diagnostic[]
   /**
    * Tries the walls of the operating system now, instead of when the first extension starts in a process. A wall that

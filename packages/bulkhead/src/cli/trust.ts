@@ -134,7 +134,7 @@ interface ProjectContents {
 }
 
 /**
- * Rejects with ProjectTrustRequired if the project changes during reading: the user must decide about what was shown.
+ * Rejects with ProjectTrustRequired if the project changes during reading: the user must decide about the content that was shown.
  */
 async function readContents(loader: Loader, path: string): Promise<ProjectContents> {
   const digest = await loader.trust.measure(path)

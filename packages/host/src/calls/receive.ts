@@ -87,8 +87,8 @@ const LIMITS: JsonLimits = {
 }
 
 /**
- * Checks limits, then the schema of the tool. The arguments become a frozen copy: what was checked is what runs. Throws
- * InputInvalid.
+ * Checks limits, then the schema of the tool. The arguments become a frozen copy, so that later changes by the caller
+ * have no effect. Throws InputInvalid.
  */
 export function validate(call: ResolvedCall, wanted: unknown = call.request.args): ValidatedCall {
   const { tool } = call

@@ -18,12 +18,13 @@ export type SchemaFault = ValueFault
 export type SchemaCheck = (value: Json, chars?: number) => SchemaFault | undefined
 
 const CHECK_MS = 1_000
-const TOO_MUCH: SchemaFault = { path: '', keyword: '', message: `takes longer than ${CHECK_MS} ms to be held against the schema; send less` }
-const TOO_DEEP: SchemaFault = { path: '', keyword: '', message: 'is nested too deep to be held against the schema; send less' }
+const faultOf = (message: string): SchemaFault => ({ path: '', keyword: '', message })
+const TOO_SLOW = faultOf(`takes longer than ${CHECK_MS} ms to validate; send less`)
+const TOO_DEEP = faultOf('is nested too deep to validate; send less')
 
 interface CompileOptions {
-  /** Of a server or a document: a pattern that cannot run in linear time is shown to the model and not run. */
-  readonly isForeign?: boolean
+  /** From a server or an OpenAPI document: a pattern that cannot run in linear time is shown to the model and not run. */
+  readonly fromServer?: boolean
 }
 
 /**
@@ -35,20 +36,20 @@ export class Validators {
   #compiler: CompileSchema | undefined
 
   /** Throws ConfigSchemaInvalid. */
-  compile(schema: JsonObject, { isForeign = false }: CompileOptions = {}): SchemaCheck {
+  compile(schema: JsonObject, { fromServer = false }: CompileOptions = {}): SchemaCheck {
     const text = canonicalJson(schema)
-    const digest = `${isForeign ? 'foreign ' : ''}${hash('sha256', text)}`
+    const digest = `${fromServer ? 'server ' : ''}${hash('sha256', text)}`
     const known = this.#checks.get(digest)
     if (known) return known
     // A copy: later changes by the caller must not change the check.
-    const document = review(JSON.parse(text) as Json, isForeign)
+    const document = review(JSON.parse(text) as Json, fromServer)
     let check: SchemaCheck | undefined
     const late: SchemaCheck = (value, chars) => {
       try {
         check ??= checkOf(this.#compile(document), schema, text)
       } catch (thrown) {
         // Not cached: the library may have failed to load for lack of file descriptors.
-        return { path: '', keyword: '', message: `cannot be held against the schema, which does not compile: ${messageOf(thrown)}` }
+        return faultOf(`cannot be validated, because the schema does not compile: ${messageOf(thrown)}`)
       }
       return check(value, chars)
     }
@@ -71,8 +72,9 @@ export class Validators {
 /** Created with the first pattern: the library takes longer to load than a host takes to start. */
 const patterns = () => patternEngine(re2js().RE2JS)
 
-function review(schema: Json, isForeign: boolean): SchemaDocument {
-  const reading = attempt(() => readSchema(schema, isForeign ? {} : { patternFault: (source) => patterns().findFault(source) }))
+function review(schema: Json, fromServer: boolean): SchemaDocument {
+  const checks = fromServer ? {} : { patternFault: (source: string) => patterns().findFault(source) }
+  const reading = attempt(() => readSchema(schema, checks))
   if (reading.ok) return reading.document
   const [{ path, message }] = reading.faults
   throw invalid(`The schema cannot be used: ${path === '' ? 'it' : `at ${path} it`} ${message}.`)
@@ -84,7 +86,7 @@ function checkOf({ check: validate, patternSize }: CompiledSchema, schema: JsonO
     try {
       if (chars === undefined ? isWithin(value, quick) : chars <= quick) return validate(value)
       const done = withinTime(() => validate(value), CHECK_MS)
-      return done === undefined ? TOO_MUCH : done.value
+      return done === undefined ? TOO_SLOW : done.value
     } catch (thrown) {
       if (thrown instanceof RangeError) return TOO_DEEP
       throw thrown
@@ -102,9 +104,9 @@ function attempt<Value>(work: () => Value): Value {
 
 const invalid = (message: string, cause?: unknown) => new BulkheadError('ConfigSchemaInvalid', message, { cause })
 
-const TOO_LATE = 'ERR_SCRIPT_EXECUTION_TIMEOUT'
+const TIMEOUT_CODE = 'ERR_SCRIPT_EXECUTION_TIMEOUT'
 const script = new Script('work()')
-const room: { work: () => unknown } = { work: () => undefined }
+const globals: { work: () => unknown } = { work: () => undefined }
 let context: Context | undefined
 
 /**
@@ -113,22 +115,22 @@ let context: Context | undefined
  * throws.
  */
 export function withinTime<Value>(work: () => Value, ms: number): { readonly value: Value } | undefined {
-  context ??= createContext(room)
-  room.work = work
+  context ??= createContext(globals)
+  globals.work = work
   try {
     return { value: script.runInContext(context, { timeout: ms }) as Value }
   } catch (thrown) {
-    if ((thrown as { readonly code?: unknown } | null)?.code === TOO_LATE) return undefined
+    if ((thrown as { readonly code?: unknown } | null)?.code === TIMEOUT_CODE) return undefined
     throw thrown
   } finally {
-    room.work = () => undefined
+    globals.work = () => undefined
   }
 }
 
 const load = createRequire(import.meta.url)
 
-// Libraries that take longer to load than a host takes to start, and that many a start does without: a list of tools,
-// or a host whose tools are never called. The caller cannot wait, so it must be available at once.
+// Libraries that take longer to load than a host takes to start. A list of tools does not need them, and neither does a
+// host whose tools are never called. Loading is synchronous, because the callers cannot wait.
 
 const ajv = (): typeof import('ajv/dist/2020.js') => load('ajv/dist/2020.js')
 export const re2js = (): typeof import('re2js') => load('re2js')
@@ -144,9 +146,9 @@ const PATTERN_STEPS = 25_000_000
 /** The longest time that a check may block the host. */
 const QUICK_SECONDS = 0.1
 /** The cost of comparing whole lists or objects, per character. */
-const COMPARISON = 32
+const COMPARISON_COST = 32
 /** Schemas that apply to one value through references. The loader allows no more. */
-const MOST_IN_PLACE = 2_000
+const MAX_SCHEMAS_PER_VALUE = 2_000
 
 /**
  * How many characters a value may have so that its check is quick in the worst case: everything in the schema applies
@@ -154,7 +156,7 @@ const MOST_IN_PLACE = 2_000
  */
 export function quickChars(schema: JsonObject, text: string, patternSize: number): number {
   const references = text.split(/"\$(?:ref|dynamicRef)"/).length - 1
-  const times = Math.min(MOST_IN_PLACE, 2 ** (references / 2))
+  const times = Math.min(MAX_SCHEMAS_PER_VALUE, 2 ** (references / 2))
   const seconds = times * ((text.length / 8 + comparisons(schema)) / CHECKS + patternSize / PATTERN_STEPS)
   return Math.floor(QUICK_SECONDS / seconds)
 }
@@ -164,10 +166,10 @@ function comparisons(schema: Json): number {
   if (Array.isArray(schema)) return schema.reduce<number>((sum, item) => sum + comparisons(item), 0)
   if (!isJsonObject(schema)) return 0
   return Object.entries(schema).reduce((sum, [keyword, value]) => sum + (
-    keyword === 'enum' || keyword === 'const' ? wholes(value) * COMPARISON : comparisons(value)), 0)
+    keyword === 'enum' || keyword === 'const' ? comparedChars(value) * COMPARISON_COST : comparisons(value)), 0)
 }
 
-const wholes = (value: Json): number => {
+const comparedChars = (value: Json): number => {
   const all = Array.isArray(value) ? value : [value]
   return all.some((one) => typeof one === 'object' && one !== null) ? canonicalJson(value).length : 0
 }

@@ -19,7 +19,7 @@ export interface Reservation {
   settle(tokens: number): void
 }
 
-/** Which limit is used up, and what is left of it. */
+/** Which limit is used up, and how much of it is left. */
 export interface BudgetFault extends BulkheadError {
   readonly data: { readonly limit: 'calls' | 'tokens'; readonly of: number; readonly left: number }
 }

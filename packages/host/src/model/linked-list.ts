@@ -58,7 +58,7 @@ export class LinkedList<Item> {
     return place.item
   }
 
-  /** A copy: what is added or removed meanwhile does not change it. */
+  /** A copy, so later changes do not affect it. */
   items(): Item[] {
     const items: Item[] = []
     for (let place = this.#ends.after; place !== this.#ends; place = place.after) items.push(place.item!)

@@ -9,8 +9,8 @@ interface Wait {
 
 /**
  * One timer of the platform for all waits. Nearly every wait of a call ends long before its deadline, and a timer of
- * its own costs a call 0.8 µs more (5 % of a guarded call). A pending wait keeps the process alive: a person who is
- * asked may be the only thing the process waits for.
+ * its own costs a call 0.8 µs more (5 % of a guarded call). A pending wait keeps the process alive: the
+ * process may wait for nothing but the answer of a person.
  */
 export class SystemClock implements Clock {
   readonly #waits = new LinkedList<Wait>()

@@ -37,7 +37,7 @@ interface Finding {
 
 /**
  * Names that nothing here has, each with the nearest that something has. They stay in force, because they may be meant
- * for what is installed later.
+ * for tools that are installed later.
  */
 export function unknownNames(namings: readonly Naming[], known: KnownNames): readonly Diagnostic[] {
   return namings.flatMap((naming) => {

@@ -7,7 +7,7 @@ interface Lease {
   released: PromiseWithResolvers<void> | undefined
 }
 
-/** Who still uses something that is to be removed: turns that know a tool, calls that are bound to it. */
+/** Counts the users of something that will be removed: turns that offer a tool, calls that are bound to it. */
 export class Leases {
   readonly #held = new Set<Lease>()
   #count = 0

@@ -259,7 +259,7 @@ export interface HostContext {
   readonly sidecar: Sidecar | undefined
   /** The open turns of every session. */
   readonly turns: Leases
-  /** By the name of the tool. A reader, not the tool, says what a call would do. */
+  /** By the name of the tool. A reader, not the tool, tells the effects of a call. */
   readonly argumentsReaders: ReadonlyMap<string, ArgumentsReader>
   readonly workspace: string
   /** Canonical folders that no tool may write. */

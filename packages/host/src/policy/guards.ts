@@ -49,7 +49,7 @@ export function inOrder(guards: readonly Guard[], ids: readonly string[] = []): 
 export const asGuard = (guard: Judge | Guard): Guard =>
   typeof guard === 'function' ? { id: nameOf(guard), pre: guard } : guard
 
-export const nameOf = (judge: { readonly name: string }): string => judge.name || 'without a name'
+export const nameOf = (guard: { readonly name: string }): string => guard.name || 'without a name'
 
 /** A watchdog or guard wants the call to run with other arguments. */
 export interface ArgumentsChange {
@@ -62,13 +62,13 @@ export interface ArgumentsChange {
 type GuardStage = 'watchdog' | 'guard'
 export const GUARD_CODES = { watchdog: 'WatchdogDenied', guard: 'GuardDenied' } as const satisfies Record<GuardStage, string>
 
-/** What a watchdog or guard thinks of a call. */
+/** The answer of a watchdog or guard about a call. */
 export type Opinion = Verdict | ArgumentsChange
 
 /** Fails closed: a throw, an unknown answer and no answer in time deny. Rejects only if the call is cancelled. */
-export async function consult(judge: Judge, by: By, call: CheckedCall, approvalKey: string, clock: Clock): Promise<Opinion | undefined> {
+export async function consult(guard: Judge, by: By, call: CheckedCall, approvalKey: string, clock: Clock): Promise<Opinion | undefined> {
   try {
-    const pending = judge(viewOf(call, approvalKey), call.signal)
+    const pending = guard(viewOf(call, approvalKey), call.signal)
     return readAnswer(isPromiseLike(pending) ? await inTime(pending, call, clock) : pending, by, call)
   } catch (thrown) {
     call.throwIfCancelled()

@@ -69,7 +69,7 @@ const rulesAndToolMode = (session: PolicyParts): Policy => builtIn((evaluation) 
 })
 
 /**
- * Critical findings deny and warnings ask, each time: the key of a third-party shell says little about what it runs.
+ * Critical findings deny and warnings ask, each time: the key of a third-party shell reveals little of what it runs.
  */
 const commands = (commandSafety: CommandSafety): Policy => builtIn(({ call: { tool, args }, verdicts }) => {
   if (tool.grant.shell.length === 0) return undefined

@@ -14,7 +14,7 @@ export interface Verdict {
   readonly reason: string
   /** For a deny: the code of the error that the caller gets. */
   readonly code: ErrorCode
-  /** For a deny: the whole error, if it says more than this verdict. */
+  /** For a deny: the whole error, if it has more detail than this verdict. */
   readonly error?: BulkheadError
   /** For a deny: what to do, in a sentence, if the advice of the code does not help. */
   readonly cure?: string

@@ -91,8 +91,7 @@ export class CallForms {
   }
 
   /**
-   * `number`: that of its form. What is made of numbers and the host's own words is put together as it is, and needs no
-   * escapes.
+   * `number`: that of its form. Numbers and the host's own words need no escapes, so they are concatenated as they are.
    */
   rowOf(event: CallEvent, number: number): string {
     const redaction = this.#redaction

@@ -185,7 +185,7 @@ export interface AuditSources {
   readonly store: Store
   readonly events: EventBus
   readonly env: (name: string) => string | undefined
-  /** What is registered now. A new list after each change. */
+  /** The registered extensions. A new list after each change. */
   readonly registered: () => readonly Registered[]
 }
 

@@ -15,7 +15,7 @@ export interface JournalEntry {
 interface Note extends JournalEntry {
   readonly call: JournalledCall
   state: 'new' | 'noted' | 'over'
-  /** Once it is noted. */
+  /** Set once it is written. */
   number: number
 }
 
@@ -46,7 +46,7 @@ export class CallJournal {
     this.#writes = new PendingWrites(JOURNAL, sources.events)
   }
 
-  /** undefined where nothing outlives the process. */
+  /** undefined if the store does not outlive the process. */
   open(call: JournalledCall): JournalEntry | undefined {
     const { store } = this.#sources
     if (store.forgets) return undefined
@@ -98,7 +98,7 @@ export class CallJournal {
     return note
   }
 
-  /** A note that stays is a call that the next host closes, not one that has no outcome. */
+  /** If an entry is not removed, the next host closes its call again. The call still has its outcome. */
   #drop(note: Note): void {
     const { state } = note
     note.state = 'over'
@@ -134,7 +134,7 @@ export class CallJournal {
     return this.#recovering
   }
 
-  /** Resolves when everything asked of the store is done, and nothing is noted any more but what is open. */
+  /** Resolves when all writes are done and only open calls are left in the journal. */
   settled(): Promise<void> {
     try {
       this.#notes?.dropUnused()

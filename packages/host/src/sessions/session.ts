@@ -42,7 +42,7 @@ export interface Session {
    * or StoreUnavailable, and then nothing has changed.
    */
   resume(id: string, answer?: Json, options?: CallOptions): Promise<Outcome>
-  /** Fixes what is offered until `endTurn`. Throws TurnInvalid inside of another turn, and ConfigInvalid. */
+  /** Fixes the offered tools until `endTurn`. Throws TurnInvalid inside of another turn, and ConfigInvalid. */
   beginTurn(options?: { readonly signal?: AbortSignal }): Turn
   /** Resolves when the calls of the turn have settled. Rejects with TurnInvalid when there is none. */
   endTurn(): Promise<void>
@@ -156,8 +156,8 @@ export function checkOptions(options: SubagentOptions, { workspace }: OptionSour
 function isGuard(guard: unknown): boolean {
   if (typeof guard !== 'object' || guard === null) return typeof guard === 'function'
   const { id, pre, post } = guard as Partial<Guard>
-  const judges: readonly unknown[] = [pre, post].filter((judge) => judge !== undefined)
-  return typeof id === 'string' && judges.length > 0 && judges.every((judge) => typeof judge === 'function')
+  const functions: readonly unknown[] = [pre, post].filter((each) => each !== undefined)
+  return typeof id === 'string' && functions.length > 0 && functions.every((each) => typeof each === 'function')
 }
 
 /** Throws ConfigInvalid or RequirementInvalid. `parent`: whose sub-agent the session is. */

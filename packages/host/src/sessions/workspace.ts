@@ -141,8 +141,8 @@ export class Workspace {
   }
 
   /**
-   * Tries the walls of the system where something here runs in a process. What is missing is among the diagnostics
-   * then.
+   * Tests the walls of the operating system if an extension here runs in a process. The diagnostics then include
+   * missing ones.
    */
   async tryWalls(): Promise<void> {
     const isHeld = this.context.registry.extensions().some(({ arrangement }) => arrangement.placement === 'process')
@@ -166,7 +166,7 @@ export class Workspace {
   }
 }
 
-/** A wall that is missing lies in no file: what decides about it is one setting. */
+/** A missing wall has no location in a file. One setting decides about it. */
 const wallDiagnostic = ({ message, cure }: MissingWall): Diagnostic => ({
   severity: 'warning', stage: 'configSchema', code: 'CapabilityUnavailable', layer: 'bundled', extensionId: null,
   location: 'the operating system', path: '/sandbox/os', message, cure,

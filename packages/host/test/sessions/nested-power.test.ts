@@ -59,7 +59,7 @@ describe('a nested call uses no power that its caller lacks', () => {
   })
 })
 
-/** Answers each question by the scripted decision of its tool and keeps what was asked. */
+/** Answers each question by the scripted decision of its tool and records the questions. */
 function deciding(decisions: Readonly<Record<string, ApprovalAnswer['decision']>>) {
   const asked: ApprovalRequest[] = []
   const approve = async (request: ApprovalRequest): Promise<ApprovalAnswer> => {

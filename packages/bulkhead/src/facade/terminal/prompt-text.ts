@@ -43,7 +43,7 @@ function broken(line: string, width: number): readonly string[] {
   return [...pieces, piece]
 }
 
-/** Keeps rows from both ends and replaces the middle with a note about what is hidden. */
+/** Keeps rows from both ends and replaces the middle with a note about the hidden rows. */
 function clipped(rows: readonly string[], room: number): readonly string[] {
   if (rows.length <= room) return rows
   const tail = Math.min(3, Math.floor(room / 3))

@@ -112,7 +112,7 @@ function offersOf(chosen: ReadonlyMap<string, Candidate>, standing: readonly Can
 
 const rank = ({ descriptor }: Candidate): number => layerRank(descriptor.layer)
 
-/** What is offered now. */
+/** The current offers. */
 export interface Present {
   readonly offers: Offers
   readonly settings: Settings

@@ -62,7 +62,7 @@ export class Registry {
   }
 
   /**
-   * Adds all, then decides once what is offered. A fault of one of them becomes a diagnostic. Throws, and changes
+   * Adds all, then composes the offers once. A fault of one of them becomes a diagnostic. Throws, and changes
    * nothing, if an offered extension would have to go.
    */
   register(descriptors: readonly ExtensionDescriptor[]): readonly Extension[] {
@@ -137,7 +137,7 @@ export class Registry {
     return [...unwanted].toReversed()
   }
 
-  /** A snapshot of what is offered. */
+  /** A snapshot of the offered tools. */
   offered(): OfferedTools {
     return this.#view.offered
   }

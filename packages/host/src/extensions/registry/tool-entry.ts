@@ -15,33 +15,33 @@ export interface ToolDigests {
   readonly capability: string
 }
 
-/** One registered tool with everything a call needs of it worked out beforehand. Frozen; a change makes another. */
+/** A registered tool with everything that a call needs, computed in advance. Frozen; a change creates a new one. */
 export interface ToolEntry {
   readonly name: string
   readonly definition: ToolDefinition
-  /** The same to hand out, with schemas that may be changed. */
+  /** The definition for callers, who may change its schemas. */
   readonly shown: ToolDefinition
   readonly extension: Extension
   readonly origin: OutcomeOrigin
   readonly digests: ToolDigests
-  /** Of a server's tool: how rules name it by where it comes from. */
+  /** For a tool of a server: the name that rules use for it. */
   readonly source: string | undefined
   /** What an approval is bound to besides its key. */
   readonly identity: string
-  /** All that its manifest asks for. */
+  /** Everything its manifest declares. */
   readonly declared: Power
-  /** What of that the ceiling of the configuration leaves. */
+  /** `declared` under the ceiling of the configuration. */
   readonly grant: Power
-  /** The same for a list, paths by their variables. */
+  /** The items of the grant, with variables in paths, for a list. */
   readonly may: () => readonly PowerItem[]
   readonly check: SchemaCheck
-  /** Absent: code derives the key if it offers to, else the tool's name is the key. */
+  /** Absent: the tool's code derives the key if it can, else the name of the tool is the key. */
   readonly approvalKey: ApprovalKeyTemplate | undefined
   readonly timeoutMs: number
   readonly maxOutputBytes: number
-  /** Entries of a list in a result. */
+  /** The most entries of a list in a result. */
   readonly maxEntries: number
-  /** The manifest said `gated: false` and is not believed. */
+  /** The manifest declares `gated: false`, and the host ignores it. */
   readonly gatedByHost: boolean
 }
 
@@ -69,7 +69,7 @@ export function compileTool(source: ToolSource, validators: Validators, settings
   // In the order in which records are written.
   const origin = Object.freeze({ digest: digests.package, extension: id, layer, version })
   const bound = Object.freeze({ package: digests.package, tool: digests.tools.get(manifest.name) ?? '', capability: digests.capability })
-  // What ships with the host is believed: it is reviewed with the host.
+  // The manifests of bundled tools are trusted: they are reviewed with the host.
   const gatedByHost = !manifest.gated && layer !== 'bundled' && hasEffects(manifest.requires)
   const definition: ToolDefinition = Object.freeze({
     name: manifest.name,
@@ -98,7 +98,7 @@ export function compileTool(source: ToolSource, validators: Validators, settings
     may: () => powerItems(withVariables(grant, variables)),
     check: layer === 'bundled'
       ? validators.compileLate(manifest.inputSchema)
-      : located('/inputSchema', () => validators.compile(manifest.inputSchema, { isForeign: server !== undefined })),
+      : located('/inputSchema', () => validators.compile(manifest.inputSchema, { fromServer: server !== undefined })),
     approvalKey: template === undefined ? undefined : located('/approvalKey', () => compileApprovalKey(template)),
     timeoutMs: timeoutOf(manifest, descriptor, settings),
     maxOutputBytes: manifest.maxOutput === undefined ? CALL_LIMITS.shownBytes : byteSize(manifest.maxOutput),
@@ -107,7 +107,7 @@ export function compileTool(source: ToolSource, validators: Validators, settings
   })
 }
 
-/** Changes whenever an approval of the tool must be asked for again. */
+/** Changes whenever the tool needs a new approval. */
 export const toolIdentity = (tool: string, { layer, extension }: OutcomeOrigin, digests: ToolDigests): string =>
   [tool, extension, layer, digests.package, digests.tool, digests.capability].join('\0')
 
@@ -123,9 +123,7 @@ function byteSize(size: NonNullable<ToolManifest['maxOutput']>): number {
   return Number.parseInt(size, 10) * unit
 }
 
-/**
- * A power with its paths written by variables again: {workspace} says more to its reader than the folder it stands for.
- */
+/** A power with variables in its paths: people read {workspace} more easily than the folder it stands for. */
 function withVariables(power: Power, values: VariableValues): Power {
   const roots = REQUIREMENT_VARIABLES.flatMap((name) => (values[name] ?? []).map((root) => ({ name, root })))
     .toSorted((a, b) => b.root.length - a.root.length)
@@ -151,7 +149,7 @@ export function withCopiedSchemas<Definition extends ToolDefinition>(definition:
   return copy
 }
 
-/** Whatever `work` throws says in `data.path` where in the manifest it lies: at `base`, or below it. */
+/** Adds the location in the manifest, at or below `base`, to `data.path` of an error that `work` throws. */
 export function located<Value>(base: string, work: () => Value): Value {
   try {
     return work()

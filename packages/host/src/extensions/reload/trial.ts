@@ -25,7 +25,7 @@ export interface Trial {
 export type SmokeCheck = (trial: Trial) => void | Promise<void>
 
 /**
- * Starts a generation and checks it: its code is imported and offers what its manifest says, `init` and `activate`
+ * Starts a generation and checks it: its code is imported and matches its manifest, `init` and `activate`
  * succeed, and it is still running afterwards. Rejects with the reason; the caller stops it.
  */
 export async function prove(

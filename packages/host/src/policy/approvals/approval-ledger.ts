@@ -101,7 +101,7 @@ export const unknownApproval = (id: string): BulkheadError =>
 /** A record in the store that is not a valid approval. It allows nothing. */
 export interface DamagedApproval {
   readonly id: string
-  /** What is wrong, after "it". */
+  /** The fault, worded to follow "it". */
   readonly damage: string
 }
 

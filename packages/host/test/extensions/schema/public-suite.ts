@@ -54,7 +54,7 @@ function* othersOf(suite: string, draft: Draft, withMeta: boolean): Generator<re
 }
 
 /**
- * A schema with those that it refers to inside it, as the specification says how to bundle them: nothing is fetched
+ * A schema with those that it refers to inside it, bundled as the specification defines: nothing is fetched
  * here.
  */
 export function bundled(suite: string, { schema, name }: SuiteGroup, withMeta: boolean): Json {

@@ -93,14 +93,14 @@ test.each<[string, JsonObject, Json]>([
 test('a pattern with lookaround is not run in a foreign schema', () => {
   const schema = { type: 'object', properties: { a: { type: 'string', pattern: '^(?!x)', maxLength: 3 } } }
   const validators = new Validators()
-  const check = validators.compile(schema, { isForeign: true })
+  const check = validators.compile(schema, { fromServer: true })
   expect([check({ a: 'x' }), check({ a: 'xxxx' })]).toMatchObject([undefined, { keyword: 'maxLength' }])
   expect(codeOf(() => validators.compile(schema))).toBe('ConfigSchemaInvalid')
 })
 
 test('names that such a pattern may match are not rejected as additional', () => {
   const schema = { type: 'object', patternProperties: { '^(?=a)': { type: 'string' } }, additionalProperties: false }
-  expect(new Validators().compile(schema, { isForeign: true })({ ab: 1 })).toBeUndefined()
+  expect(new Validators().compile(schema, { fromServer: true })({ ab: 1 })).toBeUndefined()
 })
 
 test('a value that is nested too deep is a fault', () => {
