@@ -30,8 +30,10 @@ const DRAIN_MS = 5_000
 const OPTIONS: OptionForms<HostOptions> = {
   report: forms.object, workspace: forms.text, sandbox: forms.having('open'), source: forms.having('load'),
   store: forms.having('read', 'write'), clock: forms.having('now'), userData: forms.text, env: forms.method,
-  sidecar: forms.having('save'), owner: forms.having('isGone'), interactor: forms.having('interact'), smokeCheck: forms.method,
-  argumentsReaders: forms.having('get'), neverWritten: forms.list(forms.text), realPath: forms.method, drainMs: forms.number,
+  sidecar: forms.having('save'), owner: forms.having('isGone'), interactor: forms.having('interact'),
+  smokeCheck: forms.method,
+  argumentsReaders: forms.having('get'), neverWritten: forms.list(forms.text), realPath: forms.method,
+  drainMs: forms.number,
 }
 
 /** Creates a host. Throws ConfigInvalid for invalid options. */
@@ -55,7 +57,9 @@ class ToolHost implements Host {
     const { userData, env, smokeCheck, interactor, clock = systemClock, drainMs = DRAIN_MS } = options
     const store = new StoreWithTimeout(options.store, clock)
     const sidecar = options.sidecar && sidecarWithTimeout(options.sidecar, clock)
-    const { argumentsReaders = new Map<string, ArgumentsReader>(), owner = { id: randomUUID(), isGone: () => true } } = options
+    const {
+      argumentsReaders = new Map<string, ArgumentsReader>(), owner = { id: randomUUID(), isGone: () => true },
+    } = options
     const events = new EventBus(clock)
     const journal = new CallJournal({ store, owner, events, clock, audited: async () => this.#audit?.settled() })
     this.#sources = {
@@ -256,7 +260,8 @@ class ToolHost implements Host {
     // That event must be stored too.
     await this.flush().catch(() => undefined)
     return {
-      stopped: reports.flatMap(({ stopped }) => stopped), faults: reports.flatMap(({ faults }) => faults), cancelledCalls,
+      stopped: reports.flatMap(({ stopped }) => stopped), faults: reports.flatMap(({ faults }) => faults),
+      cancelledCalls,
     }
   }
 }

@@ -51,10 +51,13 @@ function refuse(call: DecidedCall, verdict: Verdict, host: HostContext): Bulkhea
   return errorOf(verdict, call.tool.name)
 }
 
-function emitDecided(call: DecidedCall, decision: 'allow' | 'deny', { stage, source, reason }: Verdict, { events }: HostContext): void {
+function emitDecided(
+  call: DecidedCall, decision: 'allow' | 'deny', { stage, source, reason }: Verdict, { events }: HostContext,
+): void {
   const { session, id, name, tool: { origin }, args, decision: { analysis: { approvalKey } } } = call
   events.emit({
-    type: 'ToolInvocationDecided', sessionId: session.id, callId: id, tool: name, origin, decision, stage, source, reason, approvalKey, args,
+    type: 'ToolInvocationDecided', sessionId: session.id, callId: id, tool: name, origin, decision, stage, source,
+    reason, approvalKey, args,
   })
 }
 
@@ -109,7 +112,8 @@ async function askForApproval(
   }
 }
 
-const rejected = ({ reason }: ApprovalAnswer): Verdict => deny('approval', 'ApprovalDenied', 'person', reason ?? 'a person said no')
+const rejected = ({ reason }: ApprovalAnswer): Verdict =>
+  deny('approval', 'ApprovalDenied', 'person', reason ?? 'a person said no')
 
 function heed(answer: PersonAnswer, call: ValidatedCall, { approvalKey, keyByTool }: CallAnalysis): Verdict {
   const { decision, reason, by = 'person' } = answer
@@ -150,7 +154,8 @@ class ConcurrentApproval {
 
   /** When it is the question's turn. */
   async answer(): Promise<ApprovalAnswer | undefined> {
-    return this.#answerable && this.#use(await findApprovals(this.#call, this.#analysis)) ? { decision: 'once' } : undefined
+    return this.#answerable && this.#use(await findApprovals(this.#call, this.#analysis))
+      ? { decision: 'once' } : undefined
   }
 
   #use(approvals: readonly KeptApproval[] | undefined): boolean {
@@ -162,14 +167,18 @@ class ConcurrentApproval {
 }
 
 const withdrawn = () =>
-  new BulkheadError('InteractionAlreadyAnswered', 'An approval that was given to another question answers this one too.')
+  new BulkheadError(
+    'InteractionAlreadyAnswered', 'An approval that was given to another question answers this one too.',
+  )
 
 /** A permit of a stage holds in that stage: it may have ended since the decision. Throws if it has. */
 export function redeemPermits(call: AllowedCall, host: HostContext): void {
   if (!call.session.policy.isStaged) return
   for (const permit of permitsIn(call.decision.verdicts)) {
     const why = permit.redeem(call)
-    if (why !== undefined) throw refuse(call, deny('state-machine', 'ApprovalDenied', `stage ${permit.stage}`, why), host)
+    if (why !== undefined) {
+      throw refuse(call, deny('state-machine', 'ApprovalDenied', `stage ${permit.stage}`, why), host)
+    }
   }
 }
 
@@ -185,7 +194,8 @@ export async function redeemApprovals(call: AllowedCall, host: HostContext): Pro
   throw refuse(call, deny('approval', 'ApprovalDenied', 'approval', 'its approval was revoked before it began'), host)
 }
 
-const SOURCES = { mcp: 'MCP server', openapi: 'OpenAPI document' } as const satisfies Record<ConnectedServer['kind'], string>
+const SOURCES =
+  { mcp: 'MCP server', openapi: 'OpenAPI document' } as const satisfies Record<ConnectedServer['kind'], string>
 
 /** Ends the turn of a call that needs a person, if no one is there and the session wants that. Throws the reason. */
 export function haltIfHeadless(call: RawCall, requestKind: InteractionKind): void {
@@ -211,9 +221,11 @@ function approvalRequest(
     tool: definition.name,
     label: visibleText(definition.label),
     origin: server
-      ? visibleText(`${SOURCES[server.kind]} ${server.name} of the ${origin.layer} configuration: ${whereTo(server, definition.name)}`)
+      ? visibleText(`${serverWords(server, origin)}: ${whereTo(server, definition.name)}`)
       : extensionWords(origin),
-    ...(callers.length > 0 && { calledBy: callers.map((caller) => `${caller.name} of the ${extensionWords(caller.origin)}`) }),
+    ...(callers.length > 0 && {
+      calledBy: callers.map((caller) => `${caller.name} of the ${extensionWords(caller.origin)}`),
+    }),
     approvalKey: visibleText(approvalKey),
     ...(keyByTool && { keyByTool }),
     argumentsText: visibleText(JSON.stringify(args, null, 2), { keepLines: true }),
@@ -226,6 +238,10 @@ function approvalRequest(
   }
 }
 
-const extensionWords = ({ layer, extension, version }: OutcomeOrigin): string => `${layer} extension ${extension} ${version}`
+const extensionWords = ({ layer, extension, version }: OutcomeOrigin): string =>
+  `${layer} extension ${extension} ${version}`
+
+const serverWords = ({ kind, name }: ConnectedServer, { layer }: OutcomeOrigin): string =>
+  `${SOURCES[kind]} ${name} of the ${layer} configuration`
 
 const whereTo = ({ deeds, address }: ConnectedServer, tool: string): string => deeds?.get(tool) ?? address

@@ -13,10 +13,13 @@ import { deny, type Verdict } from '../policy/verdict.ts'
 import { validate } from './receive.ts'
 
 /** The verdicts of every policy, on the arguments as the policies left them. */
-export const evaluateCall = (call: ValidatedCall, host: HostContext): Promise<EvaluatedCall> => evaluate(call, host, makeChange)
+export const evaluateCall = (call: ValidatedCall, host: HostContext): Promise<EvaluatedCall> =>
+  evaluate(call, host, makeChange)
 
 /** Returns the verdict that denies the call if the change cannot be made. */
-function makeChange({ stage, source, reason, args }: ArgumentsChange, call: ValidatedCall, count: number): MadeChange | Verdict {
+function makeChange(
+  { stage, source, reason, args }: ArgumentsChange, call: ValidatedCall, count: number,
+): MadeChange | Verdict {
   const { argumentChanges } = CALL_LIMITS
   if (count >= argumentChanges) {
     const why = `the arguments were changed ${argumentChanges} times, and the ${source} wants to change them again`
@@ -26,7 +29,8 @@ function makeChange({ stage, source, reason, args }: ArgumentsChange, call: Vali
   try {
     return { stage, source, reason, before, after: digestOf(validate(call, args).args) }
   } catch (thrown) {
-    const why = `the ${source} returned arguments that the tool does not accept: ${BulkheadError.from(thrown).message.replace(/\.$/, '')}`
+    const fault = BulkheadError.from(thrown).message.replace(/\.$/, '')
+    const why = `the ${source} returned arguments that the tool does not accept: ${fault}`
     return deny(stage, GUARD_CODES[stage], source, why)
   }
 }
@@ -40,7 +44,9 @@ export function decide(call: EvaluatedCall, host: HostContext): DecidedCall {
   const { verdicts, verdict } = evaluation
   const denied = verdict.action === 'deny' ? undefined : checkBudget(call) ?? checkAudit(host)
   if (!denied) return call.decide(evaluation)
-  return call.decide({ ...evaluation, verdicts: [...verdicts, denied], verdict: denied, answerable: false, approvals: undefined })
+  return call.decide({
+    ...evaluation, verdicts: [...verdicts, denied], verdict: denied, answerable: false, approvals: undefined,
+  })
 }
 
 /** A verdict, not a reservation: the budget is reserved when the call is about to run, and can be spent by then. */
@@ -61,7 +67,8 @@ function checkAudit(host: HostContext): Verdict | undefined {
   return error && { ...deny('audit', error.code, 'audit', error.message), error }
 }
 
-export const isAuditRequired = ({ registry: { settings: { file } } }: HostContext): boolean => file.audit?.require === true
+export const isAuditRequired = ({ registry: { settings: { file } } }: HostContext): boolean =>
+  file.audit?.require === true
 
 /** Call it before the event of the decision. */
 export function beginRecord(call: RawCall, host: HostContext): void {
@@ -92,8 +99,10 @@ export function auditFault(host: HostContext): BulkheadError | undefined {
   return audit.broken && notRecorded(audit.broken)
 }
 
+const REQUIRED = 'the configuration requires an audit (audit.require)'
+
 const noAudit = (): BulkheadError => new BulkheadError('StoreUnavailable',
-  'The configuration requires an audit (audit.require), and this host keeps none. Start it with a store that outlives it.')
+  `This host keeps no audit, and ${REQUIRED}. Start it with a store that outlives it.`)
 
 const notRecorded = (cause: unknown): BulkheadError => new BulkheadError('StoreUnavailable',
-  `The call was not run: the configuration requires an audit (audit.require), and it cannot be written. ${messageOf(cause)}`, { cause })
+  `The call was not run: ${REQUIRED}, and it cannot be written. ${messageOf(cause)}`, { cause })

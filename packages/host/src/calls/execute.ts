@@ -51,7 +51,9 @@ function beginAttempt(call: ClearedCall, host: HostContext): void {
 /** undefined if the result is final: it is none to retry, or attempts or time are spent. */
 function pauseBeforeRetry(call: ClearedCall, result: Reading | BulkheadError): number | undefined {
   const failure = failureOf(result)
-  if (failure === undefined || !mayRetry(failure, call.tool.definition) || call.attempt >= CALL_LIMITS.attempts) return undefined
+  if (failure === undefined || !mayRetry(failure, call.tool.definition) || call.attempt >= CALL_LIMITS.attempts) {
+    return undefined
+  }
   const pauseMs = backoffMs(call.attempt)
   call.leftMs -= pauseMs
   return call.leftMs > 0 ? pauseMs : undefined
@@ -65,7 +67,8 @@ function failureOf(result: Reading | BulkheadError): Failure | undefined {
 
 function finish(call: ClearedCall, result: Reading | BulkheadError): ExecutedCall {
   const failure = failureOf(result)
-  const isSpent = failure?.class === 'ToolTransient' && call.attempt >= CALL_LIMITS.attempts && mayRetry(failure, call.tool.definition)
+  const isSpent = failure?.class === 'ToolTransient' && call.attempt >= CALL_LIMITS.attempts
+    && mayRetry(failure, call.tool.definition)
   const last = isSpent ? attemptsSpent(call.name, failure) : result
   if (last instanceof BulkheadError) throw last
   return call.answer(last)
@@ -86,14 +89,16 @@ export interface Failure extends Pick<OutcomeError, 'class' | 'retryable'> {
 
 /** A second attempt of the same call would have no time left, meet the same fault, or ask a person twice. */
 const FINAL: ReadonlySet<ErrorCode> = new Set([
-  'ExecutionTimeout', 'CompartmentStartFailed', 'CompartmentStartTimeout', 'NoPlaceFree', 'LifecycleFailure', 'LifecycleTimeout',
+  'ExecutionTimeout', 'CompartmentStartFailed', 'CompartmentStartTimeout', 'NoPlaceFree', 'LifecycleFailure',
+  'LifecycleTimeout',
   'CompartmentQuarantined', 'MaxRetriesExceeded', 'InteractionTimeout', 'TooManyCalls',
   'ServerUnavailable',
 ])
 
 /** Codes of faults that last. */
 const LASTING: ReadonlySet<ErrorCode> = new Set([
-  'NotFound', 'InputInvalid', 'CapabilityDenied', 'CommandRejected', 'BudgetExhausted', 'EnvNameNotSet', 'EnvNameUndeclared',
+  'NotFound', 'InputInvalid', 'CapabilityDenied', 'CommandRejected', 'BudgetExhausted', 'EnvNameNotSet',
+  'EnvNameUndeclared',
 ])
 
 /** Messages of faults that last, from tools that use no codes and report every error as transient. */

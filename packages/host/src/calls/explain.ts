@@ -59,8 +59,11 @@ export async function explainCall(proposal: Proposal, host: HostContext): Promis
 /** The call was refused before the policies were evaluated, or could not be evaluated. */
 function explainRefusal(call: RawCall, { code, message }: BulkheadError): Explanation {
   const stage = stageReached(call)
-  const chain: readonly ExplainedStep[] = [...checkedSteps(call), { stage, action: 'deny', source: code, reason: message }]
-  return conclude(call, { decision: 'deny', code, approvalKey: null, approvals: [], chain, remedies: remedies(stage, code) })
+  const chain: readonly ExplainedStep[] =
+    [...checkedSteps(call), { stage, action: 'deny', source: code, reason: message }]
+  return conclude(
+    call, { decision: 'deny', code, approvalKey: null, approvals: [], chain, remedies: remedies(stage, code) },
+  )
 }
 
 /** Each step fills in a field of the call. */
@@ -76,7 +79,9 @@ function checkedSteps({ name, tool, args }: RawCall): readonly ExplainedStep[] {
   const found = `"${name}" is the tool of ${extension} ${version} in the ${layer} layer`
   return [
     { stage: 'resolve', action: 'pass', source: 'registry', reason: found },
-    ...(args ? [{ stage: 'validate', action: 'pass', source: 'input schema', reason: 'the arguments satisfy it' } as const] : []),
+    ...(args ? [
+      { stage: 'validate', action: 'pass', source: 'input schema', reason: 'the arguments satisfy it' } as const,
+    ] : []),
   ]
 }
 
@@ -99,7 +104,8 @@ function explainDecision(call: DecidedCall, host: HostContext): Explanation {
   ]
   // A rule answers what the mode asks, but not what a tool that acts on this machine asks.
   const answeredByRule = verdicts.every(({ action, stage }) => action !== 'ask' || stage === 'security-mode')
-  const deciding = [final, ...verdicts].filter(({ action }) => action === decision || (final.source === 'headless' && action === 'ask'))
+  const deciding = [final, ...verdicts]
+    .filter(({ action }) => action === decision || (final.source === 'headless' && action === 'ask'))
   const hints = decision === 'allow' ? [] : deciding.flatMap(({ stage, code: own, source }) =>
     remedies(stage, own, { source, tool: call.tool.name, keyByTool, answeredByRule, approvalKey }))
   return conclude(call, {

@@ -74,4 +74,5 @@ function withData(body: OutcomeBody, data: Json): OutcomeBody | undefined {
   return { type: 'error', error_text: data, error: { code, class: errorClass, retryable }, ...rest }
 }
 
-const digestOf = (body: OutcomeBody): string => hash('sha256', JSON.stringify(body.type === 'output' ? body.data : body.error_text))
+const digestOf = (body: OutcomeBody): string =>
+  hash('sha256', JSON.stringify(body.type === 'output' ? body.data : body.error_text))

@@ -24,7 +24,9 @@ export async function runBeforeHooks(call: BudgetedCall, { clock }: HostContext)
       answer = isPromiseLike(pending) ? await inTime(pending, call, clock) : pending
     } catch (thrown) {
       call.throwIfCancelled()
-      throw new BulkheadError('HookVetoed', `The call of "${call.tool.name}" was skipped: a before-hook failed: ${messageOf(thrown)}.`)
+      throw new BulkheadError(
+        'HookVetoed', `The call of "${call.tool.name}" was skipped: a before-hook failed: ${messageOf(thrown)}.`,
+      )
     }
     if (answer === false) throw new BulkheadError('HookVetoed', SKIPPED_BY_HOOK)
   }
@@ -52,12 +54,15 @@ export function observe(hookPoint: keyof Observers, call: RawCall, host: HostCon
   }
 }
 
-function contextOf(hookPoint: keyof Observers, call: RawCall, host: HostContext, { result = null, error = null }: Seen): HookContext {
+function contextOf(
+  hookPoint: keyof Observers, call: RawCall, host: HostContext, { result = null, error = null }: Seen,
+): HookContext {
   const { session, attempt, args = null } = call
   return Object.freeze({
     hookPoint, toolName: call.name, callId: call.id, parameters: args, role: session.policy.role ?? DEFAULT_ROLE,
     result: freezeDeep(result), error: error && Object.freeze(error),
-    durationMs: Math.round(host.clock.monotonic() - call.startedAt), attempt, workspace: host.workspace, sessionId: session.id,
+    durationMs: Math.round(host.clock.monotonic() - call.startedAt), attempt, workspace: host.workspace,
+    sessionId: session.id,
   })
 }
 
@@ -73,7 +78,8 @@ export function notify(name: string, { events }: Pick<HostContext, 'events'>, ho
 }
 
 const DENIALS: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
-  'CapabilityDenied', 'RoleDenied', 'RuleDenied', 'WatchdogDenied', 'GuardDenied', 'ArgumentsUnsettled', 'ApprovalDenied',
+  'CapabilityDenied', 'RoleDenied', 'RuleDenied', 'WatchdogDenied', 'GuardDenied', 'ArgumentsUnsettled',
+  'ApprovalDenied',
 ])
 
 /** The observers of an error that ended a call before its tool ran. */
@@ -91,7 +97,9 @@ export function passUpdate(call: ClearedCall, host: HostContext, update: Json): 
   const view = viewOf(call, call.decision.analysis.approvalKey)
   if (!all.every((hooks) => mayPass(hooks, view, host, partial))) return
   host.events.emit({ type: 'ToolInvocationUpdated', ...eventFields(call), partial })
-  for (const hooks of all) notify('afterToolExecutionUpdate', host, () => hooks.afterToolExecutionUpdate?.(view, partial))
+  for (const hooks of all) {
+    notify('afterToolExecutionUpdate', host, () => hooks.afterToolExecutionUpdate?.(view, partial))
+  }
 }
 
 function mayPass(hooks: Hooks, view: CallView, host: HostContext, partial: Json): boolean {
@@ -154,7 +162,8 @@ export class HookChain {
 
 const HOOKS: OptionForms<Hooks> = {
   beforeToolExecution: forms.method, afterToolExecution: forms.method, beforeToolExecutionUpdate: forms.method,
-  afterToolExecutionUpdate: forms.method, onBeforeTool: forms.method, onAfterTool: forms.method, onToolError: forms.method,
+  afterToolExecutionUpdate: forms.method, onBeforeTool: forms.method, onAfterTool: forms.method,
+  onToolError: forms.method,
   onPermissionDenied: forms.method, onTokenBudgetExceeded: forms.method, onToolsDisabled: forms.method,
 }
 

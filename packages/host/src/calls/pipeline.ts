@@ -25,7 +25,8 @@ export async function runCall(proposal: Proposal, host: HostContext): Promise<Ou
     if (auditFault(host)) await retryAudit(call, host)
     // No await between decision and reservation, so that calls of one tick cannot spend the same budget.
     const decided = decide(evaluated, host)
-    const allowed = decided.decision.verdict.action === 'ask' ? await askPerson(decided, host) : requireAllowed(decided, host)
+    const allowed = decided.decision.verdict.action === 'ask'
+      ? await askPerson(decided, host) : requireAllowed(decided, host)
     ended = await perform(allowed, host)
   } catch (thrown) {
     ended = BulkheadError.from(thrown)
@@ -84,7 +85,9 @@ export function check(call: RawCall): ValidatedCall {
 function open(call: ValidatedCall, host: HostContext): ValidatedCall {
   if (host.events.hears('ToolInvocationProposed')) {
     const { args, parent } = call
-    host.events.emit({ type: 'ToolInvocationProposed', ...eventFields(call), args, ...(parent && { parentCallId: parent.callId }) })
+    host.events.emit({
+      type: 'ToolInvocationProposed', ...eventFields(call), args, ...(parent && { parentCallId: parent.callId }),
+    })
   }
   call.journal = host.journal.open(call)
   return call

@@ -52,15 +52,20 @@ const repeatable = (value: unknown): string =>
 export function receive(call: RawCall): ReceivedCall {
   const { id, name, timeoutMs, fault } = call.request
   // An id that had to be cut or repaired cannot be answered under.
-  if (id === '' || id !== call.id) throw malformed(`The call needs an id: a string of 1 to ${CALL_LIMITS.idChars} characters`, '/id')
+  if (id === '' || id !== call.id) {
+    throw malformed(`The call needs an id: a string of 1 to ${CALL_LIMITS.idChars} characters`, '/id')
+  }
   if (typeof name !== 'string' || name === '') throw malformed('The call needs the name of a tool', '/name')
   if (fault !== undefined) throw fault
   if (timeoutMs === undefined) return call.accept(undefined)
-  if (typeof timeoutMs === 'number' && timeoutMs >= 1 && timeoutMs <= CALL_LIMITS.maxTimeoutMs) return call.accept(timeoutMs)
+  if (typeof timeoutMs === 'number' && timeoutMs >= 1 && timeoutMs <= CALL_LIMITS.maxTimeoutMs) {
+    return call.accept(timeoutMs)
+  }
   throw malformed(`timeoutMs must be a number from 1 to ${CALL_LIMITS.maxTimeoutMs}`, '')
 }
 
-const malformed = (message: string, path: string) => new BulkheadError('InputInvalid', `${message}.`, { data: { path } })
+const malformed = (message: string, path: string) =>
+  new BulkheadError('InputInvalid', `${message}.`, { data: { path } })
 
 /**
  * Finds the tool. From here on the call means this tool of this origin, whatever is registered later. Throws if there
@@ -135,20 +140,25 @@ function checkArguments(sent: JsonObject, check: SchemaCheck, chars: number): Ch
     if (without === undefined) return { fault }
     // A required member is not missing: it is null.
     const next = check(without, chars)
-    if (next?.keyword === 'required' && next.path === parentOf(fault.path) && isAbout(next, fault.path)) return { fault }
+    if (next?.keyword === 'required' && next.path === parentOf(fault.path) && isAbout(next, fault.path)) {
+      return { fault }
+    }
     args = without
   }
 }
 
 const parentOf = (path: string): string => path.slice(0, path.lastIndexOf('/'))
 
-const isAbout = ({ member }: SchemaFault, path: string): boolean => member !== undefined && path.endsWith(pointerStep(member))
+const isAbout = ({ member }: SchemaFault, path: string): boolean =>
+  member !== undefined && path.endsWith(pointerStep(member))
 
 /** Returns undefined if the path does not lead to a member that is null. */
 function withoutNull(value: Json, path: string): JsonObject | undefined {
   if (path === '') return undefined
   const [, first, ...rest] = path.split('/')
-  return removed(value, [first!, ...rest].map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'))) as JsonObject | undefined
+  return removed(
+    value, [first!, ...rest].map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~')),
+  ) as JsonObject | undefined
 }
 
 function removed(value: Json | undefined, [key, ...rest]: readonly string[]): Json | undefined {

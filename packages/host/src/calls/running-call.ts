@@ -79,7 +79,9 @@ export class RunningCall implements ToolInvocation, Running, Cancelled {
   get questions(): QuestionLog {
     if (this.#questions === undefined) {
       const { resumption } = this.call.scope
-      this.#questions = new QuestionLog(resumption !== undefined && resumption.identity === identityOf(this.call) ? resumption.asked : [])
+      this.#questions = new QuestionLog(
+        resumption !== undefined && resumption.identity === identityOf(this.call) ? resumption.asked : [],
+      )
     }
     return this.#questions
   }
@@ -148,7 +150,8 @@ export async function askForTool(
   if (known !== undefined) return { status: 'accepted', value: known }
   const resumeTime = pauseFor(running)
   try {
-    const response = await call.session.interactions.raise(question, source, AbortSignal.any([signal, running.signal]), call.id)
+    const response =
+      await call.session.interactions.raise(question, source, AbortSignal.any([signal, running.signal]), call.id)
     if (response.status === 'timeout') await pauseCall(running, question)
     questions.note(question, response.status === 'accepted' ? response.value : undefined)
     return response
@@ -169,7 +172,8 @@ async function pauseCall(running: RunningCall, question: InteractionRequest): Pr
   if (!paused || call.parent || !PAUSABLE.has(question.kind) || !('prompt' in question)) return
   const id = await paused.keep(call, question, running.questions.asked)
   const message = `The tool "${call.tool.name}" waits for an answer: ${question.prompt}`
-  const reason = new BulkheadError('ClarificationNeeded', message, { data: { paused: id, question: { ...question } } as never })
+  const reason =
+    new BulkheadError('ClarificationNeeded', message, { data: { paused: id, question: { ...question } } as never })
   running.end(reason)
   throw reason
 }

@@ -38,7 +38,10 @@ export function endingOf(call: RawCall, ended: ExecutedCall | BulkheadError, hos
 
 function wholeOrRefused(body: OutcomeBody, outputBytes: number): OutcomeBody {
   if (isWhole(body, outputBytes)) return body
-  return errorBody(new BulkheadError('OutputTooLarge', `The result has more than ${outputBytes} bytes. Ask for less, or raise outputBytes.`, { data: { limit: 'outputBytes' } }))
+  return errorBody(new BulkheadError(
+    'OutputTooLarge', `The result has more than ${outputBytes} bytes. Ask for less, or raise outputBytes.`,
+    { data: { limit: 'outputBytes' } },
+  ))
 }
 
 /** Observers see a success, and a refusal before the tool ran. */
@@ -84,7 +87,9 @@ function metadataOf(call: RawCall, claimed: CarriedMetadata, { clock }: HostCont
 }
 
 /** The end of every call: one outcome and one event, and the hooks are notified. */
-export function settle(call: RawCall, { body, claimed, whole }: Ending, saved: SavedResult | undefined, host: HostContext): Outcome {
+export function settle(
+  call: RawCall, { body, claimed, whole }: Ending, saved: SavedResult | undefined, host: HostContext,
+): Outcome {
   const known = metadataOf(call, claimed, host)
   const metadata = whole === undefined ? known : { ...known, truncated: true, ...saved }
   const outcome: Outcome = body.type === 'output' ? { ...body, metadata } : { ...body, metadata }
@@ -100,14 +105,17 @@ function announce(call: RawCall, outcome: Outcome, { events }: HostContext): voi
   if (outcome.type === 'output') {
     if (events.hears('ToolInvocationSucceeded')) {
       const { session: { id: sessionId }, id: callId, name: tool, tool: entry } = call
-      events.emit({ type: 'ToolInvocationSucceeded', sessionId, callId, tool, origin: entry?.origin ?? null, durationMs })
+      events.emit({
+        type: 'ToolInvocationSucceeded', sessionId, callId, tool, origin: entry?.origin ?? null, durationMs,
+      })
     }
     return
   }
   const { error: { code: errorCode, class: errorClass }, error_text: message } = outcome
   if (wasCancelled(outcome)) {
     return events.emit({
-      type: 'ToolInvocationCancelled', ...eventFields(call), durationMs, attempt: outcome.metadata.attempt, errorCode, reason: message,
+      type: 'ToolInvocationCancelled', ...eventFields(call), durationMs, attempt: outcome.metadata.attempt, errorCode,
+      reason: message,
     })
   }
   events.emit({ type: 'ToolInvocationFailed', ...eventFields(call), durationMs, errorClass, errorCode, message })

@@ -24,11 +24,14 @@ function firstEntries(data: Json, maxEntries: number): Json {
   if (typeof data !== 'object' || data === null) return data
   const isLong = (value: Json): value is readonly Json[] => Array.isArray(value) && value.length > maxEntries
   if (!Object.values(data).some(isLong)) return data
-  return Object.fromEntries(Object.entries(data).map(([key, value]) => [key, isLong(value) ? value.slice(0, maxEntries) : value]))
+  return Object.fromEntries(
+    Object.entries(data).map(([key, value]) => [key, isLong(value) ? value.slice(0, maxEntries) : value]),
+  )
 }
 
 /** Whether it has at most so many bytes as JSON. */
-export const isWhole = (body: OutcomeBody, maxBytes: number): boolean => jsonBytes(body as unknown as Json, maxBytes, exactly) <= maxBytes
+export const isWhole = (body: OutcomeBody, maxBytes: number): boolean =>
+  jsonBytes(body as unknown as Json, maxBytes, exactly) <= maxBytes
 
 function truncateBytes(body: OutcomeBody, maxBytes: number): Truncated {
   const proper = truncateProper(body, maxBytes)
@@ -49,7 +52,8 @@ function truncateBeside(body: OutcomeBody, maxBytes: number): Truncated {
   let cut = body
   if (body.details !== undefined) cut = { ...cut, details: bounded(body.details) }
   if (body.completion !== undefined) {
-    const texts = Object.entries(body.completion).map(([key, value]) => [key, typeof value === 'string' ? bounded(value) : value])
+    const texts = Object.entries(body.completion)
+      .map(([key, value]) => [key, typeof value === 'string' ? bounded(value) : value])
     cut = { ...cut, completion: Object.fromEntries(texts) as Completion }
   }
   // A paused call needs all of its question, which the host has limited.
@@ -71,7 +75,8 @@ function truncateProper(body: OutcomeBody, maxBytes: number): Truncated {
   const head = typeof main === 'string' ? headOfText(main, maxBytes) : headOf(main, { left: maxBytes }) ?? null
   const wholes = isMany ? [JSON.stringify(body.content, null, 2)] : textBytes > maxBytes ? texts : []
   return {
-    body: body.type === 'output' ? { ...body, ...content, data: head } : { ...body, ...content, error_text: String(head) },
+    body: body.type === 'output'
+      ? { ...body, ...content, data: head } : { ...body, ...content, error_text: String(head) },
     whole: [...wholes, ...(isLong ? [wholeOf(main, head)] : [])].join('\n'),
   }
 }
@@ -117,7 +122,9 @@ function jsonBytes(value: Json, enough: number, textBytes: TextBytes): number {
   // A bracket, and a separator after each member.
   let bytes = 1
   if (Array.isArray(value)) {
-    for (let index = 0; index < value.length && bytes <= enough; index++) bytes += 1 + jsonBytes(value[index], enough - bytes, textBytes)
+    for (let index = 0; index < value.length && bytes <= enough; index++) {
+      bytes += 1 + jsonBytes(value[index], enough - bytes, textBytes)
+    }
     return Math.max(bytes, 2)
   }
   // Not Object.entries: most members of a very large object are not read.

@@ -23,7 +23,7 @@ const TOO_SLOW = faultOf(`takes longer than ${CHECK_MS} ms to validate; send les
 const TOO_DEEP = faultOf('is nested too deep to validate; send less')
 
 interface CompileOptions {
-  /** From a server or an OpenAPI document: a pattern that cannot run in linear time is shown to the model and not run. */
+  /** From a server or OpenAPI document: a pattern that needs more than linear time is shown to the model, not run. */
   readonly fromServer?: boolean
 }
 

@@ -34,12 +34,16 @@ export function openSlot(sources: SlotSources): StateAccess {
       const stored = readRecord(record, id, key)
       if (isPresent(stored)) return stored
       const settled = await settleDrift(stored, key, sources)
-      if (settled === stored || await replace(settled, (now) => now !== undefined && canonicalJson(now) === canonicalJson(record))) return settled
+      const isUnchanged = (now: Json | undefined) =>
+        now !== undefined && canonicalJson(now) === canonicalJson(record)
+      if (settled === stored || await replace(settled, isUnchanged)) return settled
     }
   }
   const isPresent = ({ slotVersion }: StoredState) => slotVersion === slot.slotVersion
   /** Resolves with whether the state was replaced. */
-  const replace = async ({ slotVersion, data }: StoredState, mayGo: (now: Json | undefined) => boolean): Promise<boolean> => {
+  const replace = async (
+    { slotVersion, data }: StoredState, mayGo: (now: Json | undefined) => boolean,
+  ): Promise<boolean> => {
     let isReplaced = false
     await store.update('state', key, (now) => {
       isReplaced = mayGo(now)
@@ -53,13 +57,17 @@ export function openSlot(sources: SlotSources): StateAccess {
       const fault = findJsonFault(data) ?? check(data)
       if (fault) {
         const { path, message } = fault
-        throw new BulkheadError('StateInvalid', `The state of "${id}"${atPointer(path)} ${message}.`, { data: { path } })
+        throw new BulkheadError(
+          'StateInvalid', `The state of "${id}"${atPointer(path)} ${message}.`, { data: { path } },
+        )
       }
       await order.run(never, async () => {
         const state = { slotVersion: slot.slotVersion, data }
         // This version must not overwrite state that it rejects or cannot migrate.
+        const mayOverwrite = (now: Json | undefined) =>
+          now === undefined || slot.driftPolicy === 'warn' || isPresent(readRecord(now, id, key))
         do await current()
-        while (!await replace(state, (now) => now === undefined || slot.driftPolicy === 'warn' || isPresent(readRecord(now, id, key))))
+        while (!await replace(state, mayOverwrite))
       })
     },
   }
@@ -72,8 +80,11 @@ async function settleDrift(stored: StoredState, key: string, sources: SlotSource
   events.emit({ type: 'StateSlotDrift', extensionId, storedVersion, currentVersion, decision })
   if (decision === 'warn') return stored
   if (decision === 'reject') {
-    const message = `The stored state of "${extensionId}" (the record ${key}) is of version ${storedVersion} and the extension has ${currentVersion}.`
-    throw new BulkheadError('SlotDriftRejected', message, { data: { extension: extensionId, key, storedVersion, currentVersion } })
+    const message = `The stored state of "${extensionId}" (the record ${key}) has version ${storedVersion}, `
+      + `and the extension has ${currentVersion}.`
+    throw new BulkheadError(
+      'SlotDriftRejected', message, { data: { extension: extensionId, key, storedVersion, currentVersion } },
+    )
   }
   return migrateSlot(stored, { ...sources, extensionId })
 }
@@ -87,7 +98,10 @@ function slotKey({ descriptor: { id, layer }, workspace }: SlotSources): string 
 function readRecord(stored: Json, id: string, key: string): StoredState {
   const { slotVersion, data = null } = isJsonObject(stored) ? stored : {}
   if (typeof slotVersion === 'string') return { slotVersion, data }
-  throw new BulkheadError('SlotVersionMissing', `The stored state of "${id}" (the record ${key}) has no version.`, { data: { extension: id, key } })
+  throw new BulkheadError(
+    'SlotVersionMissing', `The stored state of "${id}" (the record ${key}) has no version.`,
+    { data: { extension: id, key } },
+  )
 }
 
 export interface MigrationSources {
@@ -110,7 +124,9 @@ async function migrateSlot(stored: StoredState, sources: MigrationSources): Prom
   const failed = (why: string, cause?: unknown) => {
     const from = `The state of "${extensionId}" of version ${stored.slotVersion}`
     const data = { extension: extensionId, storedVersion: stored.slotVersion, currentVersion: slotVersion }
-    return new BulkheadError('SlotMigrationFailed', `${from} could not be brought to ${slotVersion}: ${why}.`, { cause, data })
+    return new BulkheadError(
+      'SlotMigrationFailed', `${from} could not be brought to ${slotVersion}: ${why}.`, { cause, data },
+    )
   }
   const answer = await askInTime(stored, sources).catch((thrown: unknown) => {
     throw failed(messageOf(thrown).replace(/\.$/, ''), thrown)

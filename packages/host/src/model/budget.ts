@@ -44,7 +44,9 @@ export class Budget implements BudgetSource {
   check(tokens: number): BudgetFault | undefined {
     const { tokens: tokenLimit = Infinity, calls: callLimit = Infinity } = this.#limits
     if (this.#calls + 1 > callLimit) {
-      return exhausted(`All ${callLimit} calls of this workflow are used up.`, { limit: 'calls', of: callLimit, left: 0 })
+      return exhausted(
+        `All ${callLimit} calls of this workflow are used up.`, { limit: 'calls', of: callLimit, left: 0 },
+      )
     }
     if (this.#tokens + tokens > tokenLimit) {
       const left = Math.max(0, tokenLimit - this.#tokens)

@@ -99,7 +99,8 @@ export class CancelScope {
 }
 
 const WHO: Readonly<Record<CancelReason, string>> = {
-  user: 'was cancelled', parent: 'was cancelled together with what it belongs to', cap: 'was cancelled because a limit was met',
+  user: 'was cancelled', parent: 'was cancelled together with what it belongs to',
+  cap: 'was cancelled because a limit was met',
 }
 
 /** Any other reason cancels as well. */

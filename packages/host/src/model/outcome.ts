@@ -29,7 +29,9 @@ export const SKIPPED_BY_HOOK = 'Tool execution skipped by before_tool_execution 
 const FIXED_TEXTS: ReadonlySet<string> = new Set([SKIPPED_BY_STEERING, SKIPPED_BY_HOOK])
 
 function completionOf(error: BulkheadError): Completion {
-  if (error.code === 'ClarificationNeeded') return { terminal: true, nextAction: 'clarification_needed', message: error.message }
+  if (error.code === 'ClarificationNeeded') {
+    return { terminal: true, nextAction: 'clarification_needed', message: error.message }
+  }
   return endsTheRun(error) ? { terminal: true } : { needsFollowup: true }
 }
 

@@ -62,7 +62,9 @@ export interface RoleFlag {
 }
 
 /** The flag that applies to the tool, or undefined. */
-export function roleFlag(flags: ReadonlyMap<string, boolean>, tool: string, role: string | undefined): RoleFlag | undefined {
+export function roleFlag(
+  flags: ReadonlyMap<string, boolean>, tool: string, role: string | undefined,
+): RoleFlag | undefined {
   const names = role === undefined ? [`allow_${tool}`] : [`allow_${tool}_${role}`, `allow_${tool}`]
   const name = names.find((candidate) => flags.has(candidate))
   return name === undefined ? undefined : { name, allowed: flags.get(name)! }
@@ -85,7 +87,8 @@ const scopedRules = (layer: LayerConfig): ScopedRule[] => (layer.config.rules ??
 
 /** The JSON Pointer of an entry as it was written: invalid entries before it were omitted. */
 export function writtenPlace({ omitted = [] }: Pick<LayerConfig, 'omitted'>, list: string, index: number): string {
-  const missing = omitted.flatMap((pointer) => pointer.startsWith(`${list}/`) ? [Number(pointer.slice(list.length + 1))] : [])
+  const missing = omitted
+    .flatMap((pointer) => pointer.startsWith(`${list}/`) ? [Number(pointer.slice(list.length + 1))] : [])
   const written = missing.toSorted((a, b) => a - b).reduce((place, gap) => gap <= place ? place + 1 : place, index)
   return `${list}/${written}`
 }
@@ -131,7 +134,8 @@ function limitsFrom(...later: readonly (PartialLimits | undefined)[]): Compartme
 /** The extension's configuration, overridden by the keys of its tools, without the keys that the host reads. */
 function configOf(descriptor: ExtensionDescriptor, settings: Settings): JsonObject {
   const { id, manifest } = descriptor
-  const ofExtension = Object.entries(settings.extension(id).config ?? {}).filter(([key]) => !isCommonKey(key, descriptor))
+  const ofExtension = Object.entries(settings.extension(id).config ?? {})
+    .filter(([key]) => !isCommonKey(key, descriptor))
   const ofTools = manifest.tools.flatMap(({ name }) =>
     Object.entries(settings.tool(name)).filter(([key]) => key !== 'enabled' && key !== 'timeoutMs'))
   return Object.fromEntries([...ofExtension, ...ofTools]) as JsonObject

@@ -43,7 +43,8 @@ export function unknownNames(namings: readonly Naming[], known: KnownNames): rea
   return namings.flatMap((naming) => {
     const { layer, location } = naming
     return findings(naming, known).map((finding): Diagnostic => ({
-      severity: 'warning', stage: 'configSchema', code: 'ConfigInvalid', layer: layer === 'embedder' ? 'bundled' : layer, extensionId: null,
+      severity: 'warning', stage: 'configSchema', code: 'ConfigInvalid',
+      layer: layer === 'embedder' ? 'bundled' : layer, extensionId: null,
       location, ...finding,
     }))
   })
@@ -51,13 +52,17 @@ export function unknownNames(namings: readonly Naming[], known: KnownNames): rea
 
 function findings(naming: Naming, known: KnownNames): readonly Finding[] {
   const { rules = [], tools = {}, allowlist = [], roles = {}, extensions = {}, policy = {} } = naming.config
-  const at = (path: string, found: Omit<Finding, 'path'> | undefined): readonly Finding[] => found ? [{ path, ...found }] : []
+  const at = (path: string, found: Omit<Finding, 'path'> | undefined): readonly Finding[] =>
+    found ? [{ path, ...found }] : []
   return [
     ...rules.flatMap(({ permission, action }, index) =>
       at(`${writtenPlace(naming, '/rules', index)}/permission`, unknownPermission(permission, action, known))),
     ...Object.keys(tools).flatMap((name) => at(`/tools${pointerStep(name)}`, unknownTool(name, known))),
-    ...allowlist.flatMap((entry, index) => at(writtenPlace(naming, '/allowlist', index), unknownTool(entry.replace(/:.*$/s, ''), known))),
-    ...Object.keys(roles).flatMap((flag) => at(`/roles${pointerStep(flag)}`, unknownRole(flag.replace(/^allow_/, ''), known))),
+    ...allowlist.flatMap(
+      (entry, index) => at(writtenPlace(naming, '/allowlist', index), unknownTool(entry.replace(/:.*$/s, ''), known)),
+    ),
+    ...Object.keys(roles)
+      .flatMap((flag) => at(`/roles${pointerStep(flag)}`, unknownRole(flag.replace(/^allow_/, ''), known))),
     ...Object.keys(extensions).flatMap((id) => at(`/extensions${pointerStep(id)}`, unknownExtension(id, known))),
     ...(['identities', 'scopes'] as const).flatMap((part) => Object.keys(policy[part] ?? {}).flatMap((key) =>
       at(`/policy/${part}${pointerStep(key)}`, unknownExtension(key, known)))),
@@ -68,14 +73,19 @@ function findings(naming: Naming, known: KnownNames): readonly Finding[] {
 /** A rule may name a tool of a server by where it comes from. */
 const SOURCE = /^((?:mcp|openapi):[^:]+):/
 
-function unknownPermission(permission: string, action: RuleAction, known: KnownNames): Omit<Finding, 'path'> | undefined {
+function unknownPermission(
+  permission: string, action: RuleAction, known: KnownNames,
+): Omit<Finding, 'path'> | undefined {
   if (known.tools.has(permission) || (RULE_CAPABILITIES as readonly string[]).includes(permission)) return undefined
   const server = SOURCE.exec(permission)?.[1]
   if (server !== undefined) return unknownSource(permission, server, known)
   const family = capabilitiesMeant(permission)
   if (family !== undefined) {
-    const meanwhile = action === 'allow' ? 'This rule allows nothing' : `Until it is corrected, the rule applies to ${family.join(' and ')}`
-    return { message: `No capability is called "${visibleText(permission)}". ${meanwhile}.`, cure: nameOne(permission, family) }
+    const meanwhile = action === 'allow'
+      ? 'This rule allows nothing' : `Until it is corrected, the rule applies to ${family.join(' and ')}`
+    return {
+      message: `No capability is called "${visibleText(permission)}". ${meanwhile}.`, cure: nameOne(permission, family),
+    }
   }
   if (permission.includes('*')) {
     const isMatched = [...known.tools, ...known.sources].some((name) => matchSegment(permission, name))
@@ -84,23 +94,32 @@ function unknownPermission(permission: string, action: RuleAction, known: KnownN
   return unknownTool(permission, known, RULE_CAPABILITIES)
 }
 
-function unknownTool(name: string, known: KnownNames, others: readonly string[] = []): Omit<Finding, 'path'> | undefined {
+function unknownTool(
+  name: string, known: KnownNames, others: readonly string[] = [],
+): Omit<Finding, 'path'> | undefined {
   if (known.tools.has(name)) return undefined
   const meant = canonicalToolName(name, known.isOffered)
   if (meant !== name) {
-    return { message: `No tool is called "${visibleText(name)}" here, so this says nothing of "${meant}", which others call so.`, cure: `Name "${meant}".` }
+    const message = `No tool is called "${visibleText(name)}" here. This entry does not apply to "${meant}".`
+    return { message, cure: `Name "${meant}".` }
   }
   return mayComeFromServer(name, known) ? undefined : nothingCalled('tool', name, [...known.tools, ...others])
 }
 
 /** Which tools a server offers is not known before it was reached. */
 const mayComeFromServer = (name: string, { servers, sources }: KnownNames): boolean => [...servers].some((server) =>
-  name.startsWith(`${server.replace(/^[^:]*:/, '')}_`) && ![...sources].some((source) => source.startsWith(`${server}:`)))
+  name.startsWith(`${server.replace(/^[^:]*:/, '')}_`)
+    && ![...sources].some((source) => source.startsWith(`${server}:`)))
 
-function unknownSource(source: string, server: string, { servers, sources }: KnownNames): Omit<Finding, 'path'> | undefined {
-  if (!servers.has(server) && ![...servers].some((name) => matchSegment(server, name))) return nothingCalled('server', server, servers)
+function unknownSource(
+  source: string, server: string, { servers, sources }: KnownNames,
+): Omit<Finding, 'path'> | undefined {
+  if (!servers.has(server) && ![...servers].some((name) => matchSegment(server, name))) {
+    return nothingCalled('server', server, servers)
+  }
   const offered = [...sources].filter((each) => each.startsWith(`${server}:`))
-  return offered.length === 0 || offered.some((each) => matchSegment(source, each)) ? undefined : nothingCalled('tool', source, offered)
+  return offered.length === 0 || offered.some((each) => matchSegment(source, each))
+    ? undefined : nothingCalled('tool', source, offered)
 }
 
 /** `tool` or `tool_role`: where a role begins is not marked, so every beginning is tried. */
@@ -116,7 +135,8 @@ function unknownRole(flag: string, known: KnownNames): Omit<Finding, 'path'> | u
 /** An id, the beginning of one with * behind it, or an npm scope, which extensions do not tell. */
 function unknownExtension(key: string, { extensions, servers }: KnownNames): Omit<Finding, 'path'> | undefined {
   if (key.startsWith('@') || [...extensions].some((id) => matchSegment(key, id))) return undefined
-  const isServer = [...servers].some((server) => matchSegment(key, server.replace(':', '-').toLowerCase().replaceAll('_', '-')))
+  const isServer = [...servers]
+    .some((server) => matchSegment(key, server.replace(':', '-').toLowerCase().replaceAll('_', '-')))
   return isServer ? undefined : nothingCalled('extension', key, extensions)
 }
 
@@ -127,12 +147,16 @@ function unknownOffer(name: string, { isOffered }: KnownNames): Omit<Finding, 'p
   return { message: `No tool is called "${visibleText(name)}" here, so the session is offered none for it.`, cure }
 }
 
-const nothingCalled = (kind: 'tool' | 'extension' | 'server', name: string, names: Iterable<string>): Omit<Finding, 'path'> => ({
-  message: `No ${kind} is called "${visibleText(name)}" here, so this applies to nothing now. It stays in force for one that is installed later.`,
-  cure: nameOne(name, names),
-})
+function nothingCalled(
+  kind: 'tool' | 'extension' | 'server', name: string, names: Iterable<string>,
+): Omit<Finding, 'path'> {
+  const message = `No ${kind} is called "${visibleText(name)}" here, so this applies to nothing now. `
+    + 'It stays in force for one that is installed later.'
+  return { message, cure: nameOne(name, names) }
+}
 
 function nameOne(name: string, names: Iterable<string>): string {
   const [nearest] = closeNames(name.replace(/\*$/, ''), names)
-  return nearest === undefined ? 'Name it as `bulkhead tools` lists it, or remove the entry.' : `Did you mean "${nearest}"?`
+  return nearest === undefined
+    ? 'Name it as `bulkhead tools` lists it, or remove the entry.' : `Did you mean "${nearest}"?`
 }

@@ -17,7 +17,11 @@ import { ask, deny } from './verdict.ts'
  */
 export function analyzeCall(call: ValidatedCall, host: HostContext): CallAnalysis | undefined {
   const reader = host.argumentsReaders.get(call.tool.name)
-  if (reader) return analysisOf(readSafely(() => reader(call.args, host), call.tool.name), call.tool.origin.layer === 'bundled', host)
+  if (reader) {
+    return analysisOf(
+      readSafely(() => reader(call.args, host), call.tool.name), call.tool.origin.layer === 'bundled', host,
+    )
+  }
   const { name, approvalKey: template, extension } = call.tool
   if (template) return analysisByKey(template(call.args))
   return extension.compartment && !extension.compartment.offers.approvalKeys.has(name) ? analysisByKey(name) : undefined
@@ -25,7 +29,8 @@ export function analyzeCall(call: ValidatedCall, host: HostContext): CallAnalysi
 
 /** `isBundled`: only a tool that ships with the host is known to do what its arguments say. */
 function analysisOf(
-  { key, subjects, touches, asks, denies, onlyReads, needs, effects }: ArgumentsReading, isBundled: boolean, { realPath }: HostContext,
+  { key, subjects, touches, asks, denies, onlyReads, needs, effects }: ArgumentsReading, isBundled: boolean,
+  { realPath }: HostContext,
 ): CallAnalysis {
   return {
     approvalKey: keyOf(key),
@@ -91,7 +96,9 @@ async function deriveAgain(compartment: CompartmentSession, call: ValidatedCall,
   try {
     return await derive(compartment, call, clock)
   } catch (thrown) {
-    if (!BulkheadError.is(thrown) || (thrown.code !== 'CompartmentCrashed' && thrown.code !== 'CompartmentKilled')) throw thrown
+    if (!BulkheadError.is(thrown) || (thrown.code !== 'CompartmentCrashed' && thrown.code !== 'CompartmentKilled')) {
+      throw thrown
+    }
     return derive(compartment, call, clock)
   }
 }
@@ -105,7 +112,8 @@ async function derive(compartment: CompartmentSession, call: ValidatedCall, cloc
     return checkApprovalKey(await untilAborted(deriving, limit.signal))
   } catch (thrown) {
     // A throw of the code arrives as a failed execution, but nothing was executed.
-    throw BulkheadError.is(thrown) && thrown.code !== 'ToolExecutionFailed' ? thrown : failed(call, `threw: ${messageOf(thrown)}`)
+    throw BulkheadError.is(thrown) && thrown.code !== 'ToolExecutionFailed'
+      ? thrown : failed(call, `threw: ${messageOf(thrown)}`)
   } finally {
     stopTimer()
     forget()

@@ -16,7 +16,8 @@ export interface CheckedCall {
 }
 
 export const viewOf = (call: CheckedCall, approvalKey: string): CallView => ({
-  sessionId: call.session.id, callId: call.id, tool: call.tool.definition, origin: call.tool.origin, args: call.args, approvalKey,
+  sessionId: call.session.id, callId: call.id, tool: call.tool.definition, origin: call.tool.origin, args: call.args,
+  approvalKey,
 })
 
 /** One thing that a call would do: the key that an approval covers, and other names that rules may forbid it by. */

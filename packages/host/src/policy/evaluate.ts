@@ -14,22 +14,27 @@ type ApplyChange = (change: ArgumentsChange, call: ValidatedCall, changesBefore:
  * Evaluates the call under every policy. A policy that changes the arguments starts the evaluation again, so a change
  * can lead to a deny but not past one. Asks no one and changes nothing but the arguments, so `explain` can share it.
  */
-export async function evaluate(call: ValidatedCall, host: HostContext, applyChange: ApplyChange): Promise<EvaluatedCall> {
+export async function evaluate(
+  call: ValidatedCall, host: HostContext, applyChange: ApplyChange,
+): Promise<EvaluatedCall> {
   const { tool, session: { policy } } = call
   const changes: MadeChange[] = []
   const { denied, lost } = policy.standing(tool)
   const refused = (lost && !isReadByHost(call, host) ? lost : undefined) ?? denied ?? beyondParent(call)
   if (refused) return call.evaluated(final(refused, analysisByKey(tool.name)), changes)
   for (;;) {
-    const analysis = needsKey(call, host) ? analyzeCall(call, host) ?? await deriveKey(call, host.clock) : analysisByKey(tool.name)
+    const analysis = needsKey(call, host)
+      ? analyzeCall(call, host) ?? await deriveKey(call, host.clock) : analysisByKey(tool.name)
     const excess = beyondCeiling(call, analysis)
     if (excess) return call.evaluated(final(excess, analysis), changes)
 
-    const evaluation: Evaluation = { call, analysis, verdicts: [...analysis.verdicts], clock: host.clock, ruled: undefined }
+    const evaluation: Evaluation =
+      { call, analysis, verdicts: [...analysis.verdicts], clock: host.clock, ruled: undefined }
     let change: ArgumentsChange | undefined
     for (const each of policy.policies) {
       if (change || isDenied(evaluation)) break
-      change = addOpinion(evaluation, each.kind === 'built-in' ? each.evaluate(evaluation) : await each.evaluate(evaluation))
+      change =
+        addOpinion(evaluation, each.kind === 'built-in' ? each.evaluate(evaluation) : await each.evaluate(evaluation))
     }
     if (change === undefined) {
       const decision = conclude(evaluation, call)
@@ -38,7 +43,9 @@ export async function evaluate(call: ValidatedCall, host: HostContext, applyChan
       return call.evaluated(conclude(evaluation, call), changes)
     }
     const made = applyChange(change, call, changes.length)
-    if ('action' in made) return call.evaluated({ ...final(made, analysis), verdicts: [...evaluation.verdicts, made] }, changes)
+    if ('action' in made) {
+      return call.evaluated({ ...final(made, analysis), verdicts: [...evaluation.verdicts, made] }, changes)
+    }
     changes.push(made)
   }
 }
@@ -75,7 +82,9 @@ const needsFreshApprovals = (decision: Decision, { session: { approvals } }: Val
   'approvals' in decision && approvals.isStale(decision.approvals)
 
 /** The approvals that answer a call: one for the whole, or one for each subject. */
-export async function findApprovals(call: ValidatedCall, analysis: CallAnalysis): Promise<readonly KeptApproval[] | undefined> {
+export async function findApprovals(
+  call: ValidatedCall, analysis: CallAnalysis,
+): Promise<readonly KeptApproval[] | undefined> {
   const { approvals } = call.session
   const known = approvals.answering(call, analysis)
   if (!approvals.isStale(known)) return known
@@ -86,7 +95,9 @@ export async function findApprovals(call: ValidatedCall, analysis: CallAnalysis)
 const ONLY_READS = allow('rules', 'no rule', 'it only reads inside the workspace, and nothing else asks')
 const NO_OBJECTION = allow('rules', 'no rule', 'this tool requires no approval, and nothing else asks')
 
-function answerByMode({ tool, session: { policy } }: ValidatedCall, { subjects }: CallAnalysis, answerable: boolean): Verdict | undefined {
+function answerByMode(
+  { tool, session: { policy } }: ValidatedCall, { subjects }: CallAnalysis, answerable: boolean,
+): Verdict | undefined {
   if (policy.mode === 'yolo') return allow('approval', 'mode yolo', 'this mode allows every call that would ask')
   const isListed = answerable && policy.allowlisted(tool, subjects)
   return isListed ? allow('approval', 'allowlist', 'the key is on the allowlist') : undefined
@@ -97,7 +108,9 @@ const isReadByHost = ({ tool: { name, origin } }: ValidatedCall, { argumentsRead
   origin.layer === 'bundled' && argumentsReaders.has(name)
 
 /** Under a ceiling, a call that is known to need more is denied before a person is asked. */
-function beyondCeiling({ tool, session: { policy } }: ValidatedCall, { needs = [] }: CallAnalysis): Verdict | undefined {
+function beyondCeiling(
+  { tool, session: { policy } }: ValidatedCall, { needs = [] }: CallAnalysis,
+): Verdict | undefined {
   const { power } = policy.standing(tool)
   if (power.ceilings === undefined) return undefined
   const more = needs.filter((need) => !allowsNeed(power, need))
@@ -112,14 +125,16 @@ function beyondParent({ tool, parent, session: { policy } }: ValidatedCall): Ver
   const refused = (source: string, reason: string, cure: string): Verdict =>
     ({ ...deny('capability', 'CapabilityDenied', source, reason), cure })
   if (callers.length > subagentDepth) {
-    const reason = `tools call each other ${subagentDepth} deep at most, and "${caller.name}", which calls it, is that deep`
+    const reason =
+      `tools call each other ${subagentDepth} deep at most, and "${caller.name}", which calls it, is that deep`
     return refused('depth', reason, 'Do the rest in the tool itself, or hand it back for the model to call.')
   }
   const more = beyond(policy.standing(tool).power, policy.standing(caller).power)
   if (more.length === 0) return undefined
   const reason = `"${caller.name}", which calls it, may not ${powerPhrases(more, 'may').join('; ')}`
-  return refused(`powers of ${caller.name}`, reason, more.some(isOfOneTool)
-    ? 'Hand it back for the model to call.' : `Declare it in \`requires\` of "${caller.name}", or call a tool that can do less.`)
+  const cure = more.some(isOfOneTool) ? 'Hand it back for the model to call.'
+    : `Declare it in \`requires\` of "${caller.name}", or call a tool that can do less.`
+  return refused(`powers of ${caller.name}`, reason, cure)
 }
 
 /** The declaration of another tool cannot grant it. */

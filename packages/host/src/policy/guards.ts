@@ -60,13 +60,16 @@ export interface ArgumentsChange {
 }
 
 type GuardStage = 'watchdog' | 'guard'
-export const GUARD_CODES = { watchdog: 'WatchdogDenied', guard: 'GuardDenied' } as const satisfies Record<GuardStage, string>
+export const GUARD_CODES =
+  { watchdog: 'WatchdogDenied', guard: 'GuardDenied' } as const satisfies Record<GuardStage, string>
 
 /** The answer of a watchdog or guard about a call. */
 export type Opinion = Verdict | ArgumentsChange
 
 /** Fails closed: a throw, an unknown answer and no answer in time deny. Rejects only if the call is cancelled. */
-export async function consult(guard: Judge, by: By, call: CheckedCall, approvalKey: string, clock: Clock): Promise<Opinion | undefined> {
+export async function consult(
+  guard: Judge, by: By, call: CheckedCall, approvalKey: string, clock: Clock,
+): Promise<Opinion | undefined> {
   try {
     const pending = guard(viewOf(call, approvalKey), call.signal)
     return readAnswer(isPromiseLike(pending) ? await inTime(pending, call, clock) : pending, by, call)

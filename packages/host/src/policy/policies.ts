@@ -76,7 +76,9 @@ const commands = (commandSafety: CommandSafety): Policy => builtIn(({ call: { to
   for (const { id, label, description, severity } of commandSafety.check(args)) {
     const [source, reason] = [`command safety ${id}`, `${label}: ${description.replace(/\.$/, '')}`]
     const isCritical = severity === 'critical'
-    verdicts.push(isCritical ? deny('watchdog', 'WatchdogDenied', source, reason) : ask('watchdog', source, reason, false))
+    verdicts.push(
+      isCritical ? deny('watchdog', 'WatchdogDenied', source, reason) : ask('watchdog', source, reason, false),
+    )
   }
   return undefined
 })
@@ -94,8 +96,10 @@ const gate = ({ stateMachine, mode }: PolicyParts): Policy => {
   })
 }
 
-const guardPolicy = ({ id, pre }: Guard): Policy => custom(async ({ call, analysis, clock }) =>
-  call.tool.definition.gated ? consult(pre!, { stage: 'guard', source: `guard ${id}` }, call, analysis.approvalKey, clock) : undefined)
+const guardPolicy = ({ id, pre }: Guard): Policy => custom(async ({ call, analysis, clock }) => {
+  if (!call.tool.definition.gated) return undefined
+  return consult(pre!, { stage: 'guard', source: `guard ${id}` }, call, analysis.approvalKey, clock)
+})
 
 /** The verdict of a state machine, or undefined if it is in no stage. Fails closed. */
 function evaluateStage(machine: StateMachine, call: CheckedCall): Verdict | undefined {
@@ -114,7 +118,8 @@ function evaluateStage(machine: StateMachine, call: CheckedCall): Verdict | unde
   }
 }
 
-export const permitsIn = (verdicts: readonly Verdict[]): readonly StagePermit[] => verdicts.flatMap(({ permit }) => permit ?? [])
+export const permitsIn = (verdicts: readonly Verdict[]): readonly StagePermit[] =>
+  verdicts.flatMap(({ permit }) => permit ?? [])
 
 /** The question to a person. It binds the permits to the arguments that the person sees. */
 export function stageGrant(

@@ -22,13 +22,17 @@ export function resourcesOf(power: Power, rules: readonly ScopedRule[]): readonl
     ...shell.map((all): Granted => ({ capability: 'shell.run', all })),
   ]
   // Everything that matches several patterns matches the first: a rule that allows that one allows all of it.
-  return [...granted.map(({ capability, all }): Resource => ({ capability, subject: all[0]! })), ...overlappingRules(granted, rules)]
+  return [
+    ...granted.map(({ capability, all }): Resource => ({ capability, subject: all[0]! })),
+    ...overlappingRules(granted, rules),
+  ]
 }
 
 /** The pattern of each rule that overlaps one of these. */
 function overlappingRules(granted: readonly Granted[], rules: readonly ScopedRule[]): readonly Resource[] {
   return rules.flatMap((rule): readonly Resource[] => {
-    const overlaps = ({ capability, all }: Granted) => capability === rule.permission && all.every((one) => OVERLAP[capability](one, rule.pattern))
+    const overlaps = ({ capability, all }: Granted) =>
+      capability === rule.permission && all.every((one) => OVERLAP[capability](one, rule.pattern))
     return granted.some(overlaps) ? [{ capability: rule.permission as RuleCapability, subject: rule.pattern }] : []
   })
 }
@@ -55,7 +59,8 @@ const OVERLAP: Readonly<Record<RuleCapability, (granted: string, pattern: string
 export function meantRules(rule: ScopedRule, isTool: (name: string) => boolean): readonly ScopedRule[] {
   const { permission, action } = rule
   const meant = action === 'allow' || isTool(permission) ? undefined : capabilitiesMeant(permission)
-  return meant === undefined ? [rule] : [rule, ...meant.map((capability) => ({ ...rule, permission: capability, written: permission }))]
+  return meant === undefined
+    ? [rule] : [rule, ...meant.map((capability) => ({ ...rule, permission: capability, written: permission }))]
 }
 
 /**
@@ -69,9 +74,13 @@ export function expandRule(rule: ScopedRule, values: VariableValues): readonly S
 }
 
 /** Adds the real path of every path. Paths whose links cannot be followed become unknown. */
-export function followLinks({ reads, writes, net }: CallEffects, realPath: ((path: string) => string) | undefined): CallEffects {
+export function followLinks(
+  { reads, writes, net }: CallEffects, realPath: ((path: string) => string) | undefined,
+): CallEffects {
   const [allReads, allWrites] = [followPaths(reads, realPath), followPaths(writes, realPath)]
-  return { ...(allReads && { reads: allReads }), ...(allWrites && { writes: allWrites }), ...(net === false && { net }) }
+  return {
+    ...(allReads && { reads: allReads }), ...(allWrites && { writes: allWrites }), ...(net === false && { net }),
+  }
 }
 
 function followPaths(
@@ -101,7 +110,9 @@ export function resourcesOfCall(
   ]
 }
 
-function resourcesOfPath(capability: RuleCapability, { path, below }: AffectedPath, rules: readonly ScopedRule[]): readonly Resource[] {
+function resourcesOfPath(
+  capability: RuleCapability, { path, below }: AffectedPath, rules: readonly ScopedRule[],
+): readonly Resource[] {
   const own: Resource = { capability, subject: path }
   if (below) return [own, ...overlappingRules([{ capability, all: [`${path}/**`] }], rules)]
   // A rule that names a folder applies to everything in it.

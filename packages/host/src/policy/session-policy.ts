@@ -87,7 +87,8 @@ export class SessionPolicy {
     this.isStaged = sources.stateMachine !== undefined || parent?.isStaged === true
     this.guards = inOrder(sources.guards, file.guards?.pre)
     this.resultGuards = [
-      ...inOrder(sources.guards, file.guards?.post).filter(({ post }) => post !== undefined), ...parent?.resultGuards ?? [],
+      ...inOrder(sources.guards, file.guards?.post).filter(({ post }) => post !== undefined),
+      ...parent?.resultGuards ?? [],
     ]
     this.rules = [...sources.settings.rules, ...sources.rules]
       .flatMap((rule) => meantRules(rule, sources.isTool)).flatMap((rule) => expandRule(rule, sources.variables))
@@ -107,7 +108,8 @@ export class SessionPolicy {
       denied: above?.denied ?? this.#beyond(tool) ?? this.#role(tool),
       lost: lostOf(tool, power),
       power,
-      floor: tool.definition.mode === 'local' ? ask('tool-mode', 'mode local', 'the tool acts on this machine', true) : undefined,
+      floor: tool.definition.mode === 'local'
+        ? ask('tool-mode', 'mode local', 'the tool acts on this machine', true) : undefined,
       resources: resourcesOf(power, this.rules),
     }
     this.#standings.set(tool, standing)
@@ -126,7 +128,9 @@ export class SessionPolicy {
   }
 
   #evaluateSubject(tool: ToolEntry, { key, names }: Subject, touches: RuleQuestion['touches']): Verdict | undefined {
-    const question = { tool: tool.name, approvalKey: key, touches, ...(names && { names }), ...(tool.source && { source: tool.source }) }
+    const question = {
+      tool: tool.name, approvalKey: key, touches, ...(names && { names }), ...(tool.source && { source: tool.source }),
+    }
     const verdict = judgeRules(this.rules, question)
     if (!verdict) return undefined
     const { action, rule } = verdict
@@ -154,7 +158,8 @@ export class SessionPolicy {
 
   #role(tool: ToolEntry): Verdict | undefined {
     const { settings, role, roles } = this.#sources
-    const flag = [roleFlag(roles, tool.name, role), settings.roleFlag(tool.name, role)].find((each) => each?.allowed === false)
+    const flag = [roleFlag(roles, tool.name, role), settings.roleFlag(tool.name, role)]
+      .find((each) => each?.allowed === false)
     return flag && deny('role', 'RoleDenied', `flag ${flag.name}`, `the flag ${flag.name} is off`)
   }
 }

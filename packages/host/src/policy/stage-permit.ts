@@ -45,7 +45,9 @@ export class StagePermit {
     if (this.#used) return 'its permit was used already'
     this.#used = true
     if (id !== this.#proposalId || tool.name !== this.#tool) return 'its permit is for another call'
-    if (this.#argsDigest !== undefined && this.#argsDigest !== digestOf(args)) return 'its permit is for other arguments'
+    if (this.#argsDigest !== undefined && this.#argsDigest !== digestOf(args)) {
+      return 'its permit is for other arguments'
+    }
     try {
       const now = presentStage(this.#machine)
       const isSame = now?.stageExecutionId === this.#stageExecutionId && now.attempt === this.#attempt
@@ -71,5 +73,6 @@ export function presentStage(machine: StateMachine): MachineStage | undefined {
 function isStage(stage: unknown): stage is MachineStage {
   if (typeof stage !== 'object' || stage === null) return false
   const { stageExecutionId, name, attempt, allowedTools } = stage as Partial<MachineStage>
-  return typeof stageExecutionId === 'string' && typeof name === 'string' && Number.isSafeInteger(attempt) && Array.isArray(allowedTools)
+  return typeof stageExecutionId === 'string' && typeof name === 'string' && Number.isSafeInteger(attempt)
+    && Array.isArray(allowedTools)
 }

@@ -8,9 +8,11 @@ import type { Redaction } from './redaction.ts'
 
 /** The events that the audit records. */
 export const KEPT: ReadonlySet<EventType> = new Set<EventType>([
-  'ToolInvocationDecided', 'ToolInvocationChanged', 'ToolInvocationSucceeded', 'ToolInvocationFailed', 'ToolInvocationCancelled',
+  'ToolInvocationDecided', 'ToolInvocationChanged', 'ToolInvocationSucceeded', 'ToolInvocationFailed',
+  'ToolInvocationCancelled',
   'LifecycleStateChanged', 'CompartmentEnded', 'ExtensionReloaded', 'ExtensionReloadRefused',
-  'InteractionRaised', 'InteractionAnswered', 'ApprovalGranted', 'ApprovalExpired', 'ApprovalRevoked', 'TrustDecision', 'StateSlotDrift', 'SessionOpened', 'SessionClosed',
+  'InteractionRaised', 'InteractionAnswered', 'ApprovalGranted', 'ApprovalExpired', 'ApprovalRevoked', 'TrustDecision',
+  'StateSlotDrift', 'SessionOpened', 'SessionClosed',
   'SuppressedError',
 ])
 
@@ -44,9 +46,11 @@ function formOf(event: BulkheadEvent, redaction: Redaction): AuditForm {
 }
 
 /** Members with strings of the host only. */
-const OWN_WORDS: ReadonlySet<string> = new Set(['type', 'at', 'sessionId', 'decision', 'stage', 'errorClass', 'errorCode', 'from', 'to'])
+const OWN_WORDS: ReadonlySet<string> =
+  new Set(['type', 'at', 'sessionId', 'decision', 'stage', 'errorClass', 'errorCode', 'from', 'to'])
 
-export type CallEvent = EventOf<'ToolInvocationDecided' | 'ToolInvocationSucceeded' | 'ToolInvocationFailed' | 'ToolInvocationCancelled'>
+export type CallEvent =
+  EventOf<'ToolInvocationDecided' | 'ToolInvocationSucceeded' | 'ToolInvocationFailed' | 'ToolInvocationCancelled'>
 
 interface KnownForm {
   readonly type: CallEvent['type']
@@ -84,7 +88,8 @@ export class CallForms {
     const known = this.#known.get(sessionId)
     if (known) {
       for (const other of known) {
-        if (other.origin === origin && other.type === type && other.tool === tool && (!words || isSame(other.words, words))) return other.form
+        const isSameCall = other.origin === origin && other.type === type && other.tool === tool
+        if (isSameCall && (!words || isSame(other.words, words))) return other.form
       }
     }
     return this.#learn(event, words)
@@ -129,7 +134,9 @@ export class CallForms {
         own: this.#keepArguments ? DECIDED_WITH_ARGUMENTS : OWN[type],
       }
       : { same, own: OWN[type] }
-    this.#known.getOrInsertComputed(sessionId, () => []).push({ type, tool, origin, words: { decision, stage, source, reason }, form })
+    this.#known.getOrInsertComputed(sessionId, () => []).push({
+      type, tool, origin, words: { decision, stage, source, reason }, form,
+    })
     return form
   }
 }

@@ -92,7 +92,9 @@ export class AuditTrail {
   /** Resolves when all events so far are written. Rejects with StoreUnavailable if `losses` is not `since` any more. */
   async recorded(since: number): Promise<void> {
     await this.settled()
-    if (this.#losses !== since) throw this.#broken ?? new BulkheadError('StoreUnavailable', 'A record of the audit was lost.')
+    if (this.#losses !== since) {
+      throw this.#broken ?? new BulkheadError('StoreUnavailable', 'A record of the audit was lost.')
+    }
   }
 
   readonly #write = (): void => {
@@ -145,7 +147,8 @@ export class AuditTrail {
     const { store } = this.#options
     const { rows } = gathered
     // All requests are sent at once, so that they keep their order.
-    const asked = store.appendAll ? [store.appendAll(gathered)] : gathered.records().map((record) => store.append(record))
+    const asked = store.appendAll
+      ? [store.appendAll(gathered)] : gathered.records().map((record) => store.append(record))
     const results = await Promise.allSettled(asked)
     const failed = results.filter((result) => result.status === 'rejected')
     const [first] = failed
@@ -163,7 +166,10 @@ export class AuditTrail {
     this.#dropped += this.#events.length
     this.#events = []
     const waiting = this.#gathering.rows.length
-    this.#lose(0, new BulkheadError('StoreUnavailable', `${waiting} records of the audit wait for the store, and more are not kept. See what holds up its disk.`))
+    this.#lose(0, new BulkheadError(
+      'StoreUnavailable',
+      `${waiting} records of the audit wait for the store, and more are not kept. See what holds up its disk.`,
+    ))
   }
 
   #lose(count: number, error: unknown): void {

@@ -100,5 +100,7 @@ export function requireSubscription(listener: EventListener, types: readonly Eve
   requireOptions('on', { listener, types }, LISTENING, 'listener')
   const unknown = types?.find((type) => !EVENT_TYPES.includes(type))
   if (unknown === undefined) return
-  throw new BulkheadError('ConfigInvalid', `There is no event "${visibleText(unknown)}".${meantNames(unknown, EVENT_TYPES)}`)
+  throw new BulkheadError(
+    'ConfigInvalid', `There is no event "${visibleText(unknown)}".${meantNames(unknown, EVENT_TYPES)}`,
+  )
 }

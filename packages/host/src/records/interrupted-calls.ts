@@ -34,7 +34,8 @@ export class InterruptedCalls {
   async close(): Promise<readonly InterruptedCall[]> {
     const { store, owner: me } = this.#sources
     if (store.forgets) return []
-    const owners = new Set([...await store.notes?.owners() ?? [], ...(await store.list('call')).map(({ key }) => ownerIn(key))])
+    const owners =
+      new Set([...await store.notes?.owners() ?? [], ...(await store.list('call')).map(({ key }) => ownerIn(key))])
     const closed: InterruptedCall[] = []
     for (const owner of owners) {
       if (owner === me.id || !me.isGone(owner) || !await this.#claim(owner)) continue
@@ -73,7 +74,8 @@ export class InterruptedCalls {
   /** A claim that cannot be removed ends with this process. */
   async #endClaim(owner: string): Promise<void> {
     const { store, events } = this.#sources
-    await store.remove('call', claimOf(owner)).catch((thrown: unknown) => events.suppressed('closing interrupted calls', thrown))
+    await store.remove('call', claimOf(owner))
+      .catch((thrown: unknown) => events.suppressed('closing interrupted calls', thrown))
   }
 
   #tell(call: LeftCall): InterruptedCall {
@@ -110,7 +112,8 @@ function readRecord(value: Json): LeftCall[] {
 }
 
 function interruptedCall({ sessionId, callId, tool, origin, startedAt }: LeftCall): InterruptedCall {
-  const error = new BulkheadError('CallInterrupted', `The call of "${tool}" was aborted: the host ended while it was open.`)
+  const error =
+    new BulkheadError('CallInterrupted', `The call of "${tool}" was aborted: the host ended while it was open.`)
   return {
     sessionId,
     startedAt: new Date(startedAt).toISOString(),
@@ -126,7 +129,8 @@ export interface NamedCall {
   readonly startedAt: number
 }
 
-const ENDS: ReadonlySet<Json | undefined> = new Set(['ToolInvocationSucceeded', 'ToolInvocationFailed', 'ToolInvocationCancelled'])
+const ENDS: ReadonlySet<Json | undefined> =
+  new Set(['ToolInvocationSucceeded', 'ToolInvocationFailed', 'ToolInvocationCancelled'])
 /** Records read at a time. */
 const PAGE = 1_000
 

@@ -97,7 +97,8 @@ export class JournalFile {
 /** The calls of left-over notes, each as one record. Notes of an unknown form are skipped. */
 export function callsIn(texts: readonly string[]): readonly JsonObject[] {
   const values = texts.map((text) => parseJson(text)).flatMap((parsed) => parsed.ok ? [parsed.value] : [])
-  const forms = new Map(values.filter(isJsonObject).map(({ form, ...same }): [Json | undefined, JsonObject] => [form, same]))
+  const forms =
+    new Map(values.filter(isJsonObject).map(({ form, ...same }): [Json | undefined, JsonObject] => [form, same]))
   return values.filter((value) => Array.isArray(value)).flatMap(([number, callId, startedAt]) => {
     const form = forms.get(number)
     return form && callId !== undefined && startedAt !== undefined ? [{ ...form, callId, startedAt }] : []

@@ -1,7 +1,8 @@
 import type { ErrorCode, Outcome, OutcomeOrigin } from '@bulkhead/contract'
 
 /** Upper bounds in ms, each about twice the one before. One more bucket holds longer durations. */
-export const BUCKET_BOUNDS: readonly number[] = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000, 30_000, 60_000, 120_000]
+export const BUCKET_BOUNDS: readonly number[] =
+  [1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000, 30_000, 60_000, 120_000]
 
 /** A histogram of durations in a fixed amount of memory. */
 export class Histogram {

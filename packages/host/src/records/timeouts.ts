@@ -52,7 +52,9 @@ export class StoreWithTimeout implements Store {
     return this.#ask(() => this.#store.remove(collection, key))
   }
 
-  update(collection: StoreCollection, key: string, change: (value: Json | undefined) => Json | undefined): Promise<Json | undefined> {
+  update(
+    collection: StoreCollection, key: string, change: (value: Json | undefined) => Json | undefined,
+  ): Promise<Json | undefined> {
     return this.#ask(() => this.#store.update(collection, key, change))
   }
 
@@ -82,7 +84,9 @@ export class StoreWithTimeout implements Store {
 }
 
 const unanswered = () =>
-  new BulkheadError('StoreUnavailable', `The store did not answer within ${STORE_TIMEOUT_MS} ms.`, { data: { reason: 'unanswered' } })
+  new BulkheadError(
+    'StoreUnavailable', `The store did not answer within ${STORE_TIMEOUT_MS} ms.`, { data: { reason: 'unanswered' } },
+  )
 
 /** Where results that are too long for a model are stored whole. */
 export interface Sidecar {
@@ -121,4 +125,7 @@ export function sidecarWithTimeout(
 }
 
 export const tooManyBytesSaved = (limit: 'savedBytes' | 'sessionSavedBytes', most: number): BulkheadError =>
-  new BulkheadError('TooManyBytesSaved', `${limit} would exceed its limit of ${most}. Do less, or raise the limit.`, { data: { limit } })
+  new BulkheadError(
+    'TooManyBytesSaved', `${limit} would exceed its limit of ${most}. Do less, or raise the limit.`,
+    { data: { limit } },
+  )

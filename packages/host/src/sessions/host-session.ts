@@ -17,8 +17,8 @@ import { WaitGroup } from '../model/waiting.ts'
 import { finishCall, prepareCall, runCall, skipCall, type PreparedCall } from '../calls/pipeline.ts'
 import type { CallOptions, Proposal, ToolCall } from '../calls/receive.ts'
 import {
-  batchSizeOf, HostTurn, readCallAllOptions, readCallOptions, runByStrategy, type CallAllOptions, type ReadOptions,
-  type StrategyRun, type Turn,
+  batchSizeOf, HostTurn, readCallAllOptions, readCallOptions, runByStrategy, type CallAllOptions, type Frame,
+  type ReadOptions, type StrategyRun, type Turn,
 } from './turn.ts'
 import { callCancelled, CancelScope, sessionCancelled, type CancelReason } from '../model/cancel-scope.ts'
 import {
@@ -33,15 +33,6 @@ export interface SessionSources extends OptionSources {
   /** Runs before the session is announced. */
   readonly onOpen: (session: HostSession) => void
   readonly onClose: (session: HostSession) => void
-}
-
-/** Where a call is made. */
-interface Frame {
-  readonly cancel: CancelScope
-  readonly turn: CancelScope
-  readonly tools: OfferedTools
-  /** Called when the call is over. */
-  readonly ended?: () => void
 }
 
 /** A conversation of a model with the tools, under one policy. */
@@ -72,6 +63,7 @@ export class HostSession implements Session {
     const { interactor, approver, signal, interactionTimeoutMs, background = false } = options
     const outer = parent && parent.#scope
     const asksParent = interactor === undefined && approver === undefined
+    const isTool = (name: string): boolean => sources.host.registry.view.listing(name) !== undefined
     this.depth = parent ? parent.depth + 1 : 0
     this.#options = options
     this.#sources = sources
@@ -81,14 +73,14 @@ export class HostSession implements Session {
     this.#hooks = new HookChain(parent && parent.#hooks, [options.hooks ?? []].flat())
     this.#scope = {
       id: this.id,
-      policy: policyFrom(options, { ...sources, isTool: (name) => sources.host.registry.view.listing(name) !== undefined }, outer?.policy),
+      policy: policyFrom(options, { ...sources, isTool }, outer?.policy),
       approvals: new SessionApprovals({
         sessionId: this.id, workspace: sources.workspace, project: sources.projectApprovals, events, clock,
         terms: () => approvalTerms(sources.host.registry.settings.layers),
       }),
       interactions: outer && asksParent ? outer.interactions : new Interactions({
-        sessionId: this.id, interactors: [interactor ?? []].flat(), approver, timeoutMs: interactionTimeoutMs, events, clock,
-        queue: outer?.interactions.queue, over: () => this.#cancel.signal,
+        sessionId: this.id, interactors: [interactor ?? []].flat(), approver, timeoutMs: interactionTimeoutMs, events,
+        clock, queue: outer?.interactions.queue, over: () => this.#cancel.signal,
       }),
       paused: options.pause ?? outer?.paused !== undefined ? sources.host.paused : undefined,
       hooks: this.#hooks,
@@ -96,7 +88,10 @@ export class HostSession implements Session {
     this.#cancel = parent ? parent.#scopeFor(background).begin() : new CancelScope()
     this.#forgetSignal = signal && this.#cancel.follow(signal, sessionCancelled)
     sources.onOpen(this)
-    events.emit({ type: 'SessionOpened', sessionId: this.id, workspace: sources.workspace, ...(parent ? { parentId: parent.id } : {}) })
+    events.emit({
+      type: 'SessionOpened', sessionId: this.id, workspace: sources.workspace,
+      ...(parent ? { parentId: parent.id } : {}),
+    })
   }
 
   tools(): readonly ToolDefinition[] {
@@ -126,7 +121,8 @@ export class HostSession implements Session {
   /** What it and its sub-agents were opened with, as far as it names tools. */
   get namings(): readonly Naming[] {
     const { rules, roles, tools: offered } = this.#options
-    const own: Naming = { layer: 'embedder', location: `session ${this.id}`, config: { rules: rules && [...rules], roles }, offered }
+    const own: Naming =
+      { layer: 'embedder', location: `session ${this.id}`, config: { rules: rules && [...rules], roles }, offered }
     return [own, ...[...this.#subagents].flatMap((subagent) => subagent.namings)]
   }
 
@@ -147,7 +143,9 @@ export class HostSession implements Session {
   async callAll(calls: readonly ToolCall[], options: CallAllOptions = {}): Promise<readonly Outcome[]> {
     const read = readCallAllOptions(options)
     const { strategy = this.#options.strategy ?? 'parallel', steering, signal } = read
-    if (!Array.isArray(calls)) throw new BulkheadError('InputInvalid', 'The calls are not a list.', { data: { path: '/calls' } })
+    if (!Array.isArray(calls)) {
+      throw new BulkheadError('InputInvalid', 'The calls are not a list.', { data: { path: '/calls' } })
+    }
     const batchSize = batchSizeOf(strategy)
     const { ended, ...frame } = this.#enter(signal, calls.length)
     return this.#runAll([...calls], read, frame, { batchSize, steering }).finally(ended)
@@ -175,7 +173,9 @@ export class HostSession implements Session {
     if (this.#closing) throw sessionCancelled('user')
     const { host } = this.#sources
     this.#leaveTurn = host.turns.acquire()
-    this.#turn = new HostTurn({ number: ++this.#turns, scope: this.#cancel.begin(), offered: this.#offered(), signal: options.signal })
+    this.#turn = new HostTurn({
+      number: ++this.#turns, scope: this.#cancel.begin(), offered: this.#offered(), signal: options.signal,
+    })
     host.events.emit({ type: 'TurnBegan', sessionId: this.id, turn: this.#turn.number })
     return this.#turn
   }
@@ -268,21 +268,26 @@ export class HostSession implements Session {
     return background || !this.#turn ? this.#cancel : this.#turn.scope
   }
 
-  #propose(call: ToolCall, { timeoutMs, wrong }: ReadOptions<CallOptions>, { cancel, turn, tools, ended }: Frame, resumption?: Resumption): Proposal {
+  #propose(call: ToolCall, options: ReadOptions<CallOptions>, frame: Frame, resumption?: Resumption): Proposal {
+    const { timeoutMs, wrong: fault } = options
+    const { cancel, turn, tools, ended } = frame
     const budget = this.#budget.within(this.#sources.workflows.current)
-    return { scope: { session: this.#scope, tools, budget, cancel, turn, parent: undefined, resumption, ended }, call, timeoutMs, fault: wrong }
+    const scope = { session: this.#scope, tools, budget, cancel, turn, parent: undefined, resumption, ended }
+    return { scope, call, timeoutMs, fault }
   }
 
   /** Contract: never rejects. */
   async #runAll(
-    calls: readonly ToolCall[], options: ReadOptions<CallOptions>, frame: Frame, how: Pick<StrategyRun, 'batchSize' | 'steering'>,
+    calls: readonly ToolCall[], options: ReadOptions<CallOptions>, frame: Frame,
+    how: Pick<StrategyRun, 'batchSize' | 'steering'>,
   ): Promise<readonly Outcome[]> {
     const { host } = this.#sources
     const prepared: PreparedCall[] = []
     // One after the other, so that questions come in the order of the calls.
     for (const call of calls) prepared.push(await prepareCall(this.#propose(call, options, frame), host))
     return runByStrategy(prepared, {
-      ...how, events: host.events, cancel: frame.cancel, finish: (call) => finishCall(call, host), skip: (call) => skipCall(call, host),
+      ...how, events: host.events, cancel: frame.cancel, finish: (call) => finishCall(call, host),
+      skip: (call) => skipCall(call, host),
     })
   }
 }

@@ -68,7 +68,9 @@ const ofTools: ReadonlySet<string> = new Set(TOOL_INTERACTION_KINDS)
 
 /** Asks the person of the session that made the call, and pauses the time of the call. */
 function interactFor({ descriptor: { id }, running, starter }: ServiceSources) {
-  return async (callId: string | null, request: InteractionRequest, signal: AbortSignal): Promise<InteractionResponse> => {
+  return async (
+    callId: string | null, request: InteractionRequest, signal: AbortSignal,
+  ): Promise<InteractionResponse> => {
     if (!ofTools.has(request.kind)) {
       const message = `The extension "${id}" asked a person by "${request.kind}", which belongs to the host.`
       throw new BulkheadError('CapabilityDenied', message)
@@ -79,7 +81,9 @@ function interactFor({ descriptor: { id }, running, starter }: ServiceSources) {
       if (person) return person.raise(request, source, signal)
     }
     const current = callId === null ? undefined : running.get(callId)
-    if (!current) throw new BulkheadError('InteractionUnavailable', `The extension "${id}" asked a person outside of a call.`)
+    if (!current) {
+      throw new BulkheadError('InteractionUnavailable', `The extension "${id}" asked a person outside of a call.`)
+    }
     return askForTool(current, request, source, signal)
   }
 }
@@ -89,7 +93,9 @@ function callToolFor({ descriptor: { id }, running, callTool }: ServiceSources) 
   return async (callId: string, name: string, args: Json, signal: AbortSignal): Promise<Outcome> => {
     const current = running.get(callId)
     if (current) return callTool(current, { name, arguments: args }, signal)
-    throw new BulkheadError('CapabilityDenied', `The extension "${id}" called a tool outside of a call. Await it before the call ends.`)
+    throw new BulkheadError(
+      'CapabilityDenied', `The extension "${id}" called a tool outside of a call. Await it before the call ends.`,
+    )
   }
 }
 
@@ -107,7 +113,9 @@ export interface LendingSources {
  * A long result is given to the model as the path of a file outside the workspace. Bundled reading tools may read
  * exactly these files, of the session of the call. No third-party tool may, neither under their names nor through them.
  */
-export function lendFiles({ descriptor: { id, layer }, running, sidecar }: LendingSources): Pick<CompartmentServices, 'lentFiles'> {
+export function lendFiles(
+  { descriptor: { id, layer }, running, sidecar }: LendingSources,
+): Pick<CompartmentServices, 'lentFiles'> {
   if (sidecar?.files === undefined || layer !== 'bundled' || !READERS.has(id)) return {}
   return {
     lentFiles: (callId) => {
@@ -134,7 +142,9 @@ function sessionMemory({ descriptor: { id, layer }, running }: MemorySources): S
   const sessionOf = (callId: string): SessionScope => {
     const current = running.get(callId)
     if (current) return current.call.session
-    throw new BulkheadError('CapabilityDenied', `The extension "${id}" asked for a session outside of a call. Ask while one runs.`)
+    throw new BulkheadError(
+      'CapabilityDenied', `The extension "${id}" asked for a session outside of a call. Ask while one runs.`,
+    )
   }
   return {
     async read(callId) {
@@ -167,10 +177,13 @@ export function createNestedCaller(host: () => HostContext): NestedCaller {
     const cancel = new CancelScope()
     const end = () => cancel.cancel(call.scope.cancel.reason ?? orphaned(call.name))
     const forget = [onAbort(by.signal, end), onAbort(signal, end)]
-    const parent = { callId: call.id, tool: call.tool, callers: [...call.callers, call.tool], running: by, pause: () => pauseFor(by) }
+    const parent = {
+      callId: call.id, tool: call.tool, callers: [...call.callers, call.tool], running: by, pause: () => pauseFor(by),
+    }
     return runCall({
       scope: {
-        session, tools, budget, turn, cancel, parent, resumption: undefined, ended: () => forget.forEach((off) => off()),
+        session, tools, budget, turn, cancel, parent, resumption: undefined,
+        ended: () => forget.forEach((off) => off()),
       },
       call: { id: `${call.id.slice(0, 100)}.${++count}`, name, arguments: args },
       timeoutMs: undefined,
@@ -178,4 +191,5 @@ export function createNestedCaller(host: () => HostContext): NestedCaller {
   }
 }
 
-const orphaned = (caller: string) => new BulkheadError('ToolCancelled', `The tool "${caller}", which made the call, has ended.`)
+const orphaned = (caller: string) =>
+  new BulkheadError('ToolCancelled', `The tool "${caller}", which made the call, has ended.`)

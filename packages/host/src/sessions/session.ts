@@ -133,7 +133,8 @@ const oneOrSeveral = (one: OptionForm): OptionForm =>
   ({ ...forms.either(forms.list(one), one), words: `${one.words}, or a list of such` })
 
 const OPTIONS: OptionForms<SubagentOptions> = {
-  mode: forms.oneOf(...SECURITY_MODES), rules: forms.list(forms.anything), role: forms.text, roles: forms.values(forms.flag),
+  mode: forms.oneOf(...SECURITY_MODES), rules: forms.list(forms.anything), role: forms.text,
+  roles: forms.values(forms.flag),
   tools: forms.list(forms.text), interactor: oneOrSeveral(forms.having('interact')), approver: forms.having('approve'),
   interactionTimeoutMs: forms.above(0), pause: forms.flag, headless: forms.oneOf('deny', 'halt'), ceiling: forms.object,
   budget: BUDGET_FORM, strategy: forms.anything, workspace: forms.text, hooks: oneOrSeveral(HOOKS_FORM),

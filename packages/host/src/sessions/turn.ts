@@ -26,6 +26,15 @@ export interface TurnParts {
   readonly signal: AbortSignal | undefined
 }
 
+/** Where a call is made: in a turn, or in its session. */
+export interface Frame {
+  readonly cancel: CancelScope
+  readonly turn: CancelScope
+  readonly tools: OfferedTools
+  /** Called when the call is over. */
+  readonly ended?: () => void
+}
+
 export class HostTurn implements Turn {
   readonly number: number
   readonly scope: CancelScope
@@ -153,9 +162,12 @@ const ALL: OptionForms<CallAllOptions> = { ...ONE, strategy: forms.anything, ste
 
 /** Every call ends in an outcome, so invalid options become its error. Contract: never throws. */
 export const readCallOptions = (options: CallOptions): ReadOptions<CallOptions> => read('call', options, ONE)
-export const readCallAllOptions = (options: CallAllOptions): ReadOptions<CallAllOptions> => read('callAll', options, ALL)
+export const readCallAllOptions = (options: CallAllOptions): ReadOptions<CallAllOptions> =>
+  read('callAll', options, ALL)
 
-function read<Options extends object>(called: string, options: Options, table: OptionForms<Options>): ReadOptions<Options> {
+function read<Options extends object>(
+  called: string, options: Options, table: OptionForms<Options>,
+): ReadOptions<Options> {
   try {
     requireOptions(called, options, table)
     return options

@@ -99,13 +99,15 @@ export class Workspace {
     })
     registry.register(report.extensions)
     this.context = {
-      registry, events, clock, sidecar, turns, journal, audit, metrics, argumentsReaders, workspace, neverWritten, realPath,
+      registry, events, clock, sidecar, turns, journal, audit, metrics, argumentsReaders, workspace, neverWritten,
+      realPath,
       order: new TickOrder(),
       paused: new PausedCalls({ store, workspace, owner, now: () => clock.now() }),
     }
     this.retirement = new Retirement({ turns, events, drainMs })
     const starter = interactor && new Interactions({
-      sessionId: `host-${randomUUID()}`, interactors: [interactor], approver: undefined, timeoutMs: undefined, events, clock,
+      sessionId: `host-${randomUUID()}`, interactors: [interactor], approver: undefined, timeoutMs: undefined, events,
+      clock,
     })
     this.reloader = new Reloader({
       registry, retirement: this.retirement, turns, report, source, check: smokeCheck, starter, events, clock,
@@ -123,7 +125,9 @@ export class Workspace {
     for (const { descriptor: { id } } of this.retirement.leaving) {
       const next = this.context.registry.extension(id)
       if (!next || next.wasStarted) continue
-      if (wayBeside(this.retirement.generations(id), next.descriptor).kind === 'wait') next.startAfter(this.retirement.oneLeft(id))
+      if (wayBeside(this.retirement.generations(id), next.descriptor).kind === 'wait') {
+        next.startAfter(this.retirement.oneLeft(id))
+      }
     }
   }
 
@@ -136,7 +140,8 @@ export class Workspace {
     const namings = [...this.settings.layers, ...[...this.sessions].flatMap((session) => session.namings)]
     const unknown = unknownNames(namings, knownNames(registry, this.reloader.absent))
     return [
-      ...this.reloader.diagnostics, ...registry.diagnostics, ...patternDiagnostics(this.settings.layers), ...unknown, ...this.#missingWalls,
+      ...this.reloader.diagnostics, ...registry.diagnostics, ...patternDiagnostics(this.settings.layers), ...unknown,
+      ...this.#missingWalls,
     ]
   }
 
@@ -175,14 +180,18 @@ const wallDiagnostic = ({ message, cure }: MissingWall): Diagnostic => ({
 function knownNames(registry: Registry, absent: LoadReport['absent'] = new Map()): KnownNames {
   const { candidates, unprepared, settings: { file: { mcp = {}, openapi = {} } } } = registry
   const descriptors = [...candidates, ...unprepared].map(({ descriptor }) => descriptor)
-  const servers = [...Object.keys(mcp).map((name) => `mcp:${name}`), ...Object.keys(openapi).map((name) => `openapi:${name}`)]
+  const servers =
+    [...Object.keys(mcp).map((name) => `mcp:${name}`), ...Object.keys(openapi).map((name) => `openapi:${name}`)]
   return {
     isOffered: (tool) => registry.view.listing(tool) !== undefined,
     tools: new Set([
-      ...LOCKED_TOOLS, ...descriptors.flatMap(({ manifest }) => manifest.tools.map(({ name }) => name)), ...[...absent.values()].flat(),
+      ...LOCKED_TOOLS, ...descriptors.flatMap(({ manifest }) => manifest.tools.map(({ name }) => name)),
+      ...[...absent.values()].flat(),
     ]),
     extensions: new Set([...descriptors.map(({ id }) => id), ...absent.keys()]),
-    servers: new Set([...servers, ...descriptors.flatMap(({ server }) => server ? [`${server.kind}:${server.name}`] : [])]),
+    servers: new Set([
+      ...servers, ...descriptors.flatMap(({ server }) => server ? [`${server.kind}:${server.name}`] : []),
+    ]),
     sources: new Set(descriptors.flatMap(({ server }) =>
       server ? [...server.tools.values()].map((tool) => `${server.kind}:${server.name}:${tool}`) : [])),
   }

@@ -206,7 +206,8 @@ export class Extension {
   }
 
   #discard(compartment: CompartmentSession, reason: BulkheadError): void {
-    compartment.close(reason).catch((thrown: unknown) => this.#parts.events.suppressed(`close of ${this.descriptor.id}`, thrown))
+    compartment.close(reason)
+      .catch((thrown: unknown) => this.#parts.events.suppressed(`close of ${this.descriptor.id}`, thrown))
   }
 
   #goOn(attempt: StartAttempt): void {

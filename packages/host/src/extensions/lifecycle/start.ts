@@ -74,7 +74,9 @@ interface TimedCall {
  * ExecutionTimeout, or when the call is cancelled. The start continues either way: other calls may wait for it. `gone`:
  * a compartment that ended, for a call that needs the next one.
  */
-export async function untilStarted(call: StartingCall, clock: Clock, gone?: CompartmentSession): Promise<CompartmentSession> {
+export async function untilStarted(
+  call: StartingCall, clock: Clock, gone?: CompartmentSession,
+): Promise<CompartmentSession> {
   const { tool: { extension }, session: { interactions } } = call
   const late = Promise.withResolvers<never>()
   const deadline = new Deadline(clock, call.leftMs, () => late.reject(overdue(call)))
@@ -96,11 +98,14 @@ export async function untilStarted(call: StartingCall, clock: Clock, gone?: Comp
 
 /** The time of a call is over, whether it waited or ran. */
 export function overdue({ tool, timeoutMs = tool.timeoutMs }: TimedCall): BulkheadError {
-  return new BulkheadError('ExecutionTimeout', `The tool "${tool.name}" did not answer within ${timeoutMs} ms.`, { data: { timeoutMs } })
+  return new BulkheadError(
+    'ExecutionTimeout', `The tool "${tool.name}" did not answer within ${timeoutMs} ms.`, { data: { timeoutMs } },
+  )
 }
 
 /** Whether a request never reached its compartment, and can be sent to the next one. */
-export const isCompartmentGone = (thrown: unknown): boolean => BulkheadError.is(thrown) && thrown.code === 'CompartmentGone'
+export const isCompartmentGone = (thrown: unknown): boolean =>
+  BulkheadError.is(thrown) && thrown.code === 'CompartmentGone'
 
 /** One attempt to start an extension. All callers that need the extension share it. */
 export class StartAttempt {
@@ -125,7 +130,8 @@ export class StartAttempt {
    */
   begin(clock: Clock, ms: number, extension: string): void {
     this.#deadline = new Deadline(clock, ms, () => {
-      const message = `The extension "${extension}" was not ready within ${ms} ms. See what keeps this machine busy, or raise startMs and phaseMs.`
+      const message = `The extension "${extension}" was not ready within ${ms} ms. `
+        + 'Check what keeps this machine busy, or raise startMs and phaseMs.'
       this.over = new BulkheadError('CompartmentStartFailed', message, { data: { extension } })
       this.#late.reject(this.over)
     })

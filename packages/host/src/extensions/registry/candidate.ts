@@ -54,11 +54,14 @@ export interface CandidateSources extends Pick<ExtensionParts, 'sandbox' | 'even
  * All tools of a package or none: throws the first fault, with its location in the manifest in `data.path`. Of a server
  * or a document, only the invalid tool is left out.
  */
-export function prepareCandidate(descriptor: ExtensionDescriptor, generation: number, sources: CandidateSources): Candidate {
+export function prepareCandidate(
+  descriptor: ExtensionDescriptor, generation: number, sources: CandidateSources,
+): Candidate {
   const { settings, validators, sandbox, events, clock } = sources
   const { manifest } = descriptor
   const { stateSlot } = manifest
-  const declared = manifest.tools.map((tool, index) => located(`/tools/${index}/requires`, () => powerOf(tool, descriptor, sources)))
+  const declared = manifest.tools
+    .map((tool, index) => located(`/tools/${index}/requires`, () => powerOf(tool, descriptor, sources)))
   const grants = declared.map((power) => underCeiling(power, sources))
   const arrangement = arrange(descriptor, settings)
   checkConfig(descriptor, { ...settings.extension(descriptor.id).config, ...arrangement.config }, validators)
@@ -73,7 +76,8 @@ export function prepareCandidate(descriptor: ExtensionDescriptor, generation: nu
     generation,
     arrangement,
     tools: manifest.tools.map((tool, index): CompartmentTool => ({
-      name: tool.name, grant: grants[index]!, inputSchema: tool.inputSchema, requires: tool.requires as unknown as JsonObject,
+      name: tool.name, grant: grants[index]!, inputSchema: tool.inputSchema,
+      requires: tool.requires as unknown as JsonObject,
     })),
     services: services.create,
     running: services.running,
@@ -84,7 +88,10 @@ export function prepareCandidate(descriptor: ExtensionDescriptor, generation: nu
   })
   const dropped: BulkheadError[] = []
   const tools = manifest.tools.flatMap((tool, index) => {
-    const source = { manifest: tool, descriptor, declared: declared[index]!, grant: grants[index]!, extension, variables: sources.variables }
+    const source = {
+      manifest: tool, descriptor, declared: declared[index]!, grant: grants[index]!, extension,
+      variables: sources.variables,
+    }
     try {
       return [located(`/tools/${index}`, () => compileTool(source, validators, settings))]
     } catch (thrown) {
@@ -110,7 +117,9 @@ export function fingerprintOf(descriptor: ExtensionDescriptor, settings: Setting
 }
 
 /** The loader may not have known the configuration. Nothing is compiled if there is nothing to check. */
-function checkConfig({ id, manifest: { configSchema } }: ExtensionDescriptor, config: JsonObject, validators: Validators): void {
+function checkConfig(
+  { id, manifest: { configSchema } }: ExtensionDescriptor, config: JsonObject, validators: Validators,
+): void {
   if (Object.keys(config).length === 0 && !('required' in configSchema)) return
   const check = located('/configSchema', () => validators.compile(withCommonConfig(configSchema)))
   const fault = check(config)
@@ -119,7 +128,9 @@ function checkConfig({ id, manifest: { configSchema } }: ExtensionDescriptor, co
   throw new BulkheadError('ConfigSchemaViolation', message, { data: { path: fault.path } })
 }
 
-function powerOf({ name, requires }: ToolManifest, { layer, manifest }: ExtensionDescriptor, { variables }: CandidateSources): Power {
+function powerOf(
+  { name, requires }: ToolManifest, { layer, manifest }: ExtensionDescriptor, { variables }: CandidateSources,
+): Power {
   const { id, env, secrets, stateSlot } = manifest
   const subagents = layer === 'bundled' && name === AGENT_TOOL
   return compileGrant(requires, variables, { env, secrets, state: stateSlot === null ? [] : [id], subagents })
@@ -139,7 +150,9 @@ function dependency(dependent: Extension, id: string, { lookUp }: CandidateSourc
 }
 
 /** Why an extension is not offered, as a diagnostic. */
-export function registrationDiagnostic(descriptor: ExtensionDescriptor, error: BulkheadError, fallbackTo?: Layer): Diagnostic {
+export function registrationDiagnostic(
+  descriptor: ExtensionDescriptor, error: BulkheadError, fallbackTo?: Layer,
+): Diagnostic {
   return {
     severity: 'error',
     stage: 'register',

@@ -94,7 +94,9 @@ export class Registry {
   /** A tool that takes a locked name must match the one that ships with the host. */
   learnLocked(descriptors: readonly ExtensionDescriptor[]): void {
     for (const { layer, manifest } of descriptors) {
-      for (const tool of manifest.tools) if (layer === 'bundled' && isLockedTool(tool.name)) this.#locked.set(tool.name, tool)
+      for (const tool of manifest.tools) {
+        if (layer === 'bundled' && isLockedTool(tool.name)) this.#locked.set(tool.name, tool)
+      }
     }
   }
 
@@ -166,7 +168,8 @@ export class Registry {
 
   get diagnostics(): readonly Diagnostic[] {
     const { composition, unprepared, candidates } = this.#present
-    const dropped = candidates.flatMap(({ descriptor, dropped: errors }) => errors.map((error) => registrationDiagnostic(descriptor, error)))
+    const dropped = candidates
+      .flatMap(({ descriptor, dropped: errors }) => errors.map((error) => registrationDiagnostic(descriptor, error)))
     const refused = composition.refused.map(({ candidate: { descriptor }, error }) => ({ descriptor, error }))
     return [...dropped, ...[...unprepared, ...refused].map(({ descriptor, error }) => {
       const serving = this.extension(descriptor.id)?.descriptor.layer

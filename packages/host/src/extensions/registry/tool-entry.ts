@@ -45,9 +45,11 @@ export interface ToolEntry {
   readonly gatedByHost: boolean
 }
 
-const LOCKED_TIMEOUTS: ReadonlyMap<string, number> = new Map<LockedTool, number>([['bash', 120_000], ['web_search', 15_000]])
+const LOCKED_TIMEOUTS: ReadonlyMap<string, number> =
+  new Map<LockedTool, number>([['bash', 120_000], ['web_search', 15_000]])
 const LOCKED_KINDS: ReadonlyMap<string, ToolKind> = new Map<LockedTool, ToolKind>([
-  ['read', 'read'], ['write', 'edit'], ['edit', 'edit'], ['glob', 'search'], ['grep', 'search'], ['tool_search', 'search'],
+  ['read', 'read'], ['write', 'edit'], ['edit', 'edit'], ['glob', 'search'], ['grep', 'search'],
+  ['tool_search', 'search'],
   ['bash', 'execute'], ['web_search', 'fetch'], ['web_fetch', 'fetch'], ['skill', 'think'],
 ])
 
@@ -68,7 +70,9 @@ export function compileTool(source: ToolSource, validators: Validators, settings
   const mode = classifyToolMode(manifest)
   // In the order in which records are written.
   const origin = Object.freeze({ digest: digests.package, extension: id, layer, version })
-  const bound = Object.freeze({ package: digests.package, tool: digests.tools.get(manifest.name) ?? '', capability: digests.capability })
+  const bound = Object.freeze({
+    package: digests.package, tool: digests.tools.get(manifest.name) ?? '', capability: digests.capability,
+  })
   // The manifests of bundled tools are trusted: they are reviewed with the host.
   const gatedByHost = !manifest.gated && layer !== 'bundled' && hasEffects(manifest.requires)
   const definition: ToolDefinition = Object.freeze({
@@ -111,8 +115,11 @@ export function compileTool(source: ToolSource, validators: Validators, settings
 export const toolIdentity = (tool: string, { layer, extension }: OutcomeOrigin, digests: ToolDigests): string =>
   [tool, extension, layer, digests.package, digests.tool, digests.capability].join('\0')
 
-function timeoutOf({ name, timeoutMs: declared }: ToolManifest, descriptor: ExtensionDescriptor, settings: Settings): number {
-  const wanted = settings.common('timeoutMs', name, descriptor) ?? declared ?? LOCKED_TIMEOUTS.get(name) ?? CALL_LIMITS.defaultTimeoutMs
+function timeoutOf(
+  { name, timeoutMs: declared }: ToolManifest, descriptor: ExtensionDescriptor, settings: Settings,
+): number {
+  const wanted = settings.common('timeoutMs', name, descriptor) ?? declared ?? LOCKED_TIMEOUTS.get(name)
+    ?? CALL_LIMITS.defaultTimeoutMs
   return Math.min(wanted, CALL_LIMITS.maxTimeoutMs)
 }
 
@@ -145,7 +152,9 @@ export function withCopiedSchemas<Definition extends ToolDefinition>(definition:
   const { inputSchema, outputSchema } = definition
   const copy = { ...definition }
   Object.defineProperty(copy, 'inputSchema', { get: () => structuredClone(inputSchema) })
-  if (outputSchema !== undefined) Object.defineProperty(copy, 'outputSchema', { get: () => structuredClone(outputSchema) })
+  if (outputSchema !== undefined) {
+    Object.defineProperty(copy, 'outputSchema', { get: () => structuredClone(outputSchema) })
+  }
   return copy
 }
 
@@ -159,4 +168,5 @@ export function located<Value>(base: string, work: () => Value): Value {
   }
 }
 
-export const pathOf = ({ data }: BulkheadError): string => isJsonObject(data) && typeof data['path'] === 'string' ? data['path'] : ''
+export const pathOf = ({ data }: BulkheadError): string =>
+  isJsonObject(data) && typeof data['path'] === 'string' ? data['path'] : ''

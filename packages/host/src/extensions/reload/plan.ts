@@ -14,6 +14,9 @@ export type Change =
   /** It still exists, but is so faulty that the report does not have it. */
   | { readonly kind: 'broken'; readonly old: Candidate; readonly diagnostic: Diagnostic }
 
+export const descriptorOf = (change: Change): ExtensionDescriptor =>
+  change.kind === 'added' ? change.descriptor : change.old.descriptor
+
 export interface Comparison {
   readonly current: readonly Candidate[]
   /** Extensions that could not be prepared before. With the same bytes they still cannot. */
@@ -28,22 +31,29 @@ export interface Comparison {
 }
 
 /** Pure. Leaves out what has not changed. */
-export function differences({ current, unprepared, before, report, after, apart, only }: Comparison): readonly Change[] {
-  const inScope = (descriptor: ExtensionDescriptor) => !apart.has(keyOf(descriptor)) && (!only || only.has(descriptor.id))
-  const wanted = report.extensions.filter((descriptor) => inScope(descriptor) && after.extension(descriptor.id).enabled !== false)
+export function differences(
+  { current, unprepared, before, report, after, apart, only }: Comparison,
+): readonly Change[] {
+  const inScope = (descriptor: ExtensionDescriptor) =>
+    !apart.has(keyOf(descriptor)) && (!only || only.has(descriptor.id))
+  const wanted = report.extensions
+    .filter((descriptor) => inScope(descriptor) && after.extension(descriptor.id).enabled !== false)
   const known = new Map(current.map((candidate) => [keyOf(candidate.descriptor), candidate]))
   const hopeless = new Set(unprepared.map(({ descriptor }) => `${keyOf(descriptor)} ${descriptor.digests.package}`))
   const there = new Set(wanted.map(keyOf))
   const changes = wanted.flatMap((descriptor): Change[] => {
     const old = known.get(keyOf(descriptor))
-    if (!old) return hopeless.has(`${keyOf(descriptor)} ${descriptor.digests.package}`) ? [] : [{ kind: 'added', descriptor }]
+    if (!old) {
+      return hopeless.has(`${keyOf(descriptor)} ${descriptor.digests.package}`) ? [] : [{ kind: 'added', descriptor }]
+    }
     return only || fingerprintOf(descriptor, after) !== old.fingerprint ? [{ kind: 'changed', old, descriptor }] : []
   })
   const samePolicy = text(before.file.policy) === text(after.file.policy)
   const gone = current.filter(({ descriptor }) => inScope(descriptor) && !there.has(keyOf(descriptor)))
   return [...changes, ...gone.map((old): Change => {
     const isOff = after.extension(old.descriptor.id).enabled === false
-    const diagnostic = isOff || !samePolicy ? undefined : report.diagnostics.find((found) => explains(found, old.descriptor))
+    const diagnostic = isOff || !samePolicy
+      ? undefined : report.diagnostics.find((found) => explains(found, old.descriptor))
     return diagnostic ? { kind: 'broken', old, diagnostic } : { kind: 'removed', old }
   })]
 }
@@ -55,10 +65,12 @@ const text = (value: unknown): string => canonicalJson((value ?? null) as Json)
 /** An extension of a layer that is no longer trusted is removed, not broken. */
 function explains({ severity, stage, layer, extensionId, location }: Diagnostic, old: ExtensionDescriptor): boolean {
   if (severity !== 'error' || stage === 'trust' || layer !== old.layer) return false
-  return extensionId === old.id || location === old.location || (extensionId === null && isBelow(old.location, location))
+  return extensionId === old.id || location === old.location
+    || (extensionId === null && isBelow(old.location, location))
 }
 
-const isBelow = (path: string, folder: string): boolean => path.startsWith(`${folder}/`) || path.startsWith(`${folder}\\`)
+const isBelow = (path: string, folder: string): boolean =>
+  path.startsWith(`${folder}/`) || path.startsWith(`${folder}\\`)
 
 /**
  * How one generation takes over from another.
@@ -82,7 +94,9 @@ export interface Circumstances {
 export function wayOf(old: Extension, next: ExtensionDescriptor, { openTurns, leaving }: Circumstances): Way {
   if (!old.wasStarted) return { kind: 'replace' }
   const manifests = [old.descriptor.manifest, next.manifest]
-  if (old.descriptor.manifest.reloadBehavior === 'never') return { kind: 'refuse', error: neverReloaded(old.descriptor.id) }
+  if (old.descriptor.manifest.reloadBehavior === 'never') {
+    return { kind: 'refuse', error: neverReloaded(old.descriptor.id) }
+  }
   const loaded = Math.min(...manifests.map(loadedAtOnce))
   const isOnlyOneActive = manifests.some(({ activeCardinality }) => activeCardinality === 'one')
   const isOnlyOneAttached = manifests.some(({ activeCardinality }) => activeCardinality === 'one-attached')
@@ -109,6 +123,6 @@ function loadedAtOnce({ loadedCardinality: limit }: Manifest): number {
 
 const neverReloaded = (id: string) => new BulkheadError(
   'ReloadRefused',
-  `The extension "${id}" has changed and declares that it is never reloaded. What runs goes on until the host is restarted.`,
+  `The extension "${id}" has changed and is never reloaded. The old version runs until the host restarts.`,
   { data: { extension: id } },
 )

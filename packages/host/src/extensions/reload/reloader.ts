@@ -13,7 +13,7 @@ import { Attempt, errorOf, prove, type SmokeCheck } from './trial.ts'
 import {
   ChangeWatch, TrustDecisions, type ReloadChange, type ReloadReport, type ReloadRequest, type ReportSource,
 } from './report.ts'
-import { differences, keyOf, wayBeside, wayOf, type Change } from './plan.ts'
+import { descriptorOf, differences, keyOf, wayBeside, wayOf, type Change } from './plan.ts'
 import type { Retirement } from './retirement.ts'
 
 export interface ReloaderSources {
@@ -143,10 +143,15 @@ export class Reloader {
     registry.learnLocked(report.extensions)
     const { candidates: current, unprepared, settings: before } = registry
     // A report may add again what the embedder has unregistered.
-    this.#apart = this.#apart.intersection(new Set([...current, ...unprepared].map(({ descriptor }) => keyOf(descriptor))))
+    this.#apart =
+      this.#apart.intersection(new Set([...current, ...unprepared].map(({ descriptor }) => keyOf(descriptor))))
     const found = differences({ current, unprepared, before, report, after: settings, apart: this.#apart, only })
-    for (const id of only ?? []) if (!registry.extension(id) && !found.some((change) => descriptorOf(change).id === id)) throw notFound(id, report)
-    const round: Round = { attempt: new Attempt({ registry, settings, check, starter, clock }), changes: new Map(), taken: [], exchanges: [] }
+    for (const id of only ?? []) {
+      if (!registry.extension(id) && !found.some((change) => descriptorOf(change).id === id)) throw notFound(id, report)
+    }
+    const round: Round = {
+      attempt: new Attempt({ registry, settings, check, starter, clock }), changes: new Map(), taken: [], exchanges: [],
+    }
     const there = new Set(report.extensions.map(keyOf))
     round.attempt.keepUnprepared((descriptor) => there.has(keyOf(descriptor)))
     for (const change of found) this.#weigh(change, round, only !== undefined)
@@ -164,14 +169,17 @@ export class Reloader {
     this.#report = report
     this.#trust.taken(report)
     this.startEager()
-    for (const { candidate, from, exchanged } of taken) if (exchanged) round.exchanges.push(this.#exchange(round, candidate, from!))
+    for (const { candidate, from, exchanged } of taken) {
+      if (exchanged) round.exchanges.push(this.#exchange(round, candidate, from!))
+    }
     return round
   }
 
   #load(): Promise<LoadReport> {
     const { source } = this.#sources
     if (source) return source.load()
-    throw new BulkheadError('ReloadRefused', 'The host was not told where to look for changes: hand `reload` a report, or give it a source.')
+    const message = 'The host has no source of extensions. Pass a report to `reload`, or a source to the host.'
+    throw new BulkheadError('ReloadRefused', message)
   }
 
   /** Decides what to do about one difference. */
@@ -264,9 +272,13 @@ export class Reloader {
       const extension = registry.extension(change.extension)
       const generation = extension?.generation
       const extensionId = change.extension
-      if (result === 'reloaded' && generation !== undefined) events.emit({ type: 'ExtensionReloaded', extensionId, generation })
+      if (result === 'reloaded' && generation !== undefined) {
+        events.emit({ type: 'ExtensionReloaded', extensionId, generation })
+      }
       if (result === 'refused') events.emit({ type: 'ExtensionReloadRefused', extensionId, reason: error!.message })
-      if (result === 'failed') events.emit({ type: 'ExtensionReloadFailed', extensionId, errorCode: error!.code, message: error!.message })
+      if (result === 'failed') {
+        events.emit({ type: 'ExtensionReloadFailed', extensionId, errorCode: error!.code, message: error!.message })
+      }
       // The report has the diagnostics of the loader.
       this.#faults.delete(key)
       const isOurWord = result === 'refused' || attempt.failed.has(key)
@@ -278,9 +290,8 @@ export class Reloader {
 
 const replaced = () => new BulkheadError('ToolCancelled', 'The extension was replaced or unloaded.')
 
-const descriptorOf = (change: Change): ExtensionDescriptor => change.kind === 'added' ? change.descriptor : change.old.descriptor
-
 function notFound(id: string, { extensions }: LoadReport): BulkheadError {
-  const meant = meantNames(id, new Set(extensions.filter(({ layer }) => layer !== 'bundled').map((extension) => extension.id)))
-  return new BulkheadError('ExtensionNotFound', `No extension "${id}" is loaded, and none was found.${meant}`, { data: { extension: id } })
+  const names = extensions.filter(({ layer }) => layer !== 'bundled').map((extension) => extension.id)
+  const message = `No extension "${id}" is loaded, and none was found.${meantNames(id, new Set(names))}`
+  return new BulkheadError('ExtensionNotFound', message, { data: { extension: id } })
 }

@@ -31,7 +31,9 @@ export class Retirement {
       const { id } = extension.descriptor
       const dependents = extensions.filter(({ descriptor }) => descriptor.manifest.dependsOn.includes(id))
       const before = dependents.map((other) => this.#leaving.get(other))
-      const left = Promise.all([...before, knownToTurns(extension) ? turns.whenReleased(this.#offeredSince.get(extension)) : undefined])
+      const left = Promise.all([
+        ...before, knownToTurns(extension) ? turns.whenReleased(this.#offeredSince.get(extension)) : undefined,
+      ])
         .then(() => this.#letGo(extension, reason))
         .finally(() => this.#leaving.delete(extension))
       this.#leaving.set(extension, left)
@@ -77,7 +79,9 @@ export interface StopReport {
 }
 
 /** Stops each extension after its dependents. `extensions`: dependents before their dependencies. */
-export async function stopAll(extensions: readonly Extension[], reason: BulkheadError, drainMs: number): Promise<StopReport> {
+export async function stopAll(
+  extensions: readonly Extension[], reason: BulkheadError, drainMs: number,
+): Promise<StopReport> {
   const stops = new Map<Extension, Promise<BulkheadError | undefined>>()
   // Also one that accepts no call for now, because a cancelled one still runs in it.
   const running = new Set(extensions.filter(({ state }) => state === 'active' || state === 'draining'))

@@ -29,7 +29,8 @@ export type SmokeCheck = (trial: Trial) => void | Promise<void>
  * succeed, and it is still running afterwards. Rejects with the reason; the caller stops it.
  */
 export async function prove(
-  extension: Extension, { check, starter, clock }: { check: SmokeCheck | undefined; starter: Starter | undefined; clock: Clock },
+  extension: Extension,
+  { check, starter, clock }: { check: SmokeCheck | undefined; starter: Starter | undefined; clock: Clock },
 ): Promise<void> {
   await extension.start(starter)
   if (check) await withinTime(extension, check, clock)
@@ -37,14 +38,17 @@ export async function prove(
   await new Promise<void>((resolve) => { setImmediate(resolve) })
   if (extension.state === 'active') return
   const { id } = extension.descriptor
-  throw extension.fault ?? new BulkheadError('CompartmentCrashed', `The compartment of "${id}" ended right after it was activated.`)
+  throw extension.fault
+    ?? new BulkheadError('CompartmentCrashed', `The compartment of "${id}" ended right after it was activated.`)
 }
 
 async function withinTime(extension: Extension, check: SmokeCheck, clock: Clock): Promise<void> {
   const ending = new AbortController()
   const { descriptor: { id }, arrangement: { limits: { phaseMs } } } = extension
   const late = () =>
-    new BulkheadError('LifecycleTimeout', `The smoke check of "${id}" took longer than ${phaseMs} ms.`, { data: { extension: id } })
+    new BulkheadError(
+      'LifecycleTimeout', `The smoke check of "${id}" took longer than ${phaseMs} ms.`, { data: { extension: id } },
+    )
   try {
     return await within({ clock, ms: phaseMs, late }, async () => check(trialOf(extension, ending.signal)))
   } catch (thrown) {
@@ -134,7 +138,8 @@ export class Attempt {
         this.#isNew(candidate) && this.#revert(candidate, error) ? [candidate] : [])
       if (refused.length > 0) continue
       const served = [...proposal.composition.extensions.values()]
-      const toStart = served.filter((candidate) => this.#isNew(candidate)?.startFirst && !this.#proven.has(candidate.extension))
+      const toStart = served
+        .filter((candidate) => this.#isNew(candidate)?.startFirst && !this.#proven.has(candidate.extension))
       const faults = await Promise.all(toStart.map((candidate) => this.#tryOut(candidate)))
       try {
         goOn()

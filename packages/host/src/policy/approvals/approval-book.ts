@@ -63,7 +63,8 @@ export function createApprovalBook({ ledger, now, open }: BookSources): Approval
       const { projects, sessions, workspace } = open()
       await Promise.all(projects.map((project) => project.settled()))
       const { approvals } = await ledger.read(folderOf(filter, workspace))
-      return [...approvals.map((stored) => ledger.view(stored)), ...sessions.flatMap((session) => session.own())].filter(matching(filter, workspace)).toSorted(byAge)
+      return [...approvals.map((stored) => ledger.view(stored)), ...sessions.flatMap((session) => session.own())]
+        .filter(matching(filter, workspace)).toSorted(byAge)
     },
     async damaged(filter = {}) {
       requireOptions('approvals.damaged', filter, FILTER)
@@ -77,7 +78,8 @@ export function createApprovalBook({ ledger, now, open }: BookSources): Approval
       const end: ApprovalEnd = { how: 'revoked', at: new Date(now()).toISOString(), by }
       const filter = typeof which === 'string' ? { everywhere: true } : which
       const matches = matching(filter, workspace)
-      const isWanted = (approval: Approval) => matches(approval) && approval.status === 'standing' && (typeof which !== 'string' || approval.id === which)
+      const isWanted = (approval: Approval) =>
+        matches(approval) && approval.status === 'standing' && (typeof which !== 'string' || approval.id === which)
       // Here at once: a call may come before the store has it.
       const ofSessions = sessions.flatMap((session) => session.own().filter(isWanted))
       for (const session of sessions) session.revoke(isWanted, end)
@@ -85,7 +87,9 @@ export function createApprovalBook({ ledger, now, open }: BookSources): Approval
       const kept = await ledger.read(folderOf(filter, workspace))
       const ofProjects = kept.approvals.map((stored) => ledger.view(stored)).filter(isWanted)
       const damaged = kept.damaged.filter(({ id }) => typeof which === 'string' ? id === which : !isOfSome(which))
-      await Promise.all([...ofProjects.map((approval) => ledger.end(approval, end)), ...damaged.map(({ key }) => ledger.remove(key))])
+      await Promise.all([
+        ...ofProjects.map((approval) => ledger.end(approval, end)), ...damaged.map(({ key }) => ledger.remove(key)),
+      ])
       const revoked = [...ofSessions, ...ofProjects]
       if (typeof which === 'string' && revoked.length + damaged.length === 0) throw unknownApproval(which)
       return revoked.map((approval): Approval => ({ ...approval, ended: end, status: 'revoked' })).toSorted(byAge)
@@ -96,7 +100,9 @@ export function createApprovalBook({ ledger, now, open }: BookSources): Approval
 const isOfSome = ({ session, tool }: ApprovalFilter): boolean => session !== undefined || tool !== undefined
 
 /** A session has its own folder, whatever project the host has now. */
-const folderOf = ({ everywhere, workspace, session }: ApprovalFilter, current: string | undefined): string | undefined =>
+const folderOf = (
+  { everywhere, workspace, session }: ApprovalFilter, current: string | undefined,
+): string | undefined =>
   everywhere ? undefined : workspace ?? (session === undefined ? current : undefined)
 
 function matching(filter: ApprovalFilter, current: string | undefined): (approval: Approval) => boolean {
@@ -119,7 +125,8 @@ export function openApprovals(store: Store, clock: Clock = systemClock): Approva
   events.on(audit.hear, KEPT)
   const now = () => clock.now()
   const book = createApprovalBook({
-    ledger: new ApprovalLedger({ store, events, now }), now, open: () => ({ workspace: undefined, projects: [], sessions: [] }),
+    ledger: new ApprovalLedger({ store, events, now }), now,
+    open: () => ({ workspace: undefined, projects: [], sessions: [] }),
   })
   return {
     list: book.list,

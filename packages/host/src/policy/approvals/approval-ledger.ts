@@ -96,7 +96,10 @@ export class ApprovalLedger {
 }
 
 export const unknownApproval = (id: string): BulkheadError =>
-  new BulkheadError('NotFound', `There is no active approval ${JSON.stringify(id)}. List the approvals to see their ids.`, { data: { id } })
+  new BulkheadError(
+    'NotFound', `There is no active approval ${JSON.stringify(id)}. List the approvals to see their ids.`,
+    { data: { id } },
+  )
 
 /** A record in the store that is not a valid approval. It allows nothing. */
 export interface DamagedApproval {
@@ -110,7 +113,8 @@ function readStored(key: string, value: Json | undefined): StoredApproval | unde
   if (!isJsonObject(value) || !isOfForm(value)) return undefined
   const stored = value as unknown as StoredApproval
   const { scope, workspace, approvalKey, id } = stored
-  return scope === 'project' && id === idOf(scope, workspace, identityOf(stored), approvalKey) && key === storeKey(stored) ? stored : undefined
+  const isWhole = scope === 'project' && id === idOf(scope, workspace, identityOf(stored), approvalKey)
+  return isWhole && key === storeKey(stored) ? stored : undefined
 }
 
 const toJson = (stored: StoredApproval): Json => stored as unknown as Json
@@ -120,20 +124,26 @@ function damageOf({ key, damage = 'is not the approval that was stored' }: Store
 }
 
 export const damagedApproval = ({ id, damage }: DamagedApproval): BulkheadError => new BulkheadError(
-  'StoreUnavailable', `The stored approval ${id} is damaged: it ${damage}. It allows nothing. Revoke it to remove it.`, { data: { id } },
+  'StoreUnavailable', `The stored approval ${id} is damaged: it ${damage}. It allows nothing. Revoke it to remove it.`,
+  { data: { id } },
 )
 
 const isText = (value: Json | undefined): boolean => typeof value === 'string'
 const isDate = (value: Json | undefined): boolean => typeof value === 'string' && !Number.isNaN(Date.parse(value))
-const haveTexts = (value: Json | undefined, names: readonly string[]): boolean => isJsonObject(value) && names.every((name) => isText(value[name]))
+const haveTexts = (value: Json | undefined, names: readonly string[]): boolean =>
+  isJsonObject(value) && names.every((name) => isText(value[name]))
 
 const areCallers = (value: Json): boolean =>
-  Array.isArray(value) && value.length > 0 && value.every((caller) => haveTexts(caller, ['tool', 'extension', 'layer', 'digest']))
+  Array.isArray(value) && value.length > 0
+  && value.every((caller) => haveTexts(caller, ['tool', 'extension', 'layer', 'digest']))
 
 function isOfForm(value: { readonly [name: string]: Json }): boolean {
   const { origin, digests, ended = null, uses, lastUsedAt = null, grantedAt, expiresAt } = value
   return haveTexts(value, ['id', 'tool', 'approvalKey', 'workspace', 'sessionId', 'grantedBy'])
     && haveTexts(origin, ['layer', 'extension', 'version']) && haveTexts(digests, ['package', 'tool', 'capability'])
-    && (value['callers'] === undefined || areCallers(value['callers'])) && isDate(grantedAt) && isDate(expiresAt) && (lastUsedAt === null || isDate(lastUsedAt)) && Number.isInteger(uses)
-    && (ended === null || (isJsonObject(ended) && isDate(ended['at']) && (ended['how'] === 'expired' || ended['how'] === 'revoked')))
+    && (value['callers'] === undefined || areCallers(value['callers'])) && isDate(grantedAt) && isDate(expiresAt)
+    && (lastUsedAt === null || isDate(lastUsedAt)) && Number.isInteger(uses) && (ended === null || isEnd(ended))
 }
+
+const isEnd = (value: Json): boolean =>
+  isJsonObject(value) && isDate(value['at']) && (value['how'] === 'expired' || value['how'] === 'revoked')

@@ -71,7 +71,9 @@ export interface GrantSources {
   readonly lastsMs: number | undefined
 }
 
-export function makeGrant({ scope, called, approvalKey, workspace, sessionId, by, now, lastsMs }: GrantSources): ApprovalGrant {
+export function makeGrant(
+  { scope, called, approvalKey, workspace, sessionId, by, now, lastsMs }: GrantSources,
+): ApprovalGrant {
   const { tool, callers } = called
   const place = scope === 'session' ? sessionId : workspace
   return {
@@ -100,7 +102,8 @@ export const identityOf = ({ tool, origin, digests, callers = [] }: Bound): stri
 
 /** The same for a call. */
 export const identityOfCalled = ({ tool, callers }: Called): string =>
-  callers.length === 0 ? tool.identity : [tool.identity, ...callers.map((caller) => hash('sha256', caller.identity))].join('\0')
+  callers.length === 0
+    ? tool.identity : [tool.identity, ...callers.map((caller) => hash('sha256', caller.identity))].join('\0')
 
 const approvedCaller = ({ name, identity, origin: { extension, layer } }: ToolEntry): ApprovedCaller =>
   ({ tool: name, extension, layer, digest: hash('sha256', identity) })
@@ -145,23 +148,31 @@ const counted = (count: number, noun: string): string => `${count} ${noun}${coun
 const ago = (at: string, now: number): string => `${spanWords(Math.max(0, now - Date.parse(at)))} ago`
 
 /** Why a call is allowed. */
-export function standingWords({ id, scope, approvalKey, grantedAt, grantedBy, expiresAt, uses }: Approval, now: number): string {
-  const ends = expiresAt === null ? 'ends with the session' : `expires in ${spanWords(Math.max(0, Date.parse(expiresAt) - now))}`
-  return `${scope} approval ${id} of the key "${visibleText(approvalKey)}", given ${ago(grantedAt, now)} by ${visibleText(grantedBy)}, `
-    + `${ends}, used ${counted(uses, 'time')}`
+export function standingWords(
+  { id, scope, approvalKey, grantedAt, grantedBy, expiresAt, uses }: Approval, now: number,
+): string {
+  const ends = expiresAt === null
+    ? 'ends with the session' : `expires in ${spanWords(Math.max(0, Date.parse(expiresAt) - now))}`
+  return `${scope} approval ${id} of the key "${visibleText(approvalKey)}", `
+    + `given ${ago(grantedAt, now)} by ${visibleText(grantedBy)}, ${ends}, used ${counted(uses, 'time')}`
 }
 
 /** Why a call asks although its key was approved. */
 export function endedWords({ id, scope, approvalKey, ended, uses }: Approval, now: number): string {
-  const how = ended === null ? 'has ended' : `${ended.how === 'expired' ? 'expired' : 'was revoked'} ${ago(ended.at, now)}`
+  const how = ended === null
+    ? 'has ended' : `${ended.how === 'expired' ? 'expired' : 'was revoked'} ${ago(ended.at, now)}`
   const by = ended?.by === undefined ? '' : ` by ${visibleText(ended.by)}`
-  return `the ${scope} approval ${id} of the key "${visibleText(approvalKey)}" ${how}${by}, after ${counted(uses, 'use')}`
+  const key = visibleText(approvalKey)
+  return `the ${scope} approval ${id} of the key "${key}" ${how}${by}, after ${counted(uses, 'use')}`
 }
 
 /** Why an approval of the same name and key does not cover this call. */
-export function changedWords({ id, scope, origin, digests, callers = [] }: Approval, { tool, callers: calling }: Called): string {
+export function changedWords(
+  { id, scope, origin, digests, callers = [] }: Approval, { tool, callers: calling }: Called,
+): string {
   const { origin: now, digests: present } = tool
-  const names = (chain: readonly string[]): string => chain.length === 0 ? 'calls of the model' : `calls by ${chain.join(', then ')}`
+  const names = (chain: readonly string[]): string =>
+    chain.length === 0 ? 'calls of the model' : `calls by ${chain.join(', then ')}`
   const [then, here] = [names(callers.map((caller) => caller.tool)), names(calling.map(({ name }) => name))]
   if (then !== here) return `the ${scope} approval ${id} of the key is for ${then}, and this is one of the ${here}`
   const others = [
@@ -169,7 +180,9 @@ export function changedWords({ id, scope, origin, digests, callers = [] }: Appro
     ...(digests.package === present.package ? [] : ['its package']),
     ...(digests.tool === present.tool ? [] : ['its definition']),
     ...(digests.capability === present.capability ? [] : ['its capabilities']),
-    ...(callers.every(({ digest }, index) => digest === hash('sha256', calling[index]!.identity)) ? [] : ['a tool that calls it']),
+    ...(callers.every(
+      ({ digest }, index) => digest === hash('sha256', calling[index]!.identity),
+    ) ? [] : ['a tool that calls it']),
   ]
   const was = `${origin.layer} extension ${origin.extension} ${origin.version}`
   return `the ${scope} approval ${id} of the key was given to the ${was}; since then ${others.join(', ')} changed`

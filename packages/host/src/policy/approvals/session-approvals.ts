@@ -70,7 +70,8 @@ export class SessionApprovals {
     const now = this.#sources.clock.now()
     const keys = new Set([approvalKey, ...subjects.flatMap(({ key, within = [] }) => [key, ...within])])
     const identity = identityOfCalled(called)
-    const ended = [...keys].flatMap((key) => [this.#own.get(identity, key) ?? [], this.#sources.project.find(identity, key) ?? []].flat())
+    const ended = [...keys]
+      .flatMap((key) => [this.#own.get(identity, key) ?? [], this.#sources.project.find(identity, key) ?? []].flat())
     return ended.filter((approval) => !approval.stands(now))
   }
 
@@ -179,6 +180,7 @@ export function approvalTerms(layers: readonly LayerConfig[]): ApprovalTerms {
 
 function termOf(name: Term, layers: readonly LayerConfig[], standard: number): number {
   const last = (of: (layer: LayerConfig['layer']) => boolean) =>
-    layers.filter(({ layer }) => of(layer)).map(({ config }) => config.approvals?.[name]).findLast((term) => term !== undefined)
+    layers.filter(({ layer }) => of(layer))
+      .map(({ config }) => config.approvals?.[name]).findLast((term) => term !== undefined)
   return Math.min(last((layer) => layer !== 'project') ?? standard, last((layer) => layer === 'project') ?? Infinity)
 }

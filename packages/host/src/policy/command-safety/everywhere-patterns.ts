@@ -2,7 +2,8 @@ import type { CommandSafetyPattern } from '@bulkhead/contract'
 import { anyOf, command, CREDENTIALS, END, INTERPRETERS, INTO_FILE, LINE, SENDERS, WORDS } from './fragments.ts'
 
 type Pattern = Omit<CommandSafetyPattern, 'platform'>
-const INTO_INTERPRETER = String.raw`\|\s*(?:(?:sudo|env|doas)\s+(?:-\S+\s+)*)*(?:/\S*/)?(?:${INTERPRETERS})(?:\s|$|[;&|)"'])`
+const INTO_INTERPRETER =
+  String.raw`\|\s*(?:(?:sudo|env|doas)\s+(?:-\S+\s+)*)*(?:/\S*/)?(?:${INTERPRETERS})(?:\s|$|[;&|)"'])`
 /** With the options it takes before the name of what it is to do. */
 const GIT = String.raw`${command('git')}(?:\s+(?:-[Cc]\s+\S+|-\S+))*`
 const FORCE = String.raw`(?:--force|-\w*f\w*)`
@@ -39,7 +40,8 @@ const remoteCode: readonly Pattern[] = [
     description: 'Connects a shell on this machine to another machine.',
     pattern: anyOf(
       String.raw`/dev/(?:tcp|udp)/[\w.$\{\}-]+/\w`,
-      String.raw`${command('nc', 'ncat', 'netcat')}${WORDS}\s+(?:-\w*[ec]\s*|--exec\s+|--sh-exec\s+)(?:/\S*/)?(?:ba|z|da|k)?sh\b`,
+      String.raw`${command('nc', 'ncat', 'netcat')}${WORDS}\s+(?:-\w*[ec]\s*|--exec\s+|--sh-exec\s+)`
+      + String.raw`(?:/\S*/)?(?:ba|z|da|k)?sh\b`,
       String.raw`${command('socat')}\s${LINE}\b(?:exec|system):`,
     ),
   },
@@ -51,7 +53,8 @@ const credentials: readonly Pattern[] = [
     description: 'Sends keys or passwords to another machine.',
     pattern: anyOf(
       String.raw`${CREDENTIALS}${LINE}\|\s*(?:${SENDERS})\b`,
-      String.raw`\b(?:${SENDERS})\b${LINE}(?:@|=@|-T\s*|--upload-file[\s=]|--post-file[\s=]|\s)["']?[\w./~$\{\}-]*${CREDENTIALS}`,
+      String.raw`\b(?:${SENDERS})\b${LINE}(?:@|=@|-T\s*|--upload-file[\s=]|--post-file[\s=]|\s)["']?`
+      + String.raw`[\w./~$\{\}-]*${CREDENTIALS}`,
       String.raw`\$\((?:cat|base64)\s+[^)]*${CREDENTIALS}`,
     ),
   },
@@ -118,8 +121,9 @@ const work: readonly Pattern[] = [
     id: 'git-discard', label: 'Discard changes', category: 'version-control', severity: 'warning',
     description: 'Discards work that was not committed.',
     pattern: String.raw`${GIT}\s+` + anyOf(
-      String.raw`reset${WORDS}\s+--hard`, String.raw`clean${WORDS}\s+${FORCE}`, String.raw`checkout${WORDS}\s+(?:--\s+)?\.`,
-      String.raw`restore${WORDS}\s+\.`, String.raw`stash\s+(?:clear|drop)`,
+      String.raw`reset${WORDS}\s+--hard`, String.raw`clean${WORDS}\s+${FORCE}`,
+      String.raw`checkout${WORDS}\s+(?:--\s+)?\.`, String.raw`restore${WORDS}\s+\.`,
+      String.raw`stash\s+(?:clear|drop)`,
     ) + END,
   },
   {
@@ -150,7 +154,8 @@ const work: readonly Pattern[] = [
     id: 'cluster-delete', label: 'Delete in a cluster', category: 'infrastructure', severity: 'critical',
     description: 'Deletes a namespace, a node or everything of a kind.',
     pattern: anyOf(
-      String.raw`${command('kubectl', 'oc')}${WORDS}\s+(?:delete${WORDS}\s+(?:ns|namespaces?|nodes?|pv|crd|--all)|drain)\b`,
+      String.raw`${command('kubectl', 'oc')}${WORDS}\s+`
+      + String.raw`(?:delete${WORDS}\s+(?:ns|namespaces?|nodes?|pv|crd|--all)|drain)\b`,
       String.raw`${command('helm')}${WORDS}\s+(?:uninstall|delete)\s`,
     ),
   },

@@ -3,7 +3,8 @@
  * mentions a command does not match: `git log --grep "rm -rf /"` removes nothing.
  */
 const BACKTICK = '`'
-const WRAPPERS = 'sudo|doas|env|nohup|nice|ionice|time|timeout|exec|eval|xargs|command|builtin|busybox|then|do|else|stdbuf|setsid'
+const WRAPPERS = 'sudo|doas|env|nohup|nice|ionice|time|timeout|exec|eval|xargs|command|builtin|busybox|then|do|else'
+  + '|stdbuf|setsid'
 /** Options of a wrapper, the user of `-u`, and variables that are set for it. */
 const WRAPPER_WORDS = String.raw`(?:-u\s+\S+|-\S*|\w+=\S*|\d\S*)\s+`
 const BEGINS = String.raw`(?:^|[\n;&|(){}${BACKTICK}]|\s-l?c\s*\\?["']|<\()\s*`
@@ -13,7 +14,8 @@ export const anyOf = (...patterns: readonly string[]): string => `(?:${patterns.
 
 /** Matches up to a command with one of these names, with any path. */
 export const command = (...names: readonly string[]): string =>
-  String.raw`${BEGINS}(?:(?:\w+=\S*|(?:${WRAPPERS})\s+(?:${WRAPPER_WORDS})*)\s*)*["'\\]?(?:[\w.~-]*/)*${anyOf(...names)}["']?`
+  String.raw`${BEGINS}(?:(?:\w+=\S*|(?:${WRAPPERS})\s+(?:${WRAPPER_WORDS})*)\s*)*["'\\]?`
+  + String.raw`(?:[\w.~-]*/)*${anyOf(...names)}["']?`
 
 /** Any words of the same command. */
 export const WORDS = String.raw`(?:\s+[^\s;&|]+)*?`
@@ -24,7 +26,8 @@ export const LINE = String.raw`[^\n]*`
 
 /** Disks as device files. */
 export const DISK = '/dev/(?:sd|hd|vd|xvd|nvme|mmcblk|disk|rdisk|mapper/|dm-|md)'
-const SYSTEM_FOLDERS = 'bin|boot|dev|etc|home|lib|lib64|opt|proc|root|sbin|sys|usr|var|System|Library|Users|Applications'
+const SYSTEM_FOLDERS = 'bin|boot|dev|etc|home|lib|lib64|opt|proc|root|sbin|sys|usr|var'
+  + '|System|Library|Users|Applications'
 /** The root of a system, or a folder that it needs. */
 export const SYSTEM_ROOT = String.raw`["']?/(?:\*|\.|(?:${SYSTEM_FOLDERS})(?:/\*?)?)?`
 /** The home folder of a user. */

@@ -35,7 +35,8 @@ const filesystem: readonly UnixPattern[] = [
   {
     id: 'find-delete-system', label: 'Delete by find from /', category: 'filesystem', severity: 'critical',
     description: 'Walks the whole system or home and deletes what it finds.',
-    pattern: `${command('find')}\\s+(?:${SYSTEM_ROOT}|${HOME})["']?${WORDS}\\s+(?:-delete|-exec(?:dir)?\\s+(?:/bin/)?rm)\\b`,
+    pattern: String.raw`${command('find')}\s+(?:${SYSTEM_ROOT}|${HOME})["']?${WORDS}\s+`
+      + String.raw`(?:-delete|-exec(?:dir)?\s+(?:/bin/)?rm)\b`,
   },
   {
     id: 'chmod-system', label: 'Change permissions of the system', category: 'filesystem', severity: 'critical',
@@ -61,7 +62,8 @@ const filesystem: readonly UnixPattern[] = [
     id: 'write-system-file', label: 'Write accounts or boot files', category: 'filesystem', severity: 'critical',
     description: 'Overwrites files that control logins or how the machine starts.',
     pattern: INTO_FILE + anyOf(
-      String.raw`/etc/(?:passwd|shadow|group|sudoers|fstab|hosts\.allow|pam\.d/|ssh/sshd_config|ld\.so\.preload)`, '/boot/',
+      String.raw`/etc/(?:passwd|shadow|group|sudoers|fstab|hosts\.allow|pam\.d/|ssh/sshd_config|ld\.so\.preload)`,
+      '/boot/',
     ),
   },
 ]
@@ -98,7 +100,8 @@ const system: readonly UnixPattern[] = [
   {
     id: 'fork-bomb', label: 'Fork bomb', category: 'availability', severity: 'critical',
     description: 'Starts processes without end until the machine hangs.',
-    pattern: String.raw`(?:^|[\s;&|("'])(?:function\s+)?[\w:.]+\s*\(\s*\)\s*\{\s*[\w:.]+\s*\|\s*[\w:.]+\s*&\s*\}\s*;?\s*[\w:.]+`,
+    pattern: String.raw`(?:^|[\s;&|("'])(?:function\s+)?[\w:.]+\s*\(\s*\)\s*`
+      + String.raw`\{\s*[\w:.]+\s*\|\s*[\w:.]+\s*&\s*\}\s*;?\s*[\w:.]+`,
   },
   {
     id: 'kill-everything', label: 'Kill every process', category: 'availability', severity: 'critical',
@@ -117,7 +120,10 @@ const system: readonly UnixPattern[] = [
   {
     id: 'kernel-module', label: 'Change the kernel', category: 'system', severity: 'warning',
     description: 'Loads or removes kernel modules, or changes kernel settings.',
-    pattern: `(?:${command('insmod', 'rmmod', 'modprobe')}\\s+[^\\s;&|]|${command('sysctl')}${WORDS}\\s+(?:-w|--write)${END})`,
+    pattern: anyOf(
+      String.raw`${command('insmod', 'rmmod', 'modprobe')}\s+[^\s;&|]`,
+      String.raw`${command('sysctl')}${WORDS}\s+(?:-w|--write)${END}`,
+    ),
   },
   {
     id: 'firewall-flush', label: 'Drop the firewall', category: 'network', severity: 'critical',

@@ -2,7 +2,8 @@ import type { CommandSafetyPattern } from '@bulkhead/contract'
 import { anyOf, WORDS } from './fragments.ts'
 
 /** Where a command begins in cmd and PowerShell; both read names in either case. */
-const INNER_SHELL = String.raw`\b(?:cmd(?:\.exe)?\s+/[ck]|(?:powershell|pwsh)(?:\.exe)?\s(?:[^\n;|]*\s)?-c(?:ommand)?)\s+["']?`
+const INNER_SHELL =
+  String.raw`\b(?:cmd(?:\.exe)?\s+/[ck]|(?:powershell|pwsh)(?:\.exe)?\s(?:[^\n;|]*\s)?-c(?:ommand)?)\s+["']?`
 const at = (names: string): string => String.raw`(?i)(?:^|[\n;&|({]|${INNER_SHELL})\s*(?:${names})(?:\.exe)?\b`
 const FOLDERS = 'systemdrive|systemroot|userprofile|windir'
 const DRIVE = String.raw`["']?` + anyOf(
@@ -22,13 +23,15 @@ const patterns: readonly WindowsPattern[] = [
   {
     id: 'delete-drive', label: 'Delete a drive', category: 'filesystem', severity: 'critical',
     description: 'Deletes everything on a drive, of the system or of a user.',
-    pattern: String.raw`${at('del|erase|rd|rmdir')}(?:${WORDS}\s+/s${WORDS}\s+${DRIVE}|${WORDS}\s+${DRIVE}${WORDS}\s*/s\b)`,
+    pattern: at('del|erase|rd|rmdir')
+      + String.raw`(?:${WORDS}\s+/s${WORDS}\s+${DRIVE}|${WORDS}\s+${DRIVE}${WORDS}\s*/s\b)`,
   },
   {
     id: 'remove-item-drive', label: 'Delete a drive by PowerShell', category: 'filesystem', severity: 'critical',
     description: 'Deletes everything on a drive, of the system or of a user.',
     pattern: at('remove-item|ri|rm|del|rd') + anyOf(
-      String.raw`${WORDS}\s+-r(?:ecurse)?\b${WORDS}\s+${DRIVE}`, String.raw`${WORDS}\s+${DRIVE}${WORDS}\s*-r(?:ecurse)?\b`,
+      String.raw`${WORDS}\s+-r(?:ecurse)?\b${WORDS}\s+${DRIVE}`,
+      String.raw`${WORDS}\s+${DRIVE}${WORDS}\s*-r(?:ecurse)?\b`,
     ),
   },
   {
@@ -92,7 +95,8 @@ const patterns: readonly WindowsPattern[] = [
   {
     id: 'take-ownership', label: 'Take ownership of system files', category: 'privileges', severity: 'warning',
     description: 'Changes the owner or the permissions of system files.',
-    pattern: String.raw`${at('takeown|i?cacls')}${WORDS}\s+["']?(?:[a-z]:\\(?:windows|program files)?|%(?:systemroot|windir)%)`,
+    pattern: String.raw`${at('takeown|i?cacls')}${WORDS}\s+["']?`
+      + String.raw`(?:[a-z]:\\(?:windows|program files)?|%(?:systemroot|windir)%)`,
   },
   {
     id: 'windows-accounts', label: 'Change accounts', category: 'privileges', severity: 'warning',
@@ -104,4 +108,5 @@ const patterns: readonly WindowsPattern[] = [
   },
 ]
 
-export const WINDOWS_PATTERNS: readonly CommandSafetyPattern[] = patterns.map((pattern) => ({ ...pattern, platform: 'windows' }))
+export const WINDOWS_PATTERNS: readonly CommandSafetyPattern[] = patterns
+  .map((pattern) => ({ ...pattern, platform: 'windows' }))

@@ -53,7 +53,9 @@ export class Interactions {
   }
 
   /** Raises a question. Rejects with InteractionUnavailable if no interactor is there or all of them fail. */
-  raise(request: InteractionRequest, source: string, signal: AbortSignal, callId?: string): Promise<InteractionResponse> {
+  raise(
+    request: InteractionRequest, source: string, signal: AbortSignal, callId?: string,
+  ): Promise<InteractionResponse> {
     const { interactors, over } = this.#sources
     if (interactors.length === 0) return Promise.reject(noInteractor())
     if (callId === undefined && over) return this.#raiseUntil(over(), request, source, signal)
@@ -61,7 +63,9 @@ export class Interactions {
   }
 
   /** A question outside of a call ends with its session: others may wait for it. */
-  async #raiseUntil(gone: AbortSignal, request: InteractionRequest, source: string, signal: AbortSignal): Promise<InteractionResponse> {
+  async #raiseUntil(
+    gone: AbortSignal, request: InteractionRequest, source: string, signal: AbortSignal,
+  ): Promise<InteractionResponse> {
     const until = AbortSignal.any([signal, gone])
     try {
       return await this.#inTurn(until, () => this.#send(request, source, until, undefined))
@@ -77,7 +81,9 @@ export class Interactions {
   approve(
     approval: ApprovalRequest, signal: AbortSignal, settled: () => Promise<ApprovalAnswer | undefined>,
   ): Promise<PersonAnswer> {
-    return this.#inTurn(signal, async () => await settled() ?? await this.#decide({ kind: 'Approve', approval }, signal).catch(failed))
+    return this.#inTurn(
+      signal, async () => await settled() ?? await this.#decide({ kind: 'Approve', approval }, signal).catch(failed),
+    )
   }
 
   /** Asks whether one call may run that its stage does not list. The answer is never stored. */
@@ -137,7 +143,8 @@ export class Interactions {
     const { clock, timeoutMs } = this.#sources
     if (timeoutMs === undefined) return decide(signal)
     const late = new AbortController()
-    const stopTimer = clock.after(timeoutMs, () => late.abort(new BulkheadError('InteractionTimeout', 'No one answered in time.')))
+    const stopTimer =
+      clock.after(timeoutMs, () => late.abort(new BulkheadError('InteractionTimeout', 'No one answered in time.')))
     const until = AbortSignal.any([signal, late.signal])
     try {
       return await untilAborted(decide(until), until)

@@ -131,7 +131,9 @@ export class PausedCalls {
       const record = readRecord(stored)
       if (!record) throw new BulkheadError('NotFound', `No paused call has the id ${id}.`, { data: { id } })
       const { claimedBy } = record
-      if (claimedBy !== undefined && claimedBy !== this.#owner.id && !this.#owner.isGone(claimedBy)) throw continuedElsewhere(id)
+      if (claimedBy !== undefined && claimedBy !== this.#owner.id && !this.#owner.isGone(claimedBy)) {
+        throw continuedElsewhere(id)
+      }
       return asJson({ ...answered(record, answer), claimedBy: this.#owner.id })
     })
     return readRecord(taken)!
@@ -167,7 +169,9 @@ function readRecord(value: Json | undefined): PausedRecord | undefined {
 }
 
 const alreadyAnswered = (id: string) =>
-  new BulkheadError('InteractionAlreadyAnswered', `The question of the paused call ${id} has been answered.`, { data: { id } })
+  new BulkheadError(
+    'InteractionAlreadyAnswered', `The question of the paused call ${id} has been answered.`, { data: { id } },
+  )
 const continuedElsewhere = (id: string) =>
   new BulkheadError('InteractionAlreadyAnswered', `Another host continues the paused call ${id}.`, { data: { id } })
 
