@@ -1,22 +1,19 @@
 import type { ArgumentsReader, LockedTool } from '@bulkhead/contract'
 import { bash } from './bash/bash.ts'
 import { readBashArguments } from './bash/policy/analyze-command.ts'
-import { edit } from './edit/edit.ts'
-import {
-  readEditArguments, readFetchArguments, readGlobArguments, readGrepArguments, readReadArguments, readWriteArguments,
-} from './file-arguments.ts'
-import { glob } from './glob/glob.ts'
-import { grep } from './grep/grep.ts'
+import { edit, readEditArguments } from './edit/edit.ts'
+import { glob, readGlobArguments } from './glob/glob.ts'
+import { grep, readGrepArguments } from './grep/grep.ts'
 import type { BundledExtension } from './model/bundled-extension.ts'
 import { question } from './question/question.ts'
-import { read } from './read/read.ts'
+import { read, readReadArguments } from './read/read.ts'
 import { createSkill, type SkillOptions } from './skill/skill.ts'
 import { createTask, type AgentRunner } from './task/task.ts'
 import { todo } from './todo/todo.ts'
 import { createToolSearch, type ToolCatalog } from './tool-search/tool-search.ts'
-import { createWebFetch } from './web-fetch/web-fetch.ts'
+import { createWebFetch, readFetchArguments } from './web-fetch/web-fetch.ts'
 import { createWebSearch, type SearchConfig } from './web-search/web-search.ts'
-import { write } from './write/write.ts'
+import { readWriteArguments, write } from './write/write.ts'
 
 export type { BundledExtension }
 export type { AgentRequest, AgentResult, AgentRunner } from './task/task.ts'

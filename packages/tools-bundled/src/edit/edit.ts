@@ -1,6 +1,6 @@
 import { defineExtension, type ManifestInput } from '@bulkhead/contract'
 import { BUNDLED } from '../model/bundled-extension.ts'
-import { folderKey, refuseHome } from '../model/paths.ts'
+import { folderKey, pathReader, refuseHome, stringOr } from '../model/paths.ts'
 
 const INPUT_SCHEMA = {
   type: 'object',
@@ -59,3 +59,7 @@ export const edit = {
     },
   }),
 }
+
+export const readEditArguments = pathReader(({ path }) => ({
+  path: stringOr(path), verb: 'read and write', isFolder: false, isWritten: true, needs: ['fs.read', 'fs.write'],
+}))

@@ -1,6 +1,6 @@
 import { defineExtension, type ManifestInput } from '@bulkhead/contract'
 import { BUNDLED } from '../model/bundled-extension.ts'
-import { ownFolderKey, refuseHome } from '../model/paths.ts'
+import { ownFolderKey, pathReader, refuseHome, stringOr } from '../model/paths.ts'
 
 const INPUT_SCHEMA = {
   type: 'object',
@@ -73,3 +73,8 @@ export function splitPattern(pattern: string, path = '.'): SplitPattern {
   const folders = Math.max(0, wild < 0 ? names.length - 1 : wild)
   return { path: `/${names.slice(0, folders).join('/')}`, pattern: names.slice(folders).join('/') || '*' }
 }
+
+export const readGlobArguments = pathReader(({ pattern, path }) => ({
+  path: splitPattern(stringOr(pattern), stringOr(path, '.')).path,
+  verb: 'read the names below', isFolder: true, reads: true, needs: ['fs.read'],
+}))

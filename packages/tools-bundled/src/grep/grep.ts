@@ -1,6 +1,6 @@
 import { defineExtension, type FileReader, type FromJsonSchema, type ManifestInput } from '@bulkhead/contract'
 import { BUNDLED } from '../model/bundled-extension.ts'
-import { ownFolderKey, refuseHome } from '../model/paths.ts'
+import { ownFolderKey, pathReader, refuseHome, stringOr } from '../model/paths.ts'
 
 const INPUT_SCHEMA = {
   type: 'object',
@@ -93,3 +93,7 @@ async function search(args: FromJsonSchema<typeof INPUT_SCHEMA>, fs: FileReader)
       return { counts, total, ...missed }
   }
 }
+
+export const readGrepArguments = pathReader(({ path }) => ({
+  path: stringOr(path, '.'), verb: 'read all below', isFolder: true, reads: true, needs: ['fs.read'],
+}))

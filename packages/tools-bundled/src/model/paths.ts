@@ -1,4 +1,8 @@
-import { ProtectedPlaces, protectionReason, type ReaderContext, ToolError } from '@bulkhead/contract'
+import {
+  type ArgumentsReader, type ArgumentsReading, type CallEffects, type CallNeed, ProtectedPlaces, protectionReason,
+  type ReaderContext, ToolError,
+} from '@bulkhead/contract'
+import type { Json } from '@bulkhead/kit/json'
 
 /**
  * The approval key of a file: its folder as written, or `.` for the workspace. Resolves `..` where possible, so that
@@ -73,3 +77,71 @@ function normal(names: readonly string[]): readonly string[] {
   }
   return kept
 }
+
+interface NamedPath {
+  readonly path: string
+  /** Shown before the path in approval prompts. */
+  readonly verb: string
+  /** Whether the approval key is the path itself instead of its folder. */
+  readonly isFolder: boolean
+  readonly isWritten?: boolean
+  /** Whether the tool only reads. */
+  readonly reads?: boolean
+  /** What the tool needs for the file, or for everything in the folder. */
+  readonly needs: readonly ('fs.read' | 'fs.write')[]
+}
+
+/** The maximum length of a path on Linux. Listing all parents of a longer one could exhaust the memory of the host. */
+const PATH_CHARS = 4_096
+
+type NamePath = (args: Readonly<Record<string, Json>>) => NamedPath
+
+/** Reads the arguments of a file tool. An approval of any parent folder covers the call. */
+export const pathReader = (name: NamePath): ArgumentsReader => (args, context) => {
+  const { workspace } = context
+  const { path, verb, isFolder, isWritten = false, reads = false, needs } = name(args)
+  const inside = insidePath(path, { workspace, folder: '.' })
+  // Absolute and relative paths of the same folder have the same key.
+  const written = path.startsWith('/') && inside !== undefined ? inside : path
+  const key = isFolder ? ownFolderKey(written) : folderKey(written)
+  if (!isPlain(path) || path.length > PATH_CHARS) {
+    return simpleReading(
+      key, [], `${verb} ${path}`,
+      isWritten && inside !== undefined ? writeDenials(absolute(workspace, inside), path, context) : [],
+    )
+  }
+  const place = inside === undefined ? path : absolute(workspace, inside)
+  const found = {
+    ...simpleReading(key, foldersAbove(key), `${verb} ${place}`, isWritten ? writeDenials(place, path, context) : []),
+    needs: needs.map((kind): CallNeed => ({ kind, subject: absolute(workspace, place), ...(isFolder && { below: true }) })),
+  }
+  if (inside === undefined) return found
+  const affected = [{ path: place, below: isFolder }]
+  const effects: CallEffects = { reads: affected, writes: isWritten ? affected : [], net: false }
+  return { ...found, effects, ...(reads && { onlyReads: true }) }
+}
+
+export const simpleReading = (
+  key: string, within: readonly string[], touch: string, denies: readonly string[] = [],
+): ArgumentsReading => ({ key, subjects: [{ key, within }], touches: [touch], asks: [], denies })
+
+function absolute(workspace: string, inside: string): string {
+  if (inside.startsWith('/')) return inside
+  return inside === '.' ? workspace : `${workspace.replace(/\/$/, '')}/${inside}`
+}
+
+/** After a link, `..` leads to an unknown folder. Approvals of parent folders do not cover such paths. */
+const isPlain = (path: string): boolean => !path.split('/').includes('..')
+
+/** Nearest first. The last is `.` inside the workspace, otherwise `/`. */
+function foldersAbove(key: string): readonly string[] {
+  if (key === '.' || key === '/') return []
+  const above: string[] = []
+  for (let slash = key.lastIndexOf('/'); slash > 0; slash = key.lastIndexOf('/', slash - 1)) {
+    above.push(key.slice(0, slash))
+  }
+  return [...above, key.startsWith('/') ? '/' : '.']
+}
+
+export const stringOr = (value: Json | undefined, otherwise = ''): string =>
+  typeof value === 'string' ? value : otherwise

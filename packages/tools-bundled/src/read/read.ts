@@ -2,7 +2,7 @@ import {
   defineExtension, type FileReader, type FromJsonSchema, type ManifestInput, ToolError,
 } from '@bulkhead/contract'
 import { BUNDLED } from '../model/bundled-extension.ts'
-import { folderKey, refuseHome } from '../model/paths.ts'
+import { folderKey, pathReader, refuseHome, stringOr } from '../model/paths.ts'
 import {
   collectLines, decodeUtf16, fileKind, leadingContinuationBytes, type LineRange, type Lines, linesOfText, SNIFF_BYTES,
   type Utf16, utf16Of, utf16Part, withoutIncompleteEnd,
@@ -203,3 +203,7 @@ async function* chunks(path: string, fs: FileReader, size: number, signal: Abort
     yield await fs.read(path, { start, end: Math.min(start + CHUNK_BYTES, size) })
   }
 }
+
+export const readReadArguments = pathReader(({ path }) => ({
+  path: stringOr(path), verb: 'read', isFolder: false, reads: true, needs: ['fs.read'],
+}))

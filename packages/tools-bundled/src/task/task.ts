@@ -5,7 +5,10 @@ import { BUNDLED, type BundledExtension } from '../model/bundled-extension.ts'
 const INPUT_SCHEMA = {
   type: 'object',
   properties: {
-    subagent_type: { type: 'string', minLength: 1, maxLength: 64, pattern: '^[A-Za-z0-9][A-Za-z0-9_.-]*$', description: 'Which kind of agent shall do it.' },
+    subagent_type: {
+      type: 'string', minLength: 1, maxLength: 64, pattern: '^[A-Za-z0-9][A-Za-z0-9_.-]*$',
+      description: 'The type of agent to run.',
+    },
     prompt: {
       type: 'string', minLength: 1,
       description: 'Everything the agent needs to know. It does not see this conversation.',

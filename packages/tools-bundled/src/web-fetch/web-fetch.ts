@@ -1,7 +1,9 @@
 import {
-  defineExtension, ToolError, type FromJsonSchema, type ManifestInput, type Net, type NetResponse,
+  defineExtension, ToolError, type ArgumentsReader, type CallNeed, type FromJsonSchema, type ManifestInput, type Net,
+  type NetResponse,
 } from '@bulkhead/contract'
 import { BUNDLED, type BundledExtension } from '../model/bundled-extension.ts'
+import { simpleReading, stringOr } from '../model/paths.ts'
 
 const INPUT_SCHEMA = {
   type: 'object',
@@ -51,6 +53,16 @@ export function createWebFetch(hosts: readonly string[] = ['*']): BundledExtensi
       },
     }),
   }
+}
+
+/** The approval key of a page is its host. */
+export const readFetchArguments: ArgumentsReader = ({ url }) => {
+  const { hostname = '', host = '', port, protocol } = URL.parse(stringOr(url)) ?? {}
+  const needs: readonly CallNeed[] = host === ''
+    ? []
+    : [{ kind: 'net', subject: `${hostname}:${port || (protocol === 'https:' ? '443' : '80')}` }]
+  const touch = host === '' ? 'nothing: it is not a URL' : `reach ${host}`
+  return { ...simpleReading(hostname || 'not a URL', [], touch), needs }
 }
 
 async function fetchReadable(

@@ -1,6 +1,6 @@
 import { defineExtension, type ManifestInput } from '@bulkhead/contract'
 import { BUNDLED } from '../model/bundled-extension.ts'
-import { folderKey, refuseHome } from '../model/paths.ts'
+import { folderKey, pathReader, refuseHome, stringOr } from '../model/paths.ts'
 
 const INPUT_SCHEMA = {
   type: 'object',
@@ -51,3 +51,7 @@ export const write = {
     },
   }),
 }
+
+export const readWriteArguments = pathReader(({ path }) => ({
+  path: stringOr(path), verb: 'write', isFolder: false, isWritten: true, needs: ['fs.write'],
+}))

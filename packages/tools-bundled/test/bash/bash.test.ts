@@ -221,7 +221,7 @@ describe('time and output', () => {
     await Promise.all(closed)
   })
 
-  it('background processes are killed when the command ends, and the description says so', async () => {
+  it('background processes are killed when the command ends, as the description states', async () => {
     const inner = `require("node:child_process").spawn(process.execPath,["-e",process.argv[1]],{detached:true,stdio:"ignore"}).unref();${holder('starter')}`
     const running = bash(`${node} -e '${inner}' '${holder('server')}'`)
     const [starter, left] = await Promise.all([connected('starter'), connected('server')])

@@ -35,7 +35,7 @@ describe('question', () => {
   })
 
   it('fails with a fixed message if no user can be asked', async () => {
-    answer = () => Promise.reject(new BulkheadError('InteractionUnavailable', 'Nobody is there.'))
+    answer = () => Promise.reject(new BulkheadError('InteractionUnavailable', 'No user is available.'))
     expect(await tool.refusal({ questions: [{ question: 'Anyone?' }] })).toMatchObject({ code: 'InteractionUnavailable', message: NO_USER_MESSAGE })
     expect(NO_USER_MESSAGE).toBe('No person can be asked here. Continue with your best guess, and say what you assumed.')
   })

@@ -29,16 +29,16 @@ describe('task', () => {
     run = () => Promise.reject(new Error('the model is gone'))
     expect(await tool.refusal({ subagent_type: 'a', prompt: 'go' })).toMatchObject({ code: 'ToolExecutionFailed', message: 'the model is gone' })
     const cancel = new AbortController()
-    const told = Promise.withResolvers<void>()
+    const aborted = Promise.withResolvers<void>()
     run = (_, signal) => new Promise((_resolve, reject) => {
       signal.addEventListener('abort', () => {
-        told.resolve()
+        aborted.resolve()
         reject(signal.reason as Error)
       })
       cancel.abort(new Error('enough'))
     })
     await expect(tool.call({ subagent_type: 'a', prompt: 'go' }, cancel.signal)).rejects.toThrow('enough')
-    await told.promise
+    await aborted.promise
   })
 
   it('uses the agent type as its approval key', async () => {

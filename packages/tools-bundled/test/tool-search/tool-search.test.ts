@@ -14,10 +14,10 @@ const TOOLS = [
 ]
 
 describe('tool_search', () => {
-  const told: [string, readonly string[]][] = []
+  const reported: [string, readonly string[]][] = []
   let tools = TOOLS
   const search = toolSession(createToolSearch({
-    tools: () => tools, found: (session, names) => void told.push([session, names]),
+    tools: () => tools, found: (session, names) => void reported.push([session, names]),
   }), { session: sessionMemory() })
   const ids = async (query: string, max_results = 10) =>
     ((await search.call({ query, max_results }))['matches'] as { id: string }[]).map(({ id }) => id)
@@ -25,7 +25,7 @@ describe('tool_search', () => {
   it('finds tools by name, description and parameters, and reports them to the catalog', async () => {
     expect(await search.call({ query: 'create an issue', max_results: 1 }))
       .toEqual({ matches: [{ id: 'github_create_issue', description: 'Opens an issue in a repository.' }] })
-    expect(told.at(-1)).toEqual(['session-1', ['github_create_issue']])
+    expect(reported.at(-1)).toEqual(['session-1', ['github_create_issue']])
     expect(await ids('issues')).toEqual(['github_list_issues', 'github_create_issue'])
     expect(await ids('screenshots')).toEqual(['browser_screenshot'])
     expect(await ids('Create EVENT')).toEqual(['calendarCreateEvent', 'github_create_issue'])

@@ -1,11 +1,11 @@
 import type {
-  AndOr, Assignment, Command, CommandNode, PipelineNode, PipeOperator, Statement, Subshell, TestCommand, While,
+  AndOr, Assignment, Command, CommandNode, HereDoc, PipelineNode, PipeOperator, Redirection, Statement, Subshell,
+  TestCommand, While, Word as WordNode,
 } from 'unbash'
 import {
-  BUILTINS, type GroupStep, isPlain, type LoopStep, NeedsShell, READ_ONLY_BUILTINS, type Scope, type Stage, type Step,
-  type When,
+  BUILTINS, type GroupStep, isPlain, type LoopStep, NeedsShell, READ_ONLY_BUILTINS, type Scope, type Source, type Stage,
+  type Step, type Target, type When,
 } from './plan.ts'
-import { readRedirects } from './redirects.ts'
 import { readWord, readWords } from './words.ts'
 
 /** Converts statements to steps. Throws NeedsShell for statements that need a shell. */
@@ -42,9 +42,7 @@ const isPlainTime = ({ prefixes }: Extract<PipelineNode, { type: 'Pipeline' }>, 
 
 function readCompound(node: PipelineNode, when: When, scope: Scope): Step | undefined {
   if (!scope.readOnly) return undefined
-  const read = (list: { readonly commands: readonly Statement[] }, inner: Scope): readonly Step[] =>
-    readSteps(list, inner)
-  return node.type === 'Subshell' ? readGroup(node, when, scope, read) : readLoop(node, when, scope, read)
+  return node.type === 'Subshell' ? readGroup(node, when, scope) : readLoop(node, when, scope)
 }
 
 /** Each command must read the output of the previous one. Otherwise their timing would matter. */
@@ -76,20 +74,18 @@ function refuseUncertainFolder(steps: readonly Step[]): void {
   })
 }
 
-type ReadList = (list: { readonly commands: readonly Statement[] }, scope: Scope) => readonly Step[]
-
-const readGroup = ({ body }: Subshell, when: When, scope: Scope, read: ReadList): GroupStep =>
-  ({ kind: 'group', when, steps: read(body, scope) })
+const readGroup = ({ body }: Subshell, when: When, scope: Scope): GroupStep =>
+  ({ kind: 'group', when, steps: readSteps(body, scope) })
 
 /** A loop over words or over the lines of a file. Undefined if the node is not a loop. Throws NeedsShell. */
-function readLoop(node: PipelineNode, when: When, scope: Scope, read: ReadList): LoopStep | undefined {
+function readLoop(node: PipelineNode, when: When, scope: Scope): LoopStep | undefined {
   if (node.type === 'For') {
     const { name: { text: name }, wordlist, body } = node
     if (wordlist === undefined || !PLAIN_NAME.test(name)) throw new NeedsShell('a loop')
     const over = wordlist.flatMap((word) => readWords(word, scope))
     // Only loops over file names are supported. Loops over literal words usually compute something.
     if (over.some(isPlain)) throw new NeedsShell('a loop')
-    return { kind: 'loop', when, name, over, steps: bodySteps(body, scope.inLoop(name), read) }
+    return { kind: 'loop', when, name, over, steps: bodySteps(body, scope.inLoop(name)) }
   }
   if (node.type !== 'Redirected' || node.command.type !== 'While') return undefined
   const name = lineVariable(node.command)
@@ -97,16 +93,15 @@ function readLoop(node: PipelineNode, when: When, scope: Scope, read: ReadList):
   if (name === undefined || stdin === undefined || !('file' in stdin) || stdout !== 'out' || stderr !== 'err') {
     throw new NeedsShell('a loop')
   }
-  return {
-    kind: 'loop', when, name, over: { file: stdin.file }, steps: bodySteps(node.command.body, scope.inLoop(name), read),
-  }
+  const steps = bodySteps(node.command.body, scope.inLoop(name))
+  return { kind: 'loop', when, name, over: { file: stdin.file }, steps }
 }
 
 /** Lower case, because upper-case variables can change how a shell or program behaves. */
 const PLAIN_NAME = /^[a-z][a-z0-9_]*$/
 
-function bodySteps(body: While['body'], scope: Scope, read: ReadList): readonly Step[] {
-  const steps = read(body, scope)
+function bodySteps(body: While['body'], scope: Scope): readonly Step[] {
+  const steps = readSteps(body, scope)
   // The next iteration would start in a different folder.
   if (steps.some(({ kind }) => kind === 'cd')) throw new NeedsShell('a loop that changes its folder')
   return steps
@@ -181,3 +176,78 @@ const COMPOUND: ReadonlyMap<string, string> = new Map([
   ['TestCommand', 'a test with `[[`'], ['ArithmeticCommand', 'arithmetic'], ['Function', 'a function'],
   ['Coproc', 'a coprocess'], ['Redirected', 'a redirection of several commands'],
 ])
+
+type Streams = Pick<Stage, 'stdout' | 'stderr'> & { readonly stdin?: Source }
+
+/** Redirects stdout and stderr to the same file. */
+const BOTH: ReadonlySet<string> = new Set(['&>', '&>>'])
+/** After `>&`: a file descriptor instead of a file. */
+const DESCRIPTOR = /^(?:\d+-?|-)$/
+
+/** Applies redirections from left to right, as a shell does. Throws NeedsShell. */
+function readRedirects(redirects: readonly Redirection[]): Streams {
+  let stdin: Source | undefined
+  let stdout: Target = 'out'
+  let stderr: Target = 'err'
+  for (const redirect of redirects) {
+    const descriptor = descriptorOf(redirect)
+    if (redirect.type === 'HereDoc' || redirect.type === 'HereString') {
+      if (descriptor !== undefined && descriptor !== 0) throw new NeedsShell(`input for file descriptor ${descriptor}`)
+      stdin = { text: redirect.type === 'HereDoc' ? hereText(redirect) : `${plainText(redirect.target)}\n` }
+      continue
+    }
+    const { operator } = redirect
+    const path = plainText(redirect.target)
+    // Before another redirection, a number is its descriptor. Parsers differ here.
+    if (operator !== '>&' && /^\d+$/.test(redirect.target?.text ?? '')) {
+      throw new NeedsShell('a redirection to a file whose name is a number')
+    }
+    if (operator === '<') {
+      if (descriptor !== undefined && descriptor !== 0) throw new NeedsShell(`input for file descriptor ${descriptor}`)
+      stdin = path === '/dev/null' ? { text: '' } : { file: path }
+    } else if (BOTH.has(operator) || (operator === '>&' && descriptor === undefined && !DESCRIPTOR.test(path))) {
+      stdout = fileTarget(path, operator === '&>>')
+      stderr = stdout
+    } else if (operator === '>' || operator === '>>' || operator === '>|') {
+      const target = fileTarget(path, operator === '>>')
+      if (descriptor === undefined || descriptor === 1) stdout = target
+      else if (descriptor === 2) stderr = target
+      else throw new NeedsShell(`output of file descriptor ${descriptor}`)
+    } else if (operator === '>&' && (path === '1' || path === '2')) {
+      const target: Target = path === '1' ? stdout : stderr
+      if (descriptor === undefined || descriptor === 1) stdout = target
+      else if (descriptor === 2) stderr = target
+      else throw new NeedsShell(`output of file descriptor ${descriptor}`)
+    } else {
+      throw new NeedsShell(`the redirection ${operator}${path}`)
+    }
+  }
+  return stdin === undefined ? { stdout, stderr } : { stdin, stdout, stderr }
+}
+
+function fileTarget(path: string, append: boolean): Target {
+  if (path === '') throw new NeedsShell('a redirection to an empty file name')
+  return path === '/dev/null' ? 'nothing' : { file: path, append }
+}
+
+function descriptorOf({ descriptor }: Redirection): number | undefined {
+  if (descriptor?.type === 'FileDescriptorVariable') throw new NeedsShell('a file descriptor in a variable')
+  return descriptor?.value
+}
+
+function plainText(node: WordNode | undefined): string {
+  if (node === undefined) throw new NeedsShell('a redirection without a target')
+  const { text, pattern } = readWord(node)
+  if (pattern !== undefined) throw new NeedsShell('a redirection to a pattern')
+  return text
+}
+
+function hereText({ operator, delimiter, body, closing }: HereDoc): string {
+  if (closing === undefined) throw new NeedsShell('a here-document without an end')
+  const { text, parts } = body
+  // If the delimiter is unquoted, the shell removes some backslashes.
+  if (delimiter?.quoted !== true && (parts?.some(({ type }) => type !== 'Literal') === true || /[\\$`]/.test(text))) {
+    throw new NeedsShell('a here-document with expansions')
+  }
+  return operator === '<<-' ? text.replaceAll(/^\t+/gm, '') : text
+}

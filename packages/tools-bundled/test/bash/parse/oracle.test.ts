@@ -62,9 +62,9 @@ describe('compared with a real bash', () => {
     })
     expect(plans.length).toBeGreaterThan(RUNS)
     const { stdout } = bash(['-s'], `${PROGRAM}\n${plans.map(({ text }) => text).join('\n')}\n`)
-    const said = stdout.split('<end>\0').slice(0, -1).map((part) => part.split('\0').slice(0, -1))
-    expect(said.length).toBe(plans.length)
-    for (const [index, { text, stage }] of plans.entries()) expect([text, await argvOf(stage)]).toEqual([text, said[index]])
+    const printed = stdout.split('<end>\0').slice(0, -1).map((part) => part.split('\0').slice(0, -1))
+    expect(printed.length).toBe(plans.length)
+    for (const [index, { text, stage }] of plans.entries()) expect([text, await argvOf(stage)]).toEqual([text, printed[index]])
   })
 
   it('a command that bash cannot parse is never a plan', () => {
