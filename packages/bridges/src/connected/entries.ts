@@ -57,11 +57,11 @@ export function entriesOf<Config extends Switched, Named extends Entry<Config>>(
       const refuse = (code: ErrorCode, message: string, cure?: string) =>
         void diagnostics.push(diagnosticOf(entry, code, message, cure))
       const earlier = entries.get(name)
-      const twin = entries.values().find((other) => other.name !== name && other.extensionId === entry.extensionId)
+      const similar = entries.values().find((other) => other.name !== name && other.extensionId === entry.extensionId)
       const fault = kind.findFault(config)
       if (fault !== undefined) refuse('ConfigInvalid', `The ${kind.noun} "${name}" ${fault}.`)
-      else if (twin !== undefined) {
-        const message = `The ${kind.noun}s "${twin.name}" and "${name}" are too similar: the later one is not used.`
+      else if (similar !== undefined) {
+        const message = `The ${kind.noun}s "${similar.name}" and "${name}" are too similar: the later one is not used.`
         refuse('RegistrationConflict', message, rename)
       } else if (earlier === undefined || source.layer === 'embedder') entries.set(name, entry)
       else if (earlier.identity === entry.identity) {
@@ -149,8 +149,8 @@ export const labelOf = (text: string | undefined): { readonly label?: string } =
   text === undefined ? {} : { label: cut(text, LABEL_CHARS) }
 
 /** The declared version, if it is valid, with a suffix that changes with the rest of the definition. */
-export function versionFrom(stated: string, marks: readonly string[]): string {
-  const [found] = /^\d{1,6}\.\d{1,6}\.\d{1,6}(?![\d.])/.exec(stated) ?? []
+export function versionFrom(declared: string, marks: readonly string[]): string {
+  const [found] = /^\d{1,6}\.\d{1,6}\.\d{1,6}(?![\d.])/.exec(declared) ?? []
   const exact = found?.split('.').map(Number).join('.') ?? '0.0.0'
   return `${exact}+${sha512(marks.join('\0')).slice(0, 12)}`
 }

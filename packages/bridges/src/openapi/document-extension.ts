@@ -10,7 +10,7 @@ import {
   cut, diagnosticOf, entriesOf, findSecretFault, labelOf, sha512, versionFrom, toolName, type Entries, type Entry,
   type EntryKind,
 } from '../connected/entries.ts'
-import { carry } from './calling/call-operation.ts'
+import { operationTool } from './calling/call-operation.ts'
 import type { DescribedApi, DescribedOperation } from './reading/api-description.ts'
 
 export interface DocumentExtension {
@@ -19,7 +19,7 @@ export interface DocumentExtension {
   readonly diagnostics: readonly Diagnostic[]
 }
 
-const TELL = 'Report it to the author of the document.'
+const REPORT = 'Report it to the author of the document.'
 const CURE = 'Report it to the author of the document, or exclude the operation.'
 
 /** A document as an extension: a manifest of its operations, and a module that sends requests. `path` is its file. */
@@ -32,19 +32,19 @@ export function documentExtension(
   const byName = new Map(
     [...groups].filter(([, found]) => found.length === 1).map(([tool, [operation]]) => [tool, operation!]),
   )
-  const twins = [...groups].filter(([tool]) => !byName.has(tool))
+  const duplicates = [...groups].filter(([tool]) => !byName.has(tool))
     .map(([tool, found]) => {
       const ids = found.map(({ operationId }) => `"${operationId}"`).join(' and ')
       return `${ids} would both be called "${tool}"`
     })
   const diagnostics = [
-    ...[...api.faults, ...twins].map((what) => {
+    ...[...api.faults, ...duplicates].map((what) => {
       const message = `The document "${name}" has an operation that cannot be used: ${visibleText(what)}.`
       return diagnosticOf(entry, 'ShapeInvalid', message, CURE)
     }),
     ...api.mended.map((what) => {
       const message = `The document "${name}" has schemas that are not valid JSON Schema 2020-12 and were converted: `
-      return diagnosticOf(entry, 'ConfigSchemaInvalid', `${message}${visibleText(what)}.`, TELL, 'warning')
+      return diagnosticOf(entry, 'ConfigSchemaInvalid', `${message}${visibleText(what)}.`, REPORT, 'warning')
     }),
     ...(api.unnamed === 0 ? [] : [diagnosticOf(entry, 'ShapeInvalid',
       `The document "${name}" has ${api.unnamed} operations without an operationId. They are not offered.`, CURE,
@@ -74,7 +74,8 @@ export function documentExtension(
       tools: [...byName].map(([tool, operation]) => toolManifest(tool, operation, base, config)),
     },
     module: (names) => ({
-      tools: Object.fromEntries(names.map((tool) => [tool, carry(byName.get(tool)!, name, base.href, config.auth)])),
+      tools: Object.fromEntries(names.map((tool) =>
+        [tool, operationTool(byName.get(tool)!, name, base.href, config.auth)])),
     }),
   }
   return { extension, diagnostics }

@@ -123,8 +123,8 @@ async function readAtMost(file: Awaited<ReturnType<typeof open>>, most: number):
 }
 
 function isInside(path: string, folder: string): boolean {
-  const way = relative(folder, path)
-  return way !== '' && way !== '..' && !way.startsWith(`..${sep}`) && !isAbsolute(way)
+  const rest = relative(folder, path)
+  return rest !== '' && rest !== '..' && !rest.startsWith(`..${sep}`) && !isAbsolute(rest)
 }
 
 const refused = (message: string): DocumentFile => ({ ok: false, message })

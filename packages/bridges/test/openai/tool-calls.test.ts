@@ -26,15 +26,16 @@ describe('tool calls', () => {
 
 it('translates calls in the notation of other agents if the tools are given', () => {
   const read = toolOf('read', { path: { type: 'string' } })
-  const foreign = {
+  const otherNotation = {
     id: 'c1', type: 'function' as const, function: { name: 'read_file', arguments: '{"file_path":"a","limit":null}' },
   }
-  expect(fromToolCall(foreign, { tools: [read] })).toEqual({
+  expect(fromToolCall(otherNotation, { tools: [read] })).toEqual({
     id: 'c1', name: 'read', arguments: { path: 'a', limit: null },
   })
-  expect(fromToolCall(foreign, { tools: [read], strict: true }).arguments).toEqual({ path: 'a' })
-  expect(fromToolCall(foreign)).toEqual({ id: 'c1', name: 'read_file', arguments: { file_path: 'a', limit: null } })
-  expect(fromToolCall(foreign, { tools: [read, toolOf('read_file', {})] }).name).toBe('read_file')
+  expect(fromToolCall(otherNotation, { tools: [read], strict: true }).arguments).toEqual({ path: 'a' })
+  expect(fromToolCall(otherNotation))
+    .toEqual({ id: 'c1', name: 'read_file', arguments: { file_path: 'a', limit: null } })
+  expect(fromToolCall(otherNotation, { tools: [read, toolOf('read_file', {})] }).name).toBe('read_file')
 })
 
 const toolOf = (name: string, properties: JsonObject): ToolDefinition => ({

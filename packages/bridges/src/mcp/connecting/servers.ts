@@ -36,7 +36,7 @@ export class McpServers {
   readonly #options: McpServersOptions
   readonly #files: CatalogFiles
   readonly #connections = new Map<string, { readonly entry: ServerEntry; readonly connection: Connection }>()
-  readonly #leaving = new Set<Promise<void>>()
+  readonly #closing = new Set<Promise<void>>()
   #disabled: readonly ServerEntry[] = []
   #isClosed = false
 
@@ -80,7 +80,7 @@ export class McpServers {
   async close(): Promise<void> {
     this.#isClosed = true
     this.#keepOnly([])
-    await Promise.all(this.#leaving)
+    await Promise.all(this.#closing)
   }
 
   #keepOnly(wanted: readonly ServerEntry[]): void {
@@ -88,8 +88,8 @@ export class McpServers {
     for (const [key, { connection }] of this.#connections) {
       if (keys.has(key)) continue
       this.#connections.delete(key)
-      const gone: Promise<void> = connection.close().finally(() => this.#leaving.delete(gone))
-      this.#leaving.add(gone)
+      const closed: Promise<void> = connection.close().finally(() => this.#closing.delete(closed))
+      this.#closing.add(closed)
     }
   }
 
@@ -97,11 +97,12 @@ export class McpServers {
     const connection = this.#connectionOf(entry)
     const { catalog } = connection
     if (catalog === undefined) return { extension: undefined, diagnostics: [] }
-    const carry: ToolExecutor = (tool) => {
+    const executorOf: ToolExecutor = (tool) => {
       const execute = (args: JsonObject, runtime: CallContext) => connection.call(tool, args, runtime)
       return { execute: execute as ModuleTool['execute'] }
     }
-    return serverExtension(entry, catalog, carry, { init: ({ log }: { readonly log: Log }) => connection.logTo(log) })
+    const init = ({ log }: { readonly log: Log }) => connection.logTo(log)
+    return serverExtension(entry, catalog, executorOf, { init })
   }
 
   #connectionOf(entry: ServerEntry): Connection {

@@ -76,16 +76,15 @@ const eliciting = (mcpReq: ServerContext['mcpReq']): NonNullable<ClientRequest['
 const VERSION = 'io.modelcontextprotocol/protocolVersion'
 
 /**
- * Checks the protocol version of a request of the modern era against `spoken`, the version of the connection. The SDK
- * checks only the first request.
+ * Checks the protocol version of a request of the modern era against the version of the connection. The SDK checks only
+ * the first request.
  */
-export function versionFault({ params }: JSONRPCRequest, spoken: string | undefined): ClientFault | undefined {
+export function versionFault({ params }: JSONRPCRequest, negotiated: string | undefined): ClientFault | undefined {
   const { _meta: meta } = params ?? {}
   const requested = meta?.[VERSION]
-  if (spoken === undefined || typeof requested !== 'string' || requested === spoken) return undefined
-  return new ClientFault(
-    'UnsupportedVersion', `This connection uses protocol version ${spoken}.`, { supported: [spoken], requested },
-  )
+  if (negotiated === undefined || typeof requested !== 'string' || requested === negotiated) return undefined
+  const message = `This connection uses protocol version ${negotiated}.`
+  return new ClientFault('UnsupportedVersion', message, { supported: [negotiated], requested })
 }
 
 /** A JSON-RPC error for the client. */

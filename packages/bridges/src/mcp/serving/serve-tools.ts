@@ -54,7 +54,7 @@ export interface Serving {
 }
 
 const DEFAULT_INSTRUCTIONS = 'Each tool has only the permissions it declared. Some calls wait for approval by a '
-  + 'person. If a call is denied, the error says why. Do not repeat the call unchanged.'
+  + 'person. If a call is denied, the error gives the reason. Do not repeat the call unchanged.'
 
 /**
  * Serves the tools of a host to one MCP client, in one session: its policy applies to every call, and approvals are
@@ -70,8 +70,8 @@ export async function serveTools(host: ServedHost, options: ServeOptions): Promi
   const calls: OpenCalls = new OpenCalls({
     run: (call, signal) => session.call(call, { signal }), answerWithinMs, maxOpen,
   })
-  let spoken: Era | undefined
-  const session = await options.openSession(clientInteractor(calls, answerWithinMs, () => spoken))
+  let clientEra: Era | undefined
+  const session = await options.openSession(clientInteractor(calls, answerWithinMs, () => clientEra))
   const list = new ToolList(() => host.offeredTools?.(session) ?? session.tools())
 
   let server: Server | undefined
@@ -92,12 +92,12 @@ export async function serveTools(host: ServedHost, options: ServeOptions): Promi
   const transport = new BoundedTransport(options.transport ?? new StdioServerTransport(), {
     maxOpen,
     faultOf: (request) => versionFault(
-      request, spoken === 'modern' ? server?.getNegotiatedProtocolVersion() : undefined,
+      request, clientEra === 'modern' ? server?.getNegotiatedProtocolVersion() : undefined,
     ),
     closed: end,
   })
   const handle = serveStdio(({ era }) => {
-    spoken = era
+    clientEra = era
     server = new sdk.Server(info, { capabilities: { tools: { listChanged: true } }, instructions })
     serveToolsOn(server, era, { calls, list, called: () => notifyIf(list.hasNewNames()) })
     return server

@@ -64,17 +64,17 @@ function decoded(bytes: Buffer, charset: string, isCut: boolean): string {
 }
 
 /** The runtime of a call. The network policy of any tool applies, and secrets are only handles. */
-type Carried = Required<Pick<AnyRuntime, 'net'>> & Pick<AnyRuntime, 'secrets'>
+type CallRuntime = Required<Pick<AnyRuntime, 'net'>> & Pick<AnyRuntime, 'secrets'>
 
 /** The tool for one operation. `document` is its name in the configuration. */
-export function carry(
+export function operationTool(
   operation: DescribedOperation, document: string, base: string, auth: OpenapiConfig['auth'],
 ): Pick<ModuleTool, 'execute'> {
-  const execute = async (args: JsonObject, runtime: Carried): Promise<JsonObject> => {
+  const execute = async (args: JsonObject, runtime: CallRuntime): Promise<JsonObject> => {
     const { url, method, headers, body } = requestOf(operation, base, args)
     const sent = Object.fromEntries([...headers, ...(auth ? [await authorisation(auth, runtime)] : [])])
     const response = await runtime.net.fetch(url, { method, headers: sent, ...(body !== undefined && { body }) })
-      .catch((error: unknown) => { throw withPlace(error, document) })
+      .catch((error: unknown) => { throw withConfigKey(error, document) })
     return answerOf(method, response)
   }
   return { execute: execute as unknown as ModuleTool['execute'] }
@@ -82,14 +82,14 @@ export function carry(
 
 /** This header overrides one from the document or the model. */
 async function authorisation(
-  auth: NonNullable<OpenapiConfig['auth']>, { secrets }: Carried,
+  auth: NonNullable<OpenapiConfig['auth']>, { secrets }: CallRuntime,
 ): Promise<readonly [string, string]> {
   const handle = await secrets!.handle(auth.secret)
   return auth.type === 'bearer' ? ['authorization', `Bearer ${handle}`] : [auth.header.toLowerCase(), handle]
 }
 
 /** For a document only one configuration key allows a host, so the error names that key. */
-function withPlace(error: unknown, document: string): unknown {
+function withConfigKey(error: unknown, document: string): unknown {
   const { code, message, data } = error as { readonly code?: unknown; readonly message?: unknown; readonly data?: Json }
   if (code !== 'CapabilityDenied') return error
   const advice = `${String(message)} Its operations may reach only \`baseUrl\` of "${document}" in the configuration.`

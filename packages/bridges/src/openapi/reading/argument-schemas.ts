@@ -1,7 +1,6 @@
 import { isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
 import { repairedSchema, plainSchema, withSubschemas } from '../../connected/tool-schema.ts'
-import { Unusable } from './api-description.ts'
-import { pointedAt } from './references.ts'
+import { valueAt, Unusable } from './api-description.ts'
 
 /** The limit for schemas in a manifest. */
 const MOST_SCHEMAS = 1_000
@@ -62,10 +61,10 @@ export class ArgumentSchemas {
   #define(reference: string): string {
     const known = this.#names.get(reference)
     if (known !== undefined) return known
-    const target = pointedAt(this.#root, reference)
+    const target = valueAt(this.#root, reference)
     const last = reference.split('/').at(-1)!.replaceAll(/[^A-Za-z0-9_]/g, '_').slice(0, 48)
     let name = last
-    for (let twins = 2; this.#definitions.has(name); twins++) name = `${last}_${twins}`
+    for (let count = 2; this.#definitions.has(name); count++) name = `${last}_${count}`
     this.#names.set(reference, name)
     // Reserve the name first: the schema may refer to itself.
     this.#definitions.set(name, true)

@@ -1,11 +1,11 @@
 import { isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
 import { visibleText } from '@bulkhead/kit/text'
 import { textOf } from '../../connected/entries.ts'
+import {
+  type DescribedApi, type DescribedOperation, resolveReference, Unusable, type Wanted,
+} from './api-description.ts'
 import { ArgumentSchemas } from './argument-schemas.ts'
-import { type DescribedApi, type DescribedOperation, Unusable, type Wanted } from './api-description.ts'
-import { readParameters } from './parameters.ts'
-import { followed } from './references.ts'
-import { readBody } from './request-body.ts'
+import { readBody, readParameters } from './arguments.ts'
 
 const METHODS = ['get', 'head', 'post', 'put', 'patch', 'delete', 'options', 'trace'] as const
 const BODILESS: ReadonlySet<string> = new Set(['GET', 'HEAD'])
@@ -65,7 +65,7 @@ function* operationsOf(
 ): Generator<Found<string | undefined>> {
   for (const [path, written] of Object.entries(isJsonObject(paths) ? paths : {})) {
     if (path.startsWith('x-')) continue
-    const item = attempt(faults, `the path "${visibleText(path).slice(0, 200)}"`, () => followed(root, written))
+    const item = attempt(faults, `the path "${visibleText(path).slice(0, 200)}"`, () => resolveReference(root, written))
     if (item === null) continue
     for (const name of METHODS) {
       const operation = Object.hasOwn(item, name) ? item[name] : undefined

@@ -69,7 +69,7 @@ it.each<[string, ElicitationRequest]>([
   expect(await ask(request)).toEqual({ action: 'decline' })
 })
 
-it('declines if the person says no, cannot be asked, or gives an invalid number', async () => {
+it('declines if the user declines, cannot be asked, or gives an invalid number', async () => {
   const refuses = { ...person, ask: () => Promise.reject(new BulkheadError('ApprovalDenied', 'no')) }
   expect(await ask(form({ name: { type: 'string' } }), refuses)).toEqual({ action: 'decline' })
   expect(await ask(form({ name: { type: 'number' } }))).toEqual({ action: 'decline' })

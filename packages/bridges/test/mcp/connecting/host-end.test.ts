@@ -4,11 +4,11 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
-import { Ground } from './ground.ts'
+import { Setup } from './setup.ts'
 
-let ground: Ground
-beforeEach(() => { ground = new Ground() })
-afterEach(() => ground.leave())
+let setup: Setup
+beforeEach(() => { setup = new Setup() })
+afterEach(() => setup.close())
 
 const isGone = (pid: number): boolean => {
   try {
@@ -20,13 +20,13 @@ const isGone = (pid: number): boolean => {
 
 /** A host in its own process, with the process ids of its server and of the child of the server. */
 async function host(end: 'exit' | 'wait') {
-  const library = ground.library()
-  const command = library.type === 'local' ? library.command : []
+  const local = setup.sdk()
+  const command = local.type === 'local' ? local.command : []
   const child = spawn(process.execPath, [join(import.meta.dirname, 'fixtures/host.ts'), end, ...command], {
-    cwd: ground.folder, stdio: ['ignore', 'pipe', 'inherit'],
+    cwd: setup.folder, stdio: ['ignore', 'pipe', 'inherit'],
   })
   const [line] = await once(createInterface({ input: child.stdout }), 'line') as [string]
-  const server = Number(/started (\d+)/.exec(ground.notes[0]!)![1])
+  const server = Number(/started (\d+)/.exec(setup.notes[0]!)![1])
   return { child, server, started: Number(line) }
 }
 

@@ -2,20 +2,20 @@ import type { ServerResponse } from 'node:http'
 import type { ConnectedExtension } from '@bulkhead/contract'
 import type { JsonObject } from '@bulkhead/kit/json'
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { Ground, now, resolved } from './ground.ts'
-import { answer, RawHttp, said, type Answering } from './raw-http.ts'
+import { Setup, now, resolved } from './setup.ts'
+import { answer, RawHttp, textResult, type Answering } from './raw-http.ts'
 
-let ground: Ground
+let setup: Setup
 let far: RawHttp
-beforeEach(() => { ground = new Ground() })
+beforeEach(() => { setup = new Setup() })
 afterEach(async () => {
-  await ground.leave()
+  await setup.close()
   far.close()
 })
 
 async function connected(answering: Answering): Promise<ConnectedExtension> {
   far = new RawHttp(answering)
-  const servers = ground.open()
+  const servers = setup.open()
   const config = resolved({ far: { type: 'remote', url: await far.listen() } })
   servers.offer(config)
   await servers.connect(now())
@@ -58,21 +58,21 @@ it('reports an incomplete response as ServerLost', async () => {
 })
 
 it('accepts a response at the end of its stream', async () => {
-  const extension = await connected((response, id) => stream(response).end(event(id, said('there'))))
-  expect(await go(extension)).toEqual(said('there'))
+  const extension = await connected((response, id) => stream(response).end(event(id, textResult('there'))))
+  expect(await go(extension)).toEqual(textResult('there'))
 })
 
 it.each([429, 503])('fails only the call with status %i', async (status) => {
   const begun = Promise.withResolvers<() => void>()
   const extension = await connected((response, id, { slow }) => {
-    if (slow === true) begun.resolve(() => answer(response, id, said('slowly')))
+    if (slow === true) begun.resolve(() => answer(response, id, textResult('slowly')))
     else response.writeHead(status).end()
   })
   const slow = go(extension, { slow: true })
   const finish = await begun.promise
   await expect(go(extension)).rejects.toMatchObject({ code: 'ServerUnavailable' })
   finish()
-  expect(await slow).toEqual(said('slowly'))
+  expect(await slow).toEqual(textResult('slowly'))
 })
 
 it.each([
@@ -89,14 +89,20 @@ it.each([
 
 const json = (response: ServerResponse, body: object): ServerResponse =>
   response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ jsonrpc: '2.0', ...body }))
-const foreign = 'the response is for another request (4711)'
+const otherRequest = 'the response is for another request (4711)'
 
 it.each<[string, Answering, string]>([
   ['202', (response) => response.writeHead(202).end(), 'the HTTP response contains no result'],
   ['202 with an event stream', (response) => response.writeHead(202, { 'content-type': 'text/event-stream' }).end(), 'the HTTP response contains no result'],
-  ['a response for another request', (response) => json(response, { id: 4711, result: said('there') }), foreign],
+  [
+    'a response for another request',
+    (response) => json(response, { id: 4711, result: textResult('there') }), otherRequest,
+  ],
   ['a notification only', (response) => json(response, { method: 'notifications/tools/list_changed' }), 'the HTTP response contains no result'],
-  ['an open stream with a response for another request', (response) => stream(response).write(event(4711, said('there'))), foreign],
+  [
+    'an open stream with a response for another request',
+    (response) => stream(response).write(event(4711, textResult('there'))), otherRequest,
+  ],
 ])('fails a call at once for %s', async (_what, answering, message) => {
   const extension = await connected(answering)
   await expect(go(extension)).rejects.toMatchObject({
@@ -122,12 +128,12 @@ it('accepts a response on the stream of another call', async () => {
   const calls = [go(extension), go(extension), go(extension)]
   await begun.promise
   const [first, second, third] = open.toSorted((one, other) => one.id - other.id)
-  third!.response.end(event(third!.id, said('third')))
+  third!.response.end(event(third!.id, textResult('third')))
   await Promise.race(calls)
-  first!.response.write(event(third!.id, said('third')))
-  first!.response.write(event(second!.id, said('second')))
-  second!.response.write(event(first!.id, said('first')))
+  first!.response.write(event(third!.id, textResult('third')))
+  first!.response.write(event(second!.id, textResult('second')))
+  second!.response.write(event(first!.id, textResult('first')))
   expect((await Promise.all(calls)).map((one) => JSON.stringify(one)).toSorted()).toEqual(
-    ['first', 'second', 'third'].map((word) => JSON.stringify(said(word))),
+    ['first', 'second', 'third'].map((word) => JSON.stringify(textResult(word))),
   )
 })

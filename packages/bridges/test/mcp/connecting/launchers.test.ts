@@ -4,10 +4,10 @@ import { expect, it } from 'vitest'
 import { launchers } from '../../../src/mcp/connecting/transport/process-group.ts'
 
 it('are looked up again if the first lookup had no file descriptors', async () => {
-  const crowded = join(import.meta.dirname, 'fixtures', 'crowded-host.ts')
-  const script = `ulimit -n 256; exec '${process.execPath}' --no-warnings '${crowded}'`
+  const exhausted = join(import.meta.dirname, 'fixtures', 'exhausted-host.ts')
+  const script = `ulimit -n 256; exec '${process.execPath}' --no-warnings '${exhausted}'`
   const { stdout, stderr } = spawnSync('/bin/sh', ['-c', script], { encoding: 'utf8' })
   expect(stderr).toBe('')
   const here = await launchers()
-  expect(JSON.parse(stdout)).toEqual({ crowded: here.deathSignal.length > 0 ? 'EMFILE' : here, later: here })
+  expect(JSON.parse(stdout)).toEqual({ exhausted: here.deathSignal.length > 0 ? 'EMFILE' : here, later: here })
 })

@@ -2,15 +2,15 @@ import type { ConnectedExtension } from '@bulkhead/contract'
 import type { JsonObject } from '@bulkhead/kit/json'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import type { McpServers } from '../../../src/mcp/index.ts'
-import { Ground, now, resolved } from './ground.ts'
+import { Setup, now, resolved } from './setup.ts'
 
-let ground: Ground
-beforeEach(() => { ground = new Ground() })
-afterEach(() => ground.leave())
+let setup: Setup
+beforeEach(() => { setup = new Setup() })
+afterEach(() => setup.close())
 
 async function connected(script: object): Promise<{ extension: ConnectedExtension | undefined; servers: McpServers }> {
-  const servers = ground.open()
-  const config = resolved({ raw: ground.raw(script) })
+  const servers = setup.open()
+  const config = resolved({ raw: setup.raw(script) })
   servers.offer(config)
   await servers.connect(now())
   return { servers, extension: servers.offer(config).extensions[0] }
@@ -28,8 +28,8 @@ it.each([
   '{"jsonrpc":"2.0","id":$id,"error":"a text"}',
   '{"jsonrpc":"2.0","id":$id,"error":{"code":1}}',
   '{"id":$id}',
-])('fails a call at once for an invalid response: %s', async (says) => {
-  const { extension, servers } = await connected({ tools, says })
+])('fails a call at once for an invalid response: %s', async (response) => {
+  const { extension, servers } = await connected({ tools, response })
   await expect(go(extension!)).rejects.toMatchObject({
     code: 'ToolExecutionFailed', message: 'The server sent an invalid message.',
   })

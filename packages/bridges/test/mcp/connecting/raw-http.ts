@@ -55,4 +55,4 @@ export function answer(response: ServerResponse, id: number, result: object): vo
   response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ jsonrpc: '2.0', id, result }))
 }
 
-export const said = (words: string) => ({ content: [{ type: 'text', text: words }] })
+export const textResult = (value: string) => ({ content: [{ type: 'text', text: value }] })

@@ -2,12 +2,12 @@ import type { ConnectedExtension } from '@bulkhead/contract'
 import type { Json, JsonObject } from '@bulkhead/kit/json'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { readableResult } from '../../../src/mcp/connecting/transport/client.ts'
-import { Ground, now, resolved } from './ground.ts'
+import { Setup, now, resolved } from './setup.ts'
 import { answer, RawHttp } from './raw-http.ts'
 
-let ground: Ground
-beforeEach(() => { ground = new Ground() })
-afterEach(() => ground.leave())
+let setup: Setup
+beforeEach(() => { setup = new Setup() })
+afterEach(() => setup.close())
 
 const read = (result: JsonObject): JsonObject =>
   (readableResult({ jsonrpc: '2.0', id: 1, result } as never) as unknown as { readonly result: JsonObject }).result
@@ -41,7 +41,7 @@ it.each<[JsonObject, JsonObject]>([
 })
 
 async function go(config: Parameters<typeof resolved>[0]): Promise<JsonObject> {
-  const servers = ground.open()
+  const servers = setup.open()
   servers.offer(resolved(config))
   await servers.connect(now())
   const extension: ConnectedExtension = servers.offer(resolved(config)).extensions[0]!
@@ -50,9 +50,9 @@ async function go(config: Parameters<typeof resolved>[0]): Promise<JsonObject> {
 }
 
 it('keeps the valid blocks of a result, from a process and over HTTP', async () => {
-  const says = `{"jsonrpc":"2.0","id":$id,"result":${JSON.stringify({ content, isError: null })}}`
-  expect(await go({ ship: ground.raw({ tools: [{ name: 'go' }], says }) })).toEqual({ content: shown })
-  const far = new RawHttp((response, id) => answer(response, id, { content, isError: null }))
+  const response = `{"jsonrpc":"2.0","id":$id,"result":${JSON.stringify({ content, isError: null })}}`
+  expect(await go({ ship: setup.raw({ tools: [{ name: 'go' }], response }) })).toEqual({ content: shown })
+  const far = new RawHttp((reply, id) => answer(reply, id, { content, isError: null }))
   try {
     expect(await go({ ship: { type: 'remote', url: await far.listen() } })).toEqual({ content: shown })
   } finally {

@@ -8,16 +8,16 @@ import {
 import type { ConnectedExtension, Interact } from '@bulkhead/contract'
 import type { JsonObject } from '@bulkhead/kit/json'
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
-import { Ground, now, resolved } from './ground.ts'
+import { Setup, now, resolved } from './setup.ts'
 
-let ground: Ground
+let setup: Setup
 let open: Server[]
 beforeEach(() => {
-  ground = new Ground()
+  setup = new Setup()
   open = []
 })
 afterEach(async () => {
-  await ground.leave()
+  await setup.close()
   for (const server of open) {
     server.closeAllConnections()
     server.close()
@@ -34,7 +34,7 @@ async function listen(handle: Handle): Promise<string> {
 }
 
 const none = fromJsonSchema({ type: 'object', properties: {} })
-const text = (said: string) => ({ content: [{ type: 'text' as const, text: said }] })
+const text = (value: string) => ({ content: [{ type: 'text' as const, text: value }] })
 
 /** A server of the official SDK on a loopback address. */
 function library(seen: Record<string, unknown>[] = [], legacy: 'stateless' | 'reject' = 'stateless'): Handle {
@@ -44,7 +44,7 @@ function library(seen: Record<string, unknown>[] = [], legacy: 'stateless' | 're
       description: 'Gives back.',
       inputSchema: fromJsonSchema<{ text: string }>({ type: 'object', properties: { text: { type: 'string' } } }),
     },
-      ({ text: said }) => text(said))
+      ({ text: value }) => text(value))
     server.registerTool('list', { description: 'A list.', inputSchema: none }, () => ({ ...text('three'), structuredContent: [1, 2, 3] as never }))
     server.registerTool('ask', { description: 'Asks.', inputSchema: none }, (_args: unknown, context: ServerContext) => {
       const answer = acceptedContent(context.mcpReq.inputResponses, 'berth') as { berth?: string } | undefined
@@ -75,8 +75,8 @@ async function respond(
 
 async function connected(
   url: string, headers = {}, env: Record<string, string> = {},
-): Promise<{ extension: ConnectedExtension | undefined; servers: ReturnType<Ground['open']> }> {
-  const servers = ground.open({ env })
+): Promise<{ extension: ConnectedExtension | undefined; servers: ReturnType<Setup['open']> }> {
+  const servers = setup.open({ env })
   const config = resolved({ harbour: { type: 'remote', url, headers } })
   servers.offer(config)
   await servers.connect(now())
@@ -135,8 +135,8 @@ it('leaves out invalid tools and content blocks in the newer era too', async () 
     }
     return server
   }, { legacy: 'reject' })
-  const spoil = (said: string): string =>
-    said.replace('"name":"sail"', '"nom":"sail"').replace('"type":"text","text":"spoilt"', '"type":"video"')
+  const spoil = (value: string): string =>
+    value.replace('"name":"sail"', '"nom":"sail"').replace('"type":"text","text":"spoilt"', '"type":"video"')
   const { extension, servers } = await connected(await listen((request, response) => void respond(async (asked) => {
     const answer = await handler.fetch(asked)
     const isWhole = answer.headers.get('content-type')?.startsWith('application/json') ?? false

@@ -4,11 +4,11 @@ import type { BulkheadError, ConnectedExtension, Interact } from '@bulkhead/cont
 import type { JsonObject } from '@bulkhead/kit/json'
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
 import type { McpServers } from '../../../src/mcp/index.ts'
-import { Ground, now, resolved } from './ground.ts'
+import { Setup, now, resolved } from './setup.ts'
 
-let ground: Ground
-beforeEach(() => { ground = new Ground() })
-afterEach(() => ground.leave())
+let setup: Setup
+beforeEach(() => { setup = new Setup() })
+afterEach(() => setup.close())
 
 /** Calls a tool as a compartment does. */
 function call(
@@ -19,7 +19,7 @@ function call(
   return execute(args, { signal: now(), progress: () => undefined, ...runtime })
 }
 
-async function connected(servers: McpServers, config = resolved({ ship: ground.library() })): Promise<ConnectedExtension> {
+async function connected(servers: McpServers, config = resolved({ ship: setup.sdk() })): Promise<ConnectedExtension> {
   servers.offer(config)
   await servers.connect(now())
   return servers.offer(config).extensions[0]!
@@ -36,40 +36,40 @@ const isAlive = (pid: number): boolean => {
 const until = (condition: () => boolean): Promise<true> => vi.waitUntil(condition, { timeout: 60_000, interval: 5 })
 
 it('offers cached tools without starting a server', async () => {
-  const cache = join(ground.folder, 'cache')
-  const config = resolved({ ship: ground.library() })
-  const first = ground.open({ cache })
+  const cache = join(setup.folder, 'cache')
+  const config = resolved({ ship: setup.sdk() })
+  const first = setup.open({ cache })
   expect(first.offer(config).extensions).toEqual([])
   expect(first.status).toMatchObject([{ name: 'ship', state: 'unknown', tools: undefined }])
-  expect(ground.notes).toEqual([])
+  expect(setup.notes).toEqual([])
   await first.connect(now())
   expect(first.status).toMatchObject([{ name: 'ship', state: 'connected', tools: 11 }])
-  expect(ground.notes).toHaveLength(1)
+  expect(setup.notes).toHaveLength(1)
   expect(readdirSync(cache)).toHaveLength(1)
 
-  const second = ground.open({ cache })
+  const second = setup.open({ cache })
   const [extension] = second.offer(config).extensions
   expect(second.status).toMatchObject([{ state: 'known', tools: 11 }])
-  expect(ground.notes).toHaveLength(1)
+  expect(setup.notes).toHaveLength(1)
   expect(extension).toMatchObject({ layer: 'global', server: { kind: 'mcp', name: 'ship' }, manifest: { id: 'mcp-ship', version: expect.stringMatching(/^3\.2\.1\+[0-9a-f]{12}$/) } })
   expect(extension!.manifest.tools[0]).toMatchObject({ name: 'ship_echo', label: 'Echo', description: 'Gives back the text.', gated: true, mode: 'local', idempotent: false })
   expect(await call(extension!, 'ship_echo', { text: 'ahoy' })).toEqual({ content: [{ type: 'text', text: 'ahoy' }] })
-  expect(ground.notes).toHaveLength(2)
+  expect(setup.notes).toHaveLength(2)
 })
 
 it('passes only the named variables to a process, and starts it in the workspace', async () => {
   const env = { FIXTURE_TOKEN: 'a-long-enough-secret', OTHER_TOKEN: 'not for it' }
-  const extension = await connected(ground.open({ env }), resolved({ ship: ground.library({ env: ['FIXTURE_TOKEN', 'NOT_SET'] }) }))
+  const extension = await connected(setup.open({ env }), resolved({ ship: setup.sdk({ env: ['FIXTURE_TOKEN', 'NOT_SET'] }) }))
   const { structuredContent } = await call(extension, 'ship_variables') as {
     structuredContent: { names: string[]; cwd: string; token: string },
   }
   expect(structuredContent.names.toSorted()).toEqual(['FIXTURE_TOKEN', 'PATH'])
-  expect(structuredContent.cwd).toBe(ground.folder)
+  expect(structuredContent.cwd).toBe(setup.folder)
   expect(structuredContent.token).toBe('[secret FIXTURE_TOKEN]')
 })
 
 it('forwards tool errors, progress and standard error', async () => {
-  const servers = ground.open()
+  const servers = setup.open()
   const extension = await connected(servers)
   const lines: string[] = []
   const log = { info: (line: string) => lines.push(line), debug() {}, warn() {}, error() {} }
@@ -84,13 +84,13 @@ it('forwards tool errors, progress and standard error', async () => {
 })
 
 it('cancels a call at the server without affecting others', async () => {
-  const extension = await connected(ground.open())
+  const extension = await connected(setup.open())
   const stop = new AbortController()
   const hanging = call(extension, 'ship_hang', {}, { signal: stop.signal })
-  await until(() => ground.notes.includes('hanging'))
+  await until(() => setup.notes.includes('hanging'))
   stop.abort(new Error('enough'))
   await expect(hanging).rejects.toThrow('enough')
-  await until(() => ground.notes.includes('cancelled'))
+  await until(() => setup.notes.includes('cancelled'))
   expect(await call(extension, 'ship_echo', { text: 'still there' })).toMatchObject({
     content: [{ text: 'still there' }],
   })
@@ -98,7 +98,7 @@ it('cancels a call at the server without affecting others', async () => {
 
 it('fails the calls of a crashed server, waits, and restarts it for the next call', async () => {
   let time = 0
-  const servers = ground.open({ now: () => time })
+  const servers = setup.open({ now: () => time })
   const extension = await connected(servers)
   const others = [call(extension, 'ship_hang'), call(extension, 'ship_crash')]
   for (const one of await Promise.allSettled(others)) {
@@ -109,17 +109,17 @@ it('fails the calls of a crashed server, waits, and restarts it for the next cal
   await expect(early).rejects.toMatchObject({ code: 'ServerUnavailable', message: expect.stringMatching(/^mcp server ship is unavailable: .*about to sink\. The next attempt is possible in 1 s\.$/), data: { retryAfterMs: 1_000 } })
   time = 1_000
   expect(await call(extension, 'ship_echo', { text: 'again' })).toMatchObject({ content: [{ text: 'again' }] })
-  expect(ground.notes.filter((line) => line.startsWith('started'))).toHaveLength(2)
+  expect(setup.notes.filter((line) => line.startsWith('started'))).toHaveLength(2)
 })
 
 it('waits longer after each failure, up to a minute', async () => {
   let time = 0
-  const cache = join(ground.folder, 'cache')
-  const script = ground.raw({ tools: [{ name: 'go' }] })
+  const cache = join(setup.folder, 'cache')
+  const script = setup.raw({ tools: [{ name: 'go' }] })
   const config = resolved({ gone: script })
-  await connected(ground.open({ cache }), config)
-  rmSync(join(ground.folder, 'script.json'))
-  const servers = ground.open({ now: () => time, cache })
+  await connected(setup.open({ cache }), config)
+  rmSync(join(setup.folder, 'script.json'))
+  const servers = setup.open({ now: () => time, cache })
   const [extension] = servers.offer(config).extensions
   const waits: number[] = []
   for (let round = 0; round < 6; round++) {
@@ -136,34 +136,34 @@ it('waits longer after each failure, up to a minute', async () => {
 })
 
 it.each([false, true])('ends a server and its descendants, also one that left the process group: %s', async (stray) => {
-  const servers = ground.open()
+  const servers = setup.open()
   const extension = await connected(servers)
   const { content: [{ text: child }] } = await call(extension, 'ship_child', { stray }) as {
     content: [{ text: string }],
   }
-  const server = Number(/started (\d+)/.exec(ground.notes[0]!)![1])
+  const server = Number(/started (\d+)/.exec(setup.notes[0]!)![1])
   expect([server, Number(child)].map(isAlive)).toEqual([true, true])
   await servers.close()
   await until(() => !isAlive(server) && !isAlive(Number(child)))
   await expect(call(extension, 'ship_echo', { text: 'x' })).rejects.toMatchObject({ code: 'ServerUnavailable' })
-  expect(servers.offer(resolved({ ship: ground.library() }))).toEqual({ extensions: [], diagnostics: [] })
+  expect(servers.offer(resolved({ ship: setup.sdk() }))).toEqual({ extensions: [], diagnostics: [] })
 })
 
 it('ends a server that the configuration disables', async () => {
-  const servers = ground.open()
+  const servers = setup.open()
   await connected(servers)
-  const server = Number(/started (\d+)/.exec(ground.notes[0]!)![1])
-  expect(servers.offer(resolved({ ship: ground.library({ enabled: false }) })).extensions).toEqual([])
+  const server = Number(/started (\d+)/.exec(setup.notes[0]!)![1])
+  expect(servers.offer(resolved({ ship: setup.sdk({ enabled: false }) })).extensions).toEqual([])
   expect(servers.status).toMatchObject([{ name: 'ship', state: 'disabled' }])
   await servers.connect(now())
   await until(() => !isAlive(server))
-  expect(ground.notes).toHaveLength(1)
+  expect(setup.notes).toHaveLength(1)
 })
 
 it('does not call a tool whose definition has changed', async () => {
   let changes = 0
-  const servers = ground.open({ onChange: () => { changes++ } })
-  const config = resolved({ ship: ground.library() })
+  const servers = setup.open({ onChange: () => { changes++ } })
+  const config = resolved({ ship: setup.sdk() })
   const extension = await connected(servers, config)
   expect(changes).toBe(1)
   await call(extension, 'ship_rewrite')
@@ -181,7 +181,7 @@ it('does not call a tool whose definition has changed', async () => {
 })
 
 it('asks the person of the call, and declines if there is none', async () => {
-  const extension = await connected(ground.open())
+  const extension = await connected(setup.open())
   const ask = vi.fn<Interact['ask']>(async () => '8080')
   const interact = { ask, confirm: async () => true } as unknown as Interact
   expect(await call(extension, 'ship_ask', {}, { interact })).toMatchObject({
@@ -192,19 +192,19 @@ it('asks the person of the call, and declines if there is none', async () => {
 })
 
 it('uses the newer handshake if a process rejects the older one', async () => {
-  const library = ground.library() as { readonly command: readonly string[] }
-  const extension = await connected(ground.open(), resolved({ ship: ground.library({ command: [...library.command, 'modern'] }) }))
+  const local = setup.sdk() as { readonly command: readonly string[] }
+  const extension = await connected(setup.open(), resolved({ ship: setup.sdk({ command: [...local.command, 'modern'] }) }))
   expect(await call(extension, 'ship_echo', { text: 'ahoy' })).toEqual({ content: [{ type: 'text', text: 'ahoy' }] })
 })
 
 it('rejects sampling', async () => {
-  const extension = await connected(ground.open())
+  const extension = await connected(setup.open())
   expect(await call(extension, 'ship_sample')).toMatchObject({ isError: true })
 })
 
 it('kills a server that sends an endless line', async () => {
-  const servers = ground.open()
-  const extension = await connected(servers, resolved({ ship: ground.raw({ tools: [{ name: 'pour', inputSchema: { type: 'object' } }], flood: true }) }))
+  const servers = setup.open()
+  const extension = await connected(servers, resolved({ ship: setup.raw({ tools: [{ name: 'pour', inputSchema: { type: 'object' } }], flood: true }) }))
   await expect(call(extension, 'ship_pour')).rejects.toMatchObject({
     code: 'MessageTooLarge', message: expect.stringMatching(/A line has more than \d+ bytes\. Request less data/),
   })
@@ -212,16 +212,16 @@ it('kills a server that sends an endless line', async () => {
 })
 
 it('reports a list of tools that is too large', async () => {
-  const servers = ground.open()
+  const servers = setup.open()
   await connected(
-    servers, resolved({ ship: ground.raw({ tools: [{ name: 'go', description: 'x'.repeat(17_000_000) }] }) }),
+    servers, resolved({ ship: setup.raw({ tools: [{ name: 'go', description: 'x'.repeat(17_000_000) }] }) }),
   )
   expect(servers.status).toMatchObject([{ error: { message: expect.stringMatching(/^mcp server ship is unavailable: it sent a message that is too large: A line has more than \d+ bytes\.( |$)/) } }])
 })
 
 it('stops a server that does not respond in time', async () => {
-  const servers = ground.open({ connectMs: 300 })
-  servers.offer(resolved({ mute: ground.raw({ tools: [], silent: 'initialize' }), slow: ground.raw({ tools: [], silent: 'tools/list' }, 'slow.json') }))
+  const servers = setup.open({ connectMs: 300 })
+  servers.offer(resolved({ mute: setup.raw({ tools: [], silent: 'initialize' }), slow: setup.raw({ tools: [], silent: 'tools/list' }, 'slow.json') }))
   await servers.connect(now())
   expect(servers.status).toMatchObject([
     { name: 'mute', state: 'unavailable', error: { message: expect.stringContaining('did not respond within 300 ms') } },
@@ -230,8 +230,8 @@ it('stops a server that does not respond in time', async () => {
 })
 
 it('stops waiting for a server when its caller does', async () => {
-  const servers = ground.open({ connectMs: 60_000 })
-  const mute = ground.raw({ tools: [], silent: 'initialize' })
+  const servers = setup.open({ connectMs: 60_000 })
+  const mute = setup.raw({ tools: [], silent: 'initialize' })
   servers.offer(resolved({ mute }))
   const stop = new AbortController()
   const waiting = servers.connect(stop.signal)
@@ -243,9 +243,9 @@ it('stops waiting for a server when its caller does', async () => {
 })
 
 it('ignores invalid messages, and escapes error messages of a server', async () => {
-  const servers = ground.open()
+  const servers = setup.open()
   const extension = await connected(
-    servers, resolved({ ship: ground.raw({ tools: [{ name: 'go' }], noise: ['Listening!', '', '{"half":'] }) }),
+    servers, resolved({ ship: setup.raw({ tools: [{ name: 'go' }], noise: ['Listening!', '', '{"half":'] }) }),
   )
   expect(extension.manifest.tools).toMatchObject([
     { name: 'ship_go', description: 'MCP tool (no description)', inputSchema: { type: 'object', properties: {} } },

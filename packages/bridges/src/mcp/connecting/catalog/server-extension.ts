@@ -20,15 +20,15 @@ export type ToolExecutor = (tool: CatalogTool) => ExtensionModule['tools'][strin
 
 /** A server and its tools as an extension: a manifest of its tools, and a module that forwards the calls. */
 export function serverExtension(
-  entry: ServerEntry, catalog: Catalog, carry: ToolExecutor, phases: Pick<ExtensionModule, 'init'> = {},
+  entry: ServerEntry, catalog: Catalog, executorOf: ToolExecutor, phases: Pick<ExtensionModule, 'init'> = {},
 ): ServerExtension {
   const groups = Map.groupBy(catalog.tools, ({ name }) => toolName([entry.name, name]))
   const byName = new Map([...groups].filter(([, tools]) => tools.length === 1).map(([name, [tool]]) => [name, tool!]))
-  const twins = [...groups].filter(([name]) => !byName.has(name))
+  const duplicates = [...groups].filter(([name]) => !byName.has(name))
     .map(([name, tools]) => `${tools.map((tool) => `"${tool.name}"`).join(' and ')} would both be called "${name}"`)
   const tools = [...byName].map(([name, tool]) => toolManifest(name, tool, entry))
   const diagnostics = [
-    ...[...catalog.faults, ...twins].map((what) => {
+    ...[...catalog.faults, ...duplicates].map((what) => {
       const message = `The server "${entry.name}" offers a tool that cannot be used: ${visibleText(what)}.`
       return diagnosticOf(entry, 'ShapeInvalid', message, CURE)
     }),
@@ -54,7 +54,7 @@ export function serverExtension(
       tools: tools.map(({ manifest }) => manifest),
     },
     module: (names) => ({
-      ...phases, tools: Object.fromEntries(names.map((name) => [name, carry(byName.get(name)!)])),
+      ...phases, tools: Object.fromEntries(names.map((name) => [name, executorOf(byName.get(name)!)])),
     }),
   }
   return { extension, diagnostics }

@@ -7,7 +7,7 @@ import { McpServers, type McpServersOptions } from '../../../src/mcp/index.ts'
 const fixture = (name: string): string => join(import.meta.dirname, 'fixtures', name)
 
 /** A temporary folder, and servers that end with it. */
-export class Ground {
+export class Setup {
   readonly folder = mkdtempSync(join(tmpdir(), 'bulkhead-mcp-'))
   readonly #servers = new Set<McpServers>()
 
@@ -20,7 +20,7 @@ export class Ground {
     }
   }
 
-  library(more: Partial<Extract<McpServerConfig, { type: 'local' }>> = {}): McpServerConfig {
+  sdk(more: Partial<Extract<McpServerConfig, { type: 'local' }>> = {}): McpServerConfig {
     return { type: 'local', command: [process.execPath, fixture('sdk-server.ts'), join(this.folder, 'notes')], ...more }
   }
 
@@ -40,7 +40,7 @@ export class Ground {
     return servers
   }
 
-  async leave(): Promise<void> {
+  async close(): Promise<void> {
     await Promise.all([...this.#servers].map((servers) => servers.close()))
     rmSync(this.folder, { recursive: true })
   }
