@@ -18,7 +18,7 @@ export async function runCommand(argv: readonly string[], around: Surroundings):
   const { subjects, stdout, stderr } = around
   const known = Object.keys(subjects)
   const request = readRequest(argv, known)
-  if (request.kind === 'complaint') {
+  if (request.kind === 'invalid') {
     stderr.write(`${request.text}\n`)
     return 2
   }
@@ -57,7 +57,7 @@ function progress(name: string, json: boolean, stderr: Surroundings['stderr']): 
 /** The parsed command line. */
 type Request =
   | { readonly kind: 'help' }
-  | { readonly kind: 'complaint'; readonly text: string }
+  | { readonly kind: 'invalid'; readonly text: string }
   | {
       readonly kind: 'measure'
       readonly names: readonly string[]
@@ -91,17 +91,17 @@ function readRequest(argv: readonly string[], known: readonly string[]): Request
     const named = new Map(positionals.map((name) => [name, matching(name)]))
     const unknown = positionals.filter((name) => named.get(name)?.length === 0)
     if (unknown.length > 0) {
-      return complaint(`Unknown subject: ${unknown.join(', ')}. Known subjects: ${known.join(', ')}.`)
+      return invalid(`Unknown subject: ${unknown.join(', ')}. Known subjects: ${known.join(', ')}.`)
     }
     const { json, quick, strict, out } = values
     const names = positionals.length > 0 ? [...new Set([...named.values()].flat())] : known
     return { kind: 'measure', names, json, quick, strict, out }
   } catch (error) {
     if (!(error instanceof TypeError)) throw error
-    return complaint(`${error.message}\n\n${USAGE}`)
+    return invalid(`${error.message}\n\n${USAGE}`)
   }
 }
 
-function complaint(text: string): Request {
-  return { kind: 'complaint', text }
+function invalid(text: string): Request {
+  return { kind: 'invalid', text }
 }

@@ -11,14 +11,14 @@ import { createSandbox } from '@bulkhead/sandbox'
 import { echoRequest } from '../loads/echo.ts'
 import type { FleetSize } from '../loads/fleet.ts'
 
-export type IdleKind = 'worker' | 'thread' | 'given back' | 'node' | 'process'
+export type IdleKind = 'worker' | 'thread' | 'released' | 'node' | 'process'
 export type Footprint = 'Rss' | 'Pss'
 
 const COUNT = 8
 const SETTLE_MS = 300
 /** Short, because the idle time does not change the memory that is left. */
 const IDLE_MS = 50
-const KEPT_MS = 9_000
+const PAGE_RELEASE_MS = 9_000
 const KB_PER_MB = 1024
 const each = <T>(start: () => Promise<T>): Promise<T[]> => Promise.all(Array.from({ length: COUNT }, start))
 
@@ -65,9 +65,9 @@ async function atRest(): Promise<void> {
 }
 
 /** V8 keeps pages of ended threads for the next thread. A collection some seconds later frees them. */
-async function withoutKeptPages(): Promise<void> {
+async function afterPageRelease(): Promise<void> {
   await atRest()
-  await sleep(KEPT_MS)
+  await sleep(PAGE_RELEASE_MS)
   await atRest()
 }
 
@@ -91,16 +91,16 @@ async function measured(kind: IdleKind, footprint: Footprint): Promise<number> {
       await once(child.stdout, 'data')
     }, footprint)
   }
-  const isGivenBack = kind === 'given back'
+  const isReleased = kind === 'released'
   const spares = { process: 0, thread: 0 }
-  const sandbox = createSandbox({ workspace: '/', spares, ...(isGivenBack && { idleMs: IDLE_MS }) })
-  const request = await echoRequest(isGivenBack ? 'thread' : kind)
+  const sandbox = createSandbox({ workspace: '/', spares, ...(isReleased && { idleMs: IDLE_MS }) })
+  const request = await echoRequest(isReleased ? 'thread' : kind)
   const first = await sandbox.open(request)
   const open = async () => {
     await sandbox.open(request)
-    if (isGivenBack) while (sandbox.census().thread.used > 0) await sleep(IDLE_MS)
+    if (isReleased) while (sandbox.census().thread.used > 0) await sleep(IDLE_MS)
   }
-  const settled = isGivenBack ? withoutKeptPages : atRest
+  const settled = isReleased ? afterPageRelease : atRest
   const perOne = await (kind === 'process' ? perProcess(open, footprint) : perThread(open, settled))
   await first.close()
   return perOne

@@ -19,29 +19,29 @@ const echo = (kind: EchoKind): string[] => [fileURLToPath(peer), kind]
  * The minimum for threads: a worker that posts messages back. Messages keep their order, so a queue matches the
  * answers.
  */
-export const rawPostMessageOf = (carried: Payload) => ({
+export const rawPostMessageOf = (payloadOf: Payload) => ({
   name: 'raw postMessage round trip',
-  answer: carried,
+  answer: payloadOf,
   start: async (): Promise<Runner> => {
     const { worker, died, stop } = await startPeerThread(peer, 'raw')
     const waiting: ((answer: unknown) => void)[] = []
     worker.on('message', (message) => waiting.shift()?.(message))
     const run = (i: number) => new Promise<unknown>((resolve) => {
       waiting.push(resolve)
-      worker.postMessage(carried(i))
+      worker.postMessage(payloadOf(i))
     })
     return { run, died, stop }
   },
 } as const satisfies Side)
 
 /** Comlink as in its documentation: its adapter for Node and one exposed object. */
-export const comlinkThreadOf = (carried: Payload) => ({
+export const comlinkThreadOf = (payloadOf: Payload) => ({
   name: 'plain Comlink in a thread',
-  answer: carried,
+  answer: payloadOf,
   start: async (): Promise<Runner> => {
     const { worker, died, stop } = await startPeerThread(peer, 'comlink')
     const remote = wrap<EchoPeer>(nodeEndpoint(worker))
-    return { run: (i) => remote.echo(carried(i)), died, stop }
+    return { run: (i) => remote.echo(payloadOf(i)), died, stop }
   },
 } as const satisfies Side)
 
@@ -49,9 +49,9 @@ export const comlinkThreadOf = (carried: Payload) => ({
  * The minimum for processes: a child that returns each string over a socket pair, in frames of a length and UTF-8. No
  * JSON, no ids, no batches. Frames keep their order, so a queue matches the answers.
  */
-export const framedSocketOf = (carried: Payload) => ({
+export const framedSocketOf = (payloadOf: Payload) => ({
   name: 'bare framed socket round trip',
-  answer: carried,
+  answer: payloadOf,
   start: async (): Promise<Runner> => {
     const child = spawn(process.execPath, echo('framed'), { stdio: ['ignore', 'ignore', 'inherit', 'pipe'] })
     const socket = child.stdio[3] as Socket
@@ -69,7 +69,7 @@ export const framedSocketOf = (carried: Payload) => ({
     socket.on('data', (chunk: Buffer) => reader.push(chunk))
     const run = (i: number) => new Promise<unknown>((resolve) => {
       waiting.push(resolve)
-      socket.write(framed(carried(i).text))
+      socket.write(framed(payloadOf(i).text))
     })
     const stop = async (): Promise<void> => {
       child.kill()
@@ -80,9 +80,9 @@ export const framedSocketOf = (carried: Payload) => ({
 } as const satisfies Side)
 
 /** The official SDK on both ends with its defaults: a server in a child process, connected by stdio. */
-export const mcpStdioOf = (carried: Payload) => ({
+export const mcpStdioOf = (payloadOf: Payload) => ({
   name: 'MCP SDK over stdio',
-  answer: (i: number) => [{ type: 'text', text: carried(i).text }],
+  answer: (i: number) => [{ type: 'text', text: payloadOf(i).text }],
   start: async (): Promise<Runner> => {
     const client = new Client({ name: 'bench', version: '1.0.0' })
     // The SDK adds a listener to its pipe for every call that waits to be written. By default Node warns at 11.
@@ -90,7 +90,7 @@ export const mcpStdioOf = (carried: Payload) => ({
     await client.connect(new StdioClientTransport({ command: process.execPath, args: echo('mcp') }))
     return {
       run: async (i) => {
-        const result = await client.callTool({ name: 'echo', arguments: { text: carried(i).text } })
+        const result = await client.callTool({ name: 'echo', arguments: { text: payloadOf(i).text } })
         if (result.isError === true) throw new Error(`The server rejected call ${i}: ${JSON.stringify(result.content)}`)
         return result.content
       },

@@ -31,9 +31,9 @@ class EchoCall implements ToolInvocation {
 }
 
 /** A tool in its compartment, called as the pipeline of the host does: each call can be cancelled separately. */
-const compartmentIn = <const Placement extends 'thread' | 'process'>(placement: Placement, carried: Payload) => ({
+const compartmentIn = <const Placement extends 'thread' | 'process'>(placement: Placement, payloadOf: Payload) => ({
   name: `compartment in a ${placement}`,
-  answer: carried,
+  answer: payloadOf,
   start: async (): Promise<Runner> => {
     const sandbox = createSandbox({ workspace: '/' })
     const session = await sandbox.open(await echoRequest(placement))
@@ -41,7 +41,7 @@ const compartmentIn = <const Placement extends 'thread' | 'process'>(placement: 
       throw end.kind === 'failed' ? end.error : new Error('it was closed')
     })
     died.catch(() => {}) // Rejects when the session is closed, which must not be an unhandled rejection.
-    const run = (i: number) => session.call(new EchoCall(`c${i}`, carried(i)))
+    const run = (i: number) => session.call(new EchoCall(`c${i}`, payloadOf(i)))
     return { run, died, stop: () => sandbox.close() }
   },
 } as const satisfies Side)
@@ -56,14 +56,14 @@ const FLOORS = [
 
 /** Calls with this payload: the cost of a compartment against the minimum and against other transports. */
 const sandboxCalls = (
-  size: string, carried: Payload, ratios: typeof FLOORS | readonly [],
+  size: string, payloadOf: Payload, ratios: typeof FLOORS | readonly [],
 ): Subject => defineSubject({
   title: `Call into a compartment that returns ${size}`,
   compares: 'The sandbox without the host. Our side has a gate, limits and cancellation; the others have none.'
     + ' For sequential calls our side busy-polls (decision 107); the others sleep.',
   sides: [
-    rawPostMessageOf(carried), comlinkThreadOf(carried), framedSocketOf(carried), mcpStdioOf(carried),
-    compartmentIn('thread', carried), compartmentIn('process', carried),
+    rawPostMessageOf(payloadOf), comlinkThreadOf(payloadOf), framedSocketOf(payloadOf), mcpStdioOf(payloadOf),
+    compartmentIn('thread', payloadOf), compartmentIn('process', payloadOf),
   ],
   modes: [{ kind: 'latency' }, { kind: 'throughput', concurrency: 64 }],
   ratios,

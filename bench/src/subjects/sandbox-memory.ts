@@ -24,7 +24,7 @@ function idleSide<const Name extends string>(name: Name, kind: IdleKind, footpri
 
 const idleWorker = idleSide('bare worker', 'worker', 'Rss')
 export const awakeThread = idleSide('thread compartment, awake', 'thread', 'Rss')
-const idleThread = idleSide('thread compartment, idle', 'given back', 'Rss')
+const idleThread = idleSide('thread compartment, idle', 'released', 'Rss')
 const nodeShare = idleSide('share of a bare node', 'node', 'Pss')
 export const hullShare = idleSide('share of a hull', 'process', 'Pss')
 const residentNode = idleSide('bare node, resident', 'node', 'Rss')
