@@ -9,8 +9,9 @@ import type { Outcome } from 'bulkhead'
 
 const metadata: Outcome['metadata'] = { call_id: 'c', tool: 't', origin: null, duration_ms: 1, attempt: 1 }
 const output = (data: string): Outcome => ({ type: 'output', data, metadata })
-const error = (text: string): Outcome =>
-  ({ type: 'error', error_text: text, error: { code: 'InputInvalid', class: 'ToolTerminal', retryable: false }, metadata })
+const error = (text: string): Outcome => ({
+  type: 'error', error_text: text, error: { code: 'InputInvalid', class: 'ToolTerminal', retryable: false }, metadata,
+})
 
 describe('the demo', () => {
   it('plays every scenario and exits with code 0', async () => {
