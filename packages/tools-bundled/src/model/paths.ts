@@ -111,9 +111,10 @@ export const pathReader = (name: NamePath): ArgumentsReader => (args, context) =
     )
   }
   const place = inside === undefined ? path : absolute(workspace, inside)
+  const below = isFolder ? { below: true } as const : {}
   const found = {
     ...simpleReading(key, foldersAbove(key), `${verb} ${place}`, isWritten ? writeDenials(place, path, context) : []),
-    needs: needs.map((kind): CallNeed => ({ kind, subject: absolute(workspace, place), ...(isFolder && { below: true }) })),
+    needs: needs.map((kind): CallNeed => ({ kind, subject: absolute(workspace, place), ...below })),
   }
   if (inside === undefined) return found
   const affected = [{ path: place, below: isFolder }]
