@@ -20,7 +20,7 @@ export type CarriedMetadata = Partial<Omit<OutcomeMetadata, 'origin'>>
 export const completeOutcome = ({ body, metadata }: Reading, base: OutcomeMetadata): Outcome =>
   ({ ...body, metadata: { ...base, ...metadata } })
 
-/** Class and retryable follow from the code, whatever the result claims. */
+/** Class and retryable follow from the code, not from the result. */
 export const errorOf = (code: ErrorCode, data?: Json): OutcomeError =>
   ({ code, class: ERRORS[code].class, retryable: ERRORS[code].retryable, ...present({ data }) })
 

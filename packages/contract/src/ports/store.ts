@@ -37,10 +37,7 @@ export interface AuditGroup {
   readonly forms: readonly AuditForm[]
   /** The JSON of one AuditRow each, without the brackets. */
   readonly rows: readonly string[]
-  /**
-   * One per row: a string of which the store keeps only the SHA-256, in hex, as the last value of the row. undefined:
-   * none.
-   */
+  /** One string per row, or undefined. The store keeps only its SHA-256, in hex, as the last value of the row. */
   readonly texts: readonly (string | undefined)[]
 }
 

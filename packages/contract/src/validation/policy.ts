@@ -24,7 +24,7 @@ export const commandSafetyPatternSchema = z.strictObject({
     .describe(
       'A regular expression that may match anywhere in a command. RE2 syntax: no look-around, no back references.',
     ),
-  category: z.string().min(1).max(50).describe('What is in danger, such as filesystem or credentials.'),
+  category: z.string().min(1).max(50).describe('The resource at risk, such as filesystem or credentials.'),
   severity: z.enum(COMMAND_SEVERITIES).describe('warning asks a person, critical refuses.'),
   platform: z.enum(['all', 'unix', 'windows']).default('all').describe('Where such commands exist.'),
 })

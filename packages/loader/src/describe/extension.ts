@@ -82,7 +82,7 @@ export interface Shaped extends ExtensionCandidate {
 export interface Compiled extends Omit<Shaped, 'manifest'> {
   readonly outline: Outline
   readonly info: ManifestInfo
-  /** What is wrong with an empty configuration, or null. */
+  /** The fault of an empty configuration, or null. */
   readonly emptyConfigFault: SchemaFault | null
 }
 
@@ -188,7 +188,7 @@ class Descriptor implements ExtensionDescriptor {
   }
 }
 
-/** A function of its own, so that the closure captures the digests and not the bytes of the package. */
+/** A separate function, so that the closure captures the digests and not the bytes of the package. */
 const filesOf = (
   id: string, location: string, digests: () => ReadonlyMap<string, string>, limits: LoaderLimits,
 ): ExtensionCode =>

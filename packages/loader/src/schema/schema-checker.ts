@@ -189,7 +189,7 @@ export function workerRights(
 export interface SchemaChecker {
   /** Whether the schema can be used. `runsPatterns` is false for a schema that is only shown to a model. */
   inspect(schema: JsonObject, runsPatterns?: boolean): Promise<SchemaVerdict>
-  /** What is wrong with the value, or with the schema. */
+  /** The fault of the value, or of the schema. */
   check(schema: JsonObject, value: Json): Promise<SchemaFault | undefined>
 }
 

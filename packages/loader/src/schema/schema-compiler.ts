@@ -7,7 +7,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js'
 import { RE2JS } from 're2js'
 import type { LoaderLimits } from '../model/limits.ts'
 
-/** What is wrong with a schema, or with a value that was checked against it. */
+/** A fault of a schema, or of a value that was checked against it. */
 export interface SchemaFault extends ReadingFault {
   /** The check did not run, because no thread could be started. */
   readonly noThread?: true

@@ -18,7 +18,7 @@ export interface SchemaRequest {
 export interface SchemaReply {
   readonly id: number
   readonly verdict: SchemaVerdict
-  /** What is wrong with the value. */
+  /** The fault of the value. */
   readonly fault?: SchemaFault
 }
 

@@ -105,7 +105,7 @@ export const isDigest = (value: unknown): value is string => typeof value === 's
 const writeEntry = ({ id, path, decision, decidedAt, digest }: TrustEntry): string =>
   `${JSON.stringify({ version: VERSION, id, path, decision, decidedAt, digest })}\n`
 
-/** The entry, or what is wrong with the line. */
+/** The entry, or the fault of the line. */
 function parseEntry(line: Uint8Array): TrustEntry | string {
   const parsed = parseStrictJson(line)
   if (!parsed.ok) return parsed.message

@@ -38,7 +38,7 @@ export interface ChainPosition {
   readonly link: string
 }
 
-/** A record that a table of its own points at: the last record, or the last archived one. */
+/** A record that a separate table points at: the last record, or the last archived one. */
 export class ChainPoint {
   readonly #select: StatementSync
   readonly #move: StatementSync
@@ -99,8 +99,8 @@ const MARK = /^ *([1-9]\d*) ([0-9a-f]{64})\n$/
  * Records the last acknowledged end of the audit in a file next to the store. SQLite silently ignores the unreadable
  * rest of a write-ahead log, so a store whose log is damaged or missing looks like one with fewer records.
  *
- * Contract: only what is on disk is recorded, so the mark is never ahead of an intact store. Does not wait for the
- * disk, and ignores failures.
+ * Contract: the mark names only records on disk, so it is never ahead of an intact store. Does not wait for the disk,
+ * and ignores failures.
  */
 export class AuditMark {
   readonly #file: string

@@ -66,7 +66,7 @@ function open(file: string, maxBytes: number): Store {
  * closing a writable one would checkpoint the readable part of the log and remove the rest.
  */
 function refuseLostAudit(file: string): void {
-  // Read the mark before the store: writers record only what is already stored.
+  // Read the mark before the store: writers record only positions that are already stored.
   const mark = readMark(file)
   if (mark === undefined) return
   const end = endOf(file)
