@@ -8,8 +8,8 @@ const print = (line: string) => process.stdout.write(`${line}\n`)
 print('Bulkhead demo: a scripted agent calls real tools. It needs no API key and no network.')
 
 const { playDemo } = await import('./demo.ts')
-const { printedStory } = await import('./story.ts')
-const failed = await playDemo(printedStory(print, process.stdout.columns))
+const { createReporter } = await import('./reporter.ts')
+const failed = await playDemo(createReporter(print, process.stdout.columns))
 if (failed === 0) {
   print(`
 All scenarios passed. Try next:

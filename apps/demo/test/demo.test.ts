@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { stripVTControlCharacters } from 'node:util'
 import { describe, expect, it } from 'vitest'
 import { differences, SCENARIOS } from '../src/scenarios.ts'
-import { printedStory } from '../src/story.ts'
+import { createReporter } from '../src/reporter.ts'
 import type { Outcome } from 'bulkhead'
 
 const metadata: Outcome['metadata'] = { call_id: 'c', tool: 't', origin: null, duration_ms: 1, attempt: 1 }
@@ -31,8 +31,8 @@ describe('the demo', () => {
 describe('printed output', () => {
   const text = (columns: number | undefined) => {
     const lines: string[] = []
-    const story = printedStory((line) => lines.push(...stripVTControlCharacters(line).split('\n')), columns)
-    story.model(`${'some words '.repeat(12)}${'x'.repeat(100)}`)
+    const reporter = createReporter((line) => lines.push(...stripVTControlCharacters(line).split('\n')), columns)
+    reporter.model(`${'some words '.repeat(12)}${'x'.repeat(100)}`)
     return lines
   }
 

@@ -6,7 +6,7 @@ export default defineExtension({
       async execute({ from, to, knots }, runtime) {
         runtime.progress(`looking up ${from} to ${to}`)
         const { routes } = JSON.parse(await runtime.fs.readText('charts.json'))
-        const route = routes.find((candidate) => [candidate.from, candidate.to].includes(from) && [candidate.from, candidate.to].includes(to))
+        const route = routes.find((one) => [from, to].every((port) => [one.from, one.to].includes(port)))
         if (!route) throw new ToolError('NotFound', `The charts have no route from ${from} to ${to}.`)
         return { from, to, miles: route.distance, hours: Math.round((route.distance / knots) * 10) / 10 }
       },

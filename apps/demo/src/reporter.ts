@@ -4,11 +4,11 @@ import type { ApprovalRequest, Outcome } from '@bulkhead/contract'
 import { visibleText } from '@bulkhead/kit/text'
 
 /** Prints what happens in a scenario. */
-export interface Story {
+export interface Reporter {
   title(text: string): void
   model(text: string): void
   call(call: ModelToolCall): void
-  asked(approval: ApprovalRequest, answer: string): void
+  approval(approval: ApprovalRequest, answer: string): void
   progress(text: string): void
   outcome(outcome: Outcome): void
   verdict(faults: readonly string[]): void
@@ -20,7 +20,7 @@ type Colour = Parameters<typeof styleText>[0]
 const INDENT = 11
 
 /** Wraps lines at `columns`. Without it, such as for a pipe, lines are not wrapped. */
-export function printedStory(write: (line: string) => void, columns?: number): Story {
+export function createReporter(write: (line: string) => void, columns?: number): Reporter {
   const line = (who: string, colour: Colour, text: string) => {
     const rows = inColumns(visibleText(text), columns)
     write(`  ${styleText(colour, who.padEnd(INDENT - 3))} ${rows.join(`\n${' '.repeat(INDENT)}`)}`)
@@ -29,7 +29,7 @@ export function printedStory(write: (line: string) => void, columns?: number): S
     title: (text) => write(`\n${styleText('bold', text)}`),
     model: (text) => line('model', 'cyan', text),
     call: ({ function: { name, arguments: args } }) => line('calls', 'blue', `${name} ${args}`),
-    asked: ({ tool, origin, approvalKey }, answer) =>
+    approval: ({ tool, origin, approvalKey }, answer) =>
       line('person', 'magenta', `Allow ${tool} (${origin}) to run for "${approvalKey}"? ${answer}`),
     progress: (text) => line('tool', 'dim', text),
     outcome: (outcome) => outcome.type === 'output'
