@@ -45,7 +45,7 @@ export interface Goal<Name extends string = string> extends Ratio<Name> {
 
 export interface Subject<Name extends string = string> {
   readonly title: string
-  /** What is compared, and how. */
+  /** The comparison, in one or two sentences. */
   readonly compares: string
   readonly sides: readonly Side<Name>[]
   readonly modes: readonly Mode[]
