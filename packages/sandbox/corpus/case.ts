@@ -2,7 +2,7 @@ import type { CompartmentLimits, ErrorCode, LifecyclePhase } from '@bulkhead/con
 import type { Json, JsonObject } from '@bulkhead/kit/json'
 import type { HostFate } from './run/verdict.ts'
 
-/** The placements a stranger's code can be given. Inline is for code of ours only. */
+/** The placements of third-party code. Inline is for our own code only. */
 export const PLACEMENTS = ['process', 'thread'] as const
 export type AttackPlacement = (typeof PLACEMENTS)[number]
 
@@ -16,76 +16,76 @@ export const SECTIONS = {
   G: 'processes and native code',
   H: 'signals and the state of the process',
   I: 'inspector, V8 and vm',
-  J: 'loading of modules',
-  K: 'poisoned realms',
+  J: 'module loading',
+  K: 'globals and prototypes',
   L: 'internal ports and other threads',
-  M: 'the wire of Comlink',
-  N: 'data that crosses',
-  O: 'exhaustion',
+  M: 'messages of Comlink',
+  N: 'data sent to the host',
+  O: 'exhaustion of resources',
   P: 'lifecycle',
   Q: 'manifests and packages',
   R: 'old memory and side channels',
 } as const
 export type Section = keyof typeof SECTIONS
 
-/** What a step of a script came to. */
+/** The result of a step. */
 export type Outcome = { readonly returned: Json } | { readonly refused: ErrorCode }
 
-/** What the host does with the compartment of an attack. `open` is done first, whether a script names it or not. */
+/** What the host does with the compartment of an attack. `open` always comes first, even if a script does not name it. */
 export type Step = 'open' | LifecyclePhase | 'call' | 'calls' | 'derive' | 'close' | 'ended' | 'reopen'
 
 export interface Attack {
-  /** The number of corpus.md up to 264; beyond it, attacks that were added. */
+  /** Up to 264 the number in corpus.md; above that, attacks that were added later. */
   readonly id: number
   readonly section: Section
   readonly title: string
   /** The body of `async (facts, runtime) => report`, with the names of `extensions/attacker.js` in scope. */
   readonly body: string
-  /** More files of the package, by path; one named `index.js` takes the place of the whole extension. */
+  /** Further files of the package, by path. `index.js` replaces the whole extension. */
   readonly files: Readonly<Record<string, string | Uint8Array>>
-  /** `wire`: the worker itself is the attacker's, and the body gets the raw channel to the host in place of a runtime. */
+  /** `wire`: the attacker controls the worker, and the body gets the raw channel to the host instead of a runtime. */
   readonly in: 'compartment' | 'wire'
-  /** In a compartment of its own, because others in it would notice. */
+  /** Runs in its own compartment, because it would disturb other attacks. */
   readonly alone: boolean
   readonly requires: JsonObject
-  /** Hosts of a secret that the tool may use and not see, which is the one of the ground; none: it has no secret. */
+  /** Hosts of the secret that the tool may use but not see. Empty: it has no secret. */
   readonly secretHosts: readonly string[]
   readonly limits: Partial<CompartmentLimits>
-  /** When the host gives a call up, in ms. */
+  /** When the host cancels a call, in ms. */
   readonly deadlineMs: number
-  /** What the host does and must see, in order. */
+  /** The steps of the host and their expected results, in order. */
   readonly script: readonly (readonly [Step, Outcome])[]
-  /** Which placements must contain it. */
+  /** The placements that must contain it. */
   readonly placements: readonly AttackPlacement[]
-  /** What a system must have for that: `descriptor paths` are those of Linux where /proc is mounted, `namespaces` are made by `unshare`. */
+  /** What the system needs for that: `descriptor paths` are in /proc on Linux, `namespaces` come from `unshare`. */
   readonly where: 'everywhere' | 'descriptor paths' | 'namespaces'
   /**
-   * `system without bubblewrap`: in a process neither lockdown nor permission stands, as for code that has broken out of Node, and
-   * bubblewrap is not installed. In a thread, which the system cannot hold, nothing is gone.
+   * `system without bubblewrap`: a process runs without lockdown, permission and bubblewrap, as for code that has escaped
+   * from Node. A thread keeps all layers, because the system cannot confine it.
    */
   readonly heldBy: 'all layers' | 'system without bubblewrap'
-  /** Which folder of the ground is the workspace. */
+  /** The folder of the target that is the workspace. */
   readonly workspace: 'work' | 'w*rk' | 'a,b'
   /** What the host does while the attack runs. */
   readonly meanwhile: 'nothing' | 'swaps a link' | 'calls the tool that asks' | 'frees secrets'
-  /** Whether it succeeds in a thread is luck: it counts as not contained there, whatever is seen. */
+  /** Success in a thread depends on chance, so it always counts as not contained there. */
   readonly lucky: boolean
-  /** In a process: the share of its time for which the host may be kept busy. */
+  /** In a process: the share of time for which the host may be busy. */
   readonly busyShare: number
-  /** Where it need not be contained, and chance decides what becomes of the host: each that may. */
+  /** Where it need not be contained and the effect on the host depends on chance: every possible effect. */
   readonly fates: readonly HostFate['kind'][]
-  /** Where it need not be contained: how long the host is watched before it is taken for stuck or blocked, in ms. */
+  /** Where it need not be contained: how long to wait before the host counts as stuck or blocked, in ms. */
   readonly patienceMs: number
   /**
-   * Whether the same code reaches its aim where nothing confines it: a thread of the host with lockdown and permission
-   * off, or a host without the gate. `inert`: Node itself refuses it in every worker.
+   * Whether the same code succeeds where nothing confines it: in a thread without lockdown and permission, or in a host
+   * without the gate. `inert`: Node itself prevents it in every worker.
    */
   readonly control: 'reaches' | 'inert' | 'none'
 }
 
 export type AttackOptions = Partial<Omit<Attack, 'id' | 'section' | 'title' | 'body'>>
 
-/** What tools of the corpus are granted: one folder to read, one below it to write, one file of its own. */
+/** The grant of every tool of the corpus: a folder to read, a folder below it to write, and one file to read. */
 const REQUIRES: JsonObject = { fs: { read: ['own/**', 'exact.txt'], write: ['own/out/**'] } }
 
 const DEFAULTS = {
@@ -115,7 +115,7 @@ export const DONE: Outcome = { returned: null }
 type InSection = (id: number, title: string, body: string, expected: JsonObject | NonNullable<Attack['script']>,
   options?: AttackOptions) => Attack
 
-/** Attacks of one section: by default one call whose report must be exactly this. */
+/** Creates attacks of one section. By default an attack is one call with this exact report. */
 export const attacksOf = (section: Section, common: AttackOptions = {}): InSection => (id, title, body, expected,
   options = {}) => ({
   ...DEFAULTS,

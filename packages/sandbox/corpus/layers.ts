@@ -1,4 +1,4 @@
-/** Which of the layers stand. Nothing in production can say so: the image of the worker is another one, made by the corpus. */
+/** The active layers. Only the corpus can turn them off, by building another image of the worker. */
 export interface Layers {
   readonly lockdown: boolean
   readonly native: boolean

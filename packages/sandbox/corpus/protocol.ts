@@ -1,8 +1,8 @@
 import type { Outcome, Step, AttackPlacement } from './case.ts'
-import type { GroundFacts } from './ground/facts.ts'
+import type { TargetFacts } from './target/facts.ts'
 import type { Layers } from './layers.ts'
 
-/** What the runner tells a host to do: open one compartment with these attacks in it and run them one by one. */
+/** Opens one compartment with these attacks and runs them one after the other. */
 export interface Job {
   readonly attacks: readonly number[]
   readonly placement: AttackPlacement
@@ -10,9 +10,9 @@ export interface Job {
 }
 
 export type ToHost =
-  | { readonly type: 'start'; readonly secret: string; readonly facts: GroundFacts; readonly heldPort: number }
+  | { readonly type: 'start'; readonly secret: string; readonly facts: TargetFacts; readonly heldPort: number }
   | { readonly type: 'job'; readonly job: Job }
-  /** The ground was looked at; go on with the next attack. */
+  /** The target was checked: continue with the next attack. */
   | { readonly type: 'go' }
   | { readonly type: 'ping' }
 
@@ -26,18 +26,18 @@ export type FromHost =
 
 export type Seen = readonly [step: Step, outcome: Outcome]
 
-/** How the host and the neighbour are once an attack is over. */
+/** The state of the host and of another extension after an attack. */
 export interface Aftermath {
-  /** What became of the neighbour: its answer, or why there is none. */
+  /** The answer of the other extension, or why there is none. */
   readonly neighbour: string
-  /** The most that the host's thread took of the processor between two turns of its event loop, in ms. */
+  /** The most processor time between two turns of the host's event loop, in ms. */
   readonly lagMs: number
-  /** The share of the time that its thread took of the processor while it was attacked. */
+  /** The share of time for which the host's thread used the processor during the attack. */
   readonly busyShare: number
-  /** What is no longer as it was in the host's own realm and process. */
+  /** Changes in the host's own realm and process. */
   readonly changed: readonly string[]
-  /** Whether the secret was in a log line, a progress text, an update or a message of an error. */
-  readonly told: readonly string[]
-  /** The longest message of an error that came out of it. */
+  /** Log lines, progress, updates and error messages that contain the secret. */
+  readonly leaks: readonly string[]
+  /** Characters in the longest error message. */
   readonly longestMessage: number
 }

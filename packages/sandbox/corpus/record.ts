@@ -6,7 +6,7 @@ const PAGE = new URL('../../../docs/explanation/security.md', import.meta.url)
 const BEGIN = '<!-- corpus:begin -->'
 const END = '<!-- corpus:end -->'
 
-/** What the last whole run came to. */
+/** The results of the last complete run. */
 export async function readRecord(): Promise<Record> {
   return JSON.parse(await readFile(FILE, 'utf8')) as Record
 }
@@ -15,14 +15,14 @@ export async function writeRecord(record: Record): Promise<void> {
   await writeFile(FILE, `${JSON.stringify(record, null, 2).replace(/\[[\d\s,]+\]/g, (list) => list.replace(/\s+/g, ' '))}\n`)
 }
 
-/** The part of the security page between the marks. Throws when it has none. */
+/** The part of the security page between the markers. Throws if they are missing. */
 export async function readSection(): Promise<string> {
   const page = await readFile(PAGE, 'utf8')
   const { start, end } = marksIn(page)
   return page.slice(start, end)
 }
 
-/** Writes that part and nothing else. */
+/** Replaces that part only. */
 export async function writeSection(text: string): Promise<void> {
   const page = await readFile(PAGE, 'utf8')
   const { start, end } = marksIn(page)

@@ -5,7 +5,7 @@ import { ON_HOST, ON_PACKAGES } from './on-packages.ts'
 import type { Record } from './run/measure.ts'
 import { CONFINED, ON_GATE } from './run/measure.ts'
 
-/** What the security page says of the corpus, from what was measured. */
+/** The corpus section of the security page, from the measured results. */
 export function renderSection(record: Record): string {
   const notInThread = Object.keys(record.notContainedInThread).map(Number)
   return [
@@ -27,8 +27,8 @@ export function renderSection(record: Record): string {
     'Contained only if the system can give a process its own namespaces, tested without all other layers and without bubblewrap:',
     `${listed(namespacesOnly)}.`,
     '',
-    'What each layer inside the worker contains alone: the same attacks without the other layer and without the operating',
-    "system's walls. The numbers in parentheses are the attacks that succeed then.",
+    'What each layer inside the worker contains alone: the same attacks without the other layer and without the layers of the',
+    'operating system. The numbers in parentheses are the attacks that succeed then.',
     '',
     '| | attacks on | number | lockdown in a process | in a thread | permission in a process | in a thread |',
     '|---|---|---|---|---|---|---|',

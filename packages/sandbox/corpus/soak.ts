@@ -1,7 +1,7 @@
-// The long form of the corpus: `pnpm soak`. Every attack by itself in both placements, the same code where nothing confines
-// it, and again with each layer of the worker gone; all of it held against what is recorded. `pnpm record` writes that down
-// anew, and with it the security page. Ends with 1 when something that must be contained is not, when an attack does not reach
-// its aim where nothing confines it, or when the record says something else.
+// The complete corpus: `pnpm soak`. Runs every attack in its own compartment in both placements, the same code where
+// nothing confines it, and again without each layer of the worker, then compares the results with the recorded ones.
+// `pnpm record` records them and updates the security page. The exit code is 1 if an attack is not contained that must
+// be, if an attack does not succeed where nothing confines it, or if the results differ from the recorded ones.
 import { isDeepStrictEqual } from 'node:util'
 import { PLACEMENTS } from './case.ts'
 import { attackOf } from './cases/index.ts'
@@ -17,7 +17,7 @@ const began = performance.now()
 const print = (line: string): void => void process.stdout.write(`${line}\n`)
 let wrong = 0
 
-function judge(observation: Observation): void {
+function report(observation: Observation): void {
   const { id, placement, tookMs } = observation
   const attack = attackOf(id)
   const faults = faultsOf(attack, observation)
@@ -28,7 +28,7 @@ function judge(observation: Observation): void {
   for (const fault of faults) print(`${' '.repeat(26)}${fault}`)
 }
 
-/** Of what is told only where it is not as it must be: how far it is. */
+/** Prints the progress of attacks that are otherwise printed only if they fail. */
 function counter(all: number): () => void {
   let done = 0
   return () => {
@@ -40,7 +40,7 @@ function control(observation: Observation): void {
   const { id, seen, fate } = observation
   if (reached(observation)) return
   wrong++
-  print(`${String(id).padStart(3)}  control   does not reach its aim where nothing confines it: ${attackOf(id).title}`)
+  print(`${String(id).padStart(3)}  control   does not succeed where nothing confines it: ${attackOf(id).title}`)
   print(`${' '.repeat(15)}${JSON.stringify({ seen, fate })}`)
 }
 
@@ -53,8 +53,8 @@ async function compare(measured: Record): Promise<void> {
   }
 }
 
-print('every attack by itself')
-const observations = await runAll({ lanes, onObservation: judge })
+print('every attack in its own compartment')
+const observations = await runAll({ lanes, onObservation: report })
 print('\nthe same code where nothing confines it')
 const oneMore = counter(REACHING.length)
 await runControls(REACHING, {
@@ -64,7 +64,7 @@ await runControls(REACHING, {
     oneMore()
   },
 })
-print('\nwith the lockdown gone, and with the permission gone')
+print('\nwithout lockdown, and without permission')
 const onObservation = counter(CONFINED.length * PLACEMENTS.length * 2)
 const record: Record = {
   node: process.versions.node,

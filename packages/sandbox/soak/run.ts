@@ -97,10 +97,10 @@ async function run(session: CompartmentSession, errand: Errand, number: number, 
   const { args, answer, giveUp, codes } = errand
   const caller = new AbortController()
   let times = 0
-  let lateWords = 0
+  let lateProgress = 0
   const timer = giveUp && setTimeout(() => caller.abort(giveUp.reason), giveUp.afterMs)
   const signal = giveUp === undefined ? always : caller.signal
-  const onProgress = (): void => void (times > 0 && lateWords++)
+  const onProgress = (): void => void (times > 0 && lateProgress++)
   let outcome: { readonly value: Json } | { readonly error: unknown }
   try {
     outcome = { value: await session.call({ callId: `c${number}`, tool: 'run', args, signal, onProgress }).finally(() => times++) }
@@ -109,7 +109,7 @@ async function run(session: CompartmentSession, errand: Errand, number: number, 
   }
   clearTimeout(timer)
   await new Promise((resolve) => void setImmediate(resolve))
-  const late = lateWords > 0 ? { fault: 'was heard of after its end' } : {}
+  const late = lateProgress > 0 ? { fault: 'sent progress after its end' } : {}
   if ('value' in outcome) {
     const right = args.what === 'talk' ? typeof outcome.value === 'string' : outcome.value === answer
     return { times, how: 'answered', ...late, ...(!right && { fault: `answered ${JSON.stringify(outcome.value)?.slice(0, 100)}` }) }

@@ -64,11 +64,11 @@ describe('the call queue of a compartment', () => {
   it('lends the slot of a call to one nested call at a time', () => {
     const { queue, admitted } = queueFor(1)
     const outer = new Call('outer', 'a')
-    const [stranger] = named(['stranger'], 'a')
+    const [unrelated] = named(['unrelated'], 'a')
     const inner = ['i1', 'i2', 'i3'].map((name) => new Call(name, 'a', outer))
     const deepest = new Call('deepest', 'a', inner[0])
     expect(queue.enter(outer)).toBe('running')
-    expect(queue.enter(stranger!)).toBe('waiting')
+    expect(queue.enter(unrelated!)).toBe('waiting')
     expect(inner.map((call) => queue.enter(call))).toEqual(['running', 'waiting', 'waiting'])
     expect(queue.enter(deepest)).toBe('running')
     queue.leave(deepest)
@@ -78,7 +78,7 @@ describe('the call queue of a compartment', () => {
     queue.leave(outer)
     expect(admitted).toEqual(['i2', 'i3'])
     queue.leave(inner[2]!)
-    expect(admitted).toEqual(['i2', 'i3', 'stranger'])
+    expect(admitted).toEqual(['i2', 'i3', 'unrelated'])
   })
 
   it('lends a slot to a nested call that was made through another compartment', () => {

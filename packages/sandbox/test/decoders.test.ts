@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { StringDecoder, TextDecoder } from '../src/worker/native-guards.ts'
 
 /** Some decoders of Node throw for bytes that they should have replaced. */
-function said(decode: () => string): string | { readonly refused: unknown } {
+function resultOf(decode: () => string): string | { readonly refused: unknown } {
   try {
     return decode()
   } catch (error) {
@@ -26,10 +26,10 @@ describe('decoders of a compartment', () => {
     fc.assert(fc.property(label, chunks, (name, given) => {
       const [ours, theirs] = [new TextDecoder(name), new globalThis.TextDecoder(name)]
       for (const bytes of given) {
-        expect(said(() => ours.decode(bytes, { stream: true })))
-          .toEqual(said(() => theirs.decode(bytes, { stream: true })))
+        expect(resultOf(() => ours.decode(bytes, { stream: true })))
+          .toEqual(resultOf(() => theirs.decode(bytes, { stream: true })))
       }
-      expect(said(() => ours.decode())).toEqual(said(() => theirs.decode()))
+      expect(resultOf(() => ours.decode())).toEqual(resultOf(() => theirs.decode()))
     }), { examples: [['gb18030', [Uint8Array.of(129, 48), Uint8Array.of(0)]]] })
   })
 

@@ -121,13 +121,13 @@ describe.each(REMOTE)('an idle compartment in a %s', (placement) => {
 
   it('stays open when idleMs is longer than a timer can wait', async () => {
     const warnings: Error[] = []
-    const hear = (warning: Error) => void warnings.push(warning)
-    process.on('warning', hear)
+    const listener = (warning: Error) => void warnings.push(warning)
+    process.on('warning', listener)
     const sandbox = pooled({ idleMs: 2 ** 40 })
     const session = await sandbox.open(requestOf({ placement, source: running('return 1') }))
     expect(await session.call(invocation())).toBe(1)
     await new Promise((resolve) => setImmediate(resolve))
-    process.off('warning', hear)
+    process.off('warning', listener)
     expect([warnings, sandbox.census()[placement].used]).toEqual([[], 1])
   })
 
@@ -205,9 +205,9 @@ describe.each(REMOTE)('an idle compartment in a %s', (placement) => {
     const call = codeOf(session.call(invocation({}, { signal: given.signal })))
     given.abort(new BulkheadError('TurnCancelled', 'enough'))
     expect(await call).toBe('TurnCancelled')
-    const heard: string[] = []
-    await Promise.all([session.quiet!.then(() => heard.push('quiet')), session.ended.then(() => heard.push('ended'))])
-    expect(heard).toEqual(['ended', 'quiet'])
+    const order: string[] = []
+    await Promise.all([session.quiet!.then(() => order.push('quiet')), session.ended.then(() => order.push('ended'))])
+    expect(order).toEqual(['ended', 'quiet'])
   })
 
   it('rejects a caller that cancels while the compartment opens', async () => {

@@ -30,7 +30,7 @@ it.each([
   await conversation.open()
   await conversation.call()
   const requests = Array.from(
-    { length: LIMITS.outstandingRequests + 1 }, (_, id) => [KINDS.broker.request, id, 'state.read', ['nobody']],
+    { length: LIMITS.outstandingRequests + 1 }, (_, id) => [KINDS.broker.request, id, 'state.read', ['unknown']],
   )
   for (const packet of packetsOf(requests)) conversation.wire.post(packet)
   await violated(conversation)

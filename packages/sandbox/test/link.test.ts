@@ -180,20 +180,20 @@ describe('a link over a socket', () => {
 
   it('does not change queued messages when more are sent', async () => {
     const [near, far] = await sockets()
-    const heard: string[] = []
+    const received: string[] = []
     const remote = new Remote(link(socketTransport(near, { maxFrameBytes: 1_000_000, readOnlyWhenDrained: true })).call)
     const texts = Array.from(
       { length: 80 }, (_, index) => String.fromCharCode(0x30 + index).repeat(50_000 + index * 1_000),
     )
     const answers: Promise<unknown>[] = []
     for (const text of texts) {
-      answers.push(remote.call('hear', text))
+      answers.push(remote.call('receive', text))
       await Promise.resolve()
     }
     const compartment = link(socketTransport(far, { maxFrameBytes: 4_000_000, readOnlyWhenDrained: false }))
-    expose({ hear: (text: string) => void heard.push(text) }, compartment.call)
+    expose({ receive: (text: string) => void received.push(text) }, compartment.call)
     await Promise.all(answers)
-    expect(heard).toEqual(texts)
+    expect(received).toEqual(texts)
   })
 
   it('closes when the other side does not read', async () => {

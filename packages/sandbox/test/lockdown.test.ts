@@ -73,9 +73,9 @@ describe.each(REMOTE)('code in a %s', (placement) => {
   it('cannot find the function of ours that calls it', async () => {
     const source = `
       let found
-      globalThis.tell = (caller) => { found = String(caller) }
+      globalThis.report = (caller) => { found = String(caller) }
       const extension = { tools: { run: { execute: () => found } } }
-      Object.defineProperty(extension, 'init', { get: new Function('tell(arguments.callee.caller)') })
+      Object.defineProperty(extension, 'init', { get: new Function('report(arguments.callee.caller)') })
       export default extension
     `
     const session = await newSandbox().open(requestOf({ placement, source }))
@@ -90,18 +90,18 @@ describe.each(REMOTE)('code in a %s', (placement) => {
       import { inspect } from 'node:util'
     `
     expect(await evaluate(`
-      class Failure extends Error { constructor(message) { super(message); this.name = 'Failure'; this.toString = () => 'told' } }
+      class Failure extends Error { constructor(message) { super(message); this.name = 'Failure'; this.toString = () => 'printed' } }
       class List extends Array { get last() { return this.at(-1) } }
       function Old() {}
       Old.prototype.toString = function () { return 'old' }
       Old.prototype.constructor = Old
       const emitter = new EventEmitter()
-      let heard = 0
-      emitter.once('x', () => heard++)
+      let fired = 0
+      emitter.once('x', () => fired++)
       emitter.emit('x')
       emitter.emit('x')
       const target = new EventTarget()
-      target.addEventListener('y', () => heard++)
+      target.addEventListener('y', () => fired++)
       target.dispatchEvent(new Event('y'))
       Error.stackTraceLimit = 5
       const plain = { constructor: 1 }
@@ -113,10 +113,10 @@ describe.each(REMOTE)('code in a %s', (placement) => {
       for await (const chunk of stream) read.push(chunk)
       const failure = new Failure('x')
       return [
-        String(failure), failure.name, new List(1, 2, 3).last, String(new Old()), heard, Object.keys(plain), read,
+        String(failure), failure.name, new List(1, 2, 3).last, String(new Old()), fired, Object.keys(plain), read,
         inspect({ a: 1 }), path.join('a', 'b'),
       ]
-    `, imports)).toEqual(['told', 'Failure', 3, 'old', 2, ['constructor', 'hasOwnProperty', 'valueOf'], ['s'], '{ a: 1 }', 'a/b'])
+    `, imports)).toEqual(['printed', 'Failure', 3, 'old', 2, ['constructor', 'hasOwnProperty', 'valueOf'], ['s'], '{ a: 1 }', 'a/b'])
   })
 
   it('has all kinds of web streams', async () => {

@@ -69,7 +69,7 @@ describe.each(PLACEMENTS)('a compartment in the placement %s', (placement) => {
   })
 
   it('delivers progress, updates and logs', async () => {
-    const heard: Json[] = []
+    const received: Json[] = []
     const request = await requestIn({
       placement,
       source: running(
@@ -78,18 +78,18 @@ describe.each(PLACEMENTS)('a compartment in the placement %s', (placement) => {
     })
     const session = await newSandbox().open(request)
     await session.call(
-      invocation({}, { callId: 'c1', onProgress: (text) => heard.push(text), onUpdate: (partial) => heard.push(partial) }),
+      invocation({}, { callId: 'c1', onProgress: (text) => received.push(text), onUpdate: (partial) => received.push(partial) }),
     )
-    expect(heard).toEqual(['half', { done: 1 }])
+    expect(received).toEqual(['half', { done: 1 }])
     expect(request.logged).toEqual([{ level: 'warn', text: 'careful', callId: 'c1' }])
   })
 
   it('logs which progress and updates could not be sent', async () => {
-    const heard: Json[] = []
+    const received: Json[] = []
     const request = await requestIn({ placement, source: running('runtime.update({ a: () => 1 }); runtime.update(2); return null') })
     const session = await newSandbox().open(request)
-    await session.call(invocation({}, { onUpdate: (partial) => heard.push(partial) }))
-    expect(heard).toEqual([2])
+    await session.call(invocation({}, { onUpdate: (partial) => received.push(partial) }))
+    expect(received).toEqual([2])
     await session.call(invocation())
     expect(request.logged).toMatchObject([{ level: 'warn', text: expect.stringMatching(/^update was not sent: /) }, {}])
   })

@@ -17,12 +17,12 @@ test('a port with many messages lets other callbacks run', async () => {
   onTestFinished(() => port1.close())
   const all = Promise.withResolvers<void>()
   const inTheFirstTurn = Promise.withResolvers<number>()
-  const heard: unknown[] = []
+  const received: unknown[] = []
   portTransport(port1).listen({
     packet(packet) {
-      if (heard.push(packet) === 1) setImmediate(() => inTheFirstTurn.resolve(heard.length))
+      if (received.push(packet) === 1) setImmediate(() => inTheFirstTurn.resolve(received.length))
       clock.nowMs += PACKET_MS
-      if (heard.length === MANY) all.resolve()
+      if (received.length === MANY) all.resolve()
     },
     drained() {},
     closed() {},
@@ -30,7 +30,7 @@ test('a port with many messages lets other callbacks run', async () => {
   for (const number of numbers) port2.postMessage(number)
   expect(await inTheFirstTurn.promise).toBeLessThan(MANY / 2)
   await all.promise
-  expect(heard).toEqual(numbers)
+  expect(received).toEqual(numbers)
 })
 
 test('two sides that reply to each other at once let other callbacks run', async () => {
@@ -47,13 +47,13 @@ test('two sides that reply to each other at once let other callbacks run', async
   await once(worker, 'online')
   const transport = portTransport(port1)
   const { promise: otherCallback, resolve } = Promise.withResolvers<number>()
-  let heard = 0
+  let received = 0
   transport.listen({
     packet() {
-      if (heard++ === 0) setImmediate(() => resolve(heard))
+      if (received++ === 0) setImmediate(() => resolve(received))
       transport.send('again')
       // The next reply is always there before this one is done.
-      while (Atomics.load(answered, 0) <= heard);
+      while (Atomics.load(answered, 0) <= received);
       clock.nowMs += PACKET_MS
     },
     drained() {},
@@ -67,11 +67,11 @@ test('two sides that reply to each other at once let other callbacks run', async
 
 test('messages that were sent before the other side closed arrive before its end is reported', async () => {
   const { port1, port2 } = new MessageChannel()
-  const heard: unknown[] = []
+  const received: unknown[] = []
   const closed = Promise.withResolvers<unknown>()
   portTransport(port1).listen({
     packet(packet) {
-      heard.push(packet)
+      received.push(packet)
       clock.nowMs += PACKET_MS
     },
     drained() {},
@@ -80,28 +80,28 @@ test('messages that were sent before the other side closed arrive before its end
   for (const number of numbers) port2.postMessage(number)
   port2.close()
   expect(await closed.promise).toBeUndefined()
-  expect(heard).toEqual(numbers)
+  expect(received).toEqual(numbers)
 })
 
 test('no message is delivered after the transport was closed during a long turn', async () => {
   const { port1, port2 } = new MessageChannel()
   const transport = portTransport(port1)
   const closed = Promise.withResolvers<unknown>()
-  let heard = 0
+  let received = 0
   transport.listen({
     packet() {
-      heard++
+      received++
       clock.nowMs += PACKET_MS
       // The transport waits for the next turn by then.
-      if (heard === 1) setImmediate(() => transport.close())
+      if (received === 1) setImmediate(() => transport.close())
     },
     drained() {},
     closed: closed.resolve,
   })
   for (const number of numbers) port2.postMessage(number)
   await closed.promise
-  const heardThen = heard
+  const receivedThen = received
   await new Promise(setImmediate)
-  expect(heardThen).toBeLessThan(MANY)
-  expect(heard).toBe(heardThen)
+  expect(receivedThen).toBeLessThan(MANY)
+  expect(received).toBe(receivedThen)
 })

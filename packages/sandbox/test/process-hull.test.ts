@@ -32,7 +32,7 @@ describe('a hull', () => {
       process.execPath, ['--no-warnings', fixture('host.ts')], { stdio: ['ignore', 'pipe', 'inherit'] },
     )
     onTestFinished(() => void host.kill('SIGKILL'))
-    await new Promise((said) => host.stdout.once('data', said))
+    await new Promise((resolve) => host.stdout.once('data', resolve))
     const hulls = descendantsOf(host.pid!)
     expect(hulls.filter(isGone)).toEqual([])
     host.kill('SIGKILL')
@@ -48,7 +48,7 @@ describe('a hull', () => {
         node, ['--no-warnings', fixture('starting-host.ts'), os], { stdio: ['ignore', 'pipe', 'inherit'] },
       )
       onTestFinished(() => void host.kill('SIGKILL'))
-      await new Promise((said) => host.stdout.once('data', said))
+      await new Promise((resolve) => host.stdout.once('data', resolve))
       await new Promise((later) => setTimeout(later, ms))
       host.kill('SIGKILL')
     }))
@@ -75,7 +75,7 @@ describe('a hull', () => {
 
   it.each(OS_MODES)('does not inherit the descriptors of its host, os: %s', async (os) => {
     const secret = join(await temporaryFolder(), 'secret')
-    await writeFile(secret, 'nobody else sees this')
+    await writeFile(secret, 'not for the child')
     const held = await open(secret)
     onTestFinished(() => held.close())
     // Node passes on the descriptors after the first gap.
@@ -85,7 +85,7 @@ describe('a hull', () => {
     const stdio = Array.from({ length: 41 }, (_, fd) => given.get(fd) ?? 'ignore')
     const host = spawn(process.execPath, ['--no-warnings', fixture('descriptor-host.ts'), os], { stdio })
     onTestFinished(() => void host.kill('SIGKILL'))
-    await new Promise((said) => host.stdout!.once('data', said))
+    await new Promise((resolve) => host.stdout!.once('data', resolve))
     expect(await targetsOf(host.pid!)).toContain(secret)
     const hulls = descendantsOf(host.pid!)
     expect(hulls.length).toBeGreaterThanOrEqual(2)

@@ -5,10 +5,10 @@ import { invocation, newSandbox, requestOf, running } from './fixture.ts'
 const inside = async (body: string): Promise<unknown> => {
   const source = running(`
     const all = async (stream) => { const values = []; for await (const value of stream) values.push(value); return values }
-    const counting = (to, heard = []) => {
+    const counting = (to, reasons = []) => {
       let at = 0
       const pull = (controller) => at === to ? controller.close() : controller.enqueue(at++)
-      return new ReadableStream({ pull, cancel: (reason) => void heard.push(reason) })
+      return new ReadableStream({ pull, cancel: (reason) => void reasons.push(reason) })
     }
     const refused = (attempt) => { try { attempt() } catch (error) { return error.message } }
     ${body}
@@ -42,12 +42,12 @@ describe('a readable stream of a compartment', () => {
 
   it('is cancelled when both of its branches are, with both reasons', async () => {
     expect(await inside(`
-      const heard = []
-      const [one, other] = counting(4, heard).tee()
+      const reasons = []
+      const [one, other] = counting(4, reasons).tee()
       const cancelled = one.cancel('no')
-      const before = [...heard]
+      const before = [...reasons]
       await Promise.all([cancelled, other.cancel('nor I')])
-      return [before, heard]
+      return [before, reasons]
     `)).toEqual([[], [['no', 'nor I']]])
   })
 

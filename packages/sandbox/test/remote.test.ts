@@ -29,7 +29,7 @@ it('passes each reply to its own request, once', () => {
   channel.deliver([failure, 2, { name: 'E', message: 'no' }])
   channel.deliver([value, 1, 'yes'])
   channel.deliver([value, 1, 'again'])
-  channel.deliver([value, 3, 'nobody asked'])
+  channel.deliver([value, 3, 'unrequested'])
   expect(replies).toEqual(['second failed: no', 'first: yes'])
 })
 

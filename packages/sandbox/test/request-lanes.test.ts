@@ -12,7 +12,7 @@ const AT_ONCE = 8
 const MUCH = 9 * 1024 * 1024
 
 /** A broker whose methods return on demand, and a wire with so many unread bytes. */
-function ground() {
+function setUp() {
   const begun: { readonly end: (value: Json) => void; readonly fail: (error: Error) => void }[] = []
   const wire = { queuedBytes: 0 }
   const read = (): Promise<Json> => new Promise((end, fail) => void begun.push({ end, fail }))
@@ -22,7 +22,7 @@ function ground() {
 
 describe('requests with long replies', () => {
   it('start a few at a time and in order, across the methods of a lane', async () => {
-    const { begun, reads } = ground()
+    const { begun, reads } = setUp()
     const answers = Array.from(
       { length: 20 }, (_, index) => reads.methods[index % 2 === 0 ? 'fs.read' : 'state.read']('call'),
     )
@@ -41,7 +41,7 @@ describe('requests with long replies', () => {
   })
 
   it('do not start while many bytes are unread, and start when they have been read', async () => {
-    const { begun, wire, reads } = ground()
+    const { begun, wire, reads } = setUp()
     wire.queuedBytes = MUCH
     const answer = reads.methods['fs.read']('call')
     expect(begun.length).toBe(0)
@@ -54,21 +54,21 @@ describe('requests with long replies', () => {
   })
 
   it.each(['fs.stat', 'fs.write', 'fs.edit', 'fs.remove'] as const)('include %s, which uses a disk', (method) => {
-    const { begun, reads } = ground()
+    const { begun, reads } = setUp()
     for (let count = 0; count < 20; count++) void reads.methods[method]('call')
     expect(begun.length).toBe(AT_ONCE)
   })
 
   it.each(['fs.read', 'fs.list', 'fs.glob', 'fs.find', 'fs.search', 'state.read', 'session.read'] as const)(
     'include %s, which may start a process or hold megabytes', (method) => {
-      const { begun, reads } = ground()
+      const { begun, reads } = setUp()
       for (let count = 0; count < 20; count++) void reads.methods[method]('call')
       expect(begun.length).toBe(AT_ONCE)
     },
   )
 
   it('do not delay other methods, and are not delayed by searches', () => {
-    const { begun, reads } = ground()
+    const { begun, reads } = setUp()
     for (let count = 0; count < 20; count++) void reads.methods['shell.run']('call')
     expect(begun.length).toBe(20)
     for (let count = 0; count < 20; count++) void reads.methods['fs.search']('call')

@@ -6,7 +6,7 @@ import type { BrokerMethods } from '../../broker/src/broker.ts'
 /** One string in memory, however often it is passed. */
 const LONG = 'a'.repeat(60 * 1024 * 1024)
 
-function ground() {
+function setUp() {
   const begun: ((value: Json) => void)[] = []
   const write = (): Promise<Json> => new Promise((end) => void begun.push(end))
   const names = ['fs.write', 'fs.read', 'state.write', 'interact', 'log'] as const
@@ -16,7 +16,7 @@ function ground() {
 
 describe('the characters that the host holds for open requests', () => {
   it('have a limit across methods, and are released by the reply', async () => {
-    const { begun, methods } = ground()
+    const { begun, methods } = setUp()
     const first = methods['fs.write']('call', 'one', 'text', LONG)
     void methods['state.write']('call', { deep: [LONG] })
     const refused: unknown = await methods['fs.write']('call', 'two', 'text', LONG).catch((error: unknown) => error)
@@ -30,13 +30,13 @@ describe('the characters that the host holds for open requests', () => {
   })
 
   it('allow one request, however long it is', () => {
-    const { begun, methods } = ground()
+    const { begun, methods } = setUp()
     void methods['state.write']('call', [LONG, LONG, LONG])
     expect(begun.length).toBe(1)
   })
 
   it.each(['fs.read', 'interact'] as const)('count for %s as well', async (name) => {
-    const { begun, methods } = ground()
+    const { begun, methods } = setUp()
     void methods[name]('call', 'path', 'text', {}, LONG)
     void methods[name]('call', { kind: 'Ask', prompt: 'x', more: LONG })
     await expect(methods[name]('call', LONG)).rejects.toMatchObject({ code: 'ResourceBusy' })
@@ -44,13 +44,13 @@ describe('the characters that the host holds for open requests', () => {
   })
 
   it('count in any JSON value', () => {
-    const { begun, methods } = ground()
+    const { begun, methods } = setUp()
     void methods['fs.write']('call', null, 5, { a: [true, null] }, LONG)
     expect(begun.length).toBe(1)
   })
 
   it('do not count for short requests and for methods that reply at once', () => {
-    const { begun, methods } = ground()
+    const { begun, methods } = setUp()
     for (let count = 0; count < 3; count++) void methods['log']('call', LONG)
     void methods['fs.write']('call', 'one', 'text', [LONG, LONG])
     void methods['fs.write']('call', 'two', 'text', 'short')

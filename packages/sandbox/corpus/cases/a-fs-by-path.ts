@@ -2,7 +2,7 @@ import { attacksOf } from '../case.ts'
 
 const attack = attacksOf('A')
 
-/** A path by `node:fs` and the same through the grant. */
+/** Reads a path with `node:fs` and through the broker. */
 const both = (path: string, named = path): string => `
   const fs = async () => reach('fs')
   return {
@@ -13,7 +13,7 @@ const both = (path: string, named = path): string => `
 const DENIED = { ambient: 'BuiltinDenied', broker: 'CapabilityDenied' }
 
 export const fsByPath = [
-  attack(1, 'an absolute path, by every reading call there is', `
+  attack(1, 'an absolute path, with every call that reads', `
     const path = facts.outside + '/secret.txt'
     const fs = await library('fs')
     const promises = await library('fs/promises')
@@ -43,7 +43,7 @@ export const fsByPath = [
     watch: 'BuiltinDenied', statfs: 'BuiltinDenied', broker: 'CapabilityDenied', brokerBytes: 'CapabilityDenied',
     brokerList: 'CapabilityDenied', brokerStat: 'CapabilityDenied', brokerWatch: 'CapabilityDenied',
   }),
-  attack(2, 'dots that climb out', both("facts.work + '/own/../../outside/secret.txt'", "'own/../../outside/secret.txt'"),
+  attack(2, 'a path that climbs with ..', both("facts.work + '/own/../../outside/secret.txt'", "'own/../../outside/secret.txt'"),
     DENIED),
   attack(3, 'a path as a Buffer', both("Buffer.from(facts.outside + '/secret.txt')"),
     { ambient: 'BuiltinDenied', broker: 'InputInvalid' }),
@@ -87,8 +87,8 @@ export const fsByPath = [
       broker: await attempt(() => runtime.fs.read('/proc/self/mem', { start: 4096, end: 8192 })),
     }
   `, { ambient: 'BuiltinDenied', maps: 'CapabilityDenied', broker: 'CapabilityDenied' }),
-  attack(9, 'a descriptor of the process by its path', both("'/proc/self/fd/' + facts.fds.secret"), DENIED),
-  attack(10, 'a descriptor by the device folder', both("'/dev/fd/' + facts.fds.secret"), DENIED),
+  attack(9, 'a descriptor of the process in /proc/self/fd', both("'/proc/self/fd/' + facts.fds.secret"), DENIED),
+  attack(10, 'a descriptor of the process in /dev/fd', both("'/dev/fd/' + facts.fds.secret"), DENIED),
   attack(11, 'the working folder of the host, which Node grants silently', `
     const fs = async () => reach('fs')
     return {
@@ -111,8 +111,8 @@ export const fsByPath = [
     ambient: 'BuiltinDenied', file: 'CapabilityDenied', list: 'CapabilityDenied', dots: 'CapabilityDenied',
     stat: 'CapabilityDenied',
   }),
-  attack(13, 'a sibling whose name begins like the granted folder', both("facts.work + '/ownx/secret.txt'"), DENIED),
-  attack(14, 'names around a granted file', `
+  attack(13, 'a sibling whose name starts with the name of the granted folder', both("facts.work + '/ownx/secret.txt'"), DENIED),
+  attack(14, 'names similar to a granted file', `
     const names = ['exact', 'exact.txt.bak', 'exact-too.txt']
     return {
       ambient: await attempt(async () => (await reach('fs')).readFileSync(facts.work + '/exact.txt.bak', 'utf8')),
@@ -124,7 +124,7 @@ export const fsByPath = [
     ambient: 'BuiltinDenied', broker: ['CapabilityDenied', 'CapabilityDenied', 'CapabilityDenied'], folder: 'CapabilityDenied',
     granted: 'fine',
   }),
-  attack(15, 'patterns', `
+  attack(15, 'glob patterns', `
     return {
       ambient: await attempt(async () => {
         const found = (await reach('fs')).globSync(facts.outside + '/*')
@@ -137,7 +137,7 @@ export const fsByPath = [
       links: (await runtime.fs.glob('own/**/secret.txt')).filter((path) => !path.includes('first')),
     }
   `, { ambient: 'BuiltinDenied', broker: 'InputInvalid', absolute: 'InputInvalid', path: 'CapabilityDenied', links: [] }),
-  attack(16, 'whether a path exists, by resolving it', `
+  attack(16, 'probing whether a path exists by resolving it', `
     const there = facts.outside + '/secret.txt'
     const gone = facts.outside + '/nothing.txt'
     const differs = async (ask) => {
@@ -157,7 +157,7 @@ export const fsByPath = [
     realpath: 'BuiltinDenied', native: 'BuiltinDenied', findPackage: 'BuiltinDenied', broker: 'CapabilityDenied',
     stat: 'CapabilityDenied', list: 'CapabilityDenied', link: 'CapabilityDenied',
   }),
-  attack(17, 'whether a path exists, by asking', `
+  attack(17, 'probing whether a path exists with other calls', `
     const found = async (exists) => {
       if (!exists) throw { code: 'denies all' }
       return exists
@@ -173,7 +173,7 @@ export const fsByPath = [
     ambient: 'BuiltinDenied', writeThere: 'CapabilityDenied', writeGone: 'CapabilityDenied', removeThere: 'CapabilityDenied',
     removeGone: 'CapabilityDenied',
   }),
-  attack(18, 'a file of variables', `
+  attack(18, 'an .env file and environment variables', `
     return {
       ambient: await attempt(() => { use(process, 'loadEnvFile')(facts.cwd + '/.env'); return process.env.CANARY_FROM_FILE }),
       env: await attempt(() => use(process.env, 'CANARY')),

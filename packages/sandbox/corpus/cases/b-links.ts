@@ -2,7 +2,7 @@ import { attacksOf } from '../case.ts'
 
 const attack = attacksOf('B')
 
-/** Through a link that stands in the granted folder, by `node:fs` and through the grant, to read and to write. */
+/** Reads and writes through a link in the granted folder, with `node:fs` and through the broker. */
 const through = (link: string, file = ''): string => `
   const path = facts.work + '/own/${link}${file}'
   return {
@@ -41,7 +41,7 @@ export const links = [
   `, {
     ambient: 'BuiltinDenied', text: 'CapabilityDenied', list: 'CapabilityDenied', dots: 'NotFound', slash: 'CapabilityDenied',
   }),
-  attack(25, 'a hard link: none can be made, and writing to one leaves the other name as it was', `
+  attack(25, 'a hard link: a tool cannot create one, and a write does not change the other name', `
     return {
       ambient: await attempt(async () => (await reach('fs')).linkSync(facts.outside + '/secret.txt', facts.work + '/own/made')),
       write: Object.keys(await runtime.fs.write('own/out/hard', 'written by the attacker')),
@@ -58,7 +58,7 @@ export const links = [
   `, {
     ambient: 'BuiltinDenied', text: 'CapabilityDenied', deeper: 'CapabilityDenied', list: 'CapabilityDenied', back: 'NotFound',
   }),
-  attack(27, 'a folder that becomes a link between the check and the read', `
+  attack(27, 'a folder replaced by a link between the check and the read', `
     const tally = { read: 0, denied: 0, leaked: 0 }
     for (let tries = 0; tries < 4_000 && (tries < 400 || tally.read === 0 || tally.denied === 0); tries++) {
       const text = await runtime.fs.readText('own/flip/secret.txt').catch((error) => {
@@ -73,7 +73,7 @@ export const links = [
         const { readFileSync } = await reach('fs')
         const path = (name) => facts.work + '/own/' + name + '/secret.txt'
         const read = (name) => { try { return readFileSync(path(name), 'utf8') } catch { return '' } }
-        // The link has either name by turns.
+        // The link alternates between both targets.
         for (let tries = 0; tries < 1_000; tries++) {
           const found = [read('second'), read('flip')].find((text) => text.startsWith('CANARY'))
           if (found !== undefined) return found
@@ -86,7 +86,7 @@ export const links = [
   `, { ambient: 'BuiltinDenied', both: true, race: 'held' }, {
     alone: true, meanwhile: 'swaps a link', where: 'descriptor paths',
   }),
-  attack(28, 'the root of the file system by way of /proc', `
+  attack(28, 'the root of the file system through /proc', `
     const path = 'own/root' + facts.outside + '/secret.txt'
     return {
       ambient: await attempt(async () => (await reach('fs')).readFileSync(facts.work + '/' + path, 'utf8')),
@@ -99,7 +99,7 @@ export const links = [
     ambient: 'BuiltinDenied', text: 'CapabilityDenied', list: 'CapabilityDenied', cwd: 'CapabilityDenied',
     environ: 'CapabilityDenied',
   }),
-  attack(29, 'the granted name in other letters', `
+  attack(29, 'other spellings of a granted name: case, Unicode, spaces', `
     const names = ['OWN/hello.txt', 'Own/hello.txt', 'own\\u0301/hello.txt', '\\uff4fwn/hello.txt', 'own./hello.txt',
       'own /hello.txt', 'own\\u200b/hello.txt']
     return {

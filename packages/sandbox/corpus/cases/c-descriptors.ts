@@ -3,7 +3,7 @@ import { attacksOf } from '../case.ts'
 const attack = attacksOf('C')
 
 export const descriptors = [
-  attack(31, 'which descriptors are open', `
+  attack(31, 'listing open descriptors', `
     return { scan: await attempt(async () => {
       const { fstatSync } = await reach('fs')
       const isOpen = (fd) => { try { return fstatSync(fd) } catch { return false } }
@@ -12,14 +12,14 @@ export const descriptors = [
       return open
     }) }
   `, { scan: 'BuiltinDenied' }),
-  attack(32, 'a descriptor of the host is read', `
+  attack(32, 'reading a descriptor of the host', `
     return { read: await attempt(async () => {
       const bytes = Buffer.alloc(64)
       ;(await reach('fs')).readSync(facts.fds.secret, bytes, 0, 64, 0)
       return bytes
     }) }
   `, { read: 'BuiltinDenied' }),
-  attack(33, 'a descriptor of the host is written', `
+  attack(33, 'writing to a descriptor of the host', `
     return {
       log: await attempt(async () => (await reach('fs')).writeSync(facts.fds.log, 'forged line\\n')),
       stderr: await attempt(async () => {
@@ -28,14 +28,14 @@ export const descriptors = [
       }),
     }
   `, { log: 'BuiltinDenied', stderr: 'BuiltinDenied' }),
-  attack(34, 'descriptors of the host are closed', `
+  attack(34, 'closing descriptors of the host', `
     return { close: await attempt(async () => {
       const { closeSync } = await reach('fs')
       for (const fd of Object.values(facts.fds)) closeSync(fd)
       return 'closed'
     }) }
   `, { close: 'BuiltinDenied' }),
-  attack(35, 'the pipes of libuv are written', `
+  attack(35, 'writing to the pipes of libuv', `
     return { pipes: await attempt(async () => {
       const { fstatSync, writeSync } = await reach('fs')
       let written = 0
@@ -47,7 +47,7 @@ export const descriptors = [
       return written
     }) }
   `, { pipes: 'BuiltinDenied' }),
-  attack(36, 'event counters are written', `
+  attack(36, 'writing to event counters', `
     return { counters: await attempt(async () => {
       const { fstatSync, writeSync } = await reach('fs')
       let written = 0
@@ -62,7 +62,7 @@ export const descriptors = [
       return written
     }) }
   `, { counters: 'BuiltinDenied' }),
-  attack(37, 'a socket of the host is wrapped', `
+  attack(37, 'wrapping a socket of the host', `
     return { socket: await attempt(async () => {
       const { Socket } = await reach('net')
       const socket = new Socket({ fd: facts.fds.socket, readable: true, writable: true })
@@ -70,7 +70,7 @@ export const descriptors = [
       return 'written'
     }) }
   `, { socket: 'BuiltinDenied' }),
-  attack(38, 'a terminal is opened', `
+  attack(38, 'opening a terminal', `
     return {
       tty: await attempt(async () => {
         const { WriteStream, ReadStream } = await reach('tty')
@@ -79,7 +79,7 @@ export const descriptors = [
       device: await attempt(() => runtime.fs.readText('/dev/tty')),
     }
   `, { tty: 'BuiltinDenied', device: 'CapabilityDenied' }, { control: 'inert' }),
-  attack(39, 'a file handle is sent to another thread', `
+  attack(39, 'sending a file handle to another thread', `
     return {
       ports: await attempt(() => use(globalThis, 'MessageChannel') && 'there'),
       threads: await attempt(async () => typeof (await reach('worker_threads')).MessageChannel),
@@ -90,7 +90,7 @@ export const descriptors = [
         const ports = Object.getOwnPropertySymbols(stream).flatMap((symbol) => Object.values(stream[symbol]?.transfer ?? {}))
         const reachable = ports.filter((port) => port?.postMessage && port.constructor?.name === 'MessagePort')
         if (reachable.length === 0) throw { code: 'no port' }
-        // A port of a stream leads to its own other end, which is in this thread as well.
+        // The port of a stream leads to its other end in the same thread.
         reachable[0].postMessage({ type: 'zzz' })
         throw { code: 'own port only' }
       }),
@@ -103,7 +103,7 @@ export const descriptors = [
       return Buffer.concat(pieces)
     }) }
   `, { stream: 'BuiltinDenied' }),
-  attack(310, 'a clone that is rebuilt as a file by its descriptor', `
+  attack(310, 'a clone that is deserialized as a file handle', `
     const word = Object.getOwnPropertySymbols(DOMException.prototype).find((key) => /messaging_clone/.test(key.description))
     const file = (fd) => structuredClone(Object.defineProperty(new DOMException('x'), word, {
       value: () => ({ data: { handle: { fd } }, deserializeInfo: 'internal/fs/promises:FileHandle' }),
@@ -114,13 +114,13 @@ export const descriptors = [
       write: await attempt(async () => (await file(facts.fds.log).write('forged')).bytesWritten),
     }
   `, { read: 'TypeError', write: 'TypeError' }),
-  attack(311, 'the same, by a prototype that hears what Node asks of it', `
-    const heard = (fd) => new Proxy(DOMException.prototype, {
+  attack(311, 'the same, with a proxy as the prototype', `
+    const trapped = (fd) => new Proxy(DOMException.prototype, {
       get: (target, key, receiver) => /messaging_clone/.test(key.description ?? '')
         ? () => ({ data: { handle: { fd } }, deserializeInfo: 'internal/fs/promises:FileHandle' })
         : Reflect.get(target, key, receiver),
     })
-    const file = (fd) => structuredClone(Object.setPrototypeOf(new DOMException('x'), heard(fd)))
+    const file = (fd) => structuredClone(Object.setPrototypeOf(new DOMException('x'), trapped(fd)))
     const bytes = new Uint8Array(100)
     return {
       read: await attempt(async () => bytes.subarray(0, (await file(facts.fds.secret).read(bytes, 0, 100, 0)).bytesRead)),

@@ -12,21 +12,21 @@ const sqlite = (work: string): string => `
 const DENIED = { sqlite: 'BuiltinDenied' }
 
 export const storage = [
-  attack(49, 'a database is opened', sqlite("return new DatabaseSync(store).prepare('SELECT text FROM canary').get().text"),
+  attack(49, 'opening a database', sqlite("return new DatabaseSync(store).prepare('SELECT text FROM canary').get().text"),
     DENIED),
-  attack(50, 'a database is attached', sqlite(`
+  attack(50, 'attaching a database', sqlite(`
     const memory = new DatabaseSync(':memory:')
     memory.exec("ATTACH '" + store + "' AS other")
     return memory.prepare('SELECT text FROM other.canary').get().text
   `), DENIED),
-  attack(51, 'a database is written by VACUUM INTO', sqlite(`
+  attack(51, 'writing a database with VACUUM INTO', sqlite(`
     const memory = new DatabaseSync(':memory:')
     memory.exec("CREATE TABLE t (x); VACUUM INTO '" + facts.outside + "/made.sqlite'")
     return 'written'
   `), DENIED),
-  attack(52, 'a database is written by a backup',
+  attack(52, 'writing a database with a backup',
     sqlite("return backup(new DatabaseSync(':memory:'), facts.outside + '/made.sqlite')"), DENIED),
-  attack(53, 'storage of a browser', `
+  attack(53, 'web storage', `
     return {
       local: await attempt(() => { use(globalThis, 'localStorage').setItem('a', 'b'); return 'kept' }),
       session: await attempt(() => { use(globalThis, 'sessionStorage').setItem('a', 'b'); return 'kept' }),
@@ -45,7 +45,7 @@ export const storage = [
       script: await attempt(async () => new (await reach('vm')).Script('1', { produceCachedData: true }).cachedData.length),
     }
   `, { enable: 'BuiltinDenied', script: 'BuiltinDenied' }),
-  attack(55, 'reports, snapshots and traces are written', `
+  attack(55, 'writing reports, snapshots and traces', `
     const v8 = await library('v8')
     return {
       report: await attempt(() => use(use(process, 'report'), 'writeReport')(facts.outside + '/made.json')),
@@ -61,7 +61,7 @@ export const storage = [
   `, {
     report: 'absent', heap: 'BuiltinDenied', near: 'BuiltinDenied', coverage: 'BuiltinDenied', trace: 'BuiltinDenied',
   }),
-  attack(320, 'a database in memory that runs code and reads bytes', `
+  attack(320, 'an in-memory database that runs code and reads bytes', `
     const memory = async () => new (await reach('sqlite')).DatabaseSync(':memory:', { allowExtension: true })
     return {
       code: await attempt(async () => { (await memory()).function('f', () => 1); return 'defined' }),

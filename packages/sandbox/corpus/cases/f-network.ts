@@ -2,7 +2,7 @@ import { attacksOf } from '../case.ts'
 
 const attack = attacksOf('F')
 
-/** One way out by a module of Node. */
+/** A connection with a module of Node. */
 const by = (module: string, work: string): string => `
   return { ambient: await attempt(async () => {
     const module = await reach('${module}')
@@ -12,11 +12,11 @@ const by = (module: string, work: string): string => `
 const DENIED = { ambient: 'BuiltinDenied' }
 const SECURE = '{ port: facts.port, host: "127.0.0.1", rejectUnauthorized: false }'
 
-/** Only the system is left to hold it. */
+/** Only the operating system can contain it. */
 export const BROKEN_OUT = { alone: true, heldBy: 'system without bubblewrap', where: 'namespaces' } as const
 
 export const network = [
-  attack(378, 'a connection by code that has broken out of Node, without bubblewrap', `
+  attack(378, 'a connection by code that has escaped from Node, without bubblewrap', `
     const held = (outcome) => typeof outcome === 'string' ? 'refused' : outcome
     const net = await library('net')
     return {
@@ -29,15 +29,15 @@ export const network = [
       })),
     }
   `, { loopback: 'refused', granted: 'refused', interfaces: 'refused' }, BROKEN_OUT),
-  attack(56, 'a connection', by('net', "return event(module.connect(facts.port, '127.0.0.1'), 'connect')"), DENIED),
-  attack(57, 'a socket of this machine, as a client',
+  attack(56, 'a TCP connection', by('net', "return event(module.connect(facts.port, '127.0.0.1'), 'connect')"), DENIED),
+  attack(57, 'a Unix socket as a client',
     by('net', "return event(module.connect(facts.work + '/../listen.sock'), 'connect')"), DENIED),
-  attack(58, 'a socket of this machine, as a server', by('net', `
+  attack(58, 'a Unix socket as a server', by('net', `
     const server = module.createServer().listen(facts.outside + '/made.sock')
     await event(server, 'listening')
     return 'listens'
   `), DENIED),
-  attack(59, 'a port is listened at', by('net', `
+  attack(59, 'listening on a port', by('net', `
     const server = module.createServer().listen(0)
     await event(server, 'listening')
     server.close()
@@ -57,14 +57,14 @@ export const network = [
       net: await attempt(() => use(runtime, 'net') && 'there'),
     }
   `, { fetch: 'absent', request: 'absent', undici: 'ModuleNotFound', data: 'absent', net: 'CapabilityDenied' }),
-  attack(65, 'a web socket', `
+  attack(65, 'a WebSocket', `
     return { socket: await attempt(() => new Promise((resolve, reject) => {
       const socket = new (use(globalThis, 'WebSocket'))('ws://127.0.0.1:' + facts.port)
       socket.onopen = () => resolve('open')
       socket.onerror = () => reject({ code: 'failed' })
     })) }
   `, { socket: 'absent' }),
-  attack(66, 'a source of events', `
+  attack(66, 'an EventSource', `
     return { source: await attempt(() => new Promise((resolve, reject) => {
       const source = new (use(globalThis, 'EventSource'))('http://127.0.0.1:' + facts.port)
       source.onopen = () => resolve('open')
@@ -77,17 +77,17 @@ export const network = [
     socket.close()
     return 'sent'
   `), DENIED),
-  attack(68, 'words carried out in the name that is looked up', by('dns', `
+  attack(68, 'data encoded in a DNS name', by('dns', `
     return new Promise((resolve, reject) => module.lookup('localhost', (error, address) => error
       ? reject(error) : resolve(address)))
   `), DENIED),
-  attack(69, 'a question to a name server', by('dns', `
+  attack(69, 'a DNS query', by('dns', `
     module.setServers(['127.0.0.1:' + facts.udpPort])
     return Promise.race([
       module.promises.resolve4('words.corpus.test'), new Promise((asked) => setTimeout(asked, 300, 'asked')),
     ])
   `), DENIED),
-  attack(70, 'a question to a name server of its own', by('dns', `
+  attack(70, 'a DNS query to another server', by('dns', `
     const resolver = new module.promises.Resolver({ timeout: 200, tries: 1 })
     resolver.setServers(['127.0.0.1:' + facts.udpPort])
     return resolver.resolveTxt('words.corpus.test').catch(({ code }) => {
@@ -95,7 +95,7 @@ export const network = [
       return 'asked'
     })
   `), DENIED),
-  attack(71, 'a granted host that redirects to what is not granted', `
+  attack(71, 'a redirect from a granted host to one that is not granted', `
     const at = (path) => attempt(async () => (await runtime.net.fetch('http://localhost:' + facts.grantedPort + path)).text())
     return {
       granted: (await (await runtime.net.fetch('http://localhost:' + facts.grantedPort + '/')).text()),
@@ -109,16 +109,16 @@ export const network = [
     name: 'CapabilityDenied',
     metadata: 'CapabilityDenied', file: 'CapabilityDenied', seen: 302,
   }, { requires: { net: { hosts: ['localhost:$granted', '*.corpus.test:$granted'] } }, control: 'none' }),
-  attack(72, 'a granted name that turns out to be this machine', `
+  attack(72, 'a granted name that resolves to this machine', `
     const at = (host) => attempt(async () => (await runtime.net.fetch('http://' + host + ':' + facts.port + '/')).text())
-    // The first answer is public and nobody is there; only the second leads home.
+    // The first address is public and unreachable, the second is this machine.
     at('rebind.corpus.test')
     return { home: await at('private.corpus.test'), mixed: await at('mixed.corpus.test'),
       rebound: await at('rebind.corpus.test') }
   `, { home: 'CapabilityDenied', mixed: 'CapabilityDenied', rebound: 'CapabilityDenied' }, {
     requires: { net: { hosts: ['*.corpus.test:$canary', 'localhost:$granted'] } }, control: 'none', alone: true,
   }),
-  attack(73, 'a host that is read otherwise than it is written', `
+  attack(73, 'a host that parsers read differently', `
     const { port, grantedPort } = facts
     const urls = [
       'http://localhost:' + grantedPort + '@127.0.0.1:' + port, 'http://127.0.0.1:' + port, 'http://127.1:' + port,

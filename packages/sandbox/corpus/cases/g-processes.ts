@@ -10,7 +10,7 @@ const by = (module: string, work: string): string => `
   }) }
 `
 const DENIED = { ambient: 'BuiltinDenied' }
-/** A program of a child that leaves a mark. */
+/** A child process that leaves a file. */
 const MARK = "'require(\"fs\").writeFileSync(' + JSON.stringify(made) + ', \"\")'"
 
 export const processes = [
@@ -23,10 +23,10 @@ export const processes = [
     module.setupPrimary({ exec: '/dev/null', execArgv: ['-e', ${MARK}], silent: true })
     return event(module.fork(), 'exit')
   `), DENIED),
-  attack(78, 'a thread', by('worker_threads', `
+  attack(78, 'starting a thread', by('worker_threads', `
     return event(new module.Worker('require("worker_threads").parentPort.postMessage("runs")', { eval: true }), 'message')
   `), DENIED),
-  attack(79, 'a thread without arguments of Node, which would have no permission model', by('worker_threads', `
+  attack(79, "starting a thread without Node's arguments, and so without the permission model", by('worker_threads', `
     const path = JSON.stringify(facts.outside + '/secret.txt')
     const code = 'require("worker_threads").parentPort.postMessage(require("fs").readFileSync(' + path + ', "utf8"))'
     return event(new module.Worker(code, { eval: true, execArgv: [], env: module.SHARE_ENV }), 'message')
@@ -55,28 +55,28 @@ export const processes = [
   `, { require: 'BuiltinDenied', bare: 'ReferenceError', own: 'ModuleNotFound', bytes: 'SyntaxError' }, {
     files: { 'addon.node': '\u007fELF', 'addon.js': '\u007fELF' },
   }),
-  attack(82, 'the process becomes another program', `
+  attack(82, 'replacing the process by another program', `
     return { execve: await attempt(() => use(process, 'execve')('/bin/sh', ['sh', '-c', 'touch ' + facts.outside + '/made'],
       {})) }
   `, { execve: 'absent' }, { control: 'inert' }),
-  attack(83, 'WASI with a folder opened for it', by('wasi', `
+  attack(83, 'WASI with a preopened folder', by('wasi', `
     const wasi = new module.WASI({ version: 'preview1', preopens: { '/': '/' } })
     return typeof wasi.wasiImport.path_open
   `), DENIED),
-  attack(84, 'foreign functions', `
+  attack(84, 'FFI', `
     return { ffi: await attempt(async () => {
       const ffi = await reach('ffi')
       return ffi.dlopen('libc.so.6', { getpid: { result: 'int32', parameters: [] } }) && 'open'
     }) }
   `, { ffi: 'BuiltinDenied' }),
-  attack(85, 'the binding behind the file system', `
+  attack(85, 'the internal binding of the file system', `
     return {
       fs: await attempt(() => typeof use(process, 'binding')('fs').open),
       internal: await attempt(() => typeof use(globalThis, 'internalBinding')('fs')),
       loader: await attempt(() => use(process, 'moduleLoadList').length),
     }
   `, { fs: 'absent', internal: 'absent', loader: 'absent' }),
-  attack(86, 'the binding behind child processes', `
+  attack(86, 'the internal binding of child processes', `
     return { spawn: await attempt(() => use(process, 'binding')('spawn_sync').spawn({
       file: '/bin/sh', args: ['sh', '-c', 'touch ' + facts.outside + '/made'], stdio: [],
     }).status) }
@@ -89,7 +89,7 @@ export const processes = [
       }
     }) }
   `, { linked: 'absent' }),
-  attack(266, 'commands by way of the grant', `
+  attack(266, 'commands beyond those that were granted', `
     const run = (cmd, args, options) => attempt(async () => (await runtime.shell.run(cmd, args, options)).stdout)
     return {
       granted: (await runtime.shell.run('echo', ['fine'])).stdout.trim(),

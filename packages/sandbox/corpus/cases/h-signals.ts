@@ -13,7 +13,7 @@ const kill = (call: string): string => `
 const ABSENT = { kill: 'absent' }
 
 export const signals = [
-  attack(379, 'signals and privileges for code that has broken out of Node, without bubblewrap', `
+  attack(379, 'signals and privileges of code that has escaped from Node, without bubblewrap', `
     const held = (outcome) => typeof outcome === 'string' ? 'refused' : outcome
     const { readFileSync, writeFileSync } = await library('fs')
       .then((fs) => ({ readFileSync: (...given) => fs.readFileSync(...given), writeFileSync: (...given) => fs.writeFileSync(...given) }))
@@ -30,10 +30,10 @@ export const signals = [
       gained: held(await attempt(() => unless(status('NoNewPrivs'), '1'))),
     }
   `, { signal: 'refused', environment: 'refused', score: 'refused', capabilities: 'refused', gained: 'refused' }, BROKEN_OUT),
-  attack(88, 'SIGKILL to the own process', kill("process.pid, 'SIGKILL'"), ABSENT),
+  attack(88, 'SIGKILL to its own process', kill("process.pid, 'SIGKILL'"), ABSENT),
   attack(89, 'SIGUSR1, which opens the inspector of the process', kill("process.pid, 'SIGUSR1'"), ABSENT),
   attack(90, 'SIGUSR2', kill("process.pid, 'SIGUSR2'"), ABSENT),
-  // Signal 0 to whoever started the host: an attack that works must not hit the runner.
+  // Signal 0, because an attack that succeeds must not kill the runner.
   attack(91, 'signals to the host and its parent', `
     return {
       host: await attempt(() => use(process, 'kill')(facts.hostPid, 'SIGKILL')),
@@ -41,33 +41,33 @@ export const signals = [
       pid: await attempt(() => use(process, 'pid')),
     }
   `, { host: 'absent', parent: 'absent', pid: 'absent' }),
-  // Signal 0 reaches everyone and harms nobody.
-  attack(92, 'a signal to every process', kill('-1, 0'), ABSENT),
-  attack(93, 'the process exits', 'process.exit(0)',
+  // Signal 0 reaches every process and does no harm.
+  attack(92, 'a signal to all processes', kill('-1, 0'), ABSENT),
+  attack(93, 'process.exit', 'process.exit(0)',
     [['call', refused('CompartmentCrashed')], ['ended', refused('CompartmentCrashed')]], {
     alone: true, control: 'inert',
   }),
-  attack(94, 'the process exits without a word', `
+  attack(94, 'process.reallyExit', `
     return { reallyExit: await attempt(() => use(process, 'reallyExit')(0)),
       inner: await attempt(() => use(process, '_kill')(0, 9)) }
   `, { reallyExit: 'absent', inner: 'absent' }, { control: 'inert' }),
-  attack(95, 'the process aborts', `
+  attack(95, 'process.abort', `
     return { abort: await attempt(() => use(process, 'abort')()), cause: await attempt(() => use(process, 'causeSegfault')()) }
   `, { abort: 'absent', cause: 'absent' }, { control: 'inert' }),
-  attack(96, 'the working folder is changed', `
+  attack(96, 'changing the working folder', `
     return { chdir: await attempt(() => use(process, 'chdir')('/')), uid: await attempt(() => use(process, 'setuid')(65534)) }
   `, { chdir: 'absent', uid: 'absent' }, { control: 'inert' }),
-  attack(97, 'the file mode mask is changed', `
+  attack(97, 'changing the file mode mask', `
     return { umask: await attempt(() => use(process, 'umask')(0)) }
   `, { umask: 'absent' }, { control: 'inert' }),
-  attack(98, 'the priority is changed', `
+  attack(98, 'changing the priority', `
     return {
       priority: await attempt(async () => (await reach('os')).setPriority(0, 10)),
       facts: await attempt(async () => (await reach('os')).userInfo().username),
       interfaces: await attempt(async () => Object.keys((await reach('os')).networkInterfaces())),
     }
   `, { priority: 'BuiltinDenied', facts: 'BuiltinDenied', interfaces: 'BuiltinDenied' }),
-  attack(99, 'the title is changed', `
+  attack(99, 'changing the process title', `
     return {
       title: await attempt(() => {
         use(process, 'title')
@@ -79,7 +79,7 @@ export const signals = [
       execPath: await attempt(() => use(process, 'execPath')),
     }
   `, { title: 'absent', argv: 'absent', execPath: 'absent' }),
-  attack(100, 'a report, which tells the environment of the host', `
+  attack(100, 'a diagnostic report, which contains the environment of the host', `
     return {
       report: await attempt(() => {
         const report = use(process, 'report')
@@ -92,7 +92,7 @@ export const signals = [
       config: await attempt(() => use(process, 'config') && 'there'),
     }
   `, { report: 'absent', memory: 'absent', usage: 'absent', handles: 'absent', config: 'absent' }),
-  attack(319, 'what newer versions put into process', `
+  attack(319, 'members that newer versions add to process', `
     const names = ['permission', 'report', 'finalization', 'ref', 'unref', 'constrainedMemory', 'availableMemory',
       'resourceUsage', 'threadCpuUsage', 'cpuUsage', 'memoryUsage', 'getActiveResourcesInfo', 'sourceMapsEnabled',
       'setSourceMapsEnabled', 'addUncaughtExceptionCaptureCallback', 'getBuiltinModule', 'loadEnvFile', 'execve', 'openStdin',

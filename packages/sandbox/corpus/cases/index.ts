@@ -24,18 +24,18 @@ import { lifecycle } from './p-lifecycle.ts'
 import { manifest } from './q-manifest.ts'
 import { sideChannels } from './r-side-channels.ts'
 
-/** Every attack that is run against compartments. Those on packages are the loader's: packages/loader/corpus. */
+/** All attacks on compartments. Attacks on packages are in packages/loader/corpus. */
 export const ATTACKS: readonly Attack[] = [
   fsByPath, links, descriptors, writes, storage, network, processes, signals, inspector, modules, realm, realmInsides,
   realmReach, threads, wire, data,
   exhaustion, brokerWork, memory, lifecycle, manifest, sideChannels,
 ].flat().toSorted((one, other) => one.id - other.id)
 
-/** Those that must be contained on a system such as this one. */
+/** The attacks that must be contained on this system. */
 export const ATTACKS_HERE: readonly Attack[] = ATTACKS.filter(({ where }) =>
   where === 'everywhere' || (where === 'namespaces' ? canSeparate() : existsSync('/proc/self/fd')))
 
-/** Whether this user may have namespaces of its own. */
+/** Whether this user may create namespaces. */
 function canSeparate(): boolean {
   const asUser = process.getuid?.() === 0 ? [] : ['--user', '--map-root-user']
   return spawnSync('unshare', [...asUser, '--net', '--ipc', '--pid', '--fork', 'true']).status === 0

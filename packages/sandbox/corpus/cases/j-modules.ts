@@ -2,7 +2,7 @@ import { attacksOf } from '../case.ts'
 
 const attack = attacksOf('J')
 
-/** What an import of each of these comes to, in order; what is got is told by its name. */
+/** Imports each of these, in order. */
 const imports = (...specifiers: readonly string[]): string => `
   const outcomes = []
   for (const specifier of [${specifiers.join(', ')}]) {
@@ -20,28 +20,28 @@ const WASM_IMPORTING_FS = Uint8Array.from([
 ])
 
 export const modules = [
-  attack(111, 'builtins by their scheme', imports("'node:fs'", "'node:fs/promises'", "'node:module'", "'node:nothing'",
+  attack(111, 'builtins with the node: scheme', imports("'node:fs'", "'node:fs/promises'", "'node:module'", "'node:nothing'",
     "'node:'"), {
     imports: [DENIED, DENIED, DENIED, DENIED, DENIED],
   }),
-  attack(112, 'builtins by their bare name', imports("'fs'", "'fs/promises'", "'module'", "'worker_threads'", "'sqlite'"), {
+  attack(112, 'builtins without a scheme', imports("'fs'", "'fs/promises'", "'module'", "'worker_threads'", "'sqlite'"), {
     imports: [DENIED, DENIED, DENIED, DENIED, MISSING],
   }),
-  attack(113, 'builtins in other letters', imports("'NODE:fs'", "'Node:FS'", "'FS'", "'\\u017fs'", "'\\uff4eode:fs'"), {
+  attack(113, 'builtins in other letter case', imports("'NODE:fs'", "'Node:FS'", "'FS'", "'\\u017fs'", "'\\uff4eode:fs'"), {
     imports: [MISSING, MISSING, MISSING, MISSING, MISSING],
   }, { control: 'inert' }),
-  attack(114, 'builtins with spaces and tabs', imports("' node:fs'", "'node:fs '", "'no\\tde:fs'", "'node:\\nfs'", "'\\tfs'",
+  attack(114, 'builtins with white space', imports("' node:fs'", "'node:fs '", "'no\\tde:fs'", "'node:\\nfs'", "'\\tfs'",
     "'fs '"), {
     imports: [MISSING, DENIED, MISSING, DENIED, MISSING, MISSING],
   }, { control: 'inert' }),
-  attack(115, 'builtins with encoded letters', imports("'node:f%73'", "'node%3afs'", "'%6eode:fs'", "'n\\u200bode:fs'"), {
+  attack(115, 'builtins with percent-encoded letters', imports("'node:f%73'", "'node%3afs'", "'%6eode:fs'", "'n\\u200bode:fs'"), {
     imports: [DENIED, MISSING, MISSING, MISSING],
   }, { control: 'inert' }),
   attack(116, 'builtins with a query', imports("'node:fs?x'", "'fs?x'", "'./attacker.js?x'"),
     { imports: [DENIED, MISSING, MISSING] }, { control: 'inert' }),
   attack(117, 'builtins with a fragment', imports("'node:fs#x'", "'fs#x'", "'./attacker.js#x'"),
     { imports: [DENIED, MISSING, MISSING] }, { control: 'inert' }),
-  attack(118, 'a specifier that changes when it is read again', `
+  attack(118, 'a specifier that changes between two reads', `
     let reads = 0
     const flips = (first, then) => ({ toString() { return reads++ === 0 ? first : then },
       [Symbol.toPrimitive]() { return reads++ === 0 ? first : then } })
@@ -59,7 +59,7 @@ export const modules = [
     "'data:text/javascript,import%22node:fs%22'", "'data:application/json,1'"), {
     imports: [MISSING, MISSING, MISSING],
   }),
-  attack(120, 'code in a blob', `
+  attack(120, 'code in a blob URL', `
     return {
       make: await attempt(() => URL.createObjectURL(new (use(globalThis, 'Blob'))(['export default 1']))),
       url: await attempt(() => use(URL, 'createObjectURL') && 'there'),
@@ -74,7 +74,7 @@ export const modules = [
     "facts.outside + '/x.js'", "'../x.js'", "'/etc/passwd'"), {
     imports: [MISSING, MISSING, MISSING, MISSING, MISSING],
   }),
-  attack(123, 'resolving without loading', `
+  attack(123, 'resolving a module without loading it', `
     return {
       builtin: await attempt(() => import.meta.resolve('node:fs')),
       file: await attempt(() => import.meta.resolve('file:///etc/passwd')),
@@ -86,14 +86,14 @@ export const modules = [
       folder: await attempt(() => use(import.meta, 'dirname')), name: await attempt(() => use(import.meta, 'filename')),
     }
   `, { builtin: DENIED, file: MISSING, own: 'own file', folder: 'absent', name: 'absent' }),
-  attack(124, 'builtins by way of process', `
+  attack(124, 'builtins through process', `
     return {
       own: await attempt(() => typeof use(process, 'getBuiltinModule')('fs').readFileSync),
       prototype: await attempt(() => typeof use(Object.getPrototypeOf(process), 'getBuiltinModule')),
       descriptor: await attempt(() => use(Object.getOwnPropertyDescriptors(process), 'getBuiltinModule') && 'there'),
     }
   `, { own: 'absent', prototype: 'absent', descriptor: 'absent' }),
-  attack(125, 'builtins by way of the main module', `
+  attack(125, 'builtins through the main module', `
     return {
       main: await attempt(() => typeof use(use(process, 'mainModule'), 'require')('fs')),
       require: await attempt(() => use(globalThis, 'require') && 'there'), module: await attempt(() => module.id),
@@ -103,7 +103,7 @@ export const modules = [
   `, {
     main: 'absent', require: 'absent', module: 'ReferenceError', exports: 'ReferenceError', parent: 'TypeError',
   }, { control: 'inert' }),
-  attack(126, 'the loader of CommonJS, from a CommonJS file', `
+  attack(126, 'the CommonJS loader, from a CommonJS file', `
     return {
       cjs: await attempt(async () => (await import('./reach.cjs')).default),
       js: await attempt(async () => (await import('./reach.js')).default),
@@ -116,33 +116,33 @@ export const modules = [
     },
     control: 'inert',
   }),
-  attack(127, 'a require made from any place', `
+  attack(127, 'createRequire from any path', `
     return { require: await attempt(async () => typeof (await reach('module')).createRequire('/')('fs').readFileSync) }
   `, { require: DENIED }),
-  attack(128, 'the prototype of modules', `
+  attack(128, 'changing the prototype of modules', `
     return { prototype: await attempt(async () => {
       const { require } = (await reach('module')).Module.prototype
       return typeof require.call({ id: '/', paths: [], filename: '/' }, 'fs')
     }) }
   `, { prototype: DENIED }),
-  attack(129, 'the resolver is poisoned', `
+  attack(129, 'changing the resolver', `
     return { poison: await attempt(async () => {
       const { Module, createRequire } = await reach('module')
       Module._resolveFilename = () => 'fs'
       return typeof createRequire('/')('./anything')
     }) }
   `, { poison: DENIED }),
-  attack(130, 'hooks that come before ours', `
+  attack(130, 'module hooks that run before ours', `
     return { hooks: await attempt(async () => {
       const { registerHooks } = await reach('module')
       registerHooks({ resolve: () => ({ url: 'node:fs', shortCircuit: true }) })
       return typeof (await import('./anything')).readFileSync
     }) }
   `, { hooks: DENIED }),
-  attack(131, 'hooks in a thread of their own', `
+  attack(131, 'module hooks in a separate thread', `
     return { register: await attempt(async () => (await reach('module')).register('data:text/javascript,') ?? 'registered') }
   `, { register: DENIED }),
-  attack(132, 'a package whose map leads to builtins and outside', `
+  attack(132, 'a package.json that maps names to builtins and to files outside', `
     const outcomes = []
     for (const specifier of ['#fs', '#up', 'attacker', 'attacker/fs', './package.json/fs', '@bulkhead/sandbox',
       '@bulkhead/contract/../sandbox']) {
@@ -158,7 +158,7 @@ export const modules = [
     },
     control: 'inert',
   }),
-  attack(268, 'an import from text that is evaluated', `
+  attack(268, 'an import in evaluated code', `
     const indirect = globalThis.eval
     return {
       direct: await attempt(() => eval("import('node:fs')")), indirect: await attempt(() => indirect("import('node:fs')")),
@@ -182,14 +182,14 @@ export const modules = [
       }),
     }
   `, { module: DENIED, compiled: 'TypeError' }, { files: { 'fs.wasm': WASM_IMPORTING_FS } }),
-  attack(270, 'modules of the compartment itself and of neighbours', `
+  attack(270, 'modules of the compartment itself and of other extensions', `
     const specifiers = ['compartment', './compartment', 'bulkhead:author', 'bulkhead:compartment', 'bulkhead:0/lockdown.ts',
       'tool://neighbour/index.js', 'tool://attacker/../neighbour/index.js', 'tool://~warmup/index.js']
     const outcomes = new Set()
     for (const specifier of specifiers) outcomes.add(await attempt(() => import(specifier)))
     return { imports: [...outcomes], author: Object.keys(await import('@bulkhead/contract')).sort() }
   `, { imports: [MISSING], author: ['ToolError', 'defineExtension', 'defineTool'] }, { control: 'inert' }),
-  attack(321, 'what newer versions put into the module system', `
+  attack(321, 'members that newer versions add to the module system', `
     const module = await library('module')
     return {
       oracle: await attempt(() => module.findPackageJSON('./x', 'file://' + facts.outside + '/x.js') ?? 'nowhere'),

@@ -2,9 +2,9 @@ import { attacksOf, refused } from '../case.ts'
 
 const attack = attacksOf('K', { alone: true })
 
-/** What can be reached from inside without calling anything that was not given. */
+/** What can be reached from inside by using only what was provided. */
 export const realmReach = [
-  attack(271, 'a walk over everything that can be reached', `
+  attack(271, 'walking over every reachable object', `
     const builtins = ['assert', 'buffer', 'events', 'path', 'querystring', 'string_decoder', 'timers', 'timers/promises',
       'url', 'util', 'util/types']
     const roots = [globalThis, runtime, import.meta, await import('@bulkhead/contract'),
@@ -35,7 +35,7 @@ export const realmReach = [
     }
     return { many: met.size > 500, powers: found.size > 0 ? { got: [...found].sort() } : 'none' }
   `, { many: true, powers: 'none' }),
-  attack(272, 'an assertion that reads the file its place is named after', `
+  attack(272, 'an assertion that reads the file named as its source', `
     const { default: assert } = await import('node:assert')
     const named = (url) => {
       try {
@@ -47,9 +47,9 @@ export const realmReach = [
     }
     const texts = [named('file://' + facts.outside + '/secret.txt'), named(facts.outside + '/secret.txt'),
       named('file:///etc/passwd')]
-    return { told: texts.some((text) => /CANARY-|root:/.test(text)) ? { got: texts } : 'nothing' }
-  `, { told: 'nothing' }, { alone: false, control: 'inert' }),
-  attack(273, 'globals that code of the compartment uses are others', `
+    return { leaked: texts.some((text) => /CANARY-|root:/.test(text)) ? { got: texts } : 'nothing' }
+  `, { leaked: 'nothing' }, { alone: false, control: 'inert' }),
+  attack(273, 'replacing globals that the compartment uses', `
     const assign = Object.assign
     const forged = { type: 'CONSTRUCT', path: ['fs.read', 'constructor'],
       argumentList: [{ type: 'RAW', value: 'globalThis.corpusOwned = 1' }] }
@@ -58,7 +58,7 @@ export const realmReach = [
     runtime.progress('forged on its way out')
     return { forged: 'nothing' }
   `, { forged: 'nothing' }, { control: 'none' }),
-  attack(274, 'an export that is alive: accessors and traps', `
+  attack(274, 'an export with accessors and proxies', `
     return 'never loaded'
   `, [['open', refused('ExportsMismatch')]], {
     files: {
@@ -74,7 +74,7 @@ export const realmReach = [
     },
     control: 'none',
   }),
-  attack(275, 'an export of ten thousand tools', `
+  attack(275, 'an export with ten thousand tools', `
     return 'never loaded'
   `, [['open', refused('ExportsMismatch')]], {
     files: {
@@ -86,7 +86,7 @@ export const realmReach = [
     },
     control: 'none',
   }),
-  attack(276, 'a tool whose name is a megabyte of commands to a terminal', `
+  attack(276, 'a tool name of a megabyte with terminal control sequences', `
     return 'never loaded'
   `, [['open', refused('ExportsMismatch')]], {
     files: {
@@ -97,7 +97,7 @@ export const realmReach = [
     },
     control: 'none',
   }),
-  attack(314, 'answers for native code, by builtins that are exchanged', `
+  attack(314, 'replacing members of builtins that native code relies on', `
     const { default: types } = await import('node:util/types')
     const { default: buffer } = await import('node:buffer')
     return {
@@ -108,28 +108,28 @@ export const realmReach = [
       random: await attempt(() => crypto.getRandomValues({ byteLength: 9, byteOffset: 0, length: 9, buffer: {} })),
     }
   `, { types: 'TypeError', buffer: 'TypeError', random: 'TypeMismatchError' }),
-  attack(315, 'patterns of URLs, whose accessors end the process when they are asked in other ways', `
+  attack(315, 'URLPattern, whose accessors abort the process when called on another object', `
     const { default: url } = await import('node:url')
     return {
       global: await attempt(() => use(globalThis, 'URLPattern') && 'there'),
       module: await attempt(() => use(url, 'URLPattern') && 'there'),
     }
   `, { global: 'absent', module: 'absent' }),
-  attack(316, 'WebAssembly from a stream, for which Node loads all of the network', `
+  attack(316, 'WebAssembly streaming, for which Node loads its network code', `
     const streaming = (name) => attempt(async () => {
       await use(WebAssembly, name)(Promise.resolve({})).catch(() => undefined)
       return 'there'
     })
     return { compile: await streaming('compileStreaming'), instantiate: await streaming('instantiateStreaming') }
   `, { compile: 'absent', instantiate: 'absent' }),
-  attack(317, 'names of the first lines of the thread', `
+  attack(317, 'variables of the boot script', `
     const names = ['getBuiltinModule', 'constants', 'Script', 'parentPort', 'workerData', 'own', 'run', 'thread', 'require',
       'module', 'exports', '__filename', '__dirname', 'boot', 'options', 'worker', 'die', 'report', 'm0', 'm1', 'm9', 'm30']
     const here = names.filter((name) => globalThis.eval('typeof ' + name) !== 'undefined')
     const inFunction = names.filter((name) => Function('return typeof ' + name)() !== 'undefined')
     return { names: here.length + inFunction.length > 0 ? { got: [...here, ...inFunction] } : 'none' }
   `, { names: 'none' }, { control: 'none' }),
-  attack(318, 'places in the code of whoever called', `
+  attack(318, 'call sites of the calling code', `
     const { getCallSites } = await import('node:util')
     const sites = [...getCallSites(200), ...globalThis.eval('(call) => call()\\n//# sourceMappingURL=file:///etc/passwd')(
       () => getCallSites(200, { sourceMap: true }))]

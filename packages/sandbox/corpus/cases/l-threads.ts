@@ -2,7 +2,7 @@ import { attacksOf } from '../case.ts'
 
 const attack = attacksOf('L')
 
-/** The internal port of a worker, by every stream that leads to it; then one message to the parent's own machinery. */
+/** Finds the internal port of a worker through its streams, then sends one message to Node's code in the parent. */
 const toParent = (message: string): string => `
   const port = () => {
     const streams = [() => process.stdout, () => process.stderr, () => process.stdin, () => console._stdout,
@@ -26,17 +26,17 @@ const toParent = (message: string): string => `
 const ABSENT = { port: 'absent' }
 
 export const threads = [
-  attack(145, 'a message of a type the parent does not know', toParent("{ type: 'zzz' }"), ABSENT),
-  attack(146, 'no message at all', toParent('null'), ABSENT),
+  attack(145, 'an unknown type of message to the parent thread', toParent("{ type: 'zzz' }"), ABSENT),
+  attack(146, 'an empty message to the parent thread', toParent('null'), ABSENT),
   attack(147, 'output to a stream named __proto__',
     toParent("{ type: 'stdioPayload', stream: '__proto__', chunks: [{ chunk: 'x', encoding: 'utf8' }] }"), ABSENT),
-  attack(148, 'output to a stream that is not there',
+  attack(148, 'output to a stream that does not exist',
     toParent("{ type: 'stdioPayload', stream: 'nowhere', chunks: [{ chunk: 'x', encoding: 'utf8' }] }"), ABSENT),
-  attack(149, 'a wish for more data', toParent("{ type: 'stdioWantsMoreData', stream: 'nowhere' }"), ABSENT),
-  attack(150, 'an error that cannot be read', toParent("{ type: 'errorMessage', error: new Uint8Array([255, 255, 255]) }"),
+  attack(149, 'a request for more data from the parent thread', toParent("{ type: 'stdioWantsMoreData', stream: 'nowhere' }"), ABSENT),
+  attack(150, 'an error report that cannot be deserialized', toParent("{ type: 'errorMessage', error: new Uint8Array([255, 255, 255]) }"),
     ABSENT),
-  attack(151, 'an error that is nothing', toParent("{ type: 'errorMessage', error: null }"), ABSENT),
-  attack(152, 'a broadcast to the host', `
+  attack(151, 'an empty error report', toParent("{ type: 'errorMessage', error: null }"), ABSENT),
+  attack(152, 'a broadcast message to the host', `
     return { broadcast: await attempt(async () => {
       const channel = new (use(globalThis, 'BroadcastChannel'))('corpus')
       channel.postMessage('to whom it may concern')
@@ -45,32 +45,32 @@ export const threads = [
       return 'sent'
     }) }
   `, { broadcast: 'absent' }),
-  attack(153, 'a broadcast to another compartment', `
+  attack(153, 'a broadcast message to another compartment', `
     return {
       global: await attempt(async () => {
         const Channel = use(globalThis, 'BroadcastChannel')
         const [mine, theirs] = [new Channel('plugins'), new Channel('plugins')]
-        const heard = new Promise((resolve) => { theirs.onmessage = ({ data }) => resolve(data) })
-        mine.postMessage('heard')
-        const words = await heard
+        const received = new Promise((resolve) => { theirs.onmessage = ({ data }) => resolve(data) })
+        mine.postMessage('ping')
+        const data = await received
         mine.close()
         theirs.close()
-        return words
+        return data
       }),
       module: await attempt(async () => typeof (await reach('worker_threads')).BroadcastChannel),
     }
   `, { global: 'absent', module: 'BuiltinDenied' }),
-  attack(154, 'a message to the thread of the host', `
+  attack(154, 'a message to the main thread', `
     return { message: await attempt(async () => {
       await (await reach('worker_threads')).postMessageToThread(0, 'to whom it may concern')
       return 'sent'
     }) }
   `, { message: 'BuiltinDenied' }),
-  attack(155, 'locks that all threads share', `
+  attack(155, 'locks shared by all threads', `
     return { lock: await attempt(() => use(use(globalThis, 'navigator'), 'locks').request('corpus', { ifAvailable: true },
       (lock) => lock.name)) }
   `, { lock: 'absent' }),
-  attack(156, 'streams behind the console', `
+  attack(156, 'the streams behind the console', `
     return {
       stdout: await attempt(() => use(console, '_stdout') && 'there'),
       stderr: await attempt(() => use(console, '_stderr') && 'there'),
@@ -84,7 +84,7 @@ export const threads = [
     stdout: 'absent', stderr: 'absent', make: 'absent', module: 'BuiltinDenied', process: 'absent', raw: 'absent',
     replace: 'TypeError',
   }),
-  attack(312, 'ports, by the way streams and signals are moved', `
+  attack(312, 'ports, through the transfer of streams and signals', `
     const ports = (value) => attempt(() => {
       let key
       for (let at = value; at && !key; at = Object.getPrototypeOf(at)) {
@@ -98,7 +98,7 @@ export const threads = [
       transform: await ports(new TransformStream()), signal: await ports(new AbortController().signal),
     }
   `, { readable: 'absent', writable: 'absent', transform: 'absent', signal: 'absent' }),
-  attack(313, 'whatever else a browser or a newer Node has', `
+  attack(313, 'other globals of browsers and newer versions of Node', `
     const names = ['fetch', 'Request', 'Response', 'Headers', 'FormData', 'WebSocket', 'EventSource', 'MessageEvent',
       'CloseEvent', 'BroadcastChannel', 'MessageChannel', 'MessagePort', 'Worker', 'navigator', 'Navigator', 'Storage',
       'localStorage', 'CompressionStream', 'DecompressionStream', 'Atomics', 'SharedArrayBuffer', 'PerformanceObserver',

@@ -3,7 +3,7 @@ import type { Attack } from '../case.ts'
 
 const attack = attacksOf('M', { in: 'wire', alone: true })
 
-/** The first thing that is not of the protocol is the last the compartment does. */
+/** The first violation of the protocol ends the compartment. */
 const KILLED: Attack['script'] = [['call', refused('BoundaryViolation')], ['ended', refused('BoundaryViolation')]]
 
 const OWNED = "'globalThis.corpusOwned = 1'"
@@ -14,96 +14,96 @@ const apply = (rest: string): string => `wire.ask({ type: 'APPLY', path: ['progr
 export const wire = [
   attack(157, 'CONSTRUCT of the constructor of the constructor', construct('constructor', 'constructor'), KILLED),
   attack(158, 'CONSTRUCT of the constructor of a method', construct('progress', 'constructor'), KILLED),
-  attack(159, 'CONSTRUCT by way of __proto__', construct('progress', '__proto__', 'constructor'), KILLED),
-  attack(160, 'CONSTRUCT by way of toString', construct('toString', 'constructor'), KILLED),
-  attack(161, 'CONSTRUCT by way of __defineGetter__', construct('__defineGetter__', 'constructor'), KILLED),
-  attack(162, 'CONSTRUCT by way of call and bind', `
+  attack(159, 'CONSTRUCT through __proto__', construct('progress', '__proto__', 'constructor'), KILLED),
+  attack(160, 'CONSTRUCT through toString', construct('toString', 'constructor'), KILLED),
+  attack(161, 'CONSTRUCT through __defineGetter__', construct('__defineGetter__', 'constructor'), KILLED),
+  attack(162, 'CONSTRUCT through call and bind', `
     ${construct('progress', 'bind', 'constructor')}
     ${construct('progress', 'call', 'constructor')}
   `, KILLED),
-  attack(163, 'a callback that is alive', apply("argumentList: [{ type: 'HANDLER', name: 'proxy', value: {} }]"), KILLED),
+  attack(163, 'a callback passed by proxy', apply("argumentList: [{ type: 'HANDLER', name: 'proxy', value: {} }]"), KILLED),
   attack(164, 'SET of a key of __proto__', set('__proto__', 'polluted'), KILLED),
   attack(165, 'SET of a key of the prototype of the constructor', set('constructor', 'prototype', 'polluted'), KILLED),
   attack(166, 'SET of a key of the prototype of functions', set('progress', '__proto__', 'polluted'), KILLED),
   attack(167, 'SET in place of a method', `${set('progress')}\n${apply('argumentList: []')}`, KILLED, { control: 'inert' }),
   attack(168, 'GET', "wire.ask({ type: 'GET', path: ['progress'] })", KILLED, { control: 'inert' }),
-  attack(169, 'ENDPOINT, which opens a door beside the gate', "wire.ask({ type: 'ENDPOINT' })", KILLED, { control: 'inert' }),
-  attack(170, 'an argument of a handler with nothing in it',
+  attack(169, 'ENDPOINT, which opens a second channel without a gate', "wire.ask({ type: 'ENDPOINT' })", KILLED, { control: 'inert' }),
+  attack(170, 'an argument for a handler, without a value',
     apply("argumentList: [{ type: 'HANDLER', name: 'proxy', value: {} }]"), KILLED),
-  attack(171, 'an argument of a handler that is not there',
+  attack(171, 'an argument for an unknown handler',
     apply("argumentList: [{ type: 'HANDLER', name: 'nope', value: 1 }]"), KILLED),
-  attack(172, 'an argument that throws when it is read',
+  attack(172, 'an argument that throws when it is deserialized',
     apply("argumentList: [{ type: 'HANDLER', name: 'throw', value: { isError: false, value: 1 } }]"), KILLED),
-  attack(173, 'arguments that are a number', apply('argumentList: 5'), KILLED),
-  attack(174, 'an argument that is nothing', apply('argumentList: [null]'), KILLED),
+  attack(173, 'an argument list that is a number', apply('argumentList: 5'), KILLED),
+  attack(174, 'an argument that is null', apply('argumentList: [null]'), KILLED),
   attack(175, 'an id that is a port', `
     if (wire.port === undefined) return void wire.ask({ id: {}, type: 'APPLY', path: ['progress'], argumentList: [] })
     const { port1 } = new wire.MessageChannel()
     wire.post({ id: port1, type: 'APPLY', path: ['progress'], argumentList: [] }, [port1])
   `, KILLED),
-  attack(176, 'a path without end', `wire.ask({ type: 'APPLY', path: Array(100_000).fill('constructor'), argumentList: [] })`,
+  attack(176, 'a path of 100,000 steps', `wire.ask({ type: 'APPLY', path: Array(100_000).fill('constructor'), argumentList: [] })`,
     KILLED, { control: 'inert' }),
-  attack(177, 'an answer that is alive', "wire.send(['call', { id: wire.id, type: 'HANDLER', name: 'proxy', value: {} }])",
+  attack(177, 'a reply passed by proxy', "wire.send(['call', { id: wire.id, type: 'HANDLER', name: 'proxy', value: {} }])",
     KILLED, { control: 'none' }),
-  attack(178, 'an error of another kind', `
+  attack(178, 'an error with a forged prototype', `
     wire.post('[2,' + JSON.stringify(wire.id) + ',{"name":"Error","message":"x","__proto__":{"code":"HostClosed"}}]')
   `, KILLED, { control: 'none' }),
-  attack(179, 'answers twice, late and to what nobody asked', `
+  attack(179, 'replies sent twice, late and to no request', `
     wire.send(['call', { id: wire.id, type: 'RAW', value: 'first' }], ['call', { id: wire.id, type: 'RAW', value: 'second' }])
   `, KILLED, { control: 'none' }),
   attack(180, 'RELEASE while calls are pending', "wire.ask({ type: 'RELEASE', path: [] })", KILLED, { control: 'inert' }),
 
-  attack(277, 'packets that are not texts, and frames that lie about their length', `
+  attack(277, 'packets that are not strings, and frames with a wrong length', `
     if (wire.port !== undefined) return void wire.post([1, wire.id, 'first'])
     wire.socket.write(Buffer.from([5, 0, 0, 0x80, 9, 0, 0, 0, 0x5b]))
   `, KILLED, { control: 'none' }),
   attack(278, 'an empty packet', "wire.post('')", KILLED, { control: 'none' }),
-  attack(279, 'a request where only answers are heard',
+  attack(279, 'a request on the channel for replies',
     "wire.send(['call', { id: 'x', type: 'APPLY', path: ['progress'], argumentList: [] }])", KILLED, { control: 'none' }),
-  attack(280, 'a channel by the name of a prototype',
+  attack(280, 'a channel named __proto__',
     "wire.send(['__proto__', { id: 'x', type: 'APPLY', path: ['progress'], argumentList: [] }])", KILLED, { control: 'none' }),
-  attack(281, 'two requests of one id', `
+  attack(281, 'two requests with the same id', `
     const request = { id: 9001, type: 'APPLY', path: ['fs.list'], argumentList: [wire.raw(wire.callId), wire.raw('own')] }
     wire.send(['broker', request], ['broker', request])
   `, KILLED, { control: 'none' }),
-  attack(306, 'a long text whose place is a prototype', `
+  attack(306, 'a long string with its place on a prototype', `
     const request = [3, 9001, 'progress', [wire.callId, { a: null }], [[1, '__proto__', 'polluted']]]
     wire.postSeveral(JSON.stringify(request), 'x'.repeat(5_000))
   `, KILLED, { control: 'none' }),
-  attack(307, 'a long text whose place is taken', `
+  attack(307, 'a long string whose place is taken', `
     const request = [3, 9001, 'progress', [wire.callId, 'taken'], [[1], ['length'], [{ toString: 1 }]]]
     wire.postSeveral(JSON.stringify(request), 'x', 'y', 'z')
   `, KILLED, { control: 'none' }),
-  attack(308, 'long texts that belong nowhere', `
+  attack(308, 'long strings without a place', `
     wire.postSeveral(JSON.stringify([3, 9001, 'progress', [wire.callId, 'x']]), 'x'.repeat(5_000))
   `, KILLED, { control: 'none' }),
-  attack(309, 'several texts that lie about their number or length', `
+  attack(309, 'several strings with a wrong number or length', `
     if (wire.port !== undefined) return void wire.post(Object.assign([], { 0: '[]', length: 4_000_000_000 }))
     wire.socket.write(Buffer.from([8, 0, 0, 0x80, 0xff, 0xff, 0xff, 0x7f, 0, 0, 0, 0]))
   `, KILLED, { control: 'none' }),
-  attack(282, 'an error that is deeper and longer than errors are', `
+  attack(282, 'an error that is too deep and too long', `
     let error = { name: 'Error', message: 'x' }
     for (let depth = 0; depth < 40; depth++) error = { name: 'Error', message: 'x', cause: error }
     wire.send(['call', { id: wire.id, type: 'HANDLER', name: 'throw', value: { isError: true, value: error } }])
   `, KILLED, { control: 'none' }),
-  attack(283, 'a channel that is cut in the middle of a word', `
+  attack(283, 'a channel closed in the middle of a frame', `
     if (wire.port !== undefined) return void wire.port.close()
     wire.socket.write(Buffer.from([64, 0, 0, 0, 0x5b]))
     wire.socket.end()
   `, [['call', refused('CompartmentCrashed')], ['ended', refused('CompartmentCrashed')]], { control: 'none' }),
-  attack(284, 'calls of the broker in the name of nobody, of a call that is over, and without what was declared', `
+  attack(284, 'broker calls without a call, for a finished call, and for an undeclared capability', `
     const codes = []
     const ask = (method, ...args) => new Promise((resolve) => {
       const id = 9001 + codes.length
       codes.push(id)
-      const hear = (text) => {
+      const receive = (text) => {
         for (const message of wire.read(text)) {
           if (message.type !== undefined && message.id === id) resolve(message.type === 'RAW'
             ? { got: message.value } : message.value.value.code)
         }
       }
-      if (wire.port !== undefined) wire.port.on('message', hear)
-      else wire.socket.on('data', (chunk) => hear(chunk.subarray(4).toString()))
+      if (wire.port !== undefined) wire.port.on('message', receive)
+      else wire.socket.on('data', (chunk) => receive(chunk.subarray(4).toString()))
       wire.send(['broker', { id, type: 'APPLY', path: [method], argumentList: args.map(wire.raw) }])
     })
     const path = facts.outside + '/secret.txt'
@@ -121,13 +121,13 @@ export const wire = [
     'CapabilityDenied',
     'CapabilityDenied', 'CapabilityDenied', 'InputInvalid',
   ])]], { control: 'none' }),
-  attack(323, 'a message that is larger than it may be', `
+  attack(323, 'a message over the size limit', `
     if (wire.port !== undefined) return void wire.post('"' + 'x'.repeat(200_000) + '"')
     wire.socket.write(Buffer.from([0xff, 0xff, 0xff, 0x7f, 0x5b]))
   `, [['call', refused('MessageTooLarge')], ['ended', refused('MessageTooLarge')]], {
     limits: { messageBytes: 200_000, outputBytes: 100_000 }, control: 'none',
   }),
-  attack(324, 'more requests open than there may be', `
+  attack(324, 'more open requests than allowed', `
     const list = (id) => ({ id, type: 'APPLY', path: ['fs.list'], argumentList: [wire.raw(wire.callId), wire.raw('own')] })
     wire.send(...Array.from({ length: 17 }, (_, at) => ['broker', list(9001 + at)]))
   `, [['call', refused('TooManyRequests')], ['ended', refused('TooManyRequests')]], {

@@ -8,52 +8,52 @@ const TOO_LARGE: Attack['script'] = [['call', refused('OutputTooLarge')]]
 
 export const data = [
   attack(181, 'a key __proto__', `return JSON.parse('{"__proto__":{"polluted":1},"a":{"__proto__":{"polluted":2}}}')`, MALFORMED),
-  attack(182, 'methods of all objects under their own names', `
+  attack(182, 'keys named like methods of Object.prototype', `
     return { hasOwnProperty: 1, toString: 'x', valueOf: null, constructor: { prototype: { polluted: 1 } }, then: 'x',
       toJSON: 'x', length: -1 }
   `, [['call', returned({
     hasOwnProperty: 1, toString: 'x', valueOf: null, constructor: { prototype: { polluted: 1 } }, then: 'x', toJSON: 'x',
     length: -1,
   })]]),
-  attack(183, 'a graph that is small until it is written out', `
+  attack(183, 'a graph of shared objects that grows exponentially as JSON', `
     let node = { leaf: 1 }
     for (let depth = 0; depth < 26; depth++) node = { left: node, right: node }
     return node
   `, TOO_LARGE),
-  attack(184, 'an array that is mostly holes', 'const holes = []; holes[60_000_000] = 1; return holes', TOO_LARGE),
-  attack(185, 'a value that contains itself', 'const value = { a: [] }; value.a.push({ value }); return value', MALFORMED),
-  attack(186, 'nesting without end',
+  attack(184, 'a sparse array', 'const holes = []; holes[60_000_000] = 1; return holes', TOO_LARGE),
+  attack(185, 'a circular value', 'const value = { a: [] }; value.a.push({ value }); return value', MALFORMED),
+  attack(186, 'unlimited nesting',
     'let value = 1; for (let depth = 0; depth < 100_000; depth++) value = [value]; return value', TOO_LARGE),
-  attack(187, 'memory that changes after it was looked at', `
+  attack(187, 'shared memory that changes after the check', `
     const { buffer } = new WebAssembly.Memory({ initial: 1, maximum: 1, shared: true })
     runtime.update({ shared: new Uint8Array(buffer) })
     return { global: typeof SharedArrayBuffer, shared: new Uint8Array(buffer) }
   `, MALFORMED),
-  attack(188, 'ports and other things that are alive', `
+  attack(188, 'ports and other objects that are not data', `
     const { port1 } = new (globalThis.MessageChannel ?? class { port1 = () => 'a function' })()
     return { port: port1 }
   `, MALFORMED, { control: 'none' }),
-  attack(189, 'values that JSON does not have', `
+  attack(189, 'values that are not JSON', `
     const values = [1n, new Map(), new Set(), /x/, new Uint8Array(1), Symbol('x'), () => {}, NaN, Infinity, new Error('x'),
       new (class Money {})(), Promise.resolve(1), new WeakMap()]
     const outcomes = []
-    // As the argument of a capability, which is held to the same.
+    // As the argument of a capability, which has the same limits.
     for (const value of values) outcomes.push(await attempt(() => runtime.fs.readText({ value })))
     return { refused: outcomes.filter((outcome) => outcome === 'InputInvalid').length, of: values.length,
       date: await attempt(() => runtime.fs.readText(new Date(NaN))) }
   `, { refused: 13, of: 13, date: 'InputInvalid' }, { control: 'none' }),
-  attack(190, 'a text of half a gigabyte', "return 'x'.repeat(2 ** 29 - 24)", TOO_LARGE, {
+  attack(190, 'a string of half a gigabyte', "return 'x'.repeat(2 ** 29 - 24)", TOO_LARGE, {
     alone: true, control: 'none', limits: { heapMb: 64, memoryMb: 1_400 },
   }),
-  attack(191, 'half of a surrogate pair', "return { text: 'a\\ud800b', ['\\udc00']: 1 }",
+  attack(191, 'an unpaired surrogate', "return { text: 'a\\ud800b', ['\\udc00']: 1 }",
     [['call', returned({ text: 'a\ufffdb', '\ufffd': 1 })]], { control: 'none' }),
-  attack(192, 'commands to a terminal', `
+  attack(192, 'terminal control sequences', `
     const text = '\\u001b[2J\\u001b]0;forged\\u0007\\u202eevil\\u2066\\u009b31m'
     runtime.progress(text)
     console.log(text)
     return { text }
   `, [['call', returned({ text: '\u001b[2J\u001b]0;forged\u0007\u202eevil\u2066\u009b31m' })]], { control: 'none' }),
-  attack(196, 'a result that promises, and promises again', `
+  attack(196, 'a thenable that resolves several times', `
     return {
       then(resolve, reject) {
         resolve({ then(again) { again('first'); again('second') } })
@@ -62,10 +62,10 @@ export const data = [
       },
     }
   `, [['call', returned('first')]], { control: 'none' }),
-  attack(285, 'a result that promises for ever', 'return { then() {} }', [
+  attack(285, 'a thenable that never resolves', 'return { then() {} }', [
     ['call', refused('ExecutionTimeout')], ['ended', refused('CompartmentKilled')],
   ], { alone: true, deadlineMs: 300, control: 'none' }),
-  attack(286, 'a value that is another each time it is read', `
+  attack(286, 'a value that changes between reads', `
     let reads = 0
     return {
       get flips() { return reads++ === 0 ? 'first' : () => 'second' },
@@ -75,20 +75,20 @@ export const data = [
         ? undefined : 'trapped' }),
     }
   `, { flips: 'first', written: { plain: true }, proxy: { a: 'trapped', __proto__x: 'trapped' } }, { control: 'none' }),
-  attack(287, 'texts and updates larger than a message may be', `
+  attack(287, 'strings and updates larger than a message may be', `
     runtime.progress('x'.repeat(20_000_000))
     runtime.update({ text: 'x'.repeat(20_000_000) })
     runtime.log.info('x'.repeat(20_000_000))
     return { write: await attempt(() => runtime.fs.write('own/out/large', 'x'.repeat(20_000_000))), fine: 'still here' }
   `, { write: 'InputInvalid', fine: 'still here' }, { alone: true, limits: { heapMb: 256, memoryMb: 700 }, control: 'none' }),
-  attack(288, 'the largest result there may be, again and again', `
+  attack(288, 'the largest allowed result, again and again', `
     return Array.from({ length: 4 }, () => Array.from({ length: 40_000 }, (_, at) => 'value ' + at))
   `, [['call', refused('OutputTooLarge')]], { control: 'none', limits: { outputBytes: 100_000 } }),
-  attack(325, 'an error whose cause and data are alive', `
+  attack(325, 'an error whose cause and data are not plain data', `
     const trap = new Proxy({}, { get() { throw trap }, ownKeys() { throw trap } })
     throw Object.assign(new Error('x'), { code: 'NotFound', cause: trap, data: { port: trap, run() {}, get now() { throw 1 } } })
   `, [['call', refused('NotFound')]], { control: 'none' }),
-  attack(326, 'updates that are alive, endless or not JSON', `
+  attack(326, 'updates that are not plain data, endless or not JSON', `
     const cycle = {}
     cycle.cycle = cycle
     const updates = [cycle, 1n, () => 1, Symbol('x'), new Proxy({}, { ownKeys() { throw 1 } }), { toJSON() { throw 1 } }, NaN,

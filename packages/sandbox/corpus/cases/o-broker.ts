@@ -1,10 +1,10 @@
 import { attacksOf, refused } from '../case.ts'
 
-/** What the broker is asked to do, within the grant, at the cost of its host. */
+/** Expensive requests to the broker that the grant allows. */
 const attack = attacksOf('O', { alone: true, control: 'none' })
 
 export const brokerWork = [
-  attack(350, 'a text that is hard to find, in an edit', `
+  attack(350, 'a string that is slow to find, in an edit', `
     await runtime.fs.write('own/out/a.txt', 'a'.repeat(2_000_000))
     const sought = 'a'.repeat(300) + 'b' + 'a'.repeat(500_000)
     return { edit: await attempt(() => runtime.fs.edit('own/out/a.txt', sought, 'x')),
@@ -18,17 +18,17 @@ export const brokerWork = [
     await runtime.fs.write('own/out/a.txt', 'a'.repeat(99_000))
     return { places: (await runtime.fs.edit('own/out/a.txt', 'a', 'b', { all: true })).replacements }
   `, { places: 99_000 }),
-  attack(353, 'messages that are long and take long to judge, one after the other', `
+  attack(353, 'long messages that are slow to check, one after the other', `
     const numbers = '1.2345678901234567890123456789012345678901234567890123456789,'.repeat(200_000) + '0'
-    // A port holds whatever is posted: to send without end there is another attack.
+    // A port queues everything that is posted. Another attack sends without end.
     for (let id = 1; wire.port === undefined || id <= 5; id++) {
       wire.post('[3,' + id + ',"update",[' + JSON.stringify(wire.callId) + ',[' + numbers + ']]]')
       if (wire.socket?.writableNeedDrain) await new Promise((drained) => wire.socket.once('drain', drained))
     }
   `, [['call', refused('ExecutionTimeout')], ['ended', refused('CompartmentKilled')]],
-  // They get a quarter of it; the rest is for what else a host does, on a machine that may be slow.
+  // They get a quarter of the time. The rest is for other work of the host on a slow machine.
   { in: 'wire', deadlineMs: 3_000, busyShare: 0.7 }),
-  attack(372, 'files without end inside the grant', `
+  attack(372, 'an unlimited number of files inside the grant', `
     const text = 'x'.repeat(1024 * 1024)
     let error = 'none'
     let files = 0
@@ -37,7 +37,7 @@ export const brokerWork = [
     }
     return { error, files: files > 20 ? { got: files } : files }
   `, { error: 'TooManyBytesWritten', files: 11 }, { limits: { writtenBytes: 10 * 1024 * 1024 } }),
-  attack(373, 'requests without end to a granted host', `
+  attack(373, 'an unlimited number of requests to a granted host', `
     const body = 'x'.repeat(1024 * 1024)
     let error = 'none'
     let requests = 0
@@ -48,7 +48,7 @@ export const brokerWork = [
   `, { error: 'TooManyBytesSent', requests: 11 }, {
     limits: { sentBytes: 10.5 * 1024 * 1024 }, requires: { net: { hosts: ['localhost:$granted'] } },
   }),
-  attack(376, 'decoders of many compressed bodies, each with the largest window', `
+  attack(376, 'many compressed bodies, each with the largest window', `
     const open = []
     for (let count = 0; count < 16; count++) {
       const { body } = await runtime.net.fetch('http://localhost:' + facts.grantedPort + '/packed')

@@ -1,11 +1,11 @@
 import { attacksOf, refused, returned } from '../case.ts'
 import type { Attack } from '../case.ts'
 
-/** Node's threads cannot be ended in the middle of such a thing: only a process can. */
+/** A thread cannot be terminated during these operations. A process can. */
 const PROCESS_ONLY = ['process'] as const
 const attack = attacksOf('O', { alone: true, deadlineMs: 400, control: 'none' })
 
-/** Given up at the deadline, and ended soon after because it did not stop. */
+/** Cancelled at the deadline, then killed because it did not stop. */
 const OVERDUE: Attack['script'] = [['call', refused('ExecutionTimeout')], ['ended', refused('CompartmentKilled')]]
 const patienceMs = 3_500
 const NATIVE = { placements: PROCESS_ONLY, patienceMs, limits: { heapMb: 768, memoryMb: 2_500 } }
@@ -19,24 +19,24 @@ const wasm = (bytes: string): string =>
   `new WebAssembly.Instance(new WebAssembly.Module(new Uint8Array([${bytes}]))).exports.run()`
 
 export const exhaustion = [
-  attack(197, 'a loop', 'for (;;);', OVERDUE),
-  attack(198, 'microtasks without end', 'for (;;) await null', OVERDUE),
-  attack(199, 'a wait for what never comes',
+  attack(197, 'an infinite loop', 'for (;;);', OVERDUE),
+  attack(198, 'an endless chain of microtasks', 'for (;;) await null', OVERDUE),
+  attack(199, 'waiting forever with an atomic wait in WebAssembly',
     `if (typeof Atomics !== 'undefined') return { got: 'Atomics' }\n${wasm(WASM_WAIT)}`, OVERDUE),
-  attack(200, 'a pattern that backtracks', "/^(a+)+$/.test('a'.repeat(40) + 'b')", OVERDUE),
-  attack(201, 'a loop in WebAssembly', wasm(WASM_LOOP), OVERDUE),
-  attack(202, 'a key derived two billion times', `
+  attack(200, 'a regular expression that backtracks', "/^(a+)+$/.test('a'.repeat(40) + 'b')", OVERDUE),
+  attack(201, 'an infinite loop in WebAssembly', wasm(WASM_LOOP), OVERDUE),
+  attack(202, 'a key derivation with two billion iterations', `
     return { derive: await attempt(async () => (await reach('crypto')).pbkdf2Sync('x', 'y', 2 ** 31 - 1, 64, 'sha512')) }
   `, { derive: 'BuiltinDenied' }),
-  attack(203, 'a query without end', `
+  attack(203, 'an SQL query that never ends', `
     const query = 'WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT count(*) FROM c'
     return { query: await attempt(async () => new (await reach('sqlite')).DatabaseSync(':memory:').exec(query)) }
   `, { query: 'BuiltinDenied' }),
-  attack(204, 'comparisons of texts in their language',
+  attack(204, 'comparing long strings by locale',
     "const text = '\\u0430'.repeat(1e7); for (;;) text.localeCompare(text + 'b')", OVERDUE, { limits: NATIVE.limits }),
-  attack(205, 'a sort', '', OVERDUE, {
+  attack(205, 'sorting a large array', '', OVERDUE, {
     ...NATIVE,
-    // Made while it is imported, so that the deadline comes in the middle of the sort.
+    // Created during the import, so that the deadline falls into the sort.
     files: {
       'index.js': `
         const all = []
@@ -45,29 +45,29 @@ export const exhaustion = [
       `,
     },
   }),
-  // It grows while it cannot be ended: which of both is seen first depends on how fast the machine is.
-  attack(206, 'a text of JSON', "return JSON.parse('[' + '[],'.repeat(2e7) + '0]').length", OVERDUE,
+  // It grows and cannot be terminated. Which effect appears first depends on the speed of the machine.
+  attack(206, 'parsing a large JSON string', "return JSON.parse('[' + '[],'.repeat(2e7) + '0]').length", OVERDUE,
     { ...NATIVE, fates: ['swollen', 'stuck', 'blocked'] }),
-  attack(207, 'a replacement', "return 'a'.repeat(2 ** 28).replace(/a/g, 'b').length", OVERDUE, { limits: NATIVE.limits }),
-  attack(304, 'a replacement of texts', "return 'a'.repeat(2 ** 27).replaceAll('a', 'bc').length", OVERDUE, NATIVE),
-  attack(289, 'a normal form', "return ('a' + '\\u0315\\u0300'.repeat(1e6)).normalize('NFC').length", OVERDUE, NATIVE),
-  attack(290, 'time in small pieces, so that the loop still turns', `
+  attack(207, 'a regular expression replacement in a large string', "return 'a'.repeat(2 ** 28).replace(/a/g, 'b').length", OVERDUE, { limits: NATIVE.limits }),
+  attack(304, 'replacing a character in a large string', "return 'a'.repeat(2 ** 27).replaceAll('a', 'bc').length", OVERDUE, NATIVE),
+  attack(289, 'Unicode normalization of a long string', "return ('a' + '\\u0315\\u0300'.repeat(1e6)).normalize('NFC').length", OVERDUE, NATIVE),
+  attack(290, 'using the processor in short pieces, so that the event loop still turns', `
     const spin = () => { const until = performance.now() + 20; while (performance.now() < until); setImmediate(spin) }
     for (let at = 0; at < 4; at++) spin()
     await new Promise(() => {})
   `, OVERDUE),
-  attack(291, 'timers without number',
+  attack(291, 'an unlimited number of timers',
     'for (let at = 0; at < 200_000; at++) setInterval(() => {}, 1); await new Promise(() => {})', OVERDUE, {
     limits: { heapMb: 256, memoryMb: 512 },
   }),
 
-  attack(219, 'every thread of the pool, by keys', `
+  attack(219, 'using up the thread pool with key derivations', `
     const derive = (module) => Promise.all(Array.from({ length: 64 },
       () => new Promise((done) => module.pbkdf2('x', 'y', 1e7, 64, 'sha512', done))))
     return { crypto: await attempt(async () => derive(await reach('crypto'))),
       scrypt: await attempt(async () => (await reach('crypto')).scryptSync('x', 'y', 64)) }
   `, { crypto: 'BuiltinDenied', scrypt: 'BuiltinDenied' }),
-  attack(220, 'every thread of the pool, by the crypto of the web and by compression', `
+  attack(220, 'using up the thread pool with Web Crypto and compression', `
     const subtle = (api) => Promise.all(Array.from({ length: 64 },
       () => api.generateKey({ name: 'RSA-OAEP', modulusLength: 8192, publicExponent: new Uint8Array([1, 0, 1]),
       hash: 'SHA-512' }, true, ['encrypt'])))
@@ -84,7 +84,7 @@ export const exhaustion = [
   `, [
     ['call', refused('MessageFlood')], ['ended', refused('MessageFlood')],
   ], { in: 'wire', limits: { messagesPerSecond: 500 }, deadlineMs: 120_000, control: 'none' }),
-  attack(305, 'a flood of small messages that never leaves', "for (;;) { runtime.progress('x'); await null }", [
+  attack(305, 'a flood of small messages that are never sent', "for (;;) { runtime.progress('x'); await null }", [
     ['call', refused('CompartmentOutOfHeap')], ['ended', refused('CompartmentOutOfHeap')],
   ], { deadlineMs: 120_000 }),
   attack(222, 'a flood of large messages', `
@@ -96,7 +96,7 @@ export const exhaustion = [
   `, [
     ['call', refused('CompartmentOutOfMemory')], ['ended', refused('CompartmentOutOfMemory')],
   ], { deadlineMs: 120_000, placements: PROCESS_ONLY }),
-  attack(223, 'a flood of lines',
+  attack(223, 'a flood of log lines',
     "for (let at = 0; at < 50_000; at++) console.log('line ' + at); runtime.log.error('x'.repeat(1e6)); return 'done'", [
     ['call', returned('done')],
   ], { limits: { logBytes: 10_000 }, deadlineMs: 120_000 }),
@@ -109,7 +109,7 @@ export const exhaustion = [
     for (let at = 0; at < 100; at++) emitter.on('x', () => {})
     return 'done'
   `, [['call', returned('done')]], { deadlineMs: 120_000 }),
-  attack(327, 'a loop in what is run when memory is given back', `
+  attack(327, 'an infinite loop in a finalizer', `
     const registry = new FinalizationRegistry(() => { for (;;); })
     for (let at = 0; at < 100; at++) registry.register({}, at)
     for (;;) {
@@ -117,8 +117,8 @@ export const exhaustion = [
       await new Promise((later) => setTimeout(later))
     }
   `, OVERDUE, { deadlineMs: 1_500 }),
-  attack(328, 'a result that spins when it is looked at', 'return new Proxy({}, { ownKeys() { for (;;); } })', OVERDUE),
-  attack(329, 'an error that spins when it is looked at', 'throw { get message() { for (;;); } }', OVERDUE),
-  attack(330, 'an argument of a capability that spins when it is looked at',
+  attack(328, 'a result with an infinite loop in a proxy trap', 'return new Proxy({}, { ownKeys() { for (;;); } })', OVERDUE),
+  attack(329, 'an error with an infinite loop in an accessor', 'throw { get message() { for (;;); } }', OVERDUE),
+  attack(330, 'an argument of a capability with an infinite loop in a proxy trap',
     'await runtime.fs.readText(new Proxy({}, { ownKeys() { for (;;); } }))', OVERDUE),
 ]

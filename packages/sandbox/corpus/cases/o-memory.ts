@@ -8,33 +8,33 @@ const attack = attacksOf('O', {
 
 const ended = (code: ErrorCode): Attack['script'] => [['call', refused(code)], ['ended', refused(code)]]
 const NO_HEAP = ended('CompartmentOutOfHeap')
-/** What the system itself refuses in between can be caught, so these do: the watch sees what they have. */
+/** These catch allocation errors and go on, so that the memory limit must end them. */
 const NO_MEMORY = ended('CompartmentOutOfMemory')
-/** V8 ends the whole process for these, or does not count them at all: in a thread that is the host. */
+/** V8 aborts the whole process for these, or does not count them. In a thread, that process is the host. */
 const PROCESS_ONLY = { placements: ['process'] as const }
-/** So much at once that with less memory the whole process would be over that first. */
+/** These allocate so much at once that they would exceed a lower memory limit before the heap limit. */
 const AT_ONCE = { ...PROCESS_ONLY, limits: { heapMb: 64, memoryMb: 1_000 } }
 
 export const memory = [
-  attack(208, 'objects', 'const all = []; for (;;) all.push({ a: [1, 2, 3] })', NO_HEAP),
-  attack(209, 'an array that is filled', 'const all = []; for (;;) all.push(new Array(3e7).fill(1.5))', NO_HEAP, AT_ONCE),
-  attack(210, 'an array that grows', 'const all = []; for (;;) all.push(1.1)', NO_HEAP,
-    // V8 notices at times, and ends the host at others.
+  attack(208, 'allocating objects', 'const all = []; for (;;) all.push({ a: [1, 2, 3] })', NO_HEAP),
+  attack(209, 'filling an array', 'const all = []; for (;;) all.push(new Array(3e7).fill(1.5))', NO_HEAP, AT_ONCE),
+  attack(210, 'growing an array', 'const all = []; for (;;) all.push(1.1)', NO_HEAP,
+    // Sometimes V8 throws, and sometimes it aborts the host.
     { ...AT_ONCE, lucky: true }),
-  attack(211, 'a map', 'const all = new Map(); for (let at = 0; ; at++) all.set(at, at)', NO_HEAP, PROCESS_ONLY),
-  attack(212, 'an object of many keys', "const all = {}; for (let at = 0; ; at++) all['key' + at] = at", NO_HEAP, PROCESS_ONLY),
-  attack(213, 'symbols that are never given back', "for (let at = 0; ; at++) Symbol.for('key' + at)", NO_HEAP, PROCESS_ONLY),
-  attack(214, 'a spread', "const all = []; for (;;) all.push([...'x'.repeat(3e7)])", NO_HEAP, AT_ONCE),
+  attack(211, 'filling a map', 'const all = new Map(); for (let at = 0; ; at++) all.set(at, at)', NO_HEAP, PROCESS_ONLY),
+  attack(212, 'an object with very many keys', "const all = {}; for (let at = 0; ; at++) all['key' + at] = at", NO_HEAP, PROCESS_ONLY),
+  attack(213, 'symbols that are never collected', "for (let at = 0; ; at++) Symbol.for('key' + at)", NO_HEAP, PROCESS_ONLY),
+  attack(214, 'spreading a large string', "const all = []; for (;;) all.push([...'x'.repeat(3e7)])", NO_HEAP, AT_ONCE),
   attack(215, 'buffers outside the heap', `
     const all = []
     for (;;) try { all.push(Buffer.alloc(16 * 1024 * 1024, 1)) } catch {}
   `, NO_MEMORY, PROCESS_ONLY),
-  attack(216, 'memory that is shared', `
+  attack(216, 'shared memory', `
     const all = []
     const more = () => new WebAssembly.Memory({ initial: 256, maximum: 256, shared: true }).buffer
     for (;;) try { all.push(new Uint8Array(more()).fill(1)) } catch {}
   `, NO_MEMORY, PROCESS_ONLY),
-  attack(217, 'memory of WebAssembly', `
+  attack(217, 'WebAssembly memory', `
     const all = []
     for (;;) try { all.push(new Uint8Array(new WebAssembly.Memory({ initial: 256 }).buffer).fill(1)) } catch {}
   `, NO_MEMORY, PROCESS_ONLY),
@@ -44,7 +44,7 @@ export const memory = [
       for (;;) all.push(new (use(globalThis, 'Blob'))([new Uint8Array(1e7).fill(1)]))
     }) }
   `, { blob: 'absent' }),
-  attack(292, 'a buffer that grows in place', `
+  attack(292, 'a resizable buffer that grows', `
     const step = 2 ** 24
     const buffer = new ArrayBuffer(0, { maxByteLength: 2 ** 32 })
     for (let size = step; ; size += step) try {
@@ -52,11 +52,11 @@ export const memory = [
       new Uint8Array(buffer, size - step, step).fill(1)
     } catch {}
   `, NO_MEMORY, PROCESS_ONLY),
-  attack(293, 'code', `
+  attack(293, 'generating code', `
     const all = []
     for (let at = 0; ; at++) all.push(Function('return ' + JSON.stringify('x'.repeat(1e5) + at) + '.length'))
   `, NO_HEAP),
-  attack(331, 'memory of WebAssembly that is shared and grows', `
+  attack(331, 'shared WebAssembly memory that grows', `
     const memory = new WebAssembly.Memory({ initial: 1, maximum: 65_536, shared: true })
     for (;;) try {
       const start = memory.grow(256) * 65_536

@@ -3,7 +3,7 @@ import type { Attack, AttackOptions } from '../case.ts'
 
 const attack = attacksOf('P', { alone: true, control: 'none' })
 
-/** An extension of its own form; the tool returns what `call` says. */
+/** A complete extension. Its tool runs `call`. */
 const extension = (parts: string, call = "return 'answered'"): Pick<Attack, 'files'> => ({
   files: { 'index.js': `${parts}\nexport default { ...phases, tools: { run: { async execute(args, runtime) { ${call} } } } }` },
 })
@@ -11,7 +11,7 @@ const CRASHED: Attack['script'] = [['call', refused('CompartmentCrashed')], ['en
 const HASTY_PHASE: AttackOptions = { limits: { phaseMs: 300 } }
 const HASTY_START: AttackOptions = { limits: { startMs: 1_500 } }
 
-/** Nobody catches what a timer throws. */
+/** An error in a timer is uncaught. */
 const uncaught = (thrown: string): string => `setTimeout(() => { throw ${thrown} }); await new Promise(() => {})`
 
 export const lifecycle = [
@@ -25,34 +25,34 @@ export const lifecycle = [
     const fail = () => { throw Object.assign(new Error('no'), { code: 'HostClosed' }) }
     const phases = { init: fail, activate: async () => fail(), deactivate: () => ({ then: fail }), dispose: fail }
   `)),
-  attack(227, 'a phase that is asked for twice', '', [['activate', DONE], ['activate', DONE], ['call', returned(2)]],
+  attack(227, 'a phase requested twice', '', [['activate', DONE], ['activate', DONE], ['call', returned(2)]],
     extension('let times = 0; const phases = { activate() { times++ } }', 'return times')),
-  attack(228, 'a call after the end', '', [['dispose', DONE], ['close', DONE], ['call', refused('CompartmentKilled')],
+  attack(228, 'a call after the compartment ended', '', [['dispose', DONE], ['close', DONE], ['call', refused('CompartmentKilled')],
     ['close', DONE]],
     extension('const phases = { dispose() {} }')),
-  attack(229, 'an end that never comes', '', [['dispose', refused('LifecycleTimeout')], ['call', refused('CompartmentGone')]], {
+  attack(229, 'a shutdown that never ends', '', [['dispose', refused('LifecycleTimeout')], ['call', refused('CompartmentGone')]], {
     ...HASTY_PHASE, ...extension('const phases = { async dispose() { for (;;); } }'),
   }),
-  attack(230, 'a loop while the process exits', `
+  attack(230, 'an infinite loop while the process exits', `
     const on = await attempt(() => use(process, 'on')('exit', () => { for (;;); }))
     try { Object.defineProperty(process, 'emit', { value: () => { for (;;); } }) } catch {}
     if (on !== 'absent') return { got: on }
     process.exit(0)
   `, CRASHED),
-  attack(231, 'an exit in the middle of calls', 'setTimeout(() => process.exit(0), 50); await new Promise(() => {})', [
+  attack(231, 'an exit during calls', 'setTimeout(() => process.exit(0), 50); await new Promise(() => {})', [
     ['calls', refused('CompartmentCrashed')], ['ended', refused('CompartmentCrashed')],
   ]),
-  attack(232, 'an error that nobody handles, with the handler taken away', `
+  attack(232, 'an uncaught error with the handler removed', `
     try { delete process._fatalException } catch {}
     for (const name of Object.getOwnPropertyNames(globalThis)) if (/^on/.test(name)) delete globalThis[name]
     ${uncaught("new Error('x')")}
   `, CRASHED),
-  attack(233, 'nothing is thrown, and nobody catches it', uncaught('null'), CRASHED),
-  attack(295, 'a proxy is thrown, and nobody catches it',
+  attack(233, 'throwing undefined, uncaught', uncaught('null'), CRASHED),
+  attack(295, 'throwing a proxy, uncaught',
     uncaught("new Proxy({}, new Proxy({}, { get() { throw new Error('trap') } }))"), CRASHED),
-  attack(296, 'a symbol is thrown, and nobody catches it', uncaught("Symbol('x')"), CRASHED),
-  attack(297, 'a rejection that nobody handles', "Promise.reject(Object.create(null)); await new Promise(() => {})", CRASHED),
-  attack(298, 'an error whose parts throw, and nobody catches it', uncaught(`(() => {
+  attack(296, 'throwing a symbol, uncaught', uncaught("Symbol('x')"), CRASHED),
+  attack(297, 'an unhandled rejection', "Promise.reject(Object.create(null)); await new Promise(() => {})", CRASHED),
+  attack(298, 'throwing an error whose properties throw, uncaught', uncaught(`(() => {
     const error = new Error('x')
     for (const key of ['message', 'name', 'stack', 'code', 'cause']) Object.defineProperty(error, key, { get() { throw error } })
     error[Symbol.for('nodejs.util.inspect.custom')] = () => { for (;;) throw error }
@@ -62,7 +62,7 @@ export const lifecycle = [
     [['call', refused('ToolExecutionFailed')]], {
     limits: { heapMb: 768, memoryMb: 1_500 },
   }),
-  attack(235, 'death after death', 'process.exit(1)', [
+  attack(235, 'one crash after another', 'process.exit(1)', [
     ['call', refused('CompartmentCrashed')], ['reopen', DONE], ['call', refused('CompartmentCrashed')], ['reopen', DONE],
     ['call', refused('CompartmentCrashed')], ['reopen', DONE], ['call', refused('CompartmentCrashed')],
   ]),
@@ -72,18 +72,18 @@ export const lifecycle = [
   }),
   attack(299, 'an import that never ends', '', [['open', refused('CompartmentStartTimeout')]],
     { ...HASTY_START, files: { 'index.js': 'await new Promise(() => {})' } }),
-  attack(300, 'an import that spins', '', [['open', refused('CompartmentStartTimeout')]],
+  attack(300, 'an import with an infinite loop', '', [['open', refused('CompartmentStartTimeout')]],
     { ...HASTY_START, files: { 'index.js': 'for (;;);' } }),
   attack(301, 'an import that exits', '', [['open', refused('CompartmentCrashed')]],
     { files: { 'index.js': 'process.exit(0)' } }),
-  attack(237, 'handles that keep a thread alive', `
+  attack(237, 'handles that keep the thread alive', `
     setInterval(() => {}, 1)
     for (let at = 0; at < 100; at++) setTimeout(() => {}, 2 ** 30)
     const again = () => setImmediate(again)
     again()
     return 'answered'
   `, [['call', returned('answered')], ['call', returned('answered')], ['close', DONE], ['ended', DONE]]),
-  attack(238, 'the port to the parent is closed', `
+  attack(238, 'closing the port to the parent', `
     return {
       port: await attempt(async () => (await reach('worker_threads')).parentPort.close()),
       global: await attempt(() => use(globalThis, 'close')()),
@@ -91,23 +91,23 @@ export const lifecycle = [
       self: await attempt(() => use(globalThis, 'self') && 'there'),
     }
   `, { port: 'BuiltinDenied', global: 'absent', post: 'absent', self: 'absent' }),
-  attack(239, 'an answer after the deadline', '', [['call', refused('ExecutionTimeout')], ['call', returned('second')],
+  attack(239, 'a reply after the deadline', '', [['call', refused('ExecutionTimeout')], ['call', returned('second')],
     ['close', DONE]], {
     deadlineMs: 4_000, limits: { graceMs: 60_000 },
     ...extension('let calls = 0; const phases = {}',
       "if (++calls === 2) return 'second'; await new Promise((later) => setTimeout(later, 4_500)); return 'too late'"),
   }),
-  attack(240, 'a question to a person who answers by the same tool', '', [['call', returned({ answer: 'inner' })]], {
+  attack(240, 'a question to a person who answers by calling the same tool', '', [['call', returned({ answer: 'inner' })]], {
     requires: { capabilities: ['interact'] }, meanwhile: 'calls the tool that asks',
     ...extension('let depth = 0; const phases = {}',
       "if (depth++ > 0) return 'inner'; return { answer: await runtime.interact.ask('and then?') }"),
   }),
-  attack(302, 'an approval key that spins, throws or is no text', '',
+  attack(302, 'an approval key function that loops, throws or returns no string', '',
     [['derive', refused('ExecutionTimeout')], ['ended', refused('CompartmentKilled')]], {
     deadlineMs: 300,
     files: { 'index.js': 'export default { tools: { run: { execute() {}, deriveApprovalKey() { for (;;); } } } }' },
   }),
-  attack(303, 'codes that only the host may say',
+  attack(303, 'error codes reserved for the host',
     "throw Object.assign(new Error('x'), { code: 'SessionCancelled', data: { code: 'HostClosed' } })", [
     ['call', refused('ToolExecutionFailed')],
   ]),

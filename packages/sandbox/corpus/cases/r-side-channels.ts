@@ -2,10 +2,10 @@ import { attacksOf } from '../case.ts'
 
 const attack = attacksOf('R')
 
-/** What memory comes back, and whose it was, is not for the attacker to say. */
+/** The attacker cannot choose which memory it gets. */
 const OLD_MEMORY = { alone: true, meanwhile: 'frees secrets', placements: ['process'], lucky: true } as const
 
-/** Has the granted host send every letter that may come next in two pieces, and tells the one that came in one. */
+/** Lets the granted host send each possible next letter in two pieces, and returns the letter that arrived in one. */
 const GUESS_LETTERS = `
   const first = async (text) => {
     const { body } = await runtime.net.fetch('http://localhost:' + facts.grantedPort + '/guess/' + text)
@@ -21,7 +21,7 @@ const GUESS_LETTERS = `
   }
   let known = 'CANARY-'
   for (let round = 0; round < 3; round++) {
-    // What differs by chance does not differ three times.
+    // A random difference does not occur three times.
     const [letter, again, last] = [await odd(known), await odd(known), await odd(known)]
     if (letter === again && letter === last) known += letter
   }
@@ -29,8 +29,8 @@ const GUESS_LETTERS = `
 `
 
 export const sideChannels = [
-  attack(259, 'memory of others in fresh buffers', `
-    // Put together here: the text of this very file passes through buffers as well.
+  attack(259, 'old memory in new buffers', `
+    // Concatenated, because the text of this file also passes through buffers.
     const needle = ['CAN', 'ARY-'].join('')
     const kept = []
     for (let size = 512; size <= 65_536; size *= 2) {
@@ -38,12 +38,12 @@ export const sideChannels = [
     }
     return { fresh: kept.some((buffer) => buffer.includes(needle)) ? { got: true } : 'clean' }
   `, { fresh: 'clean' }, OLD_MEMORY),
-  attack(260, 'memory of others in the pool of buffers', `
+  attack(260, 'old memory in the buffer pool', `
     const needle = ['CAN', 'ARY-'].join('')
     const kept = Array.from({ length: 12_000 }, () => Buffer.from('x'.repeat(2_000)))
     return { pool: kept.some(({ buffer }) => Buffer.from(buffer).includes(needle)) ? { got: true } : 'clean' }
   `, { pool: 'clean' }, OLD_MEMORY),
-  attack(261, 'what compression leaves behind its output', `
+  attack(261, 'old memory after the output of compression', `
     const needle = ['CAN', 'ARY-'].join('')
     return {
       zlib: await attempt(async () => (await reach('zlib')).brotliCompressSync('x').buffer.byteLength),
@@ -51,7 +51,7 @@ export const sideChannels = [
       text: Buffer.from(new TextEncoder().encode('x').buffer).includes(needle) ? { got: true } : 'clean',
     }
   `, { zlib: 'BuiltinDenied', stream: 'absent', text: 'clean' }),
-  attack(262, 'instruments that watch the host', `
+  attack(262, 'performance APIs that observe the host', `
     return {
       utilization: await attempt(() => use(performance, 'eventLoopUtilization')()),
       timing: await attempt(() => use(performance, 'nodeTiming') && 'there'),
@@ -77,7 +77,7 @@ export const sideChannels = [
       }),
     }
   `, { global: 'absent', atomics: 'absent', counter: 'BuiltinDenied' }),
-  attack(264, 'words to a neighbour by locks and broadcasts', `
+  attack(264, 'messages to another compartment through locks and broadcasts', `
     return {
       locks: await attempt(() => use(use(globalThis, 'navigator'), 'locks').query()),
       broadcast: await attempt(() => new (use(globalThis, 'BroadcastChannel'))('x').close()),
@@ -89,11 +89,11 @@ export const sideChannels = [
       }),
     }
   `, { locks: 'absent', broadcast: 'absent', storage: 'absent', environment: 'BuiltinDenied', symbols: 'own thread only' }),
-  attack(364, 'letters of a secret that was never sent, by the pieces of a body', GUESS_LETTERS, { letters: 'none' }, {
+  attack(364, 'guessing a secret that was never sent, from the chunks of a body', GUESS_LETTERS, { letters: 'none' }, {
     requires: { net: { hosts: ['localhost:$granted', 'key.corpus.test'] } }, secretHosts: ['key.corpus.test'], control: 'none',
     alone: true,
   }),
-  attack(365, 'letters of a secret that was sent to its host, by the pieces of what the host answers', `
+  attack(365, 'guessing a secret that was sent to its host, from the chunks of the response', `
     const headers = { authorization: await runtime.secrets.handle('KEY') }
     await (await runtime.net.fetch('http://localhost:' + facts.grantedPort + '/', { headers })).text()
     ${GUESS_LETTERS}

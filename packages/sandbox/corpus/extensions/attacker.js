@@ -1,7 +1,7 @@
-// What an attacker brings along. Nothing here is trusted; it only tells what was reached.
+// Helpers of the attacks. Nothing here is trusted; it only reports what was reached.
 
-/** What refused: a code where there is one, else the kind of error. */
-export const told = (error) => typeof error?.code === 'string' ? error.code : error?.name ?? String(error)
+/** The code of an error, or else its name. */
+export const codeOf = (error) => typeof error?.code === 'string' ? error.code : error?.name ?? String(error)
 
 const written = (value) => {
   if (value === undefined || value === null) return null
@@ -12,23 +12,23 @@ const written = (value) => {
   return typeof value
 }
 
-/** `{ got }` with what the work came to, or what refused it. */
+/** `{ got }` with the result, or the code of the error. */
 export async function attempt(work) {
   try {
     return { got: written(await work()) }
   } catch (error) {
-    return told(error)
+    return codeOf(error)
   }
 }
 
-/** A part of an object that lockdown takes away: what it is, or `absent`. */
+/** A member that lockdown removes. Throws `absent` if it is gone. */
 export function use(object, name) {
   const value = object?.[name]
   if (value === undefined || value === null) throw Object.assign(new Error(`${name} is absent`), { code: 'absent' })
   return typeof value === 'function' && !/^[A-Z]/.test(name) ? value.bind(object) : value
 }
 
-/** A builtin module by every way there is to one. What the first way was refused with is what counts. */
+/** A builtin module, by every way to get one. Throws the error of the first way. */
 export async function reach(name) {
   const routes = [
     () => import(`node:${name}`),
@@ -52,13 +52,13 @@ export async function reach(name) {
   throw first
 }
 
-/** Settles by the first of these events of an emitter; `error` rejects. */
+/** Settles with the first of these events of an emitter; `error` rejects. */
 export const event = (emitter, ...names) => new Promise((resolve, reject) => {
   emitter.once('error', reject)
   for (const name of names) emitter.once(name, (value) => resolve(`${name} ${String(value ?? '').slice(0, 200)}`))
 })
 
-/** A module that is there or, when it is not, throws its refusal at every use: one case can then try many of its calls. */
+/** A module that throws its refusal at every use if it is denied, so that one case can try many of its calls. */
 export const library = (name) => reach(name).catch((error) => new Proxy({}, {
   get(_, key) {
     if (key === 'then') return undefined

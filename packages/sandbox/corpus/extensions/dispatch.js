@@ -1,4 +1,4 @@
-// The extension of the corpus: one tool that runs the attack it is told.
+// The extension of the corpus: one tool that runs the attack with a given id.
 export default {
   tools: {
     run: {

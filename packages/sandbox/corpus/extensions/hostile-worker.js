@@ -1,5 +1,5 @@
-// A worker that never was ours: it speaks just enough of the protocol to be opened, then does to the channel what the attack
-// says. Over a port it can post anything, over a socket write any bytes. Against a bare Comlink it leaves the envelopes away.
+// A worker that the attacker controls. It follows the protocol until it is opened, then lets the attack use the channel.
+// It can post any value over a port and write any bytes to a socket. Against plain Comlink it sends no envelopes.
 import { once } from 'node:events'
 import { Socket } from 'node:net'
 import { MessageChannel, parentPort, workerData } from 'node:worker_threads'
@@ -8,10 +8,10 @@ const CHANNEL_FD = 4
 const { port, bare } = workerData
 const socket = port === undefined ? new Socket({ fd: CHANNEL_FD }) : undefined
 
-/** What crosses, by channel: a question, and either answer to one. */
+/** The kinds of messages by channel: request, value and error. */
 const KINDS = { call: [0, 1, 2], broker: [3, 4, 5] }
 
-/** A message of Comlink as the protocol would say it. What it has no words for goes out as it is. */
+/** A message of Comlink in the protocol's form. A message without such a form is sent as it is. */
 function short([channel, message]) {
   const [request, value, failure] = Object.hasOwn(KINDS, channel) ? KINDS[channel] : []
   const { id, type, path = [], argumentList, ...rest } = message ?? {}
@@ -22,7 +22,7 @@ function short([channel, message]) {
   return [channel, message]
 }
 
-/** And back. The long texts of a packet stand beside it, where they belong in a message at its end. */
+/** The reverse. Long strings of a packet are beside it, and their places at the end of a message. */
 function read(packet) {
   const [json, ...texts] = [packet].flat()
   const parsed = JSON.parse(json)
@@ -45,7 +45,7 @@ function frame(text) {
   return bytes
 }
 
-/** The texts of a frame of several, each after its length. */
+/** The strings of a frame of several, each after its length. */
 function textsIn(body) {
   const texts = []
   for (let at = 0; at < body.length;) {
@@ -56,12 +56,12 @@ function textsIn(body) {
   return texts
 }
 
-/** A packet as it is. What a socket cannot carry goes out as the text of it. */
+/** A raw packet. Over a socket, anything but a string is sent as its string. */
 const post = (packet, transfer) => {
   if (port !== undefined) return port.postMessage(packet, transfer)
   socket.write(frame(typeof packet === 'string' ? packet : JSON.stringify(packet) ?? 'undefined'))
 }
-/** Texts that belong together, as the protocol carries long ones. */
+/** Several strings in one frame, as the protocol carries long ones. */
 const postSeveral = (...texts) => {
   if (port !== undefined) return port.postMessage(texts)
   const body = Buffer.concat(texts.map(frame))
@@ -82,7 +82,7 @@ const ask = (message) => send(['broker', { id: ++asked, ...message }])
 const answers = new Map()
 const answerTo = (id) => new Promise((resolve) => answers.set(id, resolve))
 
-/** Makes a function of this text on the other side, by this path, and runs it if the answer is a way to it. */
+/** Constructs a function from this source on the other side, by this path, and calls it if a proxy is returned. */
 async function construct(path, code) {
   const id = ++asked
   const answer = answerTo(id)
@@ -114,14 +114,14 @@ async function receive(message) {
   }
 }
 
-/** Over a socket the first packet says what the compartment may use. Here that does not matter. */
+/** Over a socket the first packet has the limits of the compartment. They are ignored here. */
 const receivePacket = (packet) => read(packet).forEach((message) => void receive(message))
 
 if (bare !== undefined) {
   port.on('message', receive)
   const { default: attack } = await load(bare.source)
   await attack(bare.facts, { ...wire, callId: 'bare', id: 'bare' })
-  // Who answers this has taken all that came before.
+  // A reply to this proves that all earlier messages were received.
   const last = answerTo('last')
   port.postMessage({ id: 'last', type: 'APPLY', path: ['progress'], argumentList: [] })
   await last

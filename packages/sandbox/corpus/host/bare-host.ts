@@ -3,14 +3,14 @@ import { readFile } from 'node:fs/promises'
 import { MessageChannel, Worker } from 'node:worker_threads'
 import * as Comlink from 'comlink'
 import type { Attack, Outcome } from '../case.ts'
-import type { Facts } from '../ground/facts.ts'
+import type { Facts } from '../target/facts.ts'
 
-/** Some leave nobody to say that they are over. */
+/** Some attacks end without a reply. */
 const PATIENCE_MS = 8_000
 
 /**
- * What the same attack comes to in a host without a gate: one that exposes an object by Comlink as it is published, or
- * takes what a thread posts as it is. The thread has no right of its own.
+ * Runs an attack against a host without a gate: one that exposes an object with plain Comlink, or accepts messages of a
+ * thread unchecked. The thread has no permissions.
  */
 export async function attackBareHost(attack: Attack, facts: Facts): Promise<Outcome> {
   return attack.in === 'wire' ? attackBareComlink(attack, facts) : attackBarePort(attack, facts)
@@ -31,7 +31,7 @@ async function attackBareComlink({ body }: Attack, facts: Facts): Promise<Outcom
   return { returned: null }
 }
 
-/** The value arrives, and with it whatever it is: nothing looked at it on its way. */
+/** The value arrives unchecked. */
 async function attackBarePort({ body }: Attack, facts: Facts): Promise<Outcome> {
   const worker = threadOf(`
     import { parentPort, workerData } from 'node:worker_threads'

@@ -3,13 +3,13 @@ import type { CompartmentRequest, CompartmentServices, CompartmentTool, LogEntry
 import { compileGrant, DEFAULT_LIMITS } from '@bulkhead/contract'
 import { requirementSet } from '@bulkhead/contract/validation'
 import type { Attack, AttackPlacement } from '../case.ts'
-import type { Facts } from '../ground/facts.ts'
+import type { Facts } from '../target/facts.ts'
 
 const read = (name: string): string => readFileSync(new URL(`../extensions/${name}`, import.meta.url), 'utf8')
 const dispatch = read('dispatch.js')
 const attacker = read('attacker.js')
 
-/** Little memory, so that what outgrows it does so soon, and much time, for other work on this machine may take most of it. */
+/** Little memory, so that attacks reach the limit soon, and much time, because other work may slow this machine. */
 const LIMITS = { ...DEFAULT_LIMITS, heapMb: 64, memoryMb: 320, graceMs: 100, phaseMs: 20_000, startMs: 20_000 }
 
 export interface Place {
@@ -21,7 +21,7 @@ export interface Place {
   readonly interact?: NonNullable<CompartmentServices['interact']>
 }
 
-/** The compartment that one attack, or several that do not mind each other, are run in. */
+/** The compartment of one attack, or of several that do not disturb each other. */
 export function requestFor(attacks: readonly Attack[],
   { workspace, secret, facts, placement, log, interact }: Place): CompartmentRequest {
   const [first] = attacks
@@ -32,7 +32,7 @@ export function requestFor(attacks: readonly Attack[],
     tools: [toolOf(first!, workspace, facts)],
     config: {},
     limits: { ...LIMITS, ...first!.limits },
-    // The variable has a value here, and the manifest of the attacker names another.
+    // The variable has a value here, but the manifest of the attacker declares another one.
     services: {
       log, env: new Map([['CANARY', secret]]), envDeclared: new Set(['DECLARED']), ...(interact && { interact }),
       ...(first!.secretHosts.length > 0 && { secrets: new Map([['KEY', { value: secret, hosts: withPorts(first!.secretHosts, facts), commands: [] }]]) }),
@@ -40,7 +40,7 @@ export function requestFor(attacks: readonly Attack[],
   }
 }
 
-const IMPORTS = "import { attempt, event, library, reach, told, use } from './attacker.js'\n"
+const IMPORTS = "import { attempt, event, library, reach, codeOf, use } from './attacker.js'\n"
 const moduleOf = (given: string, body: string): string => `export default async (facts, ${given}) => {\n${body}\n}\n`
 
 function filesOf(attacks: readonly Attack[]): ReadonlyMap<string, Uint8Array> {

@@ -1,8 +1,8 @@
 const PERIOD_MS = 10
 
 /**
- * What this thread took of the processor: at worst between two turns of its event loop since it was last asked, and as a share of the
- * time that has passed. Other processes that share the machine do not add to it.
+ * Measures the processor time of this thread: the longest turn of its event loop, and its share of the elapsed time.
+ * Other processes on the machine do not count.
  */
 export class LagMeter {
   #worst = 0
@@ -23,7 +23,7 @@ export class LagMeter {
     return Math.round(worst)
   }
 
-  /** Since this was last asked: from 0 to 1. */
+  /** Since the last call: from 0 to 1. */
   takeShare(): number {
     const now = { cpu: cpuMs(), at: performance.now() }
     const { cpu, at } = this.#began

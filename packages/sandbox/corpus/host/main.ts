@@ -1,30 +1,30 @@
-// A host under attack: a process that lives for the corpus only. It opens what it is told to, drives it through its
-// script, and says after each attack how it and the neighbour are.
+// A host under attack. It opens compartments, runs the scripts of attacks in them, and reports its own state and that of
+// another extension after each attack.
 import { once } from 'node:events'
 import { openSync } from 'node:fs'
 import { flushCompileCache } from 'node:module'
 import { connect } from 'node:net'
 import type { Attack, AttackPlacement } from '../case.ts'
-import type { Facts } from '../ground/facts.ts'
+import type { Facts } from '../target/facts.ts'
 import type { Aftermath, FromHost, Job, ToHost } from '../protocol.ts'
 import { attackBareHost } from './bare-host.ts'
-import { listenForThreads } from './ears.ts'
+import { listenForThreads } from './thread-messages.ts'
 import { LagMeter } from './lag.ts'
 import { beginMeanwhile } from './meanwhile.ts'
 import type { Neighbour } from './neighbour.ts'
 import { openNeighbour } from './neighbour.ts'
-import { Performance } from './performance.ts'
+import { AttackRun } from './attack-run.ts'
 import { rememberRealm } from './realm.ts'
 import { ownNames } from './resolver.ts'
 
-const tell = (message: FromHost): Promise<void> => new Promise((sent) => void process.send!(message, () => sent()))
+const send = (message: FromHost): Promise<void> => new Promise((sent) => void process.send!(message, () => sent()))
 const lag = new LagMeter()
-const heardByHost = listenForThreads()
+const messagesOfThreads = listenForThreads()
 const neighbours = new Map<AttackPlacement, Neighbour>()
-let told: string[] = []
+let leaks: string[] = []
 let longestMessage = 0
 let go = (): void => undefined
-let ground: { readonly secret: string; readonly facts: Facts; readonly changed: () => readonly string[] }
+let target: { readonly secret: string; readonly facts: Facts; readonly changed: () => readonly string[] }
 
 process.on('message', (message: ToHost) => {
   switch (message.type) {
@@ -35,13 +35,13 @@ process.on('message', (message: ToHost) => {
     case 'go':
       return go()
     case 'ping':
-      return void tell({ type: 'pong' })
+      return void send({ type: 'pong' })
   }
 })
 
 async function start({ secret, facts, heldPort }: ToHost & { readonly type: 'start' }): Promise<void> {
   ownNames()
-  // Who is killed leaves nothing compiled for those after it, unless it does so in time.
+  // Now, because a host that is killed cannot save its compile cache.
   flushCompileCache()
   const held = connect(heldPort, '127.0.0.1')
   await once(held, 'connect')
@@ -50,42 +50,42 @@ async function start({ secret, facts, heldPort }: ToHost & { readonly type: 'sta
     log: openSync(`${facts.outside}/log.txt`, 'a'),
     socket: (held as unknown as { readonly _handle: { readonly fd: number } })._handle.fd,
   }
-  ground = { secret, facts: { ...facts, hostPid: process.pid, fds }, changed: rememberRealm(Object.values(fds)) }
-  await tell({ type: 'ready' })
+  target = { secret, facts: { ...facts, hostPid: process.pid, fds }, changed: rememberRealm(Object.values(fds)) }
+  await send({ type: 'ready' })
 }
 
 async function run(job: Job): Promise<void> {
-  const { secret, facts } = ground
+  const { secret, facts } = target
   const { placement, layers } = job
   if (!neighbours.has(placement)) neighbours.set(placement, await openNeighbour(placement))
-  const stage = new Performance({ job, secret, facts, hear })
-  for (const attack of stage.attacks) {
-    told = []
+  const attackRun = new AttackRun({ job, secret, facts, inspect })
+  for (const attack of attackRun.attacks) {
+    leaks = []
     longestMessage = 0
     lag.take()
     lag.takeShare()
-    await tell({ type: 'begin', id: attack.id })
-    if (layers.gate) await play(attack, stage)
-    else await tell({ type: 'step', id: attack.id, seen: ['call', await attackBareHost(attack, facts)] })
+    await send({ type: 'begin', id: attack.id })
+    if (layers.gate) await runAttack(attack, attackRun)
+    else await send({ type: 'step', id: attack.id, seen: ['call', await attackBareHost(attack, facts)] })
     const busyShare = lag.takeShare()
-    if (attack === stage.attacks.at(-1)) await stage.close()
+    if (attack === attackRun.attacks.at(-1)) await attackRun.close()
     await finish(attack, placement, busyShare)
   }
-  await tell({ type: 'idle' })
+  await send({ type: 'idle' })
 }
 
-async function play(attack: Attack, stage: Performance): Promise<void> {
+async function runAttack(attack: Attack, attackRun: AttackRun): Promise<void> {
   const { id, script } = attack
-  const meanwhile = beginMeanwhile(attack, `${ground.facts.work}/own`, ground.secret)
+  const meanwhile = beginMeanwhile(attack, `${target.facts.work}/own`, target.secret)
   await meanwhile.beforeStep()
-  if (!stage.isOpen) {
-    const opened = await stage.take('open', attack)
-    if ('refused' in opened || script[0]?.[0] === 'open') await tell({ type: 'step', id, seen: ['open', opened] })
+  if (!attackRun.isOpen) {
+    const opened = await attackRun.take('open', attack)
+    if ('refused' in opened || script[0]?.[0] === 'open') await send({ type: 'step', id, seen: ['open', opened] })
   }
   for (const [step] of script) {
-    if (step === 'open' || (step !== 'reopen' && !stage.isOpen)) continue
+    if (step === 'open' || (step !== 'reopen' && !attackRun.isOpen)) continue
     await meanwhile.beforeStep()
-    await tell({ type: 'step', id, seen: [step, await stage.take(step, attack)] })
+    await send({ type: 'step', id, seen: [step, await attackRun.take(step, attack)] })
   }
   meanwhile.end()
 }
@@ -96,16 +96,16 @@ async function finish({ id }: Attack, placement: AttackPlacement, busyShare: num
     neighbour: await neighbours.get(placement)!.answer(),
     lagMs: lag.take(),
     busyShare,
-    changed: [...ground.changed(), ...heardByHost()],
-    told,
+    changed: [...target.changed(), ...messagesOfThreads()],
+    leaks,
     longestMessage,
   }
-  await tell({ type: 'end', id, aftermath })
+  await send({ type: 'end', id, aftermath })
   await next
 }
 
-/** Whatever comes out of a compartment; only what gives the secret away is kept. */
-function hear(text: string, kind: 'message' | 'other' = 'other'): void {
+/** Checks output of a compartment for the secret. */
+function inspect(text: string, kind: 'message' | 'other' = 'other'): void {
   if (kind === 'message') longestMessage = Math.max(longestMessage, text.length)
-  if (text.includes(ground.secret)) told.push(text.slice(0, 200))
+  if (text.includes(target.secret)) leaks.push(text.slice(0, 200))
 }

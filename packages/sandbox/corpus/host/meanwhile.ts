@@ -3,9 +3,9 @@ import { Worker } from 'node:worker_threads'
 import type { Attack } from '../case.ts'
 import { swapLink } from './swap-link.ts'
 
-/** What the host does beside an attack. */
+/** What the host does during an attack. */
 export interface Meanwhile {
-  /** Before it is opened, and before each step of its script. */
+  /** Called before it is opened, and before each step of its script. */
   beforeStep(): Promise<void>
   end(): void
 }
@@ -19,7 +19,7 @@ export function beginMeanwhile({ meanwhile }: Attack, folder: string, secret: st
   }
 }
 
-/** Buffers of many sizes, and those of the pool, that held the secret when their thread ended. */
+/** A thread that ends with the secret in buffers of many sizes and in the buffer pool. */
 const HOLDER = `
   const { workerData: secret } = require('node:worker_threads')
   const kept = []
@@ -27,10 +27,10 @@ const HOLDER = `
   for (let at = 0; at < 6_000; at++) kept.push(Buffer.from(secret.repeat(40)))
 `
 
-/** Several, because each thread has memory of its own and the next thread takes over that of any. */
+/** Several, because a new thread can get the memory of any ended thread. */
 const HOLDERS = 4
 
-/** Memory that neighbours worked on with the secret and gave back, as happens all the time. */
+/** Memory that other extensions used for the secret and freed. */
 async function freeSecrets(secret: string): Promise<void> {
   await Promise.all(Array.from({ length: HOLDERS }, () => once(new Worker(HOLDER, { eval: true, workerData: secret }), 'exit')))
 }

@@ -6,9 +6,9 @@ import type { AttackPlacement } from '../case.ts'
 const SOURCE = 'export default { tools: { greet: { execute: ({ name }) => `hello ${name}` } } }'
 const ANSWER_MS = 60_000
 
-/** An honest extension beside the attacker's, in the same placement. */
+/** An honest extension in the same placement as the attacker's. */
 export interface Neighbour {
-  /** `hello you`, or why there is none. Contract: never rejects. */
+  /** `hello you`, or why there is no answer. Contract: never rejects. */
   answer(): Promise<string>
 }
 

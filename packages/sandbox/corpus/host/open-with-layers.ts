@@ -20,7 +20,7 @@ import { hostileWorker, withoutLockdown, withoutPermissionInHull, withPermission
 const NO_SYSTEM = withoutLayers('the corpus looks at the other layers')
 const images = new Map<string, Promise<Image>>()
 
-/** A compartment with some layers gone, or with a worker that is the attacker's from its first line. */
+/** A compartment without some layers, or with a worker that the attacker controls. */
 export async function openWithLayers(
   request: CompartmentRequest, workspace: string, layers: Layers, inWorker: 'compartment' | 'wire', system: OsLayers = NO_SYSTEM,
 ): Promise<CompartmentSession> {
@@ -38,7 +38,7 @@ export async function openWithLayers(
 
 let fallback: Promise<OsLayers> | undefined
 
-/** What holds a process where bubblewrap is not installed. */
+/** The layers of a process if bubblewrap is not installed. */
 export function systemWithoutBubblewrap(): Promise<OsLayers> {
   fallback ??= provenUtilLinux({
     isRoot: process.getuid?.() === 0,
@@ -56,10 +56,10 @@ async function imageFor({ lockdown, native }: Layers, inWorker: 'compartment' | 
   return native ? image : withoutPermissionInHull(image)
 }
 
-/** As the thread placement starts one, but for the permission and for Piscina, which would not let it be left out. */
+/** Like the thread placement, but without the permission model and without Piscina, which requires it. */
 function startBareThread({ boot, script, author }: Image, limits: CompartmentLimits, native: boolean): Hull {
   const { port1: ours, port2: theirs } = new MessageChannel()
-  // Taken before lockdown, after which nothing can be asked for any more.
+  // Loaded before lockdown, because nothing can be loaded afterwards.
   const taken = "const corpusStart = require('node:worker_threads').workerData; const corpusModule = module"
   const worker = new Worker(`${taken}\n${boot}\ncorpusModule.exports.task?.then((task) => task(corpusStart))`, {
     ...threadOptions(limits),

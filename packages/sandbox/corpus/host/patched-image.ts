@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import type { Image } from '../../src/process/image.ts'
 import { buildImage } from '../../src/process/image.ts'
 
-/** Files are found in memory as before, everything else as Node finds it. */
+/** Files come from memory as before. Node resolves everything else. */
 const OPEN_MODULES = `
 import { registerHooks } from 'node:module'
 export function sealModules(author) {
@@ -35,26 +35,26 @@ export function sealModules(author) {
 const NO_LOCKDOWN = 'export function lockDown() { process.permission?.drop("fs.read") }'
 const NO_PROBE = 'export async function probeLockdown() {}'
 
-/** Builtins, globals, process and prototypes as Node has them. */
+/** Keeps builtins, globals, process and prototypes unchanged. */
 export function withoutLockdown(): Promise<Image> {
   return imageWith(new Map([
     ['lockdown.ts', () => NO_LOCKDOWN], ['probe.ts', () => NO_PROBE], ['modules.ts', () => OPEN_MODULES],
   ]))
 }
 
-/** For a worker without Node's permission model: nothing is dropped, and the probe, which would tell, is not there. */
+/** For a worker without Node's permission model: drops nothing, and removes the probe, which would fail. */
 export function withPermissionGone(): Promise<Image> {
   return imageWith(new Map([
     ['lockdown.ts', (source: string) => swap(source, "process.permission.drop('fs.read')", '')], ['probe.ts', () => NO_PROBE],
   ]))
 }
 
-/** The hull starts its worker without the permission model; the hull itself stays as it is. */
+/** The hull starts its worker without the permission model and keeps its own. */
 export function withoutPermissionInHull(image: Image): Image {
   return { ...image, hull: swap(image.hull, '{ ...options, eval', "{ ...options, execArgv: ['--no-warnings'], eval") }
 }
 
-/** A worker whose code is the attacker's from the first line: it holds the raw channel to the host. */
+/** A worker that runs only code of the attacker, with the raw channel to the host. */
 export async function hostileWorker(image: Image): Promise<Image> {
   const source = await readFile(new URL('../extensions/hostile-worker.js', import.meta.url), 'utf8')
   const url = JSON.stringify(`data:text/javascript,${encodeURIComponent(source)}`)

@@ -7,7 +7,7 @@ const WATCHED: ReadonlyMap<string, object> = new Map<string, object>([
   ['process.env', process.env],
 ])
 
-/** The host's own realm and process, so that a change can be told. What is returned names what differs. */
+/** Records the host's own realm and process. Returns a function that lists the changes. */
 export function rememberRealm(fds: readonly number[]): () => readonly string[] {
   const picture = (): ReadonlyMap<string, string> => new Map([
     ...[...WATCHED].map(([name, object]) => [name, shapeOf(object)] as const),

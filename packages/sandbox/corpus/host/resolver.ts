@@ -5,8 +5,8 @@ const PUBLIC = '93.184.216.34'
 const PRIVATE = '127.0.0.1'
 
 /**
- * The names of an attacker, as a resolver of his would answer them. Only this process is told; it is the host under
- * attack and lives no longer than the attack.
+ * Resolves the names of an attacker as the attacker's DNS server would. Replaces the resolver of the whole process, which
+ * is the host under attack.
  */
 export function ownNames(): void {
   const asked = new Map<string, number>()

@@ -2,44 +2,44 @@ import type { CompartmentSession, ToolInvocation } from '@bulkhead/contract'
 import type { Json } from '@bulkhead/kit/json'
 import { BulkheadError } from '@bulkhead/contract'
 import type { Attack, Outcome, Step } from '../case.ts'
-import type { Facts } from '../ground/facts.ts'
+import type { Facts } from '../target/facts.ts'
 
-/** More than one of these at once is what `calls` makes. */
+/** The concurrent calls of the step `calls`. */
 const CALLS_AT_ONCE = 3
-/** A compartment that is ended says so before all of it is gone. */
+/** How long to wait for the end of a compartment. */
 const ENDED_MS = 60_000
 
-export interface Stage {
+export interface StepContext {
   readonly attack: Attack
   readonly facts: Facts
   readonly session: CompartmentSession
-  /** Hears every text that comes out beside the result. */
-  readonly hear: Hear
+  /** Called with every string that leaves the compartment. */
+  readonly inspect: InspectText
 }
 
-export type Hear = (text: string, kind?: 'message' | 'other') => void
+export type InspectText = (text: string, kind?: 'message' | 'other') => void
 
 let called = 0
 
-/** One thing the host does with an open compartment. Contract: never rejects. */
-export async function perform(step: Exclude<Step, 'open' | 'reopen'>, { attack, facts, session, hear }: Stage): Promise<Outcome> {
+/** Runs one step on an open compartment. Contract: never rejects. */
+export async function runStep(step: Exclude<Step, 'open' | 'reopen'>, { attack, facts, session, inspect }: StepContext): Promise<Outcome> {
   switch (step) {
     case 'call':
-      return outcomeOf(hear, () => session.call(invocation()))
+      return outcomeOf(inspect, () => session.call(invocation()))
     case 'calls': {
       const all = await Promise.all(Array.from({ length: CALLS_AT_ONCE },
-        () => outcomeOf(hear, () => session.call(invocation()))))
+        () => outcomeOf(inspect, () => session.call(invocation()))))
       return all.find((outcome) => 'refused' in outcome) ?? all[0]!
     }
     case 'derive':
-      return outcomeOf(hear, () => session.deriveApprovalKey('run', {}, deadline(attack.deadlineMs)))
+      return outcomeOf(inspect, () => session.deriveApprovalKey('run', {}, deadline(attack.deadlineMs)))
     case 'close':
-      return outcomeOf(hear, async () => {
+      return outcomeOf(inspect, async () => {
         await session.close()
         return null
       })
     case 'ended':
-      return outcomeOf(hear, async () => {
+      return outcomeOf(inspect, async () => {
         const end = await Promise.race([session.ended,
           new Promise<undefined>((late) => setTimeout(late, ENDED_MS, undefined).unref())])
         if (end === undefined) return 'still open'
@@ -47,15 +47,15 @@ export async function perform(step: Exclude<Step, 'open' | 'reopen'>, { attack, 
         return null
       })
     default:
-      return outcomeOf(hear, async () => {
+      return outcomeOf(inspect, async () => {
         await session.lifecycle(step)
         return null
       })
   }
 
   function invocation(): ToolInvocation {
-    return { ...invocationOf(attack, facts), onProgress: (text) => hear(text),
-      onUpdate: (partial) => hear(JSON.stringify(partial)) }
+    return { ...invocationOf(attack, facts), onProgress: (text) => inspect(text),
+      onUpdate: (partial) => inspect(JSON.stringify(partial)) }
   }
 }
 
@@ -63,23 +63,23 @@ export function invocationOf({ id, deadlineMs }: Attack, facts: Facts): ToolInvo
   return { callId: `call-${++called}`, tool: 'run', args: { id, facts: facts as unknown as Json }, signal: deadline(deadlineMs) }
 }
 
-/** What work came to, with everything an error says heard. Contract: never rejects. */
-export async function outcomeOf(hear: Hear, work: () => Promise<Json>): Promise<Outcome> {
+/** The outcome of work. Inspects its result or its error. Contract: never rejects. */
+export async function outcomeOf(inspect: InspectText, work: () => Promise<Json>): Promise<Outcome> {
   try {
     const value = await work()
-    hear(JSON.stringify(value))
+    inspect(JSON.stringify(value))
     return { returned: value }
   } catch (error) {
-    const judged = BulkheadError.from(error)
-    for (let at: unknown = judged; at instanceof Error; at = at.cause) {
-      hear(at.message, 'message')
-      hear(JSON.stringify((at as { readonly data?: unknown }).data ?? null))
+    const failure = BulkheadError.from(error)
+    for (let at: unknown = failure; at instanceof Error; at = at.cause) {
+      inspect(at.message, 'message')
+      inspect(JSON.stringify((at as { readonly data?: unknown }).data ?? null))
     }
-    return { refused: judged.code }
+    return { refused: failure.code }
   }
 }
 
-/** Aborts as a host's deadline does. */
+/** Aborts like a deadline of the host. */
 function deadline(ms: number): AbortSignal {
   const controller = new AbortController()
   setTimeout(() => controller.abort(new BulkheadError('ExecutionTimeout', 'The tool did not answer in time.')), ms).unref()

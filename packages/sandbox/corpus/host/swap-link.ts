@@ -1,6 +1,6 @@
 import { renameSync } from 'node:fs'
 
-/** `flip` in this folder is by turns a folder and a link that leads outside. What is returned ends it. */
+/** Alternates `flip` in this folder between a folder and a link to the outside. Returns a function that stops it. */
 export function swapLink(folder: string): () => void {
   const move = (from: string, to: string): void => renameSync(`${folder}/${from}`, `${folder}/${to}`)
   let name = 'first'

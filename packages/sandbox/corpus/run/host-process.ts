@@ -3,7 +3,7 @@ import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
-import type { Ground } from '../ground/ground.ts'
+import type { Target } from '../target/target.ts'
 import type { FromHost, ToHost } from '../protocol.ts'
 
 const MAIN = fileURLToPath(new URL('../host/main.ts', import.meta.url))
@@ -14,37 +14,37 @@ const MB = 1024 * 1024
 export class HostProcess {
   readonly died: Promise<string>
   readonly #child: ChildProcess
-  #said = ''
+  #output = ''
   #listener: (message: FromHost) => void = () => undefined
 
   private constructor(child: ChildProcess) {
     this.#child = child
     for (const stream of [child.stdout!, child.stderr!]) {
       stream.setEncoding('utf8')
-      stream.on('data', (text: string) => void (this.#said = (this.#said + text).slice(-4_000)))
+      stream.on('data', (text: string) => void (this.#output = (this.#output + text).slice(-4_000)))
     }
     child.on('message', (message: FromHost) => this.#listener(message))
     child.on('error', () => undefined)
     this.died = Promise.race([
-      once(child, 'close').then(([code, signal]) => `${String(signal ?? `code ${code}`)} ${this.#firstWords()}`.trim()),
-      // An attack may close the channel of a host that it leaves alive: nobody can reach that one any more.
+      once(child, 'close').then(([code, signal]) => `${String(signal ?? `code ${code}`)} ${this.#firstError()}`.trim()),
+      // An attack may close the channel of a host that goes on running and cannot be reached any more.
       once(child, 'disconnect').then(async () => {
         await Promise.race([once(child, 'close'), new Promise((later) => setTimeout(later, 500))])
         return child.exitCode ?? child.signalCode
-          ? `${String(child.signalCode ?? `code ${child.exitCode}`)} ${this.#firstWords()}`.trim() : 'its channel was closed'
+          ? `${String(child.signalCode ?? `code ${child.exitCode}`)} ${this.#firstError()}`.trim() : 'its channel was closed'
       }),
     ])
   }
 
-  static async start(ground: Ground): Promise<HostProcess> {
+  static async start(target: Target): Promise<HostProcess> {
     const host = new HostProcess(fork(MAIN, [], {
-      cwd: ground.facts.cwd,
+      cwd: target.facts.cwd,
       execArgv: ['--no-warnings'],
-      env: { PATH: process.env['PATH'], CANARY: ground.secret, NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] },
+      env: { PATH: process.env['PATH'], CANARY: target.secret, NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] },
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     }))
     const ready = new Promise<void>((resolve) => host.listen(({ type }) => type === 'ready' && resolve()))
-    const { secret, facts, heldPort } = ground
+    const { secret, facts, heldPort } = target
     host.send({ type: 'start', secret, facts, heldPort })
     await Promise.race([ready, host.died.then((how) => Promise.reject(new Error(`The host did not start: ${how}`)))])
     return host
@@ -62,7 +62,7 @@ export class HostProcess {
     if (this.alive) this.#child.send(message, () => undefined)
   }
 
-  /** Resident memory, or 0 when it is gone or this system does not tell. */
+  /** Resident memory, or 0 if it has ended or the system has no /proc. */
   async megabytes(): Promise<number> {
     const text = await readFile(`/proc/${this.#child.pid}/statm`, 'utf8').catch(() => '')
     return Math.round(Number(text.split(' ')[1] ?? 0) * PAGE_BYTES / MB)
@@ -75,7 +75,7 @@ export class HostProcess {
     await closed
   }
 
-  #firstWords(): string {
-    return this.#said.split('\n').find((line) => /error|fatal|abort|assert/i.test(line))?.trim().slice(0, 160) ?? ''
+  #firstError(): string {
+    return this.#output.split('\n').find((line) => /error|fatal|abort|assert/i.test(line))?.trim().slice(0, 160) ?? ''
   }
 }

@@ -1,21 +1,21 @@
 import type { Attack } from '../case.ts'
 import { attackOf } from '../cases/index.ts'
-import type { Ground } from '../ground/ground.ts'
-import { layGround } from '../ground/ground.ts'
+import type { Target } from '../target/target.ts'
+import { createTarget } from '../target/target.ts'
 import type { FromHost, Job, Seen } from '../protocol.ts'
 import { HostProcess } from './host-process.ts'
 import type { HostFate, Observation } from './verdict.ts'
 
 const WATCH_MS = 25
 const PONG_MS = 1_500
-/** What must be contained is waited for: other work on this machine may slow it down. */
+/** Long, because other work on this machine may slow an attack down. */
 const PATIENCE_MS = 300_000
-/** Far above what host, neighbour and the limits of one compartment come to together. */
+/** Far above the memory of the host, the other extension and one compartment together. */
 const SWOLLEN_MB = 900
 
-/** One ground with one host on it at a time. Attacks run one after the other; a host that falls is replaced. */
+/** Runs attacks one after the other, on one target with one host at a time. A host that fails is replaced. */
 export class Lane {
-  #ground: Ground | undefined
+  #target: Target | undefined
   #host: HostProcess | undefined
 
   async run(job: Job): Promise<readonly Observation[]> {
@@ -31,25 +31,25 @@ export class Lane {
 
   async close(): Promise<void> {
     await this.#host?.end()
-    await this.#ground?.remove()
+    await this.#target?.remove()
     this.#host = undefined
-    this.#ground = undefined
+    this.#target = undefined
   }
 
-  /** As many attacks of a job as the host survives, and the one it does not. */
+  /** The attacks of a job up to the first that the host does not survive. */
   async #runSome(job: Job): Promise<readonly Observation[]> {
-    this.#ground ??= await layGround()
-    if (this.#host?.alive !== true) this.#host = await HostProcess.start(this.#ground)
+    this.#target ??= await createTarget()
+    if (this.#host?.alive !== true) this.#host = await HostProcess.start(this.#target)
     const observations: Observation[] = []
     this.#host.send({ type: 'job', job })
     for (const id of job.attacks) {
-      const observation = await this.#watch(attackOf(id), job, this.#host, this.#ground)
+      const observation = await this.#watch(attackOf(id), job, this.#host, this.#target)
       observations.push(observation)
       const { fate, touched } = observation
       if (touched.length > 0 || fate.kind !== 'alive' || fate.aftermath.changed.length > 0) {
-        // On another ground it would stand in a folder that is gone, with descriptors of files that nobody watches.
+        // Its working folder and descriptors belong to files that are replaced next.
         await this.#host.end()
-        if (touched.length > 0) await this.#ground.restore()
+        if (touched.length > 0) await this.#target.restore()
         break
       }
       this.#host.send({ type: 'go' })
@@ -57,8 +57,8 @@ export class Lane {
     return observations
   }
 
-  /** One attack from its beginning to its end, or to that of the host. */
-  async #watch(attack: Attack, { placement, layers }: Job, host: HostProcess, ground: Ground): Promise<Observation> {
+  /** Observes one attack until it or the host ends. */
+  async #watch(attack: Attack, { placement, layers }: Job, host: HostProcess, target: Target): Promise<Observation> {
     const began = performance.now()
     const seen: Seen[] = []
     const ended = Promise.withResolvers<HostFate>()
@@ -85,10 +85,10 @@ export class Lane {
     const fate = await ended.promise
     clearTimeout(patience)
     clearInterval(scale)
-    // A host that grows is ended at once: the machine is not ours alone.
+    // A host that grows is killed at once, because other processes need the memory.
     if (fate.kind !== 'alive') await host.end()
     return {
-      id: attack.id, placement, layers, seen, fate, touched: await ground.touched(),
+      id: attack.id, placement, layers, seen, fate, touched: await target.touched(),
       tookMs: Math.round(performance.now() - began),
     }
   }

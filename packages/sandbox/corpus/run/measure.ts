@@ -8,27 +8,27 @@ import { runAttacks } from './run.ts'
 import type { HostFate, Observation } from './verdict.ts'
 import { faultsOf, reached } from './verdict.ts'
 
-/** What a whole run came to: the part of it that is written down and compared. */
+/** The results of a complete run that are recorded and compared. */
 export interface Record {
   /** The version of Node it was measured on. */
   readonly node: string
-  /** Attacks that a thread does not contain, with what happened to its host. */
+  /** Attacks that a thread does not contain, with the effect on the host. */
   readonly notContainedInThread: { readonly [id: string]: string }
-  /** Attacks that get somewhere once one layer is gone, by placement. */
+  /** Attacks that succeed without one layer, by placement. */
   readonly withoutLockdown: ByPlacement
   readonly withoutPermission: ByPlacement
 }
 export type ByPlacement = { readonly [placement in AttackPlacement]: readonly number[] }
 
-/** Attacks whose code reaches its aim where nothing confines it. */
+/** Attacks that succeed where nothing confines them. */
 export const REACHING: readonly Attack[] = ATTACKS.filter(({ control }) => control === 'reaches')
 
 const onGate = ({ section }: Attack): boolean => section === 'M' || section === 'N'
-/** Those of them that the gate of the host confines, and those that layers in the worker do. */
+/** Of these, the ones that the host's gate confines, and the ones that the layers of the worker confine. */
 export const ON_GATE: readonly Attack[] = REACHING.filter(onGate)
 export const CONFINED: readonly Attack[] = REACHING.filter((attack) => !onGate(attack))
 
-/** Nothing confines an attack on the wire or by data but the gate; the others are confined in the worker. */
+/** Only the gate confines attacks on the wire and with data. The worker confines the others. */
 export const WITHOUT: { readonly [layer in 'lockdown' | 'native' | 'both' | 'gate']: Layers } = {
   lockdown: { ...ALL_LAYERS, lockdown: false },
   native: { ...ALL_LAYERS, native: false },
@@ -38,15 +38,15 @@ export const WITHOUT: { readonly [layer in 'lockdown' | 'native' | 'both' | 'gat
 
 export type MeasureOptions = Pick<RunOptions, 'lanes' | 'onObservation'>
 
-/** Every attack by itself in both placements. */
+/** Runs every attack in its own compartment, in both placements. */
 export const runAll = (options: MeasureOptions): Promise<readonly Observation[]> =>
   runAttacks({ ...options, attacks: ATTACKS_HERE, placements: PLACEMENTS, apart: true })
 
-/** Every attack that something in the worker confines, with one layer gone. */
+/** Runs every attack that the worker confines, without one layer. */
 export async function reachedWithout(layer: 'lockdown' | 'native', options: MeasureOptions): Promise<ByPlacement> {
   const observations = await runAttacks({ ...options, attacks: CONFINED, placements: PLACEMENTS, layers: WITHOUT[layer],
     apart: true })
-  // A compartment that does not open holds everything and proves nothing.
+  // A compartment that does not open contains everything and proves nothing.
   const closed = observations.filter(({ seen }) => seen[0]?.[0] === 'open')
   if (closed.length > 0) {
     const names = closed.map(({ id, placement }) => `${id} in a ${placement}`)
@@ -57,7 +57,7 @@ export async function reachedWithout(layer: 'lockdown' | 'native', options: Meas
   return { process: idsIn('process'), thread: idsIn('thread') }
 }
 
-/** The same code where nothing confines it: with both layers of the worker gone, or in a host without a gate. */
+/** Runs the same code where nothing confines it: without both layers of the worker, or in a host without a gate. */
 export async function runControls(attacks: readonly Attack[], options: MeasureOptions): Promise<readonly Observation[]> {
   const common = { ...options, placements: ['thread'] as const, apart: true }
   return [
@@ -66,7 +66,7 @@ export async function runControls(attacks: readonly Attack[], options: MeasureOp
   ]
 }
 
-/** What a thread did not contain of what it need not, with the fate of its host. */
+/** The attacks that a thread need not contain and did not contain, with the effect on the host. */
 export function notContainedInThread(observations: readonly Observation[]): Record['notContainedInThread'] {
   const open = observations.filter((one) => one.placement === 'thread'
     && (isLuck(one) || faultsOf(attackOf(one.id), one).length > 0))
@@ -76,16 +76,16 @@ export function notContainedInThread(observations: readonly Observation[]): Reco
 const isLuck = ({ id, placement }: Observation): boolean => placement === 'thread' && attackOf(id).lucky
 
 const FATES: { readonly [kind in HostFate['kind']]: string } = {
-  alive: 'reaches its aim',
+  alive: 'succeeds',
   died: 'ends the host',
   blocked: 'cannot be ended',
   stuck: 'cannot be ended',
   swollen: 'takes memory of the host',
 }
 
-/** What may come of it by chance is told whichever of it was seen; anything else is told as it was seen. */
+/** Names all possible effects if the effect depends on chance, otherwise the one that was observed. */
 export function fateOf(observation: Observation): string {
-  if (isLuck(observation)) return 'reaches its aim at times'
+  if (isLuck(observation)) return 'succeeds at times'
   const { fates } = attackOf(observation.id)
   const { kind } = observation.fate
   return fates.includes(kind) ? [...new Set(fates.map((one) => FATES[one]))].join(' or ') : FATES[kind]

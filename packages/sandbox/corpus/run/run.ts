@@ -9,16 +9,16 @@ export interface RunOptions {
   readonly attacks: readonly Attack[]
   readonly placements: readonly AttackPlacement[]
   readonly layers?: Layers
-  /** Leaves out placements that need not contain an attack. */
+  /** Skips placements that need not contain an attack. */
   readonly requiredOnly?: boolean
-  /** Hosts at once. */
+  /** Number of hosts at once. */
   readonly lanes: number
-  /** Every attack in a compartment of its own, also those that could share one. */
+  /** Runs every attack in its own compartment, even if it could share one. */
   readonly apart?: boolean
   readonly onObservation?: (observation: Observation) => void
 }
 
-/** Runs attacks on real hosts and tells what was seen, whatever it was. */
+/** Runs attacks on real hosts and returns what was observed. */
 export async function runAttacks(
   { attacks, placements, layers = ALL_LAYERS, requiredOnly = false, lanes, apart = false, onObservation }: RunOptions,
 ): Promise<readonly Observation[]> {
@@ -44,7 +44,7 @@ export async function runAttacks(
   return observations
 }
 
-/** Which attacks share a compartment: those of a section that do not mind each other and ask for the same. */
+/** Groups attacks that share a compartment: those of one section with the same grant and limits. */
 function groupsOf(attacks: readonly Attack[], apart: boolean): readonly (readonly number[])[] {
   const groups = new Map<string, number[]>()
   for (const { id, section, alone, requires, limits, workspace, in: inside } of attacks) {

@@ -3,45 +3,45 @@ import type { Attack, AttackPlacement } from '../case.ts'
 import type { Layers } from '../layers.ts'
 import type { Aftermath, Seen } from '../protocol.ts'
 
-/** What became of the host while it was attacked. */
+/** The effect of an attack on the host. */
 export type HostFate =
   | { readonly kind: 'alive'; readonly aftermath: Aftermath }
   /** Its process ended. */
   | { readonly kind: 'died'; readonly how: string }
-  /** Its event loop did not turn any more. */
+  /** Its event loop no longer turned. */
   | { readonly kind: 'blocked' }
-  /** It answers, but cannot bring the attack to an end. */
+  /** It answers, but cannot end the attack. */
   | { readonly kind: 'stuck' }
   /** It grew beyond all limits of the compartment. */
   | { readonly kind: 'swollen'; readonly megabytes: number }
 
-/** One attack in one placement, as it was seen. */
+/** One attack in one placement, as observed. */
 export interface Observation {
   readonly id: number
   readonly placement: AttackPlacement
   readonly layers: Layers
   readonly seen: readonly Seen[]
   readonly fate: HostFate
-  /** What of the ground was touched, read or reached. */
+  /** Parts of the target that were read, changed or connected to. */
   readonly touched: readonly string[]
   readonly tookMs: number
 }
 
 const ANSWER = 'hello you'
-/** Of the processor. A host that is starved by an attack works for much longer before it turns. */
+/** Processor time. An attack that starves the host causes far longer delays. */
 const MAX_LAG_MS = 2_000
-/** An error is for reading; a stranger's words in it are cut. */
+/** Text of the extension in an error message is cut. */
 const MAX_MESSAGE_CHARS = 12_000
 
-/** Everything that makes an attack not contained, in sentences; none when it is. */
+/** Why an attack was not contained. Empty if it was. */
 export function faultsOf(attack: Attack, observation: Observation): readonly string[] {
   const { seen, fate, touched } = observation
   return [...scriptFaults(attack, seen), ...touched, ...fateFaults(fate), ...busyFaults(attack, observation)]
 }
 
 /**
- * Whether the attack got anywhere, whatever it was refused with: a power in its report, something of the ground, or the
- * host itself. This is what counts when layers are off and refusals differ.
+ * Whether the attack succeeded in any part: a result in its report, access to the target, or an effect on the host.
+ * Without some layers the errors differ, so they are not compared.
  */
 export function reached({ seen, fate, touched }: Pick<Observation, 'seen' | 'fate' | 'touched'>): boolean {
   return touched.length > 0 || fateFaults(fate).length > 0
@@ -60,9 +60,9 @@ function scriptFaults({ script }: Attack, seen: readonly Seen[]): readonly strin
     `more was seen than expected: ${JSON.stringify(seen.slice(script.length))}`] : faults
 }
 
-/** By many short delays, none of which is long, a host is held up as well. */
+/** Many short delays block a host as well. */
 function busyFaults({ busyShare: most }: Attack, { fate, placement }: Observation): readonly string[] {
-  // 1 is no limit: a share that was measured over a few milliseconds can exceed it.
+  // 1 means no limit: a share measured over a few milliseconds can exceed it.
   if (most >= 1 || placement !== 'process' || fate.kind !== 'alive' || fate.aftermath.busyShare <= most) return []
   return [`the host was busy for ${Math.round(100 * fate.aftermath.busyShare)} % of the time`]
 }
@@ -70,13 +70,13 @@ function busyFaults({ busyShare: most }: Attack, { fate, placement }: Observatio
 function fateFaults(fate: HostFate): readonly string[] {
   switch (fate.kind) {
     case 'alive': {
-      const { neighbour, lagMs, changed, told, longestMessage } = fate.aftermath
+      const { neighbour, lagMs, changed, leaks, longestMessage } = fate.aftermath
       return [
-        ...(neighbour === ANSWER ? [] : [`the neighbour says ${neighbour}`]),
+        ...(neighbour === ANSWER ? [] : [`the neighbour answered ${neighbour}`]),
         ...(lagMs <= MAX_LAG_MS ? [] : [`the host did not turn for ${lagMs} ms of the processor`]),
         ...changed.map((what) => `in the host: ${what}`),
-        ...(longestMessage <= MAX_MESSAGE_CHARS ? [] : [`an error says ${longestMessage} characters`]),
-        ...told.map((text) => `the secret was told: ${text}`),
+        ...(longestMessage <= MAX_MESSAGE_CHARS ? [] : [`an error has ${longestMessage} characters`]),
+        ...leaks.map((text) => `the secret leaked: ${text}`),
       ]
     }
     case 'died':

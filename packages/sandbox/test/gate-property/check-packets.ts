@@ -5,7 +5,7 @@ import { runInNewContext } from 'node:vm'
 import { BulkheadError } from '@bulkhead/contract'
 import { Random } from '../../soak/random.ts'
 import { answered, Conversation, LIMITS, turn, violated } from './conversation.ts'
-import type { Said } from './oracle.ts'
+import type { SentMessage } from './oracle.ts'
 import { allowed } from './oracle.ts'
 import { somePacket } from './packets.ts'
 
@@ -32,21 +32,21 @@ function collector(): () => number {
 }
 
 /** Posts one packet and compares the result with the expected one. */
-async function post(conversation: Conversation, packet: unknown, letGo: boolean): Promise<readonly Said[] | undefined> {
+async function post(conversation: Conversation, packet: unknown, letGo: boolean): Promise<readonly SentMessage[] | undefined> {
   const questions = new Set(conversation.openCalls.map(({ id }) => id))
-  const said = allowed(packet, { questions, requests: conversation.requests, limits: LIMITS })
-  for (const one of said ?? []) if (one.type === 'request') conversation.requests.add(one.id)
+  const sent = allowed(packet, { questions, requests: conversation.requests, limits: LIMITS })
+  for (const one of sent ?? []) if (one.type === 'request') conversation.requests.add(one.id)
   try {
     conversation.wire.post(packet)
-    if (said === undefined) await violated(conversation)
+    if (sent === undefined) await violated(conversation)
     else {
       await conversation.settle(letGo)
-      answered(conversation, said)
+      answered(conversation, sent)
     }
   } catch (error) {
     throw new Error(`By ${inspect(packet, { maxStringLength: 2_000, maxArrayLength: 5 })}`, { cause: error })
   }
-  return said
+  return sent
 }
 
 /** Sends so many packets. Throws when a result is wrong, or when a kind of packet did not occur. */
@@ -62,15 +62,15 @@ export async function checkPackets(packets: number, seed: number): Promise<void>
     let alive = true
     for (let turns = 0; alive && turns < PACKETS_PER_COMPARTMENT; turns++, posted++) {
       await conversation.call()
-      const said = await post(conversation, somePacket(random, conversation.ground), random.chance(0.2))
-      if (said === undefined) {
+      const sent = await post(conversation, somePacket(random, conversation.openIds), random.chance(0.2))
+      if (sent === undefined) {
         alive = false
         seen.refused++
         // The session has ended: later messages are ignored.
-        for (let late = 0; late < 3; late++) conversation.wire.post(somePacket(random, conversation.ground))
+        for (let late = 0; late < 3; late++) conversation.wire.post(somePacket(random, conversation.openIds))
       } else {
         seen.allowed++
-        seen.requests += said.filter(({ type }) => type === 'request').length
+        seen.requests += sent.filter(({ type }) => type === 'request').length
       }
     }
     if (alive) conversation.wire.exit()

@@ -9,7 +9,7 @@ import { TRUSTING } from '../../src/wire/link.ts'
 import { KINDS } from '../../src/wire/protocol.ts'
 import { invocation, requestOf } from '../fixture.ts'
 import { MemoryWire } from './memory-wire.ts'
-import type { Said } from './oracle.ts'
+import type { SentMessage } from './oracle.ts'
 import type { somePacket } from './packets.ts'
 
 const CALLS_AT_ONCE = 3
@@ -43,7 +43,7 @@ export class Conversation {
     const broker = new Broker(this.#request, '/')
     const opening = startSession(this.#request, broker, remotePeer(this.wire.hull, broker, this.#request.limits))
     await turn()
-    const [load] = this.#hear()
+    const [load] = this.#receive()
     this.wire.post(
       JSON.stringify([KINDS.call.value, load!.id, { tools: [{ name: 'run', approvalKey: false }], phases: [] }]),
     )
@@ -58,7 +58,7 @@ export class Conversation {
     return this.calls.filter(({ outcome }) => outcome === undefined)
   }
 
-  get ground(): Parameters<typeof somePacket>[1] {
+  get openIds(): Parameters<typeof somePacket>[1] {
     return {
       questions: this.openCalls.map(({ id }) => id),
       requests: [...this.requests],
@@ -73,7 +73,7 @@ export class Conversation {
     if (invocations.length === 0) return
     const promises = invocations.map((one) => this.#session.call(one))
     await turn()
-    const questions = this.#hear().filter(({ kind }) => kind === KINDS.call.request)
+    const questions = this.#receive().filter(({ kind }) => kind === KINDS.call.request)
     for (const [index, promise] of promises.entries()) {
       const call: Call = { id: questions[index]!.id, callId: invocations[index]!.callId, settlements: 0, outcome: undefined }
       const settle = (outcome: Call['outcome']): void => {
@@ -86,7 +86,7 @@ export class Conversation {
   }
 
   /** The messages of the host since the last call. A reply closes its request. */
-  #hear(): readonly { readonly kind: number; readonly id: number }[] {
+  #receive(): readonly { readonly kind: number; readonly id: number }[] {
     const messages = this.wire.sent.splice(0).flatMap((packet) => TRUSTING.received(packet))
     for (const [kind, id] of messages) {
       if (kind === KINDS.broker.value || kind === KINDS.broker.failure) assert(this.requests.delete(id))
@@ -99,7 +99,7 @@ export class Conversation {
     if (letGo) for (const answer of this.#held.splice(0)) answer()
     await turn()
     await turn()
-    this.#hear()
+    this.#receive()
   }
 }
 
@@ -115,9 +115,9 @@ export async function violated(conversation: Conversation): Promise<void> {
   for (const { outcome } of open) assert.equal(codeIn(outcome), code)
 }
 
-export function answered(conversation: Conversation, said: readonly Said[]): void {
+export function answered(conversation: Conversation, sent: readonly SentMessage[]): void {
   assert(!conversation.wire.killed)
-  for (const one of said) {
+  for (const one of sent) {
     if (one.type === 'request') continue
     const { outcome } = conversation.calls.find(({ id }) => id === one.id)!
     if (one.type === 'value') assert.deepEqual(outcome, { value: one.value })

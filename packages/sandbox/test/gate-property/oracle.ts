@@ -10,7 +10,7 @@ export interface OpenRequests {
   readonly limits: Pick<CompartmentLimits, 'messageBytes' | 'outstandingRequests'>
 }
 
-export type Said =
+export type SentMessage =
   | { readonly type: 'value'; readonly id: number; readonly value: Json }
   | { readonly type: 'failure'; readonly id: number }
   | { readonly type: 'request'; readonly id: number; readonly method: string }
@@ -18,26 +18,26 @@ export type Said =
 /**
  * The messages of a packet, if it is valid. Written from the description of the protocol, independently of the gate.
  */
-export function allowed(packet: unknown, { questions, requests, limits }: OpenRequests): readonly Said[] | undefined {
+export function allowed(packet: unknown, { questions, requests, limits }: OpenRequests): readonly SentMessage[] | undefined {
   const texts = textsIn(packet)
   if (texts === undefined || texts.join('').length > limits.messageBytes) return undefined
   const parsed = parseJson(texts.shift()!, { maxDepth: 72, maxNodes: 250_000, maxChars: limits.messageBytes })
   if (!parsed.ok || !Array.isArray(parsed.value)) return undefined
   const list = parsed.value as readonly Json[]
   const messages = typeof list[0] === 'number' ? [list] : list
-  const said: Said[] = []
+  const sent: SentMessage[] = []
   for (const message of messages) {
     const one = readMessage(message, texts)
     if (one === undefined) return undefined
-    said.push(one)
+    sent.push(one)
   }
-  const answers = said.filter(({ type }) => type !== 'request').map(({ id }) => id)
-  const asked = said.filter(({ type }) => type === 'request').map(({ id }) => id)
-  const proper = said.length > 0 && texts.length === 0
+  const answers = sent.filter(({ type }) => type !== 'request').map(({ id }) => id)
+  const asked = sent.filter(({ type }) => type === 'request').map(({ id }) => id)
+  const proper = sent.length > 0 && texts.length === 0
     && new Set(answers).size === answers.length && answers.every((id) => questions.has(id))
     && new Set(asked).size === asked.length && !asked.some((id) => requests.has(id))
     && asked.length + requests.size <= limits.outstandingRequests
-  return proper ? said : undefined
+  return proper ? sent : undefined
 }
 
 function textsIn(packet: unknown): string[] | undefined {
@@ -47,7 +47,7 @@ function textsIn(packet: unknown): string[] | undefined {
   return texts.every((text): text is string => typeof text === 'string' && text.isWellFormed()) ? texts : undefined
 }
 
-function readMessage(message: Json, texts: string[]): Said | undefined {
+function readMessage(message: Json, texts: string[]): SentMessage | undefined {
   if (!Array.isArray(message)) return undefined
   const [kind, id, ...rest] = message as readonly Json[]
   if (typeof id !== 'number' || !Number.isSafeInteger(id) || id < 0) return undefined

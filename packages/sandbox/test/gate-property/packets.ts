@@ -3,14 +3,14 @@ import { BROKER_METHODS } from '@bulkhead/contract'
 import type { Random } from '../../soak/random.ts'
 
 /** What a generator can use: open ids, and an unused one. */
-export interface Ground {
+export interface OpenIds {
   readonly questions: readonly number[]
   readonly requests: readonly number[]
   freshId(): number
   readonly callIds: readonly string[]
 }
 
-type Generator = (random: Random, ground: Ground) => unknown
+type Generator = (random: Random, ids: OpenIds) => unknown
 
 const METHODS = Object.keys(BROKER_METHODS)
 const NAMES = [
@@ -42,36 +42,36 @@ const wireError = (random: Random, depth = 0): Json => ({
   ...(depth < 3 && random.chance(0.3) && { cause: wireError(random, depth + 1) }),
 })
 
-function properMessage(random: Random, ground: Ground, answered: Set<number>): Json {
-  const open = ground.questions.filter((id) => !answered.has(id))
+function properMessage(random: Random, ids: OpenIds, answered: Set<number>): Json {
+  const open = ids.questions.filter((id) => !answered.has(id))
   if (open.length === 0 || random.chance(0.6)) {
     const args = [
-      random.pick([...ground.callIds, 'nobody', null]), ...Array.from({ length: random.below(4) }, () => plain(random)),
+      random.pick([...ids.callIds, 'unknown', null]), ...Array.from({ length: random.below(4) }, () => plain(random)),
     ]
-    return [3, ground.freshId(), random.chance(0.3) ? 'state.read' : random.pick(METHODS), args as Json]
+    return [3, ids.freshId(), random.chance(0.3) ? 'state.read' : random.pick(METHODS), args as Json]
   }
   const id = random.pick(open)
   answered.add(id)
   return random.chance(0.7) ? [1, id, plain(random)] : [2, id, wireError(random)]
 }
 
-function properMessages(random: Random, ground: Ground): Json[] {
+function properMessages(random: Random, ids: OpenIds): Json[] {
   const answered = new Set<number>()
-  return Array.from({ length: random.pick([1, 1, 1, 2, 5]) }, () => properMessage(random, ground, answered))
+  return Array.from({ length: random.pick([1, 1, 1, 2, 5]) }, () => properMessage(random, ids, answered))
 }
 
 /** A valid packet, in each form that a link may send. */
-const proper: Generator = (random, ground) => {
-  const messages = properMessages(random, ground)
+const proper: Generator = (random, ids) => {
+  const messages = properMessages(random, ids)
   if (messages.length === 1 && random.chance(0.5)) return JSON.stringify(messages[0])
   return random.chance(0.1) ? JSON.stringify(messages, null, 1) : JSON.stringify(messages)
 }
 
 /** A message with its long strings beside it. */
-const withTexts: Generator = (random, ground) => {
+const withTexts: Generator = (random, ids) => {
   const texts = Array.from({ length: 1 + random.below(3) }, () => random.pick([LONG, 'short', '', '\u{1f600}']))
   const holes = texts.map((_, index) => [1, 'list', index])
-  return [JSON.stringify([3, ground.freshId(), 'update', ['nobody', { list: texts.map(() => null) }], holes]), ...texts]
+  return [JSON.stringify([3, ids.freshId(), 'update', ['unknown', { list: texts.map(() => null) }], holes]), ...texts]
 }
 
 const WEIRD: readonly ((random: Random) => unknown)[] = [
@@ -82,8 +82,8 @@ const WEIRD: readonly ((random: Random) => unknown)[] = [
 ]
 
 /** A valid packet in which one value is replaced. */
-const changed: Generator = (random, ground) => {
-  const messages: unknown = properMessages(random, ground)
+const changed: Generator = (random, ids) => {
+  const messages: unknown = properMessages(random, ids)
   let at = messages as Record<string, unknown>
   for (;;) {
     const keys = Object.keys(at)
@@ -104,8 +104,8 @@ const changed: Generator = (random, ground) => {
 const MARKS = ['[', ']', '{', '}', '"', ',', ':', '\\', '\\u005f', '\\ud800', '\ud800', '\0', '1', 'null', '"__proto__":1,', 'e999', ' ']
 
 /** A valid packet as a string, truncated, duplicated or broken. */
-const torn: Generator = (random, ground) => {
-  const text = proper(random, ground) as string
+const torn: Generator = (random, ids) => {
+  const text = proper(random, ids) as string
   const from = random.below(text.length)
   const to = from + random.below(text.length - from)
   switch (random.below(4)) {
@@ -117,13 +117,13 @@ const torn: Generator = (random, ground) => {
 }
 
 /** Replies without a request, second replies, duplicate ids, and ids of the wrong type. */
-const forged: Generator = (random, ground) => {
-  const known = random.pick([...ground.questions, ...ground.requests, 0])
+const forged: Generator = (random, ids) => {
+  const known = random.pick([...ids.questions, ...ids.requests, 0])
   const id = random.pick<unknown>(
-    [known, known + 1, -1, String(known), [known], null, 2 ** 53, 1e308, 0.1, ground.freshId()],
+    [known, known + 1, -1, String(known), [known], null, 2 ** 53, 1e308, 0.1, ids.freshId()],
   )
   const message = random.pick<unknown>([
-    [1, id, 'forged'], [2, id, { name: 'E', message: 'm' }], [3, id, 'progress', ['nobody', 'x']],
+    [1, id, 'forged'], [2, id, { name: 'E', message: 'm' }], [3, id, 'progress', ['unknown', 'x']],
     [4, id, 1], [5, id, {}],
     [0, id, 'execute', []], [3, id, 'state.read', []], [id, id, id], [1, id], [3, id, 'progress'],
   ])
@@ -137,7 +137,7 @@ const HUGE = [
   `[${'0,'.repeat(20_000)}0]`, `"${'z'.repeat(300_000)}"`, `{${Array.from({ length: 500 }, (_, n) => `"k${n}":${n}`).join(',')}}`,
   '9'.repeat(400),
 ]
-const huge: Generator = (random, ground) => `[3,${ground.freshId()},"update",["nobody",${random.pick(HUGE)}]]`
+const huge: Generator = (random, ids) => `[3,${ids.freshId()},"update",["unknown",${random.pick(HUGE)}]]`
 
 /** Values that only a port can deliver, made of a packet of one string or of several. */
 const POSTED: readonly ((text: string, texts: readonly unknown[]) => unknown)[] = [
@@ -149,15 +149,15 @@ const POSTED: readonly ((text: string, texts: readonly unknown[]) => unknown)[] 
   (text) => Array.from({ length: 1_100 }, () => text), (_text, texts) => texts.slice(0, -1),
   (_text, texts) => [...texts, 'one more'], (_text, texts) => texts.toReversed(),
 ]
-const posted: Generator = (random, ground) =>
-  random.pick(POSTED)(proper(random, ground) as string, withTexts(random, ground) as readonly unknown[])
+const posted: Generator = (random, ids) =>
+  random.pick(POSTED)(proper(random, ids) as string, withTexts(random, ids) as readonly unknown[])
 
-const misplaced: Generator = (random, ground) => {
+const misplaced: Generator = (random, ids) => {
   const steps = (): unknown[] => Array.from(
     { length: random.below(4) }, () => random.pick<unknown>([0, 1, 'a', ...NAMES, -1, 0.5, null, {}]),
   )
   const holes = random.chance(0.2) ? random.pick(WEIRD)(random) : Array.from({ length: random.below(3) }, steps)
-  return [JSON.stringify([3, ground.freshId(), 'update', [null, { a: null, constructor: null }, [null]], holes]), LONG, 'short']
+  return [JSON.stringify([3, ids.freshId(), 'update', [null, { a: null, constructor: null }, [null]], holes]), LONG, 'short']
     .slice(0, 1 + random.below(3))
 }
 
@@ -169,11 +169,11 @@ const GENERATORS: readonly (readonly [weight: number, generator: Generator])[] =
   [4, noise],
 ]
 
-export function somePacket(random: Random, ground: Ground): unknown {
+export function somePacket(random: Random, ids: OpenIds): unknown {
   let left = random.next() * GENERATORS.reduce((sum, [weight]) => sum + weight, 0)
   for (const [weight, generator] of GENERATORS) {
     left -= weight
-    if (left < 0) return generator(random, ground)
+    if (left < 0) return generator(random, ids)
   }
-  return noise(random, ground)
+  return noise(random, ids)
 }

@@ -45,9 +45,9 @@ describe('a missing layer is reported once, with what replaces it', () => {
 
 it('a sandbox can report missing layers before it opens a compartment', async () => {
   const sandbox = createSandbox({ workspace: await temporaryFolder() })
-  const heard: string[] = []
-  sandbox.watchWalls(({ message }) => heard.push(message))
+  const messages: string[] = []
+  sandbox.watchWalls(({ message }) => messages.push(message))
   await sandbox.tryWalls()
   await sandbox.close()
-  expect(heard).toEqual(reported(await detectOsLayers()))
+  expect(messages).toEqual(reported(await detectOsLayers()))
 })

@@ -159,7 +159,7 @@ describe('spare hulls', () => {
       const host = spawn(process.execPath, ['--no-warnings', path, how], { stdio: ['pipe', 'pipe', 'inherit'] })
       onTestFinished(() => void host.kill('SIGKILL'))
       const exited = new Promise((resolve) => host.once('exit', (...end) => resolve(end)))
-      await new Promise((said) => host.stdout.once('data', said))
+      await new Promise((resolve) => host.stdout.once('data', resolve))
       const hulls = descendantsOf(host.pid!)
       expect(hulls.length).toBeGreaterThanOrEqual(2)
       const signal = how === 'SIGKILL' || how === 'SIGTERM' ? how : null

@@ -6,37 +6,37 @@ import type { AddressInfo, Server, Socket } from 'node:net'
 import { createServer } from 'node:net'
 import { brotliCompressSync, constants } from 'node:zlib'
 
-/** Its decoder needs the largest window there is. */
+/** Its decoder needs the largest possible window. */
 const PACKED = brotliCompressSync(randomBytes(200_000), { params: { [constants.BROTLI_PARAM_LGWIN]: 24, [constants.BROTLI_PARAM_QUALITY]: 1 } })
-/** Long enough for a reader to get the first piece by itself. */
+/** Long enough for a reader to receive the first piece separately. */
 const SECOND_PIECE_MS = 50
 
-/** Who listens around an attack, and what was heard that should not have been. */
+/** Servers that record traffic of an attack that should not exist. */
 export interface Listeners {
   readonly port: number
   readonly grantedPort: number
   readonly udpPort: number
-  /** The host's own connection ends here; an attack that finds its descriptor would be heard. */
+  /** The other end of the host's own connection. It records bytes that an attack writes to its descriptor. */
   readonly heldPort: number
-  heard(): readonly string[]
+  received(): readonly string[]
   close(): Promise<void>
 }
 
 export async function listen(secret: string, socketPath: string): Promise<Listeners> {
-  const heard: string[] = []
+  const received: string[] = []
   const open = new Set<Socket>()
   const track = (server: Server): Server => server.on('connection', (socket: Socket) => {
     open.add(socket)
     socket.on('error', () => undefined).on('close', () => open.delete(socket))
   })
 
-  // Answers every protocol that is tried with the same line, so that an attack which gets here has got something.
+  // Sends the secret in response to any protocol, so that an attack that connects has a result.
   const canary = track(createServer((socket) => {
-    heard.push('a connection to the canary port')
+    received.push('a connection to the canary port')
     socket.once('data', () => socket.end(`HTTP/1.1 200 OK\r\ncontent-length: ${secret.length}\r\n\r\n${secret}`))
   }))
-  const local = track(createServer(() => void heard.push('a connection to the canary socket')))
-  const held = track(createServer((socket) => void socket.on('data', () => heard.push('bytes on the socket of the host'))))
+  const local = track(createServer(() => void received.push('a connection to the canary socket')))
+  const held = track(createServer((socket) => void socket.on('data', () => received.push('bytes on the socket of the host'))))
   const granted = track(createHttpServer(({ url = '/' }, response) => {
     const { port } = canary.address() as AddressInfo
     const targets = new Map([
@@ -59,7 +59,7 @@ export async function listen(secret: string, socketPath: string): Promise<Listen
     const location = targets.get(url)
     response.writeHead(location === undefined ? 200 : 302, location === undefined ? {} : { location }).end('granted')
   }))
-  const datagrams = createSocket('udp4', () => void heard.push('a datagram to the canary port'))
+  const datagrams = createSocket('udp4', () => void received.push('a datagram to the canary port'))
 
   for (const server of [canary, held, granted]) server.listen(0, '127.0.0.1')
   local.listen(socketPath)
@@ -71,7 +71,7 @@ export async function listen(secret: string, socketPath: string): Promise<Listen
     grantedPort: portOf(granted),
     udpPort: datagrams.address().port,
     heldPort: portOf(held),
-    heard: () => heard.splice(0),
+    received: () => received.splice(0),
     async close() {
       for (const socket of open) socket.destroy()
       datagrams.close()

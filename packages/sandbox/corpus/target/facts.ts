@@ -1,10 +1,10 @@
-/** What an attack is told of the place it stands in. Never the secret itself. */
+/** What an attack knows about its target. Never the secret itself. */
 export interface Facts {
   /** The host's working folder. */
   readonly cwd: string
   readonly work: string
   readonly outside: string
-  /** Ports on loopback: one nobody granted, one that `localhost` is granted at, one for datagrams. */
+  /** Ports on loopback: one that is not granted, one that is granted as `localhost`, one for datagrams. */
   readonly port: number
   readonly grantedPort: number
   readonly udpPort: number
@@ -13,5 +13,5 @@ export interface Facts {
   readonly fds: { readonly secret: number; readonly log: number; readonly socket: number }
 }
 
-/** The part the runner knows before a host is there. */
-export type GroundFacts = Omit<Facts, 'hostPid' | 'fds'>
+/** What the runner knows before a host has started. */
+export type TargetFacts = Omit<Facts, 'hostPid' | 'fds'>

@@ -3,11 +3,11 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 
-/** Read and written long ago: on the usual mounts the next look at the content moves the time of access. */
+/** Long ago, so that on most mounts the next read changes the access time. */
 const ACCESSED = new Date(1_000_000)
 const MODIFIED = new Date(2_000_000)
 
-/** Each holds the secret, and none is granted. */
+/** Each contains the secret, and none is granted. */
 const SECRETS = [
   'host/secret.txt', 'host/.env', 'outside/secret.txt', 'outside/folder/secret.txt', 'work/secret.txt', 'work/ownx/secret.txt',
   'work/exact', 'work/exact.txt.bak', 'work/exact-too.txt', 'wxrk/secret.txt', 'a/secret.txt', 'b/secret.txt',
@@ -16,7 +16,7 @@ const PLAIN = {
   'work/own/hello.txt': 'hello\n', 'work/exact.txt': 'fine\n', 'outside/linked.txt': 'linked\n', 'outside/log.txt': '',
   'w*rk/own/hello.txt': 'hello\n', 'a,b/own/hello.txt': 'hello\n', 'work/own/first/secret.txt': 'nothing here\n',
 } as const
-/** In the workspace, and not written for any tool. */
+/** In the workspace, and not writable for any tool. */
 const PROTECTED = {
   'work/.bulkhead/config.json': '{"mode":"ask"}', 'work/node_modules/dep/index.js': 'ours', 'work/.git/config': 'ours',
 } as const
@@ -37,15 +37,15 @@ const SOCKET = 'listen.sock'
 const HARD_LINKED = 'outside/linked.txt'
 const FOLDERS = ['host', 'outside', 'outside/folder', 'work', 'work/ownx', 'wxrk', 'a', 'b'] as const
 
-/** The files around an attack. What is outside the grant is remembered as it was. */
-export class GroundFiles {
+/** The files around an attack. The state of files outside the grant is recorded. */
+export class TargetFiles {
   readonly root: string
-  /** Where something may listen. Beside the folders that are watched: making it would be a change. */
+  /** The path of a Unix socket. Outside the watched folders, because creating it would be a change. */
   readonly socketPath: string
   readonly #secret: string
   readonly #before = new Map<string, string>()
-  /** Whether this file system tells that a file was read. */
-  #tellsReads = false
+  /** Whether this file system records that a file was read. */
+  #showsReads = false
 
   private constructor(root: string, secret: string) {
     this.root = root
@@ -53,19 +53,19 @@ export class GroundFiles {
     this.#secret = secret
   }
 
-  static async lay(secret: string): Promise<GroundFiles> {
-    const files = new GroundFiles(await realpath(await mkdtemp(join(tmpdir(), 'bulkhead-corpus-'))), secret)
+  static async create(secret: string): Promise<TargetFiles> {
+    const files = new TargetFiles(await realpath(await mkdtemp(join(tmpdir(), 'bulkhead-corpus-'))), secret)
     await files.#write()
     return files
   }
 
-  /** What is no longer as it was laid, each with what happened to it. */
+  /** The files that have changed or were read. */
   async touched(): Promise<readonly string[]> {
     const now = await Promise.all([...this.#before.keys()].map(async (path) => [path, await this.#look(path)] as const))
     return now.filter(([path, look]) => look !== this.#before.get(path)).map(([path]) => `${path} was touched`)
   }
 
-  /** As it was laid, after something was touched. The folder itself stays, since others hold it. */
+  /** Creates all files anew. The root folder stays, because other processes have it open. */
   async restore(): Promise<void> {
     for (const name of await readdir(this.root)) {
       if (name !== SOCKET) await rm(join(this.root, name), { recursive: true, force: true })
@@ -95,7 +95,7 @@ export class GroundFiles {
       ...SECRETS, ...Object.keys(PROTECTED), HARD_LINKED, 'outside/log.txt', 'outside/store.sqlite', 'work/own/hello.txt', 'work/exact.txt', ...FOLDERS,
     ]
     for (const path of watched) await utimes(at(path), ACCESSED, MODIFIED)
-    this.#tellsReads = await this.#canTellReads()
+    this.#showsReads = await this.#canShowReads()
     for (const path of watched) this.#before.set(path, await this.#look(path))
   }
 
@@ -104,21 +104,21 @@ export class GroundFiles {
     await writeFile(join(this.root, path), text)
   }
 
-  /** Everything a look tells that is not itself a look at the content. */
+  /** The state of a file without reading its content. */
   async #look(path: string): Promise<string> {
-    // The workspace itself is looked at by the broker, to learn what its file system takes for one name.
+    // The broker reads the workspace to find out how its file system folds names.
     const granted = path.startsWith('work/own/') || path === 'work/exact.txt' || path === 'work'
-    // It has a second name that may be written, which then is a file of its own: the number of names changes.
+    // A write to its second name replaces that name, so the link count changes.
     const named = path === HARD_LINKED
     try {
       const { mode, size, mtimeMs, ctimeMs, atimeMs, ino } = await lstat(join(this.root, path))
-      return [mode, size, mtimeMs, named ? 0 : ctimeMs, ino, this.#tellsReads && !granted ? atimeMs : 0].join(' ')
+      return [mode, size, mtimeMs, named ? 0 : ctimeMs, ino, this.#showsReads && !granted ? atimeMs : 0].join(' ')
     } catch (error) {
       return String((error as NodeJS.ErrnoException).code)
     }
   }
 
-  async #canTellReads(): Promise<boolean> {
+  async #canShowReads(): Promise<boolean> {
     const probe = join(this.root, 'probe')
     await writeFile(probe, 'x')
     await utimes(probe, ACCESSED, MODIFIED)

@@ -2,29 +2,29 @@ import type { CompartmentServices, CompartmentSession, Sandbox } from '@bulkhead
 import { createSandbox } from '../../src/index.ts'
 import type { Attack, Outcome, Step } from '../case.ts'
 import { attackOf } from '../cases/index.ts'
-import type { Facts } from '../ground/facts.ts'
+import type { Facts } from '../target/facts.ts'
 import type { Job } from '../protocol.ts'
 import { requestFor } from './compartment.ts'
 import { openWithLayers, systemWithoutBubblewrap } from './open-with-layers.ts'
-import type { Hear } from './steps.ts'
-import { invocationOf, outcomeOf, perform } from './steps.ts'
+import type { InspectText } from './steps.ts'
+import { invocationOf, outcomeOf, runStep } from './steps.ts'
 
-export interface PerformanceParts {
+export interface AttackRunParts {
   readonly job: Job
   readonly secret: string
   readonly facts: Facts
-  readonly hear: Hear
+  readonly inspect: InspectText
 }
 
 const sandboxes = new Map<string, Sandbox>()
 
-/** One compartment and the attacks that are played in it. */
-export class Performance {
+/** One compartment and the attacks that run in it. */
+export class AttackRun {
   readonly attacks: readonly Attack[]
-  readonly #parts: PerformanceParts
+  readonly #parts: AttackRunParts
   #session: CompartmentSession | undefined
 
-  constructor(parts: PerformanceParts) {
+  constructor(parts: AttackRunParts) {
     this.attacks = parts.job.attacks.map(attackOf)
     this.#parts = parts
   }
@@ -35,13 +35,13 @@ export class Performance {
 
   /** Contract: never rejects. */
   async take(step: Step, attack: Attack): Promise<Outcome> {
-    const { hear, facts } = this.#parts
+    const { inspect, facts } = this.#parts
     if (step === 'open') return this.#open()
     if (step === 'reopen') {
       await this.#session?.close()
       return this.#open()
     }
-    return perform(step, { attack, facts, session: this.#session!, hear })
+    return runStep(step, { attack, facts, session: this.#session!, inspect })
   }
 
   async close(): Promise<void> {
@@ -49,14 +49,14 @@ export class Performance {
   }
 
   #open(): Promise<Outcome> {
-    const { job: { placement, layers }, secret, facts, hear } = this.#parts
+    const { job: { placement, layers }, secret, facts, inspect } = this.#parts
     const [first] = this.attacks
     const workspace = `${facts.work.slice(0, -'work'.length)}${first!.workspace}`
     const request = requestFor(this.attacks, {
-      workspace, secret, facts, placement, log: ({ text }) => hear(text),
+      workspace, secret, facts, placement, log: ({ text }) => inspect(text),
       ...(first!.meanwhile === 'calls the tool that asks' && { interact: this.#interact }),
     })
-    return outcomeOf(hear, async () => {
+    return outcomeOf(inspect, async () => {
       this.#session = undefined
       const isComplete = layers.lockdown && layers.native
       if (isComplete && placement === 'process' && first!.heldBy === 'system without bubblewrap') {
@@ -71,14 +71,14 @@ export class Performance {
     })
   }
 
-  /** A person whose answer is what the very tool that asks says to another call. */
+  /** A person who answers with the result of another call of the tool that asks. */
   readonly #interact: NonNullable<CompartmentServices['interact']> = async () => {
     const { facts } = this.#parts
     return { status: 'accepted', value: await this.#session!.call(invocationOf(this.attacks[0]!, facts)) }
   }
 }
 
-/** Spares are used where they fit; of places that no other attack has none would. */
+/** No spares for compartments with unusual limits, because no other attack could use them. */
 function sandboxFor({ limits: { heapMb, memoryMb } }: Attack, workspace: string): Sandbox {
   const spares = heapMb === undefined && memoryMb === undefined ? 1 : 0
   const key = `${workspace} ${spares}`

@@ -1,25 +1,25 @@
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
-import type { GroundFacts } from './facts.ts'
-import { GroundFiles } from './files.ts'
+import type { TargetFacts } from './facts.ts'
+import { TargetFiles } from './files.ts'
 import type { Listeners } from './listeners.ts'
 import { listen } from './listeners.ts'
 
-/** Everything around an attack that it must not touch, owned by the runner and not by the host under attack. */
-export interface Ground {
+/** The files and servers that an attack must not touch. They belong to the runner, not to the attacked host. */
+export interface Target {
   readonly secret: string
-  readonly facts: GroundFacts
+  readonly facts: TargetFacts
   readonly heldPort: number
-  /** What was touched, read or reached since the last look. */
+  /** Parts that were read, changed or connected to since the last call. */
   touched(): Promise<readonly string[]>
-  /** Makes it as it was, out of new files. Contract: no host stands on it. */
+  /** Creates all files anew. Contract: no host uses it. */
   restore(): Promise<void>
   remove(): Promise<void>
 }
 
-export async function layGround(): Promise<Ground> {
+export async function createTarget(): Promise<Target> {
   const secret = `CANARY-${randomBytes(16).toString('hex')}`
-  const files = await GroundFiles.lay(secret)
+  const files = await TargetFiles.create(secret)
   const at = (name: string): string => join(files.root, name)
   const listeners: Listeners = await listen(secret, files.socketPath)
   const { port, grantedPort, udpPort, heldPort } = listeners
@@ -27,7 +27,7 @@ export async function layGround(): Promise<Ground> {
     secret,
     facts: { cwd: at('host'), work: at('work'), outside: at('outside'), port, grantedPort, udpPort },
     heldPort,
-    touched: async () => [...listeners.heard(), ...await files.touched()],
+    touched: async () => [...listeners.received(), ...await files.touched()],
     restore: () => files.restore(),
     async remove() {
       await listeners.close()
