@@ -8,13 +8,18 @@ import { toolOf } from './fixture.ts'
 function brokerOf(services: Partial<CompartmentServices> = {}): Broker {
   const tools = [toolOf('plain'), toolOf('reader', { fs: { read: ['docs/**'] } }, '/nowhere')]
   return new Broker(
-    { tools, services: { log: () => undefined, env: new Map(), envDeclared: new Set(), ...services }, limits: DEFAULT_LIMITS },
+    {
+      tools, services: { log: () => undefined, env: new Map(), envDeclared: new Set(), ...services },
+      limits: DEFAULT_LIMITS,
+    },
     '/nowhere',
   )
 }
 
 function open(broker: Broker, callId: string, tool: string, signal = new AbortController().signal): () => void {
-  const call = { callId, tool: toolOf(tool, tool === 'reader' ? { fs: { read: ['docs/**'] } } : {}, '/nowhere'), signal }
+  const call = {
+    callId, tool: toolOf(tool, tool === 'reader' ? { fs: { read: ['docs/**'] } } : {}, '/nowhere'), signal,
+  }
   broker.open(call)
   return () => broker.end(call)
 }
@@ -30,19 +35,26 @@ describe('the broker', () => {
     open(broker, 'b', 'reader')
     expect(await ask(broker, 'fs.read', 'a', 'docs/x', 'text', null)).toBe('CapabilityDenied')
     expect(await ask(broker, 'fs.read', 'b', 'docs/x', 'text', null)).toBe('NotFound')
-    for (const method of ['fs.write', 'env.get', 'state.read', 'interact', 'tools.call', 'net.fetch', 'shell.run'] as const) {
+    for (const method of [
+      'fs.write', 'env.get', 'state.read', 'interact', 'tools.call', 'net.fetch', 'shell.run',
+    ] as const) {
       expect(await ask(broker, method, 'b', 'x'), method).toBe('CapabilityDenied')
     }
   })
 
   it('names the missing declaration to an author, and an alternative to the caller of a bundled tool', async () => {
-    const tool = toolOf('all', { fs: { read: ['docs/**'] }, net: { hosts: ['example.com', 'localhost:1'] }, shell: [{ cmd: 'git', args: ['log'] }] }, '/nowhere')
+    const tool = toolOf('all', {
+      fs: { read: ['docs/**'] }, net: { hosts: ['example.com', 'localhost:1'] }, shell: [{ cmd: 'git', args: ['log'] }],
+    }, '/nowhere')
     const services = { log: () => undefined, env: new Map(), envDeclared: new Set<string>() }
     const refusals = async (layer: Layer, more: Pick<BrokerRequest, 'code'> = {}): Promise<readonly string[]> => {
-      const broker = new Broker({ tools: [tool], services, limits: DEFAULT_LIMITS, extension: { id: 'x', version: '1.0.0', layer }, ...more }, '/nowhere')
+      const broker = new Broker({
+        tools: [tool], services, limits: DEFAULT_LIMITS, extension: { id: 'x', version: '1.0.0', layer }, ...more,
+      }, '/nowhere')
       broker.open({ callId: 'a', tool, signal: new AbortController().signal })
       return Promise.all([
-        broker.methods['fs.read']('a', '/etc/passwd', 'text', null), broker.methods['net.fetch']('a', 'http://example.com:22/', {}),
+        broker.methods['fs.read']('a', '/etc/passwd', 'text', null),
+        broker.methods['net.fetch']('a', 'http://example.com:22/', {}),
         broker.methods['shell.run']('a', 'rm', []), broker.methods['shell.run']('a', 'git', ['push']),
       ].map((asked) => asked.then(() => 'granted', ({ code, message }: BulkheadError) => `${code}: ${message}`)))
     }
@@ -82,7 +94,9 @@ describe('the broker', () => {
 
   it('counts empty log lines against the limit', async () => {
     const logged: LogEntry[] = []
-    const services = { log: (entry: LogEntry) => void logged.push(entry), env: new Map(), envDeclared: new Set<string>() }
+    const services = {
+      log: (entry: LogEntry) => void logged.push(entry), env: new Map(), envDeclared: new Set<string>(),
+    }
     const broker = new Broker({ tools: [], services, limits: { ...DEFAULT_LIMITS, logBytes: 100 } }, '/nowhere')
     for (let line = 0; line < 1_000; line++) await broker.methods.log(null, 'info', '')
     expect(logged).toHaveLength(100)
@@ -123,9 +137,15 @@ describe('the broker', () => {
       asked.push([callId, name, args])
       return { ok: true } as never
     }
-    const session = { read: async (callId: string) => ({ id: callId, data: null }), write: async (callId: string, data: Json) => void asked.push([callId, data]) }
+    const session = {
+      read: async (callId: string) => ({ id: callId, data: null }),
+      write: async (callId: string, data: Json) => void asked.push([callId, data]),
+    }
     const brokerWith = (services: Partial<CompartmentServices>) => {
-      const broker = new Broker({ tools: [tool], services: { log: () => undefined, env: new Map(), envDeclared: new Set(), ...services }, limits: DEFAULT_LIMITS }, '/nowhere')
+      const broker = new Broker({
+        tools: [tool], services: { log: () => undefined, env: new Map(), envDeclared: new Set(), ...services },
+        limits: DEFAULT_LIMITS,
+      }, '/nowhere')
       broker.open({ callId: '1', hostCallId: 'c', tool, signal: new AbortController().signal })
       return broker
     }
@@ -135,7 +155,9 @@ describe('the broker', () => {
     expect(await broker.methods['session.read']('1')).toEqual({ id: 'c', data: null })
     expect(await ask(broker, 'session.write', '1')).toBe('granted')
     expect(asked).toEqual([['c', 'other', { a: 1 }], ['c', 'other', {}], ['c', null]])
-    for (const name of ['', 'two words', '../other', 'x'.repeat(65), 1, null]) expect(await ask(broker, 'tools.call', '1', name), String(name)).toBe('InputInvalid')
+    for (const name of [
+      '', 'two words', '../other', 'x'.repeat(65), 1, null,
+    ]) expect(await ask(broker, 'tools.call', '1', name), String(name)).toBe('InputInvalid')
     const without = brokerWith({})
     expect(await ask(without, 'tools.call', '1', 'other')).toBe('CapabilityUnavailable')
     expect(await ask(without, 'session.read', '1')).toBe('CapabilityUnavailable')
@@ -143,11 +165,15 @@ describe('the broker', () => {
 
   it('returns only variables that are declared and set', async () => {
     const tool = toolOf('plain')
-    const services = { log: () => undefined, env: new Map([['HOME_PORT', 'Oslo'], ['SECRET', 'x']]), envDeclared: new Set(['HOME_PORT', 'UNSET']) }
+    const services = {
+      log: () => undefined, env: new Map([['HOME_PORT', 'Oslo'], ['SECRET', 'x']]),
+      envDeclared: new Set(['HOME_PORT', 'UNSET']),
+    }
     const broker = new Broker({ tools: [tool], services, limits: DEFAULT_LIMITS }, '/nowhere')
     broker.open({ callId: 'a', tool, signal: new AbortController().signal })
     expect(await broker.methods['env.get']('a', 'HOME_PORT')).toBe('Oslo')
-    expect([await ask(broker, 'env.get', 'a', 'SECRET'), await ask(broker, 'env.get', 'a', 'UNSET')]).toEqual(['EnvNameUndeclared', 'EnvNameNotSet'])
+    expect([await ask(broker, 'env.get', 'a', 'SECRET'), await ask(broker, 'env.get', 'a', 'UNSET')])
+      .toEqual(['EnvNameUndeclared', 'EnvNameNotSet'])
   })
 
   it('hides causes and stack traces from a compartment', async () => {

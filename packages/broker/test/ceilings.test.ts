@@ -14,12 +14,15 @@ import { invocation, newSandbox, requestOf, running } from '../../sandbox/test/f
 import { temporaryFolder } from './fixture.ts'
 
 const EVERYTHING = {
-  fs: { read: ['{workspace}/**'], write: ['{workspace}/**'] }, net: { hosts: ['*', '127.0.0.1:$port', '127.0.0.2:$port'] },
+  fs: { read: ['{workspace}/**'], write: ['{workspace}/**'] },
+  net: { hosts: ['*', '127.0.0.1:$port', '127.0.0.2:$port'] },
   shell: [{ cmd: '*', args: [{ rest: true }] }], capabilities: ['session', 'interact'],
 }
 const SERVICES: CompartmentServices = {
   log: () => undefined, env: new Map([['A', 'a'], ['B', 'b']]), envDeclared: new Set(['A', 'B']),
-  secrets: new Map(['S', 'T'].map((name) => [name, { value: `canary-${name}-0123456789`, hosts: ['*'], commands: ['git'] }])),
+  secrets: new Map(
+    ['S', 'T'].map((name) => [name, { value: `canary-${name}-0123456789`, hosts: ['*'], commands: ['git'] }]),
+  ),
   state: { read: async () => ({ kept: true }), write: async () => undefined },
   session: { read: async () => ({ id: 's', data: null }), write: async () => undefined },
   interact: async () => ({ status: 'rejected' }),
@@ -30,7 +33,9 @@ let port: number
 beforeEach(async () => {
   workspace = await temporaryFolder()
   for (const folder of ['src/deep', 'docs', '.hidden']) mkdirSync(join(workspace, folder), { recursive: true })
-  for (const file of ['src/a.ts', 'src/b.md', 'src/deep/c.ts', 'docs/d.ts', 'e.ts']) writeFileSync(join(workspace, file), `needle in ${file}\n`)
+  for (const file of ['src/a.ts', 'src/b.md', 'src/deep/c.ts', 'docs/d.ts', 'e.ts']) writeFileSync(
+    join(workspace, file), `needle in ${file}\n`,
+  )
   const server = createServer((request, response) => {
     if (request.url === '/away') response.writeHead(302, { location: `http://127.0.0.2:${port}/` })
     response.end('here')
@@ -46,7 +51,9 @@ const filled = <T>(value: T): T => JSON.parse(JSON.stringify(value).replaceAll('
 function toolUnder(ceilings: readonly Ceiling[], requires: JsonObject = EVERYTHING): CompartmentTool {
   const values = { workspace: [workspace] }
   const asked = requirementSet.parse(filled(requires))
-  const own = compileGrant(asked, values, { env: ['A', 'B'], secrets: [{ name: 'S', hosts: ['*'] }, { name: 'T', hosts: ['*'] }], state: ['own'] })
+  const own = compileGrant(asked, values, {
+    env: ['A', 'B'], secrets: [{ name: 'S', hosts: ['*'] }, { name: 'T', hosts: ['*'] }], state: ['own'],
+  })
   const grant = ceilings.reduce((power, ceiling) => narrowPower(power, compileCeiling(filled(ceiling), values)), own)
   return { name: 'run', requires: asked as JsonObject, inputSchema: { type: 'object' }, grant }
 }
@@ -68,9 +75,12 @@ describe('ceilings on files', () => {
     expect(await ask('fs.read', 'src/a.ts', 'text', null)).toBe('needle in src/a.ts\n')
     // The second read uses the compiled patterns.
     expect(await ask('fs.read', 'src/a.ts', 'text', null)).toBe('needle in src/a.ts\n')
-    for (const path of ['e.ts', 'docs/d.ts', '../x', '/etc/passwd', 'src/../e.ts']) expect(await ask('fs.read', path, 'text', null), path).toBe('refused')
+    for (const path of [
+      'e.ts', 'docs/d.ts', '../x', '/etc/passwd', 'src/../e.ts',
+    ]) expect(await ask('fs.read', path, 'text', null), path).toBe('refused')
     expect(await ask('fs.write', 'src/new.ts', 'text', 'x')).not.toBe('refused')
-    for (const path of ['new.ts', 'docs/new.ts', 'srcs/x']) expect(await ask('fs.write', path, 'text', 'x'), path).toBe('refused')
+    for (const path of ['new.ts', 'docs/new.ts', 'srcs/x']) expect(await ask('fs.write', path, 'text', 'x'), path)
+      .toBe('refused')
     expect(await ask('fs.edit', 'docs/d.ts', 'needle', 'x', false)).toBe('refused')
     expect(await ask('fs.remove', 'docs/d.ts')).toBe('refused')
     expect(await ask('fs.stat', 'docs/d.ts')).toBe('refused')
@@ -82,7 +92,9 @@ describe('ceilings on files', () => {
     const ask = under(SRC, { fs: { read: ['**/*.ts'] } })
     const found = async (method: BrokerMethod, ...args: readonly Json[]) => JSON.stringify(await ask(method, ...args))
     expect(await ask('fs.glob', '**', { path: 'src' })).toEqual(['src/a.ts', 'src/deep/c.ts'])
-    for (const text of [await found('fs.find', '**/*', { path: 'src' }), await found('fs.search', 'needle', { path: 'src' })]) {
+    for (const text of [
+      await found('fs.find', '**/*', { path: 'src' }), await found('fs.search', 'needle', { path: 'src' }),
+    ]) {
       expect(text).toContain('a.ts')
       expect(text).toContain('c.ts')
       for (const other of ['b.md', 'd.ts', 'e.ts']) expect(text).not.toContain(other)
@@ -108,8 +120,11 @@ describe('ceilings on hosts', () => {
   })
 
   it('apply to the target of a redirect', async () => {
-    expect(await under({ net: { hosts: ['127.0.0.1:$port'] } })('net.fetch', `http://127.0.0.1:${port}/away`, {})).toBe('refused')
-    expect(await under({ net: { hosts: ['127.0.0.1:$port', '127.0.0.2:$port'] } })('net.fetch', `http://127.0.0.1:${port}/away`, {}))
+    expect(await under({ net: { hosts: ['127.0.0.1:$port'] } })('net.fetch', `http://127.0.0.1:${port}/away`, {}))
+      .toBe('refused')
+    expect(await under({ net: { hosts: ['127.0.0.1:$port', '127.0.0.2:$port'] } })(
+      'net.fetch', `http://127.0.0.1:${port}/away`, {},
+    ))
       .toMatchObject({ status: 200 })
   })
 
@@ -118,12 +133,15 @@ describe('ceilings on hosts', () => {
     const broker = new Broker({ tools: [tool], services: SERVICES, limits: DEFAULT_LIMITS }, workspace)
     onTestFinished(() => broker.close())
     broker.open({ callId: 'c', tool, signal: new AbortController().signal })
-    await expect(broker.methods['net.fetch']('c', `http://localhost:${port}/`, {})).rejects.toMatchObject({ code: 'CapabilityDenied' })
+    await expect(broker.methods['net.fetch']('c', `http://localhost:${port}/`, {}))
+      .rejects.toMatchObject({ code: 'CapabilityDenied' })
   })
 })
 
 describe('ceilings on commands', () => {
-  const LS: Ceiling = { shell: [{ cmd: 'printf', args: [{ wildcard: true }] }], fs: { read: ['src/**'], write: ['src/**'] } }
+  const LS: Ceiling = {
+    shell: [{ cmd: 'printf', args: [{ wildcard: true }] }], fs: { read: ['src/**'], write: ['src/**'] },
+  }
 
   it('narrow * to their own commands and arguments', async () => {
     const ask = under(LS)
@@ -138,7 +156,8 @@ describe('ceilings on commands', () => {
     expect(await ask('shell.pipe', [stage('printf')], {})).toMatchObject({ stdout: 'x' })
     expect(await ask('shell.pipe', [stage('printf'), stage('cat')], {})).toBe('refused')
     expect(await ask('shell.pipe', [stage('printf', { stdout: { path: 'docs/out' } })], {})).toBe('refused')
-    expect(await ask('shell.pipe', [stage('printf', { stdout: { path: 'src/out' } })], {})).toMatchObject({ exits: [{ exitCode: 0 }] })
+    expect(await ask('shell.pipe', [stage('printf', { stdout: { path: 'src/out' } })], {}))
+      .toMatchObject({ exits: [{ exitCode: 0 }] })
     expect(readFileSync(join(workspace, 'src/out'), 'utf8')).toBe('x')
     expect(await ask('shell.run', 'printf', ['x'], { cwd: 'docs' })).toBe('refused')
     expect(await ask('shell.run', 'printf', ['x'], { cwd: 'src' })).toMatchObject({ exitCode: 0 })
@@ -159,20 +178,32 @@ describe('ceilings on variables, secrets, state and capabilities', () => {
 
   it('deny what they do not name', async () => {
     const ask = under({ fs: { read: ['**'] } })
-    for (const [method, ...args] of [['env.get', 'A'], ['secrets.handle', 'S'], ['state.read'], ['state.write', {}], ['session.read']] as const) {
+    for (const [method, ...args] of [
+      ['env.get', 'A'], ['secrets.handle', 'S'], ['state.read'], ['state.write', {}], ['session.read'],
+    ] as const) {
       expect(await ask(method, ...args), method).toBe('refused')
     }
   })
 })
 
-it.each(['inline', 'thread', 'process'] as const)('checks a call against its own narrower grant (%s)', async (placement) => {
+it.each(
+  ['inline', 'thread', 'process'] as const,
+)('checks a call against its own narrower grant (%s)', async (placement) => {
   const tool = toolUnder([])
-  const source = running('return [await runtime.fs.readText("src/a.ts"), await runtime.fs.readText("e.ts").catch((error) => error.code)]')
-  const request = requestOf({ placement: placement === 'inline' ? 'thread' : placement, source, tools: [tool], services: SERVICES })
+  const source = running(
+    'return [await runtime.fs.readText("src/a.ts"), await runtime.fs.readText("e.ts").catch((error) => error.code)]',
+  )
+  const request = requestOf(
+    { placement: placement === 'inline' ? 'thread' : placement, source, tools: [tool], services: SERVICES },
+  )
   const module = { tools: { run: { execute: async (_: unknown, runtime: { fs: { readText(path: string): Promise<string> } }) =>
-    [await runtime.fs.readText('src/a.ts'), await runtime.fs.readText('e.ts').catch((error: BulkheadError) => error.code)] } } }
+    [await runtime.fs.readText('src/a.ts'), await runtime.fs.readText('e.ts').catch(
+      (error: BulkheadError) => error.code,
+    )] } } }
   const session = await newSandbox(workspace).open(placement !== 'inline' ? request
-    : { ...request, placement, extension: { ...request.extension, layer: 'bundled' }, code: { kind: 'module', module: module as never } })
+    : { ...request, placement, extension: { ...request.extension, layer: 'bundled' }, code: {
+      kind: 'module', module: module as never,
+    } })
   expect(await session.call(invocation())).toEqual(['needle in src/a.ts\n', 'needle in e.ts\n'])
   const { grant } = toolUnder([{ fs: { read: ['src/**'] } }])
   expect(await session.call(invocation({}, { grant }))).toEqual(['needle in src/a.ts\n', 'CapabilityDenied'])

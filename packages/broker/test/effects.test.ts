@@ -11,7 +11,8 @@ async function limited(limits: Partial<Record<CallEffect, number>>) {
   const workspace = await temporaryFolder()
   const server = await serve((_request, response) => response.end('x'.repeat(1_000)))
   const tool = toolOf('run', {
-    net: { hosts: [server.place] }, shell: any('cat') as unknown as Json, fs: { read: ['**'], write: ['**'] }, capabilities: ['tools.call'],
+    net: { hosts: [server.place] }, shell: any('cat') as unknown as Json, fs: { read: ['**'], write: ['**'] },
+    capabilities: ['tools.call'],
   }, workspace)
   let nested = 0
   const services = {
@@ -22,14 +23,17 @@ async function limited(limits: Partial<Record<CallEffect, number>>) {
   const calls = ['one', 'two'].map((callId) => ({ callId, tool, signal: new AbortController().signal }))
   for (const call of calls) broker.open(call)
   onTestFinished(() => broker.close())
-  const ask = (method: keyof Broker['methods'], ...args: readonly Json[]): Promise<Json> => broker.methods[method]('one', ...args)
-  const askInAnother = (method: keyof Broker['methods'], ...args: readonly Json[]): Promise<Json> => broker.methods[method]('two', ...args)
+  const ask = (method: keyof Broker['methods'], ...args: readonly Json[]): Promise<Json> =>
+    broker.methods[method]('one', ...args)
+  const askInAnother = (method: keyof Broker['methods'], ...args: readonly Json[]): Promise<Json> =>
+    broker.methods[method]('two', ...args)
   return { ask, askInAnother, url: `${server.base}/`, server, nested: () => nested }
 }
 
 const reached = (limit: CallEffect): object => ({ code: COMPARTMENT_LIMITS[limit].error, data: { limit } })
 const refusal = (promise: Promise<Json>): Promise<unknown> =>
-  promise.then((value) => ({ value }), ({ code, data }: { readonly code: string; readonly data?: Json }) => ({ code, data }))
+  promise.then((value) => ({ value }), ({ code, data }: { readonly code: string; readonly data?: Json }) =>
+    ({ code, data }))
 
 describe('the limits of one call', () => {
   it('reject a write before it exceeds writtenBytes', async () => {

@@ -61,9 +61,17 @@ async function forwarded(given: Json, isThere = true): Promise<InteractionReques
 
 it('rebuilds a question from the known fields of its kind', async () => {
   expect(await forwarded({ kind: 'Ask', prompt: 'Who?', approval: true })).toEqual({ kind: 'Ask', prompt: 'Who?' })
-  expect(await forwarded({ kind: 'Select', prompt: 'Which?', options: [{ label: 'a', extra: 1 }, { label: 'b', description: 'the other' }], multiple: 1 }))
-    .toEqual({ kind: 'Select', prompt: 'Which?', options: [{ label: 'a' }, { label: 'b', description: 'the other' }], multiple: false })
-  expect(await forwarded({ kind: 'Select', prompt: 'Which?', options: Array.from({ length: 100 }, () => ({ label: 'a' })), multiple: true }))
+  expect(await forwarded({
+    kind: 'Select', prompt: 'Which?', options: [{ label: 'a', extra: 1 }, { label: 'b', description: 'the other' }],
+    multiple: 1,
+  }))
+    .toEqual({
+      kind: 'Select', prompt: 'Which?', options: [{ label: 'a' }, { label: 'b', description: 'the other' }],
+      multiple: false,
+    })
+  expect(await forwarded(
+    { kind: 'Select', prompt: 'Which?', options: Array.from({ length: 100 }, () => ({ label: 'a' })), multiple: true },
+  ))
     .toMatchObject({ options: { length: 100 }, multiple: true })
   const longest = { kind: 'Ask', prompt: 'x'.repeat(10_000) } as const
   expect(await forwarded(longest)).toEqual(longest)
@@ -79,14 +87,19 @@ it.each<[string, Json]>([
   ['with a prompt that is too long', { kind: 'Ask', prompt: 'x'.repeat(10_001) }],
   ['without options', { kind: 'Select', prompt: 'Which?', options: [] }],
   ['with options that are not an array', { kind: 'Select', prompt: 'Which?', options: { length: 1 } }],
-  ['with too many options', { kind: 'Select', prompt: 'Which?', options: Array.from({ length: 101 }, () => ({ label: 'a' })) }],
+  ['with too many options', {
+    kind: 'Select', prompt: 'Which?', options: Array.from({ length: 101 }, () => ({ label: 'a' })),
+  }],
   ['with an option that is not an object', { kind: 'Select', prompt: 'Which?', options: ['a'] }],
   ['with an option that is null', { kind: 'Select', prompt: 'Which?', options: [null] }],
-  ['with a description that is not a string', { kind: 'Select', prompt: 'Which?', options: [{ label: 'a', description: 1 }] }],
+  ['with a description that is not a string', {
+    kind: 'Select', prompt: 'Which?', options: [{ label: 'a', description: 1 }],
+  }],
 ])('rejects a question %s', async (_, given) => {
   await expect(forwarded(given)).rejects.toMatchObject({ code: 'InputInvalid' })
 })
 
 it('rejects a question when no person is available', async () => {
-  await expect(forwarded({ kind: 'Ask', prompt: 'Who?' }, false)).rejects.toMatchObject({ code: 'InteractionUnavailable' })
+  await expect(forwarded({ kind: 'Ask', prompt: 'Who?' }, false))
+    .rejects.toMatchObject({ code: 'InteractionUnavailable' })
 })

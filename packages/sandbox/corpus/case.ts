@@ -31,7 +31,9 @@ export type Section = keyof typeof SECTIONS
 /** The result of a step. */
 export type Outcome = { readonly returned: Json } | { readonly refused: ErrorCode }
 
-/** What the host does with the compartment of an attack. `open` always comes first, even if a script does not name it. */
+/**
+ * What the host does with the compartment of an attack. `open` always comes first, even if a script does not name it.
+ */
 export type Step = 'open' | LifecyclePhase | 'call' | 'calls' | 'derive' | 'close' | 'ended' | 'reopen'
 
 export interface Attack {

@@ -12,7 +12,9 @@ export async function readRecord(): Promise<Record> {
 }
 
 export async function writeRecord(record: Record): Promise<void> {
-  await writeFile(FILE, `${JSON.stringify(record, null, 2).replace(/\[[\d\s,]+\]/g, (list) => list.replace(/\s+/g, ' '))}\n`)
+  await writeFile(
+    FILE, `${JSON.stringify(record, null, 2).replace(/\[[\d\s,]+\]/g, (list) => list.replace(/\s+/g, ' '))}\n`,
+  )
 }
 
 /** The part of the security page between the markers. Throws if they are missing. */

@@ -19,7 +19,8 @@ export function renderSection(record: Record): string {
     '',
     'Attacks that a thread does not contain:',
     '',
-    ...Object.entries(record.notContainedInThread).map(([id, what]) => `- ${id}: ${attackOf(Number(id)).title}; ${what}`),
+    ...Object.entries(record.notContainedInThread)
+      .map(([id, what]) => `- ${id}: ${attackOf(Number(id)).title}; ${what}`),
     '',
     'Contained only if the system has a path for every open descriptor, as Linux has in /proc. On other systems a short race',
     `remains: ${listed(descriptorPathsOnly)}.`,
@@ -37,13 +38,16 @@ export function renderSection(record: Record): string {
     'The gate alone contains these, which succeed against a host that exposes an object with plain Comlink or accepts messages of',
     `a thread unchecked: ${ranges(ON_GATE.map(({ id }) => id))}.`,
     '',
-    `Attacks ${ranges(ON_PACKAGES)} target packages, manifests and project layers. They are in \`packages/loader/corpus\`.`,
+    `Attacks ${ranges(
+      ON_PACKAGES,
+    )} target packages, manifests and project layers. They are in \`packages/loader/corpus\`.`,
     `Attacks ${ranges(ON_HOST)} target the host itself. They are in \`packages/host/corpus\`.`,
     '',
   ].join('\n')
 }
 
-const sections = (Object.keys(SECTIONS) as Section[]).filter((section) => ATTACKS.some((attack) => attack.section === section))
+const sections = (Object.keys(SECTIONS) as Section[]).filter((section) =>
+  ATTACKS.some((attack) => attack.section === section))
 const descriptorPathsOnly = ATTACKS.filter(({ where }) => where === 'descriptor paths')
 const namespacesOnly = ATTACKS.filter(({ where }) => where === 'namespaces')
 const listed = (attacks: readonly Attack[]): string => attacks.map(({ id, title }) => `${id} (${title})`).join(', ')
@@ -61,7 +65,9 @@ function layersOf(section: Section, { withoutLockdown, withoutPermission }: Reco
     const here = attacks.map(({ id }) => id).filter((id) => reaching.includes(id))
     return here.length === 0 ? String(attacks.length) : `${attacks.length - here.length} (not ${ranges(here)})`
   }
-  const cells = [withoutPermission.process, withoutPermission.thread, withoutLockdown.process, withoutLockdown.thread].map(cell)
+  const cells = [
+    withoutPermission.process, withoutPermission.thread, withoutLockdown.process, withoutLockdown.thread,
+  ].map(cell)
   return `| ${section} | ${SECTIONS[section]} | ${attacks.length} | ${cells.join(' | ')} |`
 }
 

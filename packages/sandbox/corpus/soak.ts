@@ -24,7 +24,8 @@ function report(observation: Observation): void {
   const required = attack.placements.includes(placement)
   const word = faults.length === 0 ? 'contained' : required ? 'NOT CONTAINED' : 'not contained, need not be'
   if (faults.length > 0 && required) wrong++
-  print(`${String(id).padStart(3)}  ${placement.padEnd(7)}  ${`${tookMs} ms`.padStart(9)}  ${word.padEnd(26)}  ${attack.title}`)
+  const columns = [String(id).padStart(3), placement.padEnd(7), `${tookMs} ms`.padStart(9), word.padEnd(26)]
+  print(`${columns.join('  ')}  ${attack.title}`)
   for (const fault of faults) print(`${' '.repeat(26)}${fault}`)
 }
 
@@ -49,7 +50,8 @@ async function compare(measured: Record): Promise<void> {
   for (const part of ['notContainedInThread', 'withoutLockdown', 'withoutPermission'] as const) {
     if (isDeepStrictEqual(measured[part], recorded[part])) continue
     wrong++
-    print(`${part} is recorded as ${JSON.stringify(recorded[part])}\n  and was measured as ${JSON.stringify(measured[part])}`)
+    const [before, now] = [recorded[part], measured[part]].map((value) => JSON.stringify(value))
+    print(`${part} is recorded as ${before}\n  and was measured as ${now}`)
   }
 }
 

@@ -11,7 +11,9 @@ export default { tools: { run: { async execute({ what, text }, runtime) {
     case 'echo': return text
     case 'talk': runtime.progress('one'); await runtime.state.write(text); return await runtime.state.read()
     case 'throw': throw new RangeError(text)
-    case 'wait': return await new Promise((_, reject) => runtime.signal.addEventListener('abort', () => reject(runtime.signal.reason)))
+    case 'wait':
+      return await new Promise((_, reject) =>
+        runtime.signal.addEventListener('abort', () => reject(runtime.signal.reason)))
     case 'ignore': for (;;) await sleep(5)
     case 'spin': for (;;);
     case 'crash': setTimeout(() => { throw new Error(text) }, 1); return await sleep(1e6)
@@ -32,13 +34,16 @@ export interface Errand {
 }
 
 /** How a call may end when another call ends its compartment. */
-export const COLLATERAL: readonly ErrorCode[] = ['CompartmentCrashed', 'CompartmentKilled', 'CompartmentGone', 'CompartmentStartFailed', 'NoPlaceFree']
+export const COLLATERAL: readonly ErrorCode[] = [
+  'CompartmentCrashed', 'CompartmentKilled', 'CompartmentGone', 'CompartmentStartFailed', 'NoPlaceFree',
+]
 
 const CANCELLED = new BulkheadError('ToolCancelled', 'The caller has changed its mind.')
 const LATE = new BulkheadError('ExecutionTimeout', 'The deadline is over.')
 
 const KINDS: readonly (readonly [weight: number, what: string])[] = [
-  [50, 'echo'], [20, 'talk'], [8, 'throw'], [12, 'wait'], [1.5, 'ignore'], [1, 'spin'], [2, 'crash'], [1.5, 'exit'], [1, 'killed'],
+  [50, 'echo'], [20, 'talk'], [8, 'throw'], [12, 'wait'], [1.5, 'ignore'], [1, 'spin'], [2, 'crash'], [1.5, 'exit'],
+  [1, 'killed'],
 ]
 
 export function someErrand(random: Random): Errand {
@@ -50,7 +55,10 @@ export function someErrand(random: Random): Errand {
     case 'echo':
     case 'talk':
       return random.chance(0.1)
-        ? { args, answer: text, giveUp: { ...giveUp, afterMs: random.below(3) }, codes: [giveUp.reason.code], killsSome: false }
+        ? {
+          args, answer: text, giveUp: { ...giveUp, afterMs: random.below(3) }, codes: [giveUp.reason.code],
+          killsSome: false,
+        }
         : { args, answer: text, codes: [], killsSome: false }
     case 'throw':
       return { args, codes: ['ToolExecutionFailed'], killsSome: false }

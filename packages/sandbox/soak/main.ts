@@ -42,7 +42,9 @@ const faults = [
   ...(report.settled === calls ? [] : [`${calls} calls settled ${report.settled} times`]),
 ]
 const seconds = Math.round((performance.now() - began) / 1_000)
-process.stdout.write(`${JSON.stringify({ seed, calls, compartments, seconds, ...report, before, after, faults }, null, 2)}\n`)
+process.stdout.write(
+  `${JSON.stringify({ seed, calls, compartments, seconds, ...report, before, after, faults }, null, 2)}\n`,
+)
 process.exitCode = faults.length === 0 ? 0 : 1
 
 /** Goes to stderr, because only the report is written to stdout. */

@@ -4,7 +4,9 @@ import { parseArgs } from 'node:util'
 import { checkPackets } from '../test/gate-property/check-packets.ts'
 
 const { values } = parseArgs({
-  options: { packets: { type: 'string', default: '100000' }, seed: { type: 'string', default: `${Date.now() % 2 ** 32}` } },
+  options: {
+    packets: { type: 'string', default: '100000' }, seed: { type: 'string', default: `${Date.now() % 2 ** 32}` },
+  },
 })
 const packets = Number(values.packets)
 await checkPackets(packets, Number(values.seed)).catch((error: unknown) => {

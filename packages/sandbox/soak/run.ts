@@ -34,7 +34,8 @@ const AT_ONCE_PER_COMPARTMENT = 2
 export async function soak({ calls, compartments, seed, os, onCall }: SoakOptions): Promise<SoakReport> {
   const random = new Random(seed)
   const sandbox: PooledSandbox = createSandbox({ workspace: '/', os })
-  const slots = Array.from({ length: compartments }, (_, n) => new Slot(sandbox, n % 2 === 0 ? 'process' : 'thread', `soak-${n}`))
+  const slots = Array.from({ length: compartments }, (_, n) =>
+    new Slot(sandbox, n % 2 === 0 ? 'process' : 'thread', `soak-${n}`))
   const ends = new Map<string, number>()
   const faults: string[] = []
   /** Lives as long as the run, like that of a session: no listener may stay attached to it. */
@@ -54,7 +55,9 @@ export async function soak({ calls, compartments, seed, os, onCall }: SoakOption
         settled++
         const code = BulkheadError.is(error) ? error.code : undefined
         end(`not opened: ${code}`)
-        if (code === undefined || !COLLATERAL.includes(code)) faults.push(`no compartment for call ${number}: ${String(error)}`)
+        if (code === undefined || !COLLATERAL.includes(code)) faults.push(
+          `no compartment for call ${number}: ${String(error)}`,
+        )
       })
       if (session === undefined) continue
       if (errand.killsSome) killed += killOne(random)
@@ -103,7 +106,9 @@ async function run(session: CompartmentSession, errand: Errand, number: number, 
   const onProgress = (): void => void (times > 0 && lateProgress++)
   let outcome: { readonly value: Json } | { readonly error: unknown }
   try {
-    outcome = { value: await session.call({ callId: `c${number}`, tool: 'run', args, signal, onProgress }).finally(() => times++) }
+    outcome = {
+      value: await session.call({ callId: `c${number}`, tool: 'run', args, signal, onProgress }).finally(() => times++),
+    }
   } catch (error) {
     outcome = { error }
   }
@@ -112,7 +117,10 @@ async function run(session: CompartmentSession, errand: Errand, number: number, 
   const late = lateProgress > 0 ? { fault: 'sent progress after its end' } : {}
   if ('value' in outcome) {
     const right = args.what === 'talk' ? typeof outcome.value === 'string' : outcome.value === answer
-    return { times, how: 'answered', ...late, ...(!right && { fault: `answered ${JSON.stringify(outcome.value)?.slice(0, 100)}` }) }
+    return {
+      times, how: 'answered', ...late,
+      ...(!right && { fault: `answered ${JSON.stringify(outcome.value)?.slice(0, 100)}` }),
+    }
   }
   const { error } = outcome
   if (!BulkheadError.is(error)) return { times, how: 'unknown error', fault: `failed with ${String(error)}` }

@@ -72,6 +72,7 @@ export async function tracesLeft(before?: Traces, growth = 1): Promise<Traces> {
   for (;;) {
     await sleep(100)
     const traces = look()
-    if (before === undefined || leftovers(before, traces, growth).length === 0 || performance.now() > until) return traces
+    const isOver = before === undefined || leftovers(before, traces, growth).length === 0
+    if (isOver || performance.now() > until) return traces
   }
 }

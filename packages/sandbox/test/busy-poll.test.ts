@@ -85,7 +85,9 @@ test('there is no busy poll for a message that has arrived', async () => {
 test.each([true, false])('a link polls only if it may: %s', async (busyPoll) => {
   const { port1, port2 } = new MessageChannel()
   const link = (transport: Transport, may: boolean): links.Link =>
-    new Link(transport, { inspector: TRUSTING, maxMessageBytes: 1_000, maxQueuedBytes: Infinity, busyPoll: may, closed: () => undefined })
+    new Link(transport, {
+      inspector: TRUSTING, maxMessageBytes: 1_000, maxQueuedBytes: Infinity, busyPoll: may, closed: () => undefined,
+    })
   const asking = new Remote(link(portTransport(port1), false).call)
   expose({ ping: () => 'pong' }, link(portTransport(port2), busyPoll).call)
   // A port keeps the loop turning too, now and then for one turn.

@@ -10,7 +10,9 @@ import { ScriptedPeer } from './scripted-peer.ts'
 type Name = keyof CompartmentLimits
 type Provoked = Promise<BulkheadError | LogEntry>
 
-const inProcess = (source: string, limits: Partial<CompartmentLimits>): CompartmentRequest & { readonly logged: LogEntry[] } =>
+const inProcess = (
+  source: string, limits: Partial<CompartmentLimits>,
+): CompartmentRequest & { readonly logged: LogEntry[] } =>
   requestOf({ placement: 'process', source, limits })
 
 /** The error that the caller of a tool with this body gets. */

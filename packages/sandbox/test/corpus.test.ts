@@ -22,7 +22,8 @@ const byKey = (observations: readonly Observation[]): ReadonlyMap<string, Observ
   new Map(observations.map((one) => [key(one.id, one.placement), one]))
 /** The first few of each section. */
 const sampleOf = (attacks: readonly Attack[], count: number): readonly Attack[] =>
-  [...Map.groupBy(attacks.filter(({ lucky }) => !lucky), ({ section }) => section).values()].flatMap((all) => all.slice(0, count))
+  [...Map.groupBy(attacks.filter(({ lucky }) => !lucky), ({ section }) => section).values()].flatMap((all) =>
+    all.slice(0, count))
 /**
  * The attacks that also run in a thread: a sample of each section that a thread must contain. All attacks run in a
  * process; `pnpm soak` runs all of them in both.
@@ -65,11 +66,16 @@ describe('an attack', () => {
   beforeAll(async () => {
     const runs = [['process', ATTACKS_HERE], ['thread', IN_THREAD]] as const
     const all: Observation[] = []
-    for (const [placement, attacks] of runs) all.push(...await runAttacks({ attacks, placements: [placement], lanes: LANES }))
+    for (const [placement, attacks] of runs) all.push(
+      ...await runAttacks({ attacks, placements: [placement], lanes: LANES }),
+    )
     seen = byKey(all)
   })
 
-  const required = [...ATTACKS_HERE.map((attack) => ['process', attack] as const), ...IN_THREAD.map((attack) => ['thread', attack] as const)]
+  const required = [
+    ...ATTACKS_HERE.map((attack) => ['process', attack] as const),
+    ...IN_THREAD.map((attack) => ['thread', attack] as const),
+  ]
     .map(([placement, { id, title }]) => [key(id, placement), title, id] as const)
 
   it.each(required)('%s is contained: %s', (name, _title, id) => {
@@ -94,7 +100,9 @@ describe('the same code', () => {
   })
 
   it('is tried in every section that the worker or the gate confines', () => {
-    expect([...new Set(sample.map(({ section }) => section))]).toEqual(['A', 'B', 'C', 'D', 'E', 'F', 'G', 'H', 'I', 'J', 'K',
+    expect([
+      ...new Set(sample.map(({ section }) => section)),
+    ]).toEqual(['A', 'B', 'C', 'D', 'E', 'F', 'G', 'H', 'I', 'J', 'K',
       'L', 'M', 'N', 'R'])
   })
 })
@@ -109,8 +117,9 @@ describe('a single layer', () => {
 
   it.each([['lockdown', 'withoutPermission', 'native'], ['permission', 'withoutLockdown', 'lockdown']] as const)(
     'the %s alone contains what the security page says', async (_layer, recorded, gone) => {
-      const observations = await runAttacks({ attacks: sample, placements: ['thread'], layers: WITHOUT[gone], lanes: LANES,
-        apart: true })
+      const observations = await runAttacks({
+        attacks: sample, placements: ['thread'], layers: WITHOUT[gone], lanes: LANES, apart: true,
+      })
       const reaching = observations.filter(reached).map(({ id }) => id).toSorted((one, other) => one - other)
       const ids = new Set(sample.map(({ id }) => id))
       expect(reaching).toEqual(record[recorded].thread.filter((id) => ids.has(id)))
@@ -124,10 +133,13 @@ describe('the effect of an attack on the host', () => {
 
   it('is recorded with all possible results only where it depends on chance', () => {
     expect(ATTACKS.filter(({ fates, placements }) => fates.length > 0 && placements.includes('thread'))).toEqual([])
-    const [swollen, stuck, died] = [{ kind: 'swollen', megabytes: 1_000 }, { kind: 'stuck' }, { kind: 'died', how: '' }] as const
+    const [swollen, stuck, died] = [
+      { kind: 'swollen', megabytes: 1_000 }, { kind: 'stuck' }, { kind: 'died', how: '' },
+    ] as const
     const either = 'takes memory of the host or cannot be ended'
     expect([swollen, stuck, died].map((fate) => fateOf(seen(206, fate)))).toEqual([either, either, 'ends the host'])
-    expect([swollen, stuck].map((fate) => fateOf(seen(215, fate)))).toEqual(['takes memory of the host', 'cannot be ended'])
+    expect([swollen, stuck].map((fate) => fateOf(seen(215, fate))))
+      .toEqual(['takes memory of the host', 'cannot be ended'])
   })
 })
 

@@ -188,7 +188,8 @@ describe.each(REMOTE)('an idle compartment in a %s', (placement) => {
     for (const turns of [0, 1, 3, 10, 30, 100, 300, 1_000]) {
       const session = await sandbox.open(requestOf({ placement, source: PHASES }))
       await session.lifecycle('init').catch(() => undefined)
-      const call = session.deriveApprovalKey('run', {}, new AbortController().signal).catch((error: BulkheadError) => error.code)
+      const call = session.deriveApprovalKey('run', {}, new AbortController().signal)
+        .catch((error: BulkheadError) => error.code)
       for (let turn = 0; turn < turns; turn++) await new Promise((resolve) => setImmediate(resolve))
       await session.close()
       expect(['key 1', 'CompartmentKilled']).toContain(await call)
@@ -198,7 +199,9 @@ describe.each(REMOTE)('an idle compartment in a %s', (placement) => {
     expect(sandbox.census()[placement].used).toBe(0)
   })
 
-  it.each([undefined, 60_000])('has ended before `quiet` resolves if a cancelled call kills it: idleMs %s', async (idleMs) => {
+  it.each([
+    undefined, 60_000,
+  ])('has ended before `quiet` resolves if a cancelled call kills it: idleMs %s', async (idleMs) => {
     const session = await pooled(idleMs === undefined ? {} : { idleMs }).open(
       requestOf({ placement, source: running('for (;;);'), limits: { graceMs: 20 } }))
     const given = new AbortController()

@@ -3,7 +3,9 @@ import { describe, expect, it } from 'vitest'
 import { invocation, newSandbox, refusal, REMOTE, requestOf, running } from './fixture.ts'
 
 describe.each(REMOTE)('an uncaught error in a %s', (placement) => {
-  const reported = async (thrown: string): Promise<{ readonly code: string; readonly message: string; readonly data: Json | undefined }> => {
+  const reported = async (
+    thrown: string,
+  ): Promise<{ readonly code: string; readonly message: string; readonly data: Json | undefined }> => {
     const source = running(`setTimeout(() => { throw ${thrown} }); await new Promise(() => undefined)`)
     const session = await newSandbox().open(requestOf({ placement, source }))
     return refusal(session.call(invocation()))

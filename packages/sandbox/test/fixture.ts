@@ -85,7 +85,8 @@ export function invocation(args: JsonObject = {}, more: Partial<ToolInvocation> 
 }
 
 /** An extension with one tool `run` of this body; `args` and `runtime` are in scope. */
-export const running = (body: string): string => `export default { tools: { run: { async execute(args, runtime) { ${body} } } } }`
+export const running = (body: string): string =>
+  `export default { tools: { run: { async execute(args, runtime) { ${body} } } } }`
 
 /** The BulkheadError that the promise rejects with. Throws when it resolves, or rejects with another error. */
 export async function refusal(promise: Promise<unknown>): Promise<BulkheadError> {

@@ -69,7 +69,10 @@ it('rejects a frame whose strings are longer than the frame', () => {
   expect(() => decode(new FrameDecoder(100), [bytes(4 + SEVERAL, 1)])).toThrow(why)
   expect(() => decode(new FrameDecoder(100), [bytes(8 + SEVERAL, 0xffff_ffff, 0)])).toThrow(why)
   expect(() => decode(new FrameDecoder(100), [bytes(8 + SEVERAL, 5 + SEVERAL, 0)])).toThrow(why)
-  expect(() => decode(new FrameDecoder(100), [bytes(8 + SEVERAL, 2, 0).subarray(0, 6), bytes(8 + SEVERAL, 2, 0).subarray(6)])).toThrow(why)
+  expect(
+    () => decode(new FrameDecoder(100), [bytes(8 + SEVERAL, 2, 0).subarray(0, 6), bytes(8 + SEVERAL, 2, 0)
+      .subarray(6)]),
+  ).toThrow(why)
   expect(() => decode(new FrameDecoder(100), [Buffer.concat([bytes(2 + SEVERAL), Buffer.alloc(2)])])).toThrow(why)
 })
 
@@ -91,7 +94,9 @@ it('returns well-formed strings for any bytes, or throws its own error', () => {
 
 it('leaks nothing of earlier frames through a pooled buffer', () => {
   const decoder = new FrameDecoder(1_000_000)
-  for (const texts of [['a'.repeat(100_000), 'b'.repeat(50_000)], ['c'.repeat(20_000)], ['\u20ac'.repeat(40_000), '']]) {
+  for (const texts of [
+    ['a'.repeat(100_000), 'b'.repeat(50_000)], ['c'.repeat(20_000)], ['\u20ac'.repeat(40_000), ''],
+  ]) {
     const frame = encodeFrame(texts)
     expect(decode(decoder, [frame.subarray(0, 1_000), frame.subarray(1_000)])).toEqual([texts])
   }

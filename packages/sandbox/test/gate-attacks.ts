@@ -23,7 +23,9 @@ export const REQUESTS: Readonly<Record<string, unknown>> = {
   'that constructs, in the form of Comlink': [
     'broker', { id: '1', type: 'CONSTRUCT', path: ['constructor', 'constructor'] },
   ],
-  'that sets, in the form of Comlink': { id: '1', type: 'SET', path: ['__proto__', 'polluted'], value: { type: 'RAW', value: 1 } },
+  'that sets, in the form of Comlink': {
+    id: '1', type: 'SET', path: ['__proto__', 'polluted'], value: { type: 'RAW', value: 1 },
+  },
   'with a number for arguments': request({ args: 5 }),
   'with an object for arguments': request({ args: { length: 1, 0: 'c' } }),
   'with a string for arguments': request({ args: 'cx' }),

@@ -200,7 +200,10 @@ describe('the gate', () => {
     const message = fc.oneof(
       fc.tuple(fc.constantFrom(1, 2, 3), fc.constantFrom<unknown>(7, 8), value),
       fc.tuple(fc.constantFrom(1, 2, 3), fc.constantFrom<unknown>(7, 8), fc.constantFrom('progress', 'env.get'), value),
-      fc.tuple(fc.constant(3), fc.constantFrom<unknown>(7, 8), fc.constant('update'), fc.array(value), fc.array(value, { maxLength: 2 })),
+      fc.tuple(
+        fc.constant(3), fc.constantFrom<unknown>(7, 8), fc.constant('update'), fc.array(value),
+        fc.array(value, { maxLength: 2 }),
+      ),
       value,
     )
     const texts = fc.oneof(

@@ -9,7 +9,9 @@ import { running, temporaryFolder } from './fixture.ts'
 const HOST = fileURLToPath(new URL('./fixtures/flagged-host.ts', import.meta.url))
 
 /** The results of a compartment in a process and in a thread, in a host that was started with these flags. */
-async function hosted(flags: readonly string[], body: string, env: NodeJS.ProcessEnv = {}): Promise<readonly [unknown, unknown]> {
+async function hosted(
+  flags: readonly string[], body: string, env: NodeJS.ProcessEnv = {},
+): Promise<readonly [unknown, unknown]> {
   const args = ['--no-warnings', ...flags, HOST, running(body), 'process', 'thread']
   const { stdout } = await promisify(execFile)(process.execPath, args, { env: { ...process.env, ...env } })
   return JSON.parse(stdout) as [unknown, unknown]

@@ -76,7 +76,10 @@ describe.each(REMOTE)('a hostile extension in a %s', (placement) => {
     ['exits', 'process.exit(3)', /code 3/],
     ['throws without a catch', 'await new Promise(() => setTimeout(() => { throw new Error("boom") }))', /boom/],
     ['leaves a rejection unhandled', 'Promise.reject(new Error("left")); await new Promise(() => {})', /left/],
-    ['throws null without a catch', 'await new Promise(() => setTimeout(() => { throw null }))', /crashed: uncaught error/],
+    [
+      'throws null without a catch', 'await new Promise(() => setTimeout(() => { throw null }))',
+      /crashed: uncaught error/,
+    ],
   ])('that %s ends only its own compartment', async (_what, body, message) => {
     const { session, neighbourAnswers } = await hostile(placement, running(body))
     const error = await refusal(session.call(invocation()))

@@ -52,7 +52,9 @@ const counted = (transport: Transport): Transport & { packets: number } => ({
   close: () => transport.close(),
 })
 
-const link = (transport: Transport, closed: (reason?: unknown) => void = () => undefined, maxQueuedBytes = Infinity): Link =>
+const link = (
+  transport: Transport, closed: (reason?: unknown) => void = () => undefined, maxQueuedBytes = Infinity,
+): Link =>
   new Link(transport, { inspector: TRUSTING, maxMessageBytes: 20 * 1024 * 1024, maxQueuedBytes, closed })
 
 describe.each(Object.keys(pairs))('a link over a %s', (kind) => {

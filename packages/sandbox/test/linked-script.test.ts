@@ -14,7 +14,8 @@ const run = (modules: readonly SourceModule[]): unknown => runInNewContext(
 describe('modules linked to one script', () => {
   it('can use all forms of import and export that our sources have', () => {
     const base = moduleOf('/base.js', [
-      'export const one = 1', 'export let two = 2', 'export function three() { return 3 }', 'export async function four() {}',
+      'export const one = 1', 'export let two = 2', 'export function three() { return 3 }',
+      'export async function four() {}',
       'export function* five() {}', 'export class Six {}', 'const seven = 7', 'export { seven, seven as eight };',
     ].join('\n'))
     const user = moduleOf('/user.js', [
@@ -26,7 +27,8 @@ describe('modules linked to one script', () => {
       "export const seen = [path.name, glue('a', 'b'), Object.keys(all), one, drei()]",
     ].join('\n'), { './base.js': '/base.js' })
     expect(run([base, user])).toEqual({
-      seen: ['node:path', 'a/b', ['one', 'two', 'three', 'four', 'five', 'Six', 'seven', 'eight'], 1, 3], zwei: 2, eight: 7,
+      seen: ['node:path', 'a/b', ['one', 'two', 'three', 'four', 'five', 'Six', 'seven', 'eight'], 1, 3], zwei: 2,
+      eight: 7,
     })
     expect(new Set(exportsOf(user.text))).toEqual(new Set(['seen', 'zwei', 'eight']))
   })
@@ -54,7 +56,9 @@ describe('modules linked to one script', () => {
     expect(linkedScript([moduleOf('/a.js', text)])).toContain(text)
   })
 
-  it.each(['export default 1', 'export * from "./b.js"', 'export const { a } = {}', 'import a from "c" with { type: "json" }'])(
+  it.each([
+    'export default 1', 'export * from "./b.js"', 'export const { a } = {}', 'import a from "c" with { type: "json" }',
+  ])(
     'are refused in a form that is not known: %s',
     (text) => {
       expect(() => linkedScript([moduleOf('/odd.js', text)]))

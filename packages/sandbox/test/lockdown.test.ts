@@ -5,9 +5,11 @@ import { ALLOWED_GLOBALS } from '../src/worker/allow-list.ts'
 import { invocation, newSandbox, requestOf, REMOTE, running } from './fixture.ts'
 
 const ABSENT = [
-  'process.binding', 'process._linkedBinding', 'process.getBuiltinModule', 'process.dlopen', 'process.kill', 'process.report',
+  'process.binding', 'process._linkedBinding', 'process.getBuiltinModule', 'process.dlopen', 'process.kill',
+  'process.report',
   'process.mainModule', 'process.stdout', 'process.permission', 'process.on', 'fetch', 'WebSocket', 'EventSource',
-  'BroadcastChannel', 'MessageChannel', 'MessagePort', 'navigator', 'localStorage', 'sessionStorage', 'SharedArrayBuffer',
+  'BroadcastChannel', 'MessageChannel', 'MessagePort', 'navigator', 'localStorage', 'sessionStorage',
+  'SharedArrayBuffer',
   'Atomics', 'CompressionStream', 'Blob', 'File', 'crypto.subtle', 'PerformanceObserver', 'require', 'module',
   'URL.createObjectURL', 'console._stdout',
 ]
@@ -116,7 +118,9 @@ describe.each(REMOTE)('code in a %s', (placement) => {
         String(failure), failure.name, new List(1, 2, 3).last, String(new Old()), fired, Object.keys(plain), read,
         inspect({ a: 1 }), path.join('a', 'b'),
       ]
-    `, imports)).toEqual(['printed', 'Failure', 3, 'old', 2, ['constructor', 'hasOwnProperty', 'valueOf'], ['s'], '{ a: 1 }', 'a/b'])
+    `, imports)).toEqual([
+      'printed', 'Failure', 3, 'old', 2, ['constructor', 'hasOwnProperty', 'valueOf'], ['s'], '{ a: 1 }', 'a/b',
+    ])
   })
 
   it('has all kinds of web streams', async () => {

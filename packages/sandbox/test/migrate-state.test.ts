@@ -33,7 +33,10 @@ describe.each(REMOTE)('migrateState in a %s', (placement) => {
     const answer = codeOf(session.migrateState(OLD, late.signal))
     late.abort(new BulkheadError('SlotMigrationFailed', 'migrateState took too long.'))
     expect(await answer).toBe('SlotMigrationFailed')
-    expect(await session.ended).toMatchObject({ kind: 'failed', error: { code: 'CompartmentKilled', message: expect.stringMatching(/was ended because it did not stop\. migrateState took too long\.$/) } })
+    expect(await session.ended).toMatchObject({ kind: 'failed', error: {
+      code: 'CompartmentKilled',
+      message: expect.stringMatching(/was ended because it did not stop\. migrateState took too long\.$/),
+    } })
   })
 
   it('must be a function', async () => {

@@ -5,7 +5,8 @@ import type { RequestOptions } from './fixture.ts'
 
 // (module (func (export "answer") (result i32) i32.const 42))
 const WASM = Uint8Array.from([
-  0, 0x61, 0x73, 0x6d, 1, 0, 0, 0, 1, 5, 1, 0x60, 0, 1, 0x7f, 3, 2, 1, 0, 7, 10, 1, 6, 0x61, 0x6e, 0x73, 0x77, 0x65, 0x72, 0, 0,
+  0, 0x61, 0x73, 0x6d, 1, 0, 0, 0, 1, 5, 1, 0x60, 0, 1, 0x7f, 3, 2, 1, 0, 7, 10, 1, 6, 0x61, 0x6e, 0x73, 0x77, 0x65,
+  0x72, 0, 0,
   10, 6, 1, 4, 0, 0x41, 0x2a, 0x0b,
 ])
 
@@ -39,7 +40,8 @@ describe.each(REMOTE)('imports in a %s', (placement) => {
 
   it('load files with any name', async () => {
     const names = [
-      'vendor/@scope/x.js', 'a+b.js', '[id].js', '$a,b;c=d&e.js', "it's a (b)!~*.js", '{a}^`|b.js', 'gr\u00fc\u00dfe.js', 'a:b.js', '..c.js',
+      'vendor/@scope/x.js', 'a+b.js', '[id].js', '$a,b;c=d&e.js', "it's a (b)!~*.js", '{a}^`|b.js',
+      'gr\u00fc\u00dfe.js', 'a:b.js', '..c.js',
     ]
     const escaped = [['100%.js', './100%25.js'], ['a#b?c.js', './a%23b%3Fc.js'], ['d e.js', './d%20e.js']] as const
     const asked = [...names.map((name) => `./${name}`), ...escaped.map(([, specifier]) => specifier)]
@@ -85,7 +87,8 @@ describe.each(REMOTE)('imports in a %s', (placement) => {
       'text.txt': 'x',
     })
     const denied = [
-      'node:fs', 'fs', 'node:fs/promises', 'node:worker_threads', 'node:module', 'node:process', 'process', 'node:sqlite',
+      'node:fs', 'fs', 'node:fs/promises', 'node:worker_threads', 'node:module', 'node:process', 'process',
+      'node:sqlite',
       'node:test', 'node:%66s', 'node:FS',
     ]
     const missing = [

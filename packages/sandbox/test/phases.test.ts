@@ -31,7 +31,10 @@ describe.each(PLACEMENTS)('the phases of an extension in the placement %s', (pla
     await session.lifecycle('init')
     await session.lifecycle('activate')
     expect(asked).toEqual([
-      [null, { kind: 'Auth.DeviceCode', url: 'https://example.com/device', code: 'AB-12', expiresAt: '2030-01-01T00:00:00.000Z' }],
+      [null, {
+        kind: 'Auth.DeviceCode', url: 'https://example.com/device', code: 'AB-12',
+        expiresAt: '2030-01-01T00:00:00.000Z',
+      }],
       [null, { kind: 'Auth.Password', prompt: 'Token?' }],
     ])
     expect(await session.call(invocation())).toBe('hunter2')

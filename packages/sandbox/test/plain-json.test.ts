@@ -45,7 +45,8 @@ describe('a value of an extension', () => {
   it('is accepted up to its limits', () => {
     const fits = (value: unknown) => toPlainJson(value, LIMITS).ok
     expect([
-      fits(JSON.parse(`${'['.repeat(8)}${']'.repeat(8)}`)), fits(Array.from({ length: 99 }, () => 0)), fits('x'.repeat(997)), fits('x'.repeat(998)),
+      fits(JSON.parse(`${'['.repeat(8)}${']'.repeat(8)}`)), fits(Array.from({ length: 99 }, () => 0)),
+      fits('x'.repeat(997)), fits('x'.repeat(998)),
     ]).toEqual([true, true, true, false])
   })
 

@@ -23,7 +23,10 @@ const GAPS: readonly Gap[] = [
   { placement: 'thread', file: 'lockdown.ts', line: "process.permission.drop('fs.read')", found: /can be opened/ },
   ...REMOTE.flatMap((placement): readonly Gap[] => [
     { placement, file: 'lockdown.ts', line: 'trimProcess()', found: /process\.\w+ is still there/ },
-    { placement, file: 'lockdown.ts', line: 'freezeIntrinsics([', instead: 'void ([', found: /a prototype can be changed/ },
+    {
+      placement, file: 'lockdown.ts', line: 'freezeIntrinsics([', instead: 'void ([',
+      found: /a prototype can be changed/,
+    },
     {
       placement, file: 'main.ts', line: 'lockDown({', instead: '((_options) => undefined)({',
       found: /is still there|can be/,

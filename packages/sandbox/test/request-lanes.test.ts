@@ -16,7 +16,9 @@ function setUp() {
   const begun: { readonly end: (value: Json) => void; readonly fail: (error: Error) => void }[] = []
   const wire = { queuedBytes: 0 }
   const read = (): Promise<Json> => new Promise((end, fail) => void begun.push({ end, fail }))
-  const methods = Object.fromEntries(Object.keys(BROKER_METHODS).map((name) => [name, read])) as unknown as BrokerMethods
+  const methods = Object.fromEntries(
+    Object.keys(BROKER_METHODS).map((name) => [name, read]),
+  ) as unknown as BrokerMethods
   return { begun, wire, reads: limitRequests(methods, () => wire.queuedBytes) }
 }
 

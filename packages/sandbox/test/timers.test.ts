@@ -2,7 +2,9 @@ import { promisify } from 'node:util'
 import { describe, expect, it } from 'vitest'
 import { TIMERS } from '../src/worker/timers.ts'
 
-const { setTimeout, setInterval, setImmediate, clearTimeout, clearInterval, clearImmediate } = TIMERS as unknown as typeof import('node:timers')
+const {
+  setTimeout, setInterval, setImmediate, clearTimeout, clearInterval, clearImmediate,
+} = TIMERS as unknown as typeof import('node:timers')
 
 describe('timers of a compartment', () => {
   it('work like those of Node', async () => {
@@ -65,7 +67,8 @@ describe('timers of a compartment', () => {
     }))
     for (const timer of shown) {
       expect(Reflect.ownKeys(timer)).toEqual([])
-      expect(Reflect.ownKeys(Object.getPrototypeOf(timer) as object).map(String).filter((key) => /^_|async|inspect/i.test(key)))
+      expect(Reflect.ownKeys(Object.getPrototypeOf(timer) as object).map(String)
+        .filter((key) => /^_|async|inspect/i.test(key)))
         .toEqual([])
     }
   })

@@ -5,7 +5,9 @@ import { ScriptedPeer } from './scripted-peer.ts'
 
 const opened = async (): Promise<{ peer: ScriptedPeer; session: CompartmentSession }> => {
   const peer = new ScriptedPeer()
-  return { peer, session: await peer.session(requestOf({ placement: 'process', source: '', limits: { concurrentCalls: 1, graceMs: 10_000 } })) }
+  return { peer, session: await peer.session(
+    requestOf({ placement: 'process', source: '', limits: { concurrentCalls: 1, graceMs: 10_000 } }),
+  ) }
 }
 
 describe('a call that waits for a slot', () => {

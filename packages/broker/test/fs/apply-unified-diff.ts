@@ -12,7 +12,9 @@ export function applyUnifiedDiff(text: string, diff: string): string {
     for (const line of body.match(/[^\n\0]*[\n\0]/g) ?? []) {
       const content = line.slice(1).replace('\0', '')
       if (line[0] === '+') result.push(content)
-      else if (lines[at++] !== content) throw new Error(`line ${at} is ${JSON.stringify(lines[at - 1])}, not ${JSON.stringify(content)}`)
+      else if (lines[at++] !== content) throw new Error(
+        `line ${at} is ${JSON.stringify(lines[at - 1])}, not ${JSON.stringify(content)}`,
+      )
       else if (line[0] === ' ') result.push(content)
     }
   }

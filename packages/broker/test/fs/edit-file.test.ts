@@ -64,14 +64,16 @@ describe('editing', () => {
       await wide.fs.edit('f.txt', 'old ü\n', 'new 😀\n')
       expect(swap(await wide.bytes()).toString('utf16le')).toBe('\ufeffnew 😀\r\n')
     }
-    expect(await codeOf((await editor(Uint8Array.of(0xff, 0xfe, 0x61))).fs.edit('f.txt', 'a', 'b'))).toBe('InputInvalid')
+    expect(await codeOf((await editor(Uint8Array.of(0xff, 0xfe, 0x61))).fs.edit('f.txt', 'a', 'b')))
+      .toBe('InputInvalid')
   })
 
   it('needs the right to read, because it reveals whether a string occurs', async () => {
     const workspace = await temporaryFolder()
     await writeFile(join(workspace, 'f.txt'), 'secret\nold\n')
     const { fs } = openFs(workspace, { read: ['other/**'], write: ['**'] })
-    const messages = await Promise.all(['secret', 'nothing'].map((guess) => fs.edit('f.txt', guess, 'new').catch((error: Error) => error.message)))
+    const messages = await Promise.all(['secret', 'nothing'].map((guess) => fs.edit('f.txt', guess, 'new')
+      .catch((error: Error) => error.message)))
     expect(new Set(messages)).toEqual(new Set([expect.stringContaining('is outside what the tool may read') as string]))
   })
 
@@ -99,7 +101,8 @@ describe('editing', () => {
 
   it('does not fail if the diff is too long', async () => {
     const { fs, bytes } = await editor('x')
-    expect(await fs.edit('f.txt', 'x', '\n'.repeat(1_000_000))).toEqual({ replacements: 1, diff: `--- a/f.txt\n+++ b/f.txt\n${REST}` })
+    expect(await fs.edit('f.txt', 'x', '\n'.repeat(1_000_000)))
+      .toEqual({ replacements: 1, diff: `--- a/f.txt\n+++ b/f.txt\n${REST}` })
     expect(await bytes()).toHaveLength(1_000_000)
   })
 
@@ -123,7 +126,9 @@ describe('editing', () => {
     expect(await text()).toBe(Array.from({ length: 50 }, (_, i) => `[${i}]\n`).join(''))
   })
 
-  it.each([['more hunks than fit', 5_000], ['more changes than are examined', 20_000]])('marks an incomplete diff: %s', async (_, times) => {
+  it.each([
+    ['more hunks than fit', 5_000], ['more changes than are examined', 20_000],
+  ])('marks an incomplete diff: %s', async (_, times) => {
     const { fs } = await editor('a\n1\n2\n3\n4\n5\n6\n7\n8\n'.repeat(times))
     const { replacements, diff } = await fs.edit('f.txt', 'a\n', 'b\n', { all: true })
     expect([replacements, diff!.endsWith(` 3\n${REST}`)]).toEqual([times, true])
@@ -132,7 +137,8 @@ describe('editing', () => {
   it('equals split and join, and its diff applies', async () => {
     const { fs, text } = await editor('')
     const piece = fc.constantFrom('a', 'b', 'ab', '\n', 'x\n', 'é', ' ')
-    const piecesOf = (most: number) => fc.array(piece, { minLength: 1, maxLength: most }).map((pieces) => pieces.join(''))
+    const piecesOf = (most: number) => fc.array(piece, { minLength: 1, maxLength: most })
+      .map((pieces) => pieces.join(''))
     await fc.assert(fc.asyncProperty(piecesOf(40), piecesOf(3), piecesOf(4), async (content, before, after) => {
       fc.pre(content.includes(before) && before !== after)
       await fs.write('f.txt', content)

@@ -30,9 +30,12 @@ describe('reading', () => {
     expect(await fs('readText', './docs/deep/../a.md')).toBe('inside')
     expect(await fs('readText', 'docs/good-link')).toBe('inside')
     const escapes = [
-      'root.txt', 'docs/../root.txt', '../outside/secret.txt', join(outside, 'secret.txt'), '../workspace-other/secret.txt',
-      'docs/folder-link/secret.txt', 'docs/file-link', 'docs/chain', 'docs/proc/etc/passwd', `docs/proc${outside}/secret.txt`,
-      'docs/loop', '/etc/passwd', '/proc/self/environ', '/dev/zero', 'docs/folder-link/not-there', '/not/there', 'docs/dangling',
+      'root.txt', 'docs/../root.txt', '../outside/secret.txt', join(outside, 'secret.txt'),
+      '../workspace-other/secret.txt',
+      'docs/folder-link/secret.txt', 'docs/file-link', 'docs/chain', 'docs/proc/etc/passwd',
+      `docs/proc${outside}/secret.txt`,
+      'docs/loop', '/etc/passwd', '/proc/self/environ', '/dev/zero', 'docs/folder-link/not-there', '/not/there',
+      'docs/dangling',
       `/proc/self/root${workspace}/docs/a.md`, '/proc/self/cwd', '/dev/fd/0', '/dev/stdin', '//etc/passwd',
       'docs/../../outside/secret.txt',
       `${workspace}-other/secret.txt`, 'docs/a.md/../../root.txt', 'docs/deep/../../../outside/secret.txt',
@@ -42,7 +45,9 @@ describe('reading', () => {
       expect(error.code, path).toBe('CapabilityDenied')
       expect(JSON.stringify([error.message, error.data]), path).not.toContain(CANARY)
     }
-    for (const path of ['', 'docs/a.md\0.txt', 'x'.repeat(5_000), `docs/${'x'.repeat(300)}`, 'docs/a.md/', 'docs/a.md/.']) {
+    for (const path of [
+      '', 'docs/a.md\0.txt', 'x'.repeat(5_000), `docs/${'x'.repeat(300)}`, 'docs/a.md/', 'docs/a.md/.',
+    ]) {
       expect(await codeOf(fs('readText', path)), path).toBe('InputInvalid')
     }
     expect(await codeOf(fs('readText', 'docs/none.md'))).toBe('NotFound')
@@ -90,7 +95,8 @@ describe('reading', () => {
       requestOf({ placement: 'thread', source: CLERK, tools: [toolOf('run', { fs: { read: ['docs/**'] } }, linked)] }),
     )
     expect(await session.call(invocation({ do: 'readText', with: ['docs/a.md'] }))).toBe('inside')
-    expect(await codeOf(session.call(invocation({ do: 'readText', with: ['docs/file-link'] })))).toBe('CapabilityDenied')
+    expect(await codeOf(session.call(invocation({ do: 'readText', with: ['docs/file-link'] }))))
+      .toBe('CapabilityDenied')
   })
 })
 
@@ -103,7 +109,8 @@ describe('writing', () => {
     expect(await fs('edit', 'docs/new.txt', 'two', 'three')).toMatchObject({ replacements: 1 })
     expect(await readFile(join(workspace, 'docs', 'new.txt'), 'utf8')).toBe('three!')
     const escapes = [
-      'root.txt', 'docs/folder-link/new.txt', 'docs/folder-link/secret.txt', 'docs/file-link', '../outside/x', join(outside, 'x'),
+      'root.txt', 'docs/folder-link/new.txt', 'docs/folder-link/secret.txt', 'docs/file-link', '../outside/x',
+      join(outside, 'x'),
       'docs/proc/tmp/x',
     ]
     for (const path of escapes) {
@@ -149,10 +156,12 @@ describe('a link', () => {
     await put(workspace, 'docs/deep/b.md', 'other/c.md')
     const links: readonly (readonly [name: string, target: string])[] = [
       ['relative', 'deep/b.md'], ['up', 'deep/../deep/b.md'], ['absolute', join(workspace, 'docs/deep/b.md')],
-      ['through', 'good-folder/b.md'], ['above-and-back', '../docs/deep/b.md'], ['up-and-back', '../../workspace/docs/deep/b.md'],
+      ['through', 'good-folder/b.md'], ['above-and-back', '../docs/deep/b.md'],
+      ['up-and-back', '../../workspace/docs/deep/b.md'],
     ]
     const escapes: readonly (readonly [name: string, target: string])[] = [
-      ['sibling', '../other/c.md'], ['out', outside], ['out-and-back', 'folder-link/../workspace/docs/a.md'], ['top', '/'],
+      ['sibling', '../other/c.md'], ['out', outside], ['out-and-back', 'folder-link/../workspace/docs/a.md'],
+      ['top', '/'],
       ['into-proc', `/proc/self/root${workspace}/docs/a.md`], ['missing-and-up', 'none/../../root.txt'],
     ]
     for (const [name, target] of [...links, ...escapes]) await symlink(target, join(workspace, 'docs', name))
@@ -169,7 +178,8 @@ describe('a link', () => {
     await symlink(outside, join(workspace, 'src'))
     await symlink('docs', join(workspace, 'alias'))
     const { fs } = openFs(workspace, { read: ['src/**', 'src', 'alias/**'], write: ['src/**'] })
-    for (const path of ['src/secret.txt', 'src', 'alias/a.md']) expect(await codeOf(fs.stat(path)), path).toBe('CapabilityDenied')
+    for (const path of ['src/secret.txt', 'src', 'alias/a.md']) expect(await codeOf(fs.stat(path)), path)
+      .toBe('CapabilityDenied')
     expect(await codeOf(fs.list('src'))).toBe('CapabilityDenied')
     expect(await codeOf(fs.write('src/new', 'x'))).toBe('CapabilityDenied')
     expect(await readdir(outside)).toEqual(['secret.txt'])
@@ -216,7 +226,9 @@ describe('a special file', () => {
 
   it('is not covered by a grant of everything', async () => {
     const { fs } = openFs('/', { read: ['**'], write: ['**'] })
-    const kernel = ['/proc/self/environ', '/proc/self/mem', '/proc/self/root/etc/passwd', '/dev/null', '/dev/fd/0', '/sys/kernel']
+    const kernel = [
+      '/proc/self/environ', '/proc/self/mem', '/proc/self/root/etc/passwd', '/dev/null', '/dev/fd/0', '/sys/kernel',
+    ]
     for (const path of kernel) {
       expect(await codeOf(fs.readText(path)), path).toBe('CapabilityDenied')
       expect(await codeOf(fs.write(path, 'x')), path).toBe('CapabilityDenied')
@@ -251,7 +263,8 @@ describe('a workspace that changes', () => {
     await symlink(second, linked)
     expect(await fs.readText('f.txt')).toBe('two')
     expect(await codeOf(fs.readText('old'))).toBe('CapabilityDenied')
-    expect(await codeOf(openFs(workspace, { read: ['**'] }).fs.readText(join(outside, 'secret.txt')))).toBe('CapabilityDenied')
+    expect(await codeOf(openFs(workspace, { read: ['**'] }).fs.readText(join(outside, 'secret.txt'))))
+      .toBe('CapabilityDenied')
   })
 
   it('is found if a parent folder has become a link', async () => {

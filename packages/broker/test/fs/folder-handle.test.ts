@@ -21,13 +21,16 @@ const closing = (handle: FileHandle): FileHandle => {
   return handle
 }
 
-describe.each([['by descriptor', openByDescriptor], ['by path', openByPath]] as const)('a folder opened %s', (_, opening) => {
+describe.each(
+  [['by descriptor', openByDescriptor], ['by path', openByPath]] as const,
+)('a folder opened %s', (_, opening) => {
   it('supports all file operations', async () => {
     const { root } = await setUp()
     const scope = new FileScope('fs.write', [join(root, 'ws/docs')], join(root, 'ws'), { openFolder: opening })
     const at = (path: string) => scope.locate(path)
     expect(await writeFile(scope, await at('docs/new/b.txt'), Buffer.from('one'))).toEqual({ bytes: 3, created: true })
-    expect(await editFile(scope, await at('docs/new/b.txt'), { before: 'one', after: 'two', all: false })).toMatchObject({ replacements: 1 })
+    expect(await editFile(scope, await at('docs/new/b.txt'), { before: 'one', after: 'two', all: false }))
+      .toMatchObject({ replacements: 1 })
     expect((await readFile(scope, await at('docs/new/b.txt'), {})).toString()).toBe('two')
     const listed = await listFolder(scope, await at('docs'))
     expect(listed).toEqual([{ name: 'a.txt', kind: 'file' }, { name: 'new', kind: 'directory' }])

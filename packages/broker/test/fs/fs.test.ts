@@ -11,9 +11,12 @@ describe('the file capability', () => {
     const { fs, endCall, close } = openFs(workspace, { read: ['docs/**'], write: ['docs/**'] })
     const ask = async (): Promise<void> => {
       const asked = [
-        fs.readText('docs/a.txt'), fs.readText('docs/none'), fs.readText('docs'), fs.readText('/etc/passwd'), fs.list('docs'),
-        fs.list('docs/a.txt'), fs.stat('docs/a.txt'), fs.glob('**/*'), fs.glob('**/*', { path: 'docs/none' }), fs.write('docs/c.txt', 'x'),
-        fs.write('docs/deep', 'x'), fs.edit('docs/a.txt', 'none', 'x'), fs.remove('docs/none'), fs.watch('docs').started,
+        fs.readText('docs/a.txt'), fs.readText('docs/none'), fs.readText('docs'), fs.readText('/etc/passwd'),
+        fs.list('docs'),
+        fs.list('docs/a.txt'), fs.stat('docs/a.txt'), fs.glob('**/*'), fs.glob('**/*', { path: 'docs/none' }),
+        fs.write('docs/c.txt', 'x'),
+        fs.write('docs/deep', 'x'), fs.edit('docs/a.txt', 'none', 'x'), fs.remove('docs/none'),
+        fs.watch('docs').started,
         fs.watch('docs/none/deep').started,
       ]
       await Promise.allSettled(asked)

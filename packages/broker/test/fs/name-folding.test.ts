@@ -31,7 +31,8 @@ describe('folding', () => {
 })
 
 describe('probing a file system', () => {
-  const probe = (disk: FoldingDisk, platform: NodeJS.Platform = 'linux') => probeFolding('/Top/ws', disk, POSIX_PATHS, platform)
+  const probe = (disk: FoldingDisk, platform: NodeJS.Platform = 'linux') =>
+    probeFolding('/Top/ws', disk, POSIX_PATHS, platform)
 
   it.each([
     [true, 'in it', { 'Name.txt': '' }], [true, 'of itself', {}], [false, 'in it', { 'Name.txt': '' }],
@@ -59,7 +60,8 @@ describe('probing a file system', () => {
   })
 
   it('detects no folding without a letter in any name', async () => {
-    expect(await probeFolding('/', new FoldingDisk('/1', {}, { case: true, normal: true }), POSIX_PATHS, 'linux')).toBe(EXACT)
+    expect(await probeFolding('/', new FoldingDisk('/1', {}, { case: true, normal: true }), POSIX_PATHS, 'linux'))
+      .toBe(EXACT)
   })
 
   it('writes nothing', async () => {

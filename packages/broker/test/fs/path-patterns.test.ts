@@ -12,20 +12,25 @@ describe('the root of a pattern', () => {
       { root: '/ws', rest: 'docs/**' }, { root: '/ws/sub', rest: 'x' }, { root: '/ws', rest: '' },
       { root: '/wsx/a', rest: '' }, { root: '/data', rest: '' },
     ])
-    expect(rootPatterns(['/a/*/c', '/*'], [], POSIX_PATHS)).toEqual([{ root: '/a', rest: '*/c' }, { root: '/', rest: '*' }])
+    expect(rootPatterns(['/a/*/c', '/*'], [], POSIX_PATHS))
+      .toEqual([{ root: '/a', rest: '*/c' }, { root: '/', rest: '*' }])
     expect(rootPatterns(['/docs/**'], ['/'], POSIX_PATHS)).toEqual([{ root: '/', rest: 'docs/**' }])
   })
 
   it('covers nothing if it is invalid', () => {
     const patterns = ['\\\\.\\C:\\ws/a', 'C:\\ws/docs/**']
-    expect(rootPatterns(patterns, ['\\\\.\\C:\\ws', 'C:\\ws'], WINDOWS_PATHS)).toEqual([{ root: 'C:/ws', rest: 'docs/**' }])
+    expect(rootPatterns(patterns, ['\\\\.\\C:\\ws', 'C:\\ws'], WINDOWS_PATHS))
+      .toEqual([{ root: 'C:/ws', rest: 'docs/**' }])
   })
 })
 
 describe('a union of patterns', () => {
   it('covers all of a folder unless something in it is excluded', () => {
-    const patterns = new PathPatterns([{ root: '/ws', rest: '', folding: EXACT }], { special: ['/ws/own/kept', '/proc'] })
-    expect(['/ws', '/ws/own', '/ws/own/kept', '/ws/own/kept/a', '/'].filter((folder) => patterns.coversAll(folder))).toEqual([])
+    const patterns = new PathPatterns(
+      [{ root: '/ws', rest: '', folding: EXACT }], { special: ['/ws/own/kept', '/proc'] },
+    )
+    expect(['/ws', '/ws/own', '/ws/own/kept', '/ws/own/kept/a', '/'].filter((folder) => patterns.coversAll(folder)))
+      .toEqual([])
     expect(['/ws/a', '/ws/own/keptnot'].filter((folder) => patterns.coversAll(folder))).toHaveLength(2)
   })
 
@@ -51,17 +56,22 @@ describe('a union of patterns', () => {
       expect(everything.match(path)).toEqual({ covers: false, leads: false })
     }
     expect(everything.match('/processes').covers).toBe(true)
-    const shared = new PathPatterns([{ root: '/dev/shm/ws', rest: '**', folding: EXACT }], { special: POSIX_PATHS.special })
+    const shared = new PathPatterns(
+      [{ root: '/dev/shm/ws', rest: '**', folding: EXACT }], { special: POSIX_PATHS.special },
+    )
     expect(shared.match('/dev/shm/ws/a').covers).toBe(true)
     expect(shared.match('/dev/null').covers).toBe(false)
   })
 
   it('excludes folders of the host, in every spelling, unless a root is inside them', () => {
-    const home = (folding: NameFolding) => new PathPatterns([{ root: '/home/me', rest: '**', folding }], { special: ['/home/me/.bulkhead'] })
+    const home = (folding: NameFolding) =>
+      new PathPatterns([{ root: '/home/me', rest: '**', folding }], { special: ['/home/me/.bulkhead'] })
     expect(home(EXACT).match('/home/me/.bulkhead/config.json').covers).toBe(false)
     expect(home(EXACT).match('/home/me/.bulkheads').covers).toBe(true)
     expect(home({ case: true, normal: true }).match('/home/me/.BulkHead/config.json').covers).toBe(false)
-    const own = new PathPatterns([{ root: '/home/me/.bulkhead/data', rest: '**', folding: EXACT }], { special: ['/home/me/.bulkhead'] })
+    const own = new PathPatterns(
+      [{ root: '/home/me/.bulkhead/data', rest: '**', folding: EXACT }], { special: ['/home/me/.bulkhead'] },
+    )
     expect(own.match('/home/me/.bulkhead/data/mine').covers).toBe(true)
   })
 
@@ -79,7 +89,8 @@ describe('a union of patterns', () => {
       if (part[0] === '*') return fits(part.slice(1), name) || (name !== '' && fits(part, name.slice(1)))
       return part[0] === name[0] && fits(part.slice(1), name.slice(1))
     }
-    const name = (units: readonly string[]) => fc.string({ unit: fc.constantFrom(...units), minLength: 1, maxLength: 3 })
+    const name = (units: readonly string[]) =>
+      fc.string({ unit: fc.constantFrom(...units), minLength: 1, maxLength: 3 })
     const part = fc.oneof({ weight: 4, arbitrary: name(['a', 'b', '*']) }, { weight: 1, arbitrary: fc.constant('**') })
     const patterns = fc.array(fc.array(part, { maxLength: 4 }), { minLength: 1, maxLength: 3 })
     fc.assert(fc.property(patterns, fc.array(name(['a', 'b']), { maxLength: 5 }), (given, path) => {

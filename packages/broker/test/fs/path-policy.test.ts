@@ -73,7 +73,9 @@ describe('on a file system that folds names', () => {
 
   it('denies names outside the grant in every spelling', async () => {
     const { where } = policyOf({ ...world, patterns: ['Secret.txt', 'docs/*.me', 'Docs/Deep'] })
-    const outside = ['Other/x.txt', 'OTHER/X.TXT', 'docs/DEEP/../../other/x.txt', 'docs', 'way-out', 'WAY-OUT', '..', '../WS-evil']
+    const outside = [
+      'Other/x.txt', 'OTHER/X.TXT', 'docs/DEEP/../../other/x.txt', 'docs', 'way-out', 'WAY-OUT', '..', '../WS-evil',
+    ]
     for (const given of outside) {
       expect(await where(given), given).toBe('CapabilityDenied')
     }
@@ -143,7 +145,8 @@ describe('on Windows', () => {
   it('parses every kind of link by the same rules', async () => {
     const links: Tree = {
       Docs: {
-        'a.md': '', junction: { link: 'C:\\Users\\me\\ws\\Docs' }, verbatim: { link: '\\\\?\\C:\\Users\\me\\ws\\docs\\a.md' },
+        'a.md': '', junction: { link: 'C:\\Users\\me\\ws\\Docs' },
+        verbatim: { link: '\\\\?\\C:\\Users\\me\\ws\\docs\\a.md' },
         out: { link: 'C:\\Windows' }, share: { link: '\\\\server\\share\\x' }, volume: { link: '\\\\?\\Volume{1}\\x' },
         stream: { link: 'a.md:x' }, up: { link: '..\\..\\ws-evil' },
       },
@@ -160,8 +163,12 @@ describe('on Windows', () => {
     const { isAt, where } = policyOf(world)
     await where('docs')
     const real = 'C:/Users/me/ws/Docs'
-    for (const spelling of ['C:\\Users\\me\\ws\\Docs', '\\\\?\\c:\\users\\me\\ws\\DOCS']) expect(isAt(spelling, real), spelling).toBe(true)
-    for (const spelling of ['\\\\.\\C:\\Users\\me\\ws\\Docs', 'C:Docs', 'C:\\Users\\me\\ws', '']) expect(isAt(spelling, real), spelling).toBe(false)
+    for (const spelling of ['C:\\Users\\me\\ws\\Docs', '\\\\?\\c:\\users\\me\\ws\\DOCS']) expect(
+      isAt(spelling, real), spelling,
+    ).toBe(true)
+    for (const spelling of ['\\\\.\\C:\\Users\\me\\ws\\Docs', 'C:Docs', 'C:\\Users\\me\\ws', '']) expect(
+      isAt(spelling, real), spelling,
+    ).toBe(false)
   })
 
   it('is equally strict for a workspace on a share or with an invalid path', async () => {
@@ -193,7 +200,9 @@ describe('disk access', () => {
   })
 
   it('does not happen for an invalid path', async () => {
-    const { where, disk } = policyOf({ platform: 'linux', workspace: '/ws', folding: SENSITIVE, tree: {}, patterns: ['**'] })
+    const { where, disk } = policyOf(
+      { platform: 'linux', workspace: '/ws', folding: SENSITIVE, tree: {}, patterns: ['**'] },
+    )
     for (const given of ['', 'a\0b', 'x'.repeat(4_097), '\ud800', 'a\udc00']) {
       expect(await where(given), given).toBe('InputInvalid')
     }
@@ -212,7 +221,8 @@ describe('disk access', () => {
       realpath: (path) => unlessBad(path, (good) => disk.realpath(good)),
     }
     const policy = new PathPolicy({
-      power: 'fs.write', platform: 'linux', paths, disk: failing, workspace: '/good', roots: ['/good', '/bad'], reserved: [], readOnly: [],
+      power: 'fs.write', platform: 'linux', paths, disk: failing, workspace: '/good', roots: ['/good', '/bad'],
+      reserved: [], readOnly: [],
       patterns: ['/good/**', '/bad/**'],
     })
     expect((await policy.locate('a.txt', 'covers')).real).toBe('/good/a.txt')

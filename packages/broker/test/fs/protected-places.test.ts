@@ -15,12 +15,17 @@ describe('a read-only folder', () => {
   const opened = async () => {
     const workspace = await temporaryFolder()
     const layer = join(workspace, '.bulkhead')
-    return { workspace, layer, ...openFs(workspace, { read: ['**'], write: ['**', '.bulkhead/**', '{workspace}/.bulkhead/config.json'] }, { readOnly: [layer] }) }
+    return { workspace, layer, ...openFs(
+      workspace, { read: ['**'], write: ['**', '.bulkhead/**', '{workspace}/.bulkhead/config.json'] },
+      { readOnly: [layer] },
+    ) }
   }
 
   it('is not created, even if a pattern names it', async () => {
     const { workspace, fs } = await opened()
-    for (const path of ['.bulkhead', '.bulkhead/config.json', './a/../.bulkhead/tools/evil/manifest.json', join(workspace, '.bulkhead/x')]) {
+    for (const path of [
+      '.bulkhead', '.bulkhead/config.json', './a/../.bulkhead/tools/evil/manifest.json', join(workspace, '.bulkhead/x'),
+    ]) {
       expect(await messageOf(fs.write(path, '{}'))).toMatch(/^CapabilityDenied: .*no tool writes/)
     }
     expect(exists(join(workspace, '.bulkhead'))).toBe(false)
@@ -29,7 +34,9 @@ describe('a read-only folder', () => {
 
   it('is not created under a spelling that a file system may treat as equal', async () => {
     const { workspace, fs } = await opened()
-    for (const name of ['.BULKHEAD', '.Bulkhead', '.bul\u212ahead', '.bulkhead.', '.bulkhead ', '.bul\u200bkhead', '\u2024bulkhead']) {
+    for (const name of [
+      '.BULKHEAD', '.Bulkhead', '.bul\u212ahead', '.bulkhead.', '.bulkhead ', '.bul\u200bkhead', '\u2024bulkhead',
+    ]) {
       expect([name, await codeOf(fs.write(`${name}/config.json`, '{}'))]).toEqual([name, 'CapabilityDenied'])
       expect(exists(join(workspace, name))).toBe(false)
     }
@@ -58,7 +65,9 @@ describe('a path that must be named', () => {
     '.GIT/config', '.Vscode/tasks.json', '.g\u200cit/config',
   ]
 
-  it.each(['**', '{workspace}', '*', '{workspace}/*/**', '**/*', '**/.*', '{workspace}/.*/**'])('is not written by %j', async (pattern) => {
+  it.each([
+    '**', '{workspace}', '*', '{workspace}/*/**', '**/*', '**/.*', '{workspace}/.*/**',
+  ])('is not written by %j', async (pattern) => {
     const workspace = await temporaryFolder()
     const { fs } = openFs(workspace, { read: ['**'], write: [pattern, '{workspace}/plain/**'] })
     for (const path of PLACES) expect([path, await codeOf(fs.write(path, 'x'))]).toEqual([path, 'CapabilityDenied'])
@@ -91,7 +100,8 @@ describe('a path that must be named', () => {
     const workspace = await temporaryFolder()
     const { fs } = openFs(workspace, { write: [pattern] })
     for (const path of [...written, ...refused]) mkdirSync(join(workspace, path, '..'), { recursive: true })
-    for (const path of written) expect([path, await codeOf(fs.write(path, 'x'))]).toEqual([path, expect.stringMatching(/^not refused/)])
+    for (const path of written) expect([path, await codeOf(fs.write(path, 'x'))])
+      .toEqual([path, expect.stringMatching(/^not refused/)])
     for (const path of refused) expect([path, await codeOf(fs.write(path, 'x'))]).toEqual([path, 'CapabilityDenied'])
   })
 
@@ -104,9 +114,13 @@ describe('a path that must be named', () => {
     expect(await codeOf(fs.write('.vscode/a', 'x'))).toBe('CapabilityDenied')
   })
 
-  it.each<NameFolding>([EXACT, { case: true, normal: true }])('is named as the file system folds names: %j', (folding) => {
+  it.each<NameFolding>([
+    EXACT, { case: true, normal: true },
+  ])('is named as the file system folds names: %j', (folding) => {
     const bounds = { special: [], protectedPlaces: new ProtectedPlaces(['/ws/.bulkhead']) }
-    const patterns = new PathPatterns([{ root: '/ws', rest: '.Git/**', folding }, { root: '/ws', rest: '**', folding }], bounds)
+    const patterns = new PathPatterns(
+      [{ root: '/ws', rest: '.Git/**', folding }, { root: '/ws', rest: '**', folding }], bounds,
+    )
     expect(patterns.match('/ws/.Git/config').covers).toBe(true)
     expect(patterns.match('/ws/.git/config').covers).toBe(folding.case)
     expect(patterns.match('/ws/.BULKHEAD/x').covers).toBe(false)

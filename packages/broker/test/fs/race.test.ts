@@ -18,7 +18,8 @@ const QUICK_ATTEMPTS = thoroughly(6_000, 30_000)
  * times, and then until both states were observed.
  */
 async function whileFlipping(
-  name: string, kind: 'file' | 'folder', decoy: string, attempt: (index: number) => Promise<boolean>, attempts = ATTEMPTS,
+  name: string, kind: 'file' | 'folder', decoy: string, attempt: (index: number) => Promise<boolean>,
+  attempts = ATTEMPTS,
 ): Promise<void> {
   const child = fork(FLIP, [name, kind, decoy, String(ROUNDS)])
   const done = new AbortController()
@@ -26,7 +27,9 @@ async function whileFlipping(
   try {
     await once(child, 'message')
     child.once('message', () => done.abort())
-    for (let index = 0, met = false; (index < attempts || !met) && !done.signal.aborted; index++) met = await attempt(index)
+    for (let index = 0, met = false; (index < attempts || !met) && !done.signal.aborted; index++) {
+      met = await attempt(index)
+    }
     if (child.connected) child.send('stop', () => undefined)
     await exited
   } finally {
@@ -40,14 +43,18 @@ async function setUp() {
   await put(root, ['outside/f.txt', CANARY], ['outside/deep/canary.txt', CANARY])
   const outside = join(root, 'outside')
   const before = await snapshot(outside)
-  return { root, workspace: join(root, 'ws'), outside, untouched: async () => expect(await snapshot(outside)).toEqual(before) }
+  return {
+    root, workspace: join(root, 'ws'), outside, untouched: async () => expect(await snapshot(outside)).toEqual(before),
+  }
 }
 
 async function snapshot(folder: string): Promise<Json[]> {
   const names = (await readdir(folder, { recursive: true })).toSorted()
   return Promise.all(names.map(async (name) => {
     const found = await stat(join(folder, name))
-    return [name, found.isFile() ? await readFile(join(folder, name), 'utf8') : 'folder', found.isFile() ? found.mtimeMs : 0]
+    return [
+      name, found.isFile() ? await readFile(join(folder, name), 'utf8') : 'folder', found.isFile() ? found.mtimeMs : 0,
+    ]
   }))
 }
 type Json = readonly (string | number)[]
@@ -101,7 +108,8 @@ describe('while a name is replaced by a link and back', () => {
         () => fs.remove('docs/sub/new.txt'),
         () => fs.edit('docs/sub/f.txt', 'round', 'circle'), () => fs.write('docs/sub/made/by/write.txt', 'x'),
         () => fs.remove('docs/sub/made/by/write.txt'),
-        () => fs.remove('docs/sub/made/by'), () => fs.remove('docs/sub/made'), () => fs.remove('docs/sub/deep/canary.txt'),
+        () => fs.remove('docs/sub/made/by'), () => fs.remove('docs/sub/made'),
+        () => fs.remove('docs/sub/deep/canary.txt'),
       ]
       tally(seen, await outcome(ways[index % ways.length]!()))
       return bothMet(seen)
@@ -136,7 +144,8 @@ describe('while a name is replaced by a link and back', () => {
       const { workspace, outside } = await setUp()
       const path = join(workspace, kind === 'folder' ? 'docs/sub/f.txt' : 'docs/f.txt')
       const seen = new Set<string | undefined>()
-      await whileFlipping(join(workspace, name), kind, kind === 'folder' ? outside : join(outside, 'f.txt'), async (index) => {
+      const target = kind === 'folder' ? outside : join(outside, 'f.txt')
+      await whileFlipping(join(workspace, name), kind, target, async (index) => {
         seen.add(readSmallFile({ path, root: workspace }, {}, (bytes) => bytes.toString()))
         // Let the message arrive that the flipping has ended.
         if (index % 64 === 0) await new Promise((resolve) => setImmediate(resolve))

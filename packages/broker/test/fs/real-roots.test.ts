@@ -17,7 +17,10 @@ function counted(): { readonly disk: Disk; readonly asked: () => number } {
     return work(...args)
   }
   return {
-    disk: { lstat: counting(disk.lstat), readlink: counting(disk.readlink), readdir: counting(disk.readdir), realpath: counting(disk.realpath) },
+    disk: {
+      lstat: counting(disk.lstat), readlink: counting(disk.readlink), readdir: counting(disk.readdir),
+      realpath: counting(disk.realpath),
+    },
     asked: () => {
       const before = count
       count = 0

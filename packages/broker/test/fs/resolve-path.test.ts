@@ -56,7 +56,8 @@ it('rejects .. after a file, also behind a link', async () => {
   writeFileSync(join(folder, 'c'), '')
   symlinkSync('c/../c', join(folder, 'a'))
   expect(real(join(folder, 'a'))).toBeUndefined()
-  await expect(new FileScope('fs.read', [folder], folder).locate('a')).rejects.toMatchObject({ code: 'CapabilityDenied' })
+  await expect(new FileScope('fs.read', [folder], folder).locate('a'))
+    .rejects.toMatchObject({ code: 'CapabilityDenied' })
 })
 
 it('follows up to forty links, like Linux', async () => {

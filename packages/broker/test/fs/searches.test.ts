@@ -2,7 +2,9 @@ import { expect, it } from 'vitest'
 import { temporaryFolder } from '../fixture.ts'
 import { codeOf, openFs, put } from './setup.ts'
 
-it.each(['glob', 'find', 'search'] as const)('stops %s when its call ends, even while it is awaited', async (method) => {
+it.each(
+  ['glob', 'find', 'search'] as const,
+)('stops %s when its call ends, even while it is awaited', async (method) => {
   const workspace = await temporaryFolder()
   await put(workspace, ...Array.from({ length: 200 }, (_, index) => `folder${index}/file${index}.txt`))
   const { fs, endCall, beside, close } = openFs(workspace, { read: ['**'] })

@@ -12,7 +12,7 @@ import { temporaryFolder, toolOf } from '../fixture.ts'
 export const CANARY = 'the canary sings'
 
 /** A workspace with all kinds of links out of it and into it, and a canary outside. */
-export async function setUp(): Promise<{ readonly root: string; readonly workspace: string; readonly outside: string }> {
+export async function setUp(): Promise<Readonly<Record<'root' | 'workspace' | 'outside', string>>> {
   const root = await temporaryFolder()
   const [workspace, outside] = [join(root, 'workspace'), join(root, 'outside')]
   await mkdir(join(workspace, 'docs', 'deep'), { recursive: true })
@@ -45,7 +45,9 @@ const BOTH: ReadonlySet<RuntimePart> = new Set(['fs.read', 'fs.write'])
 let calls = 0
 
 /** A tool with this grant in its own call. `beside` opens another call of the same compartment. */
-export function openFs(workspace: string, requires: JsonObject, options: FsOptions = {}): OpenedFs & { beside(): OpenedFs } {
+export function openFs(
+  workspace: string, requires: JsonObject, options: FsOptions = {},
+): OpenedFs & { beside(): OpenedFs } {
   const unit = fsCapability(workspace, options)
   onTestFinished(() => unit.close())
   const tool = toolOf('run', { fs: requires }, workspace)
@@ -62,7 +64,9 @@ export function openFs(workspace: string, requires: JsonObject, options: FsOptio
 }
 
 /** Writes files, empty by default. */
-export async function put(folder: string, ...files: readonly (string | readonly [path: string, text: string])[]): Promise<void> {
+export async function put(
+  folder: string, ...files: readonly (string | readonly [path: string, text: string])[]
+): Promise<void> {
   for (const entry of files) {
     const [path, content] = typeof entry === 'string' ? [entry, ''] : entry
     await mkdir(join(folder, path, '..'), { recursive: true })

@@ -4,11 +4,14 @@ import { describe, expect, it } from 'vitest'
 import { SlowMounts, slowMountsIn } from '../../src/fs/sync-read.ts'
 import { temporaryFolder } from '../fixture.ts'
 
-const mount = (folder: string, kind: string, more = ''): string => `29 1 254:0 / ${folder} rw,relatime ${more}- ${kind} /dev/vda rw\n`
+const mount = (folder: string, kind: string, more = ''): string =>
+  `29 1 254:0 / ${folder} rw,relatime ${more}- ${kind} /dev/vda rw\n`
 
 const TABLE = [
-  mount('/', 'ext4'), mount('/proc', 'proc'), mount('/tmp', 'tmpfs', 'shared:7 master:1 '), mount('/home/me/cloud', 'fuse.sshfs'),
-  mount('/home/me/cloud/local', 'ext4'), mount('/mnt/my\\040share', 'nfs4'), mount('/mnt/my\\040share/deep', 'cifs'), mount('/w', '9p'),
+  mount('/', 'ext4'), mount('/proc', 'proc'), mount('/tmp', 'tmpfs', 'shared:7 master:1 '),
+  mount('/home/me/cloud', 'fuse.sshfs'),
+  mount('/home/me/cloud/local', 'ext4'), mount('/mnt/my\\040share', 'nfs4'), mount('/mnt/my\\040share/deep', 'cifs'),
+  mount('/w', '9p'),
 ].join('')
 
 describe('slow mounts', () => {
@@ -35,7 +38,10 @@ describe('slow mounts', () => {
     expect(far.has('/home/me/a.txt')).toBe(true)
     await far.read()
     const isFar = (path: string) => far.has(path)
-    expect(['/home/me/cloud', '/home/me/cloud/a', '/home/me/cloud/local/a', '/mnt/my share/a', '/w/a', '/proc/1'].every(isFar)).toBe(true)
+    expect(
+      ['/home/me/cloud', '/home/me/cloud/a', '/home/me/cloud/local/a', '/mnt/my share/a', '/w/a', '/proc/1']
+        .every(isFar),
+    ).toBe(true)
     expect(['/home/me/a.txt', '/home/me/cloudy', '/tmp/a', '/', '/mnt/my', '/workspace'].some(isFar)).toBe(false)
     const none = new SlowMounts('/not/there')
     await none.read()

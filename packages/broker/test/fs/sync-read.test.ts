@@ -11,7 +11,10 @@ const text = (bytes: Buffer): string => bytes.toString()
 
 async function setUp() {
   const top = await temporaryFolder()
-  await put(top, ['ws/a.txt', 'inside'], ['ws/sub/deep/b.txt', 'inside too'], ['outside/deep/b.txt', CANARY], ['outside/a.txt', CANARY])
+  await put(
+    top, ['ws/a.txt', 'inside'], ['ws/sub/deep/b.txt', 'inside too'], ['outside/deep/b.txt', CANARY],
+    ['outside/a.txt', CANARY],
+  )
   const root = join(top, 'ws')
   const read = (path: string, range: ByteRange = {}) => readSmallFile({ path: join(root, path), root }, range, text)
   return { root, outside: join(top, 'outside'), read }
@@ -51,7 +54,8 @@ describe('a synchronous read', () => {
     await symlink(join(outside, 'a.txt'), join(root, 'link.txt'))
     await symlink('a.txt', join(root, 'harmless.txt'))
     await symlink(outside, join(root, 'folder'))
-    for (const path of ['link.txt', 'harmless.txt', 'folder/a.txt', 'folder/deep/b.txt']) expect(read(path), path).toBeUndefined()
+    for (const path of ['link.txt', 'harmless.txt', 'folder/a.txt', 'folder/deep/b.txt']) expect(read(path), path)
+      .toBeUndefined()
   })
 
   it('does not read below a root that was moved or replaced by a link', async () => {
@@ -86,11 +90,15 @@ describe('a read inside a grant', () => {
     const { root, outside } = await setUp()
     await symlink(root, join(root, '../way'))
     const far = await mounts('ext4')
-    const narrow = new FileScope('fs.read', [join(root, 'sub')], root, { slowMounts: far, reserved: [join(root, 'sub/kept')] })
+    const narrow = new FileScope(
+      'fs.read', [join(root, 'sub')], root, { slowMounts: far, reserved: [join(root, 'sub/kept')] },
+    )
     await put(root, ['sub/kept/c.txt', CANARY])
     await narrow.locate('sub/deep/b.txt')
     expect(narrow.readSync('sub/deep/b.txt', {}, text)).toBe('inside too')
-    for (const path of ['a.txt', join(outside, 'a.txt'), 'sub/../a.txt', 'sub/kept/c.txt', '/etc/passwd', '', 'sub/\0', 'sub']) {
+    for (const path of [
+      'a.txt', join(outside, 'a.txt'), 'sub/../a.txt', 'sub/kept/c.txt', '/etc/passwd', '', 'sub/\0', 'sub',
+    ]) {
       expect(narrow.readSync(path, {}, text), path).toBeUndefined()
     }
     const whole = new FileScope('fs.read', [root], root, { slowMounts: far })

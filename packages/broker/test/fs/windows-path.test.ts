@@ -82,25 +82,32 @@ describe('a Windows path', () => {
     ['COM1', 'device'], ['com9.log', 'device'], ['LPT1', 'device'], ['lpt0', 'device'], ['COM¹', 'device'],
     ['LPT³.txt', 'device'],
     ['CONIN$', 'device'], ['conout$', 'device'], ['CLOCK$', 'device'], ['nul .txt', 'device'], ['con   .x', 'device'],
-    ['docs\\NUL', 'device'], ['docs\\nul\\x', 'device'], ['C:\\aux', 'device'], ['\\\\?\\C:\\NUL', 'device'], ['NUL:', 'stream'],
-    ['\\\\.\\PhysicalDrive0', 'device'], ['\\\\.\\C:\\x', 'device'], ['\\\\.\\pipe\\x', 'device'], ['//./C:/x', 'device'],
+    ['docs\\NUL', 'device'], ['docs\\nul\\x', 'device'], ['C:\\aux', 'device'], ['\\\\?\\C:\\NUL', 'device'],
+    ['NUL:', 'stream'],
+    ['\\\\.\\PhysicalDrive0', 'device'], ['\\\\.\\C:\\x', 'device'], ['\\\\.\\pipe\\x', 'device'],
+    ['//./C:/x', 'device'],
     ['\\\\.', 'device'], ['\\/.\\x', 'device'],
     // Characters that Windows drops at the end of a name.
     ['a.txt.', 'dot or space'], ['a.txt ', 'dot or space'], ['a.txt. .', 'dot or space'], ['docs.\\a', 'dot or space'],
     ['docs \\a', 'dot or space'], ['...', 'dot or space'], ['. ', 'dot or space'], ['.. \\x', 'dot or space'],
     ['..\\...\\x', 'dot or space'], ['\\\\?\\C:\\x.', 'dot or space'],
     // Short (8.3) names.
-    ['SECRET~1.TXT', 'short (8.3) name'], ['secret~1', 'short (8.3) name'], ['PROGRA~1\\x', 'short (8.3) name'], ['C:\\PROGRA~2', 'short (8.3) name'],
-    ['a~12.c', 'short (8.3) name'], ['docs\\LONGNA~1.MD', 'short (8.3) name'], ['AB~123', 'short (8.3) name'], ['WORKSP~1\\a', 'short (8.3) name'],
+    ['SECRET~1.TXT', 'short (8.3) name'], ['secret~1', 'short (8.3) name'], ['PROGRA~1\\x', 'short (8.3) name'],
+    ['C:\\PROGRA~2', 'short (8.3) name'],
+    ['a~12.c', 'short (8.3) name'], ['docs\\LONGNA~1.MD', 'short (8.3) name'], ['AB~123', 'short (8.3) name'],
+    ['WORKSP~1\\a', 'short (8.3) name'],
     // Relative to the current folder of a drive.
-    ['C:', 'current folder of a drive'], ['C:x', 'current folder of a drive'], ['c:docs\\a', 'current folder of a drive'], ['D:..\\x', 'current folder of a drive'],
+    ['C:', 'current folder of a drive'], ['C:x', 'current folder of a drive'],
+    ['c:docs\\a', 'current folder of a drive'], ['D:..\\x', 'current folder of a drive'],
     ['C:.', 'current folder of a drive'],
     // Verbatim, where a plain path would mean something else.
-    ['\\\\?\\C:\\x\\..\\y', 'dots'], ['\\\\?\\C:\\.\\x', 'dots'], ['\\\\?\\C:\\x/y', 'slashes'], ['//?/C:/x', 'slashes'],
+    ['\\\\?\\C:\\x\\..\\y', 'dots'], ['\\\\?\\C:\\.\\x', 'dots'], ['\\\\?\\C:\\x/y', 'slashes'],
+    ['//?/C:/x', 'slashes'],
     ['\\\\?\\C:\\x\\\\y', 'empty names'], ['\\\\?\\C:', 'neither'], ['\\\\?\\x', 'neither'], ['\\\\?\\', 'neither'],
     ['\\\\?\\GLOBALROOT\\Device\\HarddiskVolume1\\x', 'neither'],
     ['\\\\?\\Volume{b75e2c83-0000-0000-0000-602f00000000}\\x', 'neither'],
-    ['\\??\\PhysicalDrive0', 'neither'], ['\\\\?\\UNC\\server', 'share'], ['\\\\?\\UNC', 'share'], ['/??/C:/x', 'slashes'],
+    ['\\??\\PhysicalDrive0', 'neither'], ['\\\\?\\UNC\\server', 'share'], ['\\\\?\\UNC', 'share'],
+    ['/??/C:/x', 'slashes'],
     // Incomplete shares.
     ['\\\\server', 'share'], ['\\\\', 'share'], ['\\\\\\share', 'share'], ['\\\\server\\\\a', 'share'],
     ['\\\\..\\share\\a', 'share'],
@@ -115,7 +122,9 @@ describe('a Windows path', () => {
   })
 
   it('has one canonical form, which parses to itself', () => {
-    const pieces = ['a', 'B', '.', '..', '', 'nul', 'a.', ' ', 'x~1', ':', 'C:', '\\', '/', '?', '\\\\', '\\\\?\\', 'UNC', '??']
+    const pieces = [
+      'a', 'B', '.', '..', '', 'nul', 'a.', ' ', 'x~1', ':', 'C:', '\\', '/', '?', '\\\\', '\\\\?\\', 'UNC', '??',
+    ]
     const part = fc.tuple(fc.constantFrom(...pieces), fc.constantFrom('\\', '/', ''))
     const given = fc.array(part, { maxLength: 8 }).map((parts) => parts.flat().join(''))
     fc.assert(fc.property(given, (text) => {

@@ -18,7 +18,8 @@ describe('writing', () => {
     expect(await fs.write('out/x/y/z.txt', 'deep')).toEqual({ bytes: 4, created: true })
     expect(await readFile(join(workspace, 'out/x/y/z.txt'), 'utf8')).toBe('deep')
     expect(await codeOf(fs.write('flat/a.md', ''))).toBe('NotFound')
-    await expect(fs.write('flat/a.md', '')).rejects.toThrow(/^The folder of "flat\/a\.md" does not exist, and the tool may not create it\. Declare /)
+    await expect(fs.write('flat/a.md', ''))
+      .rejects.toThrow(/^The folder of "flat\/a\.md" does not exist, and the tool may not create it\. Declare /)
     expect(await codeOf(fs.write('a/b/c.txt', ''))).toBe('NotFound')
     expect(await codeOf(fs.edit('out/none/a', 'x', 'y'))).toBe('NotFound')
     expect(await codeOf(fs.write('out/x/y/z.txt/below', ''))).toBe('NotFound')
@@ -78,14 +79,16 @@ describe('writing', () => {
     await fs.write('docs/new/b.md', 'new')
     await rm(workspace, { recursive: true })
     for (const path of ['c.md', 'docs/c.md']) {
-      await expect(fs.write(path, 'x')).rejects.toMatchObject({ code: 'NotFound', message: expect.stringContaining('workspace no longer exists') })
+      await expect(fs.write(path, 'x'))
+        .rejects.toMatchObject({ code: 'NotFound', message: expect.stringContaining('workspace no longer exists') })
     }
     expect(existsSync(workspace)).toBe(false)
   })
 
   it('uses a recognizable temporary name', () => {
     expect(isTemporaryName('.bulkhead-123e4567-e89b-12d3-a456-426614174000.tmp')).toBe(true)
-    expect(['.bulkhead-x.tmp', 'a.tmp', '.bulkhead-123e4567-e89b-12d3-a456-426614174000.tmp2'].some(isTemporaryName)).toBe(false)
+    expect(['.bulkhead-x.tmp', 'a.tmp', '.bulkhead-123e4567-e89b-12d3-a456-426614174000.tmp2'].some(isTemporaryName))
+      .toBe(false)
   })
 })
 

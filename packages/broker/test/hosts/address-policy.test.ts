@@ -11,7 +11,8 @@ import { addressBytes, addressKind, canonicalAddress } from '../../src/hosts/add
 const V4_SPECIAL: readonly (readonly [string, number])[] = [
   ['0.0.0.0', 8], ['10.0.0.0', 8], ['100.64.0.0', 10], ['127.0.0.0', 8], ['169.254.0.0', 16], ['172.16.0.0', 12],
   ['192.0.0.0', 24], ['192.0.2.0', 24],
-  ['192.88.99.0', 24], ['192.168.0.0', 16], ['198.18.0.0', 15], ['198.51.100.0', 24], ['203.0.113.0', 24], ['224.0.0.0', 4],
+  ['192.88.99.0', 24], ['192.168.0.0', 16], ['198.18.0.0', 15], ['198.51.100.0', 24], ['203.0.113.0', 24],
+  ['224.0.0.0', 4],
   ['240.0.0.0', 4], ['168.63.129.16', 32],
 ]
 const V6_SPECIAL: readonly (readonly [string, number])[] = [
@@ -41,7 +42,9 @@ const number = (text: string): bigint => addressBytes(text)!.reduce((sum, byte) 
 /** Any address, often at the edge of a range. */
 const anyFour = fc.oneof(
   fc.integer({ min: 0, max: 0xffffffff }),
-  fc.tuple(fc.constantFrom(...V4_SPECIAL), fc.integer({ min: -2, max: 2 }), fc.boolean()).map(([[start, bits], offset, end]) =>
+  fc.tuple(fc.constantFrom(...V4_SPECIAL), fc.integer({ min: -2, max: 2 }), fc.boolean()).map(([
+    [start, bits], offset, end,
+  ]) =>
     (Number(number(start)) + (end ? 2 ** (32 - bits) : 0) + offset + 2 ** 32) % 2 ** 32),
 )
 const anySix = fc.oneof(
@@ -50,7 +53,8 @@ const anySix = fc.oneof(
   fc.tuple(
     fc.constantFrom(...V6_SPECIAL, ...V6_EMBEDDING, ['fc00::', 7] as const, ['fe80::', 10] as const),
     fc.bigInt({ min: -2n, max: 2n }), fc.boolean(),
-  ).map(([[start, bits], offset, end]) => BigInt.asUintN(128, number(start) + (end ? 1n << BigInt(128 - bits) : 0n) + offset)),
+  ).map(([[start, bits], offset, end]) =>
+    BigInt.asUintN(128, number(start) + (end ? 1n << BigInt(128 - bits) : 0n) + offset)),
 )
 const RUNS = { numRuns: thoroughly(4_000, 20_000) }
 const FEWER_RUNS = { numRuns: thoroughly(400, 2_000) }
@@ -82,11 +86,13 @@ describe('the address policy', () => {
     ['reserved', ['240.0.0.1', '192.0.0.8', '192.88.99.1', '100::1', '5f00::1', '4000::1', '2001:10::1', '2001:2f::1']],
     ['unspecified', ['0.0.0.0', '0.1.2.3', '::', '::2', '::ffff:0.0.0.0']],
     ['unreadable', [
-      '', 'localhost', '1.2.3', '1.2.3.4.5', '256.1.1.1', '01.2.3.4', '0x7f.0.0.1', 'fe80::1%eth0', '[::1]', '::1 ', '1.2.3.4\0',
+      '', 'localhost', '1.2.3', '1.2.3.4.5', '256.1.1.1', '01.2.3.4', '0x7f.0.0.1', 'fe80::1%eth0', '[::1]', '::1 ',
+      '1.2.3.4\0',
       ':::',
     ]],
   ])('classifies addresses as %s', (kind, addresses) => {
-    expect(addresses.map((address) => [address, addressKind(address)])).toEqual(addresses.map((address) => [address, kind]))
+    expect(addresses.map((address) => [address, addressKind(address)]))
+      .toEqual(addresses.map((address) => [address, kind]))
   })
 
   it('checks the server and the inverted client address of Teredo', () => {
@@ -143,7 +149,9 @@ describe('the address policy', () => {
   })
 
   it('never throws, and never classifies an invalid string as public', () => {
-    fc.assert(fc.property(fc.oneof(fc.string({ unit: 'binary' }), fc.stringMatching(/^[0-9a-fA-F:.%x[\]]{0,40}$/)), (text) => {
+    fc.assert(fc.property(fc.oneof(
+      fc.string({ unit: 'binary' }), fc.stringMatching(/^[0-9a-fA-F:.%x[\]]{0,40}$/),
+    ), (text) => {
       if (addressKind(text) === 'public') expect(addressBytes(text)).toBeDefined()
     }), FEWER_RUNS)
     expect(addressKind(new Uint8Array(5))).toBe('unreadable')

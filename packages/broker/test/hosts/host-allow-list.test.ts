@@ -11,7 +11,9 @@ const refuses = (hosts: readonly string[], address: string, host: string, port =
 describe('the host allow list', () => {
   it('covers exactly the named hosts', () => {
     expect(covers('api.example.com', 'api.example.com')).toBe(true)
-    for (const host of ['example.com', 'xapi.example.com', 'a.api.example.com', 'api.example.com.evil.test', 'api.example.co']) {
+    for (const host of [
+      'example.com', 'xapi.example.com', 'a.api.example.com', 'api.example.com.evil.test', 'api.example.co',
+    ]) {
       expect(covers('api.example.com', host), host).toBe(false)
     }
   })
@@ -84,7 +86,8 @@ describe('addresses of an allowed host', () => {
   it.each([
     '127.0.0.1', '10.0.0.1', '169.254.169.254', '100.64.0.1', '::1', 'fd00:ec2::254', '::ffff:10.0.0.1',
   ])('may not be %s unless the grant lists the address', (address) => {
-    for (const host of ['a.test', '*.test', 'a.test:443']) expect(refuses([host], address, 'a.test'), host).toBeDefined()
+    for (const host of ['a.test', '*.test', 'a.test:443']) expect(refuses([host], address, 'a.test'), host)
+      .toBeDefined()
   })
 
   it('may be an address that the grant lists with this port', () => {

@@ -13,11 +13,15 @@ describe('the powers of a tool', () => {
       [...powersOf(toolOf('run', { fs: { read: ['a'], write: ['b'] }, capabilities: ['interact'] }), services)],
     ).toEqual(['fs.read', 'fs.write', 'interact'])
     expect(
-      [...powersOf(toolOf('run', { net: { hosts: ['a.example'] }, shell: [{ cmd: 'git' }], capabilities: ['tools.call'] }), services)],
+      [...powersOf(
+        toolOf('run', { net: { hosts: ['a.example'] }, shell: [{ cmd: 'git' }], capabilities: ['tools.call'] }),
+        services,
+      )],
     ).toEqual(['net', 'shell', 'tools'])
     const state = { read: async () => null, write: async () => undefined }
     const secrets = new Map([['B', { value: undefined, hosts: [], commands: ['git'] }]])
-    expect([...powersOf(toolOf('run'), { ...services, envDeclared: new Set(['A']), secrets, state })]).toEqual(['env', 'secrets', 'state'])
+    expect([...powersOf(toolOf('run'), { ...services, envDeclared: new Set(['A']), secrets, state })])
+      .toEqual(['env', 'secrets', 'state'])
     expect([...powersOf(toolOf('run'), { ...services, secrets: new Map() })]).toEqual([])
   })
 
@@ -27,6 +31,7 @@ describe('the powers of a tool', () => {
 
   it('keep the compartment closed if they cannot be enforced', async () => {
     const tools = [toolOf('run', { capabilities: ['tools.call'] })]
-    expect(await codeOf(newSandbox().open(requestOf({ placement: 'thread', source: running(''), tools })))).toBe('CapabilityUnavailable')
+    expect(await codeOf(newSandbox().open(requestOf({ placement: 'thread', source: running(''), tools }))))
+      .toBe('CapabilityUnavailable')
   })
 })

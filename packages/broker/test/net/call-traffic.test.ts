@@ -135,7 +135,8 @@ describe('the end of a compartment', () => {
     const before = process.getActiveResourcesInfo().filter((name) => name === 'TCPSocketWrap').length
     const gone = Promise.all(server.sockets.map(closed))
     await net.close()
-    expect(process.getActiveResourcesInfo().filter((name) => name === 'TCPSocketWrap').length).toBeLessThanOrEqual(before - 4)
+    expect(process.getActiveResourcesInfo().filter((name) => name === 'TCPSocketWrap').length)
+      .toBeLessThanOrEqual(before - 4)
     expect(await Promise.all(waiting)).toEqual(['ToolCancelled', 'ToolCancelled', 'ToolCancelled', 'ToolCancelled'])
     await gone
   })

@@ -6,7 +6,9 @@ import { describe, expect, it } from 'vitest'
 import { checkedConnector } from '../../src/net/connect.ts'
 import { HostAllowList } from '../../src/hosts/url-policy.ts'
 import type { NetOptions } from '../../src/net/net.ts'
-import { callOf, codeOf, fetchRaw, listen, newNet, reach, refusal, errorWith, serve, type Listening } from './loopback.ts'
+import {
+  callOf, codeOf, fetchRaw, listen, newNet, reach, refusal, errorWith, serve, type Listening,
+} from './loopback.ts'
 
 const pem = (name: string): Promise<string> => readFile(new URL(`fixtures/${name}.pem`, import.meta.url), 'utf8')
 const [key, cert] = [await pem('key'), await pem('certificate')]
@@ -41,7 +43,9 @@ describe('a connection over TLS', () => {
     expect(await refusal(fetchRaw(newNet(local), callOf(hosts), `https://wrong.test:${port}/`))).toMatchObject({
       code: 'ToolExecutionFailed', message: 'The host wrong.test has a certificate for other names.',
     })
-    expect(await refusal(fetchRaw(newNet({ ...local, ca: '' }), callOf(hosts), `https://secure.test:${port}/`))).toMatchObject({
+    expect(await refusal(
+      fetchRaw(newNet({ ...local, ca: '' }), callOf(hosts), `https://secure.test:${port}/`),
+    )).toMatchObject({
       code: 'ToolExecutionFailed', message: 'The host secure.test could not be authenticated over TLS.',
     })
   })
@@ -52,7 +56,9 @@ describe('a connection over TLS', () => {
     process.env['NODE_TLS_REJECT_UNAUTHORIZED'] = '0'
     try {
       const call = callOf([`secure.test:${port}`, `127.0.0.1:${port}`])
-      const error = await refusal(fetchRaw(newNet({ lookup: async () => ['127.0.0.1'] }), call, `https://secure.test:${port}/`))
+      const error = await refusal(
+        fetchRaw(newNet({ lookup: async () => ['127.0.0.1'] }), call, `https://secure.test:${port}/`),
+      )
       expect(error.message).toBe('The host secure.test could not be authenticated over TLS.')
     } finally {
       if (before === undefined) delete process.env['NODE_TLS_REJECT_UNAUTHORIZED']
@@ -64,7 +70,9 @@ describe('a connection over TLS', () => {
     const plain = await serve((_request, response) => response.end('plain'))
     const location = `http://secure.test:${plain.port}/`
     const { port } = await secure((_request, response) => response.writeHead(302, { location }).end())
-    const call = callOf([`secure.test:${port}`, `secure.test:${plain.port}`, `127.0.0.1:${port}`, `127.0.0.1:${plain.port}`])
+    const call = callOf([
+      `secure.test:${port}`, `secure.test:${plain.port}`, `127.0.0.1:${port}`, `127.0.0.1:${plain.port}`,
+    ])
     const error = await refusal(fetchRaw(newNet(local), call, `https://secure.test:${port}/`))
     expect(error).toMatchObject(errorWith('CapabilityDenied', 'redirects from https to http'))
     expect(plain.sockets).toHaveLength(0)
@@ -73,7 +81,8 @@ describe('a connection over TLS', () => {
   it('fails if only one side uses TLS', async () => {
     const plain = await serve((_request, response) => response.end())
     const { place } = await secure((_request, response) => response.end())
-    expect(await codeOf(fetchRaw(newNet(local), callOf([plain.place]), `https://${plain.place}/`))).toBe('ToolExecutionFailed')
+    expect(await codeOf(fetchRaw(newNet(local), callOf([plain.place]), `https://${plain.place}/`)))
+      .toBe('ToolExecutionFailed')
     expect(await codeOf(fetchRaw(newNet(local), callOf([place]), `http://${place}/`))).toBe('ToolExecutionFailed')
   })
 })
@@ -82,7 +91,8 @@ describe('a connection', () => {
   it('is checked by the connector itself, whatever was checked before', async () => {
     const server = await serve((_request, response) => response.end())
     const connect = checkedConnector({
-      scope: new HostAllowList(['a.test']), lookup: async () => ['127.0.0.1'], ca: undefined, timeoutMs: 1_000, sockets: new Set(),
+      scope: new HostAllowList(['a.test']), lookup: async () => ['127.0.0.1'], ca: undefined, timeoutMs: 1_000,
+      sockets: new Set(),
     })
     const made = (hostname: string): Promise<unknown> => new Promise((resolve, reject) => {
       connect({ hostname, protocol: 'http:', port: `${server.port}` }, (...[error, socket]) => {

@@ -55,7 +55,9 @@ export async function serveRaw(answer: (socket: Socket) => void): Promise<Listen
   }))
 }
 
-export async function listen(server: Server, { host = '127.0.0.1', port: wanted = 0 }: ResolvedPath = {}): Promise<Listening> {
+export async function listen(
+  server: Server, { host = '127.0.0.1', port: wanted = 0 }: ResolvedPath = {},
+): Promise<Listening> {
   const sockets: Socket[] = []
   server.on('connection', (socket: Socket) => sockets.push(socket))
   server.listen(wanted, host)
@@ -93,7 +95,9 @@ export function reach(net: CapabilityUnit, call: OpenCall): Net {
   })
 }
 
-export const fetchRaw = async (net: CapabilityUnit, call: OpenCall, url: string, request?: JsonObject): Promise<JsonObject> =>
+export const fetchRaw = async (
+  net: CapabilityUnit, call: OpenCall, url: string, request?: JsonObject,
+): Promise<JsonObject> =>
   await net.capabilities['net.fetch']!(call, request === undefined ? [url] : [url, request]) as JsonObject
 
 export const readRaw = async (net: CapabilityUnit, call: OpenCall, ...args: Json[]): Promise<Json> =>
@@ -110,4 +114,5 @@ export async function refusal(promise: Promise<unknown>): Promise<BulkheadError>
 export const codeOf = async (promise: Promise<unknown>): Promise<string> => (await refusal(promise)).code
 
 /** A matcher for such an error. */
-export const errorWith = (code: ErrorCode, text: string): object => ({ code, message: expect.stringContaining(text) as string })
+export const errorWith = (code: ErrorCode, text: string): object =>
+  ({ code, message: expect.stringContaining(text) as string })

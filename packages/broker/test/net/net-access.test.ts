@@ -53,7 +53,8 @@ describe('runtime.net', () => {
     })
     expect(await (await net.fetch('u', { method: 'PUT', body: Uint8Array.of(1) })).text()).toBe('x')
     expect(asked).toEqual([
-      ['net.fetch', 'u', { method: 'PUT', body: { kind: 'bytes', content: 'AQ==' } }], ['net.read', '1'], ['net.read', '1'],
+      ['net.fetch', 'u', { method: 'PUT', body: { kind: 'bytes', content: 'AQ==' } }], ['net.read', '1'],
+      ['net.read', '1'],
     ])
     answers.push({ url: 'u', status: 200, headers: {}, bodyId: '2' })
     await expect((await net.fetch('u')).text()).rejects.toThrow('gone')

@@ -1,10 +1,14 @@
 import { describe, expect, it } from 'vitest'
-import { callOf, closed, codeOf, fetchRaw, newNet, reach, readRaw, refusal, errorWith, serve, serveRaw } from './loopback.ts'
+import {
+  callOf, closed, codeOf, fetchRaw, newNet, reach, readRaw, refusal, errorWith, serve, serveRaw,
+} from './loopback.ts'
 
 describe('a fetch', () => {
   it('returns status, headers and body of a granted host', async () => {
     const server = await serve((_request, response) => {
-      response.writeHead(201, { 'content-type': 'text/x', 'content-length': 13, 'x-a': ['1', '2'], 'set-cookie': ['a=1,2', 'b'] })
+      response.writeHead(
+        201, { 'content-type': 'text/x', 'content-length': 13, 'x-a': ['1', '2'], 'set-cookie': ['a=1,2', 'b'] },
+      )
       response.end('{"answer":42}')
     })
     const net = newNet()
@@ -36,7 +40,8 @@ describe('a fetch', () => {
     expect(bodies).toEqual(['text', '\0\u0080ÿ'])
     expect(server.requests[0]!.headers).toMatchObject({
       host: `localhost:${server.port}`, authorization: 'Bearer x', 'x-own': 'ÿ', 'content-length': '4',
-      'content-type': 'text/plain;charset=UTF-8', accept: '*/*', 'accept-encoding': 'gzip, br, zstd', 'user-agent': 'bulkhead',
+      'content-type': 'text/plain;charset=UTF-8', accept: '*/*', 'accept-encoding': 'gzip, br, zstd',
+      'user-agent': 'bulkhead',
     })
     expect(server.requests[1]!.headers['user-agent']).toBe('mine')
     expect(server.requests[1]!.headers).not.toHaveProperty('content-type')
@@ -122,7 +127,8 @@ describe('a fetch that fails', () => {
       throw Object.assign(new Error('getaddrinfo'), { code: 'ENOTFOUND' })
     }
     expect(await codeOf(fetchRaw(newNet({ lookup: missing }), callOf(['a.test']), 'http://a.test/'))).toBe('NotFound')
-    expect(await codeOf(fetchRaw(newNet({ lookup: async () => [] }), callOf(['a.test']), 'http://a.test/'))).toBe('NotFound')
+    expect(await codeOf(fetchRaw(newNet({ lookup: async () => [] }), callOf(['a.test']), 'http://a.test/')))
+      .toBe('NotFound')
   })
 
   it.each([
@@ -136,7 +142,9 @@ describe('a fetch that fails', () => {
   })
 
   it('does not disclose addresses', async () => {
-    const error = await refusal(fetchRaw(newNet({ lookup: async () => ['10.11.12.13'] }), callOf(['a.test']), 'http://a.test/'))
+    const error = await refusal(
+      fetchRaw(newNet({ lookup: async () => ['10.11.12.13'] }), callOf(['a.test']), 'http://a.test/'),
+    )
     expect(error).toMatchObject(errorWith('CapabilityDenied', 'has an address that is not public (private)'))
     expect(JSON.stringify([error.message, error.data])).not.toContain('10.11.12.13')
   })

@@ -48,12 +48,14 @@ describe('a name that changes its address', () => {
   })
 
   it.each([
-    [['127.0.0.1', '127.0.0.2']], [['127.0.0.2', '127.0.0.1']], [['93.184.216.34', '127.0.0.2']], [['127.0.0.2']], [['::1']],
+    [['127.0.0.1', '127.0.0.2']], [['127.0.0.2', '127.0.0.1']], [['93.184.216.34', '127.0.0.2']], [['127.0.0.2']],
+    [['::1']],
     [['::ffff:127.0.0.2']], [['10.0.0.1']], [['169.254.169.254']],
     [['0.0.0.0']], [['::']], [['fe80::1%lo']], [['not an address']], [['']],
   ])('is denied completely for %j', async (addresses) => {
     const { granted, canary, hosts, url } = await pair()
-    expect(await codeOf(fetchRaw(newNet({ lookup: async () => addresses }), callOf(hosts), url))).toBe('CapabilityDenied')
+    expect(await codeOf(fetchRaw(newNet({ lookup: async () => addresses }), callOf(hosts), url)))
+      .toBe('CapabilityDenied')
     expect(granted.sockets).toHaveLength(0)
     expect(canary.sockets).toHaveLength(0)
   })

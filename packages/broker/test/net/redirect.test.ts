@@ -20,7 +20,8 @@ describe('a redirect', () => {
   })
 
   it.each([
-    'http://169.254.169.254/latest/meta-data/', 'http://127.0.0.1:1/', 'http://localhost/', 'http://[::1]/', 'http://0x7f000001/',
+    'http://169.254.169.254/latest/meta-data/', 'http://127.0.0.1:1/', 'http://localhost/', 'http://[::1]/',
+    'http://0x7f000001/',
     'http://2130706433/', '//127.1/', 'http:\\\\127.0.0.1',
     'https://evil.test/', '//evil.test/', '/\\evil.test/', '\\\\evil.test\\', 'file:///etc/passwd', 'ftp://127.0.0.1/',
     'data:text/plain,x', 'javascript:alert(1)', 'http://user@wide.test/',
@@ -38,17 +39,22 @@ describe('a redirect', () => {
 
   it('that is denied reports its target and a remedy', async () => {
     const server = await serve(redirecting)
-    const error = await refusal(fetchRaw(newNet(), callOf([server.place]), `${server.base}/302?https://evil.test/`)) as Denial
+    const error = await refusal(
+      fetchRaw(newNet(), callOf([server.place]), `${server.base}/302?https://evil.test/`),
+    ) as Denial
     const what = 'The host 127.0.0.1 redirects elsewhere. The tool may not reach the host evil.test:443.'
     expect([error.message, error.data]).toEqual([
-      `${what} Declare it in \`requires.net.hosts\`; without a port it means 80 and 443.`, { power: 'net', host: 'evil.test' },
+      `${what} Declare it in \`requires.net.hosts\`; without a port it means 80 and 443.`,
+      { power: 'net', host: 'evil.test' },
     ])
     expect(error.toCaller().message).toBe(`${what} Use another host or port, or ask the operator to allow this one.`)
     const scheme = await refusal(fetchRaw(newNet(), callOf([server.place]), `${server.base}/302?ftp://evil.test/`))
     expect(scheme.data).toEqual({ power: 'net', host: 'evil.test' })
   })
 
-  it.each(['http://', 'http://a b/', 'http://[::1', 'http://a:99999/', 'http://-a.test/'])('to %j, which is not a URL, fails', async (location) => {
+  it.each([
+    'http://', 'http://a b/', 'http://[::1', 'http://a:99999/', 'http://-a.test/',
+  ])('to %j, which is not a URL, fails', async (location) => {
     const server = await serve((_request, response) => response.writeHead(302, { location }).end())
     expect(await codeOf(fetchRaw(newNet(), callOf([server.place]), `${server.base}/`))).toBe('ToolExecutionFailed')
   })
@@ -79,7 +85,8 @@ describe('a redirect', () => {
     const bare = await net.fetch(`${server.base}/bare`)
     expect([bare.status, await bare.text()]).toEqual([302, 'bare'])
     const manual = await net.fetch(`${server.base}/307?http://evil.test/`, { redirect: 'manual' })
-    expect([manual.status, manual.headers['location'], await manual.text()]).toEqual([307, 'http://evil.test/', 'moved'])
+    expect([manual.status, manual.headers['location'], await manual.text()])
+      .toEqual([307, 'http://evil.test/', 'moved'])
   })
 
   it.each([200, 201, 300, 304, 305])('is not followed for status %i, whatever its location', async (status) => {
@@ -107,7 +114,9 @@ describe('a redirect', () => {
   ])('of %i turns %s into %s', async (status, method, then) => {
     const server = await serve(redirecting)
     const net = reach(newNet(), callOf([server.place]))
-    const ofBody = { 'content-type': 'text/x', 'content-encoding': 'identity', 'content-language': 'nb', 'content-location': '/x' }
+    const ofBody = {
+      'content-type': 'text/x', 'content-encoding': 'identity', 'content-language': 'nb', 'content-location': '/x',
+    }
     const body = method === 'HEAD' ? {} : { body: 'content', headers: { ...ofBody, 'x-own': '1' } }
     await net.fetch(`${server.base}/${status}?/end`, { method, ...body })
     expect(server.seen[1]).toBe(`${then} /end`)
@@ -126,8 +135,10 @@ describe('a redirect', () => {
     const net = reach(newNet(), callOf([first.place, second.place]))
     const credentials = { authorization: 'Bearer secret', cookie: 'a=secret', 'x-api-key': 'secret' }
     const plain = {
-      accept: 'text/x', 'accept-encoding': 'identity', 'accept-language': 'nb', 'cache-control': 'no-cache', 'content-encoding': 'identity',
-      'content-language': 'nb', 'content-type': 'text/x', 'if-match': '"a"', 'if-modified-since': 'never', 'if-none-match': '"a"',
+      accept: 'text/x', 'accept-encoding': 'identity', 'accept-language': 'nb', 'cache-control': 'no-cache',
+      'content-encoding': 'identity',
+      'content-language': 'nb', 'content-type': 'text/x', 'if-match': '"a"', 'if-modified-since': 'never',
+      'if-none-match': '"a"',
       'if-range': '"a"', 'if-unmodified-since': 'never', range: 'bytes=0-9', 'user-agent': 'own',
     }
     const request = { method: 'POST', body: 'content', headers: { ...credentials, ...plain } }

@@ -10,7 +10,9 @@ describe('a request of a tool', () => {
     'the host header': { headers: { Host: 'evil.test' } },
     'the host header in mixed case': { headers: { hOsT: 'evil.test' } },
     'a connection header': { headers: { connection: 'keep-alive, x' } },
-    'a content-length': { method: 'POST', headers: { 'Content-Length': '0' }, body: { kind: 'text', content: 'GET / HTTP/1.1' } },
+    'a content-length': {
+      method: 'POST', headers: { 'Content-Length': '0' }, body: { kind: 'text', content: 'GET / HTTP/1.1' },
+    },
     'a transfer encoding': { method: 'POST', headers: { 'Transfer-Encoding': 'chunked' } },
     'an upgrade': { headers: { upgrade: 'websocket' } },
     'an expect header': { headers: { expect: '100-continue' } },
@@ -89,10 +91,13 @@ describe('a request of a tool', () => {
     const smuggled = `0${LINE}${LINE}GET /evil HTTP/1.1${LINE}host: evil.test${LINE}${LINE}END`
     const net = reach(newNet(), callOf([`127.0.0.1:${port}`]))
     const headers = { 'x-a': '1, 2\t; host: evil.test' }
-    await net.fetch(`http://127.0.0.1:${port}/%0d%0ahost:%20evil.test?a=%0d%0a`, { method: 'POST', headers, body: smuggled })
+    await net.fetch(
+      `http://127.0.0.1:${port}/%0d%0ahost:%20evil.test?a=%0d%0a`, { method: 'POST', headers, body: smuggled },
+    )
     const [head = '', body] = (await wire.promise).split(`${LINE}${LINE}GET`)[0]!.split(/\r\n\r\n(?=0)/)
     expect(head.split(LINE).toSorted()).toEqual([
-      'POST /%0d%0ahost:%20evil.test?a=%0d%0a HTTP/1.1', `host: 127.0.0.1:${port}`, 'connection: keep-alive', 'accept: */*',
+      'POST /%0d%0ahost:%20evil.test?a=%0d%0a HTTP/1.1', `host: 127.0.0.1:${port}`, 'connection: keep-alive',
+      'accept: */*',
       'accept-encoding: gzip, br, zstd',
       'user-agent: bulkhead', 'content-type: text/plain;charset=UTF-8', 'x-a: 1, 2\t; host: evil.test',
       `content-length: ${smuggled.length}`,

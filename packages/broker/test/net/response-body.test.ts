@@ -4,11 +4,14 @@ import { brotliCompressSync, constants, deflateSync, gzipSync, zstdCompressSync 
 import type { JsonObject } from '@bulkhead/kit/json'
 import { describe, expect, it } from 'vitest'
 import type { NetLimits } from '../../src/net/limits.ts'
-import { callOf, closed, codeOf, fetchRaw, newNet, reach, readRaw, refusal, errorWith, serve, serveRaw } from './loopback.ts'
+import {
+  callOf, closed, codeOf, fetchRaw, newNet, reach, readRaw, refusal, errorWith, serve, serveRaw,
+} from './loopback.ts'
 
 const TEXT = 'Watertight. '.repeat(10_000)
 const CODINGS: Readonly<Record<string, (text: string) => Buffer>> = {
-  gzip: gzipSync, 'x-gzip': gzipSync, deflate: deflateSync, br: brotliCompressSync, zstd: zstdCompressSync, GZIP: gzipSync,
+  gzip: gzipSync, 'x-gzip': gzipSync, deflate: deflateSync, br: brotliCompressSync, zstd: zstdCompressSync,
+  GZIP: gzipSync,
 }
 
 async function answering(answer: (response: ServerResponse) => void, limits: Partial<NetLimits> = {}) {
@@ -53,24 +56,33 @@ describe('the body of a response', () => {
 
   it.each(Object.keys(CODINGS))('fails if it is invalid or truncated %s', async (coding) => {
     const packed = CODINGS[coding]!(TEXT)
-    const broken = [Buffer.from('not compressed at all, and long enough to be noticed'), packed.subarray(0, packed.length - 9)]
-    const { tool, url } = await answering((response) => response.setHeader('content-encoding', coding).end(broken.shift()))
+    const broken = [
+      Buffer.from('not compressed at all, and long enough to be noticed'), packed.subarray(0, packed.length - 9),
+    ]
+    const { tool, url } = await answering((response) => response.setHeader('content-encoding', coding)
+      .end(broken.shift()))
     for (let count = 0; count < 2; count++) {
       const error = await refusal((await tool.fetch(url)).text())
-      expect(error).toMatchObject(errorWith('ToolExecutionFailed', 'The host 127.0.0.1 sent a body that cannot be decompressed.'))
+      expect(error)
+        .toMatchObject(errorWith('ToolExecutionFailed', 'The host 127.0.0.1 sent a body that cannot be decompressed.'))
     }
   })
 
   it('fails if its window needs more memory than allowed', async () => {
     const packed = zstdCompressSync(randomBytes(9 * 1024 * 1024), { params: { [constants.ZSTD_c_windowLog]: 27 } })
     const { tool, url } = await answering((response) => response.setHeader('content-encoding', 'zstd').end(packed))
-    expect(await refusal((await tool.fetch(url)).bytes())).toMatchObject(errorWith('ToolExecutionFailed', 'cannot be decompressed'))
+    expect(await refusal((await tool.fetch(url)).bytes()))
+      .toMatchObject(errorWith('ToolExecutionFailed', 'cannot be decompressed'))
   })
 
   it('waits for decoder memory until another body has ended', async () => {
     const packed = brotliCompressSync(randomBytes(400_000))
-    const { net, call, url } = await answering((response) => response.setHeader('content-encoding', 'br').end(packed), { decoderBytes: 45_000_000 })
-    const [first, second, third] = [await fetchRaw(net, call, url), await fetchRaw(net, call, url), await fetchRaw(net, call, url)]
+    const { net, call, url } = await answering(
+      (response) => response.setHeader('content-encoding', 'br').end(packed), { decoderBytes: 45_000_000 },
+    )
+    const [first, second, third] = [
+      await fetchRaw(net, call, url), await fetchRaw(net, call, url), await fetchRaw(net, call, url),
+    ]
     const order: string[] = []
     const reading = async (name: string, { bodyId }: JsonObject): Promise<void> => {
       await readRaw(net, call, bodyId!)
@@ -90,12 +102,15 @@ describe('the body of a response', () => {
     const answer = (response: ServerResponse): unknown => response.setHeader('content-encoding', coding).end(packed)
     const { tool, url } = await answering(answer, { decoderBytes: 1_000, idleMs: 50 })
     const response = await tool.fetch(url)
-    expect(await refusal(response.text())).toMatchObject(errorWith('ResourceBusy', 'The compartment has no memory left for another compressed body.'))
+    expect(await refusal(response.text()))
+      .toMatchObject(errorWith('ResourceBusy', 'The compartment has no memory left for another compressed body.'))
   })
 
   it('uses no decoder before it is read or after it was discarded', async () => {
     const packed = brotliCompressSync(TEXT)
-    const { net, call, url, tool } = await answering((response) => response.setHeader('content-encoding', 'br').end(packed), { decoderBytes: 21_000_000 })
+    const { net, call, url, tool } = await answering(
+      (response) => response.setHeader('content-encoding', 'br').end(packed), { decoderBytes: 21_000_000 },
+    )
     await Promise.all(Array.from({ length: 8 }, () => fetchRaw(net, call, url)))
     for (let count = 0; count < 3; count++) {
       const { bodyId } = await fetchRaw(net, call, url)
@@ -136,7 +151,8 @@ describe('the body of a response', () => {
     const { net, call, url } = await answering((response) => response.end(bytes))
     const { bodyId } = await fetchRaw(net, call, url)
     const pieces = await Promise.all(Array.from({ length: 200 }, () => readRaw(net, call, bodyId!)))
-    expect(Buffer.concat(pieces.map((piece) => Buffer.from((piece ?? '') as string, 'base64'))).equals(bytes)).toBe(true)
+    expect(Buffer.concat(pieces.map((piece) => Buffer.from((piece ?? '') as string, 'base64'))).equals(bytes))
+      .toBe(true)
     expect(pieces.at(-1)).toBeNull()
   })
 
@@ -181,7 +197,8 @@ describe('the body of a response', () => {
     const read = async (): Promise<void> => {
       for await (const piece of response.body) taken += piece.length
     }
-    expect(await refusal(read())).toMatchObject(errorWith('OutputTooLarge', 'decompresses to more than 200 times its size'))
+    expect(await refusal(read()))
+      .toMatchObject(errorWith('OutputTooLarge', 'decompresses to more than 200 times its size'))
     expect(taken).toBeLessThan(12 * 1024 * 1024)
   })
 
@@ -199,7 +216,9 @@ describe('the body of a response', () => {
     const { server, net, call, url } = await answering((response) => response.write('first'), { idleMs: 50 })
     const { bodyId } = await fetchRaw(net, call, url)
     const gone = closed(server.sockets[0]!)
-    const [first, second, third] = [readRaw(net, call, bodyId!), readRaw(net, call, bodyId!), readRaw(net, call, bodyId!)]
+    const [first, second, third] = [
+      readRaw(net, call, bodyId!), readRaw(net, call, bodyId!), readRaw(net, call, bodyId!),
+    ]
     expect(await first).toBe(Buffer.from('first').toString('base64'))
     const silent = errorWith('ToolExecutionFailed', 'sent nothing for 50 ms')
     expect(await Promise.all([refusal(second), refusal(third)])).toMatchObject([silent, silent])
@@ -212,7 +231,8 @@ describe('the body of a response', () => {
     })
     const response = await tool.fetch(url)
     const error = await refusal(response.text())
-    expect(error).toMatchObject(errorWith('ToolExecutionFailed', 'The host 127.0.0.1 closed the connection before it answered.'))
+    expect(error)
+      .toMatchObject(errorWith('ToolExecutionFailed', 'The host 127.0.0.1 closed the connection before it answered.'))
   })
 })
 
@@ -231,7 +251,9 @@ describe('the head of a response', () => {
   })
 
   it('has no headers of the connection', async () => {
-    const hidden = ['connection: close, x', 'keep-alive: timeout=5', 'proxy-authenticate: x', 'upgrade: h2c', 'trailer: x']
+    const hidden = [
+      'connection: close, x', 'keep-alive: timeout=5', 'proxy-authenticate: x', 'upgrade: h2c', 'trailer: x',
+    ]
     const { headers } = await fromRaw('HTTP/1.1 200 OK', ...hidden, 'x-own: 1')
     expect(headers).toEqual({ 'x-own': '1' })
   })
@@ -239,15 +261,20 @@ describe('the head of a response', () => {
   it('fails with too many headers', async () => {
     const many = Array.from({ length: 300 }, (_, index) => `x-${index}: 1`)
     expect(await codeOf(fromRaw('HTTP/1.1 200 OK', ...many))).toBe('ToolExecutionFailed')
-    expect(await codeOf(fromRaw('HTTP/1.1 200 OK', ...Array.from({ length: 300 }, () => 'x: 1')))).toBe('ToolExecutionFailed')
+    expect(await codeOf(fromRaw('HTTP/1.1 200 OK', ...Array.from({ length: 300 }, () => 'x: 1'))))
+      .toBe('ToolExecutionFailed')
     expect(await codeOf(fromRaw('HTTP/1.1 200 OK', `x-a: ${'x'.repeat(40 * 1024)}`))).toBe('ToolExecutionFailed')
   })
 
   it.each([
     ['not HTTP', ['SSH-2.0-OpenSSH']],
     ['a response with two lengths', ['HTTP/1.1 200 OK', 'content-length: 4', 'content-length: 400']],
-    ['a response with a length and a transfer encoding', ['HTTP/1.1 200 OK', 'content-length: 4', 'transfer-encoding: chunked']],
-    ['a switch to a protocol that was not requested', ['HTTP/1.1 101 Switching Protocols', 'connection: upgrade', 'upgrade: websocket']],
+    ['a response with a length and a transfer encoding', [
+      'HTTP/1.1 200 OK', 'content-length: 4', 'transfer-encoding: chunked',
+    ]],
+    ['a switch to a protocol that was not requested', [
+      'HTTP/1.1 101 Switching Protocols', 'connection: upgrade', 'upgrade: websocket',
+    ]],
     ['a response with a malformed header', ['HTTP/1.1 200 OK', 'x y: 1']],
   ])('fails if it is %s', async (_name, lines) => {
     expect(await codeOf(fromRaw(...lines))).toBe('ToolExecutionFailed')

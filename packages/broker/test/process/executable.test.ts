@@ -12,7 +12,8 @@ beforeEach(async () => {
 })
 afterAll(() => setup.clear())
 
-const denied = (why: RegExp) => expect.objectContaining({ code: 'CapabilityDenied', message: expect.stringMatching(why) })
+const denied = (why: RegExp) =>
+  expect.objectContaining({ code: 'CapabilityDenied', message: expect.stringMatching(why) })
 const run = (cmd: string, options = {}, grant = {}) => setup.open({ shell: any(cmd), ...grant }, options).shell.run(cmd)
 
 describe('the search for a command', () => {

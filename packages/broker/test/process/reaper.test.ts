@@ -27,7 +27,10 @@ describe('after SIGKILL of the host, the reaper', () => {
     const lines = await setup.lifelines()
     const child = `${starts(lines.hold('grandchild'), options)}${lines.hold('child')}`
     setup.node('family', `${starts(child, options)}${lines.hold('command')}`)
-    const host = spawn(process.execPath, [fixture('../shell/fixtures/dying-host.ts'), setup.workspace, setup.bin, 'family'], { stdio: ['ignore', 'inherit', 'inherit'] })
+    const host = spawn(
+      process.execPath, [fixture('../shell/fixtures/dying-host.ts'), setup.workspace, setup.bin, 'family'],
+      { stdio: ['ignore', 'inherit', 'inherit'] },
+    )
     const family = await Promise.all(['command', 'child', 'grandchild'].map((label) => lines.of(label)))
     host.kill('SIGKILL')
     await Promise.all(family.map(({ died }) => died))
@@ -36,7 +39,9 @@ describe('after SIGKILL of the host, the reaper', () => {
   it('removes a partly written file', async () => {
     const workspace = await temporaryFolder()
     const unfinished = (): readonly string[] => readdirSync(workspace).filter(isTemporaryName)
-    const host = spawn(process.execPath, [fixture('fixtures/writing-host.ts'), workspace], { stdio: ['ignore', 'pipe', 'inherit'] })
+    const host = spawn(
+      process.execPath, [fixture('fixtures/writing-host.ts'), workspace], { stdio: ['ignore', 'pipe', 'inherit'] },
+    )
     await once(host.stdout, 'data')
     // A stopped process does not finish the write while the test reads the folder.
     for (host.kill('SIGSTOP'); unfinished().length === 0; host.kill('SIGSTOP')) {

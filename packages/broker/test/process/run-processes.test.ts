@@ -27,7 +27,10 @@ describe('a cancelled call', () => {
     ['a child and a grandchild', '', '{ stdio: "inherit" }'],
     ['processes that ignore SIGTERM', DEAF, '{ stdio: "inherit" }'],
     ['processes in their own session', '', '{ stdio: "inherit", detached: true }'],
-    ['processes in their own session that ignore SIGTERM and have no environment', DEAF, '{ stdio: "inherit", detached: true, env: {} }'],
+    [
+      'processes in their own session that ignore SIGTERM and have no environment', DEAF,
+      '{ stdio: "inherit", detached: true, env: {} }',
+    ],
     ['processes that have closed their pipes', '', '{ stdio: "ignore", detached: true }'],
   ])('ends %s', async (_, deaf, options) => {
     const lines = await setup.lifelines()
@@ -47,7 +50,9 @@ describe('a cancelled call', () => {
   it('ends processes that left session, environment and parent before the first scan', async () => {
     const lines = await setup.lifelines()
     const AWAY = '{ stdio: "ignore", detached: true, env: {} }'
-    setup.node('brief', `const away = ${starts('setInterval(() => {}, 1e6)', AWAY)} process.stdout.write(String(away.pid), () => process.exit())`)
+    setup.node('brief', `const away = ${starts(
+      'setInterval(() => {}, 1e6)', AWAY,
+    )} process.stdout.write(String(away.pid), () => process.exit())`)
     setup.node('long', `${starts(`${starts(lines.hold('away'), AWAY)} process.exit()`)} ${lines.hold('long')}`)
     const { shell, cancel, capability } = setup.open({ shell: [...any('brief'), ...any('long')] })
     const { stdout } = await shell.run('brief')
@@ -119,7 +124,9 @@ describe('the end of a command', () => {
   const left = async (options: string): Promise<void> => {
     const lines = await setup.lifelines()
     // Ends when its child has started.
-    setup.node('leaves', `process.stdout.write('output'); ${starts(lines.hold('left'), options)} ${lines.hold('command')}`)
+    setup.node(
+      'leaves', `process.stdout.write('output'); ${starts(lines.hold('left'), options)} ${lines.hold('command')}`,
+    )
     const { shell, capability } = setup.open({ shell: any('leaves') })
     const result = shell.run('leaves')
     const command = await lines.of('command')
@@ -141,7 +148,9 @@ describe('the end of a command', () => {
     const lines = await setup.lifelines()
     const holder = setup.node('holder', lines.hold('left'))
     // A shell with job control starts each job in its own group.
-    setup.command('leaves', `#!/bin/bash\nset -m; mkfifo gate; env -i ${holder} </dev/null >/dev/null 2>&1 & read -r go <gate`)
+    setup.command(
+      'leaves', `#!/bin/bash\nset -m; mkfifo gate; env -i ${holder} </dev/null >/dev/null 2>&1 & read -r go <gate`,
+    )
     const { shell, capability } = setup.open({ shell: any('leaves') })
     const result = shell.run('leaves')
     const { pid, died } = await lines.of('left')
@@ -158,11 +167,13 @@ describe('the end of a command', () => {
     const lines = await setup.lifelines()
     const apart = '{ stdio: "inherit", detached: true, env: {} }'
     const limited = JSON.stringify(['--locks=5', '--', process.execPath, '-e', lines.hold('escaped')])
-    const middle = `require('node:child_process').spawn('/usr/bin/prlimit', ${limited}, ${apart}); ${lines.hold('middle')}`
+    const spawning = `require('node:child_process').spawn('/usr/bin/prlimit', ${limited}, ${apart})`
+    const middle = `${spawning}; ${lines.hold('middle')}`
     setup.node('leaves', `process.stdout.write('output'); ${starts(middle, apart)} ${lines.hold('command')}`)
     const { shell, capability } = setup.open({ shell: any('leaves') })
     const result = shell.run('leaves')
-    const [command, between, escaped] = await Promise.all(['command', 'middle', 'escaped'].map((label) => lines.of(label)))
+    const [command, between, escaped] = await Promise.all(['command', 'middle', 'escaped'].map((label) =>
+      lines.of(label)))
     process.kill(between!.pid, 'SIGKILL')
     await between!.died
     process.kill(command!.pid, 'SIGINT')

@@ -19,7 +19,8 @@ it('finds and replaces handles anywhere in a string', () => {
 it('ignores strings that are similar to a handle', () => {
   const nonce = 'a'.repeat(22)
   const texts = [
-    `{{secret:1ONE:${nonce}}}`, `{secret:ONE:${nonce}}`, `{{secret:ONE:${nonce}a}}`, '{{secret:ONE}}', '{{secret:ONE:short}}', '',
+    `{{secret:1ONE:${nonce}}}`, `{secret:ONE:${nonce}}`, `{{secret:ONE:${nonce}a}}`, '{{secret:ONE}}',
+    '{{secret:ONE:short}}', '',
   ]
   for (const text of texts) {
     expect(hasHandle(text), text).toBe(false)

@@ -10,7 +10,9 @@ import { reach, serve } from '../net/loopback.ts'
 import { callOf, codeOf, handleOf, SECRET, vaultOf } from './setup.ts'
 
 /** A tool that may reach several servers and has a secret for the first. */
-async function fetching(...given: readonly (Loopback | NetOptions)[]): Promise<{ readonly net: Net; readonly handle: string }> {
+async function fetching(
+  ...given: readonly (Loopback | NetOptions)[]
+): Promise<{ readonly net: Net; readonly handle: string }> {
   const servers = given.filter((one) => 'place' in one)
   const vault = vaultOf({ TOKEN: { hosts: [servers[0]!.place] } })
   const unit = netCapability({ ...given.find((one) => !('place' in one)), secrets: vault })
@@ -30,7 +32,8 @@ describe('a request with a handle in a header', () => {
     const { net, handle } = await fetching(server)
     const headers = { authorization: `Bearer ${handle}`, 'x-two': `${handle} ${handle}` }
     const response = await net.fetch(`${server.base}/`, { headers })
-    expect(server.requests[0]!.headers).toMatchObject({ authorization: `Bearer ${SECRET}`, 'x-two': `${SECRET} ${SECRET}` })
+    expect(server.requests[0]!.headers)
+      .toMatchObject({ authorization: `Bearer ${SECRET}`, 'x-two': `${SECRET} ${SECRET}` })
     expect(response.headers['x-echo']).toBe(`Bearer ${REDACTED}`)
     expect(await response.text()).toBe(`you sent Bearer ${REDACTED}`)
   })
@@ -63,7 +66,8 @@ describe('a request with a handle in a header', () => {
   it('leaves a handle outside headers unchanged', async () => {
     const server = await serve((request, response) => {
       let body = ''
-      request.on('data', (piece: Buffer) => (body += piece.toString())).on('end', () => response.end(`${request.url} ${body}`))
+      request.on('data', (piece: Buffer) => (body += piece.toString()))
+        .on('end', () => response.end(`${request.url} ${body}`))
     })
     const { net, handle } = await fetching(server)
     const url = `${server.base}/?q=${encodeURIComponent(handle)}`
@@ -93,14 +97,16 @@ describe('a response that contains the value', () => {
     expect(await (await net.fetch(`${server.base}/pieces`)).text()).toBe(`<${REDACTED}><${REDACTED}>`)
     expect(await (await net.fetch(`${server.base}/`)).text()).toBe(`kept: ${REDACTED}`)
     expect((await net.fetch(`${server.base}/away`)).url).toBe(`${server.base}/?token=${REDACTED}`)
-    expect((await net.fetch(`${server.base}/away`, { redirect: 'manual' })).headers['location']).toBe(`/?token=${REDACTED}`)
+    expect((await net.fetch(`${server.base}/away`, { redirect: 'manual' })).headers['location'])
+      .toBe(`/?token=${REDACTED}`)
   })
 
   it('is redacted in the host name of a redirect', async () => {
     const server = await serve((request, response) =>
       void response.writeHead(302, { location: `http://${request.headers.authorization}.test/` }).end())
     const { net, handle } = await fetching(server)
-    const refused = await net.fetch(`${server.base}/`, { headers: { authorization: handle } }).catch((error: unknown) => error)
+    const refused = await net.fetch(`${server.base}/`, { headers: { authorization: handle } })
+      .catch((error: unknown) => error)
     expect(refused).toMatchObject({ code: 'CapabilityDenied', data: { host: `${REDACTED}.test` } })
     expect(String(refused)).toContain(REDACTED)
     expect(String(refused)).not.toContain(SECRET)
@@ -131,7 +137,8 @@ describe('a response that contains the value', () => {
     })
     const { net, handle } = await fetching(server)
     const pieces = (await net.fetch(`${server.base}/log`)).body[Symbol.asyncIterator]()
-    const next = async (): Promise<string> => Buffer.from(await pieces.next().then(({ value }) => value as Uint8Array)).toString()
+    const next = async (): Promise<string> => Buffer.from(await pieces.next().then(({ value }) => value as Uint8Array))
+      .toString()
     expect(await next()).toBe('begun\n')
     await net.fetch(`${server.base}/`, { headers: { authorization: handle } })
     open[0]!.end(`got ${server.requests[1]!.headers.authorization}\n`)

@@ -21,7 +21,9 @@ it('does not reveal the first letters of an unused secret', async () => {
     const chunks = Array.from({ length: one.length - 1 }, (_, index) => [
       { kind: 'guess', of: 'one', from: 0, length: index + 1 } as const, { kind: 'filler', text: '!\n' } as const,
     ].map((part) => [part])).flat()
-    const fetch = { do: 'fetch', from, withHandle: false, query: [], header: [], chunks, breaksOff: false, redirect: undefined } as const
+    const fetch = {
+      do: 'fetch', from, withHandle: false, query: [], header: [], chunks, breaksOff: false, redirect: undefined,
+    } as const
     const program: Program = { secrets: { one, other }, steps: [fetch] }
     const seen = await runner.run(program, { secret: one, closedFile: undefined })
     expect(await runner.run(program, { secret: other, closedFile: undefined })).toEqual(seen)

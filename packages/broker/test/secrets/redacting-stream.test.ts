@@ -80,7 +80,8 @@ describe('the redacting stream', () => {
   it('passes whole lines on at once, and of an unfinished line all but the length of the longest term', () => {
     const stream = streamOf(['0123456789', 'x'])
     const pushed = (text: string): string => stream.push(Buffer.from(text)).toString()
-    expect(['data: 01', '23\n\nda', 'ta: 012345678', '\n'].map(pushed)).toEqual(['', 'data: 0123\n\n', 'data:', ' 012345678\n'])
+    expect(['data: 01', '23\n\nda', 'ta: 012345678', '\n'].map(pushed))
+      .toEqual(['', 'data: 0123\n\n', 'data:', ' 012345678\n'])
     expect(pushed('-'.repeat(100_000))).toHaveLength(100_000 - 10)
     const spanning = streamOf(['01234\n6789'])
     expect(spanning.push(Buffer.from('one\ntwo\n01234\n')).toString()).toBe('one\n')

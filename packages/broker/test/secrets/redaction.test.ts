@@ -22,9 +22,11 @@ describe('redaction', () => {
     ['in the query of a URL', (value: string) => new URL(`http://x.test/?${value}`).search.slice(1)],
     ['in the path of a URL', (value: string) => new URL(`http://x.test/${value}`).pathname.slice(1)],
     ['in a form', (value: string) => new URLSearchParams({ k: value }).toString().slice(2)],
-    ['in a URL with lower-case escapes', (value: string) => encodeURIComponent(value).replaceAll(/%../g, (escape) => escape.toLowerCase())],
+    ['in a URL with lower-case escapes', (value: string) => encodeURIComponent(value)
+      .replaceAll(/%../g, (escape) => escape.toLowerCase())],
     ['in JSON with its slashes escaped', (value: string) => JSON.stringify(value).slice(1, -1).replaceAll('/', '\\/')],
-    ['in ASCII-only JSON', (value: string) => JSON.stringify(value).slice(1, -1).replaceAll('ö', '\\u00f6').replaceAll('é', '\\u00e9')],
+    ['in ASCII-only JSON', (value: string) => JSON.stringify(value).slice(1, -1).replaceAll('ö', '\\u00f6')
+      .replaceAll('é', '\\u00e9')],
     ['in JSON for HTML pages', (value: string) => JSON.stringify(value).slice(1, -1)
       .replaceAll(/[<>&]/g, (character) => `\\u00${character.charCodeAt(0).toString(16)}`)],
     ['in HTML', (value: string) => value.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')

@@ -19,7 +19,8 @@ describe('a handle', () => {
 
   it('is given for a declared secret with a usable value', async () => {
     const vault = vaultOf({
-      UNSET: { value: undefined }, EMPTY: { value: '' }, SHORT: { value: '1234567' }, LONG: { value: 'x'.repeat(4_097) },
+      UNSET: { value: undefined }, EMPTY: { value: '' }, SHORT: { value: '1234567' },
+      LONG: { value: 'x'.repeat(4_097) },
       HALF: { value: '12345678\ud800' },
     })
     const codes = await Promise.all(['UNSET', 'EMPTY', 'SHORT', 'LONG', 'HALF', 'OTHER', '__proto__', 5].map((name) =>
@@ -34,12 +35,14 @@ describe('a handle', () => {
     const values = ['12345678', 'x'.repeat(4_096)]
     const own = { commands: ['gh'] }
     const vault = vaultOf({
-      SHORT: { value: values[0], ...own }, LONG: { value: values[1], ...own }, SHORTER: { value: '7654321', ...own }, EMPTY: { value: '', ...own },
+      SHORT: { value: values[0], ...own }, LONG: { value: values[1], ...own }, SHORTER: { value: '7654321', ...own },
+      EMPTY: { value: '', ...own },
     })
     const call = callOf({})
     const secrets = vault.of(call.callId)
     for (const name of ['SHORT', 'LONG']) secrets.inText(await handleOf(vault, call, name), 'gh')
-    expect(secrets.vault.redactionOfCommands(['gh'])!.text(`${values.join(' ')} 7654321`)).toBe('[REDACTED] [REDACTED] 7654321')
+    expect(secrets.vault.redactionOfCommands(['gh'])!.text(`${values.join(' ')} 7654321`))
+      .toBe('[REDACTED] [REDACTED] 7654321')
   })
 
   it('causes redaction of its value, in responses of its hosts and commands, after its first use', async () => {
@@ -55,7 +58,8 @@ describe('a handle', () => {
     expect(ofOwn.text(SECRET)).toBe('[REDACTED]')
     expect(secrets.vault.redactionOf([other, own])!.text(SECRET)).toBe('[REDACTED]')
     expect(secrets.vault.redactionOfCommands(['cat', 'gh'])!.text(SECRET)).toBe('[REDACTED]')
-    expect([secrets.vault.redactionOf([other]), secrets.vault.redactionOfCommands(['cat'])]).toEqual([undefined, undefined])
+    expect([secrets.vault.redactionOf([other]), secrets.vault.redactionOfCommands(['cat'])])
+      .toEqual([undefined, undefined])
   })
 
   it('counts as used for all compartments of its extension, and for no other extension', async () => {
@@ -93,8 +97,10 @@ describe('a handle', () => {
     const [vault, call] = [vaultOf({ TOKEN: { commands: ['gh', 'git'] } }), callOf({})]
     const handle = await handleOf(vault, call)
     expect(vault.of(call.callId).inText(`--token=${handle}`, 'gh')).toBe(`--token=${SECRET}`)
-    expect(() => vault.of(call.callId).inText(handle, 'sh')).toThrow(expect.objectContaining({ code: 'CapabilityDenied' }))
-    expect(() => vault.of(call.callId).inHeaders(headers(handle), target('https://api.example.com'))).toThrow('may not be sent')
+    expect(() => vault.of(call.callId).inText(handle, 'sh'))
+      .toThrow(expect.objectContaining({ code: 'CapabilityDenied' }))
+    expect(() => vault.of(call.callId).inHeaders(headers(handle), target('https://api.example.com')))
+      .toThrow('may not be sent')
   })
 
   it('is invalid in another call and after its own', async () => {
@@ -110,11 +116,13 @@ describe('a handle', () => {
 
   it('is rejected where a header or argument cannot carry the value', async () => {
     const vault = vaultOf({
-      LINES: { value: 'first line\r\nx: y', hosts: ['api.example.com'] }, NUL: { value: 'abcdefgh\0', commands: ['gh'] },
+      LINES: { value: 'first line\r\nx: y', hosts: ['api.example.com'] },
+      NUL: { value: 'abcdefgh\0', commands: ['gh'] },
     })
     const call = callOf({})
     const lines = headers(await handleOf(vault, call, 'LINES'))
-    expect(() => vault.of(call.callId).inHeaders(lines, target('https://api.example.com'))).toThrow('a header cannot carry')
+    expect(() => vault.of(call.callId).inHeaders(lines, target('https://api.example.com')))
+      .toThrow('a header cannot carry')
     const nul = await handleOf(vault, call, 'NUL')
     expect(() => vault.of(call.callId).inText(nul, 'gh')).toThrow('an argument cannot carry')
   })

@@ -22,7 +22,9 @@ async function running(commands: readonly string[]): Promise<Running> {
   const vault = vaultOf({ TOKEN: { commands: [...commands] } })
   const updates: Json[] = []
   const allowed = ['show', 'other', 'echo', 'cat'].flatMap((cmd) => any(cmd))
-  const call = callOf({ shell: allowed, fs: { write: [`${setup.workspace.slice(1)}/**`] } }, { onUpdate: (partial) => updates.push(partial) })
+  const call = callOf({ shell: allowed, fs: { write: [`${setup.workspace.slice(1)}/**`] } }, {
+    onUpdate: (partial) => updates.push(partial),
+  })
   const unit = shellCapability({
     workspace: setup.workspace, tools: [call.tool], path: [setup.bin, '/usr/bin', '/bin'], updateMs: 0, secrets: vault,
   })
@@ -85,7 +87,8 @@ describe('a command', () => {
     const { shell, handle, close } = await running(['echo'])
     const into = { path: 'kept.txt' }
     expect(await codeOf(shell.pipe([{ cmd: 'echo', args: [handle], stdout: into }]))).toBe('CapabilityDenied')
-    expect(await codeOf(shell.pipe([{ cmd: 'echo', args: [handle] }, { cmd: 'cat', stdout: into }]))).toBe('CapabilityDenied')
+    expect(await codeOf(shell.pipe([{ cmd: 'echo', args: [handle] }, { cmd: 'cat', stdout: into }])))
+      .toBe('CapabilityDenied')
     expect(await codeOf(shell.pipe([{ cmd: 'cat', input: handle, stderr: into }]))).toBe('CapabilityDenied')
     expect((await shell.pipe([{ cmd: 'echo', args: ['plain'], stdout: into }])).exits[0]!.exitCode).toBe(0)
     expect((await shell.pipe([{ cmd: 'echo', args: [handle] }, { cmd: 'cat' }])).stdout).toBe(`${REDACTED}\n`)

@@ -17,7 +17,8 @@ it('contains four variables and none of the host', async () => {
   const { stdout } = await shell.run('env')
   const marker = /^BULKHEAD_RUN=[0-9a-f-]{36}\.1$/m
   expect(stdout).toMatch(marker)
-  expect(stdout.replace(marker, 'BULKHEAD_RUN=…')).toBe('PATH=/usr/bin:/bin\nHOME=/dev/null\nLANG=C.UTF-8\nBULKHEAD_RUN=…\n')
+  expect(stdout.replace(marker, 'BULKHEAD_RUN=…'))
+    .toBe('PATH=/usr/bin:/bin\nHOME=/dev/null\nLANG=C.UTF-8\nBULKHEAD_RUN=…\n')
 })
 
 it('sets HOME to a path where not even root can create files', async () => {
@@ -32,7 +33,8 @@ it('gives a command the three standard descriptors only', async () => {
   try {
     const { shell } = setup.open({ shell: any('ls') })
     const { stdout } = await shell.run('ls', ['-l', '/proc/self/fd'])
-    const open = [...stdout.matchAll(/(\d+) -> (.+)$/gm)].map(([, number, target]) => `${number} ${target!.replace(/\d+/g, 'N')}`)
+    const open = [...stdout.matchAll(/(\d+) -> (.+)$/gm)].map(([, number, target]) =>
+      `${number} ${target!.replace(/\d+/g, 'N')}`)
     // Ignores the listed folder itself and masked descriptors.
     const listed = open.filter((line) => !/^\d+ (\/proc\/N\/fd|\/dev\/null)$/.test(line))
     expect(listed).toEqual(['1 socket:[N]', '2 socket:[N]'])

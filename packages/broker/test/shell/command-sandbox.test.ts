@@ -20,7 +20,8 @@ const newSandbox = (): CommandSandbox => {
   const executables = new Executables([setup.bin, '/usr/bin', '/bin'], new UntrustedFolders([]))
   return new CommandSandbox({ workspace: setup.workspace, executables, home: undefined })
 }
-const prefix = async (standing: CommandSandbox, kind: SandboxKind): Promise<readonly string[]> => (await standing.prepare(kind)).argv
+const prefix = async (standing: CommandSandbox, kind: SandboxKind): Promise<readonly string[]> =>
+  (await standing.prepare(kind)).argv
 
 it('is absent if bubblewrap does not work', async () => {
   setup.sh('bwrap', 'echo "bwrap: No permissions to create new namespace" >&2; exit 1')
@@ -46,14 +47,17 @@ describe('a sandbox that does not work', () => {
   })
 
   it.each(['read', 'work', undefined] as const)('rejects a command if it is required, for %s', async (kind) => {
-    await expect(lacking({ requiresSandbox: true }).prepare(kind)).rejects.toMatchObject({ code: 'CapabilityUnavailable', data: { missing: ['bubblewrap'] } })
+    await expect(lacking({ requiresSandbox: true }).prepare(kind))
+      .rejects.toMatchObject({ code: 'CapabilityUnavailable', data: { missing: ['bubblewrap'] } })
   })
 })
 
 it('runs a command without a sandbox if one is required and works', async () => {
   setup.sh('bwrap', 'exit 0')
   const executables = new Executables([setup.bin, '/usr/bin', '/bin'], new UntrustedFolders([]))
-  expect((await new CommandSandbox({ workspace: setup.workspace, executables, home: undefined, requiresSandbox: true }).prepare(undefined)).argv).toEqual([])
+  expect((await new CommandSandbox(
+    { workspace: setup.workspace, executables, home: undefined, requiresSandbox: true },
+  ).prepare(undefined)).argv).toEqual([])
 })
 
 it('is tried again after a shortage of resources, and commands fail until then', async () => {
@@ -76,10 +80,13 @@ it('is tried again if the workspace was missing', async () => {
 
 it('hides session sockets from a read-only command', async () => {
   setup.sh('bwrap', 'exit 0')
-  const servants = ['/run/user', '/run/dbus', '/run/systemd/private', '/tmp/.X11-unix', '/tmp/.ICE-unix'].filter((path) => existsSync(path))
+  const servants = ['/run/user', '/run/dbus', '/run/systemd/private', '/tmp/.X11-unix', '/tmp/.ICE-unix'].filter(
+    (path) => existsSync(path),
+  )
   const hidden = async (kind: 'read' | 'work') => {
     const args = await prefix(newSandbox(), kind)
-    return servants.filter((path) => args.some((arg, at) => arg === path && ['--tmpfs', '/dev/null'].includes(args[at - 1]!)))
+    return servants.filter((path) =>
+      args.some((arg, at) => arg === path && ['--tmpfs', '/dev/null'].includes(args[at - 1]!)))
   }
   expect([await hidden('read'), await hidden('work')]).toEqual([servants, []])
 })
@@ -89,21 +96,28 @@ describe('credentials in a home folder', () => {
   function homeAt(home: string): string {
     const elsewhere = join(setup.root, 'elsewhere')
     for (const folder of [elsewhere, join(home, '.gnupg')]) mkdirSync(folder, { recursive: true })
-    for (const file of [join(elsewhere, 'key'), join(home, '.gnupg/key'), join(home, '.netrc'), join(home, '.aws')]) writeFileSync(file, 'secret')
+    for (const file of [
+      join(elsewhere, 'key'), join(home, '.gnupg/key'), join(home, '.netrc'), join(home, '.aws'),
+    ]) writeFileSync(file, 'secret')
     symlinkSync(elsewhere, join(home, '.ssh'))
     return realpathSync(home)
   }
   const CREDENTIALS = ['.ssh/key', '.gnupg/key', '.netrc', '.aws']
   const prefixOf = async (home: string, workspace: string, path: readonly string[]): Promise<readonly string[]> =>
-    await prefix(new CommandSandbox({ workspace, home, executables: new Executables(path, new UntrustedFolders([])) }), 'read')
+    await prefix(
+      new CommandSandbox({ workspace, home, executables: new Executables(path, new UntrustedFolders([])) }), 'read',
+    )
 
-  it.each(['a home', 'a home that is the workspace'])('of %s are hidden, behind links and of unusual kinds too', async (which) => {
+  it.each([
+    'a home', 'a home that is the workspace',
+  ])('of %s are hidden, behind links and of unusual kinds too', async (which) => {
     const home = homeAt(which === 'a home' ? join(setup.root, 'home') : setup.workspace)
     const prefixes = ['/nowhere', home].map((each) => prefixOf(each, setup.workspace, ['/usr/bin', '/bin']))
     const [plain, [bwrap, ...args]] = await Promise.all(prefixes) as [readonly string[], readonly string[]]
     // Without bubblewrap there is nothing to run. The tests below check its arguments.
     if (plain.length === 0) return
-    const read = CREDENTIALS.map((key) => spawnSync(bwrap!, [...args, '/bin/cat', join(home, key)], { encoding: 'utf8' }).stdout)
+    const read = CREDENTIALS.map((key) =>
+      spawnSync(bwrap!, [...args, '/bin/cat', join(home, key)], { encoding: 'utf8' }).stdout)
     expect(read).toEqual(['', '', '', ''])
   })
 
@@ -111,7 +125,10 @@ describe('credentials in a home folder', () => {
     setup.sh('bwrap', 'exit 0')
     const home = join(setup.root, 'home')
     mkdirSync(join(home, '.ssh'), { recursive: true })
-    const lasting = new CommandSandbox({ workspace: setup.workspace, home, executables: new Executables([setup.bin, '/usr/bin', '/bin'], new UntrustedFolders([])) })
+    const lasting = new CommandSandbox({
+      workspace: setup.workspace, home,
+      executables: new Executables([setup.bin, '/usr/bin', '/bin'], new UntrustedFolders([])),
+    })
     const hidden = async () => (await prefix(lasting, 'read')).filter((arg) => arg.startsWith(realpathSync(home)))
     expect(await hidden()).toEqual([join(realpathSync(home), '.ssh')])
     mkdirSync(join(home, '.aws'))
@@ -124,12 +141,17 @@ describe('credentials in a home folder', () => {
     const own = ['--unshare-all', '--die-with-parent', '--ro-bind', '/', '/', '--dev', '/dev', '--proc', '/proc']
     const workspace = realpathSync(setup.workspace)
     const elsewhere = ['--tmpfs', join(realpathSync(setup.root), 'elsewhere')]
-    const covers = (home: string) => ['--tmpfs', join(home, '.gnupg'), '--ro-bind', '/dev/null', join(home, '.aws'), '--ro-bind', '/dev/null', join(home, '.netrc')]
-    const seen = async (home: string) => (await prefixOf(home, setup.workspace, [setup.bin, '/usr/bin', '/bin'])).slice(1, -1)
+    const covers = (home: string) => [
+      '--tmpfs', join(home, '.gnupg'), '--ro-bind', '/dev/null', join(home, '.aws'), '--ro-bind', '/dev/null',
+      join(home, '.netrc'),
+    ]
+    const seen = async (home: string) =>
+      (await prefixOf(home, setup.workspace, [setup.bin, '/usr/bin', '/bin'])).slice(1, -1)
       .join(' ').replace(/ (?:--ro-bind \/dev\/null|--tmpfs) (?:\/run\/|\/tmp\/\.)\S+/g, '').split(' ')
     const away = homeAt(join(setup.root, 'home'))
     expect(await seen(away)).toEqual([...own, ...elsewhere, ...covers(away), '--ro-bind', workspace, workspace])
-    expect(await seen(homeAt(setup.workspace))).toEqual([...own, ...elsewhere, '--ro-bind', workspace, workspace, ...covers(workspace)])
+    expect(await seen(homeAt(setup.workspace)))
+      .toEqual([...own, ...elsewhere, '--ro-bind', workspace, workspace, ...covers(workspace)])
   })
 
   it('include all usual files with credentials', async () => {
@@ -137,12 +159,15 @@ describe('credentials in a home folder', () => {
     const home = realpathSync(setup.root)
     mkdirSync(join(home, '.config'))
     const kept = [
-      '.aws', '.azure', '.bash_history', '.config/gcloud', '.config/gh', '.docker', '.git-credentials', '.gnupg', '.kube', '.mozilla', '.netrc',
+      '.aws', '.azure', '.bash_history', '.config/gcloud', '.config/gh', '.docker', '.git-credentials', '.gnupg',
+      '.kube', '.mozilla', '.netrc',
       '.npmrc', '.password-store', '.pgpass', '.pypirc', '.ssh', '.zsh_history',
     ].map((name) => join(home, name))
     for (const path of kept) writeFileSync(path, 'secret')
     const args = await prefixOf(home, setup.workspace, [setup.bin, '/usr/bin', '/bin'])
-    expect(args.filter((_arg, index) => args[index - 1] === '/dev/null').filter((arg) => arg.startsWith(home)).toSorted()).toEqual(kept)
+    expect(args.filter((_arg, index) => args[index - 1] === '/dev/null').filter((arg) => arg.startsWith(home))
+      .toSorted())
+      .toEqual(kept)
   })
 })
 
@@ -150,7 +175,9 @@ describe('the project layer', () => {
   const real = { path: ['/usr/bin', '/bin'] }
   /** Whether bubblewrap works on this machine. */
   const stands = async (): Promise<boolean> =>
-    (await prefix(new CommandSandbox({ workspace: setup.workspace, home: undefined, executables: new Executables(real.path, new UntrustedFolders([])) }), 'work')).length > 0
+    (await prefix(new CommandSandbox({
+      workspace: setup.workspace, home: undefined, executables: new Executables(real.path, new UntrustedFolders([])),
+    }), 'work')).length > 0
   const layer = (): string => join(setup.workspace, '.bulkhead')
   const open = () => {
     const { shell, capability } = setup.open({ shell: any('sh') }, { ...real, projectLayer: layer() })
@@ -161,7 +188,9 @@ describe('the project layer', () => {
     mkdirSync(layer())
     writeFileSync(join(layer(), 'config.json'), 'mine')
     if (!await stands()) return
-    const { exits } = await open().sh('echo theirs > .bulkhead/config.json; rm -rf .bulkhead; mv .bulkhead other; mkdir .bulkhead/tools; cat .bulkhead/config.json > seen; test -d .bulkhead/tools')
+    const { exits } = await open().sh(
+      'echo theirs > .bulkhead/config.json; rm -rf .bulkhead; mv .bulkhead other; mkdir .bulkhead/tools; cat .bulkhead/config.json > seen; test -d .bulkhead/tools',
+    )
     expect(exits).toMatchObject([{ exitCode: 1 }])
     expect(readFileSync(join(layer(), 'config.json'), 'utf8')).toBe('mine')
     expect(readdirSync(setup.workspace).toSorted()).toEqual(['.bulkhead', 'seen'])

@@ -8,13 +8,20 @@ const CAT = { cmd: 'cat' }
 describe('a pipe request', () => {
   it('has defaults', () => {
     expect(readPipeRequest([[CAT]])).toEqual({
-      stages: [{ cmd: 'cat', args: [], input: undefined, stdout: 'out', stderr: 'err' }], cwd: undefined, timeoutMs: undefined, wall: undefined, quiet: false,
+      stages: [{ cmd: 'cat', args: [], input: undefined, stdout: 'out', stderr: 'err' }], cwd: undefined,
+      timeoutMs: undefined, wall: undefined, quiet: false,
     })
     const nothing = { cmd: 'cat', args: null, input: null, stdout: null, stderr: null }
-    expect(readPipeRequest([[nothing], { cwd: null, timeoutMs: null, wall: null, quiet: null }])).toEqual(readPipeRequest([[CAT]]))
+    expect(readPipeRequest([[nothing], { cwd: null, timeoutMs: null, wall: null, quiet: null }]))
+      .toEqual(readPipeRequest([[CAT]]))
     const first = { cmd: 'cat', args: ['-n'], input: { path: 'a' }, stdout: { path: 'b', append: true }, stderr: 'out' }
-    expect(readPipeRequest([[first, { cmd: 'cat', stdout: { path: 'c', append: 1 }, stderr: 'nothing' }], { cwd: 'src', timeoutMs: 1, wall: 'read', quiet: true }])).toEqual({
-      stages: [first, { cmd: 'cat', args: [], input: undefined, stdout: { path: 'c', append: false }, stderr: 'nothing' }],
+    expect(readPipeRequest([
+      [first, { cmd: 'cat', stdout: { path: 'c', append: 1 }, stderr: 'nothing' }],
+      { cwd: 'src', timeoutMs: 1, wall: 'read', quiet: true },
+    ])).toEqual({
+      stages: [
+        first, { cmd: 'cat', args: [], input: undefined, stdout: { path: 'c', append: false }, stderr: 'nothing' },
+      ],
       cwd: 'src', timeoutMs: 1, wall: 'read', quiet: true,
     })
     expect(readPipeRequest([[CAT], { wall: 'work', quiet: 1 }])).toMatchObject({ wall: 'work', quiet: false })
@@ -55,7 +62,9 @@ describe('secrets in a pipe', () => {
 
   it('are replaced only in arguments and input of their commands', async () => {
     const { handle, secrets } = await given()
-    const filled = withStageSecrets(readPipeRequest([[{ cmd: 'gh', args: [handle], input: `${handle}.` }, CAT]]), secrets)
+    const filled = withStageSecrets(
+      readPipeRequest([[{ cmd: 'gh', args: [handle], input: `${handle}.` }, CAT]]), secrets,
+    )
     expect(filled.stages.map(({ args, input }) => [args, input])).toEqual([[[SECRET], `${SECRET}.`], [[], undefined]])
     for (const stages of [[{ cmd: 'cat', args: [handle] }], [{ cmd: 'cat', input: handle }]]) {
       expect(() => withStageSecrets(readPipeRequest([stages]), secrets)).toThrow('may not be given to cat')

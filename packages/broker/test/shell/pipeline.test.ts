@@ -28,7 +28,8 @@ describe('a pipe', () => {
       { cmd: 'printf', args: ['b\\na\\nb\\n'] }, { cmd: 'sort' }, { cmd: 'uniq', args: ['-c'] },
     ])
     expect(result).toEqual({
-      exits: [1, 2, 3].map(() => ({ exitCode: 0, signal: null })), stdout: '      1 a\n      2 b\n', stderr: '', truncated: false, timedOut: false,
+      exits: [1, 2, 3].map(() => ({ exitCode: 0, signal: null })), stdout: '      1 a\n      2 b\n', stderr: '',
+      truncated: false, timedOut: false,
     })
   })
 
@@ -42,7 +43,8 @@ describe('a pipe', () => {
   it('carries more bytes than the output limit', async () => {
     const { shell } = opened()
     const { stdout } = await shell.pipe([
-      { cmd: 'head', args: ['-c', '20000000', '/dev/zero'] }, { cmd: 'tr', args: ['\\0', '\\377'] }, { cmd: 'wc', args: ['-c'] },
+      { cmd: 'head', args: ['-c', '20000000', '/dev/zero'] }, { cmd: 'tr', args: ['\\0', '\\377'] },
+      { cmd: 'wc', args: ['-c'] },
     ])
     expect(stdout.trim()).toBe('20000000')
   })
@@ -67,7 +69,8 @@ describe('a pipe', () => {
 
   it('is rejected as a whole if one command is denied or missing', async () => {
     const { shell } = setup.open({ shell: [{ cmd: 'echo', args: [{ rest: true }] }, { cmd: 'missing' }] })
-    await expect(shell.pipe([{ cmd: 'echo', args: ['a', 'b'] }, { cmd: 'cat' }])).rejects.toMatchObject({ code: 'CapabilityDenied' })
+    await expect(shell.pipe([{ cmd: 'echo', args: ['a', 'b'] }, { cmd: 'cat' }]))
+      .rejects.toMatchObject({ code: 'CapabilityDenied' })
     await expect(shell.pipe([{ cmd: 'echo' }, { cmd: 'missing' }])).rejects.toMatchObject({ code: 'NotFound' })
     await expect(shell.pipe([])).rejects.toMatchObject({ code: 'InputInvalid' })
   })
@@ -99,8 +102,12 @@ describe('redirection', () => {
     await shell.pipe([{ cmd: 'both', stdout: { path: 'out' }, stderr: { path: 'log', append: true } }], { cwd: 'sub' })
     await shell.pipe([{ cmd: 'both', stdout: { path: 'sub/out', append: true }, stderr: 'nothing' }])
     await shell.pipe([{ cmd: 'both', stdout: { path: 'all' }, stderr: { path: 'all' } }])
-    await shell.pipe([{ cmd: 'both', stdout: { path: 'only' }, stderr: 'out' }, { cmd: 'tr', args: ['a-z', 'A-Z'], stdout: { path: 'errors' } }])
-    expect([inWorkspace('sub/out'), inWorkspace('sub/log'), inWorkspace('all')]).toEqual(['out\nout\n', 'err\n', 'out\nerr\n'])
+    await shell.pipe([
+      { cmd: 'both', stdout: { path: 'only' }, stderr: 'out' },
+      { cmd: 'tr', args: ['a-z', 'A-Z'], stdout: { path: 'errors' } },
+    ])
+    expect([inWorkspace('sub/out'), inWorkspace('sub/log'), inWorkspace('all')])
+      .toEqual(['out\nout\n', 'err\n', 'out\nerr\n'])
     expect([inWorkspace('only'), inWorkspace('errors')]).toEqual(['out\n', 'ERR\n'])
   })
 
@@ -112,7 +119,9 @@ describe('redirection', () => {
     expect((await shell.pipe([{ cmd: 'cat' }])).stdout).toBe('')
   })
 
-  it.each(['../outside', '/etc/passwd', 'link', 'up/x', 'twin', '.', '/proc/self/mem'])('is denied to and from %s', async (path) => {
+  it.each([
+    '../outside', '/etc/passwd', 'link', 'up/x', 'twin', '.', '/proc/self/mem',
+  ])('is denied to and from %s', async (path) => {
     const { shell } = opened()
     const outside = join(setup.root, 'outside')
     writeFileSync(outside, 'precious')
@@ -124,7 +133,8 @@ describe('redirection', () => {
       code: expect.stringMatching(/CapabilityDenied|InputInvalid/) as string,
     })
     if (path !== 'twin') {
-      await expect(shell.pipe([{ cmd: 'cat', input: { path } }])).rejects.toMatchObject({ code: expect.stringMatching(/CapabilityDenied|InputInvalid/) as string })
+      await expect(shell.pipe([{ cmd: 'cat', input: { path } }]))
+        .rejects.toMatchObject({ code: expect.stringMatching(/CapabilityDenied|InputInvalid/) as string })
     }
     expect([readFileSync(outside, 'utf8'), inWorkspace('kept')]).toEqual(['precious', 'kept'])
   })
@@ -142,7 +152,11 @@ describe('the end of a pipe', () => {
   it('by cancellation ends all commands and their children', async () => {
     const lines = await setup.lifelines()
     setup.node('first', lines.hold('first'))
-    setup.node('second', `require('node:child_process').spawn(process.execPath, ['-e', ${JSON.stringify(lines.hold('grandchild'))}], { detached: true, stdio: 'inherit' }); ${lines.hold('second')}`)
+    const grandchild = JSON.stringify(lines.hold('grandchild'))
+    const options = "{ detached: true, stdio: 'inherit' }"
+    setup.node('second', `
+      require('node:child_process').spawn(process.execPath, ['-e', ${grandchild}], ${options})
+      ${lines.hold('second')}`)
     const { shell, cancel, capability } = opened()
     const running = shell.pipe([{ cmd: 'first' }, { cmd: 'second' }])
     const all = await Promise.all(['first', 'second', 'grandchild'].map((label) => lines.of(label)))
@@ -156,7 +170,10 @@ describe('the end of a pipe', () => {
   it('does not wait for a grandchild that holds the pipe', async () => {
     const lines = await setup.lifelines()
     const child = JSON.stringify(lines.hold('holder'))
-    setup.node('leaves', `const child = require('node:child_process').spawn(process.execPath, ['-e', ${child}], { detached: true, stdio: 'inherit' }); child.unref(); console.log('left')`)
+    setup.node(
+      'leaves',
+      `const child = require('node:child_process').spawn(process.execPath, ['-e', ${child}], { detached: true, stdio: 'inherit' }); child.unref(); console.log('left')`,
+    )
     const { shell } = opened()
     expect(await shell.pipe([{ cmd: 'leaves' }])).toMatchObject({ stdout: 'left\n', exits: [{ exitCode: 0 }] })
   })
@@ -172,7 +189,9 @@ describe('the command sandbox', () => {
       [ "$(ls /proc/sys/net/ipv4/conf 2>/dev/null | wc -l)" -gt 3 ] && echo network
       exit 0`)
     try {
-      const { stdout } = await setup.open(everything(), { path: [setup.bin, '/usr/bin', '/bin'] }).shell.pipe([{ cmd: 'sh', args: ['-c', readFileSync(join(setup.bin, 'probe'), 'utf8')] }], { wall: kind })
+      const { stdout } = await setup.open(everything(), { path: [setup.bin, '/usr/bin', '/bin'] }).shell.pipe(
+        [{ cmd: 'sh', args: ['-c', readFileSync(join(setup.bin, 'probe'), 'utf8')] }], { wall: kind },
+      )
       return stdout.trim().split('\n').filter((line) => line !== '')
     } finally {
       rmSync(outside, { recursive: true })

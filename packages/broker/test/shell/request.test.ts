@@ -66,7 +66,8 @@ describe('the grant of a command', () => {
     ['two arguments in one', 'argv', ['status --format=x y']],
   ])('denies %s', async (_, cmd, args) => {
     const { shell } = setup.open({ shell: grant })
-    await expect(shell.run(cmd, args)).rejects.toMatchObject({ code: 'CapabilityDenied', data: { power: 'shell', cmd } })
+    await expect(shell.run(cmd, args))
+      .rejects.toMatchObject({ code: 'CapabilityDenied', data: { power: 'shell', cmd } })
   })
 
   it('denies a path even if the grant contains it', async () => {

@@ -29,7 +29,8 @@ describe('the result of a command', () => {
     setup.command('broken', '#!/nowhere/interpreter\n')
     const { shell } = setup.open({ shell: any('broken') })
     // setpriv or prlimit reports it by exit code if they are in use, the system by an error otherwise.
-    const ended = await shell.run('broken').then(({ exitCode }) => exitCode, (error: unknown) => (error as BulkheadError).code)
+    const ended = await shell.run('broken')
+      .then(({ exitCode }) => exitCode, (error: unknown) => (error as BulkheadError).code)
     expect([127, 'ToolExecutionFailed']).toContain(ended)
   })
 })
@@ -76,7 +77,8 @@ describe('output', () => {
 
   it('of exactly the limit is not truncated', async () => {
     const { shell } = setup.open({ shell: any('head') }, { outputBytes: 1_000 })
-    expect(await shell.run('head', ['-c', '1000', '/dev/zero'])).toMatchObject({ stdout: '\0'.repeat(1_000), truncated: false })
+    expect(await shell.run('head', ['-c', '1000', '/dev/zero']))
+      .toMatchObject({ stdout: '\0'.repeat(1_000), truncated: false })
   })
 
   it('has a default limit of 200 KB per stream', async () => {
@@ -106,7 +108,8 @@ describe('output', () => {
   it('is complete if the command ends at once', async () => {
     setup.sh('quick', 'echo "$1"')
     const { shell } = setup.open({ shell: any('quick') })
-    for (let time = 0; time < thoroughly(20, 100); time++) expect((await shell.run('quick', [String(time)])).stdout).toBe(`${time}\n`)
+    for (let time = 0; time < thoroughly(20, 100); time++) expect((await shell.run('quick', [String(time)])).stdout)
+      .toBe(`${time}\n`)
   })
 })
 

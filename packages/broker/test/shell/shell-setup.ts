@@ -67,7 +67,9 @@ export class ShellSetup {
     const open: OpenCall = { callId: 'call', tool, signal: controller.signal, onUpdate, ...call }
     // Through JSON, as over the wire.
     const ask = async (method: BrokerMethod, ...args: readonly unknown[]): Promise<Json> =>
-      JSON.parse(JSON.stringify(await capability.capabilities[method]!(open, JSON.parse(JSON.stringify(args)) as Json[]))) as Json
+      JSON.parse(
+        JSON.stringify(await capability.capabilities[method]!(open, JSON.parse(JSON.stringify(args)) as Json[])),
+      ) as Json
     return {
       shell: shellAccess(ask) as OpenedShell['shell'],
       capability,
@@ -117,7 +119,8 @@ export class Lifelines {
   /** Source of a Node script that connects and runs until the test disconnects. */
   hold(label: string): string {
     return `{
-      const line = require('node:net').connect(${JSON.stringify(this.#path)}, () => line.write('${label} ' + process.pid + '\\n'))
+      const path = ${JSON.stringify(this.#path)}
+      const line = require('node:net').connect(path, () => line.write('${label} ' + process.pid + '\\n'))
       line.on('error', () => process.exit())
       line.on('close', () => process.exit())
     }`

@@ -56,8 +56,10 @@ describe('the limit of concurrent commands', () => {
     setup.sh('tool', 'echo "$1"')
     const { shell } = setup.open({ shell: any('tool') })
     for (let round = 0; round < 8; round++) {
-      const results = await Promise.all(Array.from({ length: 8 }, (_, index) => shell.run('tool', [`${round}.${index}`])))
-      expect(results.map(({ stdout }) => stdout)).toEqual(Array.from({ length: 8 }, (_, index) => `${round}.${index}\n`))
+      const results = await Promise.all(Array.from({ length: 8 }, (_, index) =>
+        shell.run('tool', [`${round}.${index}`])))
+      expect(results.map(({ stdout }) => stdout))
+        .toEqual(Array.from({ length: 8 }, (_, index) => `${round}.${index}\n`))
     }
   })
 })
@@ -132,7 +134,9 @@ it('settles each command once and leaves no process, whenever it is cancelled', 
     const onUpdate = (): void => {
       if (when === 'word') controller.abort(cancelled)
     }
-    const { shell, capability } = setup.open({ shell: any('tool') }, { updateMs: 1 }, { signal: controller.signal, onUpdate })
+    const { shell, capability } = setup.open(
+      { shell: any('tool') }, { updateMs: 1 }, { signal: controller.signal, onUpdate },
+    )
     const runs = Array.from({ length: 5 }, () => shell.run('tool', when === 'never' ? [] : ['wait'])
       .then(({ stdout }) => stdout, (error: unknown) => (error as BulkheadError).code)
       .then((outcome) => count(`${when}: ${outcome}`)))

@@ -27,9 +27,12 @@ describe('the folder for pipes', () => {
   it('is reported with all candidates if none is writable', () => {
     const script = `
       const { Fifos } = require(${JSON.stringify(new URL('../../src/shell/streams.ts', import.meta.url).pathname)})
-      Fifos.open(1, ${JSON.stringify(MKFIFO)}).then(() => console.log('made'), ({ code, message }) => console.log(code, message))`
+      const opened = Fifos.open(1, ${JSON.stringify(MKFIFO)})
+      opened.then(() => console.log('made'), ({ code, message }) => console.log(code, message))`
     // The permission model of Node simulates a read-only system.
-    const { stdout } = spawnSync(process.execPath, ['--no-warnings', '--permission', '--allow-fs-read=*', '--allow-child-process', '-e', script], {
+    const { stdout } = spawnSync(process.execPath, [
+      '--no-warnings', '--permission', '--allow-fs-read=*', '--allow-child-process', '-e', script,
+    ], {
       encoding: 'utf8', env: { TMPDIR: '/a/place' },
     })
     expect(stdout).toMatch(/^ToolExecutionFailed .*\/a\/place.*Set TMPDIR/)

@@ -14,7 +14,9 @@ symlinkSync('src', inside('linked'))
 symlinkSync(join(setup.root, 'outside'), inside('out'))
 symlinkSync('../private', inside('src/aside'))
 
-const fs = { read: [...['src', 'linked', 'file', 'out', 'missing'].map(inside), join(setup.root, 'outside')], write: [] }
+const fs = {
+  read: [...['src', 'linked', 'file', 'out', 'missing'].map(inside), join(setup.root, 'outside')], write: [],
+}
 const pwd = async (cwd?: string): Promise<string> => {
   const { shell } = setup.open({ shell: any('pwd'), fs })
   return (await shell.run('pwd', ['-P'], cwd === undefined ? {} : { cwd })).stdout.trim()

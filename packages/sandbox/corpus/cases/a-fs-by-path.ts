@@ -39,15 +39,20 @@ export const fsByPath = [
   `, {
     readFileSync: 'BuiltinDenied', readFile: 'BuiltinDenied', open: 'BuiltinDenied', stream: 'BuiltinDenied',
     stat: 'BuiltinDenied',
-    lstat: 'BuiltinDenied', readdir: 'BuiltinDenied', opendir: 'BuiltinDenied', access: 'BuiltinDenied', copy: 'BuiltinDenied',
+    lstat: 'BuiltinDenied', readdir: 'BuiltinDenied', opendir: 'BuiltinDenied', access: 'BuiltinDenied',
+    copy: 'BuiltinDenied',
     watch: 'BuiltinDenied', statfs: 'BuiltinDenied', broker: 'CapabilityDenied', brokerBytes: 'CapabilityDenied',
     brokerList: 'CapabilityDenied', brokerStat: 'CapabilityDenied', brokerWatch: 'CapabilityDenied',
   }),
-  attack(2, 'a path that climbs with ..', both("facts.work + '/own/../../outside/secret.txt'", "'own/../../outside/secret.txt'"),
+  attack(2, 'a path that climbs with ..', both(
+    "facts.work + '/own/../../outside/secret.txt'", "'own/../../outside/secret.txt'",
+  ),
     DENIED),
   attack(3, 'a path as a Buffer', both("Buffer.from(facts.outside + '/secret.txt')"),
     { ambient: 'BuiltinDenied', broker: 'InputInvalid' }),
-  attack(4, 'a path as a Uint8Array', both("new Uint8Array(Buffer.from(facts.work + '/own/../../outside/secret.txt'))"), {
+  attack(4, 'a path as a Uint8Array', both(
+    "new Uint8Array(Buffer.from(facts.work + '/own/../../outside/secret.txt'))",
+  ), {
     ambient: 'BuiltinDenied', broker: 'InputInvalid',
   }),
   attack(5, 'a URL with encoded dots', `
@@ -98,7 +103,9 @@ export const fsByPath = [
       broker: await attempt(() => runtime.fs.readText(facts.cwd + '/secret.txt')),
       cwd: await attempt(() => { const here = process.cwd(); if (here === '/') throw { code: 'root' }; return here }),
     }
-  `, { ambient: 'BuiltinDenied', relative: 'BuiltinDenied', list: 'BuiltinDenied', broker: 'CapabilityDenied', cwd: 'root' }),
+  `, {
+    ambient: 'BuiltinDenied', relative: 'BuiltinDenied', list: 'BuiltinDenied', broker: 'CapabilityDenied', cwd: 'root',
+  }),
   attack(12, 'the folder above the granted one', `
     return {
       ambient: await attempt(async () => (await reach('fs')).readFileSync(facts.work + '/secret.txt', 'utf8')),
@@ -111,7 +118,9 @@ export const fsByPath = [
     ambient: 'BuiltinDenied', file: 'CapabilityDenied', list: 'CapabilityDenied', dots: 'CapabilityDenied',
     stat: 'CapabilityDenied',
   }),
-  attack(13, 'a sibling whose name starts with the name of the granted folder', both("facts.work + '/ownx/secret.txt'"), DENIED),
+  attack(13, 'a sibling whose name starts with the name of the granted folder', both(
+    "facts.work + '/ownx/secret.txt'",
+  ), DENIED),
   attack(14, 'names similar to a granted file', `
     const names = ['exact', 'exact.txt.bak', 'exact-too.txt']
     return {
@@ -121,7 +130,8 @@ export const fsByPath = [
       granted: (await runtime.fs.readText('exact.txt')).trim(),
     }
   `, {
-    ambient: 'BuiltinDenied', broker: ['CapabilityDenied', 'CapabilityDenied', 'CapabilityDenied'], folder: 'CapabilityDenied',
+    ambient: 'BuiltinDenied', broker: ['CapabilityDenied', 'CapabilityDenied', 'CapabilityDenied'],
+    folder: 'CapabilityDenied',
     granted: 'fine',
   }),
   attack(15, 'glob patterns', `
@@ -136,7 +146,9 @@ export const fsByPath = [
       path: await attempt(() => runtime.fs.readText('own/../*/secret.txt')),
       links: (await runtime.fs.glob('own/**/secret.txt')).filter((path) => !path.includes('first')),
     }
-  `, { ambient: 'BuiltinDenied', broker: 'InputInvalid', absolute: 'InputInvalid', path: 'CapabilityDenied', links: [] }),
+  `, {
+    ambient: 'BuiltinDenied', broker: 'InputInvalid', absolute: 'InputInvalid', path: 'CapabilityDenied', links: [],
+  }),
   attack(16, 'probing whether a path exists by resolving it', `
     const there = facts.outside + '/secret.txt'
     const gone = facts.outside + '/nothing.txt'
@@ -170,7 +182,8 @@ export const fsByPath = [
       removeGone: await attempt(() => runtime.fs.remove(facts.outside + '/nothing.txt')),
     }
   `, {
-    ambient: 'BuiltinDenied', writeThere: 'CapabilityDenied', writeGone: 'CapabilityDenied', removeThere: 'CapabilityDenied',
+    ambient: 'BuiltinDenied', writeThere: 'CapabilityDenied', writeGone: 'CapabilityDenied',
+    removeThere: 'CapabilityDenied',
     removeGone: 'CapabilityDenied',
   }),
   attack(18, 'an .env file and environment variables', `
@@ -182,7 +195,8 @@ export const fsByPath = [
       prototype: await attempt(() => runtime.env.get('__proto__')),
     }
   `, {
-    ambient: 'absent', env: 'absent', undeclared: 'EnvNameUndeclared', declared: 'EnvNameNotSet', prototype: 'EnvNameUndeclared',
+    ambient: 'absent', env: 'absent', undeclared: 'EnvNameUndeclared', declared: 'EnvNameNotSet',
+    prototype: 'EnvNameUndeclared',
   }),
   attack(19, 'a workspace whose name is a pattern', `
     const beside = facts.work.slice(0, -4) + 'wxrk/secret.txt'

@@ -29,7 +29,9 @@ export const links = [
       stat: await attempt(() => runtime.fs.stat('own/abs-file')),
     }
   `, { ambient: 'BuiltinDenied', text: 'CapabilityDenied', range: 'CapabilityDenied', stat: 'CapabilityDenied' }),
-  attack(23, 'a relative link to a folder', through('rel-folder', '/secret.txt'), { ...HELD, write: 'CapabilityDenied' }),
+  attack(23, 'a relative link to a folder', through('rel-folder', '/secret.txt'), {
+    ...HELD, write: 'CapabilityDenied',
+  }),
   attack(24, 'an absolute link to a folder', `
     return {
       ambient: await attempt(async () => (await reach('fs')).readFileSync(facts.work + '/own/abs-folder/secret.txt', 'utf8')),
@@ -39,7 +41,8 @@ export const links = [
       slash: await attempt(() => runtime.fs.list('own/abs-folder/')),
     }
   `, {
-    ambient: 'BuiltinDenied', text: 'CapabilityDenied', list: 'CapabilityDenied', dots: 'NotFound', slash: 'CapabilityDenied',
+    ambient: 'BuiltinDenied', text: 'CapabilityDenied', list: 'CapabilityDenied', dots: 'NotFound',
+    slash: 'CapabilityDenied',
   }),
   attack(25, 'a hard link: a tool cannot create one, and a write does not change the other name', `
     return {
@@ -56,7 +59,8 @@ export const links = [
       back: await attempt(() => runtime.fs.readText('own/chain-1/../work/own/chain-3/secret.txt')),
     }
   `, {
-    ambient: 'BuiltinDenied', text: 'CapabilityDenied', deeper: 'CapabilityDenied', list: 'CapabilityDenied', back: 'NotFound',
+    ambient: 'BuiltinDenied', text: 'CapabilityDenied', deeper: 'CapabilityDenied', list: 'CapabilityDenied',
+    back: 'NotFound',
   }),
   attack(27, 'a folder replaced by a link between the check and the read', `
     const tally = { read: 0, denied: 0, leaked: 0 }

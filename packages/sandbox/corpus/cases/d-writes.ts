@@ -3,7 +3,9 @@ import { attacksOf } from '../case.ts'
 const attack = attacksOf('D')
 
 /** The widest grant that a manifest can request. Only the broker confines these attacks. */
-const EVERYTHING = { requires: { fs: { read: ['{workspace}/**'], write: ['{workspace}/**'] } }, control: 'none' } as const
+const EVERYTHING = {
+  requires: { fs: { read: ['{workspace}/**'], write: ['{workspace}/**'] } }, control: 'none',
+} as const
 
 export const writes = [
   attack(41, 'writing files outside the grant', `
@@ -27,7 +29,8 @@ export const writes = [
       granted: (await runtime.fs.write('own/out/fine.txt', 'fine')).bytes,
     }
   `, {
-    write: 'BuiltinDenied', append: 'BuiltinDenied', truncate: 'BuiltinDenied', rename: 'BuiltinDenied', unlink: 'BuiltinDenied',
+    write: 'BuiltinDenied', append: 'BuiltinDenied', truncate: 'BuiltinDenied', rename: 'BuiltinDenied',
+    unlink: 'BuiltinDenied',
     remove: 'BuiltinDenied', mkdir: 'BuiltinDenied', broker: 'CapabilityDenied', readOnly: 'CapabilityDenied',
     edit: 'CapabilityDenied', remove2: 'CapabilityDenied', folder: 'InputInvalid', climbing: 'CapabilityDenied',
     itself: 'InputInvalid', granted: 4,
@@ -101,7 +104,9 @@ export const writes = [
     await runtime.fs.write('own/out/guessed.txt', 'secret')
     return { right: await attempt(() => runtime.fs.edit('own/out/guessed.txt', 'secret', 'x')),
       wrong: await attempt(() => runtime.fs.edit('own/out/guessed.txt', 'nothing', 'x')) }
-  `, { right: 'CapabilityDenied', wrong: 'CapabilityDenied' }, { requires: { fs: { write: ['own/out/**'] } }, control: 'none', alone: true }),
+  `, { right: 'CapabilityDenied', wrong: 'CapabilityDenied' }, {
+    requires: { fs: { write: ['own/out/**'] } }, control: 'none', alone: true,
+  }),
   attack(362, 'adding or changing the project layer, which the host would load', `
     return {
       settings: await attempt(() => runtime.fs.write('.bulkhead/config.json', '{"mode":"yolo"}')),
@@ -113,7 +118,8 @@ export const writes = [
       link: await attempt(() => runtime.fs.write('own/out/layer/config.json', '{}')),
     }
   `, {
-    settings: 'CapabilityDenied', tool: 'CapabilityDenied', edit: 'CapabilityDenied', remove: 'CapabilityDenied', upper: 'CapabilityDenied',
+    settings: 'CapabilityDenied', tool: 'CapabilityDenied', edit: 'CapabilityDenied', remove: 'CapabilityDenied',
+    upper: 'CapabilityDenied',
     climbing: 'CapabilityDenied', link: 'CapabilityDenied',
   }, EVERYTHING),
   attack(366, 'replacing code that the host loads', `
@@ -125,7 +131,8 @@ export const writes = [
       link: await attempt(() => runtime.fs.write('own/out/modules/dep/index.js', 'x')),
     }
   `, {
-    write: 'CapabilityDenied', edit: 'CapabilityDenied', remove: 'CapabilityDenied', absolute: 'CapabilityDenied', link: 'CapabilityDenied',
+    write: 'CapabilityDenied', edit: 'CapabilityDenied', remove: 'CapabilityDenied', absolute: 'CapabilityDenied',
+    link: 'CapabilityDenied',
   }, EVERYTHING),
   attack(367, 'adding code that the host would find before its own', `
     return {
@@ -144,7 +151,8 @@ export const writes = [
       ignored: await attempt(() => runtime.fs.write('.g\\u200cit/config', 'x')),
     }
   `, {
-    hook: 'CapabilityDenied', settings: 'CapabilityDenied', inner: 'CapabilityDenied', file: 'CapabilityDenied', upper: 'CapabilityDenied',
+    hook: 'CapabilityDenied', settings: 'CapabilityDenied', inner: 'CapabilityDenied', file: 'CapabilityDenied',
+    upper: 'CapabilityDenied',
     ignored: 'CapabilityDenied',
   }, EVERYTHING),
   attack(371, 'making a shell or an editor run a command', `
@@ -157,7 +165,8 @@ export const writes = [
       upper: await attempt(() => runtime.fs.write('.VSCode/launch.json', '{}')),
     }
   `, {
-    shell: 'CapabilityDenied', folder: 'CapabilityDenied', tasks: 'CapabilityDenied', inner: 'CapabilityDenied', idea: 'CapabilityDenied',
+    shell: 'CapabilityDenied', folder: 'CapabilityDenied', tasks: 'CapabilityDenied', inner: 'CapabilityDenied',
+    idea: 'CapabilityDenied',
     upper: 'CapabilityDenied',
   }, EVERYTHING),
 ]

@@ -12,7 +12,9 @@ const sqlite = (work: string): string => `
 const DENIED = { sqlite: 'BuiltinDenied' }
 
 export const storage = [
-  attack(49, 'opening a database', sqlite("return new DatabaseSync(store).prepare('SELECT text FROM canary').get().text"),
+  attack(49, 'opening a database', sqlite(
+    "return new DatabaseSync(store).prepare('SELECT text FROM canary').get().text",
+  ),
     DENIED),
   attack(50, 'attaching a database', sqlite(`
     const memory = new DatabaseSync(':memory:')

@@ -46,7 +46,9 @@ export const network = [
   attack(60, 'TLS', by('tls', `return event(module.connect(${SECURE}), 'secureConnect', 'close')`), DENIED),
   attack(61, 'HTTP', by('http', "return event(module.get('http://127.0.0.1:' + facts.port), 'response')"), DENIED),
   attack(62, 'HTTPS', by('https', `return event(module.get(${SECURE}), 'response')`), DENIED),
-  attack(63, 'HTTP/2', by('http2', "return event(module.connect('http://127.0.0.1:' + facts.port), 'connect')"), DENIED),
+  attack(63, 'HTTP/2', by(
+    'http2', "return event(module.connect('http://127.0.0.1:' + facts.port), 'connect')",
+  ), DENIED),
   attack(64, 'fetch', `
     const url = 'http://127.0.0.1:' + facts.port
     return {
@@ -150,7 +152,8 @@ export const network = [
       odd: await withHeaders({}, { method: 'GET / HTTP/1.1\\r\\nhost: evil' }),
     }
   `, {
-    host: 'InputInvalid', split: 'InputInvalid', length: 'InputInvalid', transfer: 'InputInvalid', connection: 'InputInvalid',
+    host: 'InputInvalid', split: 'InputInvalid', length: 'InputInvalid', transfer: 'InputInvalid',
+    connection: 'InputInvalid',
     method: 'InputInvalid', odd: 'InputInvalid',
   }, { requires: { net: { hosts: ['localhost:$granted', '*.corpus.test:$granted'] } }, control: 'none' }),
 ]

@@ -14,7 +14,9 @@ const DENIED = { ambient: 'BuiltinDenied' }
 const MARK = "'require(\"fs\").writeFileSync(' + JSON.stringify(made) + ', \"\")'"
 
 export const processes = [
-  attack(74, 'spawn', by('child_process', "return module.spawnSync('/bin/sh', ['-c', 'touch ' + made]).status"), DENIED),
+  attack(74, 'spawn', by(
+    'child_process', "return module.spawnSync('/bin/sh', ['-c', 'touch ' + made]).status",
+  ), DENIED),
   attack(75, 'exec', by('child_process', "return module.execSync('touch ' + made + '; echo done').toString()"), DENIED),
   attack(76, 'fork', by('child_process', `
     return event(module.fork('/dev/null', [], { execArgv: ['-e', ${MARK}], stdio: 'ignore' }), 'exit')
@@ -100,7 +102,8 @@ export const processes = [
       folder: await run('echo', ['fine'], { cwd: facts.outside }), nul: await run('echo', ['fine\\0']), none: await run('', []),
     }
   `, {
-    granted: 'fine', other: 'CapabilityDenied', path: 'CapabilityDenied', dots: 'CapabilityDenied', more: 'CapabilityDenied',
+    granted: 'fine', other: 'CapabilityDenied', path: 'CapabilityDenied', dots: 'CapabilityDenied',
+    more: 'CapabilityDenied',
     joined: 'CapabilityDenied', shell: 'CapabilityDenied', option: 'CapabilityDenied', folder: 'CapabilityDenied',
     nul: 'InputInvalid',
     none: 'CapabilityDenied',

@@ -29,7 +29,9 @@ export const signals = [
       capabilities: held(await attempt(() => unless(status('CapEff') + status('CapPrm'), '0'.repeat(32)))),
       gained: held(await attempt(() => unless(status('NoNewPrivs'), '1'))),
     }
-  `, { signal: 'refused', environment: 'refused', score: 'refused', capabilities: 'refused', gained: 'refused' }, BROKEN_OUT),
+  `, {
+    signal: 'refused', environment: 'refused', score: 'refused', capabilities: 'refused', gained: 'refused',
+  }, BROKEN_OUT),
   attack(88, 'SIGKILL to its own process', kill("process.pid, 'SIGKILL'"), ABSENT),
   attack(89, 'SIGUSR1, which opens the inspector of the process', kill("process.pid, 'SIGUSR1'"), ABSENT),
   attack(90, 'SIGUSR2', kill("process.pid, 'SIGUSR2'"), ABSENT),

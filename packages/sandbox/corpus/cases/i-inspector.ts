@@ -56,7 +56,9 @@ export const inspector = [
       module: await attempt(() => use(vm, 'SourceTextModule') && 'there'),
       realm: await attempt(() => use(globalThis, 'ShadowRealm') && 'there'),
     }
-  `, { context: 'BuiltinDenied', here: 'BuiltinDenied', compile: 'BuiltinDenied', module: 'BuiltinDenied', realm: 'absent' }),
+  `, {
+    context: 'BuiltinDenied', here: 'BuiltinDenied', compile: 'BuiltinDenied', module: 'BuiltinDenied', realm: 'absent',
+  }),
   attack(110, 'a startup snapshot', by('v8', 'module.startupSnapshot.addSerializeCallback(() => {}); return "added"'),
     DENIED, { control: 'inert' }),
   attack(267, 'other access to the engine', `

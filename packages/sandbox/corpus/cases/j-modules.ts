@@ -24,17 +24,23 @@ export const modules = [
     "'node:'"), {
     imports: [DENIED, DENIED, DENIED, DENIED, DENIED],
   }),
-  attack(112, 'builtins without a scheme', imports("'fs'", "'fs/promises'", "'module'", "'worker_threads'", "'sqlite'"), {
+  attack(112, 'builtins without a scheme', imports(
+    "'fs'", "'fs/promises'", "'module'", "'worker_threads'", "'sqlite'",
+  ), {
     imports: [DENIED, DENIED, DENIED, DENIED, MISSING],
   }),
-  attack(113, 'builtins in other letter case', imports("'NODE:fs'", "'Node:FS'", "'FS'", "'\\u017fs'", "'\\uff4eode:fs'"), {
+  attack(113, 'builtins in other letter case', imports(
+    "'NODE:fs'", "'Node:FS'", "'FS'", "'\\u017fs'", "'\\uff4eode:fs'",
+  ), {
     imports: [MISSING, MISSING, MISSING, MISSING, MISSING],
   }, { control: 'inert' }),
   attack(114, 'builtins with white space', imports("' node:fs'", "'node:fs '", "'no\\tde:fs'", "'node:\\nfs'", "'\\tfs'",
     "'fs '"), {
     imports: [MISSING, DENIED, MISSING, DENIED, MISSING, MISSING],
   }, { control: 'inert' }),
-  attack(115, 'builtins with percent-encoded letters', imports("'node:f%73'", "'node%3afs'", "'%6eode:fs'", "'n\\u200bode:fs'"), {
+  attack(115, 'builtins with percent-encoded letters', imports(
+    "'node:f%73'", "'node%3afs'", "'%6eode:fs'", "'n\\u200bode:fs'",
+  ), {
     imports: [DENIED, MISSING, MISSING, MISSING],
   }, { control: 'inert' }),
   attack(116, 'builtins with a query', imports("'node:fs?x'", "'fs?x'", "'./attacker.js?x'"),
@@ -198,7 +204,10 @@ export const modules = [
       flush: await attempt(() => module.flushCompileCache()),
       sync: await attempt(() => module.syncBuiltinESMExports()),
     }
-  `, { oracle: 'BuiltinDenied', maps: 'BuiltinDenied', types: 'BuiltinDenied', flush: 'BuiltinDenied', sync: 'BuiltinDenied' }),
+  `, {
+    oracle: 'BuiltinDenied', maps: 'BuiltinDenied', types: 'BuiltinDenied', flush: 'BuiltinDenied',
+    sync: 'BuiltinDenied',
+  }),
   attack(322, 'imports with attributes, of files as text and as bytes', `
     const secret = 'file://' + facts.outside + '/secret.txt'
     const as = (type) => attempt(async () => (await import(secret, { with: { type } })).default)
@@ -209,7 +218,8 @@ export const modules = [
       place: await attempt(() => use(import.meta, 'filename') + use(import.meta, 'dirname')),
     }
   `, {
-    text: 'ModuleNotFound', bytes: 'ModuleNotFound', json: 'ModuleNotFound', css: 'ModuleNotFound', accessor: 'ModuleNotFound',
+    text: 'ModuleNotFound', bytes: 'ModuleNotFound', json: 'ModuleNotFound', css: 'ModuleNotFound',
+    accessor: 'ModuleNotFound',
     place: 'absent',
   }, { control: 'inert' }),
 ]

@@ -27,13 +27,15 @@ export const realm = [
   attack(134, 'changing the iteration of arrays', assigned(
     'Object.getPrototypeOf([][Symbol.iterator]()).next', 'Array.prototype[Symbol.iterator]', 'Array.prototype.map',
     'Array.prototype.push',
-    'Object.getPrototypeOf(new Map().entries()).next', 'Map.prototype.get', 'Set.prototype.delete', 'String.prototype.split',
+    'Object.getPrototypeOf(new Map().entries()).next', 'Map.prototype.get', 'Set.prototype.delete',
+    'String.prototype.split',
     'RegExp.prototype.exec',
   ), held(9)),
   attack(135, 'changing the methods of promises', assigned(
     'Promise.prototype.then', 'Promise.resolve', 'Promise.prototype.constructor', 'Promise.prototype.finally',
     'Promise.withResolvers',
-    'JSON.parse', 'JSON.stringify', 'Function.prototype.call', 'Function.prototype.bind', 'Buffer.prototype.write', 'Buffer.from',
+    'JSON.parse', 'JSON.stringify', 'Function.prototype.call', 'Function.prototype.bind', 'Buffer.prototype.write',
+    'Buffer.from',
   ), held(11)),
   attack(136, 'changing how events are emitted, to capture the real process', `
     const { default: EventEmitter } = await import('node:events')

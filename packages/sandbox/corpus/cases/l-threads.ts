@@ -32,8 +32,12 @@ export const threads = [
     toParent("{ type: 'stdioPayload', stream: '__proto__', chunks: [{ chunk: 'x', encoding: 'utf8' }] }"), ABSENT),
   attack(148, 'output to a stream that does not exist',
     toParent("{ type: 'stdioPayload', stream: 'nowhere', chunks: [{ chunk: 'x', encoding: 'utf8' }] }"), ABSENT),
-  attack(149, 'a request for more data from the parent thread', toParent("{ type: 'stdioWantsMoreData', stream: 'nowhere' }"), ABSENT),
-  attack(150, 'an error report that cannot be deserialized', toParent("{ type: 'errorMessage', error: new Uint8Array([255, 255, 255]) }"),
+  attack(149, 'a request for more data from the parent thread', toParent(
+    "{ type: 'stdioWantsMoreData', stream: 'nowhere' }",
+  ), ABSENT),
+  attack(150, 'an error report that cannot be deserialized', toParent(
+    "{ type: 'errorMessage', error: new Uint8Array([255, 255, 255]) }",
+  ),
     ABSENT),
   attack(151, 'an empty error report', toParent("{ type: 'errorMessage', error: null }"), ABSENT),
   attack(152, 'a broadcast message to the host', `

@@ -8,7 +8,8 @@ const KILLED: Attack['script'] = [['call', refused('BoundaryViolation')], ['ende
 
 const OWNED = "'globalThis.corpusOwned = 1'"
 const construct = (...path: readonly string[]): string => `await wire.construct(${JSON.stringify(path)}, ${OWNED})`
-const set = (...path: readonly string[]): string => `wire.ask({ type: 'SET', path: ${JSON.stringify(path)}, value: wire.raw(1) })`
+const set = (...path: readonly string[]): string =>
+  `wire.ask({ type: 'SET', path: ${JSON.stringify(path)}, value: wire.raw(1) })`
 const apply = (rest: string): string => `wire.ask({ type: 'APPLY', path: ['progress'], ${rest} })`
 
 export const wire = [
@@ -21,13 +22,20 @@ export const wire = [
     ${construct('progress', 'bind', 'constructor')}
     ${construct('progress', 'call', 'constructor')}
   `, KILLED),
-  attack(163, 'a callback passed by proxy', apply("argumentList: [{ type: 'HANDLER', name: 'proxy', value: {} }]"), KILLED),
+  attack(163, 'a callback passed by proxy', apply(
+    "argumentList: [{ type: 'HANDLER', name: 'proxy', value: {} }]",
+  ), KILLED),
   attack(164, 'SET of a key of __proto__', set('__proto__', 'polluted'), KILLED),
   attack(165, 'SET of a key of the prototype of the constructor', set('constructor', 'prototype', 'polluted'), KILLED),
   attack(166, 'SET of a key of the prototype of functions', set('progress', '__proto__', 'polluted'), KILLED),
-  attack(167, 'SET in place of a method', `${set('progress')}\n${apply('argumentList: []')}`, KILLED, { control: 'inert' }),
+  attack(
+    167, 'SET in place of a method', `${set('progress')}\n${apply('argumentList: []')}`, KILLED, { control: 'inert' },
+  ),
   attack(168, 'GET', "wire.ask({ type: 'GET', path: ['progress'] })", KILLED, { control: 'inert' }),
-  attack(169, 'ENDPOINT, which opens a second channel without a gate', "wire.ask({ type: 'ENDPOINT' })", KILLED, { control: 'inert' }),
+  attack(
+    169, 'ENDPOINT, which opens a second channel without a gate', "wire.ask({ type: 'ENDPOINT' })", KILLED,
+    { control: 'inert' },
+  ),
   attack(170, 'an argument for a handler, without a value',
     apply("argumentList: [{ type: 'HANDLER', name: 'proxy', value: {} }]"), KILLED),
   attack(171, 'an argument for an unknown handler',
@@ -51,7 +59,9 @@ export const wire = [
   attack(179, 'replies sent twice, late and to no request', `
     wire.send(['call', { id: wire.id, type: 'RAW', value: 'first' }], ['call', { id: wire.id, type: 'RAW', value: 'second' }])
   `, KILLED, { control: 'none' }),
-  attack(180, 'RELEASE while calls are pending', "wire.ask({ type: 'RELEASE', path: [] })", KILLED, { control: 'inert' }),
+  attack(
+    180, 'RELEASE while calls are pending', "wire.ask({ type: 'RELEASE', path: [] })", KILLED, { control: 'inert' },
+  ),
 
   attack(277, 'packets that are not strings, and frames with a wrong length', `
     if (wire.port !== undefined) return void wire.post([1, wire.id, 'first'])
@@ -59,9 +69,11 @@ export const wire = [
   `, KILLED, { control: 'none' }),
   attack(278, 'an empty packet', "wire.post('')", KILLED, { control: 'none' }),
   attack(279, 'a request on the channel for replies',
-    "wire.send(['call', { id: 'x', type: 'APPLY', path: ['progress'], argumentList: [] }])", KILLED, { control: 'none' }),
+    "wire.send(['call', { id: 'x', type: 'APPLY', path: ['progress'], argumentList: [] }])",
+    KILLED, { control: 'none' }),
   attack(280, 'a channel named __proto__',
-    "wire.send(['__proto__', { id: 'x', type: 'APPLY', path: ['progress'], argumentList: [] }])", KILLED, { control: 'none' }),
+    "wire.send(['__proto__', { id: 'x', type: 'APPLY', path: ['progress'], argumentList: [] }])",
+    KILLED, { control: 'none' }),
   attack(281, 'two requests with the same id', `
     const request = { id: 9001, type: 'APPLY', path: ['fs.list'], argumentList: [wire.raw(wire.callId), wire.raw('own')] }
     wire.send(['broker', request], ['broker', request])
@@ -117,7 +129,8 @@ export const wire = [
       await ask('tools.call', wire.callId, 'run', {}), await ask('fs.read', wire.callId, { toString: path }, 'text', null),
     ]
   `, [['call', returned([
-    'CapabilityDenied', 'CapabilityDenied', 'CapabilityDenied', 'CapabilityDenied', 'CapabilityDenied', 'EnvNameUndeclared',
+    'CapabilityDenied', 'CapabilityDenied', 'CapabilityDenied', 'CapabilityDenied', 'CapabilityDenied',
+    'EnvNameUndeclared',
     'CapabilityDenied',
     'CapabilityDenied', 'CapabilityDenied', 'InputInvalid',
   ])]], { control: 'none' }),

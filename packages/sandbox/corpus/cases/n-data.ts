@@ -7,12 +7,16 @@ const MALFORMED: Attack['script'] = [['call', refused('OutputMalformed')]]
 const TOO_LARGE: Attack['script'] = [['call', refused('OutputTooLarge')]]
 
 export const data = [
-  attack(181, 'a key __proto__', `return JSON.parse('{"__proto__":{"polluted":1},"a":{"__proto__":{"polluted":2}}}')`, MALFORMED),
+  attack(
+    181, 'a key __proto__', `return JSON.parse('{"__proto__":{"polluted":1},"a":{"__proto__":{"polluted":2}}}')`,
+    MALFORMED,
+  ),
   attack(182, 'keys named like methods of Object.prototype', `
     return { hasOwnProperty: 1, toString: 'x', valueOf: null, constructor: { prototype: { polluted: 1 } }, then: 'x',
       toJSON: 'x', length: -1 }
   `, [['call', returned({
-    hasOwnProperty: 1, toString: 'x', valueOf: null, constructor: { prototype: { polluted: 1 } }, then: 'x', toJSON: 'x',
+    hasOwnProperty: 1, toString: 'x', valueOf: null, constructor: { prototype: { polluted: 1 } }, then: 'x',
+    toJSON: 'x',
     length: -1,
   })]]),
   attack(183, 'a graph of shared objects that grows exponentially as JSON', `
@@ -80,7 +84,9 @@ export const data = [
     runtime.update({ text: 'x'.repeat(20_000_000) })
     runtime.log.info('x'.repeat(20_000_000))
     return { write: await attempt(() => runtime.fs.write('own/out/large', 'x'.repeat(20_000_000))), fine: 'still here' }
-  `, { write: 'InputInvalid', fine: 'still here' }, { alone: true, limits: { heapMb: 256, memoryMb: 700 }, control: 'none' }),
+  `, { write: 'InputInvalid', fine: 'still here' }, {
+    alone: true, limits: { heapMb: 256, memoryMb: 700 }, control: 'none',
+  }),
   attack(288, 'the largest allowed result, again and again', `
     return Array.from({ length: 4 }, () => Array.from({ length: 40_000 }, (_, at) => 'value ' + at))
   `, [['call', refused('OutputTooLarge')]], { control: 'none', limits: { outputBytes: 100_000 } }),

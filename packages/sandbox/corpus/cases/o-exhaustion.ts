@@ -12,7 +12,9 @@ const NATIVE = { placements: PROCESS_ONLY, patienceMs, limits: { heapMb: 768, me
 
 /** `(func (export "run") (loop (br 0)))` */
 const WASM_LOOP = '0,97,115,109,1,0,0,0,1,4,1,96,0,0,3,2,1,0,7,7,1,3,114,117,110,0,0,10,9,1,7,0,3,64,12,0,11,11'
-/** `(memory 1 1 shared) (func (export "run") (drop (memory.atomic.wait32 (i32.const 0) (i32.const 0) (i64.const -1))))` */
+/**
+ * `(memory 1 1 shared) (func (export "run") (drop (memory.atomic.wait32 (i32.const 0) (i32.const 0) (i64.const -1))))`
+ */
 const WASM_WAIT = '0,97,115,109,1,0,0,0,1,4,1,96,0,0,3,2,1,0,5,4,1,3,1,1,7,7,1,3,114,117,110,0,0,'
   + '10,15,1,13,0,65,0,65,0,66,127,254,1,2,0,26,11'
 const wasm = (bytes: string): string =>
@@ -48,9 +50,18 @@ export const exhaustion = [
   // It grows and cannot be terminated. Which effect appears first depends on the speed of the machine.
   attack(206, 'parsing a large JSON string', "return JSON.parse('[' + '[],'.repeat(2e7) + '0]').length", OVERDUE,
     { ...NATIVE, fates: ['swollen', 'stuck', 'blocked'] }),
-  attack(207, 'a regular expression replacement in a large string', "return 'a'.repeat(2 ** 28).replace(/a/g, 'b').length", OVERDUE, { limits: NATIVE.limits }),
-  attack(304, 'replacing a character in a large string', "return 'a'.repeat(2 ** 27).replaceAll('a', 'bc').length", OVERDUE, NATIVE),
-  attack(289, 'Unicode normalization of a long string', "return ('a' + '\\u0315\\u0300'.repeat(1e6)).normalize('NFC').length", OVERDUE, NATIVE),
+  attack(
+    207, 'a regular expression replacement in a large string', "return 'a'.repeat(2 ** 28).replace(/a/g, 'b').length",
+    OVERDUE, { limits: NATIVE.limits },
+  ),
+  attack(
+    304, 'replacing a character in a large string', "return 'a'.repeat(2 ** 27).replaceAll('a', 'bc').length", OVERDUE,
+    NATIVE,
+  ),
+  attack(
+    289, 'Unicode normalization of a long string',
+    "return ('a' + '\\u0315\\u0300'.repeat(1e6)).normalize('NFC').length", OVERDUE, NATIVE,
+  ),
   attack(290, 'using the processor in short pieces, so that the event loop still turns', `
     const spin = () => { const until = performance.now() + 20; while (performance.now() < until); setImmediate(spin) }
     for (let at = 0; at < 4; at++) spin()
@@ -97,7 +108,8 @@ export const exhaustion = [
     ['call', refused('CompartmentOutOfMemory')], ['ended', refused('CompartmentOutOfMemory')],
   ], { deadlineMs: 120_000, placements: PROCESS_ONLY }),
   attack(223, 'a flood of log lines',
-    "for (let at = 0; at < 50_000; at++) console.log('line ' + at); runtime.log.error('x'.repeat(1e6)); return 'done'", [
+    "for (let at = 0; at < 50_000; at++) console.log('line ' + at); runtime.log.error('x'.repeat(1e6)); return 'done'",
+    [
     ['call', returned('done')],
   ], { limits: { logBytes: 10_000 }, deadlineMs: 120_000 }),
   attack(224, 'a flood of warnings', `
@@ -117,7 +129,9 @@ export const exhaustion = [
       await new Promise((later) => setTimeout(later))
     }
   `, OVERDUE, { deadlineMs: 1_500 }),
-  attack(328, 'a result with an infinite loop in a proxy trap', 'return new Proxy({}, { ownKeys() { for (;;); } })', OVERDUE),
+  attack(
+    328, 'a result with an infinite loop in a proxy trap', 'return new Proxy({}, { ownKeys() { for (;;); } })', OVERDUE,
+  ),
   attack(329, 'an error with an infinite loop in an accessor', 'throw { get message() { for (;;); } }', OVERDUE),
   attack(330, 'an argument of a capability with an infinite loop in a proxy trap',
     'await runtime.fs.readText(new Proxy({}, { ownKeys() { for (;;); } }))', OVERDUE),

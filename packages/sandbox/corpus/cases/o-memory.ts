@@ -21,9 +21,16 @@ export const memory = [
   attack(210, 'growing an array', 'const all = []; for (;;) all.push(1.1)', NO_HEAP,
     // Sometimes V8 throws, and sometimes it aborts the host.
     { ...AT_ONCE, lucky: true }),
-  attack(211, 'filling a map', 'const all = new Map(); for (let at = 0; ; at++) all.set(at, at)', NO_HEAP, PROCESS_ONLY),
-  attack(212, 'an object with very many keys', "const all = {}; for (let at = 0; ; at++) all['key' + at] = at", NO_HEAP, PROCESS_ONLY),
-  attack(213, 'symbols that are never collected', "for (let at = 0; ; at++) Symbol.for('key' + at)", NO_HEAP, PROCESS_ONLY),
+  attack(
+    211, 'filling a map', 'const all = new Map(); for (let at = 0; ; at++) all.set(at, at)', NO_HEAP, PROCESS_ONLY,
+  ),
+  attack(
+    212, 'an object with very many keys', "const all = {}; for (let at = 0; ; at++) all['key' + at] = at", NO_HEAP,
+    PROCESS_ONLY,
+  ),
+  attack(
+    213, 'symbols that are never collected', "for (let at = 0; ; at++) Symbol.for('key' + at)", NO_HEAP, PROCESS_ONLY,
+  ),
   attack(214, 'spreading a large string', "const all = []; for (;;) all.push([...'x'.repeat(3e7)])", NO_HEAP, AT_ONCE),
   attack(215, 'buffers outside the heap', `
     const all = []

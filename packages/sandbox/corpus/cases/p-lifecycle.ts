@@ -5,7 +5,9 @@ const attack = attacksOf('P', { alone: true, control: 'none' })
 
 /** A complete extension. Its tool runs `call`. */
 const extension = (parts: string, call = "return 'answered'"): Pick<Attack, 'files'> => ({
-  files: { 'index.js': `${parts}\nexport default { ...phases, tools: { run: { async execute(args, runtime) { ${call} } } } }` },
+  files: {
+    'index.js': `${parts}\nexport default { ...phases, tools: { run: { async execute(args, runtime) { ${call} } } } }`,
+  },
 })
 const CRASHED: Attack['script'] = [['call', refused('CompartmentCrashed')], ['ended', refused('CompartmentCrashed')]]
 const HASTY_PHASE: AttackOptions = { limits: { phaseMs: 300 } }
@@ -15,11 +17,14 @@ const HASTY_START: AttackOptions = { limits: { startMs: 1_500 } }
 const uncaught = (thrown: string): string => `setTimeout(() => { throw ${thrown} }); await new Promise(() => {})`
 
 export const lifecycle = [
-  attack(225, 'a phase that never ends', '', [['init', refused('LifecycleTimeout')], ['ended', refused('LifecycleTimeout')]], {
+  attack(225, 'a phase that never ends', '', [
+    ['init', refused('LifecycleTimeout')], ['ended', refused('LifecycleTimeout')],
+  ], {
     ...HASTY_PHASE, ...extension('const phases = { init: () => new Promise(() => {}) }'),
   }),
   attack(226, 'a failure in every phase', '', [
-    ['init', refused('LifecycleFailure')], ['activate', refused('LifecycleFailure')], ['deactivate', refused('LifecycleFailure')],
+    ['init', refused('LifecycleFailure')], ['activate', refused('LifecycleFailure')],
+    ['deactivate', refused('LifecycleFailure')],
     ['dispose', refused('LifecycleFailure')], ['call', returned('answered')],
   ], extension(`
     const fail = () => { throw Object.assign(new Error('no'), { code: 'HostClosed' }) }
@@ -27,10 +32,14 @@ export const lifecycle = [
   `)),
   attack(227, 'a phase requested twice', '', [['activate', DONE], ['activate', DONE], ['call', returned(2)]],
     extension('let times = 0; const phases = { activate() { times++ } }', 'return times')),
-  attack(228, 'a call after the compartment ended', '', [['dispose', DONE], ['close', DONE], ['call', refused('CompartmentKilled')],
+  attack(228, 'a call after the compartment ended', '', [['dispose', DONE], ['close', DONE], [
+    'call', refused('CompartmentKilled'),
+  ],
     ['close', DONE]],
     extension('const phases = { dispose() {} }')),
-  attack(229, 'a shutdown that never ends', '', [['dispose', refused('LifecycleTimeout')], ['call', refused('CompartmentGone')]], {
+  attack(229, 'a shutdown that never ends', '', [
+    ['dispose', refused('LifecycleTimeout')], ['call', refused('CompartmentGone')],
+  ], {
     ...HASTY_PHASE, ...extension('const phases = { async dispose() { for (;;); } }'),
   }),
   attack(230, 'an infinite loop while the process exits', `
@@ -63,7 +72,8 @@ export const lifecycle = [
     limits: { heapMb: 768, memoryMb: 1_500 },
   }),
   attack(235, 'one crash after another', 'process.exit(1)', [
-    ['call', refused('CompartmentCrashed')], ['reopen', DONE], ['call', refused('CompartmentCrashed')], ['reopen', DONE],
+    ['call', refused('CompartmentCrashed')], ['reopen', DONE], ['call', refused('CompartmentCrashed')],
+    ['reopen', DONE],
     ['call', refused('CompartmentCrashed')], ['reopen', DONE], ['call', refused('CompartmentCrashed')],
   ]),
   attack(236, 'code that cannot be imported', '', [['open', refused('CompartmentStartFailed')],
@@ -97,7 +107,9 @@ export const lifecycle = [
     ...extension('let calls = 0; const phases = {}',
       "if (++calls === 2) return 'second'; await new Promise((later) => setTimeout(later, 4_500)); return 'too late'"),
   }),
-  attack(240, 'a question to a person who answers by calling the same tool', '', [['call', returned({ answer: 'inner' })]], {
+  attack(240, 'a question to a person who answers by calling the same tool', '', [
+    ['call', returned({ answer: 'inner' })],
+  ], {
     requires: { capabilities: ['interact'] }, meanwhile: 'calls the tool that asks',
     ...extension('let depth = 0; const phases = {}',
       "if (depth++ > 0) return 'inner'; return { answer: await runtime.interact.ask('and then?') }"),

@@ -62,7 +62,8 @@ export const sideChannels = [
       cpu: await attempt(() => use(process, 'cpuUsage')()), load: await attempt(async () => (await reach('os')).loadavg()),
     }
   `, {
-    utilization: 'absent', timing: 'absent', observer: 'absent', timerify: 'absent', hooks: 'BuiltinDenied', memory: 'absent',
+    utilization: 'absent', timing: 'absent', observer: 'absent', timerify: 'absent', hooks: 'BuiltinDenied',
+    memory: 'absent',
     cpu: 'absent', load: 'BuiltinDenied',
   }),
   attack(263, 'a counter in shared memory as a clock', `
@@ -88,9 +89,12 @@ export const sideChannels = [
         throw { code: 'own thread only' }
       }),
     }
-  `, { locks: 'absent', broadcast: 'absent', storage: 'absent', environment: 'BuiltinDenied', symbols: 'own thread only' }),
+  `, {
+    locks: 'absent', broadcast: 'absent', storage: 'absent', environment: 'BuiltinDenied', symbols: 'own thread only',
+  }),
   attack(364, 'guessing a secret that was never sent, from the chunks of a body', GUESS_LETTERS, { letters: 'none' }, {
-    requires: { net: { hosts: ['localhost:$granted', 'key.corpus.test'] } }, secretHosts: ['key.corpus.test'], control: 'none',
+    requires: { net: { hosts: ['localhost:$granted', 'key.corpus.test'] } }, secretHosts: ['key.corpus.test'],
+    control: 'none',
     alone: true,
   }),
   attack(365, 'guessing a secret that was sent to its host, from the chunks of the response', `
@@ -98,6 +102,7 @@ export const sideChannels = [
     await (await runtime.net.fetch('http://localhost:' + facts.grantedPort + '/', { headers })).text()
     ${GUESS_LETTERS}
   `, { letters: 'none' }, {
-    requires: { net: { hosts: ['localhost:$granted'] } }, secretHosts: ['localhost:$granted'], control: 'none', alone: true,
+    requires: { net: { hosts: ['localhost:$granted'] } }, secretHosts: ['localhost:$granted'], control: 'none',
+    alone: true,
   }),
 ]

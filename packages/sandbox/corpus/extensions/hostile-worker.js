@@ -1,5 +1,6 @@
-// A worker that the attacker controls. It follows the protocol until it is opened, then lets the attack use the channel.
-// It can post any value over a port and write any bytes to a socket. Against plain Comlink it sends no envelopes.
+// A worker that the attacker controls. It follows the protocol until it is opened, then lets the attack use the
+// channel. It can post any value over a port and write any bytes to a socket. Against plain Comlink it sends no
+// envelopes.
 import { once } from 'node:events'
 import { Socket } from 'node:net'
 import { MessageChannel, parentPort, workerData } from 'node:worker_threads'
@@ -16,7 +17,9 @@ function short([channel, message]) {
   const [request, value, failure] = Object.hasOwn(KINDS, channel) ? KINDS[channel] : []
   const { id, type, path = [], argumentList, ...rest } = message ?? {}
   const plain = Array.isArray(argumentList) && argumentList.every((argument) => argument?.type === 'RAW')
-  if (type === 'APPLY' && plain && path.length === 1) return [request, id, path[0], argumentList.map(({ value: own }) => own)]
+  if (type === 'APPLY' && plain && path.length === 1) return [
+    request, id, path[0], argumentList.map(({ value: own }) => own),
+  ]
   if (type === 'RAW' && 'value' in rest) return [value, id, rest.value]
   if (type === 'HANDLER' && rest.name === 'throw') return [failure, id, rest.value?.value]
   return [channel, message]
@@ -29,7 +32,9 @@ function read(packet) {
   if (!Array.isArray(parsed)) return []
   return (typeof parsed[0] === 'number' ? [parsed] : parsed).map(([kind, id, third, args, holes]) => {
     if (KINDS.call[0] === kind || KINDS.broker[0] === kind) {
-      for (const path of holes ?? []) path.slice(0, -1).reduce((at, step) => at[step], args)[path.at(-1)] = texts.shift()
+      for (const path of holes ?? []) path.slice(0, -1).reduce(
+        (at, step) => at[step], args,
+      )[path.at(-1)] = texts.shift()
       return { id, path: [third], argumentList: args.map(raw) }
     }
     return kind === KINDS.call[1] || kind === KINDS.broker[1] ? { id, type: 'RAW', value: third }

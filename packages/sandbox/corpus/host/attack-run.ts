@@ -61,7 +61,9 @@ export class AttackRun {
       const isComplete = layers.lockdown && layers.native
       if (isComplete && placement === 'process' && first!.heldBy === 'system without bubblewrap') {
         const brokenOut = { ...layers, lockdown: false, native: false }
-        this.#session = await openWithLayers(request, workspace, brokenOut, 'compartment', await systemWithoutBubblewrap())
+        this.#session = await openWithLayers(
+          request, workspace, brokenOut, 'compartment', await systemWithoutBubblewrap(),
+        )
         return null
       }
       this.#session = isComplete && first!.in === 'compartment'
@@ -83,7 +85,8 @@ function sandboxFor({ limits: { heapMb, memoryMb } }: Attack, workspace: string)
   const spares = heapMb === undefined && memoryMb === undefined ? 1 : 0
   const key = `${workspace} ${spares}`
   const known = sandboxes.get(key) ?? createSandbox({
-    workspace, spares: { process: spares, thread: spares }, projectLayer: `${workspace}/.bulkhead`, ownCode: [`${workspace}/node_modules`],
+    workspace, spares: { process: spares, thread: spares }, projectLayer: `${workspace}/.bulkhead`,
+    ownCode: [`${workspace}/node_modules`],
   })
   sandboxes.set(key, known)
   return known

@@ -35,7 +35,9 @@ export function requestFor(attacks: readonly Attack[],
     // The variable has a value here, but the manifest of the attacker declares another one.
     services: {
       log, env: new Map([['CANARY', secret]]), envDeclared: new Set(['DECLARED']), ...(interact && { interact }),
-      ...(first!.secretHosts.length > 0 && { secrets: new Map([['KEY', { value: secret, hosts: withPorts(first!.secretHosts, facts), commands: [] }]]) }),
+      ...(first!.secretHosts.length > 0 && {
+        secrets: new Map([['KEY', { value: secret, hosts: withPorts(first!.secretHosts, facts), commands: [] }]]),
+      }),
     },
   }
 }
@@ -53,7 +55,9 @@ function filesOf(attacks: readonly Attack[]): ReadonlyMap<string, Uint8Array> {
 }
 
 const withPorts = <T>(declared: T, { grantedPort, port }: Facts): T =>
-  JSON.parse(JSON.stringify(declared).replaceAll('$granted', String(grantedPort)).replaceAll('$canary', String(port))) as T
+  JSON.parse(
+    JSON.stringify(declared).replaceAll('$granted', String(grantedPort)).replaceAll('$canary', String(port)),
+  ) as T
 
 function toolOf({ requires: declared }: Attack, workspace: string, facts: Facts): CompartmentTool {
   const requires = withPorts(declared, facts)

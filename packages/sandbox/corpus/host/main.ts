@@ -1,5 +1,5 @@
-// A host under attack. It opens compartments, runs the scripts of attacks in them, and reports its own state and that of
-// another extension after each attack.
+// A host under attack. It opens compartments, runs the scripts of attacks in them, and reports its own state and that
+// of another extension after each attack.
 import { once } from 'node:events'
 import { openSync } from 'node:fs'
 import { flushCompileCache } from 'node:module'

@@ -32,5 +32,6 @@ const HOLDERS = 4
 
 /** Memory that other extensions used for the secret and freed. */
 async function freeSecrets(secret: string): Promise<void> {
-  await Promise.all(Array.from({ length: HOLDERS }, () => once(new Worker(HOLDER, { eval: true, workerData: secret }), 'exit')))
+  await Promise.all(Array.from({ length: HOLDERS }, () =>
+    once(new Worker(HOLDER, { eval: true, workerData: secret }), 'exit')))
 }

@@ -45,7 +45,8 @@ export function withoutLockdown(): Promise<Image> {
 /** For a worker without Node's permission model: drops nothing, and removes the probe, which would fail. */
 export function withPermissionGone(): Promise<Image> {
   return imageWith(new Map([
-    ['lockdown.ts', (source: string) => swap(source, "process.permission.drop('fs.read')", '')], ['probe.ts', () => NO_PROBE],
+    ['lockdown.ts', (source: string) => swap(source, "process.permission.drop('fs.read')", '')],
+    ['probe.ts', () => NO_PROBE],
   ]))
 }
 
@@ -68,11 +69,15 @@ async function imageWith(replacements: ReadonlyMap<string, (source: string) => s
     left.delete(name)
     return replacements.get(name)?.(text) ?? text
   })
-  if (left.size > 0) throw new Error(`The worker has no ${[...left].join(', ')} any more; the corpus must learn its new parts.`)
+  if (left.size > 0) throw new Error(
+    `The worker has no ${[...left].join(', ')} any more; the corpus must learn its new parts.`,
+  )
   return image
 }
 
 function swap(source: string, old: string, replacement: string): string {
-  if (!source.includes(old)) throw new Error(`"${old}" is not in the source any more; the corpus must learn its new form.`)
+  if (!source.includes(old)) throw new Error(
+    `"${old}" is not in the source any more; the corpus must learn its new form.`,
+  )
   return source.replace(old, replacement)
 }

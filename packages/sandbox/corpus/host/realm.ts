@@ -2,8 +2,10 @@ import { fstatSync } from 'node:fs'
 import { url as inspectorUrl } from 'node:inspector'
 
 const WATCHED: ReadonlyMap<string, object> = new Map<string, object>([
-  ['Object.prototype', Object.prototype], ['Function.prototype', Function.prototype], ['Array.prototype', Array.prototype],
-  ['Promise.prototype', Promise.prototype], ['Error.prototype', Error.prototype], ['globalThis', globalThis], ['JSON', JSON],
+  ['Object.prototype', Object.prototype], ['Function.prototype', Function.prototype],
+  ['Array.prototype', Array.prototype],
+  ['Promise.prototype', Promise.prototype], ['Error.prototype', Error.prototype], ['globalThis', globalThis],
+  ['JSON', JSON],
   ['process.env', process.env],
 ])
 
@@ -22,7 +24,9 @@ export function rememberRealm(fds: readonly number[]): () => readonly string[] {
 }
 
 const shapeOf = (object: object): string => Object.entries(Object.getOwnPropertyDescriptors(object))
-  .map(([key, { value }]: [string, PropertyDescriptor]) => `${key}:${typeof value}`).concat(symbolsOf(object)).toSorted().join()
+  .map(
+    ([key, { value }]: [string, PropertyDescriptor]) => `${key}:${typeof value}`,
+  ).concat(symbolsOf(object)).toSorted().join()
 
 const symbolsOf = (object: object): string[] => Object.getOwnPropertySymbols(object).map(String)
 

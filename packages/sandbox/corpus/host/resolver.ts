@@ -5,8 +5,8 @@ const PUBLIC = '93.184.216.34'
 const PRIVATE = '127.0.0.1'
 
 /**
- * Resolves the names of an attacker as the attacker's DNS server would. Replaces the resolver of the whole process, which
- * is the host under attack.
+ * Resolves the names of an attacker as the attacker's DNS server would. Replaces the resolver of the whole process,
+ * which is the host under attack.
  */
 export function ownNames(): void {
   const asked = new Map<string, number>()

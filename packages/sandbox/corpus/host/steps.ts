@@ -22,7 +22,9 @@ export type InspectText = (text: string, kind?: 'message' | 'other') => void
 let called = 0
 
 /** Runs one step on an open compartment. Contract: never rejects. */
-export async function runStep(step: Exclude<Step, 'open' | 'reopen'>, { attack, facts, session, inspect }: StepContext): Promise<Outcome> {
+export async function runStep(
+  step: Exclude<Step, 'open' | 'reopen'>, { attack, facts, session, inspect }: StepContext,
+): Promise<Outcome> {
   switch (step) {
     case 'call':
       return outcomeOf(inspect, () => session.call(invocation()))
@@ -60,7 +62,10 @@ export async function runStep(step: Exclude<Step, 'open' | 'reopen'>, { attack, 
 }
 
 export function invocationOf({ id, deadlineMs }: Attack, facts: Facts): ToolInvocation {
-  return { callId: `call-${++called}`, tool: 'run', args: { id, facts: facts as unknown as Json }, signal: deadline(deadlineMs) }
+  return {
+    callId: `call-${++called}`, tool: 'run', args: { id, facts: facts as unknown as Json },
+    signal: deadline(deadlineMs),
+  }
 }
 
 /** The outcome of work. Inspects its result or its error. Contract: never rejects. */
@@ -82,6 +87,7 @@ export async function outcomeOf(inspect: InspectText, work: () => Promise<Json>)
 /** Aborts like a deadline of the host. */
 function deadline(ms: number): AbortSignal {
   const controller = new AbortController()
-  setTimeout(() => controller.abort(new BulkheadError('ExecutionTimeout', 'The tool did not answer in time.')), ms).unref()
+  setTimeout(() => controller.abort(new BulkheadError('ExecutionTimeout', 'The tool did not answer in time.')), ms)
+    .unref()
   return controller.signal
 }

@@ -31,7 +31,9 @@ export class HostProcess {
       once(child, 'disconnect').then(async () => {
         await Promise.race([once(child, 'close'), new Promise((later) => setTimeout(later, 500))])
         return child.exitCode ?? child.signalCode
-          ? `${String(child.signalCode ?? `code ${child.exitCode}`)} ${this.#firstError()}`.trim() : 'its channel was closed'
+          ? `${String(
+            child.signalCode ?? `code ${child.exitCode}`,
+          )} ${this.#firstError()}`.trim() : 'its channel was closed'
       }),
     ])
   }

@@ -65,7 +65,9 @@ export class Lane {
     let pong = (): void => undefined
     host.listen((message: FromHost) => {
       if (message.type === 'step' && message.id === attack.id) seen.push(message.seen)
-      if (message.type === 'end' && message.id === attack.id) ended.resolve({ kind: 'alive', aftermath: message.aftermath })
+      if (message.type === 'end' && message.id === attack.id) ended.resolve(
+        { kind: 'alive', aftermath: message.aftermath },
+      )
       if (message.type === 'pong') pong()
     })
     void host.died.then((how) => ended.resolve({ kind: 'died', how }))

@@ -53,12 +53,16 @@ export async function reachedWithout(layer: 'lockdown' | 'native', options: Meas
     throw new Error(`Without ${layer} these could not be opened: ${names.join(', ')}`)
   }
   const idsIn = (placement: AttackPlacement): readonly number[] => observations
-    .filter((one) => one.placement === placement && (reached(one) || isLuck(one))).map(({ id }) => id).toSorted(byNumber)
+    .filter(
+      (one) => one.placement === placement && (reached(one) || isLuck(one)),
+    ).map(({ id }) => id).toSorted(byNumber)
   return { process: idsIn('process'), thread: idsIn('thread') }
 }
 
 /** Runs the same code where nothing confines it: without both layers of the worker, or in a host without a gate. */
-export async function runControls(attacks: readonly Attack[], options: MeasureOptions): Promise<readonly Observation[]> {
+export async function runControls(
+  attacks: readonly Attack[], options: MeasureOptions,
+): Promise<readonly Observation[]> {
   const common = { ...options, placements: ['thread'] as const, apart: true }
   return [
     ...await runAttacks({ ...common, attacks: attacks.filter((attack) => !onGate(attack)), layers: WITHOUT.both }),
@@ -70,7 +74,8 @@ export async function runControls(attacks: readonly Attack[], options: MeasureOp
 export function notContainedInThread(observations: readonly Observation[]): Record['notContainedInThread'] {
   const open = observations.filter((one) => one.placement === 'thread'
     && (isLuck(one) || faultsOf(attackOf(one.id), one).length > 0))
-  return Object.fromEntries(open.toSorted((one, other) => byNumber(one.id, other.id)).map((one) => [String(one.id), fateOf(one)]))
+  return Object.fromEntries(open.toSorted((one, other) => byNumber(one.id, other.id))
+    .map((one) => [String(one.id), fateOf(one)]))
 }
 
 const isLuck = ({ id, placement }: Observation): boolean => placement === 'thread' && attackOf(id).lucky

@@ -1,4 +1,6 @@
-import { link, lstat, mkdir, mkdtemp, readdir, readFile, realpath, rm, symlink, utimes, writeFile } from 'node:fs/promises'
+import {
+  link, lstat, mkdir, mkdtemp, readdir, readFile, realpath, rm, symlink, utimes, writeFile,
+} from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -9,7 +11,8 @@ const MODIFIED = new Date(2_000_000)
 
 /** Each contains the secret, and none is granted. */
 const SECRETS = [
-  'host/secret.txt', 'host/.env', 'outside/secret.txt', 'outside/folder/secret.txt', 'work/secret.txt', 'work/ownx/secret.txt',
+  'host/secret.txt', 'host/.env', 'outside/secret.txt', 'outside/folder/secret.txt', 'work/secret.txt',
+  'work/ownx/secret.txt',
   'work/exact', 'work/exact.txt.bak', 'work/exact-too.txt', 'wxrk/secret.txt', 'a/secret.txt', 'b/secret.txt',
 ] as const
 const PLAIN = {
@@ -80,7 +83,8 @@ export class TargetFiles {
   async #write(): Promise<void> {
     const secret = this.#secret
     const at = (path: string): string => join(this.root, path)
-    for (const path of SECRETS) await this.#file(path, path.endsWith('.env') ? `CANARY_FROM_FILE=${secret}\n` : `${secret}\n`)
+    for (const path of SECRETS) await this.#file(path, path.endsWith('.env')
+      ? `CANARY_FROM_FILE=${secret}\n` : `${secret}\n`)
     for (const [path, text] of Object.entries({ ...PLAIN, ...PROTECTED })) await this.#file(path, text)
     await mkdir(at('work/own/out'), { recursive: true })
     for (const [path, target] of Object.entries(LINKS)) await symlink(target, at(path))
@@ -92,7 +96,8 @@ export class TargetFiles {
     store.exec(`CREATE TABLE canary (text TEXT); INSERT INTO canary VALUES ('${secret}')`)
     store.close()
     const watched = [
-      ...SECRETS, ...Object.keys(PROTECTED), HARD_LINKED, 'outside/log.txt', 'outside/store.sqlite', 'work/own/hello.txt', 'work/exact.txt', ...FOLDERS,
+      ...SECRETS, ...Object.keys(PROTECTED), HARD_LINKED, 'outside/log.txt', 'outside/store.sqlite',
+      'work/own/hello.txt', 'work/exact.txt', ...FOLDERS,
     ]
     for (const path of watched) await utimes(at(path), ACCESSED, MODIFIED)
     this.#showsReads = await this.#canShowReads()

@@ -7,7 +7,9 @@ import { createServer } from 'node:net'
 import { brotliCompressSync, constants } from 'node:zlib'
 
 /** Its decoder needs the largest possible window. */
-const PACKED = brotliCompressSync(randomBytes(200_000), { params: { [constants.BROTLI_PARAM_LGWIN]: 24, [constants.BROTLI_PARAM_QUALITY]: 1 } })
+const PACKED = brotliCompressSync(
+  randomBytes(200_000), { params: { [constants.BROTLI_PARAM_LGWIN]: 24, [constants.BROTLI_PARAM_QUALITY]: 1 } },
+)
 /** Long enough for a reader to receive the first piece separately. */
 const SECOND_PIECE_MS = 50
 
@@ -36,7 +38,8 @@ export async function listen(secret: string, socketPath: string): Promise<Listen
     socket.once('data', () => socket.end(`HTTP/1.1 200 OK\r\ncontent-length: ${secret.length}\r\n\r\n${secret}`))
   }))
   const local = track(createServer(() => void received.push('a connection to the canary socket')))
-  const held = track(createServer((socket) => void socket.on('data', () => received.push('bytes on the socket of the host'))))
+  const held = track(createServer((socket) =>
+    void socket.on('data', () => received.push('bytes on the socket of the host'))))
   const granted = track(createHttpServer(({ url = '/' }, response) => {
     const { port } = canary.address() as AddressInfo
     const targets = new Map([

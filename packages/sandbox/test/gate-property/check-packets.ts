@@ -32,7 +32,9 @@ function collector(): () => number {
 }
 
 /** Posts one packet and compares the result with the expected one. */
-async function post(conversation: Conversation, packet: unknown, letGo: boolean): Promise<readonly SentMessage[] | undefined> {
+async function post(
+  conversation: Conversation, packet: unknown, letGo: boolean,
+): Promise<readonly SentMessage[] | undefined> {
   const questions = new Set(conversation.openCalls.map(({ id }) => id))
   const sent = allowed(packet, { questions, requests: conversation.requests, limits: LIMITS })
   for (const one of sent ?? []) if (one.type === 'request') conversation.requests.add(one.id)
@@ -83,7 +85,9 @@ export async function checkPackets(packets: number, seed: number): Promise<void>
   assert(heap() - warm < GROWTH_BYTES, 'The host keeps what it was sent.')
   assert.equal(surroundings(), before)
   // The generator must produce many valid and many invalid packets.
-  for (const [what, least] of [['allowed', packets / 3], ['refused', packets / 10], ['requests', packets / 5], ['calls', packets / 10]] as const) {
+  for (const [what, least] of [
+    ['allowed', packets / 3], ['refused', packets / 10], ['requests', packets / 5], ['calls', packets / 10],
+  ] as const) {
     assert(seen[what] > least, `${what}: ${seen[what]} of ${packets}`)
   }
 }

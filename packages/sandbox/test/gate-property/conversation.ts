@@ -35,7 +35,10 @@ export class Conversation {
   #lastId = 1_000
 
   constructor() {
-    const state = { read: () => new Promise<Json>((resolve) => void this.#held.push(() => resolve(null))), write: async () => undefined }
+    const state = {
+      read: () => new Promise<Json>((resolve) => void this.#held.push(() => resolve(null))),
+      write: async () => undefined,
+    }
     this.#request = requestOf({ placement: 'process', source: '', limits: LIMITS, services: { state } })
   }
 
@@ -75,7 +78,9 @@ export class Conversation {
     await turn()
     const questions = this.#receive().filter(({ kind }) => kind === KINDS.call.request)
     for (const [index, promise] of promises.entries()) {
-      const call: Call = { id: questions[index]!.id, callId: invocations[index]!.callId, settlements: 0, outcome: undefined }
+      const call: Call = {
+        id: questions[index]!.id, callId: invocations[index]!.callId, settlements: 0, outcome: undefined,
+      }
       const settle = (outcome: Call['outcome']): void => {
         call.settlements++
         call.outcome = outcome

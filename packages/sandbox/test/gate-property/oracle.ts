@@ -18,7 +18,9 @@ export type SentMessage =
 /**
  * The messages of a packet, if it is valid. Written from the description of the protocol, independently of the gate.
  */
-export function allowed(packet: unknown, { questions, requests, limits }: OpenRequests): readonly SentMessage[] | undefined {
+export function allowed(
+  packet: unknown, { questions, requests, limits }: OpenRequests,
+): readonly SentMessage[] | undefined {
   const texts = textsIn(packet)
   if (texts === undefined || texts.join('').length > limits.messageBytes) return undefined
   const parsed = parseJson(texts.shift()!, { maxDepth: 72, maxNodes: 250_000, maxChars: limits.messageBytes })

@@ -14,8 +14,10 @@ type Generator = (random: Random, ids: OpenIds) => unknown
 
 const METHODS = Object.keys(BROKER_METHODS)
 const NAMES = [
-  'constructor', '__proto__', 'prototype', 'toString', 'valueOf', 'then', 'toJSON', '__defineGetter__', 'hasOwnProperty', 'length',
-  'id', 'type', 'path', 'value', 'name', 'message', 'cause', 'execute', 'load', 'APPLY', 'CONSTRUCT', 'RAW', '', '0', '\u2028', 'ü',
+  'constructor', '__proto__', 'prototype', 'toString', 'valueOf', 'then', 'toJSON', '__defineGetter__',
+  'hasOwnProperty', 'length',
+  'id', 'type', 'path', 'value', 'name', 'message', 'cause', 'execute', 'load', 'APPLY', 'CONSTRUCT', 'RAW', '', '0',
+  '\u2028', 'ü',
 ]
 const LONG = 'y'.repeat(5_000)
 
@@ -75,9 +77,11 @@ const withTexts: Generator = (random, ids) => {
 }
 
 const WEIRD: readonly ((random: Random) => unknown)[] = [
-  () => null, () => true, () => '', () => 'text', () => [], () => ({}), (random) => random.below(8), (random) => -random.below(8),
+  () => null, () => true, () => '', () => 'text', () => [], () => ({}), (random) => random.below(8),
+  (random) => -random.below(8),
   () => 1.5, () => 2 ** 53, (random) => random.pick(NAMES), (random) => ({ [random.pick(NAMES)]: random.pick(NAMES) }),
-  (random) => [random.pick(NAMES)], (random) => plain(random), () => ({ id: '1', type: 'CONSTRUCT', path: ['constructor', 'constructor'] }),
+  (random) => [random.pick(NAMES)], (random) => plain(random),
+  () => ({ id: '1', type: 'CONSTRUCT', path: ['constructor', 'constructor'] }),
   () => ({ type: 'HANDLER', name: 'proxy', value: {} }), () => LONG,
 ]
 
@@ -101,7 +105,10 @@ const changed: Generator = (random, ids) => {
   }
 }
 
-const MARKS = ['[', ']', '{', '}', '"', ',', ':', '\\', '\\u005f', '\\ud800', '\ud800', '\0', '1', 'null', '"__proto__":1,', 'e999', ' ']
+const MARKS = [
+  '[', ']', '{', '}', '"', ',', ':', '\\', '\\u005f', '\\ud800', '\ud800', '\0', '1', 'null', '"__proto__":1,', 'e999',
+  ' ',
+]
 
 /** A valid packet as a string, truncated, duplicated or broken. */
 const torn: Generator = (random, ids) => {
@@ -134,14 +141,16 @@ const DEEP = 80
 const nest = (open: string, close: string, depth: number): string => open.repeat(depth) + close.repeat(depth)
 const HUGE = [
   nest('[', ']', DEEP), nest('{"a":', '', DEEP) + 'null' + '}'.repeat(DEEP), nest('[', ']', 60), '['.repeat(5_000),
-  `[${'0,'.repeat(20_000)}0]`, `"${'z'.repeat(300_000)}"`, `{${Array.from({ length: 500 }, (_, n) => `"k${n}":${n}`).join(',')}}`,
+  `[${'0,'.repeat(20_000)}0]`, `"${'z'.repeat(300_000)}"`,
+  `{${Array.from({ length: 500 }, (_, n) => `"k${n}":${n}`).join(',')}}`,
   '9'.repeat(400),
 ]
 const huge: Generator = (random, ids) => `[3,${ids.freshId()},"update",["unknown",${random.pick(HUGE)}]]`
 
 /** Values that only a port can deliver, made of a packet of one string or of several. */
 const POSTED: readonly ((text: string, texts: readonly unknown[]) => unknown)[] = [
-  () => undefined, () => null, () => 5, () => 5n, () => true, () => ({}), (text) => new Map([[0, text]]), () => new Date(0),
+  () => undefined, () => null, () => 5, () => 5n, () => true, () => ({}), (text) => new Map([[0, text]]),
+  () => new Date(0),
   () => new Error('e'), (text) => Buffer.from(text), () => new SharedArrayBuffer(8), () => [], (text) => [text, 5],
   (text) => [5, text], (text) => [[text]], (text) => [text, ''], (text) => [text, LONG], (text) => [text, '\ud800'],
   () => ['\ud800'], (text) => Object.assign([text], { length: 3 }), () => Object.assign([], { length: 2 ** 32 - 1 }),
@@ -157,12 +166,17 @@ const misplaced: Generator = (random, ids) => {
     { length: random.below(4) }, () => random.pick<unknown>([0, 1, 'a', ...NAMES, -1, 0.5, null, {}]),
   )
   const holes = random.chance(0.2) ? random.pick(WEIRD)(random) : Array.from({ length: random.below(3) }, steps)
-  return [JSON.stringify([3, ids.freshId(), 'update', [null, { a: null, constructor: null }, [null]], holes]), LONG, 'short']
+  return [
+    JSON.stringify([3, ids.freshId(), 'update', [null, { a: null, constructor: null }, [null]], holes]), LONG, 'short',
+  ]
     .slice(0, 1 + random.below(3))
 }
 
 const noise: Generator = (random) =>
-  Array.from({ length: random.below(40) }, () => random.chance(0.5) ? random.pick(MARKS) : String.fromCharCode(random.below(0x300))).join('')
+  Array.from(
+    { length: random.below(40) },
+    () => random.chance(0.5) ? random.pick(MARKS) : String.fromCharCode(random.below(0x300)),
+  ).join('')
 
 const GENERATORS: readonly (readonly [weight: number, generator: Generator])[] = [
   [45, proper], [8, withTexts], [12, changed], [10, torn], [8, forged], [2, huge], [5, posted], [6, misplaced],

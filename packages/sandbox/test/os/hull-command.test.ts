@@ -30,7 +30,8 @@ const LIMITS = [
 const BWRAP_ARGS = [
   '--unshare-all', '--unshare-user', '--disable-userns', '--uid', '65534', '--gid', '65534', '--hostname', 'hull',
   '--die-with-parent', '--cap-drop', 'ALL', '--clearenv',
-  '--ro-bind', '/opt/bin/node', '/node', '--ro-bind', '/lib/libc.so.6', '/lib/libc.so.6', '--remount-ro', '/', '--chdir', '/',
+  '--ro-bind', '/opt/bin/node', '/node', '--ro-bind', '/lib/libc.so.6', '/lib/libc.so.6', '--remount-ro', '/',
+  '--chdir', '/',
 ]
 
 describe('the command line of a hull', () => {

@@ -23,7 +23,9 @@ async function secretFile(): Promise<{ readonly folder: string; readonly file: s
 }
 
 /** A server on the host, and how many connections it got. */
-async function serverAt(where: string | { readonly port: number; readonly host: string }): Promise<Server & { reached: number }> {
+async function serverAt(
+  where: string | { readonly port: number; readonly host: string },
+): Promise<Server & { reached: number }> {
   const server = Object.assign(createServer((socket) => {
     server.reached += 1
     socket.on('error', () => undefined).end()
@@ -62,7 +64,8 @@ const REACHES: readonly Reach[] = [
   },
   {
     what: 'write beside a file of the host',
-    prepare: async () => `fs.writeFileSync(${JSON.stringify(join((await secretFile()).folder, 'new.txt'))}, 'x') ?? 'written'`,
+    prepare: async () =>
+      `fs.writeFileSync(${JSON.stringify(join((await secretFile()).folder, 'new.txt'))}, 'x') ?? 'written'`,
     unconfined: 'written',
     refusal: /^ENOENT$/,
   },

@@ -12,7 +12,9 @@ import {
 
 const here = await detectOsLayers()
 const fallback = await layersWithoutBubblewrap()
-const LAYERS = [['all that works here', here], ['what works without bubblewrap', fallback], ['nothing', withoutLayers('it is not wanted here')]] as const
+const LAYERS = [['all that works here', here], ['what works without bubblewrap', fallback], [
+  'nothing', withoutLayers('it is not wanted here'),
+]] as const
 const KILLS = 5
 
 /** Handles no signal: one thread loops in JavaScript, the other runs native code. */
@@ -25,7 +27,9 @@ new Worker('for (;;);', { eval: true }).once('online', () => {
   pbkdf2Sync('', '', 2 ** 31 - 1, 64, 'sha512')
 })`
 
-async function startDeaf(layers: OsLayers): Promise<{ readonly child: ChildProcess; readonly chain: readonly number[] }> {
+async function startDeaf(
+  layers: OsLayers,
+): Promise<{ readonly child: ChildProcess; readonly chain: readonly number[] }> {
   const child = start(layers, DEAF)
   await new Promise((ready) => pipesOf(child).control.once('data', ready))
   return { child, chain: chainOf(child.pid!) }

@@ -94,7 +94,8 @@ describe('limits', () => {
 
   it('forbid writing to files', async () => {
     const path = join(await temporaryFolder(), 'growing')
-    const outcome = await attempt(limits, `fs.writeFileSync(${JSON.stringify(path)}, 'x') ?? 'written'`).catch(() => 'killed')
+    const outcome = await attempt(limits, `fs.writeFileSync(${JSON.stringify(path)}, 'x') ?? 'written'`)
+      .catch(() => 'killed')
     if (here.rlimits.active) expect([{ refused: 'EFBIG' }, 'killed']).toContainEqual(outcome)
     else expect(outcome).toEqual({ value: 'written' })
   })

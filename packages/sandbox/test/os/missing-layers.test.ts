@@ -5,8 +5,12 @@ import { createSandbox } from '../../src/sandbox.ts'
 import { temporaryFolder } from '../fixture.ts'
 
 const none = withoutLayers('it is not installed')
-const rlimits: OsLayers['rlimits'] = { active: true, path: '/bin/prlimit', idleDataBytes: 1, threadDataBytes: 1, hard: new Map() }
-const bubblewrap: OsLayers['bubblewrap'] = { active: true, path: '/bin/bwrap', node: '/node', files: new Map(), refusesNamespaces: true }
+const rlimits: OsLayers['rlimits'] = {
+  active: true, path: '/bin/prlimit', idleDataBytes: 1, threadDataBytes: 1, hard: new Map(),
+}
+const bubblewrap: OsLayers['bubblewrap'] = {
+  active: true, path: '/bin/bwrap', node: '/node', files: new Map(), refusesNamespaces: true,
+}
 const seccomp: OsLayers['seccomp'] = { active: true, filter: new Uint8Array() }
 const utilLinux = {
   active: true,
@@ -26,10 +30,17 @@ function reported(layers: OsLayers, mode: 'auto' | 'require' | 'off' = 'auto'): 
 describe('a missing layer is reported once, with what replaces it', () => {
   it.each<[string, OsLayers, string | undefined]>([
     ['none', { rlimits, bubblewrap, seccomp, utilLinux: none.utilLinux }, undefined],
-    ['the filter', { ...none, rlimits, bubblewrap }, 'Third-party tools run without a seccomp filter (it is not installed).'],
-    ['bubblewrap', { ...none, rlimits, utilLinux }, 'Third-party tools run without bubblewrap (it is not installed), a seccomp filter. '
+    [
+      'the filter', { ...none, rlimits, bubblewrap },
+      'Third-party tools run without a seccomp filter (it is not installed).',
+    ],
+    ['bubblewrap', {
+      ...none, rlimits, utilLinux,
+    }, 'Third-party tools run without bubblewrap (it is not installed), a seccomp filter. '
       + 'Instead, setpriv and unshare take away privileges, the network and other processes.'],
-    ['bubblewrap and namespaces', { ...none, rlimits, utilLinux: { ...utilLinux, namespaces: { active: false, reason: 'not permitted' } } },
+    ['bubblewrap and namespaces', {
+      ...none, rlimits, utilLinux: { ...utilLinux, namespaces: { active: false, reason: 'not permitted' } },
+    },
       'Third-party tools run without bubblewrap (it is not installed), a seccomp filter. '
       + 'Instead, setpriv takes away privileges, but not the network and other processes (not permitted).'],
     ['all', none, 'Third-party tools run without bubblewrap (it is not installed), a seccomp filter, resource limits (it is not installed). '

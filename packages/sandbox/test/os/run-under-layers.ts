@@ -102,5 +102,6 @@ export async function programsWithoutBubblewrap(): Promise<string> {
 
 /** The layers of this machine if bubblewrap were not installed. */
 export const layersWithoutBubblewrap = async (): Promise<OsLayers> => probeOsLayers({
-  node: process.execPath, platform: process.platform, architecture: process.arch, folders: [await programsWithoutBubblewrap()], timeoutMs: 10_000,
+  node: process.execPath, platform: process.platform, architecture: process.arch,
+  folders: [await programsWithoutBubblewrap()], timeoutMs: 10_000,
 })

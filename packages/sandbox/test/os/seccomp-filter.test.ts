@@ -18,7 +18,9 @@ const ARM64 = {
 }
 
 /** Interprets the filter as the kernel does, for one system call. */
-function verdict(program: Uint8Array, call: { readonly audit: number; readonly number: number; flags?: number }): number {
+function verdict(
+  program: Uint8Array, call: { readonly audit: number; readonly number: number; flags?: number },
+): number {
   const view = new DataView(program.buffer, program.byteOffset, program.byteLength)
   const words = new Map([[0, call.number], [4, call.audit], [16, call.flags ?? 0]])
   let accumulator = 0

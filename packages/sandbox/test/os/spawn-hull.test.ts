@@ -33,7 +33,8 @@ describe.each(LAYERS)('a hull under %s', (_, layers) => {
     expect(targets.filter((target) => target.startsWith('socket:'))).toHaveLength(4)
     // libuv reserves one descriptor: of the root directory without /dev/null. It must be the root inside.
     const files = open.filter((_path, index) => targets[index]!.startsWith('/') && targets[index] !== '/dev/null')
-    const rootInside = layers.bubblewrap.active ? [...layers.bubblewrap.files.keys()].map((path) => path.split('/')[1]!) : []
+    const rootInside = layers.bubblewrap.active
+      ? [...layers.bubblewrap.files.keys()].map((path) => path.split('/')[1]!) : []
     expect(files.flatMap((path) => readdirSync(path)).filter((name) => !rootInside.includes(name))).toEqual([])
   })
 

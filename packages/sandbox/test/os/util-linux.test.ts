@@ -14,9 +14,12 @@ const isRoot = process.getuid?.() === 0
 const canSeparate = fallback.utilLinux?.active === true && fallback.utilLinux.namespaces.active
 
 /** The first value of a line in /proc/self/status, read by unrestricted Node code. */
-const status = (field: string): string => `fs.readFileSync('/proc/self/status', 'latin1').match(/^${field}:\\s+(.*)$/m)[1]`
+const status = (field: string): string =>
+  `fs.readFileSync('/proc/self/status', 'latin1').match(/^${field}:\\s+(.*)$/m)[1]`
 
-async function listening(where: string | { readonly port: number; readonly host: string }): Promise<{ readonly port: number; readonly reached: () => number }> {
+async function listening(
+  where: string | { readonly port: number; readonly host: string },
+): Promise<{ readonly port: number; readonly reached: () => number }> {
   let reached = 0
   const server = createServer((socket) => {
     reached += 1
@@ -99,7 +102,8 @@ describe.runIf(process.platform === 'linux')('the util-linux layer', () => {
     expect((await probe({ ...PROGRAMS, setpriv: PASS_THROUGH })).utilLinux)
       .toEqual({ active: false, reason: 'a program can still gain privileges inside' })
     expect((await probe({ ...PROGRAMS, unshare: PASS_THROUGH })).utilLinux).toMatchObject({
-      active: true, namespaces: { active: false, reason: "the host's own namespaces can be seen inside: net, ipc, pid" },
+      active: true,
+      namespaces: { active: false, reason: "the host's own namespaces can be seen inside: net, ipc, pid" },
     })
   })
 

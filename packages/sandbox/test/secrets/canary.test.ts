@@ -88,7 +88,8 @@ describe.each(REMOTE)('a compartment in a %s', (placement) => {
 describe('the messages to a compartment', () => {
   it('never contain the value of a secret', async () => {
     const workspace = await temporaryFolder()
-    const server = await serve((request, response) => response.setHeader('x-echo', request.headers['authorization'] ?? '')
+    const server = await serve((request, response) => response.setHeader('x-echo', request.headers['authorization']
+      ?? '')
       .end(`${request.headers['authorization']} ${SECRET}\n`))
     const requires = { net: { hosts: [server.place] }, shell: [{ cmd: 'echo', args: [{ wildcard: true }] }] }
     const tools = [toolOf('run', requires, workspace)]

@@ -12,9 +12,12 @@ describe('a glob pattern', () => {
     ['src//*', 'src/a', true],
     ['src/', 'src', true], ['*.{ts,tsx}', 'a.tsx', true], ['*.{ts,tsx}', 'a.js', false],
     ['{src,test}/**/*.ts', 'test/x/a.ts', true],
-    ['{a,b/{c,d}}', 'b/d', true], ['{a,b/{c,d}}', 'b', false], ['{a}', '{a}', true], ['{a', '{a', true], ['a}', 'a}', true],
-    ['[id].tsx', '[id].tsx', true], ['[id].tsx', 'i.tsx', false], ['a?', 'a?', true], ['a?', 'ab', false], ['*', '.hidden', true],
-    ['{,a}b', 'b', true], ['{,a}b', 'ab', true], ['x{1,2}{3,4}', 'x14', true], ['A*', 'ab', false], ['{a,b', '{a,b', true],
+    ['{a,b/{c,d}}', 'b/d', true], ['{a,b/{c,d}}', 'b', false], ['{a}', '{a}', true], ['{a', '{a', true],
+    ['a}', 'a}', true],
+    ['[id].tsx', '[id].tsx', true], ['[id].tsx', 'i.tsx', false], ['a?', 'a?', true], ['a?', 'ab', false],
+    ['*', '.hidden', true],
+    ['{,a}b', 'b', true], ['{,a}b', 'ab', true], ['x{1,2}{3,4}', 'x14', true], ['A*', 'ab', false],
+    ['{a,b', '{a,b', true],
   ])('%j on %j: %s', (pattern, path, expected) => {
     expect(covers(pattern, path)).toBe(expected)
   })

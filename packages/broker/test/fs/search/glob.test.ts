@@ -6,7 +6,9 @@ import { codeOf, openFs, put } from '../setup.ts'
 
 async function setUp(): Promise<string> {
   const root = await temporaryFolder()
-  await put(root, 'outside/canary.ts', 'ws/a.ts', 'ws/b.ts', 'ws/src.ts', 'ws/src/z.ts', 'ws/src/deep/y.ts', 'ws/src/deep/x.js')
+  await put(
+    root, 'outside/canary.ts', 'ws/a.ts', 'ws/b.ts', 'ws/src.ts', 'ws/src/z.ts', 'ws/src/deep/y.ts', 'ws/src/deep/x.js',
+  )
   await put(root, 'ws/.hidden/h.ts', 'ws/docs/d.md')
   const workspace = join(root, 'ws')
   await symlink('../outside', join(workspace, 'out'))

@@ -8,12 +8,16 @@ function collect(...parts: readonly string[]) {
 }
 
 it('counts unreadable files in any chunking, without removed ones', () => {
-  expect(collect('rg: ./a: Permission denied (os err', 'or 13)\nrg: ./b: Permission denied (os error 13)\nrg: ./c: No such file or directory (os error 2)\n'))
+  expect(collect(
+    'rg: ./a: Permission denied (os err',
+    'or 13)\nrg: ./b: Permission denied (os error 13)\nrg: ./c: No such file or directory (os error 2)\n',
+  ))
     .toEqual({ text: '', unread: 2, hasRead: true })
 })
 
 it('keeps messages about the pattern', () => {
-  expect(collect('rg: regex parse error:\n    (', '\n')).toEqual({ text: 'rg: regex parse error:\n    (\n', unread: 0, hasRead: false })
+  expect(collect('rg: regex parse error:\n    (', '\n'))
+    .toEqual({ text: 'rg: regex parse error:\n    (\n', unread: 0, hasRead: false })
   expect(collect('x'.repeat(5_000), '\ny\n').text).toBe(`${'x'.repeat(5_000)}\n`)
 })
 

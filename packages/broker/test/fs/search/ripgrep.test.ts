@@ -44,7 +44,9 @@ test('rejects with an error of its consumer', async () => {
 
 test('finds ripgrep after a shortage of descriptors', () => {
   const crowded = join(import.meta.dirname, 'fixtures', 'crowded-host.ts')
-  const { stdout, stderr } = spawnSync('/bin/sh', ['-c', `ulimit -n 512; exec '${process.execPath}' --no-warnings '${crowded}'`], { encoding: 'utf8' })
+  const { stdout, stderr } = spawnSync(
+    '/bin/sh', ['-c', `ulimit -n 512; exec '${process.execPath}' --no-warnings '${crowded}'`], { encoding: 'utf8' },
+  )
   expect(stderr).toBe('')
   expect(JSON.parse(stdout)).toEqual({ crowded: 'ResourceBusy', later: 'rg' })
 })

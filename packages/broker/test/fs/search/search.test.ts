@@ -17,7 +17,8 @@ async function tree(...files: Parameters<typeof put> extends [string, ...infer F
 describe('finding files', () => {
   it('returns the newest first, without ignored files and version control', async () => {
     const { workspace, fs } = await tree(
-      'src/a.ts', 'src/deep/b.ts', 'c.ts', '.github/d.ts', '.git/e.ts', 'dist/f.ts', 'dist/keep/g.ts', 'x.js', ['.gitignore', 'dist\n*.log\n'],
+      'src/a.ts', 'src/deep/b.ts', 'c.ts', '.github/d.ts', '.git/e.ts', 'dist/f.ts', 'dist/keep/g.ts', 'x.js',
+      ['.gitignore', 'dist\n*.log\n'],
     )
     for (const [age, path] of ['c.ts', 'src/deep/b.ts', '.github/d.ts', 'src/a.ts'].entries()) {
       await utimes(join(workspace, path), 1_000_000 - age, 1_000_000 - age)
@@ -25,7 +26,8 @@ describe('finding files', () => {
     expect(await fs.find('**/*.ts')).toEqual({ paths: ['c.ts', 'src/deep/b.ts', '.github/d.ts', 'src/a.ts'], total: 4 })
     expect(await fs.find('**/*.ts', { limit: 1 })).toEqual({ paths: ['c.ts'], total: 4 })
     expect(await fs.find('*.ts', { path: 'src' })).toEqual({ paths: ['src/a.ts'], total: 1 })
-    expect(await fs.find('*.ts', { path: join(workspace, 'src') })).toEqual({ paths: [join(workspace, 'src/a.ts')], total: 1 })
+    expect(await fs.find('*.ts', { path: join(workspace, 'src') }))
+      .toEqual({ paths: [join(workspace, 'src/a.ts')], total: 1 })
     // A named folder is searched even if it is ignored.
     expect((await fs.find('dist/**')).paths.toSorted()).toEqual(['dist/f.ts', 'dist/keep/g.ts'])
     expect(await fs.find('nowhere/**')).toEqual({ paths: [], total: 0 })
@@ -81,11 +83,14 @@ describe('finding files', () => {
         const found = (await fs.find('**')).paths.filter((file) => file !== '.ignore')
         expect(found.toSorted(), rules.join(' ')).toEqual(expected.toSorted())
         // Narrowing must not change the result.
-        for (const pattern of ['**/*.ts', '*.log', '**/{c.ts,.e}', 'a/*', '**/.e', '**/a', 'b/**/d.*', '{a,b}/*.ts', '**/./c.ts', 'c.t?']) {
+        for (const pattern of [
+          '**/*.ts', '*.log', '**/{c.ts,.e}', 'a/*', '**/.e', '**/a', 'b/**/d.*', '{a,b}/*.ts', '**/./c.ts', 'c.t?',
+        ]) {
           const { matches, folder } = compileFilePattern(pattern)
           const { paths: some, total } = await fs.find(pattern)
           const isNamed = (file: string): boolean => folder.length > 0 && file.startsWith(`${folder.join('/')}/`)
-          expect(some.filter((file) => !isNamed(file)).toSorted(), pattern).toEqual(expected.filter(matches).filter((file) => !isNamed(file)).toSorted())
+          expect(some.filter((file) => !isNamed(file)).toSorted(), pattern)
+            .toEqual(expected.filter(matches).filter((file) => !isNamed(file)).toSorted())
           expect(total, pattern).toBe(some.length)
         }
       },
@@ -95,10 +100,13 @@ describe('finding files', () => {
 
 describe('searching lines', () => {
   it('returns matches by path and line, with context', async () => {
-    const { fs } = await tree(['b.txt', 'one\ntwo\nthree\nfour\ntwo again\n'], ['a/c.txt', 'zero\r\ntwo\r\n'], ['d.bin', 'two\0'])
+    const { fs } = await tree(
+      ['b.txt', 'one\ntwo\nthree\nfour\ntwo again\n'], ['a/c.txt', 'zero\r\ntwo\r\n'], ['d.bin', 'two\0'],
+    )
     expect(await fs.search('two')).toEqual({
       matches: [
-        { path: 'a/c.txt', line: 2, text: 'two' }, { path: 'b.txt', line: 2, text: 'two' }, { path: 'b.txt', line: 5, text: 'two again' },
+        { path: 'a/c.txt', line: 2, text: 'two' }, { path: 'b.txt', line: 2, text: 'two' },
+        { path: 'b.txt', line: 5, text: 'two again' },
       ],
       counts: [], total: 3, files: 2, unread: 0,
     })
@@ -120,7 +128,10 @@ describe('searching lines', () => {
   })
 
   it('searches only the given path, without ignored files', async () => {
-    const { fs } = await tree(['a.ts', 'x'], ['a.js', 'x'], ['src/b.ts', 'x'], ['src/c.log', 'x'], ['lib/deep/d.ts', 'x'], ['.ignore', '*.log\nlib\n'])
+    const { fs } = await tree(
+      ['a.ts', 'x'], ['a.js', 'x'], ['src/b.ts', 'x'], ['src/c.log', 'x'], ['lib/deep/d.ts', 'x'],
+      ['.ignore', '*.log\nlib\n'],
+    )
     const paths = async (options: object) => (await fs.search('x', options)).matches.map(({ path }) => path)
     expect(await paths({})).toEqual(['a.js', 'a.ts', 'src/b.ts'])
     expect(await paths({ glob: '*.ts' })).toEqual(['a.ts', 'src/b.ts'])
@@ -136,15 +147,21 @@ describe('searching lines', () => {
   })
 
   it('returns the first matches and counts all', async () => {
-    const { fs } = await tree(...Array.from({ length: 50 }, (_, i) => [`f${String(i).padStart(2, '0')}`, 'hit\n'.repeat(100)] as const))
+    const { fs } = await tree(
+      ...Array.from({ length: 50 }, (_, i) => [`f${String(i).padStart(2, '0')}`, 'hit\n'.repeat(100)] as const),
+    )
     const { matches, total, files } = await fs.search('hit', { limit: 150, context: 2 })
     expect([total, files, matches.length]).toEqual([5_000, 50, 150])
-    expect(matches.at(-1)).toEqual({ path: 'f01', line: 50, text: 'hit', before: ['hit', 'hit'], after: ['hit', 'hit'] })
-    expect((await fs.search('hit', { limit: 3, context: 1 })).matches.at(-1)).toEqual({ path: 'f00', line: 3, text: 'hit', before: ['hit'], after: ['hit'] })
+    expect(matches.at(-1))
+      .toEqual({ path: 'f01', line: 50, text: 'hit', before: ['hit', 'hit'], after: ['hit', 'hit'] })
+    expect((await fs.search('hit', { limit: 3, context: 1 })).matches.at(-1))
+      .toEqual({ path: 'f00', line: 3, text: 'hit', before: ['hit'], after: ['hit'] })
   })
 
   it('returns the start of long lines, whatever they contain', async () => {
-    const { fs } = await tree(['a.js', `${'é'.repeat(1_500)}needle`], ['b.js', `${'"\\\n'.repeat(3)}${'\\"é'.repeat(100_000)}needle`])
+    const { fs } = await tree(['a.js', `${'é'.repeat(1_500)}needle`], [
+      'b.js', `${'"\\\n'.repeat(3)}${'\\"é'.repeat(100_000)}needle`,
+    ])
     const { matches } = await fs.search('needle')
     expect(matches.map(({ path, line, cut }) => [path, line, cut])).toEqual([['a.js', 1, true], ['b.js', 4, true]])
     expect(matches[0]!.text).toBe('é'.repeat(1_000))
@@ -163,28 +180,34 @@ describe('searching lines', () => {
 
   it('returns nothing outside the grant, whatever the file names', async () => {
     const { workspace, outside } = await setUp()
-    await put(workspace, ['open/a', CANARY], ['shut/b', CANARY], ['shut/x\n./open/c', CANARY], ['open/d\nshut:1:x', CANARY])
+    await put(workspace, ['open/a', CANARY], ['shut/b', CANARY], ['shut/x\n./open/c', CANARY], [
+      'open/d\nshut:1:x', CANARY,
+    ])
     await symlink(join(outside, 'secret.txt'), join(workspace, 'open/link'))
     const { fs } = openFs(workspace, { read: ['open/**'] })
     expect((await fs.search('canary')).matches.map(({ path }) => path)).toEqual(['open/a', 'open/d\nshut:1:x'])
-    expect((await fs.search('canary', { want: 'counts' })).counts.map(({ path }) => path)).toEqual(['open/a', 'open/d\nshut:1:x'])
+    expect((await fs.search('canary', { want: 'counts' })).counts.map(({ path }) => path))
+      .toEqual(['open/a', 'open/d\nshut:1:x'])
     for (const path of ['shut', 'shut/b', 'open/link', '../outside', '/etc']) {
       expect(await codeOf(fs.search('canary', { path })), path).toBe('CapabilityDenied')
     }
   })
 
   it.each([
-    ['an invalid pattern', '(', {}], ['an empty pattern', '', {}], ['a NUL', 'a\0', {}], ['an unknown type', 'x', { type: 'nope' }],
+    ['an invalid pattern', '(', {}], ['an empty pattern', '', {}], ['a NUL', 'a\0', {}],
+    ['an unknown type', 'x', { type: 'nope' }],
     ['an option as type', 'x', { type: '--pre=sh' }], ['a glob that leaves the folder', 'x', { glob: '../*' }],
     ['a negated glob', 'x', { glob: '!*.ts' }],
-    ['a negative context', 'x', { context: -1 }], ['a lookbehind', '(?<=a)b', {}], ['an unpaired surrogate', '\ud800', {}],
+    ['a negative context', 'x', { context: -1 }], ['a lookbehind', '(?<=a)b', {}],
+    ['an unpaired surrogate', '\ud800', {}],
   ])('rejects %s', async (_, pattern, options) => {
     const { fs } = await tree('a')
     expect(await codeOf(fs.search(pattern, options))).toBe('InputInvalid')
   })
 
   it.each([
-    ['(?<=a)b', 'look-ahead and look-behind, is not supported here. Write the pattern without it.'], ['(a)\\1', 'backreferences are not supported here. Write the pattern without it.'],
+    ['(?<=a)b', 'look-ahead and look-behind, is not supported here. Write the pattern without it.'],
+    ['(a)\\1', 'backreferences are not supported here. Write the pattern without it.'],
     ['a\\nb', 'is not allowed in a regex. Set `multiline` to search across lines.'],
   ])('gives advice that applies to tools: %s', async (pattern, message) => {
     const { fs } = await tree('a')

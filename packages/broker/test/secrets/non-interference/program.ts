@@ -33,7 +33,8 @@ export interface Program {
 }
 
 const CLASSES: Readonly<Record<string, string>> = {
-  lower: 'abcdefghijklmnopqrstuvwxyz', upper: 'ABCDEFGHIJKLMNOPQRSTUVWXYZ', digit: '0123456789', sign: '/', space: ' ', quote: '"', umlaut: 'ü',
+  lower: 'abcdefghijklmnopqrstuvwxyz', upper: 'ABCDEFGHIJKLMNOPQRSTUVWXYZ', digit: '0123456789', sign: '/', space: ' ',
+  quote: '"', umlaut: 'ü',
 }
 
 /** Drawn by a hash: fast-check prefers repeated letters, and a secret of one letter has a different form. */
@@ -45,24 +46,39 @@ function secretOf(form: readonly string[], seed: number, which: string): string 
 }
 
 const common = fc.constantFrom('lower', 'upper', 'digit')
-const form = fc.tuple(fc.array(common, { minLength: 10, maxLength: 20 }), fc.array(fc.constantFrom(...Object.keys(CLASSES)), { maxLength: 6 }), fc.array(common, { minLength: 4, maxLength: 6 }))
+const form = fc.tuple(
+  fc.array(common, { minLength: 10, maxLength: 20 }),
+  fc.array(fc.constantFrom(...Object.keys(CLASSES)), { maxLength: 6 }),
+  fc.array(common, { minLength: 4, maxLength: 6 }),
+)
   .map((parts) => parts.flat())
 
 const secrets: fc.Arbitrary<Secrets> = fc.tuple(form, fc.nat()).map(([letters, seed]) =>
   ({ one: secretOf(letters, seed, 'one'), other: secretOf(letters, seed, 'other') }))
 
 const part: fc.Arbitrary<Part> = fc.oneof(
-  { weight: 3, arbitrary: fc.record({ kind: fc.constant('guess'), of: fc.constantFrom('one', 'other'), from: fc.constant(0), length: fc.integer({ min: 1, max: 14 }) }) },
-  { weight: 1, arbitrary: fc.record({ kind: fc.constant('guess'), of: fc.constantFrom('one', 'other'), from: fc.integer({ min: 1, max: 8 }), length: fc.integer({ min: 1, max: 13 }) }) },
+  { weight: 3, arbitrary: fc.record({
+    kind: fc.constant('guess'), of: fc.constantFrom('one', 'other'), from: fc.constant(0),
+    length: fc.integer({ min: 1, max: 14 }),
+  }) },
+  { weight: 1, arbitrary: fc.record({
+    kind: fc.constant('guess'), of: fc.constantFrom('one', 'other'), from: fc.integer({ min: 1, max: 8 }),
+    length: fc.integer({ min: 1, max: 13 }),
+  }) },
   { weight: 1, arbitrary: fc.constant({ kind: 'echo' } as const) },
   { weight: 1, arbitrary: fc.constant({ kind: 'filler', text: '\n' } as const) },
-  { weight: 1, arbitrary: fc.string({ maxLength: 8 }).map((text) => ({ kind: 'filler', text: text.replaceAll('\0', '') } as const)) },
-  { weight: 1, arbitrary: fc.integer({ min: 1, max: 3_000 }).map((length) => ({ kind: 'filler', text: '-'.repeat(length) } as const)) },
+  { weight: 1, arbitrary: fc.string({ maxLength: 8 })
+    .map((text) => ({ kind: 'filler', text: text.replaceAll('\0', '') } as const)) },
+  { weight: 1, arbitrary: fc.integer({ min: 1, max: 3_000 })
+    .map((length) => ({ kind: 'filler', text: '-'.repeat(length) } as const)) },
 )
 const parts = (maxLength: number): fc.Arbitrary<readonly Part[]> => fc.array(part, { maxLength })
 const place = fc.constantFrom<ResolvedPath>('own', 'foreign')
 
-const redirect = fc.option(fc.record({ to: fc.constantFrom<ResolvedPath | 'nowhere'>('own', 'foreign', 'nowhere'), location: parts(3) }), { nil: undefined, freq: 5 })
+const redirect = fc.option(
+  fc.record({ to: fc.constantFrom<ResolvedPath | 'nowhere'>('own', 'foreign', 'nowhere'), location: parts(3) }),
+  { nil: undefined, freq: 5 },
+)
 const step: fc.Arbitrary<Step> = fc.oneof(
   {
     weight: 6,
@@ -71,13 +87,19 @@ const step: fc.Arbitrary<Step> = fc.oneof(
       chunks: fc.array(parts(3), { maxLength: 8 }), breaksOff: fc.boolean(), redirect,
     }),
   },
-  { weight: 1, arbitrary: fc.record({ do: fc.constant('run'), command: place, withHandle: fc.boolean(), argument: parts(4) }) },
-  { weight: 1, arbitrary: fc.record({ do: fc.constant('pipe'), first: place, withHandle: fc.boolean(), argument: parts(4) }) },
+  { weight: 1, arbitrary: fc.record(
+    { do: fc.constant('run'), command: place, withHandle: fc.boolean(), argument: parts(4) },
+  ) },
+  { weight: 1, arbitrary: fc.record(
+    { do: fc.constant('pipe'), first: place, withHandle: fc.boolean(), argument: parts(4) },
+  ) },
   {
     weight: 2,
     arbitrary: fc.record({
       do: fc.constant('file'), method: fc.constantFrom('fs.read', 'fs.stat', 'fs.list', 'fs.glob'),
-      path: fc.constantFrom('open.txt', 'closed/key.txt', 'closed/', 'closed/*', '../beside/key.txt', 'closed/key.txt/x', '**'),
+      path: fc.constantFrom(
+        'open.txt', 'closed/key.txt', 'closed/', 'closed/*', '../beside/key.txt', 'closed/key.txt/x', '**',
+      ),
     }),
   },
 )
@@ -99,5 +121,7 @@ function guessesWhole({ secrets: both, steps }: Program): boolean {
   return guesses.some((text) => text.includes(both.one.toLowerCase()) || text.includes(both.other.toLowerCase()))
 }
 
-export const programs: fc.Arbitrary<Program> = fc.record({ secrets, steps: fc.array(step, { minLength: 1, maxLength: 5 }) })
+export const programs: fc.Arbitrary<Program> = fc.record(
+  { secrets, steps: fc.array(step, { minLength: 1, maxLength: 5 }) },
+)
   .filter((program) => !guessesWhole(program))

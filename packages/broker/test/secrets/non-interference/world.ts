@@ -61,7 +61,9 @@ export class ProgramRunner {
       fs: { read: ['open.txt'] },
     }, workspace)
     const grant = { value: secret, hosts: [this.#servers.own.place], commands: [COMMANDS.own] }
-    const services = { log: () => undefined, env: new Map(), envDeclared: new Set<string>(), secrets: new Map([['TOKEN', grant]]) }
+    const services = {
+      log: () => undefined, env: new Map(), envDeclared: new Set<string>(), secrets: new Map([['TOKEN', grant]]),
+    }
     const broker = new Broker({ tools: [tool], services, limits: DEFAULT_LIMITS }, workspace)
     const call: OpenCall = { callId: 'call', tool, signal: new AbortController().signal }
     broker.open(call)
