@@ -47,8 +47,8 @@ export interface Host {
   /** Why something is not offered, and unknown names in the configuration and in the options of open sessions. */
   readonly diagnostics: readonly Diagnostic[]
   /**
-   * Tries the walls of the operating system now, instead of when the first extension starts in a process. A wall that
-   * is missing is a diagnostic from then on, and a `SuppressedError` event with the source `sandbox`.
+   * Tries the isolation features of the operating system now, instead of when the first extension starts in a process.
+   * A missing feature is a diagnostic from then on, and a `SuppressedError` event with the source `sandbox`.
    */
   tryWalls(): Promise<void>
   /**

@@ -96,12 +96,12 @@ export async function openHost(values: HostValues, remembering = false, serving 
   const host = await assembleHost(options, values['trust-project'] ? 'as found' : undefined)
   if (store) host.on(warnNotStored(), ['SuppressedError'])
   // Commands that run no tool print it with the diagnostics.
-  if (remembering) host.on(tellMissingWalls, ['SuppressedError'])
+  if (remembering) host.on(warnMissingFeatures, ['SuppressedError'])
   return host
 }
 
 /** Warns about missing sandbox features before the first tool that needs them starts. */
-const tellMissingWalls: EventListener = (event) => {
+const warnMissingFeatures: EventListener = (event) => {
   if (event.type === 'SuppressedError' && event.source === 'sandbox') {
     process.stderr.write(`Warning: ${visibleText(event.message)}\n`)
   }
