@@ -1,6 +1,7 @@
-import { readFile } from 'node:fs/promises'
-import { createRequire } from 'node:module'
-import { basename, dirname, resolve } from 'node:path'
+import { hash } from 'node:crypto'
+import { readFile, rename, writeFile } from 'node:fs/promises'
+import { createRequire, getCompileCacheDir } from 'node:module'
+import { basename, dirname, join, resolve } from 'node:path'
 import { Worker } from 'node:worker_threads'
 
 /** One of our modules as JavaScript, with the paths of its imports except builtins. */
@@ -151,12 +152,31 @@ parentPort.postMessage(workerData.map((text) => stripTypeScriptTypes(text)))
 async function stripTypes(files: readonly Pick<SourceModule, 'path' | 'text'>[]): Promise<readonly string[]> {
   const typed = files.filter(({ path }) => path.endsWith('.ts'))
   if (typed.length === 0) return files.map(({ text }) => text)
-  const stripped = await new Promise<readonly string[]>((done, fail) => {
-    const workerData = typed.map(({ text }) => text)
+  const stripped = await strippedOnce(typed.map(({ text }) => text))
+  const byPath = new Map(typed.map(({ path }, index) => [path, stripped[index]!]))
+  return files.map(({ path, text }) => byPath.get(path) ?? text)
+}
+
+/** Kept in the compile cache of Node, if it is enabled: stripping takes most of the time of a first start from sources. */
+async function strippedOnce(workerData: readonly string[]): Promise<readonly string[]> {
+  const folder = getCompileCacheDir()
+  const key = hash('sha256', JSON.stringify(workerData))
+  const file = folder && join(folder, 'stripped.json')
+  const kept = file && await readFile(file, 'utf8').then((text) => JSON.parse(text) as Stripped).catch(() => undefined)
+  if (kept && kept.key === key) return kept.texts
+  const texts = await new Promise<readonly string[]>((done, fail) => {
     const worker = new Worker(STRIP, { eval: true, execArgv: ['--no-warnings'], env: {}, workerData })
     worker.once('message', done)
     worker.once('error', fail)
   })
-  const byPath = new Map(typed.map(({ path }, index) => [path, stripped[index]!]))
-  return files.map(({ path, text }) => byPath.get(path) ?? text)
+  if (file) {
+    const draft = `${file}.${process.pid}`
+    await writeFile(draft, JSON.stringify({ key, texts } satisfies Stripped)).then(() => rename(draft, file)).catch(() => undefined)
+  }
+  return texts
+}
+
+interface Stripped {
+  readonly key: string
+  readonly texts: readonly string[]
 }
