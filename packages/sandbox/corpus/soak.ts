@@ -6,13 +6,14 @@ import { isDeepStrictEqual } from 'node:util'
 import { PLACEMENTS } from './case.ts'
 import { attackOf } from './cases/index.ts'
 import { readRecord, writeRecord, writeSection } from './record.ts'
+import { Lane } from './run/lane.ts'
 import type { Record } from './run/measure.ts'
 import { CONFINED, notContainedInThread, REACHING, reachedWithout, runAll, runControls } from './run/measure.ts'
 import type { Observation } from './run/verdict.ts'
 import { faultsOf, reached } from './run/verdict.ts'
 import { renderSection } from './section.ts'
 
-const lanes = 2
+const lanes = [new Lane(), new Lane()]
 const began = performance.now()
 const print = (line: string): void => void process.stdout.write(`${line}\n`)
 let wrong = 0
@@ -74,6 +75,7 @@ const record: Record = {
   withoutLockdown: await reachedWithout('lockdown', { lanes, onObservation }),
   withoutPermission: await reachedWithout('native', { lanes, onObservation }),
 }
+await Promise.all(lanes.map((lane) => lane.close()))
 if (!process.argv.includes('--record')) await compare(record)
 else if (wrong === 0) {
   await writeRecord(record)

@@ -1,5 +1,5 @@
 import { visibleText } from '@bulkhead/kit/text'
-import { beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { thoroughly } from '../../../scripts/thoroughly.ts'
 import { SECTIONS } from '../corpus/case.ts'
 import type { Attack } from '../corpus/case.ts'
@@ -7,6 +7,7 @@ import { ATTACKS, ATTACKS_HERE, attackOf } from '../corpus/cases/index.ts'
 import { ALL_LAYERS } from '../corpus/layers.ts'
 import { ON_HOST, ON_PACKAGES } from '../corpus/on-packages.ts'
 import { readRecord, readSection } from '../corpus/record.ts'
+import { Lane } from '../corpus/run/lane.ts'
 import type { Record } from '../corpus/run/measure.ts'
 import { CONFINED, fateOf, REACHING, runControls, WITHOUT } from '../corpus/run/measure.ts'
 import { runAttacks } from '../corpus/run/run.ts'
@@ -14,8 +15,11 @@ import type { HostFate, Observation } from '../corpus/run/verdict.ts'
 import { faultsOf, reached } from '../corpus/run/verdict.ts'
 import { renderSection } from '../corpus/section.ts'
 
-/** Many attacks wait for a deadline rather than compute. */
-const LANES = 3
+/** More than this machine has cores: many attacks wait for a deadline rather than compute. */
+const lanes = Array.from({ length: 3 }, () => new Lane())
+afterAll(async () => {
+  await Promise.all(lanes.map((lane) => lane.close()))
+})
 
 const key = (id: number, placement: string): string => `${id} in a ${placement}`
 const byKey = (observations: readonly Observation[]): ReadonlyMap<string, Observation> =>
@@ -66,9 +70,7 @@ describe('an attack', () => {
   beforeAll(async () => {
     const runs = [['process', ATTACKS_HERE], ['thread', IN_THREAD]] as const
     const all: Observation[] = []
-    for (const [placement, attacks] of runs) all.push(
-      ...await runAttacks({ attacks, placements: [placement], lanes: LANES }),
-    )
+    for (const [placement, attacks] of runs) all.push(...await runAttacks({ attacks, placements: [placement], lanes }))
     seen = byKey(all)
   })
 
@@ -88,7 +90,7 @@ describe('the same code', () => {
   const sample = sampleOf(REACHING, thoroughly(1, 2))
 
   beforeAll(async () => {
-    controls = byKey(await runControls(sample, { lanes: LANES }))
+    controls = byKey(await runControls(sample, { lanes }))
   })
 
   it.each(sample.map(({ id, title, section }) => [section, id,
@@ -118,7 +120,7 @@ describe('a single layer', () => {
   it.each([['lockdown', 'withoutPermission', 'native'], ['permission', 'withoutLockdown', 'lockdown']] as const)(
     'the %s alone contains what the security page says', async (_layer, recorded, gone) => {
       const observations = await runAttacks({
-        attacks: sample, placements: ['thread'], layers: WITHOUT[gone], lanes: LANES, apart: true,
+        attacks: sample, placements: ['thread'], layers: WITHOUT[gone], lanes, apart: true,
       })
       const reaching = observations.filter(reached).map(({ id }) => id).toSorted((one, other) => one - other)
       const ids = new Set(sample.map(({ id }) => id))

@@ -2,17 +2,15 @@ import type { Attack, AttackPlacement } from '../case.ts'
 import type { Layers } from '../layers.ts'
 import { ALL_LAYERS } from '../layers.ts'
 import type { Job } from '../protocol.ts'
-import { Lane } from './lane.ts'
+import type { Lane } from './lane.ts'
 import type { Observation } from './verdict.ts'
 
 export interface RunOptions {
   readonly attacks: readonly Attack[]
   readonly placements: readonly AttackPlacement[]
   readonly layers?: Layers
-  /** Skips placements that need not contain an attack. */
-  readonly requiredOnly?: boolean
-  /** Number of hosts at once. */
-  readonly lanes: number
+  /** One host at a time in each. They stay open, because the start of a host takes longer than most attacks. */
+  readonly lanes: readonly Lane[]
   /** Runs every attack in its own compartment, even if it could share one. */
   readonly apart?: boolean
   readonly onObservation?: (observation: Observation) => void
@@ -20,27 +18,19 @@ export interface RunOptions {
 
 /** Runs attacks on real hosts and returns what was observed. */
 export async function runAttacks(
-  { attacks, placements, layers = ALL_LAYERS, requiredOnly = false, lanes, apart = false, onObservation }: RunOptions,
+  { attacks, placements, layers = ALL_LAYERS, lanes, apart = false, onObservation }: RunOptions,
 ): Promise<readonly Observation[]> {
-  const jobs = placements.flatMap((placement) => {
-    const tried = requiredOnly ? attacks.filter((attack) => attack.placements.includes(placement)) : attacks
-    return groupsOf(tried, apart).map((ids): Job => ({ attacks: ids, placement, layers }))
-  })
+  const jobs = placements.flatMap((placement) =>
+    groupsOf(attacks, apart).map((ids): Job => ({ attacks: ids, placement, layers })))
   const observations: Observation[] = []
-  const lane = async (): Promise<void> => {
-    const own = new Lane()
-    try {
-      for (let job = jobs.shift(); job !== undefined; job = jobs.shift()) {
-        for (const observation of await own.run(job)) {
-          observations.push(observation)
-          onObservation?.(observation)
-        }
+  await Promise.all(lanes.map(async (lane) => {
+    for (let job = jobs.shift(); job !== undefined; job = jobs.shift()) {
+      for (const observation of await lane.run(job)) {
+        observations.push(observation)
+        onObservation?.(observation)
       }
-    } finally {
-      await own.close()
     }
-  }
-  await Promise.all(Array.from({ length: lanes }, lane))
+  }))
   return observations
 }
 
