@@ -62,8 +62,8 @@ export interface Attack {
   /** What the system needs for that: `descriptor paths` are in /proc on Linux, `namespaces` come from `unshare`. */
   readonly where: 'everywhere' | 'descriptor paths' | 'namespaces'
   /**
-   * `system without bubblewrap`: a process runs without lockdown, permission and bubblewrap, as for code that has escaped
-   * from Node. A thread keeps all layers, because the system cannot confine it.
+   * `system without bubblewrap`: a process runs without lockdown, permission and bubblewrap, as for code that has
+   * escaped from Node. A thread keeps all layers, because the system cannot confine it.
    */
   readonly heldBy: 'all layers' | 'system without bubblewrap'
   /** The folder of the target that is the workspace. */

@@ -188,7 +188,10 @@ export const fsByPath = [
   }),
   attack(18, 'an .env file and environment variables', `
     return {
-      ambient: await attempt(() => { use(process, 'loadEnvFile')(facts.cwd + '/.env'); return process.env.CANARY_FROM_FILE }),
+      ambient: await attempt(() => {
+        use(process, 'loadEnvFile')(facts.cwd + '/.env')
+        return process.env.CANARY_FROM_FILE
+      }),
       env: await attempt(() => use(process.env, 'CANARY')),
       undeclared: await attempt(() => runtime.env.get('CANARY')),
       declared: await attempt(() => runtime.env.get('DECLARED')),

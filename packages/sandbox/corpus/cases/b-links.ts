@@ -34,7 +34,8 @@ export const links = [
   }),
   attack(24, 'an absolute link to a folder', `
     return {
-      ambient: await attempt(async () => (await reach('fs')).readFileSync(facts.work + '/own/abs-folder/secret.txt', 'utf8')),
+      ambient: await attempt(async () =>
+        (await reach('fs')).readFileSync(facts.work + '/own/abs-folder/secret.txt', 'utf8')),
       text: await attempt(() => runtime.fs.readText('own/abs-folder/secret.txt')),
       list: await attempt(() => runtime.fs.list('own/abs-folder')),
       dots: await attempt(() => runtime.fs.readText('own/abs-folder/../secret.txt')),
@@ -46,13 +47,15 @@ export const links = [
   }),
   attack(25, 'a hard link: a tool cannot create one, and a write does not change the other name', `
     return {
-      ambient: await attempt(async () => (await reach('fs')).linkSync(facts.outside + '/secret.txt', facts.work + '/own/made')),
+      ambient: await attempt(async () =>
+        (await reach('fs')).linkSync(facts.outside + '/secret.txt', facts.work + '/own/made')),
       write: Object.keys(await runtime.fs.write('own/out/hard', 'written by the attacker')),
     }
   `, { ambient: 'BuiltinDenied', write: ['bytes', 'created'] }, { alone: true }),
   attack(26, 'a chain of links', `
     return {
-      ambient: await attempt(async () => (await reach('fs')).readFileSync(facts.work + '/own/chain-1/secret.txt', 'utf8')),
+      ambient: await attempt(async () =>
+        (await reach('fs')).readFileSync(facts.work + '/own/chain-1/secret.txt', 'utf8')),
       text: await attempt(() => runtime.fs.readText('own/chain-1/secret.txt')),
       deeper: await attempt(() => runtime.fs.readText('own/chain-1/folder/secret.txt')),
       list: await attempt(() => runtime.fs.list('own/chain-2/folder')),

@@ -87,7 +87,8 @@ export const descriptors = [
       clone: await attempt(() => {
         const stream = new ReadableStream()
         const copy = structuredClone(stream, { transfer: [stream] })
-        const ports = Object.getOwnPropertySymbols(stream).flatMap((symbol) => Object.values(stream[symbol]?.transfer ?? {}))
+        const ports = Object.getOwnPropertySymbols(stream).flatMap((symbol) =>
+          Object.values(stream[symbol]?.transfer ?? {}))
         const reachable = ports.filter((port) => port?.postMessage && port.constructor?.name === 'MessagePort')
         if (reachable.length === 0) throw { code: 'no port' }
         // The port of a stream leads to its other end in the same thread.
@@ -104,13 +105,15 @@ export const descriptors = [
     }) }
   `, { stream: 'BuiltinDenied' }),
   attack(310, 'a clone that is deserialized as a file handle', `
-    const word = Object.getOwnPropertySymbols(DOMException.prototype).find((key) => /messaging_clone/.test(key.description))
+    const word = Object.getOwnPropertySymbols(DOMException.prototype).find((key) =>
+      /messaging_clone/.test(key.description))
     const file = (fd) => structuredClone(Object.defineProperty(new DOMException('x'), word, {
       value: () => ({ data: { handle: { fd } }, deserializeInfo: 'internal/fs/promises:FileHandle' }),
     }))
     const bytes = new Uint8Array(100)
     return {
-      read: await attempt(async () => bytes.subarray(0, (await file(facts.fds.secret).read(bytes, 0, 100, 0)).bytesRead)),
+      read: await attempt(async () =>
+        bytes.subarray(0, (await file(facts.fds.secret).read(bytes, 0, 100, 0)).bytesRead)),
       write: await attempt(async () => (await file(facts.fds.log).write('forged')).bytesWritten),
     }
   `, { read: 'TypeError', write: 'TypeError' }),
@@ -123,7 +126,8 @@ export const descriptors = [
     const file = (fd) => structuredClone(Object.setPrototypeOf(new DOMException('x'), trapped(fd)))
     const bytes = new Uint8Array(100)
     return {
-      read: await attempt(async () => bytes.subarray(0, (await file(facts.fds.secret).read(bytes, 0, 100, 0)).bytesRead)),
+      read: await attempt(async () =>
+        bytes.subarray(0, (await file(facts.fds.secret).read(bytes, 0, 100, 0)).bytesRead)),
       write: await attempt(async () => (await file(facts.fds.log).write('forged')).bytesWritten),
     }
   `, { read: 'TypeError', write: 'TypeError' }),

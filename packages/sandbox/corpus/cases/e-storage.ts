@@ -44,7 +44,8 @@ export const storage = [
         if (status !== constants.compileCacheStatus.ENABLED) throw { code: 'not enabled' }
         return status
       }),
-      script: await attempt(async () => new (await reach('vm')).Script('1', { produceCachedData: true }).cachedData.length),
+      script: await attempt(async () =>
+        new (await reach('vm')).Script('1', { produceCachedData: true }).cachedData.length),
     }
   `, { enable: 'BuiltinDenied', script: 'BuiltinDenied' }),
   attack(55, 'writing reports, snapshots and traces', `

@@ -75,7 +75,8 @@ export const network = [
   `, { source: 'absent' }, { control: 'inert' }),
   attack(67, 'datagrams', by('dgram', `
     const socket = module.createSocket('udp4')
-    await new Promise((sent, failed) => socket.send('x', facts.udpPort, '127.0.0.1', (error) => error ? failed(error) : sent()))
+    await new Promise((sent, failed) => socket.send('x', facts.udpPort, '127.0.0.1', (error) =>
+      error ? failed(error) : sent()))
     socket.close()
     return 'sent'
   `), DENIED),
@@ -98,13 +99,15 @@ export const network = [
     })
   `), DENIED),
   attack(71, 'a redirect from a granted host to one that is not granted', `
-    const at = (path) => attempt(async () => (await runtime.net.fetch('http://localhost:' + facts.grantedPort + path)).text())
+    const at = (path) => attempt(async () =>
+      (await runtime.net.fetch('http://localhost:' + facts.grantedPort + path)).text())
     return {
       granted: (await (await runtime.net.fetch('http://localhost:' + facts.grantedPort + '/')).text()),
       address: await at('/to-address'), decimal: await at('/to-decimal'), mapped: await at('/to-mapped'),
       name: await at('/to-name'),
       metadata: await at('/to-metadata'), file: await at('/to-file'),
-      seen: (await runtime.net.fetch('http://localhost:' + facts.grantedPort + '/to-address', { redirect: 'manual' })).status,
+      seen: (await runtime.net.fetch('http://localhost:' + facts.grantedPort + '/to-address',
+        { redirect: 'manual' })).status,
     }
   `, {
     granted: 'granted', address: 'CapabilityDenied', decimal: 'CapabilityDenied', mapped: 'CapabilityDenied',
@@ -112,7 +115,8 @@ export const network = [
     metadata: 'CapabilityDenied', file: 'CapabilityDenied', seen: 302,
   }, { requires: { net: { hosts: ['localhost:$granted', '*.corpus.test:$granted'] } }, control: 'none' }),
   attack(72, 'a granted name that resolves to this machine', `
-    const at = (host) => attempt(async () => (await runtime.net.fetch('http://' + host + ':' + facts.port + '/')).text())
+    const at = (host) => attempt(async () =>
+      (await runtime.net.fetch('http://' + host + ':' + facts.port + '/')).text())
     // The first address is public and unreachable, the second is this machine.
     at('rebind.corpus.test')
     return { home: await at('private.corpus.test'), mixed: await at('mixed.corpus.test'),
@@ -143,10 +147,13 @@ export const network = [
   }),
   attack(265, 'headers that change the meaning of a request', `
     const url = 'http://localhost:' + facts.grantedPort + '/'
-    const withHeaders = (headers, more = {}) => attempt(async () => (await runtime.net.fetch(url, { headers, ...more })).status)
+    const withHeaders = (headers, more = {}) => attempt(async () =>
+      (await runtime.net.fetch(url, { headers, ...more })).status)
     return {
-      host: await withHeaders({ host: '127.0.0.1:' + facts.port }), split: await withHeaders({ x: 'a\\r\\nhost: evil' }),
-      length: await withHeaders({ 'content-length': '5' }), transfer: await withHeaders({ 'transfer-encoding': 'chunked' }),
+      host: await withHeaders({ host: '127.0.0.1:' + facts.port }),
+      split: await withHeaders({ x: 'a\\r\\nhost: evil' }),
+      length: await withHeaders({ 'content-length': '5' }),
+      transfer: await withHeaders({ 'transfer-encoding': 'chunked' }),
       connection: await withHeaders({ connection: 'upgrade', upgrade: 'websocket' }),
       method: await withHeaders({}, { method: 'CONNECT' }),
       odd: await withHeaders({}, { method: 'GET / HTTP/1.1\\r\\nhost: evil' }),

@@ -26,7 +26,8 @@ export const processes = [
     return event(module.fork(), 'exit')
   `), DENIED),
   attack(78, 'starting a thread', by('worker_threads', `
-    return event(new module.Worker('require("worker_threads").parentPort.postMessage("runs")', { eval: true }), 'message')
+    return event(new module.Worker('require("worker_threads").parentPort.postMessage("runs")', { eval: true }),
+      'message')
   `), DENIED),
   attack(79, "starting a thread without Node's arguments, and so without the permission model", by('worker_threads', `
     const path = JSON.stringify(facts.outside + '/secret.txt')
@@ -40,7 +41,10 @@ export const processes = [
         throw error
       }
     }
-    return { libm: await attempt(() => load('libm.so.6')), missing: await attempt(() => load(facts.outside + '/missing.node')) }
+    return {
+      libm: await attempt(() => load('libm.so.6')),
+      missing: await attempt(() => load(facts.outside + '/missing.node')),
+    }
   `, { libm: 'absent', missing: 'absent' }),
   attack(81, 'a native module', `
     return {
@@ -58,7 +62,8 @@ export const processes = [
     files: { 'addon.node': '\u007fELF', 'addon.js': '\u007fELF' },
   }),
   attack(82, 'replacing the process by another program', `
-    return { execve: await attempt(() => use(process, 'execve')('/bin/sh', ['sh', '-c', 'touch ' + facts.outside + '/made'],
+    return { execve: await attempt(() =>
+      use(process, 'execve')('/bin/sh', ['sh', '-c', 'touch ' + facts.outside + '/made'],
       {})) }
   `, { execve: 'absent' }, { control: 'inert' }),
   attack(83, 'WASI with a preopened folder', by('wasi', `
@@ -97,9 +102,11 @@ export const processes = [
       granted: (await runtime.shell.run('echo', ['fine'])).stdout.trim(),
       other: await run('cat', [facts.outside + '/secret.txt']), path: await run('/bin/echo', ['fine']),
       dots: await run('../bin/echo', ['fine']),
-      more: await run('echo', ['fine', 'more']), joined: await run('echo', ['fine; cat ' + facts.outside + '/secret.txt']),
+      more: await run('echo', ['fine', 'more']),
+      joined: await run('echo', ['fine; cat ' + facts.outside + '/secret.txt']),
       shell: await run('echo fine; cat', [facts.outside + '/secret.txt']), option: await run('echo', ['-e']),
-      folder: await run('echo', ['fine'], { cwd: facts.outside }), nul: await run('echo', ['fine\\0']), none: await run('', []),
+      folder: await run('echo', ['fine'], { cwd: facts.outside }), nul: await run('echo', ['fine\\0']),
+      none: await run('', []),
     }
   `, {
     granted: 'fine', other: 'CapabilityDenied', path: 'CapabilityDenied', dots: 'CapabilityDenied',

@@ -16,8 +16,11 @@ export const signals = [
   attack(379, 'signals and privileges of code that has escaped from Node, without bubblewrap', `
     const held = (outcome) => typeof outcome === 'string' ? 'refused' : outcome
     const { readFileSync, writeFileSync } = await library('fs')
-      .then((fs) => ({ readFileSync: (...given) => fs.readFileSync(...given), writeFileSync: (...given) => fs.writeFileSync(...given) }))
-    const status = (field) => readFileSync('/proc/self/status', 'latin1').match(new RegExp('^' + field + ':\\\\s+(.*)$', 'm'))[1]
+      .then((fs) => ({
+        readFileSync: (...given) => fs.readFileSync(...given), writeFileSync: (...given) => fs.writeFileSync(...given),
+      }))
+    const status = (field) =>
+      readFileSync('/proc/self/status', 'latin1').match(new RegExp('^' + field + ':\\\\s+(.*)$', 'm'))[1]
     const unless = (value, none) => {
       if (value === none) throw { code: 'none' }
       return value
@@ -54,10 +57,16 @@ export const signals = [
       inner: await attempt(() => use(process, '_kill')(0, 9)) }
   `, { reallyExit: 'absent', inner: 'absent' }, { control: 'inert' }),
   attack(95, 'process.abort', `
-    return { abort: await attempt(() => use(process, 'abort')()), cause: await attempt(() => use(process, 'causeSegfault')()) }
+    return {
+      abort: await attempt(() => use(process, 'abort')()),
+      cause: await attempt(() => use(process, 'causeSegfault')()),
+    }
   `, { abort: 'absent', cause: 'absent' }, { control: 'inert' }),
   attack(96, 'changing the working folder', `
-    return { chdir: await attempt(() => use(process, 'chdir')('/')), uid: await attempt(() => use(process, 'setuid')(65534)) }
+    return {
+      chdir: await attempt(() => use(process, 'chdir')('/')),
+      uid: await attempt(() => use(process, 'setuid')(65534)),
+    }
   `, { chdir: 'absent', uid: 'absent' }, { control: 'inert' }),
   attack(97, 'changing the file mode mask', `
     return { umask: await attempt(() => use(process, 'umask')(0)) }
@@ -97,7 +106,8 @@ export const signals = [
   attack(319, 'members that newer versions add to process', `
     const names = ['permission', 'report', 'finalization', 'ref', 'unref', 'constrainedMemory', 'availableMemory',
       'resourceUsage', 'threadCpuUsage', 'cpuUsage', 'memoryUsage', 'getActiveResourcesInfo', 'sourceMapsEnabled',
-      'setSourceMapsEnabled', 'addUncaughtExceptionCaptureCallback', 'getBuiltinModule', 'loadEnvFile', 'execve', 'openStdin',
+      'setSourceMapsEnabled', 'addUncaughtExceptionCaptureCallback', 'getBuiltinModule', 'loadEnvFile', 'execve',
+      'openStdin',
       'allowedNodeEnvironmentFlags']
     const there = names.filter((name) => name in process)
     return { there: there.length > 0 ? { got: there } : 'none' }

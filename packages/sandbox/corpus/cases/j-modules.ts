@@ -20,7 +20,8 @@ const WASM_IMPORTING_FS = Uint8Array.from([
 ])
 
 export const modules = [
-  attack(111, 'builtins with the node: scheme', imports("'node:fs'", "'node:fs/promises'", "'node:module'", "'node:nothing'",
+  attack(111, 'builtins with the node: scheme', imports("'node:fs'", "'node:fs/promises'", "'node:module'",
+    "'node:nothing'",
     "'node:'"), {
     imports: [DENIED, DENIED, DENIED, DENIED, DENIED],
   }),
@@ -34,7 +35,8 @@ export const modules = [
   ), {
     imports: [MISSING, MISSING, MISSING, MISSING, MISSING],
   }, { control: 'inert' }),
-  attack(114, 'builtins with white space', imports("' node:fs'", "'node:fs '", "'no\\tde:fs'", "'node:\\nfs'", "'\\tfs'",
+  attack(114, 'builtins with white space', imports("' node:fs'", "'node:fs '", "'no\\tde:fs'", "'node:\\nfs'",
+    "'\\tfs'",
     "'fs '"), {
     imports: [MISSING, DENIED, MISSING, DENIED, MISSING, MISSING],
   }, { control: 'inert' }),
@@ -57,7 +59,8 @@ export const modules = [
         ? 'fs' : Promise.reject({ code: 'harmless' }))
     }
     return {
-      object: await outcome(flips('./attacker.js', 'node:fs')), reverse: await outcome(flips('node:fs', './attacker.js')),
+      object: await outcome(flips('./attacker.js', 'node:fs')),
+      reverse: await outcome(flips('node:fs', './attacker.js')),
       text: await outcome(new String('node:fs')), list: await outcome(['node:fs']),
     }
   `, { object: 'harmless', reverse: DENIED, text: DENIED, list: DENIED }),
@@ -146,7 +149,8 @@ export const modules = [
     }) }
   `, { hooks: DENIED }),
   attack(131, 'module hooks in a separate thread', `
-    return { register: await attempt(async () => (await reach('module')).register('data:text/javascript,') ?? 'registered') }
+    return { register: await attempt(async () =>
+      (await reach('module')).register('data:text/javascript,') ?? 'registered') }
   `, { register: DENIED }),
   attack(132, 'a package.json that maps names to builtins and to files outside', `
     const outcomes = []
@@ -167,7 +171,8 @@ export const modules = [
   attack(268, 'an import in evaluated code', `
     const indirect = globalThis.eval
     return {
-      direct: await attempt(() => eval("import('node:fs')")), indirect: await attempt(() => indirect("import('node:fs')")),
+      direct: await attempt(() => eval("import('node:fs')")),
+      indirect: await attempt(() => indirect("import('node:fs')")),
       made: await attempt(() => Function("return import('node:fs')")()),
       later: await attempt(() => new Promise((resolve, reject) => {
         setTimeout(() => Function("return import('node:fs')")().then(resolve, reject))
@@ -189,7 +194,8 @@ export const modules = [
     }
   `, { module: DENIED, compiled: 'TypeError' }, { files: { 'fs.wasm': WASM_IMPORTING_FS } }),
   attack(270, 'modules of the compartment itself and of other extensions', `
-    const specifiers = ['compartment', './compartment', 'bulkhead:author', 'bulkhead:compartment', 'bulkhead:0/lockdown.ts',
+    const specifiers = ['compartment', './compartment', 'bulkhead:author', 'bulkhead:compartment',
+      'bulkhead:0/lockdown.ts',
       'tool://neighbour/index.js', 'tool://attacker/../neighbour/index.js', 'tool://~warmup/index.js']
     const outcomes = new Set()
     for (const specifier of specifiers) outcomes.add(await attempt(() => import(specifier)))

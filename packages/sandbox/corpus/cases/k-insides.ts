@@ -66,7 +66,8 @@ export const realmInsides = [
       plain: await bytes(() => new ReadableStream({ type: 'bytes' })),
       later: await bytes(() => {
         let looks = 0
-        return new ReadableStream({ get type() { return looks++ > 0 ? 'bytes' : undefined } }).getReader({ mode: 'byob' })
+        return new ReadableStream({ get type() { return looks++ > 0 ? 'bytes' : undefined } })
+          .getReader({ mode: 'byob' })
       }),
       behind: await bytes(() => new made.constructor({ type: 'bytes' })),
       above: await bytes(() => new (Object.getPrototypeOf(ReadableStream))({ type: 'bytes' }).getReader()),

@@ -5,7 +5,8 @@ const attack = attacksOf('K', { alone: true })
 /** What can be reached from inside by using only what was provided. */
 export const realmReach = [
   attack(271, 'walking over every reachable object', `
-    const builtins = ['assert', 'buffer', 'events', 'path', 'querystring', 'string_decoder', 'timers', 'timers/promises',
+    const builtins = ['assert', 'buffer', 'events', 'path', 'querystring', 'string_decoder', 'timers',
+      'timers/promises',
       'url', 'util', 'util/types']
     const roots = [globalThis, runtime, import.meta, await import('@bulkhead/contract'),
       ...await Promise.all(builtins.map((name) => import('node:' + name)))]
@@ -17,7 +18,8 @@ export const realmReach = [
     const found = new Set()
     const queue = roots.map((value) => [value, ''])
     const powers = ['_fatalException', 'postMessage', 'binding', '_linkedBinding', 'dlopen', 'getBuiltinModule', 'kill',
-      'reallyExit', '_rawDebug', '_handle', 'openSync', 'spawnSync', 'createRequire', 'registerHooks', 'connectToMainThread',
+      'reallyExit', '_rawDebug', '_handle', 'openSync', 'spawnSync', 'createRequire', 'registerHooks',
+      'connectToMainThread',
       '_load']
     while (queue.length > 0 && met.size < 60_000) {
       const [value, path] = queue.pop()
@@ -123,8 +125,10 @@ export const realmReach = [
     return { compile: await streaming('compileStreaming'), instantiate: await streaming('instantiateStreaming') }
   `, { compile: 'absent', instantiate: 'absent' }),
   attack(317, 'variables of the boot script', `
-    const names = ['getBuiltinModule', 'constants', 'Script', 'parentPort', 'workerData', 'own', 'run', 'thread', 'require',
-      'module', 'exports', '__filename', '__dirname', 'boot', 'options', 'worker', 'die', 'report', 'm0', 'm1', 'm9', 'm30']
+    const names = ['getBuiltinModule', 'constants', 'Script', 'parentPort', 'workerData', 'own', 'run', 'thread',
+      'require',
+      'module', 'exports', '__filename', '__dirname', 'boot', 'options', 'worker', 'die', 'report', 'm0', 'm1', 'm9',
+      'm30']
     const here = names.filter((name) => globalThis.eval('typeof ' + name) !== 'undefined')
     const inFunction = names.filter((name) => Function('return typeof ' + name)() !== 'undefined')
     return { names: here.length + inFunction.length > 0 ? { got: [...here, ...inFunction] } : 'none' }

@@ -42,7 +42,10 @@ export const realm = [
     const caught = []
     const poison = await attempt(() => {
       const emit = EventEmitter.prototype.emit
-      EventEmitter.prototype.emit = function (...args) { if (this.nextTick) caught.push(this); return emit.apply(this, args) }
+      EventEmitter.prototype.emit = function (...args) {
+        if (this.nextTick) caught.push(this)
+        return emit.apply(this, args)
+      }
       return 'poisoned'
     })
     // A rejection that is handled too late makes Node emit an event on the real process.
@@ -56,7 +59,8 @@ export const realm = [
     new EventEmitter().emit('x')
     return {
       poison, add: await attempt(() => { EventEmitter.prototype.trap = 1; return 'added' }),
-      statics: await attempt(() => { EventEmitter.init = EventEmitter.init; return 'set' }), settable: settable.map(String),
+      statics: await attempt(() => { EventEmitter.init = EventEmitter.init; return 'set' }),
+      settable: settable.map(String),
       caught: caught.length,
     }
   `, {
@@ -88,7 +92,8 @@ export const realm = [
   attack(139, 'Error.prepareStackTrace, to read the frames of the host', `
     const seen = []
     const look = (error, frames) => {
-      for (const frame of frames) seen.push(...[frame.getThis?.(), frame.getFunction?.()].filter((value) => value !== undefined
+      for (const frame of frames) seen.push(...[frame.getThis?.(), frame.getFunction?.()].filter((value) =>
+        value !== undefined
         && value !== null && value !== globalThis))
       return ''
     }
@@ -146,7 +151,10 @@ export const realm = [
     const { inspect } = await import('node:util')
     const caught = []
     const shown = {
-      [Symbol.for('nodejs.util.inspect.custom')](depth, options, own) { caught.push(this, options, own); return 'shown' },
+      [Symbol.for('nodejs.util.inspect.custom')](depth, options, own) {
+        caught.push(this, options, own)
+        return 'shown'
+      },
     }
     console.log(shown)
     runtime.log.info(inspect(shown))

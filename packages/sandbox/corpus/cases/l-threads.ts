@@ -71,7 +71,8 @@ export const threads = [
     }) }
   `, { message: 'BuiltinDenied' }),
   attack(155, 'locks shared by all threads', `
-    return { lock: await attempt(() => use(use(globalThis, 'navigator'), 'locks').request('corpus', { ifAvailable: true },
+    return { lock: await attempt(() =>
+      use(use(globalThis, 'navigator'), 'locks').request('corpus', { ifAvailable: true },
       (lock) => lock.name)) }
   `, { lock: 'absent' }),
   attack(156, 'the streams behind the console', `
@@ -92,7 +93,8 @@ export const threads = [
     const ports = (value) => attempt(() => {
       let key
       for (let at = value; at && !key; at = Object.getPrototypeOf(at)) {
-        key = Object.getOwnPropertySymbols(at).find(({ description }) => description === 'messaging_transfer_list_symbol')
+        key = Object.getOwnPropertySymbols(at).find(({ description }) =>
+          description === 'messaging_transfer_list_symbol')
       }
       if (key === undefined) throw { code: 'absent' }
       return value[key]().filter((port) => typeof port.postMessage === 'function').length
@@ -108,7 +110,8 @@ export const threads = [
       'localStorage', 'CompressionStream', 'DecompressionStream', 'Atomics', 'SharedArrayBuffer', 'PerformanceObserver',
       'CryptoKey', 'SubtleCrypto', 'ShadowRealm', 'Blob', 'File', 'URLPattern', 'require', 'module']
     const there = names.filter((name) => typeof globalThis[name] !== 'undefined')
-    const marks = ['mark', 'measure', 'getEntries', 'eventLoopUtilization', 'nodeTiming'].filter((name) => name in performance)
+    const marks = ['mark', 'measure', 'getEntries', 'eventLoopUtilization',
+      'nodeTiming'].filter((name) => name in performance)
     return { there: there.length + marks.length > 0 ? { got: [...there, ...marks] } : 'none' }
   `, { there: 'none' }),
 ]

@@ -49,7 +49,8 @@ export const wire = [
     const { port1 } = new wire.MessageChannel()
     wire.post({ id: port1, type: 'APPLY', path: ['progress'], argumentList: [] }, [port1])
   `, KILLED),
-  attack(176, 'a path of 100,000 steps', `wire.ask({ type: 'APPLY', path: Array(100_000).fill('constructor'), argumentList: [] })`,
+  attack(176, 'a path of 100,000 steps',
+    "wire.ask({ type: 'APPLY', path: Array(100_000).fill('constructor'), argumentList: [] })",
     KILLED, { control: 'inert' }),
   attack(177, 'a reply passed by proxy', "wire.send(['call', { id: wire.id, type: 'HANDLER', name: 'proxy', value: {} }])",
     KILLED, { control: 'none' }),
@@ -57,7 +58,8 @@ export const wire = [
     wire.post('[2,' + JSON.stringify(wire.id) + ',{"name":"Error","message":"x","__proto__":{"code":"HostClosed"}}]')
   `, KILLED, { control: 'none' }),
   attack(179, 'replies sent twice, late and to no request', `
-    wire.send(['call', { id: wire.id, type: 'RAW', value: 'first' }], ['call', { id: wire.id, type: 'RAW', value: 'second' }])
+    const reply = (value) => ['call', { id: wire.id, type: 'RAW', value }]
+    wire.send(reply('first'), reply('second'))
   `, KILLED, { control: 'none' }),
   attack(
     180, 'RELEASE while calls are pending', "wire.ask({ type: 'RELEASE', path: [] })", KILLED, { control: 'inert' },
@@ -75,7 +77,8 @@ export const wire = [
     "wire.send(['__proto__', { id: 'x', type: 'APPLY', path: ['progress'], argumentList: [] }])",
     KILLED, { control: 'none' }),
   attack(281, 'two requests with the same id', `
-    const request = { id: 9001, type: 'APPLY', path: ['fs.list'], argumentList: [wire.raw(wire.callId), wire.raw('own')] }
+    const argumentList = [wire.raw(wire.callId), wire.raw('own')]
+    const request = { id: 9001, type: 'APPLY', path: ['fs.list'], argumentList }
     wire.send(['broker', request], ['broker', request])
   `, KILLED, { control: 'none' }),
   attack(306, 'a long string with its place on a prototype', `
@@ -126,7 +129,8 @@ export const wire = [
       await ask('shell.run', wire.callId, 'id', [], {}),
       await ask('env.get', wire.callId, 'CANARY'), await ask('state.read', wire.callId),
       await ask('interact', wire.callId, { kind: 'Ask', prompt: 'x' }),
-      await ask('tools.call', wire.callId, 'run', {}), await ask('fs.read', wire.callId, { toString: path }, 'text', null),
+      await ask('tools.call', wire.callId, 'run', {}),
+      await ask('fs.read', wire.callId, { toString: path }, 'text', null),
     ]
   `, [['call', returned([
     'CapabilityDenied', 'CapabilityDenied', 'CapabilityDenied', 'CapabilityDenied', 'CapabilityDenied',
@@ -141,7 +145,8 @@ export const wire = [
     limits: { messageBytes: 200_000, outputBytes: 100_000 }, control: 'none',
   }),
   attack(324, 'more open requests than allowed', `
-    const list = (id) => ({ id, type: 'APPLY', path: ['fs.list'], argumentList: [wire.raw(wire.callId), wire.raw('own')] })
+    const list = (id) =>
+      ({ id, type: 'APPLY', path: ['fs.list'], argumentList: [wire.raw(wire.callId), wire.raw('own')] })
     wire.send(...Array.from({ length: 17 }, (_, at) => ['broker', list(9001 + at)]))
   `, [['call', refused('TooManyRequests')], ['ended', refused('TooManyRequests')]], {
     limits: { outstandingRequests: 16 }, control: 'none',

@@ -38,7 +38,8 @@ export const data = [
     return { port: port1 }
   `, MALFORMED, { control: 'none' }),
   attack(189, 'values that are not JSON', `
-    const values = [1n, new Map(), new Set(), /x/, new Uint8Array(1), Symbol('x'), () => {}, NaN, Infinity, new Error('x'),
+    const values = [1n, new Map(), new Set(), /x/, new Uint8Array(1), Symbol('x'), () => {}, NaN, Infinity,
+      new Error('x'),
       new (class Money {})(), Promise.resolve(1), new WeakMap()]
     const outcomes = []
     // As the argument of a capability, which has the same limits.
@@ -92,13 +93,16 @@ export const data = [
   `, [['call', refused('OutputTooLarge')]], { control: 'none', limits: { outputBytes: 100_000 } }),
   attack(325, 'an error whose cause and data are not plain data', `
     const trap = new Proxy({}, { get() { throw trap }, ownKeys() { throw trap } })
-    throw Object.assign(new Error('x'), { code: 'NotFound', cause: trap, data: { port: trap, run() {}, get now() { throw 1 } } })
+    const data = { port: trap, run() {}, get now() { throw 1 } }
+    throw Object.assign(new Error('x'), { code: 'NotFound', cause: trap, data })
   `, [['call', refused('NotFound')]], { control: 'none' }),
   attack(326, 'updates that are not plain data, endless or not JSON', `
     const cycle = {}
     cycle.cycle = cycle
-    const updates = [cycle, 1n, () => 1, Symbol('x'), new Proxy({}, { ownKeys() { throw 1 } }), { toJSON() { throw 1 } }, NaN,
-      { get a() { throw 1 } }, new Array(1e9), new Map([[1, 2]])]
+    const updates = [
+      cycle, 1n, () => 1, Symbol('x'), new Proxy({}, { ownKeys() { throw 1 } }), { toJSON() { throw 1 } }, NaN,
+      { get a() { throw 1 } }, new Array(1e9), new Map([[1, 2]]),
+    ]
     for (const update of updates) runtime.update(update)
     runtime.progress({ toString: () => 'x'.repeat(1e6) })
     return 'done'

@@ -42,7 +42,8 @@ export const brokerWork = [
     let error = 'none'
     let requests = 0
     for (; requests < 40 && error === 'none'; requests++) {
-      await runtime.net.fetch('http://localhost:' + facts.grantedPort + '/', { method: 'POST', body }).then((answer) => answer.text(), ({ code }) => void (error = code))
+      await runtime.net.fetch('http://localhost:' + facts.grantedPort + '/', { method: 'POST', body })
+        .then((answer) => answer.text(), ({ code }) => void (error = code))
     }
     return { error, requests: requests > 20 ? { got: requests } : requests }
   `, { error: 'TooManyBytesSent', requests: 11 }, {

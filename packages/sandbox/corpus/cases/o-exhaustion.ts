@@ -28,7 +28,8 @@ export const exhaustion = [
   attack(200, 'a regular expression that backtracks', "/^(a+)+$/.test('a'.repeat(40) + 'b')", OVERDUE),
   attack(201, 'an infinite loop in WebAssembly', wasm(WASM_LOOP), OVERDUE),
   attack(202, 'a key derivation with two billion iterations', `
-    return { derive: await attempt(async () => (await reach('crypto')).pbkdf2Sync('x', 'y', 2 ** 31 - 1, 64, 'sha512')) }
+    return { derive: await attempt(async () =>
+      (await reach('crypto')).pbkdf2Sync('x', 'y', 2 ** 31 - 1, 64, 'sha512')) }
   `, { derive: 'BuiltinDenied' }),
   attack(203, 'an SQL query that never ends', `
     const query = 'WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT count(*) FROM c'

@@ -63,7 +63,8 @@ export const lifecycle = [
   attack(297, 'an unhandled rejection', "Promise.reject(Object.create(null)); await new Promise(() => {})", CRASHED),
   attack(298, 'throwing an error whose properties throw, uncaught', uncaught(`(() => {
     const error = new Error('x')
-    for (const key of ['message', 'name', 'stack', 'code', 'cause']) Object.defineProperty(error, key, { get() { throw error } })
+    for (const key of ['message', 'name', 'stack', 'code', 'cause']) Object.defineProperty(error, key,
+      { get() { throw error } })
     error[Symbol.for('nodejs.util.inspect.custom')] = () => { for (;;) throw error }
     return error
   })()`), CRASHED),

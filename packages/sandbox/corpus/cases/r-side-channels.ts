@@ -59,7 +59,8 @@ export const sideChannels = [
       timerify: await attempt(() => use(performance, 'timerify') && 'there'),
       hooks: await attempt(async () => typeof (await reach('perf_hooks')).monitorEventLoopDelay),
       memory: await attempt(() => use(performance, 'measureUserAgentSpecificMemory')()),
-      cpu: await attempt(() => use(process, 'cpuUsage')()), load: await attempt(async () => (await reach('os')).loadavg()),
+      cpu: await attempt(() => use(process, 'cpuUsage')()),
+      load: await attempt(async () => (await reach('os')).loadavg()),
     }
   `, {
     utilization: 'absent', timing: 'absent', observer: 'absent', timerify: 'absent', hooks: 'BuiltinDenied',

@@ -22,7 +22,8 @@ const images = new Map<string, Promise<Image>>()
 
 /** A compartment without some layers, or with a worker that the attacker controls. */
 export async function openWithLayers(
-  request: CompartmentRequest, workspace: string, layers: Layers, inWorker: 'compartment' | 'wire', system: OsLayers = NO_SYSTEM,
+  request: CompartmentRequest, workspace: string, layers: Layers, inWorker: 'compartment' | 'wire',
+  system: OsLayers = NO_SYSTEM,
 ): Promise<CompartmentSession> {
   const { placement, limits } = request
   const key = JSON.stringify([layers, inWorker])
