@@ -69,7 +69,7 @@ function person(...answers: readonly string[]): { readonly interactor: Interacto
 }
 
 describe('a project layer that appears after the start', () => {
-  it('is not used by a reload, and the diagnostics say why', async () => {
+  it('is not used by a reload, and the diagnostics give the reason', async () => {
     const host = await open()
     writeLayer()
     await host.reload()

@@ -78,7 +78,7 @@ describe('a project approval is asked for again when', () => {
   })
 })
 
-it('explain names what changed since the approval', async () => {
+it('explain names the change since the approval', async () => {
   write()
   const host = await open()
   const session = await host.openSession(person('project'))

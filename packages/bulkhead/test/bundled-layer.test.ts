@@ -54,7 +54,7 @@ describe('the tools that ship with the host', () => {
     expect(verdict(await call(session, 'web_search', { query: 'x' }))).toBe('CapabilityUnavailable')
   })
 
-  it('answer a call outside the grant with what the model can ask for, not with manifest advice', async () => {
+  it('answer a call outside the grant with advice for the model, not for manifests', async () => {
     const { host, session } = await open()
     const errorOf = async (where: Session, name: string, args: object) => {
       const outcome = await call(where, name, args)

@@ -76,7 +76,7 @@ describe('a ceiling', () => {
     expect(await outcomes(undefined, { ceiling: ceiling() })).toEqual(allowed)
   })
 
-  it('combined with another allows what both allow', async () => {
+  it('combined with another allows only the overlap', async () => {
     expect(await outcomes({ fs: { read: ['src/**', 'docs/**'] } }, { ceiling: { fs: { read: ['src/**', 'c.txt'] } } })).toEqual(['read src'])
   })
 

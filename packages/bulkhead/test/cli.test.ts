@@ -65,7 +65,7 @@ describe('bulkhead tools', () => {
     expect(stdout).toMatch(/cure: +\S/)
   })
 
-  it('ignores an untrusted project, and says so', async () => {
+  it('ignores an untrusted project with a notice', async () => {
     writeExtension(project(), { id: 'greeter', tools: [greetTool] }, greet('project'))
     const { stdout } = await inside(['tools'], folder)
     expect(stdout).not.toContain('greeter@')
@@ -205,9 +205,9 @@ describe('wrong usage exits with 2 and does nothing', () => {
     const commands = [...stdout.matchAll(/^ {2}([a-z-]+) {2,}/gm)].map(([, name]) => name!)
     expect(commands).toContain('trust-root')
     for (const name of commands) {
-      const { stdout: told } = await inside(['help', name], folder)
-      expect(told, name).toMatch(/Exit code: 0 .*1 .*2 for wrong usage/)
-      const [usage, details] = [told.slice(0, told.indexOf('\n\n')), told.slice(told.indexOf('\n\n'))]
+      const { stdout: help } = await inside(['help', name], folder)
+      expect(help, name).toMatch(/Exit code: 0 .*1 .*2 for wrong usage/)
+      const [usage, details] = [help.slice(0, help.indexOf('\n\n')), help.slice(help.indexOf('\n\n'))]
       const shown = new Set(usage.match(/--[a-z-]+/g))
       expect(new Set(details.match(/(?<=^ {2})--[a-z-]+/gm)), name).toEqual(shown)
     }

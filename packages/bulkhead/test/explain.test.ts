@@ -30,7 +30,7 @@ it('uses words that need no knowledge of manifests', async () => {
   expect(stdout).not.toMatch(/gated/)
 })
 
-it('shows the rule that denies a call, its file, and what would change the decision', async () => {
+it('shows the rule that denies a call, its file, and how to change the decision', async () => {
   config({ rules: [{ permission: 'read', action: 'deny' }] })
   const { code, stdout } = await inside(read, folder)
   expect(code).toBe(1)

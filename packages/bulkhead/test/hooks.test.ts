@@ -56,7 +56,7 @@ it('runs hooks, watchdogs, guards and a state machine around a tool in a thread'
   expect(log).toEqual(['before ls -la (ls -la)', 'update {"half":"ls -la"}', 'after {"type":"output","data":"hidden"}'])
 })
 
-it('refuses critical commands for every tool with a shell, whatever a trusted project configures', async () => {
+it('refuses critical commands for every tool with a shell, even if a trusted project allows them', async () => {
   mkdirSync(join(folder, '.bulkhead'))
   const loose: ConfigFile = { watchdogs: { commandSafety: { enabled: false, severity: { shutdown: 'off', 'git-force-push': 'critical' } } } }
   writeFileSync(join(folder, '.bulkhead', 'config.json'), JSON.stringify(loose))

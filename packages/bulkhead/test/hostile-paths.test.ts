@@ -72,9 +72,9 @@ it.each(WAYS)('no tool leaves its workspace through %s', async (_, way) => {
     ['grep', { pattern: 'canary|root', path }], ['glob', { pattern: '**', path }], ['glob', { pattern: path }],
   ] as const) {
     const outcome = await session.call({ id: crypto.randomUUID(), name, arguments: args })
-    const told = JSON.stringify(outcome)
-    expect(told).not.toContain(CANARY)
-    expect(told).not.toContain('root:x:0:0')
+    const text = JSON.stringify(outcome)
+    expect(text).not.toContain(CANARY)
+    expect(text).not.toContain('root:x:0:0')
     if (outcome.type === 'error') expect(REFUSALS.has(outcome.error.code), `${name}: ${outcome.error.code} ${outcome.error_text}`).toBe(true)
     // A search may also find nothing.
     else expect(outcome.data, name).toMatchObject({ total: 0 })

@@ -82,12 +82,12 @@ describe('bulkhead install', () => {
     expect(await run('call', 'greet')).toMatchObject({ code: 1 })
   })
 
-  it('treats a bare name as a package, and says how to name a folder', async () => {
+  it('treats a bare name as a package, and explains how to name a folder', async () => {
     mkdirSync(join(folder, 'weather'))
     expect(await run('install', 'weather')).toMatchObject({ code: 1, stderr: expect.stringMatching(/^InstallSource.* To install the folder, use \.\/weather\n/) })
   })
 
-  it('reports what is wrong with a package, and the fix', async () => {
+  it('reports the fault of a package and the fix', async () => {
     const at = greet('1.0.0')
     writeFileSync(join(at, 'bulkhead.json'), '{}')
     expect(await run('install', at, '--yes')).toMatchObject({ code: 1, stderr: expect.stringMatching(/^ShapeInvalid .*\n {2}cure: \S/) })

@@ -25,7 +25,9 @@ const start = (args: readonly string[], stdout: number | 'pipe', stderr: number 
     cwd: folder, env: { HOME: join(folder, 'home'), NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] }, stdio: ['ignore', stdout, stderr],
   })
 
-it.each(thoroughly([[['tools']]], [[['--help']], [['tools']], [['tools', '--json']]]))('%j fails if standard output cannot be written, and says so', async (args) => {
+it.each(
+  thoroughly([[['tools']]], [[['--help']], [['tools']], [['tools', '--json']]]),
+)('%j reports that standard output cannot be written', async (args) => {
   const child = start(args, unwritable, 'pipe')
   const [stderr, [code]] = await Promise.all([text(child.stderr!), once(child, 'close')])
   expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringMatching(/^Cannot write to standard output: E[A-Z]+: .*\n$/) })

@@ -54,7 +54,7 @@ describe.runIf(canHide)('on a machine without bubblewrap', () => {
   })
   afterAll(() => rmSync(folder, { recursive: true }))
 
-  it('a call of a third-party tool warns in one line which protection is missing and what is used instead', () => {
+  it('a call of a third-party tool names the missing protection and its replacement in one line', () => {
     const { code, stdout, stderr } = ran['hello']!
     expect([code, stdout]).toEqual([0, 'hi\n'])
     expect(stderr).toMatch(/^Warning: Third-party tools run without bubblewrap \(bwrap is not installed\), a seccomp filter\. .*Install bubblewrap.*\n$/)

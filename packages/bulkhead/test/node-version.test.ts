@@ -30,7 +30,7 @@ describe('on a Node version that cannot block the network', () => {
     ['the library', `await import(${source('bulkhead/src/index.ts')})`],
     ['the host', `(await import(${source('host/src/index.ts')})).createHost({})`],
     ['the sandbox', `(await import(${source('sandbox/src/index.ts')})).createSandbox({ workspace: "/" })`],
-  ])('%s refuses to start, and says why', (_, code) => {
+  ])('%s refuses to start, with the reason', (_, code) => {
     const { status, stderr } = load(code)
     expect([status, FAULT.exec(stderr)?.[1]]).toEqual([1, '24'])
   })

@@ -48,7 +48,7 @@ describe('createHost', () => {
     await isRefusedAt(createHost, whole, path)
   })
 
-  it('the error names the option and what it must be', async () => {
+  it('the error names the option and its expected type', async () => {
     expect(await refusal(createHost, { workspace: folder, home: 5 }))
       .toHaveProperty('message', 'The option "home" of createHost cannot be the number 5. Pass a string.')
   })

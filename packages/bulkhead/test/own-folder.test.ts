@@ -23,7 +23,7 @@ const WRITER = `export default { tools: {
 } }`
 const requires = { fs: { read: ['{workspace}/**', '{user-data}/**'], write: ['{workspace}/**', '{user-data}/**'] } }
 
-it('no tool reaches the files of the host, whatever it was granted', async () => {
+it('no tool can access the files of the host, with any grant', async () => {
   writeExtension(join(home, '.bulkhead'), { id: 'writer', tools: [{ name: 'put', requires }, { name: 'get', requires }] }, WRITER)
   const host = await createHost({ workspace: home, home: join(home, '.bulkhead'), config: { isolation: { global: 'thread' } } })
   const session = await host.openSession({ mode: 'yolo' })

@@ -32,7 +32,7 @@ async function open(options: Partial<CreateHostOptions> = {}) {
 }
 
 describe.each([['.bulkhead', {}], ['agent', { projectFolder: 'agent' }]])('the project layer in %s', (folder, options) => {
-  it('cannot be written by a tool, whatever it was granted', async () => {
+  it('cannot be written by a tool, with any grant', async () => {
     const { host, run } = await open(options)
     for (const path of ['config.json', 'tools/evil/manifest.json']) {
       expect(await run('put', { path: `${folder}/${path}` })).toMatch(/^CapabilityDenied: .*no tool writes/)

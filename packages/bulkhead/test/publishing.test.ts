@@ -33,10 +33,10 @@ it('the example of docs/guides/publishing.md conforms, uses a secret that it can
 
     const forecast = (city: string) => inside(
       ['call', 'forecast', '--mode', 'yolo', '--args', JSON.stringify({ city })], folder, { WEATHER_TOKEN: 'a-secret-of-the-operator' })
-    const told = await forecast('Oslo')
-    expect(told.stderr).toBe('')
-    expect(JSON.parse(told.stdout)).toMatchObject({ city: 'Oslo', sky: 'clear' })
-    expect(told.stdout + told.stderr).not.toContain('a-secret-of-the-operator')
+    const result = await forecast('Oslo')
+    expect(result.stderr).toBe('')
+    expect(JSON.parse(result.stdout)).toMatchObject({ city: 'Oslo', sky: 'clear' })
+    expect(result.stdout + result.stderr).not.toContain('a-secret-of-the-operator')
     expect(JSON.parse(readFileSync(join(folder, 'weather/Oslo.json'), 'utf8'))).toMatchObject({ sky: 'clear' })
     expect(await forecast('Atlantis')).toMatchObject({ code: 1, stderr: expect.stringMatching(/^NotFound There is no city "Atlantis"/) })
     expect(requests).toEqual(['/v1/Oslo Bearer a-secret-of-the-operator', '/v1/Atlantis Bearer a-secret-of-the-operator'])

@@ -81,7 +81,7 @@ describe('a user at the terminal', () => {
     expect(shown).toEqual(['Trust /work as shown above, until it changes?', 'Trust /work as shown above, for the next start?'])
   })
 
-  it.each([false, undefined, 'yes'])('who answers %s does not consent', async (value) => {
+  it.each([false, undefined, 'yes'])('the answer %s is not consent', async (value) => {
     await expect(agreeToProject(contents, false, { ...options, interactor: asking(value) })).rejects.toMatchObject({ code: 'ConsentRequired' })
   })
 })

@@ -44,7 +44,7 @@ async function groundFor({ manifest: { requires, ...manifest }, source }: HostAt
   return { session: await host.openSession({ mode: 'yolo' }), seen, agents: () => agents }
 }
 
-describe('an attack on what the host permits', () => {
+describe('an attack on the permissions of the host', () => {
   test.each(NESTED_ATTACKS.map((attack) => [attack.id, attack.title, attack] as const))('%i: %s', async (_, __, attack) => {
     const { session, seen, agents } = await groundFor(attack)
     expect(await session.call({ id: 'attack', name: 'attacker', arguments: {} })).toMatchObject({

@@ -30,7 +30,7 @@ test('the list shows the current state', async () => {
   expect(world.host.tools()[0]?.state).toBe('active')
 })
 
-test('close waits for running calls, then stops what ran, once', async () => {
+test('close waits for running calls, then stops the extensions that ran, once', async () => {
   const gate = Promise.withResolvers<string>()
   const world = createWorld({
     extensions: [{ tools: { echo: { execute: () => gate.promise } } }, { id: 'unused', tools: { other: {} } }],

@@ -85,7 +85,7 @@ it('starts a server with the first session, offers its tools, and asks before ea
   expect(large).toMatchObject({ type: 'output', metadata: { truncated: true, output_path: expect.any(String) } })
 })
 
-it('prompts and listings say that a local server is not confined, and not so for a remote one', async () => {
+it('prompts and listings mark local servers as not confined, but not remote ones', async () => {
   configure({ mcp: { ship: ship(), far: { type: 'remote', url: 'http://127.0.0.1:9/mcp' } } })
   const host = await open()
   const { interactor, shown } = person('once')
@@ -104,11 +104,11 @@ it('a damaged trust record is reported before and after a server connects', asyn
   configure({ mcp: { ship: ship() } })
   writeFileSync(join(home, 'trust.jsonl'), 'no line of it\n', { mode: 0o600 })
   const host = await open()
-  const told = () => host.diagnostics.map(({ code }) => code)
-  expect(told()).toEqual(['TrustEntryInvalid'])
+  const faults = () => host.diagnostics.map(({ code }) => code)
+  expect(faults()).toEqual(['TrustEntryInvalid'])
   await host.openSession()
   expect(names(host)).toContain('ship_echo')
-  expect(told()).toEqual(['TrustEntryInvalid'])
+  expect(faults()).toEqual(['TrustEntryInvalid'])
 })
 
 it('a tool with unknown schema formats is offered', async () => {
@@ -138,8 +138,8 @@ it('an unusable tool is reported and omitted alone, and a pattern with lookaroun
   const host = await open()
   const session = await host.openSession({ mode: 'yolo' })
   expect(session.tools().map(({ name }) => name).filter((name) => name.startsWith('ship_'))).toEqual(['ship_both', 'ship_send'])
-  const told = host.diagnostics.filter(({ extensionId }) => extensionId === 'mcp-ship').map(({ path, message }) => `${path} ${message}`)
-  for (const name of ['ship_loop', 'ship_odd', '"slow"']) expect(told.filter((line) => line.includes(name)), name).toHaveLength(1)
+  const faults = host.diagnostics.filter(({ extensionId }) => extensionId === 'mcp-ship').map(({ path, message }) => `${path} ${message}`)
+  for (const name of ['ship_loop', 'ship_odd', '"slow"']) expect(faults.filter((line) => line.includes(name)), name).toHaveLength(1)
   expect(host.tool('ship_send')!.inputSchema['properties']).toEqual(properties)
   const call = (args: JsonObject) => session.call({ id: 'a', name: 'ship_send', arguments: args })
   expect(await call({ mail: '.x' })).toMatchObject({ error_text: expect.stringContaining('it went wrong') })

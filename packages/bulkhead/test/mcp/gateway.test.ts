@@ -21,13 +21,13 @@ describe.each(ERAS)('between a client of the %s era and a server', (era) => {
   }
 
   it('a tool is found among many, listed with open-world hints, and runs after the user of the client agrees', async () => {
-    const told = Promise.withResolvers<readonly Tool[]>()
+    const changed = Promise.withResolvers<readonly Tool[]>()
     const client = await world.connect(era, person, {
-      listChanged: { tools: { onChanged: (error, tools) => error ? told.reject(error) : told.resolve(tools ?? []) } },
+      listChanged: { tools: { onChanged: (error, tools) => error ? changed.reject(error) : changed.resolve(tools ?? []) } },
     })
     expect((await client.listTools()).tools.map(({ name }) => name)).not.toContain('ship_echo')
     await client.callTool({ name: 'tool_search', arguments: { query: 'gives back the text' } })
-    expect((await told.promise).find(({ name }) => name === 'ship_echo'))
+    expect((await changed.promise).find(({ name }) => name === 'ship_echo'))
       .toMatchObject({ annotations: { readOnlyHint: false, openWorldHint: true }, inputSchema: { required: ['text'] } })
     expect(await client.callTool({ name: 'ship_echo', arguments: { text: 'hello' } })).toMatchObject({ content: [{ text: 'hello' }] })
     expect(asked).toEqual([expect.stringMatching(/^Allow `ship_echo` to run\?\nfrom: MCP server ship /)])

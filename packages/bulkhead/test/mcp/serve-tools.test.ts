@@ -98,7 +98,7 @@ describe.each(ERAS)('a client of the %s era', (era) => {
     expect(existsSync(join(workspace, 'out.txt'))).toBe(false)
   })
 
-  it('that cannot ask has gated calls refused, with what would allow them', async () => {
+  it('that cannot ask gets gated calls refused, with advice on how to allow them', async () => {
     const { connect, workspace } = await open()
     const client = await connect(era)
     const refused = await write(client)
@@ -180,15 +180,15 @@ describe.each(ERAS)('a client of the %s era', (era) => {
 
   it('is notified when the list of tools changes', async () => {
     const { connect, home, host } = await open()
-    const told = Promise.withResolvers<readonly string[]>()
+    const changed = Promise.withResolvers<readonly string[]>()
     const client = await connect(era, undefined, {
-      listChanged: { tools: { onChanged: (error, tools) => error ? told.reject(error) : told.resolve((tools ?? []).map(({ name }) => name)) } },
+      listChanged: { tools: { onChanged: (error, tools) => error ? changed.reject(error) : changed.resolve((tools ?? []).map(({ name }) => name)) } },
     })
-    onTestFinished(() => told.resolve([]))
+    onTestFinished(() => changed.resolve([]))
     expect((await client.listTools()).tools.map(({ name }) => name)).not.toContain('late')
     writeExtension(home, { id: 'late', tools: [{ name: 'late' }] }, 'export default { tools: { late: { execute: () => 1 } } }')
     await host.reload()
-    expect(await told.promise).toContain('late')
+    expect(await changed.promise).toContain('late')
   })
 
   it('cancels all its calls when it disconnects', async () => {

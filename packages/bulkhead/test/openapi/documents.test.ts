@@ -12,7 +12,7 @@ beforeEach(async () => {
 })
 afterEach(() => fixture.remove())
 
-it('cannot exceed the ceiling, whatever document or configuration say', async () => {
+it('cannot exceed the ceiling', async () => {
   fixture.inHome(shopDocument())
   fixture.configure({ shop: { document: 'shop.json', baseUrl: fixture.shop.url } }, { policy: { ceiling: { fs: { read: ['{workspace}/**'] } } } })
   const held = await caller(await fixture.open())

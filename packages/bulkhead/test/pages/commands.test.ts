@@ -96,6 +96,6 @@ it('every option that a page shows is in the usage of its command', async () => 
   }
 })
 
-it('the command is where the pages say', () => {
+it('the command has the documented path', () => {
   expect(existsSync(join(ROOT, 'node_modules/.bin/bulkhead'))).toBe(true)
 })

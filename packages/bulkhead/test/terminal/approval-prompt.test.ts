@@ -72,7 +72,7 @@ it('the reason of a rejection reaches the model', async () => {
   expect(terminal.rows.join('\n')).toContain('The call of "write" was refused: use docs instead.')
 })
 
-it('says how much does not fit on the screen, and shows all of it on request', async () => {
+it('shows how much does not fit on the screen, and everything on request', async () => {
   const terminal = write(Array.from({ length: 400 }, (_, index) => `line ${index} of it`).join('\n'))
   await terminal.see('Run it?')
   const before = terminal.rows.join('\n')

@@ -74,9 +74,9 @@ describe('a guard after the call', () => {
   test.each<[string, Guard['post'] & {}]>([
     ['throws', () => { throw new Error('confused') }],
     ['rejects', async () => { throw new Error('confused') }],
-    ['says something unknown', () => ({ action: 'ask', reason: 'hm' }) as unknown as ResultAnswer],
-    ['says nothing that is anything', () => null as never],
-    ['puts something there that is no JSON', () => ({ action: 'change', data: (() => 1) as never, reason: 'x' })],
+    ['returns an unknown answer', () => ({ action: 'ask', reason: 'hm' }) as unknown as ResultAnswer],
+    ['returns null', () => null as never],
+    ['returns data that is not JSON', () => ({ action: 'change', data: (() => 1) as never, reason: 'x' })],
   ])('denies when it %s', async (_, post) => {
     const { outcome } = await called([guard('broken', post)])
     expect(verdictOf(outcome)).toBe('GuardDenied')
@@ -113,7 +113,7 @@ describe('the order of guards', () => {
     expect(log).toEqual(['pre a', 'pre b', 'pre c', 'post a', 'post b', 'post c'])
   })
 
-  test('is the order of the configuration for those it names; the others follow', async () => {
+  test('follows the configuration; guards that it does not name come last', async () => {
     const log: string[] = []
     await called(noting(log), {}, { guards: { pre: ['c', 'nobody', 'a'], post: ['b'] } })
     expect(log).toEqual(['pre c', 'pre a', 'pre b', 'post b', 'post a', 'post c'])

@@ -43,10 +43,10 @@ test.each<[string, Case, string, number]>([
   ['an allow rule for this key', { session: { rules: [rule('allow', 'echo', 'Oslo')] } }, 'output', 0],
   ['an allow rule for another key', { session: { rules: [rule('allow', 'echo', 'Bergen')] } }, 'output', 1],
   ['an allow rule does not lower the floor of a local tool', { tool: LOCAL, session: { rules: [rule('allow')] } }, 'output', 1],
-  ['an ask rule asks for what is not gated', { tool: UNGATED, session: { rules: [rule('ask')] } }, 'output', 1],
+  ['an ask rule applies to an ungated tool', { tool: UNGATED, session: { rules: [rule('ask')] } }, 'output', 1],
   ['a deny rule', { session: { rules: [rule('deny')] } }, 'RuleDenied', 0],
   ['a deny rule under yolo', { session: { mode: 'yolo', rules: [rule('deny')] } }, 'RuleDenied', 0],
-  ['a deny rule for what is not gated', { tool: UNGATED, session: { rules: [rule('deny')] } }, 'RuleDenied', 0],
+  ['a deny rule applies to an ungated tool', { tool: UNGATED, session: { rules: [rule('deny')] } }, 'RuleDenied', 0],
   ['a more exact allow outranks a wide deny', { session: { rules: [rule('deny', '*'), rule('allow')] } }, 'output', 0],
   ['a role flag', { config: { roles: { allow_echo_guest: false } }, session: { role: 'guest', mode: 'yolo' } }, 'RoleDenied', 0],
   [
@@ -106,7 +106,7 @@ test('a rejection by a person is final, and the model gets its reason', async ()
   expect(world.eventsOf('ToolInvocationCancelled')).toMatchObject([{ errorCode: 'ApprovalDenied' }])
 })
 
-test('a headless session denies what would ask', async () => {
+test('a headless session denies calls that would ask', async () => {
   expect((await decide({})).verdict).toBe('ApprovalDenied')
   expect((await decide({ tool: LOCAL })).verdict).toBe('ApprovalDenied')
   expect((await decide({ tool: UNGATED })).verdict).toBe('output')
@@ -136,7 +136,10 @@ test.each<[string, ToolSketch['requires'], Rule, string]>([
   ['an absolute path', { fs: { write: ['{user-data}/x'] } }, rule('deny', 'fs.write', '/data/**'), 'RuleDenied'],
   ['reading, of a tool that writes', { fs: { write: ['{workspace}'] } }, rule('deny', 'fs.read', '*'), 'output'],
   ['a command', { shell: [{ cmd: 'git', args: [{ wildcard: true }] }] }, rule('deny', 'shell.run', 'git push*'), 'RuleDenied'],
-  ['a command among whatever follows', { shell: [{ cmd: 'git', args: [{ rest: true }] }] }, rule('deny', 'shell.run', 'git push*'), 'RuleDenied'],
+  [
+    'a command with any further arguments', { shell: [{ cmd: 'git', args: [{ rest: true }] }] },
+    rule('deny', 'shell.run', 'git push*'), 'RuleDenied',
+  ],
   ['another command', { shell: [{ cmd: 'git', args: ['status'] }] }, rule('deny', 'shell.run', 'git push*'), 'output'],
 ])('a capability rule against %s', async (_, requires, deny, verdict) => {
   expect((await decide({ tool: { requires: requires! }, session: { mode: 'yolo', rules: [deny] } })).verdict).toBe(verdict)
@@ -201,7 +204,7 @@ test.each<[string, SessionOptions]>([
   expect((await decide({ session })).verdict).toBe('ApprovalDenied')
 })
 
-test('an invalid key from a template denies the call, and the error answers what to shorten', async () => {
+test('an invalid key from a template denies the call, and the error names the value to shorten', async () => {
   const world = createWorld({ extensions: [{ tools: { echo: CITY } }] })
   const session = await world.host.openSession({ mode: 'yolo' })
   expect(await session.call({ id: 'c1', name: 'echo', arguments: { city: 'x'.repeat(2_000) } })).toMatchObject({

@@ -11,9 +11,12 @@ async function callWith(hooks: Hooks) {
 }
 
 test.each<[string, Hooks['beforeToolExecution'] & {}]>([
-  ['says false', () => false],
-  ['says false later', async () => false],
-  ['says false later, with a promise of its own kind', (() => ({ then: (take: (answer: boolean) => void) => take(false) })) as never],
+  ['returns false', () => false],
+  ['resolves to false', async () => false],
+  [
+    'resolves to false with a custom promise',
+    (() => ({ then: (take: (answer: boolean) => void) => take(false) })) as never,
+  ],
   ['throws', () => { throw new Error('confused') }],
   ['rejects', async () => { throw new Error('confused') }],
 ])('a before-hook that %s skips the call: cancelled, never started', async (_, beforeToolExecution) => {
@@ -25,7 +28,7 @@ test.each<[string, Hooks['beforeToolExecution'] & {}]>([
   expect(world.compartment().calls).toEqual([])
 })
 
-test('it gets the call, and any answer but false lets it run', async () => {
+test('it gets the call, which runs unless the answer is false', async () => {
   const seen: unknown[] = []
   const { outcome } = await callWith({ beforeToolExecution: (call) => { seen.push(call) } })
   expect(verdictOf(outcome)).toBe('output')
@@ -47,7 +50,7 @@ test('a hook that hangs does not delay a cancelled call', async () => {
 })
 
 test('the after-hook gets successes and failures of calls that ran, and cannot change them', async () => {
-  const told: string[] = []
+  const verdicts: string[] = []
   const world = createWorld({
     extensions: [{ tools: { echo: { execute: (args) => { if (args['bad']) throw new Error('bad'); return 'good' } } } }],
   })
@@ -56,14 +59,14 @@ test('the after-hook gets successes and failures of calls that ran, and cannot c
     hooks: {
       beforeToolExecution: (call) => call.args['skip'] !== true,
       afterToolExecution: async (_, outcome) => {
-        told.push(verdictOf(outcome))
+        verdicts.push(verdictOf(outcome))
         throw new Error('observer')
       },
     },
   })
   for (const args of [{}, { bad: true }, { skip: true }]) await session.call({ id: 'c', name: 'echo', arguments: args })
   await flush()
-  expect(told).toEqual(['output', 'ToolExecutionFailed'])
+  expect(verdicts).toEqual(['output', 'ToolExecutionFailed'])
   expect(world.eventsOf('SuppressedError')).toMatchObject([
     { source: 'hook afterToolExecution', message: 'observer' }, { source: 'hook afterToolExecution' },
   ])

@@ -143,10 +143,10 @@ describe('explain', () => {
     let runs = 0
     const world = createWorld({ extensions: [{ tools: { echo: { approvalKey: '{city}', execute: (): JsonObject => ({ runs: ++runs }) } } }] })
     const session = await world.host.openSession({ mode: 'yolo' })
-    const told = world.events.length
+    const before = world.events.length
     expect(await session.explain(CALL)).toMatchObject({ decision: 'allow', remedies: [] })
     expect(runs).toBe(0)
-    expect(world.events).toHaveLength(told)
+    expect(world.events).toHaveLength(before)
     expect((await world.host.close()).faults).toEqual([])
   })
 })

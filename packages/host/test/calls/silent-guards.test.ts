@@ -17,7 +17,7 @@ test.each<[string, SessionOptions, string]>([
   ['guard before it', { guards: [{ id: 'mute', pre: silent }] }, 'GuardDenied The call of "echo" was refused: the guard mute failed: no answer within 600000 ms.'],
   ['guard after it', { guards: [{ id: 'mute', post: silent }] }, 'GuardDenied The result of "echo" was withheld: the guard mute failed: no answer within 600000 ms.'],
   ['hook', { hooks: { beforeToolExecution: silent } }, 'HookVetoed The call of "echo" was skipped: a before-hook failed: no answer within 600000 ms.'],
-])('a %s that never answers denies the call after its timeout', async (_, options, told) => {
+])('a %s that never answers denies the call after its timeout', async (_, options, message) => {
   const { clock, session } = await opened(options)
   const outcome = session.call(echo, { timeoutMs: 50 })
   await flush()
@@ -25,6 +25,6 @@ test.each<[string, SessionOptions, string]>([
   expect(await Promise.race([outcome, 'open'])).toBe('open')
   await clock.advance(1)
   const ended = await outcome
-  expect(ended.type === 'error' && `${ended.error.code} ${ended.error_text}`).toContain(told)
+  expect(ended.type === 'error' && `${ended.error.code} ${ended.error_text}`).toContain(message)
   expect(clock.pending).toBe(0)
 })

@@ -65,7 +65,7 @@ test('the number of images is limited, and the rest is saved', () => {
   expect(truncate(shown, 100)).toEqual({ body: shown, whole: undefined })
 })
 
-test('metadata is cut too, except what programs need whole', () => {
+test('metadata is cut too, except fields that programs need whole', () => {
   const long = 'x'.repeat(300)
   const result = { ...output(1), details: { raw: long, n: 1 }, completion: { needsFollowup: true, message: long } }
   expect(truncate(result, 100)).toEqual({

@@ -36,12 +36,12 @@ export async function verifyLeft(world: ChaosWorld): Promise<void> {
   const ends = Map.groupBy(events.filter(isEnd), callOf)
   const proposals = Map.groupBy(events.filter(({ type }) => type === 'ToolInvocationProposed') as EndEvent[], callOf)
   for (const call of new Set([...ends.keys(), ...proposals.keys()])) {
-    const told = ends.get(call) ?? []
+    const found = ends.get(call) ?? []
     // A call that continues after a pause has one end for each run. A call that was rejected at once was never
     // proposed.
     const known = outcomes.filter(({ metadata }) => call.startsWith(`${metadata.call_id} `)).length
     const due = Math.max(proposals.get(call)?.length ?? 1, known)
-    if (told.length !== due) faults.push(`${call} was begun ${due} times and ended: ${told.map(({ type }) => type).join(', ')}`)
+    if (found.length !== due) faults.push(`${call} was begun ${due} times and ended: ${found.map(({ type }) => type).join(', ')}`)
   }
   if (clock.pending > 0) faults.push(`${clock.pending} timers are left`)
   const keeps = KEEPS.some((port) => world.suffers(port))

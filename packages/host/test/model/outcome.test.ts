@@ -2,7 +2,7 @@ import { BulkheadError, ERRORS } from '@bulkhead/contract'
 import { expect, test } from 'vitest'
 import { errorBody } from '../../src/model/outcome.ts'
 
-test('an error says what happened and what to do, and carries its facts', () => {
+test('an error describes the problem and the cure, and has data', () => {
   expect(errorBody(new BulkheadError('ToolsDisabled', 'Tools are off', { data: { tool: 'x' } }))).toEqual({
     type: 'error',
     error_text: `Tools are off. ${ERRORS.ToolsDisabled.cure}`,

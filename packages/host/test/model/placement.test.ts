@@ -8,9 +8,9 @@ const arranged = (sketch: ExtensionSketch, config: ConfigFile = {}) => arrange(
 )
 
 test.each<[string, ExtensionSketch, ConfigFile, string]>([
-  ['a stranger gets a process', {}, {}, 'process'],
+  ['third-party code gets a process', {}, {}, 'process'],
   ['a project\'s gets one too', { layer: 'project' }, {}, 'process'],
-  ['code of ours runs inline', { layer: 'bundled', inline: true }, { isolation: { bundled: 'process' } }, 'inline'],
+  ['bundled code runs inline', { layer: 'bundled', inline: true }, { isolation: { bundled: 'process' } }, 'inline'],
   ['the layer\'s placement counts', {}, { isolation: { global: 'thread' } }, 'thread'],
   [
     'the extension\'s own counts more',

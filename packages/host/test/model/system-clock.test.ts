@@ -21,16 +21,16 @@ test('a stopped timer does not fire, and the others do', async () => {
 })
 
 test('a timer that is stopped by another one of the same time does not fire', async () => {
-  const told: string[] = []
+  const calls: string[] = []
   systemClock.after(5, () => {
-    told.push('first')
+    calls.push('first')
     stop()
   })
-  const stop = systemClock.after(5, () => told.push('second'))
+  const stop = systemClock.after(5, () => calls.push('second'))
   const until = systemClock.monotonic() + 10
   while (systemClock.monotonic() < until);
   await wait(1)
-  expect(told).toEqual(['first'])
+  expect(calls).toEqual(['first'])
 })
 
 test('a timer beyond the platform limit does not fire at once', async () => {

@@ -133,7 +133,7 @@ describe('a rule for an unknown capability', () => {
 
   it.each([
     ['net', NET, 'fetcher'], ['net.ftech', NET, 'fetcher'], ['NET.fetch', NET, 'fetcher'], ['fs', FILES, 'scribe'], ['fs.wrtie', FILES, 'scribe'], ['fs.*', FILES, 'scribe'],
-  ])('denies the family of its prefix: %s', async (permission, tools, name) => {
+  ])('denies all capabilities with its prefix: %s', async (permission, tools, name) => {
     expect(await decide({ permission, pattern: '*', action: 'deny' }, tools, name))
       .toEqual(['deny', `user rule ${permission} * ${PLACE}`, 'RuleDenied'])
   })

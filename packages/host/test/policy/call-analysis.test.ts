@@ -123,10 +123,10 @@ describe('arguments that a reader of the host analyses', () => {
   test.each<[string, readonly string[], readonly string[]]>([
     ['each of its subjects', ['first', 'second', 'first,second'], ['first', 'second']],
     ['one of its subjects', ['first', 'first,second'], ['first', 'first,second']],
-    ['its key, and no subject by that', ['first,second', 'second'], ['first,second', 'second']],
-    ['what a subject lies within', ['/a', '/a/b/c'], ['/a']],
-    ['what one subject lies within, and not the other', ['/a', '/a/b,/x/y'], ['/a', '/a/b,/x/y']],
-    ['what lies within a subject', ['/a/b', '/a'], ['/a/b', '/a']],
+    ['its key, which covers no subject', ['first,second', 'second'], ['first,second', 'second']],
+    ['a parent of a subject', ['/a', '/a/b/c'], ['/a']],
+    ['a parent of only one subject', ['/a', '/a/b,/x/y'], ['/a', '/a/b,/x/y']],
+    ['a child of a subject', ['/a/b', '/a'], ['/a/b', '/a']],
   ])('are approved by %s', async (_, commands, asked) => {
     const approver = new ScriptedApprover('session')
     const above = (path: string): readonly string[] => path.split('/').slice(1, -1).map((_name, index, names) => `/${names.slice(0, index + 1).join('/')}`).toReversed()
@@ -150,8 +150,9 @@ describe('arguments that a reader of the host analyses', () => {
     expect((await decide({ key: 'n'.repeat(1_024) })).asked[0]!.approvalKey).toBe('n'.repeat(1_024))
   })
 
-  test('ask again if a fresh answer is required, whatever is allowed', async () => {
-    const { again, asked } = await decide({ asks: [{ reason: 'nobody can tell', fresh: true }] }, { rules: [rule('allow', '*')] })
+  test('ask again if a fresh answer is required, even if a rule allows them', async () => {
+    const { again, asked } =
+      await decide({ asks: [{ reason: 'the target is unknown', fresh: true }] }, { rules: [rule('allow', '*')] })
     await again()
     expect(asked.map(({ reasons }) => reasons.includes('nobody can tell'))).toEqual([true, true])
   })

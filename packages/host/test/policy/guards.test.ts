@@ -2,14 +2,14 @@ import { expect, test } from 'vitest'
 import type { Judge } from '../../src/index.ts'
 import { createWorld } from '../twin/world.ts'
 
-const FAILINGS: readonly [answer: () => unknown, told: string][] = [
+const FAILINGS: readonly [answer: () => unknown, message: string][] = [
   [() => { throw new Error('confused') }, 'failed: confused'],
   [() => ({ action: 'deny' }), 'gave no reason'],
   [() => ({ action: 'change', arguments: () => {}, reason: 'tidier' }), 'returned arguments that are not JSON'],
   [() => ({ action: 'change', arguments: 5, reason: 'tidier' }), 'returned arguments that the tool does not accept'],
 ]
 
-test.each(FAILINGS)('a guard that denies without a reason is named', async (answer, told) => {
+test.each(FAILINGS)('a guard that denies without a reason is named', async (answer, message) => {
   const { host } = createWorld()
   const guard = answer as Judge
   const textOf = async (options: Parameters<typeof host.openSession>[0]) => {
@@ -18,6 +18,6 @@ test.each(FAILINGS)('a guard that denies without a reason is named', async (answ
     return outcome.type === 'error' ? outcome.error_text : ''
   }
   const refused = 'The call of "echo" was refused: the'
-  expect(await textOf({ watchdog: Object.defineProperty(() => guard(null as never, null as never), 'name', { value: 'dog' }) })).toContain(`${refused} watchdog dog ${told}`)
-  expect(await textOf({ guards: [{ id: 'dlp', pre: guard }] })).toContain(`${refused} guard dlp ${told}`)
+  expect(await textOf({ watchdog: Object.defineProperty(() => guard(null as never, null as never), 'name', { value: 'dog' }) })).toContain(`${refused} watchdog dog ${message}`)
+  expect(await textOf({ guards: [{ id: 'dlp', pre: guard }] })).toContain(`${refused} guard dlp ${message}`)
 })

@@ -5,7 +5,7 @@ import { presentStage } from '../../src/policy/stage-permit.ts'
 const STAGE: MachineStage = { stageExecutionId: 's1', name: 'draft', attempt: 1, allowedTools: ['echo'] }
 const stageOf = (stage: unknown) => presentStage({ id: 'm', stage: () => stage as MachineStage })
 
-test('the current stage is what the machine reports, or none', () => {
+test('the machine reports the current stage, or none', () => {
   expect(stageOf(STAGE)).toBe(STAGE)
   expect(stageOf(undefined)).toBeUndefined()
 })

@@ -24,7 +24,7 @@ test('a secret at the end of the examined part is not kept in part, also if much
   }
 })
 
-test('a string that is mostly removed says so, and is not recorded as empty', () => {
+test('a string that is mostly removed is replaced by a note', () => {
   const note = '[the rest is not kept: it may hold half of a secret]'
   expect(textOf(SECRET.repeat(200), redaction)).toBe(note)
   const some = textOf(`${'x'.repeat(4_500)}${SECRET.repeat(200)}`, redaction)

@@ -65,7 +65,7 @@ test('an async listener that rejects is reported, and does not end the process',
   expect(received.map(({ type }) => type)).toEqual(['SessionOpened', 'SuppressedError'])
 })
 
-test('a rejection is a fault, also of a foreign promise', async () => {
+test('a rejection is a fault, also of a custom promise', async () => {
   const { bus, received, listener } = listening()
   const rejected = { then: (_: unknown, fail: (reason: Error) => void) => fail(new Error('foreign')) }
   bus.on((event) => event.type === 'SessionOpened' ? rejected as never : undefined)

@@ -17,13 +17,13 @@ const hostNamed = (id: string, store: MemoryStore) => createWorld({ store, owner
 test('of several hosts that find the same calls one reports them', async () => {
   const store = await storeWith({ 'dead/1': CALL, 'dead/2': { ...CALL, callId: 'd' }, 'dead 2/1': { ...CALL, sessionId: 's2' } })
   const worlds = ['a', 'b', 'c'].map((id) => hostNamed(id, store))
-  const told = (await Promise.all(worlds.map(({ host }) => host.interruptedCalls()))).flat()
-  expect(told.map(({ outcome }) => outcome.metadata.call_id).toSorted()).toEqual(['c', 'c', 'd'])
+  const reported = (await Promise.all(worlds.map(({ host }) => host.interruptedCalls()))).flat()
+  expect(reported.map(({ outcome }) => outcome.metadata.call_id).toSorted()).toEqual(['c', 'c', 'd'])
   expect(worlds.flatMap((world) => world.eventsOf('ToolInvocationFailed'))).toHaveLength(3)
   expect(await store.list('call')).toEqual([])
 })
 
-test('a process does not report what another one reports, but reports the rest if that one ends', async () => {
+test('two processes do not report the same calls; if one ends, the other reports the rest', async () => {
   const left = { 'dead/1': CALL, 'dead/claim': { claimedBy: 'living' } }
   const store = await storeWith(left)
   expect(await hostNamed('a', store).host.interruptedCalls()).toEqual([])
@@ -77,8 +77,8 @@ test('a call is open if its id was used before in the same millisecond, or twice
   for (const [type, callId] of [['Decided', 'again'], ['Succeeded', 'again'], ['Decided', 'again'], ['Succeeded', 'c']] as const) {
     await store.append({ type: `ToolInvocation${type}`, sessionId: 's', callId, at })
   }
-  const told = await hostNamed('a', store).host.interruptedCalls()
-  expect(told.map(({ outcome }) => outcome.metadata.call_id)).toEqual(['again', 'c', 'c'])
+  const reported = await hostNamed('a', store).host.interruptedCalls()
+  expect(reported.map(({ outcome }) => outcome.metadata.call_id)).toEqual(['again', 'c', 'c'])
 })
 
 test('the end of a call is searched for only in the audit since its start', async () => {
@@ -99,7 +99,7 @@ test('the end of a call is searched for only in the audit since its start', asyn
   expect(read).toBeLessThan(6_000)
 })
 
-test('a host that cannot drop what it reported releases its claim', async () => {
+test('a host that cannot remove the reported calls releases its claim', async () => {
   const store = await storeWith({ 'dead/1': CALL })
   const { remove } = MemoryStore.prototype
   const world = hostNamed('a', Object.assign(store, {

@@ -6,7 +6,7 @@ const redaction = createRedaction(['hunter-2.[x]', 'short', 'hunter-2.[x]-longer
 test.each([
   ['a declared value, as it is', 'say hunter-2.[x] aloud', 'say [redacted] aloud'],
   ['the longer of two that begin alike', 'hunter-2.[x]-longer', '[redacted]'],
-  ['no word that is too short to be a secret', 'a short word', 'a short word'],
+  ['a word that is too short to be a secret is kept', 'a short word', 'a short word'],
   ['what follows a scheme', 'Authorization: Bearer abcdef0123456789', 'Authorization: [redacted]'],
   ['a token of a forge', 'push with ghp_0123456789abcdefghij now', 'push with [redacted] now'],
   ['a key of a cloud', 'AKIAABCDEFGHIJKLMNOP', '[redacted]'],

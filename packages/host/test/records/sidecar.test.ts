@@ -15,7 +15,7 @@ async function called(sidecar: Sidecar) {
   const closed = session.close()
   await clock.advance(10_000)
   await closed
-  return { outcome: await outcome, told: world.eventsOf('SuppressedError').map(({ source }) => source), pending: clock.pending }
+  return { outcome: await outcome, faults: world.eventsOf('SuppressedError').map(({ source }) => source), pending: clock.pending }
 }
 
 test.each<[string, Sidecar]>([
@@ -23,10 +23,10 @@ test.each<[string, Sidecar]>([
   ['throws', { save: () => { throw new Error('no') }, discard: () => { throw new Error('no') } }],
   ['rejects with nothing', { save: () => Promise.reject(undefined), discard: () => Promise.reject(undefined) }],
 ])('if a sidecar %s, the outcome has the truncated result, and the session closes', async (_, sidecar) => {
-  const { outcome, told, pending } = await called(sidecar)
+  const { outcome, faults, pending } = await called(sidecar)
   expect(outcome).toMatchObject({ type: 'output', metadata: { truncated: true } })
   expect(outcome.metadata).not.toHaveProperty('output_path')
-  expect(told).toEqual(['sidecar', 'sidecar'])
+  expect(faults).toEqual(['sidecar', 'sidecar'])
   expect(pending).toBe(0)
 })
 

@@ -29,14 +29,14 @@ test('a slow store loses records beyond a limit, which are counted, and memory s
   const redaction = createRedaction([])
   const failures: unknown[] = []
   const trail = new AuditTrail({ store, redaction: () => redaction, keepArguments: false, failed: (error) => failures.push(error) })
-  let told = 0
-  const tell = () => trail.hear({ type: 'SuppressedError', source: 'test', message: String(++told), at: '' } satisfies BulkheadEvent)
+  let sent = 0
+  const send = () => trail.hear({ type: 'SuppressedError', source: 'test', message: String(++sent), at: '' } satisfies BulkheadEvent)
 
   while (failures.length === 0) {
-    for (let n = 0; n < 1_000; n++) tell()
+    for (let n = 0; n < 1_000; n++) send()
     await nextTurn()
   }
-  for (let n = 0; n < 1_000; n++) tell()
+  for (let n = 0; n < 1_000; n++) send()
   await nextTurn()
   expect(store.groups).toBeLessThanOrEqual(8)
   expect(failures).toMatchObject([{ code: 'StoreUnavailable', message: expect.stringContaining('wait for the store') }])
@@ -45,9 +45,9 @@ test('a slow store loses records beyond a limit, which are counted, and memory s
   store.release()
   await expect(flushed).rejects.toMatchObject({ code: 'StoreUnavailable' })
   const { length } = store.kept
-  tell()
+  send()
   await trail.flush()
   expect(store.kept.slice(0, length).every((record, index) => record['message'] === String(index + 1) && !('lostBefore' in record))).toBe(true)
-  expect(store.kept.slice(length)).toEqual([{ type: 'SuppressedError', source: 'test', message: String(told), at: '', lostBefore: told - 1 - length }])
-  expect(told - 1 - length).toBeGreaterThanOrEqual(1_000)
+  expect(store.kept.slice(length)).toEqual([{ type: 'SuppressedError', source: 'test', message: String(sent), at: '', lostBefore: sent - 1 - length }])
+  expect(sent - 1 - length).toBeGreaterThanOrEqual(1_000)
 })

@@ -14,7 +14,7 @@ const FREE: ToolSketch = { ...KEYED, gated: false, mode: 'read', requires: { fs:
 proveAll('grida', [
   {
     id: 'grida.rule-forms',
-    says: 'a rule speaks of a tool, of a capability or of everything, by glob and prefix, and allows, denies or asks',
+    statement: 'a rule names a tool, a capability or everything, by glob and prefix, and allows, denies or asks',
     async prove() {
       const verdictBy = async (...rules: Rule[]) => (await opened({ tool: FREE, rules })).verdict()
       expect(await verdictBy(rule('deny', 'echo', 'a'))).toEqual(['RuleDenied', 0])
@@ -27,7 +27,7 @@ proveAll('grida', [
     },
   },
   {
-    id: 'grida.default-asks', says: 'what no rule speaks of is asked',
+    id: 'grida.default-asks', statement: 'a call that no rule matches asks',
     overruledBy: 'nothing matched: gated → the mode decides, else allow',
     async prove() {
       expect(await (await opened()).verdict()).toEqual(['output', 1])
@@ -35,7 +35,7 @@ proveAll('grida', [
     },
   },
   {
-    id: 'grida.most-specific-wins', says: 'of the rules that match, the most specific decides, whatever scope it has',
+    id: 'grida.most-specific-wins', statement: 'of the rules that match, the most specific decides, in any scope',
     async prove() {
       const cases: [Rule[], string][] = [
         [[rule('deny', '*'), rule('allow', 'echo', 'a')], 'output'],
@@ -47,7 +47,8 @@ proveAll('grida', [
     },
   },
   {
-    id: 'grida.scopes', says: 'manifest, project and session have rules; of equally exact ones the nearer scope decides',
+    id: 'grida.scopes',
+    statement: 'manifest, project and session have rules; of equally exact ones the nearer scope decides',
     async prove() {
       const layers = [layer('project', rule('deny'))]
       expect(await (await opened({ world: { layers } })).verdict()).toEqual(['RuleDenied', 0])
@@ -55,7 +56,7 @@ proveAll('grida', [
     },
   },
   {
-    id: 'grida.manifest-deny-is-final', says: 'a deny of the manifest is turned into an allow by no rule of session or project',
+    id: 'grida.manifest-deny-is-final', statement: 'no rule of a session or project overrides a deny of the manifest',
     async prove() {
       const layers = [layer('embedder', rule('deny', '*')), layer('project', rule('allow', 'echo', 'a'))]
       for (const mode of ['ask', 'yolo'] as const) {
@@ -66,7 +67,7 @@ proveAll('grida', [
     },
   },
   {
-    id: 'grida.headless-ask-is-deny', says: 'without a user, ask is deny, whatever asks, and no answer is invented',
+    id: 'grida.headless-ask-is-deny', statement: 'without a user, every ask is a deny',
     async prove() {
       const watchdog: Judge = () => ({ action: 'ask', reason: 'hm' })
       for (const setting of [{}, { tool: FREE, rules: [rule('ask')] }, { tool: FREE, watchdog }]) {
@@ -78,7 +79,7 @@ proveAll('grida', [
   },
   {
     id: 'grida.watchdog-sees-every-call',
-    says: 'the watchdog is asked before every call, gated or not, with tool, valid arguments and session',
+    statement: 'the watchdog is asked before every call, gated or not, with tool, valid arguments and session',
     async prove() {
       const seen: unknown[] = []
       const { session, verdict } = await opened({
@@ -93,7 +94,7 @@ proveAll('grida', [
   },
   {
     id: 'grida.watchdog-denies-with-a-reason',
-    says: 'a deny fails the call before it runs; the model gets the reason as a tool error and goes on',
+    statement: 'a deny fails the call before it runs; the model gets the reason as a tool error and continues',
     async prove() {
       const watchdog: Judge = ({ approvalKey }) =>
         approvalKey === 'a' ? { action: 'deny', reason: 'looks like exfiltration' } : undefined
@@ -106,7 +107,7 @@ proveAll('grida', [
     },
   },
   {
-    id: 'grida.watchdog-asks', says: 'an ask shows the call to a person, who picks once, always or reject',
+    id: 'grida.watchdog-asks', statement: 'an ask shows the call to a person, who picks once, always or reject',
     async prove() {
       const watchdog = () => ({ action: 'ask', reason: 'a strange hour' }) as const
       for (const [person, expected] of [['once', 'output'], ['session', 'output'], ['reject', 'ApprovalDenied']] as const) {
@@ -117,7 +118,7 @@ proveAll('grida', [
     },
   },
   {
-    id: 'grida.always-answers-the-watchdog', says: 'always answers what the watchdog asks the next time too',
+    id: 'grida.always-answers-the-watchdog', statement: 'always also answers the next question of the watchdog',
     overruledBy: 'strictest wins: a watchdog asks because of these very arguments, which an approval of a key has not seen',
     async prove() {
       const { verdict } = await opened({ tool: FREE, watchdog: () => ({ action: 'ask', reason: 'hm' }), person: 'session' })
@@ -125,7 +126,8 @@ proveAll('grida', [
     },
   },
   {
-    id: 'grida.watchdog-permits-nothing', says: 'the watchdog cannot permit what the capabilities refuse, and is not asked then',
+    id: 'grida.watchdog-permits-nothing',
+    statement: 'the watchdog cannot allow a call that the capabilities deny, and is not asked',
     async prove() {
       let calls = 0
       const watchdog = () => { calls++; return { action: 'allow' } as const }
@@ -135,7 +137,7 @@ proveAll('grida', [
     },
   },
   {
-    id: 'grida.watchdog-is-independent', says: 'the watchdog can refuse what the declared capabilities allow',
+    id: 'grida.watchdog-is-independent', statement: 'the watchdog can deny a call that the declared capabilities allow',
     async prove() {
       const watchdog: Judge = () => ({ action: 'deny', reason: 'no' })
       const { verdict } = await opened({ ceiling: { fs: { read: ['{workspace}'] } }, watchdog, mode: 'yolo' })
@@ -144,7 +146,7 @@ proveAll('grida', [
   },
   {
     id: 'grida.schema-failure-is-a-tool-error',
-    says: 'arguments that break the schema are a tool error with the schema\'s message, and no approval is asked for',
+    statement: 'arguments that violate the schema are a tool error with its message, and no one is asked',
     async prove() {
       const { call, approver } = await opened()
       expect(await call({ key: 7 })).toMatchObject({
@@ -155,7 +157,7 @@ proveAll('grida', [
   },
   {
     id: 'grida.requirements-are-compiled',
-    says: 'an unknown variable fails when the manifest is compiled; one that stands for nothing fails closed',
+    statement: 'an unknown variable fails when the manifest is compiled; one without a value fails closed',
     async prove() {
       const unknown = await opened({ tool: { requires: { fs: { read: ['{workspce}'] } } } })
       expect(unknown.world.host.tools()).toEqual([])
@@ -167,7 +169,7 @@ proveAll('grida', [
   },
   {
     id: 'grida.each-tool-its-own',
-    says: 'adding a tool extends what the session reaches; each tool is confined to its own requirements',
+    statement: 'another tool extends the reach of the session; each tool is confined to its own requirements',
     async prove() {
       const tools: Record<string, ToolSketch> = { echo: FREE, fetch: { requires: { net: { hosts: ['example.com'] } } } }
       const { world, verdict } = await opened({ extensions: [{ tools }] })
@@ -179,7 +181,7 @@ proveAll('grida', [
   },
   {
     id: 'grida.child-inherits-denials',
-    says: 'a sub-agent has the permissions of its parent and its own: what the parent denies is denied',
+    statement: 'a sub-agent needs its own permission and that of its parent; a deny of the parent holds',
     async prove() {
       const { session } = await opened({ rules: [rule('deny', 'echo', 'a')], mode: 'yolo' })
       const rules = [rule('allow', 'echo', 'a'), rule('deny', 'echo', 'b')]
@@ -190,7 +192,8 @@ proveAll('grida', [
     },
   },
   {
-    id: 'grida.always-settles-what-waits', says: 'always also answers questions of the same kind that are waiting',
+    id: 'grida.always-settles-waiting-questions',
+    statement: 'always also answers questions of the same kind that are waiting',
     async prove() {
       const approver = new ScriptedApprover()
       const { session } = await opened({ approver })

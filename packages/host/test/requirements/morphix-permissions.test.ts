@@ -25,7 +25,7 @@ const FILES: ToolSketch = { approvalKey: 'echo.{action}', gated: false, mode: 'r
 proveAll('morphix', [
   {
     id: 'morphix.tools-disabled-first',
-    says: 'where tools are switched off nothing else is looked at, and on_tools_disabled fires',
+    statement: 'if tools are disabled, nothing else is checked, and on_tools_disabled fires',
     async prove() {
       const { result, points, approver } = await observed({ config: { toolsEnabled: false } })
       expect(result).toMatchObject({ success: false, error: 'tools_disabled' })
@@ -34,7 +34,7 @@ proveAll('morphix', [
     },
   },
   {
-    id: 'morphix.exists', says: 'then the tool must exist',
+    id: 'morphix.exists', statement: 'then the tool must exist',
     async prove() {
       const { session } = await opened()
       const result = toMorphix(await session.call({ id: 'c', name: 'nothing', arguments: {} }))
@@ -42,7 +42,8 @@ proveAll('morphix', [
     },
   },
   {
-    id: 'morphix.role-flags', says: 'the flag of tool and role decides, else the flag of the tool, else it is allowed',
+    id: 'morphix.role-flags',
+    statement: 'the flag of tool and role decides, else the flag of the tool, else it is allowed',
     async prove() {
       const verdictOf = async (roles: Record<string, boolean>) =>
         (await (await opened({ config: { roles }, role: 'reviewer', mode: 'yolo' })).verdict())[0]
@@ -54,7 +55,7 @@ proveAll('morphix', [
   },
   {
     id: 'morphix.permission-denied-hook',
-    says: 'a call that fails the permission check reaches on_permission_denied, with tool, role and workspace',
+    statement: 'a call that fails the permission check reaches on_permission_denied, with tool, role and workspace',
     async prove() {
       const { result, contexts } = await observed({ role: 'guest', roles: { allow_echo_guest: false } })
       expect(result).toMatchObject({ success: false, error: 'permission_denied' })
@@ -64,7 +65,7 @@ proveAll('morphix', [
   },
   {
     id: 'morphix.dangerous-actions-ask',
-    says: 'of one tool the dangerous actions need approval, by `tool.action`, and the others do not',
+    statement: 'of one tool the dangerous actions need approval, by `tool.action`, and the others do not',
     async prove() {
       const rules = [{ permission: 'echo', pattern: 'echo.delete', action: 'ask' }] as const
       const { approver, verdict } = await opened({ tool: FILES, rules })
@@ -75,7 +76,8 @@ proveAll('morphix', [
     },
   },
   {
-    id: 'morphix.approval-denied', says: 'a callback that says no ends the call as approval_denied, and nothing runs',
+    id: 'morphix.approval-denied',
+    statement: 'a callback that refuses ends the call as approval_denied, and nothing runs',
     async prove() {
       const { world, result, points } = await observed({ person: 'reject' })
       expect(result).toMatchObject({ success: false, error: 'approval_denied' })
@@ -84,7 +86,7 @@ proveAll('morphix', [
     },
   },
   {
-    id: 'morphix.no-callback', says: 'where no callback is wired, dangerous actions run unapproved',
+    id: 'morphix.no-callback', statement: 'without a callback, dangerous actions run unapproved',
     overruledBy: 'headless: ask is deny; a missing approver is headless',
     async prove() {
       const { world, result } = await observed({ person: undefined })
@@ -94,7 +96,7 @@ proveAll('morphix', [
   },
   {
     id: 'morphix.approval-before-budget',
-    says: 'the budget is looked at after the approval; a call beyond it does not run, and on_token_budget_exceeded fires',
+    statement: 'the budget is checked after the approval; if it is exceeded, on_token_budget_exceeded fires',
     overruledBy: 'explain agrees with call: a spent budget denies before a person is asked',
     async prove() {
       const { world, result, points, approver } = await observed({ budget: { calls: 0 } })
@@ -105,7 +107,7 @@ proveAll('morphix', [
     },
   },
   {
-    id: 'morphix.denied-costs-nothing', says: 'a call that is denied takes nothing of the budget',
+    id: 'morphix.denied-costs-nothing', statement: 'a denied call does not use the budget',
     async prove() {
       const decisions = ['reject', 'once'] as const
       let asked = 0
@@ -117,14 +119,14 @@ proveAll('morphix', [
   },
   {
     id: 'morphix.hooks-after-the-checks',
-    says: 'on_before_tool fires only for what passed every check, on_after_tool after success',
+    statement: 'on_before_tool fires only for calls that passed every check, on_after_tool after success',
     async prove() {
       expect((await observed({})).points).toEqual(['onBeforeTool', 'onAfterTool'])
       expect((await observed({ person: 'reject' })).points).not.toContain('onBeforeTool')
     },
   },
   {
-    id: 'morphix.observers-cannot-veto', says: 'a hook of these six that throws is reported and changes nothing',
+    id: 'morphix.observers-cannot-veto', statement: 'a hook of these six that throws is reported and changes nothing',
     async prove() {
       const hooks: Hooks = { onBeforeTool: () => { throw new Error('no') } }
       const { world, verdict } = await opened({ hooks })
@@ -133,7 +135,8 @@ proveAll('morphix', [
     },
   },
   {
-    id: 'morphix.one-approval-for-all-attempts', says: 'a retry asks for no second approval; on_before_tool fires for each attempt',
+    id: 'morphix.one-approval-for-all-attempts',
+    statement: 'a retry asks for no second approval; on_before_tool fires for each attempt',
     async prove() {
       const clock = new ManualClock()
       let tries = 0

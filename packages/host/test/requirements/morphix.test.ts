@@ -73,7 +73,7 @@ describe('morphix: the workspace', () => {
     expect(world.host.extensions().map(({ id }) => id).toSorted()).toEqual(['everywhere', 'there'])
   })
 
-  test('restores what its layer hid when the layer is removed', async () => {
+  test('restores the hidden tools when the layer is removed', async () => {
     const world = createWorld({ extensions: [everywhere, workspaceOf('here')] })
     expect(world.host.tool('shared')?.extension).toBe('here')
     await world.host.unregister('here', 'project')

@@ -10,7 +10,7 @@ const SKIPPED = 'Tool execution skipped by before_tool_execution hook.'
 proveAll('phi', [
   {
     id: 'phi.before-hook-vetoes',
-    says: 'a before hook that returns false skips the call; the model is sent a synthetic error with the fixed text',
+    statement: 'a before hook that returns false skips the call; the model gets an error with the fixed text',
     async prove() {
       const { world, call } = await opened({ hooks: { beforeToolExecution: () => false } })
       const outcome = await call()
@@ -22,17 +22,17 @@ proveAll('phi', [
     },
   },
   {
-    id: 'phi.veto-has-no-start', says: 'a skipped call has neither start nor end',
+    id: 'phi.veto-has-no-start', statement: 'a skipped call has neither start nor end',
     async prove() {
       const { world, call } = await opened({ hooks: { beforeToolExecution: () => false } })
       await call()
       expect(world.eventsOf('ToolInvocationStarted')).toEqual([])
-      const told = world.events.flatMap((event) => toPhiEvents(event)).map(({ type }) => type)
-      expect(told.filter((type) => type.startsWith('ToolExecution'))).toEqual([])
+      const types = world.events.flatMap((event) => toPhiEvents(event)).map(({ type }) => type)
+      expect(types.filter((type) => type.startsWith('ToolExecution'))).toEqual([])
     },
   },
   {
-    id: 'phi.before-hook-is-told', says: 'the before hook fires before the start, with name, id and arguments',
+    id: 'phi.before-hook-context', statement: 'the before hook fires before the start, with name, id and arguments',
     async prove() {
       const log: unknown[] = []
       const hooks: Hooks = { beforeToolExecution: ({ tool, callId, args }) => { log.push([tool.name, callId, args]) } }
@@ -43,7 +43,7 @@ proveAll('phi', [
     },
   },
   {
-    id: 'phi.failing-hook-vetoes', says: 'a before hook that fails has not agreed',
+    id: 'phi.failing-hook-vetoes', statement: 'a before hook that fails vetoes the call',
     async prove() {
       for (const beforeToolExecution of [() => { throw new Error('bug') }, () => Promise.reject(new Error('bug'))]) {
         const { world, verdict } = await opened({ hooks: { beforeToolExecution } })
@@ -54,7 +54,7 @@ proveAll('phi', [
   },
   {
     id: 'phi.after-hook',
-    says: 'the after hook fires after the end of what ran, with whether it was an error, and of nothing else',
+    statement: 'the after hook fires only after a call that ran, and shows whether it failed',
     async prove() {
       const log: unknown[] = []
       const hooks: Hooks = { afterToolExecution: ({ callId }, { type }) => { log.push([callId, type]) } }
@@ -74,24 +74,24 @@ proveAll('phi', [
   },
   {
     id: 'phi.update-hooks',
-    says: 'an update hook that returns false suppresses the update, and the one after it then stays silent',
+    statement: 'an update hook that returns false suppresses the update, and the after-update hook does not fire',
     async prove() {
-      const told: unknown[] = []
+      const updates: unknown[] = []
       const { world, call } = await opened({
         tool: { execute: (_, { update }) => { update('secret'); update('open'); return 1 } },
         hooks: {
           beforeToolExecutionUpdate: (_, partial) => partial !== 'secret',
-          afterToolExecutionUpdate: (_, partial) => { told.push(partial) },
+          afterToolExecutionUpdate: (_, partial) => { updates.push(partial) },
         },
       })
       await call({})
       expect(world.eventsOf('ToolInvocationUpdated').map(({ partial }) => partial)).toEqual(['open'])
-      expect(told).toEqual(['open'])
+      expect(updates).toEqual(['open'])
     },
   },
   {
     id: 'phi.permissions-above-hooks',
-    says: 'what is included or excluded by permissions is decided above the hooks: a denied call reaches none',
+    statement: 'permissions are decided before the hooks: a denied call reaches none',
     async prove() {
       let asked = 0
       const hooks: Hooks = { beforeToolExecution: () => { asked++ } }
@@ -109,7 +109,7 @@ proveAll('phi', [
   },
   {
     id: 'phi.errors-are-results',
-    says: 'whatever refuses or fails a call is a result with is_error that the model sees, never a throw',
+    statement: 'every refusal and failure is a result with is_error that the model sees, never a throw',
     async prove() {
       const { session } = await opened({ person: 'reject' })
       const refused = [['a', 'echo', A], ['b', 'nothing', {}], ['c', 'echo', 7]] as const
@@ -119,7 +119,8 @@ proveAll('phi', [
     },
   },
   {
-    id: 'phi.cancel-reaches-questions', says: 'cancelling the loop ends a call that waits for a person, as cancelled',
+    id: 'phi.cancel-reaches-questions',
+    statement: 'cancelling the loop ends a call that waits for a person, as cancelled',
     async prove() {
       const { world, session, call } = await opened({ approver: { approve: () => new Promise(() => {}) } })
       const outcome = call()
@@ -131,7 +132,7 @@ proveAll('phi', [
   },
   {
     id: 'phi.steering-skips-the-rest',
-    says: 'a message of the user between batches skips what has not begun; each call has its start, its end and its result',
+    statement: 'a message of the user skips calls that have not started; each call has a start, an end and a result',
     async prove() {
       const { world, session } = await opened()
       const calls = ['a', 'b'].map((key) => ({ id: key, name: 'echo', arguments: { key } }))
@@ -143,7 +144,7 @@ proveAll('phi', [
     },
   },
   {
-    id: 'phi.sub-agents-are-under-the-hooks', says: 'the calls of a sub-agent are under the hooks of its parent',
+    id: 'phi.sub-agents-are-under-the-hooks', statement: 'the hooks of the parent run for the calls of a sub-agent',
     async prove() {
       const { session } = await opened({ hooks: { beforeToolExecution: ({ approvalKey }) => approvalKey !== 'b' } })
       const child = await session.openSubagent({ hooks: { beforeToolExecution: () => true } })

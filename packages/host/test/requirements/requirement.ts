@@ -8,7 +8,7 @@ import { createWorld, verdictOf, type ToolSketch, type World, type WorldSketch }
 /** One requirement of a specification about permissions, and the test that proves it. */
 export interface Requirement {
   readonly id: string
-  readonly says: string
+  readonly statement: string
   /** The rule of the contract that overrides the requirement, if any. Then the rule is proved. */
   readonly overruledBy?: string
   prove(): Promise<void>
@@ -27,8 +27,8 @@ export function proveAll(specification: string, requirements: readonly Requireme
   })
 }
 
-const titleOf = ({ id, says, overruledBy }: Requirement): string =>
-  `${id}: ${says}${overruledBy === undefined ? '' : ` — overruled: ${overruledBy}`}`
+const titleOf = ({ id, statement, overruledBy }: Requirement): string =>
+  `${id}: ${statement}${overruledBy === undefined ? '' : ` — overruled: ${overruledBy}`}`
 
 export interface Setting extends SessionOptions {
   /** The tool `echo`. */

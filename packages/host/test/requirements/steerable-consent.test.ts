@@ -15,7 +15,7 @@ const ours = (mode: ToolMode) => opened({
 
 proveAll('steerable', [
   {
-    id: 'steerable.mode-by-name', says: 'the mode of a tool follows from the beginning of its name',
+    id: 'steerable.mode-by-name', statement: 'the prefix of its name sets the mode of a tool',
     async prove() {
       const modes: Record<ToolMode, readonly string[]> = {
         read: ['get_x', 'list_x', 'read_x', 'search_x'],
@@ -33,7 +33,7 @@ proveAll('steerable', [
     },
   },
   {
-    id: 'steerable.mode-override', says: 'the mode given at registration goes over the one of the name',
+    id: 'steerable.mode-override', statement: 'the mode given at registration overrides that of the name',
     async prove() {
       const { session } = await opened({ extensions: [{ tools: { delete_x: { mode: 'safe_write' } } }] })
       expect(session.tools()).toMatchObject([{ mode: 'safe_write' }])
@@ -42,7 +42,7 @@ proveAll('steerable', [
   },
   {
     id: 'steerable.local-needs-consent',
-    says: 'what touches the user\'s machine runs with consent only, whatever else is said of it',
+    statement: 'a tool that acts on the machine of the user always needs consent',
     async prove() {
       const tool: ToolSketch = { mode: 'local', gated: false, requires: {} }
       expect(await (await opened({ tool })).verdict({})).toEqual(['output', 1])
@@ -52,13 +52,14 @@ proveAll('steerable', [
     },
   },
   ...(['read', 'safe_write', 'destructive', 'external'] as const).map((mode) => ({
-    id: `steerable.${mode}-runs-by-itself`, says: `${mode} runs without consent where nothing else asks`,
+    id: `steerable.${mode}-runs-without-consent`, statement: `${mode} runs without consent where nothing else asks`,
     async prove() {
       expect(await (await ours(mode)).verdict({})).toEqual(['output', 0])
     },
   })),
   {
-    id: 'steerable.strangers-run-by-themselves', says: 'safe_write, destructive and external of anybody run without consent',
+    id: 'steerable.third-party-runs-without-consent',
+    statement: 'safe_write, destructive and external tools of third parties run without consent',
     overruledBy: 'gated: false from a stranger is honoured only where its requirements have no effects; tool mode is a floor',
     async prove() {
       for (const mode of ['safe_write', 'destructive', 'external'] as const) {
@@ -69,7 +70,7 @@ proveAll('steerable', [
   },
   {
     id: 'steerable.refused-consent',
-    says: 'a refusal is a failed result that lets the model go on; only a cancelled call ends the run',
+    statement: 'a refusal is a failed result, and the model continues; only a cancelled call ends the run',
     async prove() {
       const { session, call } = await opened({ person: 'reject' })
       const refused = toSteerable(await call())
@@ -80,7 +81,8 @@ proveAll('steerable', [
     },
   },
   {
-    id: 'steerable.critical-commands-are-blocked', says: 'a command of a critical pattern is blocked in every mode',
+    id: 'steerable.critical-commands-are-blocked',
+    statement: 'a command of a critical pattern is blocked in every mode',
     async prove() {
       for (const mode of ['ask', 'yolo'] as const) {
         const { world, verdict } = await opened({ tool: SHELL, mode })
@@ -91,7 +93,7 @@ proveAll('steerable', [
   },
   {
     id: 'steerable.warnings-ask',
-    says: 'a command of a warning pattern needs consent for itself, whatever was approved before; a safe one does not',
+    statement: 'a command of a warning pattern needs consent each time; a safe one does not',
     async prove() {
       const { approver, verdict } = await opened({ tool: SHELL, person: 'session' })
       expect(await verdict({ command: 'ls' })).toEqual(['output', 1])

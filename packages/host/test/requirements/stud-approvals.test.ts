@@ -15,7 +15,7 @@ const grants = (value: boolean) => new ScriptedInteractor(() => ({ status: 'acce
 
 proveAll('stud', [
   {
-    id: 'stud.gated-runs-the-stack', says: 'every invocation of a gated tool goes through mode and guards',
+    id: 'stud.gated-runs-the-stack', statement: 'every invocation of a gated tool goes through mode and guards',
     async prove() {
       const called: string[] = []
       const { session, verdict } = await opened({ guards: [({ callId }) => { called.push(callId) }] })
@@ -27,7 +27,8 @@ proveAll('stud', [
     },
   },
   {
-    id: 'stud.ungated-skips-the-stack', says: 'a tool that is not gated runs without state machine, mode or guards',
+    id: 'stud.ungated-skips-the-stack',
+    statement: 'a tool that is not gated runs without state machine, mode or guards',
     async prove() {
       const tool = { gated: false, mode: 'read', requires: {} } as const
       const { verdict } = await opened({ tool, guards: [no], stateMachine: machine(), person: undefined })
@@ -35,7 +36,7 @@ proveAll('stud', [
     },
   },
   {
-    id: 'stud.ungated-with-effects', says: 'a tool with effects that calls itself ungated bypasses the stack',
+    id: 'stud.ungated-with-effects', statement: 'a tool with effects that declares itself ungated bypasses the stack',
     overruledBy: 'gated: false from a stranger is honoured only where its requirements have no effects',
     async prove() {
       const tool: ToolSketch = { gated: false, mode: 'safe_write', requires: { fs: { write: ['{workspace}'] } } }
@@ -45,7 +46,7 @@ proveAll('stud', [
     },
   },
   {
-    id: 'stud.identity', says: 'an approval is for one tool and one key',
+    id: 'stud.identity', statement: 'an approval is for one tool and one key',
     async prove() {
       const { verdict } = await opened({ extensions: [{ tools: { echo: KEYED, other: KEYED } }], person: 'session' })
       expect(await verdict(A)).toEqual(['output', 1])
@@ -55,7 +56,7 @@ proveAll('stud', [
     },
   },
   {
-    id: 'stud.key-by-code', says: 'deriveApprovalKey maps arguments to the key, and equivalent ones to the same',
+    id: 'stud.key-by-code', statement: 'deriveApprovalKey maps arguments to the key, and equivalent ones to the same',
     async prove() {
       const tool = { deriveApprovalKey: ({ path }: Record<string, unknown>) => String(path).split('/')[0] }
       const { approver, verdict } = await opened({ tool, person: 'session' })
@@ -67,7 +68,7 @@ proveAll('stud', [
   },
   {
     id: 'stud.key-form',
-    says: 'a key is a text of 1 to 1024 bytes without control characters; code that fails to give one refuses',
+    statement: 'a key is a string of 1 to 1024 bytes without control characters; any other value denies the call',
     async prove() {
       const code = async (key: unknown) => {
         const derived = () => {
@@ -83,7 +84,7 @@ proveAll('stud', [
     },
   },
   {
-    id: 'stud.ask', says: 'mode ask prompts for a new key, and approved keys last as long as the session',
+    id: 'stud.ask', statement: 'mode ask prompts for a new key, and approved keys last as long as the session',
     async prove() {
       const { world, verdict } = await opened({ person: 'session' })
       expect([await verdict(), await verdict()]).toEqual([['output', 1], ['output', 0]])
@@ -92,7 +93,7 @@ proveAll('stud', [
     },
   },
   {
-    id: 'stud.allowlist', says: 'mode allowlist compares the key with its patterns and prompts on a miss',
+    id: 'stud.allowlist', statement: 'mode allowlist compares the key with its patterns and prompts on a miss',
     async prove() {
       const { verdict } = await opened({ config: { mode: 'allowlist', allowlist: ['echo:a*'] } })
       expect(await verdict({ key: 'a/b' })).toEqual(['output', 0])
@@ -102,7 +103,7 @@ proveAll('stud', [
     },
   },
   {
-    id: 'stud.allowlist-names', says: 'an entry of the allowlist can be the flat name, for every key',
+    id: 'stud.allowlist-names', statement: 'an entry of the allowlist can be the flat name, for every key',
     async prove() {
       const extensions = [{ tools: { echo: KEYED, echoes: KEYED } }]
       const { verdict } = await opened({ config: { mode: 'allowlist', allowlist: ['echo'] }, extensions })
@@ -111,7 +112,8 @@ proveAll('stud', [
     },
   },
   {
-    id: 'stud.allowlist-hides-nothing', says: 'the allowlist decides what proceeds without a prompt, not what exists',
+    id: 'stud.allowlist-hides-nothing',
+    statement: 'the allowlist decides which calls run without a prompt, not which tools exist',
     async prove() {
       const { session, verdict } = await opened({ config: { mode: 'allowlist', allowlist: ['other'] } })
       expect(session.tools().map(({ name }) => name)).toEqual(['echo'])
@@ -119,7 +121,7 @@ proveAll('stud', [
     },
   },
   {
-    id: 'stud.yolo', says: 'mode yolo never prompts and looks nothing up; what is denied stays denied',
+    id: 'stud.yolo', statement: 'mode yolo never prompts and looks up no approvals; denied calls stay denied',
     async prove() {
       const { session, verdict } = await opened({ mode: 'yolo' })
       expect(await verdict()).toEqual(['output', 0])
@@ -128,7 +130,7 @@ proveAll('stud', [
     },
   },
   {
-    id: 'stud.mode-resolution', says: 'the mode is what the session was launched with, else the configuration, else ask',
+    id: 'stud.mode-resolution', statement: 'the mode is that of the session, else that of the configuration, else ask',
     async prove() {
       expect(await (await opened({ config: { mode: 'yolo' } })).verdict()).toEqual(['output', 0])
       expect(await (await opened({ config: { mode: 'yolo' }, mode: 'ask' })).verdict()).toEqual(['output', 1])
@@ -138,7 +140,7 @@ proveAll('stud', [
   },
   {
     id: 'stud.project-cache-is-opt-in',
-    says: 'only what is approved for the project is kept beyond the session, and holds in the next host',
+    statement: 'only project approvals outlive the session, and they apply in the next host',
     async prove() {
       for (const [person, kept] of [['session', 0], ['project', 1]] as const) {
         const store = new MemoryStore()
@@ -151,7 +153,7 @@ proveAll('stud', [
     },
   },
   {
-    id: 'stud.shadowing', says: 'an approval is not inherited by an extension that takes over the name',
+    id: 'stud.shadowing', statement: 'an approval is not inherited by an extension that takes over the name',
     async prove() {
       const { world, verdict } = await opened({ extensions: [{ id: 'a', tools: { echo: KEYED } }], person: 'session' })
       expect([await verdict(), await verdict()]).toEqual([['output', 1], ['output', 0]])
@@ -161,7 +163,7 @@ proveAll('stud', [
     },
   },
   {
-    id: 'stud.sm-envelope', says: 'what the stage of an attached state machine lists is approved',
+    id: 'stud.sm-envelope', statement: 'tools that the stage of an attached state machine lists are approved',
     async prove() {
       const { world, verdict } = await opened({ stateMachine: machine('echo') })
       expect(await verdict()).toEqual(['output', 0])
@@ -169,7 +171,7 @@ proveAll('stud', [
     },
   },
   {
-    id: 'stud.sm-grant', says: 'anything else is granted by a person for the one call, and without a grant denied',
+    id: 'stud.sm-grant', statement: 'any other tool needs a grant of a person for the one call',
     async prove() {
       const interactor = grants(true)
       const { world, verdict } = await opened({ stateMachine: machine(), interactor, person: undefined })
@@ -183,7 +185,8 @@ proveAll('stud', [
     },
   },
   {
-    id: 'stud.guards-last', says: 'guards run even after a state machine has approved, and the first that denies ends it',
+    id: 'stud.guards-last',
+    statement: 'guards run even after a state machine has approved, and the first that denies ends it',
     async prove() {
       const called: string[] = []
       const guards = [() => { called.push('one') }, () => { called.push('two'); return no() }, () => { called.push('three') }]
@@ -194,7 +197,8 @@ proveAll('stud', [
     },
   },
   {
-    id: 'stud.denial-is-a-result', says: 'a denied call ends as an ApprovalDenied result that the model sees, with the reason',
+    id: 'stud.denial-is-a-result',
+    statement: 'a denied call ends as an ApprovalDenied result that the model sees, with the reason',
     async prove() {
       const refusing: Approver = { approve: async () => ({ decision: 'reject', reason: 'not today' }) }
       const { session, approver } = await opened({ approver: refusing })
@@ -207,7 +211,7 @@ proveAll('stud', [
   },
   {
     id: 'stud.several-calls',
-    says: 'of one response approvals are asked in order; then the approved run at once, and results come in order',
+    statement: 'approvals of a response are asked in order; then all approved calls run, with results in order',
     async prove() {
       const gate = Promise.withResolvers<void>()
       const { world, session, approver } = await opened({
@@ -223,7 +227,8 @@ proveAll('stud', [
     },
   },
   {
-    id: 'stud.halt', says: 'where the session halts, a call that cannot be approved ends the turn and nothing is dispatched',
+    id: 'stud.halt',
+    statement: 'where the session halts, a call that cannot be approved ends the turn and nothing is dispatched',
     async prove() {
       const { world, session } = await opened({ person: undefined, headless: 'halt' })
       session.beginTurn()
@@ -233,7 +238,7 @@ proveAll('stud', [
     },
   },
   {
-    id: 'stud.headless', says: 'without a person every question halts the turn',
+    id: 'stud.headless', statement: 'without a person every question halts the turn',
     overruledBy: 'headless: ask is deny (option: halt the turn)',
     async prove() {
       const { session, verdict } = await opened({ person: undefined })
@@ -244,7 +249,7 @@ proveAll('stud', [
   },
   {
     id: 'stud.decisions-are-recorded',
-    says: 'every decision is in the audit with its source, tool, key, digest of the arguments and origin layer',
+    statement: 'every decision is in the audit with its source, tool, key, digest of the arguments and origin layer',
     async prove() {
       const { world, verdict } = await opened({ config: { audit: { enabled: true } } })
       await verdict()
@@ -258,7 +263,7 @@ proveAll('stud', [
   },
   {
     id: 'stud.prompts-by-protocol',
-    says: 'a tool asks people by the interaction protocol only, and never what is the host\'s to ask',
+    statement: 'a tool asks people by the interaction protocol only, and cannot ask questions of the host',
     async prove() {
       const asking = async ({ services, callId, signal }: TwinRuntime) =>
         services.interact!(callId, { kind: 'grantStageTool' } as never, signal).catch((thrown: { code: string }) => thrown.code)
@@ -270,7 +275,8 @@ proveAll('stud', [
     },
   },
   {
-    id: 'stud.first-answer-counts', says: 'of several interactors the first answer counts and the others are dismissed',
+    id: 'stud.first-answer-counts',
+    statement: 'of several interactors the first answer counts and the others are dismissed',
     async prove() {
       let dismissed: unknown
       const slow: Interactor = {

@@ -50,7 +50,7 @@ describe('a nested call uses no power that its caller lacks', () => {
     expect(await nested(createWorld({ extensions: [{ ...own, tools }] }))).toBe('output')
   })
 
-  test('the denial names what is missing', async () => {
+  test('the denial names the missing power', async () => {
     const world = createWorld({ extensions: [outer(), inner({ env: ['A'], secrets: [TOKEN], stateSlot: STATE })] })
     await nested(world)
     const decided = world.eventsOf('ToolInvocationDecided').find(({ tool }) => tool === 'inner')

@@ -14,12 +14,12 @@ async function family(parent: SessionOptions, child: SessionOptions, sketch: Wor
   return { world, session, subagent: await session.openSubagent(child) }
 }
 
-describe('permissions of a sub-agent are those of both', () => {
+describe('a sub-agent needs its own permission and that of its parent', () => {
   const allow = { permission: 'echo', pattern: '*', action: 'allow' } as const
   const deny = { permission: 'echo', pattern: 'v', action: 'deny' } as const
 
   test.each<[string, SessionOptions, SessionOptions, string]>([
-    ['both let it pass', { mode: 'yolo' }, { mode: 'yolo' }, 'output'],
+    ['both allow it', { mode: 'yolo' }, { mode: 'yolo' }, 'output'],
     ['the parent asks and no user is there', { mode: 'ask' }, { mode: 'yolo' }, 'ApprovalDenied'],
     ['the child asks and no user is there', { mode: 'yolo' }, { mode: 'ask' }, 'ApprovalDenied'],
     ['a rule of the parent denies', { mode: 'yolo', rules: [deny] }, { mode: 'yolo', rules: [allow] }, 'RuleDenied'],
@@ -49,7 +49,7 @@ describe('permissions of a sub-agent are those of both', () => {
     expect(verdictOf(await subagent.call(echo()))).toBe(verdict)
   })
 
-  test('a deny is inherited through every generation, and asks are one question', async () => {
+  test('a deny applies to all descendants, and several asks are one question', async () => {
     const { session, subagent } = await family(
       { mode: 'ask', approver: new ScriptedApprover('once'), rules: [{ permission: 'echo', pattern: 'bad', action: 'deny' }] },
       { mode: 'yolo' }, { extensions: [{ tools: { echo: { approvalKey: '{k}' } } }] },
@@ -63,14 +63,14 @@ describe('permissions of a sub-agent are those of both', () => {
     expect(approver.asked[0]!.reasons).toEqual([...new Set(approver.asked[0]!.reasons)])
   })
 
-  test('what the child was allowed for its session is not allowed to the parent', async () => {
+  test('a session approval of the child does not apply to the parent', async () => {
     const { session, subagent } = await family({}, { approver: new ScriptedApprover('session') })
     expect(verdictOf(await subagent.call(echo()))).toBe('output')
     expect(verdictOf(await session.call(echo()))).toBe('ApprovalDenied')
   })
 })
 
-test('sub-agents are five deep at most', async () => {
+test('sub-agents can be nested five levels deep', async () => {
   const world = createWorld()
   let session = await world.host.openSession({ mode: 'yolo' })
   for (let depth = 1; depth <= 5; depth++) {
@@ -83,7 +83,7 @@ test('sub-agents are five deep at most', async () => {
 })
 
 describe('the budget is shared', () => {
-  test('what a sub-agent uses its parent has used, and the child may have less', async () => {
+  test('calls of a sub-agent count for its parent, and the child can have a smaller budget', async () => {
     const { session, subagent } = await family({ mode: 'yolo', budget: { calls: 3 } }, { mode: 'yolo', budget: { calls: 1 } })
     expect(verdictOf(await subagent.call(echo('1')))).toBe('output')
     expect(verdictOf(await subagent.call(echo('2')))).toBe('BudgetExhausted')
@@ -92,14 +92,14 @@ describe('the budget is shared', () => {
     expect(verdictOf(await session.call(echo('5')))).toBe('BudgetExhausted')
   })
 
-  test('the configured budget of a session is that of its family', async () => {
+  test('a session and its sub-agents share the configured budget', async () => {
     const { session, subagent } = await family({ mode: 'yolo' }, { mode: 'yolo' }, { config: { budget: { calls: 2 } } })
     const outcomes = [await subagent.call(echo('1')), await session.call(echo('2')), await subagent.call(echo('3'))]
     expect(outcomes.map(verdictOf)).toEqual(['output', 'output', 'BudgetExhausted'])
   })
 })
 
-describe('cancellation goes down, never up', () => {
+describe('cancellation affects children, never parents', () => {
   const HANGING = { extensions: [{ tools: { echo: { execute: () => new Promise(() => {}) } } }] }
 
   test('closing a session closes its sub-agents first', async () => {
@@ -112,7 +112,7 @@ describe('cancellation goes down, never up', () => {
     await expect(session.openSubagent()).rejects.toMatchObject({ code: 'SessionCancelled' })
   })
 
-  test('a turn ends the sub-agents opened in it, but not those in the background', async () => {
+  test('cancelling a turn cancels its sub-agents, but not those in the background', async () => {
     const world = createWorld(HANGING)
     const session = await world.host.openSession({ mode: 'yolo' })
     const turn = session.beginTurn()
@@ -126,7 +126,7 @@ describe('cancellation goes down, never up', () => {
     expect(verdictOf(await calls[1]!)).toBe('SessionCancelled')
   })
 
-  test('a turn that ends closes the sub-agents opened in it, when its calls have settled', async () => {
+  test('the end of a turn closes its sub-agents after its calls have settled', async () => {
     const world = createWorld(HANGING)
     const session = await world.host.openSession({ mode: 'yolo' })
     session.beginTurn()
@@ -143,7 +143,7 @@ describe('cancellation goes down, never up', () => {
     expect(verdictOf(await going)).toBe('SessionCancelled')
   })
 
-  test('a sub-agent that is cancelled leaves its parent alone, and the host closes all', async () => {
+  test('a cancelled sub-agent does not affect its parent, and the host closes all', async () => {
     const { world, session, subagent } = await family({ mode: 'yolo' }, { mode: 'yolo' }, { ...HANGING, drainMs: 1 })
     const [own, its] = [session.call(echo('a')), subagent.call(echo('b'))]
     await flush()

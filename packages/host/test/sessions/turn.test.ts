@@ -16,8 +16,8 @@ test('turns are numbered, reported and sequential', async () => {
   await expect(session.endTurn()).rejects.toMatchObject({ code: 'TurnInvalid' })
   expect(session.beginTurn().number).toBe(2)
   await session.close()
-  const told = world.events.flatMap((event) => 'turn' in event ? [`${event.type} ${event.turn}`] : [])
-  expect(told).toEqual(['TurnBegan 1', 'TurnEnded 1', 'TurnBegan 2', 'TurnEnded 2'])
+  const turns = world.events.flatMap((event) => 'turn' in event ? [`${event.type} ${event.turn}`] : [])
+  expect(turns).toEqual(['TurnBegan 1', 'TurnEnded 1', 'TurnBegan 2', 'TurnEnded 2'])
   expect(() => session.beginTurn()).toThrowError(expect.objectContaining({ code: 'SessionCancelled' }))
 })
 

@@ -67,6 +67,6 @@ export class MemoryStore implements Store {
   async close(): Promise<void> {}
 
   #check(): void {
-    if (this.failing) throw new BulkheadError('StoreUnavailable', 'The store was told to fail.')
+    if (this.failing) throw new BulkheadError('StoreUnavailable', 'The store fails in this test.')
   }
 }

@@ -64,8 +64,8 @@ test('with any hooks, guards and machines each call settles once and is reported
     await clock.advance(60_000)
     await closing
     const outcomes = await Promise.all(calls)
-    const told = world.events.filter((event): event is BulkheadEvent & { callId: string } => TERMINAL.has(event.type)).map(({ callId }) => callId)
-    expect(told.toSorted()).toEqual(outcomes.map(({ metadata }) => metadata.call_id).toSorted())
+    const ended = world.events.filter((event): event is BulkheadEvent & { callId: string } => TERMINAL.has(event.type)).map(({ callId }) => callId)
+    expect(ended.toSorted()).toEqual(outcomes.map(({ metadata }) => metadata.call_id).toSorted())
     expect(outcomes.map(verdictOf)).not.toContain('InternalError')
     expect(clock.pending).toBe(0)
   }), { numRuns: thoroughly(80, 400) })

@@ -79,13 +79,13 @@ test.each<[string, Hooks]>([
   ['throws', { beforeToolExecutionUpdate: () => { throw new Error('confused') } }],
   ['takes its time', { beforeToolExecutionUpdate: (async () => true) as never }],
 ])('an update is dropped when a hook %s, and later hooks do not see it', async (_, hooks) => {
-  const told: unknown[] = []
+  const updates: unknown[] = []
   const world = createWorld({ extensions: [{ tools: { echo: { execute: (__, { update }) => { update(1); return 1 } } } }] })
-  const session = await world.host.openSession({ mode: 'yolo', hooks: [hooks, { afterToolExecutionUpdate: (__, partial) => { told.push(partial) } }] })
+  const session = await world.host.openSession({ mode: 'yolo', hooks: [hooks, { afterToolExecutionUpdate: (__, partial) => { updates.push(partial) } }] })
   expect(verdictOf(await session.call(call))).toBe('output')
   await flush()
   expect(world.eventsOf('ToolInvocationUpdated')).toEqual([])
-  expect(told).toEqual([])
+  expect(updates).toEqual([])
 })
 
 test('observers get the call, and cannot change it', async () => {

@@ -44,7 +44,7 @@ async function meddled(execute: () => Json) {
   return { outcome: await session.call(call), tried: new Set(tried), ran, updates }
 }
 
-test('an observer cannot change what runs, what is reported, or the result', async () => {
+test('an observer cannot change the call, the events or the result', async () => {
   const { outcome, tried, ran, updates } = await meddled(() => ({ list: [1, { a: 'fine' }] }))
   expect(tried).toEqual(new Set(['watchdog', 'pre', 'before', 'before update', 'listener', 'post', 'onAfterTool', 'after']))
   expect(ran).toEqual([{ list: [1] }])

@@ -20,7 +20,7 @@ test('the first call starts the extension: init, activate, then the call', async
   expect(world.eventsOf('LifecyclePhaseEnd')).toMatchObject([{ phase: 'init', ok: true }, { phase: 'activate', ok: true }])
 })
 
-test('the compartment is opened with what was declared and granted', async () => {
+test('the compartment is opened with the declared tools and their grants', async () => {
   const world = createWorld({
     extensions: [
       {
@@ -226,7 +226,7 @@ test('an eager extension starts without a call, and its failure fails no call', 
   expect(stateOf(failing)).toBe('failed')
 })
 
-test('a call that is cancelled while its extension starts settles at once; the start goes on for others', async () => {
+test('a call that is cancelled during the start settles at once; the start continues for others', async () => {
   const world = createWorld()
   const gate = Promise.withResolvers<void>()
   world.sandbox.beforeOpen = () => gate.promise

@@ -12,22 +12,22 @@ const SIGNALS = [
 test('no sequence of signals leaves the table, and each change is reported once', () => {
   fc.assert(fc.property(fc.array(fc.constantFrom(...SIGNALS), { maxLength: 40 }), (signals) => {
     const events = new EventBus(new ManualClock())
-    const told: BulkheadEvent[] = []
-    events.on((event) => { told.push(event) })
+    const received: BulkheadEvent[] = []
+    events.on((event) => { received.push(event) })
     const lifecycle = new Lifecycle('sample', 1, events)
     for (const signal of signals) {
       const from = lifecycle.state
       const cells: Partial<Record<LifecycleSignal, string>> = LIFECYCLE[from]
       const to = cells[signal]
-      const before = told.length
+      const before = received.length
       if (to === undefined) {
         expect(() => lifecycle.signal(signal)).toThrow(expect.objectContaining({ code: 'LifecyclePhaseInvalid' }))
         expect(lifecycle.state).toBe(from)
-        expect(told).toHaveLength(before)
+        expect(received).toHaveLength(before)
       } else {
         lifecycle.signal(signal)
         expect(lifecycle.state).toBe(to)
-        expect(told.at(-1)).toMatchObject({ type: 'LifecycleStateChanged', extensionId: 'sample', generation: 1, from, to })
+        expect(received.at(-1)).toMatchObject({ type: 'LifecycleStateChanged', extensionId: 'sample', generation: 1, from, to })
       }
       expect(LIFECYCLE_STATES).toContain(lifecycle.state)
     }

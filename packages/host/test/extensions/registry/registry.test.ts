@@ -13,7 +13,7 @@ const faults = (sketches: readonly ExtensionSketch[]) =>
     ({ code, layer, extensionId, path }) => `${code} ${layer}/${extensionId} ${path}`,
   )
 
-test('a later layer provides a name, and the list shows what it hides, nearest first', () => {
+test('a later layer provides a name, and the list shows the hidden tools, nearest first', () => {
   const registry = createRegistry({
     extensions: [
       { id: 'a', layer: 'bundled', version: '1.0.0' },
@@ -27,7 +27,7 @@ test('a later layer provides a name, and the list shows what it hides, nearest f
   }])
 })
 
-test('unregistering restores what was hidden, layer by layer', () => {
+test('unregistering restores hidden tools, layer by layer', () => {
   const registry = createRegistry({ extensions: [{ id: 'a', layer: 'bundled' }, { id: 'b' }, { id: 'c', layer: 'project' }] })
   const answering = () => registry.view.listing('echo')?.extension
   expect(answering()).toBe('c')
@@ -163,7 +163,7 @@ test('a rejected override falls back, and its dependents use the fallback', () =
   expect(origins(sketches)).toEqual(['base: global/base', 'top: project/top'])
 })
 
-test('a tool that the configuration disables is not listed, and the error says why', () => {
+test('a tool that the configuration disables is not listed, and the error gives the reason', () => {
   const extensions: readonly ExtensionSketch[] = [{ id: 'a', tools: { one: {}, two: {} } }, { id: 'b', tools: { three: {} } }]
   const some = createRegistry({
     extensions, config: { tools: { one: { enabled: false } }, extensions: { b: { enabled: false } } },
@@ -202,7 +202,7 @@ test('gated: false of a third party counts only for tools that cannot change or 
   ])
 })
 
-test('clearing removes everything and returns what to stop, dependents first', () => {
+test('clearing removes everything and returns the extensions to stop, dependents first', () => {
   const registry = createRegistry({
     extensions: [{ id: 'a', tools: { a: {} } }, { id: 'b', dependsOn: ['a'], tools: { b: {} } }],
   })

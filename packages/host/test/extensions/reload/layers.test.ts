@@ -17,7 +17,7 @@ const faulty = (more: Partial<Diagnostic> = {}): Diagnostic => ({
   path: '/tools', message: 'm', cure: 'c', ...more,
 })
 
-test('a new override takes over, and what it hid comes back when it is removed, layer by layer', async () => {
+test('a new override takes over, and its removal restores the hidden tools, layer by layer', async () => {
   const world = createWorld({ extensions: [named('bundled')] })
   expect(await answer(world)).toBe('bundled')
   for (const [extensions, expected] of [
@@ -150,7 +150,7 @@ test('a changed list of tools emits an event, also if nothing was started', asyn
   expect(lists).toEqual([['first', 'second'], ['second']])
 })
 
-test('a report does not affect what an embedder registered', async () => {
+test('a report does not affect extensions that an embedder registered', async () => {
   const world = createWorld({ extensions: [] })
   await world.host.register([sketchExtension(named('global')).descriptor])
   await world.host.reload()

@@ -75,7 +75,7 @@ const FAILURES: readonly [string, ExtensionSketch, string][] = [
   ['fails in init', { phases: { init: () => { throw new Error('no') } } }, 'LifecycleFailure'],
   ['fails in activate', { phases: { activate: () => { throw new Error('no') } } }, 'LifecycleFailure'],
   ['cannot be compiled', { tools: { echo: { inputSchema: { type: 'object', properties: [] } } } }, 'ConfigSchemaInvalid'],
-  ['depends on what is not there', { dependsOn: ['gone'] }, 'DependencyMissing'],
+  ['depends on a missing extension', { dependsOn: ['gone'] }, 'DependencyMissing'],
 ]
 
 test.each(FAILURES)('when the new one %s, the last good one keeps running', async (_, sketch, code) => {
@@ -171,7 +171,7 @@ test('an extension that does not run is replaced without a start', async () => {
   expect((await running(world)).first).toBe('v2')
 })
 
-test('an extension that is never reloaded keeps running, and the report says so', async () => {
+test('an extension that is never reloaded keeps running and is reported as refused', async () => {
   const world = createWorld({ extensions: [version(1, { reloadBehavior: 'never' })] })
   const { callEcho } = await running(world)
   world.find({ extensions: [version(2, { reloadBehavior: 'never' })] })

@@ -90,7 +90,7 @@ test.each<[string, JsonObject, Json]>([
   expect(new Validators().compile(schema)(value)).toBeDefined()
 })
 
-test('a pattern with lookaround is not run in a foreign schema', () => {
+test('a pattern with lookaround is not run in the schema of a server', () => {
   const schema = { type: 'object', properties: { a: { type: 'string', pattern: '^(?!x)', maxLength: 3 } } }
   const validators = new Validators()
   const check = validators.compile(schema, { fromServer: true })

@@ -4,7 +4,7 @@ import { createWorld, verdictOf } from '../../twin/world.ts'
 import { call, createSetting, EXTENSIONS, opened, START } from './setting.ts'
 
 describe('an approval', () => {
-  test('records what was approved, who approved it, when, until when, and how often it was used', async () => {
+  test('records the approved key, the person, the time, the expiry and the number of uses', async () => {
     const setting = createSetting()
     const { session } = await opened(setting, 'project')
     await call(session)

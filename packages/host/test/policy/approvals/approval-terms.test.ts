@@ -38,12 +38,18 @@ const layer = (name: LayerConfig['layer'], approvals: NonNullable<ConfigFile['ap
   ({ layer: name, location: name, config: { approvals } })
 
 test.each<[string, readonly LayerConfig[], string]>([
-  ['by itself', [], '2026-01-31'],
-  ['as the user says', [layer('global', { projectDays: 90 })], '2026-04-01'],
-  ['as a project says that wants less', [layer('project', { projectDays: 1 })], '2026-01-02'],
-  ['and a project cannot make it longer', [layer('project', { projectDays: 365 })], '2026-01-31'],
-  ['nor longer than the user wants', [layer('global', { projectDays: 7 }), layer('project', { projectDays: 20 })], '2026-01-08'],
-  ['an embedder goes over the user', [layer('global', { projectDays: 7 }), layer('embedder', { projectDays: 10 })], '2026-01-11'],
+  ['by default', [], '2026-01-31'],
+  ['as the user configures', [layer('global', { projectDays: 90 })], '2026-04-01'],
+  ['as a project shortens it', [layer('project', { projectDays: 1 })], '2026-01-02'],
+  ['which a project cannot extend', [layer('project', { projectDays: 365 })], '2026-01-31'],
+  [
+    'which a project cannot extend beyond that of the user',
+    [layer('global', { projectDays: 7 }), layer('project', { projectDays: 20 })], '2026-01-08',
+  ],
+  [
+    'which an embedder can extend', [layer('global', { projectDays: 7 }), layer('embedder', { projectDays: 10 })],
+    '2026-01-11',
+  ],
 ])('for a project, %s', async (_, layers, until) => {
   const setting = createSetting({ layers })
   await call((await opened(setting, 'project')).session)

@@ -13,12 +13,12 @@ test('explain shows which approval decides, its age, its expiry and its uses', a
   await call(session)
   await setting.clock.advance(3 * DAY_MS)
   await call(session)
-  const told = setting.world.events.length
+  const before = setting.world.events.length
   const { decision, approvals, reasons } = await explained(session)
   expect(decision).toBe('allow')
   expect(approvals).toMatchObject([{ scope: 'project', uses: 1 }])
   expect(reasons).toEqual([`project approval ${approvals[0]!.id} of the key "Oslo", given 3 days ago by person, expires in 27 days, used 1 time`])
-  expect(setting.world.events).toHaveLength(told)
+  expect(setting.world.events).toHaveLength(before)
   expect(session.approvals()).toMatchObject([{ uses: 1 }])
 })
 

@@ -35,7 +35,7 @@ describe('a tool with a shell', () => {
     expect(await session.call(many)).toMatchObject({ error: { code: 'WatchdogDenied', data: { source: 'command safety too-many-words' } } })
   })
 
-  test('asks for each command with a warning, whatever was approved before', async () => {
+  test('asks for each command with a warning, also if it was approved before', async () => {
     const approver = new ScriptedApprover('session')
     const world = createWorld({ extensions: [{ tools: { echo: SHELL } }] })
     const session = await world.host.openSession({ approver })

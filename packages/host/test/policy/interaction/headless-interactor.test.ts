@@ -18,7 +18,7 @@ const ASKING = {
 }
 const call = (name: string) => ({ id: 'c', name, arguments: {} })
 
-test('stud: every kind of question is denied, and the operator sees what is missing', async () => {
+test('stud: every kind of question is denied, and the operator sees the missing permission', async () => {
   const needed: PermissionRequired[] = []
   const interactor = createHeadlessInteractor((required) => needed.push(required))
   const session = await createWorld(ASKING).host.openSession({ interactor })
@@ -30,7 +30,7 @@ test('stud: every kind of question is denied, and the operator sees what is miss
   ])
 })
 
-test('explain reports that no person is there, and the denial says so in one sentence', async () => {
+test('explain reports that no person is there, and the denial has one sentence about it', async () => {
   const session = await createWorld(ASKING).host.openSession({ interactor: createHeadlessInteractor() })
   expect(await session.explain(call('echo'))).toMatchObject({ decision: 'deny', code: 'ApprovalDenied' })
   const outcome = await session.call(call('echo'))

@@ -33,13 +33,13 @@ test('a session asks one question at a time, in the order of the calls', async (
 test('an approval callback has the same timeout as a person, and is cancelled after it', async () => {
   const clock = new ManualClock()
   const world = createWorld({ ...KEYED, clock })
-  let told: unknown
-  const approve = (_: unknown, signal: AbortSignal) => new Promise<never>(() => { signal.addEventListener('abort', () => { told = signal.reason }) })
+  let abortReason: unknown
+  const approve = (_: unknown, signal: AbortSignal) => new Promise<never>(() => { signal.addEventListener('abort', () => { abortReason = signal.reason }) })
   const session = await world.host.openSession({ approver: { approve }, interactionTimeoutMs: 5_000 })
   const outcome = session.call({ id: 'c', name: 'echo', arguments: { key: 'x' } })
   await clock.advance(5_000)
   expect(await outcome).toMatchObject({ error: { code: 'ApprovalDenied' }, error_text: expect.stringContaining('no one answered in time') })
-  expect(told).toMatchObject({ code: 'InteractionTimeout' })
+  expect(abortReason).toMatchObject({ code: 'InteractionTimeout' })
   expect(world.eventsOf('InteractionAnswered')).toMatchObject([{ status: 'timeout' }])
   const cancel = new AbortController()
   const cancelled = session.call({ id: 'd', name: 'echo', arguments: { key: 'x' } }, { signal: cancel.signal })

@@ -47,7 +47,7 @@ describe('stud: several interactors', () => {
     }
   })
 
-  test('the abort reason says that another interactor answered', async () => {
+  test('the abort reason is that another interactor answered', async () => {
     const dismissed = Promise.withResolvers<unknown>()
     const slow: Interactor = {
       interact: (_, signal) => new Promise((_resolve, reject) => {

@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { openSqliteStore } from '../../src/index.ts'
 
-const HOST = fileURLToPath(new URL('./fixtures/telling-host.ts', import.meta.url))
+const HOST = fileURLToPath(new URL('./fixtures/reporting-host.ts', import.meta.url))
 const CALLS = ['a', 'b', 'c']
 
 let folder: string
@@ -40,7 +40,7 @@ it('of several hosts that start after a crash, one reports interrupted calls, an
   const hosts = await Promise.all([startHost(), startHost(), startHost()])
   for (const { begin } of hosts) begin()
   const outputs = await Promise.all(hosts.map((host) => host.output))
-  expect(outputs.toSorted()).toEqual(['', '', CALLS.map((id) => `told ${id}\n`).join('')])
+  expect(outputs.toSorted()).toEqual(['', '', CALLS.map((id) => `reported ${id}\n`).join('')])
   const store = await openStore()
   const audit = (await store.records()).map(({ record }) => record as { readonly callId?: string; readonly errorCode?: string })
   expect(audit.filter(({ errorCode }) => errorCode === 'CallInterrupted').map(({ callId }) => callId)).toEqual(CALLS)
@@ -52,7 +52,7 @@ it('a call whose end was recorded before its host was killed is not reported aga
   await leaveCalls('b')
   const { begin, output } = await startHost()
   begin()
-  expect(await output).toBe('told a\ntold c\n')
+  expect(await output).toBe('reported a\ntold c\n')
   const store = await openStore()
   const audit = (await store.records()).map(({ record }) => record as { readonly type: string; readonly callId?: string })
   const ends = audit.filter(({ type }) => /^ToolInvocation(?:Succeeded|Failed|Cancelled)$/.test(type))
