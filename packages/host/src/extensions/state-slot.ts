@@ -80,7 +80,7 @@ async function settleDrift(stored: StoredState, key: string, sources: SlotSource
   events.emit({ type: 'StateSlotDrift', extensionId, storedVersion, currentVersion, decision })
   if (decision === 'warn') return stored
   if (decision === 'reject') {
-    const message = `The stored state of "${extensionId}" (the record ${key}) has version ${storedVersion}, `
+    const message = `The stored state of "${extensionId}" (the record ${key}) is of version ${storedVersion} `
       + `and the extension has ${currentVersion}.`
     throw new BulkheadError(
       'SlotDriftRejected', message, { data: { extension: extensionId, key, storedVersion, currentVersion } },
