@@ -13,7 +13,8 @@ import {
 } from './host-options.ts'
 
 export const call: Command = {
-  usage: 'bulkhead call NAME [--args JSON] [--mode ask|allowlist|yolo] [--timeout MS] [--no-store] [--json] [--workspace DIR] [--home DIR] [--trust-project]',
+  usage: 'bulkhead call NAME [--args JSON] [--mode ask|allowlist|yolo] [--timeout MS] [--no-store] [--json] '
+    + '[--workspace DIR] [--home DIR] [--trust-project]',
   details: `  --args JSON       arguments, a JSON object (default: {})
   --mode MODE       how to handle a call that requires approval (default: from the configuration, else ask)
   --timeout MS      timeout, from 1 to ${CALL_LIMITS.maxTimeoutMs} (default: from the configuration, else from the tool)
@@ -99,7 +100,8 @@ function print(outcome: Outcome, json: boolean): void {
 }
 
 export const explain: Command = {
-  usage: 'bulkhead explain NAME [--args JSON] [--mode ask|allowlist|yolo] [--connect] [--no-store] [--json] [--workspace DIR] [--home DIR] [--trust-project]',
+  usage: 'bulkhead explain NAME [--args JSON] [--mode ask|allowlist|yolo] [--connect] [--no-store] [--json] '
+    + '[--workspace DIR] [--home DIR] [--trust-project]',
   details: `  --args JSON       arguments, a JSON object (default: {})
   --mode MODE       how to handle a call that requires approval (default: from the configuration, else ask)
   --connect         connect to the MCP server of the tool first, if its tools are not known yet
@@ -148,7 +150,8 @@ function explanationText(
     ...(approvalKey === null ? [] : [`key: ${visibleText(approvalKey)}\n`]),
     ...(changed === undefined ? [] : [`with: ${visibleText(JSON.stringify(changed))}\n`]),
     '\n', table(['STAGE', 'ACTION', 'SOURCE', 'REASON'], rows),
-    ...(remedies.length === 0 ? [] : ['\nTo change this\n']), ...remedies.map((remedy) => `  - ${visibleText(remedy)}\n`),
+    ...(remedies.length === 0 ? [] : ['\nTo change this\n']),
+    ...remedies.map((remedy) => `  - ${visibleText(remedy)}\n`),
   ].join('')
 }
 

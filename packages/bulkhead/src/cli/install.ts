@@ -34,7 +34,8 @@ export interface InstallerValues extends HostValues {
 }
 
 export const install: Command = {
-  usage: 'bulkhead install SPEC [--project] [--yes] [--accept DIGEST] [--dry-run] [--registry URL] [--json] [--workspace DIR] [--home DIR] [--trust-project]',
+  usage: 'bulkhead install SPEC [--project] [--yes] [--accept DIGEST] [--dry-run] [--registry URL] [--json] '
+    + '[--workspace DIR] [--home DIR] [--trust-project]',
   details: `  SPEC              folder (./weather), tarball (weather-1.4.0.tgz) or package (@acme/weather@1.4.0);
                     a folder directly in "tools" of the layer is not copied
 ${CONSENT_DETAILS}

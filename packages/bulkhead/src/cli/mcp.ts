@@ -9,7 +9,8 @@ import { diagnosticText } from './output.ts'
 import { COMMON_DETAILS, COMMON_OPTIONS, openHost, readOptions, STORE_DETAILS, STORE_OPTIONS } from './host-options.ts'
 
 export const mcp: Command = {
-  usage: 'bulkhead mcp [--mode ask|allowlist|yolo] [--tools NAME,…] [--all] [--no-store] [--workspace DIR] [--home DIR] [--trust-project]',
+  usage: 'bulkhead mcp [--mode ask|allowlist|yolo] [--tools NAME,…] [--all] [--no-store] [--workspace DIR] '
+    + '[--home DIR] [--trust-project]',
   details: `  --mode MODE       how to handle a call that requires approval (default: from the configuration, else ask)
   --tools NAME,…    offer only these tools (default: all)
   --all             list all tools, even more than twenty (by default, a client finds them with tool_search)

@@ -18,7 +18,8 @@ const DECISIONS = {
 } as const satisfies Record<string, TrustDecision>
 
 export const trust: Command = {
-  usage: 'bulkhead trust [PATH] [--once] [--yes] [--accept DIGEST] | [--decline | --revoke | --status | --list] [--json] [--home DIR]',
+  usage: 'bulkhead trust [PATH] [--once] [--yes] [--accept DIGEST] | '
+    + '[--decline | --revoke | --status | --list] [--json] [--home DIR]',
   details: `  PATH             project folder (default: this folder); same as --workspace PATH
   --once           trust the project for the next start only
   --yes            agree without a prompt
@@ -134,7 +135,8 @@ interface ProjectContents {
 }
 
 /**
- * Rejects with ProjectTrustRequired if the project changes during reading: the user must decide about the content that was shown.
+ * Rejects with ProjectTrustRequired if the project changes during reading: the user must decide about the content that
+ * was shown.
  */
 async function readContents(loader: Loader, path: string): Promise<ProjectContents> {
   const digest = await loader.trust.measure(path)

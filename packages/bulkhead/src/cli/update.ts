@@ -9,7 +9,8 @@ import { CONSENT_DETAILS, CONSENT_OPTIONS, INSTALLER_DETAILS, INSTALLER_OPTIONS,
 import { faultJson, faultText, printJson, table } from './output.ts'
 
 export const update: Command = {
-  usage: 'bulkhead update [ID…] [--yes] [--accept DIGEST] [--dry-run] [--project] [--registry URL] [--json] [--workspace DIR] [--home DIR] [--trust-project]',
+  usage: 'bulkhead update [ID…] [--yes] [--accept DIGEST] [--dry-run] [--project] [--registry URL] [--json] '
+    + '[--workspace DIR] [--home DIR] [--trust-project]',
   details: `  ID                extensions to update (default: all from a registry)
 ${CONSENT_DETAILS}
 ${INSTALLER_DETAILS}

@@ -52,7 +52,7 @@ it('a call whose end was recorded before its host was killed is not reported aga
   await leaveCalls('b')
   const { begin, output } = await startHost()
   begin()
-  expect(await output).toBe('reported a\ntold c\n')
+  expect(await output).toBe('reported a\nreported c\n')
   const store = await openStore()
   const audit = (await store.records()).map(({ record }) => record as { readonly type: string; readonly callId?: string })
   const ends = audit.filter(({ type }) => /^ToolInvocation(?:Succeeded|Failed|Cancelled)$/.test(type))

@@ -114,7 +114,7 @@ function explainDecision(call: DecidedCall, host: HostContext): Explanation {
   })
 }
 
-/** What the ceilings leave to a tool, if they take something. */
+/** The power that the ceilings leave to a tool, if they remove some. */
 function narrowedStep({ tool, session: { policy } }: ValidatedCall): readonly ExplainedStep[] {
   const { power } = policy.standing(tool)
   const asked = powerPhrases(powerItems(tool.declared), 'may')
@@ -158,7 +158,7 @@ interface RemedyContext {
 
 const NOTHING: RemedyContext = { source: '', tool: '', approvalKey: '' }
 
-/** What would change the verdict of a stage, each a thing to do. */
+/** How to change the verdict of a stage, one instruction each. */
 function remedies(stage: DecidingStage, code: ErrorCode, context: RemedyContext = NOTHING): readonly string[] {
   const { source, tool, keyByTool, answeredByRule, approvalKey } = context
   switch (stage) {

@@ -69,7 +69,7 @@ export async function saveWhole(call: RawCall, whole: string, { sidecar, events 
   }
 }
 
-/** Of what the tool claims, the host believes only what it cannot know itself. */
+/** The host accepts only those claims of a tool that it cannot check itself. */
 function metadataOf(call: RawCall, claimed: CarriedMetadata, { clock }: HostContext): OutcomeMetadata {
   const { tool, startedAt, attempt, reservation } = call
   const metadata: { -readonly [Field in keyof OutcomeMetadata]: OutcomeMetadata[Field] } = {

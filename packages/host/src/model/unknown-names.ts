@@ -36,8 +36,8 @@ interface Finding {
 }
 
 /**
- * Names that nothing here has, each with the nearest that something has. They stay in force, because they may be meant
- * for tools that are installed later.
+ * Unknown names, each with the nearest known one. They stay in force, because they may be meant for tools that are
+ * installed later.
  */
 export function unknownNames(namings: readonly Naming[], known: KnownNames): readonly Diagnostic[] {
   return namings.flatMap((naming) => {
@@ -106,7 +106,7 @@ function unknownTool(
   return mayComeFromServer(name, known) ? undefined : nothingCalled('tool', name, [...known.tools, ...others])
 }
 
-/** Which tools a server offers is not known before it was reached. */
+/** The tools of a server are not known before the first connection. */
 const mayComeFromServer = (name: string, { servers, sources }: KnownNames): boolean => [...servers].some((server) =>
   name.startsWith(`${server.replace(/^[^:]*:/, '')}_`)
     && ![...sources].some((source) => source.startsWith(`${server}:`)))
@@ -122,7 +122,7 @@ function unknownSource(
     ? undefined : nothingCalled('tool', source, offered)
 }
 
-/** `tool` or `tool_role`: where a role begins is not marked, so every beginning is tried. */
+/** `tool` or `tool_role`: nothing marks the start of the role, so every prefix is tried. */
 function unknownRole(flag: string, known: KnownNames): Omit<Finding, 'path'> | undefined {
   const unknown = unknownTool(flag, known)
   if (unknown === undefined || canonicalToolName(flag, known.isOffered) !== flag) return unknown
@@ -132,7 +132,7 @@ function unknownRole(flag: string, known: KnownNames): Omit<Finding, 'path'> | u
   return slip === undefined ? unknown : { ...unknown, cure: nameOne(slip, known.tools) }
 }
 
-/** An id, the beginning of one with * behind it, or an npm scope, which extensions do not tell. */
+/** An id, a prefix that ends with *, or an npm scope, which descriptors do not have. */
 function unknownExtension(key: string, { extensions, servers }: KnownNames): Omit<Finding, 'path'> | undefined {
   if (key.startsWith('@') || [...extensions].some((id) => matchSegment(key, id))) return undefined
   const isServer = [...servers]

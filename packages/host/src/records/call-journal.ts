@@ -55,8 +55,8 @@ export class CallJournal {
 
   /**
    * Writes every open call, and sends one. A single call into a compartment is sent first and written in the same tick:
-   * this thread does what the compartment asks for, and reads no message before it has written. To write it first made
-   * a guarded call 15 % slower (p50, process).
+   * this thread serves the compartment, and reads no message before it has written. To write it first made a guarded
+   * call 15 % slower (p50, process).
    */
   leave<Result>(send: () => Promise<Result>, isInline: boolean): Promise<Result> {
     if (this.#unsaved.length > 1 || isInline) this.#save()
@@ -124,7 +124,7 @@ export class CallJournal {
     }
   }
 
-  /** Closes what hosts that have ended left open, once. Resolves with it; never rejects. */
+  /** Closes the calls that ended hosts left open, once. Resolves with them; never rejects. */
   recover(): Promise<readonly InterruptedCall[]> {
     this.#recovering ??= new InterruptedCalls(this.#sources).close().catch((thrown: unknown) => {
       this.#recovering = undefined

@@ -36,7 +36,7 @@ export function servicesFor(request: ServiceRequest, shared: SharedSources): Ext
   return { running, create: () => createServices({ ...shared, ...request, running }) }
 }
 
-/** What the broker of one extension may ask the host for: only what its manifest declares. */
+/** The services that the broker of one extension gets: only those that its manifest declares. */
 function createServices(sources: ServiceSources): CompartmentServices {
   const { descriptor: { id, manifest }, slotCheck, env, events } = sources
   const { stateSlot: slot } = manifest
@@ -59,7 +59,7 @@ function createServices(sources: ServiceSources): CompartmentServices {
   }
 }
 
-/** For the broker's eyes only: no event, log or record of the host is made from these. */
+/** Secret: no event, log or record of the host may contain these. */
 function secretsOf(declared: Manifest['secrets'], env: ServiceSources['env']): ReadonlyMap<string, SecretGrant> {
   return new Map(declared.map(({ name, hosts = [], commands = [] }) => [name, { value: env(name), hosts, commands }]))
 }

@@ -38,10 +38,10 @@ interface Round {
 }
 
 /**
- * Brings the registry to what there is now, one reload at a time.
+ * Updates the registry to the current extensions, one reload at a time.
  *
  *   load ▶ compare ▶ start the new beside the old ▶ smoke check ▶ swap in one step ▶ let go of the old
- *    └─ fails: nothing has changed   └───────┴─ fails: the last good one stays, and the report says why
+ *    └─ fails: nothing has changed   └───────┴─ fails: the last good one stays, and the report has the reason
  */
 export class Reloader {
   readonly #sources: ReloaderSources
@@ -142,7 +142,7 @@ export class Reloader {
     const only = request.extensions && new Set(request.extensions)
     registry.learnLocked(report.extensions)
     const { candidates: current, unprepared, settings: before } = registry
-    // A report may add again what the embedder has unregistered.
+    // A report may add an extension again that the embedder has unregistered.
     this.#apart =
       this.#apart.intersection(new Set([...current, ...unprepared].map(({ descriptor }) => keyOf(descriptor))))
     const found = differences({ current, unprepared, before, report, after: settings, apart: this.#apart, only })

@@ -101,7 +101,7 @@ export class ProjectApprovals {
     return this.#known.all()
   }
 
-  /** Leases at once. `lost` is called if the store could not keep it: then it is gone after the next read. */
+  /** Takes effect at once. `lost` is called if the store fails: then it is gone after the next read. */
   add(grant: ApprovalGrant, lost: () => void): void {
     const kept = new KeptApproval(grant)
     this.#known.set(identityOf(grant), kept)
