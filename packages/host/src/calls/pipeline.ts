@@ -12,26 +12,28 @@ import { execute } from './execute.ts'
 import { guardResult, isResultGuarded } from './guard-result.ts'
 import { runBeforeHooks } from './hooks.ts'
 import { propose, receive, resolve, validate, type Proposal } from './receive.ts'
-import { endingOf, saveWhole, settle } from './settle.ts'
+import { endingOf, saveWhole, settle, type Ending } from './settle.ts'
 
 /** Runs one call to its single outcome. Never rejects. */
 export async function runCall(proposal: Proposal, host: HostContext): Promise<Outcome> {
   const call = propose(proposal, host.clock)
-  let ended: ExecutedCall | BulkheadError
+  let ending: Ending
   try {
     host.order.enter(call)
     const evaluated = await evaluateCall(open(check(call), host), host)
-    await host.order.turn(call)
+    const turn = host.order.turn(call)
+    if (turn) await turn
     if (auditFault(host)) await retryAudit(call, host)
     // No await between decision and reservation, so that calls of one tick cannot spend the same budget.
     const decided = decide(evaluated, host)
     const allowed = decided.decision.verdict.action === 'ask'
       ? await askPerson(decided, host) : requireAllowed(decided, host)
-    ended = await perform(allowed, host)
+    ending = endingOf(call, await perform(allowed, host), host)
   } catch (thrown) {
-    ended = BulkheadError.from(thrown)
+    ending = endingOf(call, BulkheadError.from(thrown), host)
   }
-  return await end(call, ended, host)
+  const saved = ending.whole === undefined ? undefined : await saveWhole(call, ending.whole, host)
+  return settle(call, ending, saved, host)
 }
 
 /** A call of a response, decided but not run. The promise is settled. */
@@ -104,14 +106,8 @@ async function perform(allowed: AllowedCall, host: HostContext): Promise<Execute
   return isResultGuarded(executed) ? await guardResult(executed, host) : executed
 }
 
-/** The outcome of a call, whatever ended it. Nothing of the call is left afterwards. */
 async function end(call: RawCall, ended: ExecutedCall | BulkheadError, host: HostContext): Promise<Outcome> {
-  try {
-    const ending = endingOf(call, ended, host)
-    const saved = ending.whole === undefined ? undefined : await saveWhole(call, ending.whole, host)
-    return settle(call, ending, saved, host)
-  } finally {
-    host.order.leave(call)
-    call.end()
-  }
+  const ending = endingOf(call, ended, host)
+  const saved = ending.whole === undefined ? undefined : await saveWhole(call, ending.whole, host)
+  return settle(call, ending, saved, host)
 }

@@ -86,17 +86,22 @@ function metadataOf(call: RawCall, claimed: CarriedMetadata, { clock }: HostCont
   return metadata
 }
 
-/** The end of every call: one outcome and one event, and the hooks are notified. */
+/** The end of every call: one outcome, one event, and the hooks are notified. Nothing of the call is left afterwards. */
 export function settle(
   call: RawCall, { body, claimed, whole }: Ending, saved: SavedResult | undefined, host: HostContext,
 ): Outcome {
-  const known = metadataOf(call, claimed, host)
-  const metadata = whole === undefined ? known : { ...known, truncated: true, ...saved }
-  const outcome: Outcome = body.type === 'output' ? { ...body, metadata } : { ...body, metadata }
-  if (call.tool) host.metrics.count(call.tool, outcome, call.askedMs)
-  announce(call, outcome, host)
-  if (call.attempt > 0 && call.session.hooks.all.length > 0) runAfterHooks(call as BudgetedCall, outcome, host)
-  return outcome
+  try {
+    const known = metadataOf(call, claimed, host)
+    const metadata = whole === undefined ? known : { ...known, truncated: true, ...saved }
+    const outcome: Outcome = body.type === 'output' ? { ...body, metadata } : { ...body, metadata }
+    if (call.tool) host.metrics.count(call.tool, outcome, call.askedMs)
+    announce(call, outcome, host)
+    if (call.attempt > 0 && call.session.hooks.all.length > 0) runAfterHooks(call as BudgetedCall, outcome, host)
+    return outcome
+  } finally {
+    host.order.leave(call)
+    call.end()
+  }
 }
 
 /** Cancelled: it never ran, or was stopped. Failed: it ran. */

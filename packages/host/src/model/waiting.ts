@@ -9,15 +9,15 @@ interface Lease {
 
 /** Counts the users of something that will be removed: turns that offer a tool, calls that are bound to it. */
 export class Leases {
-  readonly #held = new Set<Lease>()
+  readonly #held = new LinkedList<Lease>()
   #count = 0
 
   /** Returns a function that releases the lease; it is idempotent. */
   acquire(): () => void {
     const lease: Lease = { number: ++this.#count, released: undefined }
-    this.#held.add(lease)
+    const place = this.#held.add(lease)
     return () => {
-      if (this.#held.delete(lease)) lease.released?.resolve()
+      if (this.#held.remove(place)) lease.released?.resolve()
     }
   }
 
@@ -32,7 +32,7 @@ export class Leases {
 
   /** Resolves when all present leases that were acquired after `since` are released. Does not wait for later ones. */
   async whenReleased(since = 0): Promise<void> {
-    const awaited = [...this.#held].filter(({ number }) => number > since)
+    const awaited = this.#held.items().filter(({ number }) => number > since)
     await Promise.all(awaited.map((lease) => (lease.released ??= Promise.withResolvers<void>()).promise))
   }
 
