@@ -157,7 +157,9 @@ async function stripTypes(files: readonly Pick<SourceModule, 'path' | 'text'>[])
   return files.map(({ path, text }) => byPath.get(path) ?? text)
 }
 
-/** Kept in the compile cache of Node, if it is enabled: stripping takes most of the time of a first start from sources. */
+/**
+ * Kept in the compile cache of Node, if it is enabled: stripping takes most of the time of a first start from sources.
+ */
 async function strippedOnce(workerData: readonly string[]): Promise<readonly string[]> {
   const folder = getCompileCacheDir()
   const key = hash('sha256', JSON.stringify(workerData))
@@ -171,7 +173,8 @@ async function strippedOnce(workerData: readonly string[]): Promise<readonly str
   })
   if (file) {
     const draft = `${file}.${process.pid}`
-    await writeFile(draft, JSON.stringify({ key, texts } satisfies Stripped)).then(() => rename(draft, file)).catch(() => undefined)
+    await writeFile(draft, JSON.stringify({ key, texts } satisfies Stripped))
+      .then(() => rename(draft, file)).catch(() => undefined)
   }
   return texts
 }
