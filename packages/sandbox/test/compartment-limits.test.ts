@@ -3,7 +3,7 @@ import { BulkheadError, COMPARTMENT_LIMITS } from '@bulkhead/contract'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
-import { KINDS } from '../src/wire/protocol.ts'
+import { KINDS } from '../src/wire/message.ts'
 import { invocation, newSandbox, refusal, requestOf, running, temporaryFolder, toolOf } from './fixture.ts'
 import { ScriptedPeer } from './scripted-peer.ts'
 

@@ -1,4 +1,4 @@
-import { KINDS, MAX_LONG_STRINGS } from '../src/wire/protocol.ts'
+import { KINDS, MAX_LONG_STRINGS } from '../src/wire/message.ts'
 
 const { call, broker } = KINDS
 export const request = ({ kind = broker.request, id = 1, method = 'progress', args = ['c', 'x'] }: {

@@ -1,6 +1,6 @@
 import { expect, it, onTestFinished } from 'vitest'
 import { thoroughly } from '../../../scripts/thoroughly.ts'
-import { KINDS } from '../src/wire/protocol.ts'
+import { KINDS } from '../src/wire/message.ts'
 import { Conversation, LIMITS, violated } from './gate-property/conversation.ts'
 import { checkPackets } from './gate-property/check-packets.ts'
 

@@ -1,7 +1,10 @@
+import { readFileSync } from 'node:fs'
+import { stripTypeScriptTypes } from 'node:module'
 import type { Json } from '@bulkhead/kit/json'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { hasLongString, MAX_LONG_STRINGS, putBack, takeOut, type Path } from '../src/wire/protocol.ts'
+import { hasLongString, MAX_LONG_STRINGS, putBack, takeOut } from '../src/wire/message.ts'
+import type { Path } from '../src/wire/protocol.ts'
 
 const LONG = 'x'.repeat(5_000)
 
@@ -68,4 +71,9 @@ describe('a path from an untrusted side', () => {
     expect(() => putBack([null], [[0], [0]], [LONG, LONG].values())).toThrow('the place of a long string is taken')
     expect(putBack(null, [[]], [LONG].values())).toBe(LONG)
   })
+})
+
+it('keeps the protocol free of code', () => {
+  const source = readFileSync(new URL('../src/wire/protocol.ts', import.meta.url), 'utf8')
+  expect(stripTypeScriptTypes(source).replaceAll(/\/\*[^]*?\*\//g, '').replaceAll(';', '').trim()).toBe('')
 })

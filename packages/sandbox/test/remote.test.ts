@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest'
 import { Channel } from '../src/wire/link.ts'
-import { KINDS, type Message } from '../src/wire/protocol.ts'
+import { KINDS } from '../src/wire/message.ts'
+import type { Message } from '../src/wire/protocol.ts'
 import { Remote } from '../src/wire/rpc.ts'
 
 const { request, value, failure } = KINDS.call

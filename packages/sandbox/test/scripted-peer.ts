@@ -8,7 +8,8 @@ import type { Hull, HullExit } from '../src/process/hull.ts'
 import { startSession } from '../src/session/open.ts'
 import { remotePeer } from '../src/session/peer.ts'
 import { TRUSTING } from '../src/wire/link.ts'
-import { KINDS, type Request } from '../src/wire/protocol.ts'
+import { KINDS } from '../src/wire/message.ts'
+import type { Request } from '../src/wire/protocol.ts'
 import { portTransport } from '../src/wire/transport.ts'
 
 export interface Received {

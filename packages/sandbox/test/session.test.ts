@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { HullExit } from '../src/process/hull.ts'
-import { KINDS } from '../src/wire/protocol.ts'
+import { KINDS } from '../src/wire/message.ts'
 import { codeOf, invocation, refusal, requestOf, toolOf } from './fixture.ts'
 import { ScriptedPeer } from './scripted-peer.ts'
 

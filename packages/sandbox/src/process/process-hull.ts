@@ -7,9 +7,7 @@ import { BulkheadError, DEFAULT_LIMITS } from '@bulkhead/contract'
 import { inheritableDescriptors, isInheritable, resourceShortage } from '@bulkhead/broker'
 import type { OsLayers } from '../os/os-layer.ts'
 import { continueHull, killHull, processEnd, spawnHull } from '../os/spawn-hull.ts'
-import type {
-  CompiledScript, EndReport, HullAssignment, HullHandover, HullReport, HullStart,
-} from '../wire/protocol.ts'
+import type { CompiledScript, EndReport, HullAssignment, HullHandover, HullReport, HullStart } from '../wire/protocol.ts'
 import { socketTransport } from '../wire/transport.ts'
 import type { EmptyHull, Hull, HullExit, HullShape, StartHull } from './hull.ts'
 import { exitOf, termsOf, threadOptions } from './hull.ts'

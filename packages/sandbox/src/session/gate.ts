@@ -3,9 +3,8 @@ import type { JsonLimits } from '@bulkhead/kit/json'
 import { BROKER_METHODS, BulkheadError, COMPARTMENT_LIMITS } from '@bulkhead/contract'
 import { JSON_LIMITS } from '@bulkhead/kit/json'
 import type { Inspector } from '../wire/link.ts'
-import {
-  KINDS, lengthOf, MAX_LONG_STRINGS, messagesOf, restore, WIRE_LIMITS, type Message, type WireError,
-} from '../wire/protocol.ts'
+import { KINDS, lengthOf, MAX_LONG_STRINGS, messagesOf, restore, WIRE_LIMITS } from '../wire/message.ts'
+import type { Message, WireError } from '../wire/protocol.ts'
 import { packetTooLarge } from './errors.ts'
 import { parsePacket } from './packet.ts'
 

@@ -1,6 +1,7 @@
 import type { Json } from '@bulkhead/kit/json'
 import { toPlainJson } from './plain-json.ts'
-import { WIRE_LIMITS, type EndReport, type WireError } from './protocol.ts'
+import { WIRE_LIMITS } from './message.ts'
+import type { EndReport, WireError } from './protocol.ts'
 
 const DATA = { maxDepth: 16, maxNodes: 1_000, maxBytes: WIRE_LIMITS.errorChars }
 const REPORT_CHARS = 2_000

@@ -2,10 +2,8 @@ import { Buffer } from 'node:buffer'
 import type { Json } from '@bulkhead/kit/json'
 import { BusyPoll } from './busy-poll.ts'
 import { CodedError } from './errors.ts'
-import {
-  hasLongString, KINDS, messagesOf, restore, takeOut, type ChannelKinds, type Message, type Packet, type Path,
-  type Transport, type WireError,
-} from './protocol.ts'
+import { hasLongString, KINDS, messagesOf, restore, takeOut, type ChannelKinds } from './message.ts'
+import type { Message, Packet, Path, Transport, WireError } from './protocol.ts'
 
 /** Checks what crosses, on one side. */
 export interface Inspector {

@@ -6,10 +6,8 @@ import type { Log } from '@bulkhead/contract/author'
 import type { JsonObject } from '@bulkhead/kit/json'
 import { LogSender } from '../extension/capabilities.ts'
 import { Link, TRUSTING } from '../wire/link.ts'
-import {
-  CHANNEL_FD, type CompartmentTask, type CompartmentTerms, type LoadRequest, type Transport, type TransportReceiver,
-  type WorkerStart,
-} from '../wire/protocol.ts'
+import { CHANNEL_FD } from '../wire/message.ts'
+import type { CompartmentTask, CompartmentTerms, LoadRequest, Transport, TransportReceiver, WorkerStart } from '../wire/protocol.ts'
 import { expose, Remote } from '../wire/rpc.ts'
 import { descriptorTransport, portTransport } from '../wire/transport.ts'
 import { brokerClient } from './broker-client.ts'
