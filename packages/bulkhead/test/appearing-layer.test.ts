@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import type { ConfigFile, InteractionResponse, Interactor } from '@bulkhead/contract'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { createHost, type CreateHostOptions, type Host } from '../src/index.ts'
+import { CACHE } from './cache.ts'
 import { inside } from './command-inside.ts'
 import { writeExtension } from './extension-folder.ts'
 
@@ -25,7 +26,7 @@ const mark = () => join(folder, 'ran')
 const CODE = 'export default { tools: { evil: { execute: () => 1 } } }'
 
 async function open(options: Partial<CreateHostOptions> = {}): Promise<Host> {
-  const host = await createHost({ workspace: work(), home: join(folder, 'home'), ...options })
+  const host = await createHost({ workspace: work(), home: join(folder, 'home'), cache: CACHE, ...options })
   hosts.push(host)
   return host
 }

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { createHost, openSqliteStore, type Approval } from '../src/index.ts'
+import { CACHE } from './cache.ts'
 import { inside } from './command-inside.ts'
 import { KEYS, PseudoTerminal } from './terminal/pseudo-terminal.ts'
 
@@ -18,7 +19,7 @@ const writing = (path: string) => ['write', '--args', JSON.stringify({ path, con
 async function approve(workspace: string, ...paths: readonly string[]): Promise<void> {
   mkdirSync(workspace, { recursive: true })
   const store = await openSqliteStore({ file: join(home(), 'bulkhead.db') })
-  const host = await createHost({ workspace, home: home(), store, trust: 'declined', env: {} })
+  const host = await createHost({ workspace, home: home(), cache: CACHE, store, trust: 'declined', env: {} })
   const session = await host.openSession({ approver: { approve: async () => ({ decision: 'project', by: 'Ada\u001b[2J' }) } })
   for (const path of paths) await session.call({ id: 'c', name: 'write', arguments: { path, content: 'x' } })
   await host.close()

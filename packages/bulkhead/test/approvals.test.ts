@@ -5,6 +5,7 @@ import type { ApprovalAnswer, ApprovalRequest } from '@bulkhead/contract'
 import type { JsonObject } from '@bulkhead/kit/json'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { createHost, createProgrammaticInteractor, openSqliteStore, type CreateHostOptions, type Host, type Session } from '../src/index.ts'
+import { CACHE } from './cache.ts'
 import { bulkhead } from './command.ts'
 import { writeExtension } from './extension-folder.ts'
 
@@ -24,7 +25,7 @@ const project = () => join(folder, '.bulkhead')
 
 async function open(options: Partial<CreateHostOptions> = {}): Promise<Host> {
   const store = await openSqliteStore({ file: join(home(), 'bulkhead.db') })
-  const host = await createHost({ workspace: folder, home: home(), store, trust: 'once', env: {}, ...options })
+  const host = await createHost({ workspace: folder, home: home(), cache: CACHE, store, trust: 'once', env: {}, ...options })
   hosts.push(host)
   return host
 }

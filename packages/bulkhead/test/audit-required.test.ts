@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { createHost, openSqliteStore, type CreateHostOptions, type Host } from '../src/index.ts'
+import { CACHE } from './cache.ts'
 import { inside } from './command-inside.ts'
 
 let folder: string
@@ -32,7 +33,7 @@ function jam(): Disposable {
   return { [Symbol.dispose]: () => (database.exec('DROP TRIGGER jammed'), database.close()) }
 }
 const open = async (options: Partial<CreateHostOptions> = {}) => {
-  const host = await createHost({ workspace: folder, home: join(folder, 'home/.bulkhead'), store: await openSqliteStore({ file: file() }), ...options })
+  const host = await createHost({ workspace: folder, home: join(folder, 'home/.bulkhead'), cache: CACHE, store: await openSqliteStore({ file: file() }), ...options })
   hosts.push(host)
   return host
 }

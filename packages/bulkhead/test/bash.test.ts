@@ -5,6 +5,7 @@ import type { ApprovalRequest, Outcome } from '@bulkhead/contract'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { createHost, type Host } from '../src/index.ts'
 import { operatorEnvironment } from '../src/facade/open-place.ts'
+import { CACHE } from './cache.ts'
 
 let folder: string
 let host: Host
@@ -14,6 +15,7 @@ beforeEach(async () => {
   host = await createHost({
     workspace: folder,
     home: join(folder, 'home'),
+    cache: CACHE,
     env: { PATH: '/usr/local/bin:/usr/bin:/bin', HOME: join(folder, 'home'), DOOR_KEY: 'precious' },
     config: { mode: 'allowlist', allowlist: ['bash:ls', 'bash:cat'] },
   })

@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import type { Outcome } from '@bulkhead/contract'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { createHost, type CreateHostOptions, type Session } from '../src/index.ts'
+import { CACHE } from './cache.ts'
 import { writeExtension } from './extension-folder.ts'
 
 let folder: string
@@ -18,7 +19,7 @@ afterEach(async () => {
 })
 
 async function open(options: Partial<CreateHostOptions> = {}) {
-  const host = await createHost({ workspace: folder, home: join(folder, 'home'), trust: 'declined', ...options })
+  const host = await createHost({ workspace: folder, home: join(folder, 'home'), cache: CACHE, trust: 'declined', ...options })
   closing.push(() => host.close())
   return { host, session: await host.openSession({ mode: 'yolo' }) }
 }

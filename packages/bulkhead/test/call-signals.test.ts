@@ -31,7 +31,7 @@ async function start() {
   let stdout = ''
   child.stdout.setEncoding('utf8').on('data', (text: string) => { stdout += text })
   const ended = once(child, 'close')
-  while (!isAlive(mark)) await delay(20)
+  while (!isAlive(mark)) await delay(100)
   return { child, ended, mark, stdout: () => stdout }
 }
 

@@ -8,6 +8,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { LOCKED_TOOLS } from '@bulkhead/contract'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { createHost, type Host, type Session } from '../src/index.ts'
+import { CACHE } from './cache.ts'
 
 let folder: string
 let host: Host
@@ -29,7 +30,7 @@ beforeAll(async () => {
   truncateSync(join(folder, 'ws/sparse'), 256 * 1024 ** 3)
   writeFileSync(join(folder, 'ws/f.txt'), 'before')
   host = await createHost({
-    workspace: join(folder, 'ws'), home: join(folder, 'home'), trust: 'declined', fetchHosts: [place],
+    workspace: join(folder, 'ws'), home: join(folder, 'home'), cache: CACHE, trust: 'declined', fetchHosts: [place],
     config: { search: { providers: [{ type: 'searxng', url: `http://${place}` }] } },
     runAgent: (_, signal) => {
       tasks++

@@ -8,6 +8,7 @@ import { join } from 'node:path'
 import type { Ceiling } from '@bulkhead/contract'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { createHost, type CreateHostOptions, type SessionOptions } from '../src/index.ts'
+import { CACHE } from './cache.ts'
 import { inside } from './command-inside.ts'
 
 let folder: string
@@ -31,7 +32,7 @@ afterEach(async () => {
 /** A host that reaches two servers, with both kinds of ceiling. */
 async function opened(policy: Ceiling | undefined, session: SessionOptions = {}, options: Partial<CreateHostOptions> = {}) {
   const config = { mode: 'yolo' as const, ...options.config, ...(policy && { policy: { ceiling: policy } }) }
-  const host = await createHost({ workspace: folder, home: join(folder, 'home'), trust: 'declined', fetchHosts: ['*', ...places], ...options, config })
+  const host = await createHost({ workspace: folder, home: join(folder, 'home'), cache: CACHE, trust: 'declined', fetchHosts: ['*', ...places], ...options, config })
   closing.push(() => host.close())
   return { host, session: await host.openSession(session) }
 }

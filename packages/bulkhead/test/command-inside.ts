@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import { main } from '../src/cli/main.ts'
+import { CACHE } from './cache.ts'
 import type { Ran } from './command.ts'
 
 /**
@@ -10,7 +11,7 @@ export async function inside(args: readonly string[], cwd: string, more: NodeJS.
   const before = { cwd: process.cwd(), env: { ...process.env } }
   const stdout = new Captured(process.stdout)
   const stderr = new Captured(process.stderr)
-  setEnvironment({ NO_COLOR: '1', HOME: join(cwd, 'home'), ...more })
+  setEnvironment({ NO_COLOR: '1', HOME: join(cwd, 'home'), XDG_CACHE_HOME: CACHE, ...more })
   process.chdir(cwd)
   try {
     const code = await main(args)

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { createHost, type Host, type Session } from '../src/index.ts'
+import { CACHE } from './cache.ts'
 
 const CANARY = 'the canary sings'
 const REFUSALS: ReadonlySet<string> = new Set(['CapabilityDenied', 'NotFound', 'InputInvalid', 'ApprovalKeyInvalid'])
@@ -21,7 +22,7 @@ beforeAll(async () => {
     ['dangling', join(top, 'outside/new.txt')], ['root', '/proc/self/root'], ['fds', '/proc/self/fd'], ['device', '/dev/zero'], ['docs/back', '../../ws_evil'],
   ] as const) symlinkSync(target, join(top, 'ws', name))
   execFileSync('mkfifo', [join(top, 'ws/pipe')])
-  host = await createHost({ workspace: join(top, 'ws'), home: join(top, 'home'), trust: 'declined' })
+  host = await createHost({ workspace: join(top, 'ws'), home: join(top, 'home'), cache: CACHE, trust: 'declined' })
   session = await host.openSession({ mode: 'yolo' })
 })
 afterAll(async () => {

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import type { ConfigFile, Outcome } from '@bulkhead/contract'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createHost, type Host, type Session } from '../src/index.ts'
+import { CACHE } from './cache.ts'
 import { writeExtension } from './extension-folder.ts'
 
 let folder: string
@@ -81,7 +82,7 @@ async function start(extensions: Readonly<Record<string, Hostile>>, config: Conf
     writeExtension(home, { id, tools: [{ name: name('attack'), ...limits }, { name: name('innocent') }] }, text)
   }
   writeFileSync(join(folder, 'canary'), 'untouched')
-  host = await createHost({ workspace: folder, home, config: { sandbox: { spares: { process: 0, thread: 0 } }, ...config } })
+  host = await createHost({ workspace: folder, home, cache: CACHE, config: { sandbox: { spares: { process: 0, thread: 0 } }, ...config } })
   session = await host.openSession({ mode: 'yolo' })
 }
 

@@ -8,6 +8,7 @@ import type { Outcome } from '@bulkhead/contract'
 import type { JsonObject } from '@bulkhead/kit/json'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { createHost, type Host, type Session } from '../src/index.ts'
+import { CACHE } from './cache.ts'
 import { writeExtension } from './extension-folder.ts'
 
 let folder: string
@@ -32,7 +33,7 @@ beforeEach(async () => {
   mkdirSync(join(folder, 'workspace'))
   put('hay.txt', 'the needle\n'.repeat(600))
   host = await createHost({
-    workspace: join(folder, 'workspace'), home: join(folder, 'home'), trust: 'declined', fetchHosts: [place],
+    workspace: join(folder, 'workspace'), home: join(folder, 'home'), cache: CACHE, trust: 'declined', fetchHosts: [place],
     config: { isolation: { global: 'thread' } },
   })
   session = await host.openSession({ mode: 'yolo' })

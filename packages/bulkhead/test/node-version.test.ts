@@ -18,21 +18,22 @@ interface Ran {
 }
 
 const run = (node: string, args: readonly string[], cwd = folder): Ran =>
-  spawnSync(node, args, { cwd, encoding: 'utf8', env: { PATH: process.env['PATH'], HOME: folder } })
+  spawnSync(node, args, { cwd, encoding: 'utf8', env: { PATH: process.env['PATH'], HOME: folder, NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] } })
 
 describe('on a Node version that cannot block the network', () => {
   /** Fakes the version that a program sees. */
   const preload = `data:text/javascript,Object.defineProperty(process, "versions", { value: { ...process.versions, node: "24.9.0" } })`
-  const load = (code: string): Ran => run(process.execPath, ['--no-warnings', '--import', preload, '--input-type=module', '--eval', code])
   const source = (path: string): string => JSON.stringify(join(packages, path))
 
-  it.each([
-    ['the library', `await import(${source('bulkhead/src/index.ts')})`],
-    ['the host', `(await import(${source('host/src/index.ts')})).createHost({})`],
-    ['the sandbox', `(await import(${source('sandbox/src/index.ts')})).createSandbox({ workspace: "/" })`],
-  ])('%s refuses to start, with the reason', (_, code) => {
-    const { status, stderr } = load(code)
+  it('the sandbox, the host and the library refuse to start, with the reason', () => {
+    const { status, stdout, stderr } = run(process.execPath, ['--no-warnings', '--import', preload, '--input-type=module', '--eval', `
+      const refusal = async (start) => { try { await start(); return 'started' } catch (error) { return error.message } }
+      console.log(await refusal(async () => (await import(${source('sandbox/src/index.ts')})).createSandbox({ workspace: '/' })))
+      console.log(await refusal(async () => (await import(${source('host/src/index.ts')})).createHost({})))
+      await import(${source('bulkhead/src/index.ts')})
+    `])
     expect([status, FAULT.exec(stderr)?.[1]]).toEqual([1, '24'])
+    expect(stdout.trimEnd().split('\n').map((line) => FAULT.exec(line)?.[1])).toEqual(['24', '24'])
   })
 })
 

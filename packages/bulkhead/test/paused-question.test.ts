@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { createHost, openSqliteStore } from '../src/index.ts'
+import { CACHE } from './cache.ts'
 
 let folder: string
 beforeEach(() => { folder = mkdtempSync(join(tmpdir(), 'bulkhead-paused-')) })
@@ -10,7 +11,7 @@ afterEach(() => rmSync(folder, { recursive: true }))
 
 async function openedSession() {
   const store = await openSqliteStore({ file: join(folder, 'host.db') })
-  const host = await createHost({ workspace: folder, home: join(folder, 'home'), store })
+  const host = await createHost({ workspace: folder, home: join(folder, 'home'), cache: CACHE, store })
   return { host, session: await host.openSession({ pause: true }) }
 }
 

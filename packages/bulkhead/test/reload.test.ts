@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { createHost, type CreateHostOptions, type Host } from '../src/index.ts'
+import { CACHE } from './cache.ts'
 import { writeExtension } from './extension-folder.ts'
 
 let folder: string
@@ -18,7 +19,7 @@ const code = (text: string) => `export default { tools: { say: { execute: () => 
 const write = (workspace: string, text: string, source = code(text)) =>
   writeExtension(join(workspace, '.bulkhead'), { id: 'speaker', version: '1.0.0', tools: [CALLS] }, source)
 const open = async (workspace: string, watch?: NonNullable<CreateHostOptions['watch']>) =>
-  createHost({ workspace, home: join(folder, 'home'), trust: 'once', ...(watch ? { watch } : {}) })
+  createHost({ workspace, home: join(folder, 'home'), cache: CACHE, trust: 'once', ...(watch ? { watch } : {}) })
 const callSay = async (from: Host) => {
   const session = await from.openSession({ mode: 'yolo' })
   const outcome = await session.call({ id: 'c', name: 'say', arguments: {} })

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import type { ConfigFile } from '@bulkhead/contract'
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
 import { createHost } from '../src/index.ts'
+import { CACHE } from './cache.ts'
 import { writeExtension } from './extension-folder.ts'
 
 let folder: string
@@ -14,7 +15,7 @@ afterEach(() => rmSync(folder, { recursive: true }))
 const WHO = `const who = Math.random()
 export default { tools: { who: { execute: () => who } } }`
 
-const host = async (config: ConfigFile) => createHost({ workspace: folder, home: join(folder, 'home'), config })
+const host = async (config: ConfigFile) => createHost({ workspace: folder, home: join(folder, 'home'), cache: CACHE, config })
 
 it('distributes the calls of an extension over the configured number of compartments', async () => {
   writeExtension(join(folder, 'home'), { id: 'who', tools: [{ name: 'who' }] }, WHO)

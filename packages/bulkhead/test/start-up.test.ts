@@ -45,18 +45,25 @@ it('the help of a command does not load its implementation', async () => {
 })
 
 /** Slow to load, and not needed to list tools. */
-const HEAVY = ['sandbox', 'undici', 'comlink', 'piscina', '@clack/prompts', '@opentelemetry/api', '@modelcontextprotocol/server', '@sigstore/verify', '@sigstore/tuf', 'rolldown']
+const MCP_CLIENT = '@modelcontextprotocol/client'
+const HEAVY = ['sandbox', 'undici', 'comlink', 'piscina', '@clack/prompts', '@opentelemetry/api', '@modelcontextprotocol/server', MCP_CLIENT, '@sigstore/verify', '@sigstore/tuf', 'rolldown']
 
 it('the help of mcp does not load the MCP server', async () => {
   expect((await loadsOf(['mcp', '--help'])).filter((name) => [...HEAVY, 'bridges', 'host'].includes(name))).toEqual([])
 })
 
-it('a list of tools loads no sandbox, network, prompts or signatures, and the second one no schema compilers', async () => {
+it('a list of tools loads no sandbox, network, prompts or signatures, the second one no schema compilers, and --connect the MCP client', async () => {
   mkdirSync(join(folder, 'home/.bulkhead'), { recursive: true })
+  const config = join(folder, 'home/.bulkhead/config.json')
+  const servers = JSON.stringify({ mcp: { gone: { type: 'local', command: ['/does/not/exist'] } } })
+  writeFileSync(config, servers)
   const loads = await loadsOf(['tools'])
   expect(loads).toEqual(expect.arrayContaining(['contract', 'host', 'loader', 'tools-bundled', 'zod', 'ajv', 're2js']))
   expect(loads.filter((name) => HEAVY.includes(name))).toEqual([])
+  rmSync(config)
   expect((await loadsOf(['tools'])).filter((name) => [...HEAVY, 'ajv', 're2js'].includes(name))).toEqual([])
+  writeFileSync(config, servers)
+  expect(await loadsOf(['tools', '--connect'])).toContain(MCP_CLIENT)
 })
 
 it.runIf(thoroughly(false, true))('the same holds without a home folder, and none is created', async () => {
@@ -72,18 +79,10 @@ it('audit verify loads no host and no validators', async () => {
   expect(loads.filter((name) => [...HEAVY, 'host', 'loader', 'tools-bundled', 'ajv', 're2js', 'zod'].includes(name))).toEqual([])
 })
 
-it('the MCP client is loaded only to connect', async () => {
-  mkdirSync(join(folder, 'home/.bulkhead'), { recursive: true })
-  const mcp = { gone: { type: 'local', command: ['/does/not/exist'] } }
-  writeFileSync(join(folder, 'home/.bulkhead/config.json'), JSON.stringify({ mcp }))
-  expect(await loadsOf(['tools'])).not.toContain('@modelcontextprotocol/client')
-  expect(await loadsOf(['tools', '--connect'])).toContain('@modelcontextprotocol/client')
-})
-
 it('importing the library loads no host implementation and no validators', async () => {
   const file = join(folder, 'loads')
   const script = `const { createHost } = await import(${JSON.stringify(`${source}index.ts`)}); if (typeof createHost !== 'function') process.exit(1)`
-  await promisify(execFile)(process.execPath, ['--input-type=module', '-e', script], { env: { NODE_OPTIONS: `--import=${noting}`, LOADS_FILE: file } })
+  await promisify(execFile)(process.execPath, ['--input-type=module', '-e', script], { env: { NODE_OPTIONS: `--import=${noting}`, LOADS_FILE: file, NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] } })
   const loads = new Set(readFileSync(file, 'utf8').split('\n').filter((url) => url !== '' && !url.startsWith(source)).map(packageOf))
   expect([...loads].toSorted()).toEqual(['contract', 'host', 'kit'])
 })

@@ -6,6 +6,7 @@ import { BasicTracerProvider, InMemorySpanExporter, SimpleSpanProcessor } from '
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { createHost } from '../src/index.ts'
 import { traceWherePresent } from '../src/facade/create-host.ts'
+import { CACHE } from './cache.ts'
 import { writeExtension } from './extension-folder.ts'
 
 const exporter = new InMemorySpanExporter()
@@ -21,7 +22,7 @@ afterEach(() => {
 
 it('a program with OpenTelemetry gets a span for each call', async () => {
   writeFileSync(join(folder, 'a.txt'), 'text')
-  const host = await createHost({ workspace: folder, home: join(folder, 'home') })
+  const host = await createHost({ workspace: folder, home: join(folder, 'home'), cache: CACHE })
   const session = await host.openSession()
   await session.call({ id: 'c1', name: 'read', arguments: { path: 'a.txt' } })
   await session.call({ id: 'c2', name: 'read', arguments: { path: 'none.txt' } })
@@ -37,7 +38,7 @@ it('a call made by a tool is a child span', async () => {
   const requires = { capabilities: ['tools.call' as const] }
   writeExtension(home, { id: 'asker', tools: [{ name: 'asks', requires }] }, 'export default { tools: { asks: { execute: (_, { tools }) => tools.call("answers", {}) } } }')
   writeExtension(home, { id: 'answerer', tools: [{ name: 'answers' }] }, 'export default { tools: { answers: { execute: () => 42 } } }')
-  const host = await createHost({ workspace: folder, home })
+  const host = await createHost({ workspace: folder, home, cache: CACHE })
   const session = await host.openSession({ mode: 'yolo' })
   exporter.reset()
   for (const id of ['c1', 'c2']) expect(await session.call({ id, name: 'asks', arguments: {} })).toMatchObject({ data: 42 })

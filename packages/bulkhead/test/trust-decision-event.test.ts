@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import type { EventOf, Interactor } from '@bulkhead/contract'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { createHost, openSqliteStore, type CreateHostOptions, type Host } from '../src/index.ts'
+import { CACHE } from './cache.ts'
 import { writeExtension } from './extension-folder.ts'
 
 let folder: string
@@ -19,7 +20,7 @@ afterEach(async () => {
 
 const answering = (value: string): Interactor => ({ interact: async () => ({ status: 'accepted', value }) })
 const open = async (options: Partial<CreateHostOptions> = {}) => {
-  host = await createHost({ workspace: folder, home: join(folder, 'home'), store: await openSqliteStore({ file: join(folder, 'audit.db') }), ...options })
+  host = await createHost({ workspace: folder, home: join(folder, 'home'), cache: CACHE, store: await openSqliteStore({ file: join(folder, 'audit.db') }), ...options })
   return host
 }
 /** The audit records, after the host has closed. */

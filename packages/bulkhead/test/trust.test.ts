@@ -6,6 +6,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { trust } from '../src/cli/trust.ts'
 import { UsageError } from '../src/cli/command.ts'
 import { createHeadlessInteractor, createHost, createProgrammaticInteractor } from '../src/index.ts'
+import { CACHE } from './cache.ts'
 import { inside } from './command-inside.ts'
 import { writeExtension } from './extension-folder.ts'
 
@@ -19,7 +20,7 @@ afterEach(() => rmSync(folder, { recursive: true }))
 const home = () => join(folder, 'home/.bulkhead')
 /** Whether a new host offers the tool of the project, without a user to ask. */
 const offers = async (): Promise<boolean> => {
-  const host = await createHost({ workspace: folder, home: home() })
+  const host = await createHost({ workspace: folder, home: home(), cache: CACHE })
   try {
     return host.tools().some(({ name }) => name === 'greet')
   } finally {
@@ -68,7 +69,7 @@ describe('a user who is asked', () => {
   const start = async (value: InteractionResponse): Promise<readonly [number, boolean]> => {
     let asked = 0
     const interactor: Interactor = { interact: async () => (asked++, value) }
-    const host = await createHost({ workspace: folder, home: home(), interactor })
+    const host = await createHost({ workspace: folder, home: home(), cache: CACHE, interactor })
     try {
       return [asked, host.tools().some(({ name }) => name === 'greet')]
     } finally {
@@ -103,7 +104,7 @@ describe('a user who is asked', () => {
     ['fails', { interact: () => { throw new Error('no window') } }],
     ['answers nothing', { interact: async () => undefined as never }],
   ])('and %s trusts nothing, and the host starts', async (_, interactor) => {
-    const host = await createHost({ workspace: folder, home: home(), interactor })
+    const host = await createHost({ workspace: folder, home: home(), cache: CACHE, interactor })
     expect(host.diagnostics).toMatchObject([{ code: 'ProjectTrustRequired' }])
     await host.close()
   })
@@ -111,7 +112,7 @@ describe('a user who is asked', () => {
   it('no longer has to answer when the host closes', async () => {
     await inside(['trust', '--yes'], folder)
     const interactor = createProgrammaticInteractor()
-    const host = await createHost({ workspace: folder, home: home(), interactor })
+    const host = await createHost({ workspace: folder, home: home(), cache: CACHE, interactor })
     const asked = Promise.withResolvers<void>()
     interactor.onQuestion(() => asked.resolve())
     writeFileSync(join(folder, '.bulkhead/config.json'), '{"mode":"yolo"}')
@@ -126,7 +127,7 @@ describe('a user who is asked', () => {
     const interactor = createProgrammaticInteractor()
     const both = Promise.withResolvers<void>()
     interactor.onQuestion(() => { if (interactor.pending.length === 2) both.resolve() })
-    const opening = [1, 2].map(() => createHost({ workspace: folder, home: home(), interactor }))
+    const opening = [1, 2].map(() => createHost({ workspace: folder, home: home(), cache: CACHE, interactor }))
     await both.promise
     for (const { correlationId } of interactor.pending) interactor.answer(correlationId, { status: 'accepted', value: 'once' })
     for (const host of await Promise.all(opening)) await host.close()

@@ -5,7 +5,7 @@ import { expect, it } from 'vitest'
 import { thoroughly } from '../../../../scripts/thoroughly.ts'
 import { crashRounds } from './crash-rounds.ts'
 
-const ROUNDS = thoroughly(2, 20)
+const ROUNDS = thoroughly(1, 20)
 
 it('state, open calls and paused questions stay consistent after a host is killed', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'bulkhead-crash-'))

@@ -6,10 +6,12 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { openSqliteStore } from '../../src/index.ts'
+import { thoroughly } from '../../../../scripts/thoroughly.ts'
+import { createHost, openSqliteStore } from '../../src/index.ts'
 
 const HOST = fileURLToPath(new URL('./fixtures/reporting-host.ts', import.meta.url))
 const CALLS = ['a', 'b', 'c']
+const HOSTS = thoroughly(2, 3)
 
 let folder: string
 beforeEach(() => { folder = mkdtempSync(join(tmpdir(), 'bulkhead-teller-')) })
@@ -37,10 +39,10 @@ async function startHost() {
 
 it('of several hosts that start after a crash, one reports interrupted calls, and the audit has them once', async () => {
   await leaveCalls()
-  const hosts = await Promise.all([startHost(), startHost(), startHost()])
+  const hosts = await Promise.all(Array.from({ length: HOSTS }, startHost))
   for (const { begin } of hosts) begin()
   const outputs = await Promise.all(hosts.map((host) => host.output))
-  expect(outputs.toSorted()).toEqual(['', '', CALLS.map((id) => `reported ${id}\n`).join('')])
+  expect(outputs.toSorted()).toEqual([...Array<string>(HOSTS - 1).fill(''), CALLS.map((id) => `reported ${id}\n`).join('')])
   const store = await openStore()
   const audit = (await store.records()).map(({ record }) => record as { readonly callId?: string; readonly errorCode?: string })
   expect(audit.filter(({ errorCode }) => errorCode === 'CallInterrupted').map(({ callId }) => callId)).toEqual(CALLS)
@@ -50,9 +52,9 @@ it('of several hosts that start after a crash, one reports interrupted calls, an
 
 it('a call whose end was recorded before its host was killed is not reported again', async () => {
   await leaveCalls('b')
-  const { begin, output } = await startHost()
-  begin()
-  expect(await output).toBe('reported a\nreported c\n')
+  const host = await createHost({ workspace: folder, home: join(folder, 'home'), store: await openStore() })
+  expect((await host.interruptedCalls()).map(({ outcome }) => outcome.metadata.call_id)).toEqual(['a', 'c'])
+  await host.close()
   const store = await openStore()
   const audit = (await store.records()).map(({ record }) => record as { readonly type: string; readonly callId?: string })
   const ends = audit.filter(({ type }) => /^ToolInvocation(?:Succeeded|Failed|Cancelled)$/.test(type))

@@ -24,7 +24,7 @@ afterEach(async () => {
 })
 
 const SERVER = join(import.meta.dirname, '../../../bridges/test/mcp/connecting/fixtures/sdk-server.ts')
-const ship = () => ({ type: 'local' as const, command: [process.execPath, SERVER, join(folder, 'notes')] })
+const ship = () => ({ type: 'local' as const, command: [process.execPath, SERVER, join(folder, 'notes')], env: ['NODE_COMPILE_CACHE'] })
 const configure = (config: ConfigFile, root = home) => {
   mkdirSync(root, { recursive: true })
   writeFileSync(join(root, 'config.json'), JSON.stringify(config))
@@ -41,6 +41,7 @@ async function open(options: Partial<CreateHostOptions> = {}): Promise<Host> {
   hosts.push(host)
   return host
 }
+const environment = () => ({ PATH: process.env['PATH'], NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] })
 const names = (host: Host) => host.tools().map(({ name }) => name).filter((name) => name.startsWith('ship_'))
 
 const isAlive = (pid: number): boolean => {
@@ -63,13 +64,16 @@ function person(decision: 'once' | 'session' | 'reject') {
   return { interactor, shown, approvals: () => shown.filter(({ request }) => request.kind === 'Approve').length }
 }
 
-it('starts a server with the first session, offers its tools, and asks before each call', async () => {
+it('starts a server with the first session, offers its tools, asks before each call, and reports a damaged trust record once', async () => {
   configure({ mcp: { ship: ship() } })
+  writeFileSync(join(home, 'trust.jsonl'), 'no line of it\n', { mode: 0o600 })
   const host = await open()
-  expect([names(host), notes()]).toEqual([[], []])
+  const reported = () => host.diagnostics.map(({ code }) => code)
+  expect([names(host), notes(), reported()]).toEqual([[], [], ['TrustEntryInvalid']])
   const { interactor, shown, approvals } = person('session')
   const session = await host.openSession({ interactor })
   expect(names(host)).toContain('ship_echo')
+  expect(reported()).toEqual(['TrustEntryInvalid'])
   expect(host.tool('ship_echo')).toMatchObject({
     executor: 'remote', gated: true, layer: 'global', extension: 'mcp-ship', integrity: 'unpinned', server: { name: 'ship' },
   })
@@ -100,34 +104,11 @@ it('prompts and listings mark local servers as not confined, but not remote ones
   expect((await inside(['tools', '--powers', '--home', home], folder)).stdout).toMatch(/^not confined: .*ship_echo/m)
 })
 
-it('a damaged trust record is reported before and after a server connects', async () => {
-  configure({ mcp: { ship: ship() } })
-  writeFileSync(join(home, 'trust.jsonl'), 'no line of it\n', { mode: 0o600 })
-  const host = await open()
-  const faults = () => host.diagnostics.map(({ code }) => code)
-  expect(faults()).toEqual(['TrustEntryInvalid'])
-  await host.openSession()
-  expect(names(host)).toContain('ship_echo')
-  expect(faults()).toEqual(['TrustEntryInvalid'])
-})
-
-it('a tool with unknown schema formats is offered', async () => {
-  const inputSchema = { type: 'object', properties: { what: { type: 'string', format: 'regex' }, count: { type: 'integer', format: 'int32' } } }
-  writeFileSync(join(folder, 'script.json'), JSON.stringify({ tools: [{ name: 'find', inputSchema }] }))
-  const server = join(import.meta.dirname, '../../../bridges/test/mcp/connecting/fixtures/raw-server.ts')
-  configure({ mcp: { ship: { type: 'local', command: [process.execPath, server, join(folder, 'script.json')] } } })
-  const host = await open()
-  const session = await host.openSession({ mode: 'yolo' })
-  expect(host.diagnostics.filter(({ extensionId }) => extensionId === 'mcp-ship')).toEqual([])
-  const call = (args: JsonObject) => session.call({ id: 'a', name: 'ship_find', arguments: args })
-  expect(await call({ what: '(' })).toMatchObject({ error_text: expect.stringContaining('it went wrong') })
-  expect(await call({ count: 2 ** 40 })).toMatchObject({ error_text: expect.stringContaining('it went wrong') })
-  expect(await call({ count: 'many' })).toMatchObject({ error: { code: 'InputInvalid' } })
-})
-
-it('an unusable tool is reported and omitted alone, and a pattern with lookaround is accepted', async () => {
+it('an unusable tool is reported and omitted alone; unknown formats and a pattern with lookaround are accepted', async () => {
   const properties = { mail: { type: 'string', pattern: '^(?!\\.)[^@]+@[^@]+$', maxLength: 20 } }
+  const formats = { what: { type: 'string', format: 'regex' }, count: { type: 'integer', format: 'int32' } }
   const tools = [
+    { name: 'find', inputSchema: { type: 'object', properties: formats } },
     { name: 'send', inputSchema: { type: 'object', properties } }, { name: 'loop', inputSchema: { type: 'object', allOf: [{ $ref: '#' }] } },
     { name: 'odd', inputSchema: { type: 'object', properties: { a: { type: 'text' } } } }, { name: 'slow', inputSchema: { type: 'object' }, execution: { taskSupport: 'required' } },
     { name: 'both', inputSchema: { type: 'object', properties: { ab: { type: 'string' } }, patternProperties: { '^a': { type: 'string' } } } },
@@ -137,13 +118,17 @@ it('an unusable tool is reported and omitted alone, and a pattern with lookaroun
   configure({ mcp: { ship: { type: 'local', command: [process.execPath, server, join(folder, 'script.json')] } } })
   const host = await open()
   const session = await host.openSession({ mode: 'yolo' })
-  expect(session.tools().map(({ name }) => name).filter((name) => name.startsWith('ship_'))).toEqual(['ship_both', 'ship_send'])
+  expect(session.tools().map(({ name }) => name).filter((name) => name.startsWith('ship_'))).toEqual(['ship_both', 'ship_find', 'ship_send'])
   const faults = host.diagnostics.filter(({ extensionId }) => extensionId === 'mcp-ship').map(({ path, message }) => `${path} ${message}`)
   for (const name of ['ship_loop', 'ship_odd', '"slow"']) expect(faults.filter((line) => line.includes(name)), name).toHaveLength(1)
+  expect(faults.filter((line) => line.includes('ship_find'))).toEqual([])
   expect(host.tool('ship_send')!.inputSchema['properties']).toEqual(properties)
-  const call = (args: JsonObject) => session.call({ id: 'a', name: 'ship_send', arguments: args })
-  expect(await call({ mail: '.x' })).toMatchObject({ error_text: expect.stringContaining('it went wrong') })
-  expect(await call({ mail: 'x'.repeat(21) })).toMatchObject({ error: { code: 'InputInvalid' } })
+  const call = (name: string, args: JsonObject) => session.call({ id: 'a', name, arguments: args })
+  for (const [name, args] of [['ship_send', { mail: '.x' }], ['ship_find', { what: '(' }], ['ship_find', { count: 2 ** 40 }]] as const) {
+    expect(await call(name, args)).toMatchObject({ error_text: expect.stringContaining('it went wrong') })
+  }
+  expect(await call('ship_send', { mail: 'x'.repeat(21) })).toMatchObject({ error: { code: 'InputInvalid' } })
+  expect(await call('ship_find', { count: 'many' })).toMatchObject({ error: { code: 'InputInvalid' } })
 })
 
 it('asks again during a session when a server changes the description of its tool', async () => {
@@ -194,7 +179,7 @@ it('applies deadlines, rules by origin, and the refusal without a user', async (
   expect(await call('ship_variables')).toMatchObject({ error: { code: 'ApprovalDenied' } })
 })
 
-it('fails calls of a crashed server, and reconnects after the backoff', async () => {
+it('fails calls of a crashed server, reconnects after the backoff, and is gone once the configuration disables it', async () => {
   configure({ mcp: { ship: ship() } })
   const host = await open()
   const session = await host.openSession({ mode: 'yolo' })
@@ -204,6 +189,11 @@ it('fails calls of a crashed server, and reconnects after the backoff', async ()
   expect(names(host)).toContain('ship_echo')
   expect(host.mcp.servers()).toMatchObject([{ name: 'ship', state: 'unavailable', tools: 11 }])
   await vi.waitUntil(async () => (await call('ship_echo', { text: 'back' })).type === 'output', { timeout: 60_000, interval: 200 })
+  configure({ mcp: { ship: { ...ship(), enabled: false } } })
+  await host.reload()
+  expect([names(host), host.mcp.servers()]).toMatchObject([[], [{ state: 'disabled' }]])
+  const pids = notes().map((line) => Number(/started (\d+)/.exec(line)![1]))
+  await vi.waitUntil(() => !pids.some(isAlive), { timeout: 60_000 })
 })
 
 it('ignores servers of an untrusted project, and connects on demand after trust', async () => {
@@ -220,18 +210,6 @@ it('ignores servers of an untrusted project, and connects on demand after trust'
   expect(trusted.tool('ship_echo')).toMatchObject({ layer: 'project' })
 })
 
-it('ends a server that the configuration disables, and removes its tools', async () => {
-  configure({ mcp: { ship: ship() } })
-  const host = await open()
-  await host.mcp.connect()
-  expect(names(host)).toHaveLength(11)
-  configure({ mcp: { ship: { ...ship(), enabled: false } } })
-  await host.reload()
-  expect([names(host), host.mcp.servers()]).toMatchObject([[], [{ state: 'disabled' }]])
-  const [pid] = notes().map((line) => Number(/started (\d+)/.exec(line)![1]))
-  await vi.waitUntil(() => !isAlive(pid!), { timeout: 60_000 })
-})
-
 it('is not used if it exceeds the ceiling', async () => {
   configure({ mcp: { ship: ship() }, policy: { ceiling: { fs: { read: ['{workspace}/**'] } } } })
   const host = await open()
@@ -242,7 +220,7 @@ it('is not used if it exceeds the ceiling', async () => {
 
 it('a list of tools starts no server without --connect, and remembers the tools', async () => {
   configure({ mcp: { ship: ship(), off: { ...ship(), enabled: false } } })
-  const run = (...args: string[]) => inside(args, folder, { PATH: process.env['PATH'] })
+  const run = (...args: string[]) => inside(args, folder, environment())
   const before = await run('tools')
   expect(before.code).toBe(0)
   expect(before.stdout).not.toContain('ship_echo')
@@ -264,7 +242,7 @@ it('a list of tools starts no server without --connect, and remembers the tools'
 
 it('calls a tool of a server that was never listed', async () => {
   configure({ mcp: { ship: ship(), other: ship() } })
-  const called = await inside(['call', 'mcp:ship.echo', '--args', '{"text":"ahoy"}', '--mode', 'yolo'], folder, { PATH: process.env['PATH'] })
+  const called = await inside(['call', 'mcp:ship.echo', '--args', '{"text":"ahoy"}', '--mode', 'yolo'], folder, environment())
   expect([called.code, called.stdout]).toEqual([0, 'ahoy\n'])
   expect(notes()).toHaveLength(1)
 })

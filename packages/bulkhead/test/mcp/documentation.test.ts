@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { clientOf } from './served-world.ts'
+import { clientOf, OneProcess } from './served-world.ts'
 
 const ROOT = join(import.meta.dirname, '../../../..')
 const inPage = readFileSync(join(ROOT, 'docs/guides/mcp.md'), 'utf8')
@@ -13,9 +13,10 @@ const AROUND = `
 import { createHost } from 'bulkhead'
 const host = await createHost({ workspace: process.cwd() })
 `
+/** The first one is started as a client starts it: with a process that finds the era, and one that serves. */
 const PROGRAMS = [
-  ['docs/guides/mcp.md', /^```ts server\.ts\n([\s\S]*?)^```/m.exec(inPage)![1]!],
-  ['the README of the bridges', `${AROUND}${/^```ts\n(import type \{ Interactor[\s\S]*?)^```/m.exec(inReadme)![1]!}\nawait host.close()`],
+  ['docs/guides/mcp.md', StdioClientTransport, /^```ts server\.ts\n([\s\S]*?)^```/m.exec(inPage)![1]!],
+  ['the README of the bridges', OneProcess, `${AROUND}${/^```ts\n(import type \{ Interactor[\s\S]*?)^```/m.exec(inReadme)![1]!}\nawait host.close()`],
 ] as const
 
 let folder: string
@@ -29,11 +30,11 @@ beforeEach(() => {
 })
 afterEach(() => rmSync(folder, { recursive: true }))
 
-it.each(PROGRAMS)('the program of %s serves a client, and ends with its connection', async (_, program) => {
+it.each(PROGRAMS)('the program of %s serves a client, and ends with its connection', async (_, Transport, program) => {
   writeFileSync(join(folder, 'server.ts'), program)
   const client = clientOf('modern')
   const env = { HOME: folder, NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] ?? '' }
-  const transport = new StdioClientTransport({ command: process.execPath, args: ['server.ts'], cwd: folder, env })
+  const transport = new Transport({ command: process.execPath, args: ['server.ts'], cwd: folder, env })
   await client.connect(transport)
   expect(client.getServerVersion()?.name).toBe('my-agent')
   expect(await client.callTool({ name: 'read', arguments: { path: 'notes.md' } })).toMatchObject({ structuredContent: { content: 'hello\n' } })

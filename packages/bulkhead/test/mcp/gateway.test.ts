@@ -10,7 +10,7 @@ describe.each(ERAS)('between a client of the %s era and a server', (era) => {
   let asked: string[]
   beforeEach(async () => {
     asked = []
-    world = await servedWorld({ config: { mcp: { ship: { type: 'local', command: [process.execPath, SERVER] } } } })
+    world = await servedWorld({ config: { mcp: { ship: { type: 'local', command: [process.execPath, SERVER], env: ['NODE_COMPILE_CACHE'] } } } })
   })
   afterEach(() => world.end())
 
@@ -20,7 +20,7 @@ describe.each(ERAS)('between a client of the %s era and a server', (era) => {
     return { action: 'accept', content: { answer: (properties['answer'] as { readonly type: string }).type === 'boolean' ? true : 'Oslo' } }
   }
 
-  it('a tool is found among many, listed with open-world hints, and runs after the user of the client agrees', async () => {
+  it('a tool is found among many and runs after the user agrees; questions of the server go to that user, and its progress is forwarded', async () => {
     const changed = Promise.withResolvers<readonly Tool[]>()
     const client = await world.connect(era, person, {
       listChanged: { tools: { onChanged: (error, tools) => error ? changed.reject(error) : changed.resolve(tools ?? []) } },
@@ -30,11 +30,7 @@ describe.each(ERAS)('between a client of the %s era and a server', (era) => {
     expect((await changed.promise).find(({ name }) => name === 'ship_echo'))
       .toMatchObject({ annotations: { readOnlyHint: false, openWorldHint: true }, inputSchema: { required: ['text'] } })
     expect(await client.callTool({ name: 'ship_echo', arguments: { text: 'hello' } })).toMatchObject({ content: [{ text: 'hello' }] })
-    expect(asked).toEqual([expect.stringMatching(/^Allow `ship_echo` to run\?\nfrom: MCP server ship /)])
-  })
-
-  it('questions of the server go to that user, and its progress is forwarded', async () => {
-    const client = await world.connect(era, person)
+    expect(asked.splice(0)).toEqual([expect.stringMatching(/^Allow `ship_echo` to run\?\nfrom: MCP server ship /)])
     expect(await client.callTool({ name: 'ship_ask' })).toMatchObject({ content: [{ text: '{"action":"accept","content":{"port":"Oslo","sure":true}}' }] })
     expect(asked).toHaveLength(3)
     expect(asked[1]).toMatch(/\n\| The MCP server "ship" asks: Which port\?\n\| port/)

@@ -3,13 +3,12 @@ import { once } from 'node:events'
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import type { Client } from '@modelcontextprotocol/client'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { thoroughly } from '../../../../scripts/thoroughly.ts'
 import { inside } from '../command-inside.ts'
 import { writeExtension } from '../extension-folder.ts'
-import { clientOf, ERAS, type Era, type Person } from './served-world.ts'
+import { clientOf, ERAS, OneProcess, type Era, type Person } from './served-world.ts'
 
 const BIN = join(import.meta.dirname, '../../src/bin.ts')
 let folder: string
@@ -30,12 +29,11 @@ afterEach(async () => {
 const environment = () => ({ NO_COLOR: '1', HOME: folder, NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] ?? '' })
 const argumentsOf = (more: readonly string[]) => [BIN, 'mcp', '--workspace', join(folder, 'work'), '--home', join(folder, 'home'), ...more]
 
-async function connect(era: Era, person?: Person, more: readonly string[] = [], options = {}): Promise<{ client: Client; transport: StdioClientTransport }> {
-  const transport = new StdioClientTransport({ command: process.execPath, args: argumentsOf(more), env: environment(), stderr: 'pipe' })
+async function connect(era: Era, person?: Person, more: readonly string[] = [], options = {}): Promise<Client> {
   const client = clientOf(era, person, options)
   ending.push(() => client.close())
-  await client.connect(transport)
-  return { client, transport }
+  await client.connect(new OneProcess({ command: process.execPath, args: argumentsOf(more), env: environment(), stderr: 'ignore' }))
+  return client
 }
 
 /** Starts the command without an MCP client. */
@@ -79,7 +77,7 @@ function descendants(pid: number): readonly number[] {
 describe.each(thoroughly<readonly Era[]>(['modern'], ERAS))('a client of the %s era that starts the command', (era) => {
   it('lists and calls tools, and its user is asked', async () => {
     const asked: string[] = []
-    const { client } = await connect(era, ({ message }) => {
+    const client = await connect(era, ({ message }) => {
       asked.push(message)
       return { action: 'accept', content: { decision: 'project' } }
     })
@@ -100,17 +98,22 @@ describe.each(thoroughly<readonly Era[]>(['modern'], ERAS))('a client of the %s 
 })
 
 describe('the command', () => {
-  const TRUSTS = thoroughly([['--trust-project']], [[], ['--trust-project']])
-  it.each(TRUSTS)('offers tools that are installed later, and uses no project layer that appears or changes (%s)', async (...more) => {
+  const tool = (root: string, ...names: readonly string[]) => writeExtension(root, { id: names[0]!.replace('_', '-'), tools: names.map((name) => ({ name })) },
+    `export default { tools: { ${names.map((name) => `${name}: { execute: () => 1 }`).join(', ')} } }`)
+  const MANY = Array.from({ length: 10 }, (_, index) => `many_${index}`)
+
+  const OPTIONS = thoroughly([['--trust-project', '--all']], [[], ['--trust-project'], ['--trust-project', '--all']])
+  it.each(OPTIONS)('offers tools that are installed later, uses no project layer that appears or changes, and lists all with --all (%s %s)', async (...more) => {
     const layer = join(folder, 'work/.bulkhead')
-    const tool = (root: string, name: string) =>
-      writeExtension(root, { id: name, tools: [{ name }] }, `export default { tools: { ${name}: { execute: () => 1 } } }`)
+    const all = more.includes('--all') ? MANY : []
+    if (all.length > 0) tool(join(folder, 'home'), ...all)
     if (more.length > 0) tool(layer, 'good')
     let seen: readonly string[] = []
-    const { client } = await connect('modern', undefined, more, {
+    const client = await connect('modern', undefined, more, {
       listChanged: { tools: { onChanged: (_: Error | null, tools: { name: string }[] | null) => { seen = tools!.map(({ name }) => name) } } },
     })
-    expect((await client.listTools()).tools.some(({ name }) => name === 'good')).toBe(more.length > 0)
+    const listed = (await client.listTools()).tools.map(({ name }) => name)
+    expect(listed.filter((name) => [...MANY, 'good'].includes(name)).toSorted()).toEqual([...more.length > 0 ? ['good'] : [], ...all])
     tool(layer, 'evil')
     const command = [process.execPath, '-e', `require('fs').writeFileSync(${JSON.stringify(join(folder, 'ran'))}, '')`]
     writeFileSync(join(layer, 'config.json'), JSON.stringify({ mode: 'yolo', mcp: { evil: { type: 'local', command } } }))
@@ -122,67 +125,51 @@ describe('the command', () => {
     expect(existsSync(join(folder, 'ran'))).toBe(false)
   })
 
-  it('offers the named tools in the given mode', async () => {
-    const { client, transport } = await connect('legacy', undefined, ['--tools', 'read, write,reed', '--mode', 'yolo'])
-    expect(String(await once(transport.stderr!, 'data'))).toBe('mcp: there is no tool "reed" yet; it is offered once it is available\n')
-    expect((await client.listTools()).tools.map(({ name }) => name)).toEqual(['read', 'write'])
-    await client.callTool({ name: 'write', arguments: { path: 'out.txt', content: 'x' } })
+  it.runIf(thoroughly(false, true))('lists more than twenty tools only with --all', async () => {
+    tool(join(folder, 'home'), ...MANY)
+    const { tools } = await (await connect('modern')).listTools()
+    expect(tools.filter(({ name }) => MANY.includes(name))).toEqual([])
+  })
+
+  it.each(thoroughly<readonly NodeJS.Signals[]>(['SIGTERM'], ['SIGINT', 'SIGTERM', 'SIGHUP']))('offers the named tools in the given mode, and closes on %s', async (signal) => {
+    const { child, written, ended } = start(['--tools', 'read, write,reed', '--mode', 'yolo'])
+    const answers = [1, 2, 3].map((id) => lineOf(child, new RegExp(`"id":${id}\\b`)))
+    const call = (id: number, name: string, args: object) => ({ id, method: 'tools/call', params: { name, arguments: args } })
+    send(child, HELLO, { method: 'notifications/initialized' }, { id: 1, method: 'tools/list' },
+      call(2, 'write', { path: 'out.txt', content: 'x' }), call(3, 'glob', { pattern: '*' }))
+    const [list, , unknown] = (await Promise.all(answers)).map((line) => JSON.parse(line) as object)
+    expect(list).toMatchObject({ result: { tools: [{ name: 'read' }, { name: 'write' }] } })
     expect(existsSync(join(folder, 'work/out.txt'))).toBe(true)
-    await expect(client.callTool({ name: 'glob', arguments: { pattern: '*' } })).rejects.toMatchObject({ code: -32602 })
+    expect(unknown).toMatchObject({ error: { code: -32602 } })
+    child.kill(signal)
+    expect(await ended).toEqual([0, null])
+    expect(written.err).toBe('mcp: there is no tool "reed" yet; it is offered once it is available\n')
   })
 
-  const LISTED: readonly (readonly [string, number])[] = [['--all', 10], ['', 0]]
-  it.each(thoroughly(LISTED.slice(0, 1), LISTED))('lists more than twenty tools only with --all (%s)', async (option, count) => {
-    const more = option === '' ? [] : [option]
-    const tools = Array.from({ length: 10 }, (_, index) => ({ name: `many_${index}` }))
-    const code = tools.map(({ name }) => `${name}: { execute: () => 1 }`).join(', ')
-    writeExtension(join(folder, 'home'), { id: 'many', tools }, `export default { tools: { ${code} } }`)
-    const { client } = await connect('modern', undefined, more)
-    expect((await client.listTools()).tools.filter(({ name }) => name.startsWith('many_'))).toHaveLength(count)
-  })
-
-  it('writes only the protocol to standard output, reports invalid lines, and ends with its input', async () => {
+  it('writes only the protocol to standard output, reports invalid lines, and leaves no process behind when its client disappears during a call', async () => {
     writeExtension(join(folder, 'home'), { id: 'noisy', tools: [{ name: 'noisy' }] }, `
       console.log('loaded')
-      export default { tools: { noisy: { execute: () => { console.log('called'); console.error('twice'); return 1 } } } }`)
+      export default { tools: { noisy: { execute: async (args, { progress }) => {
+        console.log('called'); console.error('twice'); await progress('begins'); for (;;) {}
+      } } } }`)
     writeExtension(join(folder, 'home'), { id: 'broken', tools: [{ name: 'Not a name' }] }, '')
     const { child, written, ended } = start()
-    const [called, answered] = [lineOf(child, /"id":2/), lineOf(child, /"id":3/)]
+    const [began, answered] = [lineOf(child, /notifications\/progress/), lineOf(child, /"id":3/)]
     child.stdin.write('hello\n\n{"jsonrpc":"1.0"}\n[]\nnull\n{"jsonrpc":"2.0","id":{},"method":"x"}\n\u0000\n')
     send(child, HELLO, { method: 'notifications/initialized' }, { id: 1, method: 'tools/list' },
-      { id: 2, method: 'tools/call', params: { name: 'noisy' } }, { id: 3, method: 'nothing/such' })
+      { id: 2, method: 'tools/call', params: { name: 'noisy', arguments: {}, _meta: { progressToken: 1 } } }, { id: 3, method: 'nothing/such' })
     expect(JSON.parse(await answered)).toMatchObject({ error: { code: -32601 } })
-    await called
-    child.stdin.end()
-    expect(await ended).toEqual([0, null])
-    const lines = written.out.trimEnd().split('\n').map((line) => JSON.parse(line) as { jsonrpc: string; id: number })
-    expect(lines.map(({ jsonrpc, id }) => [jsonrpc, id]).toSorted()).toEqual([['2.0', 0], ['2.0', 1], ['2.0', 2], ['2.0', 3]])
-    expect(written.err).toMatch(/broken/)
-    expect(written.err).toMatch(/^mcp: /m)
-  })
-
-  it('leaves no process behind when its client disappears during a call', async () => {
-    writeExtension(join(folder, 'home'), { id: 'stuck', tools: [{ name: 'stuck' }] }, `export default { tools: { stuck: {
-      execute: async (args, { progress }) => { await progress('begins'); for (;;) {} },
-    } } }`)
-    const { child, ended } = start()
-    const began = lineOf(child, /notifications\/progress/)
-    send(child, HELLO, { id: 1, method: 'tools/call', params: { name: 'stuck', arguments: {}, _meta: { progressToken: 1 } } })
     await began
     const below = descendants(child.pid!)
     expect(below.length).toBeGreaterThan(0)
     child.stdin.end()
     expect(await ended).toEqual([0, null])
     expect(below.filter((pid) => existsSync(`/proc/${pid}`) && !/\) Z /.test(readFileSync(`/proc/${pid}/stat`, 'utf8')))).toEqual([])
-  })
-
-  it.each(thoroughly<readonly NodeJS.Signals[]>(['SIGTERM'], ['SIGINT', 'SIGTERM', 'SIGHUP']))('closes on %s', async (signal) => {
-    const { child, ended } = start()
-    const answered = lineOf(child, /"id":0/)
-    send(child, HELLO)
-    await answered
-    child.kill(signal)
-    expect(await ended).toEqual([0, null])
+    const lines = written.out.trimEnd().split('\n').map((line) => JSON.parse(line) as { jsonrpc: string; id?: number })
+    expect(lines.every(({ jsonrpc }) => jsonrpc === '2.0')).toBe(true)
+    expect(lines.flatMap(({ id }) => id === undefined || id === 2 ? [] : [id]).toSorted()).toEqual([0, 1, 3])
+    expect(written.err).toMatch(/broken/)
+    expect(written.err).toMatch(/^mcp: /m)
   })
 
   it('ends the connection on a message that is too long', async () => {

@@ -2,9 +2,11 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Client, type ClientOptions, type ElicitRequestFormParams, type ElicitResult } from '@modelcontextprotocol/client'
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import { InMemoryTransport } from '@modelcontextprotocol/server'
 import { serveTools, type ServeOptions } from '@bulkhead/bridges/mcp'
 import { createHost, type BulkheadEvent, type CreateHostOptions, type SessionOptions } from '../../src/index.ts'
+import { CACHE } from '../cache.ts'
 
 export const ERAS = ['legacy', 'modern'] as const
 export type Era = (typeof ERAS)[number]
@@ -22,6 +24,9 @@ export function clientOf(era: Era, person?: Person, more: ClientOptions = {}): C
   return client
 }
 
+/** The transport of the SDK, without the second process that the SDK starts to find the era. The SDK does that for the base class only. */
+export class OneProcess extends StdioClientTransport {}
+
 export interface ServedWorldOptions extends Partial<CreateHostOptions> {
   readonly session?: SessionOptions
   readonly serve?: Partial<ServeOptions>
@@ -33,7 +38,7 @@ export async function servedWorld({ session, serve, ...options }: ServedWorldOpt
   const [workspace, home] = [join(folder, 'work'), join(folder, 'home')]
   mkdirSync(workspace)
   mkdirSync(home)
-  const host = await createHost({ workspace, home, trust: 'declined', config: { isolation: { global: 'thread' }, sandbox: { spares: { thread: 0 } } }, ...options })
+  const host = await createHost({ workspace, home, cache: CACHE, trust: 'declined', config: { isolation: { global: 'thread' }, sandbox: { spares: { thread: 0 } } }, ...options })
   const events: BulkheadEvent[] = []
   host.on((event) => void events.push(event))
   const faults: Error[] = []

@@ -1,6 +1,7 @@
 import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterEach, beforeEach, expect, it } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { thoroughly } from '../../../../scripts/thoroughly.ts'
 import { openSqliteStore } from '../../src/index.ts'
 import { caller, OpenapiFixture, namesOf, person, type Documents } from './fixture.ts'
 import { openShop, shopDocument } from './shop.ts'
@@ -38,46 +39,6 @@ it('offers each operation as a tool, asks before a call, and returns the parsed 
   expect(fixture.shop.seen).toHaveLength(3)
 })
 
-it('encodes every value for its place in the request', async () => {
-  fixture.inHome(shopDocument())
-  fixture.configure({ shop: { document: 'shop.json', baseUrl: fixture.shop.url } })
-  const call = await caller(await fixture.open())
-  const paths = async (...ids: string[]) => {
-    for (const id of ids) expect(await call('getOrder', { id })).toMatchObject({ type: 'output' })
-    return fixture.shop.seen.slice(-ids.length).map(({ url }) => url)
-  }
-  expect(await paths('../../admin', '%2e%2e', 'a/b?c=d#e', '..%2f', '\\..\\', 'å b', '//evil.example')).toEqual([
-    '/orders/..%2F..%2Fadmin', '/orders/%252e%252e', '/orders/a%2Fb%3Fc%3Dd%23e', '/orders/..%252f', '/orders/%5C..%5C', '/orders/%C3%A5%20b', '/orders/%2F%2Fevil.example',
-  ])
-  const sent = fixture.shop.seen.length
-  for (const id of ['..', '.', '']) expect(await call('getOrder', { id })).toMatchObject({ error: { code: 'InputInvalid' } })
-  expect(await call('listOrders', { 'X-Trace': 'a\r\nX-Evil: b' })).toMatchObject({ error: { code: 'InputInvalid' } })
-  expect(await call('listOrders', { 'X-Other': 'a' })).toMatchObject({ error: { code: 'InputInvalid' } })
-  expect(fixture.shop.seen).toHaveLength(sent)
-  await call('listOrders', { tag: ['a&b=c', 'd'], 'X-Trace': 'one' })
-  expect(fixture.shop.seen.at(-1)!).toMatchObject({ url: '/orders?tag=a%26b%3Dc&tag=d', headers: { 'x-trace': 'one' } })
-})
-
-it('returns any status, truncates a long body, and does not decode binary data', async () => {
-  fixture.inHome(shopDocument())
-  fixture.configure({ shop: { document: 'shop.json', baseUrl: fixture.shop.url } })
-  const call = await caller(await fixture.open())
-  fixture.answer = (_, response) => response.writeHead(404, { 'content-type': 'application/problem+json' }).end('{"detail":"gone"}')
-  expect(await call('getOrder', { id: '1' })).toMatchObject({ type: 'output', data: { status: 404, body: { detail: 'gone' } } })
-  fixture.answer = (_, response) => response.writeHead(200, { 'content-type': 'application/json' }).end(`"${'ä'.repeat(50_000)}"`)
-  const long = await call('getOrder', { id: '1' })
-  expect(long).toMatchObject({ type: 'output', data: { truncated: true } })
-  const { body } = (long as unknown as { data: { body: string } }).data
-  expect([Buffer.byteLength(body), body.endsWith('ä')]).toEqual([65_535, true])
-  expect((long as unknown as { content: { text: string }[] }).content[0]!.text).toMatch(/ä\n\[The response has more than 65536 bytes and was truncated\.\]$/)
-  fixture.answer = (_, response) => response.writeHead(200, { 'content-type': 'image/png' }).end(Buffer.from([1, 0, 2]))
-  expect(await call('getOrder', { id: '1' })).toMatchObject({ data: { content_type: 'image/png', body: null }, content: [{ text: expect.stringContaining('[3 bytes of binary data]') }] })
-  fixture.answer = (_, response) => response.writeHead(200, { 'content-type': 'text/plain; charset=iso-8859-1' }).end(Buffer.from([0xe5]))
-  expect(await call('getOrder', { id: '1' })).toMatchObject({ data: { body: 'å' } })
-  fixture.answer = (_, response) => response.writeHead(204).end()
-  expect(await call('deleteOrder', { id: '1' })).toMatchObject({ data: { status: 204, body: '' } })
-})
-
 it('sends its secret to the configured server only, and never shows it', async () => {
   fixture.inHome(shopDocument())
   const keyed: Documents[string] = { document: 'shop.json', baseUrl: fixture.shop.url, auth: { type: 'apiKey', header: 'X-Trace', secret: 'SHOP_KEY' } }
@@ -106,27 +67,12 @@ it('sends its secret to the configured server only, and never shows it', async (
   expect(await without('listOrders')).toMatchObject({ error: { code: 'EnvNameNotSet' } })
 })
 
-it('follows redirects within the configured server only, and ignores servers that only the document names', async () => {
-  const elsewhere = await openShop((_, response) => response.end('reached'))
-  try {
-    fixture.inHome(shopDocument())
-    fixture.configure({ shop: { document: 'shop.json', baseUrl: fixture.shop.url } })
-    const call = await caller(await fixture.open())
-    fixture.answer = ({ url }, response) => url === '/moved' ? response.end('here') : response.writeHead(302, { location: '/moved' }).end()
-    expect(await call('listOrders')).toMatchObject({ data: { body: 'here' }, details: { url: `${fixture.shop.url}/moved` } })
-    fixture.answer = (_, response) => response.writeHead(302, { location: elsewhere.url }).end()
-    expect(await call('listOrders')).toMatchObject({
-      error: { code: 'CapabilityDenied' },
-      error_text: expect.stringMatching(/redirects elsewhere\. .* or ask the operator to allow this one\. Its operations may reach only `baseUrl` of "shop" in the configuration\.$/),
-    })
-    expect(elsewhere.seen).toEqual([])
-  } finally {
-    await elsewhere.close()
-  }
-  const urls = [
-    'http://169.254.169.254/latest', 'http://[::1]:8/', 'http://localhost:1234', 'http://2130706433/', 'file:///etc', '/v1',
-    'https://me:you@shop.example/', 'http://metadata/',
-  ]
+it('ignores servers that only the document names', async () => {
+  // A thread reads each document.
+  const some = ['http://169.254.169.254/latest', '/v1']
+  const urls = thoroughly(some, [
+    ...some, 'http://[::1]:8/', 'http://localhost:1234', 'http://2130706433/', 'file:///etc', 'https://me:you@shop.example/', 'http://metadata/',
+  ])
   const names = urls.map((_, index) => `shop-${index}`)
   for (const [index, url] of urls.entries()) fixture.inHome(shopDocument({ servers: [{ url }] }), `${names[index]}.json`)
   fixture.configure(Object.fromEntries(names.map((name) => [name, { document: `${name}.json` }])))
@@ -159,17 +105,6 @@ it('aborts the request at the deadline and on cancellation', async () => {
   await Promise.all(gone)
 })
 
-it('does not retry a request that was lost', async () => {
-  fixture.inHome(shopDocument())
-  fixture.configure({ shop: { document: 'shop.json', baseUrl: fixture.shop.url } })
-  const call = await caller(await fixture.open())
-  fixture.answer = (_, response) => response.destroy()
-  for (const [name, args] of [['createOrder', { body: { item: 'rope' } }], ['getOrder', { id: '1' }]] as const) {
-    expect(await call(name, args)).toMatchObject({ type: 'error', error: { code: 'ToolExecutionFailed' } })
-  }
-  expect(fixture.shop.seen.map(({ method }) => method)).toEqual(['POST', 'GET'])
-})
-
 it('encodes forms as the document specifies, and omits operations with unsupported forms', async () => {
   const form = (operationId: string, encoding: object) => ({ post: { operationId, requestBody: { required: true, content: { 'application/x-www-form-urlencoded': {
     schema: { type: 'object', properties: { items: { type: 'array', items: { type: 'object', properties: { price: { type: 'string' } } } }, meta: { type: 'object' }, tags: { type: 'array', items: { type: 'string' } } } }, encoding,
@@ -193,4 +128,75 @@ it('encodes forms as the document specifies, and omits operations with unsupport
   expect(fixture.shop.seen[0]!.headers['content-type']).toBe('application/x-www-form-urlencoded')
   expect(await call('deep', { body: { meta: { 'a][b': 1 } } })).toMatchObject({ error: { code: 'InputInvalid' } })
   expect(fixture.shop.seen).toHaveLength(2)
+})
+
+describe('an operation', () => {
+  let shared: OpenapiFixture
+  let call: Awaited<ReturnType<typeof caller>>
+  beforeAll(async () => {
+    shared = await OpenapiFixture.create()
+    shared.inHome(shopDocument())
+    shared.configure({ shop: { document: 'shop.json', baseUrl: shared.shop.url } })
+    call = await caller(await shared.open())
+  })
+  afterAll(() => shared.remove())
+  beforeEach(() => shared.forget())
+
+  it('encodes every value for its place in the request', async () => {
+    const paths = async (...ids: string[]) => {
+      for (const id of ids) expect(await call('getOrder', { id })).toMatchObject({ type: 'output' })
+      return shared.shop.seen.slice(-ids.length).map(({ url }) => url)
+    }
+    expect(await paths('../../admin', '%2e%2e', 'a/b?c=d#e', '..%2f', '\\..\\', 'å b', '//evil.example')).toEqual([
+      '/orders/..%2F..%2Fadmin', '/orders/%252e%252e', '/orders/a%2Fb%3Fc%3Dd%23e', '/orders/..%252f', '/orders/%5C..%5C', '/orders/%C3%A5%20b', '/orders/%2F%2Fevil.example',
+    ])
+    const sent = shared.shop.seen.length
+    for (const id of ['..', '.', '']) expect(await call('getOrder', { id })).toMatchObject({ error: { code: 'InputInvalid' } })
+    expect(await call('listOrders', { 'X-Trace': 'a\r\nX-Evil: b' })).toMatchObject({ error: { code: 'InputInvalid' } })
+    expect(await call('listOrders', { 'X-Other': 'a' })).toMatchObject({ error: { code: 'InputInvalid' } })
+    expect(shared.shop.seen).toHaveLength(sent)
+    await call('listOrders', { tag: ['a&b=c', 'd'], 'X-Trace': 'one' })
+    expect(shared.shop.seen.at(-1)!).toMatchObject({ url: '/orders?tag=a%26b%3Dc&tag=d', headers: { 'x-trace': 'one' } })
+  })
+
+  it('returns any status, truncates a long body, and does not decode binary data', async () => {
+    shared.answer = (_, response) => response.writeHead(404, { 'content-type': 'application/problem+json' }).end('{"detail":"gone"}')
+    expect(await call('getOrder', { id: '1' })).toMatchObject({ type: 'output', data: { status: 404, body: { detail: 'gone' } } })
+    shared.answer = (_, response) => response.writeHead(200, { 'content-type': 'application/json' }).end(`"${'ä'.repeat(50_000)}"`)
+    const long = await call('getOrder', { id: '1' })
+    expect(long).toMatchObject({ type: 'output', data: { truncated: true } })
+    const { body } = (long as unknown as { data: { body: string } }).data
+    expect([Buffer.byteLength(body), body.endsWith('ä')]).toEqual([65_535, true])
+    expect((long as unknown as { content: { text: string }[] }).content[0]!.text).toMatch(/ä\n\[The response has more than 65536 bytes and was truncated\.\]$/)
+    shared.answer = (_, response) => response.writeHead(200, { 'content-type': 'image/png' }).end(Buffer.from([1, 0, 2]))
+    expect(await call('getOrder', { id: '1' })).toMatchObject({ data: { content_type: 'image/png', body: null }, content: [{ text: expect.stringContaining('[3 bytes of binary data]') }] })
+    shared.answer = (_, response) => response.writeHead(200, { 'content-type': 'text/plain; charset=iso-8859-1' }).end(Buffer.from([0xe5]))
+    expect(await call('getOrder', { id: '1' })).toMatchObject({ data: { body: 'å' } })
+    shared.answer = (_, response) => response.writeHead(204).end()
+    expect(await call('deleteOrder', { id: '1' })).toMatchObject({ data: { status: 204, body: '' } })
+  })
+
+  it('does not retry a request that was lost', async () => {
+    shared.answer = (_, response) => response.destroy()
+    for (const [name, args] of [['createOrder', { body: { item: 'rope' } }], ['getOrder', { id: '1' }]] as const) {
+      expect(await call(name, args)).toMatchObject({ type: 'error', error: { code: 'ToolExecutionFailed' } })
+    }
+    expect(shared.shop.seen.map(({ method }) => method)).toEqual(['POST', 'GET'])
+  })
+
+  it('follows redirects within the configured server only', async () => {
+    const elsewhere = await openShop((_, response) => response.end('reached'))
+    try {
+      shared.answer = ({ url }, response) => url === '/moved' ? response.end('here') : response.writeHead(302, { location: '/moved' }).end()
+      expect(await call('listOrders')).toMatchObject({ data: { body: 'here' }, details: { url: `${shared.shop.url}/moved` } })
+      shared.answer = (_, response) => response.writeHead(302, { location: elsewhere.url }).end()
+      expect(await call('listOrders')).toMatchObject({
+        error: { code: 'CapabilityDenied' },
+        error_text: expect.stringMatching(/redirects elsewhere\. .* or ask the operator to allow this one\. Its operations may reach only `baseUrl` of "shop" in the configuration\.$/),
+      })
+      expect(elsewhere.seen).toEqual([])
+    } finally {
+      await elsewhere.close()
+    }
+  })
 })

@@ -2,11 +2,15 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createHost, createProgrammaticInteractor, type ConfigFile, type CreateHostOptions, type Host, type InteractionEnvelope } from '../../src/index.ts'
+import { CACHE } from '../cache.ts'
 import { openShop, type Answering, type Shop } from './shop.ts'
 
 export type Documents = NonNullable<ConfigFile['openapi']>
 
 const textOf = (value: unknown): string => typeof value === 'string' ? value : JSON.stringify(value)
+
+const echo: Answering = ({ method, url }, response) =>
+  response.setHeader('content-type', 'application/json; charset=utf-8').end(JSON.stringify({ method, url }))
 
 /** A folder with a home, hosts and a shop. Closing it ends them. */
 export class OpenapiFixture {
@@ -24,10 +28,14 @@ export class OpenapiFixture {
   }
 
   static async create(): Promise<OpenapiFixture> {
-    const echo: Answering = ({ method, url }, response) =>
-      response.setHeader('content-type', 'application/json; charset=utf-8').end(JSON.stringify({ method, url }))
     const fixture: OpenapiFixture = new OpenapiFixture(await openShop((request, response) => fixture.answer(request, response)), echo)
     return fixture
+  }
+
+  /** Forgets the requests and the responses of the last test. */
+  forget(): void {
+    this.shop.seen.length = 0
+    this.answer = echo
   }
 
   configure(openapi: Documents, more: ConfigFile = {}, root = this.home): void {
@@ -44,7 +52,7 @@ export class OpenapiFixture {
   }
 
   async open(options: Partial<CreateHostOptions> = {}): Promise<Host> {
-    const host = await createHost({ workspace: this.folder, home: this.home, env: {}, ...options })
+    const host = await createHost({ workspace: this.folder, home: this.home, cache: CACHE, env: {}, ...options })
     this.#hosts.push(host)
     return host
   }

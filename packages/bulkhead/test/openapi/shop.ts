@@ -12,7 +12,7 @@ export interface SeenRequest {
 
 export interface Shop {
   readonly url: string
-  readonly seen: readonly SeenRequest[]
+  readonly seen: SeenRequest[]
   close(): Promise<void>
 }
 

@@ -5,6 +5,7 @@ import { configFileSchema } from '@bulkhead/contract/validation'
 import type { ConfigFile, Outcome } from '@bulkhead/contract'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { createHost, type Host, type Session } from '../../src/index.ts'
+import { CACHE } from '../cache.ts'
 import { BLOCKS, placeOf } from './blocks.ts'
 
 let root: string
@@ -32,7 +33,7 @@ const OF_CONFIGURATION = EXAMPLES.find(([place]) => place.startsWith('docs/refer
 
 async function open(config: ConfigFile): Promise<Session> {
   const env = { PATH: '/usr/local/bin:/usr/bin:/bin', HOME: join(root, 'home') }
-  host = await createHost({ workspace, home: join(root, 'home'), env, config, discover: 'when-asked' })
+  host = await createHost({ workspace, home: join(root, 'home'), env, config, cache: CACHE, discover: 'when-asked' })
   return host.openSession({ approver: { approve: async () => ({ decision: 'reject' }) } })
 }
 const codeOf = (outcome: Outcome): string => outcome.type === 'output' ? 'output' : outcome.error.code

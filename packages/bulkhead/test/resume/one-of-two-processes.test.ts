@@ -7,6 +7,7 @@ import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { createHost, openSqliteStore } from '../../src/index.ts'
+import { CACHE } from '../cache.ts'
 
 const HOST = fileURLToPath(new URL('./fixtures/resuming-host.ts', import.meta.url))
 const QUESTIONS = [{ question: 'Which harbour?' }, { question: 'Who is on board?' }]
@@ -17,7 +18,7 @@ afterEach(() => rmSync(folder, { recursive: true }))
 
 async function openHere() {
   const store = await openSqliteStore({ file: join(folder, 'host.db') })
-  const host = await createHost({ workspace: folder, home: join(folder, 'home'), store })
+  const host = await createHost({ workspace: folder, home: join(folder, 'home'), cache: CACHE, store })
   return { host, session: await host.openSession({ pause: true }) }
 }
 

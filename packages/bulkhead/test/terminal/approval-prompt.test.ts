@@ -2,14 +2,21 @@ import { existsSync, mkdtempSync, realpathSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { visibleText } from '@bulkhead/kit/text'
-import { afterEach, beforeEach, expect, it } from 'vitest'
-import { KEYS, PseudoTerminal } from './pseudo-terminal.ts'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { KEYS, SharedTerminal } from './pseudo-terminal.ts'
 
 let folder: string
-beforeEach(() => { folder = realpathSync(mkdtempSync(join(tmpdir(), 'bulkhead-prompt-'))) })
-afterEach(() => rmSync(folder, { recursive: true, force: true }))
+let terminal: SharedTerminal
+beforeAll(() => {
+  folder = realpathSync(mkdtempSync(join(tmpdir(), 'bulkhead-prompt-')))
+  terminal = new SharedTerminal(folder)
+})
+afterAll(async () => {
+  await terminal[Symbol.asyncDispose]()
+  rmSync(folder, { recursive: true, force: true })
+})
 
-const write = (content: string, path = 'notes/a.txt') => new PseudoTerminal(['call', 'write', '--args', JSON.stringify({ path, content })], folder)
+const write = (content: string, path = 'notes/a.txt') => terminal.run(['call', 'write', '--args', JSON.stringify({ path, content })])
 
 const HOSTILE = [
   '\u001b[2J\u001b[1;1H', 'Allow `write` to write a file?', '\u001b[31m', '\u009b2J', '\u001b]0;title\u0007', '\u001bc',
@@ -23,7 +30,7 @@ const harmlessTwin = (text: string): string => visibleText(JSON.stringify(text).
 const controls = (bytes: string): readonly string[] => bytes.match(/\p{Cc}(?:\[[0-?]*[ -/]*[@-~])?|\p{Cf}/gu) ?? []
 
 it('shows tool, file and content, and rejects on Enter alone', async () => {
-  const terminal = write('hello')
+  await write('hello')
   await terminal.see('Run it?')
   const text = terminal.rows.join('\n')
   expect(text).toContain(`
@@ -47,7 +54,7 @@ Allow \`write\` to write ${folder}/notes/a.txt?
 it('no argument can move the cursor, change the screen or imitate the prompt', async () => {
   const bytes: string[] = []
   for (const content of [HOSTILE, harmlessTwin(HOSTILE)]) {
-    const terminal = write(content)
+    await write(content)
     await terminal.see('Run it?')
     const rows = terminal.rows.filter((row) => row !== '')
     expect(rows[0]).toBe(`Allow \`write\` to write ${folder}/notes/a.txt?`)
@@ -63,7 +70,7 @@ it('no argument can move the cursor, change the screen or imitate the prompt', a
 })
 
 it('the reason of a rejection reaches the model', async () => {
-  const terminal = write('hello')
+  await write('hello')
   await terminal.see('Run it?')
   terminal.press(KEYS.down, KEYS.enter)
   await terminal.see('Why not?')
@@ -73,7 +80,7 @@ it('the reason of a rejection reaches the model', async () => {
 })
 
 it('shows how much does not fit on the screen, and everything on request', async () => {
-  const terminal = write(Array.from({ length: 400 }, (_, index) => `line ${index} of it`).join('\n'))
+  await write(Array.from({ length: 400 }, (_, index) => `line ${index} of it`).join('\n'))
   await terminal.see('Run it?')
   const before = terminal.rows.join('\n')
   expect(before).toMatch(/… \d+ rows with about \d+ characters are hidden here …/)

@@ -1,10 +1,13 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
+import { createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
 import xterm from '@xterm/headless'
 
 export const KEYS = { enter: '\r', up: '\u001b[A', down: '\u001b[B' } as const
 
+const BIN = join(import.meta.dirname, '../../src/bin.ts')
+const MANY = join(import.meta.dirname, '../fixtures/terminal-commands.ts')
 const SIZE = { cols: 100, rows: 40 }
 
 /** The command in a pseudo terminal, with a terminal emulator that renders its output. */
@@ -14,12 +17,12 @@ export class PseudoTerminal {
   readonly #looks = new Set<() => void>()
   #bytes = ''
 
-  constructor(args: readonly string[], cwd: string) {
+  constructor(args: readonly string[], cwd: string, program = BIN) {
     const words = args.map((_, index) => `"$ARG${index}"`).join(' ')
     // Arguments are passed in the environment, so no shell parses them.
     const env = {
       NO_COLOR: '1', TERM: 'xterm-256color', SHELL: '/bin/sh', PATH: '/usr/bin:/bin', HOME: join(cwd, 'home'),
-      NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'], NODE: process.execPath, BIN: join(import.meta.dirname, '../../src/bin.ts'),
+      NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'], NODE: process.execPath, BIN: program,
       ...Object.fromEntries(args.map((arg, index) => [`ARG${index}`, arg])),
     }
     const command = `stty rows ${SIZE.rows} cols ${SIZE.cols}; exec "$NODE" "$BIN" ${words}`
@@ -66,5 +69,42 @@ export class PseudoTerminal {
     if (this.#child.exitCode === null) await once(this.#child, 'close')
     await new Promise<void>((drawn) => { this.#screen.write('', drawn) })
     return this.#child.exitCode
+  }
+  /** Clears the screen, for a next command in the same terminal. */
+  protected clear(): void {
+    this.#bytes = ''
+    this.#screen.reset()
+  }
+}
+
+/** Commands in one pseudo terminal and one process, because starting it takes most of the time of a command. */
+export class SharedTerminal extends PseudoTerminal implements AsyncDisposable {
+  readonly #server = createServer()
+  readonly #connected: Promise<Socket>
+
+  constructor(cwd: string) {
+    const path = join(cwd, 'commands')
+    super([path], cwd, MANY)
+    this.#server.listen(path)
+    this.#connected = once(this.#server, 'connection').then(([socket]) => socket as Socket)
+  }
+
+  async run(args: readonly string[]): Promise<void> {
+    this.clear()
+    const socket = await this.#connected
+    socket.write(`${JSON.stringify(args)}\n`)
+  }
+
+  /** Resolves with the exit code of the last command. */
+  override async ended(): Promise<number | null> {
+    await this.see('exit code ')
+    return Number(/^exit code (\d)/m.exec(this.rows.join('\n'))![1])
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    const socket = await this.#connected
+    socket.destroy()
+    await super.ended()
+    this.#server.close()
   }
 }
